@@ -1,0 +1,221 @@
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func openMem(t testing.TB) *kv.DB { return mustOpen(t, "mem:", kv.Weakest(kv.Buffered)) }
+
+// put commits pairs, written "key=value".
+func put(t testing.TB, db *kv.DB, pairs ...string) {
+	t.Helper()
+	var b kv.Batch
+	for _, p := range pairs {
+		k, v, _ := strings.Cut(p, "=")
+		b.Put([]byte(k), []byte(v))
+	}
+	if err := db.Write(ctx, kv.Buffered, &b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all returns the pairs of db, written "key=value" and separated by spaces.
+func all(t testing.TB, db *kv.DB, r kv.Range) string {
+	t.Helper()
+	var pairs []string
+	err := db.View(ctx, func(s *kv.Snapshot) error {
+		for k, v := range s.Scan(r) {
+			pairs = append(pairs, string(k)+"="+string(v))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(pairs, " ")
+}
+
+func want(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestUpdateReturnsTheErrorOfItsFunctionAsItIs(t *testing.T) {
+	db := openMem(t)
+	mine := errors.New("mine")
+	if err := db.Update(ctx, kv.Buffered, func(*kv.Tx) error { return mine }); err != mine {
+		t.Errorf("update: got %v", err)
+	}
+	if err := db.View(ctx, func(*kv.Snapshot) error { return mine }); err != mine {
+		t.Errorf("view: got %v", err)
+	}
+}
+
+func TestPanicsPassThroughAndRollBack(t *testing.T) {
+	db := openMem(t)
+	put(t, db, "a=1")
+	for what, run := range map[string]func(){
+		"update": func() {
+			_ = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+				_ = tx.Put([]byte("a"), []byte("2"))
+				panic("mine")
+			})
+		},
+		"view": func() { _ = db.View(ctx, func(*kv.Snapshot) error { panic("mine") }) },
+		"scan in view": func() {
+			_ = db.View(ctx, func(s *kv.Snapshot) error {
+				for range s.Scan(kv.Range{}) {
+					panic("mine")
+				}
+				return nil
+			})
+		},
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r != "mine" {
+					t.Errorf("%s: recovered %v", what, r)
+				}
+			}()
+			run()
+		}()
+		put(t, db, "b="+what)
+		want(t, "after a panic in "+what, all(t, db, kv.Range{}), "a=1 b="+what)
+	}
+}
+
+func TestWritesAreRefusedWhileAScanRuns(t *testing.T) {
+	db := openMem(t)
+	put(t, db, "a=1", "b=2")
+	err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		for range tx.Scan(kv.Range{}) {
+			for range tx.Scan(kv.Range{}) {
+				break
+			}
+			wantKind(t, "put in a scan", tx.Put([]byte("c"), nil), kv.Invalid)
+			wantKind(t, "delete in a scan", tx.Delete([]byte("a")), kv.Invalid)
+			break
+		}
+		return tx.Put([]byte("c"), []byte("3"))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, "after the scan", all(t, db, kv.Range{}), "a=1 b=2 c=3")
+}
+
+func TestReadOnlyStoresRefuseWrites(t *testing.T) {
+	db := mustOpen(t, "spy:p?mode=ro")
+	var b kv.Batch
+	b.Put([]byte("a"), nil)
+	wantKind(t, "write", db.Write(ctx, kv.Synced, &b), kv.NotWritable)
+	wantKind(t, "update", db.Update(ctx, kv.Synced, func(*kv.Tx) error { t.Error("the function ran"); return nil }), kv.NotWritable)
+	wantKind(t, "compact", db.Compact(ctx), kv.NotWritable)
+	wantKind(t, "write to a namespace", db.Namespace([]byte("n")).Write(ctx, kv.Synced, &b), kv.NotWritable)
+}
+
+func TestClassesThatAreNotDeliveredAreRefused(t *testing.T) {
+	db := openMem(t)
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, 3, 255} {
+		err := db.Update(ctx, d, func(*kv.Tx) error { t.Error("the function ran"); return nil })
+		wantKind(t, "update", err, kv.Unsupported)
+		if kv.HintOf(err) == "" {
+			t.Errorf("%v: no hint", err)
+		}
+	}
+}
+
+func TestUpdatesTakeTurns(t *testing.T) {
+	db := openMem(t)
+	inside := 0
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				err := db.Update(ctx, kv.Buffered, func(*kv.Tx) error {
+					if inside++; inside != 1 {
+						t.Error("two transactions at once")
+					}
+					inside--
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
+	db := openMem(t)
+	ended, end := context.WithCancel(ctx)
+	err := db.Update(ctx, kv.Buffered, func(*kv.Tx) error {
+		waiting := make(chan error, 1)
+		go func() {
+			waiting <- db.Update(ended, kv.Buffered, func(*kv.Tx) error { t.Error("the function ran"); return nil })
+		}()
+		end()
+		wantKind(t, "update", <-waiting, kv.Canceled)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBatchesCopyWhatTheyAreGiven(t *testing.T) {
+	db := openMem(t)
+	var b kv.Batch
+	k, v := []byte("k0"), []byte("v0")
+	for i := range 9 {
+		k[1], v[1] = byte('0'+i), byte('0'+i)
+		b.Put(k, v)
+	}
+	k[1] = '4'
+	b.Delete(k)
+	if b.Len() != 10 {
+		t.Errorf("len: got %d", b.Len())
+	}
+	for range 2 {
+		if err := db.Write(ctx, kv.Buffered, &b); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "batch", all(t, db, kv.Range{}), "k0=v0 k1=v1 k2=v2 k3=v3 k5=v5 k6=v6 k7=v7 k8=v8")
+	}
+	if b.Reset(); b.Len() != 0 {
+		t.Errorf("len after Reset: got %d", b.Len())
+	}
+}
+
+func TestErrorsAreOneKindWithHints(t *testing.T) {
+	inner := &kv.Error{Op: "read", Kind: kv.Corrupt, Err: errors.New("bad page"), Hint: "restore it"}
+	for _, c := range []struct {
+		err  error
+		text string
+		kind kv.Kind
+		hint string
+	}{
+		{inner, "read: corrupt: bad page", kv.Corrupt, "restore it"},
+		{errors.Join(inner, errors.New("and more")), "read: corrupt: bad page\nand more", kv.Corrupt, "restore it"},
+		{&kv.Error{Op: "get", Engine: "e", Path: "p", Kind: kv.NotFound}, "get e p: not found", kv.NotFound, ""},
+		{&kv.Error{Kind: kv.Busy, Err: errors.New("busy already")}, "busy already", kv.Busy, ""},
+		{kv.TooLarge, "too large", kv.TooLarge, ""},
+		{context.Canceled, "context canceled", kv.Canceled, ""},
+		{errors.New("else"), "else", driver.Other, ""},
+	} {
+		if got := c.err.Error(); got != c.text || kv.KindOf(c.err) != c.kind || kv.HintOf(c.err) != c.hint {
+			t.Errorf("got %q, %v, %q, want %q, %v, %q", got, kv.KindOf(c.err), kv.HintOf(c.err), c.text, c.kind, c.hint)
+		}
+	}
+}

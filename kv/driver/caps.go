@@ -1,0 +1,156 @@
+package driver
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Durability is what an acknowledged commit survives. The zero value is the safest.
+type Durability uint8
+
+const (
+	Synced   Durability = iota // survives power loss
+	Flushed                    // survives the death of the process (kill -9), not a power loss
+	Buffered                   // survives nothing; the engine writes it out when it sees fit
+)
+
+// Durabilities lists the classes, the strongest first.
+var Durabilities = []Durability{Synced, Flushed, Buffered}
+
+var durabilityNames = [...]string{"synced", "flushed", "buffered"}
+
+func (d Durability) String() string {
+	if int(d) < len(durabilityNames) {
+		return durabilityNames[d]
+	}
+	return fmt.Sprintf("durability(%d)", uint8(d))
+}
+
+// MarshalText returns the name of the class.
+func (d Durability) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText sets d to the class with the name in text.
+func (d *Durability) UnmarshalText(text []byte) error {
+	v, err := ParseDurability(string(text))
+	if err == nil {
+		*d = v
+	}
+	return err
+}
+
+// ParseDurability returns the class called name. Any other name is Invalid.
+func ParseDurability(name string) (Durability, error) {
+	for i, n := range durabilityNames {
+		if n == name {
+			return Durability(i), nil
+		}
+	}
+	return 0, &Error{Op: "parse durability", Kind: Invalid, Err: fmt.Errorf("unknown class %q", name),
+		Hint: "use " + strings.Join(durabilityNames[:], ", ")}
+}
+
+// Mode is how processes share a store.
+type Mode uint8
+
+const (
+	Exclusive Mode = iota // no other process may have the store open
+	Shared                // several processes may have the store open in Shared mode, reading and writing
+	ReadOnly              // this handle changes nothing; other processes may have the store open in ReadOnly mode
+)
+
+var modeNames = [...]string{"exclusive", "shared", "ro"}
+
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("mode(%d)", uint8(m))
+}
+
+// MarshalText returns the name of the mode.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// ParseMode returns the mode called name ("exclusive", "shared", "ro"). Any other name is Invalid.
+func ParseMode(name string) (Mode, error) {
+	for i, n := range modeNames {
+		if n == name {
+			return Mode(i), nil
+		}
+	}
+	return 0, &Error{Op: "parse mode", Kind: Invalid, Err: fmt.Errorf("unknown mode %q", name),
+		Hint: "use " + strings.Join(modeNames[:], ", ")}
+}
+
+// Promise is what an engine delivers for one class that it was asked for.
+type Promise struct {
+	// Supported is false where the engine cannot deliver the class or a stronger one.
+	Supported bool `json:"supported"`
+	// Class is what is delivered: the class asked for or a stronger one.
+	Class Durability `json:"class"`
+	// Intact: after power loss the store opens, passes its check and holds a prefix of the commits.
+	Intact bool `json:"intact"`
+}
+
+// Caps says as data what a store can do.
+type Caps struct {
+	PureGo     bool `json:"pure_go"`
+	Persistent bool `json:"persistent"` // data outlives Close
+	Folder     bool `json:"folder"`     // the path names a folder, not a file
+
+	// Modes lists the modes that are honoured; the first is the default.
+	Modes []Mode `json:"modes"`
+
+	// Promises is what a commit of each class delivers, indexed by the class asked for.
+	Promises [3]Promise `json:"promises"`
+
+	// CrashAtomic: after a crash of any kind a transaction is there as a whole or not at all.
+	CrashAtomic bool `json:"crash_atomic"`
+
+	// ConcurrentApply: Apply may run concurrently with Apply, so that commits share a sync.
+	ConcurrentApply bool `json:"concurrent_apply"`
+
+	// ReadersBlockWriters: a transaction does not begin, or not commit, while a Reader is open.
+	ReadersBlockWriters bool `json:"readers_block_writers"`
+
+	// WritersBlockReaders: Snapshot may wait while a Txn is open.
+	WritersBlockReaders bool `json:"writers_block_readers"`
+
+	// MaxKey, MaxValue are in bytes; 0 is no limit below 1 GiB.
+	MaxKey   int `json:"max_key,omitempty"`
+	MaxValue int `json:"max_value,omitempty"`
+
+	// TxnLimit: a transaction that grows too large is TooLarge; otherwise memory is the only limit.
+	TxnLimit bool `json:"txn_limit"`
+
+	Compression []string `json:"compression,omitempty"` // the algorithms on offer
+	Compacts    bool     `json:"compacts"`              // Compact can give space back
+	Checks      bool     `json:"checks"`                // Check examines all stored data, not only that the store opens
+}
+
+// Supports reports whether mode is one of c.Modes.
+func (c Caps) Supports(mode Mode) bool {
+	for _, m := range c.Modes {
+		if m == mode {
+			return true
+		}
+	}
+	return false
+}
+
+// Promise returns what a commit of class d delivers; an unknown class is not supported.
+func (c Caps) Promise(d Durability) Promise {
+	if int(d) < len(c.Promises) {
+		return c.Promises[d]
+	}
+	return Promise{}
+}
+
+// Weakest returns the weakest class that is delivered as such, which is the cheapest to ask for.
+func (c Caps) Weakest() Durability {
+	for d := Buffered; d > Synced; d-- {
+		if p := c.Promises[d]; p.Supported {
+			return d
+		}
+	}
+	return Synced
+}

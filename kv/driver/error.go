@@ -1,0 +1,123 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+)
+
+// Kind is a class of error. A Kind is itself an error, for errors.Is(err, kv.NotFound).
+type Kind uint8
+
+const (
+	Other       Kind = iota // none of the kinds below
+	NotFound                // the key is absent
+	Invalid                 // an argument is wrong: an empty key, an unknown option
+	Unsupported             // the engine cannot do what was asked
+	TooLarge                // a key, value or transaction is over the engine's limit
+	Busy                    // another process or transaction holds a lock
+	Conflict                // an expectation about the stored data did not hold
+	Corrupt                 // the stored data is damaged
+	Closed                  // the store, snapshot or transaction has ended
+	NotWritable             // a write to a store that was opened read-only
+	Missing                 // the file or folder does not exist
+	Permission              // the operating system refuses access
+	Full                    // no space is left on the device
+	Canceled                // the context ended
+)
+
+var kindNames = [...]string{"error", "not found", "invalid", "unsupported", "too large", "busy", "conflict", "corrupt",
+	"closed", "read-only", "missing", "permission denied", "no space left", "canceled"}
+
+func (k Kind) Error() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "error"
+}
+
+// Error is the one error type of kv and its drivers. It reads "op engine path: cause".
+type Error struct {
+	Op     string // what was being done: "open", "put"
+	Engine string // the engine's name
+	Path   string // the file or folder
+	Kind   Kind   // the class, for errors.Is
+	Hint   string // how to go on: what to change, the next command to type; may be empty
+	Err    error  // the cause; may be nil
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	for _, s := range []string{e.Op, e.Engine, e.Path} {
+		if s == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(s)
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	switch {
+	case e.Err == nil:
+		b.WriteString(e.Kind.Error())
+	case e.Kind == Other, strings.Contains(e.Err.Error(), e.Kind.Error()):
+		b.WriteString(e.Err.Error())
+	default:
+		b.WriteString(e.Kind.Error() + ": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is the Kind of e.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(Kind)
+	return ok && k == e.Kind
+}
+
+// KindOf returns the kind of the first Error or Kind in err's chain; failing that, the kind of an error of the
+// operating system or of a context; failing that, Other.
+func KindOf(err error) Kind {
+	var e *Error
+	var k Kind
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.As(err, &k):
+		return k
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return Canceled
+	case isFull(err):
+		return Full
+	case errors.Is(err, fs.ErrPermission), isReadOnlyFS(err):
+		return Permission
+	case errors.Is(err, fs.ErrNotExist):
+		return Missing
+	}
+	return Other
+}
+
+// HintOf returns the first hint in err's tree, or "".
+func HintOf(err error) string {
+	switch e := err.(type) {
+	case nil:
+		return ""
+	case *Error:
+		if e.Hint != "" {
+			return e.Hint
+		}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if hint := HintOf(one); hint != "" {
+				return hint
+			}
+		}
+		return ""
+	}
+	return HintOf(errors.Unwrap(err))
+}

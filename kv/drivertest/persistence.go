@@ -1,0 +1,184 @@
+package drivertest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/assaydb/assay/kv"
+)
+
+var persistenceCases = []tcase{
+	{"a store that was closed and opened again holds everything, for every class", reopens},
+	{"settings are told, and are the same each time", tellsSettings},
+	{"the size on disk is told", tellsSize},
+	{"a backup opens like the store, holds the state of its time and replaces nothing", backsUp},
+	{"Compact and Check leave the pairs as they are", compacts},
+	{"a path with spaces and signs is the path", opensOddPaths},
+}
+
+func reopens(e *env) {
+	e.needs(e.info.Caps.Persistent, "nothing outlives Close")
+	for _, class := range e.classes {
+		open := func() *kv.DB {
+			db, err := kv.Open(ctx, e.url(class.String()), kv.Weakest(class))
+			e.must(err)
+			e.Cleanup(func() { db.Close() })
+			return db
+		}
+		big := strings.Repeat("big", 30_000)
+		var want []string
+		for round := range 3 {
+			db := open()
+			e.want(db, want...)
+			e.must(db.Update(ctx, class, func(tx *kv.Tx) error {
+				e.must(tx.Put([]byte("a\x00\xff"), []byte{byte('0' + round)}))
+				return tx.Put([]byte("big"), []byte(big))
+			}))
+			var b kv.Batch
+			b.Put([]byte("batch"), []byte{byte('0' + round)})
+			b.Put([]byte("empty"), nil)
+			e.must(db.Write(ctx, class, &b))
+			n := string(rune('0' + round))
+			want = []string{"a\x00\xff=" + n, "batch=" + n, "big=" + big, "empty="}
+			e.want(db, want...)
+			e.must(db.Close())
+		}
+		db := open()
+		e.must(db.Update(ctx, class, func(tx *kv.Tx) error { return tx.Delete([]byte("big")) }))
+		e.must(db.Close())
+		e.want(open(), want[0], want[1], want[3])
+	}
+}
+
+func tellsSettings(e *env) {
+	db := e.open()
+	first := db.Settings()
+	if len(first) == 0 {
+		e.Errorf("no settings")
+	}
+	for _, s := range first {
+		if s.Name == "" || s.Value == "" {
+			e.Errorf("setting %q=%q", s.Name, s.Value)
+		}
+	}
+	e.fill(db, "a=1")
+	if again := db.Settings(); !slices.Equal(again, first) {
+		e.Errorf("settings changed after a write:\n got %v\nwant %v", again, first)
+	}
+	if again := e.reopen(db).Settings(); !slices.Equal(again, first) {
+		e.Errorf("settings changed after reopening:\n got %v\nwant %v", again, first)
+	}
+}
+
+func tellsSize(e *env) {
+	db := e.open()
+	for i := range 10 {
+		k, _ := numbered(i, 0)
+		e.fill(db, string(k)+"="+string(noise(100_000, uint64(i))))
+	}
+	if e.caps.Persistent {
+		db = e.reopen(db)
+	}
+	size, err := db.Size()
+	e.must(err)
+	least := int64(900_000)
+	if !e.caps.Persistent {
+		least = 0
+	}
+	if size.Allocated < least || size.Apparent < least || (size.Files > 0) != e.caps.Persistent {
+		e.Errorf("size with a megabyte of random values: got %+v", size)
+	}
+}
+
+func backsUp(e *env) {
+	db := e.open()
+	e.fill(db, "a=1", "b=2", "empty=", "big="+strings.Repeat("big", 30_000))
+	err := db.Backup(ctx, e.path("backup"))
+	if !e.caps.Persistent && kv.KindOf(err) == kv.Unsupported {
+		e.Skipf("%s says: %v", e.Engine, err)
+	}
+	e.must(err)
+	e.fill(db, "a=changed", "c=3")
+	e.wantKind("backup to a path that exists", db.Backup(ctx, e.path("backup")), kv.Invalid)
+	e.wantKind("backup onto itself", db.Backup(ctx, e.path("db")), kv.Invalid)
+	e.want(db, "a=changed", "b=2", "big="+strings.Repeat("big", 30_000), "c=3", "empty=")
+	left, err := filepath.Glob(e.path("*.partial*"))
+	e.must(err)
+	if len(left) > 0 {
+		e.Errorf("left behind: %v", left)
+	}
+	copied, err := kv.Open(ctx, e.url("backup"), kv.Weakest(e.class))
+	e.must(err)
+	e.Cleanup(func() { copied.Close() })
+	e.want(copied, "a=1", "b=2", "big="+strings.Repeat("big", 30_000), "empty=")
+	e.must(copied.Check(ctx))
+	e.fill(copied, "d=4")
+	e.must(copied.Close())
+	e.view(db, func(s *kv.Snapshot) error { e.wantAbsent("the original", s, "d"); return nil })
+}
+
+func compacts(e *env) {
+	db := e.open()
+	var b kv.Batch
+	for i := range 500 {
+		b.Put(numbered(i, 0))
+	}
+	e.must(db.Write(ctx, e.class, &b))
+	b.Reset()
+	var want []string
+	for i := range 500 {
+		k, v := numbered(i, 1)
+		if i%5 != 0 {
+			b.Delete(k)
+			continue
+		}
+		b.Put(k, v)
+		want = append(want, string(k)+"="+string(v))
+	}
+	e.must(db.Write(ctx, e.class, &b))
+	e.must(db.Check(ctx))
+	e.must(db.Compact(ctx))
+	e.want(db, want...)
+	e.must(db.Check(ctx))
+	e.must(db.Compact(ctx))
+	e.fill(db, "zzz=1")
+	want = append(want, "zzz=1")
+	if e.caps.Persistent {
+		db = e.reopen(db)
+	}
+	e.want(db, want...)
+	e.must(db.Check(ctx))
+}
+
+func opensOddPaths(e *env) {
+	e.needs(e.info.Caps.Persistent, "the path is only a name")
+	name := filepath.Join("new folder", "100% 'odd' #1 & ünï;=+", "db")
+	db, err := kv.Open(ctx, e.url(name), kv.Weakest(e.class))
+	e.must(err)
+	e.fill(db, "a=1")
+	e.must(db.Close())
+	if _, err := os.Lstat(e.path(name)); err != nil {
+		e.Errorf("the store is not where it should be: %v", err)
+	}
+	db, err = kv.Open(ctx, e.url(name), kv.Weakest(e.class))
+	e.must(err)
+	e.want(db, "a=1")
+	e.must(db.Close())
+	entries, err := os.ReadDir(e.dir)
+	e.must(err)
+	if len(entries) != 1 {
+		e.Errorf("opening left %v", entries)
+	}
+}
+
+// noise returns n bytes that no compression makes smaller.
+func noise(n int, seed uint64) []byte {
+	var b bytes.Buffer
+	for rng := newRand(seed); b.Len() < n; {
+		b.WriteByte(byte(rng.Uint32()))
+	}
+	return b.Bytes()
+}

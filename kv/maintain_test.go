@@ -1,0 +1,120 @@
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// folder is an engine over mem whose files are whatever lies at its path.
+type folder struct{ fail error }
+
+var theFolder = new(folder)
+
+func init() { driver.Register(theFolder) }
+
+func (*folder) Info() driver.Info {
+	info := new(spy).Info()
+	info.Name = "folder"
+	return info
+}
+
+func (f *folder) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	mem, _ := driver.Lookup("mem")
+	inner, err := mem.Open(ctx, c)
+	return &folderStore{spyStore{inner, f.Info().Caps}, f, c.Path}, err
+}
+
+type folderStore struct {
+	spyStore
+	*folder
+	path string
+}
+
+func (s *folderStore) Files() ([]string, error) { return []string{s.path, s.path + "-gone"}, s.fail }
+
+func (s *folderStore) Backup(_ context.Context, path string) error {
+	return errors.Join(
+		os.MkdirAll(filepath.Join(path, "sub"), 0o700),
+		os.WriteFile(filepath.Join(path, "sub", "copy"), []byte("copy"), 0o600),
+		s.fail)
+}
+
+func openFolder(t *testing.T) (db *kv.DB, path string) {
+	theFolder.fail = nil
+	t.Cleanup(func() { theFolder.fail = nil })
+	path = filepath.Join(t.TempDir(), "store")
+	return mustOpen(t, "folder:"+filepath.ToSlash(path)), path
+}
+
+func TestSizeCountsFilesInFoldersAndHolesAsNothing(t *testing.T) {
+	db, path := openFolder(t)
+	if size, err := db.Size(); size != (kv.Size{}) || err != nil {
+		t.Errorf("nothing there: got %+v, %v", size, err)
+	}
+	if err := os.MkdirAll(filepath.Join(path, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(path, "sub", "data"), make([]byte, 10_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hole, err := os.Create(filepath.Join(path, "hole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(hole.Truncate(1<<20), hole.Close()); err != nil {
+		t.Fatal(err)
+	}
+	size, err := db.Size()
+	if size.Files != 2 || size.Apparent != 1<<20+10_000 || size.Allocated < 8192 || err != nil {
+		t.Errorf("got %+v, %v", size, err)
+	}
+	theFolder.fail = errDisk
+	if _, err := db.Size(); !errors.Is(err, errDisk) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBackupIsTheWholeCopyOrNothing(t *testing.T) {
+	db, path := openFolder(t)
+	target := path + "-backup"
+	if err := os.WriteFile(target+".partial", []byte("of a backup that was interrupted"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	theFolder.fail = errDisk
+	err := db.Backup(ctx, target)
+	if !errors.Is(err, errDisk) {
+		t.Errorf("got %v", err)
+	}
+	for _, left := range []string{target, target + ".partial"} {
+		if _, err := os.Lstat(left); err == nil {
+			t.Errorf("%s was left", left)
+		}
+	}
+	theFolder.fail = nil
+	if err := db.Backup(ctx, target); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(target, "sub", "copy")); string(got) != "copy" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	err = db.Backup(ctx, target)
+	wantKind(t, "backup to a path that exists", err, kv.Invalid)
+	if kv.HintOf(err) == "" {
+		t.Errorf("%v: no hint", err)
+	}
+}
+
+func TestBackupOfAStoreInMemoryIsUnsupported(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "backup")
+	err := openMem(t).Backup(ctx, path)
+	wantKind(t, "backup", err, kv.Unsupported)
+	if _, err := os.Lstat(path); err == nil {
+		t.Errorf("%s was made", path)
+	}
+}
