@@ -1,0 +1,273 @@
+package bboltkv_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/kv"
+)
+
+var ctx = context.Background()
+
+func open(t *testing.T, path, params string) *kv.DB {
+	t.Helper()
+	db, err := kv.Open(ctx, "bbolt:"+path+params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func fill(t *testing.T, db *kv.DB, from, to int) {
+	t.Helper()
+	var b kv.Batch
+	for i := from; i < to; i++ {
+		b.Put(fmt.Appendf(nil, "%06d", i), bytes.Repeat([]byte{byte(i)}, 100))
+	}
+	if err := db.Write(ctx, kv.Flushed, &b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(s *kv.Snapshot) (n int) {
+	for range s.Scan(kv.Range{}) {
+		n++
+	}
+	return n
+}
+
+func TestPairsAreInABucketThatBboltReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "")
+	fill(t, db, 0, 10)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	err = raw.View(func(tx *bolt.Tx) error {
+		if n := tx.Bucket(bucketName).Stats().KeyN; n != 10 {
+			t.Errorf("bucket kv holds %d pairs, want 10", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASnapshotOutlivesACompaction(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not rename over an open file; bboltkv declares Compacts false there")
+	}
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "?PageSize=1024&FillPercent=0.9")
+	fill(t, db, 0, 2000)
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	settings := fmt.Sprint(db.Settings())
+	err := db.View(ctx, func(s *kv.Snapshot) error {
+		done := make(chan error)
+		go func() { done <- db.Compact(ctx) }()
+		if err := <-done; err != nil {
+			return err
+		}
+		fill(t, db, 2000, 2100)
+		if n := count(s); n != 2000 {
+			t.Errorf("the old snapshot holds %d pairs, want 2000", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.View(ctx, func(s *kv.Snapshot) error {
+		if n := count(s); n != 2100 {
+			t.Errorf("a new snapshot holds %d pairs, want 2100", n)
+		}
+		return nil
+	})
+	if err := db.Check(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := fmt.Sprint(db.Settings()); got != settings {
+		t.Errorf("settings after a compaction: got %s, want %s", got, settings)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the new file: %v, %v, want mode 0640", info.Mode(), err)
+	}
+	if _, err := kv.Open(ctx, "bbolt:"+path, kv.Wait(0)); !errors.Is(err, kv.Busy) {
+		t.Errorf("open beside the compacted store: got %v, want busy", err)
+	}
+}
+
+// A process that waits for the lock gets it on the old file, once the one that compacted lets go. It must not take that
+// for the store: what it wrote would be lost.
+func TestAReplacedFileIsNotOpened(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows replaces no open file")
+	}
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "")
+	fill(t, db, 0, 10)
+	old, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	opened := make(chan error)
+	go func() {
+		second, err := kv.Open(ctx, "bbolt:"+path)
+		if err == nil {
+			err = second.View(ctx, func(s *kv.Snapshot) error {
+				if n := count(s); n != 20 {
+					return fmt.Errorf("the second process sees %d pairs, want 20", n)
+				}
+				return nil
+			})
+			err = errors.Join(err, second.Close())
+		}
+		opened <- err
+	}()
+	if err := db.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, db, 10, 20)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileShorterThanItsHeaderSaysIsCorrupt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "")
+	fill(t, db, 0, 2000)
+	db.Close()
+	if err := os.Truncate(path, 64<<10); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"exclusive", "ro"} {
+		if _, err := kv.Open(ctx, "bbolt:"+path+"?mode="+mode); !errors.Is(err, kv.Corrupt) {
+			t.Errorf("mode %s: got %v, want corrupt", mode, err)
+		}
+	}
+}
+
+func TestAnEmptyFileOpenedReadOnlyIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := kv.Open(ctx, "bbolt:"+path+"?mode=ro")
+	if !errors.Is(err, kv.Missing) || kv.HintOf(err) == "" {
+		t.Errorf("got %v, want missing with a hint", err)
+	}
+}
+
+func TestAFileWithoutTheBucketIsEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	open(t, path, "").Close()
+	db := open(t, path, "?mode=ro")
+	err := db.View(ctx, func(s *kv.Snapshot) error {
+		if n := count(s); n != 0 {
+			t.Errorf("got %d pairs", n)
+		}
+		if _, err := s.Get([]byte("a")); !errors.Is(err, kv.NotFound) {
+			t.Errorf("get: %v, want not found", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Check(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoSyncRefusesSynced(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "db"), "?NoSync=true")
+	err := db.Update(ctx, kv.Synced, func(tx *kv.Tx) error { return tx.Put([]byte("a"), nil) })
+	if !errors.Is(err, kv.Unsupported) {
+		t.Errorf("synced: got %v, want unsupported", err)
+	}
+	fill(t, db, 0, 1)
+}
+
+func TestMaxSizeIsFull(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "db"), "?MaxSize=262144")
+	var b kv.Batch
+	b.Put([]byte("a"), make([]byte, 1<<20))
+	if err := db.Write(ctx, kv.Flushed, &b); !errors.Is(err, kv.Full) || kv.HintOf(err) == "" {
+		t.Errorf("got %v, want full with a hint", err)
+	}
+	fill(t, db, 0, 1)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, params := range []string{"PageSize=1000", "FreelistType=tree", "FillPercent=1.5", "FillPercent=0", "MaxSize=-1", "NoSync=maybe"} {
+		path := filepath.Join(t.TempDir(), "db")
+		_, err := kv.Open(ctx, "bbolt:"+path+"?"+params)
+		if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+			t.Errorf("%s: got %v, want invalid with a hint", params, err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s: a file was created", params)
+		}
+	}
+}
+
+func TestFilesAreForThisUserOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	path := filepath.Join(t.TempDir(), "new", "folder", "db")
+	open(t, path, "")
+	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: got %v, %v, want %v", p, info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+func TestAStoreWithoutAStoredFreeListKeepsItsPairs(t *testing.T) {
+	url := "bbolt:" + filepath.ToSlash(filepath.Join(t.TempDir(), "store.db")) + "?NoFreelistSync=true"
+	for round := range 5 {
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(t.Context(), kv.Synced, func(tx *kv.Tx) error {
+			for i := range 500 {
+				key := kv.AppendUint64(nil, uint64(i))
+				if got, err := tx.Get(key); round > 0 && (err != nil || !bytes.Equal(got, []byte{byte(round - 1)})) {
+					t.Fatalf("round %d: key %d is %v, %v", round, i, got, err)
+				}
+				if err := tx.Put(key, []byte{byte(round)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, db.Check(t.Context()), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package nullkv_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// BenchmarkThin measures what kv itself costs, as the engine costs nothing.
+func BenchmarkThin(b *testing.B) {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "null:")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	key, value := []byte("key"), []byte("value")
+	var batch kv.Batch
+	for range 100 {
+		batch.Put(key, value)
+	}
+	var buf []byte
+	get := func(s *kv.Snapshot) error {
+		buf, _ = s.Append(buf[:0], key) // always NotFound
+		return nil
+	}
+	scan := func(s *kv.Snapshot) error {
+		for range s.Scan(kv.Range{Start: key}) {
+		}
+		return nil
+	}
+	put := func(tx *kv.Tx) error { return tx.Put(key, value) }
+	for _, c := range []struct {
+		name string
+		op   func() error
+	}{
+		{"view+get", func() error { return db.View(ctx, get) }},
+		{"view+scan", func() error { return db.View(ctx, scan) }},
+		{"put", func() error { return db.Update(ctx, kv.Synced, put) }},
+		{"batch100", func() error { return db.Write(ctx, kv.Synced, &batch) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.op(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

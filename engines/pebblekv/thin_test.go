@@ -1,0 +1,168 @@
+package pebblekv
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/kv/drivertest"
+)
+
+// BenchmarkThin measures kv against Pebble's own API, with Pebble's NoSync and kv's Buffered. Both work on one store:
+// how fast a table in memory is found through differs by luck from one store to the next, by more than kv costs.
+func BenchmarkThin(b *testing.B) {
+	db, err := kv.Open(context.Background(), "pebble-thin:"+filepath.Join(b.TempDir(), "db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	layer := drivertest.NewThinKV(b, db, kv.Buffered)
+	source := drivertest.NewThinSide()
+	raw := rawSide{ThinSide: drivertest.NewThinSide(), db: opened.db}
+	drivertest.Thin(b,
+		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
+		drivertest.Pair{Name: "view+get", Raw: raw.viewGet, KV: layer.ViewGet},
+		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan},
+		drivertest.Pair{Name: "put", Limit: 1.10, Raw: raw.put, KV: func(n int) error { return putEach(db, source, n) },
+			Exception: "an unsynced Set takes 1 µs, and the turn of the writers and the batch of kv about 0.1"},
+		drivertest.Pair{Name: "update", Raw: raw.update, KV: layer.Put},
+		drivertest.Pair{Name: "batch100", Limit: 1.10, Raw: raw.batch, KV: layer.Batch},
+	)
+}
+
+// thinDriver is the driver under another name; it shows the Pebble database of the store that it opened last.
+type thinDriver struct {
+	Driver
+	db *pebble.DB
+}
+
+var opened = new(thinDriver)
+
+func init() { driver.Register(opened) }
+
+func (d *thinDriver) Info() driver.Info {
+	info := d.Driver.Info()
+	info.Name = "pebble-thin"
+	return info
+}
+
+func (d *thinDriver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	s, err := d.Driver.Open(ctx, c)
+	if err == nil {
+		d.db = s.(*store).db
+	}
+	return s, err
+}
+
+// rawSide does the work through Pebble's API, as its documentation shows it.
+type rawSide struct {
+	*drivertest.ThinSide
+	db  *pebble.DB
+	buf []byte
+}
+
+func (s *rawSide) get(n int) error {
+	snapshot := s.db.NewSnapshot()
+	for range n {
+		v, closer, err := snapshot.Get(s.Key())
+		if err != nil {
+			return err
+		}
+		s.buf = append(s.buf[:0], v...)
+		if err := closer.Close(); err != nil {
+			return err
+		}
+	}
+	return snapshot.Close()
+}
+
+func (s *rawSide) viewGet(n int) error {
+	for range n {
+		if err := s.get(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rawSide) scan(n int) error {
+	snapshot := s.db.NewSnapshot()
+	for range n {
+		it, err := snapshot.NewIter(&pebble.IterOptions{LowerBound: s.Start()})
+		if err != nil {
+			return err
+		}
+		left := drivertest.ThinScan
+		for ok := it.First(); ok; ok = it.Next() {
+			s.Touch(it.Key(), it.Value())
+			if left--; left == 0 {
+				break
+			}
+		}
+		if err := it.Close(); err != nil {
+			return err
+		}
+	}
+	return snapshot.Close()
+}
+
+// putEach writes n pairs, each in a batch of its own: a write that needs no transaction, as Pebble's Set.
+func putEach(db *kv.DB, s *drivertest.ThinSide, n int) error {
+	var b kv.Batch
+	for range n {
+		b.Reset()
+		b.Put(s.Key(), s.Value())
+		if err := db.Write(context.Background(), kv.Buffered, &b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update is a transaction with one write, able to read what it writes.
+func (s *rawSide) update(n int) error {
+	for range n {
+		b := s.db.NewIndexedBatch()
+		if err := b.Set(s.Key(), s.Value(), nil); err != nil {
+			return err
+		}
+		if err := b.Commit(pebble.NoSync); err != nil {
+			return err
+		}
+		if err := b.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rawSide) put(n int) error {
+	for range n {
+		if err := s.db.Set(s.Key(), s.Value(), pebble.NoSync); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rawSide) batch(n int) error {
+	for range n {
+		b := s.db.NewBatch()
+		for range drivertest.ThinBatch {
+			if err := b.Set(s.Key(), s.Value(), nil); err != nil {
+				return err
+			}
+		}
+		if err := b.Commit(pebble.NoSync); err != nil {
+			return err
+		}
+		if err := b.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,403 @@
+package sqlitekv_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+func open(t *testing.T, path, params string, needs ...kv.Need) *kv.DB {
+	t.Helper()
+	db, err := kv.Open(t.Context(), "sqlite:"+path+params, needs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func put(t *testing.T, db *kv.DB, key, value string) {
+	t.Helper()
+	var b kv.Batch
+	b.Put([]byte(key), []byte(value))
+	if err := db.Write(t.Context(), kv.Flushed, &b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, db *kv.DB, key string) (value string) {
+	t.Helper()
+	err := db.View(t.Context(), func(s *kv.Snapshot) error {
+		v, err := s.Get([]byte(key))
+		value = string(v)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func closeDB(t *testing.T, db *kv.DB) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantKind(t *testing.T, what string, err error, want kv.Kind) {
+	t.Helper()
+	if err == nil || kv.KindOf(err) != want {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+// names lists the files of a folder.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return strings.Join(list, " ")
+}
+
+func TestADatabaseOfAnotherProgramIsRefusedAndNotTouched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "music.db")
+	other, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec("CREATE TABLE songs(title TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, params := range []string{"", "?journal_mode=DELETE&page_size=8192", "?mode=ro"} {
+		_, err := kv.Open(t.Context(), "sqlite:"+path+params)
+		wantKind(t, "open "+params, err, kv.Invalid)
+		if err != nil && !strings.Contains(err.Error(), "songs") {
+			t.Errorf("%v: does not name the tables", err)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the database changed (%v)", err)
+	}
+}
+
+func TestAFileThatIsNoDatabaseIsCorrupt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("Dear reader, "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := kv.Open(t.Context(), "sqlite:"+path)
+	wantKind(t, "open", err, kv.Corrupt)
+	_, err = kv.Open(t.Context(), "sqlite:"+filepath.Dir(path))
+	wantKind(t, "open of a folder", err, kv.Invalid)
+}
+
+func TestFilesAreForThisUserOnlyAndGoneAfterClose(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	path := filepath.Join(dir, "db")
+	db := open(t, path, "")
+	put(t, db, "a", "1")
+	size, err := db.Size()
+	if err != nil || size.Files != 3 {
+		t.Errorf("size: got %+v, %v, want 3 files", size, err)
+	}
+	for _, name := range []string{dir, path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+	closeDB(t, db)
+	if got := names(t, dir); got != "db" {
+		t.Errorf("after Close the folder holds %q, want db alone", got)
+	}
+}
+
+func TestOptionsAreInForceAndReadBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "?journal_mode=DELETE&page_size=8192&auto_vacuum=INCREMENTAL&cache_size=-4000&mmap_size=65536"+
+		"&temp_store=MEMORY&wal_autocheckpoint=50&busy_timeout=123&synchronous=FULL")
+	got := map[string]string{}
+	for _, s := range db.Settings() {
+		got[s.Name] = s.Value
+	}
+	for name, want := range map[string]string{"journal_mode": "delete", "page_size": "8192", "auto_vacuum": "INCREMENTAL",
+		"cache_size": "-4000", "mmap_size": "65536", "temp_store": "MEMORY", "wal_autocheckpoint": "50",
+		"busy_timeout": "123", "synchronous(flushed)": "FULL"} {
+		if got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+	if !strings.HasPrefix(got["sqlite_version"], "3.") {
+		t.Errorf("sqlite_version: got %q", got["sqlite_version"])
+	}
+	put(t, db, "a", "1")
+	err := db.Update(t.Context(), kv.Synced, func(*kv.Tx) error { return nil })
+	wantKind(t, "a synced commit under synchronous=FULL in DELETE mode", err, kv.Unsupported)
+	closeDB(t, db)
+	_, err = kv.Open(t.Context(), "sqlite:"+path+"?page_size=4096") // and leaves the journal mode as it is
+	wantKind(t, "another page_size on an existing database", err, kv.Unsupported)
+	_, err = kv.Open(t.Context(), "sqlite:"+path+"?mode=ro&journal_mode=WAL")
+	wantKind(t, "another journal_mode read-only", err, kv.Unsupported)
+	for _, bad := range []string{"page_size=1000", "journal_mode=OFF", "synchronous=2", "busy_timeout=-1", "immutable=true"} {
+		_, err = kv.Open(t.Context(), "sqlite:"+path+"?"+bad)
+		wantKind(t, bad, err, kv.Invalid)
+	}
+	if db := open(t, path, ""); get(t, db, "a") != "1" || db.Caps().ReadersBlockWriters {
+		t.Errorf("opened without options the database is not in WAL mode")
+	}
+}
+
+func TestReadOnlyChangesNothing(t *testing.T) {
+	for _, journal := range []string{"WAL", "DELETE"} {
+		path := filepath.Join(t.TempDir(), "db")
+		db := open(t, path, "?journal_mode="+journal)
+		put(t, db, "a", "1")
+		closeDB(t, db)
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader := open(t, path, "?mode=ro")
+		second := open(t, path, "?mode=ro")
+		if get(t, reader, "a") != "1" || get(t, second, "a") != "1" {
+			t.Errorf("%s: a is lost", journal)
+		}
+		if err := reader.Check(t.Context()); err != nil {
+			t.Errorf("%s: check: %v", journal, err)
+		}
+		closeDB(t, second)
+		closeDB(t, reader)
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s: the database changed (%v)", journal, err)
+		}
+		put(t, open(t, path, ""), "a", "2")
+	}
+}
+
+func TestReadOnlyReadsWhatAWriterCommits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	writer := open(t, path, "")
+	put(t, writer, "a", "1")
+	reader := open(t, path, "?mode=ro")
+	put(t, writer, "a", "2")
+	if got := get(t, reader, "a"); got != "2" {
+		t.Errorf("a: got %s, want 2", got)
+	}
+}
+
+func TestImmutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a b%3F#db")
+	url := strings.NewReplacer("%", "%25").Replace(path)
+	db := open(t, url, "")
+	put(t, db, "a", "1")
+	_, err := kv.Open(t.Context(), "sqlite:"+url+"?mode=ro&immutable=true")
+	wantKind(t, "immutable beside a log that is not empty", err, kv.Invalid)
+	closeDB(t, db)
+	reader := open(t, url, "?mode=ro&immutable=true")
+	if got := get(t, reader, "a"); got != "1" {
+		t.Errorf("a: got %s, want 1", got)
+	}
+	if got := names(t, dir); got != filepath.Base(path) {
+		t.Errorf("the folder holds %q", got)
+	}
+}
+
+func TestAWriterWaitsForALockUntilItsTimeIsUp(t *testing.T) {
+	for _, journal := range []string{"WAL", "DELETE"} {
+		path := filepath.Join(t.TempDir(), "db")
+		holder := open(t, path, "?journal_mode="+journal)
+		waiter := open(t, path, "?busy_timeout=30&journal_mode="+journal)
+		patient := open(t, path, "?journal_mode="+journal)
+		nothing := func(*kv.Tx) error { return nil }
+		released := make(chan error, 1)
+		err := holder.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+			wantKind(t, journal+": busy_timeout", waiter.Update(t.Context(), kv.Flushed, nothing), kv.Busy)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+			defer cancel()
+			wantKind(t, journal+": context", patient.Update(ctx, kv.Flushed, nothing), kv.Canceled)
+			var b kv.Batch
+			b.Put([]byte("b"), []byte("2"))
+			wantKind(t, journal+": write", waiter.Write(t.Context(), kv.Flushed, &b), kv.Busy)
+			go func() { released <- patient.Write(context.Background(), kv.Flushed, &b) }()
+			return tx.Put([]byte("a"), []byte("1"))
+		})
+		if err := errors.Join(err, <-released); err != nil {
+			t.Fatalf("%s: %v", journal, err)
+		}
+		if get(t, waiter, "a")+get(t, waiter, "b") != "12" {
+			t.Errorf("%s: a commit is lost", journal)
+		}
+	}
+}
+
+func TestACommitThatReadersBlockIsBusyAndLeavesNothing(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&busy_timeout=30")
+	put(t, db, "a", "1")
+	err := db.View(t.Context(), func(*kv.Snapshot) error {
+		var b kv.Batch
+		b.Put([]byte("a"), []byte("2"))
+		wantKind(t, "write", db.Write(t.Context(), kv.Flushed, &b), kv.Busy)
+		wantKind(t, "update", db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+			return tx.Put([]byte("a"), []byte("3"))
+		}), kv.Busy)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, db, "a"); got != "1" {
+		t.Errorf("a: got %s, want 1", got)
+	}
+	put(t, db, "a", "4")
+}
+
+func TestABackupIsAStoreOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	db := open(t, filepath.Join(dir, "db"), "")
+	put(t, db, "a", "1")
+	copied := filepath.Join(dir, "it's a copy")
+	if err := db.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	put(t, db, "a", "2")
+	for _, params := range []string{"?mode=ro", ""} {
+		if got := get(t, open(t, copied, params), "a"); got != "1" {
+			t.Errorf("a in the copy: got %s, want 1", got)
+		}
+	}
+	if info, err := os.Stat(copied); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy has mode %v (%v)", info.Mode(), err)
+	}
+}
+
+func TestCompactShrinksTheFileBesideAReader(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "db"), "")
+	for i := range 20 {
+		put(t, db, fmt.Sprint(i), strings.Repeat("x", 100_000))
+	}
+	err := db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+		for i := range 19 {
+			if err := tx.Delete(fmt.Append(nil, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if size, err := db.Size(); err != nil || size.Apparent > 300_000 {
+		t.Errorf("size after Compact: %+v, %v", size, err)
+	}
+	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+		if err := db.Compact(t.Context()); err != nil {
+			t.Errorf("compact beside a reader: %v", err)
+		}
+		_, err := s.Get([]byte("19"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARelativePathHoldsAfterTheProgramChangedItsFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db := open(t, "db", "")
+	put(t, db, "a", "1")
+	err := db.View(t.Context(), func(*kv.Snapshot) error {
+		t.Chdir(t.TempDir())
+		if got := get(t, db, "a"); got != "1" { // on a second connection
+			t.Errorf("a: got %s, want 1", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeDB(t, db)
+}
+
+// workerVar makes TestProcesses run the part of a worker: the URL and the worker's name.
+const workerVar = "SQLITEKV_WORKER"
+
+const workerPuts = 25
+
+func TestProcessesThatOpenPutAndCloseLoseNothing(t *testing.T) {
+	if part, ok := os.LookupEnv(workerVar); ok {
+		work(t, part)
+		return
+	}
+	for _, journal := range []string{"WAL", "DELETE"} {
+		path := filepath.Join(t.TempDir(), "db")
+		var workers []*exec.Cmd
+		for i := range 8 {
+			cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=sqlite:%s?wait=1m&busy_timeout=60000&journal_mode=%s %d", workerVar, path, journal, i))
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			workers = append(workers, cmd)
+		}
+		for i, cmd := range workers {
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%s: worker %d: %v\n%s", journal, i, err, cmd.Stdout)
+			}
+		}
+		db := open(t, path, "?journal_mode="+journal)
+		for i := range workers {
+			for n := range workerPuts {
+				if got := get(t, db, fmt.Sprintf("%d-%d", i, n)); got != fmt.Sprint(n) {
+					t.Fatalf("%s: put %d of worker %d: got %q", journal, n, i, got)
+				}
+			}
+		}
+		closeDB(t, db)
+	}
+}
+
+func work(t *testing.T, part string) {
+	url, name, _ := strings.Cut(part, " ")
+	for n := range workerPuts {
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, db, fmt.Sprintf("%s-%d", name, n), fmt.Sprint(n))
+		closeDB(t, db)
+	}
+}
