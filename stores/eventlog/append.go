@@ -1,0 +1,254 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// A group is at most so many appends and, roughly, so many bytes of data; one append may be larger.
+const (
+	groupAppends = 256
+	groupBytes   = 1 << 20
+)
+
+// request is one Append that waits for its turn.
+type request struct {
+	Pending
+	ctx        context.Context
+	durability kv.Durability
+	size       int
+	chosen     bool      // told to lead, guarded by Log.mu
+	wake       chan bool // true: lead the next group; false: the outcome is in Pending
+}
+
+var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool, 1)} }}
+
+// Append appends events to a stream (or to none, if stream is empty) as one transaction with at least the durability d,
+// if the log is as expected; otherwise it is a Conflict with a [*ConflictError]. Without events it only checks the
+// expectation. It returns when the events can be read. It keeps nothing of what it is given.
+//
+// If ctx ends before the commit began, nothing was appended and the error is Canceled.
+func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expected Expected, events ...Draft) (Appended, error) {
+	r := requests.Get().(*request)
+	defer r.release()
+	r.ctx, r.durability, r.Stream, r.Expected = ctx, d, stream, expected
+	r.Drafts = append(r.Drafts[:0], events...)
+	if err := l.check(r); err != nil {
+		return Appended{}, err
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return Appended{}, l.open("append")
+	}
+	alone := !l.leading && l.crowd <= 1
+	lead := !l.leading
+	l.leading = true
+	if alone { // the queue is empty
+		l.members, l.crowd = append(l.members[:0], r), 1
+	} else {
+		l.queue = append(l.queue, r)
+	}
+	l.mu.Unlock()
+	switch {
+	case alone:
+		l.lead(r)
+	case lead || l.await(r):
+		l.gather()
+		l.lead(r)
+	}
+	return r.Appended, r.Err
+}
+
+func (r *request) release() {
+	clear(r.Drafts)
+	*r = request{Pending: Pending{Drafts: r.Drafts[:0]}, wake: r.wake}
+	requests.Put(r)
+}
+
+// check refuses wrong arguments and completes the drafts.
+func (l *Log) check(r *request) error {
+	if err := checkName("append", "stream", r.Stream); err != nil {
+		return err
+	}
+	if r.Expected.OfStream() {
+		if err := l.streams("append", r.Stream); err != nil {
+			return err
+		}
+	}
+	var now time.Time
+	for i := range r.Drafts {
+		draft := &r.Drafts[i]
+		if err := draft.check(); err != nil {
+			return err
+		}
+		if draft.Time.IsZero() {
+			if now.IsZero() {
+				now = time.Now()
+			}
+			draft.Time = now
+		}
+		r.size += len(draft.Data) + len(draft.Type)
+	}
+	return nil
+}
+
+// await waits for the outcome of a queued request, and reports whether it must lead instead.
+func (l *Log) await(r *request) (lead bool) {
+	select {
+	case lead = <-r.wake:
+	case <-r.ctx.Done():
+		if l.withdraw(r) {
+			r.Err = canceled(r.ctx)
+			return false
+		}
+		lead = <-r.wake
+	}
+	return lead
+}
+
+// gather takes the next group, but first lets those whose commit just ended come back for it. Otherwise the first of
+// them would lead alone, and the rest would wait for two commits each time.
+func (l *Log) gather() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := 0; i < 4 && len(l.queue) < l.crowd; i++ {
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+	}
+	l.take()
+}
+
+// withdraw takes r out of the queue, unless its turn has come.
+func (l *Log) withdraw(r *request) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.queue, r)
+	if i < 0 || r.chosen {
+		return false
+	}
+	l.queue = slices.Delete(l.queue, i, i+1)
+	return true
+}
+
+// lead commits the group that was taken, of which r is the first, and tells its members, then the next leader.
+func (l *Log) lead(r *request) {
+	l.commit(r)
+	l.bell.ring()
+	for _, m := range l.members {
+		if m != r {
+			m.wake <- false
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.leading = false
+		l.idle.Broadcast()
+		return
+	}
+	l.queue[0].chosen = true
+	l.queue[0].wake <- true
+}
+
+// take moves a group from the queue to l.members: those at its head that ask for the same durability.
+func (l *Log) take() {
+	n, size := 0, 0
+	for n < len(l.queue) && n < groupAppends && l.queue[n].durability == l.queue[0].durability {
+		if size += l.queue[n].size; n > 0 && size > groupBytes {
+			break
+		}
+		n++
+	}
+	l.members = append(l.members[:0], l.queue[:n]...)
+	l.queue = slices.Delete(l.queue, 0, n)
+	l.crowd = n
+}
+
+// commit commits l.members, which r leads. One that is too large, or whose ctx ends while the store is locked, fails alone.
+func (l *Log) commit(r *request) {
+	for {
+		l.dropEnded(r)
+		if r.Err != nil {
+			l.putBack(r)
+			return
+		}
+		err := l.commitGroup(r.durability)
+		switch {
+		case err == nil:
+			return
+		case errors.Is(err, kv.Canceled) && l.someEnded():
+			continue
+		case errors.Is(err, kv.TooLarge) && len(l.group) > 1:
+			l.commitEach(r.durability)
+		default:
+			for _, p := range l.group {
+				p.Appended, p.Err = Appended{}, err
+			}
+		}
+		return
+	}
+}
+
+// dropEnded tells the members whose context has ended so, and makes l.group of the rest. Only the leader r stays.
+func (l *Log) dropEnded(r *request) {
+	l.group = l.group[:0]
+	l.members = slices.DeleteFunc(l.members, func(m *request) bool {
+		if m.Err = nil; m.ctx.Err() == nil {
+			l.group = append(l.group, &m.Pending)
+			return false
+		}
+		m.Err = canceled(m.ctx)
+		if m != r {
+			m.wake <- false
+		}
+		return m != r
+	})
+}
+
+// putBack returns the group to the head of the queue, without its leader r, whose context has ended.
+func (l *Log) putBack(r *request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.members, r)
+	l.queue = slices.Insert(l.queue, 0, slices.Delete(l.members, i, i+1)...)
+	l.members = l.members[:0]
+}
+
+// commitGroup gives up waiting for the store as soon as the context of any member ends.
+func (l *Log) commitGroup(d kv.Durability) error {
+	if len(l.members) == 1 {
+		return l.backend.Commit(l.members[0].ctx, d, l.group)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.members[0].ctx))
+	defer cancel()
+	for _, m := range l.members {
+		if m.ctx.Done() != nil {
+			defer context.AfterFunc(m.ctx, cancel)()
+		}
+	}
+	return l.backend.Commit(ctx, d, l.group)
+}
+
+func (l *Log) someEnded() bool {
+	return slices.ContainsFunc(l.members, func(m *request) bool { return m.ctx.Err() != nil })
+}
+
+func (l *Log) commitEach(d kv.Durability) {
+	for _, m := range l.members {
+		if err := l.backend.Commit(m.ctx, d, []*Pending{&m.Pending}); err != nil {
+			m.Appended, m.Err = Appended{}, err
+		}
+	}
+}
+
+func canceled(ctx context.Context) error {
+	return &kv.Error{Op: "append", Kind: kv.Canceled, Err: ctx.Err()}
+}

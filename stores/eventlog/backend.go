@@ -1,0 +1,84 @@
+package eventlog
+
+import (
+	"context"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Backend is what keeps a log. Programs use [Log]; a backend holds only what is particular to where the events are:
+// Log checks arguments, queues appends, reads in batches and waits.
+type Backend interface {
+	// Traits tells what the backend can do.
+	Traits() Traits
+
+	// Commit appends, in order and as one transaction, those of group whose expectation holds at their place in it,
+	// and sets Appended or Err of each, whatever was there. It returns when readers may see the events. If it returns
+	// an error nothing was appended, and what it set is void; Canceled means that ctx ended before the commit began.
+	// It keeps nothing of group, and is called by one goroutine at a time.
+	Commit(ctx context.Context, d kv.Durability, group []*Pending) error
+
+	// Load returns the events of a normal range of positions in order, all as of one moment.
+	Load(ctx context.Context, r Range) ([]Event, error)
+
+	// LoadStream returns the events of a normal range of versions in a stream, all as of one moment.
+	LoadStream(ctx context.Context, stream string, r Range) ([]Event, error)
+
+	// LastPosition returns the position of the last event, 0 if there is none.
+	LastPosition(ctx context.Context) (uint64, error)
+
+	// StreamVersion returns the version of the stream's last event, 0 if there is none.
+	StreamVersion(ctx context.Context, stream string) (uint64, error)
+
+	// Bookmark returns a subscription's position, creating the subscription at 0 if there is none.
+	Bookmark(ctx context.Context, name string) (uint64, error)
+
+	// SetBookmark raises a subscription's position; a lower one changes nothing. No such subscription is NotFound.
+	SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error
+
+	// Bookmarks returns the positions of all subscriptions by name, sorted.
+	Bookmarks(ctx context.Context) ([]Bookmark, error)
+
+	// DeleteBookmark removes a subscription. No such subscription is NotFound.
+	DeleteBookmark(ctx context.Context, name string) error
+
+	// Close gives back what was reserved and releases what the backend itself opened. No Commit is running.
+	Close() error
+}
+
+// Traits says as data what a backend can do.
+type Traits struct {
+	Streams bool // versions are kept: see Options.Streams
+	Shared  bool // other processes, or other Logs, may append too
+}
+
+// Pending is one append of a group, and its outcome.
+type Pending struct {
+	Stream   string // "" is none
+	Expected Expected
+	Drafts   []Draft // checked, each with a Time
+
+	Appended Appended
+	Err      error // the Conflict of this append alone
+}
+
+// Bookmark is how far a subscription has come.
+type Bookmark struct {
+	Name     string
+	Position uint64 // every event up to it is acknowledged
+}
+
+// Options is how a log is kept. A nil *Options is the zero Options.
+type Options struct {
+	// Streams keeps an index of every stream: it is what LoadStream, StreamVersion and the expectations Version and
+	// Empty need, which are Unsupported without it. It is fixed by the first append; another value is then Invalid.
+	Streams bool
+
+	// Reserve is how many positions are reserved first, before an append that is weaker than Synced; 0 is 4,096.
+	// Each further block is four times as large, up to a million, so that the syncs for it are few.
+	// NoReserve reserves none: then positions of events that were lost in a crash are used again.
+	Reserve int
+}
+
+// NoReserve as Options.Reserve gives up the promise that no position is used twice, for speed.
+const NoReserve = -1

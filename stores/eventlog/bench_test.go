@@ -1,0 +1,118 @@
+package eventlog_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
+)
+
+// The engine is Pebble with the cheapest class, where the log's own work weighs most.
+func benchLog(b *testing.B, engine string, o eventlog.Options) *eventlog.Log {
+	log, closeAll, err := open(engine+":"+b.TempDir(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := closeAll(); err != nil {
+			b.Error(err)
+		}
+	})
+	return log
+}
+
+func benchDrafts(n int) []eventlog.Draft {
+	all := make([]eventlog.Draft, n)
+	for i := range all {
+		all[i] = eventlog.Draft{Type: "BenchEvent", Data: fmt.Appendf(nil, `{"index": %d}`, i), Time: time.Now()}
+	}
+	return all
+}
+
+func BenchmarkAppend1(b *testing.B) {
+	for _, streams := range []bool{false, true} {
+		b.Run(fmt.Sprintf("streams=%v", streams), func(b *testing.B) {
+			stream := ""
+			if streams {
+				stream = "bench"
+			}
+			benchAppend(b, benchLog(b, "pebble", eventlog.Options{Streams: streams}), stream, 1)
+		})
+	}
+}
+
+func BenchmarkAppend100(b *testing.B) {
+	benchAppend(b, benchLog(b, "pebble", eventlog.Options{}), "", 100)
+}
+
+func benchAppend(b *testing.B, log *eventlog.Log, stream string, n int) {
+	drafts := benchDrafts(n)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := log.Append(ctx, kv.Buffered, stream, eventlog.Any, drafts...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPut1 is what Append1 stands on: the same bytes, without a log.
+func BenchmarkPut1(b *testing.B) {
+	db, err := kv.Open(b.Context(), "pebble:"+b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	var key, value []byte
+	value = append(value, make([]byte, 91)...)
+	var batch kv.Batch
+	ctx := b.Context()
+	b.ReportAllocs()
+	for n := uint64(0); b.Loop(); n++ {
+		key = kv.AppendUint64(append(key[:0], 'e'), n)
+		batch.Reset()
+		batch.Put(key, value)
+		if err := db.Write(ctx, kv.Buffered, &batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRead100(b *testing.B) {
+	log := benchLog(b, "pebble", eventlog.Options{})
+	ctx := b.Context()
+	if _, err := log.Append(ctx, kv.Buffered, "", eventlog.Any, benchDrafts(1000)...); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		events, err := log.Load(ctx, eventlog.Range{From: 1, To: 100})
+		if err != nil || len(events) != 100 {
+			b.Fatal(len(events), err)
+		}
+	}
+}
+
+func BenchmarkAppendParallel(b *testing.B) {
+	for _, d := range []kv.Durability{kv.Synced, kv.Buffered} {
+		for _, writers := range []int{2, 8} {
+			b.Run(fmt.Sprintf("%v/writers=%d", d, writers), func(b *testing.B) {
+				log := benchLog(b, "pebble", eventlog.Options{})
+				drafts := benchDrafts(1)
+				ctx := b.Context()
+				b.SetParallelism(max(1, writers/runtime.GOMAXPROCS(0)))
+				b.ReportAllocs()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if _, err := log.Append(ctx, d, "", eventlog.Any, drafts...); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			})
+		}
+	}
+}

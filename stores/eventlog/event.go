@@ -1,0 +1,90 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Event is one event as it was stored. Its Data belongs to the caller; the events of one call may share memory behind it.
+type Event struct {
+	Position uint64    // in the log, from 1
+	Stream   string    // the stream it belongs to, or ""
+	Version  uint64    // its number within the stream, from 1; 0 without a stream or without Options.Streams
+	Type     string    // what happened: "OrderPaid"
+	Data     []byte    // exactly the bytes appended; nil if there were none
+	Time     time.Time // in UTC, to the nanosecond
+}
+
+// Draft is an event to append.
+type Draft struct {
+	Type string    // not empty, valid UTF-8
+	Data []byte    // usually JSON, but any bytes are stored and come back unchanged
+	Time time.Time // when it happened; the zero Time is now. Years 1678 to 2261.
+}
+
+// Appended says where the events of one append are. It is zero if there were none.
+type Appended struct {
+	First, Last uint64 // positions
+	Version     uint64 // of the stream after the append; 0 without a stream or without Options.Streams
+}
+
+// Range selects events by position, or by version within a stream. The zero Range is everything.
+type Range struct {
+	From  uint64 // the first, inclusive; 0 is 1
+	To    uint64 // the last, inclusive; 0 is the end
+	Limit int    // at most so many; 0 is no limit
+}
+
+// Normal returns r with From at least 1, and To and Limit at their largest value where they are open (To at that of an
+// int64), and whether any event can be in it. It is for backends.
+func (r Range) Normal() (n Range, some bool) {
+	n = Range{From: max(r.From, 1), To: r.To, Limit: r.Limit}
+	if n.To == 0 || n.To > math.MaxInt64 {
+		n.To = math.MaxInt64
+	}
+	if n.Limit == 0 {
+		n.Limit = math.MaxInt
+	}
+	return n, n.From <= n.To && n.Limit > 0
+}
+
+// MaxName is the length in bytes of the longest name of a stream or subscription.
+const MaxName = 1024
+
+var (
+	firstTime = time.Unix(0, math.MinInt64)
+	lastTime  = time.Unix(0, math.MaxInt64)
+)
+
+func (d *Draft) check() error {
+	switch {
+	case d.Type == "":
+		return invalid("append", errors.New("event without a type"), "set Draft.Type to what happened")
+	case !utf8.ValidString(d.Type):
+		return invalid("append", fmt.Errorf("type %q is not valid UTF-8", d.Type), "")
+	case d.Time.IsZero():
+		return nil
+	case d.Time.Before(firstTime), d.Time.After(lastTime):
+		return invalid("append", fmt.Errorf("time %v is out of range", d.Time), "use a time from 1678 to 2261")
+	}
+	return nil
+}
+
+func checkName(op, what, name string) error {
+	if len(name) > MaxName {
+		return &kv.Error{Op: op, Kind: kv.TooLarge, Err: fmt.Errorf("%s name of %d bytes, at most %d", what, len(name), MaxName)}
+	}
+	if !utf8.ValidString(name) {
+		return invalid(op, fmt.Errorf("%s name %q is not valid UTF-8", what, name), "")
+	}
+	return nil
+}
+
+func invalid(op string, err error, hint string) error {
+	return &kv.Error{Op: op, Kind: kv.Invalid, Err: err, Hint: hint}
+}

@@ -1,0 +1,105 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
+)
+
+// An account whose events are the truth: what it holds is computed from them, and a decision is appended only if nobody
+// else decided in the meantime.
+func Example() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:example") // a program that keeps its data says "bbolt:app.db"
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	accounts, err := eventlog.New(db, &eventlog.Options{Streams: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer accounts.Close()
+
+	_, err = accounts.Append(ctx, kv.Buffered, "account-1", eventlog.Empty,
+		eventlog.Draft{Type: "Opened", Data: []byte(`{"owner":"Ada"}`)},
+		eventlog.Draft{Type: "Deposited", Data: []byte(`{"cents":500}`)})
+	fmt.Println("opened:", err)
+
+	// Two decisions on the same knowledge, version 2: the second one is refused.
+	for _, kind := range []string{"Closed", "Withdrawn"} {
+		done, err := accounts.Append(ctx, kv.Buffered, "account-1", eventlog.Version(2), eventlog.Draft{Type: kind})
+		var conflict *eventlog.ConflictError
+		if errors.As(err, &conflict) {
+			fmt.Printf("%s: refused, the account is at version %d\n", kind, conflict.Actual)
+			continue
+		}
+		fmt.Printf("%s: position %d, version %d, %v\n", kind, done.First, done.Version, err)
+	}
+
+	for event, err := range accounts.All(ctx, eventlog.Range{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d %s %s %s\n", event.Position, event.Stream, event.Type, event.Data)
+	}
+	// Output:
+	// opened: <nil>
+	// Closed: position 3, version 3, <nil>
+	// Withdrawn: refused, the account is at version 3
+	// 1 account-1 Opened {"owner":"Ada"}
+	// 2 account-1 Deposited {"cents":500}
+	// 3 account-1 Closed
+}
+
+// A subscription remembers, durably, how far a reader has come.
+func ExampleLog_Subscribe() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:subscribe")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	orders, err := eventlog.New(db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer orders.Close()
+	for i := range 3 {
+		_, err := orders.Append(ctx, kv.Buffered, "", eventlog.Any,
+			eventlog.Draft{Type: "OrderPlaced", Data: fmt.Appendf(nil, `{"order":%d}`, i+1)})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	mailer, err := orders.Subscribe(ctx, "mailer")
+	if err != nil {
+		log.Fatal(err)
+	}
+	events, err := mailer.Next(ctx, 2) // waits for at least one
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, event := range events {
+		fmt.Printf("mail about %s\n", event.Data)
+	}
+	if err := mailer.Ack(ctx, kv.Buffered, events[len(events)-1].Position); err != nil {
+		log.Fatal(err)
+	}
+
+	mailer, err = orders.Subscribe(ctx, "mailer") // as after a restart
+	if err != nil {
+		log.Fatal(err)
+	}
+	events, err = mailer.Next(ctx, 2)
+	fmt.Printf("goes on after %d with %s, %v\n", mailer.Position(), events[0].Data, err)
+	// Output:
+	// mail about {"order":1}
+	// mail about {"order":2}
+	// goes on after 2 with {"order":3}, <nil>
+}

@@ -1,0 +1,99 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// The keys and values of a log in a key-value store. Numbers are 8 bytes, big-endian; a name is as kv.AppendString
+// writes it.
+//
+//	'e' position         -> the event's envelope
+//	's' stream version   -> position, with Options.Streams
+//	'b' subscription     -> position, acknowledged; the name is the rest of the key as it is
+//	'm'                  -> meta, as JSON
+const (
+	eventPrefix    = 'e'
+	streamPrefix   = 's'
+	bookmarkPrefix = 'b'
+	metaPrefix     = 'm'
+)
+
+var (
+	metaKey   = []byte{metaPrefix}
+	allEvents = kv.Range{Start: []byte{eventPrefix}, End: []byte{eventPrefix + 1}}
+)
+
+func appendEventKey(key []byte, position uint64) []byte {
+	return kv.AppendUint64(append(key, eventPrefix), position)
+}
+
+func appendStreamKey(key []byte, stream string, version uint64) []byte {
+	return kv.AppendUint64(appendStreamPrefix(key, stream), version)
+}
+
+func appendStreamPrefix(key []byte, stream string) []byte {
+	return kv.AppendString(append(key, streamPrefix), stream)
+}
+
+func bookmarkKey(name string) []byte { return append([]byte{bookmarkPrefix}, name...) }
+
+// number reads the value of an index or bookmark.
+func number(key, value []byte) (uint64, error) {
+	if len(value) != 8 {
+		return 0, corrupt(fmt.Errorf("key %q: %d bytes instead of a position", key, len(value)))
+	}
+	return binary.BigEndian.Uint64(value), nil
+}
+
+// format is the version of this layout.
+const format = 1
+
+// meta describes a log as a whole. It is written with the first event.
+type meta struct {
+	Format   int    `json:"format"`
+	Streams  bool   `json:"streams"`
+	Floor    uint64 `json:"floor"`    // positions up to it are used, lost or skipped
+	Reserved uint64 `json:"reserved"` // positions up to it may have been given to events that a crash can lose
+}
+
+// readMeta returns the log's meta, and whether it was written yet.
+func readMeta(s *kv.Snapshot, streams bool) (m meta, ok bool, err error) {
+	value, err := s.Get(metaKey)
+	if errors.Is(err, kv.NotFound) {
+		return meta{Format: format, Streams: streams}, false, nil
+	}
+	if err != nil {
+		return m, false, err
+	}
+	if err := json.Unmarshal(value, &m); err != nil {
+		return m, false, corrupt(fmt.Errorf("meta: %w", err))
+	}
+	if m.Format != format {
+		return m, false, &kv.Error{Op: "open log", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", m.Format, format),
+			Hint: "use a newer program"}
+	}
+	if m.Streams != streams {
+		return m, false, OptionMismatch(m.Streams)
+	}
+	return m, true, nil
+}
+
+// OptionMismatch is the error of opening a log whose Options.Streams is the other one. It is for backends.
+func OptionMismatch(stored any) error {
+	return invalid("open log", fmt.Errorf("the log was begun with Options.Streams %v", stored), "open it with the same")
+}
+
+func (m meta) encode() []byte {
+	value, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // numbers and a boolean
+	}
+	return value
+}
+
+func corrupt(err error) error { return &kv.Error{Op: "read log", Kind: kv.Corrupt, Err: err} }

@@ -1,0 +1,170 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm' and 's' and nothing else; to keep it
+// beside other data, give it a [kv.DB.Namespace]. Close the log before db.
+//
+// In a store opened in Exclusive mode positions are counted in memory, and there must be one Log at a time over the same
+// keys. In Shared mode every append reads the last position in its transaction.
+func New(db *kv.DB, opts *Options) (*Log, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	b := &kvBackend{db: db, streams: o.Streams, strongest: strongest(db.Caps()), inMemory: db.Mode() == kv.Exclusive}
+	if db.Caps().Persistent {
+		b.block = FirstBlock(o.Reserve)
+	}
+	for d := range b.weak {
+		caps := db.Caps()
+		b.weak[d] = b.block > 0 && caps.Promise(kv.Durability(d)).Class > caps.Promise(b.strongest).Class
+	}
+	if b.inMemory {
+		b.versions = map[string]uint64{}
+		b.plan = plan{b: b, versionOf: b.storedVersion, write: batchWriter{&b.batch}}
+	}
+	if err := b.start(context.Background()); err != nil {
+		return nil, err
+	}
+	return NewLog(b), nil
+}
+
+// Check refuses options that make no sense. It is for backends.
+func (o *Options) Check() error {
+	if o.Reserve < NoReserve || o.Reserve > math.MaxInt32 {
+		return invalid("open log", fmt.Errorf("option Reserve %d", o.Reserve), "give a number of positions, 0 for the default, or NoReserve")
+	}
+	return nil
+}
+
+// FirstBlock returns how many positions to reserve first, 0 for none; NextBlock how many after a block of n.
+// They are for backends.
+func FirstBlock(reserve int) uint64 {
+	switch reserve {
+	case NoReserve:
+		return 0
+	case 0:
+		return 4096
+	}
+	return uint64(reserve)
+}
+
+// NextBlock returns how many positions to reserve after a block of n.
+func NextBlock(n uint64) uint64 { return max(n, min(4*n, 1<<20)) }
+
+// strongest returns the strongest class that a store delivers.
+func strongest(caps kv.Caps) kv.Durability {
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed} {
+		if caps.Promise(d).Supported {
+			return d
+		}
+	}
+	return kv.Buffered
+}
+
+// kvBackend keeps a log in a key-value store.
+type kvBackend struct {
+	db        *kv.DB
+	streams   bool
+	strongest kv.Durability
+	inMemory  bool    // the state below is all there is: nobody else appends
+	weak      [3]bool // by class: a crash can lose commits that strongest would keep, so positions must be reserved
+
+	// visible is the last position that readers may see: everything up to it is committed as it was asked. A store may
+	// show a commit to readers before it is durable, so they are held back to it. Not used unless inMemory.
+	visible atomic.Uint64
+
+	// The rest is used by Commit and Close alone.
+	block    uint64            // positions to reserve next, 0 for none
+	meta     meta              // as stored, or to be stored with the first event
+	stored   bool              // meta is stored
+	assigned uint64            // the last position given out or given up
+	versions map[string]uint64 // of streams used lately
+	plan     plan
+	clock    clock
+	batch    kv.Batch
+	key      []byte
+	value    []byte
+}
+
+var _ Backend = (*kvBackend)(nil)
+
+func (b *kvBackend) Traits() Traits { return Traits{Streams: b.streams, Shared: !b.inMemory} }
+
+// start reads where the log ends. Positions that were reserved and not given back may be those of events that are lost,
+// so the log goes on above them.
+func (b *kvBackend) start(ctx context.Context) error {
+	var last uint64
+	err := b.db.View(ctx, func(s *kv.Snapshot) (err error) {
+		if b.meta, b.stored, err = readMeta(s, b.streams); err == nil {
+			last, err = lastEvent(s)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if last > 0 && !b.stored {
+		return corrupt(errors.New("there are events and no meta"))
+	}
+	if b.inMemory {
+		b.assigned = max(last, b.meta.Floor, b.meta.Reserved)
+		b.visible.Store(last)
+		return nil
+	}
+	if b.db.Mode() == kv.ReadOnly || b.meta.Reserved <= max(last, b.meta.Floor) {
+		return nil
+	}
+	return b.skipReserved(ctx)
+}
+
+// Close gives back the positions that are reserved and not used. The commit for it makes all earlier ones as durable.
+func (b *kvBackend) Close() error {
+	switch {
+	case b.db.Mode() == kv.ReadOnly:
+		return nil
+	case !b.inMemory:
+		return b.giveBack(context.Background())
+	case b.meta.Reserved <= b.assigned:
+		return nil
+	}
+	return b.storeMeta(context.Background(), b.assigned)
+}
+
+// storeMeta commits the meta of a log that has given out all positions up to assigned and reserved those up to reserved.
+func (b *kvBackend) storeMeta(ctx context.Context, reserved uint64) error {
+	m := meta{Format: format, Streams: b.streams, Floor: b.assigned, Reserved: reserved}
+	var batch kv.Batch
+	batch.Put(metaKey, m.encode())
+	if err := b.db.Write(ctx, b.strongest, &batch); err != nil {
+		return err
+	}
+	b.meta, b.stored = m, true
+	return nil
+}
+
+// lastEvent returns the position of the last event in s, 0 if there is none.
+func lastEvent(s *kv.Snapshot) (uint64, error) {
+	last := allEvents
+	last.Reverse = true
+	for key := range s.Scan(last) {
+		position, ok := kv.Uint64(key)
+		if !ok || len(key) != 9 {
+			return 0, corrupt(fmt.Errorf("key %q is not that of an event", key))
+		}
+		return position, nil
+	}
+	return 0, s.Err()
+}

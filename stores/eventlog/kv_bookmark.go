@@ -1,0 +1,83 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Bookmark implements Backend.
+func (b *kvBackend) Bookmark(ctx context.Context, name string) (position uint64, err error) {
+	key := bookmarkKey(name)
+	err = b.db.View(ctx, func(s *kv.Snapshot) (err error) {
+		position, err = readBookmark(s, key)
+		return err
+	})
+	if !errors.Is(err, kv.NotFound) {
+		return position, err
+	}
+	err = b.db.Update(ctx, b.strongest, func(tx *kv.Tx) (err error) {
+		if position, err = readBookmark(&tx.Snapshot, key); errors.Is(err, kv.NotFound) {
+			return tx.Put(key, kv.AppendUint64(nil, 0))
+		}
+		return err
+	})
+	return position, err
+}
+
+// SetBookmark implements Backend.
+func (b *kvBackend) SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error {
+	key := bookmarkKey(name)
+	return b.db.Update(ctx, d, func(tx *kv.Tx) error {
+		before, err := readBookmark(&tx.Snapshot, key)
+		if err != nil || position <= before {
+			return err
+		}
+		return tx.Put(key, kv.AppendUint64(nil, position))
+	})
+}
+
+// Bookmarks implements Backend.
+func (b *kvBackend) Bookmarks(ctx context.Context) (all []Bookmark, err error) {
+	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+		for key, value := range s.Scan(kv.Prefix([]byte{bookmarkPrefix})) {
+			position, err := number(key, value)
+			if err != nil {
+				return err
+			}
+			all = append(all, Bookmark{Name: string(key[1:]), Position: position})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// DeleteBookmark implements Backend.
+func (b *kvBackend) DeleteBookmark(ctx context.Context, name string) error {
+	key := bookmarkKey(name)
+	return b.db.Update(ctx, b.strongest, func(tx *kv.Tx) error {
+		if _, err := readBookmark(&tx.Snapshot, key); err != nil {
+			return err
+		}
+		return tx.Delete(key)
+	})
+}
+
+func readBookmark(s *kv.Snapshot, key []byte) (uint64, error) {
+	value, err := s.Get(key)
+	if errors.Is(err, kv.NotFound) {
+		return 0, NoSubscription(string(key[1:]))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return number(key, value)
+}
+
+// NoSubscription is the NotFound of a subscription. It is for backends.
+func NoSubscription(name string) error {
+	return &kv.Error{Op: "subscription", Kind: kv.NotFound, Err: fmt.Errorf("subscription %q", name),
+		Hint: "list the subscriptions, or Subscribe to create it"}
+}

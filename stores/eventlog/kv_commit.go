@@ -1,0 +1,149 @@
+package eventlog
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// cachedVersions is how many streams' versions are kept in memory.
+const cachedVersions = 1 << 16
+
+// Commit implements Backend.
+func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Pending) error {
+	if !b.inMemory {
+		return b.commitShared(ctx, d, group)
+	}
+	b.batch.Reset()
+	plan := &b.plan
+	plan.last, plan.assigned, plan.bytes = b.visible.Load(), b.assigned, 0
+	err := plan.group(ctx, group)
+	if err == nil && b.batch.Len() > 0 {
+		err = b.commitBatch(ctx, d, plan.assigned)
+	}
+	if err != nil {
+		clear(b.versions) // they count what did not happen
+		return err
+	}
+	b.assigned = plan.assigned
+	b.visible.Store(plan.last)
+	b.trim(plan.bytes)
+	return nil
+}
+
+// commitBatch commits b.batch, which gives out the positions up to assigned.
+func (b *kvBackend) commitBatch(ctx context.Context, d kv.Durability, assigned uint64) error {
+	if b.mustReserve(d) && assigned > b.meta.Reserved {
+		if err := b.storeMeta(ctx, assigned+b.block); err != nil {
+			return err
+		}
+		b.block = NextBlock(b.block)
+	}
+	if !b.stored {
+		b.batch.Put(metaKey, b.meta.encode())
+	}
+	err := b.db.Write(ctx, d, &b.batch)
+	if err == nil {
+		b.stored = true
+		return nil
+	}
+	switch kv.KindOf(err) {
+	case kv.Canceled, kv.TooLarge, kv.Invalid, kv.Unsupported, kv.NotWritable, kv.Closed:
+	default:
+		// Whether something of it comes back after a crash is unknown, so its positions are not used again.
+		b.assigned = assigned
+	}
+	return err
+}
+
+// mustReserve reports whether appends of class d need their positions reserved. An unknown class is refused later.
+func (b *kvBackend) mustReserve(d kv.Durability) bool { return int(d) < len(b.weak) && b.weak[d] }
+
+// trim lets go of memory that an unusual append took.
+func (b *kvBackend) trim(bytes int) {
+	if len(b.versions) > cachedVersions {
+		clear(b.versions)
+	}
+	if bytes > 2*groupBytes {
+		b.value, b.batch = nil, kv.Batch{}
+	}
+}
+
+// plan lays a group of appends out as writes.
+type plan struct {
+	b         *kvBackend
+	last      uint64 // the position of the last event, those of the plan included
+	assigned  uint64
+	bytes     int                                                      // in the values written
+	versionOf func(ctx context.Context, stream string) (uint64, error) // as stored
+	write     writer
+}
+
+type writer interface{ Put(key, value []byte) error }
+
+type batchWriter struct{ *kv.Batch }
+
+func (w batchWriter) Put(key, value []byte) error { w.Batch.Put(key, value); return nil }
+
+func (p *plan) group(ctx context.Context, group []*Pending) error {
+	for _, a := range group {
+		a.Appended, a.Err = Appended{}, nil
+		version, err := p.version(ctx, a.Stream)
+		if err != nil {
+			return err
+		}
+		if a.Err = a.Expected.Check(a.Stream, p.last, version); a.Err != nil || len(a.Drafts) == 0 {
+			continue
+		}
+		if err := p.append(a, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version returns the version of a stream with the appends of the plan so far.
+func (p *plan) version(ctx context.Context, stream string) (uint64, error) {
+	if !p.b.streams || stream == "" {
+		return 0, nil
+	}
+	if v, ok := p.b.versions[stream]; ok {
+		return v, nil
+	}
+	v, err := p.versionOf(ctx, stream)
+	if err == nil {
+		p.b.versions[stream] = v
+	}
+	return v, err
+}
+
+func (p *plan) append(a *Pending, version uint64) error {
+	b := p.b
+	indexed := b.streams && a.Stream != ""
+	for i := range a.Drafts {
+		p.assigned++
+		if indexed {
+			version++
+			var position [8]byte
+			binary.BigEndian.PutUint64(position[:], p.assigned)
+			b.key = appendStreamKey(b.key[:0], a.Stream, version)
+			b.value = append(b.value[:0], position[:]...)
+			if err := p.write.Put(b.key, b.value); err != nil {
+				return err
+			}
+		}
+		b.key = appendEventKey(b.key[:0], p.assigned)
+		b.value = b.clock.appendEnvelope(b.value[:0], p.assigned, version, a.Stream, &a.Drafts[i])
+		p.bytes += len(b.value)
+		if err := p.write.Put(b.key, b.value); err != nil {
+			return err
+		}
+	}
+	if indexed {
+		b.versions[a.Stream] = version
+	}
+	p.last = p.assigned
+	a.Appended = Appended{First: p.assigned - uint64(len(a.Drafts)) + 1, Last: p.assigned, Version: version}
+	return nil
+}

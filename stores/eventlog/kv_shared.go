@@ -1,0 +1,102 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// errReserve rolls a transaction back that needs positions reserved first.
+var errReserve = errors.New("positions must be reserved")
+
+// commitShared commits a group in a store that other processes write too: what the plan builds on is read in its own
+// transaction. A reservation needs another class of durability, hence a transaction of its own, before.
+func (b *kvBackend) commitShared(ctx context.Context, d kv.Durability, group []*Pending) error {
+	for {
+		var assigned uint64
+		err := b.db.Update(ctx, d, func(tx *kv.Tx) error { return b.planShared(ctx, tx, d, group, &assigned) })
+		if err != errReserve {
+			return err
+		}
+		if err := b.reserveShared(ctx, assigned); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *kvBackend) planShared(ctx context.Context, tx *kv.Tx, d kv.Durability, group []*Pending, assigned *uint64) error {
+	m, stored, last, err := readState(tx, b.streams)
+	if err != nil {
+		return err
+	}
+	b.versions = map[string]uint64{}
+	plan := plan{b: b, last: last, assigned: max(last, m.Floor), write: tx,
+		versionOf: func(_ context.Context, stream string) (uint64, error) {
+			return streamVersion(&tx.Snapshot, stream, noLimit)
+		}}
+	if err := plan.group(ctx, group); err != nil {
+		return err
+	}
+	*assigned = plan.assigned
+	if plan.last == last {
+		return nil
+	}
+	if b.mustReserve(d) && plan.assigned > m.Reserved {
+		return errReserve
+	}
+	if stored {
+		return nil
+	}
+	return tx.Put(metaKey, m.encode())
+}
+
+func readState(tx *kv.Tx, streams bool) (m meta, stored bool, last uint64, err error) {
+	if m, stored, err = readMeta(&tx.Snapshot, streams); err == nil {
+		last, err = lastEvent(&tx.Snapshot)
+	}
+	return m, stored, last, err
+}
+
+// reserveShared reserves a block above assigned.
+func (b *kvBackend) reserveShared(ctx context.Context, assigned uint64) error {
+	err := b.changeMeta(ctx, func(m *meta, _ uint64) { m.Reserved = max(m.Reserved, assigned+b.block) })
+	if err == nil {
+		b.block = NextBlock(b.block)
+	}
+	return err
+}
+
+// skipReserved gives up the positions that are reserved: a crash may have lost the events that had them.
+// That another process is still using them cannot be known, and costs it no more than a new reservation.
+func (b *kvBackend) skipReserved(ctx context.Context) error {
+	return b.changeMeta(ctx, func(m *meta, last uint64) { m.Floor = max(m.Floor, m.Reserved, last) })
+}
+
+// giveBack ends the reservation at the last position given out. A process that still uses it reserves again.
+func (b *kvBackend) giveBack(ctx context.Context) error {
+	if b.block == 0 {
+		return nil
+	}
+	return b.changeMeta(ctx, func(m *meta, last uint64) { m.Reserved = min(m.Reserved, max(m.Floor, last)) })
+}
+
+var errUnchanged = errors.New("unchanged")
+
+func (b *kvBackend) changeMeta(ctx context.Context, change func(m *meta, last uint64)) error {
+	err := b.db.Update(ctx, b.strongest, func(tx *kv.Tx) error {
+		m, _, last, err := readState(tx, b.streams)
+		if err != nil {
+			return err
+		}
+		before := m
+		if change(&m, last); m == before {
+			return errUnchanged
+		}
+		return tx.Put(metaKey, m.encode())
+	})
+	if err == errUnchanged {
+		return nil
+	}
+	return err
+}

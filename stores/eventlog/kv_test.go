@@ -1,0 +1,97 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	_ "github.com/assaydb/assay/engines/badgerkv"
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/pebblekv"
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+	"github.com/assaydb/assay/kv"
+	_ "github.com/assaydb/assay/kv/memkv"
+	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/logtest"
+)
+
+func TestMem(t *testing.T)    { logtest.Run(t, target(t, "mem", "")) }
+func TestBolt(t *testing.T)   { logtest.Run(t, target(t, "bbolt", "")) }
+func TestPebble(t *testing.T) { logtest.Run(t, target(t, "pebble", "")) }
+func TestBadger(t *testing.T) { logtest.Run(t, target(t, "badger", "")) }
+
+// Opened like this it delivers no Synced, and reserves nothing: what it promises is what survives a kill.
+func TestBadgerFlushed(t *testing.T) { logtest.Run(t, target(t, "badger", "?durability=flushed")) }
+
+func TestBunt(t *testing.T)   { logtest.Run(t, target(t, "bunt", "")) }
+func TestSQLite(t *testing.T) { logtest.Run(t, target(t, "sqlite", "")) }
+
+// target describes the log kept in an engine, asking an open store what it promises.
+func target(t *testing.T, engine, params string) logtest.Target {
+	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe")+params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	target := logtest.Target{
+		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
+			return open(engine+":"+filepath.Join(dir, "log")+params, o)
+		},
+		Delivers:  map[kv.Durability]kv.Durability{},
+		Volatile:  !db.Caps().Persistent,
+		Processes: db.Mode() == kv.Shared,
+	}
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
+		if p := db.Caps().Promise(d); p.Supported {
+			target.Delivers[d] = p.Class
+		}
+	}
+	return target
+}
+
+func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
+	db, err := kv.Open(context.Background(), url)
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := eventlog.New(db, &o)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return log, func() error { return errors.Join(log.Close(), db.Close()) }, nil
+}
+
+func TestNamespace(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:namespace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, name := range []string{"a/", "b/"} {
+		log, err := eventlog.New(db.Namespace([]byte(name)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := log.Append(t.Context(), kv.Buffered, "", eventlog.Position(0), eventlog.Draft{Type: "T"})
+		if err != nil || done.First != 1 {
+			t.Errorf("two logs in one store: %+v, %v, want position 1", done, err)
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	var keys []string
+	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+		for key := range s.Scan(kv.Range{}) {
+			keys = append(keys, string(key))
+		}
+		return nil
+	})
+	want := []string{"a/e\x00\x00\x00\x00\x00\x00\x00\x01", "a/m", "b/e\x00\x00\x00\x00\x00\x00\x00\x01", "b/m"}
+	if err != nil || !slices.Equal(keys, want) {
+		t.Errorf("keys %q, %v, want %q", keys, err, want)
+	}
+}

@@ -1,0 +1,226 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Log is an open event log. Its methods may be called concurrently.
+type Log struct {
+	backend Backend
+	traits  Traits
+	bell    bell
+	done    chan struct{} // closed by Close
+
+	mu      sync.Mutex
+	idle    sync.Cond // signalled when leading becomes false
+	queue   []*request
+	leading bool // an append is committing, or was told to
+	crowd   int  // how many appends the last group had
+	closed  bool
+	err     error // of Close
+
+	members []*request // the group being committed; the leader's alone
+	group   []*Pending
+}
+
+// NewLog returns a log over a backend. Programs call New, or sqllog.Open.
+func NewLog(b Backend) *Log {
+	l := &Log{backend: b, traits: b.Traits(), done: make(chan struct{})}
+	l.idle.L = &l.mu
+	return l
+}
+
+// Load returns the events of a range of positions in order, all as of one moment. It holds them all in memory: set
+// Limit, or use [Log.All], for a long range.
+func (l *Log) Load(ctx context.Context, r Range) ([]Event, error) {
+	if err := l.open("load"); err != nil {
+		return nil, err
+	}
+	n, some := r.Normal()
+	if !some {
+		return nil, nil
+	}
+	return l.backend.Load(ctx, n)
+}
+
+// LoadStream returns the events of a range of versions in a stream, in order and as of one moment. A stream that does
+// not exist has none.
+func (l *Log) LoadStream(ctx context.Context, stream string, r Range) ([]Event, error) {
+	if err := l.streams("load stream", stream); err != nil {
+		return nil, err
+	}
+	n, some := r.Normal()
+	if !some {
+		return nil, nil
+	}
+	return l.backend.LoadStream(ctx, stream, n)
+}
+
+// LastPosition returns the position of the last event, 0 if there is none.
+func (l *Log) LastPosition(ctx context.Context) (uint64, error) {
+	if err := l.open("last position"); err != nil {
+		return 0, err
+	}
+	return l.backend.LastPosition(ctx)
+}
+
+// StreamVersion returns the version of the stream's last event, which is the number of its events; 0 if it has none.
+func (l *Log) StreamVersion(ctx context.Context, stream string) (uint64, error) {
+	if err := l.streams("stream version", stream); err != nil {
+		return 0, err
+	}
+	return l.backend.StreamVersion(ctx, stream)
+}
+
+// DefaultBatch is how many events [Log.All] reads at a time.
+const DefaultBatch = 1000
+
+// Batches returns the events of a range of positions, size at a time (0 is DefaultBatch). Each batch is read when it is
+// asked for, so a long walk keeps no snapshot open. An open range ends at the event that is the last when the walk
+// begins. After an error the walk ends.
+func (l *Log) Batches(ctx context.Context, r Range, size int) iter.Seq2[[]Event, error] {
+	if size <= 0 {
+		size = DefaultBatch
+	}
+	return func(yield func([]Event, error) bool) {
+		last, err := l.LastPosition(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		n, _ := r.Normal()
+		n.To = min(n.To, last)
+		for left := n.Limit; left > 0 && n.From <= n.To; {
+			n.Limit = min(left, size)
+			events, err := l.Load(ctx, n)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(events) == 0 || !yield(events, nil) {
+				return
+			}
+			left -= len(events)
+			n.From = events[len(events)-1].Position + 1
+		}
+	}
+}
+
+// All returns the events of a range of positions one by one, reading as Batches does.
+func (l *Log) All(ctx context.Context, r Range) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for events, err := range l.Batches(ctx, r, 0) {
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Wait returns when the log has an event above the position after, or ctx ends. It is told of appends through this Log
+// at once; where other processes may append too it also looks, every 100 ms at least.
+func (l *Log) Wait(ctx context.Context, after uint64) error {
+	pause := time.Millisecond
+	for {
+		rung := l.bell.listen()
+		last, err := l.LastPosition(ctx)
+		if err != nil || last > after {
+			return err
+		}
+		var look <-chan time.Time
+		if l.traits.Shared {
+			look = time.After(pause)
+			pause = min(2*pause, 100*time.Millisecond)
+		}
+		select {
+		case <-rung:
+		case <-look:
+		case <-l.done:
+		case <-ctx.Done():
+			return &kv.Error{Op: "wait", Kind: kv.Canceled, Err: ctx.Err()}
+		}
+	}
+}
+
+// Close waits for running appends and gives back the positions reserved and not used, so that the next event follows
+// without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB given to
+// New: close the log first.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return l.err
+	}
+	l.closed = true
+	close(l.done)
+	for l.leading {
+		l.idle.Wait()
+	}
+	l.err = l.backend.Close()
+	return l.err
+}
+
+// open returns the Closed error if the log is closed.
+func (l *Log) open(op string) error {
+	select {
+	case <-l.done:
+		return &kv.Error{Op: op, Kind: kv.Closed, Err: errors.New("the log is closed")}
+	default:
+		return nil
+	}
+}
+
+// streams returns the error for a call that needs a named stream and the index of streams.
+func (l *Log) streams(op, stream string) error {
+	if err := l.open(op); err != nil {
+		return err
+	}
+	if !l.traits.Streams {
+		return &kv.Error{Op: op, Kind: kv.Unsupported, Err: errors.New("the log keeps no index of streams"),
+			Hint: "make the log with Options.Streams"}
+	}
+	if stream == "" {
+		return invalid(op, errors.New("no stream named"), "give the name that the events were appended under")
+	}
+	return checkName(op, "stream", stream)
+}
+
+// bell wakes everybody who listens.
+type bell struct {
+	ch atomic.Pointer[chan struct{}] // nil if nobody listens
+}
+
+// listen returns a channel that the next ring closes.
+func (b *bell) listen() <-chan struct{} {
+	ch := make(chan struct{})
+	for {
+		if b.ch.CompareAndSwap(nil, &ch) {
+			return ch
+		}
+		if others := b.ch.Load(); others != nil {
+			return *others
+		}
+	}
+}
+
+func (b *bell) ring() {
+	if b.ch.Load() == nil {
+		return
+	}
+	if ch := b.ch.Swap(nil); ch != nil {
+		close(*ch)
+	}
+}

@@ -1,0 +1,180 @@
+package logtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
+)
+
+func (s *suite) subscribe(log *eventlog.Log, name string) *eventlog.Subscription {
+	s.Helper()
+	sub, err := log.Subscribe(s.ctx(), name)
+	s.must("subscribe", err)
+	return sub
+}
+
+func testSubscription(s *suite) {
+	const writers, appends = 6, 60
+	log := s.open(eventlog.Options{Streams: true})
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range appends {
+				if _, err := log.Append(s.ctx(), s.class, fmt.Sprint(w), eventlog.Any, drafts("x", 1+i%2)...); err != nil {
+					s.Errorf("append: %v", err)
+				}
+			}
+		})
+	}
+	const total = writers * appends * 3 / 2
+	for _, name := range []string{"one", "two"} {
+		wg.Go(func() {
+			at := uint64(0)
+			for at < total {
+				sub, err := log.Subscribe(s.ctx(), name) // as after a restart
+				if err != nil || sub.Position() != at {
+					s.Errorf("%s goes on at %v, %v, want %d", name, sub.Position(), err, at)
+					return
+				}
+				for range 5 {
+					if at == total {
+						break
+					}
+					events, err := sub.Next(s.ctx(), 10)
+					if err != nil || len(events) == 0 || len(events) > 10 {
+						s.Errorf("%s: %d events, %v", name, len(events), err)
+						return
+					}
+					for _, e := range events {
+						if at++; e.Position != at {
+							s.Errorf("%s: event %d follows %d", name, e.Position, at-1)
+							return
+						}
+					}
+					if err := sub.Ack(s.ctx(), s.class, at); err != nil {
+						s.Errorf("%s: ack: %v", name, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func testSubscriptionWaits(s *suite) {
+	log := s.open(eventlog.Options{})
+	sub := s.subscribe(log, "reader")
+	type result struct {
+		events []eventlog.Event
+		err    error
+	}
+	next := func(ctx context.Context) <-chan result {
+		c := make(chan result, 1)
+		go func() {
+			events, err := sub.Next(ctx, 10)
+			c <- result{events, err}
+		}()
+		return c
+	}
+	waiting := next(s.ctx())
+	s.append(log, "", draft("1"))
+	r := <-waiting
+	s.must("next", r.err)
+	s.wantPositions(r.events, 1, 1)
+
+	ctx, cancel := context.WithCancel(s.ctx())
+	waiting = next(ctx)
+	cancel()
+	s.wantKind("next with a canceled context", (<-waiting).err, kv.Canceled)
+
+	waiting = next(s.ctx())
+	s.must("close", log.Close())
+	s.wantKind("next on a closed log", (<-waiting).err, kv.Closed)
+}
+
+func testAck(s *suite) {
+	log := s.open(eventlog.Options{})
+	s.append(log, "", drafts("x", 10)...)
+	sub := s.subscribe(log, "reader")
+	steps := []struct{ ack, position, next uint64 }{
+		{0, 0, 1},
+		{3, 3, 4},
+		{2, 3, 5},
+		{3, 3, 6},
+		{5, 5, 7},
+		{9, 9, 10}, // skips 8 and 9
+	}
+	for _, c := range steps {
+		s.must("ack", sub.Ack(s.ctx(), s.class, c.ack))
+		again := s.subscribe(log, "reader")
+		if sub.Position() != c.position || again.Position() != c.position {
+			s.Errorf("after ack %d: position %d, subscribed again %d, want %d", c.ack, sub.Position(), again.Position(), c.position)
+		}
+		events, err := sub.Next(s.ctx(), 1)
+		s.must("next", err)
+		s.wantPositions(events, c.next, c.next)
+		events, err = again.Next(s.ctx(), 1)
+		s.must("next", err)
+		s.wantPositions(events, c.position+1, c.position+1)
+	}
+	s.wantKind("ack of what is not there yet", sub.Ack(s.ctx(), s.class, 11), kv.Invalid)
+	s.must("unsubscribe", log.Unsubscribe(s.ctx(), "reader"))
+	s.wantKind("ack after unsubscribe", sub.Ack(s.ctx(), s.class, 10), kv.NotFound)
+}
+
+func testSubscriptions(s *suite) {
+	log := s.open(eventlog.Options{})
+	s.append(log, "", drafts("x", 3)...)
+	want := []eventlog.Bookmark{}
+	for i, name := range []string{"B", "a", "a\x00", "ab", "é"} {
+		sub := s.subscribe(log, name)
+		if sub.Name() != name {
+			s.Errorf("name %q, want %q", sub.Name(), name)
+		}
+		s.must("ack", sub.Ack(s.ctx(), s.class, uint64(i%4)))
+		want = append(want, eventlog.Bookmark{Name: name, Position: uint64(i % 4)})
+	}
+	wantList := func() {
+		s.Helper()
+		got, err := log.Subscriptions(s.ctx())
+		s.must("subscriptions", err)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			s.Errorf("got %v, want %v", got, want)
+		}
+	}
+	wantList()
+	s.must("unsubscribe", log.Unsubscribe(s.ctx(), "a"))
+	want = append(want[:1], want[2:]...)
+	wantList()
+	s.wantKind("unsubscribe again", log.Unsubscribe(s.ctx(), "a"), kv.NotFound)
+	if sub := s.subscribe(log, "a"); sub.Position() != 0 {
+		s.Errorf("a subscription that was deleted begins at %d, want 0", sub.Position())
+	}
+	_, err := log.Subscribe(s.ctx(), "")
+	s.wantKind("subscribe without a name", err, kv.Invalid)
+	_, err = log.Subscribe(s.ctx(), "\xff")
+	s.wantKind("subscribe with a name that is not UTF-8", err, kv.Invalid)
+}
+
+func testSubscriptionReopened(s *suite) {
+	dir := s.TempDir()
+	at := uint64(0)
+	for round := range 4 {
+		log, closeAll := s.openIn(dir, eventlog.Options{})
+		s.append(log, "", drafts("x", 5)...)
+		sub := s.subscribe(log, "reader")
+		if sub.Position() != at {
+			s.Fatalf("round %d: position %d, want %d", round, sub.Position(), at)
+		}
+		events, err := sub.Next(s.ctx(), 100)
+		s.must("next", err)
+		s.wantPositions(events, at+1, uint64(round+1)*5)
+		at += 3 // the others come again
+		s.must("ack", sub.Ack(s.ctx(), s.class, at))
+		closeAll()
+	}
+}

@@ -1,0 +1,114 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/assaydb/assay/stores/eventlog"
+)
+
+const (
+	selectEvents  = `SELECT position, stream, version, type, data, time FROM events `
+	selectVersion = `SELECT max(version) FROM events WHERE stream = ? AND version IS NOT NULL`
+)
+
+// statements are those of the readers.
+type statements struct {
+	load, stream, last, version, bookmark, bookmarks *sql.Stmt
+}
+
+func (b *backend) prepareReaders() error {
+	s := &b.read
+	for stmt, query := range map[**sql.Stmt]string{
+		&s.load:      selectEvents + `WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
+		&s.stream:    selectEvents + `WHERE stream = ? AND version BETWEEN ? AND ? ORDER BY version LIMIT ?`,
+		&s.last:      `SELECT max(position) FROM events`,
+		&s.version:   selectVersion,
+		&s.bookmark:  `SELECT position FROM subscriptions WHERE name = ?`,
+		&s.bookmarks: `SELECT name, position FROM subscriptions ORDER BY name`,
+	} {
+		var err error
+		if *stmt, err = b.readers.Prepare(query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load implements eventlog.Backend.
+func (b *backend) Load(ctx context.Context, r eventlog.Range) ([]eventlog.Event, error) {
+	rows, err := b.read.load.QueryContext(ctx, int64(r.From), int64(r.To), r.Limit)
+	if err != nil {
+		return nil, b.wrap("load", err)
+	}
+	events, err := collect(rows, min(uint64(r.Limit), r.To-r.From+1))
+	return events, b.wrap("load", err)
+}
+
+// LoadStream implements eventlog.Backend.
+func (b *backend) LoadStream(ctx context.Context, stream string, r eventlog.Range) ([]eventlog.Event, error) {
+	rows, err := b.read.stream.QueryContext(ctx, stream, int64(r.From), int64(r.To), r.Limit)
+	if err != nil {
+		return nil, b.wrap("load stream", err)
+	}
+	events, err := collect(rows, min(uint64(r.Limit), r.To-r.From+1))
+	return events, b.wrap("load stream", err)
+}
+
+// presize is up to how many events memory is taken before they are read.
+const presize = 1024
+
+// collect reads at most n events and closes rows.
+func collect(rows *sql.Rows, n uint64) (events []eventlog.Event, err error) {
+	defer rows.Close()
+	var version sql.Null[uint64]
+	var stream, kind sql.RawBytes
+	var at int64
+	for rows.Next() {
+		if events == nil {
+			events = make([]eventlog.Event, 0, min(n, presize))
+		}
+		events = append(events, eventlog.Event{})
+		e := &events[len(events)-1]
+		if err := rows.Scan(&e.Position, &stream, &version, &kind, &e.Data, &at); err != nil {
+			return nil, err
+		}
+		e.Version = version.V
+		e.Time = time.Unix(0, at).UTC()
+		if len(e.Data) == 0 {
+			e.Data = nil
+		}
+		var before eventlog.Event
+		if len(events) > 1 {
+			before = events[len(events)-2]
+		}
+		e.Stream, e.Type = reuse(before.Stream, stream), reuse(before.Type, kind)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// reuse returns text as a string, which is the one before if that is equal.
+func reuse(before string, text []byte) string {
+	if string(text) == before {
+		return before
+	}
+	return string(text)
+}
+
+// LastPosition implements eventlog.Backend.
+func (b *backend) LastPosition(ctx context.Context) (uint64, error) {
+	var last sql.Null[uint64]
+	err := b.read.last.QueryRowContext(ctx).Scan(&last)
+	return last.V, b.wrap("last position", err)
+}
+
+// StreamVersion implements eventlog.Backend.
+func (b *backend) StreamVersion(ctx context.Context, stream string) (uint64, error) {
+	var version sql.Null[uint64]
+	err := b.read.version.QueryRowContext(ctx, stream).Scan(&version)
+	return version.V, b.wrap("stream version", err)
+}

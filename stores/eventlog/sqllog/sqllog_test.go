@@ -1,0 +1,26 @@
+package sqllog_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/logtest"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
+)
+
+func TestConformance(t *testing.T) {
+	logtest.Run(t, logtest.Target{
+		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
+			log, err := sqllog.Open(context.Background(), filepath.Join(dir, "a file?#%.db"), &sqllog.Options{Options: o})
+			if err != nil {
+				return nil, nil, err
+			}
+			return log, log.Close, nil
+		},
+		Delivers:  map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed, kv.Buffered: kv.Flushed},
+		Processes: true,
+	})
+}
