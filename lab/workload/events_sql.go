@@ -1,0 +1,129 @@
+package workload
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
+)
+
+// sqlEvents keeps an event log in tables of an SQLite database.
+type sqlEvents struct {
+	path       string
+	durability kv.Durability
+	options    sqllog.Options
+	about      Description
+}
+
+// newSQLEvents takes those of the engine's options that a log in tables has too. Others are kv.Unsupported.
+func newSQLEvents(env Env, options eventlog.Options) (*sqlEvents, error) {
+	s := &sqlEvents{
+		path:       filepath.Join(env.Dir, "store"),
+		durability: env.Durability,
+		options:    sqllog.Options{Options: options, Pragmas: map[string]string{}},
+	}
+	given, err := url.ParseQuery(env.Options)
+	if err != nil {
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: err, Hint: "write name=value&name=value"}
+	}
+	for name := range given {
+		switch value := given.Get(name); name {
+		case "auto_vacuum", "cache_size", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint":
+			s.options.Pragmas[name] = value
+			continue
+		case "journal_mode":
+			if strings.EqualFold(value, "WAL") {
+				continue
+			}
+		case "mode":
+			if value == kv.Shared.String() {
+				continue
+			}
+		}
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Unsupported,
+			Err: fmt.Errorf("option %s=%s in the form sql", name, given.Get(name)), Hint: "leave it out, or use the form kv"}
+	}
+	return s, nil
+}
+
+func (s *sqlEvents) create(ctx context.Context, load func(*eventlog.Log) error) (*eventlog.Log, error) {
+	log, err := sqllog.Open(ctx, s.path, &s.options)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(load(log), log.Close()); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if log, err = sqllog.Open(ctx, s.path, &s.options); err != nil {
+		return nil, err
+	}
+	s.about.Open = time.Since(start)
+	// sqllog: appends of class Synced are committed with synchronous = FULL, all others with NORMAL, in WAL mode.
+	s.about.Promise = kv.Promise{Supported: true, Class: min(s.durability, kv.Flushed), Intact: true}
+	if err := s.readSettings(ctx); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
+}
+
+// readSettings reads the settings that belong to the file.
+func (s *sqlEvents) readSettings(ctx context.Context) error {
+	return s.with(ctx, func(c *sql.Conn) error {
+		for _, name := range []string{"auto_vacuum", "journal_mode", "page_size"} {
+			set := kv.Setting{Name: name}
+			if err := c.QueryRowContext(ctx, "PRAGMA "+name).Scan(&set.Value); err != nil {
+				return err
+			}
+			s.about.Settings = append(s.about.Settings, set)
+		}
+		return nil
+	})
+}
+
+// with runs fn on a connection beside those of the log.
+func (s *sqlEvents) with(ctx context.Context, fn func(*sql.Conn) error) error {
+	path := filepath.ToSlash(s.path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // file:///C:/dir/name
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(10000)"}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return err
+	}
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return errors.Join(fn(c), c.Close(), db.Close())
+}
+
+// Describe tells what the log was when it was created.
+func (s *sqlEvents) Describe() Description { return s.about }
+
+// Size returns the space that the database takes, with its log and its index.
+func (s *sqlEvents) Size() (kv.Size, error) { return kv.SizeOf(s.path, s.path+"-wal", s.path+"-shm") }
+
+// Compact builds the database anew and empties its log.
+func (s *sqlEvents) Compact(ctx context.Context) error {
+	return s.with(ctx, func(c *sql.Conn) error {
+		for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+			if _, err := c.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("compact: %s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Close does nothing: the log's Close closed the database.
+func (s *sqlEvents) Close() error { return nil }

@@ -1,0 +1,131 @@
+package workload
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// hookRunner opens the store, works and closes it, in this process.
+type hookRunner struct {
+	hookStore
+	work   func(r *hookRunner, ctx context.Context, db *kv.DB) error // does step
+	length int                                                       // steps in an iteration
+	puts   int                                                       // how many of them put
+
+	steps  []hookStep // of the slice, length for each iteration
+	step   hookStep
+	reader *hookReader
+
+	key, value []byte
+	batch      kv.Batch
+}
+
+// hookStep is one thing done between an open and a close.
+type hookStep struct {
+	key int // the number of the key; a scan takes the group that it is in
+	put bool
+}
+
+// hookWork returns a New for an operation that does work once.
+func hookWork(work func(*hookRunner, context.Context, *kv.DB) error) func(Env) (Runner, error) {
+	return func(env Env) (Runner, error) { return newHookRunner(env, work, 1, 0) }
+}
+
+func newHookRunner(env Env, work func(*hookRunner, context.Context, *kv.DB) error, length, puts int) (Runner, error) {
+	s, err := newHookStore(env)
+	if err != nil {
+		return nil, err
+	}
+	r := &hookRunner{hookStore: s, work: work, length: length, puts: puts}
+	r.closed = true
+	r.reader = newHookReader(&r.hookStore)
+	return r, nil
+}
+
+// A session of the tool is 100 operations, of which 80 read.
+const (
+	sessionLength = 100
+	sessionPuts   = 20
+)
+
+func newSessionRunner(env Env) (Runner, error) {
+	return newHookRunner(env, (*hookRunner).getOrPut, sessionLength, sessionPuts)
+}
+
+// Prepare draws the keys, and which steps put.
+func (r *hookRunner) Prepare(n int) error {
+	r.steps = r.steps[:0]
+	for range n {
+		first := len(r.steps)
+		for i := range r.length {
+			r.steps = append(r.steps, hookStep{key: r.drawKey(), put: i < r.puts})
+		}
+		session := r.steps[first:]
+		r.rand.Shuffle(len(session), func(i, j int) { session[i], session[j] = session[j], session[i] })
+	}
+	return nil
+}
+
+// Do does one iteration.
+func (r *hookRunner) Do(ctx context.Context, _, i int) error {
+	for _, r.step = range r.steps[i*r.length : (i+1)*r.length] {
+		db, err := r.open(ctx)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(r.work(r, ctx, db), db.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Verify compares the store with what was written.
+func (r *hookRunner) Verify(ctx context.Context) error { return r.verify(ctx, keysOf(r.steps)) }
+
+func keysOf(steps []hookStep) []int {
+	keys := make([]int, len(steps))
+	for i, s := range steps {
+		keys[i] = s.key
+	}
+	return keys
+}
+
+func (r *hookRunner) nothing(context.Context, *kv.DB) error { return nil }
+
+func (r *hookRunner) put(ctx context.Context, db *kv.DB) error {
+	i := r.step.key
+	r.key = appendHookKey(r.key[:0], i)
+	r.value = r.values.append(r.value[:0], uint64(i), r.versions[i]+1)
+	r.batch.Reset()
+	r.batch.Put(r.key, r.value)
+	if err := db.Write(ctx, r.env.Durability, &r.batch); err != nil {
+		return err
+	}
+	r.versions[i]++
+	return nil
+}
+
+func (r *hookRunner) get(ctx context.Context, db *kv.DB) error {
+	return r.reader.get(ctx, db, r.step.key)
+}
+
+func (r *hookRunner) scan(ctx context.Context, db *kv.DB) error {
+	return r.reader.scan(ctx, db, r.step.key)
+}
+
+func (r *hookRunner) putGet(ctx context.Context, db *kv.DB) error {
+	if err := r.put(ctx, db); err != nil {
+		return err
+	}
+	return r.get(ctx, db)
+}
+
+func (r *hookRunner) getOrPut(ctx context.Context, db *kv.DB) error {
+	if r.step.put {
+		return r.put(ctx, db)
+	}
+	return r.get(ctx, db)
+}

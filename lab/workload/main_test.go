@@ -1,0 +1,36 @@
+package workload_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// helperArgument makes the test binary a helper process.
+const helperArgument = "assay-helper"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == helperArgument {
+		if err := workload.Helper(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	// The race detector lets a process sleep for a second before it exits.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	os.Exit(m.Run())
+}
+
+// self returns the command that makes the test binary a helper process.
+func self(t *testing.T) []string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{path, helperArgument}
+}

@@ -1,0 +1,156 @@
+// Package workload holds the work that engines are compared on: what real applications do with a local store.
+//
+// Each [Workload] is a set of operations from one published comparison or a standard mix. A [Runner] does one
+// operation on one engine; package bench drives it, times it and counts what it used. Workloads are seeded, so the
+// same seed gives the same work on every engine, and checked: every read is compared with what was written, and values
+// change at every write. They know kv and the stores, and no engine.
+package workload
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Workload is a named set of operations.
+type Workload struct {
+	Name    string
+	Summary string  // one line: what kind of program does this
+	Params  []Param // what can be varied
+	Ops     []Op
+}
+
+// Param is one thing about a workload that can be varied: assay run 'hook?keys=10000'.
+type Param struct {
+	Name    string
+	Default string
+	Usage   string // one line, with the unit
+}
+
+// Op is one operation of a workload.
+type Op struct {
+	Name    string
+	Summary string // what one iteration does
+
+	// Commits tells that the operation writes, so that it is measured once for each promise that the engine makes.
+	// An operation that only reads is measured once.
+	Commits bool
+
+	// Core operations run when no workload was named; all of a named workload's operations run.
+	Core bool
+
+	// Workers is how many goroutines call Do at the same time; 0 is one.
+	Workers int
+
+	// Items is how many records one iteration reads or writes, for a rate; 0 is one.
+	Items int
+
+	// Sized operations are about the space taken: the store is also compacted at the end, and measured again.
+	Sized bool
+
+	// Forms names the ways to do the operation on an engine with options, a URL query: "kv" through kv, which every
+	// engine has, "sql" natively in SQL. Nil is kv alone.
+	Forms func(engine, options string) []string
+
+	// New returns a Runner that has done nothing yet. Wrong parameters are kv.Invalid.
+	New func(Env) (Runner, error)
+}
+
+// Env is what a Runner works in.
+type Env struct {
+	Dir        string            // an empty folder of its own
+	Engine     string            // the engine's name, a scheme registered with kv
+	Options    string            // the engine's options as a URL query without "?", may be empty
+	Form       string            // one of the operation's forms
+	Durability kv.Durability     // the class asked for at every commit of the measured operation
+	Seed       uint64            // everything random comes from it
+	Params     map[string]string // the workload's parameters that were given; names are checked
+
+	// Self is the command that runs this program again, as a helper process of a workload: see [Helper].
+	// Empty where that is not possible, and operations that need it are then an Unsupported error.
+	Self []string
+
+	Logger *slog.Logger
+}
+
+// Runner does one operation on one engine.
+//
+// The calls are: Setup, then any number of slices (Prepare, Do for each worker and iteration, Verify), then the rest.
+// Do is called concurrently by different workers, everything else by one goroutine.
+type Runner interface {
+	// Setup creates the store and loads it.
+	Setup(ctx context.Context) error
+
+	// Prepare draws the inputs of the next slice: Do will be called once for each i in [0, n), in order by one
+	// worker, split among several. It is not timed.
+	Prepare(n int) error
+
+	// Do is one iteration, timed. worker is in [0, Workers). It checks what it reads, or keeps it for Verify where the
+	// check would cost as much as the read.
+	Do(ctx context.Context, worker, i int) error
+
+	// Verify checks what the slice left to check. It is not timed.
+	Verify(ctx context.Context) error
+
+	// Describe tells what the store is and promises, read back from it.
+	Describe() Description
+
+	// Size returns the space that the store takes now.
+	Size() (kv.Size, error)
+
+	// Compact gives back what space the engine can.
+	Compact(ctx context.Context) error
+
+	// Close ends everything; the folder is removed by the caller.
+	Close() error
+}
+
+// Resetter is a Runner whose iterations each need something put in place first, which is not timed.
+type Resetter interface {
+	Reset(ctx context.Context, worker, i int) error
+}
+
+// Metered is a Runner that measures something of its own: waiting for locks, processes that were killed.
+type Metered interface {
+	// Metrics returns what was measured since the last call of Prepare.
+	Metrics() []Metric
+}
+
+// Metric is one such figure of one slice. Slices are combined by their medians, or summed where Sum is set.
+type Metric struct {
+	Name  string // unit last, as in "lock-wait-p99-ns"
+	Value float64
+	Sum   bool
+}
+
+// Description is what a store says of itself.
+type Description struct {
+	Promise  kv.Promise    // what the commits of the measured operation survive
+	Settings []kv.Setting  // read back from the engine
+	Open     time.Duration // one open of the loaded store
+}
+
+// All returns the workloads, in the order in which they are shown.
+func All() []Workload { return []Workload{hook, events, ycsb} }
+
+// Lookup returns the workload called name.
+func Lookup(name string) (Workload, bool) {
+	for _, w := range All() {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Workload{}, false
+}
+
+// Op returns the operation called name.
+func (w Workload) Op(name string) (Op, bool) {
+	for _, op := range w.Ops {
+		if op.Name == name {
+			return op, true
+		}
+	}
+	return Op{}, false
+}

@@ -1,0 +1,100 @@
+package workload
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// ycsbParams is what can be varied in ycsb.
+var ycsbParams = []Param{
+	{Name: "records", Default: "10k", Usage: "records that the store is loaded with"},
+	{Name: "value", Default: "100", Usage: "size of a value in bytes"},
+}
+
+// ycsb is the mixes A to F of the Yahoo! Cloud Serving Benchmark, as its core workloads define them, and the basic
+// loads of LevelDB's db_bench.
+var ycsb = Workload{
+	Name:    "ycsb",
+	Summary: "the standard mixes of reads, updates, inserts and scans, and the six basic loads",
+	Params:  ycsbParams,
+	Ops: []Op{
+		{Name: "A", Summary: "get or update, 50/50, zipfian", Commits: true, Core: true, New: newYCSB("A")},
+		{Name: "B", Summary: "get or update, 95/5, zipfian", Commits: true, New: newYCSB("B")},
+		{Name: "C", Summary: "get, zipfian", Core: true, New: newYCSB("C")},
+		{Name: "D", Summary: "get or insert, 95/5, the newest most", Commits: true, New: newYCSB("D")},
+		{Name: "E", Summary: "scan of 1 to 100 or insert, 95/5, zipfian", Commits: true, Core: true, New: newYCSB("E")},
+		{Name: "F", Summary: "get or read-modify-write, 50/50, zipfian", Commits: true, New: newYCSB("F")},
+		{Name: "fillseq", Summary: "insert at the end", Commits: true, Core: true, Sized: true, New: newYCSB("fillseq")},
+		{Name: "fillrandom", Summary: "insert anywhere", Commits: true, Sized: true, New: newYCSB("fillrandom")},
+		{Name: "overwrite", Summary: "update, uniform", Commits: true, Sized: true, New: newYCSB("overwrite")},
+		{Name: "readrandom", Summary: "get, uniform", Core: true, New: newYCSB("readrandom")},
+		{Name: "readseq", Summary: "scan of the next 100", Items: maxScan, New: newYCSB("readseq")},
+		{Name: "deleterandom", Summary: "delete, uniform, each once", Commits: true, New: newYCSB("deleterandom")},
+	},
+}
+
+// mix says what the iterations of an operation do.
+type mix struct {
+	// The parts of the iterations, in percent; the rest are gets.
+	insert, scan, update, modify int
+
+	// Every iteration is a scan that goes on where the last one ended, or a deletion.
+	walks, deletes bool
+
+	order  keyOrder
+	choose func(records uint64) picker // nil is uniform
+}
+
+// maxScan is the longest scan, and the length of those of readseq, in records.
+const maxScan = 100
+
+// mixes are the operations: the first six by YCSB's definition.
+var mixes = map[string]mix{
+	"A":            {update: 50, choose: byZipf},
+	"B":            {update: 5, choose: byZipf},
+	"C":            {choose: byZipf},
+	"D":            {insert: 5, choose: byAge},
+	"E":            {insert: 5, scan: 95, choose: byZipf},
+	"F":            {modify: 50, choose: byZipf},
+	"fillseq":      {insert: 100, order: ascending},
+	"fillrandom":   {insert: 100},
+	"overwrite":    {update: 100},
+	"readrandom":   {},
+	"readseq":      {walks: true},
+	"deleterandom": {deletes: true},
+}
+
+func byZipf(records uint64) picker { return newScattered(records) }
+func byAge(records uint64) picker  { return newLatest(records) }
+
+// newYCSB returns the constructor of the operation called name.
+func newYCSB(name string) func(Env) (Runner, error) {
+	return func(env Env) (Runner, error) {
+		p := env.params(ycsbParams)
+		records := p.count("records", maxScan, 1e8)
+		size := p.count("value", minValue, 8<<10)
+		if p.err != nil {
+			return nil, p.err
+		}
+		mix := mixes[name]
+		r := &ycsbRunner{
+			kvStore: newKVStore(env),
+			null:    env.Engine == "null",
+			records: records,
+			values:  values{seed: env.Seed, size: size},
+			plan:    plan{mix: mix, rand: random(env.Seed, "ycsb/"+name), pick: uniform{}, model: model{order: mix.order}},
+		}
+		if mix.choose != nil {
+			r.plan.pick = mix.choose(uint64(records))
+		}
+		r.onRead, r.onModify, r.onScan = r.read, r.modify, r.scan
+		return r, nil
+	}
+}
+
+// random returns the random numbers that the operation called name draws its inputs from.
+func random(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
