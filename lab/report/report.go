@@ -1,0 +1,53 @@
+// Package report renders a run: one file per format. It reads the result and nothing else, so that a run that comes from
+// disk looks as it did when it ended.
+package report
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// DefaultWidth is the number of columns where there is no terminal to ask.
+const DefaultWidth = 80
+
+// minWidth is the narrowest report: below it the columns that must stay have no room.
+const minWidth = 72
+
+// Options say how a report is drawn. The zero value is for files and pipes.
+type Options struct {
+	Width int  // columns; 0 is DefaultWidth
+	Color bool // colours, as ANSI escape sequences
+	ASCII bool // no character beyond ASCII
+}
+
+// OptionsFor returns how to draw on f: as wide as its terminal, and in colour unless NO_COLOR (https://no-color.org) is
+// set or TERM is dumb; plain where f is no terminal. Where the locale is C, it is ASCII alone.
+func OptionsFor(f *os.File) Options {
+	o := Options{ASCII: cLocale()}
+	if !term.IsTerminal(int(f.Fd())) {
+		return o
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width = width
+	}
+	o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return o
+}
+
+// cLocale reports whether the variables of the locale, the strongest first, name C or POSIX.
+func cLocale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := os.Getenv(name); v != "" {
+			return v == "C" || v == "POSIX"
+		}
+	}
+	return false
+}
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return DefaultWidth
+	}
+	return max(o.Width, minWidth)
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Text writes the report of a finished run for reading in a terminal or a log: what was measured where, the fastest at
+// each operation, a table and a verdict for each workload and promise, and how to read them.
+func Text(w io.Writer, run *result.Run, o Options) error {
+	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	tables := result.Tables(run.Cells)
+	p.header(run)
+	p.warnings(run)
+	p.summary(run, tables)
+	for _, t := range tables {
+		p.table(run, t)
+	}
+	if len(tables) == 0 {
+		p.line("Nothing was measured.")
+		p.blank()
+	}
+	p.legend(run, tables)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// page collects the lines of a report.
+type page struct {
+	options Options
+	width   int
+	styles  styles
+	lines   []string
+}
+
+// styles are the looks of things. Without colour they are all plain, for what they say is also said in words.
+type styles struct {
+	title, heading, best, tie, slower, bad, warn, dim, plain lipgloss.Style
+}
+
+func newStyles(o Options) styles {
+	if !o.Color {
+		return styles{}
+	}
+	s := lipgloss.NewStyle
+	return styles{
+		title: s().Bold(true).Foreground(lipgloss.Cyan), heading: s().Faint(true), best: s().Bold(true).Foreground(lipgloss.Green),
+		tie: s().Foreground(lipgloss.Green), slower: s().Foreground(lipgloss.Blue), bad: s().Foreground(lipgloss.Red),
+		warn: s().Foreground(lipgloss.Yellow), dim: s().Faint(true),
+	}
+}
+
+func (p *page) line(s string) { p.lines = append(p.lines, s) }
+
+func (p *page) blank() { p.line("") }
+
+// paragraph prints text after a label, wrapped; its further lines are indented to where the text began.
+func (p *page) paragraph(label string, labelStyle lipgloss.Style, text string, style lipgloss.Style) {
+	label, text = clean(label), clean(text)
+	indent := lipgloss.Width(label)
+	for i, l := range strings.Split(wrap(text, p.width-indent), "\n") {
+		if i == 0 {
+			p.line(paint(labelStyle, label) + paint(style, l))
+		} else {
+			p.line(strings.Repeat(" ", indent) + paint(style, l))
+		}
+	}
+}
+
+// list prints items after a label, with a dot between them and line breaks only there.
+func (p *page) list(label string, labelStyle lipgloss.Style, items []string, style lipgloss.Style) {
+	label = clean(label)
+	indent := lipgloss.Width(label)
+	lines := []string{""}
+	for _, item := range items {
+		item = clean(item)
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = item
+		case lipgloss.Width(*last)+3+lipgloss.Width(item) <= p.width-indent:
+			*last += " · " + item
+		default:
+			lines = append(lines, item)
+		}
+	}
+	for i, l := range lines {
+		if i > 0 {
+			label = strings.Repeat(" ", indent)
+		}
+		p.paragraph(label, labelStyle, l, style)
+	}
+}
+
+// String returns the page without spaces at the ends of lines.
+func (p *page) String() string {
+	var b strings.Builder
+	for _, l := range p.lines {
+		b.WriteString(strings.TrimRight(l, " ") + "\n")
+	}
+	if p.options.ASCII {
+		return ascii(b.String())
+	}
+	return b.String()
+}
+
+// ascii replaces each character beyond ASCII with one that is as wide, so that columns stay where they are.
+func ascii(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 {
+			return r
+		}
+		if sub, ok := asciiFor[r]; ok {
+			return sub
+		}
+		return '?'
+	}, s)
+}
+
+var asciiFor = map[rune]rune{
+	'·': '|', '—': '-', '–': '-', '─': '-', '×': 'x', 'µ': 'u', '±': '~', '…': '.', '✗': 'x', '⚠': '!', '█': '#', '²': '2',
+	'▏': '.', '▎': '.', '▍': ':', '▌': ':', '▋': ':', '▊': '#', '▉': '#', '→': '>',
+}
+
+// clean replaces control characters: an engine's message, or a document from elsewhere, must not steer the terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// wrap breaks text at spaces so that no line is longer than width. Hyphens do not break: --budget is one word.
+func wrap(text string, width int) string {
+	const hyphen = "\u2011" // the one that never breaks
+	wrapped := lipgloss.Wrap(strings.ReplaceAll(text, "-", hyphen), max(width, 10), " ")
+	return strings.ReplaceAll(wrapped, hyphen, "-")
+}
+
+// paint renders s in a style; a plain style leaves it as it is.
+func paint(style lipgloss.Style, s string) string {
+	if s == "" {
+		return s
+	}
+	return style.Inline(true).Render(s)
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// header prints what was measured and where.
+func (p *page) header(run *result.Run) {
+	head := "assay"
+	if len(run.Command) > 0 {
+		head = strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...), " ")
+	}
+	p.paragraph("", p.styles.plain, head, p.styles.title)
+	e := run.Environment
+	p.facts("machine", e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), system(e))
+	p.facts("disk", storage(e), floor("append + sync", run.Floor.AppendSync), floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose))
+	p.facts("software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)}, modules(e.Modules)...)...)
+	p.facts("run", started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed), precision(run.Precision))
+	p.blank()
+}
+
+// facts prints those of items that are not empty, if any.
+func (p *page) facts(label string, items ...string) {
+	items = slices.DeleteFunc(items, func(s string) bool { return strings.Trim(s, " /") == "" })
+	if len(items) > 0 {
+		p.list(fmt.Sprintf("%-10s", label), p.styles.dim, items, p.styles.plain)
+	}
+}
+
+func (p *page) warnings(run *result.Run) {
+	all := run.Warnings
+	if run.Interrupted {
+		all = append([]result.Warning{{Text: "the run was interrupted: this is what had been measured by then"}}, all...)
+	}
+	if why := run.Environment.Unranked; why != "" && !slices.ContainsFunc(all, func(w result.Warning) bool { return strings.Contains(w.Text, why) }) {
+		all = append([]result.Warning{{Text: "nothing is ranked: this binary was " + why, Hint: "build it again without"}}, all...)
+	}
+	for _, w := range all {
+		text := w.Text
+		if w.Hint != "" {
+			text += " → " + w.Hint
+		}
+		p.paragraph("⚠ ", p.styles.warn, text, p.styles.warn)
+	}
+	if len(all) > 0 {
+		p.blank()
+	}
+}
+
+// summary prints the fastest at each operation, a line for each table. One table needs no summary.
+func (p *page) summary(run *result.Run, tables []result.Table) {
+	if len(tables) < 2 || run.Environment.Unranked != "" {
+		return
+	}
+	label := 0
+	for _, t := range tables {
+		label = max(label, len([]rune(tableName(t))))
+	}
+	p.line(paint(p.styles.title, "Fastest at each operation"))
+	for _, t := range tables {
+		var winners []string
+		for _, g := range t.Groups {
+			if w := fastest(run.Cells, g); w != "" {
+				winners = append(winners, g.Operation+" "+w)
+			}
+		}
+		if len(winners) == 0 {
+			winners = []string{"nothing could be ranked"}
+		}
+		p.list(fmt.Sprintf("%-*s  ", label, tableName(t)), p.styles.dim, winners, p.styles.plain)
+	}
+	p.blank()
+}
+
+// fastest returns the fastest of a group, and after a "=" what ties with it; after a "?" if for want of rounds.
+func fastest(cells []result.Cell, g result.Group) string {
+	names := ""
+	for _, r := range groupRows(cells, g) {
+		switch c := r.cell; {
+		case class(c) != 0 || c.Ratio == nil:
+		case isBest(c):
+			names = c.Name()
+		case c.Ratio.Unresolved:
+		case r.few:
+			names += " ? " + c.Name()
+		case !c.Ratio.Different:
+			names += " = " + c.Name()
+		}
+	}
+	return names
+}
+
+func storage(e result.Environment) string {
+	switch {
+	case e.FileSystem == "":
+		return ""
+	case e.Device == "" || e.Device == e.FileSystem:
+		return e.FileSystem
+	}
+	return e.FileSystem + " on " + e.Device
+}
+
+// system returns "Linux 6.18.4 amd64", or what Go calls it.
+func system(e result.Environment) string {
+	if e.Kernel == "" {
+		return e.OS + "/" + e.Arch
+	}
+	return e.Kernel + " " + e.Arch
+}
+
+func floor(what string, i *result.Interval) string {
+	if i == nil {
+		return ""
+	}
+	return what + " " + duration(i.Mid)
+}
+
+func started(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+func took(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	if d >= 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+func precision(f float64) string {
+	if f <= 0 {
+		return ""
+	}
+	return "precision " + percent(f)
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func countOf(n int, what string) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n == 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func bytesOrNothing(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return size(float64(n))
+}
+
+// modules returns "bbolt v1.5.0", ...: the last word of a path that is no major version.
+func modules(versions map[string]string) []string {
+	var all []string
+	for _, m := range slices.Sorted(maps.Keys(versions)) {
+		name := path.Base(m)
+		if majorVersion.MatchString(name) {
+			name = path.Base(path.Dir(m))
+		}
+		all = append(all, name+" "+versions[m])
+	}
+	return all
+}
+
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
+)
+
+// legend explains what the tables show, and only that.
+func (p *page) legend(run *result.Run, tables []result.Table) {
+	has := func(f func(result.Cell) bool) bool { return slices.ContainsFunc(run.Cells, f) }
+	p.line(paint(p.styles.title, "Understanding this report"))
+	entry := func(term, text string) {
+		p.paragraph(padRight(term, 12), p.styles.dim, text, p.styles.dim)
+	}
+	entry("time/op", "median of the rounds, ± its 95 % interval. n=3 instead: too few rounds for one.")
+	if run.Environment.Unranked == "" {
+		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its 95 % interval. The bar shows it on a logarithmic scale.")
+		entry("= ?", fmt.Sprintf("= is a tie: not told from the fastest. A difference must be at least %.0f %%, and more than chance, the number of comparisons and the accidents of a process's memory explain. ? is probably slower, but more rounds are needed to be sure.", 100*stats.MinEffect))
+	}
+	if has(func(c result.Cell) bool { return c.Floor != nil }) {
+		entry("× floor", "time as a multiple of what the disk itself needs, measured in the same run.")
+	}
+	if has(func(c result.Cell) bool { return c.Latency != nil }) {
+		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long.")
+	}
+	if has(func(c result.Cell) bool { return !c.Ranked && c.Status == result.OK }) {
+		entry("null", "stores nothing: the time is what the measurement itself costs. It is not ranked.")
+	}
+	var seen []string
+	for _, t := range tables {
+		if name := promiseName(t.Promise); !slices.Contains(seen, name) && t.Promise.Delivered != "read" {
+			seen = append(seen, name)
+		}
+	}
+	if len(seen) > 0 {
+		entry("promises", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: after power loss the store opens and holds a prefix of the commits. Engines are compared at the same promise only, because a weaker one is cheaper to keep.")
+		entry("unproved", "what survives a power loss is what the engine's authors say; nobody has tried to break it here yet.")
+	}
+}

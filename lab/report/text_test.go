@@ -1,0 +1,186 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func text(t *testing.T, run *result.Run, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Text(&b, run, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; look at it, and if it is better: go test ./lab/report -update\n%s", path, got)
+	}
+}
+
+func TestReportLooksAsItDid(t *testing.T) {
+	for name, o := range map[string]Options{
+		"text80.golden": {}, "text120.golden": {Width: 120}, "text160.golden": {Width: 160}, "ascii80.golden": {ASCII: true},
+		"color160.golden": {Width: 160, Color: true},
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, text(t, exampleRun(), o)) })
+	}
+	unranked := exampleRun()
+	unranked.Environment.Unranked = "built with -race"
+	stats.Finish(unranked)
+	t.Run("unranked", func(t *testing.T) { golden(t, "unranked80.golden", text(t, unranked, Options{})) })
+}
+
+func TestNoLineIsWiderThanThePage(t *testing.T) {
+	for _, width := range []int{0, 72, 80, 100, 120, 160, 240} {
+		for _, color := range []bool{false, true} {
+			o := Options{Width: width, Color: color}
+			for l := range strings.Lines(text(t, exampleRun(), o)) {
+				l = strings.TrimSuffix(l, "\n")
+				if got := lipgloss.Width(l); got > o.width() {
+					t.Errorf("at %d columns a line has %d:\n%s", width, got, l)
+				}
+			}
+		}
+	}
+}
+
+func TestPlainReportHasNoEscapes(t *testing.T) {
+	for _, o := range []Options{{}, {Width: 160}, {ASCII: true}} {
+		if got := text(t, exampleRun(), o); strings.Contains(got, "\x1b") || strings.Contains(got, " \n") {
+			t.Errorf("%+v: escape sequences, or spaces at the end of a line", o)
+		}
+	}
+	inASCII := text(t, exampleRun(), Options{ASCII: true, Width: 160})
+	for _, r := range inASCII {
+		if r > 0x7e {
+			t.Errorf("%q in an ASCII report", r)
+		}
+	}
+	if got, want := strings.Count(inASCII, "?"), strings.Count(text(t, exampleRun(), Options{Width: 160}), "?"); got != want {
+		t.Errorf("%d question marks in ASCII, %d otherwise: a character has no replacement", got, want)
+	}
+}
+
+func TestAllColumnsAreThereWhereThereIsRoom(t *testing.T) {
+	wide := text(t, exampleRun(), Options{Width: 160})
+	for _, name := range []string{"time/op", "±", "vs fastest", "× floor", "p50", "p99", "max", "allocs/op", "written/op", "RSS", "size"} {
+		if !strings.Contains(wide, name) {
+			t.Errorf("no column %q at 160", name)
+		}
+	}
+	narrow := text(t, exampleRun(), Options{Width: 72})
+	for _, name := range []string{"time/op", "vs fastest", "█"} {
+		if !strings.Contains(narrow, name) {
+			t.Errorf("no column %q at 72", name)
+		}
+	}
+}
+
+func TestMessagesDoNotSteerTheTerminal(t *testing.T) {
+	run := exampleRun()
+	run.Cells[0].Engine, run.Environment.CPU = "sq\x1b[31mlite", "\x1b]0;title\x07"
+	for i := range run.Cells {
+		if run.Cells[i].Status == result.Failed {
+			run.Cells[i].Error = "first line\r\nsecond \x1b[2J"
+		}
+	}
+	stats.Finish(run)
+	if got := text(t, run, Options{}); strings.ContainsAny(got, "\x1b\x07\r") {
+		t.Errorf("control characters in\n%q", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	small := exampleRun()
+	small.Cells = append(small.Cells[:2:2], small.Cells[4], small.Cells[8]) // with a floor and a failure
+	for i := range small.Cells {
+		small.Cells[i].Samples = small.Cells[i].Samples[:min(5, len(small.Cells[i].Samples))]
+	}
+	document, err := result.Marshal(small)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(document)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run, err := result.Parse(data)
+		if err != nil {
+			return
+		}
+		text(t, run, Options{})
+		stats.Finish(run)
+		text(t, run, Options{Width: 160, Color: true})
+	})
+}
+
+func TestEmptyRunIsAReport(t *testing.T) {
+	if got := text(t, &result.Run{}, Options{}); !strings.Contains(got, "Nothing was measured.") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestReportOfWhatWasReadIsTheSame(t *testing.T) {
+	dir := t.TempDir()
+	run := exampleRun()
+	if err := result.Write(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	read, err := result.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := text(t, read, Options{}), text(t, run, Options{}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var bench bytes.Buffer
+	if err := Bench(&bench, read); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bench.Bytes(), result.Samples(run)) {
+		t.Error("the samples differ")
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{duration(0.25), "0.25 ns"}, {duration(7), "7 ns"}, {duration(412.3), "412 ns"}, {duration(999.6), "1.00 µs"}, {duration(1840), "1.84 µs"},
+		{duration(12_345_678), "12.3 ms"}, {duration(3.2e9), "3.20 s"}, {duration(7.2e12), "7200 s"},
+		{size(512), "512 B"}, {size(4096), "4 KiB"}, {size(1.5 * (1 << 30)), "1.50 GiB"},
+		{count(3), "3"}, {count(20.14), "20.1"}, {count(48_213), "48.2k"}, {count(1_234_567), "1.23M"},
+		{factor(1), "1.00"}, {factor(12.34), "12.3"}, {factor(480.2), "480"},
+		{metric(result.Metric{Name: "lock-wait-p99-ns", Value: 1.2e6}), "lock-wait-p99 1.20 ms"}, {metric(result.Metric{Name: "kills", Value: 3}), "kills 3"},
+		{percent(0.031), "±3%"}, {percent(0.004), "±0.4%"}, {percent(0), "±0%"},
+		{bar(0, 8), "▏"}, {bar(0.5, 8), "████"}, {bar(2, 2), "██"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build asan
+
+package result
+
+func init() { instrumented = append(instrumented, "-asan") }

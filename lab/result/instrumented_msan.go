@@ -1,0 +1,5 @@
+//go:build msan
+
+package result
+
+func init() { instrumented = append(instrumented, "-msan") }

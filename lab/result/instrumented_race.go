@@ -1,0 +1,5 @@
+//go:build race
+
+package result
+
+func init() { instrumented = append(instrumented, "-race") }

@@ -1,0 +1,190 @@
+// Package result is one run on disk: what was measured, where, with which settings, and what was concluded.
+//
+// The document is result.json; docs/formats.md is its contract. It can be read with nothing else at hand, so this
+// package imports the standard library and golang.org/x/sys only. Readers ignore fields that they do not know; a
+// change that breaks readers gives the document a new Schema.
+//
+// Times are in nanoseconds, sizes in bytes. A value that was not measured is absent (nil), never 0.
+package result
+
+import "time"
+
+// Schema names the format of the document.
+const Schema = "assay.result/1"
+
+// Run is one run of the lab.
+type Run struct {
+	Schema      string        `json:"schema"`
+	Command     []string      `json:"command"`
+	Started     time.Time     `json:"started"`
+	Took        time.Duration `json:"took_ns"`
+	Seed        uint64        `json:"seed"`
+	Precision   float64       `json:"precision"` // the half-width asked for, 0.05 is 5 %
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Warnings    []Warning     `json:"warnings,omitempty"`
+	Environment Environment   `json:"environment"`
+	Floor       Floor         `json:"floor"`
+	Cells       []Cell        `json:"cells"`
+	Verdicts    []Verdict     `json:"verdicts"`
+}
+
+// Warning is something that a reader must know to trust the numbers: what was noticed and what to do about it.
+type Warning struct {
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
+}
+
+// Environment is where a run took place.
+type Environment struct {
+	Go         string            `json:"go"`
+	OS         string            `json:"os"`
+	Arch       string            `json:"arch"`
+	Kernel     string            `json:"kernel,omitempty"`
+	CPU        string            `json:"cpu,omitempty"`
+	CPUs       int               `json:"cpus"`
+	Memory     int64             `json:"memory,omitempty"`
+	FileSystem string            `json:"file_system,omitempty"` // "ext4"
+	Device     string            `json:"device,omitempty"`
+	Tmpfs      bool              `json:"tmpfs"` // the data lay in memory: nothing can be synced
+	Assay      string            `json:"assay,omitempty"`
+	Modules    map[string]string `json:"modules,omitempty"`  // versions of the engines' modules
+	Unranked   string            `json:"unranked,omitempty"` // why this binary's timings mean nothing: "built with -race"
+}
+
+// Floor is what the disk itself can do, measured in the same run with plain system calls.
+type Floor struct {
+	AppendSync    *Interval `json:"append_sync_ns,omitempty"`    // append 128 B to a file and sync its data
+	OverwriteSync *Interval `json:"overwrite_sync_ns,omitempty"` // overwrite 4 KiB in place and sync the data
+	OpenClose     *Interval `json:"open_close_ns,omitempty"`     // open, lock, read 4 KiB, close
+}
+
+// Interval is an estimate: the median and the bounds of its 95 % confidence interval.
+type Interval struct {
+	Lo  float64 `json:"lo"`
+	Mid float64 `json:"mid"`
+	Hi  float64 `json:"hi"`
+}
+
+// Status says how a cell ended.
+type Status string
+
+const (
+	OK      Status = "ok"
+	Failed  Status = "failed"  // the engine returned an error or a wrong answer, crashed or hung; the cell has no time
+	Skipped Status = "skipped" // not run; Error says why
+)
+
+// Cell is one operation on one engine at one promise.
+type Cell struct {
+	Workload  string    `json:"workload"`
+	Operation string    `json:"operation"`
+	Params    string    `json:"params,omitempty"` // of the workload, as a URL query
+	Engine    string    `json:"engine"`           // the name of the entry, unique in the run: "bbolt", "a"
+	Form      string    `json:"form,omitempty"`   // "sql" where not through kv
+	URL       string    `json:"url"`              // engine and options
+	Ranked    bool      `json:"ranked"`           // false for the harness's own floor (null)
+	Settings  []Setting `json:"settings,omitempty"`
+	Promise   Promise   `json:"promise"`
+
+	Status Status `json:"status"`
+	Error  string `json:"error,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+
+	Workers int       `json:"workers"`
+	Items   int       `json:"items"`             // records per operation
+	Rate    float64   `json:"rate,omitempty"`    // operations per second asked for in open-loop mode
+	N       int64     `json:"n"`                 // operations measured
+	Samples []Sample  `json:"samples,omitempty"` // one a round
+	NS      *Interval `json:"ns,omitempty"`      // per operation
+	Latency *Latency  `json:"latency,omitempty"`
+	Ratio   *Ratio    `json:"ratio,omitempty"` // to the fastest ranked cell of the same table row group
+	Floor   *float64  `json:"floor,omitempty"` // NS.Mid as a multiple of the disk's floor for such an operation
+
+	Allocs     *float64 `json:"allocs,omitempty"`      // per operation
+	AllocBytes *float64 `json:"alloc_bytes,omitempty"` // per operation
+	Written    *float64 `json:"written,omitempty"`     // bytes sent to the device per operation
+	Syncs      *float64 `json:"syncs,omitempty"`       // per operation
+	CPU        *float64 `json:"cpu,omitempty"`         // processor time per operation
+	RSS        *int64   `json:"rss,omitempty"`         // peak, of the engine's process
+	Open       *int64   `json:"open_ns,omitempty"`
+	Files      *int     `json:"files,omitempty"`
+	Goroutines *int     `json:"goroutines,omitempty"`
+	Size       *Size    `json:"size,omitempty"`
+	Metrics    []Metric `json:"metrics,omitempty"` // the workload's own figures
+}
+
+// Setting is one setting of the engine, read back from it.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Metric is one figure that a workload measures of its own; its name ends with the unit.
+type Metric struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Promise is what the commits of a cell survive. Of an operation that only reads, Delivered is "read".
+type Promise struct {
+	Requested string `json:"requested,omitempty"`
+	Delivered string `json:"delivered"` // "synced", "flushed", "buffered", "read"
+	Intact    bool   `json:"intact"`    // the store stays whole when power fails
+	Proof     string `json:"proof"`     // "proved", "disproved", "unproved"
+}
+
+// Sample is one round.
+type Sample struct {
+	Round int     `json:"round"`
+	N     int64   `json:"n"`
+	NS    float64 `json:"ns"` // per operation
+}
+
+// Latency is the distribution of single operations. In open-loop mode it counts from the intended start.
+type Latency struct {
+	P50  int64 `json:"p50"`
+	P90  int64 `json:"p90"`
+	P99  int64 `json:"p99"`
+	P999 int64 `json:"p999"`
+	Max  int64 `json:"max"`
+}
+
+// Ratio compares a cell with another by their paired rounds: above 1 is slower.
+type Ratio struct {
+	To  string  `json:"to"` // the other cell's engine, and its form behind a slash if it has one
+	Lo  float64 `json:"lo"`
+	Mid float64 `json:"mid"`
+	Hi  float64 `json:"hi"`
+	// Different: the interval, corrected for the number of comparisons, is clear of 1, and the difference is large
+	// enough to matter. Otherwise the two are tied.
+	Different bool `json:"different"`
+	// Unresolved: not different, and yet the interval that is shown lies beyond what a tie would be: probably slower, but
+	// more rounds are needed to be sure.
+	Unresolved bool `json:"unresolved,omitempty"`
+}
+
+// Size is the allocated space of the store in the course of a cell.
+type Size struct {
+	Loaded    *int64 `json:"loaded,omitempty"`
+	Churned   *int64 `json:"churned,omitempty"`
+	Compacted *int64 `json:"compacted,omitempty"`
+}
+
+// Verdict is what a group of cells shows.
+type Verdict struct {
+	Workload  string   `json:"workload"`
+	Params    string   `json:"params,omitempty"`
+	Operation string   `json:"operation,omitempty"` // empty for a verdict on a whole table
+	Promise   Promise  `json:"promise"`
+	Text      string   `json:"text"`
+	Best      []string `json:"best"`
+	Ties      []string `json:"ties,omitempty"` // those not told from the best
+}
+
+// Name returns the name of a cell's contender: the engine, and the form behind a slash if it is not kv.
+func (c Cell) Name() string {
+	if c.Form == "" || c.Form == "kv" {
+		return c.Engine
+	}
+	return c.Engine + "/" + c.Form
+}

@@ -1,0 +1,165 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// machine simulates what is measured on a real one.
+type machine struct {
+	rng    *rand.Rand
+	noise  float64 // sigma of the logarithm of one round
+	outlie float64 // share of rounds that something else disturbs, by up to several times
+	drift  float64 // sigma of the machine's random walk from round to round
+	bias   float64 // sigma of what distinguishes one process from another for as long as both live
+}
+
+// processes returns the samples of one process for each effect, interleaved; a process takes effect times as long as
+// one of effect 1.
+func (m machine) processes(rounds int, effects ...float64) [][]result.Sample {
+	all := make([][]result.Sample, len(effects))
+	bias := make([]float64, len(effects))
+	for i := range bias {
+		bias[i] = m.bias * m.rng.NormFloat64()
+	}
+	walk := 0.0
+	for r := range rounds {
+		walk += m.drift * m.rng.NormFloat64()
+		for i, effect := range effects {
+			all[i] = append(all[i], result.Sample{Round: r, N: 1, NS: 1000 * effect * math.Exp(walk+bias[i]+m.one())})
+		}
+	}
+	return all
+}
+
+// pair returns the samples of two processes, of which the second takes effect times as long as the first.
+func (m machine) pair(rounds int, effect float64) (a, b []result.Sample) {
+	p := m.processes(rounds, 1, effect)
+	return p[0], p[1]
+}
+
+func (m machine) one() float64 {
+	x := m.noise * m.rng.NormFloat64()
+	if m.rng.Float64() < m.outlie {
+		x += math.Log1p(m.rng.ExpFloat64())
+	}
+	return x
+}
+
+func newMachine(noise float64) machine {
+	return machine{rng: rand.New(rand.NewPCG(1, 2)), noise: noise, outlie: 0.05, drift: 0.03, bias: 0.02}
+}
+
+const simulated = 2000
+
+// differences returns the share of simulated pairs that are called different.
+func differences(m machine, rounds, comparisons int, effect float64) float64 {
+	found := 0
+	for range simulated {
+		a, b := m.pair(rounds, effect)
+		if Compare(b, a, comparisons).Different {
+			found++
+		}
+	}
+	return float64(found) / simulated
+}
+
+func TestEqualProcessesAreSeldomCalledDifferent(t *testing.T) {
+	for _, noise := range []float64{0.01, 0.02, 0.05, 0.15} {
+		for _, rounds := range []int{5, 8, 15, 30} {
+			if got := differences(newMachine(noise), rounds, 60, 1); got > 0.02 {
+				t.Errorf("noise %g, %d rounds: %.1f %% of equal pairs are called different in a run of 60 comparisons, want at most 2 %%", noise, rounds, 100*got)
+			}
+			if got := differences(newMachine(noise), rounds, 1, 1); got > 0.06 {
+				t.Errorf("noise %g, %d rounds: %.1f %% of equal pairs are called different in a run of 1 comparison, want about 5 %%", noise, rounds, 100*got)
+			}
+		}
+	}
+}
+
+// The fastest is chosen by looking, so that the others are compared with a lucky one.
+func TestEqualProcessesSeldomDifferFromTheFastestOfFive(t *testing.T) {
+	for _, noise := range []float64{0.01, 0.05} {
+		m, different, total := newMachine(noise), 0, 0
+		for range simulated / 10 {
+			run := &result.Run{}
+			for op := range 6 {
+				for e, s := range m.processes(15, 1, 1, 1, 1, 1) {
+					run.Cells = append(run.Cells, cell(string(rune('a'+op)), string(rune('A'+e)), s))
+				}
+			}
+			Finish(run)
+			s := AA(run)
+			different, total = different+s.Part, total+s.Of
+		}
+		if got := float64(different) / float64(total); got > 0.03 {
+			t.Errorf("noise %g: %.1f %% are called different from the fastest of five, want at most 3 %%", noise, 100*got)
+		}
+	}
+}
+
+func TestRealDifferencesAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		noise               float64
+		rounds, comparisons int
+		effect, want        float64
+	}{
+		{"15 % in 15 rounds", 0.02, 15, 60, 1.15, 0.85},
+		{"15 % in 15 rounds, the other way round", 0.02, 15, 60, 1 / 1.15, 0.85},
+		{"15 % in 15 rounds of a noisy machine, one comparison", 0.05, 15, 1, 1.15, 0.7},
+		{"15 % in 30 rounds of a noisy machine", 0.05, 30, 60, 1.15, 0.7},
+		{"twice as slow in 8 rounds", 0.02, 8, 60, 2, 0.9},
+		{"ten times as slow in 6 rounds", 0.02, 6, 60, 10, 0.9},
+		{"ten times as slow in 5 rounds", 0.02, 5, 20, 10, 0.75},
+	} {
+		if got := differences(newMachine(c.noise), c.rounds, c.comparisons, c.effect); got < c.want {
+			t.Errorf("%s: found in %.1f %% of runs, want %.0f %%", c.name, 100*got, 100*c.want)
+		}
+	}
+}
+
+func TestIntervalCoversTheRatio(t *testing.T) {
+	for _, rounds := range []int{5, 8, 15, 30} {
+		m, covered := newMachine(0.05), 0
+		m.bias = 0
+		for range simulated {
+			a, b := m.pair(rounds, 1.5)
+			if c := Compare(b, a, 1); c.Lo <= 1.5 && 1.5 <= c.Hi {
+				covered++
+			}
+		}
+		if got := float64(covered) / simulated; got < 0.93 {
+			t.Errorf("%d rounds: the 95 %% interval covers the ratio in %.1f %% of runs", rounds, 100*got)
+		}
+	}
+}
+
+func TestOneOutlierHardlyMoves(t *testing.T) {
+	m := newMachine(0.02)
+	m.outlie = 0
+	a, b := m.pair(10, 1)
+	before := Compare(b, a, 1)
+	b[3].NS *= 100
+	if after := Compare(b, a, 1); math.Abs(after.Mid/before.Mid-1) > 0.02 || after.HalfWidth() > 2*before.HalfWidth() {
+		t.Errorf("a round that took 100 times as long moves the ratio from %.3f ±%.3f to %.3f ±%.3f", before.Mid, before.HalfWidth(), after.Mid, after.HalfWidth())
+	}
+}
+
+func TestOnlyRoundsThatBothHaveArePaired(t *testing.T) {
+	a := []result.Sample{{Round: 0, NS: 2}, {Round: 1, NS: 20}, {Round: 2, NS: 200}, {Round: 7, NS: 1}, {Round: 8, NS: 0}}
+	b := []result.Sample{{Round: 2, NS: 100}, {Round: 1, NS: 10}, {Round: 0, NS: 1}, {Round: 9, NS: 1}, {Round: 8, NS: 1}}
+	c := Compare(a, b, 1)
+	if c.Rounds != 3 || math.Abs(c.Mid-2) > 1e-9 {
+		t.Errorf("got %d rounds and a ratio of %g, want 3 and 2", c.Rounds, c.Mid)
+	}
+	if c.Different || c.Enough() || !math.IsInf(c.HalfWidth(), 1) {
+		t.Errorf("3 rounds: different %v, enough %v, half-width %g; want false, false, +Inf", c.Different, c.Enough(), c.HalfWidth())
+	}
+	if none := Compare(a, nil, 1); none.Rounds != 0 || none.Different || !math.IsNaN(none.Mid) {
+		t.Errorf("with nothing: got %+v, want no rounds and NaN", none)
+	}
+}

@@ -1,0 +1,172 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Finish computes what follows from the samples of run: NS, Ratio and Floor of its cells, its verdicts, and warnings
+// about comparisons that could not be resolved. What it computed before is replaced, so that it may be called again,
+// also on a run that was read from disk.
+//
+// The fastest cell of a group is compared with each of the others. As it was chosen by looking at all, every pair of
+// the group counts as a comparison when the confidence is corrected. Where the binary's timings mean nothing
+// (Environment.Unranked) there are medians, but neither ratios nor the naming of a best.
+func Finish(run *result.Run) {
+	run.Verdicts = nil
+	run.Warnings = withoutOwn(run.Warnings)
+	for i := range run.Cells {
+		measure(&run.Cells[i], run.Floor)
+	}
+	tables := result.Tables(run.Cells)
+	comparisons := pairs(run.Cells, tables)
+	u := unresolved{precision: run.Precision}
+	for _, t := range tables {
+		for _, g := range t.Groups {
+			if run.Environment.Unranked == "" {
+				u.add(rankGroup(run.Cells, rankable(run.Cells, g), comparisons))
+			}
+		}
+		run.Verdicts = append(run.Verdicts, verdicts(run, t)...)
+	}
+	run.Warnings = append(run.Warnings, u.warnings(run.Took)...)
+}
+
+// measure sets what a cell shows by itself.
+func measure(c *result.Cell, floor result.Floor) {
+	c.NS, c.Ratio, c.Floor = nil, nil, nil
+	values := finite(times(c.Samples))
+	if c.Status != result.OK || len(values) == 0 {
+		return
+	}
+	ns, _ := Median(values)
+	c.NS = &ns
+	if limit, ok := diskFloor(*c, floor); ok && limit > 0 && c.Ranked {
+		multiple := ns.Mid / limit
+		c.Floor = &multiple
+	}
+}
+
+// rankGroup compares the cells of a group with the fastest of them. It returns the comparisons that were made.
+func rankGroup(cells []result.Cell, group []int, comparisons int) []Comparison {
+	if len(group) == 0 {
+		return nil
+	}
+	best := fastest(cells, group)
+	name := cells[best].Name()
+	cells[best].Ratio = &result.Ratio{To: name, Lo: 1, Mid: 1, Hi: 1}
+	var made []Comparison
+	for _, i := range group {
+		if i == best {
+			continue
+		}
+		c := Compare(cells[i].Samples, cells[best].Samples, comparisons)
+		made = append(made, c)
+		if c.Rounds == 0 {
+			continue
+		}
+		cells[i].Ratio = &result.Ratio{To: name, Lo: c.Lo, Mid: c.Mid, Hi: c.Hi, Different: c.Different,
+			Unresolved: !c.Different && c.Enough() && c.Lo > 1+MinEffect}
+	}
+	return made
+}
+
+// rankable returns those cells of a group that are ranked: they ended well, have samples and are no floor.
+func rankable(cells []result.Cell, g result.Group) []int {
+	var kept []int
+	for _, i := range g.Cells {
+		if c := cells[i]; c.Ranked && c.Status == result.OK && len(finite(times(c.Samples))) > 0 {
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// fastest returns the cell of a group, which is not empty, with the lowest median.
+func fastest(cells []result.Cell, group []int) int {
+	best, lowest := group[0], math.Inf(1)
+	for _, i := range group {
+		if ns, _ := Median(times(cells[i].Samples)); ns.Mid < lowest {
+			best, lowest = i, ns.Mid
+		}
+	}
+	return best
+}
+
+// pairs returns how many pairs of cells could be compared in all tables.
+func pairs(cells []result.Cell, tables []result.Table) int {
+	n := 0
+	for _, t := range tables {
+		for _, g := range t.Groups {
+			k := len(rankable(cells, g))
+			n += k * (k - 1) / 2
+		}
+	}
+	return n
+}
+
+func times(samples []result.Sample) []float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = s.NS
+	}
+	return values
+}
+
+// unresolved counts the comparisons of which a longer run would tell more.
+type unresolved struct {
+	precision          float64
+	total, few, coarse int
+}
+
+func (u *unresolved) add(made []Comparison) {
+	for _, c := range made {
+		u.total++
+		switch {
+		case !c.Enough():
+			u.few++
+		case !c.Different && u.precision > 0 && c.HalfWidth() > u.precision:
+			u.coarse++
+		}
+	}
+}
+
+const longerHint = "measure longer: --budget "
+
+func (u unresolved) warnings(took time.Duration) []result.Warning {
+	hint := longerHint + longer(took)
+	var w []result.Warning
+	if u.few > 0 {
+		w = append(w, result.Warning{
+			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common and are shown as ties", u.few, u.total, MinRounds),
+			Hint: hint,
+		})
+	}
+	if u.coarse > 0 {
+		w = append(w, result.Warning{
+			Text: fmt.Sprintf("%d of %d comparisons are ties that are less precise than the ±%.3g %% asked for", u.coarse, u.total, 100*u.precision),
+			Hint: hint,
+		})
+	}
+	return w
+}
+
+// longer returns a budget, in whole minutes, of about three times what a run took.
+func longer(took time.Duration) string {
+	return fmt.Sprintf("%dm", max(5, int(math.Ceil((3*took).Minutes()))))
+}
+
+// withoutOwn returns the warnings that are not of Finish.
+func withoutOwn(all []result.Warning) []result.Warning {
+	var kept []result.Warning
+	for _, w := range all {
+		if !strings.HasPrefix(w.Hint, longerHint) {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}

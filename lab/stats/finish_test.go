@@ -1,0 +1,225 @@
+package stats
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// cell returns a ranked cell that ended well.
+func cell(operation, engine string, samples []result.Sample) result.Cell {
+	return result.Cell{
+		Workload: "events", Operation: operation, Engine: engine, Ranked: true, Status: result.OK, Samples: samples,
+		Promise: result.Promise{Delivered: "synced", Intact: true, Proof: "proved"},
+	}
+}
+
+// samples returns rounds that take ns and a little more or less.
+func samples(rounds int, ns float64) []result.Sample {
+	var all []result.Sample
+	for r := range rounds {
+		all = append(all, result.Sample{Round: r, N: 100, NS: ns * (1 + 0.002*float64(r*7%5-2))})
+	}
+	return all
+}
+
+func example() *result.Run {
+	null := cell("append1", "null", samples(10, 10))
+	null.Ranked = false
+	failed := cell("append1", "buntdb", nil)
+	failed.Status, failed.Error = result.Failed, "wrong answer"
+	read := func(engine string, ns float64) result.Cell {
+		c := cell("read100", engine, samples(10, ns))
+		c.Promise = result.Promise{Delivered: "read", Intact: engine == "bbolt"}
+		return c
+	}
+	weak := cell("append1", "sqlite", samples(10, 50))
+	weak.Promise = result.Promise{Delivered: "flushed", Intact: true, Proof: "unproved"}
+	return &result.Run{
+		Took:     time.Minute,
+		Floor:    result.Floor{AppendSync: &result.Interval{Lo: 90, Mid: 100, Hi: 110}},
+		Warnings: []result.Warning{{Text: "the machine is busy", Hint: "close other programs"}},
+		Cells: []result.Cell{
+			cell("append1", "sqlite", samples(10, 400)), cell("append1", "bbolt", samples(10, 200)),
+			cell("append1", "pebble", samples(10, 201)), null, failed, weak,
+			read("bbolt", 30), read("sqlite", 90),
+		},
+	}
+}
+
+func TestFinishComparesWithTheFastestOfItsPromise(t *testing.T) {
+	run := example()
+	Finish(run)
+	sqlite, bbolt, pebble, null, failed, weak, reader := run.Cells[0], run.Cells[1], run.Cells[2], run.Cells[3], run.Cells[4], run.Cells[5], run.Cells[7]
+	if r := sqlite.Ratio; r == nil || r.To != "bbolt" || !r.Different || r.Mid < 1.99 || r.Mid > 2.01 {
+		t.Errorf("sqlite, twice as slow: ratio %+v", r)
+	}
+	if r := bbolt.Ratio; r == nil || *r != (result.Ratio{To: "bbolt", Lo: 1, Mid: 1, Hi: 1}) {
+		t.Errorf("bbolt, the fastest: ratio %+v, want 1 to itself", r)
+	}
+	if r := pebble.Ratio; r == nil || r.Different {
+		t.Errorf("pebble, 0.5 %% slower: ratio %+v, want a tie", r)
+	}
+	if null.Ratio != nil || null.NS == nil {
+		t.Errorf("null: ratio %+v, time %+v; want a time and no ratio", null.Ratio, null.NS)
+	}
+	if failed.NS != nil || failed.Ratio != nil {
+		t.Error("a failed cell has a time or a ratio")
+	}
+	if r := weak.Ratio; r == nil || r.To != "sqlite" {
+		t.Errorf("the only one at its promise: ratio %+v, want 1 to itself", r)
+	}
+	if f := sqlite.Floor; f == nil || *f < 3.9 || *f > 4.1 {
+		t.Errorf("a synced append of 400 ns above a sync of 100 ns: %v times the floor, want 4", f)
+	}
+	if weak.Floor != nil || reader.Floor != nil {
+		t.Error("a commit without sync or a read has a floor")
+	}
+	if r := reader.Ratio; r == nil || r.To != "bbolt" || !r.Different {
+		t.Errorf("reads are compared whatever the store promises: ratio %+v, want 3 to bbolt", r)
+	}
+}
+
+func TestVerdictsNameWinnersTiesAndFailures(t *testing.T) {
+	run := example()
+	Finish(run)
+	want := []string{
+		"bbolt and pebble tie at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble tie at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
+		"Only sqlite was measured at append1.",
+		"Only sqlite was measured at append1.",
+		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
+		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
+	}
+	var got []string
+	for _, v := range run.Verdicts {
+		got = append(got, v.Text)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if v := run.Verdicts[0]; !reflect.DeepEqual(v.Best, []string{"bbolt"}) || !reflect.DeepEqual(v.Ties, []string{"pebble"}) {
+		t.Errorf("best %v, ties %v; want bbolt, pebble", v.Best, v.Ties)
+	}
+}
+
+func TestTableVerdictMergesOperations(t *testing.T) {
+	run := &result.Run{Cells: []result.Cell{
+		cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 180)),
+		cell("scan", "bbolt", samples(10, 100)), cell("scan", "sqlite", samples(10, 1200)),
+		cell("get", "bbolt", samples(10, 300)), cell("get", "sqlite", samples(10, 100)),
+	}}
+	Finish(run)
+	want := "bbolt is the fastest at put and scan (1.8x to 12x faster than the next); sqlite is the fastest at get (3.0x faster than bbolt)."
+	if last := run.Verdicts[len(run.Verdicts)-1]; last.Text != want || len(last.Best) != 0 {
+		t.Errorf("got %q, best %v\nwant %q, none", last.Text, last.Best, want)
+	}
+}
+
+func TestFinishAgainGivesTheSame(t *testing.T) {
+	run := example()
+	run.Cells[0].Samples = run.Cells[0].Samples[:3]
+	Finish(run)
+	once, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read result.Run
+	if err := json.Unmarshal(once, &read); err != nil {
+		t.Fatal(err)
+	}
+	Finish(&read)
+	twice, err := json.Marshal(&read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(once) != string(twice) {
+		t.Errorf("finished once:\n%s\ntwice:\n%s", once, twice)
+	}
+}
+
+func TestTooFewRoundsAreATieAndAWarning(t *testing.T) {
+	run := &result.Run{Took: 90 * time.Second, Cells: []result.Cell{
+		cell("put", "bbolt", samples(3, 100)), cell("put", "sqlite", samples(10, 1000)),
+	}}
+	Finish(run)
+	if run.Cells[1].Ratio.Different {
+		t.Error("3 rounds in common show a difference")
+	}
+	if len(run.Warnings) != 1 || run.Warnings[0].Hint != "measure longer: --budget 5m" {
+		t.Errorf("warnings %+v, want one to measure longer", run.Warnings)
+	}
+}
+
+func TestABinaryThatMeansNothingRanksNothing(t *testing.T) {
+	run := example()
+	run.Environment.Unranked = "built with -race"
+	Finish(run)
+	for _, c := range run.Cells {
+		if c.Ratio != nil {
+			t.Errorf("%s has a ratio", c.Name())
+		}
+	}
+	for _, v := range run.Verdicts {
+		if v.Text != "Not ranked: built with -race." || len(v.Best) != 0 {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+}
+
+func TestPreciseLooksAtTheWidthAlone(t *testing.T) {
+	m := newMachine(0.1)
+	m.outlie = 0
+	a, b := m.pair(20, 10)
+	noisy := []result.Cell{cell("put", "a", a), cell("put", "b", b)}
+	if Precise(noisy, 0.01) {
+		t.Error("noise of 10 % is within 1 %")
+	}
+	if !Precise(noisy, 0.5) {
+		t.Error("noise of 10 % is not within 50 %")
+	}
+	steady := []result.Cell{
+		cell("put", "a", samples(10, 100)), cell("put", "b", samples(10, 100)),
+		cell("get", "a", a), cell("get", "b", b),
+	}
+	if got := Imprecise(steady, 0.02); !reflect.DeepEqual(got, []int{2, 3}) {
+		t.Errorf("imprecise: %v, want the second operation", got)
+	}
+	if Precise([]result.Cell{cell("put", "a", samples(2, 1))}, 0.5) {
+		t.Error("2 rounds of a single engine are precise")
+	}
+	failed := cell("put", "a", nil)
+	failed.Status = result.Failed
+	if !Precise([]result.Cell{failed}, 0.01) {
+		t.Error("a failed cell is waited for")
+	}
+}
+
+func TestAACountsDifferences(t *testing.T) {
+	run := example()
+	Finish(run)
+	if got := AA(run).String(); got != "2 of 3 (66.7%)" {
+		t.Errorf("got %q, want 2 of 3: sqlite at append1 and at read100", got)
+	}
+	if got := AA(&result.Run{}).Fraction(); got != 0 {
+		t.Errorf("of nothing: %g, want 0", got)
+	}
+}
+
+func TestMedianHasAnIntervalFromSixValues(t *testing.T) {
+	ns, resolved := Median([]float64{5, 1, 4, 2, 3})
+	if resolved || ns != (result.Interval{Lo: 1, Mid: 3, Hi: 5}) {
+		t.Errorf("5 values: %+v, resolved %v; want the range, unresolved", ns, resolved)
+	}
+	ns, resolved = Median([]float64{5, 1, 4, 2, 3, 6})
+	if !resolved || ns != (result.Interval{Lo: 1, Mid: 3.5, Hi: 6}) {
+		t.Errorf("6 values: %+v, resolved %v; want the range, resolved", ns, resolved)
+	}
+	if one, _ := Median([]float64{7}); one != (result.Interval{Lo: 7, Mid: 7, Hi: 7}) {
+		t.Errorf("one value: %+v", one)
+	}
+}
