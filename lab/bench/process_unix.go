@@ -1,0 +1,23 @@
+//go:build unix
+
+package bench
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// canStop tells that children can be stopped while another one runs.
+const canStop = true
+
+// isolate gives the child a process group of its own, so that Ctrl-C at the terminal reaches the parent alone. When
+// the parent dies, the kernel sends a stopped child of an orphaned group SIGHUP and SIGCONT, which ends it.
+func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// suspend stops the process until resume.
+func suspend(cmd *exec.Cmd) error { return syscall.Kill(cmd.Process.Pid, syscall.SIGSTOP) }
+
+func resume(cmd *exec.Cmd) error { return syscall.Kill(cmd.Process.Pid, syscall.SIGCONT) }
+
+// killTree kills the process group: the child and the processes that a workload started.
+func killTree(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

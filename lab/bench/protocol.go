@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// The parent drives a child over its standard input and output: one JSON request a line, one JSON response a line.
+
+// request is one command to a child.
+type request struct {
+	Command command
+	Probe   *probeSpec    `json:",omitempty"`
+	Cell    *cellSpec     `json:",omitempty"`
+	Slice   *sliceSpec    `json:",omitempty"`
+	Target  time.Duration `json:",omitempty"` // of calibrate: how long a slice should take
+}
+
+type command string
+
+const (
+	cmdProbe     command = "probe"     // open a fresh store and tell what it promises
+	cmdSetup     command = "setup"     // create a cell's runner and load its store
+	cmdCalibrate command = "calibrate" // warm up and find how many iterations fill a slice
+	cmdSlice     command = "slice"     // run one slice, timed
+	cmdFinish    command = "finish"    // measure sizes, close the store
+)
+
+type probeSpec struct {
+	Entry Entry
+	Dir   string
+}
+
+// cellSpec is what a child needs to know of its cell.
+type cellSpec struct {
+	Workload, Operation string
+	Params              map[string]string
+	Engine, Options     string
+	Form                string
+	Durability          kv.Durability
+	Seed                uint64
+	Dir                 string
+	Helper              []string
+}
+
+type sliceSpec struct {
+	N    int
+	Rate float64 // operations a second in open-loop mode; 0 is closed-loop
+}
+
+// response answers one request. Error is empty on success.
+type response struct {
+	Error    string        `json:",omitempty"`
+	Hint     string        `json:",omitempty"`
+	Refused  bool          `json:",omitempty"` // the cell cannot run here (kv.Unsupported): skipped, not failed
+	Invalid  bool          `json:",omitempty"` // what was asked for is wrong (kv.Invalid)
+	Promises []kv.Promise  `json:",omitempty"`
+	Setup    *setupReport  `json:",omitempty"`
+	Slice    *sliceReport  `json:",omitempty"`
+	Finish   *finishReport `json:",omitempty"`
+}
+
+type setupReport struct {
+	Description workload.Description
+	Size        kv.Size
+	Goroutines  int // with the store open and idle
+}
+
+type sliceReport struct {
+	N          int
+	Wall       time.Duration  // of the whole slice
+	NS         float64        // per operation: Wall/N, or in open-loop mode the mean latency
+	Latency    result.Latency // of all slices since calibrate
+	Allocs     float64        // of the slice, like all that follows
+	AllocBytes float64
+	CPU        time.Duration
+	Written    *int64 // nil where the system does not tell
+	RSS        int64  // peak since setup
+	Metrics    []workload.Metric
+}
+
+type finishReport struct {
+	Churned   kv.Size
+	Compacted *kv.Size
+}

@@ -1,0 +1,266 @@
+// Package bench runs workloads on engines and measures them.
+//
+// Each engine works in a child process of its own, one for each promise that it is measured at. Only one child runs at
+// a time; the others are stopped. Every round visits all contenders of an operation in random order, so that drift of
+// the machine meets all alike, and ratios are taken round by round. Rounds go on until every ratio is precise enough or
+// the operation's share of the budget is spent; what is then still unresolved is a tie. See docs/design.md.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
+)
+
+// The defaults of Options.
+const (
+	DefaultBudget    = 90 * time.Second
+	DefaultPrecision = 0.05
+	DefaultHang      = 30 * time.Second
+)
+
+// Options says what to run and how. The zero value of a field is its default.
+type Options struct {
+	Entries    []Entry
+	Selections []Selection     // nil is DefaultSelections
+	Classes    []kv.Durability // asked for; nil is every class, without Synced where nothing can be synced
+	Dir        string          // where the run makes its folder; "" is DefaultDir
+	Budget     time.Duration   // the whole run ends within
+	Precision  float64         // half-width of the ratios' intervals at which rounds stop; 0.05 is 5 %
+	Seed       uint64
+	Form       string        // leaves out the other forms of operations: "kv", "sql"; "" is all
+	Rate       float64       // operations per second in open-loop mode; 0 is closed-loop
+	Hang       time.Duration // a child that gives no answer for so long has hung
+
+	// Child is the command that runs Child in a new process, Helper the one that runs workload.Helper.
+	Child, Helper []string
+
+	Command  []string // recorded in the result
+	Progress func(Progress)
+}
+
+// Progress is where a run stands.
+type Progress struct {
+	Workload, Operation string
+	Phase               string // "probe", "load", "measure"
+	Engine              string // at work now
+	Round               int
+	Group, Groups       int // operations: this one, counted from 1, and all
+	Elapsed, Budget     time.Duration
+}
+
+// Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set) or cells failed;
+// an error means that nothing could be run. Nothing is left in Dir.
+func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
+	o = o.withDefaults()
+	if len(o.Entries) == 0 || len(o.Selections) == 0 {
+		return nil, invalid(errors.New("nothing to run"), "name at least one engine and one workload")
+	}
+	if o.Dir == "" {
+		if o.Dir, err = DefaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := newWorkdir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dir.remove()) }()
+	r := &runner{Options: o, dir: dir, floor: floor{dir: dir.path}, started: time.Now(), children: map[childKey]*process{},
+		random: rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
+	defer r.endAll()
+	if err := r.describe(); err != nil {
+		return nil, err
+	}
+	if err := r.probe(ctx); err != nil {
+		return nil, err
+	}
+	r.measure(ctx)
+	r.run.Floor = r.floor.result()
+	r.run.Took = time.Since(r.started)
+	r.run.Interrupted = ctx.Err() != nil
+	stats.Finish(&r.run)
+	return &r.run, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Selections == nil {
+		o.Selections = DefaultSelections()
+	}
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	if o.Precision == 0 {
+		o.Precision = DefaultPrecision
+	}
+	if o.Hang == 0 {
+		o.Hang = min(DefaultHang, max(o.Budget/3, 5*time.Second))
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	return o
+}
+
+// runner is the state of a run.
+type runner struct {
+	Options
+	run      result.Run
+	dir      *workdir
+	floor    floor
+	started  time.Time
+	random   *rand.Rand
+	promises map[string][]kv.Promise // by entry, indexed by the class asked for
+	broken   map[string]error        // entries that could not be opened at all
+	children map[childKey]*process
+	named    bool // the classes were asked for by name
+	cells    int  // made so far, for their folders' names
+	groups   int
+}
+
+// childKey names a child process: one a contender and class.
+type childKey struct {
+	entry, form string
+	class       kv.Durability
+}
+
+// describe records where and how the run takes place, and refuses what would be meaningless there.
+func (r *runner) describe() error {
+	env, warnings := result.CurrentEnvironment(r.dir.path, r.modules())
+	r.run = result.Run{Schema: result.Schema, Command: r.Command, Started: r.started.UTC(), Seed: r.Seed,
+		Precision: r.Precision, Environment: env, Warnings: warnings}
+	r.named = r.Classes != nil
+	if env.Tmpfs {
+		if slices.Contains(r.Classes, kv.Synced) {
+			return &kv.Error{Op: "run", Path: r.dir.path, Kind: kv.Unsupported,
+				Err:  errors.New("a tmpfs lies in memory: nothing on it can be synced, and synced timings would mean nothing"),
+				Hint: "name a folder on a disk with --dir, or ask for --durability flushed"}
+		}
+		if r.Classes == nil {
+			r.Classes = []kv.Durability{kv.Flushed, kv.Buffered}
+			r.warn("the data lies on a tmpfs, where nothing can be synced: synced was left out", "name a folder on a disk with --dir")
+		}
+	}
+	if r.Classes == nil {
+		r.Classes = driver.Durabilities
+	}
+	if !canStop {
+		r.warn("this system cannot stop a process: idle engines' background work may disturb the others", "")
+	}
+	if err := r.floor.measure(); err != nil {
+		return &kv.Error{Op: "measure the disk in", Path: r.dir.path, Kind: kv.KindOf(err), Err: err,
+			Hint: "free some space, or name another folder with --dir"}
+	}
+	return nil
+}
+
+func (r *runner) warn(text, hint string) {
+	r.run.Warnings = append(r.run.Warnings, result.Warning{Text: text, Hint: hint})
+}
+
+// modules returns the modules of the engines that take part.
+func (r *runner) modules() []string {
+	var modules []string
+	for _, e := range r.Entries {
+		if d, ok := driver.Lookup(e.Engine); ok {
+			modules = append(modules, d.Info().Modules...)
+		}
+	}
+	slices.Sort(modules)
+	return slices.Compact(modules)
+}
+
+// probe asks each engine what it promises, in a child. An option with a wrong value ends the run; an engine that
+// fails otherwise is shown as failed in every cell.
+func (r *runner) probe(ctx context.Context) error {
+	r.promises, r.broken = map[string][]kv.Promise{}, map[string]error{}
+	for i, e := range r.Entries {
+		r.Progress(Progress{Phase: "probe", Engine: e.Name, Elapsed: time.Since(r.started), Budget: r.Budget})
+		p, err := startProcess(r.Child)
+		if err != nil {
+			return err
+		}
+		spec := probeSpec{Entry: e, Dir: filepath.Join(r.dir.path, fmt.Sprintf("probe-%d", i))}
+		resp, err := p.call(ctx, request{Command: cmdProbe, Probe: &spec}, r.Hang)
+		_ = p.end(time.Second) // its answer is all that was wanted
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			r.broken[e.Name] = err
+		case resp.Invalid:
+			return &kv.Error{Op: "engine", Engine: e.Name, Kind: kv.Invalid, Err: errors.New(resp.Error), Hint: resp.Hint}
+		case resp.Error != "":
+			r.broken[e.Name] = &errChild{text: resp.Error, hint: resp.Hint}
+		}
+		r.promises[e.Name] = resp.Promises
+	}
+	return nil
+}
+
+// measure runs every operation, each within its share of the time that is left.
+func (r *runner) measure(ctx context.Context) {
+	for _, s := range r.Selections {
+		r.groups += len(s.Ops)
+	}
+	done := 0
+	for _, s := range r.Selections {
+		for _, op := range s.Ops {
+			if ctx.Err() != nil {
+				return
+			}
+			done++
+			g := newGroup(r, s, op, done)
+			left := time.Until(r.deadline())
+			g.run(ctx, left/time.Duration(r.groups-done+1))
+			r.run.Cells = append(r.run.Cells, g.results()...)
+		}
+		r.endAll() // a workload's processes end with it, so that memory is each one's own
+	}
+}
+
+// deadline is when the last measurement must end, so that everything is closed and reported within the budget.
+func (r *runner) deadline() time.Time {
+	reserve := min(max(r.Budget/30, 500*time.Millisecond), 10*time.Second)
+	return r.started.Add(r.Budget - reserve)
+}
+
+// child returns the process of a contender, starting it if there is none.
+func (r *runner) child(key childKey) (*process, error) {
+	if p := r.children[key]; p != nil {
+		return p, nil
+	}
+	p, err := startProcess(r.Child)
+	if err == nil {
+		r.children[key] = p
+	}
+	return p, err
+}
+
+// drop forgets a process that can no longer be used.
+func (r *runner) drop(key childKey) {
+	if p := r.children[key]; p != nil {
+		_ = p.end(0) // how it ended was reported where it was noticed
+		delete(r.children, key)
+	}
+}
+
+func (r *runner) endAll() {
+	for _, p := range r.children {
+		p.resume()
+		_ = p.in.Close() // all begin to end together
+	}
+	for key, p := range r.children {
+		_ = p.end(5 * time.Second) // its results are in already
+		delete(r.children, key)
+	}
+}

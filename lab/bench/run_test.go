@@ -1,0 +1,210 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
+)
+
+func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
+	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A,readrandom?records=200")
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, c := range run.Cells {
+		if c.Status != result.OK {
+			t.Errorf("%s %s %v: %s: %s", c.Name(), c.Operation, c.Promise, c.Status, c.Error)
+			continue
+		}
+		seen[c.Operation+" "+c.Promise.Delivered]++
+		if c.N == 0 || c.NS == nil || c.Latency == nil || c.Allocs == nil || c.CPU == nil || c.RSS == nil || c.Open == nil ||
+			c.Size == nil || c.Size.Loaded == nil || c.Size.Churned == nil || c.Files == nil || len(c.Settings) == 0 {
+			t.Errorf("%s %s %v lacks figures: %+v", c.Name(), c.Operation, c.Promise, c)
+		}
+		if ranks := unranked(t) == ""; len(c.Samples) > 1 && (c.Ratio != nil) != ranks {
+			t.Errorf("%s %s %v has a ratio: %v, want %v", c.Name(), c.Operation, c.Promise, c.Ratio != nil, ranks)
+		}
+	}
+	for _, want := range []string{"A synced", "A flushed", "readrandom read"} {
+		if seen[want] != 2 {
+			t.Errorf("%d cells of %q, want one for each engine: %v", seen[want], want, seen)
+		}
+	}
+	if run.Floor.AppendSync == nil || run.Floor.OverwriteSync == nil || run.Floor.OpenClose == nil {
+		t.Errorf("the floor was not measured: %+v", run.Floor)
+	}
+	checkEmpty(t, o.Dir)
+}
+
+// unranked returns why this binary's timings mean nothing, as the race detector's do; "" if they mean something.
+func unranked(t *testing.T) string {
+	t.Helper()
+	env, _ := result.CurrentEnvironment(t.TempDir(), nil)
+	return env.Unranked
+}
+
+// checkEmpty holds a run to leaving nothing behind.
+func checkEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Errorf("the run left %s behind", filepath.Join(dir, e.Name()))
+	}
+}
+
+func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
+	for _, c := range []struct{ engine, want string }{
+		{"crashing", "panic: planted crash"},
+		{"killed", "crashed: signal: killed"},
+		{"hanging", "hung: no answer"},
+		{"failing", "planted failure"},
+		{"lying", "not found"},
+	} {
+		t.Run(c.engine, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, "bbolt,bad="+c.engine+":", "ycsb/readrandom,C?records=100")
+			o.Hang = 3 * time.Second
+			o.Budget = 10 * time.Second
+			run, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cell := range run.Cells {
+				switch cell.Engine {
+				case "bad":
+					if cell.Status != result.Failed || !strings.Contains(cell.Error, c.want) {
+						t.Errorf("%s of the faulty engine: %s %q, want failed with %q", cell.Operation, cell.Status, cell.Error, c.want)
+					}
+					if cell.NS != nil || cell.N != 0 || len(cell.Samples) != 0 {
+						t.Errorf("%s failed and yet has a time: %+v", cell.Operation, cell)
+					}
+				default:
+					if cell.Status != result.OK || cell.N == 0 {
+						t.Errorf("%s of the sound engine: %s %q", cell.Operation, cell.Status, cell.Error)
+					}
+				}
+			}
+			checkEmpty(t, o.Dir)
+		})
+	}
+}
+
+func TestAnInterruptKeepsWhatWasMeasuredAndLeavesNothing(t *testing.T) {
+	o := options(t, "a=bbolt:,b=bbolt:", "ycsb?records=200")
+	o.Budget = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Progress = func(p Progress) {
+		if p.Group == 2 && p.Round == 3 {
+			cancel()
+		}
+	}
+	run, err := Run(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !run.Interrupted {
+		t.Error("the run does not say that it was interrupted")
+	}
+	measured := map[string]bool{}
+	for _, c := range run.Cells {
+		if c.Status == result.OK && c.N > 0 {
+			measured[c.Operation] = true
+		}
+	}
+	if len(measured) != 2 {
+		t.Errorf("measured %v, want the operation that ended and the one that was interrupted", measured)
+	}
+	checkEmpty(t, o.Dir)
+}
+
+func TestSyncedIsRefusedOnATmpfs(t *testing.T) {
+	const shm = "/dev/shm"
+	if env, _ := result.CurrentEnvironment(shm, nil); !env.Tmpfs {
+		t.Skipf("%s is not a tmpfs on this system", shm)
+	}
+	dir, err := os.MkdirTemp(shm, "assay-test-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	o := options(t, "bbolt", "ycsb/fillrandom?records=100")
+	o.Dir = dir
+	o.Classes = []kv.Durability{kv.Synced}
+	if _, err := Run(t.Context(), o); kv.KindOf(err) != kv.Unsupported || !strings.Contains(kv.HintOf(err), "--dir") {
+		t.Errorf("synced on a tmpfs: %v, want Unsupported with a hint at --dir", err)
+	}
+	o.Classes = nil
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range run.Cells {
+		if c.Promise.Delivered == "synced" {
+			t.Errorf("a cell was measured at synced on a tmpfs: %+v", c)
+		}
+	}
+	checkEmpty(t, dir)
+}
+
+func TestNewRunRemovesWhatAKilledOneLeft(t *testing.T) {
+	parent := t.TempDir()
+	stale, err := newWorkdir(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive, err := newWorkdir(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(parent, "assay-run-notes")
+	if err := os.Mkdir(foreign, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := stale.lock.Unlock(); err != nil { // as when its process was killed
+		t.Fatal(err)
+	}
+	fresh, err := newWorkdir(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{stale.path: false, alive.path: true, foreign: true, fresh.path: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: there = %v, want %v", filepath.Base(path), err == nil, want)
+		}
+	}
+	if err := fresh.remove(); err != nil {
+		t.Error(err)
+	}
+	if ok, err := flock.New(filepath.Join(alive.path, workdirLock)).TryLock(); ok || err != nil {
+		t.Errorf("the lock of a running run could be taken: %v, %v", ok, err)
+	}
+	if err := alive.remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFolderThatCannotBeWrittenIsOneClearError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, "bbolt", "ycsb/readrandom")
+	o.Dir = filepath.Join(file, "data")
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(kv.HintOf(err), "--dir") {
+		t.Errorf("a file where the folder should be: %v, hint %q", err, kv.HintOf(err))
+	}
+}

@@ -1,0 +1,205 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// Latencies from 1 ns to 10 minutes with 2 significant digits: 1 % is finer than any two runs agree.
+const (
+	minLatency = 1
+	maxLatency = int64(10 * time.Minute)
+	digits     = 2
+)
+
+// epoch makes clock read the monotonic clock only: time.Since of a monotonic time is half the price of time.Now.
+var epoch = time.Now()
+
+func clock() int64 { return int64(time.Since(epoch)) }
+
+// slicer runs the slices of one runner and gathers their latencies.
+type slicer struct {
+	runner  workload.Runner
+	reset   workload.Resetter // nil if iterations need nothing put in place
+	workers int
+	took    []int64                 // of each iteration of the slice, in ns: cheaper to keep than to count while it runs
+	total   *hdrhistogram.Histogram // of all slices since the last forget
+}
+
+func newSlicer(r workload.Runner, workers int) *slicer {
+	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits)}
+	s.reset, _ = r.(workload.Resetter)
+	return s
+}
+
+// forget drops the latencies so far: they were of the warm-up.
+func (s *slicer) forget() { s.total.Reset() }
+
+// run does n iterations and returns how long they took in all and, per operation, how long one took: the share of the
+// whole time, or in open-loop mode the mean from the intended start to the end.
+func (s *slicer) run(ctx context.Context, spec sliceSpec) (wall time.Duration, perOp float64, err error) {
+	if err := s.runner.Prepare(spec.N); err != nil {
+		return 0, 0, fmt.Errorf("prepare: %w", err)
+	}
+	s.took = slices.Grow(s.took[:0], spec.N)[:spec.N]
+	switch {
+	case spec.Rate > 0:
+		wall, err = s.open(ctx, spec)
+	case s.workers > 1:
+		wall, err = s.parallel(ctx, spec.N)
+	default:
+		wall, err = s.single(ctx, spec.N)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := s.runner.Verify(ctx); err != nil {
+		return 0, 0, fmt.Errorf("verify: %w", err)
+	}
+	var sum float64
+	for _, ns := range s.took {
+		sum += float64(ns)
+		record(s.total, ns)
+	}
+	if spec.Rate > 0 {
+		return wall, sum / float64(spec.N), nil
+	}
+	return wall, float64(wall) / float64(spec.N), nil
+}
+
+// single is the closed loop of one worker. The end of an iteration is the start of the next, so that an operation
+// costs one reading of the clock.
+func (s *slicer) single(ctx context.Context, n int) (time.Duration, error) {
+	if s.reset != nil {
+		return s.resetting(ctx, n)
+	}
+	took, r := s.took[:n], s.runner
+	start := clock()
+	last := start
+	for i := range took {
+		if err := r.Do(ctx, 0, i); err != nil {
+			return 0, err
+		}
+		now := clock()
+		took[i] = now - last
+		last = now
+	}
+	return time.Duration(last - start), nil
+}
+
+// resetting is the closed loop of a runner whose iterations each need something put in place, untimed.
+func (s *slicer) resetting(ctx context.Context, n int) (wall time.Duration, err error) {
+	for i := range n {
+		if err := s.reset.Reset(ctx, 0, i); err != nil {
+			return 0, fmt.Errorf("reset: %w", err)
+		}
+		start := clock()
+		if err := s.runner.Do(ctx, 0, i); err != nil {
+			return 0, err
+		}
+		s.took[i] = clock() - start
+		wall += time.Duration(s.took[i])
+	}
+	return wall, nil
+}
+
+// parallel is the closed loop of several workers, who take iterations from one counter.
+func (s *slicer) parallel(ctx context.Context, n int) (time.Duration, error) {
+	if s.reset != nil {
+		return 0, errors.New("a workload with several workers cannot reset iterations")
+	}
+	var next atomic.Int64
+	return s.together(ctx, func(ctx context.Context, worker int) error {
+		last := clock()
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n || ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := s.runner.Do(ctx, worker, i); err != nil {
+				return err
+			}
+			now := clock()
+			s.took[i] = now - last
+			last = now
+		}
+	})
+}
+
+// open starts iteration i at i/Rate seconds, whether or not those before it have ended, as far as there are workers; a
+// latency counts from the intended start, so that an operation that stands in line behind a slow one is as late as
+// its caller would see it.
+func (s *slicer) open(ctx context.Context, spec sliceSpec) (time.Duration, error) {
+	interval := float64(time.Second) / spec.Rate
+	var next atomic.Int64
+	start := clock()
+	return s.together(ctx, func(ctx context.Context, worker int) error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= spec.N || ctx.Err() != nil {
+				return ctx.Err()
+			}
+			intended := start + int64(float64(i)*interval)
+			waitUntil(intended)
+			if s.reset != nil {
+				return errors.New("open-loop mode cannot reset iterations")
+			}
+			if err := s.runner.Do(ctx, worker, i); err != nil {
+				return err
+			}
+			s.took[i] = clock() - intended
+		}
+	})
+}
+
+// together runs fn for each worker and returns the time until the last one ended. The first error ends all.
+func (s *slicer) together(ctx context.Context, fn func(ctx context.Context, worker int) error) (time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	start := clock()
+	for worker := range s.workers {
+		wg.Go(func() {
+			if err := fn(ctx, worker); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	wall := time.Duration(clock() - start)
+	return wall, context.Cause(ctx)
+}
+
+// waitUntil sleeps until shortly before t and yields for the rest, as long as a sleep may be late: that lateness would
+// count as the engine's.
+func waitUntil(t int64) {
+	if left := t - clock(); left > int64(sleepLateness) {
+		sleep(time.Duration(left) - sleepLateness)
+	}
+	for clock() < t {
+		runtime.Gosched()
+	}
+}
+
+func record(h *hdrhistogram.Histogram, ns int64) {
+	if h.RecordValue(min(max(ns, minLatency), maxLatency)) != nil {
+		panic("bench: a clamped latency is out of range")
+	}
+}
+
+// latency summarises all slices since forget.
+func (s *slicer) latency() result.Latency {
+	q := func(p float64) int64 { return s.total.ValueAtQuantile(p) }
+	return result.Latency{P50: q(50), P90: q(90), P99: q(99), P999: q(99.9), Max: s.total.Max()}
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// nullRunner returns a runner of an operation of ycsb on the engine that does nothing.
+func nullRunner(tb testing.TB, operation string) workload.Runner {
+	tb.Helper()
+	w, ok := workload.Lookup("ycsb")
+	if !ok {
+		tb.Fatal("no workload ycsb")
+	}
+	op, ok := w.Op(operation)
+	if !ok {
+		tb.Fatalf("no operation %s", operation)
+	}
+	r, err := op.New(workload.Env{Dir: tb.TempDir(), Engine: "null", Form: "kv", Seed: 1, Params: map[string]string{"records": "1000"}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := r.Setup(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return r
+}
+
+// BenchmarkOverheadNull is what the harness itself adds to every operation: the clock, the histogram, the workload's
+// bookkeeping and the layer kv, with an engine that does nothing.
+func BenchmarkOverheadNull(b *testing.B) {
+	const slice = 1 << 14
+	s := newSlicer(nullRunner(b, "readrandom"), 1)
+	var wall time.Duration
+	var allocs float64
+	done := 0
+	b.ResetTimer()
+	for done < b.N {
+		n := min(slice, b.N-done)
+		before := measureUsage()
+		took, _, err := s.run(b.Context(), sliceSpec{N: n})
+		if err != nil {
+			b.Fatal(err)
+		}
+		allocs += float64(measureUsage().since(before).allocs)
+		wall += took
+		done += n
+	}
+	b.ReportMetric(float64(wall)/float64(done), "ns/op")
+	b.ReportMetric(float64(int(allocs/float64(done))), "allocs/op")
+}
+
+func TestHarnessAddsNoAllocations(t *testing.T) {
+	if why := unranked(t); why != "" {
+		t.Skipf("this binary was %s, which allocates too", why)
+	}
+	r := nullRunner(t, "readrandom")
+	s := newSlicer(r, 1)
+	const n = 1000
+	if err := r.Prepare(n); err != nil {
+		t.Fatal(err)
+	}
+	s.took = make([]int64, n)
+	ctx := context.Background()
+	if allocs := testing.AllocsPerRun(10, func() {
+		if _, err := s.single(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+	}); allocs >= 1 {
+		t.Errorf("%v allocations in %d operations, want none", allocs, n)
+	}
+}
+
+// stalling is a runner whose first iteration takes long.
+type stalling struct {
+	workload.Runner // nil: nothing else is called
+	stall           time.Duration
+	calls           atomic.Int64
+}
+
+func (s *stalling) Prepare(int) error            { return nil }
+func (s *stalling) Verify(context.Context) error { return nil }
+func (s *stalling) Do(_ context.Context, _, i int) error {
+	s.calls.Add(1)
+	if i == 0 {
+		time.Sleep(s.stall)
+	}
+	return nil
+}
+
+func TestOpenLoopCountsLatencyFromTheIntendedStart(t *testing.T) {
+	// 100 operations are due within 10 ms, and the first one takes 50: all others end at least 40 ms late.
+	r := &stalling{stall: 50 * time.Millisecond}
+	s := newSlicer(r, 1)
+	if _, _, err := s.run(t.Context(), sliceSpec{N: 100, Rate: 10_000}); err != nil {
+		t.Fatal(err)
+	}
+	if p50 := time.Duration(s.latency().P50); p50 < 39*time.Millisecond {
+		t.Errorf("median latency %v: the wait behind the slow operation was left out", p50)
+	}
+	closed := newSlicer(&stalling{stall: 50 * time.Millisecond}, 1)
+	if _, _, err := closed.run(t.Context(), sliceSpec{N: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if closed.latency().P50 >= s.latency().P50 {
+		t.Error("a closed loop has the latencies of an open one")
+	}
+}
+
+func TestEachIterationRunsOnceWhateverTheWorkers(t *testing.T) {
+	for _, workers := range []int{1, 3, 14} {
+		r := &stalling{}
+		s := newSlicer(r, workers)
+		if _, _, err := s.run(t.Context(), sliceSpec{N: 1000}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.calls.Load(); got != 1000 {
+			t.Errorf("%d workers made %d calls, want 1000", workers, got)
+		}
+		if got := s.total.TotalCount(); got != 1000 {
+			t.Errorf("%d workers recorded %d latencies, want 1000", workers, got)
+		}
+	}
+}
