@@ -1,0 +1,187 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// assay runs this test binary as the command, as user uid (-1: as this one), and returns its exit status.
+func assay(t *testing.T, uid int, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	cmd := command(t, args...)
+	if uid >= 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// command returns a call of assay: testscript puts it first in PATH.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath("assay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
+	return cmd
+}
+
+func TestReadOnlyFolderIsOneClearError(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	uid, out := -1, t.TempDir()
+	if os.Getuid() == 0 { // root may write anywhere
+		uid = 65534
+		path, err := exec.LookPath("assay")
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened(t, path)
+		opened(t, filepath.Join(dir, "x"))
+		if err := errors.Join(os.Chmod(dir, 0o555), os.Chmod(out, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		opened(t, filepath.Join(filepath.Dir(out), "x"))
+	}
+	status, stdout, stderr := assay(t, uid, "run", "ycsb/C", "--engines", "bbolt", "--dir", dir, "--out", out, "--budget", "3s")
+	if status != 1 || stdout != "" || !strings.Contains(stderr, "permission denied") || !strings.Contains(stderr, "--dir") {
+		t.Errorf("status %d, stdout %q, stderr %q; want 1 and one error with a hint at --dir", status, stdout, stderr)
+	}
+}
+
+// opened lets every user reach the file at path, through the folders that tests make in the temporary one.
+func opened(t *testing.T, path string) {
+	t.Helper()
+	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tmpfs mounts a file system in memory of the given size.
+func tmpfs(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a tmpfs cannot be mounted: %v (it needs root)", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestFullDiskEndsCellsWithTheReason(t *testing.T) {
+	dir := tmpfs(t, "1m")
+	status, stdout, stderr := assay(t, -1, "run", "ycsb/fillrandom?value=1000", "--engines", "bbolt,sqlite", "--durability", "flushed",
+		"--dir", dir, "--budget", "10s")
+	if status != 1 || !strings.Contains(stdout, "no space left") {
+		t.Errorf("status %d, want 1 and the reason in the table; stdout:\n%s\nstderr:\n%s", status, stdout, stderr)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestSyncedOnATmpfsIsRefused(t *testing.T) {
+	dir := tmpfs(t, "64m")
+	status, stdout, stderr := assay(t, -1, "run", "ycsb/fillrandom?records=100", "--engines", "bbolt", "--durability", "synced", "--dir", dir)
+	if status != 2 || stdout != "" || !strings.Contains(stderr, "tmpfs") || !strings.Contains(stderr, "--dir") {
+		t.Errorf("status %d, stdout %q, stderr %q; want 2 and a hint", status, stdout, stderr)
+	}
+}
+
+func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
+	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	cmd := command(t, "run", "ycsb?records=200", "--engines", "a=bbolt:,b=bbolt:", "--budget", "1h", "--precision", "50%", "--dir", data, "--out", out)
+	progress, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	buf := make([]byte, 4096)
+	interrupted := false
+	for {
+		n, err := progress.Read(buf)
+		said.Write(buf[:n])
+		if !interrupted && strings.Contains(said.String(), "[2/") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			interrupted = true
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = cmd.Wait() // its status is looked at below
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		t.Errorf("exit status %d, want 130; said:\n%s", got, said.String())
+	}
+	if _, err := os.Stat(filepath.Join(out, "result.json")); err != nil {
+		t.Errorf("the result was not kept: %v", err)
+	}
+	if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestDeathOfTheParentEndsItsChildren kills assay, whose children are stopped most of the time, and waits until none is
+// left: they would otherwise stay for ever.
+func TestDeathOfTheParentEndsItsChildren(t *testing.T) {
+	data := t.TempDir()
+	cmd := command(t, "run", "ycsb/A?records=200", "--engines", "a=bbolt:,b=bbolt:", "--budget", "1h", "--precision", "0.1%", "--dir", data)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	children := func() int {
+		out, _ := exec.Command("pgrep", "-f", "-c", cmd.Path+" lab-child").Output() // exits 1 where there is none
+		n := 0
+		for _, c := range strings.TrimSpace(string(out)) {
+			n = 10*n + int(c-'0')
+		}
+		return n
+	}
+	if _, err := exec.LookPath("pgrep"); err != nil {
+		t.Skip("pgrep is needed to count processes")
+	}
+	waitFor(t, "children to start", func() bool { return children() >= 2 })
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	waitFor(t, "children to end", func() bool { return children() == 0 })
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}

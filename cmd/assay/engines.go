@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/assaydb/assay/internal/cli"
+	"github.com/assaydb/assay/lab/bench"
+
+	_ "github.com/assaydb/assay/engines/badgerkv"
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/nullkv"
+	_ "github.com/assaydb/assay/engines/pebblekv"
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+)
+
+// catalog names the engines in this binary, with the settings that are worth comparing.
+var catalog = []cli.Contender{
+	{Entry: bench.Entry{Name: "bbolt", Engine: "bbolt"}, Default: true, Summary: "B+ tree in one file"},
+	{Entry: bench.Entry{Name: "pebble", Engine: "pebble"}, Default: true, Summary: "LSM tree, CockroachDB's"},
+	{Entry: bench.Entry{Name: "badger", Engine: "badger"}, Default: true, Summary: "LSM tree with a value log, snappy as by default"},
+	{Entry: bench.Entry{Name: "bunt", Engine: "bunt"}, Default: true, Summary: "B-tree in memory, append-only file"},
+	{Entry: bench.Entry{Name: "sqlite", Engine: "sqlite"}, Default: true, Summary: "SQLite in pure Go, WAL journal"},
+	{Entry: bench.Entry{Name: "sqlite-delete", Engine: "sqlite", Options: "journal_mode=DELETE"}, Default: true,
+		Summary: "SQLite with its rollback journal: no companion file between runs"},
+	{Entry: bench.Entry{Name: "badger-none", Engine: "badger", Options: "Compression=none"}, Summary: "Badger without compression"},
+	{Entry: bench.Entry{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd"}, Summary: "Badger with zstd"},
+	{Entry: bench.Entry{Name: "null", Engine: "null", Unranked: true}, Summary: "does nothing: the harness's own cost, never ranked"},
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func TestMain(m *testing.M) {
+	driver.Register(crashing{})
+	testscript.Main(m, map[string]func(){"assay": main})
+}
+
+// TestCommand runs the scripts in testdata on the real command, with real engines.
+func TestCommand(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+	})
+}
+
+// status runs a command and holds it to an exit status: status 2 assay run --engines nosuch.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("%s: exit status %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// crashing is bbolt with a planted crash: its process dies in the midst of a run.
+type crashing struct{ bboltkv.Driver }
+
+func (d crashing) Info() driver.Info {
+	info := d.Driver.Info()
+	info.Name = "crashing"
+	return info
+}
+
+func (d crashing) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	s, err := d.Driver.Open(ctx, c)
+	return &crashingStore{Store: s}, err
+}
+
+type crashingStore struct {
+	driver.Store
+	snapshots atomic.Int64
+}
+
+func (s *crashingStore) Snapshot() (driver.Reader, error) {
+	if s.snapshots.Add(1) > 500 {
+		os.Stderr.WriteString("panic: planted crash\n")
+		os.Exit(2)
+	}
+	return s.Store.Snapshot()
+}

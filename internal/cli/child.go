@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// The names of the commands that assay runs itself with. They are not for users.
+const (
+	childName  = "lab-child"
+	helperName = "lab-helper"
+)
+
+// childCommand is one engine's process of a run.
+func (a *app) childCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    childName,
+		Hidden: true,
+		Args:   usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return bench.Child(cmd.Context(), a.stdin, a.stdout)
+		},
+	}
+}
+
+// helperCommand is a process that a workload starts.
+func (a *app) helperCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                helperName,
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return workload.Helper(cmd.Context(), args, a.stdin, a.stdout)
+		},
+	}
+}
+
+// self returns the command that runs this program again under another name.
+func self(name string) ([]string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return []string{exe, name}, nil
+}

@@ -1,0 +1,169 @@
+// Package cli is the assay command: a function of arguments and streams.
+//
+// One file holds one command. What a command prints on standard output is its result; progress, warnings and errors go
+// to standard error. The exit status is 0 when all is well, 1 when something failed, 2 for wrong usage, and 130 after
+// an interrupt.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// The exit statuses.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // 128 + SIGINT, as shells count
+)
+
+// Contender is an engine of the binary, with settings that are worth comparing.
+type Contender struct {
+	bench.Entry
+	Default bool   // takes part when --engines does not say otherwise
+	Summary string // one line
+}
+
+// app is what all commands share.
+type app struct {
+	catalog        []Contender
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// usageError is a wrong command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// errReported is a failure that the output shows already.
+var errReported = errors.New("failed")
+
+// errInterrupted is the end by a signal.
+var errInterrupted = errors.New("interrupted")
+
+// Run runs the command with args, without the program's name, and returns the exit status. An interrupt or a request
+// to terminate ends it in good order; a second one ends it at once.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, catalog []Contender) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	a := &app{catalog: catalog, stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.status(root.ExecuteContext(ctx))
+}
+
+// status prints err, unless it was reported, and returns its exit status.
+func (a *app) status(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errReported):
+		return exitFailed
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.stderr, "assay: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintln(a.stderr, "assay:", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
+	if hint := kv.HintOf(err); hint != "" {
+		fmt.Fprintln(a.stderr, "  hint:", hint)
+	}
+	if errors.As(err, &usage) || errors.Is(err, kv.Invalid) || errors.Is(err, kv.Unsupported) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (a *app) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "assay",
+		Short: "Find the embedded storage engine that fits your Go program",
+		Long: `assay runs embedded storage engines side by side on the work that applications do, each at a promise that it
+really makes, and says which are faster, by how much, and which cannot be told apart.
+
+Start with:
+
+  assay run                    every engine, every workload, in 90 seconds
+  assay run hook --budget 3m   one workload, all its operations, more precisely
+  assay engines                what is in this binary and what each engine promises
+  assay workloads              what the workloads do`,
+		Version:                    version(),
+		SilenceUsage:               true,
+		SilenceErrors:              true,
+		Args:                       usageArgs(cobra.NoArgs),
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, "see: %s --help", cmd.CommandPath())
+	})
+	cmd.AddCommand(a.runCommand(), a.reportCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(), a.childCommand(), a.helperCommand())
+	return cmd
+}
+
+// version returns the version of the program, as its results carry it.
+func version() string {
+	env, _ := result.CurrentEnvironment(".", nil)
+	return env.Assay
+}
+
+// usage makes err a wrong command line with a hint.
+func usage(err error, hint string, args ...any) error {
+	return usageError{&kv.Error{Kind: kv.Invalid, Err: err, Hint: fmt.Sprintf(hint, args...)}}
+}
+
+// usageArgs makes what check refuses a usage error. An unknown command is told with those that are alike.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err == nil {
+			return nil
+		}
+		if !cmd.HasParent() && len(args) > 0 {
+			err = fmt.Errorf("unknown command %q", args[0])
+			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
+				return usage(err, "did you mean: assay %s", strings.Join(alike, ", "))
+			}
+		}
+		return usage(err, "see: %s --help", cmd.CommandPath())
+	}
+}
+
+// entries returns the contenders as the lab knows them.
+func (a *app) entries() []bench.Entry {
+	entries := make([]bench.Entry, len(a.catalog))
+	for i, c := range a.catalog {
+		entries[i] = c.Entry
+	}
+	return entries
+}
+
+// defaults returns the contenders that take part when nothing was said.
+func (a *app) defaults() []bench.Entry {
+	var entries []bench.Entry
+	for _, c := range a.catalog {
+		if c.Default {
+			entries = append(entries, c.Entry)
+		}
+	}
+	return entries
+}

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+)
+
+func (a *app) enginesCommand() *cobra.Command {
+	var asJSON, probe, markdown bool
+	cmd := &cobra.Command{
+		Use:   "engines [ENGINE]...",
+		Short: "List the engines in this binary and what each promises",
+		Long: `Lists the engines in this binary: what a commit of each class of durability delivers, how processes may share a
+store, and the versions of the engines' modules. With names it also lists each engine's options, which are URL
+parameters under the engine's own names.
+
+--probe opens a fresh store of each engine and shows the settings read back from it.`,
+		Example: `  assay engines
+  assay engines sqlite --probe
+  assay engines --json`,
+		ValidArgsFunction: a.completeEngines,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := a.describeEngines(cmd.Context(), args, probe)
+			if err != nil {
+				return err
+			}
+			switch {
+			case asJSON:
+				return writeJSON(a.stdout, list)
+			case markdown:
+				return printMarkdown(a.stdout, list)
+			}
+			if err := printEngines(a.stdout, list); err != nil {
+				return err
+			}
+			if len(args) > 0 || probe {
+				return printDetails(a.stdout, list, len(args) > 0)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of the README")
+	cmd.Flags().BoolVar(&probe, "probe", false, "open a fresh store of each and read its settings back")
+	return cmd
+}
+
+// completeEngines completes the last of a list of names separated by commas.
+func (a *app) completeEngines(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	var out []string
+	for _, c := range a.catalog {
+		out = append(out, before+c.Name+"\t"+c.Summary)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// engineJSON is an engine in the output of --json.
+type engineJSON struct {
+	Name     string            `json:"name"`
+	URL      string            `json:"url"`
+	Summary  string            `json:"summary"`
+	Default  bool              `json:"default"`
+	Modules  map[string]string `json:"modules"`
+	Caps     kv.Caps           `json:"caps"`
+	Options  []optionJSON      `json:"options"`
+	Settings []kv.Setting      `json:"settings,omitempty"`
+}
+
+type optionJSON struct {
+	Name    string `json:"name"`
+	Values  string `json:"values"`
+	Default string `json:"default"`
+	Usage   string `json:"usage"`
+}
+
+// describeEngines returns the contenders with the given names, or all.
+func (a *app) describeEngines(ctx context.Context, names []string, probe bool) ([]engineJSON, error) {
+	var out []engineJSON
+	for _, name := range names {
+		if !slices.ContainsFunc(a.catalog, func(c Contender) bool { return c.Name == name }) {
+			_, err := bench.ParseEntries(name, a.entries())
+			if err == nil {
+				err = usage(fmt.Errorf("%q has no name", name), "use a name that assay engines lists")
+			}
+			return nil, usageError{err}
+		}
+	}
+	for _, c := range a.catalog {
+		if len(names) > 0 && !slices.Contains(names, c.Name) {
+			continue
+		}
+		d, ok := driver.Lookup(c.Engine)
+		if !ok {
+			return nil, fmt.Errorf("the engine %q is not in this binary", c.Engine)
+		}
+		info := d.Info()
+		env, _ := result.CurrentEnvironment(".", info.Modules) // the warnings are about timings
+		e := engineJSON{Name: c.Name, URL: c.URL(), Summary: c.Summary, Default: c.Default, Caps: info.Caps,
+			Modules: env.Modules, Options: []optionJSON{}}
+		for _, o := range info.Options {
+			e.Options = append(e.Options, optionJSON(o))
+		}
+		if err := e.open(ctx, c.Entry, probe); err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// open reads capabilities, and settings if asked, from a fresh store: they depend on the entry's options.
+func (e *engineJSON) open(ctx context.Context, entry bench.Entry, probe bool) (err error) {
+	if entry.Options == "" && !probe {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "assay-probe-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := kv.Open(ctx, fmt.Sprintf("%s:%s?%s", entry.Engine, filepath.ToSlash(filepath.Join(dir, "store")), entry.Options))
+	if err != nil {
+		return err
+	}
+	e.Caps = db.Caps()
+	if probe {
+		e.Settings = db.Settings()
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	e.Caps.Promises, err = bench.Probe(ctx, entry, filepath.Join(dir, "probe"))
+	return err
+}
+
+func printEngines(out io.Writer, list []engineJSON) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  NAME\tSYNCED\tFLUSHED\tBUFFERED\tPROCESSES\tVERSION")
+	for _, e := range list {
+		mark := " "
+		if e.Default {
+			mark = "*"
+		}
+		promise := func(d kv.Durability) string { return promiseMark(e.Caps, d) }
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\n", mark, e.Name, promise(kv.Synced), promise(kv.Flushed), promise(kv.Buffered),
+			modesText(e.Caps), versionsText(e.Modules))
+	}
+	fmt.Fprintln(t)
+	for _, e := range list {
+		fmt.Fprintf(t, "  %s\t%s\n", e.Name, e.Summary)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(out, `
+* takes part in "assay run" by default
+
+Under SYNCED, FLUSHED and BUFFERED stands what a commit delivers when that is asked for:
+  synced    it survives a power loss
+  flushed   it survives the death of the process (kill -9)
+  buffered  it survives nothing
+  !         a power loss may damage the store; without, it stays whole, though a tail may be lost
+PROCESSES: one alone (exclusive), several that read and write (shared), several that read (ro)
+`)
+	return err
+}
+
+// promiseMark is promiseText in short.
+func promiseMark(c kv.Caps, d kv.Durability) string {
+	p := c.Promise(d)
+	switch {
+	case !p.Supported:
+		return "-"
+	case !p.Intact && c.Persistent:
+		return p.Class.String() + " !"
+	}
+	return p.Class.String()
+}
+
+// printMarkdown prints the table that stands in the README.
+func printMarkdown(out io.Writer, list []engineJSON) error {
+	fmt.Fprint(out, "| engine | synced | flushed | buffered | processes | on disk | version |\n|---|---|---|---|---|---|---|\n")
+	for _, e := range list {
+		if !e.Caps.Persistent {
+			continue
+		}
+		kind := "a file"
+		if e.Caps.Folder {
+			kind = "a folder"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", e.Name, promiseText(e.Caps, kv.Synced), promiseText(e.Caps, kv.Flushed),
+			promiseText(e.Caps, kv.Buffered), modesText(e.Caps), kind, versionsText(e.Modules))
+	}
+	return nil
+}
+
+func modesText(c kv.Caps) string {
+	var modes []string
+	for _, m := range c.Modes {
+		modes = append(modes, m.String())
+	}
+	return strings.Join(modes, ", ")
+}
+
+func versionsText(modules map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Values(modules)), " ")
+}
+
+// promiseText says what asking for d gives.
+func promiseText(c kv.Caps, d kv.Durability) string {
+	p := c.Promise(d)
+	switch {
+	case !p.Supported:
+		return "-"
+	case !p.Intact:
+		return p.Class.String() + ", may break"
+	case p.Class == kv.Synced:
+		return "synced"
+	}
+	return p.Class.String() + ", intact"
+}
+
+// printDetails prints what the options are, or what the settings of a fresh store are.
+func printDetails(out io.Writer, list []engineJSON, options bool) error {
+	for _, e := range list {
+		fmt.Fprintf(out, "\n%s  %s\n", e.Name, e.URL)
+		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, s := range e.Settings {
+			fmt.Fprintf(t, "  %s\t= %s\n", s.Name, s.Value)
+		}
+		if options {
+			for _, o := range e.Options {
+				fmt.Fprintf(t, "  ?%s\t%s\t%s\t%s\n", o.Name, o.Values, o.Default, o.Usage)
+			}
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

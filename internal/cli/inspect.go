@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func (a *app) inspectCommand() *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "inspect URL [stats | check | get KEY | scan [PREFIX]]",
+		Short: "Look into a store",
+		Long: `Opens the store that URL names, read-only where the engine can, and shows what it holds. A store
+that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
+
+  stats          pairs, bytes, space on disk and settings (the default)
+  check          the engine's own check of the stored data
+  get KEY        the value of a key, as it is
+  scan [PREFIX]  pairs, quoted, in the order of their keys
+
+KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'.`,
+		Example: `  assay inspect bbolt:app.db
+  assay inspect 'sqlite:app.db?wait=1s' check
+  assay inspect pebble:data scan user/ --limit 20`,
+		Args: usageArgs(cobra.RangeArgs(1, 3)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, operand, err := inspectVerb(args[1:])
+			if err != nil {
+				return err
+			}
+			db, err := a.openExisting(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, limit, asJSON), db.Close())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stats as one JSON document")
+	cmd.Flags().IntVar(&limit, "limit", 0, "scan at most so many pairs (default: all)")
+	return cmd
+}
+
+// inspectVerb returns what is to be done, and with which key.
+func inspectVerb(args []string) (verb string, operand []byte, err error) {
+	verb = "stats"
+	if len(args) > 0 {
+		verb = args[0]
+	}
+	least, most := 0, 0
+	switch verb {
+	case "stats", "check":
+	case "get":
+		least, most = 1, 1
+	case "scan":
+		most = 1
+	default:
+		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, get or scan")
+	}
+	operands := args[min(1, len(args)):]
+	if len(operands) < least || len(operands) > most {
+		return "", nil, usage(fmt.Errorf("%s was given %d keys", verb, len(operands)), "see: assay inspect --help")
+	}
+	if len(operands) == 0 {
+		return verb, nil, nil
+	}
+	key := operands[0]
+	if strings.HasPrefix(key, `"`) {
+		if key, err = strconv.Unquote(key); err != nil {
+			return "", nil, usage(fmt.Errorf("key %s: %w", operands[0], err), `write it in Go's syntax, as '"\x00\x01"'`)
+		}
+	}
+	return verb, []byte(key), nil
+}
+
+// openExisting opens a store that is there, read-only if the engine can, and says so when it has to wait for another
+// process.
+func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
+	path, err := kv.PathOf(rawURL)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, &kv.Error{Op: "inspect", Path: path, Kind: kv.KindOf(err), Hint: "name a store that exists"}
+	}
+	var needs []kv.Need
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	if d, ok := driver.Lookup(scheme); ok && d.Info().Caps.Supports(kv.ReadOnly) {
+		needs = append(needs, kv.In(kv.ReadOnly))
+	}
+	patience := time.AfterFunc(time.Second, func() {
+		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)
+	})
+	defer patience.Stop()
+	return kv.Open(ctx, rawURL, needs...)
+}
+
+func (a *app) inspect(ctx context.Context, db *kv.DB, verb string, key []byte, limit int, asJSON bool) error {
+	switch verb {
+	case "check":
+		if err := db.Check(ctx); err != nil {
+			return err
+		}
+		what := "the engine's check found no fault"
+		if !db.Caps().Checks {
+			what = "every pair could be read; the engine has no check of its own"
+		}
+		_, err := fmt.Fprintln(a.stdout, what)
+		return err
+	case "get":
+		return db.View(ctx, func(s *kv.Snapshot) error {
+			v, err := s.Get(key)
+			if errors.Is(err, kv.NotFound) {
+				return &kv.Error{Op: "get", Engine: db.Engine(), Path: db.Path(), Kind: kv.NotFound, Err: fmt.Errorf("key %q", key),
+					Hint: "list the keys with: assay inspect " + db.Engine() + ":" + db.Path() + " scan"}
+			}
+			if err == nil {
+				_, err = a.stdout.Write(v)
+			}
+			return err
+		})
+	case "scan":
+		return db.View(ctx, func(s *kv.Snapshot) error { return printPairs(a.stdout, s, key, limit) })
+	}
+	stats, err := readStats(ctx, db)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.stdout, stats)
+	}
+	return printStats(a.stdout, stats)
+}
+
+func printPairs(w io.Writer, s *kv.Snapshot, prefix []byte, limit int) error {
+	n := 0
+	for k, v := range s.Scan(kv.Prefix(prefix)) {
+		if _, err := fmt.Fprintf(w, "%q\t%q\n", k, v); err != nil {
+			return err
+		}
+		if n++; n == limit {
+			break
+		}
+	}
+	return nil
+}
+
+// storeStats is what inspect tells of a store.
+type storeStats struct {
+	Engine   string       `json:"engine"`
+	Path     string       `json:"path"`
+	Mode     kv.Mode      `json:"mode"`
+	Pairs    int64        `json:"pairs"`
+	Bytes    int64        `json:"bytes"` // of all keys and values
+	Size     kv.Size      `json:"size"`
+	Settings []kv.Setting `json:"settings"`
+}
+
+func readStats(ctx context.Context, db *kv.DB) (storeStats, error) {
+	s := storeStats{Engine: db.Engine(), Path: db.Path(), Mode: db.Mode(), Settings: db.Settings()}
+	err := db.View(ctx, func(snapshot *kv.Snapshot) error {
+		for k, v := range snapshot.Scan(kv.Range{}) {
+			s.Pairs++
+			s.Bytes += int64(len(k) + len(v))
+			if s.Pairs%4096 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	s.Size, err = db.Size()
+	return s, err
+}
+
+func printStats(w io.Writer, s storeStats) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "engine\t%s\npath\t%s\nmode\t%v\npairs\t%d\nbytes in pairs\t%d\n", s.Engine, s.Path, s.Mode, s.Pairs, s.Bytes)
+	fmt.Fprintf(t, "bytes on disk\t%d allocated, %d apparent, in %d files\n", s.Size.Allocated, s.Size.Apparent, s.Size.Files)
+	for _, setting := range s.Settings {
+		fmt.Fprintf(t, "%s\t%s\n", setting.Name, setting.Value)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/report"
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var format, versus string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "report [DIR]",
+		Short: "Show the result of a run again",
+		Long: `Shows the result that "assay run" kept in DIR, or the newest one.
+
+Formats: text (tables), bench (the Go benchmark format, for benchstat), json (the document itself).
+
+Tables never rank engines that promise different things. --versus compares two of them all the same, as many published
+comparisons do, and puts beside it how they compare where both make the same promise.`,
+		Example: `  assay report
+  assay report results/monday
+  assay report --format bench >samples.txt
+  assay report --versus pebble@buffered,sqlite/sql@flushed`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(formats, format) {
+				return usage(fmt.Errorf("unknown format %q", format), "use one of %s", strings.Join(formats, ", "))
+			}
+			dir := ""
+			if len(args) == 1 {
+				dir = args[0]
+			} else {
+				var err error
+				if dir, err = newestResult(); err != nil {
+					return err
+				}
+			}
+			run, err := result.Read(dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				format = "json"
+			}
+			if versus != "" && format != "text" {
+				return usage(fmt.Errorf("--versus has no format %s", format), "leave --format out")
+			}
+			if versus != "" {
+				return a.showVersus(run, versus)
+			}
+			return a.show(run, format)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	cmd.Flags().StringVar(&versus, "versus", "", "compare two contenders, ENGINE@CLASS,ENGINE@CLASS, also where their promises differ")
+	cmd.Flags().StringVar(&format, "format", "text", "text, bench or json")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+var formats = []string{"text", "bench", "json"}
+
+// show renders run on standard output, in one of formats.
+func (a *app) show(run *result.Run, format string) error {
+	switch format {
+	case "text":
+		return report.Text(a.stdout, run, reportOptions(a.stdout))
+	case "bench":
+		return report.Bench(a.stdout, run)
+	default:
+		data, err := result.Marshal(run)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(data)
+		return err
+	}
+}
+
+// showVersus compares the two contenders that spec names.
+func (a *app) showVersus(run *result.Run, spec string) error {
+	first, second, ok := strings.Cut(spec, ",")
+	if !ok {
+		return usage(fmt.Errorf("--versus %s names one contender", spec), "for example: --versus pebble@buffered,sqlite@flushed")
+	}
+	one, err := stats.ParseContender(first)
+	if err != nil {
+		return usage(err, "for example: pebble@buffered")
+	}
+	other, err := stats.ParseContender(second)
+	if err != nil {
+		return usage(err, "for example: sqlite@flushed")
+	}
+	some, err := report.Versus(a.stdout, run, one, other)
+	if err == nil && !some {
+		return usage(fmt.Errorf("no operation was measured with both %v and %v", one, other), "the run has %s", contenders(run))
+	}
+	return err
+}
+
+// contenders lists what took part in a run.
+func contenders(run *result.Run) string {
+	var names []string
+	for _, c := range run.Cells {
+		if !slices.Contains(names, c.Name()) {
+			names = append(names, c.Name())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// resultsDir returns the folder that keeps the results of runs without --out.
+func resultsDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", usage(err, "name a folder with --out")
+	}
+	return filepath.Join(cache, "assay", "results"), nil
+}
+
+// newResultDir returns a folder for the result of a run that started now.
+func newResultDir(started time.Time) (string, error) {
+	dir, err := resultsDir()
+	return filepath.Join(dir, started.Format("2006-01-02T15-04-05")), err
+}
+
+// newestResult returns the folder of the last run without --out; their names sort by time.
+func newestResult() (string, error) {
+	dir, err := resultsDir()
+	if err != nil {
+		return "", err
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*", "result.json"))
+	if err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return "", &kv.Error{Kind: kv.Missing, Err: errors.New("no run was kept yet"), Hint: "type: assay run"}
+	}
+	return filepath.Dir(slices.Max(names)), nil
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// runFlags is the command line of assay run.
+type runFlags struct {
+	engines, durability, dir, out string
+	budget                        time.Duration
+	precision                     percent
+	seed                          uint64
+	rate                          float64
+	json, aa                      bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := runFlags{precision: bench.DefaultPrecision}
+	cmd := &cobra.Command{
+		Use:   "run [WORKLOAD[/OPERATION,...][?PARAM=VALUE&...]]...",
+		Short: "Compare engines on real work",
+		Long: `Runs workloads on engines, interleaved, in a process each, and prints a table for each workload and promise.
+
+Without arguments, the core operations of every workload run on the default engines. A named workload runs all its
+operations. Engines that promise different things are never ranked in one table: an engine takes part once for each
+class of durability that it delivers.
+
+An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options.
+
+The data lies in a fresh folder under --dir while the run lasts, and is removed at its end. The result is kept in --out:
+result.json and samples.txt, which benchstat reads.`,
+		Example: `  assay run
+  assay run hook events/append1,append100 --budget 5m
+  assay run 'ycsb?records=100k&value=1000' --engines bbolt,pebble --durability synced --budget 10m
+  assay run hook --engines 'bbolt,nosync=bbolt:?NoSync=true'
+  assay run --json >result.json`,
+		ValidArgsFunction: completeWorkloads,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := a.options(f, args, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
+			if err != nil {
+				return err
+			}
+			if f.aa {
+				return a.runAA(cmd.Context(), o, cmd.Flags().Changed("budget"))
+			}
+			return a.run(cmd.Context(), o, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+a.defaultNames()+")")
+	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
+	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
+	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
+	flags.Var(&f.precision, "precision", "stop an operation when its ratios are known to within this")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
+	flags.Float64Var(&f.rate, "rate", 0, "open loop: start this many operations per second, latency from the intended start")
+	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
+	flags.BoolVar(&f.json, "json", false, "print the result as one JSON document")
+	flags.BoolVar(&f.aa, "aa", false, "check the harness: compare every engine with itself and count the differences reported")
+	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
+	_ = cmd.RegisterFlagCompletionFunc("durability",
+		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) defaultNames() string {
+	var names []string
+	for _, e := range a.defaults() {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// options checks the command line.
+func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (bench.Options, error) {
+	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision), Seed: f.seed,
+		Rate: f.rate, Command: append([]string{"assay", "run"}, args...)}
+	var err error
+	if f.engines != "" || enginesGiven {
+		if o.Entries, err = bench.ParseEntries(f.engines, a.entries()); err != nil {
+			return o, usageError{err}
+		}
+	}
+	if len(args) > 0 {
+		if o.Selections, err = bench.ParseSelections(args); err != nil {
+			return o, usageError{err}
+		}
+	}
+	if o.Classes, err = parseClasses(f.durability); err != nil {
+		return o, usageError{err}
+	}
+	switch {
+	case f.budget <= 0:
+		return o, usage(fmt.Errorf("--budget %v is not a time", f.budget), "for example: --budget 5m")
+	case f.rate < 0:
+		return o, usage(fmt.Errorf("--rate %v is negative", f.rate), "for example: --rate 1000")
+	case f.json && f.aa:
+		return o, usage(errors.New("--json and --aa do not go together"), "leave one out")
+	}
+	if !seeded {
+		o.Seed = rand.Uint64N(1 << 32) // short enough to type again
+	}
+	if o.Child, err = self(childName); err != nil {
+		return o, err
+	}
+	o.Helper, err = self(helperName)
+	return o, err
+}
+
+// parseClasses returns the classes asked for; nil is all.
+func parseClasses(spec string) ([]kv.Durability, error) {
+	if spec == "all" {
+		return nil, nil
+	}
+	var classes []kv.Durability
+	for name := range strings.SplitSeq(spec, ",") {
+		d, err := kv.ParseDurability(name)
+		if err != nil {
+			return nil, err
+		}
+		classes = append(classes, d)
+	}
+	return classes, nil
+}
+
+// run measures, keeps the result and shows it.
+func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
+	dir := f.out
+	if dir == "" {
+		var err error
+		if dir, err = newResultDir(time.Now()); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { // now, not when the time has been spent
+		return &kv.Error{Op: "make a folder for the result", Kind: kv.KindOf(err), Err: err, Hint: "name another one with --out"}
+	}
+	run, err := a.measure(ctx, o)
+	if err != nil {
+		return errors.Join(err, removeEmpty(dir))
+	}
+	format := "text"
+	if f.json {
+		format = "json"
+	}
+	if err := errors.Join(a.show(run, format), result.Write(dir, run)); err != nil {
+		return err
+	}
+	again := "assay report"
+	if f.out != "" {
+		again += " " + dir
+	}
+	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
+	return outcome(run)
+}
+
+// removeEmpty removes a folder that nothing was written to; one that holds earlier results stays.
+func removeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	return os.Remove(dir)
+}
+
+// measure runs the lab under a progress display.
+func (a *app) measure(ctx context.Context, o bench.Options) (*result.Run, error) {
+	p := newProgress(a.stderr, time.Now(), o.Budget)
+	defer p.end()
+	o.Progress = p.update
+	return bench.Run(ctx, o)
+}
+
+// outcome is nil if everything that was asked for was measured.
+func outcome(run *result.Run) error {
+	if run.Interrupted {
+		return errInterrupted
+	}
+	for _, c := range run.Cells {
+		if c.Status == result.Failed {
+			return errReported
+		}
+	}
+	return nil
+}
+
+// percent is a flag that takes 5% or 0.05.
+type percent float64
+
+func (p percent) String() string { return strconv.FormatFloat(float64(p)*100, 'g', -1, 64) + "%" }
+
+func (p *percent) Set(s string) error {
+	number, isPercent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || v <= 0 || v >= 1 {
+		return fmt.Errorf("%q is not between 0%% and 100%%", s)
+	}
+	*p = percent(v)
+	return nil
+}
+
+func (p *percent) Type() string { return "percent" }

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
+
+	"github.com/assaydb/assay/lab/report"
+)
+
+// isTerminal reports whether a person watches w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// reportOptions returns how to draw a report on w. COLUMNS overrides the width, also of a pipe or file.
+func reportOptions(w io.Writer) report.Options {
+	var o report.Options
+	if f, ok := w.(*os.File); ok {
+		o = report.OptionsFor(f)
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		o.Width = n
+	}
+	return o
+}

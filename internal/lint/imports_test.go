@@ -1,0 +1,164 @@
+package lint
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/assaydb/assay"
+
+// root is the repository's root, seen from this package.
+const root = "../.."
+
+// rule says what the packages below from may not import, and what to do instead.
+type rule struct {
+	from   string
+	except []string // packages below from that the rule does not bind
+	never  []string // prefixes within the module
+	why    string
+}
+
+var rules = []rule{
+	{from: "kv/driver", never: []string{"."}, why: "the driver contract stands alone: standard library only"},
+	{from: "kv", never: []string{"engines", "stores", "transfer", "lab", "internal", "cmd"},
+		why: "the contract knows no engine and no user; move what needs them above it"},
+	{from: "engines", never: []string{"engines", "stores", "transfer", "lab", "internal", "cmd"},
+		why: "an engine knows the contract alone; what two engines share belongs into kv or kv/driver"},
+	{from: "stores", never: []string{"engines", "transfer", "lab", "internal", "cmd"},
+		why: "a store runs on any engine: the program that uses it imports the engine"},
+	{from: "transfer", never: []string{"engines", "stores", "lab", "internal", "cmd"},
+		why: "data moves between any two engines"},
+	{from: "lab/workload", never: []string{"engines", "transfer", "lab/bench", "lab/prove", "lab/result", "lab/stats", "lab/report", "internal", "cmd"},
+		why: "a workload knows kv and the stores, and nothing of how it is measured"},
+	{from: "lab/result", never: []string{"."}, why: "a result can be read with nothing else at hand"},
+	{from: "lab/stats", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "lab/report", "internal", "cmd"},
+		why: "statistics are functions of samples"},
+	{from: "lab/report", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "internal", "cmd"},
+		why: "a report renders from the result alone"},
+	{from: "lab/bench", never: []string{"engines", "transfer", "lab/report", "internal", "cmd"},
+		why: "the bench takes any engine; cmd/assay/engines.go says which are in the binary"},
+	{from: "internal", never: []string{"engines", "cmd"}, why: "only cmd/assay/engines.go names engines"},
+	{from: "cmd", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/result", "lab/stats", "lab/report"},
+		except: []string{"cmd/assay/engines.go"}, why: "main only starts internal/cli; what it does belongs there"},
+}
+
+// TestImportsGoOneWay holds every import, tests of the external kind excepted, against the rules.
+func TestImportsGoOneWay(t *testing.T) {
+	seen := 0
+	eachGoFile(t, func(file string) {
+		if strings.HasSuffix(file, "_test.go") {
+			return // a test may use an engine to try what it tests
+		}
+		seen++
+		for _, imported := range importsOf(t, file) {
+			for _, r := range rules {
+				if r.forbids(file, imported) {
+					t.Errorf("%s imports %s: %s", file, imported, r.why)
+				}
+			}
+		}
+	})
+	if seen < 20 {
+		t.Fatalf("only %d files were found below %s: the rules were not held against the repository", seen, root)
+	}
+}
+
+// TestRulesForbidWhatTheySay plants imports that must be found.
+func TestRulesForbidWhatTheySay(t *testing.T) {
+	for _, c := range []struct {
+		file, imported string
+		forbidden      bool
+	}{
+		{"kv/db.go", module + "/engines/bboltkv", true},
+		{"kv/db.go", module + "/kv/driver", false},
+		{"kv/driver/driver.go", module + "/kv", true},
+		{"engines/bboltkv/store.go", module + "/engines/pebblekv", true},
+		{"engines/bboltkv/store.go", module + "/lab/bench", true},
+		{"lab/report/text.go", module + "/kv", true},
+		{"lab/result/result.go", module + "/lab/stats", true},
+		{"lab/result/result.go", "encoding/json", false},
+		{"cmd/assay/main.go", module + "/engines/bboltkv", true},
+		{"cmd/assay/engines.go", module + "/engines/bboltkv", false},
+		{"stores/eventlog/log.go", module + "/engines/bboltkv", true},
+	} {
+		forbidden := false
+		for _, r := range rules {
+			forbidden = forbidden || r.forbids(c.file, c.imported)
+		}
+		if forbidden != c.forbidden {
+			t.Errorf("%s importing %s: forbidden = %v, want %v", c.file, c.imported, forbidden, c.forbidden)
+		}
+	}
+}
+
+func (r rule) forbids(file, imported string) bool {
+	dir := path.Dir(file)
+	if !below(dir, r.from) || imported == module+"/"+dir {
+		return false
+	}
+	for _, e := range r.except {
+		if file == e {
+			return false
+		}
+	}
+	within, ok := strings.CutPrefix(imported, module+"/")
+	if !ok {
+		return false
+	}
+	for _, never := range r.never {
+		if never == "." && !below(within, r.from) || never != "." && below(within, never) {
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether dir is parent or in it.
+func below(dir, parent string) bool { return dir == parent || strings.HasPrefix(dir, parent+"/") }
+
+// eachGoFile calls fn with every Go file of the repository, as a slash path from its root.
+func eachGoFile(t *testing.T, fn func(file string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != root && d.Name() != "..") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(name, ".go") {
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				return err
+			}
+			fn(filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func importsOf(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(file)), nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var imports []string
+	for _, spec := range f.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imports = append(imports, p)
+	}
+	return imports
+}
