@@ -130,7 +130,7 @@ type Promise struct {
 	Requested string `json:"requested,omitempty"`
 	Delivered string `json:"delivered"` // "synced", "flushed", "buffered", "read"
 	Intact    bool   `json:"intact"`    // the store stays whole when power fails
-	Proof     string `json:"proof"`     // "proved", "disproved", "unproved"
+	Proof     string `json:"proof"`     // Proved, Disproved or Unproved
 }
 
 // Sample is one round.

@@ -1,0 +1,90 @@
+package result
+
+import "time"
+
+// ProofSchema names the format of the document that a proof is.
+const ProofSchema = "assay.proof/1"
+
+// Proof is one run of `assay prove`: what each engine's commits survived. docs/formats.md is the document's contract.
+type Proof struct {
+	Schema      string        `json:"schema"`
+	Command     []string      `json:"command"`
+	Started     time.Time     `json:"started"`
+	Took        time.Duration `json:"took_ns"`
+	Seed        uint64        `json:"seed"`
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Warnings    []Warning     `json:"warnings,omitempty"`
+	Environment Environment   `json:"environment"`
+	Cells       []ProofCell   `json:"cells"`
+}
+
+// Faults that a proof inflicts.
+const (
+	FaultKill     = "kill"     // kill -9 of the writing process
+	FaultPower    = "power"    // power fails while it writes
+	FaultRecovery = "recovery" // power fails again while the store is opened after a power failure
+	FaultEIO      = "eio"      // a write or a sync fails with an input/output error
+	FaultENOSPC   = "enospc"   // a write fails because the disk is full
+)
+
+// ProofCell is one engine at one durability class under one fault.
+type ProofCell struct {
+	Engine    string `json:"engine"`    // the name of the entry: "bbolt"
+	URL       string `json:"url"`       // engine and options
+	Requested string `json:"requested"` // the class that commits asked for: "synced", "flushed", "buffered"
+	Delivered string `json:"delivered"` // the class that the driver says they got
+	Intact    bool   `json:"intact"`    // what the driver says of the store after a power failure
+	Fault     string `json:"fault"`     // one of the Fault constants
+	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a kill.
+	Rule string `json:"rule,omitempty"`
+
+	Rounds int   `json:"rounds"` // crashes, or faults
+	Images int   `json:"images"` // states that were verified; several come from one power cut
+	Acked  int64 `json:"acked"`  // commits acknowledged before the crashes
+	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most in one image, and
+	// LostAge the age, at the crash, of the oldest one that was ever lost.
+	Lost    int64         `json:"lost"`
+	LostMax int64         `json:"lost_max"`
+	LostAge time.Duration `json:"lost_age_ns"`
+	Torn    int           `json:"torn"`           // images with a transaction applied in part
+	Broken  int           `json:"broken"`         // images that did not open, failed their check or hold no prefix of the commits
+	What    string        `json:"what,omitempty"` // what the engine, or the verification, said first of a broken or torn image
+
+	SyncsPerCommit  *float64 `json:"syncs_per_commit,omitempty"`
+	WritesPerCommit *float64 `json:"writes_per_commit,omitempty"`
+	BytesPerCommit  *float64 `json:"bytes_per_commit,omitempty"`
+
+	Keeps Finding `json:"keeps"` // acknowledged commits survive
+	Whole Finding `json:"whole"` // the store opens, passes its check, and holds whole transactions, a prefix of the commits
+}
+
+// The verdicts of a finding.
+const (
+	Proved    = "proved"    // in no image otherwise
+	Disproved = "disproved" // in at least one image otherwise
+	Unproved  = "unproved"  // not tried, or not to the end: Why says why
+)
+
+// Finding is one property of a store after a fault.
+type Finding struct {
+	Claimed    bool    `json:"claimed"` // the driver promises it under this fault
+	Verdict    string  `json:"verdict"`
+	Failed     int     `json:"failed"`                // images that lack it
+	UpperBound float64 `json:"upper_bound,omitempty"` // of the rate of failure, at 95 % confidence, that the images allow
+	Why        string  `json:"why,omitempty"`         // of unproved
+	Seed       uint64  `json:"seed,omitempty"`        // of the first image that lacks it
+	Command    string  `json:"command,omitempty"`     // shows that image again
+}
+
+// Unkept returns the cells in which a property that the driver promises was disproved.
+func (p *Proof) Unkept() []ProofCell {
+	var cells []ProofCell
+	for _, c := range p.Cells {
+		if c.Keeps.broken() || c.Whole.broken() {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+func (f Finding) broken() bool { return f.Claimed && f.Verdict == Disproved }
