@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,58 +14,26 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/workload"
 )
 
 // Child is the whole life of a child process: it answers the parent's requests until in ends.
-//
-// If in ends while a request is being worked on, the parent has died, and the child exits the process at once: there
-// is nobody to answer, and its folder is the next run's to remove.
 func Child(ctx context.Context, in io.Reader, out io.Writer) error {
-	requests := make(chan request)
-	var broken error
-	go func() {
-		defer close(requests)
-		for dec := json.NewDecoder(in); ; {
-			var r request
-			if err := dec.Decode(&r); err != nil {
-				if !errors.Is(err, io.EOF) {
-					broken = fmt.Errorf("read request: %w", err)
-				}
-				return
-			}
-			requests <- r
-		}
-	}()
-	c := child{}
-	enc := json.NewEncoder(out)
-	for {
-		r, ok := <-requests
-		if !ok {
-			return errors.Join(broken, c.close())
-		}
-		done := make(chan response, 1)
-		go func() { done <- c.answer(ctx, r) }()
-		select {
-		case resp := <-done:
-			if err := enc.Encode(resp); err != nil {
-				return fmt.Errorf("answer: %w", err)
-			}
-		case <-requests: // the parent sends one request at a time, so this is the end of in
-			os.Exit(1)
-		}
-	}
+	s := state{}
+	err := child.Serve(in, out, func(r request) response { return s.answer(ctx, r) })
+	return errors.Join(err, s.close())
 }
 
-// child is the state of a child process: at most one open cell.
-type child struct {
+// state is that of a child process: at most one open cell.
+type state struct {
 	spec   *cellSpec
 	op     workload.Op
 	runner workload.Runner
 	slicer *slicer
 }
 
-func (c *child) answer(ctx context.Context, r request) response {
+func (s *state) answer(ctx context.Context, r request) response {
 	var resp response
 	var err error
 	switch r.Command {
@@ -75,13 +42,13 @@ func (c *child) answer(ctx context.Context, r request) response {
 		promises, err = Probe(ctx, r.Probe.Entry, r.Probe.Dir)
 		resp.Promises = promises[:]
 	case cmdSetup:
-		resp.Setup, err = c.setup(ctx, *r.Cell)
+		resp.Setup, err = s.setup(ctx, *r.Cell)
 	case cmdCalibrate:
-		resp.Slice, err = c.calibrate(ctx, r.Target)
+		resp.Slice, err = s.calibrate(ctx, r.Target)
 	case cmdSlice:
-		resp.Slice, err = c.slice(ctx, *r.Slice)
+		resp.Slice, err = s.slice(ctx, *r.Slice)
 	case cmdFinish:
-		resp.Finish, err = c.finish(ctx)
+		resp.Finish, err = s.finish(ctx)
 	default:
 		err = fmt.Errorf("unknown command %q", r.Command)
 	}
@@ -89,7 +56,7 @@ func (c *child) answer(ctx context.Context, r request) response {
 		resp.Error, resp.Hint = err.Error(), kv.HintOf(err)
 		resp.Invalid = errors.Is(err, kv.Invalid)
 		resp.Refused = r.Command == cmdSetup && errors.Is(err, kv.Unsupported)
-		if c.close() != nil && resp.Hint == "" {
+		if s.close() != nil && resp.Hint == "" {
 			resp.Hint = "the store could not be closed either"
 		}
 	}
@@ -115,9 +82,9 @@ func Probe(ctx context.Context, e Entry, dir string) (promises [3]kv.Promise, er
 	return promises, nil
 }
 
-func (c *child) setup(ctx context.Context, spec cellSpec) (*setupReport, error) {
-	if c.runner != nil {
-		return nil, fmt.Errorf("set up %s: %s is still open", spec.Operation, c.spec.Operation)
+func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) {
+	if s.runner != nil {
+		return nil, fmt.Errorf("set up %s: %s is still open", spec.Operation, s.spec.Operation)
 	}
 	w, ok := workload.Lookup(spec.Workload)
 	if !ok {
@@ -137,7 +104,7 @@ func (c *child) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	c.spec, c.op, c.runner, c.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
+	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
 	resetPeakRSS()
 	if err := runner.Setup(ctx); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
@@ -150,20 +117,20 @@ func (c *child) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 }
 
 // calibrate warms up with slices that double until one takes target, and returns the last one.
-func (c *child) calibrate(ctx context.Context, target time.Duration) (*sliceReport, error) {
-	if c.runner == nil {
+func (s *state) calibrate(ctx context.Context, target time.Duration) (*sliceReport, error) {
+	if s.runner == nil {
 		return nil, errors.New("calibrate: no cell is set up")
 	}
 	runtime.GC() // the garbage of loading is not the operation's
 	const most = 1 << 20
 	for n := 1; ; {
-		wall, perOp, err := c.slicer.run(ctx, sliceSpec{N: n})
+		wall, perOp, err := s.slicer.run(ctx, sliceSpec{N: n})
 		if err != nil {
 			return nil, err
 		}
 		if wall >= target*2/3 || n == most {
 			fit := int(float64(target) / max(perOp, 1))
-			c.slicer.forget()
+			s.slicer.forget()
 			return &sliceReport{N: min(max(fit, 1), most), NS: perOp}, nil
 		}
 		// At most tenfold: the first iterations are the slowest and would mislead.
@@ -171,57 +138,57 @@ func (c *child) calibrate(ctx context.Context, target time.Duration) (*sliceRepo
 	}
 }
 
-func (c *child) slice(ctx context.Context, spec sliceSpec) (*sliceReport, error) {
-	if c.runner == nil {
+func (s *state) slice(ctx context.Context, spec sliceSpec) (*sliceReport, error) {
+	if s.runner == nil {
 		return nil, errors.New("slice: no cell is set up")
 	}
 	before := measureUsage()
-	wall, perOp, err := c.slicer.run(ctx, spec)
+	wall, perOp, err := s.slicer.run(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	used := measureUsage().since(before)
 	r := &sliceReport{
-		N: spec.N, Wall: wall, NS: perOp, Latency: c.slicer.latency(),
+		N: spec.N, Wall: wall, NS: perOp, Latency: s.slicer.latency(),
 		Allocs: float64(used.allocs), AllocBytes: float64(used.allocBytes),
 		CPU: used.cpu, Written: used.written, RSS: peakRSS(),
 	}
-	if m, ok := c.runner.(workload.Metered); ok {
+	if m, ok := s.runner.(workload.Metered); ok {
 		r.Metrics = m.Metrics()
 	}
 	return r, nil
 }
 
-func (c *child) finish(ctx context.Context) (*finishReport, error) {
-	if c.runner == nil {
+func (s *state) finish(ctx context.Context) (*finishReport, error) {
+	if s.runner == nil {
 		return nil, errors.New("finish: no cell is set up")
 	}
 	var r finishReport
 	var err error
-	if r.Churned, err = c.runner.Size(); err != nil {
+	if r.Churned, err = s.runner.Size(); err != nil {
 		return nil, err
 	}
-	if c.op.Sized {
-		if err := c.runner.Compact(ctx); err != nil {
+	if s.op.Sized {
+		if err := s.runner.Compact(ctx); err != nil {
 			return nil, err
 		}
-		size, err := c.runner.Size()
+		size, err := s.runner.Size()
 		if err != nil {
 			return nil, err
 		}
 		r.Compacted = &size
 	}
-	return &r, c.close()
+	return &r, s.close()
 }
 
 // close ends the cell, if one is open, removes its folder and gives its memory back.
-func (c *child) close() error {
-	if c.runner == nil {
+func (s *state) close() error {
+	if s.runner == nil {
 		return nil
 	}
-	err := c.runner.Close()
-	err = errors.Join(err, os.RemoveAll(c.spec.Dir))
-	*c = child{}
+	err := s.runner.Close()
+	err = errors.Join(err, os.RemoveAll(s.spec.Dir))
+	*s = state{}
 	debug.FreeOSMemory()
 	return err
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
 	"github.com/assaydb/assay/lab/workload"
@@ -107,7 +109,7 @@ func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise)
 		spec: cellSpec{
 			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.Params,
 			Engine: e.Engine, Options: e.Options, Form: form, Durability: class, Seed: g.r.Seed,
-			Dir: g.r.dir.cell(g.r.cells), Helper: g.r.Helper,
+			Dir: filepath.Join(g.r.dir.Path, fmt.Sprintf("cell-%d", g.r.cells)), Helper: g.r.Helper,
 		},
 		metrics: map[string][]workload.Metric{},
 	}
@@ -258,14 +260,15 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 		c.fail(err)
 		return response{}, false
 	}
-	p.resume()
+	p.Resume()
 	limit, cut := g.patience(req.Command)
-	resp, err := p.call(ctx, req, limit)
-	var gone *errChild
+	var resp response
+	err = p.Call(ctx, string(req.Command), req, &resp, limit)
+	var gone *child.Error
 	switch {
 	case errors.As(err, &gone):
 		g.r.drop(c.key)
-		if gone.hung && cut {
+		if gone.Hung && cut {
 			c.end(ctx)
 		} else {
 			c.fail(err)
@@ -279,10 +282,10 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 		c.Hint = resp.Hint
 		return resp, false
 	case resp.Error != "":
-		c.fail(&errChild{text: resp.Error, hint: resp.Hint})
+		c.fail(&child.Error{Text: resp.Error, Hint: resp.Hint})
 		return resp, false
 	}
-	p.suspend()
+	p.Suspend()
 	return resp, true
 }
 
@@ -319,9 +322,9 @@ func (c *cell) record(round int, s *sliceReport) {
 // fail ends the cell: an engine that returned an error or a wrong answer has no time.
 func (c *cell) fail(err error) {
 	c.Status, c.Error, c.Hint = result.Failed, err.Error(), kv.HintOf(err)
-	var gone *errChild
+	var gone *child.Error
 	if errors.As(err, &gone) {
-		c.Hint = gone.hint
+		c.Hint = gone.Hint
 	}
 }
 

@@ -17,8 +17,10 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
+	"github.com/assaydb/assay/lab/workdir"
 )
 
 // The defaults of Options.
@@ -33,7 +35,7 @@ type Options struct {
 	Entries    []Entry
 	Selections []Selection     // nil is DefaultSelections
 	Classes    []kv.Durability // asked for; nil is every class, without Synced where nothing can be synced
-	Dir        string          // where the run makes its folder; "" is DefaultDir
+	Dir        string          // where the run makes its folder; "" is workdir.Default
 	Budget     time.Duration   // the whole run ends within
 	Precision  float64         // half-width of the ratios' intervals at which rounds stop; 0.05 is 5 %
 	Seed       uint64
@@ -66,16 +68,16 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 		return nil, invalid(errors.New("nothing to run"), "name at least one engine and one workload")
 	}
 	if o.Dir == "" {
-		if o.Dir, err = DefaultDir(); err != nil {
+		if o.Dir, err = workdir.Default(); err != nil {
 			return nil, err
 		}
 	}
-	dir, err := newWorkdir(o.Dir)
+	dir, err := workdir.New(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, dir.remove()) }()
-	r := &runner{Options: o, dir: dir, floor: floor{dir: dir.path}, started: time.Now(), children: map[childKey]*process{},
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	r := &runner{Options: o, dir: dir, floor: floor{dir: dir.Path}, started: time.Now(), children: map[childKey]*child.Process{},
 		random: rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
 	defer r.endAll()
 	if err := r.describe(); err != nil {
@@ -115,13 +117,13 @@ func (o Options) withDefaults() Options {
 type runner struct {
 	Options
 	run      result.Run
-	dir      *workdir
+	dir      *workdir.Dir
 	floor    floor
 	started  time.Time
 	random   *rand.Rand
 	promises map[string][]kv.Promise // by entry, indexed by the class asked for
 	broken   map[string]error        // entries that could not be opened at all
-	children map[childKey]*process
+	children map[childKey]*child.Process
 	named    bool // the classes were asked for by name
 	cells    int  // made so far, for their folders' names
 	groups   int
@@ -135,13 +137,13 @@ type childKey struct {
 
 // describe records where and how the run takes place, and refuses what would be meaningless there.
 func (r *runner) describe() error {
-	env, warnings := result.CurrentEnvironment(r.dir.path, r.modules())
+	env, warnings := result.CurrentEnvironment(r.dir.Path, r.modules())
 	r.run = result.Run{Schema: result.Schema, Command: r.Command, Started: r.started.UTC(), Seed: r.Seed,
 		Precision: r.Precision, Environment: env, Warnings: warnings}
 	r.named = r.Classes != nil
 	if env.Tmpfs {
 		if slices.Contains(r.Classes, kv.Synced) {
-			return &kv.Error{Op: "run", Path: r.dir.path, Kind: kv.Unsupported,
+			return &kv.Error{Op: "run", Path: r.dir.Path, Kind: kv.Unsupported,
 				Err:  errors.New("a tmpfs lies in memory: nothing on it can be synced, and synced timings would mean nothing"),
 				Hint: "name a folder on a disk with --dir, or ask for --durability flushed"}
 		}
@@ -153,11 +155,11 @@ func (r *runner) describe() error {
 	if r.Classes == nil {
 		r.Classes = driver.Durabilities
 	}
-	if !canStop {
+	if !child.CanStop {
 		r.warn("this system cannot stop a process: idle engines' background work may disturb the others", "")
 	}
 	if err := r.floor.measure(); err != nil {
-		return &kv.Error{Op: "measure the disk in", Path: r.dir.path, Kind: kv.KindOf(err), Err: err,
+		return &kv.Error{Op: "measure the disk in", Path: r.dir.Path, Kind: kv.KindOf(err), Err: err,
 			Hint: "free some space, or name another folder with --dir"}
 	}
 	return nil
@@ -185,13 +187,14 @@ func (r *runner) probe(ctx context.Context) error {
 	r.promises, r.broken = map[string][]kv.Promise{}, map[string]error{}
 	for i, e := range r.Entries {
 		r.Progress(Progress{Phase: "probe", Engine: e.Name, Elapsed: time.Since(r.started), Budget: r.Budget})
-		p, err := startProcess(r.Child)
+		p, err := child.Start(r.Child)
 		if err != nil {
 			return err
 		}
-		spec := probeSpec{Entry: e, Dir: filepath.Join(r.dir.path, fmt.Sprintf("probe-%d", i))}
-		resp, err := p.call(ctx, request{Command: cmdProbe, Probe: &spec}, r.Hang)
-		_ = p.end(time.Second) // its answer is all that was wanted
+		spec := probeSpec{Entry: e, Dir: filepath.Join(r.dir.Path, fmt.Sprintf("probe-%d", i))}
+		var resp response
+		err = p.Call(ctx, string(cmdProbe), request{Command: cmdProbe, Probe: &spec}, &resp, r.Hang)
+		_ = p.End(time.Second) // its answer is all that was wanted
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -200,7 +203,7 @@ func (r *runner) probe(ctx context.Context) error {
 		case resp.Invalid:
 			return &kv.Error{Op: "engine", Engine: e.Name, Kind: kv.Invalid, Err: errors.New(resp.Error), Hint: resp.Hint}
 		case resp.Error != "":
-			r.broken[e.Name] = &errChild{text: resp.Error, hint: resp.Hint}
+			r.broken[e.Name] = &child.Error{Text: resp.Error, Hint: resp.Hint}
 		}
 		r.promises[e.Name] = resp.Promises
 	}
@@ -235,11 +238,11 @@ func (r *runner) deadline() time.Time {
 }
 
 // child returns the process of a contender, starting it if there is none.
-func (r *runner) child(key childKey) (*process, error) {
+func (r *runner) child(key childKey) (*child.Process, error) {
 	if p := r.children[key]; p != nil {
 		return p, nil
 	}
-	p, err := startProcess(r.Child)
+	p, err := child.Start(r.Child)
 	if err == nil {
 		r.children[key] = p
 	}
@@ -249,18 +252,18 @@ func (r *runner) child(key childKey) (*process, error) {
 // drop forgets a process that can no longer be used.
 func (r *runner) drop(key childKey) {
 	if p := r.children[key]; p != nil {
-		_ = p.end(0) // how it ended was reported where it was noticed
+		_ = p.End(0) // how it ended was reported where it was noticed
 		delete(r.children, key)
 	}
 }
 
 func (r *runner) endAll() {
 	for _, p := range r.children {
-		p.resume()
-		_ = p.in.Close() // all begin to end together
+		p.Resume()
+		p.CloseInput() // all begin to end together
 	}
 	for key, p := range r.children {
-		_ = p.end(5 * time.Second) // its results are in already
+		_ = p.End(5 * time.Second) // its results are in already
 		delete(r.children, key)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/result"
 )
@@ -158,43 +156,6 @@ func TestSyncedIsRefusedOnATmpfs(t *testing.T) {
 		}
 	}
 	checkEmpty(t, dir)
-}
-
-func TestNewRunRemovesWhatAKilledOneLeft(t *testing.T) {
-	parent := t.TempDir()
-	stale, err := newWorkdir(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alive, err := newWorkdir(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign := filepath.Join(parent, "assay-run-notes")
-	if err := os.Mkdir(foreign, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := stale.lock.Unlock(); err != nil { // as when its process was killed
-		t.Fatal(err)
-	}
-	fresh, err := newWorkdir(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{stale.path: false, alive.path: true, foreign: true, fresh.path: true} {
-		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: there = %v, want %v", filepath.Base(path), err == nil, want)
-		}
-	}
-	if err := fresh.remove(); err != nil {
-		t.Error(err)
-	}
-	if ok, err := flock.New(filepath.Join(alive.path, workdirLock)).TryLock(); ok || err != nil {
-		t.Errorf("the lock of a running run could be taken: %v, %v", ok, err)
-	}
-	if err := alive.remove(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestFolderThatCannotBeWrittenIsOneClearError(t *testing.T) {

@@ -1,9 +1,9 @@
-package bench
+package child
 
 import "os/exec"
 
-// canStop tells that children cannot be stopped here while another one runs; the run says so in a warning.
-const canStop = false
+// CanStop tells that children cannot be stopped here while another one runs; the run says so in a warning.
+const CanStop = false
 
 func isolate(*exec.Cmd) {}
 

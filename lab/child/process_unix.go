@@ -1,14 +1,14 @@
 //go:build unix
 
-package bench
+package child
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// canStop tells that children can be stopped while another one runs.
-const canStop = true
+// CanStop tells that children can be stopped while another one runs.
+const CanStop = true
 
 // isolate gives the child a process group of its own, so that Ctrl-C at the terminal reaches the parent alone. When
 // the parent dies, the kernel sends a stopped child of an orphaned group SIGHUP and SIGCONT, which ends it.

@@ -1,8 +1,8 @@
-package bench
+// Package workdir gives a run a folder of its own and removes the folders that killed runs have left.
+package workdir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,21 +12,21 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// workdir is a run's own folder, locked as long as the run lives.
-type workdir struct {
-	path string
+// Dir is a run's own folder, locked as long as the run lives.
+type Dir struct {
+	Path string
 	lock *flock.Flock
 	made string // the parent, if the run made it; "" otherwise
 }
 
 const (
-	workdirPattern = "assay-run-*"
-	workdirLock    = "lock"
+	pattern  = "assay-run-*"
+	lockName = "lock"
 )
 
-// DefaultDir returns the folder for the data of runs: one in the user's cache, since the temporary folder is often a
+// Default returns the folder for the data of runs: one in the user's cache, since the temporary folder is often a
 // tmpfs, where nothing can be synced.
-func DefaultDir() (string, error) {
+func Default() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", &kv.Error{Op: "find a folder for data", Kind: kv.Missing, Err: err, Hint: "name one with --dir"}
@@ -34,9 +34,9 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "assay", "work"), nil
 }
 
-// newWorkdir makes a folder in parent, and removes those that runs which were killed have left there.
-func newWorkdir(parent string) (*workdir, error) {
-	fail := func(err error) (*workdir, error) {
+// New makes a folder in parent, and removes those that runs which were killed have left there.
+func New(parent string) (*Dir, error) {
+	fail := func(err error) (*Dir, error) {
 		return nil, &kv.Error{Op: "make a folder for data in", Path: parent, Kind: kv.KindOf(err), Err: err,
 			Hint: "name a folder that you may write to with --dir"}
 	}
@@ -50,25 +50,25 @@ func newWorkdir(parent string) (*workdir, error) {
 	if err := removeStale(parent); err != nil {
 		return fail(err)
 	}
-	path, err := os.MkdirTemp(parent, workdirPattern)
+	path, err := os.MkdirTemp(parent, pattern)
 	if err != nil {
 		return fail(err)
 	}
-	lock := flock.New(filepath.Join(path, workdirLock))
+	lock := flock.New(filepath.Join(path, lockName))
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return fail(errors.Join(err, os.RemoveAll(path)))
 	}
-	return &workdir{path: path, lock: lock, made: made}, nil
+	return &Dir{Path: path, lock: lock, made: made}, nil
 }
 
 // removeStale removes the folders of runs that no longer live.
 func removeStale(parent string) error {
-	paths, err := filepath.Glob(filepath.Join(parent, workdirPattern))
+	paths, err := filepath.Glob(filepath.Join(parent, pattern))
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		name := filepath.Join(path, workdirLock)
+		name := filepath.Join(path, lockName)
 		if _, err := os.Stat(name); err != nil {
 			continue // not a run's, or one that is just being made
 		}
@@ -84,13 +84,11 @@ func removeStale(parent string) error {
 	return nil
 }
 
-// cell returns a path in the folder for the cell with the given number. It does not exist yet.
-func (w *workdir) cell(n int) string { return filepath.Join(w.path, fmt.Sprintf("cell-%d", n)) }
-
-func (w *workdir) remove() error {
-	err := errors.Join(w.lock.Close(), os.RemoveAll(w.path))
-	if w.made != "" {
-		_ = os.Remove(w.made) // not if another run has begun there meanwhile
+// Remove gives the folder up and removes it with all that is in it.
+func (d *Dir) Remove() error {
+	err := errors.Join(d.lock.Close(), os.RemoveAll(d.Path))
+	if d.made != "" {
+		_ = os.Remove(d.made) // not if another run has begun there meanwhile
 	}
 	return err
 }
