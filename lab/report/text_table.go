@@ -33,7 +33,7 @@ func (p *page) table(run *result.Run, t result.Table) {
 	p.metrics(rows)
 	p.notes(rows)
 	for _, v := range run.Verdicts {
-		if v.Operation == "" && v.Workload == t.Workload && v.Params == t.Params && v.Promise.Label() == t.Promise.Label() {
+		if v.Operation == "" && v.Workload == t.Workload && v.Params == t.Params && v.Promise.Same(t.Promise) {
 			p.paragraph("→ ", p.styles.best, v.Text, p.styles.plain)
 		}
 	}

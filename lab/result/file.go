@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // Names of the files that Write writes.
@@ -88,27 +90,36 @@ func Read(path string) (*Run, error) {
 
 // Parse returns the run in a document. The error is an [*Error].
 func Parse(data []byte) (*Run, error) {
-	bad := func(err error, hint string) (*Run, error) {
-		return nil, &Error{Op: "read result", Path: DocumentFile, Err: err, Hint: hint}
+	run := new(Run)
+	if err := decode(data, Schema, DocumentFile, run); err != nil {
+		return nil, err
 	}
+	return run, nil
+}
+
+// decode reads a document of the given schema, NAME/VERSION, into v. The error is an [*Error] that names file.
+func decode(data []byte, schema, file string, v any) error {
+	bad := func(err error, hint string) error { return &Error{Op: "read result", Path: file, Err: err, Hint: hint} }
 	var head struct {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return bad(fmt.Errorf("%w: %w", ErrNotResult, err), "")
 	}
-	if head.Schema != Schema {
-		var version int
-		if n, _ := fmt.Sscanf(head.Schema, "assay.result/%d", &version); n == 1 && version > 1 {
-			return bad(fmt.Errorf("%w: schema %q, this program reads %q", ErrNewer, head.Schema, Schema), "use the version of assay that wrote it, or a newer one")
+	if head.Schema != schema {
+		name, own, _ := strings.Cut(schema, "/")
+		known, _ := strconv.Atoi(own)
+		if other, version, ok := strings.Cut(head.Schema, "/"); ok && other == name {
+			if n, err := strconv.ParseUint(version, 10, 64); err == nil && n > uint64(known) {
+				return bad(fmt.Errorf("%w: schema %q, this program reads %q", ErrNewer, head.Schema, schema), "use the version of assay that wrote it, or a newer one")
+			}
 		}
-		return bad(fmt.Errorf("%w: schema %q, want %q", ErrNotResult, head.Schema, Schema), "")
+		return bad(fmt.Errorf("%w: schema %q, want %q", ErrNotResult, head.Schema, schema), "")
 	}
-	run := new(Run)
-	if err := json.Unmarshal(data, run); err != nil {
+	if err := json.Unmarshal(data, v); err != nil {
 		return bad(fmt.Errorf("%w: %w", ErrNotResult, err), "")
 	}
-	return run, nil
+	return nil
 }
 
 // replace puts data in place of the file at path, if there is one: a new file is written beside it, synced and renamed.

@@ -37,7 +37,7 @@ func example() *Run {
 				Workload: "events", Operation: "read 100", Params: "events=10&x=a/b", Engine: "sqlite", Form: "sql", Ranked: true, Status: OK, Workers: 8,
 				Promise: Promise{Delivered: "read"}, Samples: []Sample{{0, 1, 5}},
 			},
-			{Workload: "events", Operation: "append1", Engine: "buntdb", Status: Failed, Error: "wrong answer", Samples: []Sample{{0, 1, 5}}},
+			{Workload: "events", Operation: "append1", Engine: "buntdb", Ranked: true, Status: Failed, Error: "wrong answer", Samples: []Sample{{0, 1, 5}}},
 		},
 		Verdicts: []Verdict{{Workload: "events", Text: "only bbolt was measured.", Best: []string{"bbolt"}}},
 	}

@@ -39,6 +39,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		}
 	}
 	visit(reflect.TypeFor[Run]())
+	visit(reflect.TypeFor[Proof]())
 	for _, unit := range units {
 		if !strings.Contains(string(page), "`"+unit+"`") {
 			t.Errorf("docs/formats.md does not tell of the unit `%s`", unit)
@@ -46,12 +47,14 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}
 }
 
-func TestPageFitsTheSchema(t *testing.T) {
+func TestPageFitsTheSchemas(t *testing.T) {
 	page, err := os.ReadFile("../../docs/formats.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(page), "`"+Schema+"`") {
-		t.Errorf("docs/formats.md does not name the schema %s", Schema)
+	for _, schema := range []string{Schema, ProofSchema} {
+		if !strings.Contains(string(page), "`"+schema+"`") {
+			t.Errorf("docs/formats.md does not name the schema %s", schema)
+		}
 	}
 }

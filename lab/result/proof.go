@@ -1,6 +1,9 @@
 package result
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ProofSchema names the format of the document that a proof is.
 const ProofSchema = "assay.proof/1"
@@ -76,15 +79,20 @@ type Finding struct {
 	Command    string  `json:"command,omitempty"`     // shows that image again
 }
 
+// Strict reports whether directory entries followed the strict POSIX rule: what then happens is a matter of portability,
+// and no promise of an engine on a file system that keeps entries in order is measured by it.
+func (c ProofCell) Strict() bool { return strings.HasPrefix(c.Rule, "strict/") }
+
 // Unkept returns the cells in which a property that the driver promises was disproved.
 func (p *Proof) Unkept() []ProofCell {
 	var cells []ProofCell
 	for _, c := range p.Cells {
-		if c.Keeps.broken() || c.Whole.broken() {
+		if c.Keeps.Broken() || c.Whole.Broken() {
 			cells = append(cells, c)
 		}
 	}
 	return cells
 }
 
-func (f Finding) broken() bool { return f.Claimed && f.Verdict == Disproved }
+// Broken reports whether a property was promised and disproved.
+func (f Finding) Broken() bool { return f.Claimed && f.Verdict == Disproved }

@@ -131,6 +131,8 @@ type Promise struct {
 	Delivered string `json:"delivered"` // "synced", "flushed", "buffered", "read"
 	Intact    bool   `json:"intact"`    // the store stays whole when power fails
 	Proof     string `json:"proof"`     // Proved, Disproved or Unproved
+	// Images is how many crashed stores were verified to tell Proof; 0 of Unproved.
+	Images int `json:"images,omitempty"`
 }
 
 // Sample is one round.

@@ -6,7 +6,7 @@ import "slices"
 type Table struct {
 	Workload string
 	Params   string
-	Promise  Promise // Delivered and Intact; Proof is "proved" if all cells are, "disproved" if any is
+	Promise  Promise // Delivered, Intact and Proof; Images is the fewest of any cell
 	Groups   []Group
 }
 
@@ -20,17 +20,20 @@ type Group struct {
 // after those of commits of the same workload, and a stronger promise before a weaker one.
 func Tables(cells []Cell) []Table {
 	var tables []Table
-	for i, c := range cells {
-		p := c.Promise.class()
+	for _, i := range rankedFirst(cells) {
+		c := cells[i]
 		t := slices.IndexFunc(tables, func(t Table) bool {
-			return t.Workload == c.Workload && t.Params == c.Params && t.Promise.class() == p
+			return t.Workload == c.Workload && t.Params == c.Params && (t.Promise.Same(c.Promise) || !c.Ranked && t.Promise.Label() == c.Promise.Label())
 		})
 		if t < 0 {
 			t = len(tables)
+			p := c.Promise.class()
+			p.Images = c.Promise.Images
 			tables = append(tables, Table{Workload: c.Workload, Params: c.Params, Promise: p})
-			tables[t].Promise.Proof = c.Promise.Proof
 		}
-		tables[t].Promise.Proof = weaker(tables[t].Promise.Proof, c.Promise.Proof)
+		if c.Ranked {
+			tables[t].Promise.Images = min(tables[t].Promise.Images, c.Promise.Images)
+		}
 		g := slices.IndexFunc(tables[t].Groups, func(g Group) bool { return g.Operation == c.Operation })
 		if g < 0 {
 			g = len(tables[t].Groups)
@@ -42,21 +45,29 @@ func Tables(cells []Cell) []Table {
 	return tables
 }
 
+// rankedFirst returns the indices of cells, those that are not ranked last: nobody proves the harness's own floor, and it
+// is shown beside what there is.
+func rankedFirst(cells []Cell) []int {
+	var ranked, rest []int
+	for i, c := range cells {
+		if c.Ranked {
+			ranked = append(ranked, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return append(ranked, rest...)
+}
+
+// Same reports whether two promises are the same, and as well proved: only then are their cells compared.
+func (p Promise) Same(other Promise) bool { return p.class() == other.class() }
+
 // class returns the part of a promise that decides what may be compared. A read promises nothing.
 func (p Promise) class() Promise {
 	if p.Delivered == "read" {
 		return Promise{Delivered: "read"}
 	}
-	return Promise{Delivered: p.Delivered, Intact: p.Intact}
-}
-
-func weaker(a, b string) string {
-	for _, proof := range []string{"disproved", "unproved"} {
-		if a == proof || b == proof {
-			return proof
-		}
-	}
-	return a
+	return Promise{Delivered: p.Delivered, Intact: p.Intact, Proof: p.Proof}
 }
 
 // orderTables sorts by workload and parameters, in the order of their first cells, then by promise.
@@ -76,11 +87,11 @@ func orderTables(tables []Table) {
 	})
 }
 
-// rank orders promises from the strongest to the weakest, and reads last.
+// rank orders promises from the strongest to the weakest, of equal ones the proved first, and reads last.
 func rank(p Promise) int {
 	r := map[string]int{"synced": 0, "flushed": 2, "buffered": 4, "": 6, "read": 8}[p.Delivered]
 	if !p.Intact {
 		r++
 	}
-	return r
+	return 4*r + map[string]int{Proved: 0, Unproved: 1, Disproved: 2}[p.Proof]
 }

@@ -1,0 +1,82 @@
+package result
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Subject is an engine in a binary, of whose promises a proof may tell.
+type Subject struct {
+	URL     string            // engine and options, as ENGINE:?NAME=VALUE
+	OS      string            // as Go names it
+	Modules map[string]string // the versions of the engine's modules in that binary, by path
+}
+
+// Label returns promise with what p tells of it: Proof, and the Images that it rests on.
+//
+// Proved: of the same engine with the same options, in the same versions, on the same system, everything that the
+// promise claims was tried under every fault that bears on it, with directory entries in order, and nothing failed.
+// Disproved: something that it claims failed. Unproved: everything else. A nil p tells nothing.
+func (p *Proof) Label(s Subject, promise Promise) Promise {
+	promise.Proof, promise.Images = Unproved, 0
+	if p == nil || !p.about(s) {
+		return promise
+	}
+	missing := faultsOf(promise)
+	images, proved, query := 0, true, normalURL(s.URL)
+	for _, c := range p.Cells {
+		if c.Delivered != promise.Delivered || c.Intact != promise.Intact || c.Strict() || normalURL(c.URL) != query {
+			continue
+		}
+		if c.Keeps.Broken() || c.Whole.Broken() {
+			promise.Proof, promise.Images = Disproved, c.Images
+			return promise
+		}
+		if !c.Keeps.Claimed && !c.Whole.Claimed {
+			continue
+		}
+		delete(missing, c.Fault)
+		images += c.Images
+		proved = proved && c.Keeps.holds() && c.Whole.holds()
+	}
+	if proved && images > 0 && len(missing) == 0 {
+		promise.Proof, promise.Images = Proved, images
+	}
+	return promise
+}
+
+// about reports whether p was made with the system and the versions of s. A binary that does not know its versions is
+// like none.
+func (p *Proof) about(s Subject) bool {
+	if p.Environment.OS != s.OS || len(s.Modules) == 0 {
+		return false
+	}
+	for path, version := range s.Modules {
+		if p.Environment.Modules[path] != version {
+			return false
+		}
+	}
+	return true
+}
+
+// faultsOf returns the faults under which a promise claims something.
+func faultsOf(p Promise) map[string]bool {
+	faults := map[string]bool{FaultKill: true, FaultEIO: true, FaultENOSPC: true}
+	if p.Intact || p.Delivered == "synced" {
+		faults[FaultPower], faults[FaultRecovery] = true, true
+	}
+	return faults
+}
+
+// holds reports whether a property was proved, or was not promised.
+func (f Finding) holds() bool { return !f.Claimed || f.Verdict == Proved }
+
+// normalURL returns an engine's URL with its options in order, so that the same options are the same string.
+func normalURL(u string) string {
+	engine, query, _ := strings.Cut(u, ":")
+	values, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if err != nil {
+		return u
+	}
+	return engine + ":?" + values.Encode()
+}
