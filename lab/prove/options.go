@@ -1,0 +1,88 @@
+package prove
+
+import (
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// The defaults of Options.
+const (
+	DefaultBudget = 270 * time.Second
+	DefaultHang   = 30 * time.Second
+	DefaultImages = 3
+)
+
+// Faults lists what can be inflicted, in the order of the proof's cells.
+var Faults = []string{result.FaultKill, result.FaultPower, result.FaultRecovery, result.FaultEIO, result.FaultENOSPC}
+
+// Options says what to prove and how. The zero value of a field is its default.
+type Options struct {
+	Entries []bench.Entry
+	Classes []kv.Durability // asked for; nil is every class
+	Faults  []string        // nil is all of Faults
+	// Rules lists what may remain when power fails, as powerfs.ParseRule takes it: "ordered/sectors". nil is every rule.
+	Rules []string
+
+	// Rounds is how many crashes, or faults, each cell has. 0 is as many as are worth it within the budget; a number is
+	// kept even if the budget does not suffice.
+	Rounds int
+	// Images is how many random states are verified for each power cut and rule; rules that leave one state have one.
+	Images int
+	// Every, if not 0, cuts power before every Every-th operation of a short run instead of at random.
+	Every int
+	// Cut, if not 0, is the operation before which power fails, or the write or sync that fails, in every round.
+	Cut uint64
+	// Seed determines what is written, where power fails and what remains. The first round uses it as it is, so that the
+	// seed of a finding, with its Cut, makes that round again.
+	Seed uint64
+	// Writers is how many goroutines commit at the same time. 0 is one in some rounds and four in others, by the seed.
+	Writers int
+
+	Dir    string        // where the run makes its folder; "" is workdir.Default
+	Budget time.Duration // the whole run ends within, but every cell has at least one round
+	Hang   time.Duration // a process that gives no answer for so long has hung
+
+	Child    []string // the command that runs Child in a new process
+	Command  []string // recorded in the result
+	Progress func(Progress)
+}
+
+// Progress is where a run stands. It is reported whenever that changes; one call at a time.
+type Progress struct {
+	Engine  string // at work now, one of several
+	Class   string
+	Fault   string
+	Round   int // of Rounds, of this engine, class and fault
+	Rounds  int
+	Images  int // verified so far, in the whole run
+	Unkept  int // cells so far in which a claimed property was disproved
+	Done    int // engines × classes × faults that are done, of All
+	All     int
+	Elapsed time.Duration
+	Budget  time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Classes == nil {
+		o.Classes = []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered}
+	}
+	if o.Faults == nil {
+		o.Faults = Faults
+	}
+	if o.Images == 0 {
+		o.Images = DefaultImages
+	}
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	if o.Hang == 0 {
+		o.Hang = DefaultHang
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	return o
+}
