@@ -97,13 +97,12 @@ func (g *group) addContender(e Entry, form string) {
 }
 
 func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise) *cell {
-	p.Proof = "unproved"
 	g.r.cells++
 	c := &cell{
 		key: childKey{e.Name, form, class},
 		Cell: result.Cell{
 			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.query(),
-			Engine: e.Name, Form: form, URL: e.URL(), Ranked: !e.Unranked, Promise: p, Status: result.OK,
+			Engine: e.Name, Form: form, URL: e.URL(), Ranked: !e.Unranked, Promise: g.r.label(e.URL(), p), Status: result.OK,
 			Workers: max(g.op.Workers, 1), Items: max(g.op.Items, 1), Rate: g.r.Rate,
 		},
 		spec: cellSpec{
@@ -196,6 +195,7 @@ func (g *group) setup(ctx context.Context, c *cell) {
 	}
 	if p := s.Description.Promise; g.op.Commits && p.Supported {
 		c.Promise.Delivered, c.Promise.Intact = p.Class.String(), p.Intact
+		c.Promise = g.r.label(c.URL, c.Promise)
 	}
 	opened := int64(s.Description.Open)
 	c.Open = &opened

@@ -46,7 +46,8 @@ type Options struct {
 	// Child is the command that runs Child in a new process, Helper the one that runs workload.Helper.
 	Child, Helper []string
 
-	Command  []string // recorded in the result
+	Proof    *result.Proof // says of each promise whether it was proved; nil is of none
+	Command  []string      // recorded in the result
 	Progress func(Progress)
 }
 

@@ -64,7 +64,7 @@ func exampleRun() *result.Run {
 			OpenClose:     &result.Interval{Lo: 9_000, Mid: 9_400, Hi: 9_900},
 		},
 	}}
-	synced := result.Promise{Requested: "synced", Delivered: "synced", Intact: true, Proof: "proved"}
+	synced := result.Promise{Requested: "synced", Delivered: "synced", Intact: true, Proof: "proved", Images: 1240}
 	torn := result.Promise{Requested: "synced", Delivered: "synced", Proof: "unproved"}
 	flushed := result.Promise{Requested: "flushed", Delivered: "flushed", Intact: true, Proof: "unproved"}
 	reads := result.Promise{Delivered: "read", Intact: true, Proof: "proved"}

@@ -37,6 +37,19 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 	}
 	if len(seen) > 0 {
 		entry("promises", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: after power loss the store opens and holds a prefix of the commits. Engines are compared at the same promise only, because a weaker one is cheaper to keep.")
-		entry("unproved", "what survives a power loss is what the engine's authors say; nobody has tried to break it here yet.")
+		p.proofEntries(tables)
+	}
+}
+
+// proofEntries explains how well the promises were proved.
+func (p *page) proofEntries(tables []result.Table) {
+	for _, e := range []struct{ proof, text string }{
+		{result.Proved, "the same engine, version and options went through so many crashes of assay prove - kill -9, power cuts, failing disks - and kept in each what it promises."},
+		{result.Unproved, "what survives is what the engine's authors say: assay prove has not tried this version with these options, or not to the end."},
+		{result.Disproved, "assay prove has seen this promise broken."},
+	} {
+		if slices.ContainsFunc(tables, func(t result.Table) bool { return t.Promise.Proof == e.proof && t.Promise.Delivered != "read" }) {
+			p.paragraph(padRight(e.proof, 12), p.styles.dim, e.text, p.styles.dim)
+		}
 	}
 }

@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Proof writes the report of a proof for reading in a terminal or a log: what each promise survived, what broke it and
+// how to see that again, and how to read the table.
+func Proof(w io.Writer, proof *result.Proof, o Options) error {
+	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	rows := proofRows(proof.Cells)
+	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed, Interrupted: proof.Interrupted,
+		Warnings: proof.Warnings, Environment: proof.Environment}
+	run.Environment.Unranked = "" // it is no timing that is told
+	p.header(run)
+	p.warnings(run)
+	p.line(paint(p.styles.title, "What commits survive"))
+	p.blank()
+	if len(rows) == 0 {
+		p.line("Nothing was tried.")
+	} else {
+		p.proofTable(rows)
+	}
+	p.blank()
+	p.proofVerdict(rows)
+	p.blank()
+	p.brokenPromises(rows)
+	p.notPromised(rows)
+	p.notProved(rows)
+	p.proofLegend(rows)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// proofRow is one promise of one engine under all faults.
+type proofRow struct {
+	engine, url   string
+	promise       result.Promise
+	outcomes      map[string]outcome // by the key of a fault column
+	syncs, writes *float64
+	firstOfEngine bool
+}
+
+// faultColumn is one way to crash, as a reader thinks of it.
+type faultColumn struct {
+	key   string
+	names [3]string // in a long, a middle and a short table
+	words string    // in a sentence
+	of    func(result.ProofCell) bool
+}
+
+var faultColumns = []faultColumn{
+	{"kill", [3]string{"kill -9", "kill -9", "kill -9"}, "kill -9", func(c result.ProofCell) bool { return c.Fault == result.FaultKill }},
+	{"power", [3]string{"power cut", "power cut", "power cut"}, "power cut",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultPower && !c.Strict() }},
+	{"recovery", [3]string{"cut while recovering", "cut twice", "cut twice"}, "power cut while recovering",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultRecovery && !c.Strict() }},
+	{"disk", [3]string{"failing, full disk", "bad disk", "bad disk"}, "failing or full disk",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultEIO || c.Fault == result.FaultENOSPC }},
+	{"strict", [3]string{"strict order", "strict", "strict"}, "power cut, strict order", result.ProofCell.Strict},
+}
+
+// proofRows returns the rows that cells make, those of an engine one after the other.
+func proofRows(cells []result.ProofCell) []*proofRow {
+	var rows []*proofRow
+	for _, c := range cells {
+		r := rowOf(&rows, c)
+		for _, f := range faultColumns {
+			if f.of(c) {
+				r.outcomes[f.key] = append(r.outcomes[f.key], c)
+			}
+		}
+		if r.syncs == nil {
+			r.syncs = c.SyncsPerCommit
+		}
+		if r.writes == nil {
+			r.writes = c.WritesPerCommit
+		}
+	}
+	for i, r := range rows {
+		r.firstOfEngine = i == 0 || rows[i-1].engine != r.engine
+	}
+	return rows
+}
+
+// rowOf returns the row of a cell, which it inserts behind those of the same engine if there is none.
+func rowOf(rows *[]*proofRow, c result.ProofCell) *proofRow {
+	after := len(*rows)
+	for i, r := range *rows {
+		if r.engine != c.Engine || r.url != c.URL {
+			continue
+		}
+		if r.promise.Delivered == c.Delivered && r.promise.Intact == c.Intact {
+			return r
+		}
+		after = i + 1
+	}
+	r := &proofRow{engine: c.Engine, url: c.URL, promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact}, outcomes: map[string]outcome{}}
+	*rows = slices.Insert(*rows, after, r)
+	return r
+}
+
+// name returns "bbolt · synced".
+func (r *proofRow) name() string { return r.engine + " · " + claimName(r.promise) }
+
+// claimed reports whether the row promises anything under the faults that were tried.
+func (r *proofRow) claimed() bool { return r.any(outcome.claimed) }
+
+func (r *proofRow) any(is func(outcome) bool) bool {
+	return slices.ContainsFunc(faultColumns, func(f faultColumn) bool { return is(r.outcomes[f.key]) })
+}
+
+// claimName says in short what is promised: "synced", "flushed, intact", "flushed, may break".
+func claimName(p result.Promise) string {
+	switch {
+	case !p.Intact:
+		return p.Delivered + ", may break"
+	case p.Delivered == "synced":
+		return p.Delivered
+	}
+	return p.Delivered + ", intact"
+}
+
+// proofVerdict prints in a sentence what the proof found.
+func (p *page) proofVerdict(rows []*proofRow) {
+	var broken, unsure, held []string
+	crashes := 0
+	for _, r := range rows {
+		switch {
+		case !r.claimed():
+			continue
+		case r.any(outcome.broken):
+			broken = append(broken, r.name())
+		case r.any(outcome.unsure):
+			unsure = append(unsure, r.name())
+		default:
+			held = append(held, r.name())
+		}
+		for _, f := range faultColumns {
+			if o := r.outcomes[f.key]; o.claimed() {
+				crashes += o.images()
+			}
+		}
+	}
+	all := len(broken) + len(unsure) + len(held)
+	var rest []string
+	if len(held) > 0 {
+		rest = append(rest, fmt.Sprintf("%d held in all of the crashes that were to break %s", len(held), itOrThem(len(held))))
+	}
+	if len(unsure) > 0 {
+		rest = append(rest, fmt.Sprintf("%d could not be tried to the end", len(unsure)))
+	}
+	tail := fmt.Sprintf("; %s crashes and disk faults in all.", grouped(crashes))
+	switch {
+	case len(broken) > 0:
+		text := fmt.Sprintf("%d of %s broken: %s. ", len(broken), countOf(all, "promise"), strings.Join(broken, ", "))
+		p.paragraph("✗ ", p.styles.bad, text+strings.TrimPrefix(strings.Join(rest, "; ")+tail, "; "), p.styles.bad)
+	case all > 0:
+		p.paragraph("→ ", p.styles.best, "No promise was broken: "+strings.Join(rest, "; ")+tail, p.styles.plain)
+	default:
+		p.paragraph("→ ", p.styles.dim, "Nothing was promised that could be broken.", p.styles.plain)
+	}
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}

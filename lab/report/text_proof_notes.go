@@ -1,0 +1,240 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// brokenPromises prints each promise that did not hold: what happened, by which rule, what the engine said, and the
+// command that shows it again.
+func (p *page) brokenPromises(rows []*proofRow) {
+	p.findings("Broken promises", "✗ ", p.styles.bad, rows, func(c result.ProofCell) []finding {
+		var found []finding
+		if c.Whole.Broken() {
+			found = append(found, brokeFinding(c))
+		}
+		if c.Keeps.Broken() {
+			found = append(found, lostFinding(c))
+		}
+		return found
+	})
+}
+
+// notPromised prints what happened though nothing else was promised.
+func (p *page) notPromised(rows []*proofRow) {
+	p.findings("What is not promised, and did not hold", "· ", p.styles.dim, rows, func(c result.ProofCell) []finding {
+		switch {
+		case c.Keeps.Broken() || c.Whole.Broken(): // it stands among the broken promises
+			return nil
+		case c.Whole.Verdict == result.Disproved:
+			return []finding{brokeFinding(c)}
+		case c.Keeps.Verdict == result.Disproved:
+			return []finding{lostFinding(c)}
+		}
+		return nil
+	})
+}
+
+// finding is one property that did not hold by one rule.
+type finding struct {
+	what    string // "broke", "lost commits"
+	rule    string
+	failed  int
+	most    int64
+	age     time.Duration
+	said    string
+	command string
+}
+
+func brokeFinding(c result.ProofCell) finding {
+	return finding{what: "broke", rule: c.Rule, failed: c.Whole.Failed, said: c.What, command: c.Whole.Command}
+}
+
+func lostFinding(c result.ProofCell) finding {
+	return finding{what: "lost acknowledged commits", rule: c.Rule, failed: c.Keeps.Failed, most: c.LostMax, age: c.LostAge, command: c.Keeps.Command}
+}
+
+// findings prints what pick finds in the cells of each row and column, the rules that found the same in one paragraph.
+func (p *page) findings(title, mark string, style lipgloss.Style, rows []*proofRow, pick func(result.ProofCell) []finding) {
+	titled := false
+	for _, r := range rows {
+		for _, f := range faultColumns {
+			var all []finding
+			for _, c := range r.outcomes[f.key] {
+				all = append(all, pick(c)...)
+			}
+			for _, what := range []string{"broke", "lost acknowledged commits"} {
+				same := slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return f.what != what })
+				if len(same) == 0 {
+					continue
+				}
+				if !titled {
+					p.line(paint(p.styles.title, title))
+					titled = true
+				}
+				text := r.name() + " · " + f.words + ": " + what + summed(same, r.outcomes[f.key].images())
+				p.paragraph(mark, style, text, p.styles.plain)
+				p.command(same[0].command)
+			}
+		}
+	}
+	if titled {
+		p.blank()
+	}
+}
+
+// summed tells of findings of one kind: "in 37 of 240 (ordered/sectors 30, ordered/pages 7), at most 512, ...".
+func summed(all []finding, images int) string {
+	failed := 0
+	var most int64
+	var age time.Duration
+	var rules, said []string
+	for _, f := range all {
+		failed += f.failed
+		most, age = max(most, f.most), max(age, f.age)
+		if f.rule != "" {
+			rules = append(rules, fmt.Sprintf("%s %s", f.rule, grouped(f.failed)))
+		}
+		if s := oneLine(f.said); s != "" && !slices.Contains(said, s) && len(said) < 2 {
+			said = append(said, s)
+		}
+	}
+	text := fmt.Sprintf(" in %s of %s crashes", grouped(failed), grouped(images))
+	if len(rules) > 0 {
+		text += " (" + strings.Join(rules, ", ") + ")"
+	}
+	if most > 0 {
+		text += fmt.Sprintf(", at most %s at once", grouped(int(most)))
+	}
+	if age > 0 {
+		text += ", none older than " + duration(float64(age))
+	}
+	if len(said) > 0 {
+		text += ": " + strings.Join(said, "; ")
+	}
+	return text
+}
+
+// command prints a command to type. A line that is too long goes on after a backslash, as in a shell; a flag stays with
+// its value.
+func (p *page) command(command string) {
+	if command == "" {
+		return
+	}
+	const joined = "\u00a0" // a space that never breaks
+	words := strings.ReplaceAll(oneLine(clean(command)), " ", joined)
+	lines := strings.Split(wrap(strings.ReplaceAll(words, joined+"-", " -"), p.width-8), "\n")
+	for i, l := range lines {
+		l = strings.ReplaceAll(strings.TrimRight(l, " "), joined, " ")
+		if i > 0 {
+			l = "  " + l
+		}
+		if i < len(lines)-1 {
+			l += ` \`
+		}
+		p.line("    " + paint(p.styles.dim, l))
+	}
+}
+
+// notProved prints why promises could not be tried, those with the same reason together.
+func (p *page) notProved(rows []*proofRow) {
+	var reasons []string
+	of := map[string][]string{}
+	for _, r := range rows {
+		for _, f := range faultColumns {
+			for _, c := range r.outcomes[f.key] {
+				why := whyUnproved(c)
+				if why == "" {
+					continue
+				}
+				if of[why] == nil {
+					reasons = append(reasons, why)
+				}
+				if item := r.name() + " (" + f.words + ")"; !slices.Contains(of[why], item) {
+					of[why] = append(of[why], item)
+				}
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	p.line(paint(p.styles.title, "Not proved"))
+	for _, why := range reasons {
+		p.paragraph("? ", p.styles.warn, why+": "+strings.Join(of[why], ", "), p.styles.plain)
+	}
+	p.blank()
+}
+
+// whyUnproved returns why a property was not tried to the end, "" if both were.
+func whyUnproved(c result.ProofCell) string {
+	for _, f := range []result.Finding{c.Keeps, c.Whole} {
+		if f.Verdict == result.Unproved && (f.Claimed || !c.Keeps.Claimed && !c.Whole.Claimed) {
+			if f.Why == "" {
+				return "no reason was given"
+			}
+			return oneLine(f.Why)
+		}
+	}
+	return ""
+}
+
+// proofLegend explains the table, and only what stands in it.
+func (p *page) proofLegend(rows []*proofRow) {
+	if len(rows) == 0 {
+		return
+	}
+	p.line(paint(p.styles.title, "Understanding this report"))
+	entry := func(term, text string) { p.paragraph(padRight(term, 12), p.styles.dim, text, p.styles.dim) }
+	has := func(is func(outcome) bool) bool {
+		return slices.ContainsFunc(rows, func(r *proofRow) bool { return r.any(is) })
+	}
+	if fewest, most := held(rows); most > 0 {
+		text := fmt.Sprintf("promised, and 0 of %s crashes broke it: the rate of failure is below %s, with 95 %% confidence", grouped(fewest), bound(fewest))
+		if most > fewest {
+			text += fmt.Sprintf("; at 0 of %s below %s", grouped(most), bound(most))
+		}
+		entry("✓ "+grouped(fewest), text+".")
+	}
+	if has(func(o outcome) bool { return o.claimed() && !o.broken() && !o.keepsClaimed() }) {
+		entry("tail", "the latest commits were lost, and the store stayed whole, as is said of it.")
+	}
+	if has(outcome.broken) {
+		entry("✗", "a promise was broken so many times.")
+	}
+	if has(func(o outcome) bool { return len(o) > 0 && !o.claimed() }) {
+		entry("lost broke", "not promised, and did not hold in so many crashes: commits were missing, or the store did not open, failed its check or held parts of transactions. held: not promised, and held.")
+	}
+	entry("promise", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: a power loss may take the latest commits, and leaves the store whole; may break: it may not.")
+	entry("power cut", "directory entries are kept in order, as ext4 and xfs do; of what was not synced there remains nothing, a part that ends in the midst of a write, any pages or sectors, or everything. Cut twice: power fails again while the store is opened.")
+	if has(func(o outcome) bool { return o.any(result.ProofCell.Strict) }) {
+		entry("strict", "the same where a file's name is durable only once its folder was synced, as POSIX has it: how portable the engine is, not what it loses on Linux.")
+	}
+	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.syncs != nil }) {
+		entry("syncs", "and writes are system calls per commit, counted by the file system below the engine.")
+	}
+}
+
+// held returns the smallest and the largest number of crashes that a promise held in, 0 if none did.
+func held(rows []*proofRow) (fewest, most int) {
+	for _, r := range rows {
+		for _, f := range faultColumns {
+			o := r.outcomes[f.key]
+			n := o.images()
+			if n == 0 || !o.claimed() || o.broken() || o.unsure() {
+				continue
+			}
+			if fewest == 0 || n < fewest {
+				fewest = n
+			}
+			most = max(most, n)
+		}
+	}
+	return fewest, most
+}

@@ -1,0 +1,129 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+func proofText(t *testing.T, p *result.Proof, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Proof(&b, p, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestProofLooksAsItDid(t *testing.T) {
+	for name, o := range map[string]Options{
+		"proof80.golden": {}, "proof120.golden": {Width: 120}, "proof160.golden": {Width: 160}, "proof_ascii80.golden": {ASCII: true},
+		"proof_color160.golden": {Width: 160, Color: true},
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, proofText(t, exampleProof(), o)) })
+	}
+}
+
+func TestNoLineOfAProofIsWiderThanThePage(t *testing.T) {
+	for _, width := range []int{0, 72, 80, 100, 120, 160, 240} {
+		for _, color := range []bool{false, true} {
+			o := Options{Width: width, Color: color}
+			for l := range strings.Lines(proofText(t, exampleProof(), o)) {
+				if got := lipgloss.Width(strings.TrimSuffix(l, "\n")); got > o.width() {
+					t.Errorf("at %d columns a line has %d:\n%s", width, got, l)
+				}
+			}
+		}
+	}
+}
+
+func TestPlainProofHasNoEscapes(t *testing.T) {
+	for _, o := range []Options{{}, {Width: 160}, {ASCII: true}} {
+		got := proofText(t, exampleProof(), o)
+		if strings.Contains(got, "\x1b") || strings.Contains(got, " \n") {
+			t.Errorf("%+v: escape sequences, or spaces at the end of a line", o)
+		}
+		if o.ASCII && strings.ContainsFunc(got, func(r rune) bool { return r > 0x7e }) {
+			t.Errorf("characters beyond ASCII in\n%s", got)
+		}
+	}
+}
+
+func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
+	got := proofText(t, exampleProof(), Options{Width: 160})
+	broken, rest, _ := strings.Cut(got, "What is not promised, and did not hold")
+	_, broken, _ = strings.Cut(broken, "Broken promises")
+	if !strings.Contains(broken, "bunt · synced") || strings.Contains(broken, "sqlite") || strings.Contains(broken, "pebble") {
+		t.Errorf("among the broken promises:\n%s", broken)
+	}
+	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut", "invalid database", "sqlite-delete-full", "bbolt · flushed, may break · power cut, strict order"} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("%q is missing among what was not promised:\n%s", want, rest)
+		}
+	}
+	if !strings.Contains(got, "assay prove --engines bunt --durability synced --faults power --seed 4711") {
+		t.Error("the command that shows the broken promise again is missing")
+	}
+}
+
+func TestVerdictOfAProof(t *testing.T) {
+	p := exampleProof()
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "1 of 9 promises broken: bunt · synced. 7 held") {
+		t.Errorf("with a broken promise:\n%s", got)
+	}
+	for i := range p.Cells {
+		if p.Cells[i].Engine == "bunt" {
+			p.Cells[i].Whole.Verdict, p.Cells[i].Whole.Failed = result.Proved, 0
+		}
+	}
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "No promise was broken: 8 held in all") {
+		t.Errorf("without one:\n%s", got)
+	}
+	if got := proofText(t, &result.Proof{}, Options{}); !strings.Contains(got, "Nothing was tried.") {
+		t.Errorf("of nothing:\n%s", got)
+	}
+}
+
+func TestMessagesOfAProofDoNotSteerTheTerminal(t *testing.T) {
+	p := exampleProof()
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.Engine, c.What, c.Rule = "b\x1b[31molt", "first\r\nsecond \x1b[2J", "or\x07dered/x"
+		c.Keeps.Command, c.Whole.Why = "assay\x1b[0m", "\x1b]0;title\x07"
+	}
+	if got := proofText(t, p, Options{}); strings.ContainsAny(got, "\x1b\x07\r") {
+		t.Errorf("control characters in\n%q", got)
+	}
+}
+
+func TestCountsOfAProof(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{grouped(0), "0"}, {grouped(999), "999"}, {grouped(1000), "1,000"}, {grouped(1234567), "1,234,567"}, {grouped(-1234), "-1,234"},
+		{share(0, 10), "0%"}, {share(1, 1000), "<1%"}, {share(31, 240), "13%"}, {share(239, 240), "99%"}, {share(240, 240), "100%"}, {share(0, 0), "0%"},
+		{bound(240), "1.3 %"}, {bound(10_000), "0.03 %"}, {bound(1), "95 %"}, {bound(59), "5 %"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func FuzzProof(f *testing.F) {
+	document, err := result.MarshalProof(exampleProof())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(document)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := result.ParseProof(data)
+		if err != nil {
+			return
+		}
+		proofText(t, p, Options{})
+		proofText(t, p, Options{Width: 160, Color: true})
+	})
+}
