@@ -1,0 +1,150 @@
+// Package levelkv is the engine "leveldb": goleveldb, LevelDB written in Go, a log-structured merge tree in a folder.
+//
+// A write goes to a log, which goleveldb calls the journal, and to a table in memory; tables are written out sorted and
+// merged in the background.
+//
+// Durability: Synced commits wait for the journal's fsync and share it when several run at once. A commit without it is
+// one write call, so that the kernel has it when the commit returns: that is Flushed. Buffered delivers Flushed. After
+// a power loss Flushed commits may be missing in the middle: goleveldb does not sync a journal when it begins the
+// next one, and on opening it skips what is damaged in a journal and replays what follows. A commit larger than WriteBuffer goes into
+// tables at once and is synced.
+//
+// Failing disks: after a commit that failed, what the journal holds at its end is not known, and a later record in the
+// same 32 KiB could be skipped together with it on opening. Therefore the store takes no more commits after the
+// first that failed; reads go on, and opening the store again brings back all that was acknowledged.
+//
+// Locks: one process alone may write (Exclusive); several may read (ReadOnly), each with the journal's records in its
+// own memory.
+package levelkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func init() { driver.Register(Driver{}) }
+
+// Driver opens LevelDB stores. The zero value is ready to use.
+type Driver struct{}
+
+var _ driver.Driver = Driver{}
+
+// Info describes the engine.
+func (Driver) Info() driver.Info {
+	return driver.Info{
+		Name:    "leveldb",
+		Summary: "log-structured merge tree in a folder, one writing process (goleveldb, LevelDB in Go)",
+		Modules: []string{"github.com/syndtr/goleveldb"},
+		Options: options,
+		Caps:    capabilities(false),
+	}
+}
+
+// capabilities tells what a store can do; with noSync nothing is ever synced.
+func capabilities(noSync bool) driver.Caps {
+	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
+	caps := driver.Caps{
+		PureGo:     true,
+		Persistent: true,
+		Folder:     true,
+		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		Promises: [3]driver.Promise{
+			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
+			driver.Flushed:  flushed,
+			driver.Buffered: flushed,
+		},
+		CrashAtomic:     true,
+		ConcurrentApply: true,
+		Compression:     []string{"none", "snappy"},
+		Compacts:        true,
+		Checks:          true,
+	}
+	if noSync {
+		caps.Promises[driver.Synced] = driver.Promise{}
+	}
+	return caps
+}
+
+// Open opens the store in the folder c.Path.
+func (Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
+	o, err := parse(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	o.ReadOnly = c.Mode == driver.ReadOnly
+	if err := prepare(c.Path, o.ReadOnly); err != nil {
+		return nil, err
+	}
+	files, err := storage.OpenFile(c.Path, o.ReadOnly)
+	if err != nil {
+		return nil, lockFailure(err)
+	}
+	return open(files, c.Path, o)
+}
+
+// open opens the store in files of the caller's choice, whose lock is held.
+func open(files storage.Storage, path string, o *settings) (*store, error) {
+	db, err := openLocked(files, o)
+	if err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
+	return &store{db: db, files: files, path: path, o: o, caps: capabilities(o.NoSync)}, nil
+}
+
+// prepare makes the folder, for this user only.
+func prepare(path string, readOnly bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.IsDir():
+		return &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("%s is a file", path),
+			Hint: "leveldb keeps a store in a folder: name a folder"}
+	case readOnly:
+		return err
+	}
+	return driver.MakeDirs(path)
+}
+
+// lockFailure makes Busy of the error for a folder that someone has open.
+func lockFailure(err error) error {
+	// The bare numbers are those of the lock call itself; on Windows it is opening the lock's file that fails.
+	var wrapped *os.PathError
+	var number syscall.Errno
+	if errors.As(err, &number) && (!errors.As(err, &wrapped) && number == syscall.EAGAIN ||
+		runtime.GOOS == "windows" && number == errSharingViolation) {
+		return &driver.Error{Op: "open", Kind: driver.Busy, Err: err, Hint: "close the other handle first"}
+	}
+	return err
+}
+
+// errSharingViolation is ERROR_SHARING_VIOLATION of the Windows API.
+const errSharingViolation = syscall.Errno(32)
+
+// openLocked opens the folder whose lock is held. goleveldb begins anew, and removes what it does not know, where the
+// file CURRENT or the manifest that it names is gone; a folder that holds data is refused instead.
+func openLocked(files storage.Storage, o *settings) (db *leveldb.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("goleveldb panics: %v", r)}
+		}
+	}()
+	data, err := files.List(storage.TypeJournal | storage.TypeTable)
+	if err != nil {
+		return nil, err
+	}
+	o.ErrorIfMissing = len(data) > 0
+	db, err = leveldb.Open(files, &o.Options)
+	if errors.Is(err, os.ErrNotExist) && len(data) > 0 {
+		return nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("CURRENT or the manifest is gone: %w", err),
+			Hint: hintCorrupt}
+	}
+	return db, classify(err)
+}

@@ -1,0 +1,263 @@
+package levelkv
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// watched is a storage that counts what happens to journals, and fails their writes or syncs when told to.
+type watched struct {
+	storage.Storage
+	writes, syncs       atomic.Int64
+	failWrite, failSync atomic.Bool
+}
+
+func (w *watched) Create(fd storage.FileDesc) (storage.Writer, error) {
+	f, err := w.Storage.Create(fd)
+	if err != nil || fd.Type != storage.TypeJournal {
+		return f, err
+	}
+	return &watchedJournal{f, w}, nil
+}
+
+type watchedJournal struct {
+	storage.Writer
+	w *watched
+}
+
+func (j *watchedJournal) Write(p []byte) (int, error) {
+	if j.w.failWrite.Load() {
+		return 0, syscall.ENOSPC
+	}
+	j.w.writes.Add(1)
+	return j.Writer.Write(p)
+}
+
+func (j *watchedJournal) Sync() error {
+	if j.w.failSync.Load() {
+		return syscall.EIO
+	}
+	j.w.syncs.Add(1)
+	return j.Writer.Sync()
+}
+
+func openWatched(t *testing.T, params map[string]string) (*store, *watched) {
+	t.Helper()
+	o, err := parse(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files, err := storage.OpenFile(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{Storage: files}
+	s, err := open(w, dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, w
+}
+
+func closeStore(t *testing.T, s *store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func apply(t *testing.T, s *store, d driver.Durability, key, value string) error {
+	t.Helper()
+	return s.Apply(t.Context(), []driver.Op{{Key: []byte(key), Value: []byte(value)}}, d)
+}
+
+func TestEveryCommitIsWrittenAndOnlySyncedOnesAreSynced(t *testing.T) {
+	s, w := openWatched(t, nil)
+	defer closeStore(t, s)
+	for _, c := range []struct {
+		class driver.Durability
+		syncs int64
+	}{{driver.Synced, 1}, {driver.Flushed, 0}, {driver.Buffered, 0}} {
+		writes, syncs := w.writes.Load(), w.syncs.Load()
+		if err := apply(t, s, c.class, "a", c.class.String()); err != nil {
+			t.Fatal(err)
+		}
+		if w.writes.Load() == writes || w.syncs.Load() != syncs+c.syncs {
+			t.Errorf("%v: %d writes and %d syncs of the journal, want some and %d", c.class,
+				w.writes.Load()-writes, w.syncs.Load()-syncs, c.syncs)
+		}
+	}
+}
+
+func TestAFailedCommitEndsTheStoresCommitsAndNotItsReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail func(w *watched)
+		kind driver.Kind
+	}{
+		"write": {func(w *watched) { w.failWrite.Store(true) }, driver.Full},
+		"sync":  {func(w *watched) { w.failSync.Store(true) }, driver.Other},
+	} {
+		s, w := openWatched(t, nil)
+		if err := apply(t, s, driver.Synced, "a", "1"); err != nil {
+			t.Fatal(err)
+		}
+		c.fail(w)
+		if err := apply(t, s, driver.Synced, "b", "2"); driver.KindOf(err) != c.kind || driver.HintOf(err) == "" {
+			t.Errorf("%s: got %v, want %v with a hint", name, err, c.kind)
+		}
+		w.failWrite.Store(false)
+		w.failSync.Store(false)
+		if err := apply(t, s, driver.Flushed, "c", "3"); err == nil {
+			t.Errorf("%s: a commit after the failed one was taken", name)
+		}
+		if _, err := s.Begin(t.Context(), driver.Synced); err == nil {
+			t.Errorf("%s: a transaction after the failed commit began", name)
+		}
+		r, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Get(nil, []byte("a")); string(got) != "1" || err != nil {
+			t.Errorf("%s: a: got %q, %v", name, got, err)
+		}
+		if _, err := r.Get(nil, []byte("b")); !errors.Is(err, driver.NotFound) {
+			t.Errorf("%s: b, whose commit failed: got %v, want not found", name, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := s.path
+		closeStore(t, s)
+		again := openURL(t, "leveldb:"+path)
+		if got := get(t, again, "a"); got != "1" {
+			t.Errorf("%s: a after reopening: got %q", name, got)
+		}
+	}
+}
+
+func openURL(t *testing.T, url string, needs ...kv.Need) *kv.DB {
+	t.Helper()
+	db, err := kv.Open(t.Context(), url, needs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func get(t *testing.T, db *kv.DB, key string) (value string) {
+	t.Helper()
+	err := db.View(t.Context(), func(s *kv.Snapshot) error {
+		v, err := s.Get([]byte(key))
+		value = string(v)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func fill(t *testing.T, url string) {
+	t.Helper()
+	db := openURL(t, url)
+	var b kv.Batch
+	b.Put([]byte("a"), []byte("1"))
+	if err := errors.Join(db.Write(t.Context(), kv.Flushed, &b), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAStoreThatLostItsManifestIsRefusedAndKeepsItsFiles(t *testing.T) {
+	for _, lost := range []string{"CURRENT", "MANIFEST-*"} {
+		path := filepath.Join(t.TempDir(), "db")
+		fill(t, "leveldb:"+path)
+		fill(t, "leveldb:"+path) // the second opening puts what the journal held into a table
+		found, err := filepath.Glob(filepath.Join(path, lost))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", lost, found, err)
+		}
+		for _, name := range found {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = kv.Open(t.Context(), "leveldb:"+path)
+		if kv.KindOf(err) != kv.Corrupt {
+			t.Errorf("without %s: got %v, want corrupt", lost, err)
+		}
+		if tables, _ := filepath.Glob(filepath.Join(path, "*.ldb")); len(tables) == 0 {
+			t.Errorf("without %s: opening removed the tables", lost)
+		}
+	}
+}
+
+func TestOptionsAreInForceAndToldBack(t *testing.T) {
+	const asked = "BlockCacheCapacity=1000000&BlockRestartInterval=8&BlockSize=8192&CompactionL0Trigger=2&CompactionTableSize=100000&" +
+		"CompactionTotalSize=1000000&Compression=none&Filter=10&NoSync=true&NoWriteMerge=true&OpenFilesCacheCapacity=50&Strict=all&" +
+		"WriteBuffer=100000&WriteL0PauseTrigger=20&WriteL0SlowdownTrigger=10"
+	db := openURL(t, "leveldb:"+t.TempDir()+"/db?"+asked, kv.Weakest(kv.Flushed))
+	told := map[string]string{}
+	for _, s := range db.Settings() {
+		told[s.Name] = s.Value
+	}
+	for _, want := range strings.Split(asked, "&") {
+		if name, value, _ := strings.Cut(want, "="); told[name] != value {
+			t.Errorf("%s: got %q, want %q", name, told[name], value)
+		}
+	}
+	if len(told) != len(options) {
+		t.Errorf("%d settings are told of %d options", len(told), len(options))
+	}
+	err := db.Update(t.Context(), kv.Synced, func(*kv.Tx) error { return nil })
+	if kv.KindOf(err) != kv.Unsupported {
+		t.Errorf("a synced commit under NoSync: got %v, want unsupported", err)
+	}
+}
+
+func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
+	for _, params := range []string{"WriteBuffer=1", "Compression=zstd", "Filter=x", "Strict=some"} {
+		path := filepath.Join(t.TempDir(), "db")
+		_, err := kv.Open(t.Context(), "leveldb:"+path+"?"+params)
+		if kv.KindOf(err) != kv.Invalid {
+			t.Errorf("%s: got %v, want invalid", params, err)
+		}
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s: the folder was created", params)
+		}
+	}
+}
+
+func TestCompactGivesSpaceBack(t *testing.T) {
+	db := openURL(t, "leveldb:"+t.TempDir()+"/db?WriteBuffer=65536&Compression=none")
+	ctx := context.Background()
+	var b kv.Batch
+	for i := range 1000 {
+		b.Put([]byte{byte(i >> 8), byte(i)}, make([]byte, 1000))
+	}
+	if err := db.Write(ctx, kv.Flushed, &b); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset()
+	for i := range 1000 {
+		b.Delete([]byte{byte(i >> 8), byte(i)})
+	}
+	if err := errors.Join(db.Write(ctx, kv.Flushed, &b), db.Compact(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if size, err := db.Size(); err != nil || size.Apparent > 300_000 {
+		t.Errorf("size after Compact: %+v, %v", size, err)
+	}
+}
