@@ -38,20 +38,25 @@ type options struct {
 	caps        driver.Caps // that follow from the options
 }
 
-// defaults serve every store that is opened without options.
-var defaults = func() *options {
-	o, err := readOptions(driver.Config{})
+// defaults and readOnlyDefaults serve every store that is opened without options.
+var defaults, readOnlyDefaults = mustRead(driver.Exclusive), mustRead(driver.ReadOnly)
+
+func mustRead(m driver.Mode) *options {
+	o, err := readOptions(driver.Config{Mode: m})
 	if err != nil {
 		panic(err)
 	}
 	return o
-}()
+}
 
 func parseOptions(c driver.Config) (*options, error) {
-	if len(c.Params) == 0 && c.Mode == driver.Exclusive {
-		return defaults, nil
+	switch {
+	case len(c.Params) > 0:
+		return readOptions(c)
+	case c.Mode == driver.ReadOnly:
+		return readOnlyDefaults, nil
 	}
-	return readOptions(c)
+	return defaults, nil
 }
 
 func readOptions(c driver.Config) (*options, error) {
