@@ -23,5 +23,9 @@ var catalog = []cli.Contender{
 		Summary: "SQLite with its rollback journal: no companion file between runs"},
 	{Entry: bench.Entry{Name: "badger-none", Engine: "badger", Options: "Compression=none"}, Summary: "Badger without compression"},
 	{Entry: bench.Entry{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd"}, Summary: "Badger with zstd"},
+	{Entry: bench.Entry{Name: "sqlite-off", Engine: "sqlite", Options: "synchronous=OFF"}, Prove: true,
+		Summary: "SQLite that never syncs: power loss must break it, or the proof is worth nothing"},
+	{Entry: bench.Entry{Name: "sqlite-delete-full", Engine: "sqlite", Options: "journal_mode=DELETE&synchronous=FULL"}, Prove: true,
+		Summary: "SQLite with its rollback journal and FULL, which can lose the last commit where EXTRA does not"},
 	{Entry: bench.Entry{Name: "null", Engine: "null", Unranked: true}, Summary: "does nothing: the harness's own cost, never ranked"},
 }

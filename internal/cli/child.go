@@ -13,6 +13,7 @@ import (
 const (
 	childName  = "lab-child"
 	helperName = "lab-helper"
+	proveName  = "lab-prove"
 )
 
 // childCommand is one engine's process of a run.

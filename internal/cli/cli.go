@@ -34,6 +34,7 @@ const (
 type Contender struct {
 	bench.Entry
 	Default bool   // takes part when --engines does not say otherwise
+	Prove   bool   // takes part in assay prove all the same: a setting whose losses are known must lose
 	Summary string // one line
 }
 
@@ -98,12 +99,14 @@ func (a *app) root() *cobra.Command {
 		Use:   "assay",
 		Short: "Find the embedded storage engine that fits your Go program",
 		Long: `assay runs embedded storage engines side by side on the work that applications do, each at a promise that it
-really makes, and says which are faster, by how much, and which cannot be told apart.
+really makes, and says which are faster, by how much, and which cannot be told apart. It also breaks them, to see whether
+they keep what they promise.
 
 Start with:
 
   assay run                    every engine, every workload, in 90 seconds
   assay run hook --budget 3m   one workload, all its operations, more precisely
+  assay prove                  what commits survive: kill -9, power cuts, failing disks, in 5 minutes
   assay engines                what is in this binary and what each engine promises
   assay workloads              what the workloads do`,
 		Version:                    version(),
@@ -116,7 +119,8 @@ Start with:
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, "see: %s --help", cmd.CommandPath())
 	})
-	cmd.AddCommand(a.runCommand(), a.reportCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(), a.childCommand(), a.helperCommand())
+	cmd.AddCommand(a.runCommand(), a.proveCommand(), a.reportCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
+		a.childCommand(), a.helperCommand(), a.proveChildCommand())
 	return cmd
 }
 
@@ -159,9 +163,14 @@ func (a *app) entries() []bench.Entry {
 
 // defaults returns the contenders that take part when nothing was said.
 func (a *app) defaults() []bench.Entry {
+	return a.chosen(func(c Contender) bool { return c.Default })
+}
+
+// chosen returns the contenders that pass.
+func (a *app) chosen(pass func(Contender) bool) []bench.Entry {
 	var entries []bench.Entry
 	for _, c := range a.catalog {
-		if c.Default {
+		if pass(c) {
 			entries = append(entries, c.Entry)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,11 +18,12 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/report"
 	"github.com/assaydb/assay/lab/result"
 )
 
 func (a *app) enginesCommand() *cobra.Command {
-	var asJSON, probe, markdown bool
+	var asJSON, probe, markdown, proof bool
 	cmd := &cobra.Command{
 		Use:   "engines [ENGINE]...",
 		Short: "List the engines in this binary and what each promises",
@@ -29,13 +31,24 @@ func (a *app) enginesCommand() *cobra.Command {
 store, and the versions of the engines' modules. With names it also lists each engine's options, which are URL
 parameters under the engine's own names.
 
+PROVED tells which promises were kept, in how many crashes, when assay prove tried the same engine in the same version and
+with the same options: the proof is built into assay. --proof shows all of it.
+
 --probe opens a fresh store of each engine and shows the settings read back from it.`,
 		Example: `  assay engines
+  assay engines --proof
   assay engines sqlite --probe
   assay engines --json`,
 		ValidArgsFunction: a.completeEngines,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := a.describeEngines(cmd.Context(), args, probe)
+			shipped, err := result.Shipped()
+			if err != nil {
+				return err
+			}
+			if proof {
+				return a.showShipped(shipped, asJSON, markdown)
+			}
+			list, err := a.describeEngines(cmd.Context(), args, probe, shipped)
 			if err != nil {
 				return err
 			}
@@ -56,8 +69,20 @@ parameters under the engine's own names.
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of the README")
+	cmd.Flags().BoolVar(&proof, "proof", false, "show the proof that is built into assay")
 	cmd.Flags().BoolVar(&probe, "probe", false, "open a fresh store of each and read its settings back")
 	return cmd
+}
+
+// showShipped prints the proof that is built into assay.
+func (a *app) showShipped(shipped *result.Proof, asJSON, markdown bool) error {
+	switch {
+	case asJSON:
+		return a.showProof(shipped, "json")
+	case markdown:
+		return report.ProofMarkdown(a.stdout, shipped)
+	}
+	return a.showProof(shipped, "text")
 }
 
 // completeEngines completes the last of a list of names separated by commas.
@@ -78,6 +103,7 @@ type engineJSON struct {
 	Default  bool              `json:"default"`
 	Modules  map[string]string `json:"modules"`
 	Caps     kv.Caps           `json:"caps"`
+	Promises [3]result.Promise `json:"promises"` // by the class asked for, with what was proved
 	Options  []optionJSON      `json:"options"`
 	Settings []kv.Setting      `json:"settings,omitempty"`
 }
@@ -90,7 +116,7 @@ type optionJSON struct {
 }
 
 // describeEngines returns the contenders with the given names, or all.
-func (a *app) describeEngines(ctx context.Context, names []string, probe bool) ([]engineJSON, error) {
+func (a *app) describeEngines(ctx context.Context, names []string, probe bool, shipped *result.Proof) ([]engineJSON, error) {
 	var out []engineJSON
 	for _, name := range names {
 		if !slices.ContainsFunc(a.catalog, func(c Contender) bool { return c.Name == name }) {
@@ -119,9 +145,40 @@ func (a *app) describeEngines(ctx context.Context, names []string, probe bool) (
 		if err := e.open(ctx, c.Entry, probe); err != nil {
 			return nil, err
 		}
+		e.label(shipped)
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// label says of each promise what a proof tells of it.
+func (e *engineJSON) label(proof *result.Proof) {
+	subject := result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules}
+	for d, p := range e.Caps.Promises {
+		if p.Supported {
+			e.Promises[d] = proof.Label(subject, result.Promise{Requested: kv.Durability(d).String(), Delivered: p.Class.String(), Intact: p.Intact})
+		}
+	}
+}
+
+// provedText lists the promises that a proof tells of: "synced 1,240, flushed 600", "synced BROKEN"; "-" is none.
+func (e *engineJSON) provedText() string {
+	var parts []string
+	for d, p := range e.Promises {
+		if e.Caps.Promises[d].Class != kv.Durability(d) { // a stronger one, which is told already
+			continue
+		}
+		switch p.Proof {
+		case result.Proved:
+			parts = append(parts, p.Delivered+" "+report.Grouped(p.Images))
+		case result.Disproved:
+			parts = append(parts, p.Delivered+" BROKEN")
+		}
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // open reads capabilities, and settings if asked, from a fresh store: they depend on the entry's options.
@@ -151,15 +208,15 @@ func (e *engineJSON) open(ctx context.Context, entry bench.Entry, probe bool) (e
 
 func printEngines(out io.Writer, list []engineJSON) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  NAME\tSYNCED\tFLUSHED\tBUFFERED\tPROCESSES\tVERSION")
+	fmt.Fprintln(t, "  NAME\tSYNCED\tFLUSHED\tBUFFERED\tPROVED\tPROCESSES\tVERSION")
 	for _, e := range list {
 		mark := " "
 		if e.Default {
 			mark = "*"
 		}
 		promise := func(d kv.Durability) string { return promiseMark(e.Caps, d) }
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\n", mark, e.Name, promise(kv.Synced), promise(kv.Flushed), promise(kv.Buffered),
-			modesText(e.Caps), versionsText(e.Modules))
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, e.Name, promise(kv.Synced), promise(kv.Flushed), promise(kv.Buffered),
+			e.provedText(), modesText(e.Caps), versionsText(e.Modules))
 	}
 	fmt.Fprintln(t)
 	for _, e := range list {
@@ -176,6 +233,7 @@ Under SYNCED, FLUSHED and BUFFERED stands what a commit delivers when that is as
   flushed   it survives the death of the process (kill -9)
   buffered  it survives nothing
   !         a power loss may damage the store; without, it stays whole, though a tail may be lost
+PROVED: promises that were kept in so many crashes of "assay prove"; all of it: assay engines --proof
 PROCESSES: one alone (exclusive), several that read and write (shared), several that read (ro)
 `)
 	return err
@@ -195,7 +253,7 @@ func promiseMark(c kv.Caps, d kv.Durability) string {
 
 // printMarkdown prints the table that stands in the README.
 func printMarkdown(out io.Writer, list []engineJSON) error {
-	fmt.Fprint(out, "| engine | synced | flushed | buffered | processes | on disk | version |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(out, "| engine | synced | flushed | buffered | proved in crashes | processes | on disk | version |\n|---|---|---|---|---|---|---|---|\n")
 	for _, e := range list {
 		if !e.Caps.Persistent {
 			continue
@@ -204,8 +262,8 @@ func printMarkdown(out io.Writer, list []engineJSON) error {
 		if e.Caps.Folder {
 			kind = "a folder"
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", e.Name, promiseText(e.Caps, kv.Synced), promiseText(e.Caps, kv.Flushed),
-			promiseText(e.Caps, kv.Buffered), modesText(e.Caps), kind, versionsText(e.Modules))
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", e.Name, promiseText(e.Caps, kv.Synced), promiseText(e.Caps, kv.Flushed),
+			promiseText(e.Caps, kv.Buffered), e.provedText(), modesText(e.Caps), kind, versionsText(e.Modules))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,10 +23,10 @@ func (a *app) reportCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
-		Short: "Show the result of a run again",
-		Long: `Shows the result that "assay run" kept in DIR, or the newest one.
+		Short: "Show the result of a run, or a proof, again",
+		Long: `Shows what "assay run" or "assay prove" kept in DIR, or the newest of all.
 
-Formats: text (tables), bench (the Go benchmark format, for benchstat), json (the document itself).
+Formats: text (tables), bench (the Go benchmark format, for benchstat; of a run alone), json (the document itself).
 
 Tables never rank engines that promise different things. --versus compares two of them all the same, as many published
 comparisons do, and puts beside it how they compare where both make the same promise.`,
@@ -38,29 +39,24 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			if !slices.Contains(formats, format) {
 				return usage(fmt.Errorf("unknown format %q", format), "use one of %s", strings.Join(formats, ", "))
 			}
-			dir := ""
-			if len(args) == 1 {
-				dir = args[0]
-			} else {
-				var err error
-				if dir, err = newestResult(); err != nil {
-					return err
-				}
-			}
-			run, err := result.Read(dir)
-			if err != nil {
-				return err
-			}
 			if asJSON {
 				format = "json"
 			}
 			if versus != "" && format != "text" {
 				return usage(fmt.Errorf("--versus has no format %s", format), "leave --format out")
 			}
-			if versus != "" {
-				return a.showVersus(run, versus)
+			wanted := []string{result.DocumentFile, result.ProofFile}
+			if versus != "" || format == "bench" {
+				wanted = wanted[:1]
 			}
-			return a.show(run, format)
+			kept, err := read(args, wanted)
+			if err != nil {
+				return err
+			}
+			if versus != "" {
+				return a.showVersus(kept.run, versus)
+			}
+			return a.showKept(kept, format)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
@@ -68,6 +64,62 @@ comparisons do, and puts beside it how they compare where both make the same pro
 	cmd.Flags().StringVar(&format, "format", "text", "text, bench or json")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// kept is what a folder holds: a run, a proof or both.
+type kept struct {
+	dir   string
+	run   *result.Run
+	proof *result.Proof
+}
+
+// read returns the documents with the wanted names in the folder that args names, or the newest; args may name a document
+// itself.
+func read(args []string, wanted []string) (kept, error) {
+	var k kept
+	var err error
+	if len(args) == 0 {
+		if k.dir, err = newestResult(wanted); err != nil {
+			return k, err
+		}
+	} else {
+		k.dir = args[0]
+	}
+	if filepath.Base(k.dir) == result.ProofFile {
+		k.proof, err = result.ReadProof(k.dir)
+		return k, err
+	}
+	if _, err := os.Stat(filepath.Join(k.dir, result.ProofFile)); err == nil && slices.Contains(wanted, result.ProofFile) {
+		if k.proof, err = result.ReadProof(k.dir); err != nil {
+			return k, err
+		}
+	}
+	if k.run, err = result.Read(k.dir); k.proof != nil && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return k, err
+}
+
+// showKept renders a run and a proof on standard output.
+func (a *app) showKept(k kept, format string) error {
+	switch {
+	case k.run != nil && k.proof != nil && format == "json":
+		return usage(fmt.Errorf("%s holds a run and a proof", k.dir), "name one: %s", filepath.Join(k.dir, result.DocumentFile))
+	case k.proof != nil && format == "bench":
+		return usage(errors.New("a proof has no samples"), "use --format text or json")
+	}
+	if k.run != nil {
+		if err := a.show(k.run, format); err != nil {
+			return err
+		}
+	}
+	if k.proof != nil {
+		if k.run != nil {
+			fmt.Fprintln(a.stdout)
+		}
+		return a.showProof(k.proof, format)
+	}
+	return nil
 }
 
 var formats = []string{"text", "bench", "json"}
@@ -136,18 +188,25 @@ func newResultDir(started time.Time) (string, error) {
 	return filepath.Join(dir, started.Format("2006-01-02T15-04-05")), err
 }
 
-// newestResult returns the folder of the last run without --out; their names sort by time.
-func newestResult() (string, error) {
+// newestResult returns the newest folder, of runs and proofs without --out, that holds a file of one of the names; the
+// folders' names sort by time.
+func newestResult(names []string) (string, error) {
 	dir, err := resultsDir()
 	if err != nil {
 		return "", err
 	}
-	names, err := filepath.Glob(filepath.Join(dir, "*", "result.json"))
-	if err != nil {
-		return "", err
+	newest := ""
+	for _, name := range names {
+		files, err := filepath.Glob(filepath.Join(dir, "*", name))
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			newest = max(newest, filepath.Dir(f))
+		}
 	}
-	if len(names) == 0 {
+	if newest == "" {
 		return "", &kv.Error{Kind: kv.Missing, Err: errors.New("no run was kept yet"), Hint: "type: assay run"}
 	}
-	return filepath.Dir(slices.Max(names)), nil
+	return newest, nil
 }

@@ -60,7 +60,7 @@ result.json and samples.txt, which benchstat reads.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+a.defaultNames()+")")
+	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+")")
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
@@ -76,12 +76,12 @@ result.json and samples.txt, which benchstat reads.`,
 	return cmd
 }
 
-func (a *app) defaultNames() string {
-	var names []string
-	for _, e := range a.defaults() {
-		names = append(names, e.Name)
+func names(entries []bench.Entry) string {
+	all := make([]string, len(entries))
+	for i, e := range entries {
+		all[i] = e.Name
 	}
-	return strings.Join(names, ",")
+	return strings.Join(all, ",")
 }
 
 // options checks the command line.
@@ -138,15 +138,9 @@ func parseClasses(spec string) ([]kv.Durability, error) {
 
 // run measures, keeps the result and shows it.
 func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
-	dir := f.out
-	if dir == "" {
-		var err error
-		if dir, err = newResultDir(time.Now()); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { // now, not when the time has been spent
-		return &kv.Error{Op: "make a folder for the result", Kind: kv.KindOf(err), Err: err, Hint: "name another one with --out"}
+	dir, err := resultDir(f.out)
+	if err != nil {
+		return err
 	}
 	run, err := a.measure(ctx, o)
 	if err != nil {
@@ -167,6 +161,21 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 	return outcome(run)
 }
 
+// resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache folder.
+func resultDir(out string) (string, error) {
+	dir := out
+	if dir == "" {
+		var err error
+		if dir, err = newResultDir(time.Now()); err != nil {
+			return "", err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", &kv.Error{Op: "make a folder for the result", Kind: kv.KindOf(err), Err: err, Hint: "name another one with --out"}
+	}
+	return dir, nil
+}
+
 // removeEmpty removes a folder that nothing was written to; one that holds earlier results stays.
 func removeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -180,7 +189,11 @@ func removeEmpty(dir string) error {
 func (a *app) measure(ctx context.Context, o bench.Options) (*result.Run, error) {
 	p := newProgress(a.stderr, time.Now(), o.Budget)
 	defer p.end()
-	o.Progress = p.update
+	o.Progress = p.ofRun()
+	var err error
+	if o.Proof, err = result.Shipped(); err != nil {
+		return nil, err
+	}
 	return bench.Run(ctx, o)
 }
 

@@ -57,8 +57,8 @@ func proof(cells []result.Cell, t result.Table) string {
 	case p.Proof != result.Proved || p.Images == 0:
 		return p.Proof
 	case len(names) == 1:
-		return fmt.Sprintf("proved in %s crashes", grouped(p.Images))
+		return fmt.Sprintf("proved in %s crashes", Grouped(p.Images))
 	default:
-		return fmt.Sprintf("proved in at least %s crashes each", grouped(p.Images))
+		return fmt.Sprintf("proved in at least %s crashes each", Grouped(p.Images))
 	}
 }

@@ -155,7 +155,7 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	if len(unsure) > 0 {
 		rest = append(rest, fmt.Sprintf("%d could not be tried to the end", len(unsure)))
 	}
-	tail := fmt.Sprintf("; %s crashes and disk faults in all.", grouped(crashes))
+	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
 	switch {
 	case len(broken) > 0:
 		text := fmt.Sprintf("%d of %s broken: %s. ", len(broken), countOf(all, "promise"), strings.Join(broken, ", "))

@@ -99,18 +99,18 @@ func summed(all []finding, images int) string {
 		failed += f.failed
 		most, age = max(most, f.most), max(age, f.age)
 		if f.rule != "" {
-			rules = append(rules, fmt.Sprintf("%s %s", f.rule, grouped(f.failed)))
+			rules = append(rules, fmt.Sprintf("%s %s", f.rule, Grouped(f.failed)))
 		}
 		if s := oneLine(f.said); s != "" && !slices.Contains(said, s) && len(said) < 2 {
 			said = append(said, s)
 		}
 	}
-	text := fmt.Sprintf(" in %s of %s crashes", grouped(failed), grouped(images))
+	text := fmt.Sprintf(" in %s of %s crashes", Grouped(failed), Grouped(images))
 	if len(rules) > 0 {
 		text += " (" + strings.Join(rules, ", ") + ")"
 	}
 	if most > 0 {
-		text += fmt.Sprintf(", at most %s at once", grouped(int(most)))
+		text += fmt.Sprintf(", at most %s at once", Grouped(int(most)))
 	}
 	if age > 0 {
 		text += ", none older than " + duration(float64(age))
@@ -196,11 +196,11 @@ func (p *page) proofLegend(rows []*proofRow) {
 		return slices.ContainsFunc(rows, func(r *proofRow) bool { return r.any(is) })
 	}
 	if fewest, most := held(rows); most > 0 {
-		text := fmt.Sprintf("promised, and 0 of %s crashes broke it: the rate of failure is below %s, with 95 %% confidence", grouped(fewest), bound(fewest))
+		text := fmt.Sprintf("promised, and 0 of %s crashes broke it: the rate of failure is below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
 		if most > fewest {
-			text += fmt.Sprintf("; at 0 of %s below %s", grouped(most), bound(most))
+			text += fmt.Sprintf("; at 0 of %s below %s", Grouped(most), bound(most))
 		}
-		entry("✓ "+grouped(fewest), text+".")
+		entry("✓ "+Grouped(fewest), text+".")
 	}
 	if has(func(o outcome) bool { return o.claimed() && !o.broken() && !o.keepsClaimed() }) {
 		entry("tail", "the latest commits were lost, and the store stayed whole, as is said of it.")

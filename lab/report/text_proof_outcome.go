@@ -98,15 +98,15 @@ func (o outcome) text(l length) string {
 	case !o.claimed() && broke+lost > 0:
 		return o.failure(l, broke, lost, n, most)
 	case !o.claimed():
-		return []string{fmt.Sprintf("held %s/%s", grouped(n), grouped(n)), "held " + grouped(n), "held"}[l]
+		return []string{fmt.Sprintf("held %s/%s", Grouped(n), Grouped(n)), "held " + Grouped(n), "held"}[l]
 	case broke > 0: // what is promised held, what is not did not
-		return []string{fmt.Sprintf("✓ kept %s, broke %s", grouped(n), grouped(broke)), "✓ " + grouped(n) + " broke", "✓ broke"}[l]
+		return []string{fmt.Sprintf("✓ kept %s, broke %s", Grouped(n), Grouped(broke)), "✓ " + Grouped(n) + " broke", "✓ broke"}[l]
 	case lost > 0:
-		return []string{"✓ " + grouped(n) + ", lost a tail", "✓ " + grouped(n) + ", tail", "✓ tail"}[l]
+		return []string{"✓ " + Grouped(n) + ", lost a tail", "✓ " + Grouped(n) + ", tail", "✓ tail"}[l]
 	case !o.keepsClaimed():
-		return []string{fmt.Sprintf("✓ whole %s/%s", grouped(n), grouped(n)), "✓ " + grouped(n), "✓ " + grouped(n)}[l]
+		return []string{fmt.Sprintf("✓ whole %s/%s", Grouped(n), Grouped(n)), "✓ " + Grouped(n), "✓ " + Grouped(n)}[l]
 	}
-	return []string{fmt.Sprintf("✓ kept %s/%s", grouped(n), grouped(n)), "✓ " + grouped(n), "✓ " + grouped(n)}[l]
+	return []string{fmt.Sprintf("✓ kept %s/%s", Grouped(n), Grouped(n)), "✓ " + Grouped(n), "✓ " + Grouped(n)}[l]
 }
 
 // failure says how often the store broke or, where it never did, lost commits. A broken promise is counted, however rare;
@@ -118,15 +118,15 @@ func (o outcome) failure(l length, broke, lost, n int, most int64) string {
 	}
 	switch {
 	case l == short && o.broken():
-		return verb + " " + grouped(failed)
+		return verb + " " + Grouped(failed)
 	case l == short:
 		return verb + " " + share(failed, n)
 	case l == long && verb == "lost" && most > 0:
-		return fmt.Sprintf("lost in %s of %s, ≤ %s", grouped(failed), grouped(n), grouped(int(most)))
+		return fmt.Sprintf("lost in %s of %s, ≤ %s", Grouped(failed), Grouped(n), Grouped(int(most)))
 	case l == long:
-		return fmt.Sprintf("%s %s of %s", verb, grouped(failed), grouped(n))
+		return fmt.Sprintf("%s %s of %s", verb, Grouped(failed), Grouped(n))
 	}
-	return fmt.Sprintf("%s %s/%s", verb, grouped(failed), grouped(n))
+	return fmt.Sprintf("%s %s/%s", verb, Grouped(failed), Grouped(n))
 }
 
 // style tells a broken promise from a kept one, and both from what nobody promised.
@@ -140,15 +140,6 @@ func (o outcome) style(s styles) lipgloss.Style {
 		return s.tie
 	}
 	return s.dim
-}
-
-// grouped prints a whole number with commas: "12,480".
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // share prints failed of n as a percentage: "13%", "<1%".

@@ -102,7 +102,7 @@ func TestMessagesOfAProofDoNotSteerTheTerminal(t *testing.T) {
 
 func TestCountsOfAProof(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{grouped(0), "0"}, {grouped(999), "999"}, {grouped(1000), "1,000"}, {grouped(1234567), "1,234,567"}, {grouped(-1234), "-1,234"},
+		{Grouped(0), "0"}, {Grouped(999), "999"}, {Grouped(1000), "1,000"}, {Grouped(1234567), "1,234,567"}, {Grouped(-1234), "-1,234"},
 		{share(0, 10), "0%"}, {share(1, 1000), "<1%"}, {share(31, 240), "13%"}, {share(239, 240), "99%"}, {share(240, 240), "100%"}, {share(0, 0), "0%"},
 		{bound(240), "1.3 %"}, {bound(10_000), "0.03 %"}, {bound(1), "95 %"}, {bound(59), "5 %"},
 	} {

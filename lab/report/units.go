@@ -56,6 +56,15 @@ func count(v float64) string {
 	return significant(v)
 }
 
+// Grouped prints a whole number with commas: "12,480".
+func Grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // metric prints a figure with the unit that its name ends with: "lock-wait-p99 1.20 ms".
 func metric(m result.Metric) string {
 	for suffix, print := range map[string]func(float64) string{"-ns": duration, "-B": size} {

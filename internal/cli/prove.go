@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/prove"
+	"github.com/assaydb/assay/lab/report"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// proveFlags is the command line of assay prove.
+type proveFlags struct {
+	engines, durability, dir, out, ship string
+	faults, rules                       []string
+	rounds, images, every, writers      int
+	cut, seed                           uint64
+	budget                              time.Duration
+	json                                bool
+}
+
+func (a *app) proveCommand() *cobra.Command {
+	var f proveFlags
+	cmd := &cobra.Command{
+		Use:   "prove",
+		Short: "Find out what acknowledged commits survive",
+		Long: `Crashes engines and looks at what is left: kills the writing process, cuts the power of its disk, cuts it again while
+the store recovers, lets writes and syncs fail, fills the disk up. A second process opens each crashed store, compares
+all of it with what had been acknowledged, writes on and compares again.
+
+The table shows, for each engine and class of durability, what was promised and held, what was promised and did not
+(the exit status is then 1), and what nobody promised. Each failure comes with the command that shows it again.
+
+Power is cut on a file system of assay's own, which needs Linux and /dev/fuse; elsewhere only kills are tried. Rules
+for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability.md explains them.`,
+		Example: `  assay prove
+  assay prove --engines bbolt,pebble --durability synced --budget 20m
+  assay prove --engines 'mine=bbolt:?NoFreelistSync=true' --faults kill,power
+  assay prove --engines sqlite-delete-full --faults power --rule ordered/sectors --seed 7 --rounds 1
+  assay prove --engines bbolt --durability synced --faults power --every 1
+  assay prove --json >proof.json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := a.proveOptions(f, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
+			if err != nil {
+				return err
+			}
+			o.Command = append([]string{"assay", "prove"}, given(cmd)...)
+			return a.prove(cmd.Context(), o, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.engines, "engines", "", "engines to crash, separated by commas (default: "+names(a.proved())+")")
+	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
+	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+" (default: all)")
+	flags.StringSliceVar(&f.rules, "rule", nil, "what may remain when power fails, such as ordered/sectors (default: all rules)")
+	flags.IntVar(&f.rounds, "rounds", 0, "crashes of each engine, class and fault (default: as many as the budget allows)")
+	flags.IntVar(&f.images, "images", 0, fmt.Sprintf("random states to verify for each power cut and rule (default %d)", prove.DefaultImages))
+	flags.IntVar(&f.writers, "writers", 0, "goroutines that commit at the same time (default: one or four, by the seed)")
+	flags.IntVar(&f.every, "every", 0, "cut power before every K-th operation of a short run, instead of at random")
+	flags.Uint64Var(&f.cut, "cut", 0, "cut power before this operation in every round")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
+	flags.DurationVar(&f.budget, "budget", prove.DefaultBudget, "time for the whole proof")
+	flags.StringVar(&f.dir, "dir", "", "folder for the data (default: in the user's cache folder)")
+	flags.StringVar(&f.out, "out", "", "folder for the proof (default: in the user's cache folder)")
+	flags.StringVar(&f.ship, "ship", "", "also write the proof to this file in the form that is built into assay; the default is then every engine")
+	flags.BoolVar(&f.json, "json", false, "print the proof as one JSON document")
+	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
+	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("durability",
+		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// given returns the flags of a command that decide what it does, as they were given: not where it leaves things.
+func given(cmd *cobra.Command) []string {
+	var flags []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"dir", "out", "ship", "json"}, f.Name) {
+			flags = append(flags, "--"+f.Name, strings.Trim(f.Value.String(), "[]"))
+		}
+	})
+	return flags
+}
+
+// proved returns the contenders that are crashed when nothing was said.
+func (a *app) proved() []bench.Entry {
+	return a.chosen(func(c Contender) bool { return c.Default || c.Prove })
+}
+
+// proveOptions checks the command line.
+func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Options, error) {
+	o := prove.Options{Entries: a.proved(), Faults: f.faults, Rules: f.rules, Rounds: f.rounds, Images: f.images, Every: f.every, Cut: f.cut,
+		Seed: f.seed, Writers: f.writers, Dir: f.dir, Budget: f.budget}
+	if f.ship != "" {
+		o.Entries = a.chosen(func(c Contender) bool { return !c.Unranked })
+	}
+	var err error
+	if f.engines != "" || enginesGiven {
+		if o.Entries, err = bench.ParseEntries(f.engines, a.entries()); err != nil {
+			return o, usageError{err}
+		}
+	}
+	if o.Classes, err = parseClasses(f.durability); err != nil {
+		return o, usageError{err}
+	}
+	if err := f.check(); err != nil {
+		return o, err
+	}
+	if !seeded {
+		o.Seed = rand.Uint64N(1 << 32) // short enough to type again
+	}
+	o.Child, err = self(proveName)
+	return o, err
+}
+
+// check refuses what makes no sense.
+func (f proveFlags) check() error {
+	for _, fault := range f.faults {
+		if !slices.Contains(prove.Faults, fault) {
+			return usage(fmt.Errorf("unknown fault %q", fault), "use %s", strings.Join(prove.Faults, ", "))
+		}
+	}
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"rounds", f.rounds}, {"images", f.images}, {"every", f.every}, {"writers", f.writers}} {
+		if n.value < 0 {
+			return usage(fmt.Errorf("--%s %d is negative", n.name, n.value), "for example: --%s 10", n.name)
+		}
+	}
+	switch {
+	case f.budget <= 0:
+		return usage(fmt.Errorf("--budget %v is not a time", f.budget), "for example: --budget 10m")
+	case f.every > 0 && f.cut > 0:
+		return usage(errors.New("--every and --cut do not go together"), "leave one out")
+	}
+	return nil
+}
+
+// prove crashes engines, keeps the proof and shows it.
+func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
+	dir, err := resultDir(f.out)
+	if err != nil {
+		return err
+	}
+	proof, failure := a.crash(ctx, o)
+	if proof == nil {
+		return errors.Join(failure, removeEmpty(dir))
+	}
+	format := "text"
+	if f.json {
+		format = "json"
+	}
+	if err := errors.Join(a.showProof(proof, format), result.WriteProof(dir, proof)); err != nil {
+		return err
+	}
+	if err := ship(f.ship, proof, failure); err != nil {
+		return err
+	}
+	again := "assay report"
+	if f.out != "" {
+		again += " " + dir
+	}
+	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
+	switch {
+	case proof.Interrupted:
+		return errInterrupted
+	case failure != nil:
+		return failure
+	case len(proof.Unkept()) > 0:
+		return errReported
+	}
+	return nil
+}
+
+// crash runs the lab under a progress display.
+func (a *app) crash(ctx context.Context, o prove.Options) (*result.Proof, error) {
+	p := newProgress(a.stderr, time.Now(), o.Budget)
+	defer p.end()
+	o.Progress = p.ofProof()
+	return prove.Run(ctx, o)
+}
+
+// showProof renders proof on standard output as text or json.
+func (a *app) showProof(proof *result.Proof, format string) error {
+	if format == "text" {
+		return report.Proof(a.stdout, proof, reportOptions(a.stdout))
+	}
+	data, err := result.MarshalProof(proof)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(data)
+	return err
+}
+
+// ship writes a finished proof to file, without what no reader of it needs.
+func ship(file string, proof *result.Proof, failure error) error {
+	if file == "" {
+		return nil
+	}
+	if proof.Interrupted || failure != nil || len(proof.Environment.Modules) == 0 {
+		return &kv.Error{Op: "ship the proof", Path: file, Kind: kv.Unsupported, Hint: "run it to its end, with a binary that go build made",
+			Err: errors.New("it is not whole, or does not know the versions of the engines")}
+	}
+	return result.ShipProof(file, proof)
+}
+
+// proveChildCommand is a writer or verifier process of a proof.
+func (a *app) proveChildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    proveName,
+		Hidden: true,
+		Args:   usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return prove.Child(cmd.Context(), a.stdin, a.stdout)
+		},
+	}
+}

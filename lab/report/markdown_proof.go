@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// ProofMarkdown writes what each promise of a proof survived as a table in Markdown.
+func ProofMarkdown(w io.Writer, proof *result.Proof) error {
+	var b strings.Builder
+	header := []string{"engine", "promise"}
+	for _, f := range faultColumns {
+		header = append(header, f.names[long])
+	}
+	markdownRow(&b, append(header, "syncs", "writes"))
+	b.WriteString(strings.Repeat("|---", len(header)+2) + "|\n")
+	for _, r := range proofRows(proof.Cells) {
+		line := []string{r.engine, claimName(r.promise)}
+		for _, f := range faultColumns {
+			line = append(line, r.outcomes[f.key].text(long))
+		}
+		markdownRow(&b, append(line, number(r.syncs, count), number(r.writes, count)))
+	}
+	if len(proof.Cells) == 0 {
+		b.WriteString("\nNothing was tried yet.\n")
+	} else {
+		e := proof.Environment
+		fmt.Fprintf(&b, "\n%s of work on %s; %s.\n", took(proof.Took), strings.TrimSpace(system(e)), strings.Join(modules(e.Modules), ", "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markdownRow(b *strings.Builder, values []string) {
+	for i, v := range values {
+		values[i] = strings.ReplaceAll(clean(v), "|", `\|`)
+	}
+	b.WriteString("| " + strings.Join(values, " | ") + " |\n")
+}
