@@ -1,0 +1,102 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Backend is what keeps queues. Programs use [Store] and [Queue]; a backend holds only what is particular to where the
+// jobs are: Store checks arguments, tells the time, commits calls together, and waits.
+type Backend interface {
+	// Traits tells what the backend can do.
+	Traits() Traits
+
+	// Commit does the operations of group in order and as one transaction, and sets the outcome of each, whatever was
+	// there. If it returns an error nothing was done, and the outcomes are void; Canceled means that ctx ended before the
+	// commit began. It keeps nothing of group, and is called by one goroutine at a time.
+	Commit(ctx context.Context, d kv.Durability, group []*Op) error
+
+	// Counts returns the counts of a queue at a time, in milliseconds since 1970. One that does not exist has none.
+	Counts(ctx context.Context, queue string, now int64) (Counts, error)
+
+	// List returns at most limit jobs of a queue in a state as Commit last left them: ready ones in the order of claims,
+	// delayed ones as they become ready, others by id.
+	List(ctx context.Context, queue string, state State, limit int) ([]Job, error)
+
+	// Queues returns the names of all queues that ever had a job, sorted.
+	Queues(ctx context.Context) ([]string, error)
+
+	// Close releases what the backend itself opened. No other call is running.
+	Close() error
+}
+
+// Traits says as data what a backend can do.
+type Traits struct {
+	Shared bool // other processes, or other Stores, may change the queues too
+}
+
+// Verb is what an Op does.
+type Verb uint8
+
+// The verbs. Times are in milliseconds since 1970.
+const (
+	// Publish adds Drafts, gives them increasing IDs, and sets IDs.
+	Publish Verb = iota
+	// Claim first makes ready what is due, then claims the first Limit ready jobs that are not too old until Until,
+	// with a random token each, and sets Jobs. To those before them that are too old it does what Settings say; where they
+	// are many it may stop early, with fewer jobs and Ready above 0.
+	Claim
+	// Ack deletes the jobs of Receipts.
+	Ack
+	// Nack makes the jobs of Receipts ready at Until, or dead if they are exhausted.
+	Nack
+	// Extend makes the claims of Receipts last until Until.
+	Extend
+	// Requeue makes the dead jobs IDs ready, with no attempts.
+	Requeue
+	// Purge deletes up to Limit jobs in State, and sets Done to how many.
+	Purge
+	// Sweep makes ready what is due, then moves or deletes up to Limit jobs that are too old, and sets Done to how many
+	// were too old.
+	Sweep
+)
+
+var verbNames = [...]string{"publish", "claim", "ack", "nack", "extend", "requeue", "purge", "sweep"}
+
+func (v Verb) String() string { return verbNames[v] }
+
+// MostDue is how many jobs a Claim or Sweep makes ready at most before it does the rest.
+const MostDue = 1000
+
+// Op is one operation of a group, and its outcome.
+type Op struct {
+	Verb     Verb
+	Queue    string
+	Settings *Settings
+	Now      int64
+	Until    int64
+	Limit    int
+	State    State
+	Drafts   []Draft   // checked
+	Receipts []Receipt // none twice
+	IDs      []uint64  // given to Requeue, none twice; set by Publish
+
+	Jobs []Job
+	Done int
+	Err  error // of this operation alone, which then did nothing: a StaleError, or NotDead
+
+	// Ready is about how many jobs of the queue can be claimed now: workers that wait are woken for as many.
+	// Due is when the next job can become ready by the clock, or earlier; 0 is never. It is above Now after a Claim or
+	// Sweep that made ready all that was due.
+	Ready int
+	Due   int64
+}
+
+// Reset makes the outcome empty. It is for backends.
+func (op *Op) Reset() {
+	if op.Verb == Publish {
+		op.IDs = op.IDs[:0]
+	}
+	op.Jobs, op.Done, op.Err, op.Ready, op.Due = nil, 0, nil, 0, 0
+}

@@ -1,0 +1,79 @@
+// Package queue is a job queue: jobs are published, claimed by one worker each, and acknowledged when they are done.
+//
+//	db, err := kv.Open(ctx, "bbolt:app.db")
+//	store, err := queue.New(db, nil)
+//	mail, err := store.Queue("mail", nil)
+//
+//	// Publish: now, later, or before others.
+//	ids, err := mail.Publish(ctx, kv.Synced, queue.Draft{Payload: []byte("hello")})
+//
+//	// Work: claim, do, acknowledge. Next waits for a job; Claim does not.
+//	jobs, err := mail.Next(ctx, kv.Flushed, 1)
+//	for _, job := range jobs {
+//		if err := send(job.Payload); err != nil {
+//			err = mail.Nack(ctx, kv.Flushed, time.Minute, job.Receipt) // again in a minute
+//			continue
+//		}
+//		err = mail.Ack(ctx, kv.Synced, job.Receipt) // done, and gone
+//	}
+//
+// [New] keeps queues in any engine of package kv; package sqlqueue keeps them in SQL tables of an SQLite file. Both give
+// a [*Store] with the same promises, and package queuetest holds the tests that say what they are.
+//
+// # A job's life
+//
+// A job is [Ready], or [Delayed] until its time has come. A claim makes it [Claimed] for as long as the lease, 30 s by
+// default, and counts an attempt. [Queue.Ack] deletes it. [Queue.Nack] makes it ready again, or delayed.
+// [Queue.Extend] makes the lease longer. When a lease ends without any of these, as when the worker died, the job is
+// ready again. After [Settings.MaxAttempts] attempts that ended with a Nack or the end of a lease it is [Dead]: it is kept,
+// listed by [Queue.List], and given out no more until [Queue.Requeue].
+//
+// Delays and leases end by the clock, and take effect at the next Claim, Next or Sweep of the queue in any process.
+//
+// # What is promised
+//
+//   - At least once: a job whose Publish was acknowledged is given out until a claim of it is acknowledged, or it is
+//     dead, or retention or a purge takes it. It can be given out more than once: make the work repeatable.
+//   - One live claim: of one job there are never two live claims. A claim is live from Claim until Ack, Nack, a purge,
+//     or the moment after the end of its lease when the job is made ready again. A [Receipt] tells claims of one
+//     job apart: what is done with a receipt that is not live fails with a [*StaleError], of kind Conflict, and
+//     changes nothing.
+//   - A job that was acknowledged does not come back.
+//   - Order: a claim takes the first of the ready jobs by (priority, visible_at, id), the smallest first. visible_at
+//     is when the job became ready, in milliseconds: when it was published, its delay ended, it was given back, or its
+//     lease ended. Ids grow in the order of publishing. Where more than 1,000 delays and leases have ended since the
+//     last claim, the jobs become ready in the order of visible_at, at least 1,000 at each claim.
+//   - All or nothing: what one call publishes is there as a whole or not at all, and so are the jobs of one Claim, Ack,
+//     Nack, Extend and Requeue. Purge and Sweep work in several transactions.
+//   - If ctx ends before the commit began, nothing was done and the error is Canceled. No claim is lost to a
+//     cancellation: a call that claimed returns the jobs.
+//
+// # Durability
+//
+// Each call names the class that its own effect needs. After a crash that the class does not survive
+//
+//   - a Publish may be undone: the job never was. Use the class that the publisher must be able to rely on.
+//   - a Claim, Nack or Extend may be undone: the job is as it was before, and is given out again. The weakest class
+//     does no harm here but attempts that are not counted and receipts that are stale.
+//   - an Ack may be undone: the job is given out again, although it was done. That is at least once, not a loss.
+//
+// One Live claim holds through crashes that the claim's class survives. After one that it does not, the receipts from
+// before it are stale. What a class delivers is the engine's matter: see kv.Caps.
+//
+// # Several processes
+//
+// Where the store allows it (SQLite, in both forms), several processes may work on one queue, with all promises above
+// across them; they should open it with equal [Settings] and have clocks that agree.
+//
+// A worker that waits in Next sleeps until a job is there: it is woken by what its own Store publishes and gives back, and
+// by the end of delays and leases. What another process does it looks for every [Options.Poll]. In a store opened in
+// Exclusive mode nobody looks: there, use one Store for all of a program's workers. Several keep all promises, but do not
+// wake each other's.
+//
+// # Cost
+//
+// A claim costs the same at every backlog: where the ready jobs begin is kept in memory, and checked in the
+// transaction, because on engines that merge later (Pebble, Badger) a search from the beginning of the queue would step over
+// every job that was ever claimed. Calls that wait for each other are committed together. [Queue.Counts] reads
+// counters.
+package queue

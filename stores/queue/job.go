@@ -1,0 +1,87 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Draft is a job to be published.
+type Draft struct {
+	Payload  []byte        // what the job is about; may be empty, and comes back as nil then
+	Delay    time.Duration // the job becomes ready so much later; 0 is at once, less is Invalid
+	Priority int8          // jobs of a smaller number are claimed first
+}
+
+// Job is a job as it was when it was claimed or listed. Its bytes are the caller's.
+type Job struct {
+	ID        uint64 // unique in its queue; grows in the order of publishing
+	State     State
+	Payload   []byte
+	Priority  int8
+	Attempts  int       // how often it was claimed, this claim included, since it was published or requeued
+	CreatedAt time.Time // when it was published
+	VisibleAt time.Time // when it became or becomes ready; of a claimed job, when its lease ends; of a dead one, when it died
+	Receipt   Receipt   // of the claim; zero unless the job is claimed
+}
+
+// State is where a job is in its life.
+type State uint8
+
+// The states.
+const (
+	Ready   State = iota // may be claimed
+	Delayed              // will be ready
+	Claimed              // a worker has it
+	Dead                 // given out no more
+)
+
+// States lists the states.
+var States = []State{Ready, Delayed, Claimed, Dead}
+
+var stateNames = [...]string{"ready", "delayed", "claimed", "dead"}
+
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// Counts is how many jobs a queue has in each state.
+type Counts struct {
+	Ready, Delayed, Claimed, Dead int
+}
+
+// Total returns the number of all jobs.
+func (c Counts) Total() int { return c.Ready + c.Delayed + c.Claimed + c.Dead }
+
+// Of returns a pointer to the count of a state.
+func (c *Counts) Of(s State) *int {
+	return [...]*int{&c.Ready, &c.Delayed, &c.Claimed, &c.Dead}[s]
+}
+
+// Receipt tells a claim of a job from every other. It can be kept as text, to acknowledge from another process.
+type Receipt struct {
+	ID    uint64 // of the job
+	Token uint64 // random, not 0
+}
+
+func (r Receipt) String() string { return fmt.Sprintf("%x-%x", r.ID, r.Token) }
+
+// MarshalText returns the receipt as String does.
+func (r Receipt) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText sets r to what MarshalText wrote. Other text is Invalid.
+func (r *Receipt) UnmarshalText(text []byte) error {
+	var got Receipt
+	n, err := fmt.Sscanf(string(text), "%x-%x", &got.ID, &got.Token)
+	if n != 2 || err != nil || got.String() != string(text) {
+		return invalid("receipt", fmt.Errorf("%q is not a receipt", text), "use what Receipt.String returned")
+	}
+	*r = got
+	return nil
+}
+
+// errNoReceipt is the error of a receipt that no claim has.
+var errNoReceipt = errors.New("an empty receipt")

@@ -1,0 +1,189 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// New returns the queues kept in db. It uses the keys that begin with 'c', 'd', 'j', 'q', 'r' and 't' and nothing else;
+// to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before db.
+func New(db *kv.DB, opts *Options) (*Store, error) {
+	b := &kvBackend{db: db, queues: map[string]*kvQueue{}}
+	b.run = b.turn
+	return NewStore(b, opts)
+}
+
+// kvBackend keeps queues in a key-value store.
+type kvBackend struct {
+	db   *kv.DB
+	lows sync.Map // by name: *atomic.Int64, kvQueue.low for Counts
+
+	// The rest is used by Commit alone.
+	queues map[string]*kvQueue
+	used   []*kvQueue // by the transaction that is running
+	tx     *kv.Tx
+	group  []*Op
+	run    func(*kv.Tx) error
+	value  []byte
+	list   []found
+}
+
+var _ Backend = (*kvBackend)(nil)
+
+// kvQueue is what is kept in memory of a queue. It holds as long as the stored version is the one it was made at.
+type kvQueue struct {
+	keys
+	stats
+	valid   bool // head, due and low are right at version
+	inUse   bool // in kvBackend.used
+	changed bool // by the transaction that is running
+	head    head
+	due     int64 // no timer ends before it; math.MaxInt64 if there is none
+	low     int64 // no timer's key is before it: what is left of deleted ones is not to be stepped over again
+
+	shownLow *atomic.Int64 // low, for others
+}
+
+// Traits implements Backend.
+func (b *kvBackend) Traits() Traits { return Traits{Shared: b.db.Mode() == kv.Shared} }
+
+// Close implements Backend.
+func (b *kvBackend) Close() error { return nil }
+
+// errUnchanged rolls a transaction back that changed nothing: on some engines a commit of nothing costs as much as any.
+var errUnchanged = errors.New("unchanged")
+
+// Commit implements Backend.
+func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Op) error {
+	b.group = group
+	err := b.db.Update(ctx, d, b.run)
+	if err == errUnchanged {
+		err = nil
+	}
+	for _, q := range b.used {
+		q.inUse = false
+		if err != nil {
+			q.valid = false
+		} else {
+			q.shownLow.Store(q.low)
+		}
+	}
+	clear(b.used)
+	b.used, b.group, b.tx = b.used[:0], nil, nil
+	return err
+}
+
+// turn is one transaction.
+func (b *kvBackend) turn(tx *kv.Tx) error {
+	b.tx = tx
+	for _, op := range b.group {
+		op.Reset()
+		q, err := b.load(op.Queue)
+		if err == nil {
+			err = q.do(b, op)
+		}
+		if err != nil {
+			return err
+		}
+		op.Ready = q.counts.Ready
+		if op.Due = q.due; q.due == math.MaxInt64 {
+			op.Due = 0
+		}
+	}
+	return b.store()
+}
+
+// load returns a queue as the transaction sees it.
+func (b *kvBackend) load(name string) (*kvQueue, error) {
+	q, ok := b.queues[name]
+	if !ok {
+		q = &kvQueue{keys: newKeys(name), shownLow: new(atomic.Int64)}
+		b.queues[name] = q
+		b.lows.Store(name, q.shownLow)
+	}
+	if q.inUse {
+		return q, nil
+	}
+	q.inUse, q.changed = true, false
+	b.used = append(b.used, q)
+	stored, err := b.readStats(q)
+	if err != nil {
+		return nil, err
+	}
+	if !q.valid || stored.version != q.version {
+		q.valid = true
+		q.head.reset()
+		q.due, q.low = 0, 0
+	}
+	q.stats = stored
+	return q, nil
+}
+
+func (b *kvBackend) readStats(q *kvQueue) (s stats, err error) {
+	b.value, err = b.tx.Append(b.value[:0], q.queue)
+	if errors.Is(err, kv.NotFound) {
+		return stats{}, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	return parseStats(q.queue, b.value)
+}
+
+// store writes what the queues of the transaction have become.
+func (b *kvBackend) store() error {
+	some := false
+	for _, q := range b.used {
+		if !q.changed {
+			continue
+		}
+		some = true
+		q.version++
+		b.value = q.stats.append(b.value[:0])
+		if err := b.tx.Put(q.queue, b.value); err != nil {
+			return err
+		}
+	}
+	if !some {
+		return errUnchanged
+	}
+	return nil
+}
+
+// put and del change the queue in the running transaction.
+func (b *kvBackend) put(q *kvQueue, key, value []byte) error {
+	q.changed = true
+	return b.tx.Put(key, value)
+}
+
+func (b *kvBackend) del(q *kvQueue, key []byte) error {
+	q.changed = true
+	return b.tx.Delete(key)
+}
+
+// do does one operation.
+func (q *kvQueue) do(b *kvBackend, op *Op) error {
+	switch op.Verb {
+	case Publish:
+		return q.publish(b, op)
+	case Claim:
+		return q.claimJobs(b, op)
+	case Ack:
+		return q.withClaims(b, op, q.ack)
+	case Nack:
+		return q.withClaims(b, op, q.nack)
+	case Extend:
+		return q.withClaims(b, op, q.extend)
+	case Requeue:
+		return q.requeue(b, op)
+	case Purge:
+		return q.purge(b, op)
+	default:
+		return q.sweep(b, op)
+	}
+}

@@ -1,0 +1,246 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// publish does a Publish. An id is the time in microseconds, or one more than the last: so ids grow, and after a crash
+// that lost jobs theirs are not used again unless the clock was set back.
+func (q *kvQueue) publish(b *kvBackend, op *Op) error {
+	for i := range op.Drafts {
+		draft := &op.Drafts[i]
+		id := NextID(q.last, op.Now)
+		q.last = id
+		op.IDs = append(op.IDs, id)
+		priority := keyPriority(draft.Priority)
+		b.value = append(put64(b.value[:0], uint64(op.Now)), priority)
+		b.value = append(b.value, draft.Payload...)
+		if err := b.put(q, q.with(q.job, id), b.value); err != nil {
+			return err
+		}
+		if err := q.giveOutAt(b, op.Now, place{priority, op.Now + draft.Delay.Milliseconds(), id}, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NextID returns the id of the next job of a queue. It is for backends.
+func NextID(last uint64, now int64) uint64 { return max(last+1, uint64(now)*1000) }
+
+// giveOutAt makes a job ready or delayed.
+func (q *kvQueue) giveOutAt(b *kvBackend, now int64, p place, attempts int) error {
+	if p.at <= now {
+		q.counts.Ready++
+		q.head.add(entry{p, attempts})
+		b.value = put32(b.value[:0], attempts)
+		return b.put(q, q.readyAt(p), b.value)
+	}
+	q.counts.Delayed++
+	b.value = put32(append(b.value[:0], timerDelay), attempts)
+	return q.setTimer(b, p.at, p.id, b.value)
+}
+
+// claimJobs does a Claim. It stops early at many jobs that are too old.
+func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
+	if err := q.makeReady(b, op); err != nil {
+		return err
+	}
+	for old := 0; len(op.Jobs) < op.Limit && old < MostDue; {
+		e, ok, err := q.head.peek(b, q)
+		if err != nil || !ok {
+			return err
+		}
+		job, err := q.read(b, e.id)
+		if err != nil {
+			return err
+		}
+		q.head.pop()
+		q.counts.Ready--
+		if err := b.del(q, q.readyAt(e.place)); err != nil {
+			return err
+		}
+		if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
+			old++
+			if err := q.outdate(b, op, e.id, e.attempts); err != nil {
+				return err
+			}
+			continue
+		}
+		c := claimed{token: rand.Uint64() | 1, until: op.Until, attempts: e.attempts + 1, priority: e.priority}
+		if err := q.setClaim(b, e.id, c); err != nil {
+			return err
+		}
+		job.State, job.Attempts, job.VisibleAt, job.Receipt = Claimed, c.attempts, Millis(c.until), Receipt{e.id, c.token}
+		if op.Jobs == nil {
+			op.Jobs = make([]Job, 0, min(op.Limit, q.counts.Ready+1))
+		}
+		op.Jobs = append(op.Jobs, job)
+	}
+	return nil
+}
+
+// read returns a job without its state.
+func (q *kvQueue) read(b *kvBackend, id uint64) (Job, error) {
+	return readJob(&b.tx.Snapshot, &q.keys, id)
+}
+
+func readJob(s *kv.Snapshot, k *keys, id uint64) (Job, error) {
+	key := k.with(k.job, id)
+	v, err := s.Get(key)
+	if err != nil {
+		if errors.Is(err, kv.NotFound) {
+			err = corrupt("there is no job %d, though the queue has it", id)
+		}
+		return Job{}, err
+	}
+	if len(v) < jobHeader {
+		return Job{}, corrupt("key %q: %d bytes instead of a job", key, len(v))
+	}
+	job := Job{ID: id, CreatedAt: Millis(int64(be64(v))), Priority: jobPriority(v[8])}
+	if payload := v[jobHeader:]; len(payload) > 0 {
+		job.Payload = payload
+	}
+	return job, nil
+}
+
+// setClaim writes a claim and its timer, which there are not yet.
+func (q *kvQueue) setClaim(b *kvBackend, id uint64, c claimed) error {
+	q.counts.Claimed++
+	b.value = c.append(b.value[:0])
+	if err := b.put(q, q.with(q.claim, id), b.value); err != nil {
+		return err
+	}
+	return q.setTimer(b, c.until, id, []byte{timerClaim})
+}
+
+// endClaim deletes a claim and its timer.
+func (q *kvQueue) endClaim(b *kvBackend, id uint64, c claimed) error {
+	q.counts.Claimed--
+	if err := b.del(q, q.with(q.claim, id)); err != nil {
+		return err
+	}
+	return b.del(q, q.timerAt(c.until, id))
+}
+
+// withClaims calls fn for every receipt, having ended its claim, if all are live.
+func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, uint64, claimed) error) error {
+	claims := make([]claimed, 0, 8)
+	var stale []Receipt
+	for _, r := range op.Receipts {
+		c, ok, err := q.readClaim(b, r.ID)
+		if err != nil {
+			return err
+		}
+		if !ok || c.token != r.Token {
+			stale = append(stale, r)
+		}
+		claims = append(claims, c)
+	}
+	if len(stale) > 0 {
+		op.Err = Stale(op.Verb.String(), op.Queue, stale)
+		return nil
+	}
+	for i, r := range op.Receipts {
+		if err := q.endClaim(b, r.ID, claims[i]); err != nil {
+			return err
+		}
+		if err := fn(b, op, r.ID, claims[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *kvQueue) readClaim(b *kvBackend, id uint64) (c claimed, ok bool, err error) {
+	key := q.with(q.claim, id)
+	b.value, err = b.tx.Append(b.value[:0], key)
+	if errors.Is(err, kv.NotFound) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, err
+	}
+	c, err = parseClaim(key, b.value)
+	return c, err == nil, err
+}
+
+func (q *kvQueue) ack(b *kvBackend, _ *Op, id uint64, _ claimed) error {
+	return b.del(q, q.with(q.job, id))
+}
+
+func (q *kvQueue) nack(b *kvBackend, op *Op, id uint64, c claimed) error {
+	if op.Settings.Exhausted(c.attempts) {
+		return q.bury(b, op.Now, id, c.attempts)
+	}
+	return q.giveOutAt(b, op.Now, place{c.priority, op.Until, id}, c.attempts)
+}
+
+func (q *kvQueue) extend(b *kvBackend, op *Op, id uint64, c claimed) error {
+	c.until = op.Until
+	return q.setClaim(b, id, c)
+}
+
+// bury makes a job dead that is in no other state.
+func (q *kvQueue) bury(b *kvBackend, now int64, id uint64, attempts int) error {
+	q.counts.Dead++
+	b.value = put32(put64(b.value[:0], uint64(now)), attempts)
+	return b.put(q, q.with(q.dead, id), b.value)
+}
+
+// outdate does what the settings say to a job that is too old and in no other state.
+func (q *kvQueue) outdate(b *kvBackend, op *Op, id uint64, attempts int) error {
+	op.Done++
+	if op.Settings.Outdated == Drop {
+		return b.del(q, q.with(q.job, id))
+	}
+	return q.bury(b, op.Now, id, attempts)
+}
+
+// requeue does a Requeue.
+func (q *kvQueue) requeue(b *kvBackend, op *Op) error {
+	for _, id := range op.IDs {
+		ok, err := b.tx.Has(q.with(q.dead, id))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			op.Err = NotDead(op.Queue, id)
+			return nil
+		}
+	}
+	for _, id := range op.IDs {
+		job, err := q.read(b, id)
+		if err != nil {
+			return err
+		}
+		q.counts.Dead--
+		if err := b.del(q, q.with(q.dead, id)); err != nil {
+			return err
+		}
+		if err := q.giveOutAt(b, op.Now, place{keyPriority(job.Priority), op.Now, id}, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseDead returns when a job died and how often it was tried.
+func parseDead(key, v []byte) (at int64, attempts int, err error) {
+	if len(v) != 12 {
+		return 0, 0, corrupt("key %q: %d bytes instead of a dead job", key, len(v))
+	}
+	return int64(be64(v)), int(binary.BigEndian.Uint32(v[8:])), nil
+}
+
+// idOf returns the id at the end of a key that has only that after its beginning.
+func idOf(key, prefix []byte) (uint64, error) {
+	if len(key) != len(prefix)+8 {
+		return 0, corrupt("key %q is not that of a job", key)
+	}
+	return be64(key[len(prefix):]), nil
+}

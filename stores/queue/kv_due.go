@@ -1,0 +1,282 @@
+package queue
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// found is a timer or a job that a scan found, to be changed after it.
+type found struct {
+	place
+	kind     byte // of a timer
+	attempts int
+}
+
+// setTimer writes a timer.
+func (q *kvQueue) setTimer(b *kvBackend, at int64, id uint64, value []byte) error {
+	q.due, q.low = min(q.due, at), min(q.low, at)
+	return b.put(q, q.timerAt(at, id), value)
+}
+
+// makeReady makes ready the jobs whose delay or lease has ended, at most MostDue, unless they are dead or too old.
+func (q *kvQueue) makeReady(b *kvBackend, op *Op) error {
+	if op.Now < q.due {
+		return nil
+	}
+	if err := q.findDue(b, op.Now); err != nil {
+		return err
+	}
+	for _, f := range b.list {
+		if err := b.del(q, q.timerAt(f.at, f.id)); err != nil {
+			return err
+		}
+		if f.kind == timerDelay {
+			q.counts.Delayed--
+		} else {
+			c, ok, err := q.readClaim(b, f.id)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return corrupt("job %d has a lease and no claim", f.id)
+			}
+			q.counts.Claimed--
+			f.attempts = c.attempts
+			if err := b.del(q, q.with(q.claim, f.id)); err != nil {
+				return err
+			}
+		}
+		if err := q.comeBack(b, op, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findDue sets b.list to the timers that have ended, and moves q.due and q.low.
+func (q *kvQueue) findDue(b *kvBackend, now int64) error {
+	b.list = b.list[:0]
+	r := kv.Prefix(q.timer)
+	r.Start = append([]byte(nil), q.timerAt(q.low, 0)...)
+	q.due, q.low = math.MaxInt64, now+1
+	for key, value := range b.tx.Scan(r) {
+		p, err := q.parseTimer(key)
+		if err != nil {
+			return err
+		}
+		if p.at > now || len(b.list) == MostDue {
+			q.due, q.low = p.at, min(q.low, p.at)
+			break
+		}
+		f, err := parseTimerValue(key, value)
+		if err != nil {
+			return err
+		}
+		f.place = p
+		b.list = append(b.list, f)
+	}
+	return b.tx.Err()
+}
+
+func parseTimerValue(key, v []byte) (f found, err error) {
+	switch {
+	case len(v) == 5 && v[0] == timerDelay:
+		return found{kind: timerDelay, attempts: int(binary.BigEndian.Uint32(v[1:]))}, nil
+	case len(v) == 1 && v[0] == timerClaim:
+		return found{kind: timerClaim}, nil
+	}
+	return f, corrupt("key %q: %q instead of a timer", key, v)
+}
+
+// comeBack makes a job ready whose timer has ended, unless it is dead or too old.
+func (q *kvQueue) comeBack(b *kvBackend, op *Op, f found) error {
+	if f.kind == timerClaim && op.Settings.Exhausted(f.attempts) {
+		return q.bury(b, op.Now, f.id, f.attempts)
+	}
+	job, err := q.read(b, f.id)
+	if err != nil {
+		return err
+	}
+	if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
+		return q.outdate(b, op, f.id, f.attempts)
+	}
+	return q.giveOutAt(b, op.Now, place{keyPriority(job.Priority), f.at, f.id}, f.attempts)
+}
+
+// purge does a Purge.
+func (q *kvQueue) purge(b *kvBackend, op *Op) error {
+	if err := q.findIn(b, op); err != nil {
+		return err
+	}
+	count := q.counts.Of(op.State)
+	for _, f := range b.list {
+		var err error
+		switch op.State {
+		case Ready:
+			err = b.del(q, q.readyAt(f.place))
+		case Delayed:
+			err = b.del(q, q.timerAt(f.at, f.id))
+		case Claimed:
+			if err = b.del(q, q.timerAt(f.at, f.id)); err == nil {
+				err = b.del(q, q.with(q.claim, f.id))
+			}
+		default:
+			err = b.del(q, q.with(q.dead, f.id))
+		}
+		if err != nil {
+			return err
+		}
+		*count--
+		if err := b.del(q, q.with(q.job, f.id)); err != nil {
+			return err
+		}
+	}
+	op.Done = len(b.list)
+	if op.State == Ready {
+		q.head.reset()
+	}
+	return nil
+}
+
+// findIn sets b.list to the first jobs in a state.
+func (q *kvQueue) findIn(b *kvBackend, op *Op) error {
+	b.list = b.list[:0]
+	return scanState(&b.tx.Snapshot, &q.keys, op.State, func(f found) bool {
+		b.list = append(b.list, f)
+		return len(b.list) < op.Limit
+	})
+}
+
+// scanState calls yield with the jobs in a state, until it returns false: ready ones in the order of claims, delayed ones
+// as they become ready, claimed and dead ones by id. at is as Job.VisibleAt says.
+func scanState(s *kv.Snapshot, k *keys, state State, yield func(found) bool) error {
+	prefix := map[State][]byte{Ready: k.ready, Delayed: k.timer, Claimed: k.claim, Dead: k.dead}[state]
+	for key, value := range s.Scan(kv.Prefix(prefix)) {
+		f, err := parseFound(k, state, key, value)
+		if err != nil {
+			return err
+		}
+		if state == Delayed && f.kind != timerDelay {
+			continue
+		}
+		if !yield(f) {
+			break
+		}
+	}
+	return s.Err()
+}
+
+func parseFound(k *keys, state State, key, value []byte) (f found, err error) {
+	switch state {
+	case Ready:
+		if f.place, err = k.parseReady(key); err == nil {
+			f.attempts, err = attemptsOf(key, value)
+		}
+	case Delayed:
+		if f, err = parseTimerValue(key, value); err == nil {
+			f.place, err = k.parseTimer(key)
+		}
+	case Claimed:
+		var c claimed
+		if f.id, err = idOf(key, k.claim); err == nil {
+			c, err = parseClaim(key, value)
+		}
+		f.at, f.attempts = c.until, c.attempts
+	default:
+		if f.id, err = idOf(key, k.dead); err == nil {
+			f.at, f.attempts, err = parseDead(key, value)
+		}
+	}
+	return f, err
+}
+
+// sweep does a Sweep.
+func (q *kvQueue) sweep(b *kvBackend, op *Op) error {
+	if err := q.makeReady(b, op); err != nil {
+		return err
+	}
+	if err := q.sweepReady(b, op); err != nil {
+		return err
+	}
+	return q.sweepDead(b, op)
+}
+
+// sweepReady moves or deletes ready jobs that are too old: those at the beginning of each priority.
+func (q *kvQueue) sweepReady(b *kvBackend, op *Op) error {
+	if op.Settings.Retention == 0 {
+		return nil
+	}
+	b.list = b.list[:0]
+	for priority := 0; priority <= math.MaxUint8 && len(b.list) < op.Limit; {
+		next, err := q.findOld(b, op, uint8(priority))
+		if err != nil {
+			return err
+		}
+		priority = next
+	}
+	for _, f := range b.list {
+		if err := b.del(q, q.readyAt(f.place)); err != nil {
+			return err
+		}
+		q.counts.Ready--
+		if err := q.outdate(b, op, f.id, f.attempts); err != nil {
+			return err
+		}
+	}
+	if len(b.list) > 0 {
+		q.head.reset()
+	}
+	return nil
+}
+
+// findOld adds the jobs that are too old to b.list, from a priority on to the first that is not too old. It returns the
+// priority to go on with.
+func (q *kvQueue) findOld(b *kvBackend, op *Op, priority uint8) (next int, err error) {
+	r := kv.Prefix(q.ready)
+	r.Start = append([]byte(nil), q.readyAt(place{priority: priority})...)
+	for key, value := range b.tx.Scan(r) {
+		f, err := parseFound(&q.keys, Ready, key, value)
+		if err != nil {
+			return 0, err
+		}
+		if !op.Settings.TooOld(f.at, op.Now) { // it was published earlier, or then
+			return int(f.priority) + 1, nil
+		}
+		if b.list = append(b.list, f); len(b.list) == op.Limit {
+			break
+		}
+	}
+	return math.MaxUint8 + 1, b.tx.Err()
+}
+
+// sweepDead deletes dead jobs that are too old, which are the first of them.
+func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
+	if op.Settings.DeadRetention == 0 || op.Done >= op.Limit {
+		return nil
+	}
+	before := op.Now - op.Settings.DeadRetention.Milliseconds()
+	b.list = b.list[:0]
+	err := scanState(&b.tx.Snapshot, &q.keys, Dead, func(f found) bool {
+		if int64(f.id/1000) >= before {
+			return false
+		}
+		b.list = append(b.list, f)
+		return len(b.list) < op.Limit
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range b.list {
+		if err := b.del(q, q.with(q.dead, f.id)); err != nil {
+			return err
+		}
+		if err := b.del(q, q.with(q.job, f.id)); err != nil {
+			return err
+		}
+	}
+	q.counts.Dead -= len(b.list)
+	op.Done += len(b.list)
+	return nil
+}

@@ -1,0 +1,114 @@
+package queue
+
+import (
+	"slices"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// entry is a ready job.
+type entry struct {
+	place
+	attempts int
+}
+
+// head is the beginning of the ready jobs in memory: all of them up to a bound, in the order of claims. So a claim need
+// not search from where the queue began: on engines that merge later, everything deleted there is still in the way.
+type head struct {
+	list  []entry // list[first:] are all ready jobs up to bound
+	first int
+	bound place
+	begun bool // bound is set; otherwise list is empty, and is of no jobs
+	whole bool // there are no ready jobs beyond list
+	next  int  // how many to read next
+}
+
+// Of the head at most mostHead jobs are kept, and 1 to mostRead are read at once: the more often a queue is
+// changed by others, which makes the head void, the less is read in vain.
+const (
+	mostHead = 8192
+	mostRead = 512
+)
+
+func (h *head) reset() { *h = head{list: h.list[:0]} }
+
+// peek returns the first ready job.
+func (h *head) peek(b *kvBackend, q *kvQueue) (e entry, ok bool, err error) {
+	if h.first == len(h.list) && !h.whole {
+		if err := h.read(b, q); err != nil {
+			return e, false, err
+		}
+	}
+	if h.first == len(h.list) {
+		return e, false, nil
+	}
+	return h.list[h.first], true, nil
+}
+
+// read reads more jobs beyond the bound. The list is empty.
+func (h *head) read(b *kvBackend, q *kvQueue) error {
+	h.next = min(max(1, 4*h.next), mostRead)
+	r := kv.Prefix(q.ready)
+	if h.begun {
+		r.Start = append(slices.Clone(q.readyAt(h.bound)), 0)
+	}
+	h.list, h.first = h.list[:0], 0
+	for key, value := range b.tx.Scan(r) {
+		p, err := q.parseReady(key)
+		if err != nil {
+			return err
+		}
+		attempts, err := attemptsOf(key, value)
+		if err != nil {
+			return err
+		}
+		if h.list = append(h.list, entry{p, attempts}); len(h.list) == h.next {
+			break
+		}
+	}
+	if h.whole = len(h.list) < h.next; len(h.list) > 0 {
+		h.bound, h.begun = h.list[len(h.list)-1].place, true
+	}
+	return b.tx.Err()
+}
+
+// pop removes the first job, which peek returned.
+func (h *head) pop() {
+	if h.first++; h.first == len(h.list) {
+		h.list, h.first = h.list[:0], 0
+	}
+}
+
+// add tells of a job that became ready.
+func (h *head) add(e entry) {
+	if !h.whole && (!h.begun || h.bound.less(e.place)) {
+		return
+	}
+	if n := len(h.list); n == h.first || h.list[n-1].less(e.place) {
+		h.append(e)
+	} else {
+		i, _ := slices.BinarySearchFunc(h.list[h.first:], e, func(a, b entry) int {
+			if a.less(b.place) {
+				return -1
+			}
+			return 1
+		})
+		h.list = slices.Insert(h.list, h.first+i, e)
+	}
+	if !h.begun || h.bound.less(e.place) {
+		h.bound, h.begun = e.place, true
+	}
+	if n := len(h.list); n-h.first > mostHead {
+		h.list = h.list[:h.first+mostHead/2]
+		h.bound, h.whole = h.list[len(h.list)-1].place, false
+	}
+}
+
+// append adds e at the end, in the space before the first job rather than in more memory.
+func (h *head) append(e entry) {
+	if len(h.list) == cap(h.list) && h.first > len(h.list)/2 {
+		h.list = append(h.list[:0], h.list[h.first:]...)
+		h.first = 0
+	}
+	h.list = append(h.list, e)
+}

@@ -1,0 +1,104 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Counts implements Backend. Jobs whose delay or lease has ended count as ready, unless they will be dead or are too old,
+// which only a Claim or Sweep decides.
+func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Counts, err error) {
+	k := newKeys(queue)
+	r := kv.Range{Start: k.timer, End: append([]byte(nil), k.timerAt(now+1, 0)...)}
+	if low, ok := b.lows.Load(queue); ok {
+		r.Start = append([]byte(nil), k.timerAt(low.(*atomic.Int64).Load(), 0)...)
+	}
+	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+		v, err := s.Get(k.queue)
+		if errors.Is(err, kv.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		stored, err := parseStats(k.queue, v)
+		if err != nil {
+			return err
+		}
+		c = stored.counts
+		for key, value := range s.Scan(r) {
+			f, err := parseTimerValue(key, value)
+			if err != nil {
+				return err
+			}
+			if c.Ready++; f.kind == timerDelay {
+				c.Delayed--
+			} else {
+				c.Claimed--
+			}
+		}
+		return nil
+	})
+	return c, err
+}
+
+// List implements Backend.
+func (b *kvBackend) List(ctx context.Context, queue string, state State, limit int) (jobs []Job, err error) {
+	k := newKeys(queue)
+	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+		var list []found
+		err := scanState(s, &k, state, func(f found) bool {
+			list = append(list, f)
+			return len(list) < limit
+		})
+		if err != nil {
+			return err
+		}
+		for _, f := range list {
+			job, err := readJob(s, &k, f.id)
+			if err != nil {
+				return err
+			}
+			job.State, job.Attempts, job.VisibleAt = state, f.attempts, Millis(f.at)
+			if state == Claimed {
+				if job.Receipt, err = readReceipt(s, &k, f.id); err != nil {
+					return err
+				}
+			}
+			jobs = append(jobs, job)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jobs, nil
+}
+
+func readReceipt(s *kv.Snapshot, k *keys, id uint64) (Receipt, error) {
+	key := k.with(k.claim, id)
+	v, err := s.Get(key)
+	if err != nil {
+		return Receipt{}, err
+	}
+	c, err := parseClaim(key, v)
+	return Receipt{ID: id, Token: c.token}, err
+}
+
+// Queues implements Backend.
+func (b *kvBackend) Queues(ctx context.Context) (names []string, err error) {
+	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+		for key := range s.Scan(kv.Prefix([]byte{queuePrefix})) {
+			name, _, ok := kv.CutString(key[1:])
+			if !ok {
+				return corrupt("key %q is not that of a queue", key)
+			}
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
+}

@@ -1,0 +1,247 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Queue is one queue of a store. It needs no closing.
+type Queue struct {
+	store    *Store
+	name     string
+	settings Settings
+	line     *line
+}
+
+// MaxBatch is the most jobs that one call publishes, claims or acknowledges.
+const MaxBatch = 10_000
+
+// Name returns the queue's name.
+func (q *Queue) Name() string { return q.name }
+
+// Publish adds jobs as one transaction with at least the durability d, and returns their ids, in the order given. It
+// keeps nothing of what it is given.
+func (q *Queue) Publish(ctx context.Context, d kv.Durability, drafts ...Draft) ([]uint64, error) {
+	if err := checkDrafts(drafts); err != nil {
+		return nil, err
+	}
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	r := q.request(Publish)
+	defer r.release()
+	r.Drafts = append(r.Drafts[:0], drafts...)
+	for i := range drafts {
+		r.size += len(drafts[i].Payload)
+	}
+	if err := q.store.do(ctx, d, r); err != nil {
+		return nil, err
+	}
+	return slices.Clone(r.IDs), nil
+}
+
+func checkDrafts(drafts []Draft) error {
+	if err := checkBatch(Publish, len(drafts)); err != nil {
+		return err
+	}
+	for i := range drafts {
+		if d := drafts[i].Delay; d < 0 || d > maxDelay {
+			return invalid("publish", fmt.Errorf("job %d: delay %v", i, d), "give 0 to 100 years")
+		}
+	}
+	return nil
+}
+
+func checkBatch(verb Verb, n int) error {
+	if n > MaxBatch {
+		return &kv.Error{Op: verb.String(), Kind: kv.TooLarge, Err: fmt.Errorf("%d jobs in one call, at most %d", n, MaxBatch),
+			Hint: "use several calls"}
+	}
+	return nil
+}
+
+// Claim claims the first ready jobs, at most limit, for the queue's lease, and returns them in order. Where none is
+// ready it returns none at once: see Next.
+func (q *Queue) Claim(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
+	if limit < 1 {
+		return nil, invalid("claim", fmt.Errorf("limit %d", limit), "give the number of jobs to claim at most")
+	}
+	if err := checkBatch(Claim, limit); err != nil {
+		return nil, err
+	}
+	if err := q.sweepNowAndThen(ctx, d); err != nil {
+		return nil, err
+	}
+	for {
+		jobs, more, err := q.claim(ctx, d, limit)
+		if err != nil || len(jobs) > 0 || !more {
+			return jobs, err
+		}
+	}
+}
+
+// claim claims once, and reports whether there may be jobs though it returns none.
+func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int) (jobs []Job, more bool, err error) {
+	r := q.request(Claim)
+	defer r.release()
+	r.Limit, r.Until = limit, r.Now+q.settings.Lease.Milliseconds()
+	if err := q.store.do(ctx, d, r); err != nil {
+		return nil, false, err
+	}
+	return r.Jobs, r.Ready > 0 || r.stillDue(), nil
+}
+
+// stillDue reports whether a Claim or Sweep left something to make ready.
+func (op *Op) stillDue() bool { return op.Due != 0 && op.Due <= op.Now }
+
+// Ack deletes jobs that are done. If a receipt is stale, that is a [*StaleError] and no job is deleted.
+//
+// A lease that has ended, but whose job was not made ready again since, does not make a receipt stale.
+func (q *Queue) Ack(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
+	return q.settle(ctx, d, Ack, 0, receipts)
+}
+
+// Nack gives jobs back that could not be done. They become ready after delay, behind those that are ready by then;
+// those that were tried as often as [Settings.MaxAttempts] says are dead. Of stale receipts see Ack.
+func (q *Queue) Nack(ctx context.Context, d kv.Durability, delay time.Duration, receipts ...Receipt) error {
+	return q.settle(ctx, d, Nack, delay, receipts)
+}
+
+// Extend makes the leases of jobs end after lease from now, sooner or later than they would. 0 is the queue's lease. Of
+// stale receipts see Ack.
+func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration, receipts ...Receipt) error {
+	if lease == 0 {
+		lease = q.settings.Lease
+	}
+	return q.settle(ctx, d, Extend, lease, receipts)
+}
+
+// settle does what takes receipts.
+func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after time.Duration, receipts []Receipt) error {
+	if after < 0 || after > maxDelay {
+		return invalid(verb.String(), fmt.Errorf("duration %v", after), "give 0 to 100 years")
+	}
+	if slices.Contains(receipts, Receipt{}) {
+		return invalid(verb.String(), errNoReceipt, "give the Receipt of a job that Claim or Next returned")
+	}
+	if err := checkBatch(verb, len(receipts)); err != nil || len(receipts) == 0 {
+		return err
+	}
+	r := q.request(verb)
+	defer r.release()
+	r.Receipts = append(r.Receipts[:0], receipts...)
+	if len(receipts) > 1 {
+		slices.SortFunc(r.Receipts, func(a, b Receipt) int { return compare2(a.ID, b.ID, a.Token, b.Token) })
+		r.Receipts = slices.Compact(r.Receipts)
+	}
+	r.Until = r.Now + after.Milliseconds()
+	return q.store.do(ctx, d, r)
+}
+
+// Requeue makes dead jobs ready, behind those that are, as if they had never been tried. Where one is not dead that is
+// NotFound, and none is requeued. Their age still counts from when they were published.
+func (q *Queue) Requeue(ctx context.Context, d kv.Durability, ids ...uint64) error {
+	if err := checkBatch(Requeue, len(ids)); err != nil || len(ids) == 0 {
+		return err
+	}
+	r := q.request(Requeue)
+	defer r.release()
+	r.IDs = append(r.IDs[:0], ids...)
+	slices.Sort(r.IDs)
+	r.IDs = slices.Compact(r.IDs)
+	return q.store.do(ctx, d, r)
+}
+
+// chunk is how many jobs a transaction of Purge or Sweep deletes or moves at most.
+const chunk = 1000
+
+// Purge deletes the jobs that are in one of states, or all if none is given, and returns how many. Receipts of jobs that
+// it deletes are stale. It works in several transactions: after an error some may be deleted, as the number tells.
+// Jobs that are published meanwhile may be deleted or not.
+func (q *Queue) Purge(ctx context.Context, d kv.Durability, states ...State) (int, error) {
+	if len(states) == 0 {
+		states = States
+	}
+	total := 0
+	for _, state := range states {
+		if int(state) >= len(States) {
+			return total, invalid("purge", fmt.Errorf("unknown state %v", state), "")
+		}
+		n, err := q.chunks(ctx, d, Purge, state)
+		if total += n; err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// Sweep makes ready what is due, and does to jobs older than [Settings.Retention], and to dead ones older than
+// [Settings.DeadRetention], what the settings say; it returns to how many. Claims never give out a job that is too old;
+// what Sweep does is to free its space. Retention looks at jobs that have been ready for as long as it says; one that
+// is as old but was given back since is dealt with when its turn to be claimed comes. It works in several transactions.
+//
+// Programs that set a retention call Sweep now and then. Where nobody does, a Claim or Next that comes a tenth of the
+// retention, and at least a second, after the last does one transaction of it.
+func (q *Queue) Sweep(ctx context.Context, d kv.Durability) (int, error) {
+	return q.chunks(ctx, d, Sweep, 0)
+}
+
+func (q *Queue) chunks(ctx context.Context, d kv.Durability, verb Verb, state State) (total int, err error) {
+	for {
+		n, more, err := q.chunk(ctx, d, verb, state)
+		if total += n; err != nil || !more {
+			return total, err
+		}
+	}
+}
+
+func (q *Queue) chunk(ctx context.Context, d kv.Durability, verb Verb, state State) (n int, more bool, err error) {
+	r := q.request(verb)
+	defer r.release()
+	r.State, r.Limit, r.size = state, chunk, groupBytes // in a group of its own
+	err = q.store.do(ctx, d, r)
+	return r.Done, r.Done > 0 || verb == Sweep && r.stillDue(), err
+}
+
+// sweepNowAndThen does one transaction of a sweep if a retention is set and the last was long ago.
+func (q *Queue) sweepNowAndThen(ctx context.Context, d kv.Durability) error {
+	shortest := min(cmp.Or(q.settings.Retention, maxDelay), cmp.Or(q.settings.DeadRetention, maxDelay))
+	if shortest == maxDelay {
+		return nil
+	}
+	now := q.store.now()
+	last := q.line.swept.Load()
+	if now-last < max(time.Second, shortest/10).Milliseconds() || !q.line.swept.CompareAndSwap(last, now) {
+		return nil
+	}
+	_, _, err := q.chunk(ctx, d, Sweep, 0)
+	return err
+}
+
+// Counts returns how many jobs the queue has in each state now. It reads counters, and looks only at jobs whose delay
+// or lease ended since the last claim.
+func (q *Queue) Counts(ctx context.Context) (c Counts, err error) {
+	err = q.store.read("counts", func() error {
+		c, err = q.store.backend.Counts(ctx, q.name, q.store.now())
+		return err
+	})
+	return c, err
+}
+
+// List returns at most limit jobs in a state: ready ones in the order in which they will be claimed, delayed ones as
+// they become ready, claimed and dead ones by id. What is due is shown as it was until a Claim, Next or Sweep.
+func (q *Queue) List(ctx context.Context, state State, limit int) (jobs []Job, err error) {
+	if int(state) >= len(States) || limit < 1 {
+		return nil, invalid("list", fmt.Errorf("state %v, limit %d", state, limit), "give a state, and the number of jobs to list at most")
+	}
+	err = q.store.read("list", func() error {
+		jobs, err = q.store.backend.List(ctx, q.name, state, limit)
+		return err
+	})
+	return jobs, err
+}

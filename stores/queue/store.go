@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Store is an open store of queues. Its methods, and those of its queues, may be called concurrently.
+type Store struct {
+	backend Backend
+	options Options
+	traits  Traits
+	done    chan struct{} // closed by Close
+
+	mu      sync.Mutex
+	idle    sync.Cond        // signalled when running or leading falls to none
+	running int              // reads in progress
+	lines   map[string]*line // of the queues that were asked for, by name
+	pending []*request       // in the order of their calls
+	leading bool             // a group is being committed, or its leader was told to
+	crowd   int              // how many requests the last group had
+	closed  bool
+	err     error // of Close
+
+	members []*request // the group being committed; the leader's alone
+	group   []*Op
+}
+
+// NewStore returns a store over a backend. Programs call New, or sqlqueue.Open.
+func NewStore(b Backend, opts *Options) (*Store, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	s := &Store{backend: b, options: o, traits: b.Traits(), done: make(chan struct{}), lines: map[string]*line{}}
+	s.idle.L = &s.mu
+	return s, nil
+}
+
+// Queue returns the queue called name, which need not exist: it begins with its first job. Queues of one name are one
+// queue; settings are those of the value that is used.
+func (s *Store) Queue(name string, settings *Settings) (*Queue, error) {
+	var set Settings
+	if settings != nil {
+		set = *settings
+	}
+	if err := errors.Join(checkName(name), set.complete()); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.lines[name]
+	if !ok {
+		l = &line{store: s}
+		s.lines[name] = l
+	}
+	return &Queue{store: s, name: name, settings: set, line: l}, nil
+}
+
+// Queues returns the names of all queues that ever had a job, sorted.
+func (s *Store) Queues(ctx context.Context) (names []string, err error) {
+	err = s.read("queues", func() error {
+		names, err = s.backend.Queues(ctx)
+		return err
+	})
+	return names, err
+}
+
+// Close waits for running calls. Workers that wait, and later calls, fail with Closed. Claims stay as they are: another
+// Store can acknowledge them. It does not close the *kv.DB given to New: close the store first.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		for s.leading || s.running > 0 {
+			s.idle.Wait()
+		}
+		return s.err
+	}
+	s.closed = true
+	close(s.done)
+	for s.leading || s.running > 0 {
+		s.idle.Wait()
+	}
+	for _, l := range s.lines {
+		l.stop()
+	}
+	s.err = s.backend.Close()
+	return s.err
+}
+
+// read runs fn unless the store is closed, which waits for it.
+func (s *Store) read(op string, fn func() error) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errClosed(op)
+	}
+	s.running++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.running--; s.running == 0 {
+			s.idle.Broadcast()
+		}
+	}()
+	return fn()
+}
+
+// now returns the time in milliseconds since 1970.
+func (s *Store) now() int64 { return s.options.Clock().UnixMilli() }
+
+func errClosed(op string) error {
+	return &kv.Error{Op: op, Kind: kv.Closed, Err: errors.New("the store of queues is closed")}
+}
+
+func canceled(op string, ctx context.Context) error {
+	return &kv.Error{Op: op, Kind: kv.Canceled, Err: ctx.Err()}
+}
+
+// Millis returns a time that a backend keeps, in milliseconds since 1970, as users see it. It is for backends.
+func Millis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

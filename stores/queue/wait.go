@@ -1,0 +1,162 @@
+package queue
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Next is Claim that waits until there is at least one job, or ctx ends. Those that wait longest are served first.
+func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
+	w := waiter{wake: make(chan struct{}, 1)}
+	for woken := false; ; {
+		seen := q.line.arrive(woken)
+		jobs, err := q.Claim(ctx, d, limit)
+		if err != nil && woken {
+			q.line.passOn() // what this one was woken for is still there
+		}
+		if err != nil || len(jobs) > 0 {
+			return jobs, err
+		}
+		if woken = false; !q.line.join(&w, seen) {
+			continue
+		}
+		select {
+		case <-w.wake:
+			woken = true
+		case <-ctx.Done():
+			q.line.leave(&w)
+			return nil, canceled("claim", ctx)
+		case <-q.store.done:
+			q.line.leave(&w)
+			return nil, errClosed("claim")
+		}
+	}
+}
+
+// line is those who wait for jobs of one queue. What is committed wakes as many of them as there are jobs ready, and a
+// timer one when the next job may become ready by the clock; where others may change the queue, one now and then.
+type line struct {
+	store *Store
+	swept atomic.Int64 // when the queue was swept last
+
+	mu      sync.Mutex
+	waiting []*waiter // the one that waits longest first
+	coming  int       // were woken, and did not look yet
+	news    uint64    // grows when jobs are ready
+	due     int64     // when a job may become ready by the clock, 0 for never
+	timer   *time.Timer
+}
+
+// waiter is a call of Next. It is in line.waiting from join until it is woken or leaves.
+type waiter struct{ wake chan struct{} }
+
+// settle tells the line what a committed operation left.
+func (l *line) settle(op *Op) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due = op.Due
+	if op.Ready > 0 {
+		l.news++
+	}
+	if len(l.waiting) > 0 {
+		l.wake(op.Ready - l.coming)
+		l.arm()
+	}
+}
+
+// wake wakes up to n waiters.
+func (l *line) wake(n int) {
+	n = min(n, len(l.waiting))
+	if n <= 0 {
+		return
+	}
+	for _, w := range l.waiting[:n] {
+		w.wake <- struct{}{}
+	}
+	l.waiting = slices.Delete(l.waiting, 0, n)
+	l.coming += n
+}
+
+// arrive tells that a waiter is about to look, and whether because it was woken. It returns the news so far.
+func (l *line) arrive(woken bool) (news uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if woken {
+		l.coming--
+	}
+	return l.news
+}
+
+// join adds a waiter, unless there was news since it looked.
+func (l *line) join(w *waiter, seen uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.news != seen {
+		return false
+	}
+	l.waiting = append(l.waiting, w)
+	l.arm()
+	return true
+}
+
+// leave takes back a waiter. If it was woken meanwhile, another is instead.
+func (l *line) leave(w *waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.waiting, w); i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+		return
+	}
+	<-w.wake
+	l.coming--
+	l.wake(1)
+}
+
+// passOn wakes another waiter instead of one that could not look.
+func (l *line) passOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wake(1)
+}
+
+// arm sets the timer for those who wait.
+func (l *line) arm() {
+	after := time.Duration(math.MaxInt64)
+	if l.due > 0 {
+		after = max(0, time.Duration(l.due-l.store.now())*time.Millisecond)
+	}
+	if l.store.traits.Shared {
+		after = min(after, l.store.options.Poll)
+	}
+	switch {
+	case len(l.waiting) == 0 || after == math.MaxInt64:
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	case l.timer == nil:
+		l.timer = time.AfterFunc(after, l.ring)
+	default:
+		l.timer.Reset(after)
+	}
+}
+
+// ring is the timer's. The waiter that it wakes sets the timer again when it has looked.
+func (l *line) ring() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wake(1)
+}
+
+func (l *line) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
