@@ -1,0 +1,163 @@
+package prove
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// cell gathers what is found of one engine, class, fault and rule.
+type cell struct {
+	result.ProofCell
+	crashAtomic bool
+	keeps       tally
+	whole       tally
+	trials      int // rounds, each with a seed of its own, that crashes came from
+	seed        uint64
+}
+
+// tally counts images that lack a property.
+type tally struct {
+	failed int
+	trials int    // that had one
+	last   uint64 // the seed of the last of them
+	first  trial  // to show it again: the first, but one of a single writer is preferred
+}
+
+// trial is one crash, or fault, and what was acknowledged before it.
+type trial struct {
+	seed   uint64
+	cut    uint64 // the operation before which power failed, 0 if that was not by count
+	past   past
+	ledger ledger
+	at     int64 // when, by clock
+}
+
+func (t trial) writers() int { return len(t.past.Chains) }
+
+// acked returns how many commits were acknowledged before the trial's moment.
+func (t trial) acked() (n int64) {
+	for _, list := range t.ledger.acks {
+		for _, a := range list {
+			if a.Done < t.at {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// lost returns how many of those are not among the first n of each writer, and the age of the oldest.
+func (t trial) lost(n []uint64) (lost int64, age time.Duration) {
+	for w, list := range t.ledger.acks {
+		for _, a := range list {
+			if a.N > n[w] && a.Done < t.at {
+				lost++
+				age = max(age, time.Duration(t.at-a.Done))
+			}
+		}
+	}
+	return lost, age
+}
+
+// disorder returns how the commits that were found are no prefix of all: one that began after another had been
+// acknowledged is there, and that other is not. It also finds commits that nobody can have made.
+func (t trial) disorder(n []uint64) string {
+	var began, missing ack // the last one found, the first one missing
+	missing.Done = t.at
+	for w, list := range t.ledger.acks {
+		var last ack
+		for i, a := range list {
+			switch {
+			case a.N == n[w]:
+				began = later(began, a)
+			case a.N+1 == n[w] && i == len(list)-1: // its successor was not acknowledged, and began afterwards
+				began = later(began, ack{W: w, N: n[w], Began: a.Done})
+			case a.N > n[w] && a.Done < missing.Done:
+				missing = a
+			}
+			last = a
+		}
+		if n[w] > last.N+1 && n[w] > t.unacked(w)+1 {
+			return fmt.Sprintf("no prefix: commit %d of writer %d is there, and none after %d was ever tried", n[w], w, last.N+1)
+		}
+	}
+	if began.Began > missing.Done {
+		return fmt.Sprintf("no prefix: commit %d of writer %d is there, and commit %d of writer %d, acknowledged before it began, is not",
+			began.N, began.W, missing.N, missing.W)
+	}
+	return ""
+}
+
+// unacked returns the highest number of a commit of w that returned an error, or from which it began.
+func (t trial) unacked(w int) (n uint64) {
+	for _, f := range t.ledger.failed {
+		if f.W == w {
+			n = max(n, f.N)
+		}
+	}
+	for _, s := range t.past.Chains[w] {
+		n = max(n, s.UpTo)
+	}
+	return n
+}
+
+func later(a, b ack) ack {
+	if b.Began > a.Began {
+		return b
+	}
+	return a
+}
+
+// crash counts a trial, of which images will be recorded.
+func (c *cell) crash(t trial) {
+	if c.trials == 0 || c.seed != t.seed {
+		c.trials, c.seed = c.trials+1, t.seed
+	}
+	c.Rounds++
+	c.Acked += t.acked()
+}
+
+// record adds one image of a trial.
+func (c *cell) record(t trial, o outcome) {
+	c.Images++
+	lost, age := t.lost(o.N)
+	if lost > 0 {
+		c.Lost += lost
+		c.LostMax = max(c.LostMax, lost)
+		c.LostAge = max(c.LostAge, age)
+		c.keeps.add(t)
+	}
+	if o.Broken == "" && o.Torn == "" {
+		o.Broken = t.disorder(o.N)
+	}
+	if o.Torn != "" {
+		c.Torn++
+		c.say(o.Torn)
+	}
+	if o.Broken != "" {
+		c.Broken++
+		c.say(o.Broken)
+	}
+	if o.Broken != "" || o.Torn != "" && c.crashAtomic {
+		c.whole.add(t)
+	}
+}
+
+func (c *cell) say(what string) {
+	if c.What == "" {
+		c.What = what
+	}
+}
+
+func (y *tally) add(t trial) {
+	if y.trials == 0 || y.first.writers() > 1 && t.writers() == 1 {
+		y.first = trial{seed: t.seed, cut: t.cut, past: t.past}
+	}
+	if y.trials == 0 || y.last != t.seed {
+		y.trials++
+	}
+	y.last = t.seed
+	y.failed++
+}

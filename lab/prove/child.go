@@ -1,0 +1,92 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/child"
+)
+
+// Child is the whole life of a writer or verifier process: it answers the parent's requests until in ends.
+func Child(ctx context.Context, in io.Reader, out io.Writer) error {
+	s := state{out: out}
+	return child.Serve(in, out, func(r request) message {
+		done, err := s.answer(ctx, r)
+		if err != nil {
+			done.Error, done.Hint, done.Invalid = err.Error(), kv.HintOf(err), errors.Is(err, kv.Invalid)
+		}
+		return message{Done: &done}
+	})
+}
+
+// state is that of a child process.
+type state struct {
+	mu  sync.Mutex
+	out io.Writer
+
+	db      *kv.DB // of a writer, once it is open
+	scripts []*script
+}
+
+func (s *state) answer(ctx context.Context, r request) (done doneMessage, err error) {
+	switch {
+	case r.Probe != nil:
+		done.Caps, err = probe(ctx, *r.Probe)
+	case r.Write != nil:
+		err = s.write(ctx, *r.Write)
+	case r.Verify != nil:
+		o := verify(ctx, *r.Verify)
+		done.Outcome = &o
+	default:
+		err = errors.New("unknown request")
+	}
+	return done, err
+}
+
+// say sends a message with one system call, so that a process that is killed has sent it or not.
+func (s *state) say(m message) {
+	line, err := json.Marshal(m)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, err = s.out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		panic(fmt.Sprintf("tell the parent: %v", err)) // it has died, or this is a bug
+	}
+}
+
+// probe opens fresh stores, one for each class, and tells what they promise.
+func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
+	var all [3]caps
+	for _, d := range driver.Durabilities {
+		one := spec
+		one.Class, one.Dir = d, filepath.Join(spec.Dir, d.String())
+		db, err := kv.Open(ctx, one.url(), kv.Weakest(d))
+		if errors.Is(err, kv.Unsupported) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[d] = caps{db.Caps().Promise(d), db.Caps().CrashAtomic}
+		if err := db.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return &all, nil
+}
+
+// without returns the text of err without the folder that the store lies in, which differs from run to run.
+func without(dir string, err error) string {
+	text := strings.ReplaceAll(err.Error(), filepath.ToSlash(dir)+"/", "")
+	return strings.ReplaceAll(text, dir+string(filepath.Separator), "")
+}

@@ -1,0 +1,173 @@
+package prove
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// outcome is what a store's content turned out to be.
+type outcome struct {
+	// N is the number of whole commits found of each writer.
+	N    []uint64
+	Torn string // a transaction applied in part: which, and how it shows
+	// Broken is why the store does not open, fails its check or holds no prefix of the commits.
+	Broken string
+	// Gone is that the store could not be read at all, so that nothing of it counts as kept.
+	Gone bool
+
+	chains []chain // by which N was reached
+}
+
+// past is what a verifier needs to know of the commits that were tried: each writer's chain, and for each writer the
+// commits that returned an error, of which each may be there or not.
+type past struct {
+	Seed   uint64
+	Chains []chain
+	Unsure [][]stampJSON
+}
+
+// stampJSON is a stamp as it travels.
+type stampJSON struct{ N, Salt uint64 }
+
+// compare holds all of a store's content against what the commits wrote. No more than the counters is believed.
+func (p past) compare(found map[string][]byte) outcome {
+	o := outcome{N: make([]uint64, len(p.Chains)), chains: make([]chain, len(p.Chains))}
+	left := maps.Clone(found)
+	for w := range p.Chains {
+		p.compareWriter(w, left, &o)
+	}
+	if o.Broken == "" && len(left) > 0 {
+		o.Broken = fmt.Sprintf("no prefix: %q was written by nobody", slices.Min(slices.Collect(maps.Keys(left))))
+	}
+	return o
+}
+
+// compareWriter takes the writer's keys out of left and adds what they are to o.
+func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
+	s := newScript(p.Seed, w)
+	mine := map[string][]byte{}
+	prefix := fmt.Sprintf("writer%d/", w)
+	for k, v := range left {
+		if strings.HasPrefix(k, prefix) {
+			mine[k] = v
+			delete(left, k)
+		}
+	}
+	at, err := parseCounter(mine[s.counterKey()])
+	c, known := p.chainOf(w, at)
+	if err != nil || !known {
+		o.broken(fmt.Sprintf("no prefix: the counter of writer %d is %q, which no commit in order wrote", w, clip(mine[s.counterKey()])))
+		return
+	}
+	o.N[w], o.chains[w] = at.n, c
+	s.playTo(at.n, c)
+	diff := differences(mine, s.content())
+	if len(diff) == 0 {
+		return
+	}
+	before, after := newScript(p.Seed, w), s
+	before.playTo(max(at.n, 1)-1, c)
+	now := s.content()
+	after.play(c.salt(at.n + 1))
+	switch {
+	case at.n > 0 && explains(mine, diff, before.content()):
+		o.N[w]--
+		o.torn(fmt.Sprintf("commit %d of writer %d is there in part: %s", at.n, w, describe(diff[0], mine, now)))
+	case explains(mine, diff, after.content()):
+		o.torn(fmt.Sprintf("commit %d of writer %d is there in part: %s", at.n+1, w, describe(diff[0], mine, now)))
+	default:
+		o.broken(fmt.Sprintf("no prefix: after commit %d of writer %d, %s", at.n, w, describe(diff[0], mine, now)))
+	}
+}
+
+// chainOf returns the chain in which the commit at is in its place, which a commit that returned an error may also be.
+func (p past) chainOf(w int, at stamp) (chain, bool) {
+	c := p.Chains[w]
+	if at.n == 0 || c.salt(at.n) == at.salt {
+		return c, true
+	}
+	if w < len(p.Unsure) && slices.Contains(p.Unsure[w], stampJSON{at.n, at.salt}) {
+		return c.from(at.n-1, at.salt), true
+	}
+	return nil, false
+}
+
+// parseCounter reads a counter; none at all is that of no commits.
+func parseCounter(v []byte) (at stamp, err error) {
+	if v == nil {
+		return at, nil
+	}
+	n, salt, _ := strings.Cut(string(v), " ")
+	if at.n, err = strconv.ParseUint(n, 10, 64); err == nil {
+		at.salt, err = strconv.ParseUint(salt, 10, 64)
+	}
+	if err == nil && at.n == 0 {
+		err = strconv.ErrRange
+	}
+	return at, err
+}
+
+// differences returns the keys at which two contents differ, sorted.
+func differences(got, want map[string][]byte) []string {
+	var keys []string
+	for k, v := range want {
+		if g, ok := got[k]; !ok || !bytes.Equal(g, v) {
+			keys = append(keys, k)
+		}
+	}
+	for k := range got {
+		if _, ok := want[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// explains reports whether got is as other at all of keys.
+func explains(got map[string][]byte, keys []string, other map[string][]byte) bool {
+	for _, k := range keys {
+		g, there := got[k]
+		o, want := other[k]
+		if there != want || !bytes.Equal(g, o) {
+			return false
+		}
+	}
+	return true
+}
+
+func describe(key string, got, want map[string][]byte) string {
+	g, there := got[key]
+	w, wanted := want[key]
+	switch {
+	case !there:
+		return fmt.Sprintf("%s is missing", key)
+	case !wanted:
+		return fmt.Sprintf("%s is back: %q", key, clip(g))
+	}
+	return fmt.Sprintf("%s is %q, not %q", key, clip(g), clip(w))
+}
+
+func clip(v []byte) string {
+	const most = 48
+	if len(v) > most {
+		return string(v[:most]) + "…"
+	}
+	return string(v)
+}
+
+func (o *outcome) broken(what string) {
+	if o.Broken == "" {
+		o.Broken = what
+	}
+}
+
+func (o *outcome) torn(what string) {
+	if o.Torn == "" {
+		o.Torn = what
+	}
+}

@@ -1,0 +1,208 @@
+package prove
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// The shape of a history. Each writer has keys of its own: accounts whose sum never changes, a counter of its commits,
+// and the records of its last commits.
+const (
+	accounts   = 8
+	opening    = 1000 // the balance that each account begins with
+	maxRecords = 24   // commit n deletes the record of commit n-maxRecords
+)
+
+// mix makes one seed of several values, so that no two uses of a run's seed share their random numbers.
+func mix(seed uint64, with ...any) uint64 {
+	h := fnv.New64a()
+	b := binary.BigEndian.AppendUint64(nil, seed)
+	for _, w := range with {
+		b = fmt.Appendf(b, "%v|", w)
+	}
+	_, _ = h.Write(b) // a hash's Write does not fail
+	return h.Sum64()
+}
+
+// segment is a stretch of a writer's commits that were made under one salt.
+type segment struct {
+	Salt uint64
+	UpTo uint64 // the last commit; 0 is open, and the last segment always is
+}
+
+// chain is a writer's segments in order. After a crash a new one begins at the commit that follows those which
+// survived, and its salt makes all values differ from those that were there, or lost, before.
+type chain []segment
+
+// salt returns the salt of commit n.
+func (c chain) salt(n uint64) uint64 {
+	for _, s := range c {
+		if n <= s.UpTo || s.UpTo == 0 {
+			return s.Salt
+		}
+	}
+	return 0
+}
+
+// from returns the chain whose commits after n are made under salt.
+func (c chain) from(n, salt uint64) chain {
+	var out chain
+	for _, s := range c {
+		if n == 0 {
+			break
+		}
+		if s.UpTo == 0 || s.UpTo >= n {
+			out = append(out, segment{s.Salt, n})
+			break
+		}
+		out = append(out, s)
+	}
+	return append(out, segment{Salt: salt})
+}
+
+// op is one write of a commit; a nil value deletes.
+type op struct {
+	key   string
+	value []byte
+}
+
+// stamp is the commit that wrote something last.
+type stamp struct{ n, salt uint64 }
+
+// script plays one writer's commits and knows what the store holds of it after each.
+type script struct {
+	seed   uint64
+	writer int
+	last   stamp // the last commit that was played
+
+	balances [accounts]int64
+	moved    [accounts]stamp
+	records  map[uint64]stamp // by the number of the commit that first wrote it
+}
+
+func newScript(seed uint64, writer int) *script {
+	return &script{seed: seed, writer: writer, records: map[uint64]stamp{}}
+}
+
+// commit is what one commit does, a function of the seed, the writer, the number and the salt.
+type commit struct {
+	stamp
+	from, to int
+	amount   int64
+	rewrites uint64 // the number of a record, 0 for none
+	deletes  uint64
+}
+
+func (s *script) plan(n, salt uint64) commit {
+	r := rand.New(rand.NewPCG(mix(s.seed, "commit", s.writer, n, salt), salt))
+	c := commit{stamp: stamp{n, salt}, from: r.IntN(accounts), amount: 1 + r.Int64N(100)}
+	c.to = (c.from + 1 + r.IntN(accounts-1)) % accounts
+	if n > maxRecords {
+		c.deletes = n - maxRecords
+	}
+	if older := min(n, maxRecords) - 1; older > 0 {
+		c.rewrites = n - 1 - r.Uint64N(older)
+	}
+	return c
+}
+
+// play applies the next commit.
+func (s *script) play(salt uint64) commit {
+	c := s.plan(s.last.n+1, salt)
+	if c.n == 1 {
+		for i := range s.balances {
+			s.balances[i], s.moved[i] = opening, c.stamp
+		}
+	}
+	s.balances[c.from] -= c.amount
+	s.balances[c.to] += c.amount
+	s.moved[c.from], s.moved[c.to] = c.stamp, c.stamp
+	s.records[c.n] = c.stamp
+	if c.rewrites > 0 {
+		s.records[c.rewrites] = c.stamp
+	}
+	delete(s.records, c.deletes)
+	s.last = c.stamp
+	return c
+}
+
+// playTo plays the commits up to n.
+func (s *script) playTo(n uint64, c chain) {
+	for s.last.n < n {
+		s.play(c.salt(s.last.n + 1))
+	}
+}
+
+// ops returns the writes of the commit that was played last. The two sides of its transfer are far apart, and the
+// counter is between them, so that no part of it looks like a whole.
+func (s *script) ops(c commit) []op {
+	ops := []op{s.account(c.from), s.record(c.n), {s.counterKey(), s.counter()}}
+	if c.n == 1 {
+		for i := range accounts {
+			if i != c.from && i != c.to {
+				ops = append(ops, s.account(i))
+			}
+		}
+	}
+	if c.deletes > 0 {
+		ops = append(ops, op{key: s.recordKey(c.deletes)})
+	}
+	if c.rewrites > 0 {
+		ops = append(ops, s.record(c.rewrites))
+	}
+	return append(ops, s.account(c.to))
+}
+
+// content returns all that the store holds of the writer.
+func (s *script) content() map[string][]byte {
+	all := map[string][]byte{}
+	if s.last.n == 0 {
+		return all
+	}
+	all[s.counterKey()] = s.counter()
+	for i := range accounts {
+		o := s.account(i)
+		all[o.key] = o.value
+	}
+	for n := range s.records {
+		o := s.record(n)
+		all[o.key] = o.value
+	}
+	return all
+}
+
+func (s *script) counterKey() string { return fmt.Sprintf("writer%d/count", s.writer) }
+
+func (s *script) accountKey(i int) string { return fmt.Sprintf("writer%d/account/%d", s.writer, i) }
+
+func (s *script) recordKey(n uint64) string { return fmt.Sprintf("writer%d/record/%08d", s.writer, n) }
+
+func (s *script) counter() []byte { return fmt.Appendf(nil, "%d %d", s.last.n, s.last.salt) }
+
+func (s *script) account(i int) op {
+	return op{s.accountKey(i), fmt.Appendf(nil, "%d %d %d", s.balances[i], s.moved[i].n, s.moved[i].salt)}
+}
+
+func (s *script) record(n uint64) op {
+	return op{s.recordKey(n), recordValue(s.seed, s.writer, n, s.records[n])}
+}
+
+// recordValue returns what the commit by wrote as record n. Most are small, some some hundred bytes, and a few so large
+// that engines keep them elsewhere (overflow pages, value logs).
+func recordValue(seed uint64, writer int, n uint64, by stamp) []byte {
+	r := rand.New(rand.NewPCG(mix(seed, "record", writer, n, by.n, by.salt), n))
+	size := r.IntN(400)
+	switch kind := r.IntN(40); {
+	case kind == 0:
+		size = 8<<10 + r.IntN(12<<10)
+	case kind < 6:
+		size = r.IntN(2 << 10)
+	}
+	v := fmt.Appendf(make([]byte, 0, size+64), "record %d of writer %d by commit %d %d ", n, writer, by.n, by.salt)
+	for len(v) < size {
+		v = binary.LittleEndian.AppendUint64(v, r.Uint64())
+	}
+	return v[:size]
+}

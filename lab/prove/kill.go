@@ -1,0 +1,129 @@
+package prove
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	maxGenerations = 3   // how often one store is killed and goes on
+	maxKillAcks    = 200 // acknowledgements, at most, before a process is killed
+)
+
+// kill is a task: a writer process is killed (kill -9) at some moment, the store opened and compared, and a writer goes
+// on in it, with other values, to be killed again.
+func (l *lane) kill(ctx context.Context, t *task) error {
+	for l.more(t) {
+		if err := l.killRound(ctx, t, l.seed(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
+	rng, p := l.newRound(seed)
+	dir := l.folder("kill")
+	defer discard(dir)
+	tr := trial{seed: seed, past: p}
+	from := make([]uint64, len(p.Chains))
+	tr.ledger.acks = make([][]ack, len(from))
+	generations := 1 + rng.IntN(maxGenerations)
+	for g := range generations {
+		fresh, err := l.writeAndKill(ctx, writeSpec{Store: t.store(dir), Past: tr.past, From: from}, rng, g == 0)
+		if err != nil {
+			return err
+		}
+		before := tr.acked()
+		tr.ledger.add(fresh.ledger)
+		tr.at = clock()
+		c := t.cells[0]
+		c.crash(tr)
+		c.Acked -= before // of earlier generations, which were counted then
+		spec := verifySpec{Store: t.store(dir), Past: tr.past, Salt: mix(seed, "salt", g+1)}
+		if g == generations-1 {
+			spec.More = moreCommits
+		}
+		o, err := l.verify(ctx, spec)
+		if err != nil {
+			return err
+		}
+		if fresh.trouble != nil {
+			o.broken("while it ran: " + fresh.trouble.Error())
+		}
+		l.record(c, tr, o)
+		if o.Broken != "" || o.Torn != "" {
+			return nil
+		}
+		from = o.N
+		for w, n := range o.N {
+			tr.past.Chains[w] = tr.past.Chains[w].from(n, spec.Salt)
+			tr.ledger.forget(w, n)
+		}
+	}
+	return nil
+}
+
+// killed is what a writer process said until it was killed, and what went wrong with it before.
+type killed struct {
+	ledger  ledger
+	trouble error
+}
+
+// writeAndKill has a process commit and kills it. A store's first process is killed while it creates the store, now and
+// then.
+func (l *lane) writeAndKill(ctx context.Context, spec writeSpec, rng *rand.Rand, first bool) (killed, error) {
+	early, target := first && rng.IntN(4) == 0, 1+rng.IntN(maxKillAcks)
+	w, err := startWriter(l.Child, spec, target)
+	if err != nil {
+		return killed{}, err
+	}
+	event := w.enough
+	delay := time.Duration(rng.IntN(3000)) * time.Microsecond // somewhere within a commit
+	if early {
+		event, delay = w.opening, time.Duration(rng.IntN(30_000))*time.Microsecond
+	}
+	limited, cancel := context.WithTimeout(ctx, l.Hang)
+	defer cancel()
+	d, err := w.wait(limited, event)
+	if err == nil && d == nil {
+		d, err = w.wait(limited, after(delay))
+	}
+	ended := w.ended()
+	k := killed{ledger: w.stop()}
+	switch {
+	case ctx.Err() != nil:
+		return k, ctx.Err()
+	case err != nil:
+		k.trouble = errHung(l.Hang)
+	default:
+		k.trouble = trouble(d, k.ledger, ended)
+	}
+	return k, nil
+}
+
+// after returns a channel that is closed once d has passed.
+func after(d time.Duration) <-chan struct{} {
+	c := make(chan struct{})
+	time.AfterFunc(d, func() { close(c) })
+	return c
+}
+
+// add appends what a further process said.
+func (l *ledger) add(o ledger) {
+	for w, list := range o.acks {
+		l.acks[w] = append(l.acks[w], list...)
+	}
+	l.failed = append(l.failed, o.failed...)
+	l.resumed = append(l.resumed, o.resumed...)
+}
+
+// forget drops the acknowledgements of w that follow commit n: they were found to be lost, and are made again.
+func (l *ledger) forget(w int, n uint64) {
+	list := l.acks[w]
+	for len(list) > 0 && list[len(list)-1].N > n {
+		list = list[:len(list)-1]
+	}
+	l.acks[w] = list
+}

@@ -1,0 +1,82 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/lab/child"
+)
+
+// lane does one thing after the other: tasks run in as many lanes as there are processors. It keeps a verifier process.
+type lane struct {
+	*runner
+	number   int
+	folders  int // made so far, for their names
+	verifier *child.Process
+	used     int // images that this verifier has seen
+}
+
+// maxUsed is how many images a verifier sees before another takes its place: engines that fail to open leave memory
+// and goroutines behind.
+const maxUsed = 50
+
+// moreCommits is how many commits each writer makes in a store that was found whole.
+const moreCommits = 3
+
+// folder returns the path of a new folder of the run. It does not exist yet.
+func (l *lane) folder(what string) string {
+	l.folders++
+	return filepath.Join(l.dir.Path, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
+}
+
+// verify has the verifier examine the store that spec names. That it crashes or hangs is an outcome; an error is that
+// there is none.
+func (l *lane) verify(ctx context.Context, spec verifySpec) (outcome, error) {
+	if l.verifier == nil {
+		p, err := child.Start(l.Child)
+		if err != nil {
+			return outcome{}, err
+		}
+		l.verifier, l.used = p, 0
+	}
+	var m message
+	err := l.verifier.Call(ctx, "verify", request{Verify: &spec}, &m, l.Hang)
+	if l.used++; err != nil || l.used >= maxUsed {
+		l.close()
+	}
+	var gone *child.Error
+	switch {
+	case errors.As(err, &gone):
+		return outcome{N: make([]uint64, len(spec.Past.Chains)), Gone: true, Broken: saidLast(gone)}, nil
+	case err != nil:
+		return outcome{}, err
+	case m.Done == nil || m.Done.Outcome == nil:
+		return outcome{}, fmt.Errorf("the verifier did not answer: %+v", m)
+	}
+	return *m.Done.Outcome, nil
+}
+
+// saidLast returns how a verifier ended: what the engine said, if it panicked.
+func saidLast(e *child.Error) string {
+	for _, start := range []string{"panic: ", "fatal error: "} {
+		if i := strings.Index(e.Text, start); i >= 0 {
+			return e.Text[i:]
+		}
+	}
+	return e.Text
+}
+
+func (l *lane) close() {
+	if l.verifier != nil {
+		_ = l.verifier.End(time.Second) // its answers are in
+		l.verifier = nil
+	}
+}
+
+// discard removes a folder that is no longer needed. What cannot be removed now goes with the run's folder.
+func discard(dir string) { _ = os.RemoveAll(dir) }

@@ -1,0 +1,71 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+
+	_ "github.com/assaydb/assay/engines/badgerkv"
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/pebblekv"
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+)
+
+// The test binary is its own child, as assay is.
+const role = "child"
+
+func TestMain(m *testing.M) {
+	registerPlanted()
+	if len(os.Args) == 2 && os.Args[1] == role {
+		if err := Child(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// options returns options for a short proof of one engine in a folder of its own.
+func options(t *testing.T, engine string, class kv.Durability, faults ...string) Options {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(engine, ":") {
+		engine += ":"
+	}
+	entries, err := bench.ParseEntries(engine, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Entries: entries, Classes: []kv.Durability{class}, Faults: faults, Rounds: 3, Seed: 7,
+		Dir: filepath.Join(t.TempDir(), "data"), Hang: time.Minute, Child: []string{exe, role}}
+}
+
+// prove runs o and returns its cells. Nothing may be left behind.
+func prove(t *testing.T, o Options) []result.ProofCell {
+	t.Helper()
+	p, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(o.Dir); err == nil {
+		t.Errorf("left behind: %v", left)
+	}
+	for _, c := range p.Cells {
+		t.Logf("%s %s %s %s: rounds %d images %d acked %d lost %d max %d age %v torn %d broken %d %q keeps %+v whole %+v", c.Engine, c.Requested,
+			c.Fault, c.Rule, c.Rounds, c.Images, c.Acked, c.Lost, c.LostMax, c.LostAge, c.Torn, c.Broken, c.What, c.Keeps, c.Whole)
+	}
+	return p.Cells
+}

@@ -1,0 +1,95 @@
+package prove
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+)
+
+// The parent drives a child over its standard input and output: one JSON request a line. A child sends any number of
+// messages, of which the one with Done ends the request.
+
+// request is one command to a child; one of its fields is set.
+type request struct {
+	Probe  *storeSpec  `json:",omitempty"` // open fresh stores and tell what they promise
+	Write  *writeSpec  `json:",omitempty"` // commit; the store stays open for the next Write
+	Verify *verifySpec `json:",omitempty"` // open a store, compare it with the past, go on in it
+}
+
+// storeSpec says which store to open.
+type storeSpec struct {
+	Entry bench.Entry
+	Dir   string // the store's own folder
+	Class kv.Durability
+}
+
+// url returns the store's URL, of which the characters that mean something in URLs are escaped.
+func (s storeSpec) url() string {
+	path := filepath.ToSlash(filepath.Join(s.Dir, "store"))
+	return s.Entry.Engine + ":" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(path) + "?" + s.Entry.Options
+}
+
+type writeSpec struct {
+	Store   storeSpec
+	Past    past
+	From    []uint64 // how many commits of each writer are in the store
+	Commits uint64   // of each writer; 0 is until the process is killed
+	// Resume: after a commit that returned an error, the writer asks the store whether it is there, and goes on.
+	Resume bool
+}
+
+type verifySpec struct {
+	Store storeSpec
+	Past  past
+	More  uint64 // commits of each writer to make once the content has been compared
+	Salt  uint64 // of those
+}
+
+// message is what a child says.
+type message struct {
+	Opening bool         `json:",omitempty"` // the store is about to be opened
+	Ack     *ack         `json:",omitempty"`
+	Failed  *failure     `json:",omitempty"`
+	Resumed *resumption  `json:",omitempty"`
+	Done    *doneMessage `json:",omitempty"`
+}
+
+// ack is that a commit was acknowledged. The times are of the system's monotonic clock, in ns.
+type ack struct {
+	W           int
+	N           uint64
+	Began, Done int64
+}
+
+// failure is that a commit returned an error, or read what was never written (Wrong).
+type failure struct {
+	W     int
+	N     uint64
+	Salt  uint64
+	Text  string
+	Wrong bool `json:",omitempty"`
+}
+
+// resumption is that a writer goes on after a failure, with commit After+1 and another salt.
+type resumption struct {
+	W     int
+	After uint64
+	Salt  uint64
+}
+
+// doneMessage answers a request. Error is empty on success.
+type doneMessage struct {
+	Error   string   `json:",omitempty"`
+	Hint    string   `json:",omitempty"`
+	Invalid bool     `json:",omitempty"` // what was asked for is wrong
+	Caps    *[3]caps `json:",omitempty"` // of Probe, indexed by the class asked for
+	Outcome *outcome `json:",omitempty"`
+}
+
+// caps is what matters here of an engine that was opened for a class.
+type caps struct {
+	kv.Promise
+	CrashAtomic bool
+}

@@ -1,0 +1,113 @@
+package prove
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// pair is an engine at a promise that it makes.
+type pair struct {
+	entry bench.Entry
+	class kv.Durability // the strongest one asked for that is delivered so
+	caps  caps
+}
+
+// task is a pair under one fault.
+type task struct {
+	pair
+	fault    string
+	cells    []*cell // one for each rule, or one
+	planned  int     // rounds, unless time runs out
+	weight   int     // its share of the time
+	round    int
+	deadline time.Time
+	why      string // it was not tried, or not to the end
+}
+
+// The rounds and weights of the faults within the default budget. A power cut of a Synced class has so many rounds that
+// each such class has more than 200 images with its entries in order.
+var plans = map[string]struct{ rounds, weight int }{
+	result.FaultKill:     {6, 3},
+	result.FaultPower:    {10, 5},
+	result.FaultRecovery: {4, 2},
+	result.FaultEIO:      {8, 2},
+	result.FaultENOSPC:   {5, 2},
+}
+
+const (
+	syncedRounds = 22
+	syncedWeight = 10
+)
+
+// newTask returns a task with its empty cells.
+func (r *runner) newTask(p pair, fault string) *task {
+	t := &task{pair: p, fault: fault, planned: plans[fault].rounds, weight: plans[fault].weight}
+	if fault == result.FaultPower && p.caps.Class == kv.Synced {
+		t.planned, t.weight = syncedRounds, syncedWeight
+	}
+	if scale := float64(r.Budget) / float64(DefaultBudget); scale > 1 {
+		t.planned = int(float64(t.planned) * scale)
+	}
+	if r.Rounds > 0 {
+		t.planned = r.Rounds
+	}
+	for _, rule := range r.rulesOf(fault) {
+		c := &cell{crashAtomic: p.caps.CrashAtomic}
+		c.Engine, c.URL, c.Fault, c.Rule = p.entry.Name, p.entry.URL(), fault, rule
+		c.Requested, c.Delivered, c.Intact = p.class.String(), p.caps.Class.String(), p.caps.Intact
+		t.cells = append(t.cells, c)
+	}
+	return t
+}
+
+// rulesOf returns the rules that a fault has cells for.
+func (r *runner) rulesOf(fault string) []string {
+	switch fault {
+	case result.FaultPower:
+		return r.rules
+	case result.FaultRecovery:
+		return r.recoveryRules
+	}
+	return []string{""}
+}
+
+// more reports whether the task has another round: at least one, and no more than planned or than time allows.
+func (r *runner) more(t *task) bool {
+	if t.round > 0 && (t.round >= t.planned || r.Rounds == 0 && time.Now().After(t.deadline)) {
+		return false
+	}
+	t.round++
+	r.report(t)
+	return true
+}
+
+// seed returns the seed of the task's current round.
+func (r *runner) seed(t *task) uint64 {
+	if t.round == 1 {
+		return r.Seed
+	}
+	return mix(r.Seed, "round", t.round)
+}
+
+// newRound returns the random numbers of a round and the past before its first commit.
+func (r *runner) newRound(seed uint64) (*rand.Rand, past) {
+	rng := rand.New(rand.NewPCG(mix(seed, "choices"), seed))
+	writers := r.Writers
+	if writers == 0 {
+		writers = 4
+		if rng.IntN(3) == 0 {
+			writers = 1
+		}
+	}
+	p := past{Seed: seed}
+	for range writers {
+		p.Chains = append(p.Chains, chain{{Salt: mix(seed, "salt", 0)}})
+	}
+	return rng, p
+}
+
+func (p pair) store(dir string) storeSpec { return storeSpec{Entry: p.entry, Dir: dir, Class: p.class} }

@@ -1,0 +1,91 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// finish gives a cell its verdicts.
+func (r *runner) finish(t *task, c *cell) result.ProofCell {
+	keeps, whole := claims(t.caps, t.fault, c.Rule)
+	c.Keeps = c.finding(t, keeps, c.keeps)
+	c.Whole = c.finding(t, whole, c.whole)
+	return c.ProofCell
+}
+
+// claims returns what a driver promises of a store after a fault.
+//
+// Keeps: Synced promises it under every fault, Flushed under those that power outlives. Whole: every class promises it
+// under those; under a power failure Synced does, and any other whose promise is intact. Nothing is promised under the
+// strict rule for entries, which no common file system follows; it is measured as portability.
+func claims(c caps, fault, rule string) (keeps, whole bool) {
+	if fault != result.FaultPower && fault != result.FaultRecovery {
+		return c.Class <= kv.Flushed, true
+	}
+	ordered := !strings.HasPrefix(rule, "strict/")
+	return ordered && c.Class == kv.Synced, ordered && (c.Intact || c.Class == kv.Synced)
+}
+
+// finding is the verdict on one property: disproved by a single image, otherwise proved as far as the number of images
+// goes, unless the task did not come to its end.
+func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
+	f := result.Finding{Claimed: claimed, Failed: y.failed}
+	switch {
+	case y.failed > 0:
+		f.Verdict, f.Seed = result.Disproved, y.first.seed
+		f.Command = c.command(t, y)
+	case t.why != "":
+		f.Verdict, f.Why = result.Unproved, t.why
+	case c.Images == 0:
+		f.Verdict, f.Why = result.Unproved, "no time was left for it"
+	default:
+		f.Verdict, f.UpperBound = result.Proved, upperBound(c.Images)
+	}
+	return f
+}
+
+// upperBound returns the rate of failure at which n trials without one would have a probability of 5 %.
+func upperBound(n int) float64 { return 1 - math.Pow(0.05, 1/float64(n)) }
+
+// command returns the command that shows again what y counts. With one writer the first failing round alone does it.
+// Several writers interleave anew each time: then as many rounds as show it with a probability of 99 %.
+func (c *cell) command(t *task, y tally) string {
+	engine := t.entry.Name
+	if t.entry.Options != "" || engine != t.entry.Engine {
+		engine += "=" + t.entry.URL()
+	}
+	args := []string{"assay", "prove", "--engines", quote(engine), "--durability", t.class.String(), "--faults", t.fault}
+	if c.Rule != "" {
+		args = append(args, "--rule", c.Rule)
+	}
+	args = append(args, "--seed", strconv.FormatUint(y.first.seed, 10))
+	rounds := 1
+	if y.first.cut > 0 && y.first.writers() == 1 {
+		args = append(args, "--cut", strconv.FormatUint(y.first.cut, 10))
+	} else {
+		rounds = roundsFor(float64(y.trials) / float64(max(c.trials, 1)))
+	}
+	return strings.Join(append(args, "--rounds", strconv.Itoa(rounds)), " ")
+}
+
+// roundsFor returns how many rounds show with a probability of 99 % what one shows with p.
+func roundsFor(p float64) int {
+	const most = 50
+	if p >= 0.99 {
+		return 1
+	}
+	return min(int(math.Ceil(math.Log(0.01)/math.Log(1-max(p, 0.01)))), most)
+}
+
+// quote makes word one word of a shell.
+func quote(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:/.,") == "" {
+		return word
+	}
+	return fmt.Sprintf("'%s'", strings.ReplaceAll(word, "'", `'\''`))
+}

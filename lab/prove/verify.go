@@ -1,0 +1,99 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// verify opens a store, compares its content with the past, checks and closes it. If all is well, it opens it again,
+// makes further commits, closes it, opens it once more and compares again: what a recovery left behind may only then
+// come to light.
+func verify(ctx context.Context, spec verifySpec) outcome {
+	o := examine(ctx, spec.Store, spec.Past)
+	if spec.More == 0 || o.Torn != "" || o.Broken != "" {
+		return o
+	}
+	then := past{Seed: spec.Past.Seed}
+	for w, c := range o.chains {
+		then.Chains = append(then.Chains, c.from(o.N[w], spec.Salt))
+	}
+	if err := writeOn(ctx, spec, then, o.N); err != nil {
+		o.Broken = "further writes: " + without(spec.Store.Dir, err)
+		return o
+	}
+	after := examine(ctx, spec.Store, then)
+	switch {
+	case after.Broken != "":
+		o.Broken = "after further writes: " + after.Broken
+	case after.Torn != "":
+		o.Broken = "after further writes: " + after.Torn
+	}
+	for w, n := range after.N {
+		if n != o.N[w]+spec.More {
+			o.broken(fmt.Sprintf("after further writes: writer %d has %d commits, not %d", w, n, o.N[w]+spec.More))
+		}
+	}
+	return o
+}
+
+// examine opens the store, reads all of it, compares it with the past, runs the engine's check and closes it.
+func examine(ctx context.Context, spec storeSpec, p past) (o outcome) {
+	gone := func(what string, err error) outcome {
+		return outcome{N: make([]uint64, len(p.Chains)), Broken: what + ": " + without(spec.Dir, err), Gone: true}
+	}
+	db, err := kv.Open(ctx, spec.url(), kv.Weakest(spec.Class))
+	if err != nil {
+		return gone("did not open", err)
+	}
+	found, err := readAll(ctx, db)
+	if err != nil {
+		_ = db.Close() // the store is broken: what it says on closing adds nothing
+		return gone("could not be read", err)
+	}
+	o = p.compare(found)
+	if err := db.Check(ctx); err != nil {
+		o.broken("check: " + without(spec.Dir, err))
+	}
+	if err := db.Close(); err != nil {
+		o.broken("close: " + without(spec.Dir, err))
+	}
+	return o
+}
+
+// readAll returns every pair of the store.
+func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
+	found := map[string][]byte{}
+	err := db.View(ctx, func(s *kv.Snapshot) error {
+		for k, v := range s.Scan(kv.Range{}) {
+			found[string(k)] = bytes.Clone(v)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// writeOn makes further commits, writer by writer in turn.
+func writeOn(ctx context.Context, spec verifySpec, then past, from []uint64) error {
+	db, err := kv.Open(ctx, spec.Store.url(), kv.Weakest(spec.Store.Class))
+	if err != nil {
+		return fmt.Errorf("did not open again: %w", err)
+	}
+	s := state{db: db}
+	for w, c := range then.Chains {
+		one := newScript(then.Seed, w)
+		one.playTo(from[w], c)
+		s.scripts = append(s.scripts, one)
+	}
+	for range spec.More {
+		for _, one := range s.scripts {
+			if err := s.commit(ctx, one, spec.Salt, spec.Store.Class, len(s.scripts)); err != nil {
+				_ = db.Close() // the commit's error is the one to tell
+				return err
+			}
+		}
+	}
+	return db.Close()
+}
