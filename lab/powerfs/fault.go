@@ -1,0 +1,144 @@
+package powerfs
+
+import (
+	"errors"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// Fault is a failure to come: the Nth operation that matches fails.
+type Fault struct {
+	Op     FaultOp
+	Nth    uint64        // 1 is the first
+	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
+	Short  bool          // of a write: half of it is done. With Err 0 the process is told so, otherwise it gets the error
+	Sticky bool          // all later ones fail too
+	Match  string        // a glob as of path.Match, held against the name if it has no slash, else against the path below the root; "" is all
+}
+
+// FaultOp is a kind of operation.
+type FaultOp uint8
+
+const (
+	OnAny FaultOp = iota // every state-changing operation
+	OnWrite
+	OnSync
+	OnCreate // files, folders, links
+	OnRename
+	OnRemove
+	OnTruncate
+	OnAllocate
+)
+
+var faultOps = [...]string{"any", "write", "sync", "create", "rename", "remove", "truncate", "allocate"}
+
+func (o FaultOp) String() string {
+	if int(o) < len(faultOps) {
+		return faultOps[o]
+	}
+	return "unknown"
+}
+
+// Strike is a fault that fired.
+type Strike struct {
+	Fault     Fault
+	Op        uint64 // number of the operation
+	Path      string // below the root
+	Monotonic int64  // nanoseconds, as of CutAt
+}
+
+type armedFault struct {
+	Fault
+	met uint64
+}
+
+func (f Fault) check() error {
+	switch {
+	case int(f.Op) >= len(faultOps):
+		return refuse("unknown operation of a fault", "the operations are "+strings.Join(faultOps[:], ", "))
+	case f.Nth == 0:
+		return refuse("a fault at operation 0", "the first operation is 1")
+	case f.Short && f.Op != OnWrite:
+		return refuse("a short "+f.Op.String(), "only a write can be short")
+	}
+	if _, err := path.Match(f.Match, ""); err != nil {
+		return refuse("fault: "+err.Error(), "Match is a glob as of path.Match")
+	}
+	return nil
+}
+
+func (f *armedFault) matches(kind FaultOp, where string) bool {
+	if f.Op != OnAny && f.Op != kind {
+		return false
+	}
+	if f.Match == "" {
+		return true
+	}
+	if !strings.Contains(f.Match, "/") {
+		where = path.Base(where)
+	}
+	ok, _ := path.Match(f.Match, where)
+	return ok
+}
+
+// errShort tells Write to do half of the write and report that.
+var errShort = errors.New("short write")
+
+// strike returns the error of the fault that hits this operation, nil if none does. name is an entry to be made in n.
+func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
+	if len(d.faults) == 0 {
+		return nil
+	}
+	where := n.path()
+	if name != "" {
+		where = path.Join(where, name)
+	}
+	var err error
+	for i := range d.faults {
+		f := &d.faults[i]
+		if !f.matches(kind, where) {
+			continue
+		}
+		f.met++
+		if err != nil || f.met < f.Nth || f.met > f.Nth && !f.Sticky {
+			continue
+		}
+		err = f.result()
+		d.strikes = append(d.strikes, Strike{Fault: f.Fault, Op: d.ops, Path: where, Monotonic: monotonicNow()})
+	}
+	return err
+}
+
+func (f *armedFault) result() error {
+	switch {
+	case f.Short && f.Err == 0:
+		return errShort
+	case f.Short:
+		return halfDone{f.Err}
+	case f.Err == 0:
+		return syscall.EIO
+	}
+	return f.Err
+}
+
+// halfDone tells Write to do half of the write and report the error.
+type halfDone struct{ syscall.Errno }
+
+// whole is for operations that cannot be half done.
+func whole(err error) error {
+	if half, ok := err.(halfDone); ok {
+		return half.Errno
+	}
+	if err == errShort {
+		return syscall.EIO
+	}
+	return err
+}
+
+// Struck returns the faults that fired, in order.
+func (d *Disk) Struck() []Strike {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]Strike(nil), d.strikes...)
+}

@@ -1,0 +1,246 @@
+package powerfs
+
+import (
+	"syscall"
+	"time"
+)
+
+// Source says where written bytes come from.
+type Source uint8
+
+const (
+	FromCall  Source = iota // a write call
+	FromCache               // the kernel wrote back pages that a process had mapped and changed
+)
+
+// Write writes data to the file at off and returns how much of it. A short write, as at the end of the space, is no error.
+// Write-backs are also taken while a cut settles; they never let a file grow.
+func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, err := d.fileOf(id)
+	if err != nil {
+		return 0, err
+	}
+	if off < 0 {
+		return 0, syscall.EINVAL
+	}
+	if from == FromCache && d.power == settling {
+		d.seq++
+	} else if err := d.enter(OnWrite, n, ""); err != nil {
+		return d.writeHalf(n, off, data, err)
+	}
+	if from == FromCache {
+		data = data[:max(min(int64(len(data)), n.live.size-off), 0)]
+	}
+	if data = d.fitting(n, off, data); data == nil {
+		return 0, syscall.ENOSPC
+	}
+	d.count(n, func(c *Counters) { c.Writes++; c.Bytes += int64(len(data)) })
+	return len(data), d.write(n, off, data)
+}
+
+// writeHalf is a write that a fault has hit: half of it is done if the fault says so.
+func (d *Disk) writeHalf(n *inode, off int64, data []byte, fault error) (int, error) {
+	half, failing := fault.(halfDone)
+	if fault != errShort && !failing {
+		return 0, fault
+	}
+	data = data[:(len(data)+1)/2]
+	if err := d.write(n, off, data); err != nil {
+		return 0, err
+	}
+	if failing {
+		return 0, half.Errno
+	}
+	return len(data), nil
+}
+
+func (d *Disk) write(n *inode, off int64, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	before, size := len(n.live.pages), n.live.size
+	err := n.live.write(&d.pool, off, data)
+	d.used += int64(len(n.live.pages) - before)
+	n.soil(off, off+int64(len(data)))
+	n.sized = n.sized || n.live.size != size
+	n.touch()
+	if err != nil {
+		return err
+	}
+	return d.log(n, event{kind: wrote, off: off, n: int64(len(data)), data: append([]byte(nil), data...)})
+}
+
+// fitting returns the part of data that fits on the disk, nil if nothing does.
+func (d *Disk) fitting(n *inode, off int64, data []byte) []byte {
+	free := d.options.Space/pageSize - d.used
+	end := off + int64(len(data))
+	if (end-off)/pageSize+2 <= free {
+		return data
+	}
+	for index := off / pageSize; index*pageSize < end; index++ {
+		if n.live.pages[index] != nil {
+			continue
+		}
+		if free--; free < 0 {
+			if n := index*pageSize - off; n > 0 {
+				return data[:n]
+			}
+			return nil
+		}
+	}
+	return data
+}
+
+// Read fills dst from off and returns how many bytes the file had for it.
+func (d *Disk) Read(id ID, off int64, dst []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.enterRead(); err != nil {
+		return 0, err
+	}
+	n, err := d.fileOf(id)
+	if err != nil {
+		return 0, err
+	}
+	read, err := n.live.read(dst, off)
+	if err != nil {
+		return read, err
+	}
+	return read, d.wait(d.arm.read(&d.options.Latency, n, off, int64(read)))
+}
+
+// Truncate sets the file's size.
+func (d *Disk) Truncate(id ID, size int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, err := d.fileOf(id)
+	if err != nil {
+		return err
+	}
+	if size < 0 {
+		return syscall.EINVAL
+	}
+	if err := d.enter(OnTruncate, n, ""); err != nil {
+		return whole(err)
+	}
+	n.touch()
+	return d.change(n, event{kind: resized, n: size})
+}
+
+// change does a journaled event.
+func (d *Disk) change(n *inode, e event) error {
+	if e.kind == resized && e.n == n.live.size {
+		return nil
+	}
+	if e.kind == zeroed {
+		n.soil(e.off, e.off+e.n)
+	} else {
+		n.soil(e.n, max(n.live.size, n.durable.size))
+		n.sized = true
+	}
+	before := len(n.live.pages)
+	err := e.apply(&d.pool, &n.live)
+	d.used += int64(len(n.live.pages) - before)
+	if err != nil {
+		return err
+	}
+	return d.log(n, e)
+}
+
+// Allocation is a mode of Fallocate.
+type Allocation uint8
+
+const (
+	Extend    Allocation = iota // allocate, and let the file grow if the range ends behind it
+	KeepSize                    // allocate, also behind the end
+	PunchHole                   // give the range back: it reads as zeroes
+	ZeroRange                   // let the range read as zeroes, and let the file grow if it ends behind it
+	ZeroKeep                    // ZeroRange within the file's size
+)
+
+// Fallocate allocates, clears or gives back n bytes from off. Space is checked, and not reserved.
+func (d *Disk) Fallocate(id ID, off, n int64, mode Allocation) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	file, err := d.fileOf(id)
+	if err != nil {
+		return err
+	}
+	if off < 0 || n <= 0 || off+n < 0 {
+		return syscall.EINVAL
+	}
+	if err := d.enter(OnAllocate, file, ""); err != nil {
+		return whole(err)
+	}
+	if mode != PunchHole && d.missing(file, off, n) > d.options.Space/pageSize-d.used {
+		return syscall.ENOSPC
+	}
+	file.touch()
+	if mode == PunchHole || mode == ZeroRange || mode == ZeroKeep {
+		if err := d.change(file, event{kind: zeroed, off: off, n: n}); err != nil {
+			return err
+		}
+	}
+	if (mode == Extend || mode == ZeroRange) && off+n > file.live.size {
+		return d.change(file, event{kind: resized, n: off + n})
+	}
+	return nil
+}
+
+// missing returns how many pages of the range are holes.
+func (d *Disk) missing(file *inode, off, n int64) int64 {
+	return (off+n-1)/pageSize - off/pageSize + 1 - int64(len(file.live.between(off, off+n)))
+}
+
+// Setting is what Setattr changes; nil fields stay.
+type Setting struct {
+	Mode               *uint32 // permissions
+	UID, GID           *uint32
+	Accessed, Modified *time.Time
+}
+
+// Setattr changes attributes. They are not part of the crash model: an image has the last mode, and no owner or times.
+func (d *Disk) Setattr(id ID, s Setting) (Attr, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.enterRead(); err != nil {
+		return Attr{}, err
+	}
+	n, err := d.inode(id)
+	if err != nil {
+		return Attr{}, err
+	}
+	if s.Mode != nil {
+		n.mode = n.mode&ModeType | *s.Mode&modePerm
+	}
+	if s.UID != nil {
+		n.owner.UID = *s.UID
+	}
+	if s.GID != nil {
+		n.owner.GID = *s.GID
+	}
+	if s.Accessed != nil {
+		n.accessed = *s.Accessed
+	}
+	if s.Modified != nil {
+		n.modified = *s.Modified
+	}
+	n.changed = time.Now()
+	return n.attr(), nil
+}
+
+// Stat returns the attributes of id.
+func (d *Disk) Stat(id ID) (Attr, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.enterRead(); err != nil {
+		return Attr{}, err
+	}
+	n, err := d.inode(id)
+	if err != nil {
+		return Attr{}, err
+	}
+	return n.attr(), nil
+}

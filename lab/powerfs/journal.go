@@ -1,0 +1,147 @@
+package powerfs
+
+// An op is a metadata operation on entries: a create, link, unlink or rename. It sets entries to inodes, or to nothing. A
+// rename sets two, so that it is done as a whole or not at all.
+type op struct {
+	seq     uint64
+	changes []change
+	flush   *inode // its data is written out before an ordered journal commits the op: the source of a rename that replaces
+	moves   bool   // it moves a folder
+}
+
+type change struct {
+	dir  *inode
+	name string
+	to   *inode // nil: the entry is gone
+}
+
+// record does the changes to the live entries and remembers them as one operation. All changes of entries come through here.
+func (d *Disk) record(o op) {
+	o.seq = d.seq
+	for _, c := range o.changes {
+		old := c.dir.entries[c.name]
+		if old == c.to {
+			continue
+		}
+		if c.to == nil {
+			delete(c.dir.entries, c.name)
+		} else {
+			c.dir.entries[c.name] = c.to
+			c.to.links++
+			c.to.parent, c.to.name = c.dir, c.name
+		}
+		if old != nil {
+			old.links--
+		}
+		c.dir.touch()
+	}
+	d.journal = append(d.journal, &o)
+	d.pin(&o, 1)
+	for _, c := range o.changes {
+		if c.to != nil {
+			c.to.changed = c.dir.changed
+		}
+	}
+	if len(d.journal) > journalLimit {
+		d.settleAll(len(d.journal) / 2)
+	}
+}
+
+// journalLimit bounds the operations that wait for the sync of a folder that never comes. Beyond it, the older half is durable:
+// a real file system would have committed them long ago.
+const journalLimit = 1 << 17
+
+func (d *Disk) pin(o *op, by int) {
+	for _, c := range o.changes {
+		c.dir.pins += by
+		if c.to != nil {
+			c.to.pins += by
+		}
+	}
+	if o.flush != nil {
+		o.flush.pins += by
+	}
+}
+
+// settle makes an operation durable: its changes are done to the settled entries.
+func (d *Disk) settle(o *op) {
+	for _, c := range o.changes {
+		old := c.dir.settled[c.name]
+		if c.to == nil {
+			delete(c.dir.settled, c.name)
+		} else {
+			c.dir.settled[c.name] = c.to
+			c.to.pins++
+		}
+		if old != nil {
+			old.pins--
+			defer d.reap(old)
+		}
+		if c.to != nil {
+			defer d.reap(c.to)
+		}
+	}
+	if o.flush != nil {
+		o.flush.flushed = max(o.flush.flushed, o.seq)
+	}
+	d.pin(o, -1)
+}
+
+func (d *Disk) settleAll(n int) {
+	for _, o := range d.journal[:n] {
+		d.settle(o)
+	}
+	d.journal = append([]*op(nil), d.journal[n:]...)
+}
+
+// settleDir makes durable what a sync of dir makes durable under Strict: the operations on its entries, and the earlier
+// ones that those depend on.
+func (d *Disk) settleDir(dir *inode) {
+	chosen := closure(d.journal, func(o *op) bool {
+		for _, c := range o.changes {
+			if c.dir == dir {
+				return true
+			}
+		}
+		return false
+	})
+	kept := d.journal[:0]
+	for i, o := range d.journal {
+		if chosen[i] {
+			d.settle(o)
+		} else {
+			kept = append(kept, o)
+		}
+	}
+	clear(d.journal[len(kept):])
+	d.journal = kept
+}
+
+// closure returns which operations are wanted, or come before a wanted one and set an entry that it sets too. Folders
+// are moved in order.
+func closure(ops []*op, wanted func(*op) bool) []bool {
+	type entry struct {
+		dir  *inode
+		name string
+	}
+	chosen := make([]bool, len(ops))
+	needed := make(map[entry]bool)
+	for i := len(ops) - 1; i >= 0; i-- {
+		o := ops[i]
+		take := wanted(o) || o.moves && needed[entry{}]
+		for _, c := range o.changes {
+			take = take || needed[entry{c.dir, c.name}]
+		}
+		if !take {
+			continue
+		}
+		chosen[i] = true
+		for _, c := range o.changes {
+			needed[entry{c.dir, c.name}] = true
+		}
+		if o.moves {
+			needed[entry{}] = true
+		}
+	}
+	return chosen
+}

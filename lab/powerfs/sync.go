@@ -1,0 +1,79 @@
+package powerfs
+
+// Sync makes the file's bytes and size durable, as fsync and fdatasync do. Under Ordered it also commits all entry operations and truncations
+// of all files until now. Syncing a folder makes its entries durable.
+func (d *Disk) Sync(id ID) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, err := d.inode(id)
+	if err != nil {
+		return err
+	}
+	if err := d.enter(OnSync, n, ""); err != nil {
+		if d.power == on {
+			d.loseDirty(n)
+		}
+		return whole(err)
+	}
+	d.count(n, func(c *Counters) { c.Syncs++ })
+	if d.options.Lying {
+		return nil
+	}
+	done := d.arm.sync(&d.options.Latency, n, d.uncommitted())
+	if n.isDir() {
+		d.settleDir(n)
+	} else {
+		d.flush(n)
+	}
+	d.committed = d.seq
+	return d.wait(done)
+}
+
+// uncommitted reports whether an ordered journal has something to commit.
+func (d *Disk) uncommitted() bool {
+	return len(d.journal) > 0 && d.journal[len(d.journal)-1].seq > d.committed
+}
+
+// flush makes the dirty pages and the size of n durable.
+func (d *Disk) flush(n *inode) {
+	for index := range n.dirty {
+		n.durable.put(&d.pool, index, n.live.pages[index])
+	}
+	if n.sized {
+		n.durable.size = n.live.size
+	}
+	for index, p := range n.base {
+		if _, ok := n.dirty[index]; ok { // the others were lost by a failed sync, and still differ from what is durable
+			d.pool.drop(p)
+			delete(n.base, index)
+		}
+	}
+	n.folded = 0
+	d.clean(n)
+}
+
+func (d *Disk) clean(n *inode) {
+	n.dirty, n.sized = nil, false
+	d.dropEvents(n)
+}
+
+// loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later sync writes them, though processes
+// still see what is in them. The size is metadata, and is written by the next sync that succeeds.
+func (d *Disk) loseDirty(n *inode) {
+	if n.isDir() {
+		return
+	}
+	if n.base == nil {
+		n.base = make(map[int64]*page)
+	}
+	for index := range n.dirty {
+		d.pool.drop(n.base[index])
+		p := n.live.pages[index]
+		d.pool.hold(p)
+		n.base[index] = p
+	}
+	n.baseSize, n.folded = n.live.size, 0
+	sized := n.sized
+	d.clean(n)
+	n.sized = sized
+}
