@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/assaydb/assay/lab/result"
 )
 
-var update = flag.Bool("update", false, "write what is generated into the README")
+var update = flag.Bool("update", false, "write what is generated into README.md and docs")
 
 const readme = "../../README.md"
 
@@ -34,28 +36,59 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestReadmeHasTheEnginesAsTheyAre(t *testing.T) {
+// generated are the parts of pages that the command writes.
+var generated = []struct {
+	page, mark string
+	args       []string
+}{
+	{"../../README.md", "engines", []string{"engines", "--markdown"}},
+	{"../../docs/durability.md", "engines", []string{"engines", "--markdown"}},
+	{"../../docs/durability.md", "proof", []string{"engines", "--proof", "--markdown"}},
+}
+
+func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command; not in a short run")
 	}
-	table, err := exec.Command(build(t), "engines", "--markdown").Output()
+	assay := build(t)
+	for _, g := range generated {
+		want, err := exec.Command(assay, g.args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- "+g.mark+":begin -->\n", "<!-- "+g.mark+":end -->"
+		before, rest, ok1 := strings.Cut(read(t, g.page), begin)
+		got, after, ok2 := strings.Cut(rest, end)
+		if !ok1 || !ok2 {
+			t.Fatalf("%s lacks the marks %s and %s", g.page, begin, end)
+		}
+		if got == string(want) {
+			continue
+		}
+		if !*update {
+			t.Fatalf("%s: %s is out of date; run: go test ./cmd/assay -run Generated -update\ngot:\n%s\nwant:\n%s", g.page, g.mark, got, want)
+		}
+		if err := os.WriteFile(g.page, []byte(before+begin+string(want)+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestShippedProofIsOfTheEnginesInGoMod holds the versions that were crashed against those that are built in: what a
+// newer one survives, nobody has seen.
+func TestShippedProofIsOfTheEnginesInGoMod(t *testing.T) {
+	shipped, err := result.Shipped()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- engines:begin -->\n", "<!-- engines:end -->"
-	before, rest, ok1 := strings.Cut(read(t, readme), begin)
-	got, after, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatalf("%s lacks the marks %s and %s", readme, begin, end)
-	}
-	if got == string(table) {
-		return
-	}
-	if !*update {
-		t.Fatalf("the table is out of date; run: go test ./cmd/assay -run Readme -update\ngot:\n%s\nwant:\n%s", got, table)
-	}
-	if err := os.WriteFile(readme, []byte(before+begin+string(table)+end+after), 0o644); err != nil {
-		t.Fatal(err)
+	for module, proved := range shipped.Environment.Modules {
+		out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}{{with .Replace}} => {{.Path}} {{.Version}}{{end}}", module).Output()
+		if err != nil {
+			t.Fatalf("go list -m %s: %v", module, err)
+		}
+		if got := strings.TrimSpace(string(out)); got != proved {
+			t.Errorf("the shipped proof is of %s %s, go.mod has %s; make it again: go run ./cmd/assay prove --budget 40m --ship lab/result/shipped.json", module, proved, got)
+		}
 	}
 }
 
