@@ -1,9 +1,7 @@
-package sqlitekv
+package sqlite
 
 import (
 	"errors"
-
-	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -82,15 +80,15 @@ func (c *conn) applyOne(w *waiter, op driver.Op) error {
 }
 
 func (c *conn) put(key, value []byte) error {
-	if rc := c.try(kindPut, key, notNil(value)); rc != lib.SQLITE_DONE {
-		return c.failure(rc)
+	if rc := c.try(kindPut, key, notNil(value)); rc != Done {
+		return c.db.Failure(rc)
 	}
 	return nil
 }
 
 func (c *conn) delete(key []byte) error {
-	if rc := c.try(kindDelete, key, nil); rc != lib.SQLITE_DONE {
-		return c.failure(rc)
+	if rc := c.try(kindDelete, key, nil); rc != Done {
+		return c.db.Failure(rc)
 	}
 	return nil
 }

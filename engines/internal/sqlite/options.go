@@ -1,4 +1,4 @@
-package sqlitekv
+package sqlite
 
 import (
 	"errors"
@@ -16,9 +16,10 @@ import (
 type level int8
 
 const (
-	levelOff level = iota
+	levelUnknown level = iota - 1
+	levelOff
 	levelNormal
-	levelFull // SQLite: the value that a new connection has
+	levelFull // SQLite: the default value of a new connection
 	levelExtra
 )
 

@@ -1,10 +1,6 @@
-package sqlitekv
+package sqlite
 
-import (
-	lib "modernc.org/sqlite/lib"
-
-	"github.com/assaydb/assay/kv/driver"
-)
+import "github.com/assaydb/assay/kv/driver"
 
 // shapes is the number of different scans: with a start or not, with an end or not, reverse or not.
 const shapes = 8
@@ -35,7 +31,7 @@ var scans = func() (sql [shapes]string) {
 // scan of the same shape allocates nothing.
 type cursor struct {
 	c          *conn
-	stmt       stmt
+	stmt       Stmt
 	shape      int
 	key, value []byte // what Next lent: copies, because SQLite's own memory is part of its page cache
 	ended      bool
@@ -52,17 +48,18 @@ func (c *conn) cursor(r driver.Range) (driver.Cursor, error) {
 	shape, first, second := shapeOf(r)
 	cur := c.cursors[shape]
 	if cur == nil {
-		cur = &cursor{c: c, shape: shape}
-		if rc := cur.stmt.prepare(c, scans[shape], lib.SQLITE_PREPARE_PERSISTENT); rc != lib.SQLITE_OK {
-			return nil, c.failure(rc)
+		s, rc := c.db.Prepare(scans[shape], true)
+		if rc != OK {
+			return nil, c.db.Failure(rc)
 		}
+		cur = &cursor{c: c, stmt: s, shape: shape}
 	} else {
 		c.cursors[shape] = cur.next
 	}
 	cur.ended = false
 	if first != nil {
-		if rc := cur.stmt.bind(c, first, second); rc != lib.SQLITE_OK {
-			err := c.failure(rc)
+		if rc := cur.stmt.Bind(first, second); rc != OK {
+			err := c.db.Failure(rc)
 			cur.Close()
 			return nil, err
 		}
@@ -91,27 +88,27 @@ func (cur *cursor) Next() (key, value []byte, err error) {
 	if cur.ended {
 		return nil, nil, nil // SQLite: a step after the last row would start anew
 	}
-	rc := cur.stmt.step(cur.c)
-	if rc == lib.SQLITE_ROW {
+	rc := cur.stmt.Step()
+	if rc == Row {
 		var k, v []byte
-		if k, rc = cur.stmt.column(cur.c, 0); rc == lib.SQLITE_OK {
-			v, rc = cur.stmt.column(cur.c, 1)
+		if k, rc = cur.stmt.Column(0); rc == OK {
+			v, rc = cur.stmt.Column(1)
 		}
-		if rc == lib.SQLITE_OK {
+		if rc == OK {
 			cur.key, cur.value = append(cur.key[:0], k...), append(cur.value[:0], v...)
 			return cur.key, cur.value, nil
 		}
 	}
 	cur.ended = true
-	if rc == lib.SQLITE_DONE {
+	if rc == Done {
 		return nil, nil, nil
 	}
-	return nil, nil, cur.c.failure(rc)
+	return nil, nil, cur.c.db.Failure(rc)
 }
 
 // Close ends the scan and keeps the cursor for the next one.
 func (cur *cursor) Close() error {
-	cur.stmt.reset(cur.c)
+	cur.stmt.Reset()
 	if cap(cur.value) > keptValue {
 		cur.value = nil
 	}

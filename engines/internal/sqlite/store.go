@@ -1,4 +1,4 @@
-package sqlitekv
+package sqlite
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 // Store is an open database. Its connections are lent to one Snapshot or transaction at a time; more are opened on
 // demand, without a limit, because a View inside a View would wait for itself.
 type Store struct {
+	lib     *Library
 	path    string // absolute
 	options options
 	journal string // in force
@@ -41,7 +42,7 @@ func (s *Store) open() error {
 				Hint: "open it once where it may be written to, or leave immutable out"}
 		}
 	}
-	c, err := connect(s.path, &s.options)
+	c, err := connect(s.lib, s.path, &s.options)
 	if err != nil {
 		if info, serr := os.Stat(s.path); serr == nil && info.IsDir() {
 			return &driver.Error{Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
@@ -51,7 +52,7 @@ func (s *Store) open() error {
 	if err := s.prepare(c); err != nil {
 		return errors.Join(err, c.close())
 	}
-	s.caps = capsOf(s.journal, s.options.synchronous)
+	s.caps = s.lib.capsOf(s.journal, s.options.synchronous)
 	s.writer = c
 	return nil
 }
@@ -73,7 +74,7 @@ func (s *Store) unfinished() (string, error) {
 
 // prepare turns an empty database into a store, and sets and checks what holds for the database as a whole.
 func (s *Store) prepare(c *conn) error {
-	if !s.options.readOnly && !c.writable() {
+	if !s.options.readOnly && !c.db.Writable() {
 		return &driver.Error{Kind: driver.Permission, Err: errors.New("the file may not be written to"),
 			Hint: "change its permissions, or add mode=ro"}
 	}
@@ -270,7 +271,7 @@ func (s *Store) popIdle() *conn {
 // connectWaiting opens a further connection. SQLite: setting a pragma reads the schema, for which it may have to wait.
 func (s *Store) connectWaiting(w *waiter) (*conn, error) {
 	for {
-		c, err := connect(s.path, &s.options)
+		c, err := connect(s.lib, s.path, &s.options)
 		if err == nil {
 			return c, nil
 		}

@@ -1,4 +1,4 @@
-package sqlitekv_test
+package sqlite_test
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-func open(t *testing.T, path, params string, needs ...kv.Need) *kv.DB {
+func open(t *testing.T, engine, path, params string, needs ...kv.Need) *kv.DB {
 	t.Helper()
-	db, err := kv.Open(t.Context(), "sqlite:"+path+params, needs...)
+	db, err := kv.Open(t.Context(), engine+":"+path+params, needs...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func names(t *testing.T, dir string) string {
 	return strings.Join(list, " ")
 }
 
-func TestADatabaseOfAnotherProgramIsRefusedAndNotTouched(t *testing.T) {
+func aDatabaseOfAnotherProgramIsRefusedAndNotTouched(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "music.db")
 	other, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestADatabaseOfAnotherProgramIsRefusedAndNotTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, params := range []string{"", "?journal_mode=DELETE&page_size=8192", "?mode=ro"} {
-		_, err := kv.Open(t.Context(), "sqlite:"+path+params)
+		_, err := kv.Open(t.Context(), engine+":"+path+params)
 		wantKind(t, "open "+params, err, kv.Invalid)
 		if err != nil && !strings.Contains(err.Error(), "songs") {
 			t.Errorf("%v: does not name the tables", err)
@@ -105,21 +105,21 @@ func TestADatabaseOfAnotherProgramIsRefusedAndNotTouched(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoDatabaseIsCorrupt(t *testing.T) {
+func aFileThatIsNoDatabaseIsCorrupt(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "letter.txt")
 	if err := os.WriteFile(path, bytes.Repeat([]byte("Dear reader, "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := kv.Open(t.Context(), "sqlite:"+path)
+	_, err := kv.Open(t.Context(), engine+":"+path)
 	wantKind(t, "open", err, kv.Corrupt)
-	_, err = kv.Open(t.Context(), "sqlite:"+filepath.Dir(path))
+	_, err = kv.Open(t.Context(), engine+":"+filepath.Dir(path))
 	wantKind(t, "open of a folder", err, kv.Invalid)
 }
 
-func TestFilesAreForThisUserOnlyAndGoneAfterClose(t *testing.T) {
+func filesAreForThisUserOnlyAndGoneAfterClose(t *testing.T, engine string) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	path := filepath.Join(dir, "db")
-	db := open(t, path, "")
+	db := open(t, engine, path, "")
 	put(t, db, "a", "1")
 	size, err := db.Size()
 	if err != nil || size.Files != 3 {
@@ -140,9 +140,9 @@ func TestFilesAreForThisUserOnlyAndGoneAfterClose(t *testing.T) {
 	}
 }
 
-func TestOptionsAreInForceAndReadBack(t *testing.T) {
+func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
-	db := open(t, path, "?journal_mode=DELETE&page_size=8192&auto_vacuum=INCREMENTAL&cache_size=-4000&mmap_size=65536"+
+	db := open(t, engine, path, "?journal_mode=DELETE&page_size=8192&auto_vacuum=INCREMENTAL&cache_size=-4000&mmap_size=65536"+
 		"&temp_store=MEMORY&wal_autocheckpoint=50&busy_timeout=123&synchronous=FULL")
 	got := map[string]string{}
 	for _, s := range db.Settings() {
@@ -162,31 +162,31 @@ func TestOptionsAreInForceAndReadBack(t *testing.T) {
 	err := db.Update(t.Context(), kv.Synced, func(*kv.Tx) error { return nil })
 	wantKind(t, "a synced commit under synchronous=FULL in DELETE mode", err, kv.Unsupported)
 	closeDB(t, db)
-	_, err = kv.Open(t.Context(), "sqlite:"+path+"?page_size=4096") // and leaves the journal mode as it is
+	_, err = kv.Open(t.Context(), engine+":"+path+"?page_size=4096") // and leaves the journal mode as it is
 	wantKind(t, "another page_size on an existing database", err, kv.Unsupported)
-	_, err = kv.Open(t.Context(), "sqlite:"+path+"?mode=ro&journal_mode=WAL")
+	_, err = kv.Open(t.Context(), engine+":"+path+"?mode=ro&journal_mode=WAL")
 	wantKind(t, "another journal_mode read-only", err, kv.Unsupported)
 	for _, bad := range []string{"page_size=1000", "journal_mode=OFF", "synchronous=2", "busy_timeout=-1", "immutable=true"} {
-		_, err = kv.Open(t.Context(), "sqlite:"+path+"?"+bad)
+		_, err = kv.Open(t.Context(), engine+":"+path+"?"+bad)
 		wantKind(t, bad, err, kv.Invalid)
 	}
-	if db := open(t, path, ""); get(t, db, "a") != "1" || db.Caps().ReadersBlockWriters {
+	if db := open(t, engine, path, ""); get(t, db, "a") != "1" || db.Caps().ReadersBlockWriters {
 		t.Errorf("opened without options the database is not in WAL mode")
 	}
 }
 
-func TestReadOnlyChangesNothing(t *testing.T) {
+func readOnlyChangesNothing(t *testing.T, engine string) {
 	for _, journal := range []string{"WAL", "DELETE"} {
 		path := filepath.Join(t.TempDir(), "db")
-		db := open(t, path, "?journal_mode="+journal)
+		db := open(t, engine, path, "?journal_mode="+journal)
 		put(t, db, "a", "1")
 		closeDB(t, db)
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reader := open(t, path, "?mode=ro")
-		second := open(t, path, "?mode=ro")
+		reader := open(t, engine, path, "?mode=ro")
+		second := open(t, engine, path, "?mode=ro")
 		if get(t, reader, "a") != "1" || get(t, second, "a") != "1" {
 			t.Errorf("%s: a is lost", journal)
 		}
@@ -198,31 +198,31 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("%s: the database changed (%v)", journal, err)
 		}
-		put(t, open(t, path, ""), "a", "2")
+		put(t, open(t, engine, path, ""), "a", "2")
 	}
 }
 
-func TestReadOnlyReadsWhatAWriterCommits(t *testing.T) {
+func readOnlyReadsWhatAWriterCommits(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
-	writer := open(t, path, "")
+	writer := open(t, engine, path, "")
 	put(t, writer, "a", "1")
-	reader := open(t, path, "?mode=ro")
+	reader := open(t, engine, path, "?mode=ro")
 	put(t, writer, "a", "2")
 	if got := get(t, reader, "a"); got != "2" {
 		t.Errorf("a: got %s, want 2", got)
 	}
 }
 
-func TestImmutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits(t *testing.T) {
+func immutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits(t *testing.T, engine string) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a b%3F#db")
 	url := strings.NewReplacer("%", "%25").Replace(path)
-	db := open(t, url, "")
+	db := open(t, engine, url, "")
 	put(t, db, "a", "1")
-	_, err := kv.Open(t.Context(), "sqlite:"+url+"?mode=ro&immutable=true")
+	_, err := kv.Open(t.Context(), engine+":"+url+"?mode=ro&immutable=true")
 	wantKind(t, "immutable beside a log that is not empty", err, kv.Invalid)
 	closeDB(t, db)
-	reader := open(t, url, "?mode=ro&immutable=true")
+	reader := open(t, engine, url, "?mode=ro&immutable=true")
 	if got := get(t, reader, "a"); got != "1" {
 		t.Errorf("a: got %s, want 1", got)
 	}
@@ -231,12 +231,12 @@ func TestImmutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits(t *testing.T
 	}
 }
 
-func TestAWriterWaitsForALockUntilItsTimeIsUp(t *testing.T) {
+func aWriterWaitsForALockUntilItsTimeIsUp(t *testing.T, engine string) {
 	for _, journal := range []string{"WAL", "DELETE"} {
 		path := filepath.Join(t.TempDir(), "db")
-		holder := open(t, path, "?journal_mode="+journal)
-		waiter := open(t, path, "?busy_timeout=30&journal_mode="+journal)
-		patient := open(t, path, "?journal_mode="+journal)
+		holder := open(t, engine, path, "?journal_mode="+journal)
+		waiter := open(t, engine, path, "?busy_timeout=30&journal_mode="+journal)
+		patient := open(t, engine, path, "?journal_mode="+journal)
 		nothing := func(*kv.Tx) error { return nil }
 		released := make(chan error, 1)
 		err := holder.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
@@ -259,8 +259,8 @@ func TestAWriterWaitsForALockUntilItsTimeIsUp(t *testing.T) {
 	}
 }
 
-func TestACommitThatReadersBlockIsBusyAndLeavesNothing(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&busy_timeout=30")
+func aCommitThatReadersBlockIsBusyAndLeavesNothing(t *testing.T, engine string) {
+	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&busy_timeout=30")
 	put(t, db, "a", "1")
 	err := db.View(t.Context(), func(*kv.Snapshot) error {
 		var b kv.Batch
@@ -280,9 +280,9 @@ func TestACommitThatReadersBlockIsBusyAndLeavesNothing(t *testing.T) {
 	put(t, db, "a", "4")
 }
 
-func TestABackupIsAStoreOfItsOwn(t *testing.T) {
+func aBackupIsAStoreOfItsOwn(t *testing.T, engine string) {
 	dir := t.TempDir()
-	db := open(t, filepath.Join(dir, "db"), "")
+	db := open(t, engine, filepath.Join(dir, "db"), "")
 	put(t, db, "a", "1")
 	copied := filepath.Join(dir, "it's a copy")
 	if err := db.Backup(t.Context(), copied); err != nil {
@@ -290,7 +290,7 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 	}
 	put(t, db, "a", "2")
 	for _, params := range []string{"?mode=ro", ""} {
-		if got := get(t, open(t, copied, params), "a"); got != "1" {
+		if got := get(t, open(t, engine, copied, params), "a"); got != "1" {
 			t.Errorf("a in the copy: got %s, want 1", got)
 		}
 	}
@@ -299,8 +299,8 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestCompactShrinksTheFileBesideAReader(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "db"), "")
+func compactShrinksTheFileBesideAReader(t *testing.T, engine string) {
+	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "")
 	for i := range 20 {
 		put(t, db, fmt.Sprint(i), strings.Repeat("x", 100_000))
 	}
@@ -333,9 +333,9 @@ func TestCompactShrinksTheFileBesideAReader(t *testing.T) {
 	}
 }
 
-func TestARelativePathHoldsAfterTheProgramChangedItsFolder(t *testing.T) {
+func aRelativePathHoldsAfterTheProgramChangedItsFolder(t *testing.T, engine string) {
 	t.Chdir(t.TempDir())
-	db := open(t, "db", "")
+	db := open(t, engine, "db", "")
 	put(t, db, "a", "1")
 	err := db.View(t.Context(), func(*kv.Snapshot) error {
 		t.Chdir(t.TempDir())
@@ -351,11 +351,11 @@ func TestARelativePathHoldsAfterTheProgramChangedItsFolder(t *testing.T) {
 }
 
 // workerVar makes TestProcesses run the part of a worker: the URL and the worker's name.
-const workerVar = "SQLITEKV_WORKER"
+const workerVar = "SQLITE_WORKER"
 
 const workerPuts = 25
 
-func TestProcessesThatOpenPutAndCloseLoseNothing(t *testing.T) {
+func processesThatOpenPutAndCloseLoseNothing(t *testing.T, engine string) {
 	if part, ok := os.LookupEnv(workerVar); ok {
 		work(t, part)
 		return
@@ -364,8 +364,8 @@ func TestProcessesThatOpenPutAndCloseLoseNothing(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "db")
 		var workers []*exec.Cmd
 		for i := range 8 {
-			cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=sqlite:%s?wait=1m&busy_timeout=60000&journal_mode=%s %d", workerVar, path, journal, i))
+			cmd := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&busy_timeout=60000&journal_mode=%s %d", workerVar, engine, path, journal, i))
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {
@@ -378,7 +378,7 @@ func TestProcessesThatOpenPutAndCloseLoseNothing(t *testing.T) {
 				t.Errorf("%s: worker %d: %v\n%s", journal, i, err, cmd.Stdout)
 			}
 		}
-		db := open(t, path, "?journal_mode="+journal)
+		db := open(t, engine, path, "?journal_mode="+journal)
 		for i := range workers {
 			for n := range workerPuts {
 				if got := get(t, db, fmt.Sprintf("%d-%d", i, n)); got != fmt.Sprint(n) {

@@ -1,10 +1,6 @@
-package sqlitekv
+package sqlite
 
-import (
-	lib "modernc.org/sqlite/lib"
-
-	"github.com/assaydb/assay/kv/driver"
-)
+import "github.com/assaydb/assay/kv/driver"
 
 // reader reads on the connection that it is part of: a snapshot while the statement kindPin is running, or the
 // transaction that is open.
@@ -19,14 +15,14 @@ var _ driver.Reader = (*reader)(nil)
 func (r *reader) pin(w *waiter) error {
 	for {
 		s, rc := r.c.step(kindPin, nil, nil)
-		if rc == lib.SQLITE_ROW {
+		if rc == Row {
 			return nil
 		}
-		if s.handle != 0 {
-			s.reset(r.c)
+		if s != nil {
+			s.Reset()
 		}
 		if !busy(rc) || !w.wait() {
-			return w.failure(r.c.failure(rc))
+			return w.failure(r.c.db.Failure(rc))
 		}
 	}
 }
@@ -36,19 +32,19 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	s, rc := r.c.step(kindGet, key, nil)
 	var v []byte
 	switch rc {
-	case lib.SQLITE_ROW:
-		if v, rc = s.column(r.c, 0); rc == lib.SQLITE_OK {
+	case Row:
+		if v, rc = s.Column(0); rc == OK {
 			dst = append(dst, v...)
-			s.reset(r.c)
+			s.Reset()
 			return dst, nil
 		}
-	case lib.SQLITE_DONE:
-		s.reset(r.c)
+	case Done:
+		s.Reset()
 		return dst, driver.NotFound
 	}
-	err := r.c.failure(rc)
-	if s.handle != 0 {
-		s.reset(r.c)
+	err := r.c.db.Failure(rc)
+	if s != nil {
+		s.Reset()
 	}
 	return dst, err
 }
@@ -58,6 +54,6 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) { return r.c.cur
 
 // Close ends the snapshot.
 func (r *reader) Close() error {
-	r.c.stmts[kindPin].reset(r.c)
+	r.c.stmts[kindPin].Reset()
 	return r.s.release(r.c)
 }

@@ -1,4 +1,4 @@
-package sqlitekv
+package sqlite
 
 import (
 	"context"
@@ -9,10 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
-
-	"modernc.org/libc"
-	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -25,7 +21,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.interruptible(ctx, func() error {
+	err = c.db.Interruptible(ctx, func() error {
 		if _, err := c.textsWaiting(&w, "VACUUM"); err != nil || s.journal != journalWAL {
 			return err
 		}
@@ -83,41 +79,8 @@ func (s *Store) reading(ctx context.Context, fn func(*conn, *waiter) error) erro
 	if err != nil {
 		return err
 	}
-	err = c.interruptible(ctx, func() error { return fn(c, &w) })
+	err = c.db.Interruptible(ctx, func() error { return fn(c, &w) })
 	return errors.Join(err, s.release(c))
-}
-
-// interruptible runs fn and interrupts its statements when ctx ends. SQLite forgets an interrupt that comes before the
-// statement has begun; therefore it is repeated until fn returns.
-func (c *conn) interruptible(ctx context.Context, fn func() error) error {
-	if ctx.Done() == nil {
-		return fn()
-	}
-	returned, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tls := libc.NewTLS() // a TLS serves one goroutine at a time
-		defer tls.Close()
-		select {
-		case <-returned:
-			return
-		case <-ctx.Done():
-		}
-		again := time.NewTicker(time.Millisecond)
-		defer again.Stop()
-		for {
-			lib.Xsqlite3_interrupt(tls, c.db)
-			select {
-			case <-returned:
-				return
-			case <-again.C:
-			}
-		}
-	}()
-	err := fn()
-	close(returned)
-	<-ended // before the connection can be closed
-	return err
 }
 
 // Files lists the database and its companions that exist now.

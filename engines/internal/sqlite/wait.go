@@ -1,4 +1,4 @@
-package sqlitekv
+package sqlite
 
 import (
 	"context"

@@ -1,0 +1,46 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+)
+
+// builds are the engines that are tested; a file with a build constraint adds the one that needs cgo.
+var builds = []string{"sqlite"}
+
+// cases hold for every build of SQLite.
+var cases = []struct {
+	name string
+	run  func(t *testing.T, engine string)
+}{
+	{"a new connection has the level that conn assumes", aNewConnectionHasTheLevelThatConnAssumes},
+	{"commits run under the level of their class", commitsRunUnderTheLevelOfTheirClass},
+	{"an ended context interrupts a long statement", anEndedContextInterruptsALongStatement},
+	{"a transaction that SQLite rolled back takes no more writes", aTransactionThatSQLiteRolledBackTakesNoMoreWrites},
+	{"idle connections are bounded and lent ones are not", idleConnectionsAreBoundedAndLentOnesAreNot},
+	{"a database of another program is refused and not touched", aDatabaseOfAnotherProgramIsRefusedAndNotTouched},
+	{"a file that is no database is corrupt", aFileThatIsNoDatabaseIsCorrupt},
+	{"files are for this user only and gone after close", filesAreForThisUserOnlyAndGoneAfterClose},
+	{"options are in force and read back", optionsAreInForceAndReadBack},
+	{"read-only changes nothing", readOnlyChangesNothing},
+	{"read-only reads what a writer commits", readOnlyReadsWhatAWriterCommits},
+	{"immutable needs no companions and is refused where they hold commits",
+		immutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits},
+	{"a writer waits for a lock until its time is up", aWriterWaitsForALockUntilItsTimeIsUp},
+	{"a commit that readers block is busy and leaves nothing", aCommitThatReadersBlockIsBusyAndLeavesNothing},
+	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},
+	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},
+	{"a relative path holds after the program changed its folder", aRelativePathHoldsAfterTheProgramChangedItsFolder},
+	{"processes that open, put and close lose nothing", processesThatOpenPutAndCloseLoseNothing},
+}
+
+func TestStores(t *testing.T) {
+	for _, engine := range builds {
+		t.Run(engine, func(t *testing.T) {
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) { c.run(t, engine) })
+			}
+		})
+	}
+}

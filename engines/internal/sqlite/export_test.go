@@ -1,0 +1,29 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// What the tests with real builds of SQLite, which cannot be in this package, see of it.
+
+const MaxIdle = maxIdle
+
+type TestConn = conn
+
+func (c *conn) Text(sql string) (string, error) { return c.text(sql) }
+func (c *conn) Exec(sql string) error           { return c.exec(sql) }
+func (c *conn) Rollback() error                 { return c.rollback() }
+func (c *conn) Level() int                      { return int(c.level) }
+
+func (s *Store) Writer() *conn { return s.writer }
+func (s *Store) Idle() int     { return len(s.idle) }
+
+func (s *Store) Reading(ctx context.Context, fn func(*conn) error) error {
+	return s.reading(ctx, func(c *conn, _ *waiter) error { return fn(c) })
+}
+
+func ConnOf(tx driver.Txn) *conn { return tx.(*txn).c }
+
+func LevelFor(journal string, d driver.Durability) int { return int(levelFor(journal, "", d)) }

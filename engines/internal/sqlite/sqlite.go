@@ -1,0 +1,119 @@
+// Package sqlite keeps a kv store in an SQLite database, by any build of SQLite for Go: what a store is, what its
+// commits promise, how it waits for locks. A build is a [Library]; the engines sqlitekv, sqliteckv and sqlitewasmkv
+// each bring one. Their stores are the same files.
+//
+// All pairs are in one table,
+//
+//	kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID
+//
+// which every other SQLite program can read. The file is marked by its application_id; a database that is not marked
+// and not empty is refused, never written to.
+//
+// # Durability
+//
+// With journal_mode=WAL (the default) Synced commits under synchronous=FULL, Flushed under NORMAL: after a power loss
+// some of the last Flushed commits may be gone, the rest is whole. With journal_mode=DELETE Synced commits under EXTRA,
+// because SQLite: FULL does not sync the folder after it has removed the journal, so the last commit may be rolled back.
+// Flushed commits under NORMAL, for which SQLite documents a small chance of damage. Buffered delivers Flushed. The
+// option synchronous fixes the setting for all commits; then a class that it does not deliver is refused.
+//
+// # Locks
+//
+// Several processes may have the database open. In WAL mode readers and the writer do not wait for each other; in DELETE
+// mode a commit waits until no reader is left, and new readers wait for it. Whoever waits, waits for busy_timeout at
+// most and then fails with Busy. There is no Exclusive mode: SQLite's locking_mode=EXCLUSIVE allows a single connection,
+// hence no View beside an Update, and a lock file of our own would not stop other SQLite programs.
+//
+// SQLite: locks on Unix belong to the process, so a program must not open and close the database file by other means
+// than the one build of SQLite that has it open; that drops the locks. Two builds in one process are such other means.
+//
+// In ReadOnly mode nothing is written to the database. Its journal_mode is the one that it has. In WAL mode SQLite
+// coordinates readers through the files -wal and -shm and creates them if they are missing; in a folder where it cannot,
+// opening fails unless immutable=true says that nobody writes meanwhile.
+package sqlite
+
+import "context"
+
+// Library is a build of SQLite for Go.
+type Library struct {
+	Name    string   // the engine's, the scheme in a URL
+	Summary string   // one line on what kind of build it is
+	Modules []string // the Go modules that hold SQLite's code
+	PureGo  bool
+
+	// LevelVaries: a new connection does not always have synchronous=FULL, as SQLite's own default is.
+	LevelVaries bool
+
+	// Open opens a connection with flags of sqlite3_open_v2. Its errors are made by [NewError].
+	Open func(path string, flags int32) (Conn, error)
+}
+
+// Conn is a connection. It is used by one goroutine at a time, so SQLite need not lock it. Result codes are SQLite's
+// extended ones.
+type Conn interface {
+	// Prepare compiles one statement. A persistent one will be used often.
+	Prepare(sql string, persistent bool) (Stmt, int32)
+
+	// Autocommit reports whether no transaction is open.
+	Autocommit() bool
+
+	// Writable reports whether SQLite got the file open for writing; without the right to it falls back to reading.
+	Writable() bool
+
+	// Failure makes an error, by [NewError], of the result code of the last call.
+	Failure(rc int32) error
+
+	// Interruptible runs fn, whose statements end with Interrupted when ctx ends.
+	Interruptible(ctx context.Context, fn func() error) error
+
+	// Close ends the connection. Its statements were finalized before.
+	Close() error
+}
+
+// Stmt is a prepared statement.
+type Stmt interface {
+	// Bind sets the arguments ?1 and ?2 to copies of a and b, for one run; a nil b is no argument.
+	Bind(a, b []byte) int32
+
+	// Step runs the statement up to its next row (Row) or its end (Done).
+	Step() int32
+
+	// Column returns column i, 0 or 1, of the row as bytes. They hold until the next Step or Reset and must not be
+	// written to.
+	Column(i int) ([]byte, int32)
+
+	// Reset ends a run.
+	Reset()
+
+	// Finalize releases the statement.
+	Finalize()
+}
+
+// The result codes of SQLite that matter here. The low byte is the primary code.
+const (
+	OK             = 0
+	Perm           = 3
+	Busy           = 5
+	Locked         = 6
+	NoMem          = 7
+	ReadOnly       = 8
+	Interrupted    = 9
+	IOErr          = 10
+	Corrupt        = 11
+	Full           = 13
+	CantOpen       = 14
+	TooBig         = 18
+	Auth           = 23
+	NotADB         = 26
+	Row            = 100
+	Done           = 101
+	IOErrCorruptFS = IOErr | 33<<8
+)
+
+// The flags of sqlite3_open_v2 that are used here.
+const (
+	openReadOnly  = 0x1
+	openReadWrite = 0x2
+	openURI       = 0x40
+	openNoMutex   = 0x8000
+)
