@@ -1,0 +1,143 @@
+package feed
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Append implements Backend.
+func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte) (first uint64, err error) {
+	if !k.known && !k.table.Shared() {
+		if err := k.reload(ctx); err != nil {
+			return 0, err
+		}
+	}
+	var after tail
+	err = k.table.Update(ctx, d, func(r Rows, w Writer) error {
+		t, stored := k.tail, k.stored
+		if r != nil {
+			if t, stored, err = k.current(r); err != nil {
+				return err
+			}
+		}
+		if !stored {
+			meta := k.options.meta()
+			if err := w.PutMeta(&meta); err != nil {
+				return err
+			}
+		}
+		first = t.end
+		after, err = k.lay(w, t, messages)
+		return err
+	})
+	if err != nil {
+		k.known = k.known && nothingWritten(err)
+		return 0, err
+	}
+	if !k.table.Shared() {
+		k.tail, k.stored = after, true
+		k.seen.Store(&extent{after.end, after.first})
+	}
+	return first, nil
+}
+
+// nothingWritten reports whether the store is as before an Update that failed so. After others that is not known.
+func nothingWritten(err error) bool {
+	switch kv.KindOf(err) {
+	case kv.Canceled, kv.TooLarge, kv.Invalid, kv.Unsupported, kv.NotWritable:
+		return true
+	}
+	return false
+}
+
+// reload reads the end of the feed again after an append that failed.
+func (k *keeper) reload(ctx context.Context) error {
+	err := k.table.View(ctx, func(r Rows) (err error) {
+		k.tail, k.stored, err = k.current(r)
+		return err
+	})
+	if err == nil {
+		k.known = true
+		k.seen.Store(&extent{k.tail.end, k.tail.first})
+	}
+	return err
+}
+
+// current reads the end of the feed, and whether its meta is stored. Another process may have begun it meanwhile.
+func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
+	meta, err := r.Meta()
+	if err != nil {
+		return t, false, err
+	}
+	if meta != nil {
+		o := k.options
+		if o.Dictionary == nil && meta.Dictionary != nil {
+			return t, false, invalid(errors.New("the feed was begun with a dictionary by another process"), "open it again")
+		}
+		if err := o.match(meta); err != nil {
+			return t, false, err
+		}
+	}
+	t, err = k.readTail(r)
+	return t, meta != nil, err
+}
+
+// lay writes messages behind a tail and returns the tail afterwards: what fills blocks as blocks, the rest one by one.
+func (k *keeper) lay(w Writer, t tail, messages [][]byte) (tail, error) {
+	after := tail{first: t.first, end: t.end + uint64(len(messages))}
+	if k.codec == nil {
+		for i, m := range messages {
+			if err := w.PutMessage(t.end+uint64(i), m); err != nil {
+				return t, err
+			}
+		}
+		return after, nil
+	}
+	pending := append(t.messages[:len(t.messages):len(t.messages)], messages...)
+	begin, size := 0, 0 // of the block that is being filled
+	for i, m := range pending {
+		if size += len(m) + 1; size < k.options.Block && i-begin < maxCount {
+			continue
+		}
+		if err := k.seal(w, after.first, pending[begin:i+1]); err != nil {
+			return t, err
+		}
+		after.first += uint64(i + 1 - begin)
+		begin, size = i+1, 0
+	}
+	if single := min(after.first, t.end); single > t.first {
+		if err := w.DeleteMessages(t.first, single); err != nil {
+			return t, err
+		}
+	}
+	after.messages = pending[begin:]
+	return k.single(w, t, after)
+}
+
+// maxCount is how many messages a block can hold: its lengths must be read before any of them.
+const maxCount = 8192
+
+func (k *keeper) seal(w Writer, first uint64, messages [][]byte) error {
+	k.block, k.content = k.codec.seal(k.block[:0], k.content, messages)
+	if err := w.PutBlock(first, k.block); err != nil {
+		return err
+	}
+	if cap(k.content) > 4*MaxBlock {
+		k.block, k.content = nil, nil // of an unusually large message
+	}
+	return nil
+}
+
+// single writes those messages of the new tail that the old one did not have, and makes copies of them.
+func (k *keeper) single(w Writer, before, after tail) (tail, error) {
+	for seq := max(before.end, after.first); seq < after.end; seq++ {
+		i := seq - after.first
+		if err := w.PutMessage(seq, after.messages[i]); err != nil {
+			return before, err
+		}
+		after.messages[i] = append([]byte(nil), after.messages[i]...)
+	}
+	return after, nil
+}

@@ -1,0 +1,149 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// MaxMessage is the length in bytes of the longest message, MaxAppend the largest number of messages in one append.
+const (
+	MaxMessage = 64 << 20
+	MaxAppend  = 1 << 16
+)
+
+// Feed is an open feed. Its methods may be called concurrently.
+type Feed struct {
+	backend Backend
+	turn    chan struct{} // of capacity 1: the one append that runs
+
+	mu      sync.Mutex
+	idle    sync.Cond // signalled when running becomes 0
+	running int       // calls
+	closed  bool
+	closing sync.Once
+	err     error // of Close
+}
+
+// Over returns the feed that a backend keeps.
+func Over(b Backend) *Feed {
+	f := &Feed{backend: b, turn: make(chan struct{}, 1)}
+	f.idle.L = &f.mu
+	return f
+}
+
+// Append appends messages as one transaction with at least the durability d and returns the sequence of the first. Without
+// messages it does nothing and returns 0. It returns when the messages can be read, and keeps nothing of them.
+//
+// If ctx ends before the commit began, nothing was appended and the error is Canceled. After another error the messages
+// may be there, all of them, or not.
+func (f *Feed) Append(ctx context.Context, d kv.Durability, messages ...[]byte) (first uint64, err error) {
+	if err := check(messages); err != nil {
+		return 0, err
+	}
+	if err := f.enter("append"); err != nil {
+		return 0, err
+	}
+	defer f.leave()
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, &kv.Error{Op: "append", Kind: kv.Canceled, Err: err}
+	}
+	if len(messages) == 0 {
+		return 0, nil
+	}
+	return f.backend.Append(ctx, d, messages)
+}
+
+func check(messages [][]byte) error {
+	if len(messages) > MaxAppend {
+		return &kv.Error{Op: "append", Kind: kv.TooLarge, Err: fmt.Errorf("%d messages, at most %d", len(messages), MaxAppend),
+			Hint: "append them in several calls, each of which is atomic"}
+	}
+	for i, m := range messages {
+		if len(m) > MaxMessage {
+			return &kv.Error{Op: "append", Kind: kv.TooLarge, Err: fmt.Errorf("message %d of %d bytes, at most %d", i, len(m), MaxMessage),
+				Hint: "keep large data in a file and append its name"}
+		}
+	}
+	return nil
+}
+
+// View runs fn on the feed as it was before fn began. It returns fn's error, or the error of a scan that ended early.
+// fn must not append to the feed: some engines let no writer in while somebody reads.
+func (f *Feed) View(ctx context.Context, fn func(*Snapshot) error) error {
+	if err := f.enter("view"); err != nil {
+		return err
+	}
+	defer f.leave()
+	if err := ctx.Err(); err != nil {
+		return &kv.Error{Op: "view", Kind: kv.Canceled, Err: err}
+	}
+	return f.backend.View(ctx, func(r Reader) error {
+		s := &Snapshot{r: r}
+		defer func() { s.r = nil }()
+		if err := fn(s); err != nil {
+			return err
+		}
+		return s.err
+	})
+}
+
+// Len returns the number of messages, which is the sequence of the next one.
+func (f *Feed) Len(ctx context.Context) (n uint64, err error) {
+	err = f.View(ctx, func(s *Snapshot) error {
+		n = s.Len()
+		return nil
+	})
+	return n, err
+}
+
+// Get returns the message with a sequence, which belongs to the caller. One that is not there is NotFound.
+func (f *Feed) Get(ctx context.Context, seq uint64) (message []byte, err error) {
+	err = f.View(ctx, func(s *Snapshot) (err error) {
+		message, err = s.Get(seq)
+		return err
+	})
+	return message, err
+}
+
+// Close waits for running calls and ends the feed; later calls fail with Closed. It does not close the *kv.DB given to
+// New: close the feed first.
+func (f *Feed) Close() error {
+	f.closing.Do(func() {
+		f.mu.Lock()
+		f.closed = true
+		for f.running > 0 {
+			f.idle.Wait()
+		}
+		f.mu.Unlock()
+		f.err = f.backend.Close()
+	})
+	return f.err
+}
+
+// enter counts a running call, unless the feed is closed.
+func (f *Feed) enter(op string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return &kv.Error{Op: op, Kind: kv.Closed, Err: errors.New("the feed is closed")}
+	}
+	f.running++
+	return nil
+}
+
+func (f *Feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running--; f.running == 0 {
+		f.idle.Broadcast()
+	}
+}

@@ -1,0 +1,132 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// keeper is the Backend that lays messages and blocks out in a table.
+type keeper struct {
+	table   Table
+	options Options
+	codec   *codec // nil without compression
+
+	// seen is what readers may see, if nobody else appends: a store may show a commit before it is durable.
+	seen atomic.Pointer[extent]
+
+	// The rest is used by Append alone. tail is as stored, if nobody else appends and known is set.
+	known   bool
+	stored  bool // meta is
+	tail    tail
+	block   []byte
+	content []byte
+}
+
+var _ Backend = (*keeper)(nil)
+
+// extent is the number of messages, and how many of them are in blocks.
+type extent struct{ end, first uint64 }
+
+// tail is the end of a feed: the messages that are in no block yet.
+type tail struct {
+	first    uint64 // sequence of the first of them
+	end      uint64 // of the next message
+	messages [][]byte
+}
+
+// Keep returns the feed that is kept in a table, with options that fit what is there. It is for backends; the table is
+// closed if it fails.
+func Keep(ctx context.Context, table Table, opts *Options) (*Feed, error) {
+	k := &keeper{table: table}
+	if err := k.open(ctx, opts); err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return Over(k), nil
+}
+
+func (k *keeper) open(ctx context.Context, opts *Options) (err error) {
+	if k.options, err = opts.Complete(); err != nil {
+		return err
+	}
+	err = k.table.View(ctx, func(r Rows) error {
+		stored, err := r.Meta()
+		if err != nil {
+			return err
+		}
+		if k.stored = stored != nil; k.stored {
+			if err := k.options.match(stored); err != nil {
+				return err
+			}
+		}
+		k.tail, err = k.readTail(r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	k.known = true
+	k.seen.Store(&extent{k.tail.end, k.tail.first})
+	if k.options.Compression == Zstd {
+		k.codec, err = newCodec(k.options.Dictionary)
+	}
+	return err
+}
+
+// Close implements Backend.
+func (k *keeper) Close() error {
+	if k.codec != nil {
+		k.codec.close()
+	}
+	return k.table.Close()
+}
+
+// readTail reads the end of the feed, with the messages that will go into the next block.
+func (k *keeper) readTail(r Rows) (t tail, err error) {
+	first, last, some, err := r.Bounds()
+	if err != nil {
+		return t, err
+	}
+	if !some {
+		t.first, err = sealed(r, math.MaxUint64)
+		t.end = t.first
+		return t, err
+	}
+	t.first, t.end = first, last+1
+	if k.options.Compression == Plain {
+		return t, nil
+	}
+	next := first
+	err = r.Messages(first, func(seq uint64, message []byte) bool {
+		if seq != next {
+			return false
+		}
+		next++
+		t.messages = append(t.messages, append([]byte(nil), message...))
+		return true
+	})
+	if err == nil && next != t.end {
+		err = corrupt(fmt.Errorf("message %d is missing", next))
+	}
+	return t, err
+}
+
+// sealed returns the sequence after the last block that begins at or below seq, 0 if there is none.
+func sealed(r Rows, seq uint64) (uint64, error) {
+	first, block, err := r.Block(nil, seq)
+	if errors.Is(err, kv.NotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := Count(block)
+	if err != nil {
+		return 0, corrupt(fmt.Errorf("block of message %d: %w", first, err))
+	}
+	return first + n, nil
+}

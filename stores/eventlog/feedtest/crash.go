@@ -1,0 +1,269 @@
+package feedtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog/feed"
+)
+
+func testReopen(s *suite) {
+	dir := s.TempDir()
+	classes := s.target.classes()
+	var all [][]byte
+	for round := range 2 * len(classes) {
+		f, closeAll := s.openIn(dir)
+		s.wantAll(f, all)
+		messages := batch(len(all), []int{1, 333, 40}[round%3])
+		first, err := f.Append(s.ctx(), classes[round%len(classes)], messages...)
+		s.must("append", err)
+		if first != uint64(len(all)) {
+			s.Fatalf("round %d: the first has the sequence %d, want %d", round, first, len(all))
+		}
+		all = append(all, messages...)
+		closeAll()
+	}
+	_, closeAll := s.openIn(dir)
+	closeAll() // and one that does nothing
+	f, _ := s.openIn(dir)
+	s.wantAll(f, all)
+}
+
+// report is one append that a child made, or was about to make.
+type report struct {
+	First uint64
+	Count int
+}
+
+// killSizes are the sizes of a child's appends, in turn: most go into the tail, some fill blocks.
+var killSizes = []int{1, 1, 2, 1, 70, 1, 5, 1, 1, 3}
+
+// The messages of an append carry the round, so that what an earlier child lost cannot be taken for what came instead.
+func killed(round int, first uint64, n int) [][]byte {
+	all := batch(int(first), n)
+	for i, m := range all {
+		all[i] = append(fmt.Appendf(nil, "round %d, append of %d from %d: ", round, n, first), m...)
+	}
+	return all
+}
+
+func testKill(s *suite) {
+	dir := s.TempDir()
+	var known [][]byte // as the last check found the feed
+	classes := s.target.classes()
+	kills := 2 * len(classes)
+	for round := range kills {
+		d := classes[round%len(classes)]
+		reports := s.runAndKill(task{Dir: dir, Class: d, Round: round}, 20+rand.IntN(150))
+		expected, acknowledged := known, len(known)
+		for _, r := range reports {
+			if r.First != uint64(len(expected)) {
+				s.Fatalf("round %d, %v: an append begins at %d, want %d", round, d, r.First, len(expected))
+			}
+			expected = append(expected, killed(round, r.First, r.Count)...)
+			acknowledged = len(expected)
+		}
+		// One more append may have been made and not reported.
+		next := killSizes[len(reports)%len(killSizes)]
+		expected = append(expected, killed(round, uint64(len(expected)), next)...)
+
+		f, closeAll := s.openIn(dir)
+		known = s.survivors(f, expected)
+		least := acknowledged
+		if s.target.Delivers[d] > kv.Flushed {
+			least = 0 // nothing was promised; what is there must be right
+		}
+		if len(known) < least {
+			s.Fatalf("round %d, %v: %d messages, %d were acknowledged", round, d, len(known), acknowledged)
+		}
+		messages := killed(-1, uint64(len(known)), 3)
+		s.append(f, uint64(len(known)), messages...)
+		known = append(known, messages...)
+		s.wantAll(f, known)
+		closeAll()
+	}
+	s.Logf("%d messages after %d kills", len(known), kills)
+}
+
+// survivors checks that the feed holds a prefix of expected that ends between two appends, and returns it.
+func (s *suite) survivors(f *feed.Feed, expected [][]byte) [][]byte {
+	s.Helper()
+	n, err := f.Len(s.ctx())
+	s.must("len", err)
+	if n > uint64(len(expected)) {
+		s.Fatalf("%d messages, at most %d were appended", n, len(expected))
+	}
+	s.wantAll(f, expected[:n])
+	if n > 0 && n < uint64(len(expected)) && bytes.Equal(head(expected[n-1]), head(expected[n])) {
+		s.Fatalf("the feed ends at %d, within the append %s", n, head(expected[n]))
+	}
+	return expected[:n:n]
+}
+
+// head returns what the messages of one append have in common.
+func head(message []byte) []byte {
+	common, _, _ := bytes.Cut(message, []byte(": "))
+	return common
+}
+
+func testProcesses(s *suite) {
+	const processes, appends = 3, 25
+	dir := s.TempDir()
+	f, _ := s.openIn(dir)
+	var children []*child
+	for p := range processes {
+		children = append(children, s.start(task{Dir: dir, Class: s.class, Round: p, Appends: appends}))
+	}
+	known := map[uint64][]byte{}
+	for p, c := range children {
+		for r := range c.reports {
+			for i, m := range killed(p, r.First, r.Count) {
+				if _, twice := known[r.First+uint64(i)]; twice {
+					s.Errorf("sequence %d was given twice", r.First+uint64(i))
+				}
+				known[r.First+uint64(i)] = m
+			}
+		}
+		s.must("child", c.wait())
+	}
+	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+		if r.Len() != uint64(len(known)) {
+			return fmt.Errorf("%d messages, want %d", r.Len(), len(known))
+		}
+		for seq, m := range r.Scan(0, r.Len()) {
+			// A child writes what it expects its place to be: the text after that differs where another came in between.
+			_, got, _ := bytes.Cut(m, []byte(": "))
+			_, want, _ := bytes.Cut(known[seq], []byte(": "))
+			if len(got) == 0 || len(want) == 0 {
+				return fmt.Errorf("message %d is %.60q", seq, m)
+			}
+		}
+		return nil
+	}))
+}
+
+// task is what a child does: append and report each append, until it is killed or has made so many.
+type task struct {
+	Dir     string
+	Class   kv.Durability
+	Round   int
+	Appends int // 0 is no end
+}
+
+const taskVariable = "ASSAY_FEEDTEST_TASK"
+
+// child is a process that works on a task.
+type child struct {
+	cmd     *exec.Cmd
+	reports chan report // closed at the end of its output
+	stderr  strings.Builder
+}
+
+// start runs the test binary again, with the test that called Run selected, for a task.
+func (s *suite) start(job task) *child {
+	s.Helper()
+	text, err := json.Marshal(job)
+	s.must("task", err)
+	top, _, _ := strings.Cut(s.Name(), "/")
+	if names := strings.Split(s.Name(), "/"); len(names) > 2 {
+		s.Fatal("Run must be called by a top-level test")
+	}
+	binary, err := os.Executable()
+	s.must("find the test binary", err)
+	c := &child{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), reports: make(chan report, 64)}
+	c.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
+	c.cmd.Stderr = &c.stderr
+	out, err := c.cmd.StdoutPipe()
+	s.must("pipe", err)
+	s.must("start", c.cmd.Start())
+	go func() {
+		defer close(c.reports)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var r report
+			if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
+				c.reports <- r
+			}
+		}
+	}()
+	s.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // an error says that it has ended
+		for range c.reports {
+		}
+	})
+	return c
+}
+
+func (c *child) wait() error {
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("%w\n%s", err, c.stderr.String())
+	}
+	return nil
+}
+
+// runAndKill runs a task, kills it after n reports and returns all that it reported.
+func (s *suite) runAndKill(job task, n int) (all []report) {
+	s.Helper()
+	c := s.start(job)
+	for r := range c.reports {
+		if all = append(all, r); len(all) == n {
+			s.must("kill", c.cmd.Process.Kill())
+		}
+	}
+	err := c.wait()
+	if len(all) < n {
+		s.Fatalf("the child ended after %d reports: %v", len(all), err)
+	}
+	return all
+}
+
+// runChild does the task in the environment, if there is one, and ends the process.
+func runChild(t *testing.T, target Target) {
+	text := os.Getenv(taskVariable)
+	if text == "" {
+		return
+	}
+	var job task
+	err := json.Unmarshal([]byte(text), &job)
+	if err == nil {
+		err = job.run(target)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func (job task) run(target Target) error {
+	f, closeAll, err := target.Open(job.Dir)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	out := json.NewEncoder(os.Stdout)
+	for i := 0; job.Appends == 0 || i < job.Appends; i++ {
+		n, err := f.Len(ctx)
+		if err != nil {
+			return err
+		}
+		count := killSizes[i%len(killSizes)]
+		first, err := f.Append(ctx, job.Class, killed(job.Round, n, count)...)
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(report{First: first, Count: count}); err != nil {
+			return err
+		}
+	}
+	return closeAll()
+}

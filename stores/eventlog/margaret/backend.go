@@ -1,0 +1,156 @@
+package margaret
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog/feed"
+)
+
+// file is what is needed of an *os.File.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	Truncate(size int64) error
+	Sync() error
+}
+
+// backend keeps the messages. What changes the files holds writing; readers see the part of the files that n and end name,
+// which only Null changes.
+type backend struct {
+	dir      string
+	lock     *flock.Flock
+	data     file
+	offsets  file
+	journal  file
+	repaired Repair
+
+	writing sync.Mutex
+	broken  error // why nothing more can be appended
+	dirty   bool  // something is not synced
+	records []byte
+	index   []byte
+
+	mu  sync.RWMutex // held for writing by Null while it changes bytes
+	n   uint64       // messages
+	end int64        // of their bytes in data
+}
+
+var _ feed.Backend = (*backend)(nil)
+
+// Append implements feed.Backend.
+func (b *backend) Append(_ context.Context, d kv.Durability, messages [][]byte) (first uint64, err error) {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	if int(d) >= len(Promises) {
+		return 0, wrap("append", b.dir, &kv.Error{Kind: kv.Invalid, Err: errors.New("unknown class of durability")})
+	}
+	if b.broken != nil {
+		return 0, wrap("append", b.dir, b.broken)
+	}
+	end := b.lay(messages)
+	if err := b.commit(d, b.n+uint64(len(messages))); err != nil {
+		return 0, wrap("append", b.dir, err)
+	}
+	first = b.n
+	b.mu.Lock()
+	b.n, b.end = b.n+uint64(len(messages)), end
+	b.mu.Unlock()
+	if cap(b.records) > 8<<20 {
+		b.records, b.index = nil, nil // of an unusually large append
+	}
+	return first, nil
+}
+
+// lay puts what is to be written to data and ofst into memory, and returns where data will end.
+func (b *backend) lay(messages [][]byte) (end int64) {
+	b.records, b.index, end = b.records[:0], b.index[:0], b.end
+	for _, m := range messages {
+		b.index = binary.BigEndian.AppendUint64(b.index, uint64(end))
+		b.records = binary.BigEndian.AppendUint64(b.records, uint64(len(m)))
+		b.records = append(b.records, m...)
+		end += headerSize + int64(len(m))
+	}
+	return end
+}
+
+// commit writes what was laid out; the log will have n messages.
+func (b *backend) commit(d kv.Durability, n uint64) error {
+	_, err := b.data.WriteAt(b.records, b.end)
+	if err == nil {
+		_, err = b.offsets.WriteAt(b.index, int64(b.n)*offsetSize)
+	}
+	if err != nil {
+		return b.undo(err)
+	}
+	b.dirty = true
+	if d == kv.Synced {
+		if err := errors.Join(b.data.Sync(), b.offsets.Sync()); err != nil {
+			return b.stop(err)
+		}
+	}
+	if err := b.writeJournal(n); err != nil {
+		return b.stop(err)
+	}
+	if d == kv.Synced {
+		if err := b.journal.Sync(); err != nil {
+			return b.stop(err)
+		}
+		b.dirty = false
+	}
+	return nil
+}
+
+func (b *backend) writeJournal(n uint64) error {
+	var last [journalSize]byte
+	binary.BigEndian.PutUint64(last[:], n-1)
+	_, err := b.journal.WriteAt(last[:], 0)
+	return err
+}
+
+// undo cuts off what an append wrote that failed because of err, before the journal named it.
+func (b *backend) undo(err error) error {
+	if cut := errors.Join(b.offsets.Truncate(int64(b.n)*offsetSize), b.data.Truncate(b.end)); cut != nil {
+		return b.stop(errors.Join(err, cut))
+	}
+	return err
+}
+
+// stop refuses all further appends: what the files hold after err is known only when they are opened again. After a sync
+// that failed the kernel may have dropped what was to be synced, and a second one would succeed without it.
+func (b *backend) stop(err error) error {
+	b.broken = &kv.Error{Kind: kv.KindOf(err), Err: err, Hint: "close the log and open it again"}
+	return b.broken
+}
+
+// Close syncs what is not synced yet and gives up the lock.
+func (b *backend) Close() error {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	var err error
+	if b.dirty && b.broken == nil {
+		err = errors.Join(b.data.Sync(), b.offsets.Sync(), b.journal.Sync())
+	}
+	b.broken = &kv.Error{Kind: kv.Closed, Err: errors.New("the log is closed")}
+	return wrap("close log", b.dir, errors.Join(err, b.release()))
+}
+
+// release closes what was opened. The lock file stays: to remove it would let two processes in.
+func (b *backend) release() error {
+	var err error
+	for _, f := range []file{b.data, b.offsets, b.journal} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return errors.Join(err, b.lock.Unlock())
+}
