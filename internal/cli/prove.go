@@ -14,6 +14,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/prove"
 	"github.com/assaydb/assay/lab/report"
 	"github.com/assaydb/assay/lab/result"
@@ -77,9 +78,18 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags.BoolVar(&f.json, "json", false, "print the proof as one JSON document")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("rule", completeRules)
 	_ = cmd.RegisterFlagCompletionFunc("durability",
 		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	for _, r := range powerfs.Rules() {
+		all = append(all, r.String())
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
 // given returns the flags of a command that decide what it does, as they were given: not where it leaves things.
@@ -129,6 +139,11 @@ func (f proveFlags) check() error {
 	for _, fault := range f.faults {
 		if !slices.Contains(prove.Faults, fault) {
 			return usage(fmt.Errorf("unknown fault %q", fault), "use %s", strings.Join(prove.Faults, ", "))
+		}
+	}
+	for _, rule := range f.rules {
+		if _, err := powerfs.ParseRule(rule); err != nil {
+			return usage(fmt.Errorf("unknown rule %q", rule), "%s", kv.HintOf(err))
 		}
 	}
 	for _, n := range []struct {

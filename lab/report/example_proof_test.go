@@ -23,7 +23,7 @@ func (b *proofBuilder) promise(engine, options, requested string, p result.Promi
 		fault, rule string
 		images      int
 	}{
-		{result.FaultKill, "", 40}, {result.FaultPower, "ordered/nothing", 240}, {result.FaultPower, "ordered/torn", 240},
+		{result.FaultKill, "", 40}, {result.FaultPower, "ordered/nothing", 240}, {result.FaultPower, "ordered/prefix", 240},
 		{result.FaultPower, "ordered/pages", 240}, {result.FaultPower, "ordered/sectors", 480}, {result.FaultRecovery, "ordered/sectors", 240},
 		{result.FaultEIO, "", 30}, {result.FaultENOSPC, "", 30}, {result.FaultPower, "strict/sectors", 240},
 	} {
@@ -77,7 +77,7 @@ func exampleProof() *result.Proof {
 	})
 	b.promise("pebble", "", "synced", synced, 1, 1, nil)
 	b.promise("pebble", "", "buffered", result.Promise{Delivered: "buffered", Intact: true}, 0, 0.01, map[string]damage{
-		"kill ": {lost: 40, most: 7679}, "power ordered/nothing": {lost: 240, most: 7712}, "power ordered/torn": {lost: 212, most: 6400},
+		"kill ": {lost: 40, most: 7679}, "power ordered/nothing": {lost: 240, most: 7712}, "power ordered/prefix": {lost: 212, most: 6400},
 		"recovery ordered/sectors": {lost: 240, most: 7000},
 	})
 	b.promise("bunt", "", "synced", synced, 1, 1, map[string]damage{

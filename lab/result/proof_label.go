@@ -15,7 +15,8 @@ type Subject struct {
 // Label returns promise with what p tells of it: Proof, and the Images that it rests on.
 //
 // Proved: of the same engine with the same options, in the same versions, on the same system, everything that the
-// promise claims was tried under every fault that bears on it, with directory entries in order, and nothing failed.
+// promise claims was tried under every fault that bears on it, power failures by every rule with entries in order, and
+// nothing failed.
 // Disproved: something that it claims failed. Unproved: everything else. A nil p tells nothing.
 func (p *Proof) Label(s Subject, promise Promise) Promise {
 	promise.Proof, promise.Images = Unproved, 0
@@ -36,6 +37,7 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 			continue
 		}
 		delete(missing, c.Fault)
+		delete(missing, c.Fault+" "+c.Rule)
 		images += c.Images
 		proved = proved && c.Keeps.holds() && c.Whole.holds()
 	}
@@ -59,11 +61,15 @@ func (p *Proof) about(s Subject) bool {
 	return true
 }
 
-// faultsOf returns the faults under which a promise claims something.
+// faultsOf returns the faults, and of power failures the rules, that must have been tried to prove a promise: those under
+// which it claims something.
 func faultsOf(p Promise) map[string]bool {
 	faults := map[string]bool{FaultKill: true, FaultEIO: true, FaultENOSPC: true}
 	if p.Intact || p.Delivered == "synced" {
-		faults[FaultPower], faults[FaultRecovery] = true, true
+		faults[FaultRecovery] = true
+		for _, survivors := range []string{"nothing", "prefix", "pages", "sectors"} {
+			faults[FaultPower+" ordered/"+survivors] = true
+		}
 	}
 	return faults
 }

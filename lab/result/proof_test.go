@@ -21,7 +21,8 @@ func exampleProof() *Proof {
 		Environment: Environment{OS: "linux", CPUs: 2, Modules: map[string]string{"go.etcd.io/bbolt": "v1.5.0", "modernc.org/sqlite": "v1.60.1"}},
 	}
 	for _, f := range []struct{ fault, rule string }{
-		{FaultKill, ""}, {FaultPower, "ordered/nothing"}, {FaultPower, "ordered/sectors"}, {FaultRecovery, "ordered/sectors"}, {FaultEIO, ""}, {FaultENOSPC, ""},
+		{FaultKill, ""}, {FaultPower, "ordered/nothing"}, {FaultPower, "ordered/prefix"}, {FaultPower, "ordered/pages"},
+		{FaultPower, "ordered/sectors"}, {FaultRecovery, "ordered/sectors"}, {FaultEIO, ""}, {FaultENOSPC, ""},
 	} {
 		p.Cells = append(p.Cells, ProofCell{
 			Engine: "bbolt", URL: "bbolt:?PageSize=4096&NoSync=false", Requested: "synced", Delivered: "synced", Intact: true, Fault: f.fault, Rule: f.rule,
@@ -45,7 +46,7 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 		verdict string
 		images  int
 	}{
-		{"everything that is claimed held", func(*Proof, *Subject, *Promise) {}, Proved, 600},
+		{"everything that is claimed held", func(*Proof, *Subject, *Promise) {}, Proved, 800},
 		{"other options", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bbolt:?NoSync=false" }, Unproved, 0},
 		{"another engine", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bolt:?NoSync=false&PageSize=4096" }, Unproved, 0},
 		{"another version", func(_ *Proof, s *Subject, _ *Promise) { s.Modules = map[string]string{"go.etcd.io/bbolt": "v1.5.1"} }, Unproved, 0},
@@ -58,15 +59,18 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 		{"another promise", func(_ *Proof, _ *Subject, p *Promise) { p.Intact = false }, Unproved, 0},
 		{"a fault that was not tried", func(p *Proof, _ *Subject, _ *Promise) { p.Cells = p.Cells[1:] }, Unproved, 0},
 		{"a fault under which nothing was claimed", func(p *Proof, _ *Subject, _ *Promise) {
-			p.Cells[4].Keeps.Claimed, p.Cells[4].Whole.Claimed = false, false
+			p.Cells[6].Keeps.Claimed, p.Cells[6].Whole.Claimed = false, false
 		}, Unproved, 0},
 		{"power that was cut under the strict rule alone", func(p *Proof, _ *Subject, _ *Promise) {
-			p.Cells[1].Rule, p.Cells[2].Rule = "strict/nothing", "strict/sectors"
+			for i := 1; i <= 4; i++ {
+				p.Cells[i].Rule = strings.Replace(p.Cells[i].Rule, "ordered", "strict", 1)
+			}
 		}, Unproved, 0},
+		{"a rule that was left out", func(p *Proof, _ *Subject, _ *Promise) { p.Cells = append(p.Cells[:4:4], p.Cells[5:]...) }, Unproved, 0},
 		{"a property that was not tried to the end", func(p *Proof, _ *Subject, _ *Promise) { p.Cells[0].Whole.Verdict = Unproved }, Unproved, 0},
 		{"a property that failed and is not claimed", func(p *Proof, _ *Subject, _ *Promise) {
 			p.Cells[1].Keeps = Finding{Verdict: Disproved, Failed: 1}
-		}, Proved, 600},
+		}, Proved, 800},
 		{"a property that failed", func(p *Proof, _ *Subject, _ *Promise) { p.Cells[2].Keeps.Verdict = Disproved }, Disproved, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
