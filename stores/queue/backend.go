@@ -21,7 +21,7 @@ type Backend interface {
 	Counts(ctx context.Context, queue string, now int64) (Counts, error)
 
 	// List returns at most limit jobs of a queue in a state as Commit last left them: ready ones in the order of claims,
-	// delayed ones as they become ready, others by id.
+	// delayed ones as they become ready, claimed ones as their leases end, dead ones by id.
 	List(ctx context.Context, queue string, state State, limit int) ([]Job, error)
 
 	// Queues returns the names of all queues that ever had a job, sorted.

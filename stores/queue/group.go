@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -229,8 +228,4 @@ func (s *Store) commitEach(d kv.Durability) {
 			m.Err = err
 		}
 	}
-}
-
-func compare2[A, B cmp.Ordered](a1, a2 A, b1, b2 B) int {
-	return cmp.Or(cmp.Compare(a1, a2), cmp.Compare(b1, b2))
 }

@@ -61,13 +61,15 @@ func (c *Counts) Of(s State) *int {
 	return [...]*int{&c.Ready, &c.Delayed, &c.Claimed, &c.Dead}[s]
 }
 
-// Receipt tells a claim of a job from every other. It can be kept as text, to acknowledge from another process.
+// Receipt tells a claim of a job from every other. It can be kept as text, to acknowledge from another process. It is
+// good as long as the claim is live, however often it is extended.
 type Receipt struct {
 	ID    uint64 // of the job
+	Until int64  // when the lease first was to end, in milliseconds since 1970
 	Token uint64 // random, not 0
 }
 
-func (r Receipt) String() string { return fmt.Sprintf("%x-%x", r.ID, r.Token) }
+func (r Receipt) String() string { return fmt.Sprintf("%x-%x-%x", r.ID, r.Until, r.Token) }
 
 // MarshalText returns the receipt as String does.
 func (r Receipt) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -75,8 +77,8 @@ func (r Receipt) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 // UnmarshalText sets r to what MarshalText wrote. Other text is Invalid.
 func (r *Receipt) UnmarshalText(text []byte) error {
 	var got Receipt
-	n, err := fmt.Sscanf(string(text), "%x-%x", &got.ID, &got.Token)
-	if n != 2 || err != nil || got.String() != string(text) {
+	n, err := fmt.Sscanf(string(text), "%x-%x-%x", &got.ID, &got.Until, &got.Token)
+	if n != 3 || err != nil || got.String() != string(text) {
 		return invalid("receipt", fmt.Errorf("%q is not a receipt", text), "use what Receipt.String returned")
 	}
 	*r = got

@@ -12,25 +12,28 @@ import (
 //
 //	'j' queue id                     -> created, priority, payload
 //	'r' queue priority visible_at id -> attempts; of a ready job
-//	't' queue until id               -> 'd' attempts of a delayed job, which will be ready then; 'c' of a claimed one
-//	'c' queue id                     -> token, until, attempts, priority; of a claimed job
+//	't' queue until id               -> 'd' attempts of a delayed job, which will be ready then;
+//	                                    'c' attempts token priority of a claimed one, whose lease ends then; 'x' for 'c'
+//	                                    if the claim was extended
+//	'x' queue id                     -> until; of a claim that was extended: its receipt tells an earlier one
 //	'd' queue id                     -> when it died, attempts; of a dead job
 //	'q' queue                        -> format (1 byte), version, last id, numbers of ready, delayed, claimed and dead jobs
 //
-// Every job has a 'j' and one of 'r', 't', 'd', and with 't' 'c' also a 'c'. Every transaction that changes the queue
-// adds 1 to the version.
+// Every job has a 'j' and one of 'r', 't', 'd'. Every transaction that changes the queue adds 1 to the version.
 const (
-	jobPrefix   = 'j'
-	readyPrefix = 'r'
-	timerPrefix = 't'
-	claimPrefix = 'c'
-	deadPrefix  = 'd'
-	queuePrefix = 'q'
+	jobPrefix    = 'j'
+	readyPrefix  = 'r'
+	timerPrefix  = 't'
+	extendPrefix = 'x'
+	deadPrefix   = 'd'
+	queuePrefix  = 'q'
 )
 
+// The kinds of timer.
 const (
-	timerDelay = 'd'
-	timerClaim = 'c'
+	timerDelay    = 'd'
+	timerClaim    = 'c'
+	timerExtended = 'x'
 )
 
 // format is the version of this layout.
@@ -61,13 +64,13 @@ func put32(b []byte, n int) []byte    { return binary.BigEndian.AppendUint32(b, 
 
 // keys are the beginnings of one queue's keys, and memory for whole ones. A key holds until the next is made.
 type keys struct {
-	job, ready, timer, claim, dead, queue []byte
-	buf                                   []byte
+	job, ready, timer, extended, dead, queue []byte
+	buf                                      []byte
 }
 
 func newKeys(name string) keys {
 	prefix := func(kind byte) []byte { return kv.AppendString([]byte{kind}, name) }
-	return keys{job: prefix(jobPrefix), ready: prefix(readyPrefix), timer: prefix(timerPrefix), claim: prefix(claimPrefix),
+	return keys{job: prefix(jobPrefix), ready: prefix(readyPrefix), timer: prefix(timerPrefix), extended: prefix(extendPrefix),
 		dead: prefix(deadPrefix), queue: prefix(queuePrefix)}
 }
 
@@ -88,7 +91,7 @@ func (k *keys) timerAt(at int64, id uint64) []byte {
 	return k.buf
 }
 
-// parseReady returns the place that a key after k.ready tells; parseTimer one after k.timer.
+// parseReady returns the place that a key after k.ready tells; parseTimerKey one after k.timer.
 func (k *keys) parseReady(key []byte) (p place, err error) {
 	rest := key[len(k.ready):]
 	if len(rest) != 17 {
@@ -97,7 +100,7 @@ func (k *keys) parseReady(key []byte) (p place, err error) {
 	return place{priority: rest[0], at: int64(be64(rest[1:])), id: be64(rest[9:])}, nil
 }
 
-func (k *keys) parseTimer(key []byte) (p place, err error) {
+func (k *keys) parseTimerKey(key []byte) (p place, err error) {
 	rest := key[len(k.timer):]
 	if len(rest) != 16 {
 		return p, corrupt("key %q is not that of a timer", key)
@@ -109,22 +112,32 @@ func (k *keys) parseTimer(key []byte) (p place, err error) {
 
 const jobHeader = 9 // bytes before the payload
 
-type claimed struct {
-	token    uint64
-	until    int64
+// timer is the value of 't'. Of a delayed job, token and priority are 0.
+type timer struct {
+	kind     byte
 	attempts int
+	token    uint64
 	priority uint8
 }
 
-func (c claimed) append(b []byte) []byte {
-	return append(put32(put64(put64(b, c.token), uint64(c.until)), c.attempts), c.priority)
+func (t timer) append(b []byte) []byte {
+	b = put32(append(b, t.kind), t.attempts)
+	if t.kind == timerDelay {
+		return b
+	}
+	return append(put64(b, t.token), t.priority)
 }
 
-func parseClaim(key, v []byte) (c claimed, err error) {
-	if len(v) != 21 {
-		return c, corrupt("key %q: %d bytes instead of a claim", key, len(v))
+func parseTimer(key, v []byte) (t timer, err error) {
+	switch {
+	case len(v) == 5 && v[0] == timerDelay:
+	case len(v) == 14 && (v[0] == timerClaim || v[0] == timerExtended):
+		t.token, t.priority = be64(v[5:]), v[13]
+	default:
+		return t, corrupt("key %q: %q instead of a timer", key, v)
 	}
-	return claimed{be64(v), int64(be64(v[8:])), int(binary.BigEndian.Uint32(v[16:])), v[20]}, nil
+	t.kind, t.attempts = v[0], int(binary.BigEndian.Uint32(v[1:]))
+	return t, nil
 }
 
 // stats is the value of 'q'.

@@ -10,7 +10,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the queues kept in db. It uses the keys that begin with 'c', 'd', 'j', 'q', 'r' and 't' and nothing else;
+// New returns the queues kept in db. It uses the keys that begin with 'd', 'j', 'q', 'r', 't' and 'x' and nothing else;
 // to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before db.
 func New(db *kv.DB, opts *Options) (*Store, error) {
 	b := &kvBackend{db: db, queues: map[string]*kvQueue{}}

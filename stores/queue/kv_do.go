@@ -41,8 +41,7 @@ func (q *kvQueue) giveOutAt(b *kvBackend, now int64, p place, attempts int) erro
 		return b.put(q, q.readyAt(p), b.value)
 	}
 	q.counts.Delayed++
-	b.value = put32(append(b.value[:0], timerDelay), attempts)
-	return q.setTimer(b, p.at, p.id, b.value)
+	return q.setTimer(b, p.at, p.id, timer{kind: timerDelay, attempts: attempts})
 }
 
 // claimJobs does a Claim. It stops early at many jobs that are too old.
@@ -71,11 +70,13 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 			}
 			continue
 		}
-		c := claimed{token: rand.Uint64() | 1, until: op.Until, attempts: e.attempts + 1, priority: e.priority}
-		if err := q.setClaim(b, e.id, c); err != nil {
+		t := timer{kind: timerClaim, attempts: e.attempts + 1, token: rand.Uint64() | 1, priority: e.priority}
+		q.counts.Claimed++
+		if err := q.setTimer(b, op.Until, e.id, t); err != nil {
 			return err
 		}
-		job.State, job.Attempts, job.VisibleAt, job.Receipt = Claimed, c.attempts, Millis(c.until), Receipt{e.id, c.token}
+		job.State, job.Attempts, job.VisibleAt = Claimed, t.attempts, Millis(op.Until)
+		job.Receipt = Receipt{ID: e.id, Until: op.Until, Token: t.token}
 		if op.Jobs == nil {
 			op.Jobs = make([]Job, 0, min(op.Limit, q.counts.Ready+1))
 		}
@@ -108,35 +109,23 @@ func readJob(s *kv.Snapshot, k *keys, id uint64) (Job, error) {
 	return job, nil
 }
 
-// setClaim writes a claim and its timer, which there are not yet.
-func (q *kvQueue) setClaim(b *kvBackend, id uint64, c claimed) error {
-	q.counts.Claimed++
-	b.value = c.append(b.value[:0])
-	if err := b.put(q, q.with(q.claim, id), b.value); err != nil {
-		return err
-	}
-	return q.setTimer(b, c.until, id, []byte{timerClaim})
-}
-
-// endClaim deletes a claim and its timer.
-func (q *kvQueue) endClaim(b *kvBackend, id uint64, c claimed) error {
-	q.counts.Claimed--
-	if err := b.del(q, q.with(q.claim, id)); err != nil {
-		return err
-	}
-	return b.del(q, q.timerAt(c.until, id))
+// claimed is a claim that is live.
+type claimed struct {
+	timer
+	id    uint64
+	until int64
 }
 
 // withClaims calls fn for every receipt, having ended its claim, if all are live.
-func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, uint64, claimed) error) error {
+func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, claimed) error) error {
 	claims := make([]claimed, 0, 8)
 	var stale []Receipt
 	for _, r := range op.Receipts {
-		c, ok, err := q.readClaim(b, r.ID)
+		c, ok, err := q.readClaim(b, r)
 		if err != nil {
 			return err
 		}
-		if !ok || c.token != r.Token {
+		if !ok {
 			stale = append(stale, r)
 		}
 		claims = append(claims, c)
@@ -145,19 +134,39 @@ func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, uint
 		op.Err = Stale(op.Verb.String(), op.Queue, stale)
 		return nil
 	}
-	for i, r := range op.Receipts {
-		if err := q.endClaim(b, r.ID, claims[i]); err != nil {
+	for _, c := range claims {
+		q.counts.Claimed--
+		if err := q.endTimer(b, c.until, c.id, c.kind); err != nil {
 			return err
 		}
-		if err := fn(b, op, r.ID, claims[i]); err != nil {
+		if err := fn(b, op, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (q *kvQueue) readClaim(b *kvBackend, id uint64) (c claimed, ok bool, err error) {
-	key := q.with(q.claim, id)
+// readClaim returns the live claim that a receipt is of, if there is one.
+func (q *kvQueue) readClaim(b *kvBackend, r Receipt) (c claimed, ok bool, err error) {
+	c, ok, err = q.readTimer(b, r.Until, r)
+	if err != nil || ok {
+		return c, ok, err
+	}
+	key := q.with(q.extended, r.ID)
+	b.value, err = b.tx.Append(b.value[:0], key)
+	switch {
+	case errors.Is(err, kv.NotFound):
+		return c, false, nil
+	case err != nil:
+		return c, false, err
+	case len(b.value) != 8:
+		return c, false, corrupt("key %q: %d bytes instead of a time", key, len(b.value))
+	}
+	return q.readTimer(b, int64(be64(b.value)), r)
+}
+
+func (q *kvQueue) readTimer(b *kvBackend, until int64, r Receipt) (c claimed, ok bool, err error) {
+	key := q.timerAt(until, r.ID)
 	b.value, err = b.tx.Append(b.value[:0], key)
 	if errors.Is(err, kv.NotFound) {
 		return c, false, nil
@@ -165,24 +174,29 @@ func (q *kvQueue) readClaim(b *kvBackend, id uint64) (c claimed, ok bool, err er
 	if err != nil {
 		return c, false, err
 	}
-	c, err = parseClaim(key, b.value)
-	return c, err == nil, err
+	t, err := parseTimer(key, b.value)
+	return claimed{timer: t, id: r.ID, until: until}, t.kind != timerDelay && t.token == r.Token, err
 }
 
-func (q *kvQueue) ack(b *kvBackend, _ *Op, id uint64, _ claimed) error {
-	return b.del(q, q.with(q.job, id))
+func (q *kvQueue) ack(b *kvBackend, _ *Op, c claimed) error {
+	return b.del(q, q.with(q.job, c.id))
 }
 
-func (q *kvQueue) nack(b *kvBackend, op *Op, id uint64, c claimed) error {
+func (q *kvQueue) nack(b *kvBackend, op *Op, c claimed) error {
 	if op.Settings.Exhausted(c.attempts) {
-		return q.bury(b, op.Now, id, c.attempts)
+		return q.bury(b, op.Now, c.id, c.attempts)
 	}
-	return q.giveOutAt(b, op.Now, place{c.priority, op.Until, id}, c.attempts)
+	return q.giveOutAt(b, op.Now, place{c.priority, op.Until, c.id}, c.attempts)
 }
 
-func (q *kvQueue) extend(b *kvBackend, op *Op, id uint64, c claimed) error {
-	c.until = op.Until
-	return q.setClaim(b, id, c)
+func (q *kvQueue) extend(b *kvBackend, op *Op, c claimed) error {
+	q.counts.Claimed++
+	c.kind = timerExtended
+	if err := q.setTimer(b, op.Until, c.id, c.timer); err != nil {
+		return err
+	}
+	b.value = put64(b.value[:0], uint64(op.Until))
+	return b.put(q, q.with(q.extended, c.id), b.value)
 }
 
 // bury makes a job dead that is in no other state.

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/assaydb/assay/kv"
@@ -10,14 +9,24 @@ import (
 // found is a timer or a job that a scan found, to be changed after it.
 type found struct {
 	place
-	kind     byte // of a timer
-	attempts int
+	timer // of a job that is ready or dead, the attempts alone
 }
 
 // setTimer writes a timer.
-func (q *kvQueue) setTimer(b *kvBackend, at int64, id uint64, value []byte) error {
+func (q *kvQueue) setTimer(b *kvBackend, at int64, id uint64, t timer) error {
 	q.due, q.low = min(q.due, at), min(q.low, at)
-	return b.put(q, q.timerAt(at, id), value)
+	b.value = t.append(b.value[:0])
+	return b.put(q, q.timerAt(at, id), b.value)
+}
+
+// endTimer deletes a timer.
+func (q *kvQueue) endTimer(b *kvBackend, at int64, id uint64, kind byte) error {
+	if kind == timerExtended {
+		if err := b.del(q, q.with(q.extended, id)); err != nil {
+			return err
+		}
+	}
+	return b.del(q, q.timerAt(at, id))
 }
 
 // makeReady makes ready the jobs whose delay or lease has ended, at most MostDue, unless they are dead or too old.
@@ -29,24 +38,13 @@ func (q *kvQueue) makeReady(b *kvBackend, op *Op) error {
 		return err
 	}
 	for _, f := range b.list {
-		if err := b.del(q, q.timerAt(f.at, f.id)); err != nil {
+		if err := q.endTimer(b, f.at, f.id, f.kind); err != nil {
 			return err
 		}
 		if f.kind == timerDelay {
 			q.counts.Delayed--
 		} else {
-			c, ok, err := q.readClaim(b, f.id)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return corrupt("job %d has a lease and no claim", f.id)
-			}
 			q.counts.Claimed--
-			f.attempts = c.attempts
-			if err := b.del(q, q.with(q.claim, f.id)); err != nil {
-				return err
-			}
 		}
 		if err := q.comeBack(b, op, f); err != nil {
 			return err
@@ -62,7 +60,7 @@ func (q *kvQueue) findDue(b *kvBackend, now int64) error {
 	r.Start = append([]byte(nil), q.timerAt(q.low, 0)...)
 	q.due, q.low = math.MaxInt64, now+1
 	for key, value := range b.tx.Scan(r) {
-		p, err := q.parseTimer(key)
+		p, err := q.parseTimerKey(key)
 		if err != nil {
 			return err
 		}
@@ -70,29 +68,18 @@ func (q *kvQueue) findDue(b *kvBackend, now int64) error {
 			q.due, q.low = p.at, min(q.low, p.at)
 			break
 		}
-		f, err := parseTimerValue(key, value)
+		t, err := parseTimer(key, value)
 		if err != nil {
 			return err
 		}
-		f.place = p
-		b.list = append(b.list, f)
+		b.list = append(b.list, found{p, t})
 	}
 	return b.tx.Err()
 }
 
-func parseTimerValue(key, v []byte) (f found, err error) {
-	switch {
-	case len(v) == 5 && v[0] == timerDelay:
-		return found{kind: timerDelay, attempts: int(binary.BigEndian.Uint32(v[1:]))}, nil
-	case len(v) == 1 && v[0] == timerClaim:
-		return found{kind: timerClaim}, nil
-	}
-	return f, corrupt("key %q: %q instead of a timer", key, v)
-}
-
 // comeBack makes a job ready whose timer has ended, unless it is dead or too old.
 func (q *kvQueue) comeBack(b *kvBackend, op *Op, f found) error {
-	if f.kind == timerClaim && op.Settings.Exhausted(f.attempts) {
+	if f.kind != timerDelay && op.Settings.Exhausted(f.attempts) {
 		return q.bury(b, op.Now, f.id, f.attempts)
 	}
 	job, err := q.read(b, f.id)
@@ -116,12 +103,8 @@ func (q *kvQueue) purge(b *kvBackend, op *Op) error {
 		switch op.State {
 		case Ready:
 			err = b.del(q, q.readyAt(f.place))
-		case Delayed:
-			err = b.del(q, q.timerAt(f.at, f.id))
-		case Claimed:
-			if err = b.del(q, q.timerAt(f.at, f.id)); err == nil {
-				err = b.del(q, q.with(q.claim, f.id))
-			}
+		case Delayed, Claimed:
+			err = q.endTimer(b, f.at, f.id, f.kind)
 		default:
 			err = b.del(q, q.with(q.dead, f.id))
 		}
@@ -150,18 +133,16 @@ func (q *kvQueue) findIn(b *kvBackend, op *Op) error {
 }
 
 // scanState calls yield with the jobs in a state, until it returns false: ready ones in the order of claims, delayed ones
-// as they become ready, claimed and dead ones by id. at is as Job.VisibleAt says.
+// as they become ready, claimed ones as their leases end, dead ones by id. at is as Job.VisibleAt says.
 func scanState(s *kv.Snapshot, k *keys, state State, yield func(found) bool) error {
-	prefix := map[State][]byte{Ready: k.ready, Delayed: k.timer, Claimed: k.claim, Dead: k.dead}[state]
+	prefix := map[State][]byte{Ready: k.ready, Delayed: k.timer, Claimed: k.timer, Dead: k.dead}[state]
 	for key, value := range s.Scan(kv.Prefix(prefix)) {
 		f, err := parseFound(k, state, key, value)
 		if err != nil {
 			return err
 		}
-		if state == Delayed && f.kind != timerDelay {
-			continue
-		}
-		if !yield(f) {
+		other := state == Delayed && f.kind != timerDelay || state == Claimed && f.kind == timerDelay
+		if !other && !yield(f) {
 			break
 		}
 	}
@@ -174,16 +155,10 @@ func parseFound(k *keys, state State, key, value []byte) (f found, err error) {
 		if f.place, err = k.parseReady(key); err == nil {
 			f.attempts, err = attemptsOf(key, value)
 		}
-	case Delayed:
-		if f, err = parseTimerValue(key, value); err == nil {
-			f.place, err = k.parseTimer(key)
+	case Delayed, Claimed:
+		if f.place, err = k.parseTimerKey(key); err == nil {
+			f.timer, err = parseTimer(key, value)
 		}
-	case Claimed:
-		var c claimed
-		if f.id, err = idOf(key, k.claim); err == nil {
-			c, err = parseClaim(key, value)
-		}
-		f.at, f.attempts = c.until, c.attempts
 	default:
 		if f.id, err = idOf(key, k.dead); err == nil {
 			f.at, f.attempts, err = parseDead(key, value)
@@ -242,7 +217,7 @@ func (q *kvQueue) findOld(b *kvBackend, op *Op, priority uint8) (next int, err e
 			return 0, err
 		}
 		if !op.Settings.TooOld(f.at, op.Now) { // it was published earlier, or then
-			return int(f.priority) + 1, nil
+			return int(f.place.priority) + 1, nil
 		}
 		if b.list = append(b.list, f); len(b.list) == op.Limit {
 			break

@@ -30,11 +30,11 @@ func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Coun
 		}
 		c = stored.counts
 		for key, value := range s.Scan(r) {
-			f, err := parseTimerValue(key, value)
+			t, err := parseTimer(key, value)
 			if err != nil {
 				return err
 			}
-			if c.Ready++; f.kind == timerDelay {
+			if c.Ready++; t.kind == timerDelay {
 				c.Delayed--
 			} else {
 				c.Claimed--
@@ -64,9 +64,7 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 			}
 			job.State, job.Attempts, job.VisibleAt = state, f.attempts, Millis(f.at)
 			if state == Claimed {
-				if job.Receipt, err = readReceipt(s, &k, f.id); err != nil {
-					return err
-				}
+				job.Receipt = Receipt{ID: f.id, Until: f.at, Token: f.token}
 			}
 			jobs = append(jobs, job)
 		}
@@ -76,16 +74,6 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 		return nil, err
 	}
 	return jobs, nil
-}
-
-func readReceipt(s *kv.Snapshot, k *keys, id uint64) (Receipt, error) {
-	key := k.with(k.claim, id)
-	v, err := s.Get(key)
-	if err != nil {
-		return Receipt{}, err
-	}
-	c, err := parseClaim(key, v)
-	return Receipt{ID: id, Token: c.token}, err
 }
 
 // Queues implements Backend.

@@ -136,7 +136,9 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 	defer r.release()
 	r.Receipts = append(r.Receipts[:0], receipts...)
 	if len(receipts) > 1 {
-		slices.SortFunc(r.Receipts, func(a, b Receipt) int { return compare2(a.ID, b.ID, a.Token, b.Token) })
+		slices.SortFunc(r.Receipts, func(a, b Receipt) int {
+			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token), cmp.Compare(a.Until, b.Until))
+		})
 		r.Receipts = slices.Compact(r.Receipts)
 	}
 	r.Until = r.Now + after.Milliseconds()
@@ -234,7 +236,7 @@ func (q *Queue) Counts(ctx context.Context) (c Counts, err error) {
 }
 
 // List returns at most limit jobs in a state: ready ones in the order in which they will be claimed, delayed ones as
-// they become ready, claimed and dead ones by id. What is due is shown as it was until a Claim, Next or Sweep.
+// they become ready, claimed ones as their leases end, dead ones by id. What is due is shown as it was until a Claim, Next or Sweep.
 func (q *Queue) List(ctx context.Context, state State, limit int) (jobs []Job, err error) {
 	if int(state) >= len(States) || limit < 1 {
 		return nil, invalid("list", fmt.Errorf("state %v, limit %d", state, limit), "give a state, and the number of jobs to list at most")
