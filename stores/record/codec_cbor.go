@@ -1,0 +1,83 @@
+package record
+
+import (
+	"bytes"
+	"sync"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// cborCodec writes a map from names to values with fxamacker/cbor, the one kept and fuzzed CBOR library for Go.
+type cborCodec struct {
+	unpatchable
+	shadow *shadow
+	single single
+	pool   sync.Pool // of *bytes.Buffer
+}
+
+var (
+	cborEncoding = must(cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode())
+	cborDecoding = must(cbor.DecOptions{}.DecMode())
+)
+
+func must[M any](mode M, err error) M {
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}
+
+func newCBORCodec(s *schema) (codec, error) {
+	sh, err := newShadow(s.slots(s.current), s.size, "cbor")
+	if err != nil {
+		return nil, err
+	}
+	c := &cborCodec{shadow: sh, single: single{tag: "cbor"}}
+	c.pool.New = func() any { return new(bytes.Buffer) }
+	return c, nil
+}
+
+func (c *cborCodec) encode(dst []byte, m memory) ([]byte, error) {
+	for i := range c.shadow.slots {
+		s := &c.shadow.slots[i]
+		switch at := s.at(m); s.kind {
+		case kindString:
+			if !utf8.ValidString(*(*string)(at)) {
+				return dst, notText(s, at)
+			}
+		case kindTime:
+			if y := (*time.Time)(at).UTC().Year(); y < 0 || y > 9999 {
+				return dst, textual([]slot{*s}, m)
+			}
+		}
+	}
+	buf := c.pool.Get().(*bytes.Buffer)
+	defer c.pool.Put(buf)
+	buf.Reset()
+	if err := c.shadow.encode(m, func(v any) error { return cborEncoding.MarshalToBuffer(v, buf) }); err != nil {
+		return dst, invalid("encode", err, "")
+	}
+	return append(dst, buf.Bytes()...), nil
+}
+
+func (c *cborCodec) decode(data []byte, m memory) error {
+	if err := c.shadow.decode(m, func(v any) error { return cborDecoding.Unmarshal(data, v) }); err != nil {
+		return corrupt("cbor: %w", err)
+	}
+	return nil
+}
+
+// field decodes a map with one field of interest; the library steps over the others.
+func (c *cborCodec) field(data []byte, s *slot, p unsafe.Pointer) error {
+	sh, err := c.single.of(s)
+	if err != nil {
+		return err
+	}
+	if err := sh.decode(memory{rec: p}, func(v any) error { return cborDecoding.Unmarshal(data, v) }); err != nil {
+		return corrupt("cbor: %w", err)
+	}
+	return nil
+}

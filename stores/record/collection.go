@@ -1,0 +1,162 @@
+package record
+
+import (
+	"context"
+	"iter"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Collection is an open collection of records of type T. Its methods may be called concurrently; each is a transaction
+// of its own. View and Update do several things in one.
+type Collection[T any] struct {
+	backend  Backend
+	traits   Traits
+	plan     *plan
+	header   []byte // as stored
+	defaults T
+}
+
+// View runs fn on a snapshot that was fixed before fn began.
+func (c *Collection[T]) View(ctx context.Context, fn func(*Reader[T]) error) error {
+	return c.backend.View(ctx, func(b BackendReader) error { return c.explain(b, fn(c.reader(b))) })
+}
+
+// Update runs fn on a transaction and commits it with at least the durability d. If fn returns an error nothing is
+// changed. There is one writer at a time; fn must not call methods of the collection that write.
+func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Writer[T]) error) error {
+	return c.backend.Update(ctx, d, func(b BackendWriter) error {
+		w, err := c.writer(b)
+		if err != nil {
+			return err
+		}
+		return fn(w)
+	})
+}
+
+// Over returns a Writer that is part of a transaction of the store that the collection is kept in, so that one
+// transaction may change several collections, and other keys. It ends with tx. After an error of the Writer, return the
+// error from the function that tx was given to: part of a change may be done.
+func (c *Collection[T]) Over(tx *kv.Tx) (*Writer[T], error) {
+	b, ok := c.backend.(*kvBackend)
+	if !ok {
+		return nil, &kv.Error{Op: "join transaction", Kind: kv.Unsupported, Hint: "use a collection over kv"}
+	}
+	return c.writer(b.over(tx))
+}
+
+// Get returns the record with an id. An absent one is NotFound.
+func (c *Collection[T]) Get(ctx context.Context, id ID) (T, error) {
+	var v T
+	err := c.Read(ctx, id, &v)
+	return v, err
+}
+
+// Read is Get into memory of the caller. After an error into is undefined.
+func (c *Collection[T]) Read(ctx context.Context, id ID, into *T) error {
+	return c.View(ctx, func(r *Reader[T]) error { return r.Read(id, into) })
+}
+
+// Put stores v under its id, whether or not there was a record before. A unique index in which another record has the
+// same values is a Conflict.
+func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
+	if !c.blind() {
+		return c.Update(ctx, d, func(w *Writer[T]) error { return w.Put(v) })
+	}
+	return c.backend.Blind(ctx, d, func(b BackendPutter) error {
+		e := encoder[T]{c: c}
+		return e.put(b, v)
+	})
+}
+
+// PutAll stores all of list in one transaction. Later ones replace earlier ones of the same id.
+func (c *Collection[T]) PutAll(ctx context.Context, d kv.Durability, list []T) error {
+	if !c.blind() {
+		return c.Update(ctx, d, func(w *Writer[T]) error {
+			for i := range list {
+				if err := w.Put(&list[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return c.backend.Blind(ctx, d, func(b BackendPutter) error {
+		e := encoder[T]{c: c}
+		for i := range list {
+			if err := e.put(b, &list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Delete removes the record with an id. That it is absent is no error.
+func (c *Collection[T]) Delete(ctx context.Context, d kv.Durability, id ID) error {
+	return c.Update(ctx, d, func(w *Writer[T]) error { return w.Delete(id) })
+}
+
+// All returns the records of a span in the order of their ids, as of one moment. After an error the walk ends. The loop
+// runs within a View: it must not write to the store. To change what is found, collect the ids first.
+func (c *Collection[T]) All(ctx context.Context, s Span) iter.Seq2[T, error] {
+	return c.walk(ctx, func(r *Reader[T]) iter.Seq2[T, error] { return r.All(s) })
+}
+
+// Query returns the records that q describes in the order of its index, as of one moment. It is like All otherwise.
+func (c *Collection[T]) Query(ctx context.Context, q Query) iter.Seq2[T, error] {
+	return c.walk(ctx, func(r *Reader[T]) iter.Seq2[T, error] { return r.Query(q) })
+}
+
+// Find returns the records whose fields in an index equal values, or begin with them if there are fewer.
+func (c *Collection[T]) Find(ctx context.Context, index string, values ...any) (list []T, err error) {
+	for v, err := range c.Query(ctx, Query{Index: index, Equal: values}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// Check reads all records and entries of indexes and compares them. A record that cannot be decoded and an index that
+// does not agree with the records are Corrupt.
+func (c *Collection[T]) Check(ctx context.Context) error {
+	return c.View(ctx, func(r *Reader[T]) error { return r.check() })
+}
+
+// walk runs a walk of a Reader within a View.
+func (c *Collection[T]) walk(ctx context.Context, fn func(*Reader[T]) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		ended := false
+		err := c.View(ctx, func(r *Reader[T]) error {
+			for v, err := range fn(r) {
+				if err != nil {
+					return err
+				}
+				if !yield(v, nil) {
+					ended = true
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !ended {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// blind reports whether a put needs to read nothing.
+func (c *Collection[T]) blind() bool { return !c.traits.Shared && !c.plan.carries() }
+
+// explain returns a better error where a record could not be read because another process changed the type.
+func (c *Collection[T]) explain(r BackendReader, err error) error {
+	if err != nil && c.traits.Shared && kv.KindOf(err) == kv.Corrupt {
+		if changed := c.changed(r); changed != nil {
+			return changed
+		}
+	}
+	return err
+}
