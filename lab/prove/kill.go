@@ -23,7 +23,7 @@ func (l *lane) kill(ctx context.Context, t *task) error {
 }
 
 func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
-	rng, p := l.newRound(seed)
+	rng, p := rand.New(rand.NewPCG(mix(seed, "kill"), seed)), newPast(seed, l.writers(seed))
 	dir := l.folder("kill")
 	defer discard(dir)
 	tr := trial{seed: seed, past: p}
@@ -75,7 +75,7 @@ type killed struct {
 // then.
 func (l *lane) writeAndKill(ctx context.Context, spec writeSpec, rng *rand.Rand, first bool) (killed, error) {
 	early, target := first && rng.IntN(4) == 0, 1+rng.IntN(maxKillAcks)
-	w, err := startWriter(l.Child, spec, target)
+	w, err := startWriter(l.Child, spec, target, nil)
 	if err != nil {
 		return killed{}, err
 	}

@@ -1,3 +1,195 @@
 package prove
 
-func registerPlanted() {}
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// planted is bbolt with one fault that a proof must find.
+type planted struct {
+	bboltkv.Driver
+	name string
+	// open is called with the store's path before each opening.
+	open func(path string)
+	// apply commits ops in place of the store. What a transaction puts and deletes is applied as ops, too.
+	apply func(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error
+}
+
+func registerPlanted() {
+	for _, p := range []planted{
+		{name: "forgetful", apply: acknowledgeEverySeventhOnly},
+		{name: "halving", apply: commitInHalves},
+		{name: "reviving", apply: keepTheDeleted},
+		{name: "stale", apply: rememberOldValues},
+		{name: "reordering", apply: delaySome},
+		{name: "panicking", open: panicIfThere},
+		{name: "hanging", open: hangIfThere},
+	} {
+		driver.Register(p)
+	}
+}
+
+func (p planted) Info() driver.Info {
+	info := p.Driver.Info()
+	info.Name = p.name
+	return info
+}
+
+func (p planted) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	if p.open != nil {
+		p.open(c.Path)
+	}
+	s, err := p.Driver.Open(ctx, c)
+	if err != nil || p.apply == nil {
+		return s, err
+	}
+	return &plantedStore{Store: s, plan: p, dir: filepath.Dir(c.Path), applied: map[string]int{}}, nil
+}
+
+// plantedStore is an open store with the fault.
+type plantedStore struct {
+	driver.Store
+	plan planted
+	dir  string
+
+	mu      sync.Mutex
+	commits int
+	applied map[string]int
+	late    []driver.Op
+}
+
+func (s *plantedStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.commits++
+	return s.plan.apply(ctx, s, ops, d)
+}
+
+func (s *plantedStore) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
+	t, err := s.Store.Begin(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &plantedTxn{Txn: t, s: s, ctx: ctx, d: d}, nil
+}
+
+// plantedTxn keeps its writes and applies them in the planted way.
+type plantedTxn struct {
+	driver.Txn
+	s   *plantedStore
+	ctx context.Context
+	d   driver.Durability
+	ops []driver.Op
+}
+
+func (t *plantedTxn) Put(key, value []byte) error {
+	t.ops = append(t.ops, driver.Op{Key: bytes.Clone(key), Value: append([]byte{}, value...)})
+	return nil
+}
+
+func (t *plantedTxn) Delete(key []byte) error {
+	t.ops = append(t.ops, driver.Op{Key: bytes.Clone(key), Delete: true})
+	return nil
+}
+
+func (t *plantedTxn) Commit() error {
+	if err := t.Txn.Close(); err != nil { // so that Apply finds no transaction open
+		return err
+	}
+	t.Txn = nil
+	return t.s.Apply(t.ctx, t.ops, t.d)
+}
+
+func (t *plantedTxn) Close() error {
+	if t.Txn == nil {
+		return nil
+	}
+	return t.Txn.Close()
+}
+
+// acknowledgeEverySeventhOnly commits from memory every seventh time, and in between acknowledges what is not there.
+func acknowledgeEverySeventhOnly(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
+	for _, o := range ops {
+		s.late = append(s.late, driver.Op{Key: bytes.Clone(o.Key), Value: append([]byte{}, o.Value...), Delete: o.Delete})
+	}
+	if s.commits%7 != 0 {
+		return nil
+	}
+	late := s.late
+	s.late = nil
+	return s.Store.Apply(ctx, late, d)
+}
+
+// commitInHalves makes two transactions of one.
+func commitInHalves(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
+	if err := s.Store.Apply(ctx, ops[:len(ops)/2], d); err != nil {
+		return err
+	}
+	time.Sleep(time.Millisecond)
+	return s.Store.Apply(ctx, ops[len(ops)/2:], d)
+}
+
+// keepTheDeleted does not delete, now and then.
+func keepTheDeleted(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
+	var kept []driver.Op
+	for _, o := range ops {
+		if !o.Delete || s.commits%5 != 0 {
+			kept = append(kept, o)
+		}
+	}
+	return s.Store.Apply(ctx, kept, d)
+}
+
+// rememberOldValues puts back the value that a record had before, when it is opened again and written to: the first
+// value that a key was ever given is kept in a file beside the store.
+func rememberOldValues(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
+	for i, o := range ops {
+		name := filepath.Join(s.dir, "old-"+string(bytes.ReplaceAll(o.Key, []byte("/"), []byte("_"))))
+		old, err := os.ReadFile(name)
+		if err == nil && !o.Delete && s.commits == 2 {
+			ops[i].Value = old
+		} else if !o.Delete {
+			if err := os.WriteFile(name, o.Value, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Store.Apply(ctx, ops, d)
+}
+
+// delaySome holds every third commit back until the next one has been made.
+func delaySome(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
+	late := s.late
+	s.late = nil
+	if s.commits%3 == 0 {
+		for _, o := range ops {
+			s.late = append(s.late, driver.Op{Key: bytes.Clone(o.Key), Value: append([]byte{}, o.Value...), Delete: o.Delete})
+		}
+		time.Sleep(time.Millisecond)
+		return nil
+	}
+	if err := s.Store.Apply(ctx, ops, d); err != nil || late == nil {
+		return err
+	}
+	time.Sleep(time.Millisecond)
+	return s.Store.Apply(ctx, late, d)
+}
+
+func panicIfThere(path string) {
+	if _, err := os.Stat(path); err == nil {
+		panic("planted panic")
+	}
+}
+
+func hangIfThere(path string) {
+	if _, err := os.Stat(path); err == nil {
+		time.Sleep(time.Hour)
+	}
+}

@@ -111,10 +111,10 @@ func (r *runner) plan(ctx context.Context) error {
 		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.Invalid)) {
 			return err
 		}
-		var pairs []pair
+		var pairs []*pair
 		for _, class := range r.Classes {
-			p := pair{e, class, all[class]}
-			same := func(o pair) bool { return o.caps.Promise == p.caps.Promise }
+			p := &pair{entry: e, class: class, caps: all[class]}
+			same := func(o *pair) bool { return o.caps.Promise == p.caps.Promise }
 			if (p.caps.Supported || err != nil) && !slices.ContainsFunc(pairs, same) {
 				pairs = append(pairs, p)
 			}
@@ -221,6 +221,7 @@ func (l *lane) do(ctx context.Context, t *task) error {
 	case err != nil:
 		t.why = err.Error()
 		if errors.As(err, &control) {
+			t.void = err
 			return err
 		}
 	}

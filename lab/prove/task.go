@@ -1,7 +1,7 @@
 package prove
 
 import (
-	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -14,11 +14,15 @@ type pair struct {
 	entry bench.Entry
 	class kv.Durability // the strongest one asked for that is delivered so
 	caps  caps
+
+	measuring sync.Mutex
+	measured  *figures // of the pair on a disk that nothing happens to; nil until they are needed
+	void      error    // the failure of a control
 }
 
 // task is a pair under one fault.
 type task struct {
-	pair
+	*pair
 	fault    string
 	cells    []*cell // one for each rule, or one
 	planned  int     // rounds, unless time runs out
@@ -44,7 +48,7 @@ const (
 )
 
 // newTask returns a task with its empty cells.
-func (r *runner) newTask(p pair, fault string) *task {
+func (r *runner) newTask(p *pair, fault string) *task {
 	t := &task{pair: p, fault: fault, planned: plans[fault].rounds, weight: plans[fault].weight}
 	if fault == result.FaultPower && p.caps.Class == kv.Synced {
 		t.planned, t.weight = syncedRounds, syncedWeight
@@ -56,12 +60,16 @@ func (r *runner) newTask(p pair, fault string) *task {
 		t.planned = r.Rounds
 	}
 	for _, rule := range r.rulesOf(fault) {
-		c := &cell{crashAtomic: p.caps.CrashAtomic}
-		c.Engine, c.URL, c.Fault, c.Rule = p.entry.Name, p.entry.URL(), fault, rule
-		c.Requested, c.Delivered, c.Intact = p.class.String(), p.caps.Class.String(), p.caps.Intact
-		t.cells = append(t.cells, c)
+		t.cells = append(t.cells, p.newCell(fault, rule))
 	}
 	return t
+}
+
+func (p *pair) newCell(fault, rule string) *cell {
+	c := &cell{crashAtomic: p.caps.CrashAtomic}
+	c.Engine, c.URL, c.Fault, c.Rule = p.entry.Name, p.entry.URL(), fault, rule
+	c.Requested, c.Delivered, c.Intact = p.class.String(), p.caps.Class.String(), p.caps.Intact
+	return c
 }
 
 // rulesOf returns the rules that a fault has cells for.
@@ -93,21 +101,29 @@ func (r *runner) seed(t *task) uint64 {
 	return mix(r.Seed, "round", t.round)
 }
 
-// newRound returns the random numbers of a round and the past before its first commit.
-func (r *runner) newRound(seed uint64) (*rand.Rand, past) {
-	rng := rand.New(rand.NewPCG(mix(seed, "choices"), seed))
-	writers := r.Writers
-	if writers == 0 {
-		writers = 4
-		if rng.IntN(3) == 0 {
-			writers = 1
-		}
+// defaultWriters is how many goroutines commit at the same time where one alone does not.
+const defaultWriters = 4
+
+// writers returns how many goroutines commit in the round with a seed.
+func (r *runner) writers(seed uint64) int {
+	switch {
+	case r.Writers > 0:
+		return r.Writers
+	case mix(seed, "writers")%3 == 0:
+		return 1
 	}
+	return defaultWriters
+}
+
+// newPast returns the past before the first commit.
+func newPast(seed uint64, writers int) past {
 	p := past{Seed: seed}
 	for range writers {
 		p.Chains = append(p.Chains, chain{{Salt: mix(seed, "salt", 0)}})
 	}
-	return rng, p
+	return p
 }
 
-func (p pair) store(dir string) storeSpec { return storeSpec{Entry: p.entry, Dir: dir, Class: p.class} }
+func (p *pair) store(dir string) storeSpec {
+	return storeSpec{Entry: p.entry, Dir: dir, Class: p.class}
+}

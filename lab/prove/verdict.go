@@ -36,6 +36,8 @@ func claims(c caps, fault, rule string) (keeps, whole bool) {
 func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 	f := result.Finding{Claimed: claimed, Failed: y.failed}
 	switch {
+	case t.void != nil && t.fault != result.FaultKill:
+		f.Verdict, f.Why = result.Unproved, t.void.Error()
 	case y.failed > 0:
 		f.Verdict, f.Seed = result.Disproved, y.first.seed
 		f.Command = c.command(t, y)

@@ -30,8 +30,9 @@ type ledger struct {
 	resumed []resumption
 }
 
-// startWriter starts a process that does what spec says. enough is closed at its target-th acknowledgement.
-func startWriter(command []string, spec writeSpec, target int) (*writer, error) {
+// startWriter starts a process that does what spec says, once ready, if not nil, has returned. enough is closed at its
+// target-th acknowledgement.
+func startWriter(command []string, spec writeSpec, target int, ready func(pid int)) (*writer, error) {
 	p, err := child.Start(command)
 	if err != nil {
 		return nil, err
@@ -39,8 +40,11 @@ func startWriter(command []string, spec writeSpec, target int) (*writer, error) 
 	w := &writer{p: p, opening: make(chan struct{}), enough: make(chan struct{}), done: make(chan doneMessage, 1),
 		over: make(chan struct{}), ledger: ledger{acks: make([][]ack, len(spec.From))}, target: target}
 	go w.listen()
+	if ready != nil {
+		ready(p.PID())
+	}
 	if err := p.Send(request{Write: &spec}); err != nil {
-		_ = w.stop() // Ended says more
+		w.stop()
 		return nil, p.Ended()
 	}
 	return w, nil

@@ -1,0 +1,131 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"syscall"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// faults is a task: a write or a sync fails, or the disk becomes full, while a process commits and, as far as the engine
+// lets it, goes on. Then it ends, and of what is on the disk everything counts: a promise of Synced is also held against
+// what would be left if power failed at that moment.
+func (l *lane) faults(ctx context.Context, t *task) error {
+	for l.more(t) {
+		if err := l.faultRound(ctx, t, l.seed(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) faultRound(ctx context.Context, t *task, seed uint64) error {
+	f, err := l.figures(ctx, t.pair)
+	if err != nil {
+		return err
+	}
+	o, nth := l.faultOf(t.fault, f, seed)
+	g, err := l.newRig(o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = g.close() }() // nothing is on it that is needed
+	p := newPast(seed, l.writers(seed))
+	n := len(p.Chains)
+	spec := writeSpec{Store: t.store(g.dir), Past: p, From: make([]uint64, n), Commits: uint64(spanCommits / n), Resume: true}
+	r, err := l.runUntilEnd(ctx, g, spec)
+	if err != nil {
+		return err
+	}
+	crash, err := g.crash()
+	if err != nil {
+		return err
+	}
+	tr := trial{seed: seed, cut: nth, past: p.after(r.ledger), ledger: r.ledger, at: r.at}
+	c := t.cells[0]
+	c.crash(tr)
+	rules := []powerfs.Rule{everything}
+	if t.caps.Class == kv.Synced {
+		rules = append(rules, nothing)
+	}
+	known := map[[32]byte]bool{}
+	for _, rule := range rules {
+		img := crash.Image(rule, 0)
+		if known[img.Sum()] {
+			continue
+		}
+		known[img.Sum()] = true
+		out, err := l.examineImage(ctx, t, img, tr.past, seed)
+		if err != nil {
+			return err
+		}
+		if r.trouble != nil {
+			out.broken("while it ran: " + r.trouble.Error())
+		}
+		l.record(c, tr, out)
+	}
+	return nil
+}
+
+// faultOf returns a disk that fails in the round with a seed, and the number of the operation that fails.
+func (l *lane) faultOf(fault string, f *figures, seed uint64) (o powerfs.Options, nth uint64) {
+	rng := rand.New(rand.NewPCG(mix(seed, "fault"), seed))
+	one := powerfs.Fault{Op: powerfs.OnWrite, Err: syscall.EIO, Sticky: rng.IntN(2) == 0, Short: rng.IntN(4) == 0}
+	most := f.writes
+	if fault == result.FaultENOSPC {
+		if rng.IntN(2) == 0 {
+			o.Space = 1 + rng.Int64N(max(f.used, 1))
+			return o, 0
+		}
+		one.Err = syscall.ENOSPC
+	} else if rng.IntN(2) == 0 && f.syncs > 0 {
+		one.Op, one.Short, most = powerfs.OnSync, false, f.syncs
+	}
+	if one.Nth = 1 + rng.Uint64N(max(most, 1)); l.Cut > 0 {
+		one.Nth = l.Cut
+	}
+	o.Faults = []powerfs.Fault{one}
+	return o, one.Nth
+}
+
+// runUntilEnd has a process commit until it has done all that spec says, or given up, or crashed: an engine may do so
+// when its disk fails.
+func (l *lane) runUntilEnd(ctx context.Context, g *rig, spec writeSpec) (run, error) {
+	w, err := startWriter(l.Child, spec, 0, nil)
+	if err != nil {
+		return run{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, l.Hang)
+	defer cancel()
+	_, err = w.wait(limited, nil)
+	r := run{ledger: w.stop(), at: clock()}
+	for _, f := range r.ledger.failed {
+		if f.Wrong && r.trouble == nil {
+			r.trouble = errors.New(f.Text)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	case err != nil:
+		r.trouble = errHung(l.Hang)
+	}
+	return r, nil
+}
+
+// after returns the past with what a process said of commits that failed: each of those may be there or not, and where
+// the writer went on, it did so in a segment of its own.
+func (p past) after(l ledger) past {
+	p.Unsure = make([][]stampJSON, len(p.Chains))
+	for _, f := range l.failed {
+		p.Unsure[f.W] = append(p.Unsure[f.W], stampJSON{f.N, f.Salt})
+	}
+	for _, r := range l.resumed {
+		p.Chains[r.W] = p.Chains[r.W].from(r.After, r.Salt)
+	}
+	return p
+}

@@ -1,0 +1,53 @@
+package prove
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// TestPlantedFaultsAreFound runs engines with one fault each. That the proof is silent about the engine that they are
+// made of shows TestSyncedEnginesKeepEverythingWhenKilled.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	for _, c := range []struct {
+		engine, why string
+		keeps       string // verdicts; "" is any
+		whole       string
+		what        string
+	}{
+		{engine: "forgetful", why: "commits are acknowledged that are in memory", keeps: result.Disproved},
+		{engine: "halving", why: "a transaction is committed as two", whole: result.Disproved, what: "in part"},
+		{engine: "reviving", why: "deleted records stay", whole: result.Disproved, what: "is back"},
+		{engine: "stale", why: "old values come back after a recovery", whole: result.Disproved, what: "after further writes"},
+		{engine: "reordering", why: "a commit waits for a later one", whole: result.Disproved},
+		{engine: "panicking", why: "it panics at opening", keeps: result.Disproved, whole: result.Disproved, what: "panic: planted panic"},
+		{engine: "hanging", why: "it hangs at opening", keeps: result.Disproved, whole: result.Disproved, what: "hung"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, c.engine, kv.Flushed, result.FaultKill)
+			o.Rounds = 8
+			if c.engine == "hanging" {
+				o.Rounds, o.Hang = 1, 3*time.Second
+			}
+			cell := prove(t, o)[0]
+			if c.keeps != "" && cell.Keeps.Verdict != c.keeps {
+				t.Errorf("keeps: %s, want %s", cell.Keeps.Verdict, c.keeps)
+			}
+			if c.whole != "" && cell.Whole.Verdict != c.whole {
+				t.Errorf("whole: %s, want %s", cell.Whole.Verdict, c.whole)
+			}
+			if !strings.Contains(cell.What, c.what) {
+				t.Errorf("what: %q, want %q in it", cell.What, c.what)
+			}
+			for _, f := range []result.Finding{cell.Keeps, cell.Whole} {
+				if f.Verdict == result.Disproved && (f.Command == "" || f.Failed == 0) {
+					t.Errorf("disproved without a command: %+v", f)
+				}
+			}
+		})
+	}
+}
