@@ -113,8 +113,34 @@ func TestSyncedOnATmpfsIsRefused(t *testing.T) {
 }
 
 func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
-	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	cmd := command(t, "run", "ycsb?records=200", "--engines", "a=bbolt:,b=bbolt:", "--budget", "1h", "--precision", "50%", "--dir", data, "--out", out)
+	for name, c := range map[string]struct {
+		args   []string
+		step   string // progress after which the interrupt comes
+		result string
+	}{
+		"run":   {[]string{"run", "ycsb?records=200", "--engines", "a=bbolt:,b=bbolt:", "--precision", "50%"}, "[2/", "result.json"},
+		"prove": {[]string{"prove", "--engines", "bbolt,sqlite", "--faults", "kill", "--rounds", "100000"}, "[0/", "prove.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+			cmd := command(t, append(c.args, "--budget", "1h", "--dir", data, "--out", out)...)
+			status, said := interruptAt(t, cmd, c.step)
+			if status != 130 {
+				t.Errorf("exit status %d, want 130; said:\n%s", status, said)
+			}
+			if _, err := os.Stat(filepath.Join(out, c.result)); err != nil {
+				t.Errorf("the result was not kept: %v", err)
+			}
+			if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// interruptAt runs cmd, interrupts it when its progress shows step, and returns its exit status and all that it said.
+func interruptAt(t *testing.T, cmd *exec.Cmd, step string) (status int, said string) {
+	t.Helper()
 	progress, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -122,13 +148,13 @@ func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var said strings.Builder
+	var all strings.Builder
 	buf := make([]byte, 4096)
 	interrupted := false
 	for {
 		n, err := progress.Read(buf)
-		said.Write(buf[:n])
-		if !interrupted && strings.Contains(said.String(), "[2/") {
+		all.Write(buf[:n])
+		if !interrupted && strings.Contains(all.String(), step) {
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
@@ -138,16 +164,8 @@ func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
 			break
 		}
 	}
-	_ = cmd.Wait() // its status is looked at below
-	if got := cmd.ProcessState.ExitCode(); got != 130 {
-		t.Errorf("exit status %d, want 130; said:\n%s", got, said.String())
-	}
-	if _, err := os.Stat(filepath.Join(out, "result.json")); err != nil {
-		t.Errorf("the result was not kept: %v", err)
-	}
-	if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	_ = cmd.Wait() // its status is returned
+	return cmd.ProcessState.ExitCode(), all.String()
 }
 
 // TestDeathOfTheParentEndsItsChildren kills assay, whose children are stopped most of the time, and waits until none is

@@ -1,24 +1,21 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv/driver"
 )
 
 func TestMain(m *testing.M) {
 	driver.Register(crashing{})
+	driver.Register(lying{})
 	testscript.Main(m, map[string]func(){"assay": main})
 }
 
@@ -53,31 +50,4 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s: exit status %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
-}
-
-// crashing is bbolt with a planted crash: its process dies in the midst of a run.
-type crashing struct{ bboltkv.Driver }
-
-func (d crashing) Info() driver.Info {
-	info := d.Driver.Info()
-	info.Name = "crashing"
-	return info
-}
-
-func (d crashing) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	s, err := d.Driver.Open(ctx, c)
-	return &crashingStore{Store: s}, err
-}
-
-type crashingStore struct {
-	driver.Store
-	snapshots atomic.Int64
-}
-
-func (s *crashingStore) Snapshot() (driver.Reader, error) {
-	if s.snapshots.Add(1) > 500 {
-		os.Stderr.WriteString("panic: planted crash\n")
-		os.Exit(2)
-	}
-	return s.Store.Snapshot()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/prove"
@@ -127,11 +128,26 @@ func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Optio
 	if err := f.check(); err != nil {
 		return o, err
 	}
+	if f.ship != "" && versions(o.Entries) == nil {
+		return o, usage(errors.New("this binary does not know the versions of its engines"), "use one that go build or go run made")
+	}
 	if !seeded {
 		o.Seed = rand.Uint64N(1 << 32) // short enough to type again
 	}
 	o.Child, err = self(proveName)
 	return o, err
+}
+
+// versions returns the versions of the modules of engines, nil if the binary does not know them.
+func versions(entries []bench.Entry) map[string]string {
+	var modules []string
+	for _, e := range entries {
+		if d, ok := driver.Lookup(e.Engine); ok {
+			modules = append(modules, d.Info().Modules...)
+		}
+	}
+	env, _ := result.CurrentEnvironment(".", modules)
+	return env.Modules
 }
 
 // check refuses what makes no sense.
@@ -225,9 +241,8 @@ func ship(file string, proof *result.Proof, failure error) error {
 	if file == "" {
 		return nil
 	}
-	if proof.Interrupted || failure != nil || len(proof.Environment.Modules) == 0 {
-		return &kv.Error{Op: "ship the proof", Path: file, Kind: kv.Unsupported, Hint: "run it to its end, with a binary that go build made",
-			Err: errors.New("it is not whole, or does not know the versions of the engines")}
+	if proof.Interrupted || failure != nil {
+		return &kv.Error{Op: "ship the proof", Path: file, Kind: kv.Unsupported, Hint: "run it to its end", Err: errors.New("it is not whole")}
 	}
 	return result.ShipProof(file, proof)
 }

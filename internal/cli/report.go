@@ -53,6 +53,9 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			if err != nil {
 				return err
 			}
+			if kept.run == nil && len(wanted) == 1 {
+				return usage(fmt.Errorf("%s holds a proof, which has no samples", kept.dir), "name the folder of a run, or leave --format and --versus out")
+			}
 			if versus != "" {
 				return a.showVersus(kept.run, versus)
 			}
@@ -73,8 +76,8 @@ type kept struct {
 	proof *result.Proof
 }
 
-// read returns the documents with the wanted names in the folder that args names, or the newest; args may name a document
-// itself.
+// read returns what is in the folder that args names, or in the newest that holds a document with one of the wanted names;
+// args may name a document itself.
 func read(args []string, wanted []string) (kept, error) {
 	var k kept
 	var err error
@@ -89,7 +92,7 @@ func read(args []string, wanted []string) (kept, error) {
 		k.proof, err = result.ReadProof(k.dir)
 		return k, err
 	}
-	if _, err := os.Stat(filepath.Join(k.dir, result.ProofFile)); err == nil && slices.Contains(wanted, result.ProofFile) {
+	if _, err := os.Stat(filepath.Join(k.dir, result.ProofFile)); err == nil {
 		if k.proof, err = result.ReadProof(k.dir); err != nil {
 			return k, err
 		}
@@ -102,18 +105,15 @@ func read(args []string, wanted []string) (kept, error) {
 
 // showKept renders a run and a proof on standard output.
 func (a *app) showKept(k kept, format string) error {
-	switch {
-	case k.run != nil && k.proof != nil && format == "json":
+	if k.run != nil && k.proof != nil && format == "json" {
 		return usage(fmt.Errorf("%s holds a run and a proof", k.dir), "name one: %s", filepath.Join(k.dir, result.DocumentFile))
-	case k.proof != nil && format == "bench":
-		return usage(errors.New("a proof has no samples"), "use --format text or json")
 	}
 	if k.run != nil {
 		if err := a.show(k.run, format); err != nil {
 			return err
 		}
 	}
-	if k.proof != nil {
+	if k.proof != nil && format != "bench" {
 		if k.run != nil {
 			fmt.Fprintln(a.stdout)
 		}

@@ -155,7 +155,7 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	if len(unsure) > 0 {
 		rest = append(rest, fmt.Sprintf("%d could not be tried to the end", len(unsure)))
 	}
-	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
+	tail := fmt.Sprintf("; %s crashes and disk faults in all.%s", Grouped(crashes), notTried(rows))
 	switch {
 	case len(broken) > 0:
 		text := fmt.Sprintf("%d of %s broken: %s. ", len(broken), countOf(all, "promise"), strings.Join(broken, ", "))
@@ -165,6 +165,21 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	default:
 		p.paragraph("→ ", p.styles.dim, "Nothing was promised that could be broken.", p.styles.plain)
 	}
+}
+
+// notTried names the faults that nothing was told of, in a sentence of its own.
+func notTried(rows []*proofRow) string {
+	var names []string
+	for _, f := range faultColumns {
+		tried := slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes[f.key].tried() })
+		if !tried && f.key != "strict" {
+			names = append(names, f.words)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Not tried: " + strings.Join(names, ", ") + "."
 }
 
 func itOrThem(n int) string {

@@ -212,7 +212,9 @@ func (p *page) proofLegend(rows []*proofRow) {
 		entry("lost broke", "not promised, and did not hold in so many crashes: commits were missing, or the store did not open, failed its check or held parts of transactions. held: not promised, and held.")
 	}
 	entry("promise", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: a power loss may take the latest commits, and leaves the store whole; may break: it may not.")
-	entry("power cut", "directory entries are kept in order, as ext4 and xfs do; of what was not synced there remains nothing, a part that ends in the midst of a write, any pages or sectors, or everything. Cut twice: power fails again while the store is opened.")
+	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes["power"] != nil || r.outcomes["recovery"] != nil }) {
+		entry("power cut", "directory entries are kept in order, as ext4 and xfs do; of what was not synced there remains nothing, a part that ends in the midst of a write, any pages or sectors, or everything. Cut twice: power fails again while the store is opened.")
+	}
 	if has(func(o outcome) bool { return o.any(result.ProofCell.Strict) }) {
 		entry("strict", "the same where a file's name is durable only once its folder was synced, as POSIX has it: how portable the engine is, not what it loses on Linux.")
 	}
