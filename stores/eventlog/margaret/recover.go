@@ -170,11 +170,8 @@ func (b *backend) rollForward(f *found, end int64) (int64, error) {
 // checkRest refuses to cut off what cannot be an unfinished append. Where the last length was changed to a smaller one,
 // what follows does not begin with a length.
 func (b *backend) checkRest(f *found, end int64) error {
-	if rest := f.data - end; rest < headerSize {
-		return nil
-	}
-	var header [headerSize]byte
-	if err := readFull(b.data, header[:], end); err != nil {
+	var header [headerSize]byte // of which the end may not have been written
+	if err := readFull(b.data, header[:min(f.data-end, headerSize)], end); err != nil {
 		return err
 	}
 	if size := int64(binary.BigEndian.Uint64(header[:])); size < 0 || size > feed.MaxMessage {
