@@ -1,0 +1,109 @@
+package sqlqueue
+
+import (
+	"database/sql"
+	"math"
+
+	"github.com/assaydb/assay/stores/queue"
+)
+
+// due is when delays and leases of a queue end, as far as this process knows. What other processes add it learns by
+// looking now and then.
+type due struct {
+	at     int64 // no delay or lease that is known ends before; math.MaxInt64 if none is
+	looked int64 // when the table was last asked
+}
+
+// lookEvery is after how many milliseconds a claim asks the table again.
+const lookEvery = 100
+
+func (b *backend) dueOf(name string) *due {
+	d, ok := b.dues[name]
+	if !ok {
+		d = new(due)
+		b.dues[name] = d
+	}
+	return d
+}
+
+func (d *due) add(at int64) { d.at = min(d.at, at) }
+
+func (d *due) mustLook(now int64) bool {
+	return now >= d.at || now-d.looked >= lookEvery || now < d.looked
+}
+
+// next returns what Op.Due wants.
+func (d *due) next() int64 {
+	if d.at == math.MaxInt64 {
+		return 0
+	}
+	return d.at
+}
+
+// makeReady makes ready the jobs whose delay or lease has ended, or dead, and returns how many.
+func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
+	d := b.dueOf(op.Queue)
+	if !d.mustLook(op.Now) {
+		return 0, nil
+	}
+	var at sql.NullInt64
+	look := func() error {
+		return each(b.write.nextDue, func(rows *sql.Rows) error { return rows.Scan(&at) }, op.Queue)
+	}
+	if err := look(); err != nil {
+		return 0, err
+	}
+	if at.Valid && at.Int64 <= op.Now {
+		if moved, err = change(b.write.makeReady, op.Queue, op.Now, deadAt(op.Settings), queue.MostDue); err != nil {
+			return moved, err
+		}
+		if err := look(); err != nil {
+			return moved, err
+		}
+	}
+	if d.at, d.looked = math.MaxInt64, op.Now; at.Valid {
+		d.at = at.Int64
+	}
+	return moved, nil
+}
+
+// sweep does a Sweep. Ids grow with the time of publishing, in microseconds.
+func (b *backend) sweep(op *queue.Op) error {
+	if _, err := b.makeReady(op); err != nil {
+		return err
+	}
+	if age := op.Settings.Retention.Milliseconds(); age > 0 {
+		err := b.forOld(b.write.outdated, op, age, func(id uint64, attempts int) error { return b.outdate(op, id, attempts) })
+		if err != nil {
+			return err
+		}
+	}
+	if age := op.Settings.DeadRetention.Milliseconds(); age > 0 && op.Done < op.Limit {
+		return b.forOld(b.write.outdatedDead, op, age, func(id uint64, _ int) error {
+			op.Done++
+			return run(b.write.drop, op.Queue, int64(id))
+		})
+	}
+	return nil
+}
+
+// forOld calls fn with the jobs that a query finds to be older than age.
+func (b *backend) forOld(query stmt, op *queue.Op, age int64, fn func(id uint64, attempts int) error) error {
+	type old struct {
+		id       int64
+		attempts int
+	}
+	var list []old
+	err := each(query, func(rows *sql.Rows) error {
+		var o old
+		err := rows.Scan(&o.id, &o.attempts)
+		list = append(list, o)
+		return err
+	}, op.Queue, (op.Now-age)*1000, op.Limit)
+	for _, o := range list {
+		if err == nil {
+			err = fn(uint64(o.id), o.attempts)
+		}
+	}
+	return err
+}

@@ -1,0 +1,159 @@
+// Package sqlqueue keeps job queues in tables of an SQLite database, where SQL can query them.
+//
+//	store, err := sqlqueue.Open(ctx, "app.db", nil)
+//	mail, err := store.Queue("mail", nil)
+//
+// The promises are those of package queue. What is committed with class Synced is committed with synchronous = FULL,
+// anything else with NORMAL, which is Flushed; the journal is a write-ahead log. Several processes may have the database open.
+//
+// # Tables
+//
+//	jobs      queue TEXT, id INTEGER, state INTEGER (0 ready, 1 delayed, 2 claimed, 3 dead), priority INTEGER,
+//	          visible_at INTEGER, until INTEGER, created_at INTEGER, attempts INTEGER, token INTEGER, payload BLOB
+//	queues    name TEXT, last INTEGER, ready INTEGER, delayed INTEGER, claimed INTEGER, dead INTEGER
+//	jobqueue  one row: format
+//
+// Times are in milliseconds since 1970. until is when a delay or lease ends, or when a dead job died; token is that of
+// the claim. Triggers keep queues, which counts the jobs in each state and has the last id. The partial index jobs_ready
+// on (queue, priority, visible_at, id) is the order of claims.
+//
+// Other programs may read the tables. They must not write them.
+package sqlqueue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/queue"
+)
+
+// Options is how queues are kept. A nil *Options is the zero Options.
+type Options struct {
+	queue.Options
+
+	// Pragmas are settings of SQLite for every connection: auto_vacuum, cache_size, journal_size_limit, mmap_size,
+	// page_size, temp_store, wal_autocheckpoint.
+	Pragmas map[string]string
+
+	// Readers is how many connections count and list at once; 0 is 2.
+	Readers int
+
+	// Wait is how long to wait for another process's transaction; 0 is 10 s. A context may end it earlier.
+	Wait time.Duration
+}
+
+var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint"}
+
+func (o *Options) complete() error {
+	if o.Readers == 0 {
+		o.Readers = 2
+	}
+	if o.Wait == 0 {
+		o.Wait = kv.DefaultWait
+	}
+	if o.Readers < 0 || o.Wait < 0 {
+		return invalid(fmt.Errorf("options Readers %d, Wait %v", o.Readers, o.Wait), "give a positive number, or 0 for the default")
+	}
+	for name, value := range o.Pragmas {
+		if !slices.Contains(pragmas, name) {
+			return invalid(fmt.Errorf("unknown pragma %q", name), "valid are "+strings.Join(pragmas, ", "))
+		}
+		if value == "" || strings.Trim(value, "-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+			return invalid(fmt.Errorf("pragma %s: value %q", name, value), "give a word or a number")
+		}
+	}
+	return nil
+}
+
+// Open opens the queues in the SQLite database at path, creating it and its missing folders. The store's Close closes it.
+func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	if path == "" || path == ":memory:" {
+		return nil, invalid(errors.New("no path to a file"), "give the path of a file: queues have several connections, which memory does not share")
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o777)
+	}
+	b := &backend{path: path, wait: o.Wait, dues: map[string]*due{}}
+	if err == nil {
+		err = b.open(ctx, &o)
+	}
+	if err != nil {
+		return nil, errors.Join(b.wrap("open queues", err), b.Close())
+	}
+	store, err := queue.NewStore(b, &o.Options)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return store, nil
+}
+
+// open opens the writer, whose connection makes the tables, then the readers.
+func (b *backend) open(ctx context.Context, o *Options) error {
+	var err error
+	if b.writers, err = sql.Open("sqlite", dsn(b.path, o, "synchronous(FULL)", "busy_timeout(0)")); err != nil {
+		return err
+	}
+	b.writers.SetMaxOpenConns(1)
+	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the timeout.
+	err = b.retry(ctx, func() (err error) {
+		b.writer, err = b.writers.Conn(context.WithoutCancel(ctx))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.level = "FULL"
+	if err := b.prepare(&b.begin, `BEGIN IMMEDIATE`, &b.commit, `COMMIT`, &b.rollback, `ROLLBACK`); err != nil {
+		return err
+	}
+	if err := b.transaction(ctx, kv.Synced, b.create); err != nil {
+		return err
+	}
+	if err := b.prepareWriter(); err != nil {
+		return err
+	}
+	if b.readers, err = sql.Open("sqlite", dsn(b.path, o, "query_only(1)", fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()))); err != nil {
+		return err
+	}
+	b.readers.SetMaxOpenConns(o.Readers)
+	b.readers.SetMaxIdleConns(o.Readers)
+	return b.prepareReaders()
+}
+
+// dsn names the database with what every connection must set: a pragma that was run on a pool holds on one connection.
+// The driver runs the pragmas in the order of the alphabet, then sets the journal mode, after which the size of a page
+// is fixed.
+func dsn(path string, o *Options, session ...string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // file:///C:/dir/name
+	}
+	query := url.Values{}
+	for name, value := range o.Pragmas {
+		query.Add("_pragma", name+"("+value+")")
+	}
+	query.Set("_journal_mode", "WAL")
+	query.Add("_pragma", "fullfsync(1)") // macOS: otherwise a sync ends in the drive's cache
+	query.Add("_pragma", "checkpoint_fullfsync(1)")
+	for _, p := range session {
+		query.Add("_pragma", p)
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+}
