@@ -1,0 +1,28 @@
+// The functions of SQLite that this package calls, declared as SQLite documents them: https://sqlite.org/capi3ref.html.
+// Their code comes with github.com/mattn/go-sqlite3 when the program is linked.
+
+#include <stdlib.h>
+
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+
+int sqlite3_open_v2(const char *name, sqlite3 **db, int flags, const char *vfs);
+int sqlite3_close_v2(sqlite3 *db);
+int sqlite3_extended_result_codes(sqlite3 *db, int on);
+int sqlite3_errcode(sqlite3 *db);
+int sqlite3_extended_errcode(sqlite3 *db);
+const char *sqlite3_errmsg(sqlite3 *db);
+const char *sqlite3_errstr(int rc);
+int sqlite3_system_errno(sqlite3 *db);
+int sqlite3_get_autocommit(sqlite3 *db);
+int sqlite3_db_readonly(sqlite3 *db, const char *name);
+void sqlite3_interrupt(sqlite3 *db);
+
+int sqlite3_prepare_v3(sqlite3 *db, const char *sql, int length, unsigned int flags, sqlite3_stmt **stmt, const char **tail);
+int sqlite3_bind_blob(sqlite3_stmt *stmt, int i, const void *data, int length, void (*release)(void *));
+int sqlite3_step(sqlite3_stmt *stmt);
+int sqlite3_reset(sqlite3_stmt *stmt);
+int sqlite3_finalize(sqlite3_stmt *stmt);
+int sqlite3_data_count(sqlite3_stmt *stmt);
+const void *sqlite3_column_blob(sqlite3_stmt *stmt, int i);
+int sqlite3_column_bytes(sqlite3_stmt *stmt, int i);

@@ -1,0 +1,141 @@
+//go:build cgo
+
+package sqliteckv
+
+/*
+#include "sqlite.h"
+
+// A run is what passes between Go and C, in C's memory: the arguments of a statement and the columns of its row.
+struct run {
+	char *args;          // the first argument and behind it the second; SQLite reads them until the statement is reset
+	int length[2];       // of the arguments, -1 for none
+	int bind;            // the arguments are not bound yet
+	const void *data[2]; // the columns
+	int bytes[2];
+};
+
+static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r) {
+	int rc;
+	if (r->bind) {
+		r->bind = 0;
+		char *next = r->args;
+		for (int i = 0; i < 2 && r->length[i] >= 0; i++) {
+			if ((rc = sqlite3_bind_blob(stmt, i + 1, next, r->length[i], NULL)) != 0)
+				return rc;
+			next += r->length[i];
+		}
+	}
+	if ((rc = sqlite3_step(stmt)) != 100)
+		return rc;
+	int columns = sqlite3_data_count(stmt);
+	for (int i = 0; i < 2; i++) {
+		r->data[i] = i < columns ? sqlite3_column_blob(stmt, i) : NULL;
+		// An empty blob has no address, nor has one for which there was no memory.
+		if (i < columns && r->data[i] == NULL && sqlite3_errcode(db) == 7)
+			return 7;
+		r->bytes[i] = r->data[i] ? sqlite3_column_bytes(stmt, i) : 0;
+	}
+	return rc;
+}
+
+#cgo noescape step
+#cgo nocallback step
+#cgo noescape sqlite3_reset
+#cgo nocallback sqlite3_reset
+*/
+import "C"
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/assaydb/assay/engines/internal/sqlite"
+)
+
+// stmt is a prepared statement.
+type stmt struct {
+	c      *conn
+	handle *C.sqlite3_stmt
+	run    *C.struct_run
+	room   int // size of run.args
+}
+
+var _ sqlite.Stmt = (*stmt)(nil)
+
+const (
+	preparePersistent = 1
+	keptRoom          = 1 << 20 // how much argument memory a statement keeps between calls
+)
+
+// Prepare compiles sql.
+func (c *conn) Prepare(sql string, persistent bool) (sqlite.Stmt, int32) {
+	text := C.CString(sql)
+	defer C.free(unsafe.Pointer(text))
+	var flags C.uint
+	if persistent {
+		flags = preparePersistent
+	}
+	s := &stmt{c: c}
+	if rc := C.sqlite3_prepare_v3(c.db, text, -1, flags, &s.handle, nil); rc != sqlite.OK {
+		return nil, int32(rc)
+	}
+	s.run = (*C.struct_run)(C.calloc(1, C.sizeof_struct_run)) // cgo: the program ends if there is no memory
+	return s, sqlite.OK
+}
+
+// Bind keeps copies of a and b as the arguments ?1 and ?2 of the next Step; a nil b is no argument.
+func (s *stmt) Bind(a, b []byte) int32 {
+	if len(a) > math.MaxInt32-len(b) {
+		return sqlite.TooBig
+	}
+	if need := len(a) + len(b); need > s.room || s.run.args == nil {
+		s.grow(need)
+	}
+	args := unsafe.Slice((*byte)(unsafe.Pointer(s.run.args)), s.room)
+	n := copy(args, a)
+	copy(args[n:], b)
+	s.run.length = [2]C.int{C.int(n), C.int(len(b))}
+	if b == nil {
+		s.run.length[1] = -1
+	}
+	s.run.bind = 1
+	return sqlite.OK
+}
+
+// grow replaces the argument memory. Whatever was bound is bound anew before the next step.
+func (s *stmt) grow(need int) {
+	C.free(unsafe.Pointer(s.run.args))
+	s.room = max(need, 2*s.room, 256)
+	if s.room > keptRoom {
+		s.room = max(need, keptRoom)
+	}
+	s.run.args = (*C.char)(C.malloc(C.size_t(s.room)))
+}
+
+// Step runs the statement up to its next row or its end.
+func (s *stmt) Step() int32 { return int32(C.step(s.c.db, s.handle, s.run)) }
+
+// Column returns column i of the row, in SQLite's memory.
+func (s *stmt) Column(i int) ([]byte, int32) {
+	if s.run.data[i] == nil {
+		return nil, sqlite.OK
+	}
+	return unsafe.Slice((*byte)(s.run.data[i]), int(s.run.bytes[i])), sqlite.OK
+}
+
+// Reset ends a run.
+func (s *stmt) Reset() {
+	C.sqlite3_reset(s.handle)
+	if s.room > keptRoom {
+		C.free(unsafe.Pointer(s.run.args))
+		s.run.args, s.room = nil, 0
+	}
+}
+
+// Finalize releases the statement.
+func (s *stmt) Finalize() {
+	C.sqlite3_finalize(s.handle)
+	C.free(unsafe.Pointer(s.run.args))
+	C.free(unsafe.Pointer(s.run))
+	*s = stmt{}
+}

@@ -1,0 +1,88 @@
+package sqlitewasmkv
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/assaydb/assay/engines/internal/sqlite"
+)
+
+// conn is one connection to the database. go-sqlite3 has errors where SQLite has result codes: the last one is kept until
+// its code comes back as the question for its text.
+type conn struct {
+	db   *sqlite3.Conn
+	last error
+}
+
+var _ sqlite.Conn = (*conn)(nil)
+
+// connect opens a connection.
+func connect(path string, flags int32) (sqlite.Conn, error) {
+	db, err := sqlite3.OpenFlags(path, sqlite3.OpenFlag(flags))
+	if err != nil {
+		return nil, failure(code(err), err)
+	}
+	return &conn{db: db}, nil
+}
+
+// result keeps err and returns its result code.
+func (c *conn) result(err error) int32 {
+	if err == nil {
+		return sqlite.OK
+	}
+	c.last = err
+	return code(err)
+}
+
+// code returns the extended result code of an error of go-sqlite3.
+func code(err error) int32 {
+	var extended sqlite3.ExtendedErrorCode
+	if errors.As(err, &extended) {
+		return int32(extended)
+	}
+	return sqliteError
+}
+
+// sqliteError is SQLITE_ERROR: what has no code of its own.
+const sqliteError = 1
+
+func failure(rc int32, err error) error {
+	var system error
+	if e := (*sqlite3.Error)(nil); errors.As(err, &e) {
+		system = e.Unwrap()
+	}
+	return sqlite.NewError(rc, err.Error(), system)
+}
+
+// Close ends the connection.
+func (c *conn) Close() error {
+	if err := c.db.Close(); err != nil {
+		return failure(code(err), err)
+	}
+	return nil
+}
+
+// Autocommit reports whether no transaction is open.
+func (c *conn) Autocommit() bool { return c.db.GetAutocommit() }
+
+// Writable reports whether SQLite got the file open for writing.
+func (c *conn) Writable() bool {
+	readOnly, _ := c.db.ReadOnly("")
+	return !readOnly
+}
+
+// Failure makes an error of the result code of the last call.
+func (c *conn) Failure(rc int32) error {
+	if c.last == nil || code(c.last) != rc {
+		return failure(rc, sqlite3.ExtendedErrorCode(rc))
+	}
+	return failure(rc, c.last)
+}
+
+// Interruptible runs fn, whose statements end with Interrupted when ctx ends.
+func (c *conn) Interruptible(ctx context.Context, fn func() error) error {
+	defer c.db.SetInterrupt(c.db.SetInterrupt(ctx))
+	return fn()
+}

@@ -1,0 +1,42 @@
+// Package sqlitewasmkv is the engine "sqlite-wasm": an SQLite database by github.com/ncruces/go-sqlite3, which is SQLite
+// compiled to WebAssembly and that translated to Go, with its files and locks written in Go.
+//
+// What a store is, what its commits promise and how it is locked is told in engines/internal/sqlite, which all builds of
+// SQLite share: in WAL mode Synced commits run under synchronous=FULL and Flushed ones under NORMAL, and several
+// processes may read and write. The files are those of the engine "sqlite".
+//
+// Every connection has a memory of its own, as a WebAssembly module has: it grows with the largest value and the cache
+// and is given back when the connection is closed.
+package sqlitewasmkv
+
+import (
+	"context"
+
+	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func init() { driver.Register(Driver{}) }
+
+// Driver opens SQLite databases. The zero Driver is ready.
+type Driver struct{}
+
+var _ driver.Driver = Driver{}
+
+var library = &sqlite.Library{
+	Name:    "sqlite-wasm",
+	Summary: "SQLite's B-tree with write-ahead log or rollback journal, by WebAssembly translated to Go; several processes at once",
+	Modules: []string{"github.com/ncruces/go-sqlite3", "github.com/ncruces/go-sqlite3-wasm/v6"},
+	PureGo:  true,
+	// go-sqlite3 compiles SQLite with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1.
+	LevelVaries: true,
+	Open:        connect,
+}
+
+// Info describes SQLite.
+func (Driver) Info() driver.Info { return library.Info() }
+
+// Open opens or creates the database at c.Path.
+func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	return library.OpenStore(ctx, c)
+}
