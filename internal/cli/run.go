@@ -14,12 +14,14 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 )
 
 // runFlags is the command line of assay run.
 type runFlags struct {
 	engines, durability, dir, out string
+	storage                       string
 	budget                        time.Duration
 	precision                     percent
 	seed                          uint64
@@ -46,6 +48,7 @@ result.json and samples.txt, which benchstat reads.`,
   assay run hook events/append1,append100 --budget 5m
   assay run 'ycsb?records=100k&value=1000' --engines bbolt,pebble --durability synced --budget 10m
   assay run hook --engines 'bbolt,nosync=bbolt:?NoSync=true'
+  assay run events --storage hdd
   assay run --json >result.json`,
 		ValidArgsFunction: completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +66,7 @@ result.json and samples.txt, which benchstat reads.`,
 	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+")")
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
+	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
 	flags.Var(&f.precision, "precision", "stop an operation when its ratios are known to within this")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
@@ -71,6 +75,8 @@ result.json and samples.txt, which benchstat reads.`,
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON document")
 	flags.BoolVar(&f.aa, "aa", false, "check the harness: compare every engine with itself and count the differences reported")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
+	_ = cmd.RegisterFlagCompletionFunc("storage",
+		cobra.FixedCompletions(append([]string{"fast"}, strings.Split(models(), ", ")...), cobra.ShellCompDirectiveDefault))
 	_ = cmd.RegisterFlagCompletionFunc("durability",
 		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -102,6 +108,9 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	if o.Classes, err = parseClasses(f.durability); err != nil {
 		return o, usageError{err}
 	}
+	if err := setStorage(&o, f.storage); err != nil {
+		return o, err
+	}
 	switch {
 	case f.budget <= 0:
 		return o, usage(fmt.Errorf("--budget %v is not a time", f.budget), "for example: --budget 5m")
@@ -118,6 +127,35 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	}
 	o.Helper, err = self(helperName)
 	return o, err
+}
+
+// setStorage says where the data lies: a folder, or a modelled disk.
+func setStorage(o *bench.Options, storage string) error {
+	if storage == "fast" {
+		return nil
+	}
+	if strings.ContainsAny(storage, `/\.`) {
+		if o.Dir != "" {
+			return usage(errors.New("--storage and --dir both name a folder"), "leave one out")
+		}
+		o.Dir = storage
+		return nil
+	}
+	latency, err := powerfs.ParseLatency(storage)
+	if err != nil {
+		return usage(fmt.Errorf("unknown storage %q", storage), "use fast, "+models()+", or a folder with a slash: ./"+storage)
+	}
+	o.Storage = latency
+	return nil
+}
+
+// models returns the names of the disks that are modelled.
+func models() string {
+	var all []string
+	for _, l := range powerfs.Profiles() {
+		all = append(all, l.Name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // parseClasses returns the classes asked for; nil is all.

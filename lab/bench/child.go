@@ -47,6 +47,10 @@ func (s *state) answer(ctx context.Context, r request) response {
 		resp.Slice, err = s.calibrate(ctx, r.Target)
 	case cmdSlice:
 		resp.Slice, err = s.slice(ctx, *r.Slice)
+	case cmdPrepare:
+		err = s.prepare(r.Slice.N)
+	case cmdDo:
+		err = s.do(ctx, r.Slice.N)
 	case cmdFinish:
 		resp.Finish, err = s.finish(ctx)
 	default:
@@ -113,7 +117,7 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine()}, nil
+	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(), Resets: s.slicer.reset != nil}, nil
 }
 
 // calibrate warms up with slices that double until one takes target, and returns the last one.
@@ -157,6 +161,21 @@ func (s *state) slice(ctx context.Context, spec sliceSpec) (*sliceReport, error)
 		r.Metrics = m.Metrics()
 	}
 	return r, nil
+}
+
+func (s *state) prepare(n int) error {
+	if s.runner == nil {
+		return errors.New("prepare: no cell is set up")
+	}
+	return s.slicer.prepare(n)
+}
+
+func (s *state) do(ctx context.Context, n int) error {
+	if s.runner == nil {
+		return errors.New("do: no cell is set up")
+	}
+	_, err := s.slicer.do(ctx, sliceSpec{N: n})
+	return err
 }
 
 func (s *state) finish(ctx context.Context) (*finishReport, error) {

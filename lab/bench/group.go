@@ -32,6 +32,7 @@ type group struct {
 	op        workload.Op
 	number    int
 	round     int
+	reserved  time.Duration // kept free for counting
 	cells     []*cell
 }
 
@@ -43,6 +44,9 @@ type cell struct {
 	over bool    // nothing more is measured, though what was stays
 	n    int     // iterations a slice
 	took float64 // of the last slice, in ns
+
+	loading time.Duration // how long setup took
+	resets  bool          // iterations need something put in place, which would be counted with them
 
 	wall                             time.Duration // of all slices
 	allocs, allocBytes, cpu, written float64
@@ -108,7 +112,7 @@ func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise)
 		spec: cellSpec{
 			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.Params,
 			Engine: e.Engine, Options: e.Options, Form: form, Durability: class, Seed: g.r.Seed,
-			Dir: filepath.Join(g.r.dir.Path, fmt.Sprintf("cell-%d", g.r.cells)), Helper: g.r.Helper,
+			Dir: filepath.Join(g.r.data, fmt.Sprintf("cell-%d", g.r.cells)), Helper: g.r.Helper,
 		},
 		metrics: map[string][]workload.Metric{},
 	}
@@ -140,6 +144,8 @@ func (g *group) run(ctx context.Context, share time.Duration) {
 	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
 		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
 	}
+	g.reserved = g.counting(share)
+	deadline, patience = deadline.Add(-g.reserved), patience.Add(-g.reserved)
 	g.calibrate(ctx, deadline)
 	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(deadline, patience) {
 		g.measureRound(ctx)
@@ -149,6 +155,7 @@ func (g *group) run(ctx context.Context, share time.Duration) {
 			c.end(ctx)
 		} else if ctx.Err() == nil {
 			g.finish(ctx, c)
+			g.count(ctx, c)
 		}
 	}
 	for _, c := range g.cells {
@@ -166,7 +173,7 @@ func (g *group) enough(deadline, patience time.Time) bool {
 		round += time.Duration(c.took)
 	}
 	next := time.Now().Add(round)
-	if next.After(g.r.deadline()) || next.After(patience) {
+	if next.After(g.r.deadline().Add(-g.reserved)) || next.After(patience) {
 		return g.round > 0
 	}
 	if g.round < minRounds {
@@ -185,11 +192,13 @@ func (g *group) precise() bool {
 
 // setup loads a cell's store.
 func (g *group) setup(ctx context.Context, c *cell) {
+	start := time.Now()
 	resp, ok := g.call(ctx, c, "load", request{Command: cmdSetup, Cell: &c.spec})
 	if !ok {
 		return
 	}
 	s := resp.Setup
+	c.loading, c.resets = time.Since(start), s.Resets
 	for _, setting := range s.Description.Settings {
 		c.Settings = append(c.Settings, result.Setting(setting))
 	}
@@ -350,7 +359,7 @@ func (g *group) results() []result.Cell {
 		if c.Status == result.OK && c.N > 0 {
 			per := func(sum float64) *float64 { v := sum / float64(c.N); return &v }
 			c.Allocs, c.AllocBytes, c.CPU = per(c.allocs), per(c.allocBytes), per(c.cpu)
-			if c.writtenKnown {
+			if c.Written == nil && c.writtenKnown {
 				c.Written = per(c.written)
 			}
 			c.Metrics = combine(c.metrics)

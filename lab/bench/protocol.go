@@ -26,6 +26,8 @@ const (
 	cmdSetup     command = "setup"     // create a cell's runner and load its store
 	cmdCalibrate command = "calibrate" // warm up and find how many iterations fill a slice
 	cmdSlice     command = "slice"     // run one slice, timed
+	cmdPrepare   command = "prepare"   // put in place what iterations need, without doing them
+	cmdDo        command = "do"        // do the iterations that were prepared, and nothing else
 	cmdFinish    command = "finish"    // measure sizes, close the store
 )
 
@@ -66,7 +68,8 @@ type response struct {
 type setupReport struct {
 	Description workload.Description
 	Size        kv.Size
-	Goroutines  int // with the store open and idle
+	Goroutines  int  // with the store open and idle
+	Resets      bool // every iteration needs something put in place, untimed
 }
 
 type sliceReport struct {

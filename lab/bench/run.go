@@ -18,6 +18,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/child"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
 	"github.com/assaydb/assay/lab/workdir"
@@ -36,6 +37,7 @@ type Options struct {
 	Selections []Selection     // nil is DefaultSelections
 	Classes    []kv.Durability // asked for; nil is every class, without Synced where nothing can be synced
 	Dir        string          // where the run makes its folder; "" is workdir.Default
+	Storage    powerfs.Latency // of a modelled disk that is mounted in that folder for the data; zero is the folder's own disk
 	Budget     time.Duration   // the whole run ends within
 	Precision  float64         // half-width of the ratios' intervals at which rounds stop; 0.05 is 5 %
 	Seed       uint64
@@ -78,9 +80,14 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	r := &runner{Options: o, dir: dir, floor: floor{dir: dir.Path}, started: time.Now(), children: map[childKey]*child.Process{},
+	r := &runner{Options: o, dir: dir, data: dir.Path, started: time.Now(), children: map[childKey]*child.Process{},
 		random: rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
+	defer func() { err = errors.Join(err, r.unmount()) }()
 	defer r.endAll()
+	if err := r.mount(); err != nil {
+		return nil, err
+	}
+	r.floor.dir = r.data
 	if err := r.describe(); err != nil {
 		return nil, err
 	}
@@ -119,6 +126,8 @@ type runner struct {
 	Options
 	run      result.Run
 	dir      *workdir.Dir
+	data     string   // the folder of the stores: dir's, or that of storage
+	storage  *storage // nil if the stores lie on the folder's own disk
 	floor    floor
 	started  time.Time
 	random   *rand.Rand
@@ -128,6 +137,8 @@ type runner struct {
 	named    bool // the classes were asked for by name
 	cells    int  // made so far, for their folders' names
 	groups   int
+
+	countable *bool // whether syncs can be counted; nil until it was tried
 }
 
 // childKey names a child process: one a contender and class.
@@ -138,7 +149,10 @@ type childKey struct {
 
 // describe records where and how the run takes place, and refuses what would be meaningless there.
 func (r *runner) describe() error {
-	env, warnings := result.CurrentEnvironment(r.dir.Path, r.modules())
+	env, warnings := result.CurrentEnvironment(r.data, r.modules())
+	if r.storage != nil {
+		env.Storage = r.Storage.String()
+	}
 	r.run = result.Run{Schema: result.Schema, Command: r.Command, Started: r.started.UTC(), Seed: r.Seed,
 		Precision: r.Precision, Environment: env, Warnings: warnings}
 	r.named = r.Classes != nil
@@ -182,6 +196,28 @@ func (r *runner) modules() []string {
 	return slices.Compact(modules)
 }
 
+// mount makes the modelled disk, if one was asked for.
+func (r *runner) mount() (err error) {
+	if r.Storage == (powerfs.Latency{}) {
+		return nil
+	}
+	if err := powerfs.Available(); err != nil {
+		return &kv.Error{Op: "storage", Path: r.Storage.Name, Kind: kv.Unsupported, Err: err, Hint: kv.HintOf(err)}
+	}
+	if r.storage, err = openStorage(r.dir.Path, r.Storage); err != nil {
+		return err
+	}
+	r.data = r.storage.path
+	return nil
+}
+
+func (r *runner) unmount() error {
+	if r.storage == nil {
+		return nil
+	}
+	return r.storage.close()
+}
+
 // probe asks each engine what it promises, in a child. An option with a wrong value ends the run; an engine that
 // fails otherwise is shown as failed in every cell.
 func (r *runner) probe(ctx context.Context) error {
@@ -192,7 +228,7 @@ func (r *runner) probe(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		spec := probeSpec{Entry: e, Dir: filepath.Join(r.dir.Path, fmt.Sprintf("probe-%d", i))}
+		spec := probeSpec{Entry: e, Dir: filepath.Join(r.data, fmt.Sprintf("probe-%d", i))}
 		var resp response
 		err = p.Call(ctx, string(cmdProbe), request{Command: cmdProbe, Probe: &spec}, &resp, r.Hang)
 		_ = p.End(time.Second) // its answer is all that was wanted

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 )
 
@@ -61,6 +62,57 @@ func checkEmpty(t *testing.T, dir string) {
 	for _, e := range entries {
 		t.Errorf("the run left %s behind", filepath.Join(dir, e.Name()))
 	}
+}
+
+func TestSyncsAndWritesAreCounted(t *testing.T) {
+	if err := powerfs.Available(); err != nil {
+		t.Skip("counting needs a disk that can be mounted: ", err)
+	}
+	o := options(t, "bbolt", "ycsb/fillrandom,readrandom?records=100")
+	o.Classes = []kv.Durability{kv.Synced, kv.Flushed}
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// bbolt syncs its pages and then its meta page, or nothing.
+	want := map[string]float64{"synced": 2, "flushed": 0}
+	for _, c := range run.Cells {
+		syncs, commits := want[c.Promise.Delivered]
+		switch {
+		case c.Status != result.OK:
+			t.Errorf("%s: %s", c.Operation, c.Error)
+		case !commits && c.Syncs != nil:
+			t.Errorf("%s reads, and yet its syncs were counted", c.Operation)
+		case commits && (c.Syncs == nil || *c.Syncs < syncs || *c.Syncs > syncs+0.5):
+			t.Errorf("%s at %s: %v syncs, want %v and now and then one more for a file that grows", c.Operation, c.Promise.Delivered, c.Syncs, syncs)
+		case commits && (*c.Writes < 2 || *c.Written < 2*4096):
+			t.Errorf("%s at %s: %v writes of %v B in all, want at least two pages", c.Operation, c.Promise.Delivered, *c.Writes, *c.Written)
+		}
+	}
+	checkEmpty(t, o.Dir)
+}
+
+func TestStorageIsAsSlowAsItsModel(t *testing.T) {
+	if err := powerfs.Available(); err != nil {
+		t.Skip("a modelled disk must be mounted: ", err)
+	}
+	o := options(t, "bbolt", "ycsb/fillrandom?records=100")
+	o.Classes = []kv.Durability{kv.Synced}
+	o.Storage = powerfs.Latency{Name: "test", Sync: 5 * time.Millisecond}
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(run.Environment.Storage, "flush 5ms") {
+		t.Errorf("the environment says %q of the storage", run.Environment.Storage)
+	}
+	if c := run.Cells[0]; c.Status != result.OK || c.NS == nil || c.NS.Mid < 1e7 {
+		t.Errorf("%s %s: a commit with two syncs took %+v, less than two flushes", c.Status, c.Error, c.NS)
+	}
+	if f := run.Floor.AppendSync; f == nil || f.Mid < 5e6 {
+		t.Errorf("the floor is %+v: not of the modelled disk", f)
+	}
+	checkEmpty(t, o.Dir)
 }
 
 func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {

@@ -49,19 +49,10 @@ func (s *slicer) forget() { s.total.Reset() }
 // run does n iterations and returns how long they took in all and, per operation, how long one took: the share of the
 // whole time, or in open-loop mode the mean from the intended start to the end.
 func (s *slicer) run(ctx context.Context, spec sliceSpec) (wall time.Duration, perOp float64, err error) {
-	if err := s.runner.Prepare(spec.N); err != nil {
-		return 0, 0, fmt.Errorf("prepare: %w", err)
+	if err := s.prepare(spec.N); err != nil {
+		return 0, 0, err
 	}
-	s.took = slices.Grow(s.took[:0], spec.N)[:spec.N]
-	switch {
-	case spec.Rate > 0:
-		wall, err = s.open(ctx, spec)
-	case s.workers > 1:
-		wall, err = s.parallel(ctx, spec.N)
-	default:
-		wall, err = s.single(ctx, spec.N)
-	}
-	if err != nil {
+	if wall, err = s.do(ctx, spec); err != nil {
 		return 0, 0, err
 	}
 	if err := s.runner.Verify(ctx); err != nil {
@@ -76,6 +67,25 @@ func (s *slicer) run(ctx context.Context, spec sliceSpec) (wall time.Duration, p
 		return wall, sum / float64(spec.N), nil
 	}
 	return wall, float64(wall) / float64(spec.N), nil
+}
+
+func (s *slicer) prepare(n int) error {
+	if err := s.runner.Prepare(n); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	return nil
+}
+
+// do does the iterations that were prepared and keeps how long each took.
+func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, err error) {
+	s.took = slices.Grow(s.took[:0], spec.N)[:spec.N]
+	switch {
+	case spec.Rate > 0:
+		return s.open(ctx, spec)
+	case s.workers > 1:
+		return s.parallel(ctx, spec.N)
+	}
+	return s.single(ctx, spec.N)
 }
 
 // single is the closed loop of one worker. The end of an iteration is the start of the next, so that an operation

@@ -26,7 +26,7 @@ const (
 )
 
 // optional lists the columns that are left out where there is no room, the most important first.
-var optional = []string{"interval", "floor", "p99", "allocs", "written", "p50", "rss", "size", "max", "syncs"}
+var optional = []string{"interval", "floor", "p99", "syncs", "written", "allocs", "p50", "writes", "rss", "size", "max"}
 
 // fit returns the columns that have something to show and fit the page; the bar takes what is left of it.
 func (p *page) fit(rows []row, scale float64) []column {
@@ -96,8 +96,9 @@ func allColumns() []column {
 		{key: "p99", name: "p99", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.P99 }))},
 		{key: "max", name: "max", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.Max }))},
 		{key: "allocs", name: "allocs/op", right: true, value: of(func(c *result.Cell) string { return number(c.Allocs, count) })},
-		{key: "written", name: "written/op", right: true, value: of(func(c *result.Cell) string { return number(c.Written, size) })},
 		{key: "syncs", name: "syncs/op", right: true, value: of(func(c *result.Cell) string { return number(c.Syncs, count) })},
+		{key: "writes", name: "writes/op", right: true, value: of(func(c *result.Cell) string { return number(c.Writes, count) })},
+		{key: "written", name: "written/op", right: true, value: of(func(c *result.Cell) string { return number(c.Written, size) })},
 		{key: "rss", name: "RSS", right: true, value: of(func(c *result.Cell) string { return integer(c.RSS, size) })},
 		{key: "size", name: "size", right: true, value: of(sizeOf)},
 	}

@@ -100,6 +100,8 @@ func fastest(cells []result.Cell, g result.Group) string {
 
 func storage(e result.Environment) string {
 	switch {
+	case e.Storage != "":
+		return "modelled " + e.Storage
 	case e.FileSystem == "":
 		return ""
 	case e.Device == "" || e.Device == e.FileSystem:

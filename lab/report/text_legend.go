@@ -26,6 +26,9 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 	if has(func(c result.Cell) bool { return c.Latency != nil }) {
 		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long.")
 	}
+	if has(func(c result.Cell) bool { return c.Syncs != nil }) {
+		entry("syncs/op", "counted, with the writes and the bytes written, in a short run on a file system that counts them. What mapped files hold in memory is not among them.")
+	}
 	if has(func(c result.Cell) bool { return !c.Ranked && c.Status == result.OK }) {
 		entry("null", "stores nothing: the time is what the measurement itself costs. It is not ranked.")
 	}

@@ -45,7 +45,8 @@ type Environment struct {
 	Memory     int64             `json:"memory,omitempty"`
 	FileSystem string            `json:"file_system,omitempty"` // "ext4"
 	Device     string            `json:"device,omitempty"`
-	Tmpfs      bool              `json:"tmpfs"` // the data lay in memory: nothing can be synced
+	Tmpfs      bool              `json:"tmpfs"`             // the data lay in memory: nothing can be synced
+	Storage    string            `json:"storage,omitempty"` // the modelled disk that the data lay on, with its parameters
 	Assay      string            `json:"assay,omitempty"`
 	Modules    map[string]string `json:"modules,omitempty"`  // versions of the engines' modules
 	Unranked   string            `json:"unranked,omitempty"` // why this binary's timings mean nothing: "built with -race"
@@ -102,10 +103,14 @@ type Cell struct {
 
 	Allocs     *float64 `json:"allocs,omitempty"`      // per operation
 	AllocBytes *float64 `json:"alloc_bytes,omitempty"` // per operation
-	Written    *float64 `json:"written,omitempty"`     // bytes sent to the device per operation
-	Syncs      *float64 `json:"syncs,omitempty"`       // per operation
-	CPU        *float64 `json:"cpu,omitempty"`         // processor time per operation
-	RSS        *int64   `json:"rss,omitempty"`         // peak, of the engine's process
+	// What an operation that commits asks of the disk, counted exactly in a short run on a disk that counts. Where that
+	// could not be done, Written is what the system accounts to the process over the whole measurement.
+	Syncs   *float64 `json:"syncs,omitempty"`   // of files and folders, per operation
+	Writes  *float64 `json:"writes,omitempty"`  // calls, and write-backs of mapped pages, per operation
+	Written *float64 `json:"written,omitempty"` // bytes per operation
+
+	CPU        *float64 `json:"cpu,omitempty"` // processor time per operation
+	RSS        *int64   `json:"rss,omitempty"` // peak, of the engine's process
 	Open       *int64   `json:"open_ns,omitempty"`
 	Files      *int     `json:"files,omitempty"`
 	Goroutines *int     `json:"goroutines,omitempty"`

@@ -14,7 +14,7 @@ import (
 )
 
 // units are those of every cell. All but the first are measured once for a cell.
-var units = []string{"ns/op", "B/op", "allocs/op", "written-B/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
+var units = []string{"ns/op", "B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
 
 // Samples returns the samples of run in the Go benchmark format, one line for each round of each cell that ended well,
 // for benchstat and golang.org/x/perf. Rounds are in order, so that the n-th lines of two engines were measured
@@ -99,6 +99,7 @@ func benchmarkValues(c Cell) string {
 	value(c.AllocBytes, "B/op")
 	value(c.Allocs, "allocs/op")
 	value(c.Written, "written-B/op")
+	value(c.Writes, "writes/op")
 	value(c.Syncs, "syncs/op")
 	value(c.CPU, "cpu-ns/op")
 	if c.Latency != nil {
