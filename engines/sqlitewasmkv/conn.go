@@ -3,6 +3,9 @@ package sqlitewasmkv
 import (
 	"context"
 	"errors"
+	"net/url"
+	"runtime"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -20,12 +23,21 @@ var _ sqlite.Conn = (*conn)(nil)
 
 // connect opens a connection.
 func connect(path string, flags int32) (sqlite.Conn, error) {
-	db, err := sqlite3.OpenFlags(path, sqlite3.OpenFlag(flags))
+	open := sqlite3.OpenFlag(flags)
+	if open&sqlite3.OPEN_URI == 0 && runtime.GOOS != "windows" {
+		// go-sqlite3: without modeof a log or journal gets the permissions that the umask admits, not the database's.
+		open |= sqlite3.OPEN_URI
+		path = (&url.URL{Scheme: "file", Path: path, RawQuery: "modeof=" + escaped(path)}).String()
+	}
+	db, err := sqlite3.OpenFlags(path, open)
 	if err != nil {
 		return nil, failure(code(err), err)
 	}
 	return &conn{db: db}, nil
 }
+
+// escaped writes path as the value of a URI's parameter. SQLite: a plus sign there is not a space.
+func escaped(path string) string { return strings.ReplaceAll(url.QueryEscape(path), "+", "%20") }
 
 // result keeps err and returns its result code.
 func (c *conn) result(err error) int32 {

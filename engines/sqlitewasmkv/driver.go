@@ -11,6 +11,10 @@ package sqlitewasmkv
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv/driver"
@@ -38,5 +42,30 @@ func (Driver) Info() driver.Info { return library.Info() }
 
 // Open opens or creates the database at c.Path.
 func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	return library.OpenStore(ctx, c)
+	s, err := library.OpenStore(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := protect(s); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// protect gives the database's permissions to the file -shm, where there is one; it stays as long as the store is open.
+// go-sqlite3 creates it with those that the umask admits. Another user's process may have created it: then it is his.
+func protect(s driver.Store) error {
+	files, err := s.Files()
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		return err
+	}
+	err = os.Chmod(files[0]+"-shm", info.Mode().Perm())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return err
 }

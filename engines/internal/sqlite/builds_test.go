@@ -1,13 +1,16 @@
 package sqlite_test
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
 
 	_ "github.com/assaydb/assay/engines/sqlitekv"
+	_ "github.com/assaydb/assay/engines/sqlitewasmkv"
 )
 
 // builds are the engines that are tested; a file with a build constraint adds the one that needs cgo.
-var builds = []string{"sqlite"}
+var builds = []string{"sqlite", "sqlite-wasm"}
 
 // cases hold for every build of SQLite.
 var cases = []struct {
@@ -43,4 +46,28 @@ func TestStores(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStoresOfOneBuildOpenInTheOthers passes a store around; each build reads what the one before it wrote.
+func TestStoresOfOneBuildOpenInTheOthers(t *testing.T) {
+	for _, journal := range []string{"WAL", "DELETE"} {
+		path, before := filepath.Join(t.TempDir(), "db"), ""
+		for _, engine := range slices.Concat(builds, builds) {
+			db := open(t, engine, path, "?journal_mode="+journal)
+			if before != "" && get(t, db, "from "+before) != before {
+				t.Errorf("%s: %s does not read what %s wrote", journal, engine, before)
+			}
+			put(t, db, "from "+engine, engine)
+			if err := db.Check(t.Context()); err != nil {
+				t.Errorf("%s, %s: check: %v", journal, engine, err)
+			}
+			closeDB(t, db)
+			before = engine
+		}
+	}
+}
+
+// TestProcessesOfAllBuildsShareAStore has each of the processes use another build: their locks are the same.
+func TestProcessesOfAllBuildsShareAStore(t *testing.T) {
+	shareStore(t, builds)
 }

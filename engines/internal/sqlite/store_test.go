@@ -356,6 +356,11 @@ const workerVar = "SQLITE_WORKER"
 const workerPuts = 25
 
 func processesThatOpenPutAndCloseLoseNothing(t *testing.T, engine string) {
+	shareStore(t, []string{engine})
+}
+
+// shareStore runs workers that open one store at once, each with the next of the engines, and looks for what they put.
+func shareStore(t *testing.T, engines []string) {
 	if part, ok := os.LookupEnv(workerVar); ok {
 		work(t, part)
 		return
@@ -365,7 +370,7 @@ func processesThatOpenPutAndCloseLoseNothing(t *testing.T, engine string) {
 		var workers []*exec.Cmd
 		for i := range 8 {
 			cmd := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&busy_timeout=60000&journal_mode=%s %d", workerVar, engine, path, journal, i))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&busy_timeout=60000&journal_mode=%s %d", workerVar, engines[i%len(engines)], path, journal, i))
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {
@@ -378,7 +383,7 @@ func processesThatOpenPutAndCloseLoseNothing(t *testing.T, engine string) {
 				t.Errorf("%s: worker %d: %v\n%s", journal, i, err, cmd.Stdout)
 			}
 		}
-		db := open(t, engine, path, "?journal_mode="+journal)
+		db := open(t, engines[0], path, "?journal_mode="+journal)
 		for i := range workers {
 			for n := range workerPuts {
 				if got := get(t, db, fmt.Sprintf("%d-%d", i, n)); got != fmt.Sprint(n) {
