@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -12,8 +13,7 @@ type Backend interface {
 	// Traits tells what the backend can do.
 	Traits() Traits
 
-	// Commit does the operations of group in order and as one transaction, and sets the outcome of each, whatever was
-	// there. If it returns an error nothing was done, and the outcomes are void; Canceled means that ctx ended before the
+	// Commit begins and does the operations of group in order and as one transaction, and sets the outcome of each. If it returns an error nothing was done, and the outcomes are void; Canceled means that ctx ended before the
 	// commit began. It keeps nothing of group, and is called by one goroutine at a time.
 	Commit(ctx context.Context, d kv.Durability, group []*Op) error
 
@@ -74,13 +74,15 @@ type Op struct {
 	Verb     Verb
 	Queue    string
 	Settings *Settings
-	Now      int64
-	Until    int64
+	After    time.Duration
 	Limit    int
 	State    State
 	Drafts   []Draft   // checked
 	Receipts []Receipt // none twice
 	IDs      []uint64  // given to Requeue, none twice; set by Publish
+
+	Clock      func() time.Time
+	Now, Until int64 // set by Begin
 
 	Jobs []Job
 	Done int
@@ -93,8 +95,15 @@ type Op struct {
 	Due   int64
 }
 
-// Reset makes the outcome empty. It is for backends.
-func (op *Op) Reset() {
+// Begin makes the outcome empty, and sets Now to the time and Until to After from it. Backends call it, for each try,
+// once they have the lock: a lease does not run while its claim waits for another process.
+func (op *Op) Begin() {
+	op.clear()
+	op.Now = op.Clock().UnixMilli()
+	op.Until = op.Now + op.After.Milliseconds()
+}
+
+func (op *Op) clear() {
 	if op.Verb == Publish {
 		op.IDs = op.IDs[:0]
 	}

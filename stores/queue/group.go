@@ -33,7 +33,7 @@ var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool,
 // request returns a request that the caller completes, gives to do, and releases.
 func (q *Queue) request(verb Verb) *request {
 	r := requests.Get().(*request)
-	r.Verb, r.Queue, r.Settings, r.Now, r.line = verb, q.name, &q.settings, q.store.now(), q.line
+	r.Verb, r.Queue, r.Settings, r.Clock, r.line = verb, q.name, &q.settings, q.store.options.Clock, q.line
 	return r
 }
 
@@ -169,7 +169,7 @@ func (s *Store) commit(r *request) {
 			s.commitEach(r.durability)
 		default:
 			for _, op := range s.group {
-				op.Reset()
+				op.clear()
 				op.Err = err
 			}
 		}
@@ -224,7 +224,7 @@ func (s *Store) someEnded() bool {
 func (s *Store) commitEach(d kv.Durability) {
 	for _, m := range s.members {
 		if err := s.backend.Commit(m.ctx, d, []*Op{&m.Op}); err != nil {
-			m.Op.Reset()
+			m.clear()
 			m.Err = err
 		}
 	}

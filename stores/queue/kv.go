@@ -82,7 +82,7 @@ func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Op) er
 func (b *kvBackend) turn(tx *kv.Tx) error {
 	b.tx = tx
 	for _, op := range b.group {
-		op.Reset()
+		op.Begin()
 		q, err := b.load(op.Queue)
 		if err == nil {
 			err = q.do(b, op)

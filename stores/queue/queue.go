@@ -89,7 +89,7 @@ func (q *Queue) Claim(ctx context.Context, d kv.Durability, limit int) ([]Job, e
 func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int) (jobs []Job, more bool, err error) {
 	r := q.request(Claim)
 	defer r.release()
-	r.Limit, r.Until = limit, r.Now+q.settings.Lease.Milliseconds()
+	r.Limit, r.After = limit, q.settings.Lease
 	if err := q.store.do(ctx, d, r); err != nil {
 		return nil, false, err
 	}
@@ -141,7 +141,7 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 		})
 		r.Receipts = slices.Compact(r.Receipts)
 	}
-	r.Until = r.Now + after.Milliseconds()
+	r.After = after
 	return q.store.do(ctx, d, r)
 }
 

@@ -44,6 +44,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 	case queue.Publish:
 		return len(op.Drafts) == 1
 	case queue.Claim:
+		op.Begin()
 		return op.Settings.Retention == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Extend:
 		return len(op.Receipts) == 1
@@ -53,7 +54,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 
 // do does one operation, in a transaction or, if isOneStatement says so, alone.
 func (b *backend) do(op *queue.Op) error {
-	op.Reset()
+	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
 		return b.publish(op)

@@ -1,0 +1,196 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	_ "github.com/assaydb/assay/engines/badgerkv"
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/pebblekv"
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+	"github.com/assaydb/assay/kv"
+	_ "github.com/assaydb/assay/kv/memkv"
+	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/queuetest"
+)
+
+func TestMem(t *testing.T)    { queuetest.Run(t, target(t, "mem", "")) }
+func TestBolt(t *testing.T)   { queuetest.Run(t, target(t, "bbolt", "")) }
+func TestPebble(t *testing.T) { queuetest.Run(t, target(t, "pebble", "")) }
+func TestBadger(t *testing.T) { queuetest.Run(t, target(t, "badger", "?durability=flushed")) }
+func TestBunt(t *testing.T)   { queuetest.Run(t, target(t, "bunt", "")) }
+func TestSQLite(t *testing.T) { queuetest.Run(t, target(t, "sqlite", "")) }
+
+// target describes the queues kept in an engine, asking an open store what it promises.
+func target(t *testing.T, engine, params string) queuetest.Target {
+	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe")+params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	target := queuetest.Target{
+		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
+			return open(engine+":"+filepath.Join(dir, "queue")+params, o)
+		},
+		Delivers:  map[kv.Durability]kv.Durability{},
+		Volatile:  !db.Caps().Persistent,
+		Processes: db.Mode() == kv.Shared,
+	}
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
+		if p := db.Caps().Promise(d); p.Supported {
+			target.Delivers[d] = p.Class
+		}
+	}
+	return target
+}
+
+func open(url string, o queue.Options) (*queue.Store, func() error, error) {
+	db, err := kv.Open(context.Background(), url)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := queue.New(db, &o)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return store, func() error { return errors.Join(store.Close(), db.Close()) }, nil
+}
+
+// What one store keeps in memory of a queue is void when another has changed it.
+func TestTwoStoresOverOneDB(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var queues [2]*queue.Queue
+	for i := range queues {
+		store, err := queue.New(db.Namespace([]byte("ns/")), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		if queues[i], err = store.Queue("work", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish := func(i int, priority int8, text string) {
+		t.Helper()
+		if _, err := queues[i].Publish(t.Context(), kv.Buffered, queue.Draft{Payload: []byte(text), Priority: priority}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim := func(i int, want string) {
+		t.Helper()
+		jobs, err := queues[i].Claim(t.Context(), kv.Buffered, 1)
+		if err != nil || len(jobs) != 1 || string(jobs[0].Payload) != want {
+			t.Fatalf("claim: got %+v, %v, want %s", jobs, err, want)
+		}
+	}
+	for i := range 20 {
+		publish(0, 0, fmt.Sprint("a", i))
+	}
+	claim(0, "a0")
+	claim(1, "a1")
+	claim(0, "a2")
+	publish(1, -1, "urgent")
+	claim(0, "urgent")
+	for i := 3; i < 20; i++ {
+		claim(i%2, fmt.Sprint("a", i))
+	}
+	publish(0, 0, "last")
+	claim(1, "last")
+}
+
+// A head that holds all ready jobs lets go of the last of them when they are many.
+func TestMoreJobsThanAreKeptInMemory(t *testing.T) {
+	store, closeAll, err := open("mem:many", queue.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll()
+	q, err := store.Queue("work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if jobs, err := q.Claim(t.Context(), kv.Buffered, 1); len(jobs) > 0 || err != nil { // now it is known to be empty
+		t.Fatal(jobs, err)
+	}
+	const n = 20_000
+	var want, got []uint64
+	for range n / 1000 {
+		ids, err := q.Publish(t.Context(), kv.Buffered, make([]queue.Draft, 1000)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, ids...)
+	}
+	for len(got) < n {
+		jobs, err := q.Claim(t.Context(), kv.Buffered, 700)
+		if err != nil || len(jobs) == 0 {
+			t.Fatal(len(got), err)
+		}
+		for _, job := range jobs {
+			got = append(got, job.ID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Error("the jobs were not claimed in the order in which they were published")
+	}
+}
+
+// The keys are a format: they must not change.
+func TestKeys(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := queue.New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	q, err := store.Queue("q", &queue.Settings{MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func(d queue.Draft) {
+		if _, err := q.Publish(t.Context(), kv.Buffered, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(queue.Draft{})
+	publish(queue.Draft{})
+	jobs, err := q.Claim(t.Context(), kv.Buffered, 2)
+	if err != nil || len(jobs) != 2 {
+		t.Fatal(jobs, err)
+	}
+	if err := q.Nack(t.Context(), kv.Buffered, 0, jobs[0].Receipt); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Extend(t.Context(), kv.Buffered, 0, jobs[1].Receipt); err != nil {
+		t.Fatal(err)
+	}
+	publish(queue.Draft{Delay: 1e9})
+	publish(queue.Draft{Priority: -1, Payload: []byte("p")})
+	var got []string
+	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+		for k, v := range s.Scan(kv.Range{}) {
+			if string(k[1:4]) != "q\x00\x01" {
+				t.Errorf("key %q is not of the queue", k)
+			}
+			got = append(got, fmt.Sprintf("%c %d %d", k[0], len(k)-4, len(v)))
+		}
+		return nil
+	})
+	want := []string{"d 8 12", "j 8 9", "j 8 9", "j 8 9", "j 8 10", "q 0 49", "r 17 4", "t 16 5", "t 16 14", "x 8 8"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("kinds of key, lengths of the rest and of the value: %q, %v, want %q", got, err, want)
+	}
+}

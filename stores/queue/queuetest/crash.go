@@ -1,0 +1,288 @@
+package queuetest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/queue"
+)
+
+func testReopen(s *suite) {
+	dir := s.TempDir()
+	settings := queue.Settings{MaxAttempts: 1}
+	open := func() (b *bench, closeAll func()) {
+		b = &bench{suite: s, clock: &clock{now: start}}
+		b.store, closeAll = s.openIn(dir, queue.Options{Clock: b.time})
+		b.Queue = s.queue(b.store, "work", settings)
+		return b, closeAll
+	}
+	b, closeAll := open()
+	b.publish("dead", "claimed", "ready")
+	jobs := b.claim(2, "dead", "claimed")
+	s.must("nack", b.Nack(s.ctx(), s.class, 0, jobs[0].Receipt))
+	ids := b.publishDrafts(queue.Draft{Payload: []byte("delayed"), Delay: time.Hour})
+	last := ids[0]
+	closeAll()
+	for range 2 {
+		b, closeAll = open()
+		b.wantCounts(queue.Counts{Ready: 1, Delayed: 1, Claimed: 1, Dead: 1})
+		if ids := b.publish("another"); ids[0] <= last {
+			s.Errorf("id %d follows %d", ids[0], last)
+		} else {
+			last = ids[0]
+		}
+		another := b.claim(2, "ready", "another")
+		s.must("ack", b.Ack(s.ctx(), s.class, another[1].Receipt))
+		s.must("purge and publish again", func() error {
+			s.must("ack", b.Ack(s.ctx(), s.class, another[0].Receipt))
+			last = b.publish("ready")[0]
+			return nil
+		}())
+		closeAll()
+	}
+	b, _ = open()
+	s.must("ack of a claim from before", b.Ack(s.ctx(), s.class, jobs[1].Receipt))
+	b.pass(2 * time.Hour)
+	b.claim(9, "ready", "delayed")
+	b.list(queue.Dead, "dead")
+}
+
+// crashLease is the lease in the tests with processes: short, so that claims of the dead come back within them.
+const crashLease = 50 * time.Millisecond
+
+var crashSettings = queue.Settings{Lease: crashLease, MaxAttempts: queue.NoLimit}
+
+func testKill(s *suite) {
+	dir := s.TempDir()
+	ledger := NewLedger(s.target.Delivers)
+	classes := s.target.classes()
+	rounds := 2 * len(classes)
+	for round := range rounds {
+		c := s.start(task{Dir: dir, Class: classes[round%len(classes)], Tag: fmt.Sprint("round ", round), Workers: 3})
+		n := 200 + rand.IntN(800)
+		got := 0
+		for r := range c.records {
+			ledger.Add(r)
+			if got++; got == n {
+				s.must("kill", c.cmd.Process.Kill())
+			}
+		}
+		if err := c.wait(); got < n {
+			s.Fatalf("the child ended after %d records: %v", got, err)
+		}
+		ledger.Crash(kv.Flushed)
+		store, closeAll := s.openIn(dir, queue.Options{})
+		s.must(fmt.Sprintf("round %d", round), ledger.Check(s.ctx(), s.queue(store, "work", crashSettings)))
+		closeAll()
+	}
+	store, _ := s.openIn(dir, queue.Options{})
+	s.drain(s.queue(store, "work", crashSettings), ledger)
+	s.Logf("%d records after %d kills", ledger.Len(), rounds)
+}
+
+// drain works until the queue is empty, and checks the ledger.
+func (s *suite) drain(q *queue.Queue, ledger *Ledger) {
+	s.Helper()
+	w := Worker{Queue: q, Lease: crashLease, Class: s.class, Tag: "drain", Report: ledger.Add}
+	for {
+		counts, err := q.Counts(s.ctx())
+		s.must("counts", err)
+		if counts.Total() == 0 {
+			break
+		}
+		_, err = w.Work(s.ctx(), 100)
+		s.must("work", err)
+	}
+	s.must("drained", ledger.Check(s.ctx(), q))
+}
+
+func testProcesses(s *suite) {
+	const processes = 3
+	dir := s.TempDir()
+	ledger := NewLedger(s.target.Delivers)
+	store, _ := s.openIn(dir, queue.Options{Poll: time.Millisecond})
+	q := s.queue(store, "work", crashSettings)
+	var readers sync.WaitGroup
+	var children []*child
+	for p := range processes {
+		c := s.start(task{Dir: dir, Class: s.class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 40})
+		children = append(children, c)
+		readers.Go(func() {
+			for r := range c.records {
+				ledger.Add(r)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(s.ctx())
+	var here sync.WaitGroup
+	here.Go(func() {
+		w := Worker{Queue: q, Lease: crashLease, Class: s.class, Tag: "parent", Report: ledger.Add}
+		for ctx.Err() == nil {
+			if _, err := w.Work(ctx, 2); err != nil && ctx.Err() == nil {
+				s.Errorf("work: %v", err)
+				return
+			}
+		}
+	})
+	readers.Wait()
+	for _, c := range children {
+		s.must("child", c.wait())
+	}
+	cancel()
+	here.Wait()
+	s.drain(q, ledger)
+}
+
+func testProcessNext(s *suite) {
+	dir := s.TempDir()
+	store, _ := s.openIn(dir, queue.Options{})
+	q := s.queue(store, "work", queue.Settings{Lease: time.Hour})
+	worker := next(s, q)
+	c := s.start(task{Dir: dir, Class: s.class, Tag: "child", Batches: 1})
+	for range c.records {
+	}
+	s.must("child", c.wait())
+	if got := <-worker; got != "child/p0/0/0" {
+		s.Errorf("got %q", got)
+	}
+}
+
+// task is what a child does: a producer and Workers consumers work, and report, until the child is killed or Batches
+// were published and the consumers found the queue empty.
+type task struct {
+	Dir     string
+	Class   kv.Durability
+	Tag     string
+	Workers int
+	Batches int // 0 is no end
+}
+
+const taskVariable = "ASSAY_QUEUETEST_TASK"
+
+// child is a process that works on a task.
+type child struct {
+	cmd     *exec.Cmd
+	records chan Record // closed at the end of its output
+	stderr  strings.Builder
+}
+
+// start runs the test binary again, with the test that called Run selected, for a task.
+func (s *suite) start(job task) *child {
+	s.Helper()
+	text, err := json.Marshal(job)
+	s.must("task", err)
+	top, _, _ := strings.Cut(s.Name(), "/")
+	if names := strings.Split(s.Name(), "/"); len(names) > 2 {
+		s.Fatal("Run must be called by a top-level test")
+	}
+	binary, err := os.Executable()
+	s.must("find the test binary", err)
+	c := &child{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), records: make(chan Record, 64)}
+	c.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
+	c.cmd.Stderr = &c.stderr
+	out, err := c.cmd.StdoutPipe()
+	s.must("pipe", err)
+	s.must("start", c.cmd.Start())
+	go func() {
+		defer close(c.records)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var r Record
+			if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
+				c.records <- r
+			}
+		}
+	}()
+	s.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // an error says that it has ended
+		for range c.records {
+		}
+	})
+	return c
+}
+
+func (c *child) wait() error {
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("%w\n%s", err, c.stderr.String())
+	}
+	return nil
+}
+
+// runChild does the task in the environment, if there is one, and ends the process.
+func runChild(t *testing.T, target Target) {
+	text := os.Getenv(taskVariable)
+	if text == "" {
+		return
+	}
+	var job task
+	err := json.Unmarshal([]byte(text), &job)
+	if err == nil {
+		err = job.run(target)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func (job task) run(target Target) error {
+	store, closeAll, err := target.Open(job.Dir, queue.Options{})
+	if err != nil {
+		return err
+	}
+	q, err := store.Queue("work", &crashSettings)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	out := json.NewEncoder(os.Stdout)
+	report := func(r Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err := out.Encode(r); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	errs := make(chan error, job.Workers)
+	for i := range job.Workers {
+		w := Worker{Queue: q, Lease: crashLease, Class: job.Class, Tag: fmt.Sprintf("%s/c%d", job.Tag, i), Report: report}
+		go func() { errs <- w.work(ctx, 1+i) }()
+	}
+	w := Worker{Queue: q, Class: job.Class, Tag: job.Tag + "/p0", Report: report}
+	for i := 0; err == nil && (job.Batches == 0 || i < job.Batches); i++ {
+		err = w.Publish(ctx, 1+i%3)
+	}
+	cancel()
+	for range job.Workers {
+		if e := <-errs; err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return closeAll()
+}
+
+// work works until ctx ends.
+func (w *Worker) work(ctx context.Context, limit int) error {
+	for ctx.Err() == nil {
+		if _, err := w.Work(ctx, limit); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}

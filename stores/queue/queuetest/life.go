@@ -1,0 +1,479 @@
+package queuetest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/queue"
+)
+
+func testEmpty(s *suite) {
+	b := s.bench(queue.Settings{})
+	b.claim(1)
+	b.wantCounts(queue.Counts{})
+	for _, state := range queue.States {
+		b.list(state)
+	}
+	names, err := b.store.Queues(s.ctx())
+	if len(names) != 0 || err != nil {
+		s.Errorf("queues %q, %v, want none", names, err)
+	}
+	for _, verb := range []func() (int, error){
+		func() (int, error) { return b.Purge(s.ctx(), s.class) },
+		func() (int, error) { return b.Sweep(s.ctx(), s.class) },
+	} {
+		if n, err := verb(); n != 0 || err != nil {
+			s.Errorf("%d jobs, %v, want none", n, err)
+		}
+	}
+	if ids, err := b.Publish(s.ctx(), s.class); len(ids) != 0 || err != nil {
+		s.Errorf("publishing nothing: %d, %v", ids, err)
+	}
+	s.must("ack of nothing", b.Ack(s.ctx(), s.class))
+}
+
+func testRoundTrip(s *suite) {
+	b := s.bench(queue.Settings{})
+	payloads := [][]byte{nil, {}, {0}, []byte("text"), {0xff, 0, 0xfe}, bytes.Repeat([]byte("x"), 5000), []byte("日本")}
+	var drafts []queue.Draft
+	for i, p := range payloads {
+		drafts = append(drafts, queue.Draft{Payload: p, Priority: int8(i)})
+	}
+	ids := b.publishDrafts(drafts...)
+	jobs, err := b.Claim(s.ctx(), s.class, 100)
+	s.must("claim", err)
+	if len(jobs) != len(payloads) {
+		s.Fatalf("claimed %d jobs, want %d", len(jobs), len(payloads))
+	}
+	tokens := map[uint64]bool{}
+	for i, job := range jobs {
+		if len(payloads[i]) == 0 && job.Payload != nil || !bytes.Equal(job.Payload, payloads[i]) {
+			s.Errorf("payload %q, want %q", job.Payload, payloads[i])
+		}
+		job.Payload = nil
+		want := queue.Job{ID: ids[i], State: queue.Claimed, Priority: int8(i), Attempts: 1, CreatedAt: start,
+			VisibleAt: start.Add(queue.DefaultLease), Receipt: job.Receipt}
+		if fmt.Sprint(job) != fmt.Sprint(want) || job.Receipt.ID != job.ID || job.Receipt.Token == 0 || tokens[job.Receipt.Token] {
+			s.Errorf("got  %+v\nwant %+v", job, want)
+		}
+		tokens[job.Receipt.Token] = true
+		if i > 0 && ids[i] <= ids[i-1] {
+			s.Errorf("id %d follows %d", ids[i], ids[i-1])
+		}
+		text, err := job.Receipt.MarshalText()
+		var back queue.Receipt
+		if err := back.UnmarshalText(text); err != nil || back != job.Receipt {
+			s.Errorf("receipt %v came back from %q as %v, %v", job.Receipt, text, back, err)
+		}
+		s.must("receipt as text", err)
+	}
+}
+
+func testLarge(s *suite) {
+	b := s.bench(queue.Settings{})
+	// Engines differ in what they can hold; half a mebibyte is below the limit of all.
+	large := string(bytes.Repeat([]byte("0123456789abcdef"), 32<<10))
+	b.publish("before", large, "after")
+	jobs := b.claim(3, "before", large, "after")
+	s.must("nack", b.Nack(s.ctx(), s.class, 0, jobs[1].Receipt))
+	b.claim(3, large)
+}
+
+func testOrder(s *suite) {
+	b := s.bench(queue.Settings{})
+	for _, p := range []int8{0, 127, -128, 5, -1} {
+		b.publishDrafts(queue.Draft{Payload: fmt.Appendf(nil, "%d first", p), Priority: p}, queue.Draft{Payload: fmt.Appendf(nil, "%d second", p), Priority: p})
+	}
+	b.pass(-time.Hour) // a clock that was set back: earlier by time, though published later
+	b.publish("earlier")
+	b.pass(2 * time.Hour)
+	b.publish("later")
+	b.claim(1, "-128 first")
+	b.publishDrafts(queue.Draft{Payload: []byte("urgent"), Priority: -128})
+	want := []string{"-128 second", "urgent", "-1 first", "-1 second", "earlier", "0 first", "0 second", "later", "5 first", "5 second", "127 first", "127 second"}
+	b.list(queue.Ready, want...)
+	for _, w := range want[:4] {
+		b.claim(1, w)
+	}
+	b.claim(3, want[4:7]...)
+	b.claim(100, want[7:]...)
+}
+
+func testAck(s *suite) {
+	b := s.bench(queue.Settings{})
+	b.publish("one", "two")
+	one := b.claim(1, "one")
+	two := b.claim(2, "two")
+	b.claim(1)
+	s.must("ack", b.Ack(s.ctx(), s.class, one[0].Receipt))
+	b.wantCounts(queue.Counts{Claimed: 1})
+	s.wantStale("ack again", b.Ack(s.ctx(), s.class, one[0].Receipt), one[0].Receipt)
+	s.must("ack of both mentions", b.Ack(s.ctx(), s.class, two[0].Receipt, two[0].Receipt))
+	b.wantCounts(queue.Counts{})
+	b.pass(time.Hour)
+	b.claim(1)
+}
+
+func testDelay(s *suite) {
+	b := s.bench(queue.Settings{})
+	d := func(text string, delay time.Duration, p int8) queue.Draft {
+		return queue.Draft{Payload: []byte(text), Delay: delay, Priority: p}
+	}
+	b.publishDrafts(d("third", 2*time.Second, 0), d("second", time.Second, 0), d("now", 0, 0), d("urgent", 2*time.Second, -1))
+	b.wantCounts(queue.Counts{Ready: 1, Delayed: 3})
+	b.list(queue.Delayed, "second", "third", "urgent")
+	b.claim(9, "now")
+	b.pass(999 * time.Millisecond)
+	b.claim(9)
+	b.pass(time.Millisecond)
+	b.wantCounts(queue.Counts{Ready: 1, Delayed: 2, Claimed: 1})
+	b.claim(9, "second")
+	b.publish("behind")
+	b.pass(time.Second)
+	b.claim(1, "urgent")
+	jobs := b.claim(9, "behind", "third") // published before third became ready
+	if jobs[1].Attempts != 1 || !jobs[1].CreatedAt.Equal(start) {
+		s.Errorf("a delayed job is %+v", jobs[1])
+	}
+}
+
+func testLease(s *suite) {
+	b := s.bench(queue.Settings{Lease: 10 * time.Second})
+	b.publish("job", "other")
+	first := b.claim(1, "job")
+	b.pass(10*time.Second - time.Millisecond)
+	b.claim(1, "other")
+	b.claim(1)
+	b.pass(time.Millisecond)
+	b.wantCounts(queue.Counts{Ready: 1, Claimed: 1})
+	again := b.claim(9, "job")
+	if again[0].Attempts != 2 || again[0].Receipt == first[0].Receipt {
+		s.Errorf("given out again as %+v", again[0])
+	}
+	old := first[0].Receipt
+	s.wantStale("ack", b.Ack(s.ctx(), s.class, old), old)
+	s.wantStale("nack", b.Nack(s.ctx(), s.class, 0, old), old)
+	s.wantStale("extend", b.Extend(s.ctx(), s.class, 0, old), old)
+	b.wantCounts(queue.Counts{Claimed: 2})
+	s.must("ack", b.Ack(s.ctx(), s.class, again[0].Receipt))
+}
+
+func testLateAck(s *suite) {
+	b := s.bench(queue.Settings{})
+	b.publish("job")
+	jobs := b.claim(1, "job")
+	b.pass(time.Hour)
+	s.must("ack after the end of the lease", b.Ack(s.ctx(), s.class, jobs[0].Receipt))
+	b.claim(1)
+	b.publish("swept")
+	jobs = b.claim(1, "swept")
+	b.pass(time.Hour)
+	_, err := b.Sweep(s.ctx(), s.class)
+	s.must("sweep", err)
+	s.wantStale("ack after a sweep", b.Ack(s.ctx(), s.class, jobs[0].Receipt), jobs[0].Receipt)
+	b.claim(1, "swept")
+}
+
+func testExtend(s *suite) {
+	b := s.bench(queue.Settings{Lease: 10 * time.Second})
+	b.publish("job")
+	job := b.claim(1, "job")[0]
+	for range 5 {
+		b.pass(9 * time.Second)
+		s.must("extend", b.Extend(s.ctx(), s.class, 0, job.Receipt))
+		b.claim(1)
+	}
+	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, job.Receipt))
+	b.pass(time.Hour - time.Second)
+	b.claim(1)
+	listed := b.list(queue.Claimed, "job")
+	if want := b.time().Add(time.Second); !listed[0].VisibleAt.Equal(want) || listed[0].Attempts != 1 {
+		s.Errorf("listed as %+v, want its lease to end at %v", listed[0], want)
+	}
+	s.must("make the lease shorter", b.Extend(s.ctx(), s.class, time.Millisecond, listed[0].Receipt))
+	b.pass(time.Millisecond)
+	again := b.claim(1, "job")[0]
+	s.wantStale("extend", b.Extend(s.ctx(), s.class, 0, job.Receipt), job.Receipt)
+	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, again.Receipt))
+	s.must("nack of an extended claim", b.Nack(s.ctx(), s.class, 0, again.Receipt))
+	last := b.claim(1, "job")[0]
+	s.wantStale("ack", b.Ack(s.ctx(), s.class, again.Receipt), again.Receipt)
+	s.must("extend", b.Extend(s.ctx(), s.class, time.Minute, last.Receipt))
+	s.must("ack of an extended claim", b.Ack(s.ctx(), s.class, last.Receipt))
+	b.wantCounts(queue.Counts{})
+}
+
+func testNack(s *suite) {
+	b := s.bench(queue.Settings{MaxAttempts: queue.NoLimit})
+	b.publish("a", "b", "c")
+	b.pass(time.Second)
+	a := b.claim(1, "a")
+	s.must("nack", b.Nack(s.ctx(), s.class, 0, a[0].Receipt))
+	s.wantStale("nack again", b.Nack(s.ctx(), s.class, 0, a[0].Receipt), a[0].Receipt)
+	jobs := b.claim(3, "b", "c", "a")
+	if jobs[2].Attempts != 2 {
+		s.Errorf("attempts %d, want 2", jobs[2].Attempts)
+	}
+	s.must("nack with a delay", b.Nack(s.ctx(), s.class, time.Second, receipts(jobs)...))
+	b.wantCounts(queue.Counts{Delayed: 3})
+	b.pass(time.Second)
+	for i := range 20 {
+		for _, job := range b.claim(3, "a", "b", "c") { // at the same time, by id
+			want := 2 + i
+			if string(job.Payload) == "a" {
+				want++
+			}
+			if job.Attempts != want {
+				s.Errorf("%s: attempts %d, want %d", job.Payload, job.Attempts, want)
+			}
+			s.must("nack", b.Nack(s.ctx(), s.class, 0, job.Receipt))
+		}
+	}
+}
+
+func testDead(s *suite) {
+	b := s.bench(queue.Settings{MaxAttempts: 2, Lease: time.Minute})
+	b.publish("nacked", "left", "fine")
+	for attempt := 1; attempt <= 2; attempt++ {
+		jobs, err := b.Claim(s.ctx(), s.class, 3)
+		s.must("claim", err)
+		for _, job := range jobs {
+			if job.Attempts != attempt {
+				s.Errorf("%s: attempts %d, want %d", job.Payload, job.Attempts, attempt)
+			}
+			switch {
+			case string(job.Payload) == "nacked":
+				s.must("nack", b.Nack(s.ctx(), s.class, time.Second, job.Receipt))
+			case attempt == 2 && string(job.Payload) == "fine":
+				s.must("ack", b.Ack(s.ctx(), s.class, job.Receipt))
+			}
+		}
+		b.pass(time.Minute)
+	}
+	b.claim(9)
+	b.wantCounts(queue.Counts{Dead: 2})
+	dead := b.list(queue.Dead, "nacked", "left")
+	if job := dead[0]; job.Attempts != 2 || !job.VisibleAt.Equal(start.Add(time.Minute)) || job.Receipt != (queue.Receipt{}) {
+		s.Errorf("a dead job is %+v", job)
+	}
+	s.wantHint("requeue of a job that is not dead", b.Requeue(s.ctx(), s.class, dead[0].ID, dead[1].ID+1000), kv.NotFound)
+	b.wantCounts(queue.Counts{Dead: 2})
+	b.publish("before")
+	b.pass(time.Millisecond)
+	s.must("requeue", b.Requeue(s.ctx(), s.class, dead[1].ID, dead[1].ID))
+	b.wantCounts(queue.Counts{Ready: 2, Dead: 1})
+	jobs := b.claim(9, "before", "left")
+	if jobs[1].Attempts != 1 || !jobs[1].CreatedAt.Equal(start) {
+		s.Errorf("requeued as %+v", jobs[1])
+	}
+	s.wantHint("requeue of a job that is claimed", b.Requeue(s.ctx(), s.class, dead[1].ID), kv.NotFound)
+}
+
+func testStale(s *suite) {
+	b := s.bench(queue.Settings{})
+	b.publish("a", "b", "c")
+	jobs := b.claim(3, "a", "b", "c")
+	r := receipts(jobs)
+	s.must("ack", b.Ack(s.ctx(), s.class, r[1]))
+	before := queue.Counts{Claimed: 2}
+	wrong := r[0]
+	wrong.Token ^= 2
+	s.wantStale("ack", b.Ack(s.ctx(), s.class, r...), r[1])
+	s.wantStale("nack", b.Nack(s.ctx(), s.class, 0, r[0], r[1], wrong), r[1], wrong)
+	s.wantStale("extend", b.Extend(s.ctx(), s.class, time.Hour, wrong, r[2]), wrong)
+	b.wantCounts(before)
+	other := s.queue(b.store, "other", queue.Settings{})
+	s.wantStale("ack in another queue", other.Ack(s.ctx(), s.class, r[0]), r[0])
+	b.pass(queue.DefaultLease - time.Millisecond)
+	b.claim(1) // nothing was given back
+	s.must("ack", b.Ack(s.ctx(), s.class, r[0], r[2]))
+	b.wantCounts(queue.Counts{})
+}
+
+func testCounts(s *suite) {
+	b := s.bench(queue.Settings{MaxAttempts: 1})
+	b.publish(numbered("dead", 4)...)
+	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(b.claim(4, numbered("dead", 4)...))...))
+	b.publish(numbered("claimed", 3)...)
+	b.claim(3, numbered("claimed", 3)...)
+	for _, text := range numbered("delayed", 2) {
+		b.publishDrafts(queue.Draft{Payload: []byte(text), Delay: time.Hour})
+	}
+	b.publish("ready")
+	b.wantCounts(queue.Counts{Ready: 1, Delayed: 2, Claimed: 3, Dead: 4})
+	b.list(queue.Ready, "ready")
+	b.list(queue.Delayed, numbered("delayed", 2)...)
+	b.list(queue.Claimed, numbered("claimed", 3)...)
+	b.list(queue.Dead, numbered("dead", 4)...)
+	if jobs, err := b.List(s.ctx(), queue.Dead, 2); len(jobs) != 2 || err != nil {
+		s.Errorf("a list of at most 2: %d, %v", len(jobs), err)
+	}
+	b.pass(2 * time.Hour) // what is due counts as ready, listed as it was
+	b.wantCounts(queue.Counts{Ready: 6, Dead: 4})
+	b.list(queue.Delayed, numbered("delayed", 2)...)
+}
+
+func testPurge(s *suite) {
+	fill := func(b *bench) queue.Receipt {
+		b.publish("dead")
+		s.must("nack", b.Nack(s.ctx(), s.class, 0, b.claim(1, "dead")[0].Receipt))
+		b.publish("claimed")
+		job := b.claim(1, "claimed")[0]
+		b.publish("ready", "ready")
+		b.publishDrafts(queue.Draft{Payload: []byte("delayed"), Delay: time.Hour})
+		return job.Receipt
+	}
+	full := queue.Counts{Ready: 2, Delayed: 1, Claimed: 1, Dead: 1}
+	for _, state := range queue.States {
+		b := s.bench(queue.Settings{MaxAttempts: 1})
+		receipt := fill(b)
+		want, left := *full.Of(state), full
+		*left.Of(state) = 0
+		n, err := b.Purge(s.ctx(), s.class, state)
+		if n != want || err != nil {
+			s.Errorf("purge of %v: %d, %v, want %d", state, n, err, want)
+		}
+		b.wantCounts(left)
+		b.list(state)
+		err = b.Ack(s.ctx(), s.class, receipt)
+		if state == queue.Claimed {
+			s.wantStale("ack of what was purged", err, receipt)
+		} else {
+			s.must("ack", err)
+		}
+		if n, err := b.Purge(s.ctx(), s.class); n != left.Total()-min(1, left.Claimed) || err != nil {
+			s.Errorf("purge of the rest: %d, %v", n, err)
+		}
+		b.wantCounts(queue.Counts{})
+		b.pass(2 * time.Hour)
+		b.claim(9)
+		b.publish("new")
+		b.claim(9, "new")
+	}
+	b := s.bench(queue.Settings{})
+	var many []queue.Draft
+	for range 2500 { // more than a transaction of a purge
+		many = append(many, queue.Draft{})
+	}
+	b.publishDrafts(many...)
+	if n, err := b.Purge(s.ctx(), s.class, queue.Ready); n != 2500 || err != nil {
+		s.Errorf("purge: %d, %v", n, err)
+	}
+	b.wantCounts(queue.Counts{})
+}
+
+func testRetention(s *suite) {
+	for _, outdated := range []queue.Outdated{queue.Bury, queue.Drop} {
+		b := s.bench(queue.Settings{Retention: time.Hour, DeadRetention: 3 * time.Hour, Outdated: outdated, MaxAttempts: queue.NoLimit})
+		b.publish("claimed", "old")
+		job := b.claim(1, "claimed")[0]
+		s.must("extend", b.Extend(s.ctx(), s.class, 2*time.Hour, job.Receipt))
+		b.publishDrafts(queue.Draft{Payload: []byte("urgent and old"), Priority: -1},
+			queue.Draft{Payload: []byte("late"), Delay: 2 * time.Hour})
+		b.pass(time.Hour)
+		b.publish("exactly")
+		b.pass(time.Millisecond)
+		b.claim(9, "exactly") // and a claim never gives out what is too old, swept or not
+		want := queue.Counts{Delayed: 1, Claimed: 2}
+		dead := []string{"old", "urgent and old"}
+		if outdated == queue.Drop {
+			dead = nil
+		}
+		want.Dead = len(dead)
+		b.wantCounts(want)
+		b.list(queue.Dead, dead...)
+		b.pass(time.Hour)
+		s.must("ack by its worker, however old", b.Ack(s.ctx(), s.class, job.Receipt))
+		_, err := b.Sweep(s.ctx(), s.class)
+		s.must("sweep", err)
+		b.claim(9) // late was too old when its time came, exactly is now
+		b.pass(2*time.Hour - time.Minute)
+		_, err = b.Sweep(s.ctx(), s.class)
+		s.must("sweep", err)
+		dead = nil
+		if outdated == queue.Bury {
+			dead = []string{"exactly"} // published an hour after the others
+		}
+		b.list(queue.Dead, dead...)
+		b.wantCounts(queue.Counts{Dead: len(dead)})
+	}
+}
+
+func testManyDue(s *suite) {
+	b := s.bench(queue.Settings{})
+	var drafts []queue.Draft
+	const n = 2*queue.MostDue + 5
+	for i := range n {
+		drafts = append(drafts, queue.Draft{Payload: fmt.Appendf(nil, "%d", n-1-i), Delay: time.Duration(n-i) * time.Millisecond})
+	}
+	b.publishDrafts(drafts...)
+	b.pass(time.Hour)
+	b.wantCounts(queue.Counts{Ready: n})
+	next := 0
+	for next < n {
+		jobs, err := b.Claim(s.ctx(), s.class, 7)
+		s.must("claim", err)
+		if len(jobs) == 0 {
+			s.Fatalf("no job after %d", next)
+		}
+		for _, job := range jobs {
+			if got := string(job.Payload); got != fmt.Sprint(next) {
+				s.Fatalf("got job %s, want %d", got, next)
+			}
+			next++
+		}
+	}
+	b.claim(1)
+}
+
+func testNames(s *suite) {
+	b := s.bench(queue.Settings{})
+	names := []string{"a", "a\x00", "a\x00\x01", "aa", "b", "work ", "é"}
+	for _, name := range names {
+		_, err := s.queue(b.store, name, queue.Settings{}).Publish(s.ctx(), s.class, queue.Draft{Payload: []byte(name)})
+		s.must("publish", err)
+	}
+	got, err := b.store.Queues(s.ctx())
+	if !slices.Equal(got, names) || err != nil {
+		s.Errorf("queues %q, %v, want %q", got, err, names)
+	}
+	for _, name := range names {
+		jobs, err := s.queue(b.store, name, queue.Settings{}).Claim(s.ctx(), s.class, 9)
+		s.must("claim", err)
+		b.wantJobs("claim from "+name, jobs, name)
+	}
+	b.claim(1)
+}
+
+func testOwnership(s *suite) {
+	b := s.bench(queue.Settings{})
+	given := []queue.Draft{{Payload: []byte("one")}, {Payload: []byte("two")}}
+	b.publishDrafts(given...)
+	for i := range given {
+		clear(given[i].Payload)
+		given[i] = queue.Draft{}
+	}
+	listed := b.list(queue.Ready, "one", "two")
+	for i := range listed {
+		clear(listed[i].Payload)
+		_ = append(listed[i].Payload, "overwrites the next"...)
+	}
+	jobs := b.claim(2, "one", "two")
+	_ = append(jobs[0].Payload, "overwrites the next"...)
+	b.wantJobs("claim", jobs, "one", "two")
+	clear(jobs[0].Payload)
+	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(jobs)...))
+	b.claim(2, "one", "two")
+}
+
+// wantHint checks the kind of an error, and that it says how to go on.
+func (s *suite) wantHint(what string, err error, kind kv.Kind) {
+	s.Helper()
+	s.wantKind(what, err, kind)
+	if kv.HintOf(err) == "" {
+		s.Errorf("%s: %v has no hint", what, err)
+	}
+}
