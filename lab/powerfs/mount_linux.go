@@ -1,35 +1,152 @@
-//go:build linux
-
 package powerfs
 
 import (
-	"runtime"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Mount is a disk that is mounted on a folder. There are none on this system.
-type Mount struct{}
+// mountName is how the system's list of mounts tells ours from others.
+const mountName = "assay-powerfs"
 
-func noMount(op string) error {
-	return &driver.Error{Op: op, Kind: driver.Unsupported, Err: errorString("no FUSE on " + runtime.GOOS),
-		Hint: "mounting needs Linux; a Disk without a mount works everywhere"}
+// Mount is a disk that is mounted on a folder. Processes other than the one that mounted it may do anything there; this one must not map
+// its files into memory: a fault would block a thread that the garbage collector waits for.
+type Mount struct {
+	disk   *Disk
+	dir    string
+	direct bool // mounted by a system call, not by the fusermount helper
+	server *fuse.Server
+	served chan struct{} // closed when the daemon has ended
+	fs     *fuseFS
+
+	once sync.Once
+	err  error
 }
 
-// Available says why this machine cannot mount.
-func Available() error { return noMount("mount") }
+// Mount mounts the disk on dir, which must exist and should be empty. A disk can be mounted once at a time.
+func (d *Disk) Mount(dir string) (*Mount, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, mountError(dir, err)
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return nil, &driver.Error{Op: "mount", Path: dir, Kind: driver.Missing, Err: err, Hint: "make the folder first"}
+	}
+	fs := newFuseFS(d)
+	options := &fuse.MountOptions{
+		FsName: mountName, Name: mountName,
+		MaxWrite:                 1 << 20,
+		MaxBackground:            64,
+		ExplicitDataCacheControl: true,
+		DisableXAttrs:            true,
+		DisableReadDirPlus:       true,
+		DisableSplice:            true,
+		DirectMountStrict:        os.Geteuid() == 0,
+		// The kernel must not ask for an open by itself: opens are counted.
+		DisabledCapabilities: fuse.CAP_NO_OPEN_SUPPORT | fuse.CAP_NO_OPENDIR_SUPPORT,
+	}
+	server, err := fuse.NewServer(fs, abs, options)
+	if err != nil {
+		return nil, mountError(dir, err)
+	}
+	m := &Mount{disk: d, dir: abs, direct: options.DirectMountStrict, server: server, served: make(chan struct{}), fs: fs}
+	go func() {
+		defer close(m.served)
+		server.Serve()
+	}()
+	if err := server.WaitMount(); err != nil {
+		return nil, errors.Join(mountError(dir, err), m.Unmount())
+	}
+	return m, nil
+}
 
-// Mount is not possible on this system.
-func (d *Disk) Mount(string) (*Mount, error) { return nil, noMount("mount") }
+func mountError(dir string, err error) error {
+	e := &driver.Error{Op: "mount", Path: dir, Kind: driver.KindOf(err), Err: err}
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		e.Hint = "mounting needs root, or the fusermount helper of the fuse3 package"
+	case errors.Is(err, os.ErrNotExist):
+		e.Kind, e.Hint = driver.Unsupported, "mounting needs /dev/fuse, and for users other than root the fusermount helper of the fuse3 package"
+	}
+	return e
+}
 
-// Dir returns the folder.
-func (*Mount) Dir() string { return "" }
+// Dir returns the folder, as an absolute path.
+func (m *Mount) Dir() string { return m.dir }
 
-// Settle is not possible on this system.
-func (*Mount) Settle(int) error { return noMount("settle") }
+// Unmount ends the mount. Files that are still open fail from then on, and the folder is free at once. What processes have mapped and
+// changed is written back first if the power is on and nothing is open. Twice is once.
+func (m *Mount) Unmount() error {
+	m.once.Do(func() { m.err = m.unmount() })
+	return m.err
+}
 
-// Unmount is not possible on this system.
-func (*Mount) Unmount() error { return noMount("unmount") }
+func (m *Mount) unmount() error {
+	if err := m.detach(); err != nil {
+		return &driver.Error{Op: "unmount", Path: m.dir, Kind: driver.KindOf(err), Err: err,
+			Hint: "umount -l " + m.dir}
+	}
+	<-m.served
+	return nil
+}
 
-// DetachStale finds nothing: there are no mounts on this system.
-func DetachStale(string) (int, error) { return 0, nil }
+func (m *Mount) detach() error {
+	if !m.direct {
+		return m.detachByHelper()
+	}
+	err := unix.Unmount(m.dir, 0)
+	if err == nil {
+		return nil
+	}
+	// The force aborts the connection, so that no process waits for us any more; the folder is then free whoever holds files.
+	return unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
+}
+
+// detachByHelper is for users other than root. The connection of a mount that is still busy cannot be aborted by them: the power is cut,
+// so that the processes fail soon, and the daemon ends with the last of them.
+func (m *Mount) detachByHelper() error {
+	err := m.server.Unmount()
+	if err == nil {
+		return nil
+	}
+	m.disk.Cut()
+	return lazyHelper(m.dir)
+}
+
+var available = sync.OnceValue(tryMount)
+
+// Available returns nil, or why this machine cannot mount. It mounts a disk once, and remembers.
+func Available() error { return available() }
+
+func tryMount() (err error) {
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		return &driver.Error{Op: "mount", Path: "/dev/fuse", Kind: driver.Unsupported, Err: err,
+			Hint: "load the kernel's fuse module, or give the container the device: --device /dev/fuse --cap-add SYS_ADMIN"}
+	}
+	dir, err := os.MkdirTemp("", "assay-powerfs-try-*")
+	if err != nil {
+		return mountError(os.TempDir(), err)
+	}
+	defer os.Remove(dir)
+	d, err := New(Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	m, err := d.Mount(dir)
+	if err != nil {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(dir, "try"), []byte("try"), 0o600)
+	return errors.Join(err, m.Unmount())
+}
+
+// forever is how long the kernel may remember entries and attributes: nothing changes them behind its back.
+const forever = 24 * time.Hour

@@ -1,0 +1,133 @@
+package powerfs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Settle brings what the process pid has mapped and changed to the disk, without making it durable: the caches of a machine that loses
+// power hold it too. It is for the settle function of CutBefore. The process is stopped for good: kill it afterwards.
+//
+// A stopped thread is one that runs no more code of the program, so that no page changes and nothing is acknowledged after the cut. Operations that wait are
+// answered (with EIO) after the signal was sent and before its arrival is waited for: their threads stop on their way
+// back. They must be answered before the write-backs are asked for, because the kernel holds those back while a truncation is under way.
+func (m *Mount) Settle(pid int) error {
+	defer m.disk.letGo() // whatever happens, nobody is left waiting
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil && err != unix.ESRCH {
+		return settleError(pid, err)
+	}
+	m.disk.letGo()
+	if err := waitStopped(pid); err != nil {
+		return settleError(pid, err)
+	}
+	if err := m.writeBack(); err != nil {
+		return settleError(pid, err)
+	}
+	return nil
+}
+
+func settleError(pid int, err error) error {
+	return &driver.Error{Op: fmt.Sprintf("settle process %d", pid), Kind: driver.KindOf(err), Err: err,
+		Hint: "dirty mapped pages may be missing from the images"}
+}
+
+// patience bounds how long Settle waits for a process to stop: a thread may be blocked on something that is not ours.
+const patience = 20 * time.Second
+
+// waitStopped waits until every thread of the process is stopped or has ended. There is nothing to wait on, for a process need not be our child.
+func waitStopped(pid int) error {
+	for start, pause := time.Now(), 50*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		running, err := runningThread(pid)
+		if err != nil || running == "" {
+			return err
+		}
+		if time.Since(start) > patience {
+			return errorString("thread " + running + " does not stop")
+		}
+		time.Sleep(pause)
+	}
+}
+
+// runningThread returns a thread of the process that is neither stopped nor gone, with its state; "" if there is none.
+func runningThread(pid int) (string, error) {
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return "", nil // the process has ended
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(filepath.Join(dir, thread.Name(), "stat"))
+		if err != nil {
+			continue // the thread has ended
+		}
+		// pid (name) state ...; the name may hold anything
+		_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+		if after == "" || !strings.ContainsRune("TtZX", rune(after[0])) {
+			return thread.Name() + " " + after[:min(len(after), 1)], nil
+		}
+	}
+	return "", nil
+}
+
+// writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs starts all write-backs, but not every
+// kernel waits in it for those of FUSE, lest a dead daemon hang it. An fsync of each file that is open for writing does wait; only such
+// files can have dirty mapped pages.
+func (m *Mount) writeBack() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	m.fs.settler.Store(uint32(unix.Gettid()))
+	defer m.fs.settler.Store(0)
+	root, err := unix.Open(m.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	if err := unix.Syncfs(root); err != nil && err != unix.EIO { // EIO: an earlier operation of the process failed, as it must
+		return err
+	}
+	for _, path := range m.disk.writable() {
+		fd, err := unix.Openat(root, path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", path, err)
+		}
+		err = unix.Fsync(fd)
+		unix.Close(fd)
+		if err != nil && err != unix.EIO {
+			return fmt.Errorf("sync %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// writable returns the paths of the files that are open for writing and have a name.
+func (d *Disk) writable() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var paths []string
+	for _, n := range d.inodes {
+		if n.writes > 0 && n.links > 0 {
+			paths = append(paths, n.path())
+		}
+	}
+	return paths
+}
+
+// openSettling counts an open by the thread that settles, which is undone by Release.
+func (d *Disk) openSettling(id ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.inodes[id]; n != nil {
+		n.opens++
+	}
+}

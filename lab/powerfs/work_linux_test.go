@@ -1,0 +1,118 @@
+package powerfs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// workOn does something in the folder args[0] that a process does, says so, and waits to be killed.
+func workOn(role string, args []string) error {
+	do, ok := works[role]
+	if !ok {
+		return fmt.Errorf("no role %s", role)
+	}
+	if err := do(filepath.Join(args[0], "f")); err != nil {
+		return fmt.Errorf("%s: %w", role, err)
+	}
+	fmt.Println("done")
+	_, err := os.Stdin.Read(make([]byte, 1))
+	return err
+}
+
+// works are ways to write a page of x to a new file of one page, which is synced as a page of o, with its entry.
+var works = map[string]func(path string) error{
+	"write":     func(path string) error { return rewrite(path, 0, nil) },
+	"close":     func(path string) error { return closing(path) },
+	"fsync":     func(path string) error { return rewrite(path, 0, unix.Fsync) },
+	"fdatasync": func(path string) error { return rewrite(path, 0, unix.Fdatasync) },
+	"O_SYNC":    func(path string) error { return rewrite(path, unix.O_SYNC, nil) },
+	"O_DSYNC":   func(path string) error { return rewrite(path, unix.O_DSYNC, nil) },
+	"RWF_DSYNC": func(path string) error {
+		return opened(path, 0, func(fd int) error {
+			_, err := unix.Pwritev2(fd, [][]byte{xs}, 0, unix.RWF_DSYNC)
+			return err
+		})
+	},
+	"sync_file_range": func(path string) error {
+		return rewrite(path, 0, func(fd int) error {
+			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
+		})
+	},
+	"mmap":       func(path string) error { return mapped(path, 1, nil) },
+	"many pages": func(path string) error { return mapped(path, 4096, nil) },
+	"MS_SYNC": func(path string) error {
+		return mapped(path, 1, func(b []byte) error { return unix.Msync(b, unix.MS_SYNC) })
+	},
+	"MS_ASYNC": func(path string) error {
+		return mapped(path, 1, func(b []byte) error { return unix.Msync(b, unix.MS_ASYNC) })
+	},
+	"munmap": func(path string) error { return mapped(path, 1, unix.Munmap) },
+}
+
+var xs = []byte(strings.Repeat("x", pageSize))
+
+// old makes the file, durable, of pages pages of o.
+func old(path string, pages int) error {
+	if err := os.WriteFile(path, []byte(strings.Repeat("o", pages*pageSize)), 0o644); err != nil {
+		return err
+	}
+	for _, what := range []string{path, filepath.Dir(path)} {
+		f, err := os.Open(what)
+		if err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
+func opened(path string, flags int, do func(fd int) error) error {
+	if err := old(path, 1); err != nil {
+		return err
+	}
+	fd, err := unix.Open(path, unix.O_RDWR|flags, 0)
+	if err != nil {
+		return err
+	}
+	return do(fd)
+}
+
+func rewrite(path string, flags int, then func(fd int) error) error {
+	return opened(path, flags, func(fd int) error {
+		if _, err := unix.Pwrite(fd, xs, 0); err != nil || then == nil {
+			return err
+		}
+		return then(fd)
+	})
+}
+
+func closing(path string) error { return rewrite(path, 0, unix.Close) }
+
+// mapped changes one byte of each page through a mapping.
+func mapped(path string, pages int, then func([]byte) error) error {
+	if err := old(path, pages); err != nil {
+		return err
+	}
+	fd, err := unix.Open(path, unix.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	b, err := unix.Mmap(fd, 0, pages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	for i := range b {
+		b[i] = 'x'
+	}
+	if then == nil {
+		return nil
+	}
+	return then(b)
+}
