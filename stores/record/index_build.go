@@ -100,7 +100,8 @@ func (c *Collection[T]) fillIndex(ctx context.Context, x index) error {
 				return err
 			}
 			if done = len(ids) < part; !done {
-				next = append(slices.Clone(ids[len(ids)-1]), 0)
+				next = kv.After(ids[len(ids)-1]) // no id begins with another
+				done = next == nil
 			}
 			for i, key := range entries {
 				if x.Unique {

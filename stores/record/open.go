@@ -109,6 +109,11 @@ func (c *Collection[T]) adopt(r BackendReader, t reflect.Type, fields []typeFiel
 		return nil, nil, err
 	}
 	s = newSchema(t, fields, h)
+	for _, x := range h.Indexes { // before anything is changed
+		if _, err := newIndex(s, x); err != nil {
+			return nil, nil, err
+		}
+	}
 	if !c.traits.ByField {
 		_, err = newCodec(o.Codec, s) // adds the definitions of GobShared
 	}
