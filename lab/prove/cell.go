@@ -15,6 +15,7 @@ type cell struct {
 	whole       tally
 	trials      int // rounds, each with a seed of its own, that crashes came from
 	seed        uint64
+	unkept      bool // a claimed property was disproved
 }
 
 // tally counts images that lack a property.

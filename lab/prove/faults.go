@@ -59,7 +59,7 @@ func (l *lane) faultRound(ctx context.Context, t *task, seed uint64) error {
 			continue
 		}
 		known[img.Sum()] = true
-		out, err := l.examineImage(ctx, t, img, tr.past, seed)
+		out, err := l.examineImage(ctx, t, img, tr.past, seed, true)
 		if err != nil {
 			return err
 		}

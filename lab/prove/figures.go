@@ -10,7 +10,7 @@ import (
 // Commits, of all writers together, of a run on a disk that can lose power.
 const (
 	warmCommits  = 40  // before syncs and bytes per commit are counted
-	spanCommits  = 240 // within which power fails
+	spanCommits  = 480 // within which power fails
 	shortCommits = 24  // within which it fails when every operation has its turn
 	mostCommits  = 8 * spanCommits
 )

@@ -45,7 +45,7 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		if g == generations-1 {
 			spec.More = moreCommits
 		}
-		o, err := l.verify(ctx, spec)
+		o, err := l.verify(ctx, t, spec)
 		if err != nil {
 			return err
 		}

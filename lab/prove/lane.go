@@ -25,6 +25,9 @@ type lane struct {
 // and goroutines behind.
 const maxUsed = 50
 
+// shortHang is how long a verifier gets once another has hung in the same task.
+const shortHang = 5 * time.Second
+
 // moreCommits is how many commits each writer makes in a store that was found whole.
 const moreCommits = 3
 
@@ -36,7 +39,7 @@ func (l *lane) folder(what string) string {
 
 // verify has the verifier examine the store that spec names. That it crashes or hangs is an outcome; an error is that
 // there is none.
-func (l *lane) verify(ctx context.Context, spec verifySpec) (outcome, error) {
+func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
 	if l.verifier == nil {
 		p, err := child.Start(l.Child)
 		if err != nil {
@@ -44,14 +47,19 @@ func (l *lane) verify(ctx context.Context, spec verifySpec) (outcome, error) {
 		}
 		l.verifier, l.used = p, 0
 	}
+	limit := l.Hang
+	if t.hung { // the engine is known to do so: do not wait as long for every image
+		limit = min(limit, shortHang)
+	}
 	var m message
-	err := l.verifier.Call(ctx, "verify", request{Verify: &spec}, &m, l.Hang)
+	err := l.verifier.Call(ctx, "verify", request{Verify: &spec}, &m, limit)
 	if l.used++; err != nil || l.used >= maxUsed {
 		l.close()
 	}
 	var gone *child.Error
 	switch {
 	case errors.As(err, &gone):
+		t.hung = t.hung || gone.Hung
 		return outcome{N: make([]uint64, len(spec.Past.Chains)), Gone: true, Broken: saidLast(gone)}, nil
 	case err != nil:
 		return outcome{}, err

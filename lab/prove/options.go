@@ -11,7 +11,7 @@ import (
 // The defaults of Options.
 const (
 	DefaultBudget = 270 * time.Second
-	DefaultHang   = 30 * time.Second
+	DefaultHang   = 20 * time.Second
 	DefaultImages = 3
 )
 

@@ -46,31 +46,32 @@ func (l *lane) onPowerDisk(ctx context.Context, t *task) error {
 
 // power is a task: power fails while a process commits, and what may be left of its store is compared.
 func (l *lane) power(ctx context.Context, t *task) error {
-	if err := l.controlLying(ctx, t); err != nil {
-		return err
+	if t.round == 0 {
+		if err := l.controlLying(ctx, t); err != nil {
+			return err
+		}
 	}
-	control := t.newCell(t.fault, everything.String())
 	if l.Every > 0 {
-		if err := l.powerEvery(ctx, t, control); err != nil {
+		if err := l.powerEvery(ctx, t); err != nil {
 			return err
 		}
 	} else {
 		for l.more(t) {
 			seed := l.seed(t)
-			cut, err := l.cutOf(ctx, t, seed)
+			at, err := l.cutOf(ctx, t, seed)
 			if err != nil {
 				return err
 			}
-			if err := l.powerRound(ctx, t, seed, cut, mostCommits, control); err != nil {
+			if err := l.powerRound(ctx, t, seed, at, mostCommits); err != nil {
 				return err
 			}
 		}
 	}
-	return l.controlEverything(ctx, t, control)
+	return l.controlEverything(ctx, t)
 }
 
 // powerEvery cuts before every l.Every-th operation of a short run of one writer.
-func (l *lane) powerEvery(ctx context.Context, t *task, control *cell) error {
+func (l *lane) powerEvery(ctx context.Context, t *task) error {
 	f, err := l.figures(ctx, t.pair)
 	if err != nil {
 		return err
@@ -79,50 +80,60 @@ func (l *lane) powerEvery(ctx context.Context, t *task, control *cell) error {
 	for l.Writers == 0 && l.writers(seed) != 1 {
 		seed = mix(seed, "one writer")
 	}
-	t.planned = int(f.short) / l.Every
+	t.planned = (int(f.short) + l.Every - 1) / l.Every
 	for cut := uint64(1); cut <= f.short && ctx.Err() == nil; cut += uint64(l.Every) {
 		t.round++
 		l.report(t)
-		if err := l.powerRound(ctx, t, seed, cut, shortCommits, control); err != nil {
+		if err := l.powerRound(ctx, t, seed, moment{op: cut}, shortCommits); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// cutOf returns the operation before which power fails in the round with a seed: one of four is among those that
-// create the store.
-func (l *lane) cutOf(ctx context.Context, t *task, seed uint64) (uint64, error) {
+// moment is when power fails: before an operation of the disk, or, where engines do their work in mapped memory and the
+// disk hears of it late or never, after a number of acknowledgements.
+type moment struct {
+	op   uint64
+	acks int
+}
+
+// cutOf returns the moment at which power fails in the round with a seed: one of four is while the store is created.
+func (l *lane) cutOf(ctx context.Context, t *task, seed uint64) (moment, error) {
 	if l.Cut > 0 {
-		return l.Cut, nil
+		return moment{op: l.Cut}, nil
 	}
 	f, err := l.figures(ctx, t.pair)
 	if err != nil {
-		return 0, err
+		return moment{}, err
 	}
 	rng := rand.New(rand.NewPCG(mix(seed, "cut"), seed))
 	n := l.writers(seed)
 	created, total := max(f.created[n], 1), f.total[n]
-	if total <= created || rng.IntN(4) == 0 {
-		return 1 + rng.Uint64N(created), nil
+	switch {
+	case rng.IntN(4) == 0:
+		return moment{op: 1 + rng.Uint64N(created)}, nil
+	case total < created+spanCommits/4:
+		return moment{acks: 1 + rng.IntN(spanCommits)}, nil
 	}
-	return created + 1 + rng.Uint64N(total-created), nil
+	return moment{op: created + 1 + rng.Uint64N(total-created)}, nil
 }
 
 // powerRound is one cut and the images of it.
-func (l *lane) powerRound(ctx context.Context, t *task, seed, cut uint64, commits int, control *cell) error {
-	crash, tr, trouble, err := l.cutPower(ctx, t, seed, cut, commits)
+func (l *lane) powerRound(ctx context.Context, t *task, seed uint64, at moment, commits int) error {
+	crash, tr, trouble, err := l.cutPower(ctx, t, seed, at, commits)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = crash.close() }() // nothing is on it that is needed
-	for _, c := range append([]*cell{control}, t.cells...) {
+	cells := append([]*cell{t.control}, t.cells...)
+	for _, c := range cells {
 		c.crash(tr)
 		if trouble != nil {
 			c.record(tr, outcome{N: make([]uint64, tr.writers()), Gone: true, Broken: "while it ran: " + trouble.Error()})
 		}
 	}
-	return l.images(ctx, t, crash.Crash, tr, seed, append([]*cell{control}, t.cells...))
+	return l.images(ctx, t, crash.Crash, tr, seed, cells)
 }
 
 // crashed is a disk after a cut.
@@ -132,7 +143,7 @@ type crashed struct {
 }
 
 // cutPower has a process commit on a fresh disk, cuts the power and returns the moment and what had been acknowledged.
-func (l *lane) cutPower(ctx context.Context, t *task, seed, cut uint64, commits int) (_ *crashed, _ trial, trouble, err error) {
+func (l *lane) cutPower(ctx context.Context, t *task, seed uint64, at moment, commits int) (_ *crashed, _ trial, trouble, err error) {
 	g, err := l.newRig(powerfs.Options{})
 	if err != nil {
 		return nil, trial{}, nil, err
@@ -140,7 +151,7 @@ func (l *lane) cutPower(ctx context.Context, t *task, seed, cut uint64, commits 
 	p := newPast(seed, l.writers(seed))
 	n := len(p.Chains)
 	spec := writeSpec{Store: t.store(g.dir), Past: p, From: make([]uint64, n), Commits: uint64(max(commits/n, 1))}
-	r, err := l.runUntilCut(ctx, g, spec, cut)
+	r, err := l.runUntilCut(ctx, g, spec, at)
 	if err != nil {
 		return nil, trial{}, nil, errors.Join(err, g.close())
 	}
@@ -148,10 +159,11 @@ func (l *lane) cutPower(ctx context.Context, t *task, seed, cut uint64, commits 
 	if err != nil {
 		return nil, trial{}, nil, errors.Join(err, g.close())
 	}
-	return &crashed{c, g.close}, trial{seed: seed, cut: cut, past: p, ledger: r.ledger, at: r.at}, r.trouble, nil
+	return &crashed{c, g.close}, trial{seed: seed, cut: at.op, past: p, ledger: r.ledger, at: r.at}, r.trouble, nil
 }
 
 // images verifies what may be left after a crash, by the rule of each cell. Images that are alike are verified once.
+// Writing on takes most of the time, so that half of them are written on; which, depends on the image alone.
 func (l *lane) images(ctx context.Context, t *task, crash *powerfs.Crash, tr trial, seed uint64, cells []*cell) error {
 	known := map[[32]byte]outcome{}
 	for _, c := range cells {
@@ -164,7 +176,7 @@ func (l *lane) images(ctx context.Context, t *task, crash *powerfs.Crash, tr tri
 			sum := img.Sum()
 			o, ok := known[sum]
 			if !ok {
-				if o, err = l.examineImage(ctx, t, img, tr.past, seed); err != nil {
+				if o, err = l.examineImage(ctx, t, img, tr.past, seed, sum[0]%2 == 0); err != nil {
 					return err
 				}
 				known[sum] = o
@@ -185,14 +197,18 @@ func (l *lane) imagesOf(rule powerfs.Rule) int {
 	return 1
 }
 
-// examineImage has an image verified.
-func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, p past, seed uint64) (outcome, error) {
+// examineImage has an image verified, and written on if writeOn is set.
+func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, p past, seed uint64, writeOn bool) (outcome, error) {
 	dir := l.folder("image")
 	defer discard(dir)
 	if err := img.Export(dir); err != nil {
 		return outcome{}, err
 	}
-	return l.verify(ctx, verifySpec{Store: t.store(dir), Past: p, More: moreCommits, Salt: mix(seed, "salt", 1)})
+	spec := verifySpec{Store: t.store(dir), Past: p, Salt: mix(seed, "salt", 1)}
+	if writeOn {
+		spec.More = moreCommits
+	}
+	return l.verify(ctx, t, spec)
 }
 
 var (
@@ -211,7 +227,7 @@ func (l *lane) controlLying(ctx context.Context, t *task) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	spec := writeSpec{Store: t.store(g.dir), Past: newPast(l.Seed, 1), From: []uint64{0}, Commits: shortCommits}
-	r, err := l.runUntilCut(ctx, g, spec, 0)
+	r, err := l.runUntilCut(ctx, g, spec, moment{})
 	if err != nil {
 		return err
 	}
@@ -237,7 +253,8 @@ func (l *lane) controlLying(ctx context.Context, t *task) (err error) {
 
 // controlEverything proves that power cuts cut no more than they should: an image that holds everything that was
 // written is what the death of a process leaves. An engine that has lost something there must do so when it is killed.
-func (l *lane) controlEverything(ctx context.Context, t *task, control *cell) error {
+func (l *lane) controlEverything(ctx context.Context, t *task) error {
+	control := t.control
 	if t.caps.Class > kv.Flushed || control.keeps.failed == 0 {
 		return nil
 	}

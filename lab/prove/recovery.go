@@ -16,19 +16,19 @@ const recoveryCuts = 3
 func (l *lane) recovery(ctx context.Context, t *task) error {
 	for l.more(t) {
 		seed := l.seed(t)
-		cut, err := l.cutOf(ctx, t, seed)
+		at, err := l.cutOf(ctx, t, seed)
 		if err != nil {
 			return err
 		}
-		if err := l.recoveryRound(ctx, t, seed, cut); err != nil {
+		if err := l.recoveryRound(ctx, t, seed, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *lane) recoveryRound(ctx context.Context, t *task, seed, cut uint64) error {
-	crash, tr, _, err := l.cutPower(ctx, t, seed, cut, mostCommits)
+func (l *lane) recoveryRound(ctx context.Context, t *task, seed uint64, at moment) error {
+	crash, tr, _, err := l.cutPower(ctx, t, seed, at, mostCommits)
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,11 @@ func (l *lane) recoveryRound(ctx context.Context, t *task, seed, cut uint64) err
 		}
 		rng := rand.New(rand.NewPCG(mix(seed, "recovery", c.Rule), seed))
 		for i := range recoveryCuts {
-			at := uint64(i + 1) // where opening changes nothing, the end is as good a moment as any
+			op := uint64(i + 1) // where opening changes nothing, the end is as good a moment as any
 			if total > 0 {
-				at = 1 + rng.Uint64N(total)
+				op = 1 + rng.Uint64N(total)
 			}
-			if _, err := l.cutRecovery(ctx, t, img, tr, at, c); err != nil {
+			if _, err := l.cutRecovery(ctx, t, img, tr, op, c); err != nil {
 				return err
 			}
 		}

@@ -57,22 +57,32 @@ type run struct {
 	at      int64
 }
 
-// runUntilCut has a process commit until power fails before operation cut, or until it has done all that spec says:
-// then it fails at that moment. A cut of 0 is never reached.
-func (l *lane) runUntilCut(ctx context.Context, g *rig, spec writeSpec, cut uint64) (run, error) {
+// runUntilCut has a process commit until the moment at which power fails, or until it has done all that spec says: then
+// power fails when it has. The zero moment never comes.
+func (l *lane) runUntilCut(ctx context.Context, g *rig, spec writeSpec, cut moment) (run, error) {
+	// Of a process that could not be stopped, some pages that it has mapped and changed are not there to choose from.
+	settle := func(pid int) { _ = g.mount.Settle(pid) }
 	arm := func(pid int) {
-		if cut > 0 {
-			g.disk.CutBefore(cut, func() { _ = g.mount.Settle(pid) }) // unsettled, some mapped pages are not there to choose from
+		if cut.op > 0 {
+			g.disk.CutBefore(cut.op, func() { settle(pid) })
 		}
 	}
-	w, err := startWriter(l.Child, spec, 0, arm)
+	w, err := startWriter(l.Child, spec, cut.acks, arm)
 	if err != nil {
 		return run{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, l.Hang)
 	defer cancel()
-	d, err := w.wait(limited, g.disk.Down())
+	event := g.disk.Down()
+	if cut.acks > 0 {
+		event = w.enough
+	}
+	d, err := w.wait(limited, event)
 	ended := w.ended()
+	if cut.acks > 0 && err == nil && d == nil && ended == nil {
+		settle(w.p.PID())
+		g.disk.Cut()
+	}
 	_, off := g.disk.CutAt()
 	g.disk.Cut()
 	at, _ := g.disk.CutAt()

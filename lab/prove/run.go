@@ -69,10 +69,12 @@ type runner struct {
 	tasks         []*task
 
 	mu      sync.Mutex // of all that follows, and of the calls of Progress
-	begun   int        // tasks
+	begin   []*task    // have not begun
+	waiting int        // their weight
+	short   []*task    // ended before they had all their rounds, because their time was over
 	done    int
-	waiting int // weight of the tasks that have not begun
 	images  int
+	unkept  int
 }
 
 // check refuses options that mean nothing.
@@ -164,7 +166,8 @@ func (r *runner) work(ctx context.Context) error {
 	for _, t := range r.tasks {
 		r.waiting += t.weight
 	}
-	lanes := min(max(runtime.GOMAXPROCS(0), 1), 4)
+	r.begin = slices.Clone(r.tasks)
+	lanes := min(runtime.GOMAXPROCS(0)+1, 5) // one more than there are processors: engines also wait for the disk
 	errs := make([]error, lanes)
 	var all sync.WaitGroup
 	for i := range lanes {
@@ -180,19 +183,26 @@ func (r *runner) work(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// next returns the next task and gives it its share of the time that is left.
+// next returns the next task and gives it its share of the time that is left. Once all have had a turn, those whose
+// share did not suffice go on with what the others left.
 func (r *runner) next(lanes int) *task {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.begun == len(r.tasks) {
+	left := r.Budget - time.Since(r.started)
+	if len(r.begin) == 0 && left > 0 {
+		r.begin, r.short = r.short, nil
+		for _, t := range r.begin {
+			r.waiting += t.weight
+		}
+	}
+	if len(r.begin) == 0 {
 		return nil
 	}
-	t := r.tasks[r.begun]
-	left := r.Budget - time.Since(r.started)
-	lanes = min(lanes, len(r.tasks)-r.begun)
+	t := r.begin[0]
+	lanes = min(lanes, len(r.begin))
 	t.deadline = time.Now().Add(left * time.Duration(lanes*t.weight) / time.Duration(max(r.waiting, 1)))
 	r.waiting -= t.weight
-	r.begun++
+	r.begin = r.begin[1:]
 	return t
 }
 
@@ -210,10 +220,7 @@ func (l *lane) do(ctx context.Context, t *task) error {
 	default:
 		err = l.onPowerDisk(ctx, t)
 	}
-	l.mu.Lock()
-	l.done++
-	l.mu.Unlock()
-	l.report(t)
+	l.ended(ctx, t, err)
 	var control *controlError
 	switch {
 	case ctx.Err() != nil:
@@ -226,6 +233,25 @@ func (l *lane) do(ctx context.Context, t *task) error {
 		}
 	}
 	return nil
+}
+
+// ended takes down that a task came to its end, or will go on later.
+func (r *runner) ended(ctx context.Context, t *task, err error) {
+	r.mu.Lock()
+	if err == nil && ctx.Err() == nil && t.round > 0 && t.round < t.planned {
+		r.short = append(r.short, t)
+	} else {
+		r.done++
+	}
+	for _, c := range t.cells {
+		keeps, whole := claims(t.caps, t.fault, c.Rule)
+		if !c.unkept && (keeps && c.keeps.failed > 0 || whole && c.whole.failed > 0) {
+			c.unkept = true
+			r.unkept++
+		}
+	}
+	r.mu.Unlock()
+	r.report(t)
 }
 
 // record adds one image to a cell and to the run's figures.
@@ -241,5 +267,5 @@ func (r *runner) report(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Progress(Progress{Engine: t.entry.Name, Class: t.class.String(), Fault: t.fault, Round: t.round, Rounds: t.planned,
-		Images: r.images, Done: r.done, All: len(r.tasks), Elapsed: time.Since(r.started), Budget: r.Budget})
+		Images: r.images, Unkept: r.unkept, Done: r.done, All: len(r.tasks), Elapsed: time.Since(r.started), Budget: r.Budget})
 }

@@ -29,6 +29,8 @@ type task struct {
 	weight   int     // its share of the time
 	round    int
 	deadline time.Time
+	control  *cell  // of power: an image that holds everything, of each crash
+	hung     bool   // a verifier has hung
 	why      string // it was not tried, or not to the end
 }
 
@@ -59,6 +61,7 @@ func (r *runner) newTask(p *pair, fault string) *task {
 	if r.Rounds > 0 {
 		t.planned = r.Rounds
 	}
+	t.control = p.newCell(fault, everything.String())
 	for _, rule := range r.rulesOf(fault) {
 		t.cells = append(t.cells, p.newCell(fault, rule))
 	}

@@ -15,6 +15,10 @@ func (r *runner) finish(t *task, c *cell) result.ProofCell {
 	keeps, whole := claims(t.caps, t.fault, c.Rule)
 	c.Keeps = c.finding(t, keeps, c.keeps)
 	c.Whole = c.finding(t, whole, c.whole)
+	if f := t.measured; f != nil && f.perCount > 0 {
+		per := func(n int64) *float64 { v := float64(n) / float64(f.perCount); return &v }
+		c.SyncsPerCommit, c.WritesPerCommit, c.BytesPerCommit = per(f.per.Syncs), per(f.per.Writes), per(f.per.Bytes)
+	}
 	return c.ProofCell
 }
 
