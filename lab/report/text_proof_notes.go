@@ -14,36 +14,78 @@ import (
 // brokenPromises prints each promise that did not hold: what happened, by which rule, what the engine said, and the
 // command that shows it again.
 func (p *page) brokenPromises(rows []*proofRow) {
-	p.findings("Broken promises", "✗ ", p.styles.bad, rows, func(c result.ProofCell) []finding {
-		var found []finding
-		if c.Whole.Broken() {
-			found = append(found, brokeFinding(c))
-		}
-		if c.Keeps.Broken() {
-			found = append(found, lostFinding(c))
-		}
-		return found
-	})
+	titled := false
+	for _, r := range rows {
+		found := r.findings(func(c result.ProofCell) (broke, lost bool) { return c.Whole.Broken(), c.Keeps.Broken() })
+		titled = p.findings("Broken promises", titled, "✗ ", p.styles.bad, r, found)
+	}
+	if titled {
+		p.blank()
+	}
 }
 
-// notPromised prints what happened though nothing else was promised.
+// notPromised prints what happened though nothing else was promised, the worst of each fault. What happened under the
+// strict rule is left out where it happened without as well.
 func (p *page) notPromised(rows []*proofRow) {
-	p.findings("What is not promised, and did not hold", "· ", p.styles.dim, rows, func(c result.ProofCell) []finding {
-		switch {
-		case c.Keeps.Broken() || c.Whole.Broken(): // it stands among the broken promises
-			return nil
-		case c.Whole.Verdict == result.Disproved:
-			return []finding{brokeFinding(c)}
-		case c.Keeps.Verdict == result.Disproved:
-			return []finding{lostFinding(c)}
+	titled := false
+	for _, r := range rows {
+		found := r.findings(func(c result.ProofCell) (broke, lost bool) {
+			if c.Keeps.Broken() || c.Whole.Broken() { // it stands among the broken promises
+				return false, false
+			}
+			return c.Whole.Verdict == result.Disproved, c.Keeps.Verdict == result.Disproved
+		})
+		all := slices.Clone(found)
+		found = slices.DeleteFunc(found, func(f columnFinding) bool {
+			return slices.ContainsFunc(all, func(o columnFinding) bool {
+				worse := o.fault.key == f.fault.key && o.what == brokeWord && f.what == lostWord
+				return worse || f.fault.key == "strict" && o.fault.key != "strict" && o.what == f.what
+			})
+		})
+		titled = p.findings("What is not promised, and did not hold", titled, "· ", p.styles.dim, r, found)
+	}
+	if titled {
+		p.blank()
+	}
+}
+
+// columnFinding is a property that did not hold under a fault, by one rule or several.
+type columnFinding struct {
+	fault faultColumn
+	what  string
+	rules []finding
+}
+
+const (
+	brokeWord = "broke"
+	lostWord  = "lost acknowledged commits"
+)
+
+// findings returns what is in the cells of a row that pick says of.
+func (r *proofRow) findings(pick func(result.ProofCell) (broke, lost bool)) []columnFinding {
+	var found []columnFinding
+	for _, f := range faultColumns {
+		broke, lost := columnFinding{f, brokeWord, nil}, columnFinding{f, lostWord, nil}
+		for _, c := range r.outcomes[f.key] {
+			isBroke, isLost := pick(c)
+			if isBroke {
+				broke.rules = append(broke.rules, finding{rule: c.Rule, failed: c.Whole.Failed, said: c.What, command: c.Whole.Command})
+			}
+			if isLost {
+				lost.rules = append(lost.rules, finding{rule: c.Rule, failed: c.Keeps.Failed, most: c.LostMax, age: c.LostAge, command: c.Keeps.Command})
+			}
 		}
-		return nil
-	})
+		for _, one := range []columnFinding{broke, lost} {
+			if len(one.rules) > 0 {
+				found = append(found, one)
+			}
+		}
+	}
+	return found
 }
 
 // finding is one property that did not hold by one rule.
 type finding struct {
-	what    string // "broke", "lost commits"
 	rule    string
 	failed  int
 	most    int64
@@ -52,41 +94,17 @@ type finding struct {
 	command string
 }
 
-func brokeFinding(c result.ProofCell) finding {
-	return finding{what: "broke", rule: c.Rule, failed: c.Whole.Failed, said: c.What, command: c.Whole.Command}
-}
-
-func lostFinding(c result.ProofCell) finding {
-	return finding{what: "lost acknowledged commits", rule: c.Rule, failed: c.Keeps.Failed, most: c.LostMax, age: c.LostAge, command: c.Keeps.Command}
-}
-
-// findings prints what pick finds in the cells of each row and column, the rules that found the same in one paragraph.
-func (p *page) findings(title, mark string, style lipgloss.Style, rows []*proofRow, pick func(result.ProofCell) []finding) {
-	titled := false
-	for _, r := range rows {
-		for _, f := range faultColumns {
-			var all []finding
-			for _, c := range r.outcomes[f.key] {
-				all = append(all, pick(c)...)
-			}
-			for _, what := range []string{"broke", "lost acknowledged commits"} {
-				same := slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return f.what != what })
-				if len(same) == 0 {
-					continue
-				}
-				if !titled {
-					p.line(paint(p.styles.title, title))
-					titled = true
-				}
-				text := r.name() + " · " + f.words + ": " + what + summed(same, r.outcomes[f.key].images())
-				p.paragraph(mark, style, text, p.styles.plain)
-				p.command(same[0].command)
-			}
+// findings prints what was found in a row, under a title if that was not printed before.
+func (p *page) findings(title string, titled bool, mark string, style lipgloss.Style, r *proofRow, found []columnFinding) bool {
+	for _, f := range found {
+		if !titled {
+			p.line(paint(p.styles.title, title))
+			titled = true
 		}
+		p.paragraph(mark, style, r.name()+" · "+f.fault.words+": "+f.what+summed(f.rules, r.outcomes[f.fault.key].images()), p.styles.plain)
+		p.command(f.rules[0].command)
 	}
-	if titled {
-		p.blank()
-	}
+	return titled
 }
 
 // summed tells of findings of one kind: "in 37 of 240 (ordered/sectors 30, ordered/pages 7), at most 512, ...".

@@ -60,7 +60,7 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 	if !strings.Contains(broken, "bunt · synced") || strings.Contains(broken, "sqlite") || strings.Contains(broken, "pebble") {
 		t.Errorf("among the broken promises:\n%s", broken)
 	}
-	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut", "invalid database", "sqlite-delete-full", "bbolt · flushed, may break · power cut, strict order"} {
+	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut", "invalid database", "sqlite-delete-full", "badger · synced · power cut, strict order"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("%q is missing among what was not promised:\n%s", want, rest)
 		}
