@@ -141,7 +141,7 @@ func (d *Disk) Ops() uint64 {
 // enter begins a state-changing operation on n, or on its entry name if that is not empty: it waits if the cut was decided, cuts the
 // power if this is the operation to do it before, and fails if a fault strikes. It is called under the lock.
 func (d *Disk) enter(kind FaultOp, n *inode, name string) error {
-	if d.power == on && d.armed != 0 && d.ops+1 >= d.armed {
+	if d.due() {
 		d.decide(d.settling)
 	}
 	if err := d.enterRead(); err != nil {
@@ -151,6 +151,9 @@ func (d *Disk) enter(kind FaultOp, n *inode, name string) error {
 	d.seq++
 	return d.strike(kind, n, name)
 }
+
+// due reports whether the power fails before the next operation.
+func (d *Disk) due() bool { return d.power == on && d.armed != 0 && d.ops+1 >= d.armed }
 
 // enterRead begins an operation that changes nothing.
 func (d *Disk) enterRead() error {

@@ -25,6 +25,9 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 	if off < 0 {
 		return 0, syscall.EINVAL
 	}
+	if from == FromCache && d.due() {
+		d.decide(d.settling) // the page was changed before the cut: it is taken if there is a settle to take it
+	}
 	if from == FromCache && d.power == settling {
 		d.seq++
 	} else if err := d.enter(OnWrite, n, ""); err != nil {
