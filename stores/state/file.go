@@ -1,0 +1,312 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// file is the kv store that holds the buckets of one kind; for some engines it is a folder.
+type file struct {
+	store            *Store
+	kind             Kind
+	path             string
+	url, freshURL    string // of path, and of where a new one is built
+	class            kv.Durability
+	reading, writing []kv.Need
+	engine           driver.Info
+
+	// looks: a call that reads must look at the file before it opens it, because opening would create it, or because
+	// its mode matters.
+	looks bool
+}
+
+func (f *file) init(s *Store, kind Kind, rawURL string, engine driver.Info) error {
+	dir, err := kv.PathOf(rawURL)
+	if err != nil {
+		return err
+	}
+	name := s.options.fileName(kind)
+	*f = file{store: s, kind: kind, path: filepath.Join(dir, name), engine: engine, class: s.options.Durability}
+	if kind == Cache {
+		f.class = kv.Flushed
+	}
+	f.url, f.freshURL = fileURL(rawURL, name, engine, s.options.Wait), fileURL(rawURL, name+freshEnding, engine, s.options.Wait)
+	f.writing = []kv.Need{kv.Wait(0), kv.Weakest(f.class), kv.Logger(s.options.Logger)}
+	f.reading = f.writing
+	if engine.Caps.Supports(kv.ReadOnly) {
+		f.reading = append(slices.Clip(f.writing), kv.In(kv.ReadOnly))
+	}
+	f.looks = kind == Secret || engine.Caps.Folder || !engine.Caps.Supports(kv.ReadOnly)
+	return nil
+}
+
+// fileURL returns the URL of the file called name in the folder that rawURL names. Where the engine itself waits for
+// locks once it has opened, it is told how long.
+func fileURL(rawURL, name string, engine driver.Info, wait time.Duration) string {
+	folder, query, _ := strings.Cut(rawURL, "?")
+	const timeout = "busy_timeout" // SQLite's, in milliseconds
+	if slices.ContainsFunc(engine.Options, func(o driver.Option) bool { return o.Name == timeout }) && !strings.Contains(query, timeout+"=") {
+		query = strings.TrimPrefix(fmt.Sprintf("%s&%s=%d", query, timeout, wait.Milliseconds()), "&")
+	}
+	u := strings.TrimRight(folder, "/") + "/" + url.PathEscape(name)
+	if query != "" {
+		u += "?" + query
+	}
+	return u
+}
+
+func (f *file) now() time.Time { return f.store.options.Now() }
+
+// trouble is the error of a file that cannot be used as it is. Anything else that a call returns is its result.
+type trouble struct{ error }
+
+// attempt is which time a call is tried.
+type attempt uint8
+
+const (
+	first attempt = iota
+	alone         // after trouble, while the process has the folder's lock
+	last          // after a repair
+)
+
+// view opens, runs fn and closes. From the second attempt on it opens for writing, as some engines cannot open a file
+// read-only that a killed process left behind.
+func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) error) error {
+	if f.looks || try > first {
+		there, err := f.look()
+		if err != nil {
+			return err
+		}
+		if !there {
+			return f.viewNothing(b, fn)
+		}
+	}
+	needs := f.reading
+	if try > first {
+		needs = f.writing
+	}
+	db, err := f.open(ctx, try, needs)
+	switch kv.KindOf(err) {
+	case kv.Missing:
+		if _, serr := os.Stat(f.path); errors.Is(serr, fs.ErrNotExist) && !f.interrupted() {
+			return f.viewNothing(b, fn)
+		}
+		return trouble{err}
+	case kv.Permission, kv.NotWritable:
+		if try == first { // SQLite: what a killed writer left in a journal is undone by one who may write
+			return trouble{err}
+		}
+		return err
+	default:
+		if err != nil {
+			return f.usable(err)
+		}
+	}
+	c := viewing{fn: fn}
+	c.view = View{access: &c.access, b: b}
+	err = closing(db, func() error { return db.View(ctx, c.run) })
+	if try == first && c.err == nil && kv.KindOf(err) == kv.NotWritable {
+		return trouble{err}
+	}
+	return f.result(&c.access, err, c.err)
+}
+
+// viewing is one View: everything that it needs in one place.
+type viewing struct {
+	access
+	view View
+	fn   func(*View) error
+	err  error // of fn
+}
+
+func (c *viewing) run(s *kv.Snapshot) error {
+	defer c.end()
+	c.s = s
+	c.err = c.fn(&c.view)
+	return c.err
+}
+
+// viewNothing runs fn on a bucket without entries.
+func (f *file) viewNothing(b *bucket, fn func(*View) error) error {
+	a := access{}
+	defer a.end()
+	return fn(&View{access: &a, b: b})
+}
+
+// update opens, runs fn in a transaction and closes.
+func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) error) error {
+	there, err := f.look()
+	if err != nil {
+		return err
+	}
+	if !there {
+		return trouble{kv.Missing}
+	}
+	db, err := f.open(ctx, try, f.writing)
+	if err != nil {
+		return f.usable(err)
+	}
+	c := updating{fn: fn}
+	c.tx.View = View{access: &c.access, b: b}
+	err = closing(db, func() error { return db.Update(ctx, f.class, c.run) })
+	return f.result(&c.access, err, c.err)
+}
+
+// updating is one Update: everything that it needs in one place.
+type updating struct {
+	access
+	tx  Tx
+	fn  func(*Tx) error
+	err error // of fn
+}
+
+func (c *updating) run(tx *kv.Tx) error {
+	defer c.end()
+	c.s, c.tx.tx = &tx.Snapshot, tx
+	if c.err = c.fn(&c.tx); c.err == nil && c.damage != nil {
+		return c.damage // nothing must be committed on top of it
+	}
+	return c.err
+}
+
+// closing runs fn and closes db, even if fn panics: nobody else may be kept waiting for this process to end.
+func closing(db *kv.DB, fn func() error) (err error) {
+	defer func() {
+		if cerr := db.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return fn()
+}
+
+// result returns what a call returns that met a.damage, whose function returned ferr, and which ended with err.
+func (f *file) result(a *access, err, ferr error) error {
+	damage := a.damage
+	if damage == nil && err != nil && ferr == nil && kv.KindOf(err) == kv.Corrupt {
+		damage = f.damaged(err)
+	}
+	switch {
+	case damage == nil:
+		return err
+	case f.kind == Cache:
+		return trouble{damage}
+	case ferr != nil:
+		return ferr
+	}
+	return damage
+}
+
+// look reports whether the file exists. An empty one is trouble: a file gets its name only when it is whole, so that an
+// empty one was cut. A file of secrets that others may read is closed to them.
+func (f *file) look() (bool, error) {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if f.interrupted() {
+			return false, trouble{kv.Missing}
+		}
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Mode().IsRegular() && info.Size() == 0:
+		return false, trouble{errCut}
+	case f.kind == Secret && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		if err := os.Chmod(f.path, ownerOnly(info)); err != nil {
+			return false, err
+		}
+		f.store.report(Incident{What: "mode tightened", Path: f.path, Err: fmt.Errorf("others had access: mode was %v", info.Mode())})
+	}
+	return true, nil
+}
+
+var errCut = &kv.Error{Op: "open", Kind: kv.Corrupt, Err: errors.New("the file is empty")}
+
+func ownerOnly(info fs.FileInfo) fs.FileMode {
+	if info.IsDir() {
+		return 0o700
+	}
+	return 0o600
+}
+
+// open opens the file, waiting for the locks of other processes.
+func (f *file) open(ctx context.Context, try attempt, needs []kv.Need) (*kv.DB, error) {
+	if f.engine.Caps.Folder && try != alone {
+		return f.wait(ctx, func() (*kv.DB, error) { return f.openFolder(ctx, needs) })
+	}
+	return f.openURL(ctx, f.url, needs)
+}
+
+// openFolder opens a folder under the lock: it cannot be replaced at one stroke, and who opens it in between would
+// make another one.
+func (f *file) openFolder(ctx context.Context, needs []kv.Need) (db *kv.DB, err error) {
+	unlock, err := f.store.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = released(err, unlock()) }()
+	if _, err := os.Stat(f.path); err != nil {
+		return nil, err // Missing
+	}
+	return kv.Open(ctx, f.url, needs...)
+}
+
+func (f *file) openURL(ctx context.Context, url string, needs []kv.Need) (*kv.DB, error) {
+	db, err := kv.Open(ctx, url, needs...)
+	if err == nil || kv.KindOf(err) != kv.Busy {
+		return db, err
+	}
+	return f.wait(ctx, func() (*kv.DB, error) { return kv.Open(ctx, url, needs...) })
+}
+
+// wait calls open until it is not Busy.
+func (f *file) wait(ctx context.Context, open func() (*kv.DB, error)) (*kv.DB, error) {
+	var w waiter
+	for {
+		db, err := open()
+		switch {
+		case err == nil || kv.KindOf(err) != kv.Busy:
+			return db, err
+		case w.wait(ctx, f.store.options.Wait):
+		case ctx.Err() != nil:
+			return nil, &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Canceled, Err: ctx.Err()}
+		default:
+			return nil, &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Busy,
+				Err:  fmt.Errorf("another process kept it locked for %v", f.store.options.Wait),
+				Hint: "keep what is done inside Update short, or set Options.Wait higher"}
+		}
+	}
+}
+
+// usable returns err, as trouble if it is about the content of the file.
+func (f *file) usable(err error) error {
+	switch kv.KindOf(err) {
+	case kv.Busy, kv.Canceled, kv.Permission, kv.Full:
+		return err
+	}
+	return trouble{err}
+}
+
+// damaged returns err, which is Corrupt, with the file's name and the way to go on.
+func (f *file) damaged(err error) error {
+	e := &kv.Error{Op: "read", Err: err}
+	var inner *kv.Error
+	if errors.As(err, &inner) {
+		c := *inner
+		e = &c
+	}
+	e.Engine, e.Path, e.Kind = f.engine.Name, f.path, kv.Corrupt
+	e.Hint = fmt.Sprintf("restore %s from a backup, or begin anew with: mv %[1]s %[1]s.damaged", f.path)
+	return e
+}

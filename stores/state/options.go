@@ -1,0 +1,200 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Kind is what a bucket is for. It decides in which file the bucket lies, and what happens when that file is damaged.
+type Kind uint8
+
+// The kinds of buckets. Each has a file of its own, named as the kind with the ending ".db".
+const (
+	State  Kind = iota // what must not be lost: a damaged file is an error
+	Cache              // what can be made again: a damaged file is set aside and an empty one begun
+	Secret             // as State, in a file that only its owner may read
+)
+
+var kindNames = [...]string{State: "state", Cache: "cache", Secret: "secrets"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Bucket declares one set of keys.
+type Bucket struct {
+	Name string
+	Kind Kind
+
+	// TTL is how long after it was written an entry of a Cache is still found; 0 is for ever. It is not stored: a
+	// program that declares another TTL has it for the entries that are there.
+	TTL time.Duration
+}
+
+// Options is how a store is kept. Buckets is required.
+type Options struct {
+	// Buckets lists what there is. A bucket that is no longer declared stays in its file, out of reach.
+	Buckets []Bucket
+
+	// Durability is the class that every change of State and Secret buckets is committed with; the zero value is
+	// kv.Synced. Cache buckets get kv.Flushed: what a power loss does to a cache, it is made again.
+	Durability kv.Durability
+
+	// Wait is how long a call waits for the lock of another process, before it fails with kv.Busy; 0 is DefaultWait.
+	// The context of the call may end it earlier.
+	Wait time.Duration
+
+	// MigrationWait is how long a call waits while another process creates, migrates or sets aside the file; 0 is
+	// DefaultMigrationWait.
+	MigrationWait time.Duration
+
+	// Legacy reads the older SQLite file at path, which was found where the store's own file belongs, and puts each of
+	// its entries into a bucket of the same kind. Before it returns it closes the file, with nothing left in its
+	// write-ahead log. It is called in one process at a time, and again from the start if that one was killed.
+	// Package sqlitelegacy has one for tables of keys and values. Without it such a file is an error, or set aside if
+	// it lies where the cache belongs.
+	Legacy func(ctx context.Context, path string, put func(bucket string, key, value []byte) error) error
+
+	// Files names the files of kinds that are not to have their usual name: where an older program kept them.
+	Files map[Kind]string
+
+	// Logger is told what happened to files: see Incident. Without it such reports are only kept for Incidents.
+	Logger *slog.Logger
+
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// The limits of waiting when Options say nothing.
+const (
+	DefaultWait          = 900 * time.Millisecond
+	DefaultMigrationWait = 30 * time.Second
+)
+
+// New returns the store in the folder that url names, as in "bbolt:/home/ada/.local/state/tool". It checks its
+// arguments and opens nothing: each call of a method does.
+//
+// The scheme is the engine, which the program imports; parameters are the engine's own. An engine that keeps nothing
+// after closing is Unsupported; the parameters mode, wait and durability are Invalid, as each call decides them.
+func New(url string, opts *Options) (*Store, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	info, err := engineOf(url)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	s := &Store{options: o, buckets: map[string]*bucket{}}
+	for kind := range s.files {
+		if err := s.files[kind].init(s, Kind(kind), url, info); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range o.Buckets {
+		s.buckets[b.Name] = &bucket{file: &s.files[b.Kind], ttl: b.TTL, name: b.Name, prefix: kv.AppendString(nil, b.Name)}
+	}
+	return s, nil
+}
+
+// engineOf returns what is known of the engine that url names.
+func engineOf(url string) (driver.Info, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	d, ok := driver.Lookup(scheme)
+	if !ok && strings.Contains(url, ":") {
+		return driver.Info{}, invalid(fmt.Errorf("this program has no engine %q", scheme), fmt.Sprintf(
+			"add import _ \"github.com/assaydb/assay/engines/%skv\", or use one of: %s", scheme, strings.Join(driver.Names(), ", ")))
+	}
+	if path, err := kv.PathOf(url); err != nil {
+		return driver.Info{}, err
+	} else if path == "" {
+		return driver.Info{}, invalid(fmt.Errorf("%q names no folder", url), "write "+scheme+":FOLDER")
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	for _, p := range strings.Split(query, "&") {
+		if name, _, _ := strings.Cut(p, "="); slices.Contains([]string{"mode", "wait", "durability"}, name) {
+			return driver.Info{}, invalid(fmt.Errorf("parameter %q", name), "leave it out of the URL; Options has Wait and Durability")
+		}
+	}
+	info := d.Info()
+	if !info.Caps.Persistent {
+		return info, &kv.Error{Op: "new state", Engine: scheme, Kind: kv.Unsupported, Err: errors.New("the engine keeps nothing after closing"),
+			Hint: "use one that does, such as bbolt"}
+	}
+	return info, nil
+}
+
+// complete checks the options and fills in what was not said.
+func (o *Options) complete() error {
+	if len(o.Buckets) == 0 {
+		return invalid(errors.New("no buckets"), `declare them: Options{Buckets: []state.Bucket{{Name: "checkpoints"}}}`)
+	}
+	seen := map[string]bool{}
+	for _, b := range o.Buckets {
+		switch {
+		case b.Name == "":
+			return invalid(errors.New("a bucket without a name"), "name every bucket")
+		case seen[b.Name]:
+			return invalid(fmt.Errorf("bucket %q is declared twice", b.Name), "declare each bucket once")
+		case int(b.Kind) >= len(kindNames):
+			return invalid(fmt.Errorf("bucket %q: %v", b.Name, b.Kind), "use state.State, state.Cache or state.Secret")
+		case b.TTL < 0 || b.TTL > 0 && b.Kind != Cache:
+			return invalid(fmt.Errorf("bucket %q: TTL %v", b.Name, b.TTL), "only a Cache bucket has a TTL, of 0 or more")
+		}
+		seen[b.Name] = true
+	}
+	names := map[string]Kind{}
+	for kind := range Kind(len(kindNames)) {
+		name := o.fileName(kind)
+		if other, taken := names[name]; taken || !plainName(name) {
+			return invalid(fmt.Errorf("file %q for %v (and %v)", name, kind, other), "give each kind the name of a file of its own, without a path")
+		}
+		names[name] = kind
+	}
+	if o.Wait < 0 || o.MigrationWait < 0 {
+		return invalid(fmt.Errorf("options Wait %v, MigrationWait %v", o.Wait, o.MigrationWait), "give a duration, or 0 for the default")
+	}
+	if o.Wait == 0 {
+		o.Wait = DefaultWait
+	}
+	if o.MigrationWait == 0 {
+		o.MigrationWait = DefaultMigrationWait
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return nil
+}
+
+func (o *Options) fileName(kind Kind) string {
+	if name, ok := o.Files[kind]; ok {
+		return name
+	}
+	return kind.String() + ".db"
+}
+
+// plainName reports whether name is one of a file in the folder, which is not the lock's.
+func plainName(name string) bool {
+	return name != "" && name != "." && name != ".." && name != lockName && !strings.ContainsAny(name, `/\:`)
+}
+
+func invalid(err error, hint string) error {
+	return &kv.Error{Op: "new state", Kind: kv.Invalid, Err: err, Hint: hint}
+}

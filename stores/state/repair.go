@@ -1,0 +1,310 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// lockName is the file in the folder whose lock a process holds while it creates, migrates or sets aside a file.
+// It is never removed: that would let two processes in.
+const lockName = ".lock"
+
+// freshEnding is how the name of a file ends while it is built.
+const freshEnding = ".new"
+
+// lock takes the lock of the folder, which it makes if it is missing.
+func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
+	dir := filepath.Dir(s.files[State].path)
+	if err := driver.MakeDirs(dir); err != nil {
+		return nil, err
+	}
+	l := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	var w waiter
+	for {
+		locked, err := l.TryLock()
+		switch {
+		case err != nil:
+			return nil, err
+		case locked:
+			return l.Unlock, nil
+		case w.wait(ctx, s.options.MigrationWait):
+		case ctx.Err() != nil:
+			return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Canceled, Err: ctx.Err()}
+		default:
+			return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Busy,
+				Err:  fmt.Errorf("another process has been creating or migrating for %v", s.options.MigrationWait),
+				Hint: "wait for it, or end it: what it has not finished is begun again"}
+		}
+	}
+}
+
+// repair runs once again, alone in the folder: another process may have repaired the file since. If it is no better it
+// creates the file, migrates an older one or sets a damaged cache aside, and runs once a last time.
+func (f *file) repair(ctx context.Context, once func(attempt) error) error {
+	err := f.repairAlone(ctx, once)
+	if err == errRepaired {
+		err = once(last)
+	}
+	if t, ok := err.(trouble); ok {
+		return t.error
+	}
+	return err
+}
+
+// errRepaired says that a call is to be tried a last time.
+var errRepaired = errors.New("the file was repaired")
+
+func (f *file) repairAlone(ctx context.Context, once func(attempt) error) (err error) {
+	unlock, err := f.store.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = released(err, unlock()) }()
+	if f.interrupted() {
+		if err := os.Rename(f.keptPath(), f.path); err != nil {
+			return err
+		}
+	}
+	err = once(alone)
+	t, ok := err.(trouble)
+	if !ok {
+		return err
+	}
+	if err := f.mend(ctx, t.error); err != nil {
+		return err
+	}
+	return errRepaired
+}
+
+// released returns err, or that of giving a lock back.
+func released(err, unlock error) error {
+	if unlock != nil && (err == nil || err == errRepaired) {
+		return unlock
+	}
+	return err
+}
+
+// mend makes the file usable, which is not because of cause. If it cannot, it says why.
+func (f *file) mend(ctx context.Context, cause error) error {
+	switch _, err := os.Stat(f.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.build(ctx, nil, nil)
+	case err != nil:
+		return err
+	case f.isOlder(cause):
+		return f.migrate(ctx)
+	case kv.KindOf(cause) == kv.Corrupt:
+		return f.replace(ctx, cause)
+	}
+	return cause
+}
+
+// replace sets a damaged cache aside and begins an empty one. Other files are not given up.
+func (f *file) replace(ctx context.Context, cause error) error {
+	if f.kind != Cache {
+		return f.damaged(cause)
+	}
+	kept := f.path + ".damaged-" + f.now().UTC().Format(stamp)
+	err := f.build(ctx, nil, func() error {
+		// Companions go first: as long as the file itself is there, others find it damaged and wait for the lock.
+		for _, companion := range f.companions() {
+			if err := os.Rename(f.path+companion, kept+companion); err != nil {
+				return err
+			}
+		}
+		return f.giveName(kept)
+	})
+	if err != nil {
+		return err
+	}
+	f.store.report(Incident{What: "set aside", Path: f.path, Kept: kept, Err: cause})
+	return nil
+}
+
+// giveName gives the file a second name. It has both until a new file takes the first, so that nobody finds none there
+// and makes one; only a folder, or a file in whose place a folder comes, must go first.
+func (f *file) giveName(second string) error {
+	if f.engine.Caps.Folder {
+		return os.Rename(f.path, second)
+	}
+	if os.Link(f.path, second) == nil {
+		return nil
+	}
+	return copyFile(second, f.path) // a file system without links
+}
+
+// stamp is how the time is written in names of files.
+const stamp = "20060102T150405.000000000Z"
+
+// companions returns how the names of files go on that an engine keeps beside the file, such as SQLite's "-wal".
+func (f *file) companions() (endings []string) {
+	entries, err := os.ReadDir(filepath.Dir(f.path))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if rest, ok := strings.CutPrefix(e.Name(), filepath.Base(f.path)+"-"); ok {
+			endings = append(endings, "-"+rest)
+		}
+	}
+	return endings
+}
+
+// build makes a new file beside its place, lets fill fill it, syncs it, lets prepare make room and gives it its name.
+// So a file with its name is whole, whenever the process is killed or the power fails.
+func (f *file) build(ctx context.Context, fill func(*kv.DB) error, prepare func() error) (err error) {
+	fresh := f.path + freshEnding
+	if err := removeAll(fresh); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeAll(fresh)) }()
+	db, err := f.openURL(ctx, f.freshURL, f.writing)
+	if err != nil {
+		return err
+	}
+	err = closing(db, func() error {
+		if err := mark(ctx, db, f.now()); err != nil || fill == nil {
+			return err
+		}
+		return fill(db)
+	})
+	if err != nil {
+		return err
+	}
+	if err := syncTree(fresh); err != nil {
+		return err
+	}
+	if prepare != nil {
+		if err := prepare(); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(fresh, f.path); err != nil {
+		return err
+	}
+	return driver.SyncDir(filepath.Dir(f.path))
+}
+
+// mark puts the mark into a new file, so that no file is empty: one that is was cut.
+func mark(ctx context.Context, db *kv.DB, now time.Time) error {
+	var batch kv.Batch
+	batch.Put(markKey, appendEntry(nil, markKey, markValue, now))
+	return db.Write(ctx, db.Caps().Weakest(), &batch)
+}
+
+// removeAll removes everything whose name begins with path, which ends with freshEnding.
+func removeAll(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(path), e.Name())))
+		}
+	}
+	return err
+}
+
+// syncTree makes every file and folder at and below path durable, and the top one its owner's alone.
+func syncTree(path string) error {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = os.Chmod(path, ownerOnly(info))
+	}
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return driver.SyncDir(path)
+		}
+		return syncFile(path)
+	})
+}
+
+func syncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// batchSize is how many entries one commit of a migration holds.
+const batchSize = 1000
+
+// filler returns the put that a Legacy gets, and what commits the last entries.
+func (f *file) filler(ctx context.Context, db *kv.DB) (put func(string, []byte, []byte) error, flush func() error) {
+	var batch kv.Batch
+	written := f.now()
+	class := db.Caps().Weakest() // the file is synced as a whole before it gets its name
+	flush = func() error {
+		err := db.Write(ctx, class, &batch)
+		batch.Reset()
+		return err
+	}
+	put = func(name string, key, value []byte) error {
+		b, err := f.store.bucket("migrate", name)
+		if err != nil {
+			return err
+		}
+		if b.file != f || len(key) == 0 {
+			return &kv.Error{Op: "migrate", Path: f.path, Kind: kv.Invalid, Err: fmt.Errorf("bucket %s, key %q", name, key),
+				Hint: fmt.Sprintf("put only keys that are not empty, into buckets of the kind %v", f.kind)}
+		}
+		full := append(append([]byte(nil), b.prefix...), key...)
+		batch.Put(full, appendEntry(nil, full, value, written))
+		if batch.Len() < batchSize {
+			return nil
+		}
+		return flush()
+	}
+	return put, flush
+}
+
+// check reads everything in the file, if there is one.
+func (f *file) check(ctx context.Context) error {
+	there, err := f.look()
+	if t, ok := err.(trouble); ok {
+		err = t.error
+	}
+	if err == nil && there {
+		err = f.inspect(ctx)
+	}
+	if kv.KindOf(err) == kv.Corrupt {
+		return f.damaged(err)
+	}
+	return err
+}
+
+func (f *file) inspect(ctx context.Context) error {
+	db, err := f.open(ctx, first, f.writing)
+	if err != nil {
+		return err
+	}
+	return closing(db, func() error {
+		if err := db.Check(ctx); err != nil {
+			return err
+		}
+		return db.View(ctx, func(s *kv.Snapshot) error {
+			for key, stored := range s.Scan(kv.Range{}) {
+				if _, _, err := parseEntry(key, stored); err != nil {
+					return err
+				}
+			}
+			return s.Err()
+		})
+	})
+}

@@ -1,0 +1,221 @@
+package statetest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/state"
+	"github.com/assaydb/assay/stores/state/sqlitelegacy"
+)
+
+// legacy reads the files that older makes.
+var legacy = sqlitelegacy.Tables(
+	sqlitelegacy.Table{Bucket: "a", Name: "checkpoints", Key: "id", Value: "body"},
+	sqlitelegacy.Table{Bucket: "b", Name: "num\"bers", Key: "n", Value: "text", Where: "n > 0"},
+	sqlitelegacy.Table{Bucket: "kept", Name: "answers", Key: "id", Value: "body"},
+	sqlitelegacy.Table{Bucket: "secret", Name: "tokens", Key: "id", Value: "body"},
+)
+
+func legacyKey(i int) []byte   { return fmt.Appendf(nil, "id-%05d", i) }
+func legacyValue(i int) []byte { return fmt.Appendf(nil, "body %d %s", i, strings.Repeat("x", i%200)) }
+
+// older makes an SQLite file as an older program had it: in WAL mode, with the last rows in the log alone, for the
+// program was killed.
+func (s *suite) older(name string, rows int, tables ...string) (path string) {
+	s.Helper()
+	work := filepath.Join(s.TempDir(), "older.db")
+	db, err := sql.Open("sqlite", work+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=wal_autocheckpoint(0)")
+	s.must("open", err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	exec := func(query string, args ...any) {
+		s.Helper()
+		_, err := db.Exec(query, args...)
+		s.must(query, err)
+	}
+	for _, table := range tables {
+		exec("CREATE TABLE " + table + "(id TEXT PRIMARY KEY, body BLOB, updated INTEGER)")
+	}
+	if name == "state.db" {
+		exec(`CREATE TABLE "num""bers"(n INTEGER PRIMARY KEY, text TEXT)`)
+		exec(`INSERT INTO "num""bers" VALUES (-1, 'left out'), (7, 'seven'), (42, NULL)`)
+	}
+	exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	exec("BEGIN")
+	for i := range rows {
+		for _, table := range tables {
+			exec("INSERT INTO "+table+" VALUES (?, ?, 0)", string(legacyKey(i)), legacyValue(i))
+		}
+	}
+	exec("COMMIT")
+	path = filepath.Join(s.dir, name)
+	for _, ending := range []string{"", "-wal"} {
+		data, err := os.ReadFile(work + ending)
+		s.must("read", err)
+		s.must("write", os.WriteFile(path+ending, data, 0o600))
+	}
+	return path
+}
+
+func withLegacy(o *state.Options) { o.Legacy = legacy }
+
+// wantMigrated checks that all rows are in a bucket, and nothing else is.
+func (s *suite) wantMigrated(store *state.Store, bucket string, rows int) {
+	s.Helper()
+	entries, err := store.Scan(s.ctx(), bucket, nil)
+	if err != nil || len(entries) != rows {
+		s.Fatalf("bucket %s: %d entries, %v, want %d", bucket, len(entries), err, rows)
+	}
+	for i, e := range entries {
+		if !bytes.Equal(e.Key, legacyKey(i)) || !bytes.Equal(e.Value, legacyValue(i)) {
+			s.Fatalf("bucket %s: entry %d is %q %q", bucket, i, e.Key, clip(e.Value))
+		}
+	}
+}
+
+func testMigration(s *suite) {
+	const rows = 1200
+	files := map[string]string{"a": s.older("state.db", rows, "checkpoints"), "kept": s.older("cache.db", rows, "answers"),
+		"secret": s.older("secrets.db", rows, "tokens")}
+	store := s.store(withLegacy)
+	for bucket := range files {
+		s.wantMigrated(store, bucket, rows)
+	}
+	s.wantKeys(store, "b", "", "42", "7")
+	s.wantGet(store, "b", "7", "seven")
+	s.wantGet(store, "b", "42", "")
+	if incidents := store.Incidents(); len(incidents) != len(files) {
+		s.Errorf("got incidents %v, want one for each file", incidents)
+	}
+	for _, i := range store.Incidents() {
+		head, err := os.ReadFile(i.Kept)
+		if i.What != "migrated" || i.Err != nil || err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+			s.Errorf("got incident %+v, %v", i, err)
+		}
+	}
+	after := s.store() // a later program, which knows nothing of the older one
+	for bucket, path := range files {
+		s.put(after, bucket, "new", "v")
+		s.wantGet(after, bucket, string(legacyKey(rows-1)), string(legacyValue(rows-1)))
+		if left, _ := filepath.Glob(path + ".new*"); !s.onlyLocks(left) {
+			s.Errorf("left over: %v", left)
+		}
+		if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+			s.Errorf("%s is left over with %d bytes", path+"-wal", info.Size())
+		}
+	}
+}
+
+func testMigrationFails(s *suite) {
+	path := s.older("state.db", 10, "checkpoints")
+	before, err := os.ReadFile(path)
+	s.must("read", err)
+	stop := errors.New("stop")
+	put := func(bucket, key string) func(context.Context, string, func(string, []byte, []byte) error) error {
+		return func(_ context.Context, _ string, put func(string, []byte, []byte) error) error {
+			return put(bucket, []byte(key), nil)
+		}
+	}
+	for _, c := range []struct {
+		what   string
+		legacy func(context.Context, string, func(string, []byte, []byte) error) error
+		kind   kv.Kind
+		is     error
+	}{
+		{"without a Legacy", nil, kv.Invalid, nil},
+		{"a Legacy that fails", func(context.Context, string, func(string, []byte, []byte) error) error { return stop }, kv.KindOf(stop), stop},
+		{"a key for a bucket that is not there", put("nowhere", "k"), kv.Invalid, nil},
+		{"a key for a bucket of another kind", put("cache", "k"), kv.Invalid, nil},
+		{"an empty key", put("a", ""), kv.Invalid, nil},
+		{"a Legacy that leaves the log", put("a", "k"), kv.Invalid, nil},
+		{"tables that are not there", sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "a", Name: "other", Key: "k", Value: "v"}), kv.Invalid, nil},
+	} {
+		if c.what == "a Legacy that leaves the log" && s.target.SQLite {
+			continue // there is none: the engine looked at the file, and put it in
+		}
+		store := s.store(func(o *state.Options) { o.Legacy = c.legacy })
+		_, err := store.Get(s.ctx(), "a", legacyKey(0))
+		s.wantKind(c.what, err, c.kind)
+		if c.is != nil && !errors.Is(err, c.is) {
+			s.Errorf("%s: got %v", c.what, err)
+		}
+		if c.kind == kv.Invalid && kv.HintOf(err) == "" {
+			s.Errorf("%s: %v has no hint", c.what, err)
+		}
+		s.wantKind(c.what+", put", store.Put(s.ctx(), "a", []byte("k"), nil), c.kind)
+		if left, _ := filepath.Glob(path + ".*"); !s.onlyLocks(left) {
+			s.Errorf("%s: left over: %v", c.what, left)
+		}
+		if c.what != "tables that are not there" && !s.target.SQLite { // for these the log is put into the file
+			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, before) {
+				s.Errorf("%s: the file was changed: %v", c.what, err)
+			}
+		}
+	}
+	s.wantMigrated(s.store(withLegacy), "a", 10)
+
+	s.older("cache.db", 10, "answers") // a cache is not worth an error
+	store := s.store()
+	s.wantNone(store, "kept", string(legacyKey(0)))
+	s.put(store, "kept", "k", "v")
+	if incidents := store.Incidents(); len(incidents) != 1 || incidents[0].What != "set aside" {
+		s.Errorf("got incidents %v, want that the cache was set aside", incidents)
+	}
+}
+
+func testMigrationAtOnce(s *suite) {
+	const rows = 1200
+	processes := s.target.times(14)
+	s.older("state.db", rows, "checkpoints")
+	migrated := 0
+	for _, r := range s.atOnce(processes, task{Job: "get", Bucket: "a"}) {
+		migrated += r.Version
+	}
+	if migrated != 1 {
+		s.Errorf("%d processes migrated, want 1", migrated)
+	}
+	s.wantMigrated(s.store(), "a", rows)
+}
+
+func testMigrationKilled(s *suite) {
+	const rows = 1500
+	rounds := 1 + s.target.times(5)
+	seed := rand.Uint64()
+	s.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	top, typical := s.dir, time.Duration(0)
+	for round := range rounds {
+		s.dir = filepath.Join(top, fmt.Sprint(round))
+		s.must("mkdir", os.Mkdir(s.dir, 0o700))
+		path := s.older("state.db", rows, "checkpoints")
+		c := s.start(task{Job: "get", Bucket: "a"})
+		c.wait("ready")
+		began := time.Now()
+		c.proceed()
+		if round == 0 { // how long it takes that was not killed
+			c.wait("done")
+			typical = time.Since(began)
+			continue
+		}
+		time.Sleep(time.Duration(rng.Float64() * float64(typical))) // somewhere within the migration; nothing depends on it
+		c.kill()
+		store := s.store(withLegacy)
+		s.wantMigrated(store, "a", rows)
+		s.must("check", store.Check(s.ctx()))
+		if left, _ := filepath.Glob(path + ".new*"); !s.onlyLocks(left) {
+			s.Errorf("left over: %v", left)
+		}
+		if head, err := os.ReadFile(path + ".sqlite"); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+			s.Errorf("the older file was not kept: %v", err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Store is a folder of buckets. It holds nothing open: every method opens the file of its bucket, does its work and
+// closes the file. Its methods may be called concurrently, by any number of processes; but never one within another's
+// function, as it would wait for that one's lock.
+type Store struct {
+	options Options
+	files   [len(kindNames)]file // by Kind
+	buckets map[string]*bucket
+
+	mu        sync.Mutex // guards incidents
+	incidents []Incident
+}
+
+// bucket is a declared bucket.
+type bucket struct {
+	file   *file
+	name   string
+	prefix []byte // of its keys in the file
+	ttl    time.Duration
+}
+
+func (b *bucket) expired(written int64) bool {
+	return b.ttl > 0 && expired(b.file.now().Sub(time.Unix(0, written)), b.ttl)
+}
+
+// sibling returns a bucket that lies in the same file.
+func (b *bucket) sibling(op, name string) (*bucket, error) {
+	other, err := b.file.store.bucket(op, name)
+	if err == nil && other.file != b.file {
+		return nil, &kv.Error{Op: op, Kind: kv.Invalid, Err: fmt.Errorf("bucket %s is kept with the %v, bucket %s with the %v", name, other.file.kind, b.name, b.file.kind),
+			Hint: "they are different files: use a call for each, one after the other"}
+	}
+	return other, err
+}
+
+func (s *Store) bucket(op, name string) (*bucket, error) {
+	if b, ok := s.buckets[name]; ok {
+		return b, nil
+	}
+	return nil, &kv.Error{Op: op, Kind: kv.Invalid, Err: fmt.Errorf("bucket %q is not declared", name),
+		Hint: "declared are " + strings.Join(slices.Sorted(maps.Keys(s.buckets)), ", ")}
+}
+
+// Get opens, returns the value of key and closes. An absent or expired key is kv.NotFound.
+func (s *Store) Get(ctx context.Context, bucket string, key []byte) (value []byte, err error) {
+	err = s.View(ctx, bucket, func(v *View) error {
+		value, err = v.Get(key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// Put opens, sets key to value and closes.
+func (s *Store) Put(ctx context.Context, bucket string, key, value []byte) error {
+	return s.Update(ctx, bucket, func(tx *Tx) error { return tx.Put(key, value) })
+}
+
+// Delete opens, removes key and closes. That it is absent is no error.
+func (s *Store) Delete(ctx context.Context, bucket string, key []byte) error {
+	return s.Update(ctx, bucket, func(tx *Tx) error { return tx.Delete(key) })
+}
+
+// CompareAndSwap opens, sets key to new if its value is old, and closes; it is kv.Conflict if the value is another one.
+// A nil old stands for a key that is absent or expired; a nil new deletes the key.
+func (s *Store) CompareAndSwap(ctx context.Context, bucket string, key, old, new []byte) error {
+	return s.Update(ctx, bucket, func(tx *Tx) error { return tx.CompareAndSwap(key, old, new) })
+}
+
+// Scan opens, returns the entries whose keys begin with prefix, in the order of the keys, and closes. It holds them all
+// in memory.
+func (s *Store) Scan(ctx context.Context, bucket string, prefix []byte) (entries []Entry, err error) {
+	err = s.View(ctx, bucket, func(v *View) error {
+		entries = nil
+		for e, err := range v.Scan(prefix) {
+			if err != nil {
+				return err
+			}
+			e.Key, e.Value = bytes.Clone(e.Key), append([]byte{}, e.Value...)
+			entries = append(entries, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// DeleteStale opens, deletes the entries whose keys begin with prefix and that were written before a time, or have
+// expired, closes, and returns how many they were. The zero time deletes the expired ones alone.
+func (s *Store) DeleteStale(ctx context.Context, bucket string, prefix []byte, before time.Time) (n int, err error) {
+	err = s.Update(ctx, bucket, func(tx *Tx) error {
+		n, err = tx.DeleteStale(prefix, before)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// View opens for reading, runs fn on the bucket as it is at one moment and closes. It waits for a process that is
+// writing, never for one that is reading, where the engine can: see the package's page. A file that does not exist has
+// no entries.
+//
+// fn runs again, at last on an empty bucket, if it found the file of a cache damaged.
+func (s *Store) View(ctx context.Context, bucket string, fn func(*View) error) error {
+	b, err := s.bucket("view", bucket)
+	if err != nil {
+		return err
+	}
+	err = b.file.view(ctx, b, first, fn)
+	if _, ok := err.(trouble); ok {
+		return b.file.repair(ctx, func(try attempt) error { return b.file.view(ctx, b, try, fn) })
+	}
+	return err
+}
+
+// Update opens for writing, runs fn in a transaction, commits and closes. If fn returns an error or panics nothing is
+// changed. When it returns nil the changes are as durable as Options says, or as a cache is.
+//
+// Others wait while fn runs: do the slow work before.
+//
+// fn runs again, at last on an empty bucket, if it found the file of a cache damaged.
+func (s *Store) Update(ctx context.Context, bucket string, fn func(*Tx) error) error {
+	b, err := s.bucket("update", bucket)
+	if err != nil {
+		return err
+	}
+	err = b.file.update(ctx, b, first, fn)
+	if _, ok := err.(trouble); ok {
+		return b.file.repair(ctx, func(try attempt) error { return b.file.update(ctx, b, try, fn) })
+	}
+	return err
+}
+
+// Check reads everything in the files that exist, and lets the engine check them as it can. Damage is kv.Corrupt; the
+// files are left as they are, those of caches included.
+func (s *Store) Check(ctx context.Context) error {
+	for i := range s.files {
+		if err := s.files[i].check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
