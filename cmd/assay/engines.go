@@ -7,12 +7,15 @@ import (
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
 	_ "github.com/assaydb/assay/engines/nullkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
+	_ "github.com/assaydb/assay/engines/sqlitewasmkv"
 )
 
-// catalog names the engines in this binary, with the settings that are worth comparing.
+// catalog names the engines in this binary, with the settings that are worth comparing. A file with a build constraint
+// adds those that need more than Go, or says in absent how to get them.
 var catalog = []cli.Contender{
 	{Entry: bench.Entry{Name: "bbolt", Engine: "bbolt"}, Default: true, Summary: "B+ tree in one file"},
 	{Entry: bench.Entry{Name: "pebble", Engine: "pebble"}, Default: true, Summary: "LSM tree, CockroachDB's"},
@@ -27,5 +30,7 @@ var catalog = []cli.Contender{
 		Summary: "SQLite that never syncs: power loss must break it, or the proof is worth nothing"},
 	{Entry: bench.Entry{Name: "sqlite-delete-full", Engine: "sqlite", Options: "journal_mode=DELETE&synchronous=FULL"}, Prove: true,
 		Summary: "SQLite with its rollback journal and FULL, which can lose the last commit where EXTRA does not"},
+	{Entry: bench.Entry{Name: "leveldb", Engine: "leveldb"}, Summary: "LSM tree, LevelDB in Go"},
+	{Entry: bench.Entry{Name: "sqlite-wasm", Engine: "sqlite-wasm"}, Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
 	{Entry: bench.Entry{Name: "null", Engine: "null", Unranked: true}, Summary: "does nothing: the harness's own cost, never ranked"},
 }

@@ -41,6 +41,7 @@ type Contender struct {
 // app is what all commands share.
 type app struct {
 	catalog        []Contender
+	absent         []Absent
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
@@ -59,11 +60,12 @@ var errInterrupted = errors.New("interrupted")
 
 // Run runs the command with args, without the program's name, and returns the exit status. An interrupt or a request
 // to terminate ends it in good order; a second one ends it at once.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, catalog []Contender) int {
+// absent lists engines that the binary lacks.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, catalog []Contender, absent ...Absent) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	a := &app{catalog: catalog, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{catalog: catalog, absent: absent, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -28,7 +28,7 @@ func (a *app) enginesCommand() *cobra.Command {
 		Use:   "engines [ENGINE]...",
 		Short: "List the engines in this binary and what each promises",
 		Long: `Lists the engines in this binary: what a commit of each class of durability delivers, how processes may share a
-store, and the versions of the engines' modules. With names it also lists each engine's options, which are URL
+store, the versions of the engines' modules, and which engines the binary lacks. With names it also lists each engine's options, which are URL
 parameters under the engine's own names.
 
 PROVED tells which promises were kept, in how many crashes, when assay prove tried the same engine in the same version and
@@ -64,7 +64,7 @@ with the same options: the proof is built into assay. --proof shows all of it.
 			if len(args) > 0 || probe {
 				return printDetails(a.stdout, list, len(args) > 0)
 			}
-			return nil
+			return a.printAbsent(a.stdout)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
@@ -120,11 +120,11 @@ func (a *app) describeEngines(ctx context.Context, names []string, probe bool, s
 	var out []engineJSON
 	for _, name := range names {
 		if !slices.ContainsFunc(a.catalog, func(c Contender) bool { return c.Name == name }) {
-			_, err := bench.ParseEntries(name, a.entries())
+			_, err := a.parseEngines(name)
 			if err == nil {
 				err = usage(fmt.Errorf("%q has no name", name), "use a name that assay engines lists")
 			}
-			return nil, usageError{err}
+			return nil, err
 		}
 	}
 	for _, c := range a.catalog {

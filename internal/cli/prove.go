@@ -118,8 +118,8 @@ func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Optio
 	}
 	var err error
 	if f.engines != "" || enginesGiven {
-		if o.Entries, err = bench.ParseEntries(f.engines, a.entries()); err != nil {
-			return o, usageError{err}
+		if o.Entries, err = a.parseEngines(f.engines); err != nil {
+			return o, err
 		}
 	}
 	if o.Classes, err = parseClasses(f.durability); err != nil {

@@ -96,8 +96,8 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 		Rate: f.rate, Command: append([]string{"assay", "run"}, args...)}
 	var err error
 	if f.engines != "" || enginesGiven {
-		if o.Entries, err = bench.ParseEntries(f.engines, a.entries()); err != nil {
-			return o, usageError{err}
+		if o.Entries, err = a.parseEngines(f.engines); err != nil {
+			return o, err
 		}
 	}
 	if len(args) > 0 {
@@ -143,7 +143,7 @@ func setStorage(o *bench.Options, storage string) error {
 	}
 	latency, err := powerfs.ParseLatency(storage)
 	if err != nil {
-		return usage(fmt.Errorf("unknown storage %q", storage), "use fast, "+models()+", or a folder with a slash: ./"+storage)
+		return usage(fmt.Errorf("unknown storage %q", storage), "use fast, %s, or a folder with a slash: ./%s", models(), storage)
 	}
 	o.Storage = latency
 	return nil
