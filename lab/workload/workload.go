@@ -54,6 +54,9 @@ type Op struct {
 	// engine has, "sql" natively in SQL. Nil is kv alone.
 	Forms func(engine, options string) []string
 
+	// CoreForms are those in which a core operation runs when no workload was named; nil is all.
+	CoreForms []string
+
 	// New returns a Runner that has done nothing yet. Wrong parameters are kv.Invalid.
 	New func(Env) (Runner, error)
 }
@@ -133,7 +136,7 @@ type Description struct {
 }
 
 // All returns the workloads, in the order in which they are shown.
-func All() []Workload { return []Workload{hook, events, ycsb} }
+func All() []Workload { return []Workload{hook, events, jobs, records, ycsb} }
 
 // Lookup returns the workload called name.
 func Lookup(name string) (Workload, bool) {

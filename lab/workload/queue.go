@@ -1,0 +1,83 @@
+package workload
+
+import (
+	"slices"
+
+	"github.com/assaydb/assay/stores/eventlog"
+)
+
+// queueParams is what can be varied in queue.
+var queueParams = []Param{
+	{Name: "backlog", Default: "1k", Usage: "jobs that are ready besides those of the operation: 0 to 1M"},
+	{Name: "payload", Default: "256", Usage: "bytes in a job"},
+}
+
+// jobs is a published comparison of two ways to call SQLite from a job queue. There the queue was near-empty for the
+// cycle and long for the claim; here the backlog is a parameter, and every job is accounted for.
+var jobs = Workload{
+	Name:    "queue",
+	Summary: "a job queue: publish, claim, acknowledge",
+	Params:  queueParams,
+	Ops: []Op{
+		queueOp(Op{Name: "publish", Summary: "publish one job", Forms: withPublished},
+			queueTask{do: (*queueRunner).publish, publishes: true}),
+		queueOp(Op{Name: "claim", Summary: "claim the first ready job", Forms: withPublished},
+			queueTask{do: (*queueRunner).claim, ready: 1}),
+		queueOp(Op{Name: "ack", Summary: "acknowledge a claimed job", Forms: withPublished},
+			queueTask{do: (*queueRunner).ack, claimed: true}),
+		queueOp(Op{Name: "nack", Summary: "give a claimed job back"},
+			queueTask{do: (*queueRunner).nack, claimed: true, returns: true}),
+		queueOp(Op{Name: "claim_batch100", Summary: "claim the first 100 ready jobs at once", Items: 100},
+			queueTask{do: (*queueRunner).claimBatch, ready: 100}),
+		queueOp(Op{Name: "cycle", Summary: "publish a job, claim the first, acknowledge it", Core: true},
+			queueTask{do: (*queueRunner).cycle, publishes: true}),
+		queueOp(Op{Name: "cycle_4", Summary: "publish a job, claim one, acknowledge it, 4 producers and 4 consumers at once", Workers: 4},
+			queueTask{do: (*queueRunner).meet, publishes: true}),
+		queueOp(Op{Name: "cycle_16", Summary: "publish a job, claim one, acknowledge it, 16 producers and 16 consumers at once", Workers: 16},
+			queueTask{do: (*queueRunner).meet, publishes: true}),
+		queueOp(Op{Name: "cycle_published", Summary: "cycle beside the published way: SQL texts, each its own transaction", Forms: withPublished},
+			queueTask{do: (*queueRunner).cycle, publishes: true}),
+	},
+}
+
+// queueTask says what an operation does.
+type queueTask struct {
+	do        doJob
+	publishes bool // an iteration publishes a job
+	ready     int  // jobs published before the slice, for each iteration to claim
+	claimed   bool // a job is claimed before the slice, for each iteration to settle
+	returns   bool // an iteration gives its job back
+}
+
+// queueOp completes an operation with what it does.
+func queueOp(op Op, task queueTask) Op {
+	op.Commits = true
+	if op.Forms == nil {
+		op.Forms = queueForms
+	}
+	op.New = func(env Env) (Runner, error) { return newQueueRunner(env, task, op) }
+	return op
+}
+
+// queueForms are kv on every engine that keeps jobs, and tables of its own where the engine is SQLite with options that
+// those take.
+func queueForms(engine, options string) []string {
+	switch engine {
+	case "null":
+		return []string{} // what is not kept cannot be claimed
+	case "sqlite":
+		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, eventlog.Options{}); err == nil {
+			return []string{"kv", "sql"}
+		}
+	}
+	return []string{"kv"}
+}
+
+// withPublished adds to the forms the published one, where there is an own one in SQL.
+func withPublished(engine, options string) []string {
+	forms := queueForms(engine, options)
+	if slices.Contains(forms, "sql") {
+		forms = append(forms, "published")
+	}
+	return forms
+}
