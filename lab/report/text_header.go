@@ -61,11 +61,12 @@ func (p *page) summary(run *result.Run, tables []result.Table) {
 		return
 	}
 	label := 0
-	for _, t := range tables {
-		label = max(label, len([]rune(tableName(t))))
+	names := summaryNames(tables)
+	for _, name := range names {
+		label = max(label, len([]rune(name)))
 	}
 	p.line(paint(p.styles.title, "Fastest at each operation"))
-	for _, t := range tables {
+	for i, t := range tables {
 		var winners []string
 		for _, g := range t.Groups {
 			if w := fastest(run.Cells, g); w != "" {
@@ -75,9 +76,26 @@ func (p *page) summary(run *result.Run, tables []result.Table) {
 		if len(winners) == 0 {
 			winners = []string{"nothing could be ranked"}
 		}
-		p.list(fmt.Sprintf("%-*s  ", label, tableName(t)), p.styles.dim, winners, p.styles.plain)
+		p.list(fmt.Sprintf("%-*s  ", label, names[i]), p.styles.dim, winners, p.styles.plain)
 	}
 	p.blank()
+}
+
+// summaryNames returns the names of tables; those that differ in their proof alone are told apart by it.
+func summaryNames(tables []result.Table) []string {
+	count := map[string]int{}
+	for _, t := range tables {
+		count[tableName(t)]++
+	}
+	var names []string
+	for _, t := range tables {
+		name := tableName(t)
+		if count[name] > 1 {
+			name += " · " + t.Promise.Proof
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // fastest returns the fastest of a group, and after a "=" what ties with it; after a "?" if for want of rounds.

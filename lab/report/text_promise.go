@@ -37,7 +37,11 @@ func promiseMeaning(p result.Promise) string {
 		"buffered":        "kill -9 takes the latest acknowledged commits; power loss may destroy the store",
 		"read":            "nothing is committed, so that all engines are compared whatever they promise",
 	}
-	return meanings[p.Label()]
+	meaning := meanings[p.Label()]
+	if p.Proof == result.Disproved && meaning != "" {
+		return "said to hold, and seen broken: " + meaning
+	}
+	return meaning
 }
 
 // proof tells how well the promise of a table was proved: "proved in 1,240 crashes", "unproved". Of several engines, it is

@@ -184,3 +184,27 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestTablesOfDifferentProofAreToldApart(t *testing.T) {
+	run := exampleRun()
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Workload == "events" && c.Promise.Delivered == "synced" && c.Engine == "pebble" {
+			c.Promise.Proof, c.Promise.Images = result.Disproved, 240
+		}
+	}
+	stats.Finish(run)
+	got := text(t, run, Options{Width: 120})
+	for _, want := range []string{
+		"events · synced, intact · proved ", "events · synced, intact · disproved ", "events · synced, intact · disproved\n",
+		"events · synced, intact · proved in at least 1,240 crashes each", "seen broken: acknowledged commits survive power loss",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for block := range strings.SplitSeq(got, "\n\n\n") {
+		if strings.HasPrefix(block, "events · synced, intact · proved") && strings.Contains(block, "pebble") {
+			t.Errorf("what was disproved is compared with what was proved:\n%s", block)
+		}
+	}
+}
