@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,11 +18,11 @@ import (
 // power hold it too. It is for the settle function of CutBefore. The process is stopped for good: kill it afterwards.
 //
 // A stopped thread is one that runs no more code of the program, so that no page changes and nothing is acknowledged after the cut. Operations that wait are
-// answered (with EIO) after the signal was sent and before its arrival is waited for: their threads stop on their way
+// answered (with EIO) after the signals were sent and before their arrival is waited for: their threads stop on their way
 // back. They must be answered before the write-backs are asked for, because the kernel holds those back while a truncation is under way.
 func (m *Mount) Settle(pid int) error {
 	defer m.disk.letGo() // whatever happens, nobody is left waiting
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil && err != unix.ESRCH {
+	if err := stopThreads(pid); err != nil {
 		return settleError(pid, err)
 	}
 	m.disk.letGo()
@@ -38,6 +39,35 @@ func settleError(pid int, err error) error {
 	return &driver.Error{Op: fmt.Sprintf("settle process %d", pid), Kind: driver.KindOf(err), Err: err,
 		Hint: "dirty mapped pages may be missing from the images"}
 }
+
+// stopThreads sends the stop signal to each thread of the process. One for the whole process is not enough: a single thread takes it, and
+// until that one is back from the kernel the others run on, with an operation that failed.
+func stopThreads(pid int) error {
+	sent := make(map[string]bool)
+	for fresh := true; fresh; { // until all are known: a thread may have begun another one meanwhile
+		fresh = false
+		threads, err := os.ReadDir(taskDir(pid))
+		if os.IsNotExist(err) {
+			return nil // the process has ended
+		}
+		if err != nil {
+			return err
+		}
+		for _, thread := range threads {
+			tid, err := strconv.Atoi(thread.Name())
+			if err != nil || sent[thread.Name()] {
+				continue
+			}
+			if err := unix.Tgkill(pid, tid, unix.SIGSTOP); err != nil && err != unix.ESRCH {
+				return err
+			}
+			sent[thread.Name()], fresh = true, true
+		}
+	}
+	return nil
+}
+
+func taskDir(pid int) string { return fmt.Sprintf("/proc/%d/task", pid) }
 
 // patience bounds how long Settle waits for a process to stop: a thread may be blocked on something that is not ours.
 const patience = 20 * time.Second
@@ -58,7 +88,7 @@ func waitStopped(pid int) error {
 
 // runningThread returns a thread of the process that is neither stopped nor gone, with its state; "" if there is none.
 func runningThread(pid int) (string, error) {
-	dir := fmt.Sprintf("/proc/%d/task", pid)
+	dir := taskDir(pid)
 	threads, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
 		return "", nil // the process has ended

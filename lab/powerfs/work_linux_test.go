@@ -1,6 +1,8 @@
 package powerfs
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,8 +11,76 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// daemon serves a disk on args[0] until it is killed.
+func daemon(dir string) error {
+	d, err := New(Options{})
+	if err != nil {
+		return err
+	}
+	if _, err := d.Mount(dir); err != nil {
+		return err
+	}
+	fmt.Println("mounted")
+	_, err = os.Stdin.Read(make([]byte, 1))
+	return err
+}
+
+// busy does everything at once, until it fails or is stopped: mapped writes that are acknowledged by number, truncations, writes, reads
+// and syncs, of files of its own each.
+func busy(dir string) error {
+	failed := make(chan error)
+	for _, name := range []string{"mapped", "truncated", "written", "synced"} {
+		if err := old(filepath.Join(dir, name), 64); err != nil {
+			return err
+		}
+	}
+	worker := func(name string, do func(fd, i int) error) {
+		fd, err := unix.Open(filepath.Join(dir, name), unix.O_RDWR, 0)
+		for i := 1; err == nil; i++ {
+			err = do(fd, i)
+		}
+		failed <- fmt.Errorf("%s: %w", name, err)
+	}
+	var b []byte
+	go worker("mapped", func(fd, i int) (err error) {
+		if b == nil {
+			if b, err = unix.Mmap(fd, 0, 64*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+				return err
+			}
+		}
+		binary.LittleEndian.PutUint64(b[i%64*pageSize:], uint64(i))
+		_, err = fmt.Println(i, monotonicNow())
+		return err
+	})
+	go worker("truncated", func(fd, i int) error {
+		c, err := unix.Mmap(fd, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			return err
+		}
+		c[0] = byte(i)
+		return errors.Join(unix.Ftruncate(fd, int64(i%64+1)*pageSize), unix.Munmap(c))
+	})
+	go worker("written", func(fd, i int) error {
+		_, err := unix.Pwrite(fd, xs, int64(i%64)*pageSize)
+		return err
+	})
+	go worker("synced", func(fd, i int) error {
+		if _, err := unix.Pwrite(fd, xs, int64(i%64)*pageSize); err != nil {
+			return err
+		}
+		return unix.Fsync(fd)
+	})
+	return <-failed
+}
+
 // workOn does something in the folder args[0] that a process does, says so, and waits to be killed.
 func workOn(role string, args []string) error {
+	switch role {
+	case "daemon":
+		return daemon(args[0])
+	case "busy":
+		return busy(args[0])
+	}
 	do, ok := works[role]
 	if !ok {
 		return fmt.Errorf("no role %s", role)
@@ -49,6 +119,12 @@ var works = map[string]func(path string) error{
 	},
 	"MS_ASYNC": func(path string) error {
 		return mapped(path, 1, func(b []byte) error { return unix.Msync(b, unix.MS_ASYNC) })
+	},
+	"lock": func(path string) error {
+		return opened(path, 0, func(fd int) error {
+			l := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+			return errors.Join(unix.Flock(fd, unix.LOCK_EX), unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &l))
+		})
 	},
 	"munmap": func(path string) error { return mapped(path, 1, unix.Munmap) },
 }
