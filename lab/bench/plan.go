@@ -111,6 +111,9 @@ func DefaultSelections() []Selection {
 		s := Selection{Workload: w}
 		for _, op := range w.Ops {
 			if op.Core {
+				if forms := op.CoreForms; forms != nil {
+					op.Forms = func(string, string) []string { return forms }
+				}
 				s.Ops = append(s.Ops, op)
 			}
 		}
