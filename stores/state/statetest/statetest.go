@@ -54,6 +54,9 @@ func Run(t *testing.T, target Target) {
 			if c.damages && !target.Damage {
 				t.Skip("the files of this engine are not damaged here")
 			}
+			if target.Slow && testing.Short() && !c.crowds {
+				t.Skip("this engine is slow: without -short")
+			}
 			s := &suite{T: t, target: target, dir: t.TempDir()}
 			s.clock.set(time.Unix(1_700_000_000, 0))
 			c.run(s)
@@ -66,6 +69,7 @@ type testCase struct {
 	name    string
 	run     func(s *suite)
 	damages bool // files
+	crowds  bool // starts processes: what an engine does differently from others
 }
 
 var cases = []testCase{
@@ -89,17 +93,17 @@ var cases = []testCase{
 	{name: "a damaged cache is set aside, reported and rebuilt", run: testDamagedCache, damages: true},
 	{name: "a damaged state file is an error, never a wrong value", run: testDamagedState, damages: true},
 	{name: "a cut file is damaged, even an empty one", run: testCut, damages: true},
-	{name: "of processes that find a cache damaged one sets it aside", run: testDamagedCacheAtOnce, damages: true},
+	{name: "of processes that find a cache damaged one sets it aside", run: testDamagedCacheAtOnce, damages: true, crowds: true},
 
 	{name: "an SQLite file is migrated, whatever it holds, and kept", run: testMigration},
 	{name: "an SQLite file that cannot be migrated is left as it was", run: testMigrationFails},
-	{name: "of processes that find an SQLite file one migrates it", run: testMigrationAtOnce},
-	{name: "a migration that was killed is begun again", run: testMigrationKilled},
+	{name: "of processes that find an SQLite file one migrates it", run: testMigrationAtOnce, crowds: true},
+	{name: "a migration that was killed is begun again", run: testMigrationKilled, crowds: true},
 
-	{name: "a call waits for a lock as long as it should, and not longer", run: testBusy},
-	{name: "readers do not wait for readers, where the engine can", run: testReaders},
-	{name: "processes that start at once create one store", run: testCreateAtOnce},
-	{name: "many processes at once, some killed, lose no acknowledged write", run: testProcesses},
+	{name: "a call waits for a lock as long as it should, and not longer", run: testBusy, crowds: true},
+	{name: "readers do not wait for readers, where the engine can", run: testReaders, crowds: true},
+	{name: "processes that start at once create one store", run: testCreateAtOnce, crowds: true},
+	{name: "many processes at once, some killed, lose no acknowledged write", run: testProcesses, crowds: true},
 }
 
 // suite is one running case.
