@@ -182,8 +182,38 @@ func (f *file) openOrCreate(name string, flag int, mode os.FileMode) (_ *os.File
 	if err := driver.MakeDirs(filepath.Dir(name)); err != nil {
 		return nil, err
 	}
+	if err := create(name, mode, f.options); err != nil {
+		return nil, err
+	}
 	f.os, err = os.OpenFile(name, flag, mode)
 	return f.os, err
+}
+
+// create makes an empty store at name, unless something is there by then. bbolt writes and syncs its first pages in a
+// file beside it, which is then linked to the name: a crash or a full disk amid them would leave a file that cannot be
+// told from a damaged store. Where links are not supported, it leaves creation to bbolt.
+func create(name string, mode os.FileMode, o bolt.Options) error {
+	fresh, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(fresh.Name())
+	if err := fresh.Close(); err != nil {
+		return err
+	}
+	o.OpenFile, o.NoSync = nil, false
+	db, err := bolt.Open(fresh.Name(), mode, &o)
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	err = os.Link(fresh.Name(), name)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 func isEmpty(path string) bool {
