@@ -101,6 +101,7 @@ type engineJSON struct {
 	URL      string            `json:"url"`
 	Summary  string            `json:"summary"`
 	Default  bool              `json:"default"`
+	Prove    bool              `json:"prove,omitempty"` // takes part in assay prove by default, though not in assay run
 	Modules  map[string]string `json:"modules"`
 	Caps     kv.Caps           `json:"caps"`
 	Promises [3]result.Promise `json:"promises"` // by the class asked for, with what was proved
@@ -137,7 +138,7 @@ func (a *app) describeEngines(ctx context.Context, names []string, probe bool, s
 		}
 		info := d.Info()
 		env, _ := result.CurrentEnvironment(".", info.Modules) // the warnings are about timings
-		e := engineJSON{Name: c.Name, URL: c.URL(), Summary: c.Summary, Default: c.Default, Caps: info.Caps,
+		e := engineJSON{Name: c.Name, URL: c.URL(), Summary: c.Summary, Default: c.Default, Prove: c.Prove, Caps: info.Caps,
 			Modules: env.Modules, Options: []optionJSON{}}
 		for _, o := range info.Options {
 			e.Options = append(e.Options, optionJSON(o))
@@ -211,8 +212,11 @@ func printEngines(out io.Writer, list []engineJSON) error {
 	fmt.Fprintln(t, "  NAME\tSYNCED\tFLUSHED\tBUFFERED\tPROVED\tPROCESSES\tVERSION")
 	for _, e := range list {
 		mark := " "
-		if e.Default {
+		switch {
+		case e.Default:
 			mark = "*"
+		case e.Prove:
+			mark = "+"
 		}
 		promise := func(d kv.Durability) string { return promiseMark(e.Caps, d) }
 		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, e.Name, promise(kv.Synced), promise(kv.Flushed), promise(kv.Buffered),
@@ -226,7 +230,8 @@ func printEngines(out io.Writer, list []engineJSON) error {
 		return err
 	}
 	_, err := fmt.Fprint(out, `
-* takes part in "assay run" by default
+* takes part in "assay run" and "assay prove" by default
++ takes part in "assay prove" alone: its losses are known, so that they must show up
 
 Under SYNCED, FLUSHED and BUFFERED stands what a commit delivers when that is asked for:
   synced    it survives a power loss
