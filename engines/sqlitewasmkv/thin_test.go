@@ -1,0 +1,159 @@
+package sqlitewasmkv_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/drivertest"
+)
+
+// BenchmarkThin measures kv against go-sqlite3's own API, which is SQLite's with Go's types, with statements prepared once;
+// both in WAL mode under synchronous=NORMAL.
+func BenchmarkThin(b *testing.B) {
+	ctx := context.Background()
+	dir := b.TempDir()
+	db, err := kv.Open(ctx, "sqlite-wasm:"+filepath.Join(dir, "kv.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	layer := drivertest.NewThinKV(b, db, kv.Flushed)
+	copied := filepath.Join(dir, "raw.db")
+	if err := db.Backup(ctx, copied); err != nil {
+		b.Fatal(err)
+	}
+	raw := newRawSide(b, copied)
+	drivertest.Thin(b,
+		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
+		drivertest.Pair{Name: "view+get", Raw: raw.viewGet, KV: layer.ViewGet},
+		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan,
+			Exception: "a row takes 700 ns; kv copies it, where go-sqlite3 lends its own memory, and steps through two interfaces"},
+		drivertest.Pair{Name: "put", Limit: 1.10, Raw: raw.put, KV: layer.Put},
+		drivertest.Pair{Name: "batch100", Limit: 1.10, Raw: raw.batch, KV: layer.Batch},
+	)
+}
+
+// rawSide does the work through go-sqlite3's API, as its documentation shows it.
+type rawSide struct {
+	*drivertest.ThinSide
+	begin, read, commit *sqlite3.Stmt
+	get1, scan1, put1   *sqlite3.Stmt
+	val                 []byte
+}
+
+func newRawSide(b *testing.B, path string) *rawSide {
+	db, err := sqlite3.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	if err := db.Exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"); err != nil {
+		b.Fatal(err)
+	}
+	prepare := func(text string) *sqlite3.Stmt {
+		s, _, err := db.PrepareFlags(text, sqlite3.PREPARE_PERSISTENT)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { s.Close() })
+		return s
+	}
+	return &rawSide{
+		ThinSide: drivertest.NewThinSide(),
+		begin:    prepare("BEGIN IMMEDIATE"),
+		read:     prepare("BEGIN"),
+		commit:   prepare("COMMIT"),
+		get1:     prepare("SELECT v FROM kv WHERE k = ?"),
+		scan1:    prepare("SELECT k, v FROM kv WHERE k >= ? ORDER BY k LIMIT 20"),
+		put1:     prepare("INSERT INTO kv(k, v) VALUES(?, ?) ON CONFLICT(k) DO UPDATE SET v = excluded.v"),
+	}
+}
+
+func (s *rawSide) getOne() error {
+	if err := s.get1.BindBlob(1, s.Key()); err != nil {
+		return err
+	}
+	if s.get1.Step() {
+		s.val = s.get1.ColumnBlob(0, s.val[:0])
+	}
+	return s.get1.Reset()
+}
+
+func (s *rawSide) get(n int) error {
+	if err := s.read.Exec(); err != nil {
+		return err
+	}
+	for range n {
+		if err := s.getOne(); err != nil {
+			return err
+		}
+	}
+	return s.commit.Exec()
+}
+
+// viewGet needs no transaction: a query alone reads one state.
+func (s *rawSide) viewGet(n int) error {
+	for range n {
+		if err := s.getOne(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rawSide) scan(n int) error {
+	if err := s.read.Exec(); err != nil {
+		return err
+	}
+	for range n {
+		if err := s.scan1.BindBlob(1, s.Start()); err != nil {
+			return err
+		}
+		for s.scan1.Step() {
+			s.Touch(s.scan1.ColumnRawBlob(0), s.scan1.ColumnRawBlob(1))
+		}
+		if err := s.scan1.Reset(); err != nil {
+			return err
+		}
+	}
+	return s.commit.Exec()
+}
+
+// put needs no transaction: a statement alone is one.
+func (s *rawSide) put(n int) error {
+	for range n {
+		if err := s.putOne(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rawSide) putOne() error {
+	if err := s.put1.BindBlob(1, s.Key()); err != nil {
+		return err
+	}
+	if err := s.put1.BindBlob(2, s.Value()); err != nil {
+		return err
+	}
+	return s.put1.Exec()
+}
+
+func (s *rawSide) batch(n int) error {
+	for range n {
+		if err := s.begin.Exec(); err != nil {
+			return err
+		}
+		if err := s.put(drivertest.ThinBatch); err != nil {
+			return err
+		}
+		if err := s.commit.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
