@@ -30,7 +30,7 @@ func (b *backend) prepareReaders() (err error) {
 	prepare(&b.read.queues, `SELECT name FROM queues ORDER BY name`)
 	for state, condition := range states {
 		prepare(&b.read.list[state], `SELECT id, ifnull(token, 0), priority, ifnull(until, visible_at), created_at, attempts, payload
-			FROM jobs WHERE queue = ?1 AND `+condition+` ORDER BY `+orders[state]+` LIMIT ?2`)
+			FROM jobs WHERE queue = ?1 AND `+condition+` ORDER BY `+orders[state]+` LIMIT ?2 + 0`)
 	}
 	return err
 }

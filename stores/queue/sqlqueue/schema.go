@@ -92,6 +92,8 @@ type statements struct {
 	savepoint, undo, release                            stmt
 }
 
+// prepareWriter prepares them. SQLite: a statement whose LIMIT is a bare parameter is compiled anew at each call, as its
+// plan may depend on the number; a sum is not looked into.
 func (b *backend) prepareWriter() error {
 	s := &b.write
 	err := b.prepare(
@@ -100,7 +102,7 @@ func (b *backend) prepareWriter() error {
 			VALUES (?1, max(?2, ifnull((SELECT last + 1 FROM queues WHERE name = ?1), 0)), ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id`,
 		// 0 is no token: the last bit is set
 		&s.claim, `UPDATE jobs SET state = 2, attempts = attempts + 1, until = ?2, token = random() | 1
-			WHERE queue = ?1 AND id IN (SELECT id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY priority, visible_at, id LIMIT ?3)
+			WHERE queue = ?1 AND id IN (SELECT id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY priority, visible_at, id LIMIT ?3 + 0)
 			RETURNING id, token, priority, visible_at, created_at, attempts, payload`,
 		&s.ack, `DELETE FROM jobs WHERE queue = ?1 AND id = ?2 AND token = ?3 AND state = 2`,
 		// ?4 is the time, ?5 when to be ready, ?6 the number of attempts at which it is dead
@@ -113,16 +115,16 @@ func (b *backend) prepareWriter() error {
 		&s.makeReady, `UPDATE jobs SET state = iif(state = 2 AND attempts >= ?3, 3, 0), visible_at = until, token = NULL,
 			until = iif(state = 2 AND attempts >= ?3, ?2, NULL)
 			WHERE queue = ?1 AND id IN (SELECT id FROM jobs WHERE queue = ?1 AND state IN (1, 2) AND until <= ?2
-				ORDER BY until, id LIMIT ?4)`,
+				ORDER BY until, id LIMIT ?4 + 0)`,
 		&s.nextDue, `SELECT min(until) FROM jobs WHERE queue = ?1 AND state IN (1, 2)`,
 		&s.requeue, `UPDATE jobs SET state = 0, visible_at = ?3, until = NULL, attempts = 0 WHERE queue = ?1 AND id = ?2 AND state = 3`,
-		&s.outdated, `SELECT id, attempts FROM jobs WHERE queue = ?1 AND id < ?2 AND state = 0 ORDER BY id LIMIT ?3`,
-		&s.outdatedDead, `SELECT id, attempts FROM jobs WHERE queue = ?1 AND id < ?2 AND state = 3 ORDER BY id LIMIT ?3`,
+		&s.outdated, `SELECT id, attempts FROM jobs WHERE queue = ?1 AND id < ?2 AND state = 0 ORDER BY id LIMIT ?3 + 0`,
+		&s.outdatedDead, `SELECT id, attempts FROM jobs WHERE queue = ?1 AND id < ?2 AND state = 3 ORDER BY id LIMIT ?3 + 0`,
 		&s.savepoint, `SAVEPOINT op`, &s.undo, `ROLLBACK TO op`, &s.release, `RELEASE op`)
 	for state, condition := range states {
 		if err == nil {
 			err = b.prepare(&s.purge[state], `DELETE FROM jobs WHERE queue = ?1 AND id IN
-				(SELECT id FROM jobs WHERE queue = ?1 AND `+condition+` LIMIT ?2)`)
+				(SELECT id FROM jobs WHERE queue = ?1 AND `+condition+` LIMIT ?2 + 0)`)
 		}
 	}
 	return err
