@@ -23,7 +23,7 @@ type tally struct {
 	failed int
 	trials int    // that had one
 	last   uint64 // the seed of the last of them
-	first  trial  // to show it again: the first, but one of a single writer is preferred
+	first  trial  // to show it again: the first, but one that goes the same way each time is preferred
 }
 
 // trial is one crash, or fault, and what was acknowledged before it.
@@ -36,6 +36,10 @@ type trial struct {
 }
 
 func (t trial) writers() int { return len(t.past.Chains) }
+
+// repeatable reports whether the seed and the cut alone make it happen again: several writers interleave anew each
+// time, unless power fails before they begin.
+func (t trial) repeatable() bool { return t.cut > 0 && (t.writers() == 1 || t.acked() == 0) }
 
 // acked returns how many commits were acknowledged before the trial's moment.
 func (t trial) acked() (n int64) {
@@ -153,8 +157,8 @@ func (c *cell) say(what string) {
 }
 
 func (y *tally) add(t trial) {
-	if y.trials == 0 || y.first.writers() > 1 && t.writers() == 1 {
-		y.first = trial{seed: t.seed, cut: t.cut, past: t.past}
+	if y.trials == 0 || !y.first.repeatable() && t.repeatable() {
+		y.first = t
 	}
 	if y.trials == 0 || y.last != t.seed {
 		y.trials++

@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"syscall"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // faults is a task: a write or a sync fails, or the disk becomes full, while a process commits and, as far as the engine
-// lets it, goes on. Then it ends, and of what is on the disk everything counts: a promise of Synced is also held against
+// lets it, goes on and closes the store. Then it ends, and of what is on the disk everything counts: a promise of Synced is also held against
 // what would be left if power failed at that moment.
 func (l *lane) faults(ctx context.Context, t *task) error {
 	for l.more(t) {
@@ -36,7 +37,7 @@ func (l *lane) faultRound(ctx context.Context, t *task, seed uint64) error {
 	defer func() { _ = g.close() }() // nothing is on it that is needed
 	p := newPast(seed, l.writers(seed))
 	n := len(p.Chains)
-	spec := writeSpec{Store: t.store(g.dir), Past: p, From: make([]uint64, n), Commits: uint64(spanCommits / n), Resume: true}
+	spec := writeSpec{Store: t.store(g.dir), Past: p, From: make([]uint64, n), Commits: uint64(spanCommits / n), Resume: true, Close: true}
 	r, err := l.runUntilEnd(ctx, g, spec)
 	if err != nil {
 		return err
@@ -44,6 +45,9 @@ func (l *lane) faultRound(ctx context.Context, t *task, seed uint64) error {
 	crash, err := g.crash()
 	if err != nil {
 		return err
+	}
+	if r.hung {
+		l.warnHung(t)
 	}
 	tr := trial{seed: seed, cut: nth, past: p.after(r.ledger), ledger: r.ledger, at: r.at}
 	c := t.cells[0]
@@ -92,29 +96,48 @@ func (l *lane) faultOf(fault string, f *figures, seed uint64) (o powerfs.Options
 	return o, one.Nth
 }
 
-// runUntilEnd has a process commit until it has done all that spec says, or given up, or crashed: an engine may do so
-// when its disk fails.
+// runUntilEnd has a process commit until it has done all that spec says, or given up, or crashed, or says nothing any
+// more and is killed: when its disk fails, an engine may do all of that, as long as the store is what it promised.
 func (l *lane) runUntilEnd(ctx context.Context, g *rig, spec writeSpec) (run, error) {
 	w, err := startWriter(l.Child, spec, 0, nil)
 	if err != nil {
 		return run{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, l.Hang)
-	defer cancel()
-	_, err = w.wait(limited, nil)
-	r := run{ledger: w.stop(), at: clock()}
+	answered := true
+	for said := -1; ; {
+		limited, cancel := context.WithTimeout(ctx, shortHang)
+		_, err = w.wait(limited, nil)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if now := w.said(); now != said {
+			said = now
+			continue
+		}
+		answered = false
+		break
+	}
+	r := run{ledger: w.stop(), at: clock(), hung: !answered}
 	for _, f := range r.ledger.failed {
 		if f.Wrong && r.trouble == nil {
 			r.trouble = errors.New(f.Text)
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
-		return r, ctx.Err()
-	case err != nil:
-		r.trouble = errHung(l.Hang)
+	return r, ctx.Err()
+}
+
+// warnHung notes, once for each task, that an engine did not return from a commit or from closing.
+func (l *lane) warnHung(t *task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.warned {
+		return
 	}
-	return r, nil
+	t.warned = true
+	l.proof.Warnings = append(l.proof.Warnings, result.Warning{
+		Text: fmt.Sprintf("%s at %v hung after a failure of its disk (%s): its process had to be killed", t.entry.Name, t.class, t.fault),
+		Hint: "give commits and closing a time limit in a program that must outlive a failing disk"})
 }
 
 // after returns the past with what a process said of commits that failed: each of those may be there or not, and where

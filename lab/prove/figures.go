@@ -20,7 +20,7 @@ type figures struct {
 	created  map[int]uint64 // operations until the first commit of each writer is made, by the number of writers
 	total    map[int]uint64 // operations of spanCommits
 	short    uint64         // operations of shortCommits of one writer
-	writes   uint64         // of spanCommits of one writer
+	writes   uint64         // of spanCommits of one writer and of closing
 	syncs    uint64
 	used     int64 // bytes that its files take in the end
 	per      powerfs.Counters
@@ -88,12 +88,15 @@ func (l *lane) measure(ctx context.Context, p *pair, writers int, f *figures) (e
 	before := g.disk.Counters()
 	step(per(spanCommits - warmCommits - shortCommits))
 	after := g.disk.Counters()
+	f.total[writers] = g.disk.Ops()
+	spec.Close = true
+	step(1)
 	if err == nil {
 		err = w.trouble(d)
 	}
-	f.total[writers] = g.disk.Ops()
 	if writers == 1 {
-		f.short, f.writes, f.syncs = short, uint64(after.Writes), uint64(after.Syncs)
+		end := g.disk.Counters()
+		f.short, f.writes, f.syncs = short, uint64(end.Writes), uint64(end.Syncs)
 		f.used, _ = g.disk.Usage()
 		f.per, f.perCount = after.Sub(before), spanCommits-warmCommits-shortCommits
 	}

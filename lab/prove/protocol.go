@@ -38,6 +38,7 @@ type writeSpec struct {
 	Commits uint64   // of each writer; 0 is until the process is killed
 	// Resume: after a commit that returned an error, the writer asks the store whether it is there, and goes on.
 	Resume bool
+	Close  bool // the store when it is done
 }
 
 type verifySpec struct {

@@ -54,6 +54,7 @@ func (g *rig) close() error { return errors.Join(g.unmount(), g.disk.Close()) }
 type run struct {
 	ledger  ledger
 	trouble error // what went wrong while power was on
+	hung    bool  // it had to be killed
 	at      int64
 }
 

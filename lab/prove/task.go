@@ -29,8 +29,9 @@ type task struct {
 	weight   int     // its share of the time
 	round    int
 	deadline time.Time
-	control  *cell  // of power: an image that holds everything, of each crash
-	hung     bool   // a verifier has hung
+	control  *cell // of power: an image that holds everything, of each crash
+	hung     bool  // a verifier has hung
+	warned   bool
 	why      string // it was not tried, or not to the end
 }
 
@@ -38,10 +39,10 @@ type task struct {
 // each such class has more than 200 images with its entries in order.
 var plans = map[string]struct{ rounds, weight int }{
 	result.FaultKill:     {6, 3},
-	result.FaultPower:    {10, 5},
+	result.FaultPower:    {16, 6},
 	result.FaultRecovery: {4, 2},
-	result.FaultEIO:      {8, 2},
-	result.FaultENOSPC:   {5, 2},
+	result.FaultEIO:      {12, 2},
+	result.FaultENOSPC:   {8, 2},
 }
 
 const (

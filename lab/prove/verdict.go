@@ -14,6 +14,9 @@ import (
 func (r *runner) finish(t *task, c *cell) result.ProofCell {
 	keeps, whole := claims(t.caps, t.fault, c.Rule)
 	c.Keeps = c.finding(t, keeps, c.keeps)
+	if c.Keeps.Verdict == result.Proved && c.Acked == 0 {
+		c.Keeps = result.Finding{Claimed: keeps, Verdict: result.Unproved, Why: "no commit was acknowledged before a fault"}
+	}
 	c.Whole = c.finding(t, whole, c.whole)
 	if f := t.measured; f != nil && f.perCount > 0 {
 		per := func(n int64) *float64 { v := float64(n) / float64(f.perCount); return &v }
@@ -24,12 +27,15 @@ func (r *runner) finish(t *task, c *cell) result.ProofCell {
 
 // claims returns what a driver promises of a store after a fault.
 //
-// Keeps: Synced promises it under every fault, Flushed under those that power outlives. Whole: every class promises it
-// under those; under a power failure Synced does, and any other whose promise is intact. Nothing is promised under the
-// strict rule for entries, which no common file system follows; it is measured as portability.
+// Keeps: Synced promises it under every fault, Flushed when the process is killed. Whole: every class promises it as
+// long as there is power; when that fails Synced does, and any other whose promise is intact. Nothing is promised under
+// the strict rule for entries, which no common file system follows; it is measured as portability.
 func claims(c caps, fault, rule string) (keeps, whole bool) {
-	if fault != result.FaultPower && fault != result.FaultRecovery {
+	switch fault {
+	case result.FaultKill:
 		return c.Class <= kv.Flushed, true
+	case result.FaultEIO, result.FaultENOSPC:
+		return c.Class == kv.Synced, true
 	}
 	ordered := !strings.HasPrefix(rule, "strict/")
 	return ordered && c.Class == kv.Synced, ordered && (c.Intact || c.Class == kv.Synced)
@@ -58,8 +64,8 @@ func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 // upperBound returns the rate of failure at which n trials without one would have a probability of 5 %.
 func upperBound(n int) float64 { return 1 - math.Pow(0.05, 1/float64(n)) }
 
-// command returns the command that shows again what y counts. With one writer the first failing round alone does it.
-// Several writers interleave anew each time: then as many rounds as show it with a probability of 99 %.
+// command returns the command that shows again what y counts: the round that showed it first, if that goes the same way
+// each time, otherwise as many rounds as show it with a probability of 99 %.
 func (c *cell) command(t *task, y tally) string {
 	engine := t.entry.Name
 	if t.entry.Options != "" || engine != t.entry.Engine {
@@ -71,7 +77,7 @@ func (c *cell) command(t *task, y tally) string {
 	}
 	args = append(args, "--seed", strconv.FormatUint(y.first.seed, 10))
 	rounds := 1
-	if y.first.cut > 0 && y.first.writers() == 1 {
+	if y.first.repeatable() {
 		args = append(args, "--cut", strconv.FormatUint(y.first.cut, 10))
 	} else {
 		rounds = roundsFor(float64(y.trials) / float64(max(c.trials, 1)))

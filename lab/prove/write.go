@@ -17,7 +17,7 @@ const maxResumes = 4
 var errWrong = errors.New("wrong content")
 
 // write commits what spec says and acknowledges each commit. Only what keeps the store from being opened is returned:
-// failures of commits are messages of their own.
+// failures of commits are messages of their own, and that of closing.
 func (s *state) write(ctx context.Context, spec writeSpec) error {
 	if s.db == nil {
 		s.say(message{Opening: true})
@@ -37,6 +37,9 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		writers.Go(func() { s.writer(ctx, w, spec) })
 	}
 	writers.Wait()
+	if spec.Close {
+		return s.db.Close()
+	}
 	return nil
 }
 

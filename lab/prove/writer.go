@@ -116,6 +116,13 @@ func (w *writer) more(ctx context.Context, spec writeSpec) (*doneMessage, error)
 	return d, err
 }
 
+// said returns how much the process has said.
+func (w *writer) said() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen + len(w.ledger.failed) + len(w.ledger.resumed)
+}
+
 // ended returns how the process ended by itself, if it has.
 func (w *writer) ended() error {
 	select {

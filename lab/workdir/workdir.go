@@ -10,6 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powerfs"
 )
 
 // Dir is a run's own folder, locked as long as the run lives.
@@ -61,7 +62,8 @@ func New(parent string) (*Dir, error) {
 	return &Dir{Path: path, lock: lock, made: made}, nil
 }
 
-// removeStale removes the folders of runs that no longer live.
+// removeStale removes the folders of runs that no longer live. A disk that such a run had mounted below its folder is
+// detached first: nobody answers for it any more.
 func removeStale(parent string) error {
 	paths, err := filepath.Glob(filepath.Join(parent, pattern))
 	if err != nil {
@@ -76,6 +78,9 @@ func removeStale(parent string) error {
 		ok, err := lock.TryLock()
 		if err != nil || !ok {
 			continue // lives, or belongs to another user
+		}
+		if _, err := powerfs.DetachStale(path); err != nil {
+			return errors.Join(err, lock.Close())
 		}
 		if err := errors.Join(lock.Close(), os.RemoveAll(path)); err != nil {
 			return err

@@ -1,0 +1,127 @@
+package prove
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestHistoryIsAFunctionOfSeedWriterNumberAndSalt(t *testing.T) {
+	c := chain{{Salt: 5, UpTo: 30}, {Salt: 6}}
+	one, two := newScript(1, 0), newScript(1, 0)
+	store := map[string][]byte{}
+	for n := uint64(1); n <= 60; n++ {
+		for _, o := range one.ops(one.play(c.salt(n))) {
+			if o.value == nil {
+				if _, ok := store[o.key]; !ok {
+					t.Fatalf("commit %d deletes %s, which is not there", n, o.key)
+				}
+				delete(store, o.key)
+			} else {
+				store[o.key] = o.value
+			}
+		}
+		two.playTo(n, c)
+		if want := two.content(); !maps.EqualFunc(store, want, bytes.Equal) {
+			t.Fatalf("commit %d: the writes give %d keys, the content has %d; they differ at %v", n, len(store), len(want), differences(store, want))
+		}
+	}
+}
+
+func TestTransfersKeepTheSumOfTheAccounts(t *testing.T) {
+	s := newScript(3, 1)
+	for range 200 {
+		s.play(9)
+		sum := 0
+		for k, v := range s.content() {
+			if strings.Contains(k, "/account/") {
+				balance, err := strconv.Atoi(strings.Fields(string(v))[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += balance
+			}
+		}
+		if sum != accounts*opening {
+			t.Fatalf("after commit %d the accounts hold %d, not %d", s.last.n, sum, accounts*opening)
+		}
+	}
+}
+
+func TestAnotherSaltGivesOtherValuesOfTheSameCommit(t *testing.T) {
+	a, b := newScript(1, 0), newScript(1, 0)
+	for range 50 {
+		before, other := a.ops(a.play(1)), b.ops(b.play(2))
+		for _, o := range before {
+			i := slices.IndexFunc(other, func(p op) bool { return p.key == o.key })
+			if i >= 0 && len(o.value) > 0 && bytes.Equal(o.value, other[i].value) {
+				t.Errorf("commit %d writes the same %q to %s under both salts", a.last.n, clip(o.value), o.key)
+			}
+		}
+	}
+}
+
+func TestCompareFindsWhatTheStoreHolds(t *testing.T) {
+	c := chain{{Salt: 5}}
+	p := past{Seed: 1, Chains: []chain{c, c}}
+	at := func(w int, n uint64) map[string][]byte {
+		s := newScript(1, w)
+		s.playTo(n, c)
+		return s.content()
+	}
+	state := func(n0, n1 uint64) map[string][]byte {
+		all := at(0, n0)
+		maps.Copy(all, at(1, n1))
+		return all
+	}
+	s := newScript(1, 0)
+	s.playTo(40, c)
+	moved := s.ops(s.play(5)) // of commit 41
+	for name, one := range map[string]struct {
+		change       func(m map[string][]byte)
+		n            []uint64
+		torn, broken string
+	}{
+		"an empty store":             {change: func(m map[string][]byte) { clear(m) }, n: []uint64{0, 0}},
+		"what was written":           {change: func(map[string][]byte) {}, n: []uint64{40, 7}},
+		"a next commit without end":  {change: func(m map[string][]byte) { m[moved[0].key] = moved[0].value }, n: []uint64{40, 7}, torn: "commit 41 of writer 0"},
+		"a last commit without head": {change: func(m map[string][]byte) { maps.Copy(m, map[string][]byte{moved[2].key: moved[2].value}) }, n: []uint64{40, 7}, torn: "commit 41 of writer 0"},
+		"a value of long ago":        {change: func(m map[string][]byte) { m["writer0/account/0"] = at(0, 1)["writer0/account/0"] }, n: []uint64{40, 7}, broken: "writer0/account/0"},
+		"a record of long ago":       {change: func(m map[string][]byte) { m["writer0/record/00000003"] = at(0, 3)["writer0/record/00000003"] }, n: []uint64{40, 7}, broken: "is back"},
+		"a missing record":           {change: func(m map[string][]byte) { delete(m, "writer1/record/00000002") }, n: []uint64{40, 7}, broken: "is missing"},
+		"a key of nobody":            {change: func(m map[string][]byte) { m["x"] = nil }, n: []uint64{40, 7}, broken: `"x"`},
+		"a counter that is noise":    {change: func(m map[string][]byte) { m["writer0/count"] = []byte("x") }, n: []uint64{0, 7}, broken: "counter of writer 0"},
+		"a counter of another salt":  {change: func(m map[string][]byte) { m["writer0/count"] = []byte("40 4") }, n: []uint64{0, 7}, broken: "counter of writer 0"},
+	} {
+		found := state(40, 7)
+		one.change(found)
+		o := p.compare(found)
+		if !slices.Equal(o.N, one.n) || (o.Torn == "") != (one.torn == "") || (o.Broken == "") != (one.broken == "") ||
+			!strings.Contains(o.Torn, one.torn) || !strings.Contains(o.Broken, one.broken) {
+			t.Errorf("%s: got %+v, want %v torn %q broken %q", name, o, one.n, one.torn, one.broken)
+		}
+	}
+}
+
+func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
+	old := chain{{Salt: 5}}
+	p := past{Seed: 1, Chains: []chain{old}}.after(ledger{
+		failed:  []failure{{N: 11, Salt: 5}},
+		resumed: []resumption{{After: 10, Salt: 6}},
+	})
+	for _, c := range []chain{old, {{5, 10}, {6, 0}}} {
+		s := newScript(1, 0)
+		s.playTo(11, c)
+		if o := p.compare(s.content()); o.Broken != "" || o.Torn != "" || o.N[0] != 11 {
+			t.Errorf("chain %v: %+v", c, o)
+		}
+	}
+	s := newScript(1, 0)
+	s.playTo(12, old)
+	if o := p.compare(s.content()); o.Broken == "" {
+		t.Errorf("a commit after the failed one, under the old salt, passed: %+v", o)
+	}
+}

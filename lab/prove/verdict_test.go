@@ -1,0 +1,143 @@
+package prove
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/result"
+)
+
+func TestClaims(t *testing.T) {
+	synced := caps{Promise: kv.Promise{Supported: true, Class: kv.Synced, Intact: true}}
+	intact := caps{Promise: kv.Promise{Supported: true, Class: kv.Flushed, Intact: true}}
+	flushed := caps{Promise: kv.Promise{Supported: true, Class: kv.Flushed}}
+	buffered := caps{Promise: kv.Promise{Supported: true, Class: kv.Buffered, Intact: true}}
+	for _, c := range []struct {
+		caps         caps
+		fault, rule  string
+		keeps, whole bool
+	}{
+		{synced, result.FaultKill, "", true, true},
+		{synced, result.FaultPower, "ordered/sectors", true, true},
+		{synced, result.FaultPower, "strict/sectors", false, false},
+		{synced, result.FaultRecovery, "ordered/nothing", true, true},
+		{synced, result.FaultEIO, "", true, true},
+		{intact, result.FaultKill, "", true, true},
+		{intact, result.FaultPower, "ordered/pages", false, true},
+		{flushed, result.FaultPower, "ordered/everything", false, false},
+		{flushed, result.FaultENOSPC, "", false, true},
+		{buffered, result.FaultKill, "", false, true},
+		{buffered, result.FaultPower, "ordered/prefix", false, true},
+	} {
+		if keeps, whole := claims(c.caps, c.fault, c.rule); keeps != c.keeps || whole != c.whole {
+			t.Errorf("%v under %s %s: keeps %v whole %v, want %v %v", c.caps.Promise, c.fault, c.rule, keeps, whole, c.keeps, c.whole)
+		}
+	}
+}
+
+func TestUpperBoundIsTheRateThatTheImagesAllow(t *testing.T) {
+	for n, want := range map[int]float64{1: 0.95, 59: 0.0495, 200: 0.01487} {
+		if got := upperBound(n); math.Abs(got-want) > 0.0005 {
+			t.Errorf("0 of %d: %.4f, want %.4f", n, got, want)
+		}
+	}
+}
+
+// images records what came of images of one trial, whose two writers acknowledged ten commits each by turns.
+func images(outcomes ...outcome) *cell {
+	tr := trial{seed: 4, cut: 9, at: 1000, past: newPast(4, 2), ledger: ledger{acks: make([][]ack, 2)}}
+	for n := range int64(10) {
+		for w := range 2 {
+			began := 10*n + 5*int64(w)
+			tr.ledger.acks[w] = append(tr.ledger.acks[w], ack{W: w, N: uint64(n) + 1, Began: began, Done: began + 4})
+		}
+	}
+	c := &cell{crashAtomic: true}
+	c.crash(tr)
+	for _, o := range outcomes {
+		c.record(tr, o)
+	}
+	return c
+}
+
+func TestCellCountsWhatImagesLack(t *testing.T) {
+	c := images(outcome{N: []uint64{10, 10}}, outcome{N: []uint64{8, 8}}, outcome{N: []uint64{0, 0}, Gone: true, Broken: "did not open"})
+	if c.Rounds != 1 || c.Images != 3 || c.Acked != 20 || c.Lost != 24 || c.LostMax != 20 || c.Broken != 1 || c.LostAge != 1000-4 {
+		t.Errorf("%+v", c.ProofCell)
+	}
+	if c.keeps.failed != 2 || c.whole.failed != 1 || c.What != "did not open" {
+		t.Errorf("keeps %+v whole %+v %q", c.keeps, c.whole, c.What)
+	}
+}
+
+func TestStateThatIsNoPrefixAcrossWritersIsBroken(t *testing.T) {
+	for _, one := range []struct {
+		n  []uint64
+		ok bool
+	}{
+		{[]uint64{10, 10}, true}, {[]uint64{11, 10}, true}, {[]uint64{10, 9}, true}, {[]uint64{0, 0}, true},
+		{[]uint64{10, 8}, false}, // commit 10 of the first began after commit 9 of the second was acknowledged
+		{[]uint64{1, 10}, false},
+		{[]uint64{11, 9}, true}, // commit 11 may have begun before commit 10 of the second was acknowledged
+		{[]uint64{11, 8}, false},
+		{[]uint64{12, 10}, false}, // nobody can have made commit 12: it would begin after 11 was acknowledged
+	} {
+		c := images(outcome{N: one.n})
+		if (c.Broken == 0) != one.ok {
+			t.Errorf("%v: broken %d, %q", one.n, c.Broken, c.What)
+		}
+	}
+}
+
+func TestTornTransactionIsNoFailureOfAnEngineThatClaimsNone(t *testing.T) {
+	torn := outcome{N: []uint64{10, 10}, Torn: "in part"}
+	if c := images(torn); c.whole.failed != 1 || c.Torn != 1 {
+		t.Errorf("crash-atomic: %+v", c)
+	}
+	c := &cell{}
+	c.record(trial{past: newPast(1, 2), ledger: ledger{acks: make([][]ack, 2)}}, torn)
+	if c.whole.failed != 0 || c.Torn != 1 || c.What != "in part" {
+		t.Errorf("not crash-atomic: %+v", c)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	p := &pair{entry: bench.Entry{Name: "mine", Engine: "bbolt", Options: "NoFreelistSync=true&x=1"}, class: kv.Synced,
+		caps: caps{Promise: kv.Promise{Supported: true, Class: kv.Synced, Intact: true}}}
+	r := &runner{}
+	good, bad := outcome{N: []uint64{10, 10}}, outcome{N: []uint64{3, 3}}
+	for name, one := range map[string]struct {
+		why, verdict, in string
+		outcomes         []outcome
+		void             error
+	}{
+		"nothing failed":   {verdict: result.Proved, outcomes: []outcome{good}},
+		"one failed":       {verdict: result.Disproved, outcomes: []outcome{good, bad}, in: "--engines 'mine=bbolt:?NoFreelistSync=true&x=1' --durability synced --faults power --rule ordered/sectors --seed 4 --rounds 1"},
+		"interrupted":      {why: "interrupted", verdict: result.Unproved, outcomes: []outcome{good}, in: "interrupted"},
+		"failed before":    {why: "interrupted", verdict: result.Disproved, outcomes: []outcome{bad}, in: "assay prove"},
+		"no image":         {verdict: result.Unproved, in: "no time"},
+		"a control failed": {void: &controlError{"lying"}, why: "x", verdict: result.Unproved, outcomes: []outcome{bad}, in: "a control failed: lying"},
+	} {
+		c := images(one.outcomes...)
+		c.Rule = "ordered/sectors"
+		p.void = one.void
+		f := r.finish(&task{pair: p, fault: result.FaultPower, why: one.why}, c).Keeps
+		if f.Verdict != one.verdict || !strings.Contains(f.Why+f.Command, one.in) || !f.Claimed {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if (f.Verdict == result.Proved) != (f.UpperBound > 0) || (f.Verdict == result.Disproved) != (f.Command != "") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+func TestCommandRepeatsAsOftenAsTheFailureIsRare(t *testing.T) {
+	for p, want := range map[float64]int{1: 1, 0.5: 7, 0.1: 44, 0.001: 50} {
+		if got := roundsFor(p); got != want {
+			t.Errorf("of a rate of %v: %d rounds, want %d", p, got, want)
+		}
+	}
+}
