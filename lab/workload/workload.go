@@ -136,7 +136,7 @@ type Description struct {
 }
 
 // All returns the workloads, in the order in which they are shown.
-func All() []Workload { return []Workload{hook, events, jobs, records, ycsb} }
+func All() []Workload { return []Workload{hook, events, feeds, jobs, records, ycsb} }
 
 // Lookup returns the workload called name.
 func Lookup(name string) (Workload, bool) {
