@@ -15,7 +15,7 @@ func Proof(w io.Writer, proof *result.Proof, o Options) error {
 	p := page{options: o, width: o.width(), styles: newStyles(o)}
 	rows := proofRows(proof.Cells)
 	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed, Interrupted: proof.Interrupted,
-		Warnings: proof.Warnings, Environment: proof.Environment}
+		Warnings: slices.Concat(untriedWarnings(rows), proof.Warnings), Environment: proof.Environment}
 	run.Environment.Unranked = "" // it is no timing that is told
 	p.header(run)
 	p.warnings(run)

@@ -162,32 +162,83 @@ func (p *page) command(command string) {
 
 // notProved prints why promises could not be tried, those with the same reason together.
 func (p *page) notProved(rows []*proofRow) {
-	var reasons []string
-	of := map[string][]string{}
-	for _, r := range rows {
-		for _, f := range faultColumns {
-			for _, c := range r.outcomes[f.key] {
-				why := whyUnproved(c)
-				if why == "" {
-					continue
-				}
-				if of[why] == nil {
-					reasons = append(reasons, why)
-				}
-				if item := r.name() + " (" + f.words + ")"; !slices.Contains(of[why], item) {
-					of[why] = append(of[why], item)
-				}
-			}
-		}
-	}
-	if len(reasons) == 0 {
+	all := unproved(rows)
+	if len(all) == 0 {
 		return
 	}
 	p.line(paint(p.styles.title, "Not proved"))
-	for _, why := range reasons {
-		p.paragraph("? ", p.styles.warn, why+": "+strings.Join(of[why], ", "), p.styles.plain)
+	for _, u := range all {
+		text := strings.Join(u.faults, ", ") + " of " + strings.Join(u.promises, ", ")
+		if len(rows) > 1 && len(u.promises) == len(rows) {
+			text = strings.Join(u.faults, ", ") + " of all promises"
+		}
+		p.paragraph("? ", p.styles.warn, text+": "+u.why, p.styles.plain)
 	}
 	p.blank()
+}
+
+// unprovedReason is why some faults were not tried on some promises.
+type unprovedReason struct {
+	why              string
+	faults, promises []string
+}
+
+// unproved returns the reasons for which something was not tried to the end; promises with the same reason stand together
+// if it bears on the same faults.
+func unproved(rows []*proofRow) []*unprovedReason {
+	var all []*unprovedReason
+	for _, r := range rows {
+		for _, one := range r.unproved() {
+			i := slices.IndexFunc(all, func(u *unprovedReason) bool { return u.why == one.why && slices.Equal(u.faults, one.faults) })
+			if i < 0 {
+				all = append(all, one)
+			} else {
+				all[i].promises = append(all[i].promises, r.name())
+			}
+		}
+	}
+	return all
+}
+
+// unproved returns the reasons for which something of one promise was not tried to the end.
+func (r *proofRow) unproved() []*unprovedReason {
+	var all []*unprovedReason
+	for _, f := range faultColumns {
+		for _, c := range r.outcomes[f.key] {
+			why := whyUnproved(c)
+			if why == "" {
+				continue
+			}
+			i := slices.IndexFunc(all, func(u *unprovedReason) bool { return u.why == why })
+			if i < 0 {
+				i = len(all)
+				all = append(all, &unprovedReason{why: why, promises: []string{r.name()}})
+			}
+			if !slices.Contains(all[i].faults, f.words) {
+				all[i].faults = append(all[i].faults, f.words)
+			}
+		}
+	}
+	return all
+}
+
+// untriedWarnings tells, before all else, of faults that could be tried on no promise at all.
+func untriedWarnings(rows []*proofRow) []result.Warning {
+	var warnings []result.Warning
+	for _, u := range unproved(rows) {
+		var none []string
+		for _, f := range faultColumns {
+			tried := slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes[f.key].tried() })
+			if !tried && slices.Contains(u.faults, f.words) {
+				none = append(none, f.words)
+			}
+		}
+		w := result.Warning{Text: "not tried at all: " + strings.Join(none, ", ") + ": " + u.why}
+		if len(none) > 0 && !slices.Contains(warnings, w) {
+			warnings = append(warnings, w)
+		}
+	}
+	return warnings
 }
 
 // whyUnproved returns why a property was not tried to the end, "" if both were.
@@ -220,13 +271,16 @@ func (p *page) proofLegend(rows []*proofRow) {
 		}
 		entry("✓ "+Grouped(fewest), text+".")
 	}
-	if has(func(o outcome) bool { return o.claimed() && !o.broken() && !o.keepsClaimed() }) {
+	if has(func(o outcome) bool {
+		lost, _ := o.lost()
+		return lost > 0 && o.claimed() && !o.broken() && !o.keepsClaimed()
+	}) {
 		entry("tail", "the latest commits were lost, and the store stayed whole, as is said of it.")
 	}
 	if has(outcome.broken) {
 		entry("✗", "a promise was broken so many times.")
 	}
-	if has(func(o outcome) bool { return len(o) > 0 && !o.claimed() }) {
+	if has(func(o outcome) bool { return o.tried() && !o.claimed() }) {
 		entry("lost broke", "not promised, and did not hold in so many crashes: commits were missing, or the store did not open, failed its check or held parts of transactions. held: not promised, and held.")
 	}
 	entry("promise", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: a power loss may take the latest commits, and leaves the store whole; may break: it may not.")

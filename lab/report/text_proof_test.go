@@ -127,3 +127,21 @@ func FuzzProof(f *testing.F) {
 		proofText(t, p, Options{Width: 160, Color: true})
 	})
 }
+
+func TestProofSaysFirstWhatCouldNotBeTried(t *testing.T) {
+	p := exampleProof()
+	for i := range p.Cells {
+		if c := &p.Cells[i]; c.Fault == result.FaultPower || c.Fault == result.FaultRecovery {
+			why := result.Finding{Claimed: c.Keeps.Claimed, Verdict: result.Unproved, Why: "there is no /dev/fuse"}
+			c.Images, c.Keeps, c.Whole = 0, why, why
+		}
+	}
+	got := proofText(t, p, Options{Width: 160})
+	head, rest, _ := strings.Cut(got, "What commits survive")
+	if !strings.Contains(head, "⚠ not tried at all: power cut, power cut while recovering, power cut, strict order: there is no /dev/fuse") {
+		t.Errorf("the report begins with\n%s", head)
+	}
+	if !strings.Contains(rest, "of all promises: there is no /dev/fuse") || !strings.Contains(rest, "could not be tried to the end") {
+		t.Errorf("and goes on with\n%s", rest)
+	}
+}
