@@ -15,8 +15,8 @@ type Entry struct {
 
 const longestName = 255
 
-// Lookup returns the entry name of the folder dir, with a reference to be given back by Forget, as of every call that returns an
-// Attr of an entry.
+// Lookup returns the entry name of the folder dir, with a reference to be given back by Forget, as of every call that
+// returns an Attr of an entry.
 func (d *Disk) Lookup(dir ID, name string) (Attr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -51,8 +51,8 @@ func acknowledged(t *testing.T, lines *bufio.Scanner) (stamps []int64) {
 	return stamps
 }
 
-// TestEnginesKeepWhatTheySynced cuts the power in the middle of 40 synced commits, and opens what is left under every ordered rule on the real
-// disk, in a process of its own.
+// TestEnginesKeepWhatTheySynced cuts the power in the middle of 40 synced commits, and opens what is left under every
+// ordered rule on the real disk, in a process of its own.
 func TestEnginesKeepWhatTheySynced(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ type Fault struct {
 	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
 	Short  bool          // of a write: half of it is done. With Err 0 the process is told so, otherwise it gets the error
 	Sticky bool          // all later ones fail too
-	Match  string        // a glob as of path.Match, held against the name if it has no slash, else against the path below the root; "" is all
+	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 }
 
 // FaultOp is a kind of operation.

@@ -13,7 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// Image is a tree of files that never changes. It shares pages with the disk it was made from, and with the disks that are made from it.
+// Image is a tree of files that never changes. It shares pages with the disk it was made from, and with the disks
+// that are made from it.
 type Image struct {
 	root *node
 	err  error // the spill file could not be read
@@ -160,7 +161,8 @@ type sumOnce struct {
 	p atomic.Pointer[[sha256.Size]byte]
 }
 
-// digest returns the page's SHA-256; ok is false if it is all zeroes. Only pages of images are asked: they never change.
+// digest returns the page's SHA-256; ok is false if it is all zeroes. Only pages of images are asked: they never
+// change.
 func (p *page) digest() (sum [sha256.Size]byte, ok bool) {
 	if known := p.sum.p.Load(); known != nil {
 		return *known, *known != [sha256.Size]byte{}

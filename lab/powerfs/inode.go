@@ -167,8 +167,8 @@ func (d *Disk) newInode(mode uint32, owner Owner) *inode {
 	return n
 }
 
-// reap forgets what nothing can reach any more: the live content of a file without a name that nobody has open, and the durable
-// one once no image could hold it either. After the cut nothing is forgotten: images are made from it.
+// reap forgets what nothing can reach any more: the live content of a file without a name that nobody has open, and
+// the durable one once no image could hold it either. After the cut nothing is forgotten: images are made from it.
 func (d *Disk) reap(n *inode) {
 	if d.power == off || n.links > 0 || n.refs > 0 || n.opens > 0 || n.id == Root {
 		return
@@ -191,8 +191,8 @@ func (n *inode) dropBase(pl *pool) {
 	n.base, n.baseSize, n.folded = nil, 0, 0
 }
 
-// Forget gives back count references to id. Every call that returns an Attr of an entry takes one, so that the inode stays
-// for those who know it, as an open file stays after it was unlinked.
+// Forget gives back count references to id. Every call that returns an Attr of an entry takes one, so that the inode
+// stays for those who know it, as an open file stays after it was unlinked.
 func (d *Disk) Forget(id ID, count uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // mountName is how the system's list of mounts tells ours from others.
 const mountName = "assay-powerfs"
 
-// Mount is a disk that is mounted on a folder. Processes other than the one that mounted it may do anything there; this one must not map
-// its files into memory: a fault would block a thread that the garbage collector waits for.
+// Mount is a disk that is mounted on a folder. Processes other than the one that mounted it may do anything there;
+// this one must not map its files into memory: a fault would block a thread that the garbage collector waits for.
 type Mount struct {
 	disk   *Disk
 	dir    string
@@ -73,7 +73,8 @@ func mountError(dir string, err error) error {
 	case errors.Is(err, os.ErrPermission):
 		e.Hint = "mounting needs root, or the fusermount helper of the fuse3 package"
 	case errors.Is(err, os.ErrNotExist):
-		e.Kind, e.Hint = driver.Unsupported, "mounting needs /dev/fuse, and for users other than root the fusermount helper of the fuse3 package"
+		e.Kind = driver.Unsupported
+		e.Hint = "mounting needs /dev/fuse, and for users other than root the fusermount helper of the fuse3 package"
 	}
 	return e
 }
@@ -81,8 +82,8 @@ func mountError(dir string, err error) error {
 // Dir returns the folder, as an absolute path.
 func (m *Mount) Dir() string { return m.dir }
 
-// Unmount ends the mount. Files that are still open fail from then on, and the folder is free at once. What processes have mapped and
-// changed is written back first if the power is on and nothing is open. Twice is once.
+// Unmount ends the mount. Files that are still open fail from then on, and the folder is free at once. What processes
+// have mapped and changed is written back first if the power is on and nothing is open. Twice is once.
 func (m *Mount) Unmount() error {
 	m.once.Do(func() { m.err = m.unmount() })
 	return m.err
@@ -105,12 +106,13 @@ func (m *Mount) detach() error {
 	if err == nil {
 		return nil
 	}
-	// The force aborts the connection, so that no process waits for us any more; the folder is then free whoever holds files.
+	// The force aborts the connection, so that no process waits for us any more; the folder is then free whoever
+	// holds files.
 	return unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
 }
 
-// detachByHelper is for users other than root. The connection of a mount that is still busy cannot be aborted by them: the power is cut,
-// so that the processes fail soon, and the daemon ends with the last of them.
+// detachByHelper is for users other than root. The connection of a mount that is still busy cannot be aborted by
+// them: the power is cut, so that the processes fail soon, and the daemon ends with the last of them.
 func (m *Mount) detachByHelper() error {
 	err := m.server.Unmount()
 	if err == nil {

@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOnlySyncsAreDurable does in a process what might make a write durable, and cuts the power. Whatever it was, everything is
-// there if everything survives: settling brings pages that are only mapped to the disk.
+// TestOnlySyncsAreDurable does in a process what might make a write durable, and cuts the power. Whatever it was,
+// everything is there if everything survives: settling brings pages that are only mapped to the disk.
 func TestOnlySyncsAreDurable(t *testing.T) {
 	for role, want := range map[string]string{
 		"write": "4096×o", "close": "4096×o", "sync_file_range": "4096×o",
 		"mmap": "4096×o", "MS_ASYNC": "4096×o", "munmap": "4096×o", "many pages": "16777216×o",
-		"fsync": "4096×x", "fdatasync": "4096×x", "O_SYNC": "4096×x", "O_DSYNC": "4096×x", "RWF_DSYNC": "4096×x", "MS_SYNC": "4096×x",
+		"fsync": "4096×x", "fdatasync": "4096×x", "O_SYNC": "4096×x",
+		"O_DSYNC": "4096×x", "RWF_DSYNC": "4096×x", "MS_SYNC": "4096×x",
 	} {
 		t.Run(role, func(t *testing.T) {
 			d, m := mounted(t, Options{})
@@ -45,8 +46,8 @@ func TestOnlySyncsAreDurable(t *testing.T) {
 	}
 }
 
-// TestSettlingABusyProcess cuts while threads of a process map, truncate, write and sync. Whatever its memory held when it said so before the
-// cut is there if everything survives.
+// TestSettlingABusyProcess cuts while threads of a process map, truncate, write and sync. Whatever its memory held
+// when it said so before the cut is there if everything survives.
 func TestSettlingABusyProcess(t *testing.T) {
 	rounds := 10
 	if testing.Short() {

@@ -1,7 +1,7 @@
 // Package powerfs is a file system that can lose power.
 //
-// A Disk holds files twice: as processes see them, and as a power cut would leave them. Programs that know nothing of it
-// work on a Disk that is mounted (Linux); a Disk without a mount works everywhere, through its methods.
+// A Disk holds files twice: as processes see them, and as a power cut would leave them. Programs that know nothing of
+// it work on a Disk that is mounted (Linux); a Disk without a mount works everywhere, through its methods.
 //
 //	disk, _ := powerfs.New(powerfs.Options{})
 //	mount, _ := disk.Mount(dir)
@@ -12,45 +12,49 @@
 //
 // # Crash model
 //
-// Every write, truncation, allocation, sync and change of an entry has a number, given under one lock; the cut has its
-// place among them. What was durable at the cut is in every image. Of the rest, a Rule says what may be there: Survivors
-// which changes, Entries in which order metadata becomes durable.
+// Every write, truncation, allocation, sync and change of an entry has a number, given under one lock; the cut has
+// its place among them. What was durable at the cut is in every image. Of the rest, a Rule says what may be there:
+// Survivors which changes, Entries in which order metadata becomes durable.
 //
 // Sync (fsync, fdatasync, msync with MS_SYNC, and every write through O_SYNC, O_DSYNC or RWF_DSYNC, which the kernel
-// follows with an fsync) makes the bytes and the size of a file durable. Close, munmap, sync_file_range, msync with MS_ASYNC and
-// the passing of time make nothing durable.
+// follows with an fsync) makes the bytes and the size of a file durable. Close, munmap, sync_file_range, msync with
+// MS_ASYNC and the passing of time make nothing durable.
 //
-// Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in order, all changes of entries (a rename is
-// one change, of both folders), truncations and allocations. Any sync of any file or folder commits all of it
-// until then. Without a sync a random prefix of it survives. A rename that replaces a file lets the new file's data
-// be written before it is committed (auto_da_alloc; xfs does not do that for a rename), so that the name never leads to an empty file. Nothing
-// else orders data: bytes that were written are there or not, page by page. The size of a file that has grown is written late, and on its own:
-// the file may be short, or have zeroes where a page did not survive. It never shows what another file
-// left on the disk. What is written after a truncation is there only if the truncation is.
+// Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in order, all changes
+// of entries (a rename is one change, of both folders), truncations and allocations. Any sync of any file or folder
+// commits all of it until then. Without a sync a random prefix of it survives. A rename that replaces a file lets the
+// new file's data be written before it is committed (auto_da_alloc; xfs does not do that for a rename), so that the
+// name never leads to an empty file. Nothing else orders data: bytes that were written are there or not, page by
+// page. The size of a file that has grown is written late, and on its own: the file may be short, or have zeroes
+// where a page did not survive. It never shows what another file left on the disk. What is written after a truncation
+// is there only if the truncation is.
 //
-// This is kinder than ext4 in one point: there, a sync of a file with no metadata of its own to commit (fdatasync after an overwrite in
-// place) writes its data only. And it is harsher in two: ext4 commits every five seconds without being asked, and writes
-// the data of a file that was truncated to nothing and written anew when it is closed.
+// This is kinder than ext4 in one point: there, a sync of a file with no metadata of its own to commit (fdatasync
+// after an overwrite in place) writes its data only. And it is harsher in two: ext4 commits every five seconds
+// without being asked, and writes the data of a file that was truncated to nothing and written anew when it is
+// closed.
 //
-// Strict promises what POSIX does: an entry is durable after a sync of its folder, a file's bytes and
-// truncations after a sync of the file; for the rest, any subset of the operations survives, as long as operations on one
-// entry keep their order and folders are moved in order. No common file system is so unkind; it tells what a program takes for granted.
+// Strict promises what POSIX does: an entry is durable after a sync of its folder, a file's bytes and truncations
+// after a sync of the file; for the rest, any subset of the operations survives, as long as operations on one entry
+// keep their order and folders are moved in order. No common file system is so unkind; it tells what a program takes
+// for granted.
 //
-// Nothing is the least that may be left, Everything what a crash of the process alone leaves. Prefix is a
-// disk that writes in order: all changes until some moment, of all files, and of the write then under way some whole sectors of 512
-// bytes. Pages is a cache that writes back as it likes: each page of 4096 bytes is as it was durable, or as after any of
-// the writes to it since. Sectors is the same, where a page that was being written is a mixture, by sector, of two of its versions. Sectors are
-// never torn themselves. All choices follow from the seed.
+// Nothing is the least that may be left, Everything what a crash of the process alone leaves. Prefix is a disk that
+// writes in order: all changes until some moment, of all files, and of the write then under way some whole sectors of
+// 512 bytes. Pages is a cache that writes back as it likes: each page of 4096 bytes is as it was durable, or as after
+// any of the writes to it since. Sectors is the same, where a page that was being written is a mixture, by sector, of
+// two of its versions. Sectors are never torn themselves. All choices follow from the seed.
 //
-// A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes them, though processes go on seeing them.
-// On a Lying disk every sync is acknowledged and does nothing.
+// A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes them, though
+// processes go on seeing them. On a Lying disk every sync is acknowledged and does nothing.
 //
-// Permissions, owners and times are not part of the model: an image has the last permissions. Extended attributes, devices and
-// sockets are not supported.
+// Permissions, owners and times are not part of the model: an image has the last permissions. Extended attributes,
+// devices and sockets are not supported.
 //
 // # Memory
 //
-// Pages beyond Options.Memory go to a file. Unsynced writes are remembered one by one, as the rules need, up to a quarter
-// of Options.Memory; beyond that the oldest are folded into one change, which survives as a whole or not at all. Entry operations that
-// no sync of their folder makes durable are remembered up to 131,072; then the older half counts as durable.
+// Pages beyond Options.Memory go to a file. Unsynced writes are remembered one by one, as the rules need, up to a
+// quarter of Options.Memory; beyond that the oldest are folded into one change, which survives as a whole or not at
+// all. Entry operations that no sync of their folder makes durable are remembered up to 131,072; then the older half
+// counts as durable.
 package powerfs

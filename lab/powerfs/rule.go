@@ -69,5 +69,6 @@ func ParseRule(name string) (Rule, error) {
 		}
 		names = append(names, r.String())
 	}
-	return Rule{}, &driver.Error{Op: "crash rule", Path: name, Kind: driver.Invalid, Hint: "the rules are " + strings.Join(names, ", ")}
+	return Rule{}, &driver.Error{Op: "crash rule", Path: name, Kind: driver.Invalid,
+		Hint: "the rules are " + strings.Join(names, ", ")}
 }

@@ -163,8 +163,8 @@ func brief(data []byte) string {
 	return s
 }
 
-// scenarios are what a program does before the cut, and the least that must then be left (Nothing) under either rule for
-// entries. What it had before is: folder d, file old=before, both durable.
+// scenarios are what a program does before the cut, and the least that must then be left (Nothing) under either rule
+// for entries. What it had before is: folder d, file old=before, both durable.
 var scenarios = []struct {
 	name            string
 	do              func(b bench)
@@ -236,6 +236,12 @@ var scenarios = []struct {
 		b.rename("f", "d/g")
 		b.sync("d")
 	}, "d/ d/g=x old=before", "d/ d/g=x old=before"},
+	{"what was made before a rename took its name does not come back", func(b bench) {
+		b.create("d/y")
+		b.rename("old", "d/y")
+		b.sync("")
+		b.sync("d")
+	}, "d/ d/y=before", "d/ d/y=before"},
 	{"an unlink is durable after the folder's sync", func(b bench) {
 		b.unlink("old")
 		b.sync("")

@@ -14,12 +14,14 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Settle brings what the process pid has mapped and changed to the disk, without making it durable: the caches of a machine that loses
-// power hold it too. It is for the settle function of CutBefore. The process is stopped for good: kill it afterwards.
+// Settle brings what the process pid has mapped and changed to the disk, without making it durable: the caches of a
+// machine that loses power hold it too. It is for the settle function of CutBefore. The process is stopped for good:
+// kill it afterwards.
 //
-// A stopped thread is one that runs no more code of the program, so that no page changes and nothing is acknowledged after the cut. Operations that wait are
-// answered (with EIO) after the signals were sent and before their arrival is waited for: their threads stop on their way
-// back. They must be answered before the write-backs are asked for, because the kernel holds those back while a truncation is under way.
+// A stopped thread is one that runs no more code of the program, so that no page changes and nothing is acknowledged
+// after the cut. Operations that wait are answered (with EIO) after the signals were sent and before their arrival is
+// waited for: their threads stop on their way back. They must be answered before the write-backs are asked for,
+// because the kernel holds those back while a truncation is under way.
 func (m *Mount) Settle(pid int) error {
 	defer m.disk.letGo() // whatever happens, nobody is left waiting
 	if err := stopThreads(pid); err != nil {
@@ -40,8 +42,8 @@ func settleError(pid int, err error) error {
 		Hint: "dirty mapped pages may be missing from the images"}
 }
 
-// stopThreads sends the stop signal to each thread of the process. One for the whole process is not enough: a single thread takes it, and
-// until that one is back from the kernel the others run on, with an operation that failed.
+// stopThreads sends the stop signal to each thread of the process. One for the whole process is not enough: a single
+// thread takes it, and until that one is back from the kernel the others run on, with an operation that failed.
 func stopThreads(pid int) error {
 	sent := make(map[string]bool)
 	for fresh := true; fresh; { // until all are known: a thread may have begun another one meanwhile
@@ -72,7 +74,8 @@ func taskDir(pid int) string { return fmt.Sprintf("/proc/%d/task", pid) }
 // patience bounds how long Settle waits for a process to stop: a thread may be blocked on something that is not ours.
 const patience = 20 * time.Second
 
-// waitStopped waits until every thread of the process is stopped or has ended. There is nothing to wait on, for a process need not be our child.
+// waitStopped waits until every thread of the process is stopped or has ended. There is nothing to wait on, for a
+// process need not be our child.
 func waitStopped(pid int) error {
 	for start, pause := time.Now(), 50*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		running, err := runningThread(pid)
@@ -86,7 +89,8 @@ func waitStopped(pid int) error {
 	}
 }
 
-// runningThread returns a thread of the process that is neither stopped nor gone, with its state; "" if there is none.
+// runningThread returns a thread of the process that is neither stopped nor gone, with its state; "" if there is
+// none.
 func runningThread(pid int) (string, error) {
 	dir := taskDir(pid)
 	threads, err := os.ReadDir(dir)
@@ -110,9 +114,9 @@ func runningThread(pid int) (string, error) {
 	return "", nil
 }
 
-// writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs starts all write-backs, but not every
-// kernel waits in it for those of FUSE, lest a dead daemon hang it. An fsync of each file that is open for writing does wait; only such
-// files can have dirty mapped pages.
+// writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs starts all
+// write-backs, but not every kernel waits in it for those of FUSE, lest a dead daemon hang it. An fsync of each file
+// that is open for writing does wait; only such files can have dirty mapped pages.
 func (m *Mount) writeBack() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -7,8 +7,9 @@ import (
 )
 
 // A pool is the memory of one disk's pages. Beyond its limit, pages go to a file, the oldest first. The file has no
-// name from the start, so that nothing is left behind however the process ends. Its descriptor is closed once the disk and all images
-// that share its pages are unreachable. A pool is guarded by its disk's lock until the power is off, and only read from then on.
+// name from the start, so that nothing is left behind however the process ends. Its descriptor is closed once the
+// disk and all images that share its pages are unreachable. A pool is guarded by its disk's lock until the power is
+// off, and only read from then on.
 type pool struct {
 	limit    int64 // bytes
 	resident int64 // bytes in memory

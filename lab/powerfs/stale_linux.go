@@ -14,8 +14,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// DetachStale detaches the mounts of this file system below parent whose daemon has died, as by a kill, and returns how many. Mounts that work are
-// left alone, whoever they belong to.
+// DetachStale detaches the mounts of this file system below parent whose daemon has died, as by a kill, and returns
+// how many. Mounts that work are left alone, whoever they belong to.
 func DetachStale(parent string) (int, error) {
 	mounts, err := ourMounts(parent)
 	if err != nil {

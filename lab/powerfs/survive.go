@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Image returns what a power cut at this moment leaves under the rule. The same crash, rule and seed give the same image. Nothing and
-// Everything leave no choice: the seed does not matter.
+// Image returns what a power cut at this moment leaves under the rule. The same crash, rule and seed give the same
+// image. Nothing and Everything leave no choice: the seed does not matter.
 func (c *Crash) Image(r Rule, seed uint64) *Image {
 	s := &survival{d: c.d, rule: r, seed: seed, nodes: make(map[*inode]*node), flushed: make(map[*inode]uint64)}
 	s.rng = rand.New(rand.NewPCG(seed, 0))

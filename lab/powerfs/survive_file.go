@@ -12,8 +12,8 @@ type choice struct {
 	grown  int      // subsets: the writes before this one have let the file grow
 }
 
-// choice decides what is the same for all pages of n. Its random numbers are the file's own, so that one file does not depend
-// on the order in which others are looked at.
+// choice decides what is the same for all pages of n. Its random numbers are the file's own, so that one file does
+// not depend on the order in which others are looked at.
 func (s *survival) choice(n *inode) *choice {
 	f := &choice{s: s, n: n, rng: rand.New(rand.NewPCG(s.seed, uint64(n.id)))}
 	flushed := uint64(0)
@@ -45,8 +45,9 @@ func (f *choice) journaled(e *event) bool {
 	return f.s.subset() && f.rng.IntN(2) == 0
 }
 
-// grow picks how many of the writes have let the file grow: the size is written out later than the pages, as on a file system that
-// allocates late. A page behind the size that was chosen is not seen, and one before it that did not survive is a hole.
+// grow picks how many of the writes have let the file grow: the size is written out later than the pages, as on a
+// file system that allocates late. A page behind the size that was chosen is not seen, and one before it that did not
+// survive is a hole.
 func (f *choice) grow() {
 	if f.s.subset() {
 		f.grown = version(f.rng, len(f.events))

@@ -1,7 +1,7 @@
 package powerfs
 
-// Sync makes the file's bytes and size durable, as fsync and fdatasync do. Under Ordered it also commits all entry operations and truncations
-// of all files until now. Syncing a folder makes its entries durable.
+// Sync makes the file's bytes and size durable, as fsync and fdatasync do. Under Ordered it also commits all entry
+// operations and truncations of all files until now. Syncing a folder makes its entries durable.
 func (d *Disk) Sync(id ID) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,8 +57,8 @@ func (d *Disk) clean(n *inode) {
 	d.dropEvents(n)
 }
 
-// loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later sync writes them, though processes
-// still see what is in them. The size is metadata, and is written by the next sync that succeeds.
+// loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later sync writes them,
+// though processes still see what is in them. The size is metadata, and is written by the next sync that succeeds.
 func (d *Disk) loseDirty(n *inode) {
 	if n.isDir() {
 		return

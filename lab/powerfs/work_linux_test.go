@@ -25,8 +25,8 @@ func daemon(dir string) error {
 	return err
 }
 
-// busy does everything at once, until it fails or is stopped: mapped writes that are acknowledged by number, truncations, writes, reads
-// and syncs, of files of its own each.
+// busy does everything at once, until it fails or is stopped: mapped writes that are acknowledged by number,
+// truncations, writes, reads and syncs, of files of its own each.
 func busy(dir string) error {
 	failed := make(chan error)
 	for _, name := range []string{"mapped", "truncated", "written", "synced"} {
