@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ func registerPlanted() {
 		{name: "reviving", apply: keepTheDeleted},
 		{name: "stale", apply: rememberOldValues},
 		{name: "reordering", apply: delaySome},
+		{name: "unsynced", apply: skipTheSync},
 		{name: "panicking", open: panicIfThere},
 		{name: "hanging", open: hangIfThere},
 	} {
@@ -50,7 +52,7 @@ func (p planted) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	if err != nil || p.apply == nil {
 		return s, err
 	}
-	return &plantedStore{Store: s, plan: p, dir: filepath.Dir(c.Path), applied: map[string]int{}}, nil
+	return &plantedStore{Store: s, plan: p, dir: filepath.Dir(c.Path)}, nil
 }
 
 // plantedStore is an open store with the fault.
@@ -61,7 +63,6 @@ type plantedStore struct {
 
 	mu      sync.Mutex
 	commits int
-	applied map[string]int
 	late    []driver.Op
 }
 
@@ -127,6 +128,11 @@ func acknowledgeEverySeventhOnly(ctx context.Context, s *plantedStore, ops []dri
 	return s.Store.Apply(ctx, late, d)
 }
 
+// skipTheSync commits as Flushed, whatever was asked for.
+func skipTheSync(ctx context.Context, s *plantedStore, ops []driver.Op, _ driver.Durability) error {
+	return s.Store.Apply(ctx, ops, driver.Flushed)
+}
+
 // commitInHalves makes two transactions of one.
 func commitInHalves(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
 	if err := s.Store.Apply(ctx, ops[:len(ops)/2], d); err != nil {
@@ -147,19 +153,21 @@ func keepTheDeleted(ctx context.Context, s *plantedStore, ops []driver.Op, d dri
 	return s.Store.Apply(ctx, kept, d)
 }
 
-// rememberOldValues puts back the value that a record had before, when it is opened again and written to: the first
-// value that a key was ever given is kept in a file beside the store.
+// rememberOldValues puts a value back that was written before the store was opened last: the first record of every
+// opening lies in a file beside the store, and the third commit of the next one brings it back.
 func rememberOldValues(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
-	for i, o := range ops {
-		name := filepath.Join(s.dir, "old-"+string(bytes.ReplaceAll(o.Key, []byte("/"), []byte("_"))))
-		old, err := os.ReadFile(name)
-		if err == nil && !o.Delete && s.commits == 2 {
-			ops[i].Value = old
-		} else if !o.Delete {
-			if err := os.WriteFile(name, o.Value, 0o600); err != nil {
-				return err
-			}
+	name := filepath.Join(s.dir, "old")
+	switch s.commits {
+	case 1:
+		if old, err := os.ReadFile(name); err == nil {
+			key, value, _ := bytes.Cut(old, []byte("="))
+			s.late = []driver.Op{{Key: key, Value: value}}
 		}
+		if err := os.WriteFile(name, slices.Concat(ops[1].Key, []byte("="), ops[1].Value), 0o600); err != nil {
+			return err
+		}
+	case 3:
+		ops = append(slices.Clone(ops), s.late...)
 	}
 	return s.Store.Apply(ctx, ops, d)
 }

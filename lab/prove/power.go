@@ -47,7 +47,7 @@ func (l *lane) onPowerDisk(ctx context.Context, t *task) error {
 // power is a task: power fails while a process commits, and what may be left of its store is compared.
 func (l *lane) power(ctx context.Context, t *task) error {
 	if t.round == 0 {
-		if err := l.controlLying(ctx, t); err != nil {
+		if err := l.controlLying(ctx, t, powerfs.Options{Lying: true}); err != nil {
 			return err
 		}
 	}
@@ -216,12 +216,13 @@ var (
 	everything = powerfs.Rule{Entries: powerfs.Ordered, Survivors: powerfs.Everything}
 )
 
-// controlLying proves that power cuts cut: on a disk that ignores syncs, nothing may be left of what was acknowledged.
-func (l *lane) controlLying(ctx context.Context, t *task) (err error) {
+// controlLying proves that power cuts cut: on a lying disk, which ignores syncs, nothing may be left of what was
+// acknowledged.
+func (l *lane) controlLying(ctx context.Context, t *task, lying powerfs.Options) (err error) {
 	if t.caps.Class != kv.Synced {
 		return nil
 	}
-	g, err := l.newRig(powerfs.Options{Lying: true})
+	g, err := l.newRig(lying)
 	if err != nil {
 		return err
 	}
