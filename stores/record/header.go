@@ -40,6 +40,7 @@ type headerIndex struct {
 	Fields   []string `json:"fields"`
 	Unique   bool     `json:"unique,omitempty"`
 	Building bool     `json:"building,omitempty"` // not all records are in it yet
+	Builder  string   `json:"builder,omitempty"`  // who builds it: whoever begins changes it, and stops the others
 }
 
 type gobDefinitions struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"unsafe"
 
@@ -66,6 +67,10 @@ func (c *Collection[T]) buildIndexes(ctx context.Context, o *Options) error {
 // build builds an index, and removes it again if that does not succeed: a failure leaves the collection as it was.
 func (c *Collection[T]) build(ctx context.Context, x index, o *Options) error {
 	wanted := slices.ContainsFunc(o.Indexes, func(w Index) bool { return w.Name == x.Name })
+	err := c.rewrite(ctx, func(h *header) { h.index(x.Name).Builder = fmt.Sprintf("%016x", rand.Uint64()) })
+	if err != nil {
+		return err
+	}
 	if err := c.clearIndex(ctx, x); err != nil { // what a crash left
 		return err
 	}
@@ -181,14 +186,21 @@ func (c *Collection[T]) clearIndex(ctx context.Context, x index) error {
 
 // finish notes in the header that an index is built, or removes it.
 func (c *Collection[T]) finish(ctx context.Context, name string, built bool) error {
+	return c.rewrite(ctx, func(h *header) {
+		if built {
+			x := h.index(name)
+			x.Building, x.Builder = false, ""
+			return
+		}
+		h.Indexes = slices.DeleteFunc(h.Indexes, func(x headerIndex) bool { return x.Name == name })
+	})
+}
+
+// rewrite changes the indexes in the header.
+func (c *Collection[T]) rewrite(ctx context.Context, change func(*header)) error {
 	h := c.plan.schema.header
-	i := slices.IndexFunc(h.Indexes, func(x headerIndex) bool { return x.Name == name })
 	before := slices.Clone(h.Indexes)
-	if built {
-		h.Indexes[i].Building = false
-	} else {
-		h.Indexes = slices.Delete(h.Indexes, i, i+1)
-	}
+	change(h)
 	text := h.encode()
 	err := c.Update(ctx, c.traits.Strongest, func(w *Writer[T]) error { return w.w.SetPair(headerKey, text) })
 	if err != nil {
@@ -207,15 +219,10 @@ func (c *Collection[T]) DropIndex(ctx context.Context, name string) error {
 		return &kv.Error{Op: "drop index", Kind: kv.NotFound, Err: fmt.Errorf("index %q", name), Hint: "see Options.Indexes"}
 	}
 	x := c.plan.indexes[i]
-	h := c.plan.schema.header
-	h.index(name).Building = true // a crash from here on leaves an index that the next opening removes
-	text := h.encode()
-	err := c.Update(ctx, c.traits.Strongest, func(w *Writer[T]) error { return w.w.SetPair(headerKey, text) })
-	if err != nil {
-		h.index(name).Building = false
+	// A crash from here on leaves an index that the next opening removes.
+	if err := c.rewrite(ctx, func(h *header) { h.index(name).Building = true }); err != nil {
 		return err
 	}
-	c.header = text
 	c.plan.indexes = slices.Delete(c.plan.indexes, i, i+1)
 	if err := c.clearIndex(ctx, x); err != nil {
 		return err

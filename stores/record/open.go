@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -34,21 +36,35 @@ func OpenBackend[T any](ctx context.Context, b Backend, opts *Options) (*Collect
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection[T]{backend: b, traits: b.Traits()}
-	if err := o.check(c.traits); err != nil {
+	traits := b.Traits()
+	if err := o.check(traits); err != nil {
 		return nil, err
 	}
+	var defaults T
 	if o.Default != nil {
 		d, ok := o.Default.(*T)
 		if !ok {
 			return nil, invalid("open collection", fmt.Errorf("Options.Default is a %T", o.Default), fmt.Sprintf("give a *%v", t))
 		}
-		c.defaults = *d
+		defaults = *d
 	}
-	if err := c.start(ctx, t, fields, &o); err != nil {
-		return nil, err
+	for pause := time.Millisecond; ; pause *= 2 {
+		c := &Collection[T]{backend: b, traits: traits, defaults: defaults}
+		if err = c.start(ctx, t, fields, &o); err == nil {
+			err = c.buildIndexes(ctx, &o)
+		}
+		if !errors.Is(err, errChanged) || pause > 5*time.Second {
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		}
+		select { // several processes that start at once open the collection one after the other
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(rand.N(pause) + pause):
+		}
 	}
-	return c, c.buildIndexes(ctx, &o)
 }
 
 func (o *Options) check(t Traits) error {
@@ -171,5 +187,7 @@ func (c *Collection[T]) changed(r BackendReader) error {
 	if err != nil || bytes.Equal(text, c.header) {
 		return err
 	}
-	return conflict("use collection", errors.New("another process changed the collection's type or indexes"), "open it again")
+	return conflict("use collection", errChanged, "open it again")
 }
+
+var errChanged = errors.New("another process changed the collection's type or indexes")

@@ -1,0 +1,148 @@
+package record_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/record"
+)
+
+// Account is a record: its exported fields are stored.
+type Account struct {
+	ID      int64   `record:"id"`
+	Email   string  `record:"email"`
+	City    string  `record:"city"`
+	Balance float64 `record:"balance"`
+}
+
+// Accounts are put, found by id and by two indexes, changed in a transaction, and added up.
+func Example() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:accounts") // a program that keeps its data says "bbolt:app.db"
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	accounts, err := record.Open[Account](ctx, db, &record.Options{Indexes: []record.Index{
+		{Name: "email", Fields: []string{"email"}, Unique: true},
+		{Name: "city", Fields: []string{"city", "balance"}},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	err = accounts.PutAll(ctx, kv.Buffered, []Account{
+		{1, "ada@example.com", "London", 120}, {2, "kurt@example.com", "Vienna", 80}, {3, "alan@example.com", "London", 40},
+	})
+	fmt.Println("put:", err)
+	err = accounts.Put(ctx, kv.Buffered, &Account{ID: 4, Email: "ada@example.com"})
+	fmt.Println("a second ada:", errors.Is(err, kv.Conflict))
+
+	// One transaction over two records, touching one field of each.
+	balance, err := record.FieldOf[float64](accounts, "balance")
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = accounts.Update(ctx, kv.Buffered, func(w *record.Writer[Account]) error {
+		from, err := balance.Read(&w.Reader, record.Int(1))
+		if err != nil {
+			return err
+		}
+		to, err := balance.Read(&w.Reader, record.Int(3))
+		if err != nil {
+			return err
+		}
+		return errors.Join(balance.Write(w, record.Int(1), from-100), balance.Write(w, record.Int(3), to+100))
+	})
+	fmt.Println("moved:", err)
+
+	for account, err := range accounts.Query(ctx, record.Query{Index: "city", Equal: []any{"London"}}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(account)
+	}
+	total, err := record.Sum(ctx, balance, record.Span{})
+	fmt.Println("total:", total.Float, err)
+	// Output:
+	// put: <nil>
+	// a second ada: true
+	// moved: <nil>
+	// {1 ada@example.com London 20}
+	// {3 alan@example.com London 140}
+	// total: 240 <nil>
+}
+
+// A field is added to the type. What is stored stays as it is, and old records have the default.
+func ExampleOptions_evolve() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:evolve")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+
+	type City struct {
+		Name string `record:"name,id"`
+	}
+	before, err := record.Open[City](ctx, db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := before.Put(ctx, kv.Buffered, &City{"Vienna"}); err != nil {
+		log.Fatal(err)
+	}
+
+	type LargerCity struct {
+		Name    string `record:"name,id"`
+		Country string `record:"country"`
+	}
+	_, err = record.Open[LargerCity](ctx, db, nil)
+	fmt.Println(err)
+	after, err := record.Open[LargerCity](ctx, db, &record.Options{Evolve: record.Extend, Default: &LargerCity{Country: "unknown"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	vienna, err := after.Get(ctx, record.Text("Vienna"))
+	fmt.Println(vienna, err)
+	// Output:
+	// open collection: conflict: the type has the new field country
+	// {Vienna unknown} <nil>
+}
+
+// Two collections of one store, changed by one transaction.
+func ExampleCollection_Over() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:over")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	type Order struct{ ID, Account int64 }
+	orders, err := record.Open[Order](ctx, db, &record.Options{Name: "orders"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	accounts, err := record.Open[Account](ctx, db, &record.Options{Name: "accounts"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		a, err := accounts.Over(tx)
+		if err != nil {
+			return err
+		}
+		o, err := orders.Over(tx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(a.Put(&Account{ID: 7, Email: "ada@example.com"}), o.Put(&Order{ID: 1, Account: 7}))
+	})
+	order, getErr := orders.Get(ctx, record.Int(1))
+	fmt.Println(order, err, getErr)
+	// Output:
+	// {1 7} <nil> <nil>
+}

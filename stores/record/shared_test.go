@@ -1,0 +1,156 @@
+package record_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/record"
+)
+
+// Handles of one file stand in for processes: they share nothing in memory.
+func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
+	const handles, records = 4, 1500
+	url := "sqlite:" + filepath.Join(t.TempDir(), "store")
+	open := func() *kv.DB {
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	first, err := record.Open[Account](t.Context(), open(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Account
+	for i := range int64(records) {
+		list = append(list, Account{ID: i, Email: fmt.Sprintf("%d@example.com", i), City: fmt.Sprint(i % 7)})
+	}
+	if err := first.PutAll(t.Context(), kv.Flushed, list); err != nil {
+		t.Fatal(err)
+	}
+	o := &record.Options{Indexes: []record.Index{{Name: "email", Fields: []string{"email"}, Unique: true}, {Name: "city", Fields: []string{"city"}}}}
+	var wg sync.WaitGroup
+	for range handles {
+		db := open()
+		wg.Go(func() {
+			c, err := record.Open[Account](t.Context(), db, o)
+			if err == nil {
+				err = c.Check(t.Context())
+			}
+			if err != nil {
+				t.Errorf("open: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+
+	err = first.Put(t.Context(), kv.Flushed, &Account{ID: records})
+	if kv.KindOf(err) != kv.Conflict || kv.HintOf(err) == "" {
+		t.Errorf("a put that knows nothing of the indexes: %v, want a conflict with a hint", err)
+	}
+	again, err := record.Open[Account](t.Context(), open(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Put(t.Context(), kv.Flushed, &Account{ID: records, Email: "last"}); err != nil {
+		t.Error(err)
+	}
+	if err := again.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTypesThatCannotBeStoredAreNamed(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:types")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	type inner struct{ A int }
+	check := func(what string, err error, word string) {
+		t.Helper()
+		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" || !contains(err, word) {
+			t.Errorf("%s: %v, want invalid with %q and a hint", what, err, word)
+		}
+	}
+	_, err = record.Open[int](t.Context(), db, nil)
+	check("not a struct", err, "int")
+	_, err = record.Open[struct {
+		ID   int
+		Tags map[string]string
+	}](t.Context(), db, nil)
+	check("a map", err, "Tags")
+	_, err = record.Open[struct {
+		ID    int
+		Inner inner
+	}](t.Context(), db, nil)
+	check("a struct", err, "Inner")
+	_, err = record.Open[struct {
+		ID     int
+		hidden int
+	}](t.Context(), db, nil)
+	check("a hidden field", err, "hidden")
+	_, err = record.Open[struct {
+		ID int
+		A  int `record:"x"`
+		B  int `record:"X"`
+	}](t.Context(), db, nil)
+	check("two of a name", err, "same name")
+	_, err = record.Open[struct{ Name string }](t.Context(), db, nil)
+	check("no id", err, "no id")
+	_, err = record.Open[struct {
+		ID float64
+	}](t.Context(), db, nil)
+	check("an id of another kind", err, "float64")
+	_, err = record.Open[struct {
+		ID int
+		A  string `record:"a b"`
+	}](t.Context(), db, nil)
+	check("a name with a space", err, "a b")
+	_, err = record.Open[Account](t.Context(), db, &record.Options{Codec: record.JSON, Layout: record.MultiKV})
+	check("a codec for single fields", err, "json")
+	_, err = record.Open[Account](t.Context(), db, &record.Options{Default: Account{}})
+	check("a default that is no pointer", err, "Default")
+}
+
+func contains(err error, word string) bool { return err != nil && strings.Contains(err.Error(), word) }
+
+// A damaged header or record is an error, never garbage.
+func TestDamageIsCorrupt(t *testing.T) {
+	for _, key := range []string{"h", "r\x80\x00\x00\x00\x00\x00\x00\x07"} {
+		db, err := kv.Open(t.Context(), "mem:damage")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := record.Open[Account](t.Context(), db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := accounts.Put(t.Context(), kv.Buffered, &Account{ID: 7, Email: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
+			v, err := tx.Get([]byte(key))
+			if err != nil {
+				return err
+			}
+			return tx.Put([]byte(key), v[:len(v)-3])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if accounts, err = record.Open[Account](t.Context(), db, nil); err == nil {
+			_, err = accounts.Get(t.Context(), record.Int(7))
+		}
+		if kv.KindOf(err) != kv.Corrupt {
+			t.Errorf("key %q: %v, want corrupt", key, err)
+		}
+		db.Close()
+	}
+}
