@@ -34,3 +34,9 @@ var catalog = []cli.Contender{
 	{Entry: bench.Entry{Name: "sqlite-wasm", Engine: "sqlite-wasm"}, Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
 	{Entry: bench.Entry{Name: "null", Engine: "null", Unranked: true}, Summary: "does nothing: the harness's own cost, never ranked"},
 }
+
+// absent names the engines that this binary lacks.
+var absent = []cli.Absent{
+	{Name: "duckdb", Summary: "DuckDB, a column store for analytics",
+		How: "needs cgo and downloads half a gigabyte: cd engines/duckdbkv && go build ./assay"},
+}

@@ -9,9 +9,6 @@ import (
 	_ "github.com/assaydb/assay/engines/sqliteckv"
 )
 
-// absent names the engines that this binary lacks.
-var absent []cli.Absent
-
 func init() {
 	catalog = append(catalog, cli.Contender{Entry: bench.Entry{Name: "sqlite-c", Engine: "sqlite-c"},
 		Summary: "SQLite itself, in C, WAL journal"})

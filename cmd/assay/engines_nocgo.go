@@ -4,7 +4,7 @@ package main
 
 import "github.com/assaydb/assay/internal/cli"
 
-// absent names the engines that this binary lacks.
-var absent = []cli.Absent{
-	{Name: "sqlite-c", Summary: "SQLite itself, in C", How: "build with CGO_ENABLED=1 and a C compiler"},
+func init() {
+	absent = append(absent, cli.Absent{Name: "sqlite-c", Summary: "SQLite itself, in C",
+		How: "build with CGO_ENABLED=1 and a C compiler"})
 }

@@ -1,0 +1,138 @@
+// Package duckdbkv is the engine "duckdb": a DuckDB database in one file.
+//
+// DuckDB is a column store for analytics: it reads many rows of few columns, in blocks of thousands. A key-value store
+// asks it for single rows, one at a time, which is what it is worst at; each costs parsing, planning and a start of its
+// vectors. The engine is here to show by measurement how large that mismatch is.
+//
+// It is a module of its own, because DuckDB's libraries take half a gigabyte to download, and needs cgo. The command with
+// it in is beside it:
+//
+//	cd engines/duckdbkv && go run ./assay run ycsb --engines duckdb,sqlite
+//
+// All pairs are in one table, kv(k BLOB PRIMARY KEY, v BLOB NOT NULL), whose primary key is an index.
+//
+// Durability: DuckDB syncs its log at every commit and cannot be asked not to, so every class delivers Synced.
+//
+// Locks: one process alone. DuckDB's lock belongs to the process, so that a second opening by the same one is refused
+// here.
+package duckdbkv
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func init() { driver.Register(Driver{}) }
+
+// Driver opens DuckDB databases. The zero Driver is ready.
+type Driver struct{}
+
+var _ driver.Driver = Driver{}
+
+// Info describes DuckDB.
+func (Driver) Info() driver.Info {
+	return driver.Info{
+		Name:    "duckdb",
+		Summary: "column store for analytics in one file, one process (DuckDB): not made for single keys",
+		Modules: []string{"github.com/duckdb/duckdb-go/v2"},
+		Options: options,
+		Caps:    caps,
+	}
+}
+
+var caps = driver.Caps{
+	Persistent: true,
+	Modes:      []driver.Mode{driver.Exclusive},
+	Promises: [3]driver.Promise{
+		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
+		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true},
+		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true},
+	},
+	CrashAtomic: true,
+	Compacts:    true,
+	Checks:      true,
+}
+
+// Open opens or creates the database at c.Path.
+func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	config, err := parse(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	path, err := prepare(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !claim(path) {
+		return nil, &driver.Error{Op: "open", Kind: driver.Busy, Err: errors.New("this process has it open"),
+			Hint: "close the other handle first"}
+	}
+	s, err := open(ctx, path, config)
+	if err != nil {
+		unclaim(path)
+		return nil, classifyOpen(err)
+	}
+	return s, nil
+}
+
+// prepare makes the missing parent folders and returns the one absolute name of the file.
+func prepare(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return "", &driver.Error{Op: "open", Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
+	}
+	dir := filepath.Dir(path)
+	if err := driver.MakeDirs(dir); err != nil {
+		return "", err
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved, nil
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// open attaches the file to a DuckDB that has nothing else. Its name is an SQL string there, where the driver's own form
+// would end it at a question mark.
+func open(ctx context.Context, path string, config url.Values) (*store, error) {
+	attach := "ATTACH IF NOT EXISTS " + quoted(path) + " AS store (TYPE duckdb)"
+	connector, err := duckdb.NewConnector(":memory:?"+config.Encode(), func(c sqldriver.ExecerContext) error {
+		for _, text := range []string{attach, "USE store"} {
+			if _, err := c.ExecContext(context.Background(), text, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &store{db: sql.OpenDB(connector), path: path}
+	s.db.SetMaxIdleConns(0) // idle connections are kept in s.idle, with their statements
+	c, err := s.lend(ctx)
+	if err == nil {
+		err = c.identify(ctx)
+		s.takeBack(c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.shut())
+	}
+	return s, os.Chmod(path, 0o600)
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
