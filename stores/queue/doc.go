@@ -57,7 +57,7 @@
 //     does no harm here but attempts that are not counted and receipts that are stale.
 //   - an Ack may be undone: the job is given out again, although it was done. That is at least once, not a loss.
 //
-// One Live claim holds through crashes that the claim's class survives. After one that it does not, the receipts from
+// That there is one live claim holds through crashes that the claim's class survives. After one that it does not, the receipts from
 // before it are stale. What a class delivers is the engine's matter: see kv.Caps.
 //
 // # Several processes

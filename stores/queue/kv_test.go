@@ -121,7 +121,7 @@ func TestMoreJobsThanAreKeptInMemory(t *testing.T) {
 	if jobs, err := q.Claim(t.Context(), kv.Buffered, 1); len(jobs) > 0 || err != nil { // now it is known to be empty
 		t.Fatal(jobs, err)
 	}
-	const n = 20_000
+	const n = 10_000
 	var want, got []uint64
 	for range n / 1000 {
 		ids, err := q.Publish(t.Context(), kv.Buffered, make([]queue.Draft, 1000)...)

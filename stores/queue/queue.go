@@ -93,7 +93,7 @@ func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int) (jobs []J
 	if err := q.store.do(ctx, d, r); err != nil {
 		return nil, false, err
 	}
-	return r.Jobs, r.Ready > 0 || r.stillDue(), nil
+	return r.Jobs, r.Done > 0 || r.stillDue(), nil
 }
 
 // stillDue reports whether a Claim or Sweep left something to make ready.
@@ -137,9 +137,9 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 	r.Receipts = append(r.Receipts[:0], receipts...)
 	if len(receipts) > 1 {
 		slices.SortFunc(r.Receipts, func(a, b Receipt) int {
-			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token), cmp.Compare(a.Until, b.Until))
+			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token))
 		})
-		r.Receipts = slices.Compact(r.Receipts)
+		r.Receipts = slices.CompactFunc(r.Receipts, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
 	}
 	r.After = after
 	return q.store.do(ctx, d, r)

@@ -61,11 +61,15 @@ func (l *line) settle(op *Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.due = op.Due
-	if op.Ready > 0 {
+	ready := op.Ready
+	if op.Verb == Claim && len(op.Jobs) == 0 {
+		ready = 0 // whatever a damaged counter says
+	}
+	if ready > 0 {
 		l.news++
 	}
 	if len(l.waiting) > 0 {
-		l.wake(op.Ready - l.coming)
+		l.wake(ready - l.coming)
 		l.arm()
 	}
 }

@@ -68,9 +68,12 @@ func testKill(s *suite) {
 	ledger := NewLedger(s.target.Delivers)
 	classes := s.target.classes()
 	rounds := 2 * len(classes)
+	if testing.Short() {
+		rounds = len(classes)
+	}
 	for round := range rounds {
 		c := s.start(task{Dir: dir, Class: classes[round%len(classes)], Tag: fmt.Sprint("round ", round), Workers: 3})
-		n := 200 + rand.IntN(800)
+		n := 100 + rand.IntN(400)
 		got := 0
 		for r := range c.records {
 			ledger.Add(r)
@@ -116,7 +119,7 @@ func testProcesses(s *suite) {
 	var readers sync.WaitGroup
 	var children []*child
 	for p := range processes {
-		c := s.start(task{Dir: dir, Class: s.class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 40})
+		c := s.start(task{Dir: dir, Class: s.class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 25})
 		children = append(children, c)
 		readers.Go(func() {
 			for r := range c.records {

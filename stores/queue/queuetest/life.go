@@ -193,6 +193,14 @@ func testExtend(s *suite) {
 	if want := b.time().Add(time.Second); !listed[0].VisibleAt.Equal(want) || listed[0].Attempts != 1 {
 		s.Errorf("listed as %+v, want its lease to end at %v", listed[0], want)
 	}
+	b.publish("other")
+	other := b.claim(1, "other")[0]
+	s.wantStale("ack with both receipts of one claim and a stale one", b.Ack(s.ctx(), s.class, job.Receipt, listed[0].Receipt,
+		queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2}), queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2})
+	s.must("nack with both receipts of one claim", b.Nack(s.ctx(), s.class, 0, other.Receipt, queue.Receipt{ID: other.ID, Until: other.Receipt.Until, Token: other.Receipt.Token}))
+	s.must("ack", b.Ack(s.ctx(), s.class, b.claim(1, "other")[0].Receipt))
+	s.must("extend with both receipts of one claim", b.Extend(s.ctx(), s.class, time.Second, job.Receipt, listed[0].Receipt))
+	b.wantCounts(queue.Counts{Claimed: 1})
 	s.must("make the lease shorter", b.Extend(s.ctx(), s.class, time.Millisecond, listed[0].Receipt))
 	b.pass(time.Millisecond)
 	again := b.claim(1, "job")[0]
@@ -355,11 +363,11 @@ func testPurge(s *suite) {
 	}
 	b := s.bench(queue.Settings{})
 	var many []queue.Draft
-	for range 2500 { // more than a transaction of a purge
+	for range 1500 { // more than a transaction of a purge
 		many = append(many, queue.Draft{})
 	}
 	b.publishDrafts(many...)
-	if n, err := b.Purge(s.ctx(), s.class, queue.Ready); n != 2500 || err != nil {
+	if n, err := b.Purge(s.ctx(), s.class, queue.Ready); n != 1500 || err != nil {
 		s.Errorf("purge: %d, %v", n, err)
 	}
 	b.wantCounts(queue.Counts{})
@@ -405,7 +413,7 @@ func testRetention(s *suite) {
 func testManyDue(s *suite) {
 	b := s.bench(queue.Settings{})
 	var drafts []queue.Draft
-	const n = 2*queue.MostDue + 5
+	const n = queue.MostDue + 75
 	for i := range n {
 		drafts = append(drafts, queue.Draft{Payload: fmt.Appendf(nil, "%d", n-1-i), Delay: time.Duration(n-i) * time.Millisecond})
 	}
@@ -414,7 +422,7 @@ func testManyDue(s *suite) {
 	b.wantCounts(queue.Counts{Ready: n})
 	next := 0
 	for next < n {
-		jobs, err := b.Claim(s.ctx(), s.class, 7)
+		jobs, err := b.Claim(s.ctx(), s.class, 70)
 		s.must("claim", err)
 		if len(jobs) == 0 {
 			s.Fatalf("no job after %d", next)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 
-	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -72,9 +72,9 @@ func testModel(s *suite) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	b := s.bench(queue.Settings{MaxAttempts: 3, Lease: 5 * time.Second})
 	m := &model{settings: queue.Settings{MaxAttempts: 3}, now: start}
-	steps := 1500
-	if s.class != kv.Buffered {
-		steps = 400
+	steps := 600
+	if testing.Short() {
+		steps = 150
 	}
 	p := &play{bench: b, model: m, Rand: r}
 	for range steps {

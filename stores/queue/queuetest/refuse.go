@@ -99,7 +99,7 @@ func testCanceled(s *suite) {
 
 // Whatever a cancellation hits, the jobs that callers have are those that are claimed.
 func testCanceledClaims(s *suite) {
-	const jobs, workers = 200, 8
+	const jobs, workers = 80, 8
 	b := s.bench(queue.Settings{})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -113,7 +113,7 @@ func testCanceledClaims(s *suite) {
 	})
 	for w := range workers {
 		wg.Go(func() {
-			for i := range 60 {
+			for i := range 20 {
 				ctx, cancel := context.WithCancel(s.ctx())
 				go cancel()
 				claim := b.Next
@@ -140,7 +140,7 @@ func testCanceledClaims(s *suite) {
 }
 
 func testAtomic(s *suite) {
-	const batches, size = 60, 5
+	const batches, size = 20, 5
 	b := s.bench(queue.Settings{})
 	var wg sync.WaitGroup
 	for range 2 {

@@ -85,7 +85,7 @@ func testNextMany(s *suite) {
 	const workers = 12
 	store := s.open(queue.Options{Poll: patience})
 	q := s.queue(store, "work", queue.Settings{Lease: time.Hour})
-	for range 5 {
+	for range 3 {
 		var all []<-chan string
 		for range workers {
 			all = append(all, next(s, q))
@@ -118,7 +118,7 @@ func testNextMany(s *suite) {
 }
 
 func testConcurrent(s *suite) {
-	const each, n = 60, 4
+	const each, n = 30, 4
 	store := s.open(queue.Options{})
 	q := s.queue(store, "work", queue.Settings{Lease: time.Hour, MaxAttempts: queue.NoLimit})
 	ledger := NewLedger(s.target.Delivers)
