@@ -175,7 +175,7 @@ func runChild(t *testing.T, target Target) {
 	os.Exit(0)
 }
 
-// jobs is what a child can do. What it returns is the number of incidents that it met.
+// jobs is what a child can do.
 var jobs = map[string]func(ctx context.Context, store *state.Store, t task, tell func(report)) error{
 	"put":       jobPut,
 	"get":       jobGet,
