@@ -38,7 +38,9 @@
 // of several buckets of one kind can be one transaction: see [Tx.In].
 //
 // Every entry carries a checksum and the time when it was written, so a flipped bit in a value is found when it is read,
-// on engines that do not look, too; and [Store.DeleteStale] deletes what is older than a time.
+// on engines that do not look, too; and [Store.DeleteStale] deletes what is older than a time. Damage to the engine's own
+// pages is for the engine to find: bbolt finds most of it, but a flipped bit in the head of a page can keep a commit, or
+// Check, busy for minutes.
 //
 // # Several processes
 //
@@ -46,8 +48,9 @@
 // random pauses, for Options.Wait (0.9 s) and then fails with kv.Busy, having done nothing. A writer holds the lock for
 // one opening, one commit and one closing.
 //
-// With bbolt or SQLite readers do not wait for each other, and never longer than for the commit of a writer. BuntDB,
-// Pebble and Badger let one process at a time have a file open: their readers wait for each other, too.
+// With bbolt or SQLite readers do not wait for each other, and never longer than for the commit of a writer; with Badger
+// they open one after the other. BuntDB and Pebble let one process at a time have a file open: their readers wait for
+// each other, too.
 //
 // A process may be killed at any moment. What was acknowledged, by a method that returned nil, is there; the next
 // process gets the lock at once.
