@@ -6,11 +6,14 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/gofrs/flock"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
@@ -32,6 +35,7 @@ type backend struct {
 	data     file
 	offsets  file
 	journal  file
+	replace  func(content []byte) (file, error) // jrnl by a new one that is durable
 	repaired Repair
 
 	writing sync.Mutex
@@ -98,6 +102,13 @@ func (b *backend) commit(d kv.Durability, n uint64) error {
 			return b.stop(err)
 		}
 	}
+	if d == kv.Synced && b.n == 0 {
+		if err := b.begin(n); err != nil {
+			return b.stop(err)
+		}
+		b.dirty = false
+		return nil
+	}
 	if err := b.writeJournal(n); err != nil {
 		return b.stop(err)
 	}
@@ -111,10 +122,39 @@ func (b *backend) commit(d kv.Durability, n uint64) error {
 }
 
 func (b *backend) writeJournal(n uint64) error {
-	var last [journalSize]byte
-	binary.BigEndian.PutUint64(last[:], n-1)
-	_, err := b.journal.WriteAt(last[:], 0)
+	_, err := b.journal.WriteAt(binary.BigEndian.AppendUint64(nil, n-1), 0)
 	return err
+}
+
+// begin puts the first journal in place of the empty one, whole and durable. To write it into the empty one would not do:
+// a power loss may keep the size and not the bytes, and 8 zeros name a message.
+func (b *backend) begin(n uint64) error {
+	journal, err := b.replace(binary.BigEndian.AppendUint64(nil, n-1))
+	if err == nil {
+		b.journal = journal
+	}
+	return err
+}
+
+// replaceJournal is what b.replace is on a disk. Windows renames nothing over an open file, so the old one is closed first.
+func (b *backend) replaceJournal(content []byte) (file, error) {
+	path := filepath.Join(b.dir, "jrnl")
+	f, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteAt(content, 0)
+	if err = errors.Join(err, f.Sync(), f.Close(), b.journal.Close()); err != nil {
+		return nil, err
+	}
+	b.journal = nil
+	if err := os.Rename(path+".new", path); err != nil {
+		return nil, err
+	}
+	if err := driver.SyncDir(b.dir); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR, 0)
 }
 
 // undo cuts off what an append wrote that failed because of err, before the journal named it.

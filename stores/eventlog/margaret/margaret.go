@@ -20,7 +20,7 @@
 //
 // An append writes data, then ofst, then jrnl, each at once for all its messages. The journal decides: what lies behind
 // the message that it names was not acknowledged. Its 8 bytes lie at the start of a sector, so that they are the old
-// ones or the new ones. For [kv.Synced] data and ofst are synced before jrnl is written, and jrnl before the append
+// ones or the new ones; the first journal is written beside the empty one and renamed. For [kv.Synced] data and ofst are synced before jrnl is written, and jrnl before the append
 // returns: whatever of an append a power loss leaves, a journal that names a message finds it whole.
 //
 //	killed or cut off while writing   what is found                        what Open does
@@ -106,6 +106,7 @@ func open(ctx context.Context, dir string, wait time.Duration) (*backend, error)
 		return nil, err
 	}
 	b := &backend{dir: dir, lock: flock.New(filepath.Join(dir, "lock"))}
+	b.replace = b.replaceJournal
 	err := b.acquire(ctx, wait)
 	if err == nil {
 		err = b.openFiles()

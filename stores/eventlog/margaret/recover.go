@@ -203,8 +203,10 @@ func (b *backend) mend(f *found) error {
 	if err := b.offsets.Truncate(int64(written) * offsetSize); err != nil {
 		return err
 	}
-	if _, err := b.offsets.WriteAt(f.index, int64(written)*offsetSize); err != nil {
-		return err
+	if len(f.index) > 0 {
+		if _, err := b.offsets.WriteAt(f.index, int64(written)*offsetSize); err != nil {
+			return err
+		}
 	}
 	if err := b.data.Truncate(b.end); err != nil {
 		return err
