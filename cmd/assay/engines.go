@@ -12,6 +12,7 @@ import (
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	_ "github.com/assaydb/assay/engines/sqlitewasmkv"
+	_ "github.com/assaydb/assay/stores/eventlog/margaret" // opens by URL, has no keys
 )
 
 // catalog names the engines in this binary, with the settings that are worth comparing. A file with a build constraint
@@ -32,6 +33,7 @@ var catalog = []cli.Contender{
 		Summary: "SQLite with its rollback journal and FULL, which can lose the last commit where EXTRA does not"},
 	{Entry: bench.Entry{Name: "leveldb", Engine: "leveldb"}, Summary: "LSM tree, LevelDB in Go"},
 	{Entry: bench.Entry{Name: "sqlite-wasm", Engine: "sqlite-wasm"}, Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
+	{Entry: bench.Entry{Name: "margaret", Engine: "margaret"}, Summary: "message log in Margaret's format, for the workload feed alone"},
 	{Entry: bench.Entry{Name: "null", Engine: "null", Unranked: true}, Summary: "does nothing: the harness's own cost, never ranked"},
 }
 
