@@ -30,6 +30,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	// A run that was killed, or has timed out, could not unmount.
+	if _, err := DetachStale(os.TempDir()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
