@@ -36,7 +36,7 @@ func NextID(last uint64, now int64) uint64 { return max(last+1, uint64(now)*1000
 func (q *kvQueue) giveOutAt(b *kvBackend, now int64, p place, attempts int) error {
 	if p.at <= now {
 		q.counts.Ready++
-		q.head.add(entry{p, attempts})
+		q.head.add(entry{place: p, attempts: attempts})
 		b.value = put32(b.value[:0], attempts)
 		return b.put(q, q.readyAt(p), b.value)
 	}
@@ -54,7 +54,7 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 		if err != nil || !ok {
 			return err
 		}
-		job, err := q.read(b, e.id)
+		job, err := q.readEntry(b, e)
 		if err != nil {
 			return err
 		}
@@ -90,17 +90,29 @@ func (q *kvQueue) read(b *kvBackend, id uint64) (Job, error) {
 	return readJob(&b.tx.Snapshot, &q.keys, id)
 }
 
+// readEntry returns the job of an entry of the head, without its state.
+func (q *kvQueue) readEntry(b *kvBackend, e entry) (Job, error) {
+	if e.value == nil {
+		return q.read(b, e.id)
+	}
+	return parseJob(e.id, e.value)
+}
+
 func readJob(s *kv.Snapshot, k *keys, id uint64) (Job, error) {
-	key := k.with(k.job, id)
-	v, err := s.Get(key)
+	v, err := s.Get(k.with(k.job, id))
 	if err != nil {
 		if errors.Is(err, kv.NotFound) {
 			err = corrupt("there is no job %d, though the queue has it", id)
 		}
 		return Job{}, err
 	}
+	return parseJob(id, v)
+}
+
+// parseJob makes a job of its value, which becomes the job's.
+func parseJob(id uint64, v []byte) (Job, error) {
 	if len(v) < jobHeader {
-		return Job{}, corrupt("key %q: %d bytes instead of a job", key, len(v))
+		return Job{}, corrupt("job %d: %d bytes instead of a job", id, len(v))
 	}
 	job := Job{ID: id, CreatedAt: Millis(int64(be64(v))), Priority: jobPriority(v[8])}
 	if payload := v[jobHeader:]; len(payload) > 0 {

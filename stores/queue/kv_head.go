@@ -6,10 +6,11 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// entry is a ready job.
+// entry is a ready job. What was published never changes, so that it may be read long before the claim.
 type entry struct {
 	place
 	attempts int
+	value    []byte // of 'j', nil if it was not read yet
 }
 
 // head is the beginning of the ready jobs in memory: all of them up to a bound, in the order of claims. So a claim need
@@ -30,7 +31,10 @@ const (
 	mostRead = 512
 )
 
-func (h *head) reset() { *h = head{list: h.list[:0]} }
+func (h *head) reset() {
+	clear(h.list)
+	*h = head{list: h.list[:0]}
+}
 
 // peek returns the first ready job.
 func (h *head) peek(b *kvBackend, q *kvQueue) (e entry, ok bool, err error) {
@@ -62,18 +66,55 @@ func (h *head) read(b *kvBackend, q *kvQueue) error {
 		if err != nil {
 			return err
 		}
-		if h.list = append(h.list, entry{p, attempts}); len(h.list) == h.next {
+		if h.list = append(h.list, entry{place: p, attempts: attempts}); len(h.list) == h.next {
 			break
 		}
 	}
 	if h.whole = len(h.list) < h.next; len(h.list) > 0 {
 		h.bound, h.begun = h.list[len(h.list)-1].place, true
 	}
+	if err := b.tx.Err(); err != nil {
+		return err
+	}
+	return h.readValues(b, q)
+}
+
+// mostValues is how many bytes of jobs are read ahead at most.
+const mostValues = 1 << 20
+
+// readValues reads what the jobs of the list are about, as far as they lie side by side: on engines that merge later a walk
+// costs much less than to look for each.
+func (h *head) readValues(b *kvBackend, q *kvQueue) error {
+	if len(h.list) < 2 {
+		return nil
+	}
+	at := make(map[uint64]int, len(h.list))
+	first, last := h.list[0].id, h.list[0].id
+	for i, e := range h.list {
+		at[e.id] = i
+		first, last = min(first, e.id), max(last, e.id)
+	}
+	r := kv.Range{Start: slices.Clone(q.with(q.job, first)), End: slices.Clone(q.with(q.job, last+1))}
+	steps, size := 2*len(h.list), 0
+	for key, value := range b.tx.Scan(r) {
+		id, err := idOf(key, q.job)
+		if err != nil {
+			return err
+		}
+		if i, ok := at[id]; ok {
+			h.list[i].value = slices.Clone(value)
+			size += len(value)
+		}
+		if steps--; steps == 0 || size > mostValues {
+			break
+		}
+	}
 	return b.tx.Err()
 }
 
 // pop removes the first job, which peek returned.
 func (h *head) pop() {
+	h.list[h.first].value = nil
 	if h.first++; h.first == len(h.list) {
 		h.list, h.first = h.list[:0], 0
 	}
