@@ -27,7 +27,13 @@ func TestSQLite(t *testing.T) { feedtest.Run(t, target(t, "sqlite", nil)) }
 func TestMemZstd(t *testing.T)    { feedtest.Run(t, target(t, "mem", small)) }
 func TestBoltZstd(t *testing.T)   { feedtest.Run(t, target(t, "bbolt", small)) }
 func TestPebbleZstd(t *testing.T) { feedtest.Run(t, target(t, "pebble", small)) }
-func TestBadgerZstd(t *testing.T) { feedtest.Run(t, target(t, "badger", small)) }
+func TestBadgerZstd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("to open Badger takes long")
+	}
+	feedtest.Run(t, target(t, "badger", small))
+}
+
 func TestBuntZstd(t *testing.T)   { feedtest.Run(t, target(t, "bunt", small)) }
 func TestSQLiteZstd(t *testing.T) { feedtest.Run(t, target(t, "sqlite", small)) }
 

@@ -39,7 +39,7 @@ func testRoundTrip(s *suite) {
 func testSizes(s *suite) {
 	f := s.open()
 	var all [][]byte
-	for round := range 60 {
+	for round := range s.some(60) {
 		n := 1
 		if round%5 == 0 {
 			n = 1 + rand.IntN(400)
@@ -174,7 +174,8 @@ func testScans(s *suite) {
 
 func testConcurrent(s *suite) {
 	f := s.open()
-	const writers, appends, each = 6, 20, 7
+	const writers, each = 6, 7
+	appends := s.some(20)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
@@ -207,7 +208,8 @@ func testConcurrent(s *suite) {
 
 func testAtomic(s *suite) {
 	f := s.open()
-	const appends, each = 60, 9
+	const each = 9
+	appends := s.some(60)
 	var acknowledged atomic.Uint64
 	done := make(chan struct{})
 	go func() {

@@ -62,9 +62,12 @@ func testKill(s *suite) {
 	var known [][]byte // as the last check found the feed
 	classes := s.target.classes()
 	kills := 2 * len(classes)
+	if testing.Short() {
+		kills = len(classes)
+	}
 	for round := range kills {
 		d := classes[round%len(classes)]
-		reports := s.runAndKill(task{Dir: dir, Class: d, Round: round}, 20+rand.IntN(150))
+		reports := s.runAndKill(task{Dir: dir, Class: d, Round: round}, 20+rand.IntN(s.some(150)))
 		expected, acknowledged := known, len(known)
 		for _, r := range reports {
 			if r.First != uint64(len(expected)) {
@@ -117,7 +120,8 @@ func head(message []byte) []byte {
 }
 
 func testProcesses(s *suite) {
-	const processes, appends = 3, 25
+	const processes = 3
+	appends := s.some(25)
 	dir := s.TempDir()
 	f, _ := s.openIn(dir)
 	var children []*child

@@ -130,6 +130,14 @@ func (s *suite) append(f *feed.Feed, want uint64, messages ...[]byte) {
 	}
 }
 
+// some returns how often to do something: n times, or a fifth of that under -short.
+func (s *suite) some(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 // wantAll checks that the feed holds want, read in every way.
 func (s *suite) wantAll(f *feed.Feed, want [][]byte) {
 	s.Helper()
