@@ -148,7 +148,7 @@ func (p past) after(l ledger) past {
 		p.Unsure[f.W] = append(p.Unsure[f.W], stampJSON{f.N, f.Salt})
 	}
 	for _, r := range l.resumed {
-		p.Chains[r.W] = p.Chains[r.W].from(r.After, r.Salt)
+		p.Chains[r.W] = p.Chains[r.W].next(r.After, r.Salt)
 	}
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 )
 
 // The shape of a history. Each writer has keys of its own: accounts whose sum never changes, a counter of its commits,
@@ -60,6 +61,14 @@ func (c chain) from(n, salt uint64) chain {
 		out = append(out, s)
 	}
 	return append(out, segment{Salt: salt})
+}
+
+// next is from with a salt of its own: one that was used before would let values that come back look right.
+func (c chain) next(n, salt uint64) chain {
+	if slices.ContainsFunc(c, func(s segment) bool { return s.Salt == salt }) {
+		panic(fmt.Sprintf("salt %d is used twice", salt))
+	}
+	return c.from(n, salt)
 }
 
 // op is one write of a commit; a nil value deletes.

@@ -64,6 +64,29 @@ func TestAnotherSaltGivesOtherValuesOfTheSameCommit(t *testing.T) {
 	}
 }
 
+func TestValueOfTheSameCommitUnderAnEarlierSaltIsFound(t *testing.T) {
+	lost := newScript(1, 0)
+	lost.playTo(11, chain{{Salt: 5}})
+	p := past{Seed: 1, Chains: []chain{{{Salt: 5, UpTo: 10}, {Salt: 6}}}}
+	s := newScript(1, 0)
+	s.playTo(11, p.Chains[0])
+	found := s.content()
+	found[s.recordKey(11)] = lost.content()[s.recordKey(11)]
+	found[s.counterKey()] = s.counter()
+	if o := p.compare(found); o.Torn == "" && o.Broken == "" {
+		t.Errorf("the record of a commit that was lost came back: %+v", o)
+	}
+}
+
+func TestNoSaltIsUsedTwice(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a chain went on with a salt that it has")
+		}
+	}()
+	chain{{Salt: 5, UpTo: 10}, {Salt: 6}}.next(12, 5)
+}
+
 func TestCompareFindsWhatTheStoreHolds(t *testing.T) {
 	c := chain{{Salt: 5}}
 	p := past{Seed: 1, Chains: []chain{c, c}}

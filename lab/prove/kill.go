@@ -58,7 +58,7 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		}
 		from = o.N
 		for w, n := range o.N {
-			tr.past.Chains[w] = tr.past.Chains[w].from(n, spec.Salt)
+			tr.past.Chains[w] = tr.past.Chains[w].next(n, spec.Salt)
 			tr.ledger.forget(w, n)
 		}
 	}

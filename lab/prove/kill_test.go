@@ -8,7 +8,11 @@ import (
 )
 
 func TestSyncedEnginesKeepEverythingWhenKilled(t *testing.T) {
-	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "sqlite", "sqlite:?journal_mode=DELETE"} {
+	engines := []string{"bbolt", "pebble", "badger", "bunt", "sqlite", "sqlite:?journal_mode=DELETE"}
+	if testing.Short() {
+		engines = []string{"bbolt", "pebble", "sqlite"}
+	}
+	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range prove(t, options(t, engine, kv.Synced, result.FaultKill)) {
@@ -22,7 +26,9 @@ func TestSyncedEnginesKeepEverythingWhenKilled(t *testing.T) {
 
 func TestPebbleWithoutSyncLosesAcknowledgedWritesWhenKilled(t *testing.T) {
 	t.Parallel()
-	c := prove(t, options(t, "pebble", kv.Buffered, result.FaultKill))[0]
+	o := options(t, "pebble", kv.Buffered, result.FaultKill)
+	o.Rounds = 3
+	c := prove(t, o)[0]
 	if c.Keeps.Verdict != result.Disproved || c.Keeps.Claimed || c.Lost == 0 || c.Whole.Verdict != result.Proved {
 		t.Errorf("%+v", c)
 	}

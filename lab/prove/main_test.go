@@ -61,7 +61,7 @@ func options(t *testing.T, engine string, class kv.Durability, faults ...string)
 	}
 	rounds := 3
 	if testing.Short() {
-		rounds = 2
+		rounds = 1
 	}
 	return Options{Entries: entries, Classes: []kv.Durability{class}, Faults: faults, Rounds: rounds, Seed: 7,
 		Dir: filepath.Join(t.TempDir(), "data"), Hang: time.Minute, Child: []string{exe, role}}

@@ -37,12 +37,16 @@ func cellOf(t *testing.T, cells []result.ProofCell, rule string) result.ProofCel
 
 func TestSyncedEnginesKeepEverythingWhenPowerFails(t *testing.T) {
 	needsPower(t)
-	for _, engine := range []string{"bbolt", "pebble", "badger", "sqlite", "sqlite:?journal_mode=DELETE"} {
+	engines := []string{"bbolt", "pebble", "badger", "sqlite", "sqlite:?journal_mode=DELETE"}
+	if testing.Short() {
+		engines = []string{"bbolt", "sqlite"}
+	}
+	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, engine, kv.Synced, result.FaultPower)
 			o.Rules, o.Rounds, o.Images, o.Cut = orderedRules, 2, 2, 200
-			if engine == "badger" { // opening takes longer than writing
+			if engine == "badger" || testing.Short() { // opening takes longer than writing
 				o.Rounds, o.Images = 1, 1
 			}
 			for _, c := range prove(t, o) {
@@ -68,7 +72,7 @@ func TestWeakerClassesLoseWhatTheyDoNotPromise(t *testing.T) {
 		t.Run(one.engine, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, one.engine, one.class, result.FaultPower)
-			o.Rules, o.Rounds, o.Images, o.Cut = []string{"ordered/sectors", "ordered/everything"}, 2, 2, 300
+			o.Rules, o.Images, o.Cut = []string{"ordered/sectors", "ordered/everything"}, 2, 300
 			cells := prove(t, o)
 			c := cellOf(t, cells, "ordered/sectors")
 			if c.Keeps.Verdict != one.keeps || c.Whole.Verdict != one.whole || c.Keeps.Claimed {
@@ -133,9 +137,9 @@ func TestRecoveryThatIsCutCanBeRepeated(t *testing.T) {
 	needsPower(t)
 	t.Parallel()
 	o := options(t, "sqlite", kv.Synced, result.FaultRecovery)
-	o.Rounds, o.Cut = 2, 300
+	o.Rounds, o.Cut = 1, 300
 	c := prove(t, o)[0]
-	if c.Rounds != 2*recoveryCuts || c.Images == 0 || c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved {
+	if c.Rounds != recoveryCuts || c.Images == 0 || c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved {
 		t.Errorf("%+v", c)
 	}
 }
@@ -145,6 +149,7 @@ func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{result.FaultEIO, result.FaultENOSPC} {
 		o := options(t, "sqlite", kv.Synced, fault)
+		o.Rounds = 3
 		c := prove(t, o)[0]
 		if c.Rounds != o.Rounds || c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || c.Acked == 0 {
 			t.Errorf("%s: %+v", fault, c)

@@ -73,6 +73,16 @@ func TestCellCountsWhatImagesLack(t *testing.T) {
 	}
 }
 
+func TestAcknowledgementAfterThePowerFailedPromisesNothing(t *testing.T) {
+	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 90, Done: 100}}}}}
+	c := &cell{}
+	c.crash(tr)
+	c.record(tr, outcome{N: []uint64{1}})
+	if c.Acked != 1 || c.Lost != 0 || c.keeps.failed != 0 {
+		t.Errorf("%+v", c.ProofCell)
+	}
+}
+
 func TestStateThatIsNoPrefixAcrossWritersIsBroken(t *testing.T) {
 	for _, one := range []struct {
 		n  []uint64

@@ -18,7 +18,7 @@ func verify(ctx context.Context, spec verifySpec) outcome {
 	}
 	then := past{Seed: spec.Past.Seed}
 	for w, c := range o.chains {
-		then.Chains = append(then.Chains, c.from(o.N[w], spec.Salt))
+		then.Chains = append(then.Chains, c.next(o.N[w], spec.Salt))
 	}
 	if err := writeOn(ctx, spec, then, o.N); err != nil {
 		o.Broken = "further writes: " + without(spec.Store.Dir, err)

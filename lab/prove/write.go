@@ -82,7 +82,7 @@ func (s *state) resume(ctx context.Context, w int, spec writeSpec, c *chain) boo
 		return false
 	}
 	salt := failed.salt + 1
-	*c = c.from(at.n, salt)
+	*c = c.next(at.n, salt)
 	s.scripts[w] = newScript(spec.Past.Seed, w)
 	s.scripts[w].playTo(at.n, *c)
 	s.say(message{Resumed: &resumption{W: w, After: at.n, Salt: salt}})
