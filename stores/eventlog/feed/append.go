@@ -36,8 +36,8 @@ func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte)
 		k.known = k.known && nothingWritten(err)
 		return 0, err
 	}
+	k.tail, k.known, k.stored = after, true, true
 	if !k.table.Shared() {
-		k.tail, k.stored = after, true
 		k.seen.Store(&extent{after.end, after.first})
 	}
 	return first, nil
@@ -67,6 +67,10 @@ func (k *keeper) reload(ctx context.Context) error {
 
 // current reads the end of the feed, and whether its meta is stored. Another process may have begun it meanwhile.
 func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
+	if k.stored {
+		t, err = k.readTail(r)
+		return t, true, err
+	}
 	meta, err := r.Meta()
 	if err != nil {
 		return t, false, err

@@ -19,9 +19,9 @@ type keeper struct {
 	// seen is what readers may see, if nobody else appends: a store may show a commit before it is durable.
 	seen atomic.Pointer[extent]
 
-	// The rest is used by Append alone. tail is as stored, if nobody else appends and known is set.
+	// The rest is used by Append alone. tail is as stored when this feed appended last, if known is set.
 	known   bool
-	stored  bool // meta is
+	stored  bool // meta is, for ever
 	tail    tail
 	block   []byte
 	content []byte
@@ -95,6 +95,9 @@ func (k *keeper) readTail(r Rows) (t tail, err error) {
 		t.first, err = sealed(r, math.MaxUint64)
 		t.end = t.first
 		return t, err
+	}
+	if k.known && first == k.tail.first && last+1 == k.tail.end {
+		return k.tail, nil // messages do not change: nobody has appended since
 	}
 	t.first, t.end = first, last+1
 	if k.options.Compression == Plain {
