@@ -11,6 +11,12 @@ import (
 
 // TestPlantedFaultsAreFound runs engines with one fault each. That the proof is silent about the engine that they are
 // made of shows TestSyncedEnginesKeepEverythingWhenKilled.
+//
+// Faults planted in this package itself are found too: acknowledgements after the cut that count
+// (TestAcknowledgementAfterThePowerFailedPromisesNothing), no look at the order across writers
+// (TestStateThatIsNoPrefixAcrossWritersIsBroken), keys of nobody or torn transactions that pass
+// (TestCompareFindsWhatTheStoreHolds), one salt for all generations (every test that kills), a control that is always
+// satisfied (TestControlsFindADiskThatDoesNotLosePower), a cut that never comes (TestEveryOperationHasItsTurn).
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		engine, why string

@@ -128,6 +128,9 @@ func TestEveryOperationHasItsTurn(t *testing.T) {
 	o := options(t, "bunt", kv.Synced, result.FaultPower)
 	o.Rules, o.Rounds, o.Every = []string{"ordered/nothing"}, 0, 5
 	c := prove(t, o)[0]
+	if c.Acked >= int64(c.Rounds*shortCommits) {
+		t.Errorf("power never failed before the last commit: %+v", c)
+	}
 	if c.Rounds < 5 || c.Images != c.Rounds || c.Keeps.Verdict != result.Proved {
 		t.Errorf("%+v", c)
 	}
