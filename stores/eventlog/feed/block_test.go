@@ -96,7 +96,7 @@ func check(t *testing.T, f *feed.Feed, want [][]byte) {
 // The random part of a post is 43 % of it; what is stored for everything else must be little.
 func TestMessagesOfOneKindTakeAboutHalfInBlocks(t *testing.T) {
 	messages := posts(2000)
-	dictionary, err := feed.Train(posts(500), 0)
+	dictionary, err := feed.Train(posts(200), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
