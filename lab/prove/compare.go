@@ -69,19 +69,37 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 	if len(diff) == 0 {
 		return
 	}
-	before, after := newScript(p.Seed, w), s
+	before := newScript(p.Seed, w)
 	before.playTo(max(at.n, 1)-1, c)
 	now := s.content()
-	after.play(c.salt(at.n + 1))
 	switch {
 	case at.n > 0 && explains(mine, diff, before.content()):
 		o.N[w]--
 		o.torn(fmt.Sprintf("commit %d of writer %d is there in part: %s", at.n, w, describe(diff[0], mine, now)))
-	case explains(mine, diff, after.content()):
+	case p.nextExplains(w, at.n, c, mine, diff):
 		o.torn(fmt.Sprintf("commit %d of writer %d is there in part: %s", at.n+1, w, describe(diff[0], mine, now)))
 	default:
 		o.broken(fmt.Sprintf("no prefix: after commit %d of writer %d, %s", at.n, w, describe(diff[0], mine, now)))
 	}
+}
+
+// nextExplains reports whether commit n+1 explains the keys at which got differs from the content after commit n. If it
+// has returned an error and was made anew under another salt, either of the two may.
+func (p past) nextExplains(w int, n uint64, c chain, got map[string][]byte, keys []string) bool {
+	salts := []uint64{c.salt(n + 1)}
+	if w < len(p.Unsure) {
+		for _, u := range p.Unsure[w] {
+			if u.N == n+1 {
+				salts = append(salts, u.Salt)
+			}
+		}
+	}
+	return slices.ContainsFunc(salts, func(salt uint64) bool {
+		s := newScript(p.Seed, w)
+		s.playTo(n, c)
+		s.play(salt)
+		return explains(got, keys, s.content())
+	})
 }
 
 // chainOf returns the chain in which the commit at is in its place, which a commit that returned an error may also be.

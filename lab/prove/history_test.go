@@ -142,6 +142,14 @@ func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
 			t.Errorf("chain %v: %+v", c, o)
 		}
 	}
+	part := newScript(1, 0)
+	part.playTo(10, old)
+	found := part.content()
+	o := part.ops(part.play(5))[0]
+	found[o.key] = o.value
+	if o := p.compare(found); o.Torn == "" || o.Broken != "" || o.N[0] != 10 {
+		t.Errorf("the failed commit in part: %+v", o)
+	}
 	s := newScript(1, 0)
 	s.playTo(12, old)
 	if o := p.compare(s.content()); o.Broken == "" {
