@@ -7,11 +7,12 @@
 // one write call, so that the kernel has it when the commit returns: that is Flushed. Buffered delivers Flushed. After
 // a power loss Flushed commits may be missing in the middle: goleveldb does not sync a journal when it begins the
 // next one, and on opening it skips what is damaged in a journal and replays what follows. A commit larger than WriteBuffer goes into
-// tables at once and is synced.
+// tables at once and is synced. The package adds one sync that
+// goleveldb lacks when it opens a store: see files.
 //
-// Failing disks: after a commit that failed, what the journal holds at its end is not known, and a later record in the
-// same 32 KiB could be skipped together with it on opening. Therefore the store takes no more commits after the
-// first that failed; reads go on, and opening the store again brings back all that was acknowledged.
+// Failing disks: after a write or sync that failed, what the journal holds at its end is not known, and a later record
+// in the same 32 KiB could be skipped together with it on opening. Therefore the store writes nothing more after the first
+// failure; reads go on, and opening the store again brings back all that was acknowledged. See files.
 //
 // Locks: one process alone may write (Exclusive); several may read (ReadOnly), each with the journal's records in its
 // own memory.
@@ -21,8 +22,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/syndtr/goleveldb/leveldb"
@@ -84,20 +88,21 @@ func (Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err := prepare(c.Path, o.ReadOnly); err != nil {
 		return nil, err
 	}
-	files, err := storage.OpenFile(c.Path, o.ReadOnly)
+	disk, err := storage.OpenFile(c.Path, o.ReadOnly)
 	if err != nil {
 		return nil, lockFailure(err)
 	}
-	return open(files, c.Path, o)
+	return open(disk, c.Path, o)
 }
 
 // open opens the store in files of the caller's choice, whose lock is held.
-func open(files storage.Storage, path string, o *settings) (*store, error) {
-	db, err := openLocked(files, o)
+func open(disk storage.Storage, path string, o *settings) (*store, error) {
+	disk = &files{Storage: disk, noSync: o.NoSync}
+	db, err := openLocked(disk, path, o)
 	if err != nil {
-		return nil, errors.Join(err, files.Close())
+		return nil, errors.Join(err, disk.Close())
 	}
-	return &store{db: db, files: files, path: path, o: o, caps: capabilities(o.NoSync)}, nil
+	return &store{db: db, files: disk, path: path, o: o, caps: capabilities(o.NoSync)}, nil
 }
 
 // prepare makes the folder, for this user only.
@@ -128,23 +133,49 @@ func lockFailure(err error) error {
 // errSharingViolation is ERROR_SHARING_VIOLATION of the Windows API.
 const errSharingViolation = syscall.Errno(32)
 
-// openLocked opens the folder whose lock is held. goleveldb begins anew, and removes what it does not know, where the
-// file CURRENT or the manifest that it names is gone; a folder that holds data is refused instead.
-func openLocked(files storage.Storage, o *settings) (db *leveldb.DB, err error) {
+// openLocked opens the folder whose lock is held. A folder that holds data and lost CURRENT, or the manifest that it
+// names, is refused, never begun anew.
+func openLocked(disk storage.Storage, path string, o *settings) (db *leveldb.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("goleveldb panics: %v", r)}
 		}
 	}()
-	data, err := files.List(storage.TypeJournal | storage.TypeTable)
+	data, err := disk.List(storage.TypeJournal | storage.TypeTable)
 	if err != nil {
 		return nil, err
 	}
 	o.ErrorIfMissing = len(data) > 0
-	db, err = leveldb.Open(files, &o.Options)
-	if errors.Is(err, os.ErrNotExist) && len(data) > 0 {
-		return nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("CURRENT or the manifest is gone: %w", err),
-			Hint: hintCorrupt}
+	if len(data) == 0 && !o.ReadOnly {
+		if err := removeUnborn(disk, path); err != nil {
+			return nil, err
+		}
 	}
+	db, err = leveldb.Open(disk, &o.Options)
 	return db, classify(err)
+}
+
+// removeUnborn removes what a process that died while it created a store left: a manifest that CURRENT does not name yet.
+// goleveldb would refuse the folder for ever. There is no data: the first journal is created after CURRENT.
+func removeUnborn(disk storage.Storage, path string) error {
+	if _, err := os.Stat(filepath.Join(path, "CURRENT")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	manifests, err := disk.List(storage.TypeManifest)
+	if err != nil {
+		return err
+	}
+	for _, fd := range manifests {
+		if err := disk.Remove(fd); err != nil {
+			return err
+		}
+	}
+	names, err := os.ReadDir(path)
+	for _, n := range names {
+		// The next CURRENT is written under such a name and renamed.
+		if number, ok := strings.CutPrefix(n.Name(), "CURRENT."); ok && strings.Trim(number, "0123456789") == "" {
+			err = errors.Join(err, os.Remove(filepath.Join(path, n.Name())))
+		}
+	}
+	return err
 }

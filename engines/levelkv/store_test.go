@@ -71,6 +71,46 @@ func openWatched(t *testing.T, params map[string]string) (*store, *watched) {
 	return s, w
 }
 
+// TestCurrentNeverNamesAManifestThatIsNotSynced was a store lost to a power cut.
+func TestCurrentNeverNamesAManifestThatIsNotSynced(t *testing.T) {
+	disk := &metaWatch{Storage: storage.NewMemStorage(), synced: map[storage.FileDesc]bool{}}
+	s, err := open(disk, t.TempDir(), new(settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if disk.named == 0 || disk.unsynced > 0 {
+		t.Errorf("CURRENT was set %d times, %d of them to a manifest that is not synced", disk.named, disk.unsynced)
+	}
+}
+
+// metaWatch is a storage that notes which manifests are synced when CURRENT comes to name them.
+type metaWatch struct {
+	storage.Storage
+	synced          map[storage.FileDesc]bool
+	named, unsynced int
+}
+
+func (m *metaWatch) Create(fd storage.FileDesc) (storage.Writer, error) {
+	w, err := m.Storage.Create(fd)
+	return &noteSync{w, func() { m.synced[fd] = true }}, err
+}
+
+func (m *metaWatch) SetMeta(fd storage.FileDesc) error {
+	m.named++
+	if !m.synced[fd] {
+		m.unsynced++
+	}
+	return m.Storage.SetMeta(fd)
+}
+
+type noteSync struct {
+	storage.Writer
+	note func()
+}
+
+func (n *noteSync) Sync() error { n.note(); return n.Writer.Sync() }
+
 func closeStore(t *testing.T, s *store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
@@ -200,6 +240,28 @@ func TestAStoreThatLostItsManifestIsRefusedAndKeepsItsFiles(t *testing.T) {
 		}
 		if tables, _ := filepath.Glob(filepath.Join(path, "*.ldb")); len(tables) == 0 {
 			t.Errorf("without %s: opening removed the tables", lost)
+		}
+	}
+}
+
+func TestAStoreWhoseCreationWasCutOpens(t *testing.T) {
+	for name, left := range map[string][]string{
+		"in the manifest":    {"MANIFEST-000000"},
+		"in CURRENT":         {"MANIFEST-000000", "CURRENT.0"},
+		"before the journal": nil,
+	} {
+		path := filepath.Join(t.TempDir(), "db")
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range left {
+			if err := os.WriteFile(filepath.Join(path, file), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fill(t, "leveldb:"+path)
+		if got := get(t, openURL(t, "leveldb:"+path), "a"); got != "1" {
+			t.Errorf("cut %s: a: got %q", name, got)
 		}
 	}
 }
