@@ -43,6 +43,8 @@ var rules = []rule{
 		why: "statistics are functions of samples"},
 	{from: "lab/powerfs", never: []string{"."}, but: []string{"kv/driver"},
 		why: "a disk knows no engine, and nothing of who proves or measures on it; of kv it has the error type"},
+	{from: "lab/powertest", never: []string{"."}, but: []string{"lab/powerfs", "lab/child"},
+		why: "a power cut is tried on anything that keeps files; the test that uses it says what must be left"},
 	{from: "lab/report", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "internal", "cmd"},
 		why: "a report renders from the result alone"},
 	{from: "lab/bench", never: []string{"engines", "transfer", "lab/report", "internal", "cmd"},

@@ -32,6 +32,9 @@ func (d *Disk) CutAt() (monotonic int64, ok bool) {
 	return d.cutAt, d.power != on
 }
 
+// Now returns the time by the clock of CutAt. What a process stamped with less than that was before the cut.
+func Now() int64 { return monotonicNow() }
+
 // decide is the moment of the cut. It is called under the lock.
 func (d *Disk) decide(settle func()) {
 	d.cutAt = monotonicNow()
