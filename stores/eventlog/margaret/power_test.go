@@ -110,18 +110,15 @@ func fill(b *backend, before [][]byte, generation int, classes []kv.Durability) 
 	return expected, synced
 }
 
-// held returns all messages.
-func held(t *testing.T, b *backend) (all [][]byte) {
-	t.Helper()
-	if err := b.View(context.Background(), func(r feed.Reader) error {
+// held returns all messages up to the first that cannot be read.
+func held(b *backend) (all [][]byte, err error) {
+	err = b.View(context.Background(), func(r feed.Reader) error {
 		return r.Scan(0, r.Len(), func(_ uint64, m []byte) bool {
 			all = append(all, bytes.Clone(m))
 			return true
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
+	})
+	return all, err
 }
 
 // appendOf returns what the messages of one append have in common.
@@ -181,36 +178,37 @@ func survive(t *testing.T, what string, image *powerfs.Image, expected [][]byte,
 	again := uint64(2 + rand.IntN(40))
 	disk.CutBefore(again, nil)
 	b, err := powerLog(t, disk)
-	if _, failed := disk.CutAt(); err != nil && !failed {
-		if weak && errors.Is(err, kv.Corrupt) {
+	if _, failed := disk.CutAt(); err == nil || !failed {
+		got, ok := kept(t, what, b, err, expected, synced, weak)
+		if !ok {
 			return
-		}
-		t.Fatalf("%s: open: %v", what, err)
-	}
-	if err == nil {
-		got := held(t, b)
-		if len(got) < synced || !slices.EqualFunc(got[:synced], expected[:synced], bytes.Equal) {
-			t.Fatalf("%s: %d messages, %d were synced, as %q", what, len(got), synced, got)
-		}
-		if !weak {
-			whole(t, what, got, expected)
 		}
 		expected, synced = fill(b, got, 1, []kv.Durability{kv.Synced})
 	}
 	image = disk.Crash().Image(powerfs.Rule{Survivors: powerfs.Sectors}, again)
-	if b, err = powerLog(t, newDisk(t, image)); err != nil {
-		if weak && errors.Is(err, kv.Corrupt) && synced == 0 {
-			return
-		}
-		t.Fatalf("%s, and again before %d: open: %v", what, again, err)
+	b, err = powerLog(t, newDisk(t, image))
+	kept(t, fmt.Sprintf("%s, and again before %d", what, again), b, err, expected, synced, weak)
+}
+
+// kept checks a log that was opened with err: the synced messages are there, and unless some were appended with a weaker
+// class it is whole. If it is not, ok is false.
+func kept(t *testing.T, what string, b *backend, err error, expected [][]byte, synced int, weak bool) (got [][]byte, ok bool) {
+	t.Helper()
+	opened := err == nil
+	if opened {
+		got, err = held(b)
 	}
-	got := held(t, b)
-	if len(got) < synced || !slices.EqualFunc(got[:synced], expected[:synced], bytes.Equal) {
-		t.Fatalf("%s, and again before %d: %d messages, %d were synced", what, again, len(got), synced)
+	switch {
+	case err != nil && !(weak && errors.Is(err, kv.Corrupt)):
+		t.Fatalf("%s: %v", what, err)
+	case !opened:
+		return nil, false
+	case len(got) < synced || !slices.EqualFunc(got[:synced], expected[:synced], bytes.Equal):
+		t.Fatalf("%s: %d messages, %d were synced, as %q", what, len(got), synced, got)
+	case !weak:
+		whole(t, what, got, expected)
 	}
-	if !weak {
-		whole(t, what+", and again", got, expected)
-	}
+	return got, err == nil
 }
 
 // whole checks that got is a prefix of expected that ends between two appends.
