@@ -32,6 +32,9 @@ const (
 	laterRoom = 128
 )
 
+// firstKey comes before all keys but that of the marks.
+const firstKey = "\x00"
+
 func newCursor(r *reader) *cursor {
 	c := &cursor{reader: r, chunk: make([]pair, laterRoom)}
 	c.addAny, c.addIn = c.any, c.in
@@ -41,6 +44,9 @@ func newCursor(r *reader) *cursor {
 // open puts the cursor before the first pair of r.
 func (c *cursor) open(r driver.Range) {
 	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
+	if c.start == markKey {
+		c.start = firstKey
+	}
 	c.from, c.fromIsOut = c.start, false
 	if c.reverse {
 		c.from, c.fromIsOut = c.end, true

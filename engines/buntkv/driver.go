@@ -4,13 +4,16 @@
 //
 // # Durability
 //
-// Synced is BuntDB's SyncPolicy Always. Flushed is the policy of the option SyncPolicy, EverySecond unless it says
-// otherwise: the commit is written before it is acknowledged and synced within a second. Buffered delivers Flushed.
+// Synced is what BuntDB's SyncPolicy Always does, done by the driver: BuntDB ignores the error of a sync. Flushed is the
+// policy of the option SyncPolicy, EverySecond unless it says otherwise: the commit is written before it is acknowledged
+// and synced within a second. Buffered delivers Flushed. After a failed write or sync a store takes no more commits.
 //
-// Three facts of BuntDB weaken these promises, and a driver cannot mend them. It ignores the error of a sync. A
-// commit that a crash cuts in the middle is read back in part: the file has no mark where a transaction ends, so
-// transactions are not atomic across crashes (Caps.CrashAtomic). And a compaction renames the new file over the old one
-// before it is synced; the driver syncs it immediately afterwards.
+// BuntDB refuses a file in which power loss has torn the last commit. The driver marks what was synced, with a pair under the
+// empty key that readers do not see, and cuts such a file back to its last mark when it opens it; see mark.go.
+//
+// Two facts of BuntDB weaken these promises, and the driver cannot mend them. A commit that a crash cuts at the end
+// of one of its pairs is read back in part: transactions are not atomic across crashes (Caps.CrashAtomic). And a compaction
+// renames the new file over the old one before it is synced; the driver syncs it immediately afterwards.
 //
 // # Locks
 //

@@ -29,6 +29,9 @@ func (s *store) shrink() (err error) {
 	s.shrinking.Lock()
 	defer s.shrinking.Unlock()
 	defer recovered(&err)
+	if failure := s.failed.Load(); failure != nil {
+		return failure
+	}
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
@@ -44,13 +47,17 @@ func (s *store) shrink() (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
+	s.swapping.Store(true)
+	defer s.swapping.Store(false)
 	if err := s.db.Shrink(); err != nil {
 		return errors.Join(classify(err), os.RemoveAll(temporary))
 	}
-	if f, err = os.OpenFile(s.path, os.O_RDWR, 0); err != nil {
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	if _, err := s.follow(); err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close(), driver.SyncDir(filepath.Dir(s.path)))
+	return errors.Join(s.file.Sync(), driver.SyncDir(filepath.Dir(s.path)))
 }
 
 // autoShrink shrinks by BuntDB's rule, until Close: when the file is larger than AutoShrinkMinSize and has grown by

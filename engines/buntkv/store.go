@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -24,8 +25,18 @@ type store struct {
 	options *options
 	lock    *flock.Flock
 	db      *buntdb.DB
-	config  buntdb.Config // in force; kv lets one writer at a time touch it
 	log     *slog.Logger
+
+	marking sync.Mutex // guards file, marked and buffer
+	file    *os.File   // the data file, opened again for syncs whose errors count
+	marked  int64      // the end of the last mark, or where the store began to mark
+	kind    markKind   // of the last mark
+	buffer  []byte
+	written bool // since it was opened; kv lets one writer at a time touch it
+
+	failed   atomic.Pointer[driver.Error] // why nothing is written any more; nil if all is well
+	stuck    atomic.Bool                  // BuntDB panicked and holds its lock for ever
+	swapping atomic.Bool                  // a compaction may replace the file
 
 	shrinking sync.Mutex // held by the one compaction that runs
 	stop      chan struct{}
@@ -47,7 +58,8 @@ func openStore(c driver.Config, o *options) (_ *store, err error) {
 	if err := driver.MakeDirs(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	s := &store{path: path, options: o, lock: flock.New(path + ".lock"), log: c.Logger, stop: make(chan struct{})}
+	s := &store{path: path, options: o, lock: flock.New(path + ".lock"), log: c.Logger, stop: make(chan struct{}),
+		buffer: make([]byte, 4<<10)}
 	switch locked, err := s.lock.TryLock(); {
 	case err != nil:
 		return nil, err
@@ -65,26 +77,68 @@ func openStore(c driver.Config, o *options) (_ *store, err error) {
 
 // load opens the database, creating the file before BuntDB would create it for all to read.
 func (s *store) load() (err error) {
-	defer recovered(&err)
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if s.file, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.file.Close())
+		}
+	}()
+	info, err := s.file.Stat()
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err = errors.Join(err, f.Close()); err != nil {
+	size, err := trim(s.file, info.Size())
+	if err != nil {
 		return err
 	}
-	if info.Size() == 0 {
-		if err := driver.SyncDir(filepath.Dir(s.path)); err != nil {
-			return err
-		}
+	whole, err := endsClosed(s.file, size)
+	if err == nil && !whole {
+		err = s.mend(s.file)
 	}
-	if s.db, err = buntdb.Open(s.path); err != nil {
-		return classifyLoad(err)
+	if err == nil {
+		s.db, err = openDB(s.path)
 	}
-	// The driver shrinks, not BuntDB: its shrinking would neither be synced nor end with Close.
-	s.config = buntdb.Config{SyncPolicy: s.options.flushed, AutoShrinkDisabled: true}
-	return classify(s.db.SetConfig(s.config))
+	if err != nil {
+		return err
+	}
+	// The driver syncs and shrinks: BuntDB would ignore the errors of the one, and neither sync the other nor end it with Close.
+	policy := s.options.flushed
+	if policy == buntdb.Always {
+		policy = buntdb.Never
+	}
+	err = classify(s.db.SetConfig(buntdb.Config{SyncPolicy: policy, AutoShrinkDisabled: true}))
+	if err == nil {
+		err = s.startMarks(whole)
+	}
+	if err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	return nil
+}
+
+func openDB(path string) (db *buntdb.DB, err error) {
+	defer recovered(&err)
+	db, err = buntdb.Open(path)
+	return db, classifyLoad(err)
+}
+
+// startMarks finds where the marks of this opening begin. A file that was not closed gets one, durably: the first commit needs
+// one to be cut back to.
+func (s *store) startMarks(whole bool) error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	s.marked, s.kind = info.Size(), closed
+	if whole {
+		return nil
+	}
+	if err := s.mark(committed); err != nil {
+		return err
+	}
+	return errors.Join(s.file.Sync(), driver.SyncDir(filepath.Dir(s.path)))
 }
 
 // firstCommands are all that BuntDB writes at the start of a file, up to the first thing that varies.
@@ -133,6 +187,9 @@ var (
 
 // Snapshot takes the read lock, which is what fixes the state.
 func (s *store) Snapshot() (driver.Reader, error) {
+	if s.stuck.Load() {
+		return nil, s.failed.Load()
+	}
 	tx, err := s.db.Begin(readOnly)
 	if err != nil {
 		return nil, classify(err)
@@ -152,18 +209,19 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 }
 
 func (s *store) begin(d driver.Durability) (*txn, error) {
-	if policy := s.options.policy(d); policy != s.config.SyncPolicy {
-		s.config.SyncPolicy = policy
-		if err := s.db.SetConfig(s.config); err != nil {
-			return nil, classify(err)
-		}
+	if failure := s.failed.Load(); failure != nil {
+		return nil, failure
+	}
+	synced := s.options.policy(d) == buntdb.Always
+	if err := s.announce(synced); err != nil {
+		return nil, s.fail(err)
 	}
 	tx, err := s.db.Begin(readWrite)
 	if err != nil {
 		return nil, classify(err)
 	}
 	t := txns.Get().(*txn)
-	t.tx, t.ended = tx, false
+	t.tx, t.store, t.synced, t.ended = tx, s, synced, false
 	return t, nil
 }
 
@@ -179,10 +237,31 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 	return errors.Join(err, t.Close())
 }
 
-// Close syncs and closes the file. A compaction that runs gives up.
+// Close marks, syncs and closes the file. A compaction that runs gives up.
 func (s *store) Close() error {
 	close(s.stop)
-	err := classify(s.db.Close())
+	var err error
+	if s.written && s.failed.Load() == nil {
+		err = s.markClosed()
+	}
+	if !s.stuck.Load() {
+		err = errors.Join(err, classify(s.db.Close()))
+	}
 	s.stopped.Wait()
-	return errors.Join(err, s.lock.Unlock())
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	return errors.Join(err, s.file.Close(), s.lock.Unlock())
+}
+
+// markClosed ends the file with two marks, so that damage to the last one alone is still told from a torn commit.
+func (s *store) markClosed() (err error) {
+	defer recovered(&err)
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	if s.swapping.Load() {
+		if _, err := s.follow(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.mark(closed), s.mark(closed))
 }

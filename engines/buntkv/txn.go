@@ -11,7 +11,9 @@ import (
 // txn is BuntDB's read-write transaction. Closed ones are used again.
 type txn struct {
 	reader
-	ended bool // by a commit
+	store  *store
+	synced bool // what its commit is to be
+	ended  bool // by a commit
 }
 
 var _ driver.Txn = (*txn)(nil)
@@ -48,10 +50,10 @@ func (t *txn) apply(ops []driver.Op) error {
 	return nil
 }
 
-// Commit appends the transaction to the file in one write, and syncs it if the policy is Always.
+// Commit appends the transaction to the file in one write.
 func (t *txn) Commit() error {
 	t.ended = true
-	return classify(t.tx.Commit())
+	return t.store.commit(t.tx, t.synced)
 }
 
 func (t *txn) Close() error {
