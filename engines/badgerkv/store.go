@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -17,6 +18,8 @@ type store struct {
 	path string
 	room *room
 	caps driver.Caps
+
+	failed atomic.Pointer[driver.Error] // why nothing is committed any more; nil if all is well
 }
 
 var _ driver.Store = (*store)(nil)
@@ -65,14 +68,32 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 			return classify(err)
 		}
 	}
-	return classify(t.Commit())
+	return s.committed(t.Commit())
+}
+
+// committed classifies the error of a commit. After one of the disk's Badger would go on behind the hole that it leaves in
+// the log, and recovery ends at the hole: no later commit is taken.
+func (s *store) committed(err error) error {
+	if err = classify(err); err == nil {
+		return nil
+	}
+	switch driver.KindOf(err) {
+	case driver.TooLarge, driver.Conflict, driver.Closed, driver.NotWritable, driver.Invalid:
+		return err
+	}
+	s.failed.CompareAndSwap(nil, &driver.Error{Kind: driver.KindOf(err), Err: err,
+		Hint: "close the store and open it again: what was synced before is there"})
+	return s.failed.Load()
 }
 
 // pairSize is about what a pair takes in Badger's log.
 func pairSize(key, value []byte) int64 { return int64(len(key) + len(value) + 32) }
 
-// check refuses what was not asked for when the store was opened.
+// check refuses what was not asked for when the store was opened, and everything after a failure of the disk.
 func (s *store) check(d driver.Durability) error {
+	if failure := s.failed.Load(); failure != nil {
+		return failure
+	}
 	if s.caps.Promise(d).Supported {
 		return nil
 	}

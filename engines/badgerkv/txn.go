@@ -43,5 +43,5 @@ func (t *txn) Commit() error {
 	if err := t.store.room.take(t.size); err != nil {
 		return err
 	}
-	return classify(t.txn.Commit())
+	return t.store.committed(t.txn.Commit())
 }

@@ -146,12 +146,15 @@ func TestFlushedCommitsSurviveAKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		killed := filepath.Join(t.TempDir(), "s.db")
-		if err := os.WriteFile(killed, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := commits(t, killed); err != nil || n != i+1 {
-			t.Errorf("killed after commit %d at %v: %d commits, %v", i, d, n, err)
+		begun := append(slices.Clone(b), "*3\r\n$3\r\nset\r\n$5\r\n9"...) // the kill came in the midst of a write
+		for _, left := range [][]byte{b, begun} {
+			killed := filepath.Join(t.TempDir(), "s.db")
+			if err := os.WriteFile(killed, left, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := commits(t, killed); err != nil || n != i+1 {
+				t.Errorf("killed after commit %d at %v: %d commits, %v", i, d, n, err)
+			}
 		}
 	}
 }
