@@ -19,6 +19,7 @@ const role = "powertest-child"
 // request is what a child is to do; the field that is set says it.
 type request[R any] struct {
 	Work    string     `json:",omitempty"` // the folder to work in
+	Hold    int        `json:",omitempty"` // after so many acknowledgements whoever says more waits; 0 is never
 	Check   string     `json:",omitempty"` // the folder to check
 	History History[R] `json:",omitzero"`  // of what is to be checked
 }
@@ -47,19 +48,27 @@ func serve[R any](c Case[R]) {
 		return
 	}
 	var mu sync.Mutex
+	done, hold := 0, 0
 	say := func(m message[R]) {
 		line, err := json.Marshal(m)
+		mu.Lock()
+		defer mu.Unlock()
 		if err == nil {
-			mu.Lock()
-			defer mu.Unlock()
 			_, err = os.Stdout.Write(append(line, '\n')) // one call: a process that is killed has said it or not
 		}
 		if err != nil {
 			panic(fmt.Sprintf("tell the parent: %v", err)) // it has died, or R is no JSON
 		}
+		if m.Done != nil {
+			done++
+		}
+		if done > 0 && done == hold {
+			select {} // with the lock, until power fails
+		}
 	}
 	err := child.Serve(os.Stdin, os.Stdout, func(r request[R]) message[R] {
 		var err error
+		hold = r.Hold
 		if r.Work != "" {
 			err = c.Work(r.Work, &Log[R]{say})
 		} else {

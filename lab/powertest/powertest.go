@@ -58,7 +58,10 @@ func (l *Log[R]) Try(r R) { l.say(message[R]{Tried: &r}) }
 func (l *Log[R]) Done(r R) { l.say(message[R]{Done: &r, At: powerfs.Now()}) }
 
 // The number of cuts, and the rules by which images are made of each. Images that are alike are looked at once.
-const cuts = 3
+const (
+	cuts      = 6
+	shortCuts = 2
+)
 
 var (
 	rules      = survivors(powerfs.Sectors, powerfs.Sectors, powerfs.Pages, powerfs.Prefix, powerfs.Nothing, powerfs.Everything)
@@ -81,7 +84,7 @@ func Run[R any](t *testing.T, c Case[R]) {
 	r := newRig(t, c)
 	n, chosen := cuts, rules
 	if testing.Short() {
-		n, chosen = 1, shortRules
+		n, chosen = shortCuts, shortRules
 	}
 	n = fromEnvironment(t, "ASSAY_POWERTEST_CUTS", n)
 	seed := fromEnvironment(t, "ASSAY_POWERTEST_SEED", rand.Uint64()>>32)

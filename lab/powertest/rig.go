@@ -65,7 +65,7 @@ func (r *rig[R]) work(at cut) worked[R] {
 	}
 	watch := time.AfterFunc(patience, p.Kill)
 	defer watch.Stop()
-	r.must("tell the process to work", p.Send(request[R]{Work: dir}))
+	r.must("tell the process to work", p.Send(request[R]{Work: dir, Hold: at.acks}))
 
 	said := make(chan message[R])
 	go listen(p, said)
