@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // eventsParams is what can be varied in events.
 var eventsParams = []Param{
 	{Name: "events", Default: "10k", Usage: "events in the log of last_position and size"},
 	{Name: "index", Default: "none", Usage: "indexes that the log keeps: none, or stream"},
+	{Name: "variant", Default: "none", Usage: "ebuse: as published, three indexes on the table of the form sql, none elsewhere"},
 }
 
 // events is a published comparison of SQLite and Pebble as event stores. There SQLite kept three indexes that Pebble
@@ -63,7 +65,7 @@ func eventOp(op Op, task eventTask) Op {
 // eventForms are kv on every engine, and tables of its own where the engine is SQLite with options that those take.
 func eventForms(engine, options string) []string {
 	if engine == "sqlite" {
-		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, eventlog.Options{}); err == nil {
+		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, sqllog.Options{}); err == nil {
 			return []string{"kv", "sql"}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // eventsRunner runs one operation on one event log. The event with index i is the i-th drawn, from 0; where several
@@ -47,6 +48,10 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 	if index != "none" && index != "stream" {
 		p.fail("index", index, "use none or stream")
 	}
+	variant := p.text("variant")
+	if variant != "none" && variant != "ebuse" {
+		p.fail("variant", variant, "use none or ebuse")
+	}
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -54,7 +59,11 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 		load = task.load
 	}
 	byName := index == "stream"
-	store, err := newEventStore(env, eventlog.Options{Streams: byName})
+	options := sqllog.Options{Options: eventlog.Options{Streams: byName}}
+	if variant == "ebuse" {
+		options.Indexes = []string{"stream", "time", "type"}
+	}
+	store, err := newEventStore(env, options)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,15 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
+// The drivers of SQLite under the names that database/sql knows them by: in pure Go, and through C.
+const (
+	pureDriver = "sqlite"
+	cDriver    = "sqlite3"
+)
+
 // sqlEvents keeps an event log in tables of an SQLite database.
 type sqlEvents struct {
+	driver     string // the one that opens it, as database/sql knows it
 	path       string
 	durability kv.Durability
 	options    sqllog.Options
@@ -24,11 +31,13 @@ type sqlEvents struct {
 }
 
 // newSQLEvents takes those of the engine's options that a log in tables has too. Others are kv.Unsupported.
-func newSQLEvents(env Env, options eventlog.Options) (*sqlEvents, error) {
+func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
+	options.Pragmas = map[string]string{}
 	s := &sqlEvents{
+		driver:     pureDriver,
 		path:       filepath.Join(env.Dir, "store"),
 		durability: env.Durability,
-		options:    sqllog.Options{Options: options, Pragmas: map[string]string{}},
+		options:    options,
 	}
 	given, err := url.ParseQuery(env.Options)
 	if err != nil {
@@ -95,8 +104,8 @@ func (s *sqlEvents) with(ctx context.Context, fn func(*sql.Conn) error) error {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // file:///C:/dir/name
 	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(10000)"}
-	db, err := sql.Open("sqlite", u.String())
+	u := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(10000)&_busy_timeout=10000"}
+	db, err := sql.Open(s.driver, u.String())
 	if err != nil {
 		return err
 	}

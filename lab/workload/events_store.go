@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // eventStore keeps the log, in one of the forms.
@@ -26,11 +27,11 @@ var (
 	_ eventStore = (*sqlEvents)(nil)
 )
 
-// newEventStore returns what keeps the log in the form of env, of which "" is kv.
-func newEventStore(env Env, options eventlog.Options) (eventStore, error) {
+// newEventStore returns what keeps the log in the form of env, of which "" is kv. Indexes are for the form sql alone.
+func newEventStore(env Env, options sqllog.Options) (eventStore, error) {
 	switch {
 	case env.Form == "kv" || env.Form == "":
-		return &kvEvents{kvStore: newKVStore(env), options: options}, nil
+		return &kvEvents{kvStore: newKVStore(env), options: options.Options}, nil
 	case env.Form == "sql" && env.Engine == "sqlite":
 		return newSQLEvents(env, options)
 	}

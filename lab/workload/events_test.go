@@ -168,9 +168,44 @@ func TestYCSBCostsNoAllocationOnTheEngineThatKeepsNothing(t *testing.T) {
 	}
 }
 
+func TestEventsAreKeptInThePublishedVariant(t *testing.T) {
+	for _, c := range []struct{ engine, form string }{{"pebble", "kv"}, {"sqlite", "kv"}, {"sqlite", "sql"}} {
+		for _, op := range []string{"append1", "append100", "read100", "size"} {
+			t.Run(strings.Join([]string{c.engine, c.form, op}, " "), func(t *testing.T) {
+				r := start(t, "events", op, workload.Env{Engine: c.engine, Form: c.form, Durability: kv.Buffered, Seed: 1,
+					Params: map[string]string{"events": "1k", "variant": "ebuse"}})
+				if err := slice(t.Context(), r, 0, 4); err != nil {
+					t.Fatal(err)
+				}
+				describes(t, r, true)
+			})
+		}
+	}
+}
+
+// TestPublishedEventsHaveThreeIndexes compares sizes: indexes take space.
+func TestPublishedEventsHaveThreeIndexes(t *testing.T) {
+	sizes := map[string]int64{}
+	for _, variant := range []string{"none", "ebuse"} {
+		r := start(t, "events", "size", workload.Env{Engine: "sqlite", Form: "sql", Durability: kv.Buffered, Seed: 1,
+			Params: map[string]string{"events": "10k", "variant": variant}})
+		if err := r.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		size, err := r.Size()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[variant] = size.Allocated
+	}
+	if 2*sizes["ebuse"] < 3*sizes["none"] {
+		t.Errorf("%d B with the published indexes, %d B without", sizes["ebuse"], sizes["none"])
+	}
+}
+
 func TestEventsRefusesWrongParameters(t *testing.T) {
 	w, _ := workload.Lookup("events")
-	for _, params := range []map[string]string{{"events": "999"}, {"events": "x"}, {"index": "ebuse"}} {
+	for _, params := range []map[string]string{{"events": "999"}, {"events": "x"}, {"index": "ebuse"}, {"variant": "published"}} {
 		_, err := w.Ops[0].New(workload.Env{Dir: t.TempDir(), Engine: "mem", Form: "kv", Params: params})
 		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%v: error %v, want invalid with a hint", params, err)

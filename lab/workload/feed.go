@@ -14,7 +14,7 @@ var feedParams = []Param{
 	{Name: "messages", Default: "10k", Usage: "messages in the feed that is read; published: 100k, and 1M for size"},
 	{Name: "block", Default: strconv.Itoa(feed.DefaultBlock), Usage: "bytes of messages in a block, form zstd"},
 	{Name: "dictionary", Default: "none", Usage: "what blocks are compressed with, form zstd: none, or trained"},
-	{Name: "variant", Default: "none", Usage: "le-keys: little-endian sequences as keys, as published, form kv"},
+	{Name: "variant", Default: "none", Usage: "le-keys: little-endian sequences as keys, as published, where there are keys"},
 }
 
 // feeds is a published comparison of Margaret's log with bbolt and Badger as feeds of Secure Scuttlebutt. There Margaret was

@@ -88,7 +88,7 @@ func newFeedRunner(env Env, task feedTask, name string) (Runner, error) {
 			return nil, err
 		}
 	}
-	if variant == "le-keys" {
+	if variant == "le-keys" && env.Form != margaretForm {
 		r.order = orderByKey(r.loaded)
 	}
 	var err error

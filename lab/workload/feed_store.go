@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/eventlog/margaret"
 	"github.com/assaydb/assay/stores/eventlog/sqlfeed"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // feedStore keeps the feed, in one of the forms.
@@ -39,7 +39,7 @@ func newFeedStore(env Env, options feed.Options, littleEndian bool) (feedStore, 
 		form = "kv"
 	}
 	switch {
-	case littleEndian && form != "kv":
+	case littleEndian && form != "kv" && form != margaretForm: // which has no keys
 		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Unsupported,
 			Err: fmt.Errorf("variant le-keys in the form %s", form), Hint: "use the form kv"}
 	case form == margaretForm && env.Engine == margaretForm:
@@ -88,7 +88,7 @@ type sqlFeed struct {
 }
 
 func newSQLFeed(env Env, options feed.Options) (*sqlFeed, error) {
-	base, err := newSQLEvents(env, eventlog.Options{})
+	base, err := newSQLEvents(env, sqllog.Options{})
 	if err != nil {
 		return nil, err
 	}

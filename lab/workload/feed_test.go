@@ -60,6 +60,13 @@ func TestFeedWithLittleEndianKeysIsReadInTheOrderOfKeys(t *testing.T) {
 				}
 			}
 		})
+		t.Run(op.Name+" of Margaret, which has no keys", func(t *testing.T) {
+			env := env
+			env.Engine, env.Form = "margaret", "margaret"
+			if err := slice(t.Context(), start(t, "feed", op.Name, env), op.Workers, 2); err != nil {
+				t.Fatal(err)
+			}
+		})
 		env.Form, env.Dir = "zstd", t.TempDir()
 		if _, err := op.New(env); kv.KindOf(err) != kv.Unsupported || kv.HintOf(err) == "" {
 			t.Errorf("le-keys compressed: %v, want unsupported with a hint", err)

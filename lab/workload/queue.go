@@ -3,7 +3,7 @@ package workload
 import (
 	"slices"
 
-	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // queueParams is what can be varied in queue.
@@ -66,17 +66,17 @@ func queueForms(engine, options string) []string {
 	case "null":
 		return []string{} // what is not kept cannot be claimed
 	case "sqlite":
-		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, eventlog.Options{}); err == nil {
+		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, sqllog.Options{}); err == nil {
 			return []string{"kv", "sql"}
 		}
 	}
 	return []string{"kv"}
 }
 
-// withPublished adds to the forms the published one, where there is an own one in SQL.
+// withPublished adds to the forms the published one, where there is an own one in SQL, and on SQLite through C.
 func withPublished(engine, options string) []string {
 	forms := queueForms(engine, options)
-	if slices.Contains(forms, "sql") {
+	if slices.Contains(forms, "sql") || engine == "sqlite-c" && options == "" {
 		forms = append(forms, "published")
 	}
 	return forms

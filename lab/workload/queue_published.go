@@ -38,18 +38,22 @@ const (
 )
 
 // openPublished opens the published queue. Its pragmas are in the name of the database, so that all connections have them.
-func openPublished(ctx context.Context, path string, class kv.Durability, pragmas map[string]string) (jobQueue, error) {
+func openPublished(ctx context.Context, driver, path string, class kv.Durability, pragmas map[string]string) (jobQueue, error) {
 	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
 		path = "/" + path // file:///C:/dir/name
 	}
-	query := url.Values{"_journal_mode": {"WAL"}, "_pragma": {"busy_timeout(10000)", "synchronous(NORMAL)"}}
+	synchronous := "NORMAL"
 	if class == kv.Synced {
-		query["_pragma"][1] = "synchronous(FULL)"
+		synchronous = "FULL"
+	}
+	query := url.Values{"_journal_mode": {"WAL"}, "_pragma": {"busy_timeout(10000)", "synchronous(" + synchronous + ")"}}
+	if driver == cDriver { // which has other names for the same
+		query = url.Values{"_journal_mode": {"WAL"}, "_busy_timeout": {"10000"}, "_synchronous": {synchronous}}
 	}
 	for name, value := range pragmas {
 		query.Add("_pragma", name+"("+value+")")
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
+	db, err := sql.Open(driver, (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}

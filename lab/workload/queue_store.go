@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
@@ -50,10 +51,13 @@ func newQueueStore(env Env, op Op) (queueStore, error) {
 	switch {
 	case env.Form == "kv" || env.Form == "":
 		return &kvQueue{newKVStore(env)}, nil
-	case env.Form == "sql" && env.Engine == "sqlite", env.Form == "published" && env.Engine == "sqlite":
-		file, err := newSQLEvents(env, eventlog.Options{})
+	case env.Form == "sql" && env.Engine == "sqlite", env.Form == "published" && slices.Contains(op.Forms(env.Engine, env.Options), "published"):
+		file, err := newSQLEvents(env, sqllog.Options{})
 		if err != nil {
 			return nil, err
+		}
+		if env.Engine == "sqlite-c" {
+			file.driver = cDriver
 		}
 		return &sqlQueue{sqlEvents: file, published: env.Form == "published"}, nil
 	}
@@ -116,7 +120,7 @@ func (s *sqlQueue) create(ctx context.Context, load func(jobQueue) error) (jobQu
 
 func (s *sqlQueue) open(ctx context.Context) (jobQueue, error) {
 	if s.published {
-		return openPublished(ctx, s.path, s.durability, s.options.Pragmas)
+		return openPublished(ctx, s.driver, s.path, s.durability, s.options.Pragmas)
 	}
 	store, err := sqlqueue.Open(ctx, s.path, &sqlqueue.Options{Pragmas: s.options.Pragmas})
 	if err != nil {
