@@ -76,6 +76,9 @@ func (s *store) follow() (followed bool, err error) {
 		return false, errors.Join(err, f.Close())
 	}
 	s.file, s.marked = f, now.Size()
+	if !s.options.marks {
+		return true, nil
+	}
 	if s.kind == open {
 		return true, s.mark(open)
 	}
@@ -87,6 +90,7 @@ func (s *store) announce(synced bool) error {
 	s.marking.Lock()
 	defer s.marking.Unlock()
 	switch {
+	case !s.options.marks:
 	case !synced && s.kind != open:
 		return s.mark(open)
 	case s.kind == closed:

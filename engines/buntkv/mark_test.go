@@ -220,3 +220,22 @@ func TestACompactionKeepsTheMarks(t *testing.T) {
 		t.Errorf("the last mark ends at %d of %d bytes", end, len(b))
 	}
 }
+
+func TestWithoutMarksTheFileIsBuntDBsAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s, err := Driver{}.Open(t.Context(), driver.Config{Path: path, Params: map[string]string{"Marks": "false"}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Apply(t.Context(), commitOf(0), driver.Synced); driver.KindOf(err) != driver.Unsupported {
+		t.Errorf("a synced commit: %v, want Unsupported", err)
+	}
+	for _, err := range []error{s.Apply(t.Context(), commitOf(0), driver.Flushed), s.Compact(t.Context()), s.Close()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if b, err := os.ReadFile(path); err != nil || bytes.Contains(b, []byte(markHead)) {
+		t.Errorf("the file has marks, or cannot be read: %v", err)
+	}
+}

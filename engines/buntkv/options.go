@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/tidwall/buntdb"
@@ -13,6 +14,7 @@ var optionTable = []driver.Option{
 	{Name: "AutoShrinkDisabled", Values: "true|false", Default: "false", Usage: "do not compact the file in the background"},
 	{Name: "AutoShrinkMinSize", Values: "bytes", Default: "33554432", Usage: "size of the file from which on it is compacted in the background"},
 	{Name: "AutoShrinkPercentage", Values: "percent", Default: "100", Usage: "growth since the last compaction that calls for another one"},
+	{Name: "Marks", Values: "true|false", Default: "true", Usage: "the driver's own: mark commits, so that a file torn by power loss opens again; without, synced is refused"},
 	{Name: "SyncPolicy", Values: "Always|EverySecond|Never", Default: "EverySecond", Usage: "when flushed commits are synced; synced commits always are"},
 }
 
@@ -26,6 +28,7 @@ var policies = map[string]buntdb.SyncPolicy{
 // options is what a store is opened with.
 type options struct {
 	flushed          buntdb.SyncPolicy // of Flushed and Buffered commits
+	marks            bool              // see mark
 	shrinkDisabled   bool
 	shrinkMinSize    int64
 	shrinkPercentage int64
@@ -35,11 +38,19 @@ func parseOptions(c driver.Config) (*options, error) {
 	p := driver.NewParams(c.Params)
 	o := &options{
 		flushed:          policies[p.OneOf("SyncPolicy", "EverySecond", "Always", "EverySecond", "Never")],
+		marks:            p.Bool("Marks", true),
 		shrinkDisabled:   p.Bool("AutoShrinkDisabled", false),
 		shrinkMinSize:    p.Int("AutoShrinkMinSize", 32<<20, 0),
 		shrinkPercentage: p.Int("AutoShrinkPercentage", 100, 0),
 	}
-	return o, p.Err()
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	if !o.marks && o.flushed == buntdb.Always {
+		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("SyncPolicy=Always with Marks=false"),
+			Hint: "leave Marks out: synced commits are marked"}
+	}
+	return o, nil
 }
 
 // policy returns the SyncPolicy that delivers class d.
@@ -53,6 +64,10 @@ func (o *options) policy(d driver.Durability) buntdb.SyncPolicy {
 // caps is what the engine can do with these options.
 func (o *options) caps() driver.Caps {
 	c := info.Caps
+	if !o.marks {
+		c.Promises[driver.Synced] = driver.Promise{}
+		return c
+	}
 	if o.flushed == buntdb.Always {
 		c.Promises[driver.Flushed], c.Promises[driver.Buffered] = c.Promises[driver.Synced], c.Promises[driver.Synced]
 	}
@@ -70,6 +85,7 @@ func (o *options) settings() []driver.Setting {
 		{Name: "AutoShrinkDisabled", Value: strconv.FormatBool(o.shrinkDisabled)},
 		{Name: "AutoShrinkMinSize", Value: strconv.FormatInt(o.shrinkMinSize, 10)},
 		{Name: "AutoShrinkPercentage", Value: strconv.FormatInt(o.shrinkPercentage, 10)},
+		{Name: "Marks", Value: strconv.FormatBool(o.marks)},
 		{Name: "SyncPolicy", Value: policy},
 	}
 }

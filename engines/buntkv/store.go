@@ -89,18 +89,11 @@ func (s *store) load() (err error) {
 	if err != nil {
 		return err
 	}
-	size, err := trim(s.file, info.Size())
+	whole, err := s.prepare(info.Size())
 	if err != nil {
 		return err
 	}
-	whole, err := endsClosed(s.file, size)
-	if err == nil && !whole {
-		err = s.mend(s.file)
-	}
-	if err == nil {
-		s.db, err = openDB(s.path)
-	}
-	if err != nil {
+	if s.db, err = openDB(s.path); err != nil {
 		return err
 	}
 	// The driver syncs and shrinks: BuntDB would ignore the errors of the one, and neither sync the other nor end it with Close.
@@ -109,13 +102,27 @@ func (s *store) load() (err error) {
 		policy = buntdb.Never
 	}
 	err = classify(s.db.SetConfig(buntdb.Config{SyncPolicy: policy, AutoShrinkDisabled: true}))
-	if err == nil {
+	if err == nil && s.options.marks {
 		err = s.startMarks(whole)
 	}
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}
 	return nil
+}
+
+// prepare mends a file that a crash has left, of the given size, and reports whether it was closed.
+func (s *store) prepare(size int64) (whole bool, err error) {
+	if !s.options.marks {
+		return false, nil
+	}
+	if size, err = trim(s.file, size); err != nil {
+		return false, err
+	}
+	if whole, err = endsClosed(s.file, size); err != nil || whole {
+		return whole, err
+	}
+	return false, s.mend(s.file)
 }
 
 func openDB(path string) (db *buntdb.DB, err error) {
@@ -213,6 +220,9 @@ func (s *store) begin(d driver.Durability) (*txn, error) {
 		return nil, failure
 	}
 	synced := s.options.policy(d) == buntdb.Always
+	if synced && !s.options.marks {
+		return nil, &driver.Error{Kind: driver.Unsupported, Err: errors.New("a store without marks does not sync commits"), Hint: "leave Marks=false out"}
+	}
 	if err := s.announce(synced); err != nil {
 		return nil, s.fail(err)
 	}
@@ -241,7 +251,7 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 func (s *store) Close() error {
 	close(s.stop)
 	var err error
-	if s.written && s.failed.Load() == nil {
+	if s.written && s.options.marks && s.failed.Load() == nil {
 		err = s.markClosed()
 	}
 	if !s.stuck.Load() {
