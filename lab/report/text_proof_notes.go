@@ -140,19 +140,22 @@ func summed(all []finding, images int) string {
 }
 
 // command prints a command to type. A line that is too long goes on after a backslash, as in a shell; a flag stays with
-// its value.
+// its value, and a value is never broken, however long it is.
 func (p *page) command(command string) {
 	if command == "" {
 		return
 	}
-	const joined = "\u00a0" // a space that never breaks
-	words := strings.ReplaceAll(oneLine(clean(command)), " ", joined)
-	lines := strings.Split(wrap(strings.ReplaceAll(words, joined+"-", " -"), p.width-8), "\n")
-	for i, l := range lines {
-		l = strings.ReplaceAll(strings.TrimRight(l, " "), joined, " ")
-		if i > 0 {
-			l = "  " + l
+	parts := strings.Split(oneLine(clean(command)), " -")
+	lines := parts[:1:1]
+	for _, part := range parts[1:] {
+		last := &lines[len(lines)-1]
+		if part = "-" + part; lipgloss.Width(*last)+1+lipgloss.Width(part) <= p.width-8 {
+			*last += " " + part
+		} else {
+			lines = append(lines, "  "+part)
 		}
+	}
+	for i, l := range lines {
 		if i < len(lines)-1 {
 			l += ` \`
 		}
