@@ -65,6 +65,8 @@ func (d *Disk) target(dir ID, name string, how Replacement) (to, old *inode, err
 // mayMove holds the rules of rename(2) on what may replace what.
 func mayMove(n, to, old *inode, how Replacement) error {
 	switch {
+	case n == old:
+		return nil
 	case n.isDir() && n.holds(to):
 		return syscall.EINVAL
 	case old == nil || how == Exchange:

@@ -1,0 +1,204 @@
+package powerfs
+
+// A history is what was done to a disk, as a list. Every question about the disk is answered by doing the list over
+// again, leaving out what is not to be: slow, and made like nothing in the disk. Files and folders are numbers, the
+// root is 1. Each call has a number of its own, from 1.
+type history struct {
+	acts  []act
+	now   int // number of the last call
+	kinds []uint32
+}
+
+type act struct {
+	at     int
+	kind   actKind
+	file   int // what is written, cut, cleared or synced
+	off, n int // resized: n is the size
+	data   []byte
+	sets   []set
+	flush  int  // the file whose data an ordered journal writes first; 0 is none
+	folder bool // a folder is moved
+}
+
+type actKind uint8
+
+const (
+	writing actKind = iota
+	resizing
+	clearing
+	entering // sets entries
+	syncing
+	failing // a sync that failed
+)
+
+// set lets an entry be a file, or nothing if that is 0.
+type set struct {
+	entry
+	to int
+}
+
+type entry struct {
+	dir  int
+	name string
+}
+
+const (
+	top  = 1        // the root
+	room = 6 * 4096 // no file is longer
+	all  = room     // of an act: all of it
+)
+
+// keep says how many bytes of a write are done, and of anything else whether it is done.
+type keep func(act) int
+
+func everything(act) int { return all }
+
+func (h *history) add(a act) {
+	a.at = h.now
+	h.acts = append(h.acts, a)
+}
+
+// make returns the number of something new.
+func (h *history) make(mode uint32) int {
+	h.kinds = append(h.kinds, mode)
+	return len(h.kinds)
+}
+
+func (h *history) mode(n int) uint32 { return h.kinds[n-1] }
+
+// entries returns what names there are.
+func (h *history) entries(k keep) map[entry]int {
+	tree := make(map[entry]int)
+	for _, a := range h.acts {
+		if a.kind != entering || k(a) == 0 {
+			continue
+		}
+		for _, s := range a.sets {
+			delete(tree, s.entry)
+			if s.to != 0 {
+				tree[s.entry] = s.to
+			}
+		}
+	}
+	return tree
+}
+
+// size returns how long the file is.
+func (h *history) size(file int, k keep) int {
+	size := 0
+	for _, a := range h.acts {
+		if a.file != file {
+			continue
+		}
+		switch done := min(k(a), len(a.data)); {
+		case a.kind == writing && done > 0:
+			size = max(size, a.off+done)
+		case a.kind == resizing && k(a) > 0:
+			size = a.n
+		}
+	}
+	return size
+}
+
+// bytes returns what the file holds, with zeroes behind its end.
+func (h *history) bytes(file int, k keep) []byte {
+	b := make([]byte, room)
+	for _, a := range h.acts {
+		if a.file != file || k(a) == 0 {
+			continue
+		}
+		switch a.kind {
+		case writing:
+			copy(b[a.off:], a.data[:min(k(a), len(a.data))])
+		case resizing:
+			clear(b[a.n:])
+		case clearing:
+			clear(b[a.off:min(a.off+a.n, room)])
+		}
+	}
+	return b
+}
+
+// content returns what of the file can be read.
+func (h *history) content(file int, k keep) []byte { return h.bytes(file, k)[:h.size(file, k)] }
+
+// lastSync returns the number of the last sync that did not fail, of file or, if that is 0, of anything.
+func (h *history) lastSync(file int) int {
+	last := 0
+	for _, a := range h.acts {
+		if a.kind == syncing && (file == 0 || a.file == file) {
+			last = a.at
+		}
+	}
+	return last
+}
+
+// flushed returns until when an ordered journal that is committed until then has written the file's data.
+func (h *history) flushed(file, journal int) int {
+	last := 0
+	for _, a := range h.acts {
+		if a.kind == entering && a.flush == file && a.at <= journal {
+			last = a.at
+		}
+	}
+	return last
+}
+
+func (a act) onFile() bool    { return a.kind <= clearing }
+func (a act) journaled() bool { return a.kind == resizing || a.kind == clearing }
+
+// strict returns the numbers of the acts on entries that are durable where each needs a sync of its folder: those on
+// the folder's entries, and what they stand upon.
+func (h *history) strict() map[int]bool {
+	durable := make(map[int]bool)
+	for _, s := range h.acts {
+		if s.kind != syncing || h.mode(s.file) != ModeDir {
+			continue
+		}
+		for _, a := range h.acts {
+			if a.at < s.at && a.kind == entering && a.in(s.file) {
+				durable[a.at] = true
+			}
+		}
+		h.close(durable)
+	}
+	return durable
+}
+
+func (a act) in(dir int) bool {
+	for _, s := range a.sets {
+		if s.dir == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// close adds what the acts stand upon: every earlier one that sets an entry that they set, and for a moved folder
+// every earlier move of a folder.
+func (h *history) close(chosen map[int]bool) {
+	for grown := true; grown; {
+		grown = false
+		for i, a := range h.acts {
+			for _, earlier := range h.acts[:i] {
+				if chosen[a.at] && !chosen[earlier.at] && a.standsOn(earlier) {
+					chosen[earlier.at], grown = true, true
+				}
+			}
+		}
+	}
+}
+
+func (a act) standsOn(earlier act) bool {
+	if a.kind != entering || earlier.kind != entering {
+		return false
+	}
+	for _, s := range a.sets {
+		for _, e := range earlier.sets {
+			if s.entry == e.entry {
+				return true
+			}
+		}
+	}
+	return a.folder && earlier.folder
+}
