@@ -32,7 +32,11 @@ type backend struct {
 	commit   stmt
 	rollback stmt
 	write    statements
-	dues     map[string]*due // by queue
+	began    int64            // transactions
+	inside   bool             // of one
+	dues     map[string]*due  // by queue
+	held     map[string]*held // by queue
+	self     int64            // in queues.holder; another one for each backend
 }
 
 var _ queue.Backend = (*backend)(nil)

@@ -14,13 +14,17 @@ import (
 // Commit implements queue.Backend. One operation that is one statement needs no more: a statement outside a transaction
 // is an immediate one of its own.
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
-	var err error
+	err := errNotHeld
 	if len(group) == 1 && b.isOneStatement(group[0]) {
 		if err = b.setLevel(d); err == nil {
 			err = b.retry(ctx, func() error { return b.do(group[0]) })
 		}
-	} else {
+	}
+	if err == errNotHeld { // nothing was done yet
 		err = b.transaction(ctx, d, func() error {
+			b.began++
+			b.inside = true
+			defer func() { b.inside = false }()
 			for _, op := range group {
 				if err := b.do(op); err != nil {
 					return err
@@ -31,6 +35,7 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	}
 	if err != nil {
 		clear(b.dues)
+		clear(b.held)
 		return b.wrap(group[0].Verb.String(), err)
 	}
 	for _, op := range group {
@@ -40,12 +45,12 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 }
 
 func (b *backend) isOneStatement(op *queue.Op) bool {
+	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
-		return len(op.Drafts) == 1
+		return len(op.Drafts) == 1 && b.holds(op)
 	case queue.Claim:
-		op.Begin()
-		return op.Settings.Retention == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
+		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Extend:
 		return len(op.Receipts) == 1
 	}
@@ -65,7 +70,7 @@ func (b *backend) do(op *queue.Op) error {
 	case queue.Requeue:
 		return b.requeue(op)
 	case queue.Purge:
-		n, err := change(b.write.purge[op.State], op.Queue, op.Limit)
+		n, err := change(b.write.purge, op.Queue, int64(op.State), op.Limit)
 		op.Done = n
 		return err
 	default:
@@ -74,14 +79,16 @@ func (b *backend) do(op *queue.Op) error {
 }
 
 func (b *backend) publish(op *queue.Op) error {
+	h, err := b.hold(op)
+	if err != nil {
+		return err
+	}
 	due := b.dueOf(op.Queue)
-	var id int64
-	scan := func(rows *sql.Rows) error { return rows.Scan(&id) }
 	for i := range op.Drafts {
 		draft := &op.Drafts[i]
-		state, at, until := queue.Ready, op.Now+draft.Delay.Milliseconds(), sql.NullInt64{}
+		state, rank, at := queue.Ready, int64(draft.Priority), op.Now+draft.Delay.Milliseconds()
 		if at > op.Now {
-			state, until = queue.Delayed, sql.NullInt64{Int64: at, Valid: true}
+			state, rank = queue.Delayed, 0
 			due.add(at)
 		} else {
 			op.Ready++
@@ -90,17 +97,26 @@ func (b *backend) publish(op *queue.Op) error {
 		if payload == nil {
 			payload = []byte{}
 		}
-		err := each(b.write.publish, scan, op.Queue, int64(queue.NextID(0, op.Now)), int64(state), int64(draft.Priority), at, until, op.Now, payload)
+		id := h.next(op.Now)
+		n, err := change(b.write.publish, op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
+		if err == nil && n == 0 {
+			err = errNotHeld
+		}
 		if err != nil {
 			return err
 		}
-		op.IDs = append(op.IDs, uint64(id))
+		op.IDs = append(op.IDs, id)
 	}
 	return nil
 }
 
-// claim claims jobs, and puts aside those that turn out to be too old.
+// claim claims jobs, after it acknowledged the receipts, and puts aside those that turn out to be too old.
 func (b *backend) claim(op *queue.Op) error {
+	if len(op.Receipts) > 0 {
+		if err := b.settle(op); err != nil || op.Err != nil {
+			return err
+		}
+	}
 	moved, err := b.makeReady(op)
 	if err != nil {
 		return err
@@ -114,7 +130,7 @@ func (b *backend) claim(op *queue.Op) error {
 		for _, job := range jobs {
 			if !op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
 				op.Jobs = append(op.Jobs, job)
-			} else if err := b.outdate(op, job.ID, job.Attempts-1); err != nil {
+			} else if err := b.outdate(op, place{queue.Claimed, 0, op.Until, int64(job.ID)}, job.Attempts-1); err != nil {
 				return err
 			}
 		}
@@ -133,7 +149,11 @@ func (b *backend) claim(op *queue.Op) error {
 
 // claimOnce claims up to n jobs. SQLite returns changed rows in no order.
 func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
-	err = each(b.write.claim, func(rows *sql.Rows) error {
+	statement, args := b.write.claimOne, []any{op.Queue, op.Until}
+	if n > 1 {
+		statement, args = b.write.claim, append(args, n)
+	}
+	err = each(statement, func(rows *sql.Rows) error {
 		var id, token, at, created int64
 		job := queue.Job{State: queue.Claimed, VisibleAt: queue.Millis(op.Until)}
 		if err := rows.Scan(&id, &token, &job.Priority, &at, &created, &job.Attempts, &job.Payload); err != nil {
@@ -146,7 +166,7 @@ func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
 		job.Receipt = queue.Receipt{ID: job.ID, Until: at, Token: uint64(token)}
 		jobs = append(jobs, job)
 		return nil
-	}, op.Queue, op.Until, n)
+	}, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,15 +177,6 @@ func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
 		jobs[i].Receipt.Until = op.Until
 	}
 	return jobs, nil
-}
-
-// outdate does what the settings say to a job that is too old.
-func (b *backend) outdate(op *queue.Op, id uint64, attempts int) error {
-	op.Done++
-	if op.Settings.Outdated == queue.Drop {
-		return run(b.write.drop, op.Queue, int64(id))
-	}
-	return run(b.write.bury, op.Queue, int64(id), op.Now, attempts)
 }
 
 // settle does what takes receipts: all, or nothing if one is stale.
@@ -203,16 +214,24 @@ func (b *backend) settle(op *queue.Op) error {
 }
 
 func (b *backend) settleOne(op *queue.Op, r queue.Receipt) (int, error) {
-	id, token := int64(r.ID), int64(r.Token)
+	args := [7]any{op.Queue, int64(r.ID), int64(r.Token), r.Until}
+	var s *settling
+	used := args[:4]
 	switch op.Verb {
-	case queue.Ack:
-		return change(b.write.ack, op.Queue, id, token)
+	case queue.Nack:
+		b.dueOf(op.Queue).add(op.Until)
+		s, used = &b.write.nack, append(used, op.Now, op.Until, deadAt(op.Settings))
 	case queue.Extend:
 		b.dueOf(op.Queue).add(op.Until)
-		return change(b.write.extend, op.Queue, id, token, op.Until)
+		s, used = &b.write.extend, append(used, op.Until)
+	default:
+		s = &b.write.ack
 	}
-	b.dueOf(op.Queue).add(op.Until)
-	return change(b.write.nack, op.Queue, id, token, op.Now, op.Until, deadAt(op.Settings))
+	n, err := change(s.claimed, used...)
+	if n == 0 && err == nil {
+		n, err = change(s.extended, used...)
+	}
+	return n, err
 }
 
 // deadAt returns at how many attempts a job is dead.

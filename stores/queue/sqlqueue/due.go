@@ -73,37 +73,56 @@ func (b *backend) sweep(op *queue.Op) error {
 		return err
 	}
 	if age := op.Settings.Retention.Milliseconds(); age > 0 {
-		err := b.forOld(b.write.outdated, op, age, func(id uint64, attempts int) error { return b.outdate(op, id, attempts) })
-		if err != nil {
+		if err := b.forOld(b.write.outdated, op, queue.Ready, op.Now-age, b.outdate); err != nil {
 			return err
 		}
 	}
 	if age := op.Settings.DeadRetention.Milliseconds(); age > 0 && op.Done < op.Limit {
-		return b.forOld(b.write.outdatedDead, op, age, func(id uint64, _ int) error {
+		return b.forOld(b.write.outdatedDead, op, queue.Dead, (op.Now-age)*1000, func(op *queue.Op, p place, _ int) error {
 			op.Done++
-			return run(b.write.drop, op.Queue, int64(id))
+			return b.drop(op, p)
 		})
 	}
 	return nil
 }
 
-// forOld calls fn with the jobs that a query finds to be older than age.
-func (b *backend) forOld(query stmt, op *queue.Op, age int64, fn func(id uint64, attempts int) error) error {
+// place is where a job is in the table.
+type place struct {
+	state    queue.State
+	rank, at int64
+	id       int64
+}
+
+// forOld calls fn with the jobs in a state that a query finds to be from before a time.
+func (b *backend) forOld(query stmt, op *queue.Op, state queue.State, before int64, fn func(*queue.Op, place, int) error) error {
 	type old struct {
-		id       int64
+		place
 		attempts int
 	}
 	var list []old
 	err := each(query, func(rows *sql.Rows) error {
-		var o old
-		err := rows.Scan(&o.id, &o.attempts)
+		o := old{place: place{state: state}}
+		err := rows.Scan(&o.rank, &o.at, &o.id, &o.attempts)
 		list = append(list, o)
 		return err
-	}, op.Queue, (op.Now-age)*1000, op.Limit)
+	}, op.Queue, before, op.Limit)
 	for _, o := range list {
 		if err == nil {
-			err = fn(uint64(o.id), o.attempts)
+			err = fn(op, o.place, o.attempts)
 		}
 	}
 	return err
+}
+
+// outdate does what the settings say to a job that is too old.
+func (b *backend) outdate(op *queue.Op, p place, attempts int) error {
+	op.Done++
+	if op.Settings.Outdated == queue.Drop {
+		return b.drop(op, p)
+	}
+	return run(b.write.bury, op.Queue, int64(p.state), p.rank, p.at, p.id, op.Now, attempts)
+}
+
+func (b *backend) drop(op *queue.Op, p place) error {
+	return run(b.write.drop, op.Queue, int64(p.state), p.rank, p.at, p.id)
 }

@@ -2,20 +2,14 @@ package sqlqueue
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/assaydb/assay/stores/queue"
 )
 
 // readStatements are those of the readers.
 type readStatements struct {
-	counts, queues stmt
-	list           [len(states)]stmt
+	counts, list, queues stmt
 }
-
-// orders are those of List, by queue.State.
-var orders = [...]string{`priority, visible_at, id`, `until, id`, `until, id`, `id`}
 
 func (b *backend) prepareReaders() (err error) {
 	prepare := func(s *stmt, query string) {
@@ -23,34 +17,35 @@ func (b *backend) prepareReaders() (err error) {
 			*s, err = b.readers.Prepare(query)
 		}
 	}
-	prepare(&b.read.counts, `SELECT ready, delayed, claimed, dead,
-		(SELECT count(*) FROM jobs WHERE queue = ?1 AND state IN (1, 2) AND until <= ?2 AND state = 1),
-		(SELECT count(*) FROM jobs WHERE queue = ?1 AND state IN (1, 2) AND until <= ?2 AND state = 2)
-		FROM queues WHERE name = ?1`)
+	prepare(&b.read.counts, `SELECT state, count(*), count(*) FILTER (WHERE state IN (1, 2) AND at <= ?2) FROM jobs WHERE queue = ?1 GROUP BY state`)
 	prepare(&b.read.queues, `SELECT name FROM queues ORDER BY name`)
-	for state, condition := range states {
-		prepare(&b.read.list[state], `SELECT id, ifnull(token, 0), priority, ifnull(until, visible_at), created_at, attempts, payload
-			FROM jobs WHERE queue = ?1 AND `+condition+` ORDER BY `+orders[state]+` LIMIT ?2 + 0`)
-	}
+	prepare(&b.read.list, `SELECT id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, payload
+		FROM jobs WHERE queue = ?1 AND state = ?2 ORDER BY rank, at, id LIMIT ?3 + 0`)
 	return err
 }
 
-// Counts implements queue.Backend. Jobs whose delay or lease has ended count as ready.
+// Counts implements queue.Backend. It counts the jobs, of which those whose delay or lease has ended are ready.
 func (b *backend) Counts(ctx context.Context, name string, now int64) (c queue.Counts, err error) {
-	var delayed, claimed int // that have ended
-	err = b.read.counts.QueryRowContext(ctx, name, now).Scan(&c.Ready, &c.Delayed, &c.Claimed, &c.Dead, &delayed, &claimed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return c, nil
+	rows, err := b.read.counts.QueryContext(ctx, name, now)
+	if err != nil {
+		return c, b.wrap("counts", err)
 	}
-	c.Ready += delayed + claimed
-	c.Delayed -= delayed
-	c.Claimed -= claimed
-	return c, b.wrap("counts", err)
+	defer rows.Close()
+	for rows.Next() {
+		var state queue.State
+		var n, ended int
+		if err := rows.Scan(&state, &n, &ended); err != nil {
+			return c, b.wrap("counts", err)
+		}
+		*c.Of(state) += n - ended
+		c.Ready += ended
+	}
+	return c, b.wrap("counts", rows.Err())
 }
 
 // List implements queue.Backend.
 func (b *backend) List(ctx context.Context, name string, state queue.State, limit int) (jobs []queue.Job, err error) {
-	rows, err := b.read.list[state].QueryContext(ctx, name, limit)
+	rows, err := b.read.list.QueryContext(ctx, name, state, limit)
 	if err != nil {
 		return nil, b.wrap("list", err)
 	}

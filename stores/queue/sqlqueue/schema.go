@@ -9,53 +9,30 @@ import (
 // format is the version of the tables.
 const format = 1
 
-// The conditions on state are those of the partial indexes, as numbers: SQLite uses such an index only where the query
-// says the same.
+// Jobs lie in the order in which they are looked for, and no index repeats it: what a call changes in a short queue is one
+// page of the table. Each index, and each counter, would be one more to be written.
 const tables = `
 CREATE TABLE jobs (
 	queue      TEXT    NOT NULL,
-	id         INTEGER NOT NULL,
 	state      INTEGER NOT NULL,
+	rank       INTEGER NOT NULL,
+	at         INTEGER NOT NULL,
+	id         INTEGER NOT NULL,
 	priority   INTEGER NOT NULL,
 	visible_at INTEGER NOT NULL,
-	until      INTEGER,
 	created_at INTEGER NOT NULL,
 	attempts   INTEGER NOT NULL DEFAULT 0,
-	token      INTEGER,
+	token      INTEGER NOT NULL DEFAULT 0,
+	extended   INTEGER NOT NULL DEFAULT 0,
 	payload    BLOB    NOT NULL,
-	PRIMARY KEY (queue, id)
+	PRIMARY KEY (queue, state, rank, at, id)
 ) WITHOUT ROWID;
-CREATE INDEX jobs_ready ON jobs (queue, priority, visible_at, id) WHERE state = 0;
-CREATE INDEX jobs_timer ON jobs (queue, until, id) WHERE state IN (1, 2);
-CREATE INDEX jobs_dead ON jobs (queue, id) WHERE state = 3;
+CREATE INDEX jobs_extended ON jobs (queue, id) WHERE extended = 1;
 CREATE TABLE queues (
-	name    TEXT    PRIMARY KEY NOT NULL,
-	last    INTEGER NOT NULL DEFAULT 0,
-	ready   INTEGER NOT NULL DEFAULT 0,
-	delayed INTEGER NOT NULL DEFAULT 0,
-	claimed INTEGER NOT NULL DEFAULT 0,
-	dead    INTEGER NOT NULL DEFAULT 0
+	name   TEXT    PRIMARY KEY NOT NULL,
+	holder INTEGER NOT NULL,
+	last   INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TRIGGER jobs_published AFTER INSERT ON jobs BEGIN
-	INSERT INTO queues (name, last, ready, delayed) VALUES (new.queue, new.id, new.state = 0, new.state = 1)
-	ON CONFLICT (name) DO UPDATE SET last = excluded.last, ready = ready + excluded.ready, delayed = delayed + excluded.delayed;
-END;
-CREATE TRIGGER jobs_moved AFTER UPDATE OF state ON jobs WHEN old.state <> new.state BEGIN
-	UPDATE queues SET
-		ready   = ready   + (new.state = 0) - (old.state = 0),
-		delayed = delayed + (new.state = 1) - (old.state = 1),
-		claimed = claimed + (new.state = 2) - (old.state = 2),
-		dead    = dead    + (new.state = 3) - (old.state = 3)
-	WHERE name = new.queue;
-END;
-CREATE TRIGGER jobs_deleted AFTER DELETE ON jobs BEGIN
-	UPDATE queues SET
-		ready   = ready   - (old.state = 0),
-		delayed = delayed - (old.state = 1),
-		claimed = claimed - (old.state = 2),
-		dead    = dead    - (old.state = 3)
-	WHERE name = old.queue;
-END;
 CREATE TABLE jobqueue (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	format INTEGER NOT NULL
@@ -81,53 +58,81 @@ func (b *backend) create() error {
 	return err
 }
 
-// states are the conditions on state, by queue.State, for the indexes.
-var states = [...]string{`state = 0`, `state = 1 AND state IN (1, 2)`, `state = 2 AND state IN (1, 2)`, `state = 3`}
-
 // statements are those of the writer.
 type statements struct {
-	publish, claim, ack, nack, extend, bury, drop       stmt
-	makeReady, nextDue, requeue, outdated, outdatedDead stmt
-	purge                                               [len(states)]stmt
-	savepoint, undo, release                            stmt
+	holder, hold, publish, claimOne, claim           stmt
+	ack, nack, extend                                settling
+	bury, drop, makeReady, nextDue, requeue, purge   stmt
+	outdated, outdatedDead, savepoint, undo, release stmt
 }
+
+// settling is a statement on a claim, found by its receipt, and one on a claim that was extended: its receipt tells an
+// earlier end of the lease.
+type settling struct{ claimed, extended stmt }
+
+// What is common to statements.
+const (
+	byClaim     = ` WHERE queue = ?1 AND state = 2 AND rank = 0 AND at = ?4 AND id = ?2 AND token = ?3`
+	byExtension = ` WHERE (queue, state, rank, at, id) = (SELECT queue, state, rank, at, id FROM jobs INDEXED BY jobs_extended
+		WHERE queue = ?1 AND id = ?2 AND extended = 1 AND token = ?3 AND at <> ?4)`
+
+	setClaimed = `UPDATE jobs SET state = 2, rank = 0, at = ?2, attempts = attempts + 1, token = random() | 1` // 0 is no token
+	firstReady = `(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY rank, at, id LIMIT `
+	asJob      = ` RETURNING id, token, priority, visible_at, created_at, attempts, payload`
+
+	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead
+	setGivenBack = `UPDATE jobs SET state = iif(attempts >= ?7, 3, ?6 > ?5), rank = iif(attempts >= ?7 OR ?6 > ?5, 0, priority),
+		at = iif(attempts >= ?7, 0, ?6), visible_at = iif(attempts >= ?7, ?5, ?6), token = 0, extended = 0`
+	setExtended = `UPDATE jobs SET at = ?5, extended = 1`
+
+	// the first ?4 whose time came until ?2, of delayed and of claimed jobs
+	firstDue = `(SELECT queue, state, rank, at, id FROM
+		(SELECT * FROM (SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = 1 AND rank = 0 AND at <= ?2
+			ORDER BY at, id LIMIT ?4 + 0)
+		UNION ALL SELECT * FROM (SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = 2 AND rank = 0 AND at <= ?2
+			ORDER BY at, id LIMIT ?4 + 0))
+		ORDER BY at, id LIMIT ?4 + 0)`
+
+	// the ready jobs that were so before ?2: those at the beginning of each rank
+	oldest = `WITH RECURSIVE ranks (rank) AS (
+			SELECT min(rank) FROM jobs WHERE queue = ?1 AND state = 0
+			UNION ALL SELECT (SELECT min(rank) FROM jobs WHERE queue = ?1 AND state = 0 AND rank > ranks.rank) FROM ranks WHERE rank IS NOT NULL)
+		SELECT jobs.rank, at, id, attempts FROM ranks CROSS JOIN jobs
+			WHERE queue = ?1 AND state = 0 AND jobs.rank = ranks.rank AND at < ?2 LIMIT ?3 + 0`
+)
 
 // prepareWriter prepares them. SQLite: a statement whose LIMIT is a bare parameter is compiled anew at each call, as its
 // plan may depend on the number; a sum is not looked into.
 func (b *backend) prepareWriter() error {
 	s := &b.write
-	err := b.prepare(
-		// id, as queue.NextID says
-		&s.publish, `INSERT INTO jobs (queue, id, state, priority, visible_at, until, created_at, payload)
-			VALUES (?1, max(?2, ifnull((SELECT last + 1 FROM queues WHERE name = ?1), 0)), ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id`,
-		// 0 is no token: the last bit is set
-		&s.claim, `UPDATE jobs SET state = 2, attempts = attempts + 1, until = ?2, token = random() | 1
-			WHERE queue = ?1 AND id IN (SELECT id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY priority, visible_at, id LIMIT ?3 + 0)
-			RETURNING id, token, priority, visible_at, created_at, attempts, payload`,
-		&s.ack, `DELETE FROM jobs WHERE queue = ?1 AND id = ?2 AND token = ?3 AND state = 2`,
-		// ?4 is the time, ?5 when to be ready, ?6 the number of attempts at which it is dead
-		&s.nack, `UPDATE jobs SET state = iif(attempts >= ?6, 3, ?5 > ?4), visible_at = ?5, token = NULL,
-			until = iif(attempts >= ?6, ?4, iif(?5 > ?4, ?5, NULL))
-			WHERE queue = ?1 AND id = ?2 AND token = ?3 AND state = 2`,
-		&s.extend, `UPDATE jobs SET until = ?4 WHERE queue = ?1 AND id = ?2 AND token = ?3 AND state = 2`,
-		&s.bury, `UPDATE jobs SET state = 3, until = ?3, token = NULL, attempts = ?4 WHERE queue = ?1 AND id = ?2`,
-		&s.drop, `DELETE FROM jobs WHERE queue = ?1 AND id = ?2`,
-		&s.makeReady, `UPDATE jobs SET state = iif(state = 2 AND attempts >= ?3, 3, 0), visible_at = until, token = NULL,
-			until = iif(state = 2 AND attempts >= ?3, ?2, NULL)
-			WHERE queue = ?1 AND id IN (SELECT id FROM jobs WHERE queue = ?1 AND state IN (1, 2) AND until <= ?2
-				ORDER BY until, id LIMIT ?4 + 0)`,
-		&s.nextDue, `SELECT min(until) FROM jobs WHERE queue = ?1 AND state IN (1, 2)`,
-		&s.requeue, `UPDATE jobs SET state = 0, visible_at = ?3, until = NULL, attempts = 0 WHERE queue = ?1 AND id = ?2 AND state = 3`,
-		&s.outdated, `SELECT id, attempts FROM jobs WHERE queue = ?1 AND id < ?2 AND state = 0 ORDER BY id LIMIT ?3 + 0`,
-		&s.outdatedDead, `SELECT id, attempts FROM jobs WHERE queue = ?1 AND id < ?2 AND state = 3 ORDER BY id LIMIT ?3 + 0`,
+	return b.prepare(
+		&s.holder, `SELECT holder, last FROM queues WHERE name = ?1`,
+		&s.hold, `INSERT INTO queues (name, holder, last) VALUES (?1, ?2, ?3)
+			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, last = excluded.last`,
+		// nothing, if another has come to hold the ids
+		&s.publish, `INSERT INTO jobs (queue, state, rank, at, id, priority, visible_at, created_at, payload)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?4, ?7, ?8 FROM queues WHERE name = ?1 AND holder = ?9`,
+		&s.claimOne, setClaimed+` WHERE (queue, state, rank, at, id) = `+firstReady+`1)`+asJob,
+		&s.claim, setClaimed+` WHERE (queue, state, rank, at, id) IN `+firstReady+`?3 + 0)`+asJob,
+		&s.ack.claimed, `DELETE FROM jobs`+byClaim, &s.ack.extended, `DELETE FROM jobs`+byExtension,
+		&s.nack.claimed, setGivenBack+byClaim, &s.nack.extended, setGivenBack+byExtension,
+		&s.extend.claimed, setExtended+byClaim, &s.extend.extended, setExtended+byExtension,
+		&s.bury, `UPDATE jobs SET state = 3, rank = 0, at = 0, visible_at = ?6, token = 0, attempts = ?7
+			WHERE queue = ?1 AND state = ?2 AND rank = ?3 AND at = ?4 AND id = ?5`,
+		&s.drop, `DELETE FROM jobs WHERE queue = ?1 AND state = ?2 AND rank = ?3 AND at = ?4 AND id = ?5`,
+		&s.makeReady, `UPDATE jobs SET state = iif(state = 2 AND attempts >= ?3, 3, 0), rank = iif(state = 2 AND attempts >= ?3, 0, priority),
+			at = iif(state = 2 AND attempts >= ?3, 0, at), visible_at = iif(state = 2 AND attempts >= ?3, ?2, at), token = 0, extended = 0
+			WHERE (queue, state, rank, at, id) IN `+firstDue,
+		&s.nextDue, `SELECT min(at) FROM (SELECT min(at) AS at FROM jobs WHERE queue = ?1 AND state = 1 AND rank = 0
+			UNION ALL SELECT min(at) FROM jobs WHERE queue = ?1 AND state = 2 AND rank = 0)`,
+		&s.requeue, `UPDATE jobs SET state = 0, rank = priority, at = ?3, visible_at = ?3, attempts = 0
+			WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id = ?2`,
+		&s.purge, `DELETE FROM jobs WHERE (queue, state, rank, at, id) IN
+			(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = ?2 LIMIT ?3 + 0)`,
+		&s.outdated, oldest,
+		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < ?2
+			ORDER BY id LIMIT ?3 + 0`,
 		&s.savepoint, `SAVEPOINT op`, &s.undo, `ROLLBACK TO op`, &s.release, `RELEASE op`)
-	for state, condition := range states {
-		if err == nil {
-			err = b.prepare(&s.purge[state], `DELETE FROM jobs WHERE queue = ?1 AND id IN
-				(SELECT id FROM jobs WHERE queue = ?1 AND `+condition+` LIMIT ?2 + 0)`)
-		}
-	}
-	return err
 }
 
 // exec and row run a statement once on the writer's connection.
