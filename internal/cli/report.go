@@ -26,13 +26,15 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Show the result of a run, or a proof, again",
 		Long: `Shows what "assay run" or "assay prove" kept in DIR, or the newest of all.
 
-Formats: text (tables), bench (the Go benchmark format, for benchstat; of a run alone), json (the document itself).
+Formats: text (tables), bench (the Go benchmark format, for benchstat; of a run alone), json (the document itself), markdown
+(of published comparisons alone).
 
 Tables never rank engines that promise different things. --versus compares two of them all the same, as many published
 comparisons do, and puts beside it how they compare where both make the same promise.`,
 		Example: `  assay report
   assay report results/monday
   assay report --format bench >samples.txt
+  assay report --format markdown results/published >published.md
   assay report --versus pebble@buffered,sqlite/sql@flushed`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,13 +47,22 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			if versus != "" && format != "text" {
 				return usage(fmt.Errorf("--versus has no format %s", format), "leave --format out")
 			}
-			wanted := []string{result.DocumentFile, result.ProofFile}
-			if versus != "" || format == "bench" {
+			wanted := []string{result.DocumentFile, result.ProofFile, result.PublishedFile}
+			switch {
+			case versus != "" || format == "bench":
 				wanted = wanted[:1]
+			case format == "markdown":
+				wanted = wanted[2:]
 			}
 			kept, err := read(args, wanted)
 			if err != nil {
 				return err
+			}
+			if kept.published != nil {
+				return a.showPublished(kept.published, format)
+			}
+			if format == "markdown" {
+				return usage(fmt.Errorf("%s holds no published comparisons", kept.dir), "make them: assay run --like-published")
 			}
 			if kept.run == nil && len(wanted) == 1 {
 				return usage(fmt.Errorf("%s holds a proof, which has no samples", kept.dir), "name the folder of a run, or leave --format and --versus out")
@@ -64,16 +75,17 @@ comparisons do, and puts beside it how they compare where both make the same pro
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&versus, "versus", "", "compare two contenders, ENGINE@CLASS,ENGINE@CLASS, also where their promises differ")
-	cmd.Flags().StringVar(&format, "format", "text", "text, bench or json")
+	cmd.Flags().StringVar(&format, "format", "text", "text, bench, json or markdown")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// kept is what a folder holds: a run, a proof or both.
+// kept is what a folder holds: a run, a proof or both, or published comparisons.
 type kept struct {
-	dir   string
-	run   *result.Run
-	proof *result.Proof
+	dir       string
+	run       *result.Run
+	proof     *result.Proof
+	published *result.Published // alone
 }
 
 // read returns what is in the folder that args names, or in the newest that holds a document with one of the wanted names;
@@ -87,6 +99,10 @@ func read(args []string, wanted []string) (kept, error) {
 		}
 	} else {
 		k.dir = args[0]
+	}
+	if _, err := os.Stat(filepath.Join(k.dir, result.PublishedFile)); err == nil || filepath.Base(k.dir) == result.PublishedFile {
+		k.published, err = result.ReadPublished(k.dir)
+		return k, err
 	}
 	if filepath.Base(k.dir) == result.ProofFile {
 		k.proof, err = result.ReadProof(k.dir)
@@ -122,7 +138,7 @@ func (a *app) showKept(k kept, format string) error {
 	return nil
 }
 
-var formats = []string{"text", "bench", "json"}
+var formats = []string{"text", "bench", "json", "markdown"}
 
 // show renders run on standard output, in one of formats.
 func (a *app) show(run *result.Run, format string) error {

@@ -26,7 +26,7 @@ type runFlags struct {
 	precision                     percent
 	seed                          uint64
 	rate                          float64
-	json, aa                      bool
+	json, aa, published           bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -43,15 +43,22 @@ class of durability that it delivers.
 An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options.
 
 The data lies in a fresh folder under --dir while the run lasts, and is removed at its end. The result is kept in --out:
-result.json and samples.txt, which benchstat reads.`,
+result.json and samples.txt, which benchstat reads.
+
+With --like-published it measures what five published comparisons measured, as they did and then with the same promise for
+both, and prints our ratios beside theirs. Arguments then name publications, by the workload that was made from them.`,
 		Example: `  assay run
   assay run hook events/append1,append100 --budget 5m
   assay run 'ycsb?records=100k&value=1000' --engines bbolt,pebble --durability synced --budget 10m
   assay run hook --engines 'bbolt,nosync=bbolt:?NoSync=true'
   assay run events --storage hdd
+  assay run --like-published
   assay run --json >result.json`,
 		ValidArgsFunction: completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.published {
+				return a.runPublished(cmd, f, args)
+			}
 			o, err := a.options(f, args, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
 			if err != nil {
 				return err
@@ -74,6 +81,7 @@ result.json and samples.txt, which benchstat reads.`,
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON document")
 	flags.BoolVar(&f.aa, "aa", false, "check the harness: compare every engine with itself and count the differences reported")
+	flags.BoolVar(&f.published, "like-published", false, "measure what others published, as they did and at the same promise, and print ours beside theirs")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("storage",
 		cobra.FixedCompletions(append([]string{"fast"}, strings.Split(models(), ", ")...), cobra.ShellCompDirectiveDefault))
