@@ -38,7 +38,7 @@ func (h *history) own(file, moment int) keep { return until(max(h.lastSync(file)
 
 // ordered keeps what is certain of a file where the journal is durable until some act.
 func (h *history) ordered(file, journal, moment int) keep {
-	sure := max(h.lastSync(file), h.flushed(file, journal), moment)
+	sure := max(h.lastSync(file), moment)
 	return func(a act) int {
 		if a.at <= sure || a.journaled() && a.at <= journal {
 			return all

@@ -16,7 +16,6 @@ type act struct {
 	off, n int // resized: n is the size
 	data   []byte
 	sets   []set
-	flush  int  // the file whose data an ordered journal writes first; 0 is none
 	folder bool // a folder is moved
 }
 
@@ -127,17 +126,6 @@ func (h *history) lastSync(file int) int {
 	last := 0
 	for _, a := range h.acts {
 		if a.kind == syncing && (file == 0 || a.file == file) {
-			last = a.at
-		}
-	}
-	return last
-}
-
-// flushed returns until when an ordered journal that is committed until then has written the file's data.
-func (h *history) flushed(file, journal int) int {
-	last := 0
-	for _, a := range h.acts {
-		if a.kind == entering && a.flush == file && a.at <= journal {
 			last = a.at
 		}
 	}

@@ -56,7 +56,6 @@ type inode struct {
 	base          map[int64]*page // nil for a hole
 	baseSize      int64
 	folded        uint64 // the last event that base holds
-	flushed       uint64 // under Ordered, a committed rename has made the events until this one durable
 
 	parent *inode // where it was seen last, for messages and for matching
 	name   string

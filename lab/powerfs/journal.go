@@ -5,8 +5,7 @@ package powerfs
 type op struct {
 	seq     uint64
 	changes []change
-	flush   *inode // its data is written out before an ordered journal commits the op: the source of a rename that replaces
-	moves   bool   // it moves a folder
+	moves   bool // it moves a folder
 }
 
 type change struct {
@@ -59,9 +58,6 @@ func (d *Disk) pin(o *op, by int) {
 			c.to.pins += by
 		}
 	}
-	if o.flush != nil {
-		o.flush.pins += by
-	}
 }
 
 // settle makes an operation durable: its changes are done to the settled entries.
@@ -81,9 +77,6 @@ func (d *Disk) settle(o *op) {
 		if c.to != nil {
 			defer d.reap(c.to)
 		}
-	}
-	if o.flush != nil {
-		o.flush.flushed = max(o.flush.flushed, o.seq)
 	}
 	d.pin(o, -1)
 }

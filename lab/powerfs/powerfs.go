@@ -22,12 +22,14 @@
 //
 // Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in order, all changes
 // of entries (a rename is one change, of both folders), truncations and allocations. Any sync of any file or folder
-// commits all of it until then. Without a sync a random prefix of it survives. A rename that replaces a file lets the
-// new file's data be written before it is committed (auto_da_alloc; xfs does not do that for a rename), so that the
-// name never leads to an empty file. Nothing else orders data: bytes that were written are there or not, page by
-// page. The size of a file that has grown is written late, and on its own: the file may be short, or have zeroes
-// where a page did not survive. It never shows what another file left on the disk. What is written after a truncation
-// is there only if the truncation is.
+// commits all of it until then. Without a sync a random prefix of it survives. Nothing orders data: bytes that were
+// written are there or not, page by page. The size of a file that has grown is written late, and on its own: the file
+// may be short, or have zeroes where a page did not survive. It never shows what another file left on the disk. What
+// is written after a truncation is there only if the truncation is.
+//
+// A rename is no exception, though it is often taken for one. When it replaces a file, ext4 begins to write the new
+// file's data (auto_da_alloc), but as mounted by default it does not wait for that before it commits: the name may
+// then lead to zeroes, as the test against a real ext4 has found. xfs begins nothing, and may leave an empty file.
 //
 // This is kinder than ext4 in one point: there, a sync of a file with no metadata of its own to commit (fdatasync
 // after an overwrite in place) writes its data only. And it is harsher in two: ext4 commits every five seconds
@@ -46,7 +48,8 @@
 // two of its versions. Sectors are never torn themselves. All choices follow from the seed.
 //
 // A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes them, though
-// processes go on seeing them. On a Lying disk every sync is acknowledged and does nothing.
+// processes go on seeing them. Truncations and allocations are metadata, and are not lost with them: those of the file
+// count as committed. On a Lying disk every sync is acknowledged and does nothing.
 //
 // Permissions, owners and times are not part of the model: an image has the last permissions. Extended attributes,
 // devices and sockets are not supported.

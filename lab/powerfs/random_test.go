@@ -233,12 +233,9 @@ func (w *world) rename(s step, dir, toDir int) {
 		return
 	}
 	a := act{kind: entering, sets: []set{{from, 0}, {to, n}}, folder: w.h.mode(n) == ModeDir}
-	switch {
-	case how == Exchange:
+	if how == Exchange {
 		a.sets[0].to = old
 		a.folder = a.folder || w.h.mode(old) == ModeDir
-	case old != 0 && w.h.mode(n) == ModeFile:
-		a.flush = n
 	}
 	w.h.add(a)
 }
@@ -291,6 +288,10 @@ func (w *world) change(s step, file int) {
 	switch s.do {
 	case "sync":
 		w.sync(s, file)
+	case "fail":
+		w.d.faults = []armedFault{{Fault: Fault{Op: OnSync, Nth: 1}}}
+		w.agree(s, w.d.Sync(id), syscall.EIO)
+		w.h.add(act{kind: failing, file: file})
 	case "write", "back":
 		source := FromCall
 		data := bytes.Repeat([]byte{byte('A' + w.h.now%50)}, min(s.n, room-s.off))

@@ -37,11 +37,8 @@ func (d *Disk) Rename(dir ID, name string, toDir ID, toName string, how Replacem
 		return nil // two names of one file: POSIX leaves both
 	}
 	o := op{changes: []change{{from, name, nil}, {to, toName, n}}, moves: n.isDir()}
-	switch {
-	case how == Exchange:
+	if how == Exchange {
 		o.changes[0].to, o.moves = old, o.moves || old.isDir()
-	case old != nil && n.mode&ModeType == ModeFile:
-		o.flush = n
 	}
 	d.record(o)
 	if old != nil {

@@ -2,8 +2,24 @@ package powerfs
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
+
+// doer does operations, by path: on a Disk, on a real file system, or in a history.
+type doer interface {
+	create(path string)
+	mkdir(path string)
+	write(path string, off int64, data string)
+	truncate(path string, size int64)
+	allocate(path string, off, n int64) // the file grows if it must
+	punch(path string, off, n int64)
+	sync(path string) // "" is the root
+	unlink(path string)
+	rmdir(path string)
+	rename(from, to string)
+	link(from, to string)
+}
 
 // bench is a Disk with paths, for tests.
 type bench struct {
@@ -87,12 +103,29 @@ func (b bench) truncate(path string, size int64) {
 	b.t.Helper()
 	b.must(b.d.Truncate(b.id(path), size))
 }
+
+func (b bench) allocate(path string, off, n int64) {
+	b.t.Helper()
+	b.must(b.d.Fallocate(b.id(path), off, n, Extend))
+}
+
+func (b bench) punch(path string, off, n int64) {
+	b.t.Helper()
+	b.must(b.d.Fallocate(b.id(path), off, n, PunchHole))
+}
+
 func (b bench) sync(path string) { b.t.Helper(); b.must(b.d.Sync(b.id(path))) }
 
 func (b bench) unlink(path string) {
 	b.t.Helper()
 	dir, name := b.split(path)
 	b.must(b.d.Unlink(dir, name))
+}
+
+func (b bench) rmdir(path string) {
+	b.t.Helper()
+	dir, name := b.split(path)
+	b.must(b.d.Rmdir(dir, name))
 }
 
 func (b bench) rename(from, to string) {
@@ -167,102 +200,188 @@ func brief(data []byte) string {
 // for entries. What it had before is: folder d, file old=before, both durable.
 var scenarios = []struct {
 	name            string
-	do              func(b bench)
+	do              func(b doer)
 	ordered, strict string
 }{
-	{"a file that was never synced is not there", func(b bench) {
+	{"a file that was never synced is not there", func(b doer) {
 		b.create("f")
 		b.write("f", 0, "x")
 	}, "d/ old=before", "d/ old=before"},
-	{"a synced new file needs its folder's sync under strict", func(b bench) {
+	{"a synced new file needs its folder's sync under strict", func(b doer) {
 		b.create("f")
 		b.write("f", 0, "x")
 		b.sync("f")
 	}, "d/ f=x old=before", "d/ old=before"},
-	{"with the folder's sync it is there", func(b bench) {
+	{"with the folder's sync it is there", func(b doer) {
 		b.create("f")
 		b.write("f", 0, "x")
 		b.sync("f")
 		b.sync("")
 	}, "d/ f=x old=before", "d/ f=x old=before"},
-	{"the folder's sync does not write the file's bytes", func(b bench) {
+	{"the folder's sync does not write the file's bytes", func(b doer) {
 		b.create("f")
 		b.write("f", 0, "x")
 		b.sync("")
 	}, "d/ f= old=before", "d/ f= old=before"},
-	{"an overwrite is not durable", func(b bench) { b.write("old", 0, "BEF") }, "d/ old=before", "d/ old=before"},
-	{"a synced overwrite is", func(b bench) {
+	{"an overwrite is not durable", func(b doer) { b.write("old", 0, "BEF") }, "d/ old=before", "d/ old=before"},
+	{"a synced overwrite is", func(b doer) {
 		b.write("old", 0, "BEF")
 		b.sync("old")
 	}, "d/ old=BEFore", "d/ old=BEFore"},
-	{"the sync of another file commits the truncation under ordered", func(b bench) {
+	{"the sync of another file commits the truncation under ordered", func(b doer) {
 		b.truncate("old", 2)
 		b.create("f")
 		b.sync("f")
 	}, "d/ f= old=be", "d/ old=before"},
-	{"a truncation to a greater size is zeroes", func(b bench) {
+	{"a truncation to a greater size is zeroes", func(b doer) {
 		b.truncate("old", 8)
 		b.sync("old")
 	}, "d/ old=before00", "d/ old=before00"},
-	{"truncated to nothing and synced, nothing of the old bytes comes back", func(b bench) {
+	{"truncated to nothing and synced, nothing of the old bytes comes back", func(b doer) {
 		b.truncate("old", 0)
 		b.write("old", 4, "y")
 		b.sync("old")
 	}, "d/ old=4×0y", "d/ old=4×0y"},
-	{"a replacing rename whose source was not synced takes its data along", func(b bench) {
+	{"a replacing rename whose source was not synced does not take its data along", func(b doer) {
 		b.create("new")
 		b.write("new", 0, "after")
 		b.rename("new", "old")
 		b.create("f")
 		b.sync("f")
-	}, "d/ f= old=after", "d/ old=before"},
-	{"what was written after that rename is not taken along", func(b bench) {
+	}, "d/ f= old=", "d/ old=before"},
+	{"nor what was written after it", func(b doer) {
 		b.create("new")
 		b.write("new", 0, "after")
 		b.rename("new", "old")
 		b.write("old", 0, "A")
 		b.sync("")
-	}, "d/ old=after", "d/ old="},
-	{"a rename that replaces nothing does not take its data along", func(b bench) {
+	}, "d/ old=", "d/ old="},
+	{"a rename that replaces nothing does not take its data along", func(b doer) {
 		b.create("new")
 		b.write("new", 0, "after")
 		b.rename("new", "newer")
 		b.sync("d")
 	}, "d/ newer= old=before", "d/ old=before"},
-	{"a created file moved to another folder arrives with that folder's sync", func(b bench) {
+	{"a created file moved to another folder arrives with that folder's sync", func(b doer) {
 		b.create("f")
 		b.write("f", 0, "x")
 		b.sync("f")
 		b.rename("f", "d/g")
 		b.sync("d")
 	}, "d/ d/g=x old=before", "d/ d/g=x old=before"},
-	{"what was made before a rename took its name does not come back", func(b bench) {
+	{"what was made before a rename took its name does not come back", func(b doer) {
 		b.create("d/y")
 		b.rename("old", "d/y")
 		b.sync("")
 		b.sync("d")
 	}, "d/ d/y=before", "d/ d/y=before"},
-	{"an unlink is durable after the folder's sync", func(b bench) {
+	{"an unlink is durable after the folder's sync", func(b doer) {
 		b.unlink("old")
 		b.sync("")
 	}, "d/", "d/"},
-	{"an unlink alone is not", func(b bench) { b.unlink("old") }, "d/ old=before", "d/ old=before"},
-	{"a hard link is the same file", func(b bench) {
+	{"an unlink alone is not", func(b doer) { b.unlink("old") }, "d/ old=before", "d/ old=before"},
+	{"a hard link is the same file", func(b doer) {
 		b.link("old", "d/two")
 		b.sync("d")
 		b.write("d/two", 0, "B")
 		b.sync("old")
 	}, "d/ d/two=Before old=Before", "d/ d/two=Before old=Before"},
-	{"a folder in a folder needs both syncs under strict", func(b bench) {
+	{"a folder in a folder needs both syncs under strict", func(b doer) {
 		b.mkdir("e")
 		b.create("e/f")
 		b.sync("e/f")
 		b.sync("e")
 	}, "d/ e/ e/f= old=before", "d/ old=before"},
-	{"a punched hole is durable after the file's sync", func(b bench) {
-		b.must(b.d.Fallocate(b.id("old"), 1, 3, PunchHole))
+	{"a punched hole is durable after the file's sync", func(b doer) {
+		b.punch("old", 1, 3)
 		b.sync("old")
 	}, "d/ old=b000re", "d/ old=b000re"},
+	{"a hole that was not synced is not there", func(b doer) { b.punch("old", 1, 3) }, "d/ old=before", "d/ old=before"},
+	{"an allocation that lets the file grow is durable after its sync", func(b doer) {
+		b.allocate("old", 0, 9)
+		b.sync("old")
+	}, "d/ old=before000", "d/ old=before000"},
+	{"one that was not synced is not", func(b doer) { b.allocate("old", 0, 9) }, "d/ old=before", "d/ old=before"},
+	{"a truncation that was not synced is not", func(b doer) { b.truncate("old", 2) }, "d/ old=before", "d/ old=before"},
+	{"truncated to nothing and written anew, the old bytes are safe until the sync", func(b doer) {
+		b.truncate("old", 0)
+		b.write("old", 0, "after")
+	}, "d/ old=before", "d/ old=before"},
+	{"truncated to nothing, written anew and committed by another's sync, nothing is left", func(b doer) {
+		b.truncate("old", 0)
+		b.write("old", 0, "after")
+		b.create("f")
+		b.sync("f")
+	}, "d/ f= old=", "d/ old=before"},
+	{"a rename alone is not durable", func(b doer) { b.rename("old", "new") }, "d/ old=before", "d/ old=before"},
+	{"with the folder's sync it is", func(b doer) {
+		b.rename("old", "new")
+		b.sync("")
+	}, "d/ new=before", "d/ new=before"},
+	{"with the file's sync it is under ordered", func(b doer) {
+		b.rename("old", "new")
+		b.write("new", 0, "B")
+		b.sync("new")
+	}, "d/ new=Before", "d/ old=Before"},
+	{"a replacing rename of a synced file", func(b doer) {
+		b.create("new")
+		b.write("new", 0, "after")
+		b.sync("new")
+		b.rename("new", "old")
+		b.sync("")
+	}, "d/ old=after", "d/ old=after"},
+	{"a replacing rename without the folder's sync leaves the old file", func(b doer) {
+		b.create("new")
+		b.write("new", 0, "after")
+		b.sync("new")
+		b.rename("new", "old")
+	}, "d/ new=after old=before", "d/ old=before"},
+	{"a rename into another folder is in one of them, never in both or none", func(b doer) {
+		b.rename("old", "d/old")
+		b.sync("d")
+	}, "d/ d/old=before", "d/ d/old=before"},
+	{"a name that was unlinked and made anew is the new file", func(b doer) {
+		b.unlink("old")
+		b.create("old")
+		b.write("old", 0, "new")
+		b.sync("old")
+		b.sync("")
+	}, "d/ old=new", "d/ old=new"},
+	{"a hard link that was not synced is not there", func(b doer) { b.link("old", "two") }, "d/ old=before", "d/ old=before"},
+	{"one name of two removed, the other stays", func(b doer) {
+		b.link("old", "d/two")
+		b.unlink("old")
+		b.write("d/two", 0, "B")
+		b.sync("d/two")
+		b.sync("d")
+		b.sync("")
+	}, "d/ d/two=Before", "d/ d/two=Before"},
+	{"a folder in a folder, both synced", func(b doer) {
+		b.mkdir("e")
+		b.mkdir("e/s")
+		b.create("e/s/f")
+		b.write("e/s/f", 0, "x")
+		b.sync("e/s/f")
+		b.sync("e/s")
+		b.sync("e")
+		b.sync("")
+	}, "d/ e/ e/s/ e/s/f=x old=before", "d/ e/ e/s/ e/s/f=x old=before"},
+	{"a folder removed and synced is gone", func(b doer) {
+		b.rmdir("d")
+		b.sync("")
+	}, "old=before", "old=before"},
+	{"a folder takes along what is in it", func(b doer) {
+		b.create("d/f")
+		b.write("d/f", 0, "x")
+		b.sync("d/f")
+		b.sync("d")
+		b.rename("d", "e")
+		b.sync("")
+	}, "e/ e/f=x old=before", "e/ e/f=x old=before"},
+	{"of many pages, all are synced", func(b doer) {
+		b.write("old", 0, strings.Repeat("a", 5*pageSize+1))
+		b.sync("old")
+	}, "d/ old=20481×a", "d/ old=20481×a"},
 }
 
 func TestNothingUnsyncedIsLeft(t *testing.T) {
@@ -270,12 +389,21 @@ func TestNothingUnsyncedIsLeft(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, Options{From: startingImage(t)})
 			c.do(b)
+			h := newChronicle()
+			c.do(h)
 			for _, r := range []struct {
 				Entries
 				want string
 			}{{Ordered, c.ordered}, {Strict, c.strict}} {
 				if got := tree(t, b.d.Crash().Image(Rule{r.Entries, Nothing}, 1)); got != r.want {
 					t.Errorf("%v:\n got %s\nwant %s", r.Entries, got, r.want)
+				}
+			}
+			for _, r := range Rules() {
+				for seed := range uint64(5) {
+					if why := h.forbids(r, b.d.Crash().Image(r, seed)); why != "" {
+						t.Errorf("%v, seed %d: %s", r, seed, why)
+					}
 				}
 			}
 		})
@@ -285,10 +413,14 @@ func TestNothingUnsyncedIsLeft(t *testing.T) {
 // startingImage holds folder d and file old=before.
 func startingImage(t *testing.T) *Image {
 	b := newBench(t, Options{})
+	begin(b)
+	return b.d.Crash().Image(Rule{}, 0)
+}
+
+func begin(b doer) {
 	b.mkdir("d")
 	b.create("old")
 	b.write("old", 0, "before")
 	b.sync("old")
 	b.sync("")
-	return b.d.Crash().Image(Rule{}, 0)
 }

@@ -9,7 +9,7 @@ import (
 // Image returns what a power cut at this moment leaves under the rule. The same crash, rule and seed give the same
 // image. Nothing and Everything leave no choice: the seed does not matter.
 func (c *Crash) Image(r Rule, seed uint64) *Image {
-	s := &survival{d: c.d, rule: r, seed: seed, nodes: make(map[*inode]*node), flushed: make(map[*inode]uint64)}
+	s := &survival{d: c.d, rule: r, seed: seed, nodes: make(map[*inode]*node)}
 	s.rng = rand.New(rand.NewPCG(seed, 0))
 	if r.Survivors != Everything {
 		s.choose()
@@ -30,7 +30,6 @@ type survival struct {
 	tear    int64                        //
 	journal uint64                       // Ordered: metadata until this one survives
 	entries map[*inode]map[string]*inode // folders that surviving operations have changed
-	flushed map[*inode]uint64            // files whose events until this one survive because a rename does
 	nodes   map[*inode]*node
 	err     error
 }
@@ -52,9 +51,6 @@ func (s *survival) choose() {
 	for _, o := range s.d.journal {
 		if o.seq <= s.journal {
 			s.do(o)
-			if o.flush != nil {
-				s.flushed[o.flush] = o.seq
-			}
 		}
 	}
 }

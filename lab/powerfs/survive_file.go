@@ -16,14 +16,10 @@ type choice struct {
 // not depend on the order in which others are looked at.
 func (s *survival) choice(n *inode) *choice {
 	f := &choice{s: s, n: n, rng: rand.New(rand.NewPCG(s.seed, uint64(n.id)))}
-	flushed := uint64(0)
-	if s.rule.Entries == Ordered {
-		flushed = max(n.flushed, s.flushed[n])
-	}
 	for _, e := range n.events {
 		sure := int64(0)
 		switch {
-		case e.seq <= flushed, e.seq <= s.until, e.journaled() && f.journaled(e):
+		case e.seq <= s.until, e.journaled() && f.journaled(e):
 			sure = whole64
 		case e == s.torn:
 			sure = s.tear
@@ -70,8 +66,6 @@ func (f *choice) startsFolded() bool {
 	switch {
 	case f.n.folded == 0:
 		return false
-	case f.s.rule.Entries == Ordered && f.n.folded <= max(f.n.flushed, f.s.flushed[f.n]):
-		return true
 	case f.s.subset():
 		return f.rng.IntN(2) == 0
 	}

@@ -1,5 +1,7 @@
 package powerfs
 
+import "cmp"
+
 // Sync makes the file's bytes and size durable, as fsync and fdatasync do. Under Ordered it also commits all entry
 // operations and truncations of all files until now. Syncing a folder makes its entries durable.
 func (d *Disk) Sync(id ID) error {
@@ -11,7 +13,7 @@ func (d *Disk) Sync(id ID) error {
 	}
 	if err := d.enter(OnSync, n, ""); err != nil {
 		if d.power == on {
-			d.loseDirty(n)
+			err = cmp.Or(d.loseDirty(n), err)
 		}
 		return whole(err)
 	}
@@ -58,10 +60,19 @@ func (d *Disk) clean(n *inode) {
 }
 
 // loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later sync writes them,
-// though processes still see what is in them. The size is metadata, and is written by the next sync that succeeds.
-func (d *Disk) loseDirty(n *inode) {
+// though processes still see what is in them. What the journal holds is not lost with them; the size that writes have
+// reached is written by the next sync that succeeds.
+func (d *Disk) loseDirty(n *inode) error {
 	if n.isDir() {
-		return
+		return nil
+	}
+	for _, e := range n.events {
+		if !e.journaled() {
+			continue
+		}
+		if err := e.apply(&d.pool, &n.durable); err != nil {
+			return err
+		}
 	}
 	if n.base == nil {
 		n.base = make(map[int64]*page)
@@ -76,4 +87,5 @@ func (d *Disk) loseDirty(n *inode) {
 	sized := n.sized
 	d.clean(n)
 	n.sized = sized
+	return nil
 }

@@ -80,6 +80,8 @@ func workOn(role string, args []string) error {
 		return daemon(args[0])
 	case "busy":
 		return busy(args[0])
+	case "ext4":
+		return ext4Child(args)
 	}
 	do, ok := works[role]
 	if !ok {

@@ -1,0 +1,323 @@
+package powerfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRealExt4LeavesWhatOrderedAllows does every scenario on an ext4 of its own, shuts that down without writing
+// anything out (the journal neither), mounts it again, and wants what is left to be what the rule allows, and one of
+// the images of a Disk.
+//
+// A child does it in a mount namespace of its own, on a loop device that detaches itself, over memory without a name:
+// however it ends, the kernel takes all of it away with the process.
+func TestRealExt4LeavesWhatOrderedAllows(t *testing.T) {
+	rule := Rule{Ordered, Sectors} // all that a cut may leave under ordered
+	for i, c := range scenarios {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			left := crashExt4(t, i)
+			h := newChronicle()
+			c.do(h)
+			if why := h.forbids(rule, left); why != "" {
+				t.Fatalf("%s is left: %s", tree(t, left), why)
+			}
+			b := newBench(t, Options{From: startingImage(t)})
+			c.do(b)
+			if !isAnImageOf(t, b.d.Crash(), left) {
+				t.Errorf("%s is left, which is no image of a disk", tree(t, left))
+			}
+		})
+	}
+}
+
+// isAnImageOf looks for the image among many of the crash.
+func isAnImageOf(t *testing.T, c *Crash, left *Image) bool {
+	want := tree(t, left)
+	for seed := range uint64(500) {
+		for _, r := range Rules()[:len(survivorsNames)] {
+			if tree(t, c.Image(r, seed)) == want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cannot is the exit status of a child on a machine that lacks something.
+const cannot = 3
+
+// ext4Command returns the child, in a mount namespace of its own, and what it will have said.
+func ext4Command(t *testing.T, dir, out, scenario string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	mkfs, err := exec.LookPath("mkfs.ext4")
+	if err != nil {
+		t.Skipf("NOT TESTED against a real ext4: %v; install e2fsprogs", err)
+	}
+	cmd := exec.Command(os.Args[0], childRole, "ext4", mkfs, dir, out, scenario)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	said := new(bytes.Buffer)
+	cmd.Stderr = said
+	return cmd, said
+}
+
+// skipWithoutExt4 skips the test if err says that this machine cannot do it, and fails it for any other error.
+func skipWithoutExt4(t *testing.T, cmd *exec.Cmd, err error, said *bytes.Buffer) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case errors.Is(err, os.ErrPermission):
+		t.Skipf("NOT TESTED against a real ext4: a mount namespace needs root: %v", err)
+	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == cannot:
+		t.Skipf("NOT TESTED against a real ext4: %s", said)
+	default:
+		t.Fatalf("%v: %s", err, said)
+	}
+}
+
+// crashExt4 returns what a scenario leaves on a real ext4.
+func crashExt4(t *testing.T, scenario int) *Image {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "left")
+	cmd, said := ext4Command(t, t.TempDir(), out, strconv.Itoa(scenario))
+	skipWithoutExt4(t, cmd, cmd.Run(), said)
+	img, err := Import(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// lacking is an error of a machine that cannot do this at all.
+type lacking struct{ error }
+
+func lack(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s: %w", what, err)
+	for _, missing := range []error{unix.EPERM, unix.EACCES, unix.ENOENT, unix.ENODEV, unix.ENXIO, unix.ENOSYS, unix.ENOTTY, unix.EOPNOTSUPP} {
+		if errors.Is(err, missing) {
+			return lacking{err}
+		}
+	}
+	return err
+}
+
+// onExt4 is the child: it makes the file system, does the scenario, and copies to out what a crash leaves.
+func onExt4(mkfs, dir, out string, do func(doer)) error {
+	loop, err := ext4Loop(mkfs)
+	if err != nil {
+		return err
+	}
+	defer loop.Close()
+	fmt.Println(loop.Name(), memoryName())
+	mount := func() error { return lack("mount ext4", unix.Mount(loop.Name(), dir, "ext4", 0, "")) }
+	if err := mount(); err != nil {
+		return err
+	}
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	if err := os.Remove(filepath.Join(dir, "lost+found")); err != nil {
+		return err
+	}
+	real := realDisk(dir)
+	begin(real)
+	unix.Sync()
+	do(real)
+	if err := shutDown(dir); err != nil {
+		return err
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		return fmt.Errorf("unmount: %w", err)
+	}
+	if err := mount(); err != nil { // the journal is replayed
+		return err
+	}
+	img, err := Import(dir)
+	if err != nil {
+		return err
+	}
+	return img.Export(out)
+}
+
+// memoryName is what the system shows as the file behind the loop device.
+func memoryName() string { return fmt.Sprintf("assay-ext4-%d", os.Getpid()) }
+
+// ext4Loop returns a loop device with an empty ext4, which is gone with the last who has it open.
+func ext4Loop(mkfs string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(memoryName(), unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, lack("memory as a file", err)
+	}
+	memory := os.NewFile(uintptr(fd), "memory")
+	defer memory.Close()
+	if err := memory.Truncate(16 << 20); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(mkfs, "-q", "-F", "-b", "4096", "/proc/self/fd/3")
+	cmd.ExtraFiles = []*os.File{memory}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", mkfs, err, said)
+	}
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return nil, lack("loop devices", err)
+	}
+	defer control.Close()
+	for {
+		number, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return nil, lack("a free loop device", err)
+		}
+		loop, err := os.OpenFile(fmt.Sprintf("/dev/loop%d", number), os.O_RDWR, 0)
+		if err != nil {
+			return nil, lack("loop device", err)
+		}
+		config := unix.LoopConfig{Fd: uint32(memory.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+		err = unix.IoctlLoopConfigure(int(loop.Fd()), &config)
+		if err == nil {
+			return loop, nil
+		}
+		loop.Close()
+		if err != unix.EBUSY { // somebody else has taken it
+			return nil, lack("attach the loop device", err)
+		}
+	}
+}
+
+// shutDown lets the file system fail from now on, without writing its journal.
+func shutDown(dir string) error {
+	const (
+		shutdown   = 0x8004587d // EXT4_IOC_SHUTDOWN, _IOR('X', 125, __u32)
+		noLogFlush = 2
+	)
+	root, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return lack("shut ext4 down", unix.IoctlSetPointerInt(int(root.Fd()), shutdown, noLogFlush))
+}
+
+// realDisk does operations below a folder of the system. It panics where one fails.
+type realDisk string
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (r realDisk) at(path string) string { return filepath.Join(string(r), path) }
+
+func (r realDisk) with(path string, flags int, do func(f *os.File) error) {
+	f, err := os.OpenFile(r.at(path), flags, 0o644)
+	must(err)
+	must(errors.Join(do(f), f.Close()))
+}
+
+func (r realDisk) create(path string) {
+	r.with(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, func(*os.File) error { return nil })
+}
+
+func (r realDisk) write(path string, off int64, data string) {
+	r.with(path, os.O_WRONLY, func(f *os.File) error {
+		_, err := f.WriteAt([]byte(data), off)
+		return err
+	})
+}
+
+func (r realDisk) fallocate(path string, mode uint32, off, n int64) {
+	r.with(path, os.O_WRONLY, func(f *os.File) error { return unix.Fallocate(int(f.Fd()), mode, off, n) })
+}
+
+func (r realDisk) punch(path string, off, n int64) {
+	r.fallocate(path, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+}
+
+func (r realDisk) mkdir(path string)                  { must(os.Mkdir(r.at(path), 0o755)) }
+func (r realDisk) truncate(path string, size int64)   { must(os.Truncate(r.at(path), size)) }
+func (r realDisk) allocate(path string, off, n int64) { r.fallocate(path, 0, off, n) }
+func (r realDisk) sync(path string)                   { r.with(path, os.O_RDONLY, (*os.File).Sync) }
+func (r realDisk) unlink(path string)                 { must(unix.Unlink(r.at(path))) }
+func (r realDisk) rmdir(path string)                  { must(unix.Rmdir(r.at(path))) }
+func (r realDisk) rename(from, to string)             { must(os.Rename(r.at(from), r.at(to))) }
+func (r realDisk) link(from, to string)               { must(os.Link(r.at(from), r.at(to))) }
+
+// ext4Child does the scenario args[3], or waits to be killed in the middle of one.
+func ext4Child(args []string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the scenario: %v", p)
+		}
+		if errors.As(err, new(lacking)) {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(cannot)
+		}
+	}()
+	do := func(b doer) {
+		b.write("old", 0, "x")
+		_, err := os.Stdin.Read(make([]byte, 1))
+		must(err)
+	}
+	if i, err := strconv.Atoi(args[3]); err == nil {
+		do = scenarios[i].do
+	}
+	return onExt4(args[0], args[1], args[2], do)
+}
+
+// TestNothingIsLeftOfARealExt4 kills the child while it holds its loop device and its mount.
+func TestNothingIsLeftOfARealExt4(t *testing.T) {
+	dir := t.TempDir()
+	cmd, said := ext4Command(t, dir, filepath.Join(dir, "left"), "wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	skipWithoutExt4(t, cmd, cmd.Start(), said)
+	var loop, name string
+	if _, err := fmt.Fscanln(out, &loop, &name); err != nil {
+		skipWithoutExt4(t, cmd, cmd.Wait(), said)
+		t.Fatalf("the child did not begin: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.Exited() {
+		t.Fatalf("the child has ended by itself: %v: %s", err, said)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || bytes.Contains(mounts, []byte(dir)) {
+		t.Errorf("still mounted on %s: %v", dir, err)
+	}
+	backing := filepath.Join("/sys/block", filepath.Base(loop), "loop/backing_file")
+	for start := time.Now(); ; time.Sleep(time.Millisecond) { // the kernel detaches it a little later
+		file, err := os.ReadFile(backing)
+		if err != nil || !bytes.Contains(file, []byte(name)) {
+			break
+		}
+		if time.Since(start) > time.Minute {
+			t.Fatalf("%s is still attached to %s", loop, file)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left in the folder: %v, %v", entries, err)
+	}
+}
