@@ -32,8 +32,7 @@ type state struct {
 	mu  sync.Mutex
 	out io.Writer
 
-	db      *kv.DB // of a writer, once it is open
-	scripts []*script
+	subject subject // of a writer, once it is open
 }
 
 func (s *state) answer(ctx context.Context, r request) (done doneMessage, err error) {
@@ -77,7 +76,8 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[d] = caps{db.Caps().Promise(d), db.Caps().CrashAtomic}
+		_, log := logOf(spec.Entry.Engine)
+		all[d] = caps{db.Caps().Promise(d), db.Caps().CrashAtomic, log}
 		if err := db.Close(); err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func (l *lane) faultRound(ctx context.Context, t *task, seed uint64) error {
 		return err
 	}
 	defer func() { _ = g.close() }() // nothing is on it that is needed
-	p := newPast(seed, l.writers(seed))
+	p := newPast(seed, l.writers(t.pair, seed))
 	n := len(p.Chains)
 	spec := writeSpec{Store: t.store(g.dir), Past: p, From: make([]uint64, n), Commits: uint64(spanCommits / n), Resume: true, Close: true}
 	r, err := l.runUntilEnd(ctx, g, spec)

@@ -36,7 +36,10 @@ func (l *lane) figures(ctx context.Context, p *pair) (*figures, error) {
 	}
 	f := &figures{created: map[int]uint64{}, total: map[int]uint64{}}
 	writers := []int{1, defaultWriters}
-	if l.Writers > 0 {
+	switch {
+	case p.caps.Log:
+		writers = []int{1}
+	case l.Writers > 0:
 		writers = []int{1, l.Writers}
 	}
 	for _, n := range writers {

@@ -23,7 +23,7 @@ func (l *lane) kill(ctx context.Context, t *task) error {
 }
 
 func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
-	rng, p := rand.New(rand.NewPCG(mix(seed, "kill"), seed)), newPast(seed, l.writers(seed))
+	rng, p := rand.New(rand.NewPCG(mix(seed, "kill"), seed)), newPast(seed, l.writers(t.pair, seed))
 	dir := l.folder("kill")
 	defer discard(dir)
 	tr := trial{seed: seed, past: p}

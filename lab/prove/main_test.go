@@ -28,6 +28,7 @@ const (
 
 func TestMain(m *testing.M) {
 	registerPlanted()
+	registerPlantedLogs()
 	if len(os.Args) == 2 && os.Args[1] == role {
 		if err := Child(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -77,7 +77,7 @@ func (l *lane) powerEvery(ctx context.Context, t *task) error {
 		return err
 	}
 	seed := l.Seed
-	for l.Writers == 0 && l.writers(seed) != 1 {
+	for l.Writers == 0 && l.writers(t.pair, seed) != 1 {
 		seed = mix(seed, "one writer")
 	}
 	t.planned = (int(f.short) + l.Every - 1) / l.Every
@@ -108,7 +108,7 @@ func (l *lane) cutOf(ctx context.Context, t *task, seed uint64) (moment, error) 
 		return moment{}, err
 	}
 	rng := rand.New(rand.NewPCG(mix(seed, "cut"), seed))
-	n := l.writers(seed)
+	n := l.writers(t.pair, seed)
 	created, total := max(f.created[n], 1), f.total[n]
 	switch {
 	case rng.IntN(4) == 0:
@@ -148,7 +148,7 @@ func (l *lane) cutPower(ctx context.Context, t *task, seed uint64, at moment, co
 	if err != nil {
 		return nil, trial{}, nil, err
 	}
-	p := newPast(seed, l.writers(seed))
+	p := newPast(seed, l.writers(t.pair, seed))
 	n := len(p.Chains)
 	spec := writeSpec{Store: t.store(g.dir), Past: p, From: make([]uint64, n), Commits: uint64(max(commits/n, 1))}
 	r, err := l.runUntilCut(ctx, g, spec, at)

@@ -93,4 +93,5 @@ type doneMessage struct {
 type caps struct {
 	kv.Promise
 	CrashAtomic bool
+	Log         bool // it keeps messages, not keys
 }

@@ -108,9 +108,12 @@ func (r *runner) seed(t *task) uint64 {
 // defaultWriters is how many goroutines commit at the same time where one alone does not.
 const defaultWriters = 4
 
-// writers returns how many goroutines commit in the round with a seed.
-func (r *runner) writers(seed uint64) int {
+// writers returns how many goroutines commit in the round with a seed. A log has one: the order of several would be another
+// each time, and with it every message.
+func (r *runner) writers(p *pair, seed uint64) int {
 	switch {
+	case p.caps.Log:
+		return 1
 	case r.Writers > 0:
 		return r.Writers
 	case mix(seed, "writers")%3 == 0:

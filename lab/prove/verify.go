@@ -44,20 +44,18 @@ func examine(ctx context.Context, spec storeSpec, p past) (o outcome) {
 	gone := func(what string, err error) outcome {
 		return outcome{N: make([]uint64, len(p.Chains)), Broken: what + ": " + without(spec.Dir, err), Gone: true}
 	}
-	db, err := kv.Open(ctx, spec.url(), kv.Weakest(spec.Class))
+	s, err := openSubject(ctx, spec, p.Seed, len(p.Chains))
 	if err != nil {
 		return gone("did not open", err)
 	}
-	found, err := readAll(ctx, db)
-	if err != nil {
-		_ = db.Close() // the store is broken: what it says on closing adds nothing
+	if o, err = s.compare(ctx, p); err != nil {
+		_ = s.Close() // the store is broken: what it says on closing adds nothing
 		return gone("could not be read", err)
 	}
-	o = p.compare(found)
-	if err := db.Check(ctx); err != nil {
+	if err := s.Check(ctx); err != nil {
 		o.broken("check: " + without(spec.Dir, err))
 	}
-	if err := db.Close(); err != nil {
+	if err := s.Close(); err != nil {
 		o.broken("close: " + without(spec.Dir, err))
 	}
 	return o
@@ -77,23 +75,20 @@ func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 
 // writeOn makes further commits, writer by writer in turn.
 func writeOn(ctx context.Context, spec verifySpec, then past, from []uint64) error {
-	db, err := kv.Open(ctx, spec.Store.url(), kv.Weakest(spec.Store.Class))
+	s, err := openSubject(ctx, spec.Store, then.Seed, len(then.Chains))
 	if err != nil {
 		return fmt.Errorf("did not open again: %w", err)
 	}
-	s := state{db: db}
 	for w, c := range then.Chains {
-		one := newScript(then.Seed, w)
-		one.playTo(from[w], c)
-		s.scripts = append(s.scripts, one)
+		s.seek(w, from[w], c)
 	}
 	for range spec.More {
-		for _, one := range s.scripts {
-			if err := s.commit(ctx, one, spec.Salt, spec.Store.Class, len(s.scripts)); err != nil {
-				_ = db.Close() // the commit's error is the one to tell
+		for w := range then.Chains {
+			if err := s.next(ctx, w, spec.Salt, spec.Store.Class); err != nil {
+				_ = s.Close() // the commit's error is the one to tell
 				return err
 			}
 		}
 	}
-	return db.Close()
+	return s.Close()
 }

@@ -19,26 +19,24 @@ var errWrong = errors.New("wrong content")
 // write commits what spec says and acknowledges each commit. Only what keeps the store from being opened is returned:
 // failures of commits are messages of their own, and that of closing.
 func (s *state) write(ctx context.Context, spec writeSpec) error {
-	if s.db == nil {
+	if s.subject == nil {
 		s.say(message{Opening: true})
-		db, err := kv.Open(ctx, spec.Store.url(), kv.Weakest(spec.Store.Class))
+		opened, err := openSubject(ctx, spec.Store, spec.Past.Seed, len(spec.Past.Chains))
 		if err != nil {
 			return fmt.Errorf("%s", without(spec.Store.Dir, err))
 		}
-		s.db = db
+		s.subject = opened
 		for w, c := range spec.Past.Chains {
-			one := newScript(spec.Past.Seed, w)
-			one.playTo(spec.From[w], c)
-			s.scripts = append(s.scripts, one)
+			s.subject.seek(w, spec.From[w], c)
 		}
 	}
 	var writers sync.WaitGroup
-	for w := range s.scripts {
+	for w := range spec.Past.Chains {
 		writers.Go(func() { s.writer(ctx, w, spec) })
 	}
 	writers.Wait()
 	if spec.Close {
-		return s.db.Close()
+		return s.subject.Close()
 	}
 	return nil
 }
@@ -47,16 +45,15 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 func (s *state) writer(ctx context.Context, w int, spec writeSpec) {
 	c := spec.Past.Chains[w]
 	for made, resumes := uint64(0), 0; spec.Commits == 0 || made < spec.Commits; made++ {
-		sc := s.scripts[w]
-		n := sc.last.n + 1
+		n := s.subject.last(w).n + 1
 		began := clock()
-		err := s.commit(ctx, sc, c.salt(n), spec.Store.Class, len(s.scripts))
+		err := s.subject.next(ctx, w, c.salt(n), spec.Store.Class)
 		if err == nil {
 			s.say(message{Ack: &ack{W: w, N: n, Began: began, Done: clock()}})
 			continue
 		}
 		s.say(message{Failed: &failure{W: w, N: n, Salt: c.salt(n), Text: without(spec.Store.Dir, err), Wrong: errors.Is(err, errWrong)}})
-		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w, spec, &c) {
+		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w, &c) {
 			return
 		}
 	}
@@ -64,10 +61,23 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec) {
 
 // resume asks the store, after a commit that returned an error, whether that is there, and begins a segment behind what
 // is. It returns false if the store does not tell.
-func (s *state) resume(ctx context.Context, w int, spec writeSpec, c *chain) bool {
-	failed := s.scripts[w].last
+func (s *state) resume(ctx context.Context, w int, c *chain) bool {
+	failed := s.subject.last(w)
+	n, err := s.subject.count(ctx, w)
+	if err != nil || n > failed.n || n+1 < failed.n {
+		return false
+	}
+	salt := failed.salt + 1
+	*c = c.next(n, salt)
+	s.subject.seek(w, n, *c)
+	s.say(message{Resumed: &resumption{W: w, After: n, Salt: salt}})
+	return true
+}
+
+// count reads the counter of writer w.
+func (s *keys) count(ctx context.Context, w int) (uint64, error) {
 	var at stamp
-	err := s.db.View(ctx, func(v *kv.Snapshot) error {
+	err := s.View(ctx, func(v *kv.Snapshot) error {
 		value, err := v.Get([]byte(s.scripts[w].counterKey()))
 		if errors.Is(err, kv.NotFound) {
 			return nil
@@ -78,20 +88,12 @@ func (s *state) resume(ctx context.Context, w int, spec writeSpec, c *chain) boo
 		at, err = parseCounter(value)
 		return err
 	})
-	if err != nil || at.n > failed.n || at.n+1 < failed.n {
-		return false
-	}
-	salt := failed.salt + 1
-	*c = c.next(at.n, salt)
-	s.scripts[w] = newScript(spec.Past.Seed, w)
-	s.scripts[w].playTo(at.n, *c)
-	s.say(message{Resumed: &resumption{W: w, After: at.n, Salt: salt}})
-	return true
+	return at.n, err
 }
 
 // commit makes the script's next commit. The first writer reads what it changes and the others do not, except that one
 // alone does both in turn.
-func (s *state) commit(ctx context.Context, sc *script, salt uint64, class kv.Durability, writers int) error {
+func (s *keys) commit(ctx context.Context, sc *script, salt uint64, class kv.Durability, writers int) error {
 	reads := sc.writer == 0 && (writers > 1 || sc.last.n%2 == 1)
 	if !reads {
 		ops := sc.ops(sc.play(salt))
@@ -103,12 +105,12 @@ func (s *state) commit(ctx context.Context, sc *script, salt uint64, class kv.Du
 				b.Put([]byte(o.key), o.value)
 			}
 		}
-		return s.db.Write(ctx, class, &b)
+		return s.Write(ctx, class, &b)
 	}
 	c := sc.plan(sc.last.n+1, salt)
 	reading := sc.reads(c)
 	ops := sc.ops(sc.play(salt))
-	return s.db.Update(ctx, class, func(tx *kv.Tx) error {
+	return s.Update(ctx, class, func(tx *kv.Tx) error {
 		for _, want := range reading {
 			if err := expect(tx, want); err != nil {
 				return err

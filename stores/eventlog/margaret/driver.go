@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
 func init() { driver.Register(Driver{}) }
@@ -28,15 +29,22 @@ func (Driver) Info() driver.Info {
 }
 
 // Open opens the log in the folder at c.Path.
-func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+func (d Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	_, s, err := d.OpenFeed(ctx, c)
+	return s, err
+}
+
+// OpenFeed is Open for programs that know the engine by its name alone and want its messages: the feed reads and writes what
+// the store checks and closes.
+func (Driver) OpenFeed(ctx context.Context, c driver.Config) (*feed.Feed, driver.Store, error) {
 	log, err := Open(ctx, c.Path, &Options{Wait: NoWait})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r := log.Repaired(); r != (Repair{}) {
 		c.Logger.Warn("margaret: the end of the log was repaired", "folder", c.Path, "repair", r.String())
 	}
-	return store{log}, nil
+	return log.Feed, store{log}, nil
 }
 
 // store is a log as far as it can do what a store does.

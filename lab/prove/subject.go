@@ -1,0 +1,75 @@
+package prove
+
+import (
+	"context"
+	"io"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// subject is an open store together with the history that goes into it: keys, or the messages of a log. Each writer is one
+// goroutine.
+type subject interface {
+	// seek puts writer w behind commit n of its chain. The store is not asked.
+	seek(w int, n uint64, c chain)
+	// last returns the commit that writer w tried last.
+	last(w int) stamp
+	// next makes the next commit of writer w, under a salt.
+	next(ctx context.Context, w int, salt uint64, class kv.Durability) error
+	// count asks the store how many commits of writer w it holds.
+	count(ctx context.Context, w int) (uint64, error)
+	// compare reads all of the store and holds it against what the commits of a past wrote. An error is that it could
+	// not be read.
+	compare(ctx context.Context, p past) (outcome, error)
+
+	Check(ctx context.Context) error // the engine's own
+	io.Closer
+}
+
+// openSubject opens the store that spec names, for a history of seed and a number of writers. The engine decides which.
+func openSubject(ctx context.Context, spec storeSpec, seed uint64, writers int) (subject, error) {
+	if d, ok := logOf(spec.Entry.Engine); ok {
+		return openMessages(ctx, d, spec, seed)
+	}
+	db, err := kv.Open(ctx, spec.url(), kv.Weakest(spec.Class))
+	if err != nil {
+		return nil, err
+	}
+	return &keys{DB: db, seed: seed, scripts: make([]*script, writers)}, nil
+}
+
+// logOf returns the driver of an engine that keeps messages instead of keys.
+func logOf(engine string) (logDriver, bool) {
+	d, _ := driver.Lookup(engine)
+	log, ok := d.(logDriver)
+	return log, ok
+}
+
+// keys is a store of keys and values.
+type keys struct {
+	*kv.DB
+	seed    uint64
+	scripts []*script // of each writer
+}
+
+var _ subject = (*keys)(nil)
+
+func (s *keys) seek(w int, n uint64, c chain) {
+	s.scripts[w] = newScript(s.seed, w)
+	s.scripts[w].playTo(n, c)
+}
+
+func (s *keys) last(w int) stamp { return s.scripts[w].last }
+
+func (s *keys) next(ctx context.Context, w int, salt uint64, class kv.Durability) error {
+	return s.commit(ctx, s.scripts[w], salt, class, len(s.scripts))
+}
+
+func (s *keys) compare(ctx context.Context, p past) (outcome, error) {
+	found, err := readAll(ctx, s.DB)
+	if err != nil {
+		return outcome{}, err
+	}
+	return p.compare(found), nil
+}
