@@ -85,6 +85,9 @@ func workOn(role string, args []string) error {
 	}
 	do, ok := works[role]
 	if !ok {
+		do, ok = callsOn(role)
+	}
+	if !ok {
 		return fmt.Errorf("no role %s", role)
 	}
 	if err := do(filepath.Join(args[0], "f")); err != nil {
