@@ -43,7 +43,7 @@ type Verb uint8
 const (
 	// Publish adds Drafts, gives them increasing IDs, and sets IDs.
 	Publish Verb = iota
-	// Claim first makes ready what is due, then claims the first Limit ready jobs that are not too old until Until,
+	// Claim first deletes the jobs of Receipts, then makes ready what is due, then claims the first Limit ready jobs that are not too old until Until,
 	// with a random token each, and sets Jobs. To those before them that are too old it does what Settings say, and sets Done
 	// to how many; where they are many it may stop early, with fewer jobs.
 	Claim

@@ -39,15 +39,19 @@ var _ Backend = (*kvBackend)(nil)
 type kvQueue struct {
 	keys
 	stats
-	valid   bool // head, due and low are right at version
+	valid   bool // head, claims, due and low are right at version
 	inUse   bool // in kvBackend.used
 	changed bool // by the transaction that is running
 	head    head
-	due     int64 // no timer ends before it; math.MaxInt64 if there is none
-	low     int64 // no timer's key is before it: what is left of deleted ones is not to be stepped over again
+	claims  map[uint64]claimed // by id: of the claims that are live, some
+	due     int64              // no timer ends before it; math.MaxInt64 if there is none
+	low     int64              // no timer's key is before it: what is left of deleted ones is not to be stepped over again
 
 	shownLow *atomic.Int64 // low, for others
 }
+
+// mostClaims is how many live claims of a queue are kept in memory.
+const mostClaims = 4096
 
 // Traits implements Backend.
 func (b *kvBackend) Traits() Traits { return Traits{Shared: b.db.Mode() == kv.Shared} }
@@ -102,7 +106,7 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 func (b *kvBackend) load(name string) (*kvQueue, error) {
 	q, ok := b.queues[name]
 	if !ok {
-		q = &kvQueue{keys: newKeys(name), shownLow: new(atomic.Int64)}
+		q = &kvQueue{keys: newKeys(name), claims: map[uint64]claimed{}, shownLow: new(atomic.Int64)}
 		b.queues[name] = q
 		b.lows.Store(name, q.shownLow)
 	}
@@ -118,6 +122,7 @@ func (b *kvBackend) load(name string) (*kvQueue, error) {
 	if !q.valid || stored.version != q.version {
 		q.valid = true
 		q.head.reset()
+		clear(q.claims)
 		q.due, q.low = 0, 0
 	}
 	q.stats = stored

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -22,7 +23,11 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 		if err := b.put(q, q.with(q.job, id), b.value); err != nil {
 			return err
 		}
-		if err := q.giveOutAt(b, op.Now, place{priority, op.Now + draft.Delay.Milliseconds(), id}, 0); err != nil {
+		e := entry{place: place{priority, op.Now + draft.Delay.Milliseconds(), id}}
+		if len(b.value) <= mostShort && q.head.short() {
+			e.value = slices.Clone(b.value)
+		}
+		if err := q.giveOut(b, op.Now, e); err != nil {
 			return err
 		}
 	}
@@ -32,20 +37,25 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 // NextID returns the id of the next job of a queue. It is for backends.
 func NextID(last uint64, now int64) uint64 { return max(last+1, uint64(now)*1000) }
 
-// giveOutAt makes a job ready or delayed.
-func (q *kvQueue) giveOutAt(b *kvBackend, now int64, p place, attempts int) error {
-	if p.at <= now {
+// giveOut makes a job ready or delayed.
+func (q *kvQueue) giveOut(b *kvBackend, now int64, e entry) error {
+	if e.at <= now {
 		q.counts.Ready++
-		q.head.add(entry{place: p, attempts: attempts})
-		b.value = put32(b.value[:0], attempts)
-		return b.put(q, q.readyAt(p), b.value)
+		q.head.add(e)
+		b.value = put32(b.value[:0], e.attempts)
+		return b.put(q, q.readyAt(e.place), b.value)
 	}
 	q.counts.Delayed++
-	return q.setTimer(b, p.at, p.id, timer{kind: timerDelay, attempts: attempts})
+	return q.setTimer(b, e.at, e.id, timer{kind: timerDelay, attempts: e.attempts})
 }
 
 // claimJobs does a Claim. It stops early at many jobs that are too old.
 func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
+	if len(op.Receipts) > 0 {
+		if err := q.withClaims(b, op, q.ack); err != nil || op.Err != nil {
+			return err
+		}
+	}
 	if err := q.makeReady(b, op); err != nil {
 		return err
 	}
@@ -121,7 +131,7 @@ func parseJob(id uint64, v []byte) (Job, error) {
 	return job, nil
 }
 
-// claimed is a claim that is live.
+// claimed is a claim that is live. kvQueue.claims has some of them.
 type claimed struct {
 	timer
 	id    uint64
@@ -160,6 +170,9 @@ func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, clai
 
 // readClaim returns the live claim that a receipt is of, if there is one.
 func (q *kvQueue) readClaim(b *kvBackend, r Receipt) (c claimed, ok bool, err error) {
+	if c, ok = q.claims[r.ID]; ok {
+		return c, c.token == r.Token, nil
+	}
 	c, ok, err = q.readTimer(b, r.Until, r)
 	if err != nil || ok {
 		return c, ok, err
@@ -198,7 +211,7 @@ func (q *kvQueue) nack(b *kvBackend, op *Op, c claimed) error {
 	if op.Settings.Exhausted(c.attempts) {
 		return q.bury(b, op.Now, c.id, c.attempts)
 	}
-	return q.giveOutAt(b, op.Now, place{c.priority, op.Until, c.id}, c.attempts)
+	return q.giveOut(b, op.Now, entry{place: place{c.priority, op.Until, c.id}, attempts: c.attempts})
 }
 
 func (q *kvQueue) extend(b *kvBackend, op *Op, c claimed) error {
@@ -248,7 +261,7 @@ func (q *kvQueue) requeue(b *kvBackend, op *Op) error {
 		if err := b.del(q, q.with(q.dead, id)); err != nil {
 			return err
 		}
-		if err := q.giveOutAt(b, op.Now, place{keyPriority(job.Priority), op.Now, id}, 0); err != nil {
+		if err := q.giveOut(b, op.Now, entry{place: place{keyPriority(job.Priority), op.Now, id}}); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,16 @@ type found struct {
 // setTimer writes a timer.
 func (q *kvQueue) setTimer(b *kvBackend, at int64, id uint64, t timer) error {
 	q.due, q.low = min(q.due, at), min(q.low, at)
+	if t.kind != timerDelay && len(q.claims) < mostClaims {
+		q.claims[id] = claimed{timer: t, id: id, until: at}
+	}
 	b.value = t.append(b.value[:0])
 	return b.put(q, q.timerAt(at, id), b.value)
 }
 
 // endTimer deletes a timer.
 func (q *kvQueue) endTimer(b *kvBackend, at int64, id uint64, kind byte) error {
+	delete(q.claims, id)
 	if kind == timerExtended {
 		if err := b.del(q, q.with(q.extended, id)); err != nil {
 			return err
@@ -89,7 +93,7 @@ func (q *kvQueue) comeBack(b *kvBackend, op *Op, f found) error {
 	if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
 		return q.outdate(b, op, f.id, f.attempts)
 	}
-	return q.giveOutAt(b, op.Now, place{keyPriority(job.Priority), f.at, f.id}, f.attempts)
+	return q.giveOut(b, op.Now, entry{place: place{keyPriority(job.Priority), f.at, f.id}, attempts: f.attempts})
 }
 
 // purge does a Purge.

@@ -31,6 +31,14 @@ const (
 	mostRead = 512
 )
 
+// While the head has at most mostHeadShort jobs, what is published with up to mostShort bytes is kept in it.
+const (
+	mostHeadShort = 256
+	mostShort     = 4 << 10
+)
+
+func (h *head) short() bool { return len(h.list)-h.first < mostHeadShort }
+
 func (h *head) reset() {
 	clear(h.list)
 	*h = head{list: h.list[:0]}

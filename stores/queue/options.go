@@ -24,6 +24,9 @@ type Settings struct {
 	// MaxAttempts is after how many attempts without an Ack a job is dead; 0 is 5, NoLimit is never.
 	MaxAttempts int
 
+	// Retry is after what time a job that failed in [Queue.Work] is ready again, times how often it was tried; 0 is 1 s.
+	Retry time.Duration
+
 	// Retention is at what age a job is not given out any more; 0 is never. Age counts from publishing. A job that is
 	// claimed is left to its worker. See Outdated for what becomes of it, and Sweep for when.
 	Retention time.Duration
@@ -51,6 +54,7 @@ const (
 const (
 	DefaultLease       = 30 * time.Second
 	DefaultMaxAttempts = 5
+	DefaultRetry       = time.Second
 	DefaultPoll        = 100 * time.Millisecond
 )
 
@@ -74,7 +78,10 @@ func (s *Settings) complete() error {
 	if s.MaxAttempts == 0 {
 		s.MaxAttempts = DefaultMaxAttempts
 	}
-	for name, d := range map[string]time.Duration{"Lease": s.Lease, "Retention": s.Retention, "DeadRetention": s.DeadRetention} {
+	if s.Retry == 0 {
+		s.Retry = DefaultRetry
+	}
+	for name, d := range map[string]time.Duration{"Lease": s.Lease, "Retry": s.Retry, "Retention": s.Retention, "DeadRetention": s.DeadRetention} {
 		if d < 0 || d > maxDelay || d > 0 && d < time.Millisecond {
 			return invalid("open queue", fmt.Errorf("setting %s %v", name, d), "give a millisecond to 100 years, or 0 for the default")
 		}

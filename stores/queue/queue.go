@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -68,28 +69,37 @@ func checkBatch(verb Verb, n int) error {
 // Claim claims the first ready jobs, at most limit, for the queue's lease, and returns them in order. Where none is
 // ready it returns none at once: see Next.
 func (q *Queue) Claim(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
+	return q.Swap(ctx, d, limit)
+}
+
+// Swap is Ack and Claim in one transaction: it acknowledges the jobs of done, then claims up to limit, which may be none.
+// That is what a worker does between two jobs, for the price of one commit. If a receipt is stale, that is
+// a [*StaleError], and no job is acknowledged or claimed.
+func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Receipt) ([]Job, error) {
 	if limit < 1 {
 		return nil, invalid("claim", fmt.Errorf("limit %d", limit), "give the number of jobs to claim at most")
 	}
-	if err := checkBatch(Claim, limit); err != nil {
+	if err := errors.Join(checkBatch(Claim, limit), checkReceipts(Claim, done)); err != nil {
 		return nil, err
 	}
 	if err := q.sweepNowAndThen(ctx, d); err != nil {
 		return nil, err
 	}
 	for {
-		jobs, more, err := q.claim(ctx, d, limit)
+		jobs, more, err := q.claim(ctx, d, limit, done)
 		if err != nil || len(jobs) > 0 || !more {
 			return jobs, err
 		}
+		done = nil
 	}
 }
 
 // claim claims once, and reports whether there may be jobs though it returns none.
-func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int) (jobs []Job, more bool, err error) {
+func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int, done []Receipt) (jobs []Job, more bool, err error) {
 	r := q.request(Claim)
 	defer r.release()
 	r.Limit, r.After = limit, q.settings.Lease
+	r.setReceipts(done)
 	if err := q.store.do(ctx, d, r); err != nil {
 		return nil, false, err
 	}
@@ -126,14 +136,25 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 	if after < 0 || after > maxDelay {
 		return invalid(verb.String(), fmt.Errorf("duration %v", after), "give 0 to 100 years")
 	}
-	if slices.Contains(receipts, Receipt{}) {
-		return invalid(verb.String(), errNoReceipt, "give the Receipt of a job that Claim or Next returned")
-	}
-	if err := checkBatch(verb, len(receipts)); err != nil || len(receipts) == 0 {
+	if err := checkReceipts(verb, receipts); err != nil || len(receipts) == 0 {
 		return err
 	}
 	r := q.request(verb)
 	defer r.release()
+	r.setReceipts(receipts)
+	r.After = after
+	return q.store.do(ctx, d, r)
+}
+
+func checkReceipts(verb Verb, receipts []Receipt) error {
+	if slices.Contains(receipts, Receipt{}) {
+		return invalid(verb.String(), errNoReceipt, "give the Receipt of a job that Claim or Next returned")
+	}
+	return checkBatch(verb, len(receipts))
+}
+
+// setReceipts sets Receipts to each of receipts once.
+func (r *request) setReceipts(receipts []Receipt) {
 	r.Receipts = append(r.Receipts[:0], receipts...)
 	if len(receipts) > 1 {
 		slices.SortFunc(r.Receipts, func(a, b Receipt) int {
@@ -141,8 +162,6 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 		})
 		r.Receipts = slices.CompactFunc(r.Receipts, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
 	}
-	r.After = after
-	return q.store.do(ctx, d, r)
 }
 
 // Requeue makes dead jobs ready, behind those that are, as if they had never been tried. Where one is not dead that is

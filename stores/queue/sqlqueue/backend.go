@@ -13,20 +13,16 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// stmt is a statement that is kept prepared.
-type stmt = *sql.Stmt
-
 // backend keeps queues in SQLite: one connection that writes and several that read.
 type backend struct {
 	path string
 	wait time.Duration
 
-	writers *sql.DB // of one connection
 	readers *sql.DB
 	read    readStatements
 
 	// The rest is used by Commit alone.
-	writer   *sql.Conn
+	writer   *conn
 	level    string // of synchronous on it
 	begin    stmt
 	commit   stmt
@@ -44,17 +40,14 @@ var _ queue.Backend = (*backend)(nil)
 // Traits implements queue.Backend.
 func (b *backend) Traits() queue.Traits { return queue.Traits{Shared: true} }
 
-// Close implements queue.Backend; the statements go with their connections.
+// Close implements queue.Backend. SQLite: the last connection copies the log into the database and removes it.
 func (b *backend) Close() error {
 	var err error
 	if b.readers != nil {
 		err = b.readers.Close()
 	}
 	if b.writer != nil {
-		err = errors.Join(err, b.writer.Close())
-	}
-	if b.writers != nil {
-		err = errors.Join(err, b.writers.Close())
+		err = errors.Join(err, b.writer.close())
 	}
 	return b.wrap("close queues", err)
 }
@@ -63,15 +56,11 @@ func (b *backend) Close() error {
 func (b *backend) prepare(pairs ...any) error {
 	for i := 0; i < len(pairs); i += 2 {
 		var err error
-		if *pairs[i].(*stmt), err = b.writer.PrepareContext(context.Background(), pairs[i+1].(string)); err != nil {
+		if *pairs[i].(*stmt), _, err = b.writer.prepare(pairs[i+1].(string)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (b *backend) row(query string) *sql.Row {
-	return b.writer.QueryRowContext(context.Background(), query)
 }
 
 // transaction runs fn in a transaction of class d. ctx is not consulted once it began.
@@ -101,42 +90,17 @@ func (b *backend) setLevel(d kv.Durability) error {
 	if level == b.level {
 		return nil
 	}
-	err := b.exec("PRAGMA synchronous = " + level)
+	err := b.writer.exec("PRAGMA synchronous = " + level)
 	if err == nil {
 		b.level = level
 	}
 	return err
 }
 
-// run executes a statement that is not to be interrupted, and change tells how many rows it changed.
+// run runs a statement whose changes need no counting.
 func run(s stmt, args ...any) error {
-	_, err := s.ExecContext(context.Background(), args...)
+	_, err := s.run(args...)
 	return err
-}
-
-func change(s stmt, args ...any) (int, error) {
-	result, err := s.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	n, err := result.RowsAffected()
-	return int(n), err
-}
-
-// each calls scan for every row of a statement. A statement that changes something has ended only when all rows were
-// read, and its own transaction commits then.
-func each(s stmt, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := s.QueryContext(context.Background(), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // retry runs try again while another process holds a lock.
@@ -163,8 +127,21 @@ func (b *backend) retry(ctx context.Context, try func() error) error {
 }
 
 func isBusy(err error) bool {
+	code, _ := codeOf(err)
+	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
+}
+
+// codeOf returns the primary result code that err is of, if it is one of SQLite.
+func codeOf(err error) (code int, ok bool) {
+	var f *failure
+	if errors.As(err, &f) {
+		return int(f.code & 0xff), true
+	}
 	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_BUSY || e.Code()&0xff == lib.SQLITE_LOCKED)
+	if errors.As(err, &e) {
+		return e.Code() & 0xff, true
+	}
+	return 0, false
 }
 
 // wrap makes err an error of kv.
@@ -191,9 +168,8 @@ var kinds = map[int]kv.Kind{
 }
 
 func kindOf(err error) kv.Kind {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return kinds[e.Code()&0xff]
+	if code, ok := codeOf(err); ok {
+		return kinds[code]
 	}
 	if errors.Is(err, sql.ErrConnDone) {
 		return kv.Closed

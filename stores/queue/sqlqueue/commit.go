@@ -3,7 +3,6 @@ package sqlqueue
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"math"
 	"slices"
 
@@ -70,7 +69,7 @@ func (b *backend) do(op *queue.Op) error {
 	case queue.Requeue:
 		return b.requeue(op)
 	case queue.Purge:
-		n, err := change(b.write.purge, op.Queue, int64(op.State), op.Limit)
+		n, err := b.write.purge.run(op.Queue, int64(op.State), op.Limit)
 		op.Done = n
 		return err
 	default:
@@ -98,7 +97,7 @@ func (b *backend) publish(op *queue.Op) error {
 			payload = []byte{}
 		}
 		id := h.next(op.Now)
-		n, err := change(b.write.publish, op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
+		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
 		if err == nil && n == 0 {
 			err = errNotHeld
 		}
@@ -149,24 +148,17 @@ func (b *backend) claim(op *queue.Op) error {
 
 // claimOnce claims up to n jobs. SQLite returns changed rows in no order.
 func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
-	statement, args := b.write.claimOne, []any{op.Queue, op.Until}
-	if n > 1 {
-		statement, args = b.write.claim, append(args, n)
+	scan := func(r row) {
+		id := uint64(r.integer(0))
+		jobs = append(jobs, queue.Job{ID: id, State: queue.Claimed, VisibleAt: queue.Millis(op.Until), Priority: int8(r.integer(2)),
+			CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)), Payload: r.blob(6),
+			Receipt: queue.Receipt{ID: id, Until: r.integer(3), Token: uint64(r.integer(1))}})
 	}
-	err = each(statement, func(rows *sql.Rows) error {
-		var id, token, at, created int64
-		job := queue.Job{State: queue.Claimed, VisibleAt: queue.Millis(op.Until)}
-		if err := rows.Scan(&id, &token, &job.Priority, &at, &created, &job.Attempts, &job.Payload); err != nil {
-			return err
-		}
-		if len(job.Payload) == 0 {
-			job.Payload = nil
-		}
-		job.ID, job.CreatedAt = uint64(id), queue.Millis(created)
-		job.Receipt = queue.Receipt{ID: job.ID, Until: at, Token: uint64(token)}
-		jobs = append(jobs, job)
-		return nil
-	}, args...)
+	if n == 1 {
+		err = b.write.claimOne.each(scan, op.Queue, op.Until)
+	} else {
+		err = b.write.claim.each(scan, op.Queue, op.Until, n)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +219,9 @@ func (b *backend) settleOne(op *queue.Op, r queue.Receipt) (int, error) {
 	default:
 		s = &b.write.ack
 	}
-	n, err := change(s.claimed, used...)
+	n, err := s.claimed.run(used...)
 	if n == 0 && err == nil {
-		n, err = change(s.extended, used...)
+		n, err = s.extended.run(used...)
 	}
 	return n, err
 }
@@ -247,7 +239,7 @@ func (b *backend) requeue(op *queue.Op) error {
 		return err
 	}
 	for _, id := range op.IDs {
-		n, err := change(b.write.requeue, op.Queue, int64(id), op.Now)
+		n, err := b.write.requeue.run(op.Queue, int64(id), op.Now)
 		if err != nil {
 			return err
 		}

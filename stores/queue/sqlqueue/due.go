@@ -1,7 +1,6 @@
 package sqlqueue
 
 import (
-	"database/sql"
 	"math"
 
 	"github.com/assaydb/assay/stores/queue"
@@ -46,24 +45,26 @@ func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
 	if !d.mustLook(op.Now) {
 		return 0, nil
 	}
-	var at sql.NullInt64
+	at := int64(math.MaxInt64)
 	look := func() error {
-		return each(b.write.nextDue, func(rows *sql.Rows) error { return rows.Scan(&at) }, op.Queue)
+		return b.write.nextDue.each(func(r row) {
+			if at = r.integer(0); r.isNull(0) {
+				at = math.MaxInt64
+			}
+		}, op.Queue)
 	}
 	if err := look(); err != nil {
 		return 0, err
 	}
-	if at.Valid && at.Int64 <= op.Now {
-		if moved, err = change(b.write.makeReady, op.Queue, op.Now, deadAt(op.Settings), queue.MostDue); err != nil {
+	if at <= op.Now {
+		if moved, err = b.write.makeReady.run(op.Queue, op.Now, deadAt(op.Settings), queue.MostDue); err != nil {
 			return moved, err
 		}
 		if err := look(); err != nil {
 			return moved, err
 		}
 	}
-	if d.at, d.looked = math.MaxInt64, op.Now; at.Valid {
-		d.at = at.Int64
-	}
+	d.at, d.looked = at, op.Now
 	return moved, nil
 }
 
@@ -100,11 +101,8 @@ func (b *backend) forOld(query stmt, op *queue.Op, state queue.State, before int
 		attempts int
 	}
 	var list []old
-	err := each(query, func(rows *sql.Rows) error {
-		o := old{place: place{state: state}}
-		err := rows.Scan(&o.rank, &o.at, &o.id, &o.attempts)
-		list = append(list, o)
-		return err
+	err := query.each(func(r row) {
+		list = append(list, old{place{state, r.integer(0), r.integer(1), r.integer(2)}, int(r.integer(3))})
 	}, op.Queue, before, op.Limit)
 	for _, o := range list {
 		if err == nil {

@@ -1,7 +1,6 @@
 package sqlqueue
 
 import (
-	"database/sql"
 	"errors"
 
 	"github.com/assaydb/assay/stores/queue"
@@ -51,13 +50,13 @@ func (b *backend) hold(op *queue.Op) (*held, error) {
 	case !b.inside:
 		return nil, errNotHeld
 	}
-	var holder, last sql.NullInt64
-	if err := each(b.write.holder, func(rows *sql.Rows) error { return rows.Scan(&holder, &last) }, op.Queue); err != nil {
+	var holder, last int64
+	if err := b.write.holder.each(func(r row) { holder, last = r.integer(0), r.integer(1) }, op.Queue); err != nil {
 		return nil, err
 	}
 	h.read = b.began
-	if holder.Int64 != b.self || h.most == 0 {
-		h.last, h.ahead = max(h.last, uint64(last.Int64)), 0
+	if holder != b.self || h.most == 0 {
+		h.last, h.ahead = max(h.last, uint64(last)), 0
 	} else if h.covers(op.Now, n) {
 		return h, nil
 	} else {

@@ -2,17 +2,18 @@ package sqlqueue
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/assaydb/assay/stores/queue"
 )
 
 // readStatements are those of the readers.
 type readStatements struct {
-	counts, list, queues stmt
+	counts, list, queues *sql.Stmt
 }
 
 func (b *backend) prepareReaders() (err error) {
-	prepare := func(s *stmt, query string) {
+	prepare := func(s **sql.Stmt, query string) {
 		if err == nil {
 			*s, err = b.readers.Prepare(query)
 		}

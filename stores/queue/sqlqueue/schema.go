@@ -1,7 +1,7 @@
 package sqlqueue
 
 import (
-	"context"
+	"fmt"
 
 	"github.com/assaydb/assay/stores/queue"
 )
@@ -40,20 +40,19 @@ CREATE TABLE jobqueue (
 
 // create makes what is not there yet, in the transaction that is open.
 func (b *backend) create() error {
-	var begun int
-	if err := b.row(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'jobqueue'`).Scan(&begun); err != nil {
+	begun, err := b.writer.integer(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'jobqueue'`)
+	if err != nil {
 		return err
 	}
 	if begun == 0 {
-		if err := b.exec(tables); err != nil {
+		if err := b.writer.exec(tables); err != nil {
 			return err
 		}
-		return b.exec(`INSERT INTO jobqueue (id, format) VALUES (1, ?)`, format)
+		return b.writer.exec(fmt.Sprintf(`INSERT INTO jobqueue (id, format) VALUES (1, %d)`, format))
 	}
-	var stored int
-	err := b.row(`SELECT format FROM jobqueue`).Scan(&stored)
+	stored, err := b.writer.integer(`SELECT format FROM jobqueue`)
 	if err == nil && stored != format {
-		err = queue.FormatError(stored, format)
+		err = queue.FormatError(int(stored), format)
 	}
 	return err
 }
@@ -133,10 +132,4 @@ func (b *backend) prepareWriter() error {
 		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < ?2
 			ORDER BY id LIMIT ?3 + 0`,
 		&s.savepoint, `SAVEPOINT op`, &s.undo, `ROLLBACK TO op`, &s.release, `RELEASE op`)
-}
-
-// exec and row run a statement once on the writer's connection.
-func (b *backend) exec(query string, args ...any) error {
-	_, err := b.writer.ExecContext(context.Background(), query, args...)
-	return err
 }

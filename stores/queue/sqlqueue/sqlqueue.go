@@ -115,14 +115,9 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 
 // open opens the writer, whose connection makes the tables, then the readers.
 func (b *backend) open(ctx context.Context, o *Options) error {
-	var err error
-	if b.writers, err = sql.Open("sqlite", dsn(b.path, o, "synchronous(FULL)", "busy_timeout(0)")); err != nil {
-		return err
-	}
-	b.writers.SetMaxOpenConns(1)
 	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the timeout.
-	err = b.retry(ctx, func() (err error) {
-		b.writer, err = b.writers.Conn(context.WithoutCancel(ctx))
+	err := b.retry(ctx, func() (err error) {
+		b.writer, err = connectWriter(b.path, o)
 		return err
 	})
 	if err != nil {
@@ -146,9 +141,28 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 	return b.prepareReaders()
 }
 
-// dsn names the database with what every connection must set: a pragma that was run on a pool holds on one connection.
-// The driver runs the pragmas in the order of the alphabet, then sets the journal mode, after which the size of a page
-// is fixed.
+// connectWriter opens the writer's connection. SQLite: the size of a page is fixed once the journal mode was set.
+func connectWriter(path string, o *Options) (*conn, error) {
+	c, err := connect(path)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range o.Pragmas {
+		err = errors.Join(err, c.exec("PRAGMA "+name+" = "+value))
+	}
+	for _, pragma := range []string{"fullfsync = 1", "checkpoint_fullfsync = 1", "journal_mode = WAL", "synchronous = FULL"} {
+		if err == nil {
+			err = c.exec("PRAGMA " + pragma)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// dsn names the database with what every reader's connection must set: a pragma that was run on a pool holds on one
+// connection.
 func dsn(path string, o *Options, session ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
