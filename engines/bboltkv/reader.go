@@ -33,7 +33,12 @@ func (r *reader) begin(s *store, writable bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer f.recovered(&err, protect())
+	defer func(old bool) {
+		if p := restore(old, recover()); p != nil {
+			f.broken.Store(true)
+			err = errors.Join(corrupt(p), f.release()) // nobody calls end
+		}
+	}(protect())
 	tx, err := f.begin(writable)
 	if err != nil {
 		return errors.Join(classify(err), f.release())

@@ -170,6 +170,38 @@ func TestAFileShorterThanItsHeaderSaysIsCorrupt(t *testing.T) {
 	}
 }
 
+// What meets a damaged page lets go of the lock, too: a program may then move the file out of the way, or restore it.
+func TestADamagedFileIsNotKeptLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "")
+	fill(t, db, 0, 2000)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := 2 * os.Getpagesize(); page < len(data); page += os.Getpagesize() {
+		data[page+8] ^= 0xff // what the page is
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, path, "?mode=ro")
+	if err := db.View(ctx, func(*kv.Snapshot) error { return nil }); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("view: got %v, want Corrupt", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	if db, err := kv.Open(ctx, "bbolt:"+path, kv.Wait(0)); err == nil {
+		db.Close()
+	} else if !errors.Is(err, kv.Corrupt) {
+		t.Errorf("open for writing: got %v, want Corrupt, or a store", err)
+	}
+}
+
 func TestAnEmptyFileOpenedReadOnlyIsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
