@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 
 	"github.com/assaydb/assay/kv"
@@ -127,17 +128,16 @@ func (l *lane) runUntilEnd(ctx context.Context, g *rig, spec writeSpec) (run, er
 	return r, ctx.Err()
 }
 
-// warnHung notes, once for each task, that an engine did not return from a commit or from closing.
+// warnHung notes, once for each engine, that it did not return from a commit or from closing.
 func (l *lane) warnHung(t *task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.warned {
-		return
+	w := result.Warning{
+		Text: fmt.Sprintf("%s hung after a failure of its disk: its process had to be killed", t.entry.Name),
+		Hint: "give commits and closing a time limit in a program that must outlive a failing disk"}
+	if !slices.Contains(l.proof.Warnings, w) {
+		l.proof.Warnings = append(l.proof.Warnings, w)
 	}
-	t.warned = true
-	l.proof.Warnings = append(l.proof.Warnings, result.Warning{
-		Text: fmt.Sprintf("%s at %v hung after a failure of its disk (%s): its process had to be killed", t.entry.Name, t.class, t.fault),
-		Hint: "give commits and closing a time limit in a program that must outlive a failing disk"})
 }
 
 // after returns the past with what a process said of commits that failed: each of those may be there or not, and where

@@ -31,7 +31,6 @@ type task struct {
 	deadline time.Time
 	control  *cell // of power: an image that holds everything, of each crash
 	hung     bool  // a verifier has hung
-	warned   bool
 	why      string // it was not tried, or not to the end
 }
 
