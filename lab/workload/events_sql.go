@@ -33,9 +33,13 @@ type sqlEvents struct {
 // newSQLEvents takes those of the engine's options that a log in tables has too. Others are kv.Unsupported.
 func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
 	options.Pragmas = map[string]string{}
+	path, err := filepath.Abs(filepath.Join(env.Dir, "store")) // its name goes into a URL
+	if err != nil {
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.KindOf(err), Err: err, Hint: "name the folder in full"}
+	}
 	s := &sqlEvents{
 		driver:     pureDriver,
-		path:       filepath.Join(env.Dir, "store"),
+		path:       path,
 		durability: env.Durability,
 		options:    options,
 	}

@@ -35,6 +35,8 @@ var jobs = Workload{
 			queueTask{do: (*queueRunner).meet, publishes: true}),
 		queueOp(Op{Name: "cycle_16", Summary: "publish a job, claim one, acknowledge it, 16 producers and 16 consumers at once", Workers: 16},
 			queueTask{do: (*queueRunner).meet, publishes: true}),
+		queueOp(Op{Name: "pipeline", Summary: "publish a job, claim one, acknowledge it, a producer and a consumer at once, the producer up to 8 jobs ahead",
+			Forms: withPublished}, queueTask{do: (*queueRunner).pipeline, publishes: true, ahead: 8}),
 		queueOp(Op{Name: "cycle_published", Summary: "cycle beside the published way: SQL texts, each its own transaction", Forms: withPublished},
 			queueTask{do: (*queueRunner).cycle, publishes: true}),
 	},
@@ -47,6 +49,7 @@ type queueTask struct {
 	ready     int  // jobs published before the slice, for each iteration to claim
 	claimed   bool // a job is claimed before the slice, for each iteration to settle
 	returns   bool // an iteration gives its job back
+	ahead     int  // jobs that a producer publishes before the iteration that claims as many
 }
 
 // queueOp completes an operation with what it does.

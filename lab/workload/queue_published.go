@@ -16,7 +16,10 @@ import (
 
 // publishedQueue is a queue as the publication has it: one table, each call one SQL text through database/sql's pool,
 // prepared anew each time, and nothing that tells claims of one job apart.
-type publishedQueue struct{ db *sql.DB }
+type publishedQueue struct {
+	db   *sql.DB
+	news chan struct{} // a job was published
+}
 
 const publishedTables = `
 CREATE TABLE IF NOT EXISTS jobs (
@@ -60,13 +63,18 @@ func openPublished(ctx context.Context, driver, path string, class kv.Durability
 	if _, err := db.ExecContext(ctx, publishedTables); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &publishedQueue{db: db}, nil
+	db.SetMaxOpenConns(1) // the published program has a single writer; two would sleep for each other's locks
+	return &publishedQueue{db: db, news: make(chan struct{}, 1)}, nil
 }
 
 func (q *publishedQueue) publish(ctx context.Context, payloads ...[]byte) error {
 	if len(payloads) == 1 {
 		now := time.Now().UnixMilli()
 		_, err := q.db.ExecContext(ctx, publishedPublish, "work", payloads[0], now, now)
+		select {
+		case q.news <- struct{}{}:
+		default:
+		}
 		return err
 	}
 	tx, err := q.db.BeginTx(ctx, nil)
@@ -101,6 +109,23 @@ func (q *publishedQueue) claim(ctx context.Context, limit int) (jobs []queue.Job
 }
 
 func (q *publishedQueue) next(context.Context) ([]queue.Job, error) { return nil, errNotPublished }
+
+// nextAfter acknowledges and claims one after the other. It does not poll: the producer tells it that there is a job.
+func (q *publishedQueue) nextAfter(ctx context.Context, done ...queue.Job) (jobs []queue.Job, err error) {
+	if err := q.ack(ctx, done...); err != nil {
+		return nil, err
+	}
+	for {
+		if jobs, err = q.claim(ctx, 1); err != nil || len(jobs) > 0 {
+			return jobs, err
+		}
+		select {
+		case <-q.news:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
 
 func (q *publishedQueue) nack(context.Context, queue.Job) error { return errNotPublished }
 

@@ -33,7 +33,7 @@ type queueRunner struct {
 	took     [][]queue.Job
 	settled  []int // serial that an iteration acknowledged or gave back; -1 is none
 
-	producers []chan int // of meet: each publishes for one worker
+	producers []chan int // each publishes for one worker
 	published []chan error
 }
 
@@ -81,7 +81,7 @@ func (r *queueRunner) Setup(ctx context.Context) (err error) {
 		r.jobs = jobs
 		return r.load(ctx, r.backlog)
 	})
-	if err == nil && r.workers > 1 {
+	if err == nil && (r.workers > 1 || r.task.ahead > 0) {
 		r.produce(ctx)
 	}
 	return err
@@ -297,34 +297,6 @@ func (r *queueRunner) cycle(ctx context.Context, worker, i int) error {
 	}
 	r.settled[i] = r.serial(r.took[i][0])
 	return r.jobs.ack(ctx, r.took[i][0])
-}
-
-// meet publishes with the worker's producer, while the worker waits for a job, of whichever producer, and acknowledges it.
-func (r *queueRunner) meet(ctx context.Context, worker, i int) error {
-	r.producers[worker] <- i
-	jobs, err := r.jobs.next(ctx)
-	if err == nil {
-		if err = r.check(jobs[0]); err == nil {
-			r.took[i], r.settled[i] = jobs, r.serial(jobs[0])
-			err = r.jobs.ack(ctx, jobs[0])
-		}
-	}
-	return errors.Join(<-r.published[worker], err)
-}
-
-// produce starts the producers of meet.
-func (r *queueRunner) produce(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	for range r.workers {
-		orders, done := make(chan int, 1), make(chan error, 1)
-		r.producers, r.published = append(r.producers, orders), append(r.published, done)
-		go func() {
-			for i := range orders {
-				done <- r.publish(ctx, 0, i)
-			}
-			close(done)
-		}()
-	}
 }
 
 // Verify accounts for every job: what the slice claimed was ready, in order if there was one worker, what it

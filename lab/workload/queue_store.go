@@ -34,7 +34,8 @@ var (
 type jobQueue interface {
 	publish(ctx context.Context, payloads ...[]byte) error
 	claim(ctx context.Context, limit int) ([]queue.Job, error)
-	next(ctx context.Context) ([]queue.Job, error) // claims one, and waits for it
+	next(ctx context.Context) ([]queue.Job, error)                         // claims one, and waits for it
+	nextAfter(ctx context.Context, done ...queue.Job) ([]queue.Job, error) // acknowledges done first
 	ack(ctx context.Context, jobs ...queue.Job) error
 	nack(ctx context.Context, job queue.Job) error
 	counts(ctx context.Context) (queue.Counts, error)
@@ -163,13 +164,23 @@ func (q *storeQueue) next(ctx context.Context) ([]queue.Job, error) {
 	return q.queue.Next(ctx, q.class, 1)
 }
 
+func (q *storeQueue) nextAfter(ctx context.Context, done ...queue.Job) ([]queue.Job, error) {
+	jobs, err := q.queue.Swap(ctx, q.class, 1, receiptsOf(done)...)
+	if err != nil || len(jobs) > 0 {
+		return jobs, err
+	}
+	return q.next(ctx)
+}
+
 func (q *storeQueue) ack(ctx context.Context, jobs ...queue.Job) error {
-	var few [1]queue.Receipt
-	receipts := few[:0]
+	return q.queue.Ack(ctx, q.class, receiptsOf(jobs)...)
+}
+
+func receiptsOf(jobs []queue.Job) (receipts []queue.Receipt) {
 	for _, job := range jobs {
 		receipts = append(receipts, job.Receipt)
 	}
-	return q.queue.Ack(ctx, q.class, receipts...)
+	return receipts
 }
 
 func (q *storeQueue) nack(ctx context.Context, job queue.Job) error {

@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,30 @@ func losing(k, v []byte, kind byte) *driver.Op {
 		return nil
 	}
 	return lose(k, v)
+}
+
+func TestTablesLieInAFolderThatIsNotNamedInFull(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, form := range []string{"sql", "published"} {
+		w, _ := workload.Lookup("queue")
+		op, _ := w.Op("cycle_published")
+		if err := os.Mkdir(form, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r, err := op.New(workload.Env{Dir: form, Engine: "sqlite", Form: form, Durability: kv.Flushed, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Setup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := slice(t.Context(), r, 1, 4); err != nil {
+			t.Error(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestQueueRefusesWhatItDoesNotHave(t *testing.T) {
