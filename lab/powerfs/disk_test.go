@@ -350,6 +350,22 @@ func TestAFailedSyncLosesItsPages(t *testing.T) {
 	}
 }
 
+// TestAFailedSyncLosesNoTruncation: were it lost, the old bytes would come back when the file grows.
+func TestAFailedSyncLosesNoTruncation(t *testing.T) {
+	b := newBench(t, Options{From: startingImage(t), Faults: []Fault{{Op: OnSync, Nth: 1}}})
+	b.truncate("old", 2)
+	if err := b.d.Sync(b.id("old")); err != syscall.EIO {
+		t.Fatal(err)
+	}
+	b.truncate("old", 6)
+	b.sync("old")
+	for _, r := range Rules() {
+		if got := tree(t, b.d.Crash().Image(r, 0)); got != "d/ old=be4×0" {
+			t.Errorf("%v: got %s", r, got)
+		}
+	}
+}
+
 func TestSpaceEnds(t *testing.T) {
 	b := newBench(t, Options{Space: 4 * pageSize})
 	b.create("f")

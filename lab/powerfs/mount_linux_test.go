@@ -16,7 +16,8 @@ import (
 func TestOnlySyncsAreDurable(t *testing.T) {
 	for role, want := range map[string]string{
 		"write": "4096×o", "close": "4096×o", "sync_file_range": "4096×o",
-		"mmap": "4096×o", "MS_ASYNC": "4096×o", "munmap": "4096×o", "many pages": "16777216×o",
+		"mmap and sync_file_range": "4096×o",
+		"mmap":                     "4096×o", "MS_ASYNC": "4096×o", "munmap": "4096×o", "many pages": "16777216×o",
 		"fsync": "4096×x", "fdatasync": "4096×x", "O_SYNC": "4096×x",
 		"O_DSYNC": "4096×x", "RWF_DSYNC": "4096×x", "MS_SYNC": "4096×x",
 	} {

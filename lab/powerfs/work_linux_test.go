@@ -117,7 +117,17 @@ var works = map[string]func(path string) error{
 			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
 		})
 	},
-	"mmap":       func(path string) error { return mapped(path, 1, nil) },
+	"mmap": func(path string) error { return mapped(path, 1, nil) },
+	"mmap and sync_file_range": func(path string) error {
+		return opened(path, 0, func(fd int) error {
+			b, err := unix.Mmap(fd, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			if err != nil {
+				return err
+			}
+			copy(b, xs)
+			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
+		})
+	},
 	"many pages": func(path string) error { return mapped(path, 4096, nil) },
 	"MS_SYNC": func(path string) error {
 		return mapped(path, 1, func(b []byte) error { return unix.Msync(b, unix.MS_SYNC) })
