@@ -182,7 +182,8 @@ func (p *publishedRun) merge(run *result.Run) {
 		d.Environment.Modules[module] = version
 	}
 	for _, w := range run.Warnings {
-		if !slices.Contains(d.Warnings, w) {
+		ofPrecision := strings.HasPrefix(w.Hint, "measure longer") // which each line tells itself
+		if !ofPrecision && !slices.Contains(d.Warnings, w) {
 			d.Warnings = append(d.Warnings, w)
 		}
 	}

@@ -94,7 +94,7 @@ func (m Measured) measurement(p Publication, c pair) *result.Measurement {
 		out.Missing = why
 		return out
 	}
-	out.First = side(*first)
+	out.First = side(*first, c.size)
 	if c.second == "" {
 		return out
 	}
@@ -103,11 +103,13 @@ func (m Measured) measurement(p Publication, c pair) *result.Measurement {
 		out.Missing = why
 		return out
 	}
-	other := side(*second)
+	other := side(*second, c.size)
 	out.Second = &other
-	if out.First.Bytes != nil && other.Bytes != nil {
-		r := *other.Bytes / *out.First.Bytes
-		out.Ratio = &result.Interval{Lo: r, Mid: r, Hi: r}
+	if c.size {
+		if out.First.Bytes != nil && other.Bytes != nil {
+			r := *other.Bytes / *out.First.Bytes
+			out.Ratio = &result.Interval{Lo: r, Mid: r, Hi: r}
+		}
 		return out
 	}
 	versus := stats.Compare(second.Samples, first.Samples, 1)
@@ -150,15 +152,16 @@ func find(run *result.Run, operation, contender string) (*result.Cell, string) {
 	return nil, why
 }
 
-// side returns the figures of a cell: of an operation about space its bytes for each record, else its time.
-func side(c result.Cell) result.Side {
+// side returns the figures of a cell: its time, or the bytes that each record takes that was loaded.
+func side(c result.Cell, size bool) result.Side {
 	s := result.Side{Name: c.Name(), Promise: c.Promise, Allocs: c.Allocs}
-	if c.Operation == "size" && c.Size != nil && c.Size.Loaded != nil {
-		if n := loaded(c); n > 0 {
+	if size {
+		if n := loaded(c); n > 0 && c.Size != nil && c.Size.Loaded != nil {
 			bytes := float64(*c.Size.Loaded) / n
-			s.Bytes, s.Allocs = &bytes, nil
-			return s
+			s.Bytes = &bytes
 		}
+		s.Allocs = nil
+		return s
 	}
 	times := make([]float64, len(c.Samples))
 	for i, sample := range c.Samples {
@@ -209,7 +212,7 @@ func outcome(l result.Line) string {
 	theirs, ours := *l.Figure.Ratio, *l.Published.Ratio
 	a, b := math.Log(theirs), math.Log(ours.Mid)
 	switch {
-	case math.Abs(a-b) <= math.Log(agreeing), ours.Lo <= theirs && theirs <= ours.Hi:
+	case math.Abs(a-b) <= math.Log(agreeing), l.Published.Rounds >= stats.MinRounds && ours.Lo <= theirs && theirs <= ours.Hi:
 		return result.Agrees
 	case a*b < 0 && math.Abs(b) > math.Log(apparent) && math.Abs(a) > math.Log(apparent):
 		return result.Reversed

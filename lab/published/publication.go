@@ -50,6 +50,7 @@ type pair struct {
 	part, operation string
 	first, second   string
 	what            string
+	size            bool  // what is compared is the space that the records of the operation take, not its time
 	nearest         *pair // what is shown if the binary lacks an engine of this one
 }
 

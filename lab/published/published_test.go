@@ -200,7 +200,7 @@ func TestLinesCompareOursWithTheirs(t *testing.T) {
 }
 
 func TestLinesOfSizesAreForEachRecord(t *testing.T) {
-	lines := feed().Lines(Measured{Runs: map[string]*result.Run{"published": run("size", "messages=1k&variant=le-keys", "read",
+	lines := feed().Lines(Measured{Runs: map[string]*result.Run{"published": run("read_iterate", "messages=1k&variant=le-keys", "read",
 		map[string]float64{"bbolt": 800e3, "badger-zstd": 400e3})}})
 	l := line(t, lines, "badger-zstd", "size")
 	if *l.Published.First.Bytes != 400 || *l.Published.Second.Bytes != 800 || l.Published.Ratio.Mid != 2 {

@@ -43,7 +43,7 @@ func PublishedMarkdown(w io.Writer, p *result.Published) error {
 func publicationMarkdown(b *strings.Builder, p result.Publication) {
 	fmt.Fprintf(b, "\n## %s · %s\n\n%s. %s\n\n", clean(p.Name), clean(p.System), clean(p.Summary), clean(p.Setup))
 	for _, part := range p.Parts {
-		fmt.Fprintf(b, "- %s: `%s`\n", clean(part.Name), clean(partText(part)))
+		fmt.Fprintf(b, "- %s: `%s` on `%s`%s\n", clean(part.Name), clean(strings.Join(part.Work, " ")), clean(strings.Join(part.Engines, ", ")), clean(partNotes(part)))
 	}
 	b.WriteByte('\n')
 	markdownRow(b, []string{"figure", "published", "here, as published", "same promise", "why they differ"})
@@ -52,7 +52,7 @@ func publicationMarkdown(b *strings.Builder, p result.Publication) {
 		figure := figureText(l.Figure, l.Engine)
 		why := whyText(l)
 		if l.Also != nil {
-			why += "<br>Also: " + measurementText(l.Also)
+			why += "<br>Also: **" + ourRatio(l.Also) + "** " + measurementText(l.Also)
 		}
 		markdownRow(b, []string{l.Engine + " " + l.Operation, "**" + publishedRatio(l.Figure) + "**<br>" + figure,
 			measurementMarkdown(l.Published), measurementMarkdown(l.Matched), why})

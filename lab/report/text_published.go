@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/assaydb/assay/lab/result"
@@ -64,7 +65,12 @@ func (p *page) publication(publication result.Publication) {
 
 // partText returns what was run for a part.
 func partText(part result.Part) string {
-	text := strings.Join(part.Work, " ") + " on " + strings.Join(part.Engines, ", ")
+	return strings.Join(part.Work, " ") + " on " + strings.Join(part.Engines, ", ") + partNotes(part)
+}
+
+// partNotes returns what there is to know of a part besides its work.
+func partNotes(part result.Part) string {
+	text := ""
 	if part.Storage != "" {
 		text += "; modelled disk " + part.Storage
 	}
@@ -88,10 +94,13 @@ func lineNotes(l result.Line) []lineNote {
 	for _, m := range []struct {
 		label string
 		*result.Measurement
-	}{{"here:", l.Published}, {"same promise:", l.Matched}, {"also:", l.Also}} {
+	}{{"here:", l.Published}, {"same promise:", l.Matched}} {
 		if m.Measurement != nil {
 			notes = append(notes, lineNote{m.label, measurementText(m.Measurement)})
 		}
+	}
+	if l.Also != nil {
+		notes = append(notes, lineNote{"also:", ourRatio(l.Also) + " " + measurementText(l.Also)})
 	}
 	return append(notes, lineNote{"why:", whyText(l)})
 }
@@ -107,7 +116,7 @@ func publishedRatio(f result.Figure) string {
 	if f.Ratio == nil {
 		return publishedValue(f.Value, f.Unit)
 	}
-	return factor(*f.Ratio) + "x"
+	return strconv.FormatFloat(*f.Ratio, 'g', 3, 64) + "x"
 }
 
 // publishedValue prints a figure in its unit.
@@ -162,9 +171,6 @@ func measurementText(m *result.Measurement) string {
 	if m.Missing != "" {
 		parts = append(parts, m.Missing)
 	} else {
-		if m.What != "" && m.Ratio != nil {
-			parts = append(parts, ourRatio(m))
-		}
 		sides := []string{sideText(m.First)}
 		if m.Second != nil {
 			sides = append(sides, sideText(*m.Second))
