@@ -55,7 +55,7 @@ type entry struct {
 const (
 	poweredSteps = 8
 	poweredKeys  = 2
-	undo         = 4 // every fourth version is that the entry is deleted
+	undo         = 3 // every third version is that the entry is deleted
 )
 
 func (e entry) key() []byte { return []byte(e.Key) }
