@@ -7,15 +7,12 @@
 //	// Publish: now, later, or before others.
 //	ids, err := mail.Publish(ctx, kv.Synced, queue.Draft{Payload: []byte("hello")})
 //
-//	// Work: claim, do, acknowledge. Next waits for a job; Claim does not.
-//	jobs, err := mail.Next(ctx, kv.Flushed, 1)
-//	for _, job := range jobs {
-//		if err := send(job.Payload); err != nil {
-//			err = mail.Nack(ctx, kv.Flushed, time.Minute, job.Receipt) // again in a minute
-//			continue
-//		}
-//		err = mail.Ack(ctx, kv.Synced, job.Receipt) // done, and gone
-//	}
+//	// Work, in as many goroutines as there are to work at once. A job whose function fails is tried again.
+//	err = mail.Work(ctx, kv.Synced, func(ctx context.Context, job queue.Job) error { return send(job.Payload) })
+//
+// Work is a loop around the calls that programs can also make themselves: [Queue.Next] claims a job and waits for it,
+// [Queue.Claim] does not wait, [Queue.Ack] says that it is done, [Queue.Nack] gives it back, and [Queue.Swap] acknowledges and
+// claims in one transaction.
 //
 // [New] keeps queues in any engine of package kv; package sqlqueue keeps them in SQL tables of an SQLite file. Both give
 // a [*Store] with the same promises, and package queuetest holds the tests that say what they are.
@@ -74,6 +71,7 @@
 //
 // A claim costs the same at every backlog: where the ready jobs begin is kept in memory, and checked in the
 // transaction, because on engines that merge later (Pebble, Badger) a search from the beginning of the queue would step over
-// every job that was ever claimed. Calls that wait for each other are committed together. [Queue.Counts] reads
-// counters.
+// every job that was ever claimed. Calls that wait for each other are committed together, whatever they do: a producer and a
+// worker that are both busy share their commits. A program that works on one job after the other halves its commits
+// by Work or Swap. [Queue.Counts] reads counters over kv, and counts in SQL.
 package queue

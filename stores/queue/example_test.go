@@ -112,3 +112,45 @@ func ExampleQueue_Ack() {
 	// the slow one: true true
 	// the other: <nil>
 }
+
+// A worker that tries again what fails, until it is told to end.
+func ExampleQueue_Work() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	db, err := kv.Open(ctx, "mem:work")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	store, err := queue.New(db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	work, err := store.Queue("work", &queue.Settings{Retry: time.Millisecond})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = work.Publish(ctx, kv.Buffered, queue.Draft{Payload: []byte("hard")}, queue.Draft{Payload: []byte("easy")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = work.Work(ctx, kv.Buffered, func(_ context.Context, job queue.Job) error {
+		if string(job.Payload) == "hard" && job.Attempts < 3 {
+			return errors.New("too hard") // the queue tries again, after 1 ms, then 2 ms
+		}
+		fmt.Printf("%s: done at attempt %d\n", job.Payload, job.Attempts)
+		if string(job.Payload) == "hard" {
+			cancel()
+		}
+		return nil
+	})
+	fmt.Println("ended by its context:", errors.Is(err, kv.Canceled))
+	counts, err := work.Counts(context.Background())
+	fmt.Println("left:", counts.Total(), err)
+	// Output:
+	// easy: done at attempt 1
+	// hard: done at attempt 3
+	// ended by its context: true
+	// left: 0 <nil>
+}

@@ -204,10 +204,20 @@ func (s *Store) putBack(r *request) {
 
 // commitGroup gives up waiting for the store as soon as the context of any member ends.
 func (s *Store) commitGroup(d kv.Durability) error {
-	if len(s.members) == 1 {
-		return s.backend.Commit(s.members[0].ctx, d, s.group)
+	ctx, several := s.members[0].ctx, false
+	for _, m := range s.members[1:] {
+		switch {
+		case m.ctx.Done() == nil || m.ctx.Done() == ctx.Done():
+		case ctx.Done() == nil:
+			ctx = m.ctx
+		default:
+			several = true
+		}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(s.members[0].ctx))
+	if !several {
+		return s.backend.Commit(ctx, d, s.group)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	for _, m := range s.members {
 		if m.ctx.Done() != nil {

@@ -244,8 +244,8 @@ func (q *Queue) sweepNowAndThen(ctx context.Context, d kv.Durability) error {
 	return err
 }
 
-// Counts returns how many jobs the queue has in each state now. It reads counters, and looks only at jobs whose delay
-// or lease ended since the last claim.
+// Counts returns how many jobs the queue has in each state now. Over kv it reads counters, and looks only at jobs whose
+// delay or lease ended since the last claim; in SQL it counts.
 func (q *Queue) Counts(ctx context.Context) (c Counts, err error) {
 	err = q.store.read("counts", func() error {
 		c, err = q.store.backend.Counts(ctx, q.name, q.store.now())

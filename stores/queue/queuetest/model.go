@@ -138,6 +138,11 @@ func (p *play) publishSome() {
 func (p *play) claimSome(limit int) {
 	got, err := p.Claim(p.ctx(), p.class, limit)
 	p.must("claim", err)
+	p.wereClaimed(got, limit)
+}
+
+// wereClaimed claims in the model, which must give the same.
+func (p *play) wereClaimed(got []queue.Job, limit int) {
 	p.readyNow()
 	want := p.in(queue.Ready)
 	want = want[:min(limit, len(want))]
@@ -160,8 +165,9 @@ func (p *play) settleOne() {
 	receipt := p.claimed[p.IntN(len(p.claimed))]
 	i := slices.IndexFunc(p.jobs, func(job *queue.Job) bool { return job.State == queue.Claimed && job.Receipt == receipt })
 	var err error
+	var swapped []queue.Job
 	after := time.Duration(p.IntN(2)*p.IntN(3000)) * time.Millisecond
-	verb := p.IntN(3)
+	verb, limit := p.IntN(4), 1+p.IntN(4)*p.IntN(2)
 	switch verb {
 	case 0:
 		err = p.Ack(p.ctx(), p.class, receipt)
@@ -170,6 +176,8 @@ func (p *play) settleOne() {
 	case 2:
 		after += time.Millisecond
 		err = p.Extend(p.ctx(), p.class, after, receipt)
+	case 3:
+		swapped, err = p.Swap(p.ctx(), p.class, limit, receipt)
 	}
 	if i < 0 {
 		p.wantStale("with a stale receipt", err, receipt)
@@ -181,6 +189,9 @@ func (p *play) settleOne() {
 	switch {
 	case verb == 0:
 		p.drop(job)
+	case verb == 3:
+		p.drop(job)
+		p.wereClaimed(swapped, limit)
 	case verb == 1 && p.model.settings.Exhausted(job.Attempts):
 		job.State, job.VisibleAt = queue.Dead, p.model.now
 	case verb == 1:

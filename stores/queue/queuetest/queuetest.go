@@ -69,6 +69,8 @@ var cases = []testCase{
 	{name: "a job given back is behind the others, or delayed", run: testNack},
 	{name: "a job tried too often is dead, listed and can be requeued", run: testDead},
 	{name: "a call with a stale receipt does nothing", run: testStale},
+	{name: "a swap acknowledges and claims, or does nothing", run: testSwap},
+	{name: "workers do every job, and those that fail again", run: testWork},
 	{name: "counts and lists agree in every state", run: testCounts},
 	{name: "a purge deletes the jobs of a state or all", run: testPurge},
 	{name: "a job that is too old is not given out", run: testRetention},

@@ -28,8 +28,7 @@ type backend struct {
 	commit   stmt
 	rollback stmt
 	write    statements
-	began    int64            // transactions
-	inside   bool             // of one
+	inside   bool             // a transaction is open
 	dues     map[string]*due  // by queue
 	held     map[string]*held // by queue
 	self     int64            // in queues.holder; another one for each backend

@@ -21,7 +21,6 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	}
 	if err == errNotHeld { // nothing was done yet
 		err = b.transaction(ctx, d, func() error {
-			b.began++
 			b.inside = true
 			defer func() { b.inside = false }()
 			for _, op := range group {
@@ -77,11 +76,23 @@ func (b *backend) do(op *queue.Op) error {
 	}
 }
 
+// publish publishes, having taken the ids for it if need be, and may be in a transaction.
 func (b *backend) publish(op *queue.Op) error {
-	h, err := b.hold(op)
-	if err != nil {
-		return err
+	err := b.publishHeld(op)
+	if err == errNotHeld && b.inside {
+		if err = b.hold(op); err == nil {
+			err = b.publishHeld(op)
+		}
 	}
+	return err
+}
+
+// publishHeld publishes with ids that are held, or tells that they are not.
+func (b *backend) publishHeld(op *queue.Op) error {
+	if !b.holds(op) {
+		return errNotHeld
+	}
+	h := b.held[op.Queue]
 	due := b.dueOf(op.Queue)
 	for i := range op.Drafts {
 		draft := &op.Drafts[i]
@@ -98,8 +109,8 @@ func (b *backend) publish(op *queue.Op) error {
 		}
 		id := h.next(op.Now)
 		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
-		if err == nil && n == 0 {
-			err = errNotHeld
+		if err == nil && n == 0 { // of the first: nobody takes them during a transaction
+			op.Ready, err = 0, errNotHeld
 		}
 		if err != nil {
 			return err
