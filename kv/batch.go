@@ -11,7 +11,10 @@ type Batch struct {
 
 // Put adds "set key to value". It copies both.
 func (b *Batch) Put(key, value []byte) {
-	b.ops = append(b.ops, driver.Op{Key: b.copy(key), Value: b.copy(value)})
+	n := len(b.buf)
+	b.buf = append(b.extend(value), key...)
+	k := n + len(value)
+	b.ops = append(b.ops, driver.Op{Key: b.buf[k:len(b.buf):len(b.buf)], Value: b.buf[n:k:k]})
 }
 
 // Delete adds "remove key". It copies key.
@@ -26,6 +29,19 @@ func (b *Batch) Len() int { return len(b.ops) }
 func (b *Batch) Reset() {
 	clear(b.ops)
 	b.ops, b.buf = b.ops[:0], b.buf[:0]
+}
+
+// AvailableBuffer returns an empty slice with the free memory of the batch behind it. It is meant to be appended to and
+// given to the Put that follows at once as its value, which then need not copy it.
+func (b *Batch) AvailableBuffer() []byte { return b.buf[len(b.buf):] }
+
+// extend returns b.buf with value behind it.
+func (b *Batch) extend(value []byte) []byte {
+	n, end := len(b.buf), len(b.buf)+len(value)
+	if len(value) > 0 && end <= cap(b.buf) && &value[0] == &b.buf[:end][n] {
+		return b.buf[:end]
+	}
+	return append(b.buf, value...)
 }
 
 func (b *Batch) copy(p []byte) []byte {

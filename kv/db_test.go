@@ -3,6 +3,8 @@ package kv_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -195,6 +197,39 @@ func TestBatchesCopyWhatTheyAreGiven(t *testing.T) {
 	}
 	if b.Reset(); b.Len() != 0 {
 		t.Errorf("len after Reset: got %d", b.Len())
+	}
+}
+
+func TestBatchesTakeValuesFromTheirAvailableBuffer(t *testing.T) {
+	db := mustOpen(t, "mem:available-buffer")
+	var b kv.Batch
+	for round := range 2 { // the second has the memory of the first
+		b.Reset()
+		want := map[string]string{}
+		for i := range 200 {
+			key, text := fmt.Sprintf("key %d", i), strings.Repeat(fmt.Sprint(round, i, ";"), i%7)
+			value := append(b.AvailableBuffer(), text...)
+			if i%5 == 0 { // not the next thing that is put
+				b.Put([]byte("other "+key), []byte("other"))
+				want["other "+key] = "other"
+				value = append(b.AvailableBuffer(), text...)
+			}
+			b.Put([]byte(key), value)
+			want[key] = text
+		}
+		if err := db.Write(ctx, kv.Buffered, &b); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		err := db.View(ctx, func(s *kv.Snapshot) error {
+			for k, v := range s.Scan(kv.Range{}) {
+				got[string(k)] = string(v)
+			}
+			return nil
+		})
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("round %d: %v, got %q, want %q", round, err, got, want)
+		}
 	}
 }
 

@@ -218,7 +218,7 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	deadline := time.Now().Add(r.wait)
+	var deadline time.Time // counted from the first time that the store is busy
 	var busy error
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		store, err := d.Open(ctx, r.config)
@@ -229,6 +229,9 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 			busy = err
 		case busy == nil || ctx.Err() == nil:
 			return nil, err
+		}
+		if deadline.IsZero() {
+			deadline = time.Now().Add(r.wait)
 		}
 		left := time.Until(deadline)
 		if left <= 0 || !sleep(ctx, min(left, pause/2+rand.N(pause))) {
