@@ -15,14 +15,5 @@ func identify(f *os.File, _ string) (size int64, same bool, err error) {
 	return opened.Size, opened.Nlink > 0, err
 }
 
-// uninterrupted repeats call while a signal interrupts it, as file systems in user space let it.
-func uninterrupted(call func() error) error {
-	for {
-		if err := call(); err != syscall.EINTR {
-			return err
-		}
-	}
-}
-
 // unlock frees bbolt's lock on f. Closing f does not, where bbolt panicked: the map that it left behind holds the lock.
 func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

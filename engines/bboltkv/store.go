@@ -175,7 +175,7 @@ func openFile(path string, o *options) (_ *file, err error) {
 
 // openOrCreate is bbolt's Options.OpenFile. It creates the file and its missing parent folders if flag has os.O_CREATE.
 func (f *file) openOrCreate(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-	f.os, err = os.OpenFile(name, flag&^os.O_CREATE, 0)
+	f.os, err = openFileOS(name, flag&^os.O_CREATE, 0)
 	if flag&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return f.os, err
 	}
@@ -185,7 +185,7 @@ func (f *file) openOrCreate(name string, flag int, mode os.FileMode) (_ *os.File
 	if err := create(name, mode, f.options); err != nil {
 		return nil, err
 	}
-	f.os, err = os.OpenFile(name, flag, mode)
+	f.os, err = openFileOS(name, flag, mode)
 	return f.os, err
 }
 
