@@ -51,14 +51,15 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	lead := !l.leading
 	l.leading = true
 	if alone { // the queue is empty
-		l.members, l.crowd = append(l.members[:0], r), 1
+		l.crowd = 1
 	} else {
 		l.queue = append(l.queue, r)
 	}
 	l.mu.Unlock()
 	switch {
 	case alone:
-		l.lead(r)
+		l.commitAlone(r)
+		l.next()
 	case lead || l.await(r):
 		l.gather()
 		l.lead(r)
@@ -66,9 +67,11 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	return r.Appended, r.Err
 }
 
+// release lets r go to be used again, with nothing of what it was given.
 func (r *request) release() {
 	clear(r.Drafts)
-	*r = request{Pending: Pending{Drafts: r.Drafts[:0]}, wake: r.wake}
+	r.Pending = Pending{Drafts: r.Drafts[:0]}
+	r.ctx, r.size, r.chosen = nil, 0, false
 	requests.Put(r)
 }
 
@@ -83,16 +86,22 @@ func (l *Log) check(r *request) error {
 		}
 	}
 	var now time.Time
+	kind := "" // that was checked
 	for i := range r.Drafts {
 		draft := &r.Drafts[i]
-		if err := draft.check(); err != nil {
-			return err
+		if draft.Type != kind || kind == "" {
+			if err := draft.checkType(); err != nil {
+				return err
+			}
+			kind = draft.Type
 		}
 		if draft.Time.IsZero() {
 			if now.IsZero() {
 				now = time.Now()
 			}
 			draft.Time = now
+		} else if err := draft.checkTime(); err != nil {
+			return err
 		}
 		r.size += len(draft.Data) + len(draft.Type)
 	}
@@ -147,15 +156,19 @@ func (l *Log) lead(r *request) {
 			m.wake <- false
 		}
 	}
+	l.next()
+}
+
+// next tells the first in the queue to lead, and those that wait in Close if there is none.
+func (l *Log) next() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.queue) == 0 {
-		l.leading = false
+	if len(l.queue) > 0 {
+		l.queue[0].chosen = true
+		l.queue[0].wake <- true
+	} else if l.leading = false; l.closed {
 		l.idle.Broadcast()
-		return
 	}
-	l.queue[0].chosen = true
-	l.queue[0].wake <- true
+	l.mu.Unlock()
 }
 
 // take moves a group from the queue to l.members: those at its head that ask for the same durability.
@@ -170,6 +183,24 @@ func (l *Log) take() {
 	l.members = append(l.members[:0], l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
 	l.crowd = n
+}
+
+// commitAlone commits a group of r alone: what commit does, for the most frequent case.
+func (l *Log) commitAlone(r *request) {
+	if r.ctx.Err() != nil {
+		r.Err = canceled(r.ctx)
+		return
+	}
+	l.group = append(l.group[:0], &r.Pending)
+	err := l.backend.Commit(r.ctx, r.durability, l.group)
+	if err == nil {
+		l.bell.ring()
+		return
+	}
+	if errors.Is(err, kv.Canceled) && r.ctx.Err() != nil {
+		err = canceled(r.ctx)
+	}
+	r.Appended, r.Err = Appended{}, err
 }
 
 // commit commits l.members, which r leads. One that is too large, or whose ctx ends while the store is locked, fails alone.

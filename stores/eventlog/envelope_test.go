@@ -3,6 +3,7 @@ package eventlog
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -32,9 +33,44 @@ func TestEnvelopeText(t *testing.T) {
 		{"no data is left out", 11, 0, "", Draft{Type: `"`, Time: at},
 			`{"position":11,"type":"\"","time":"2026-01-02T01:04:05.6Z"}`},
 	} {
-		var clock clock
-		if got := string(clock.appendEnvelope(nil, c.position, c.version, c.stream, &c.draft)); got != c.want {
+		var e encoder
+		if got := string(e.append(nil, c.position, c.version, c.stream, &c.draft)); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// An encoder keeps text of the event before: that must never show.
+func TestEncodersWriteWhatNewOnesWrite(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	pick := func(all ...string) string { return all[rnd.IntN(len(all))] }
+	var one encoder
+	position := uint64(0)
+	at := time.Unix(1_700_000_000, 0)
+	for range 20_000 {
+		position++
+		switch rnd.IntN(20) {
+		case 0:
+			position = rnd.Uint64N(1 << uint(1+rnd.IntN(62)))
+		case 1:
+			position = []uint64{9, 99, 109, 999, 1099, 9_999_999}[rnd.IntN(6)]
+		}
+		if rnd.IntN(3) > 0 {
+			at = at.Add(time.Duration(rnd.Int64N(int64(1) << uint(1+rnd.IntN(32)))))
+		}
+		if rnd.IntN(10) == 0 {
+			at = at.Truncate(time.Millisecond)
+		}
+		stream := pick("", "s", "order-17", `a"`, `a\"`, "\x01")
+		draft := Draft{Type: pick("T", "U", `a"`, `a\"`, "Té", "Paid"), Data: []byte(pick("", `{"a":1}`, "é", `"é"`, "\xff")), Time: at}
+		version := rnd.Uint64N(3)
+		var fresh encoder
+		got, want := one.append(nil, position, version, stream, &draft), fresh.append(nil, position, version, stream, &draft)
+		var e envelope
+		if err := json.Unmarshal(got, &e); err != nil || !bytes.Equal(got, want) || e.Position != position || !e.Time.Equal(at) || e.Type != draft.Type {
+			t.Fatalf("got %s, %v, want %s", got, err, want)
 		}
 	}
 }
@@ -89,9 +125,9 @@ func FuzzEnvelope(f *testing.F) {
 		if !utf8.ValidString(stream) || !utf8.ValidString(kind) {
 			return
 		}
-		var c clock
+		var c encoder
 		draft := Draft{Type: kind, Data: data, Time: time.Unix(0, nanos)}
-		text := c.appendEnvelope(nil, 5, 3, stream, &draft)
+		text := c.append(nil, 5, 3, stream, &draft)
 		if !json.Valid(text) || !utf8.Valid(text) {
 			t.Fatalf("not JSON: %q", text)
 		}

@@ -20,6 +20,11 @@ func scanJSON(b []byte, i, depth int) int {
 	case 'n':
 		return scanWord(b, i, "null")
 	}
+	if c := b[i]; c >= '1' && c <= '9' { // mostly there is nothing but digits
+		for i++; i < len(b) && b[i] >= '0' && b[i] <= '9'; i++ {
+		}
+		return scanFraction(b, i)
+	}
 	return scanNumber(b, i)
 }
 
@@ -29,7 +34,9 @@ func scanObject(b []byte, i, depth int) int {
 		return i + 1
 	}
 	for i < len(b) && b[i] == '"' {
-		if i = scanString(b, i+1); i < 0 {
+		for i++; i < len(b) && !special[b[i]]; i++ {
+		}
+		if i = scanString(b, i); i < 0 {
 			return -1
 		}
 		if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
@@ -71,19 +78,31 @@ func scanArray(b []byte, i, depth int) int {
 // scanString returns the index after the quote that ends the string whose text begins at b[i].
 func scanString(b []byte, i int) int {
 	for ; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
+		if !special[b[i]] {
+			continue
+		}
+		switch b[i] {
+		case '"':
 			return i + 1
-		case c < ' ':
-			return -1
-		case c == '\\':
+		case '\\':
 			if i = scanEscape(b, i+1); i < 0 {
 				return -1
 			}
+		default:
+			return -1
 		}
 	}
 	return -1
 }
+
+// special are the bytes that do not stand for themselves in a string.
+var special = func() (s [256]bool) {
+	for c := range ' ' {
+		s[c] = true
+	}
+	s['"'], s['\\'] = true, true
+	return s
+}()
 
 // scanEscape returns the index of the last byte of the escape whose letter is b[i].
 func scanEscape(b []byte, i int) int {
@@ -113,12 +132,20 @@ func scanNumber(b []byte, i int) int {
 	} else if i = scanDigits(b, i); i < 0 {
 		return -1
 	}
-	if i < len(b) && b[i] == '.' {
+	return scanFraction(b, i)
+}
+
+// scanFraction returns the index after what may follow the digits of a number that end at b[i].
+func scanFraction(b []byte, i int) int {
+	if i >= len(b) || b[i] != '.' && b[i]|0x20 != 'e' {
+		return i
+	}
+	if b[i] == '.' {
 		if i = scanDigits(b, i+1); i < 0 {
 			return -1
 		}
 	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+	if i < len(b) && b[i]|0x20 == 'e' {
 		i++
 		if i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
@@ -148,7 +175,7 @@ func scanWord(b []byte, i int, word string) int {
 }
 
 func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	return i

@@ -93,10 +93,9 @@ type kvBackend struct {
 	assigned uint64            // the last position given out or given up
 	versions map[string]uint64 // of streams used lately
 	plan     plan
-	clock    clock
+	encoder  encoder
 	batch    kv.Batch
 	key      []byte
-	value    []byte
 }
 
 var _ Backend = (*kvBackend)(nil)

@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"context"
-	"encoding/binary"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -66,7 +65,7 @@ func (b *kvBackend) trim(bytes int) {
 		clear(b.versions)
 	}
 	if bytes > 2*groupBytes {
-		b.value, b.batch = nil, kv.Batch{}
+		b.batch = kv.Batch{}
 	}
 }
 
@@ -80,11 +79,29 @@ type plan struct {
 	write     writer
 }
 
-type writer interface{ Put(key, value []byte) error }
+// writer takes the writes of a plan. A value may have been appended to AvailableBuffer: see kv.Batch.
+type writer interface {
+	AvailableBuffer() []byte
+	Put(key, value []byte) error
+}
 
 type batchWriter struct{ *kv.Batch }
 
 func (w batchWriter) Put(key, value []byte) error { w.Batch.Put(key, value); return nil }
+
+type txWriter struct {
+	*kv.Tx
+	buf []byte
+}
+
+func (w *txWriter) AvailableBuffer() []byte { return w.buf[:0] }
+
+func (w *txWriter) Put(key, value []byte) error {
+	if cap(value) > cap(w.buf) {
+		w.buf = value
+	}
+	return w.Tx.Put(key, value)
+}
 
 func (p *plan) group(ctx context.Context, group []*Pending) error {
 	for _, a := range group {
@@ -125,18 +142,15 @@ func (p *plan) append(a *Pending, version uint64) error {
 		p.assigned++
 		if indexed {
 			version++
-			var position [8]byte
-			binary.BigEndian.PutUint64(position[:], p.assigned)
 			b.key = appendStreamKey(b.key[:0], a.Stream, version)
-			b.value = append(b.value[:0], position[:]...)
-			if err := p.write.Put(b.key, b.value); err != nil {
+			if err := p.write.Put(b.key, kv.AppendUint64(p.write.AvailableBuffer(), p.assigned)); err != nil {
 				return err
 			}
 		}
 		b.key = appendEventKey(b.key[:0], p.assigned)
-		b.value = b.clock.appendEnvelope(b.value[:0], p.assigned, version, a.Stream, &a.Drafts[i])
-		p.bytes += len(b.value)
-		if err := p.write.Put(b.key, b.value); err != nil {
+		value := b.encoder.append(p.write.AvailableBuffer(), p.assigned, version, a.Stream, &a.Drafts[i])
+		p.bytes += len(value)
+		if err := p.write.Put(b.key, value); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,7 @@ type backend struct {
 	state    *sql.Stmt
 	version  *sql.Stmt
 	insert   []*sql.Stmt // for as many events as rows says
+	single   *sql.Stmt   // an append as a transaction of its own
 	versions map[string]uint64
 	args     []any
 }
@@ -81,6 +82,23 @@ func (b *backend) prepare(queries map[**sql.Stmt]string) error {
 
 // transaction runs fn in a transaction of class d that no other writer is in. ctx is not consulted once it began.
 func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() error) error {
+	return b.inTurn(ctx, d, func() error {
+		if err := b.retry(ctx, func() error { return run(b.begin) }); err != nil {
+			return err
+		}
+		err := fn()
+		if err == nil {
+			err = run(b.commit)
+		}
+		if err != nil {
+			_ = run(b.rollback) // SQLite: some errors have rolled back already, and then this one fails
+		}
+		return err
+	})
+}
+
+// inTurn runs fn, which uses the writer's connection for commits of class d, when nobody else of this process does.
+func (b *backend) inTurn(ctx context.Context, d kv.Durability, fn func() error) error {
 	select {
 	case b.turn <- struct{}{}:
 		defer func() { <-b.turn }()
@@ -90,17 +108,7 @@ func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() er
 	if err := b.setLevel(d); err != nil {
 		return err
 	}
-	if err := b.retry(ctx, func() error { return run(b.begin) }); err != nil {
-		return err
-	}
-	err := fn()
-	if err == nil {
-		err = run(b.commit)
-	}
-	if err != nil {
-		_ = run(b.rollback) // SQLite: some errors have rolled back already, and then this one fails
-	}
-	return err
+	return fn()
 }
 
 // setLevel sets synchronous. SQLite: it is fixed once a transaction begins.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/assaydb/assay/kv"
@@ -20,10 +21,16 @@ func (b *backend) prepareWriter() error {
 		&b.state: `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events'), (SELECT reserved FROM eventlog),
 			(SELECT max(position) FROM events)`,
 		&b.version: selectVersion,
+		&b.single: `INSERT INTO events (stream, type, data, time) SELECT ?, ?, ?, ? FROM eventlog
+			WHERE ? OR reserved > (SELECT seq FROM sqlite_sequence WHERE name = 'events')`,
+	}
+	// AUTOINCREMENT gives the positions that were planned: nobody else writes meanwhile. Every parameter costs.
+	columns, row := `(stream, type, data, time)`, `(?, ?, ?, ?)`
+	if b.streams {
+		columns, row = `(stream, type, data, time, version)`, `(?, ?, ?, ?, ?)`
 	}
 	for i, n := range rows {
-		queries[&b.insert[i]] = `INSERT INTO events (position, stream, version, type, data, time) VALUES (?, ?, ?, ?, ?, ?)` +
-			strings.Repeat(`, (?, ?, ?, ?, ?, ?)`, n-1)
+		queries[&b.insert[i]] = `INSERT INTO events ` + columns + ` VALUES ` + row + strings.Repeat(`, `+row, n-1)
 	}
 	return b.prepare(queries)
 }
@@ -49,6 +56,11 @@ var errReserve = errors.New("positions must be reserved")
 // transaction of its own.
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*eventlog.Pending) error {
 	for {
+		if isSingle(group, b.streams) {
+			if done, err := b.commitSingle(ctx, d, group[0]); done || err != nil {
+				return b.wrap("append", err)
+			}
+		}
 		var assigned uint64
 		err := b.transaction(ctx, d, func() (err error) {
 			assigned, err = b.append(d, group)
@@ -61,6 +73,44 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*eventlog
 			return b.wrap("append", err)
 		}
 	}
+}
+
+// isSingle reports whether a group is one event that is appended whatever there is.
+func isSingle(group []*eventlog.Pending, streams bool) bool {
+	p := group[0]
+	return len(group) == 1 && len(p.Drafts) == 1 && p.Expected == eventlog.Any && (p.Stream == "" || !streams)
+}
+
+// commitSingle appends one event by one statement, which is a transaction of its own: AUTOINCREMENT gives it the
+// position. It is not done if positions must be reserved first.
+func (b *backend) commitSingle(ctx context.Context, d kv.Durability, p *eventlog.Pending) (done bool, err error) {
+	p.Appended, p.Err = eventlog.Appended{}, nil
+	draft := &p.Drafts[0]
+	var result sql.Result
+	err = b.inTurn(ctx, d, func() error {
+		return b.retry(ctx, func() (err error) {
+			result, err = b.single.ExecContext(context.Background(), p.Stream, draft.Type, stored(draft.Data), draft.Time.UnixNano(),
+				d == kv.Synced || b.block == 0)
+			return err
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); n == 0 || err != nil {
+		return false, err
+	}
+	id, err := result.LastInsertId()
+	p.Appended = eventlog.Appended{First: uint64(id), Last: uint64(id)}
+	return true, err
+}
+
+// stored returns data as the column takes it, which has no NULL.
+func stored(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
 }
 
 // append plans the group, then inserts its events, and returns the last position that it gives out.
@@ -126,35 +176,37 @@ func (b *backend) versionOf(stream string) (uint64, error) {
 	return v.V, err
 }
 
+// insertAll inserts the events of an append, which get the positions that were planned.
 func (b *backend) insertAll(p *eventlog.Pending) error {
-	position := p.Appended.First
-	version := p.Appended.Version // of the event before; 0 if none are kept
+	position := p.Appended.First - 1 // of the event before
+	version := p.Appended.Version    // of the event before; 0 if none are kept
 	if version > 0 {
 		version -= uint64(len(p.Drafts))
 	}
 	defer func() { clear(b.args) }()
-	for left, i := p.Drafts, 0; len(left) > 0; {
+	for left, i := p.Drafts, 0; len(left) > 0; left = left[rows[i]:] {
 		for rows[i] > len(left) {
 			i++
 		}
 		b.args = b.args[:0]
 		for _, d := range left[:rows[i]] {
-			var v any
-			if p.Appended.Version > 0 {
+			b.args = append(b.args, p.Stream, d.Type, stored(d.Data), d.Time.UnixNano())
+			switch {
+			case p.Appended.Version > 0:
 				version++
-				v = int64(version)
+				b.args = append(b.args, int64(version))
+			case b.streams:
+				b.args = append(b.args, nil)
 			}
-			data := d.Data
-			if data == nil {
-				data = []byte{}
-			}
-			b.args = append(b.args, int64(position), p.Stream, v, d.Type, data, d.Time.UnixNano())
-			position++
 		}
-		if err := run(b.insert[i], b.args...); err != nil {
+		position += uint64(rows[i])
+		result, err := b.insert[i].ExecContext(context.Background(), b.args...)
+		if err != nil {
 			return err
 		}
-		left = left[rows[i]:]
+		if last, err := result.LastInsertId(); err != nil || uint64(last) != position {
+			return &kv.Error{Kind: kv.Corrupt, Err: errors.Join(fmt.Errorf("an event got the position %d instead of %d", last, position), err)}
+		}
 	}
 	return nil
 }

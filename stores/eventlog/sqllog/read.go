@@ -20,9 +20,10 @@ type statements struct {
 
 func (b *backend) prepareReaders() error {
 	s := &b.read
+	// SQLite: a statement whose LIMIT is a bare parameter is compiled anew for each value.
 	for stmt, query := range map[**sql.Stmt]string{
-		&s.load:      selectEvents + `WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
-		&s.stream:    selectEvents + `WHERE stream = ? AND version BETWEEN ? AND ? ORDER BY version LIMIT ?`,
+		&s.load:      selectEvents + `WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?3 + 0`,
+		&s.stream:    selectEvents + `WHERE stream = ? AND version BETWEEN ? AND ? ORDER BY version LIMIT ?4 + 0`,
 		&s.last:      `SELECT max(position) FROM events`,
 		&s.version:   selectVersion,
 		&s.bookmark:  `SELECT position FROM subscriptions WHERE name = ?`,
