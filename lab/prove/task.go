@@ -29,8 +29,8 @@ type task struct {
 	weight   int     // its share of the time
 	round    int
 	deadline time.Time
-	control  *cell // of power: an image that holds everything, of each crash
-	hung     bool  // a verifier has hung
+	control  *cell  // of power: an image that holds everything, of each crash
+	hung     bool   // a verifier has hung
 	why      string // it was not tried, or not to the end
 }
 
