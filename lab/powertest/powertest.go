@@ -20,6 +20,7 @@
 package powertest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -92,8 +93,8 @@ func Run[R any](t *testing.T, c Case[R]) {
 
 	whole := r.work(cut{})
 	r.check(whole, "after all of the work", survivors(powerfs.Nothing), seed)
-	if len(whole.history.Done) == 0 || r.ask(t.TempDir(), whole.history) == nil {
-		t.Fatalf("an empty folder passes the check of %d changes: it can find nothing", len(whole.history.Done))
+	if err := r.ask(t.TempDir(), whole.history); len(whole.history.Done) == 0 || !errors.As(err, new(found)) {
+		t.Fatalf("an empty folder, after %d changes: the check must object, and returned %v", len(whole.history.Done), err)
 	}
 	images := 0
 	for i := range n {
@@ -117,11 +118,11 @@ func MustFail[R any](t *testing.T, c Case[R], after int) {
 		t.Fatalf("%d changes were done, want %d", len(w.history.Done), after)
 	}
 	image := w.crash.Image(survivors(powerfs.Nothing)[0], 0)
-	if err := r.inspect(image, w.history); err == nil {
-		t.Errorf("%d changes that were not synced were lost, and the check found nothing", len(w.history.Done))
-	} else {
-		t.Logf("found, as it must: %.300v", err)
+	err := r.inspect(image, w.history)
+	if !errors.As(err, new(found)) { // a crash is not it
+		t.Fatalf("%d changes that were not synced were lost: the check must object, and returned %v", len(w.history.Done), err)
 	}
+	t.Logf("found, as it must: %.300v", err)
 }
 
 // clean detaches, once in each process, what an earlier run that was killed could not unmount.
