@@ -150,10 +150,14 @@ func connectWriter(path string, o *Options) (*conn, error) {
 	for name, value := range o.Pragmas {
 		err = errors.Join(err, c.exec("PRAGMA "+name+" = "+value))
 	}
-	for _, pragma := range []string{"fullfsync = 1", "checkpoint_fullfsync = 1", "journal_mode = WAL", "synchronous = FULL"} {
+	journal := ""
+	for _, pragma := range []string{"fullfsync = 1", "checkpoint_fullfsync = 1", "synchronous = FULL", "journal_mode = WAL"} {
 		if err == nil {
-			err = c.exec("PRAGMA " + pragma)
+			err = c.query("PRAGMA "+pragma, func(r row) { journal = string(r.blob(0)) })
 		}
+	}
+	if err == nil && journal != "wal" { // SQLite: a mode that it cannot set is no error
+		err = &kv.Error{Kind: kv.Unsupported, Err: fmt.Errorf("journal_mode is %s, not wal", journal), Hint: "use a local file system"}
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.close())
