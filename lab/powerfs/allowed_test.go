@@ -292,8 +292,8 @@ func (h *history) surviving(file int, certain keep, anywhere bool) [][]act {
 	return append(lists, list)
 }
 
-// noSubset holds a file against the lists: the size may be that after any of a list's acts, each page too, and of the
-// torn ones each sector may be of either of two.
+// noSubset holds a file against the lists: the size may be that after any of a list's acts, or after some pages of it;
+// each page may be as after any act, and of the torn ones each sector may be of either of two.
 func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn bool) string {
 	got, err := f.Bytes()
 	if err != nil {
@@ -305,7 +305,7 @@ func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn b
 		var versions [][]byte
 		for k := range len(list) + 1 {
 			kept := (&history{acts: list}).first(k, certain)
-			fitting = fitting || kept.size(file, everything) == len(got)
+			fitting = fitting || kept.size(file, everything) == len(got) || k > 0 && list[k-1].mayEnd(len(got)) && kept.size(file, everything) > len(got)
 			versions = append(versions, kept.bytes(file, everything))
 		}
 		if !fitting {
@@ -318,6 +318,12 @@ func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn b
 		why = fmt.Sprintf("file %d: %s", file, why)
 	}
 	return why
+}
+
+// mayEnd reports whether a write may have let the file grow until there and no further: pages that are written together
+// carry the size with them.
+func (a act) mayEnd(size int) bool {
+	return a.kind == writing && a.off < size && size < a.off+a.n && size%pageSize == 0
 }
 
 // first returns the first k acts and the later ones that are certain. Those that are kept in part do not occur.

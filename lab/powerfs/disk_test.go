@@ -258,7 +258,7 @@ func TestCutBeforeAnOperation(t *testing.T) {
 		t.Error("cut before its time")
 	}
 	if err := b.d.Sync(b.id("f")); err != syscall.EIO {
-		t.Errorf("operation 3: %v, want EIO", err)
+		t.Fatalf("operation 3: %v, want EIO", err)
 	}
 	<-b.d.Down()
 	if _, ok := b.d.CutAt(); !ok || !settled {

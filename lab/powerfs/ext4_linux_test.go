@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestRealExt4LeavesWhatOrderedAllows(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			left := crashExt4(t, i)
+			left := crashExt4(t, strconv.Itoa(i))
 			h := newChronicle()
 			c.do(h)
 			if why := h.forbids(rule, left); why != "" {
@@ -40,6 +41,22 @@ func TestRealExt4LeavesWhatOrderedAllows(t *testing.T) {
 				t.Errorf("%s is left, which is no image of a disk", tree(t, left))
 			}
 		})
+	}
+}
+
+// TestRealExt4AndRandomOperations does the same with sequences that a seed makes up.
+func TestRealExt4AndRandomOperations(t *testing.T) {
+	seeds := 20
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range uint64(seeds) {
+		left := crashExt4(t, fmt.Sprint("seed ", seed))
+		h := newChronicle()
+		scriptOf(seed)(h)
+		if why := h.forbids(Rule{Ordered, Sectors}, left); why != "" {
+			t.Errorf("seed %d: %s is left: %s", seed, tree(t, left), why)
+		}
 	}
 }
 
@@ -88,10 +105,10 @@ func skipWithoutExt4(t *testing.T, cmd *exec.Cmd, err error, said *bytes.Buffer)
 }
 
 // crashExt4 returns what a scenario leaves on a real ext4.
-func crashExt4(t *testing.T, scenario int) *Image {
+func crashExt4(t *testing.T, scenario string) *Image {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "left")
-	cmd, said := ext4Command(t, t.TempDir(), out, strconv.Itoa(scenario))
+	cmd, said := ext4Command(t, t.TempDir(), out, scenario)
 	skipWithoutExt4(t, cmd, cmd.Run(), said)
 	img, err := Import(out)
 	if err != nil {
@@ -256,7 +273,7 @@ func (r realDisk) rmdir(path string)                  { must(unix.Rmdir(r.at(pat
 func (r realDisk) rename(from, to string)             { must(os.Rename(r.at(from), r.at(to))) }
 func (r realDisk) link(from, to string)               { must(os.Link(r.at(from), r.at(to))) }
 
-// ext4Child does the scenario args[3], or waits to be killed in the middle of one.
+// ext4Child does the scenario args[3], or the script of a seed, or waits to be killed in the middle of one.
 func ext4Child(args []string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -274,6 +291,10 @@ func ext4Child(args []string) (err error) {
 	}
 	if i, err := strconv.Atoi(args[3]); err == nil {
 		do = scenarios[i].do
+	} else if seed, ok := strings.CutPrefix(args[3], "seed "); ok {
+		n, err := strconv.ParseUint(seed, 10, 64)
+		must(err)
+		do = scriptOf(n)
 	}
 	return onExt4(args[0], args[1], args[2], do)
 }

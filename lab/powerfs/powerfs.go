@@ -23,16 +23,17 @@
 // Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in order, all changes
 // of entries (a rename is one change, of both folders), truncations and allocations. Any sync of any file or folder
 // commits all of it until then. Without a sync a random prefix of it survives. Nothing orders data: bytes that were
-// written are there or not, page by page. The size of a file that has grown is written late, and on its own: the file
-// may be short, or have zeroes where a page did not survive. It never shows what another file left on the disk. What
+// written are there or not, page by page. The size of a file that has grown is written late, and on its own, after a
+// write or some pages of it: the file may be short, or have zeroes where a page did not survive. It never shows what another file left on the disk. What
 // is written after a truncation is there only if the truncation is.
 //
 // A rename is no exception, though it is often taken for one. When it replaces a file, ext4 begins to write the new
 // file's data (auto_da_alloc), but as mounted by default it does not wait for that before it commits: the name may
 // then lead to zeroes, as the test against a real ext4 has found. xfs begins nothing, and may leave an empty file.
 //
-// This is kinder than ext4 in one point: there, a sync of a file with no metadata of its own to commit (fdatasync
-// after an overwrite in place) writes its data only. And it is harsher in two: ext4 commits every five seconds
+// This is kinder than ext4 in two points: there, a sync of a file with no metadata of its own to commit (fdatasync
+// after an overwrite in place) writes its data only; and a hole punched into a file that has grown since its sync lets
+// the journal carry a size up to the end of the hole. And it is harsher in two: ext4 commits every five seconds
 // without being asked, and writes the data of a file that was truncated to nothing and written anew when it is
 // closed.
 //

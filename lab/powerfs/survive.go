@@ -142,11 +142,7 @@ func (s *survival) choosePrefix() {
 		return
 	}
 	if s.torn = writes[pending[i]]; s.torn != nil {
-		first := s.torn.off/sectorSize + 1 // the first boundary behind the start
-		inside := (s.torn.off+s.torn.n-1)/sectorSize - first + 1
-		if k := s.rng.Int64N(inside + 1); k > 0 {
-			s.tear = (first+k-1)*sectorSize - s.torn.off
-		}
+		s.tear = boundary(s.rng, s.torn, sectorSize)
 	}
 }
 

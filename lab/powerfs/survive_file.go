@@ -10,6 +10,7 @@ type choice struct {
 	events []*event // those that can survive: a truncation that does not survive takes all later events with it
 	sure   []int64  // how many bytes of each certainly survive: whole64, 0, or those before the tear
 	grown  int      // subsets: the writes before this one have let the file grow
+	partly int64    // of the last of them, until here
 }
 
 // choice decides what is the same for all pages of n. Its random numbers are the file's own, so that one file does
@@ -42,12 +43,30 @@ func (f *choice) journaled(e *event) bool {
 }
 
 // grow picks how many of the writes have let the file grow: the size is written out later than the pages, as on a
-// file system that allocates late. A page behind the size that was chosen is not seen, and one before it that did not
-// survive is a hole.
+// file system that allocates late, and with the pages of a write that were written together. A page behind the size
+// that was chosen is not seen, and one before it that did not survive is a hole.
 func (f *choice) grow() {
-	if f.s.subset() {
-		f.grown = version(f.rng, len(f.events))
+	if !f.s.subset() {
+		return
 	}
+	f.grown, f.partly = version(f.rng, len(f.events)), whole64
+	if f.grown == 0 {
+		return
+	}
+	if e := f.events[f.grown-1]; e.kind == wrote && f.rng.IntN(2) == 0 {
+		f.partly = boundary(f.rng, e, pageSize)
+	}
+}
+
+// boundary picks how many bytes of a write lie before a boundary of units within it; with no boundary it is 0, which is
+// as likely as each of them.
+func boundary(rng *rand.Rand, e *event, unit int64) int64 {
+	first := e.off/unit + 1 // behind the start
+	inside := (e.off+e.n-1)/unit - first + 1
+	if k := rng.Int64N(inside + 1); k > 0 {
+		return (first+k-1)*unit - e.off
+	}
+	return 0
 }
 
 // version picks how many of n changes to something survive: none and all are the likely ones.
@@ -79,7 +98,10 @@ func (f *choice) size() int64 {
 	}
 	for i, e := range f.events {
 		limit := f.sure[i]
-		if i < f.grown {
+		switch {
+		case i == f.grown-1:
+			limit = max(limit, f.partly)
+		case i < f.grown:
 			limit = whole64
 		}
 		if limit > 0 {
