@@ -1,5 +1,5 @@
 # make check is what CI runs, and all of it.
-.PHONY: check test bench build
+.PHONY: check test bench build mutants
 
 check:
 	bash .ci/run
@@ -13,3 +13,7 @@ build:
 # The layer's cost beside the engines' own APIs, and the harness's own.
 bench:
 	go test -run '^$$' -bench 'Thin|OverheadNull' ./engines/... ./lab/bench
+
+# Deliberate faults of the simulator and of the proof, each of which their tests must find. Some minutes; Linux, as root.
+mutants:
+	ASSAY_MUTANTS=1 go test ./internal/mutants -run Caught -count 1 -timeout 60m -v
