@@ -151,7 +151,6 @@ func onExt4(mkfs, dir, out string, do func(doer)) error {
 	}
 	real := realDisk(dir)
 	begin(real)
-	unix.Sync()
 	do(real)
 	if err := shutDown(dir); err != nil {
 		return err
