@@ -46,7 +46,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
-		return len(op.Drafts) == 1 && b.holds(op)
+		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && b.holds(op)
 	case queue.Claim:
 		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Extend:
@@ -103,14 +103,18 @@ func (b *backend) publishHeld(op *queue.Op) error {
 		} else {
 			op.Ready++
 		}
-		payload := draft.Payload
-		if payload == nil {
-			payload = []byte{}
+		var payload any
+		large := len(draft.Payload) > mostInline
+		if !large {
+			payload = draft.Payload
 		}
 		id := h.next(op.Now)
 		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
 		if err == nil && n == 0 { // of the first: nobody takes them during a transaction
 			op.Ready, err = 0, errNotHeld
+		}
+		if err == nil && large {
+			err = run(b.write.setPayload, op.Queue, int64(id), draft.Payload)
 		}
 		if err != nil {
 			return err

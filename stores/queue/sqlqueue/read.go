@@ -20,7 +20,7 @@ func (b *backend) prepareReaders() (err error) {
 	}
 	prepare(&b.read.counts, `SELECT state, count(*), count(*) FILTER (WHERE state IN (1, 2) AND at <= ?2) FROM jobs WHERE queue = ?1 GROUP BY state`)
 	prepare(&b.read.queues, `SELECT name FROM queues ORDER BY name`)
-	prepare(&b.read.list, `SELECT id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, payload
+	prepare(&b.read.list, `SELECT id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, `+thePayload+`
 		FROM jobs WHERE queue = ?1 AND state = ?2 ORDER BY rank, at, id LIMIT ?3 + 0`)
 	return err
 }

@@ -10,7 +10,8 @@ import (
 const format = 1
 
 // Jobs lie in the order in which they are looked for, and no index repeats it: what a call changes in a short queue is one
-// page of the table. Each index, and each counter, would be one more to be written.
+// page of the table. Each index, and each counter, would be one more to be written. Since a job moves when its state
+// changes, payloads of more than mostInline bytes stand elsewhere.
 const tables = `
 CREATE TABLE jobs (
 	queue      TEXT    NOT NULL,
@@ -24,9 +25,18 @@ CREATE TABLE jobs (
 	attempts   INTEGER NOT NULL DEFAULT 0,
 	token      INTEGER NOT NULL DEFAULT 0,
 	extended   INTEGER NOT NULL DEFAULT 0,
-	payload    BLOB    NOT NULL,
+	payload    BLOB,
 	PRIMARY KEY (queue, state, rank, at, id)
 ) WITHOUT ROWID;
+CREATE TABLE payloads (
+	queue   TEXT    NOT NULL,
+	id      INTEGER NOT NULL,
+	payload BLOB    NOT NULL,
+	PRIMARY KEY (queue, id)
+) WITHOUT ROWID;
+CREATE TRIGGER jobs_deleted AFTER DELETE ON jobs WHEN old.payload IS NULL BEGIN
+	DELETE FROM payloads WHERE queue = old.queue AND id = old.id;
+END;
 CREATE INDEX jobs_extended ON jobs (queue, id) WHERE extended = 1;
 CREATE TABLE queues (
 	name   TEXT    PRIMARY KEY NOT NULL,
@@ -37,6 +47,9 @@ CREATE TABLE jobqueue (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	format INTEGER NOT NULL
 );`
+
+// mostInline is how large payloads in the table jobs are at most, in bytes.
+const mostInline = 1024
 
 // create makes what is not there yet, in the transaction that is open.
 func (b *backend) create() error {
@@ -59,10 +72,10 @@ func (b *backend) create() error {
 
 // statements are those of the writer.
 type statements struct {
-	holder, hold, publish, claimOne, claim           stmt
-	ack, nack, extend                                settling
-	bury, drop, makeReady, nextDue, requeue, purge   stmt
-	outdated, outdatedDead, savepoint, undo, release stmt
+	holder, hold, publish, setPayload, claimOne, claim stmt
+	ack, nack, extend                                  settling
+	bury, drop, makeReady, nextDue, requeue, purge     stmt
+	outdated, outdatedDead, savepoint, undo, release   stmt
 }
 
 // settling is a statement on a claim, found by its receipt, and one on a claim that was extended: its receipt tells an
@@ -77,7 +90,8 @@ const (
 
 	setClaimed = `UPDATE jobs SET state = 2, rank = 0, at = ?2, attempts = attempts + 1, token = random() | 1` // 0 is no token
 	firstReady = `(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY rank, at, id LIMIT `
-	asJob      = ` RETURNING id, token, priority, visible_at, created_at, attempts, payload`
+	thePayload = `ifnull(payload, (SELECT p.payload FROM payloads p WHERE p.queue = jobs.queue AND p.id = jobs.id))`
+	asJob      = ` RETURNING id, token, priority, visible_at, created_at, attempts, ` + thePayload
 
 	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead
 	setGivenBack = `UPDATE jobs SET state = iif(attempts >= ?7, 3, ?6 > ?5), rank = iif(attempts >= ?7 OR ?6 > ?5, 0, priority),
@@ -111,6 +125,7 @@ func (b *backend) prepareWriter() error {
 		// nothing, if another has come to hold the ids
 		&s.publish, `INSERT INTO jobs (queue, state, rank, at, id, priority, visible_at, created_at, payload)
 			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?4, ?7, ?8 FROM queues WHERE name = ?1 AND holder = ?9`,
+		&s.setPayload, `INSERT INTO payloads (queue, id, payload) VALUES (?1, ?2, ?3)`,
 		&s.claimOne, setClaimed+` WHERE (queue, state, rank, at, id) = `+firstReady+`1)`+asJob,
 		&s.claim, setClaimed+` WHERE (queue, state, rank, at, id) IN `+firstReady+`?3 + 0)`+asJob,
 		&s.ack.claimed, `DELETE FROM jobs`+byClaim, &s.ack.extended, `DELETE FROM jobs`+byExtension,

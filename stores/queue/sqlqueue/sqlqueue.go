@@ -10,7 +10,8 @@
 //
 //	jobs      queue TEXT, state INTEGER (0 ready, 1 delayed, 2 claimed, 3 dead), rank INTEGER, at INTEGER, id INTEGER,
 //	          priority INTEGER, visible_at INTEGER, created_at INTEGER, attempts INTEGER, token INTEGER,
-//	          extended INTEGER, payload BLOB
+//	          extended INTEGER, payload BLOB (NULL if it stands in payloads)
+//	payloads  queue TEXT, id INTEGER, payload BLOB: those of more than 1 kB, which a trigger deletes with their jobs
 //	queues    name TEXT, holder INTEGER, last INTEGER
 //	jobqueue  one row: format
 //
@@ -20,12 +21,12 @@
 // died; token is that of the claim, and extended is 1 if the claim was. In queues stands up to which id, last, the
 // ids were given to the holder, which is an open Store.
 //
+// Other programs may read the tables. They must not write them.
+//
 // # Cost
 //
 // Publish, Claim and Ack of one job are one statement each, which changes one page of the table where the queue is short.
-// Nothing is kept twice for that: [queue.Queue.Counts] counts the jobs, about 20 ms for each 100,000 of them.
-//
-// Other programs may read the tables. They must not write them.
+// Nothing is kept twice for that: [queue.Queue.Counts] counts the jobs, about 40 ms for each 100,000 of them.
 package sqlqueue
 
 import (

@@ -1,11 +1,14 @@
 package sqlqueue_test
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
@@ -25,6 +28,68 @@ func TestConformance(t *testing.T) {
 		Delivers:  map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed, kv.Buffered: kv.Flushed},
 		Processes: true,
 	})
+}
+
+// Large payloads stand in a table of their own, and go with their jobs.
+func TestLargePayloadsGoWithTheirJobs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.db")
+	store, err := sqlqueue.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	q, err := store.Queue("work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	wantLarge := func(want int) {
+		t.Helper()
+		var got int
+		if err := db.QueryRow(`SELECT count(*) FROM payloads`).Scan(&got); err != nil || got != want {
+			t.Fatalf("%d large payloads, %v, want %d", got, err, want)
+		}
+	}
+	var drafts []queue.Draft
+	for _, size := range []int{0, 1, 1024, 1025, 5000, 100_000} {
+		drafts = append(drafts, queue.Draft{Payload: bytes.Repeat([]byte{'x'}, size)})
+	}
+	for range 2 {
+		for _, draft := range drafts {
+			if _, err := q.Publish(t.Context(), kv.Flushed, draft); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantLarge(3)
+		jobs, err := q.Claim(t.Context(), kv.Flushed, 5)
+		for i, job := range jobs {
+			if !bytes.Equal(job.Payload, drafts[i].Payload) {
+				t.Errorf("job %d: payload of %d bytes, want %d", i, len(job.Payload), len(drafts[i].Payload))
+			}
+		}
+		if err != nil || len(jobs) != 5 {
+			t.Fatal(len(jobs), err)
+		}
+		if listed, err := q.List(t.Context(), queue.Claimed, 5); err != nil || len(listed[4].Payload) != 5000 {
+			t.Fatal(listed, err)
+		}
+		if err := q.Nack(t.Context(), kv.Flushed, time.Hour, jobs[3].Receipt); err != nil {
+			t.Fatal(err)
+		}
+		wantLarge(3)
+		if err := q.Ack(t.Context(), kv.Flushed, jobs[4].Receipt); err != nil {
+			t.Fatal(err)
+		}
+		wantLarge(2)
+		if n, err := q.Purge(t.Context(), kv.Flushed); n != 5 || err != nil {
+			t.Fatal(n, err)
+		}
+		wantLarge(0)
+	}
 }
 
 func TestOptions(t *testing.T) {

@@ -19,7 +19,7 @@ type statement struct {
 // keptRoom is how much memory for arguments a statement keeps between runs.
 const keptRoom = 1 << 20
 
-// run runs the statement, whose arguments are int, int64, string or []byte, and returns how many rows it changed if it
+// run runs the statement, whose arguments are int, int64, string, []byte or nil, and returns how many rows it changed if it
 // is one that does.
 func (s *statement) run(args ...any) (changed int, err error) {
 	if err := s.each(nil, args...); err != nil {
@@ -69,6 +69,8 @@ func (s *statement) bind(args []any) int32 {
 		var rc int32
 		n := int32(i + 1)
 		switch v := arg.(type) {
+		case nil:
+			rc = lib.Xsqlite3_bind_null(s.c.tls, s.handle, n)
 		case int64:
 			rc = lib.Xsqlite3_bind_int64(s.c.tls, s.handle, n, v)
 		case int:
