@@ -98,7 +98,7 @@ func TestPlanted(t *testing.T) {
 	} {
 		left := t.TempDir()
 		cmd := exec.Command(os.Args[0], "-test.run=^TestPlanted$", "-test.v")
-		cmd.Env = append(os.Environ(), faultVariable+"="+fault, "ASSAY_POWERTEST_CUTS=16", "ASSAY_POWERTEST_SEED=1", "TMPDIR="+left)
+		cmd.Env = append(os.Environ(), faultVariable+"="+fault, "ASSAY_POWERTEST_CUTS=8", "ASSAY_POWERTEST_SEED=1", "TMPDIR="+left)
 		out, err := cmd.CombinedOutput()
 		if (err == nil) != (fault == "") || !strings.Contains(string(out), want) {
 			t.Errorf("fault %q: %v, want %q in\n%s", fault, err, want, out)
