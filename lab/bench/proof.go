@@ -14,6 +14,7 @@ func (r *runner) label(url string, p result.Promise) result.Promise {
 	engine, _, _ := strings.Cut(url, ":")
 	s := result.Subject{URL: url, OS: runtime.GOOS, Modules: map[string]string{}}
 	if d, ok := driver.Lookup(engine); ok {
+		s.Own = len(d.Info().Modules) == 0
 		for _, m := range d.Info().Modules {
 			if v, ok := r.run.Environment.Modules[m]; ok {
 				s.Modules[m] = v

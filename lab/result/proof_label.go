@@ -10,6 +10,7 @@ type Subject struct {
 	URL     string            // engine and options, as ENGINE:?NAME=VALUE
 	OS      string            // as Go names it
 	Modules map[string]string // the versions of the engine's modules in that binary, by path
+	Own     bool              // it has no modules: it is assay's own, and comes with the proof
 }
 
 // Label returns promise with what p tells of it: Proof, and the Images that it rests on.
@@ -50,7 +51,7 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 // about reports whether p was made with the system and the versions of s. A binary that does not know its versions is
 // like none.
 func (p *Proof) about(s Subject) bool {
-	if p.Environment.OS != s.OS || len(s.Modules) == 0 {
+	if p.Environment.OS != s.OS || len(s.Modules) == 0 && !s.Own {
 		return false
 	}
 	for path, version := range s.Modules {

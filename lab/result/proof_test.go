@@ -54,6 +54,10 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 			s.Modules = map[string]string{"go.etcd.io/bbolt": "v1.5.0", "example.org/x": "v1.0.0"}
 		}, Unproved, 0},
 		{"versions that are not known", func(_ *Proof, s *Subject, _ *Promise) { s.Modules = nil }, Unproved, 0},
+		{"assay's own engine, which has no modules", func(_ *Proof, s *Subject, _ *Promise) { s.Modules, s.Own = nil, true }, Proved, 800},
+		{"assay's own engine on another system", func(_ *Proof, s *Subject, _ *Promise) {
+			s.Modules, s.Own, s.OS = nil, true, "darwin"
+		}, Unproved, 0},
 		{"another system", func(_ *Proof, s *Subject, _ *Promise) { s.OS = "darwin" }, Unproved, 0},
 		{"a weaker class", func(_ *Proof, _ *Subject, p *Promise) { p.Delivered = "flushed" }, Unproved, 0},
 		{"another promise", func(_ *Proof, _ *Subject, p *Promise) { p.Intact = false }, Unproved, 0},
