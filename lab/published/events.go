@@ -29,7 +29,7 @@ func events() Publication {
 			"three indexes that Pebble did not keep, macOS on Apple silicon. At the same promise both sync and keep the same indexes: none.",
 		Parts: []Part{
 			{Name: "published", Engines: []string{pebbleAsEbuse, sqliteAsEbuse},
-				Work: []string{"events/append1,append100,read100?variant=ebuse"}, Forms: forms, Share: 30 * time.Second},
+				Work: []string{"events/append1,append100,read100?variant=ebuse"}, Forms: forms, Share: 35 * time.Second},
 			{Name: "matched", Engines: []string{"pebble", "sqlite"},
 				Work: []string{"events/append1,append100,read100"}, Forms: forms, Classes: []kv.Durability{kv.Synced}, Share: 35 * time.Second},
 		},

@@ -34,7 +34,7 @@ func hook() Publication {
 			"machine, versions and SQLite's synchronous are not said, so it is FULL here, its default.",
 		Parts: []Part{{Name: "published", Engines: []string{"bbolt", "sqlite", "sqlite-delete"},
 			Work:  []string{"hook/open_close,put,get,put_get,scan20_shared,scan20,get_shared_14"},
-			Share: 55 * time.Second}},
+			Share: 50 * time.Second}},
 		claims: []claim{
 			read("bbolt open_close", "open_close", open),
 			write("bbolt put", "put", "bbolt was spared its two syncs; SQLite makes two files, syncs its log, and copies and syncs again when the last handle closes"),

@@ -30,7 +30,7 @@ func (p Publication) Lines(m Measured) []result.Line {
 		l.Published = m.measurement(p, c.published)
 		l.Matched = m.measurement(p, c.matched)
 		l.Also = m.measurement(p, c.also)
-		if l.Also != nil && l.Also.Missing != "" {
+		if l.Also != nil && (l.Also.Missing != "" || l.Published != nil && l.Published.What == l.Also.What) {
 			l.Also = nil
 		}
 		l.Outcome = outcome(l)
@@ -201,6 +201,7 @@ func loaded(c result.Cell) float64 {
 
 const (
 	agreeing = 1.25 // ratios that differ by less are called alike
+	telling  = 4    // an interval that spans more tells nothing by holding a ratio
 	apparent = 1.05 // a ratio nearer to 1 is on no side of it
 )
 
@@ -212,6 +213,8 @@ func outcome(l result.Line) string {
 	theirs, ours := *l.Figure.Ratio, *l.Published.Ratio
 	a, b := math.Log(theirs), math.Log(ours.Mid)
 	switch {
+	case l.Published.Rounds >= stats.MinRounds && ours.Lo <= theirs && theirs <= ours.Hi && ours.Hi > telling*ours.Lo:
+		return result.Unclear
 	case math.Abs(a-b) <= math.Log(agreeing), l.Published.Rounds >= stats.MinRounds && ours.Lo <= theirs && theirs <= ours.Hi:
 		return result.Agrees
 	case a*b < 0 && math.Abs(b) > math.Log(apparent) && math.Abs(a) > math.Log(apparent):

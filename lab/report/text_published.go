@@ -107,7 +107,8 @@ func lineNotes(l result.Line) []lineNote {
 
 // whyText begins with how the ratios compare.
 func whyText(l result.Line) string {
-	outcome := map[string]string{result.Agrees: "as published: ", result.Less: "less here: ", result.More: "more here: ", result.Reversed: "the other way round here: "}
+	outcome := map[string]string{result.Agrees: "as published: ", result.Less: "less here: ", result.More: "more here: ", result.Reversed: "the other way round here: ",
+		result.Unclear: "too noisy to tell: "}
 	return outcome[l.Outcome] + l.Why
 }
 

@@ -95,4 +95,5 @@ const (
 	Less     = "less"     // the difference is smaller here
 	More     = "more"     // the difference is larger here
 	Reversed = "reversed" // the other one is ahead here
+	Unclear  = "unclear"  // its interval holds the published one, and much else
 )
