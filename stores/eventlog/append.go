@@ -35,10 +35,13 @@ var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool,
 //
 // If ctx ends before the commit began, nothing was appended and the error is Canceled.
 func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expected Expected, events ...Draft) (Appended, error) {
+	if l.turn.tryAlone() {
+		return l.appendAlone(ctx, d, stream, expected, events)
+	}
 	r := requests.Get().(*request)
-	defer r.release()
-	r.ctx, r.durability, r.Stream, r.Expected = ctx, d, stream, expected
-	r.Drafts = append(r.Drafts[:0], events...)
+	defer requests.Put(r)
+	defer r.clear()
+	r.set(ctx, d, stream, expected, events)
 	if err := l.check(r); err != nil {
 		return Appended{}, err
 	}
@@ -47,38 +50,50 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 		l.mu.Unlock()
 		return Appended{}, l.open("append")
 	}
-	alone := !l.leading && l.crowd <= 1
-	lead := !l.leading
-	l.leading = true
-	if alone { // the queue is empty
-		l.crowd = 1
-	} else {
-		l.queue = append(l.queue, r)
-	}
+	l.queue = append(l.queue, r)
+	lead := l.turn.take()
 	l.mu.Unlock()
-	switch {
-	case alone:
-		l.commitAlone(r)
-		l.next()
-	case lead || l.await(r):
+	if lead || l.await(r) {
 		l.gather()
 		l.lead(r)
 	}
 	return r.Appended, r.Err
 }
 
-// release lets r go to be used again, with nothing of what it was given.
-func (r *request) release() {
+// appendAlone is Append for one who has the turn alone, the most frequent case.
+func (l *Log) appendAlone(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) (Appended, error) {
+	r := &l.single
+	r.set(ctx, d, stream, expected, events)
+	err := l.check(r)
+	if err == nil {
+		err = l.commitAlone(r)
+	}
+	done := r.Appended
+	r.clear()
+	if !l.turn.leaveAlone() {
+		l.next()
+	}
+	return done, err
+}
+
+func (r *request) set(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) {
+	r.ctx, r.durability, r.Stream, r.Expected = ctx, d, stream, expected
+	r.Drafts = append(r.Drafts[:0], events...)
+}
+
+// clear lets r go of what it was given, to be used again.
+func (r *request) clear() {
 	clear(r.Drafts)
 	r.Pending = Pending{Drafts: r.Drafts[:0]}
 	r.ctx, r.size, r.chosen = nil, 0, false
-	requests.Put(r)
 }
 
 // check refuses wrong arguments and completes the drafts.
 func (l *Log) check(r *request) error {
-	if err := checkName("append", "stream", r.Stream); err != nil {
-		return err
+	if r.Stream != "" {
+		if err := checkName("append", "stream", r.Stream); err != nil {
+			return err
+		}
 	}
 	if r.Expected.OfStream() {
 		if err := l.streams("append", r.Stream); err != nil {
@@ -162,13 +177,18 @@ func (l *Log) lead(r *request) {
 // next tells the first in the queue to lead, and those that wait in Close if there is none.
 func (l *Log) next() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(l.queue) > 0 {
 		l.queue[0].chosen = true
 		l.queue[0].wake <- true
-	} else if l.leading = false; l.closed {
-		l.idle.Broadcast()
+		return
 	}
-	l.mu.Unlock()
+	if l.closed {
+		l.turn.end()
+		l.idle.Broadcast()
+		return
+	}
+	l.turn.leave(l.crowd)
 }
 
 // take moves a group from the queue to l.members: those at its head that ask for the same durability.
@@ -185,22 +205,22 @@ func (l *Log) take() {
 	l.crowd = n
 }
 
-// commitAlone commits a group of r alone: what commit does, for the most frequent case.
-func (l *Log) commitAlone(r *request) {
+// commitAlone commits a group of r alone.
+func (l *Log) commitAlone(r *request) error {
 	if r.ctx.Err() != nil {
-		r.Err = canceled(r.ctx)
-		return
+		return canceled(r.ctx)
 	}
 	l.group = append(l.group[:0], &r.Pending)
 	err := l.backend.Commit(r.ctx, r.durability, l.group)
 	if err == nil {
 		l.bell.ring()
-		return
+		return r.Err
 	}
 	if errors.Is(err, kv.Canceled) && r.ctx.Err() != nil {
 		err = canceled(r.ctx)
 	}
-	r.Appended, r.Err = Appended{}, err
+	r.Appended = Appended{}
+	return err
 }
 
 // commit commits l.members, which r leads. One that is too large, or whose ctx ends while the store is locked, fails alone.

@@ -49,7 +49,7 @@ func TestEncodersWriteWhatNewOnesWrite(t *testing.T) {
 	var one encoder
 	position := uint64(0)
 	at := time.Unix(1_700_000_000, 0)
-	for range 20_000 {
+	for range 3000 {
 		position++
 		switch rnd.IntN(20) {
 		case 0:

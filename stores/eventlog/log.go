@@ -18,16 +18,17 @@ type Log struct {
 	bell    bell
 	done    chan struct{} // closed by Close
 
-	mu      sync.Mutex
-	idle    sync.Cond // signalled when leading becomes false
-	queue   []*request
-	leading bool // an append is committing, or was told to
-	crowd   int  // how many appends the last group had
-	closed  bool
-	err     error // of Close
+	mu     sync.Mutex
+	idle   sync.Cond // signalled when the turn has stopped
+	queue  []*request
+	crowd  int // how many appends the last group had that was taken from the queue
+	closed bool
+	err    error // of Close
 
-	members []*request // the group being committed; the leader's alone
+	turn    turn
+	members []*request // the group being committed; these three are his who has the turn
 	group   []*Pending
+	single  request
 }
 
 // NewLog returns a log over a backend. Programs call New, or sqllog.Open.
@@ -166,7 +167,7 @@ func (l *Log) Close() error {
 	}
 	l.closed = true
 	close(l.done)
-	for l.leading {
+	for !l.turn.stop() {
 		l.idle.Wait()
 	}
 	l.err = l.backend.Close()
