@@ -15,7 +15,8 @@ import (
 )
 
 // publishedQueue is a queue as the publication has it: one table, each call one SQL text through database/sql's pool,
-// prepared anew each time, and nothing that tells claims of one job apart.
+// prepared anew each time, and nothing that tells claims of one job apart. Its statements run without a context that can
+// end: the driver would start a goroutine for each.
 type publishedQueue struct {
 	db   *sql.DB
 	news chan struct{} // a job was published
@@ -70,7 +71,7 @@ func openPublished(ctx context.Context, driver, path string, class kv.Durability
 func (q *publishedQueue) publish(ctx context.Context, payloads ...[]byte) error {
 	if len(payloads) == 1 {
 		now := time.Now().UnixMilli()
-		_, err := q.db.ExecContext(ctx, publishedPublish, "work", payloads[0], now, now)
+		_, err := q.db.ExecContext(context.WithoutCancel(ctx), publishedPublish, "work", payloads[0], now, now)
 		select {
 		case q.news <- struct{}{}:
 		default:
@@ -95,7 +96,7 @@ func (q *publishedQueue) claim(ctx context.Context, limit int) (jobs []queue.Job
 	for len(jobs) < limit {
 		var job queue.Job
 		now := time.Now()
-		row := q.db.QueryRowContext(ctx, publishedClaim, now.Add(queueSettings.Lease).UnixMilli(), "work", now.UnixMilli())
+		row := q.db.QueryRowContext(context.WithoutCancel(ctx), publishedClaim, now.Add(queueSettings.Lease).UnixMilli(), "work", now.UnixMilli())
 		err := row.Scan(&job.ID, &job.Payload, &job.Attempts)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
@@ -134,7 +135,7 @@ var errNotPublished = &kv.Error{Op: "workload", Engine: "sqlite", Kind: kv.Unsup
 
 func (q *publishedQueue) ack(ctx context.Context, jobs ...queue.Job) error {
 	for _, job := range jobs {
-		result, err := q.db.ExecContext(ctx, publishedAck, int64(job.ID))
+		result, err := q.db.ExecContext(context.WithoutCancel(ctx), publishedAck, int64(job.ID))
 		if err != nil {
 			return err
 		}
