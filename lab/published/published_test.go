@@ -1,6 +1,7 @@
 package published
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +200,25 @@ func TestLinesCompareOursWithTheirs(t *testing.T) {
 	}
 }
 
+func TestAnIntervalThatHoldsEverythingAgreesWithNothing(t *testing.T) {
+	ratio := 3.0
+	for _, c := range []struct {
+		interval result.Interval
+		rounds   int
+		want     string
+	}{
+		{result.Interval{Lo: 1, Mid: 2, Hi: 9}, 8, result.Unclear},
+		{result.Interval{Lo: 1.5, Mid: 2, Hi: 3.5}, 8, result.Agrees},
+		{result.Interval{Lo: 1, Mid: 2, Hi: 9}, 3, result.Less}, // no interval
+		{result.Interval{Lo: 10, Mid: 30, Hi: 90}, 8, result.More},
+	} {
+		l := result.Line{Figure: result.Figure{Ratio: &ratio}, Published: &result.Measurement{Ratio: &c.interval, Rounds: c.rounds}}
+		if got := outcome(l); got != c.want {
+			t.Errorf("%+v of %d rounds: %q, want %q", c.interval, c.rounds, got, c.want)
+		}
+	}
+}
+
 func TestLinesOfSizesAreForEachRecord(t *testing.T) {
 	lines := feed().Lines(Measured{Runs: map[string]*result.Run{"published": run("read_iterate", "messages=1k&variant=le-keys", "read",
 		map[string]float64{"bbolt": 800e3, "badger-zstd": 400e3})}})
@@ -218,6 +238,26 @@ func TestALineOfAMissingEngineShowsTheNearestAndHowToGetIt(t *testing.T) {
 	l := line(t, p.Lines(m), "sqlite-cgo", "publish")
 	if l.Published.Ratio == nil || l.Published.What == "" || !strings.Contains(l.Published.Hint, "build with cgo") || l.Outcome != "" {
 		t.Errorf("%+v", l.Published)
+	}
+}
+
+// TestThePageTellsOfEveryRow holds the page that was made from a run against the figures.
+func TestThePageTellsOfEveryRow(t *testing.T) {
+	page, err := os.ReadFile("../../docs/published.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range All() {
+		_, section, _ := strings.Cut(string(page), "\n## "+p.Name+" · ")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !strings.Contains(section, p.Setup) {
+			t.Errorf("%s is told otherwise; make the page again: assay run --like-published --out DIR && assay report DIR --format markdown >docs/published.md", p.Name)
+		}
+		for _, l := range p.Lines(Measured{}) {
+			if !strings.Contains(section, "\n| "+l.Engine+" "+l.Operation+" | ") || !strings.Contains(section, l.Why) {
+				t.Errorf("%s: no row of %s %s with its reason", p.Name, l.Engine, l.Operation)
+			}
+		}
 	}
 }
 
