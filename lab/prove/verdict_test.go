@@ -28,7 +28,8 @@ func TestClaims(t *testing.T) {
 		{intact, result.FaultKill, "", true, true},
 		{intact, result.FaultPower, "ordered/pages", false, true},
 		{flushed, result.FaultPower, "ordered/everything", false, false},
-		{flushed, result.FaultENOSPC, "", false, true},
+		{flushed, result.FaultENOSPC, "", false, false},
+		{intact, result.FaultENOSPC, "", false, true},
 		{buffered, result.FaultKill, "", false, true},
 		{buffered, result.FaultPower, "ordered/prefix", false, true},
 	} {

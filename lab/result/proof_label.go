@@ -65,9 +65,9 @@ func (p *Proof) about(s Subject) bool {
 // faultsOf returns the faults, and of power failures the rules, that must have been tried to prove a promise: those under
 // which it claims something.
 func faultsOf(p Promise) map[string]bool {
-	faults := map[string]bool{FaultKill: true, FaultEIO: true, FaultENOSPC: true}
+	faults := map[string]bool{FaultKill: true}
 	if p.Intact || p.Delivered == "synced" {
-		faults[FaultRecovery] = true
+		faults[FaultRecovery], faults[FaultEIO], faults[FaultENOSPC] = true, true, true
 		for _, survivors := range []string{"nothing", "prefix", "pages", "sectors"} {
 			faults[FaultPower+" ordered/"+survivors] = true
 		}
