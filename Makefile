@@ -12,7 +12,7 @@ build:
 
 # The layer's cost beside the engines' own APIs, and the harness's own.
 bench:
-	go test -run '^$$' -bench 'Thin|OverheadNull' ./engines/... ./lab/bench
+	go test -run '^$$' -bench 'Thin|OverheadNull' ./engines/... ./stores/... ./lab/bench
 
 # Deliberate faults of the simulator and of the proof, each of which their tests must find. Some minutes; Linux, as root.
 mutants:
