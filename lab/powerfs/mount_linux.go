@@ -41,7 +41,7 @@ func (d *Disk) Mount(dir string) (*Mount, error) {
 	}
 	fs := newFuseFS(d)
 	options := &fuse.MountOptions{
-		FsName: mountName, Name: mountName,
+		FsName: source(os.Getpid()), Name: mountName,
 		MaxWrite:                 1 << 20,
 		MaxBackground:            64,
 		ExplicitDataCacheControl: true,

@@ -155,7 +155,7 @@ func TestDetachStaleTakesDeadMountsOnly(t *testing.T) {
 	if n, err := DetachStale(parent); n != 1 || err != nil {
 		t.Errorf("detached %d, %v, want 1", n, err)
 	}
-	if dirs, err := ourMounts(parent); err != nil || len(dirs) != 1 || dirs[0] != live {
+	if dirs, err := ourMounts(parent); err != nil || len(dirs) != 1 || dirs[0].dir != live {
 		t.Errorf("mounted: %v, %v, want %s", dirs, err, live)
 	}
 }

@@ -1,7 +1,9 @@
 package powerfs
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,13 +25,13 @@ func DetachStale(parent string) (int, error) {
 	}
 	n := 0
 	var failed error
-	for _, dir := range mounts {
-		if !dead(dir) {
+	for _, m := range mounts {
+		if !m.dead() {
 			continue
 		}
-		if err := detachDead(dir); err != nil {
-			failed = errors.Join(failed, &driver.Error{Op: "detach stale mount", Path: dir, Kind: driver.KindOf(err), Err: err,
-				Hint: "umount -l " + dir})
+		if err := detachDead(m.dir); err != nil {
+			failed = errors.Join(failed, &driver.Error{Op: "detach stale mount", Path: m.dir, Kind: driver.KindOf(err), Err: err,
+				Hint: "umount -l " + m.dir})
 			continue
 		}
 		n++
@@ -37,8 +39,11 @@ func DetachStale(parent string) (int, error) {
 	return n, failed
 }
 
-// ourMounts returns where disks are mounted below parent.
-func ourMounts(parent string) ([]string, error) {
+// listed is a mount as the system lists it.
+type listed struct{ dir, source string }
+
+// ourMounts returns the mounts of disks below parent.
+func ourMounts(parent string) ([]listed, error) {
 	abs, err := filepath.Abs(parent)
 	if err != nil {
 		return nil, err
@@ -50,18 +55,20 @@ func ourMounts(parent string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var dirs []string
+	var mounts []listed
 	for line := range strings.Lines(string(list)) {
 		fields := strings.Fields(line)
-		if len(fields) < 7 || !strings.Contains(line, " - fuse."+mountName+" ") {
+		_, after, ours := strings.Cut(line, " - fuse."+mountName+" ")
+		if len(fields) < 7 || !ours {
 			continue
 		}
+		source, _, _ := strings.Cut(after, " ")
 		dir := unescape(fields[4])
 		if rel, err := filepath.Rel(abs, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-			dirs = append(dirs, dir)
+			mounts = append(mounts, listed{dir, source})
 		}
 	}
-	return dirs, nil
+	return mounts, nil
 }
 
 // unescape undoes mountinfo's \040 for a blank.
@@ -80,8 +87,41 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// dead reports whether the mount's daemon is gone. One that does not answer is alive: it may be stopped.
-func dead(dir string) bool {
+// source is what the system lists as the mounted device: it names the daemon's process, and when that was started, since
+// numbers of processes come again.
+func source(pid int) string {
+	_, started := processState(pid)
+	return fmt.Sprintf("%s:%d:%s", mountName, pid, started)
+}
+
+// processState returns the state of a process, "" if there is none, and when it was started.
+func processState(pid int) (state, started string) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", ""
+	}
+	// pid (name) state ...; the name may hold anything
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return "", ""
+	}
+	return fields[0], fields[19]
+}
+
+// dead reports whether the mount's daemon has died. It is not asked: a daemon that was killed while it used its own mount
+// never ends before the mount is detached, and nobody who asks for something there is answered.
+func (m listed) dead() bool {
+	var pid int
+	var started string
+	if _, err := fmt.Sscanf(strings.ReplaceAll(m.source, ":", " "), mountName+" %d %s", &pid, &started); err != nil {
+		return silent(m.dir)
+	}
+	state, now := processState(pid)
+	return state == "" || state == "Z" || state == "X" || now != started
+}
+
+// silent reports whether nobody answers for the mount any more. A daemon that only keeps silent may be stopped.
+func silent(dir string) bool {
 	answer := make(chan error, 1)
 	go func() {
 		var st unix.Statfs_t
@@ -96,7 +136,8 @@ func dead(dir string) bool {
 }
 
 func detachDead(dir string) error {
-	err := unix.Unmount(dir, unix.MNT_DETACH)
+	// The force fails what still waits for an answer, so that its processes can end.
+	err := unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH)
 	if err == unix.EPERM {
 		return lazyHelper(dir)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -69,6 +70,15 @@ func removeStale(parent string) error {
 	if err != nil {
 		return err
 	}
+	// The lock of a run that was killed is free only once nothing of it waits for its disks any more.
+	detached, err := powerfs.DetachStale(parent)
+	if err != nil {
+		return err
+	}
+	patience := time.Now()
+	if detached > 0 {
+		patience = patience.Add(5 * time.Second)
+	}
 	for _, path := range paths {
 		name := filepath.Join(path, lockName)
 		if _, err := os.Stat(name); err != nil {
@@ -76,11 +86,12 @@ func removeStale(parent string) error {
 		}
 		lock := flock.New(name)
 		ok, err := lock.TryLock()
+		for err == nil && !ok && time.Now().Before(patience) {
+			time.Sleep(20 * time.Millisecond)
+			ok, err = lock.TryLock()
+		}
 		if err != nil || !ok {
 			continue // lives, or belongs to another user
-		}
-		if _, err := powerfs.DetachStale(path); err != nil {
-			return errors.Join(err, lock.Close())
 		}
 		if err := errors.Join(lock.Close(), os.RemoveAll(path)); err != nil {
 			return err
