@@ -101,14 +101,12 @@ func runningThread(pid int) (string, error) {
 		return "", err
 	}
 	for _, thread := range threads {
-		stat, err := os.ReadFile(filepath.Join(dir, thread.Name(), "stat"))
-		if err != nil {
+		fields := statFields(filepath.Join(dir, thread.Name()))
+		if len(fields) == 0 {
 			continue // the thread has ended
 		}
-		// pid (name) state ...; the name may hold anything
-		_, after, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-		if after == "" || !strings.ContainsRune("TtZX", rune(after[0])) {
-			return thread.Name() + " " + after[:min(len(after), 1)], nil
+		if state := fields[0]; !strings.Contains("TtZX", state) {
+			return thread.Name() + " " + state, nil
 		}
 	}
 	return "", nil

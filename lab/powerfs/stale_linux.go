@@ -96,16 +96,22 @@ func source(pid int) string {
 
 // processState returns the state of a process, "" if there is none, and when it was started.
 func processState(pid int) (state, started string) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return "", ""
-	}
-	// pid (name) state ...; the name may hold anything
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	fields := statFields(fmt.Sprintf("/proc/%d", pid))
 	if len(fields) < 20 {
 		return "", ""
 	}
 	return fields[0], fields[19]
+}
+
+// statFields returns what the system tells of the process or thread whose folder in /proc is dir, from its state on; nothing
+// if it has ended.
+func statFields(dir string) []string {
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return nil
+	}
+	// pid (name) state ...; the name may hold anything
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
 // dead reports whether the mount's daemon has died. It is not asked: a daemon that was killed while it used its own mount
