@@ -1,20 +1,17 @@
 package feedtest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog/feed"
+	"github.com/assaydb/assay/stores/internal/crash"
 )
 
 func testReopen(s *suite) {
@@ -67,7 +64,7 @@ func testKill(s *suite) {
 	}
 	for round := range kills {
 		d := classes[round%len(classes)]
-		reports := s.runAndKill(task{Dir: dir, Class: d, Round: round}, 20+rand.IntN(s.some(150)))
+		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, Round: round}, 20+rand.IntN(s.some(150)))
 		expected, acknowledged := known, len(known)
 		for _, r := range reports {
 			if r.First != uint64(len(expected)) {
@@ -124,13 +121,13 @@ func testProcesses(s *suite) {
 	appends := s.some(25)
 	dir := s.TempDir()
 	f, _ := s.openIn(dir)
-	var children []*child
+	var children []*crash.Child[report]
 	for p := range processes {
-		children = append(children, s.start(task{Dir: dir, Class: s.class, Round: p, Appends: appends}))
+		children = append(children, crash.Start[report](s.T, task{Dir: dir, Class: s.class, Round: p, Appends: appends}))
 	}
 	known := map[uint64][]byte{}
 	for p, c := range children {
-		for r := range c.reports {
+		for r := range c.Reports {
 			for i, m := range killed(p, r.First, r.Count) {
 				if _, twice := known[r.First+uint64(i)]; twice {
 					s.Errorf("sequence %d was given twice", r.First+uint64(i))
@@ -138,7 +135,7 @@ func testProcesses(s *suite) {
 				known[r.First+uint64(i)] = m
 			}
 		}
-		s.must("child", c.wait())
+		s.must("child", c.Wait())
 	}
 	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
 		if r.Len() != uint64(len(known)) {
@@ -162,90 +159,6 @@ type task struct {
 	Class   kv.Durability
 	Round   int
 	Appends int // 0 is no end
-}
-
-const taskVariable = "ASSAY_FEEDTEST_TASK"
-
-// child is a process that works on a task.
-type child struct {
-	cmd     *exec.Cmd
-	reports chan report // closed at the end of its output
-	stderr  strings.Builder
-}
-
-// start runs the test binary again, with the test that called Run selected, for a task.
-func (s *suite) start(job task) *child {
-	s.Helper()
-	text, err := json.Marshal(job)
-	s.must("task", err)
-	top, _, _ := strings.Cut(s.Name(), "/")
-	if names := strings.Split(s.Name(), "/"); len(names) > 2 {
-		s.Fatal("Run must be called by a top-level test")
-	}
-	binary, err := os.Executable()
-	s.must("find the test binary", err)
-	c := &child{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), reports: make(chan report, 64)}
-	c.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
-	c.cmd.Stderr = &c.stderr
-	out, err := c.cmd.StdoutPipe()
-	s.must("pipe", err)
-	s.must("start", c.cmd.Start())
-	go func() {
-		defer close(c.reports)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var r report
-			if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
-				c.reports <- r
-			}
-		}
-	}()
-	s.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // an error says that it has ended
-		for range c.reports {
-		}
-	})
-	return c
-}
-
-func (c *child) wait() error {
-	if err := c.cmd.Wait(); err != nil {
-		return fmt.Errorf("%w\n%s", err, c.stderr.String())
-	}
-	return nil
-}
-
-// runAndKill runs a task, kills it after n reports and returns all that it reported.
-func (s *suite) runAndKill(job task, n int) (all []report) {
-	s.Helper()
-	c := s.start(job)
-	for r := range c.reports {
-		if all = append(all, r); len(all) == n {
-			s.must("kill", c.cmd.Process.Kill())
-		}
-	}
-	err := c.wait()
-	if len(all) < n {
-		s.Fatalf("the child ended after %d reports: %v", len(all), err)
-	}
-	return all
-}
-
-// runChild does the task in the environment, if there is one, and ends the process.
-func runChild(t *testing.T, target Target) {
-	text := os.Getenv(taskVariable)
-	if text == "" {
-		return
-	}
-	var job task
-	err := json.Unmarshal([]byte(text), &job)
-	if err == nil {
-		err = job.run(target)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
-		os.Exit(1)
-	}
-	os.Exit(0)
 }
 
 func (job task) run(target Target) error {

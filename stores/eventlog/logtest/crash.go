@@ -1,21 +1,18 @@
 package logtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"testing"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/crash"
 )
 
 func testReopen(s *suite) {
@@ -79,7 +76,7 @@ func testKill(s *suite) {
 	for round := range 2 * len(classes) {
 		d := classes[round%len(classes)]
 		task := task{Kind: "append", Dir: dir, Class: d, Tag: fmt.Sprintf("round %d", round)}
-		reports := s.runAndKill(task, 50+rand.IntN(500))
+		reports := crash.AfterReports[report](s.T, task, 50+rand.IntN(500))
 		for _, r := range reports {
 			if before, ok := known[r.Position]; ok && before.Data != r.Data {
 				s.Fatalf("round %d, %v: position %d is used for %s and was for %s", round, d, r.Position, r.Data, before.Data)
@@ -168,19 +165,19 @@ func testProcesses(s *suite) {
 	const processes, appends = 3, 40
 	dir := s.TempDir()
 	log, _ := s.openIn(dir, eventlog.Options{Streams: true})
-	var children []*child
+	var children []*crash.Child[report]
 	for p := range processes {
-		children = append(children, s.start(task{Kind: "append", Dir: dir, Class: s.class, Tag: fmt.Sprint(p), Count: appends, Mine: true}))
+		children = append(children, crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.class, Tag: fmt.Sprint(p), Count: appends, Mine: true}))
 	}
 	known := map[uint64]report{}
 	for _, c := range children {
-		for r := range c.reports {
+		for r := range c.Reports {
 			if before, ok := known[r.Position]; ok && before.Data != r.Data {
 				s.Errorf("position %d is both %s and %s", r.Position, r.Data, before.Data)
 			}
 			known[r.Position] = r
 		}
-		s.must("child", c.wait())
+		s.must("child", c.Wait())
 	}
 	for range 10 {
 		s.append(log, "s", draft("1"))
@@ -206,7 +203,7 @@ func testProcessFollow(s *suite) {
 	dir := s.TempDir()
 	log, _ := s.openIn(dir, eventlog.Options{Streams: true})
 	sub := s.subscribe(log, "reader")
-	c := s.start(task{Kind: "append", Dir: dir, Class: s.class, Tag: "child", Count: appends, Mine: true})
+	c := crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.class, Tag: "child", Count: appends, Mine: true})
 	at := uint64(0)
 	for n := 0; n < appends; {
 		events, err := sub.Next(s.ctx(), 10)
@@ -218,9 +215,9 @@ func testProcessFollow(s *suite) {
 			at = e.Position
 		}
 	}
-	for range c.reports {
+	for range c.Reports {
 	}
-	s.must("child", c.wait())
+	s.must("child", c.Wait())
 }
 
 // task is what a child does: append events to the stream "s" and report each, until it is killed or Count is reached.
@@ -231,90 +228,6 @@ type task struct {
 	Tag   string
 	Count int  // 0 is no end
 	Mine  bool // report only what the child appended
-}
-
-const taskVariable = "ASSAY_LOGTEST_TASK"
-
-// child is a process that works on a task.
-type child struct {
-	cmd     *exec.Cmd
-	reports chan report // closed at the end of its output
-	stderr  strings.Builder
-}
-
-// start runs the test binary again, with the test that called Run selected, for a task.
-func (s *suite) start(job task) *child {
-	s.Helper()
-	text, err := json.Marshal(job)
-	s.must("task", err)
-	top, _, _ := strings.Cut(s.Name(), "/")
-	if names := strings.Split(s.Name(), "/"); len(names) > 2 {
-		s.Fatal("Run must be called by a top-level test")
-	}
-	binary, err := os.Executable()
-	s.must("find the test binary", err)
-	c := &child{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), reports: make(chan report, 64)}
-	c.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
-	c.cmd.Stderr = &c.stderr
-	out, err := c.cmd.StdoutPipe()
-	s.must("pipe", err)
-	s.must("start", c.cmd.Start())
-	go func() {
-		defer close(c.reports)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var r report
-			if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
-				c.reports <- r
-			}
-		}
-	}()
-	s.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // an error says that it has ended
-		for range c.reports {
-		}
-	})
-	return c
-}
-
-func (c *child) wait() error {
-	if err := c.cmd.Wait(); err != nil {
-		return fmt.Errorf("%w\n%s", err, c.stderr.String())
-	}
-	return nil
-}
-
-// runAndKill runs a task, kills it after n reports and returns all that it reported.
-func (s *suite) runAndKill(job task, n int) (all []report) {
-	s.Helper()
-	c := s.start(job)
-	for r := range c.reports {
-		if all = append(all, r); len(all) == n {
-			s.must("kill", c.cmd.Process.Kill())
-		}
-	}
-	err := c.wait()
-	if len(all) < n {
-		s.Fatalf("the child ended after %d reports: %v", len(all), err)
-	}
-	return all
-}
-
-// runChild does the task in the environment, if there is one, and ends the process.
-func runChild(t *testing.T, target Target) {
-	text := os.Getenv(taskVariable)
-	if text == "" {
-		return
-	}
-	var job task
-	err := json.Unmarshal([]byte(text), &job)
-	if err == nil {
-		err = job.run(target)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
-		os.Exit(1)
-	}
-	os.Exit(0)
 }
 
 func (job task) run(target Target) error {

@@ -1,20 +1,17 @@
 package queuetest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -72,16 +69,16 @@ func testKill(s *suite) {
 		rounds = len(classes)
 	}
 	for round := range rounds {
-		c := s.start(task{Dir: dir, Class: classes[round%len(classes)], Tag: fmt.Sprint("round ", round), Workers: 3})
+		c := crash.Start[Record](s.T, task{Dir: dir, Class: classes[round%len(classes)], Tag: fmt.Sprint("round ", round), Workers: 3})
 		n := 100 + rand.IntN(400)
 		got := 0
-		for r := range c.records {
+		for r := range c.Reports {
 			ledger.Add(r)
 			if got++; got == n {
-				s.must("kill", c.cmd.Process.Kill())
+				s.must("kill", c.Kill())
 			}
 		}
-		if err := c.wait(); got < n {
+		if err := c.Wait(); got < n {
 			s.Fatalf("the child ended after %d records: %v", got, err)
 		}
 		ledger.Crash(kv.Flushed)
@@ -117,12 +114,12 @@ func testProcesses(s *suite) {
 	store, _ := s.openIn(dir, queue.Options{Poll: time.Millisecond})
 	q := s.queue(store, "work", crashSettings)
 	var readers sync.WaitGroup
-	var children []*child
+	var children []*crash.Child[Record]
 	for p := range processes {
-		c := s.start(task{Dir: dir, Class: s.class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 25})
+		c := crash.Start[Record](s.T, task{Dir: dir, Class: s.class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 25})
 		children = append(children, c)
 		readers.Go(func() {
-			for r := range c.records {
+			for r := range c.Reports {
 				ledger.Add(r)
 			}
 		})
@@ -140,7 +137,7 @@ func testProcesses(s *suite) {
 	})
 	readers.Wait()
 	for _, c := range children {
-		s.must("child", c.wait())
+		s.must("child", c.Wait())
 	}
 	cancel()
 	here.Wait()
@@ -152,10 +149,10 @@ func testProcessNext(s *suite) {
 	store, _ := s.openIn(dir, queue.Options{})
 	q := s.queue(store, "work", queue.Settings{Lease: time.Hour})
 	worker := next(s, q)
-	c := s.start(task{Dir: dir, Class: s.class, Tag: "child", Batches: 1})
-	for range c.records {
+	c := crash.Start[Record](s.T, task{Dir: dir, Class: s.class, Tag: "child", Batches: 1})
+	for range c.Reports {
 	}
-	s.must("child", c.wait())
+	s.must("child", c.Wait())
 	if got := <-worker; got != "child/p0/0/0" {
 		s.Errorf("got %q", got)
 	}
@@ -169,74 +166,6 @@ type task struct {
 	Tag     string
 	Workers int
 	Batches int // 0 is no end
-}
-
-const taskVariable = "ASSAY_QUEUETEST_TASK"
-
-// child is a process that works on a task.
-type child struct {
-	cmd     *exec.Cmd
-	records chan Record // closed at the end of its output
-	stderr  strings.Builder
-}
-
-// start runs the test binary again, with the test that called Run selected, for a task.
-func (s *suite) start(job task) *child {
-	s.Helper()
-	text, err := json.Marshal(job)
-	s.must("task", err)
-	top, _, _ := strings.Cut(s.Name(), "/")
-	if names := strings.Split(s.Name(), "/"); len(names) > 2 {
-		s.Fatal("Run must be called by a top-level test")
-	}
-	binary, err := os.Executable()
-	s.must("find the test binary", err)
-	c := &child{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), records: make(chan Record, 64)}
-	c.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
-	c.cmd.Stderr = &c.stderr
-	out, err := c.cmd.StdoutPipe()
-	s.must("pipe", err)
-	s.must("start", c.cmd.Start())
-	go func() {
-		defer close(c.records)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var r Record
-			if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
-				c.records <- r
-			}
-		}
-	}()
-	s.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // an error says that it has ended
-		for range c.records {
-		}
-	})
-	return c
-}
-
-func (c *child) wait() error {
-	if err := c.cmd.Wait(); err != nil {
-		return fmt.Errorf("%w\n%s", err, c.stderr.String())
-	}
-	return nil
-}
-
-// runChild does the task in the environment, if there is one, and ends the process.
-func runChild(t *testing.T, target Target) {
-	text := os.Getenv(taskVariable)
-	if text == "" {
-		return
-	}
-	var job task
-	err := json.Unmarshal([]byte(text), &job)
-	if err == nil {
-		err = job.run(target)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
-		os.Exit(1)
-	}
-	os.Exit(0)
 }
 
 func (job task) run(target Target) error {

@@ -1,0 +1,112 @@
+// Package crash runs a store's test binary again as a process that works on a task and reports as it goes, so that it can be
+// killed. It is for the conformance suites of stores.
+package crash
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// variable holds the task of a child, in its environment.
+const variable = "ASSAY_STORE_TASK"
+
+// Child is a process that works on a task. Reports is closed at the end of its output.
+type Child[R any] struct {
+	Reports chan R
+	cmd     *exec.Cmd
+	stderr  strings.Builder
+}
+
+// Start runs the test binary again, with the top-level test of t selected, for a task: that test must call Work, in itself or
+// in a suite that it runs. The process is killed at the end of the test.
+func Start[R any](t *testing.T, task any) *Child[R] {
+	t.Helper()
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	text, err := json.Marshal(task)
+	must("task", err)
+	top, _, _ := strings.Cut(t.Name(), "/")
+	if names := strings.Split(t.Name(), "/"); len(names) > 2 {
+		t.Fatal("Run must be called by a top-level test")
+	}
+	binary, err := os.Executable()
+	must("find the test binary", err)
+	c := &Child[R]{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), Reports: make(chan R, 64)}
+	c.cmd.Env = append(os.Environ(), variable+"="+string(text))
+	c.cmd.Stderr = &c.stderr
+	out, err := c.cmd.StdoutPipe()
+	must("pipe", err)
+	must("start", c.cmd.Start())
+	go func() {
+		defer close(c.Reports)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var r R
+			if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
+				c.Reports <- r
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.Kill() // an error says that it has ended
+		for range c.Reports {
+		}
+	})
+	return c
+}
+
+// Kill kills the process (SIGKILL).
+func (c *Child[R]) Kill() error { return c.cmd.Process.Kill() }
+
+// Wait waits for the end of the process, once Reports is closed.
+func (c *Child[R]) Wait() error {
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("%w\n%s", err, c.stderr.String())
+	}
+	return nil
+}
+
+// AfterReports runs a task, kills the process after n reports and returns all that it reported.
+func AfterReports[R any](t *testing.T, task any, n int) (all []R) {
+	t.Helper()
+	c := Start[R](t, task)
+	for r := range c.Reports {
+		if all = append(all, r); len(all) == n {
+			if err := c.Kill(); err != nil {
+				t.Fatalf("kill: %v", err)
+			}
+		}
+	}
+	err := c.Wait()
+	if len(all) < n {
+		t.Fatalf("the child ended after %d reports: %v", len(all), err)
+	}
+	return all
+}
+
+// Work does the task in the environment, if there is one, and ends the process.
+func Work[T any](t *testing.T, do func(T) error) {
+	text := os.Getenv(variable)
+	if text == "" {
+		return
+	}
+	var task T
+	err := json.Unmarshal([]byte(text), &task)
+	if err == nil {
+		err = do(task)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
