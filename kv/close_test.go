@@ -13,6 +13,8 @@ func TestCloseWaitsAndLaterCallsAreClosed(t *testing.T) {
 		db := openMem(t)
 		put(t, db, "a=1")
 		var running atomic.Int64
+		var batch kv.Batch // of the third kind, which does not change it
+		batch.Put([]byte("b"), nil)
 		var group sync.WaitGroup
 		for i := range 6 {
 			group.Go(func() {
@@ -24,10 +26,13 @@ func TestCloseWaitsAndLaterCallsAreClosed(t *testing.T) {
 						return err
 					}
 					var err error
-					if i%2 == 0 {
+					switch i % 3 {
+					case 0:
 						err = db.View(ctx, fn)
-					} else {
+					case 1:
 						err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { return fn(&tx.Snapshot) })
+					case 2:
+						err = db.Write(ctx, kv.Buffered, &batch)
 					}
 					if kv.KindOf(err) == kv.Closed {
 						return

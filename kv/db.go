@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -27,24 +25,21 @@ type core struct {
 	engine, path string
 	mode         Mode
 	root         driver.Store
-	writers      *semaphore.Weighted // weight 1 for a concurrent Apply, allWriters for exclusion
+	writers      turns // one alone, or several concurrent Applies
 
-	active  atomic.Int64 // running calls, plus closedBit once Close began
+	active  atomic.Int64 // running calls other than those that are in by turns.tryShared, plus closedBit once Close began
 	mu      sync.Mutex
 	idle    sync.Cond // on mu: active fell to closedBit
 	closing sync.Once
 	err     error // of Close
 }
 
-const (
-	closedBit  = 1 << 62
-	allWriters = 1 << 30
-)
+const closedBit = 1 << 62
 
 func newDB(store driver.Store, engine string, c driver.Config) *DB {
 	db := &DB{store: store, caps: store.Caps(), core: &core{
 		engine: engine, path: c.Path, mode: c.Mode, root: store,
-		writers: semaphore.NewWeighted(allWriters),
+		writers: newTurns(),
 	}}
 	db.idle.L = &db.mu
 	return db
@@ -107,10 +102,10 @@ var txs = sync.Pool{New: func() any { return new(Tx) }}
 // panics, or a scan ended early, everything is rolled back. Transactions are serializable; Update waits for its turn
 // until ctx ends, and does not consult ctx once the commit began.
 func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) (err error) {
-	if err := db.enterWriting(ctx, "update", d, allWriters); err != nil {
+	if err := db.enterWriting(ctx, "update", d); err != nil {
 		return err
 	}
-	defer db.leaveWriting(allWriters)
+	defer db.leaveWriting()
 	w, err := db.store.Begin(ctx, d)
 	if err != nil {
 		return db.wrap("update", err)
@@ -142,19 +137,43 @@ func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 // writes that need no read: on engines whose Caps say ConcurrentApply, calls at the same time share a sync.
 // An empty batch does nothing. b is unchanged and may be reset and used again.
 func (db *DB) Write(ctx context.Context, d Durability, b *Batch) error {
-	weight := int64(allWriters)
-	if db.caps.ConcurrentApply {
-		weight = 1
-	}
 	for i := range b.ops {
 		if err := checkPair(&db.caps, b.ops[i].Key, b.ops[i].Value); err != nil {
 			return db.wrap("write", err)
 		}
 	}
-	if err := db.enterWriting(ctx, "write", d, weight); err != nil {
+	if !db.caps.ConcurrentApply {
+		if err := db.enterWriting(ctx, "write", d); err != nil {
+			return err
+		}
+		defer db.leaveWriting()
+		return db.apply(ctx, d, b)
+	}
+	if err := db.mayWrite("write", d); err != nil {
 		return err
 	}
-	defer db.leaveWriting(weight)
+	if db.writers.tryShared() {
+		defer db.writers.leaveFast()
+		if db.active.Load() >= closedBit {
+			return db.closed("write")
+		}
+		if err := ctx.Err(); err != nil {
+			return db.wrap("write", err)
+		}
+		return db.apply(ctx, d, b)
+	}
+	if err := db.enter(ctx, "write"); err != nil {
+		return err
+	}
+	defer db.leave()
+	if err := db.writers.enterShared(ctx); err != nil {
+		return db.wrap("write", err)
+	}
+	defer db.writers.leaveShared()
+	return db.apply(ctx, d, b)
+}
+
+func (db *DB) apply(ctx context.Context, d Durability, b *Batch) error {
 	if len(b.ops) == 0 {
 		return nil
 	}
@@ -174,6 +193,7 @@ func (db *DB) Close() error {
 			db.idle.Wait()
 		}
 		db.mu.Unlock()
+		_ = db.writers.enterAlone(context.Background()) // for good; it cannot be canceled
 		if err := db.root.Close(); err != nil {
 			db.core.err = wrapError("close", db.engine, db.path, err)
 		}
@@ -185,7 +205,7 @@ func (db *DB) Close() error {
 func (db *DB) enter(ctx context.Context, op string) error {
 	if db.active.Add(1) > closedBit {
 		db.leave()
-		return db.wrap(op, &Error{Kind: Closed, Err: errors.New("the store is closed")})
+		return db.closed(op)
 	}
 	if err := ctx.Err(); err != nil {
 		db.leave()
@@ -202,7 +222,12 @@ func (db *DB) leave() {
 	}
 }
 
-func (db *DB) enterWriting(ctx context.Context, op string, d Durability, weight int64) error {
+func (db *DB) closed(op string) error {
+	return db.wrap(op, &Error{Kind: Closed, Err: errors.New("the store is closed")})
+}
+
+// mayWrite refuses what this store never does.
+func (db *DB) mayWrite(op string, d Durability) error {
 	if db.mode == ReadOnly {
 		return db.wrap(op, &Error{Kind: NotWritable, Err: errors.New("the store was opened read-only")})
 	}
@@ -210,18 +235,26 @@ func (db *DB) enterWriting(ctx context.Context, op string, d Durability, weight 
 		return db.wrap(op, &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d),
 			Hint: fmt.Sprintf("open it with ?durability=%v, or choose another engine", d)})
 	}
+	return nil
+}
+
+// enterWriting waits until nobody else writes.
+func (db *DB) enterWriting(ctx context.Context, op string, d Durability) error {
+	if err := db.mayWrite(op, d); err != nil {
+		return err
+	}
 	if err := db.enter(ctx, op); err != nil {
 		return err
 	}
-	if err := db.writers.Acquire(ctx, weight); err != nil {
+	if err := db.writers.enterAlone(ctx); err != nil {
 		db.leave()
 		return db.wrap(op, err)
 	}
 	return nil
 }
 
-func (db *DB) leaveWriting(weight int64) {
-	db.writers.Release(weight)
+func (db *DB) leaveWriting() {
+	db.writers.leaveAlone()
 	db.leave()
 }
 

@@ -21,10 +21,10 @@ type Size struct {
 // Compact gives space that is no longer needed back to the file system, as far as the engine can while open.
 // Writers wait meanwhile.
 func (db *DB) Compact(ctx context.Context) error {
-	if err := db.enterWriting(ctx, "compact", db.caps.Weakest(), allWriters); err != nil {
+	if err := db.enterWriting(ctx, "compact", db.caps.Weakest()); err != nil {
 		return err
 	}
-	defer db.leaveWriting(allWriters)
+	defer db.leaveWriting()
 	if err := db.store.Compact(ctx); err != nil {
 		return db.wrap("compact", err)
 	}
