@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,5 +64,20 @@ func checkInvalid(t *testing.T, spec string, err error, text, hint string) {
 	t.Helper()
 	if kv.KindOf(err) != kv.Invalid || !strings.Contains(err.Error(), text) || !strings.Contains(kv.HintOf(err), hint) {
 		t.Errorf("%q: error %v, hint %q; want Invalid with %s and a hint with %s", spec, err, kv.HintOf(err), text, hint)
+	}
+}
+
+func TestARunWithoutArgumentsKeepsToTheCoreForms(t *testing.T) {
+	bbolt := Entry{Name: "bbolt", Engine: "bbolt"}
+	named, err := ParseSelections([]string{"hook"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Forms(bbolt, named); !slices.Equal(got, []string{"kv", "state"}) {
+		t.Errorf("hook by name has the forms %q, want kv and state", got)
+	}
+	core := DefaultSelections()
+	if got := Forms(bbolt, core[:1]); core[0].Workload.Name != "hook" || !slices.Equal(got, []string{"kv"}) {
+		t.Errorf("%s by default has the forms %q, want kv alone of hook", core[0].Workload.Name, got)
 	}
 }

@@ -33,6 +33,7 @@ func hook() Publication {
 		Setup: "Published: an open and a close for each operation, bbolt without fdatasync, SQLite by modernc.org/sqlite in WAL mode; " +
 			"machine, versions and SQLite's synchronous are not said, so it is FULL here, its default.",
 		Parts: []Part{{Name: "published", Engines: []string{"bbolt", "sqlite", "sqlite-delete"},
+			Forms: map[string][]string{"bbolt": {"kv"}, "sqlite": {"kv"}},
 			Work:  []string{"hook/open_close,put,get,put_get,scan20_shared,scan20,get_shared_14"},
 			Share: 50 * time.Second}},
 		claims: []claim{

@@ -5,44 +5,63 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"path/filepath"
+	"strings"
 
 	"github.com/assaydb/assay/kv"
 )
 
 // hook is a command-line tool that other programs call for every little thing: each run opens its store, does one
 // thing and closes it. Operations with "shared" in their name keep one handle open instead, and those with "processes"
-// really start a process each time.
+// really start a process each time. An operation that opens has two forms: kv, the engine's store through kv, and state,
+// which is package state, made for such a tool, on the same engine.
 var hook = Workload{
 	Name:    "hook",
 	Summary: "a short-lived command opens the store, works and closes it",
 	Params:  hookParams,
 	Ops: []Op{
-		{Name: "open_close", Summary: "open and close", Core: true,
-			New: hookWork((*hookRunner).nothing)},
-		{Name: "put", Summary: "open, put one key, close", Commits: true, Core: true,
-			New: hookWork((*hookRunner).put)},
-		{Name: "get", Summary: "open, get one key, close", Core: true,
-			New: hookWork((*hookRunner).get)},
-		{Name: "put_get", Summary: "open, put one key, get it, close", Commits: true, Core: true,
-			New: hookWork((*hookRunner).putGet)},
-		{Name: "scan20", Summary: "open, scan the 20 keys of a prefix, close", Core: true,
-			New: hookWork((*hookRunner).scan)},
+		hookOp(Op{Name: "open_close", Summary: "open and close", Core: true},
+			hookWork((*hookRunner).nothing, (*hookRunner).stateNothing)),
+		hookOp(Op{Name: "put", Summary: "open, put one key, close", Commits: true, Core: true},
+			hookWork((*hookRunner).put, (*hookRunner).statePut)),
+		hookOp(Op{Name: "get", Summary: "open, get one key, close", Core: true},
+			hookWork((*hookRunner).get, (*hookRunner).stateGet)),
+		hookOp(Op{Name: "put_get", Summary: "open, put one key, get it, close", Commits: true, Core: true},
+			hookWork((*hookRunner).putGet, (*hookRunner).statePutGet)),
+		hookOp(Op{Name: "scan20", Summary: "open, scan the 20 keys of a prefix, close", Core: true},
+			hookWork((*hookRunner).scan, (*hookRunner).stateScan)),
 		{Name: "get_shared_14", Summary: "14 goroutines get keys through one open handle", Core: true, Workers: 14,
 			New: sharedRead(14, (*hookReader).get)},
 		{Name: "scan20_shared", Summary: "scan the 20 keys of a prefix through an open handle",
 			New: sharedRead(1, (*hookReader).scan)},
-		{Name: "session", Summary: "80 gets and 20 puts in random order, each with an open and a close", Commits: true,
-			Items: sessionLength, New: newSessionRunner},
-		{Name: "delete_stale", Summary: "open, delete the 10 old ones of the 20 keys of a prefix, close", Commits: true,
-			Items: groupSize / 2, New: newStaleRunner},
-		{Name: "processes_1", Summary: "a process opens, does one get or put, closes; 5 % are killed", Commits: true,
-			Workers: 1, New: newProcessRunner},
-		{Name: "processes_4", Summary: "the same, 4 processes at a time", Commits: true,
-			Workers: 4, New: newProcessRunner},
-		{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
-			Workers: 14, New: newProcessRunner},
+		hookOp(Op{Name: "session", Summary: "80 gets and 20 puts in random order, each with an open and a close", Commits: true,
+			Items: sessionLength}, newSessionRunner),
+		hookOp(Op{Name: "delete_stale", Summary: "open, delete the 10 old ones of the 20 keys of a prefix, close", Commits: true,
+			Items: groupSize / 2}, newStaleRunner),
+		hookOp(Op{Name: "processes_1", Summary: "a process opens, does one get or put, closes; 5 % are killed", Commits: true,
+			Workers: 1}, newProcessRunner),
+		hookOp(Op{Name: "processes_4", Summary: "the same, 4 processes at a time", Commits: true,
+			Workers: 4}, newProcessRunner),
+		hookOp(Op{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
+			Workers: 14}, newProcessRunner),
 	},
+}
+
+// hookOp completes an operation that opens the store itself. When no workload is named it runs in the form kv alone: state
+// adds little, and its rows would take the time of the engines'.
+func hookOp(op Op, create func(Env) (Runner, error)) Op {
+	op.Forms, op.CoreForms, op.New = hookForms, []string{"kv"}, create
+	return op
+}
+
+// hookForms are kv on every engine, and state where that takes the engine and its options.
+func hookForms(engine, options string) []string {
+	if engine != margaretForm { // which has no keys
+		if _, err := newHookTool(Env{Engine: engine, Options: options}, 0); err == nil {
+			return []string{"kv", stateForm}
+		}
+	}
+	return []string{"kv"}
 }
 
 var hookParams = []Param{
@@ -58,7 +77,8 @@ const hookKeySize = 16
 
 // hookStore is a loaded store, and what it should hold.
 type hookStore struct {
-	kvStore
+	kvStore            // in the form state, the file that state keeps
+	tool     *hookTool // nil in the form kv
 	values   values
 	versions []uint64   // by the number of the key; 0 is absent
 	rand     *rand.Rand // for the inputs; what they are depends on how many were drawn, not on the slices
@@ -72,30 +92,49 @@ func newHookStore(env Env) (hookStore, error) {
 	if p.err != nil {
 		return hookStore{}, p.err
 	}
-	return hookStore{
+	s := hookStore{
 		kvStore:  newKVStore(env),
 		values:   values{seed: env.Seed, size: size},
 		versions: make([]uint64, keys),
 		rand:     rand.New(rand.NewPCG(env.Seed, 1)),
 		sample:   rand.New(rand.NewPCG(env.Seed, 2)),
-	}, nil
+	}
+	switch env.Form {
+	case "", "kv":
+		return s, nil
+	case stateForm:
+		var err error
+		s.tool, err = newHookTool(env, 0)
+		s.url = env.url(filepath.Join("store", stateFile))
+		return s, err
+	}
+	return s, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: fmt.Errorf("form %q", env.Form),
+		Hint: "use " + strings.Join(hookForms(env.Engine, env.Options), " or ")}
 }
 
 // Setup loads version 1 of every key.
 func (s *hookStore) Setup(ctx context.Context) error {
-	var key, value []byte
+	if s.tool != nil {
+		if err := s.fillTool(ctx); err != nil {
+			return err
+		}
+	}
 	return s.create(ctx, func(db *kv.DB) error {
+		if s.tool != nil {
+			return nil
+		}
 		if s.closed && !db.Caps().Persistent {
 			return &kv.Error{Op: "workload", Engine: s.env.Engine, Kind: kv.Unsupported,
 				Err: errors.New("the store does not outlive a close")}
 		}
-		return s.fill(ctx, db, len(s.versions), func(i int, b *kv.Batch) {
-			s.versions[i] = 1
-			key = appendHookKey(key[:0], i)
-			value = s.values.append(value[:0], uint64(i), 1)
-			b.Put(key, value)
-		})
+		return s.fill(ctx, db, len(s.versions), func(i int, b *kv.Batch) { b.Put(s.first(i)) })
 	})
+}
+
+// first returns key number i and its value in version 1, which it notes.
+func (s *hookStore) first(i int) (key, value []byte) {
+	s.versions[i] = 1
+	return appendHookKey(nil, i), s.values.append(nil, uint64(i), 1)
 }
 
 // appendHookKey appends key number i: the number of its group, which is the prefix, and its own.
@@ -119,92 +158,16 @@ func (s *hookStore) checkPair(k, v []byte, i int) (version uint64, err error) {
 	return s.versions[i], s.values.check(v, uint64(i), s.versions[i])
 }
 
-// allKeys is up to which number of keys the whole store is compared after a slice. Of a larger one the keys that the
-// slice was about are, and sampleKeys others.
-const (
-	allKeys    = 10_000
-	sampleKeys = 100
-)
-
 // verify returns an error unless the store holds what was written last. touched are the keys that the slice was about.
 func (s *hookStore) verify(ctx context.Context, touched []int) error {
-	return s.with(ctx, func(db *kv.DB) error {
-		return s.compare(ctx, db, touched, func(i int, version uint64) error {
-			if want := s.versions[i]; version != want {
-				return fmt.Errorf("key %d: version %d, want %d (0 is absent)", i, version, want)
-			}
-			return nil
-		})
+	c := s.comparison(touched, func(i int, version uint64) error {
+		if want := s.versions[i]; version != want {
+			return fmt.Errorf("key %d: version %d, want %d (0 is absent)", i, version, want)
+		}
+		return nil
 	})
-}
-
-// accept is called for a key with the version that the store holds, 0 if it is absent.
-type accept func(i int, version uint64) error
-
-// compare calls accept for every key of a small store, and for the touched keys and a sample of a large one.
-func (s *hookStore) compare(ctx context.Context, db *kv.DB, touched []int, accept accept) error {
-	return db.View(ctx, func(snap *kv.Snapshot) error {
-		if len(s.versions) <= allKeys {
-			return s.compareAll(snap, accept)
-		}
-		for range sampleKeys {
-			touched = append(touched, s.sample.IntN(len(s.versions)))
-		}
-		slices.Sort(touched)
-		return s.compareSome(snap, slices.Compact(touched), accept)
-	})
-}
-
-func (s *hookStore) compareAll(snap *kv.Snapshot, accept accept) error {
-	next := 0
-	for k, v := range snap.Scan(kv.Range{}) {
-		n, ok := kv.Uint64(k)
-		if !ok || len(k) != hookKeySize || n < uint64(next) || n >= uint64(len(s.versions)) {
-			return fmt.Errorf("a key that was never written: %x", k)
-		}
-		for ; next < int(n); next++ {
-			if err := accept(next, 0); err != nil {
-				return err
-			}
-		}
-		version, err := s.values.version(v, n)
-		if err == nil {
-			err = accept(next, version)
-		}
-		if err != nil {
-			return err
-		}
-		next++
+	if s.tool != nil {
+		return c.tool(ctx, s.tool)
 	}
-	if err := snap.Err(); err != nil {
-		return err
-	}
-	for ; next < len(s.versions); next++ {
-		if err := accept(next, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *hookStore) compareSome(snap *kv.Snapshot, keys []int, accept accept) error {
-	var key, value []byte
-	for _, i := range keys {
-		key = appendHookKey(key[:0], i)
-		var version uint64
-		var err error
-		switch value, err = snap.Append(value[:0], key); {
-		case err == nil:
-			version, err = s.values.version(value, uint64(i))
-		case errors.Is(err, kv.NotFound):
-			err = nil
-		}
-		if err == nil {
-			err = accept(i, version)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.with(ctx, func(db *kv.DB) error { return c.db(ctx, db) })
 }

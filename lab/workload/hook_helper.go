@@ -18,7 +18,8 @@ const hookHelperName = "hook"
 
 // hookTask is what one helper process does: open the store, put or get one key, close.
 type hookTask struct {
-	url        string
+	form       string
+	url        string // of the store; in the form state, of the folder
 	durability kv.Durability
 	values     values
 	key        int
@@ -28,17 +29,17 @@ type hookTask struct {
 
 // args returns the arguments of a process that does t.
 func (t hookTask) args() []string {
-	return []string{hookHelperName, t.url, t.durability.String(), strconv.FormatUint(t.values.seed, 10),
+	return []string{hookHelperName, t.form, t.url, t.durability.String(), strconv.FormatUint(t.values.seed, 10),
 		strconv.Itoa(t.values.size), strconv.Itoa(t.key), strconv.FormatUint(t.version, 10),
 		t.kill.String()}
 }
 
 // parseHookTask is the reverse of args, without the first.
 func parseHookTask(args []string) (t hookTask, err error) {
-	if len(args) != 7 {
-		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("%d arguments, want 7", len(args)), Hint: helperHint}
+	if len(args) != 8 {
+		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("%d arguments, want 8", len(args)), Hint: helperHint}
 	}
-	t.url = args[0]
+	t.form, t.url, args = args[0], args[1], args[1:]
 	var errs [6]error
 	t.durability, errs[0] = kv.ParseDurability(args[1])
 	t.values.seed, errs[1] = strconv.ParseUint(args[2], 10, 64)
@@ -73,20 +74,13 @@ func hookHelper(ctx context.Context, args []string, stdout io.Writer) error {
 		<-armed
 	}
 	start := time.Now()
-	db, err := kv.Open(ctx, t.url, kv.Weakest(t.durability))
-	if errors.Is(err, kv.Busy) {
-		_, err := fmt.Fprintf(stdout, lineBusy, time.Since(start))
-		return err
+	run := t.inKV
+	if t.form == stateForm {
+		run = t.inState
 	}
-	if err != nil {
-		return err
-	}
-	begun, err := t.do(ctx, db, stdout)
+	begun, err := run(ctx, stdout)
 	busy := errors.Is(err, kv.Busy)
-	if busy {
-		err = nil
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err != nil && !busy {
 		return err
 	}
 	if t.kill > 0 {
@@ -98,6 +92,19 @@ func hookHelper(ctx context.Context, args []string, stdout io.Writer) error {
 		_, err = fmt.Fprintf(stdout, lineClosed, begun.Sub(start), time.Since(begun))
 	}
 	return err
+}
+
+// inKV opens the store, does t and closes it, and returns when its transaction had begun.
+func (t hookTask) inKV(ctx context.Context, stdout io.Writer) (begun time.Time, err error) {
+	db, err := kv.Open(ctx, t.url, kv.Weakest(t.durability))
+	if err != nil {
+		return begun, err
+	}
+	begun, err = t.do(ctx, db, stdout)
+	if cerr := db.Close(); cerr != nil {
+		return begun, cerr
+	}
+	return begun, err
 }
 
 // do puts or gets, and returns when its transaction had begun.

@@ -175,7 +175,7 @@ func TestAProcessReportIsReadAsFarAsItIsWhole(t *testing.T) {
 }
 
 func TestAHookTaskIsPassedOnWhole(t *testing.T) {
-	want := hookTask{url: "sqlite:/a%20b?x=1&y=2", durability: kv.Buffered, values: values{seed: 1<<64 - 1, size: 128}, key: 7, version: 9, kill: 1500 * time.Microsecond}
+	want := hookTask{form: stateForm, url: "sqlite:/a%20b?x=1&y=2", durability: kv.Buffered, values: values{seed: 1<<64 - 1, size: 128}, key: 7, version: 9, kill: 1500 * time.Microsecond}
 	args := want.args()
 	if got, err := parseHookTask(args[1:]); got != want || err != nil || args[0] != hookHelperName {
 		t.Errorf("%q: got %+v, %v; want %+v", args, got, err, want)

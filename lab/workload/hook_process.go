@@ -121,7 +121,7 @@ func (r *processRunner) Do(ctx context.Context, _, i int) error { return r.proce
 
 func (r *processRunner) process(ctx context.Context, step processStep) error {
 	entry := r.ledger.begin(step.hookStep)
-	task := hookTask{url: r.url, durability: r.env.Durability, values: r.values, key: entry.key, version: entry.version}
+	task := hookTask{form: r.env.Form, url: r.env.url("store"), durability: r.env.Durability, values: r.values, key: entry.key, version: entry.version}
 	report, err := r.start(ctx, task, step)
 	if err != nil {
 		return err
@@ -189,20 +189,32 @@ func (r *processRunner) count(report processReport) {
 // Verify opens the store, which no process has open now, and compares it with what was acknowledged.
 func (r *processRunner) Verify(ctx context.Context) (err error) {
 	r.learn()
+	c := r.comparison(r.ledger.takeTouched(), r.ledger.settle)
+	if r.tool != nil {
+		return r.verifyTool(ctx, c)
+	}
 	start := time.Now()
 	db, err := kv.Open(ctx, r.url, append(slices.Clip(r.needs), kv.Wait(atOnce))...)
 	if err != nil {
-		return fmt.Errorf("open after %d processes, %d of them killed: %w", len(r.steps), r.seen.killed, err)
+		return r.notFree(err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	r.seen.openAfter = time.Since(start)
-	if r.seen.killed > 0 && len(r.versions) <= allKeys {
+	if r.mayCheck() {
 		if err := db.Check(ctx); err != nil {
 			return err
 		}
 	}
-	return r.compare(ctx, db, r.ledger.takeTouched(), r.ledger.settle)
+	return c.db(ctx, db)
 }
+
+// notFree is the error of a store that cannot be opened after the last process.
+func (r *processRunner) notFree(err error) error {
+	return fmt.Errorf("open after %d processes, %d of them killed: %w", len(r.steps), r.seen.killed, err)
+}
+
+// mayCheck reports whether the engine is to check its store after the slice.
+func (r *processRunner) mayCheck() bool { return r.seen.killed > 0 && len(r.versions) <= allKeys }
 
 // Metrics returns what the processes of the slice met.
 func (r *processRunner) Metrics() []Metric {

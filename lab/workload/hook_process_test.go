@@ -142,10 +142,10 @@ func TestHelperRefusesWhatIsNoTask(t *testing.T) {
 		nil,
 		{"events"},
 		{"hook"},
-		{"hook", "bbolt:x", "synced", "1", "128", "1", "2", "0s", "3"},
-		{"hook", "bbolt:x", "never", "1", "128", "1", "2", "0s"},
-		{"hook", "bbolt:x", "synced", "1", "128", "one", "2", "0s"},
-		{"hook", "bbolt:x", "synced", "1", "128", "1", "2", "soon"},
+		{"hook", "kv", "bbolt:x", "synced", "1", "128", "1", "2", "0s", "3"},
+		{"hook", "kv", "bbolt:x", "never", "1", "128", "1", "2", "0s"},
+		{"hook", "kv", "bbolt:x", "synced", "1", "128", "one", "2", "0s"},
+		{"hook", "kv", "bbolt:x", "synced", "1", "128", "1", "2", "soon"},
 	} {
 		var out strings.Builder
 		err := workload.Helper(t.Context(), args, strings.NewReader(""), &out)

@@ -10,9 +10,10 @@ import (
 // hookRunner opens the store, works and closes it, in this process.
 type hookRunner struct {
 	hookStore
-	work   func(r *hookRunner, ctx context.Context, db *kv.DB) error // does step
-	length int                                                       // steps in an iteration
-	puts   int                                                       // how many of them put
+	work      kvStep
+	stateWork stateStep
+	length    int // steps in an iteration
+	puts      int // how many of them put
 
 	steps  []hookStep // of the slice, length for each iteration
 	step   hookStep
@@ -28,17 +29,23 @@ type hookStep struct {
 	put bool
 }
 
-// hookWork returns a New for an operation that does work once.
-func hookWork(work func(*hookRunner, context.Context, *kv.DB) error) func(Env) (Runner, error) {
-	return func(env Env) (Runner, error) { return newHookRunner(env, work, 1, 0) }
+// What a step does, in the form kv on a store that was opened for it, and in the form state.
+type (
+	kvStep    func(r *hookRunner, ctx context.Context, db *kv.DB) error
+	stateStep func(r *hookRunner, ctx context.Context) error
+)
+
+// hookWork returns a New for an operation of one step.
+func hookWork(work kvStep, stateWork stateStep) func(Env) (Runner, error) {
+	return func(env Env) (Runner, error) { return newHookRunner(env, work, stateWork, 1, 0) }
 }
 
-func newHookRunner(env Env, work func(*hookRunner, context.Context, *kv.DB) error, length, puts int) (Runner, error) {
+func newHookRunner(env Env, work kvStep, stateWork stateStep, length, puts int) (Runner, error) {
 	s, err := newHookStore(env)
 	if err != nil {
 		return nil, err
 	}
-	r := &hookRunner{hookStore: s, work: work, length: length, puts: puts}
+	r := &hookRunner{hookStore: s, work: work, stateWork: stateWork, length: length, puts: puts}
 	r.closed = true
 	r.reader = newHookReader(&r.hookStore)
 	return r, nil
@@ -51,7 +58,7 @@ const (
 )
 
 func newSessionRunner(env Env) (Runner, error) {
-	return newHookRunner(env, (*hookRunner).getOrPut, sessionLength, sessionPuts)
+	return newHookRunner(env, (*hookRunner).getOrPut, (*hookRunner).stateGetOrPut, sessionLength, sessionPuts)
 }
 
 // Prepare draws the keys, and which steps put.
@@ -71,15 +78,23 @@ func (r *hookRunner) Prepare(n int) error {
 // Do does one iteration.
 func (r *hookRunner) Do(ctx context.Context, _, i int) error {
 	for _, r.step = range r.steps[i*r.length : (i+1)*r.length] {
-		db, err := r.open(ctx)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(r.work(r, ctx, db), db.Close()); err != nil {
+		if err := r.do(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// do does one step.
+func (r *hookRunner) do(ctx context.Context) error {
+	if r.tool != nil {
+		return r.stateWork(r, ctx)
+	}
+	db, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.work(r, ctx, db), db.Close())
 }
 
 // Verify compares the store with what was written.
@@ -96,16 +111,21 @@ func keysOf(steps []hookStep) []int {
 func (r *hookRunner) nothing(context.Context, *kv.DB) error { return nil }
 
 func (r *hookRunner) put(ctx context.Context, db *kv.DB) error {
-	i := r.step.key
-	r.key = appendHookKey(r.key[:0], i)
-	r.value = r.values.append(r.value[:0], uint64(i), r.versions[i]+1)
 	r.batch.Reset()
-	r.batch.Put(r.key, r.value)
+	r.batch.Put(r.draft())
 	if err := db.Write(ctx, r.env.Durability, &r.batch); err != nil {
 		return err
 	}
-	r.versions[i]++
+	r.versions[r.step.key]++
 	return nil
+}
+
+// draft returns the step's key and its next value. They hold until the next call.
+func (r *hookRunner) draft() (key, value []byte) {
+	i := r.step.key
+	r.key = appendHookKey(r.key[:0], i)
+	r.value = r.values.append(r.value[:0], uint64(i), r.versions[i]+1)
+	return r.key, r.value
 }
 
 func (r *hookRunner) get(ctx context.Context, db *kv.DB) error {

@@ -64,6 +64,9 @@ func (r *staleRunner) Prepare(n int) error {
 func (r *staleRunner) Reset(ctx context.Context, _, i int) error {
 	r.group = r.groups[i]
 	r.now += staleSpan
+	if r.tool != nil {
+		return r.stateReset(ctx)
+	}
 	first, end := r.bounds(r.group.number)
 	r.batch.Reset()
 	for k := first; k < end; k++ {
@@ -78,6 +81,9 @@ func (r *staleRunner) Reset(ctx context.Context, _, i int) error {
 // Do deletes the stale keys of iteration i's group.
 func (r *staleRunner) Do(ctx context.Context, _, i int) error {
 	r.group = r.groups[i]
+	if r.tool != nil {
+		return r.stateDelete(ctx)
+	}
 	db, err := r.open(ctx)
 	if err != nil {
 		return err

@@ -45,7 +45,10 @@ func newHookCell(t *testing.T, op string, env workload.Env) *hookCell {
 	if c.op, ok = w.Op(op); !ok {
 		t.Fatalf("no operation %s", op)
 	}
-	c.env.Dir, c.env.Self, c.env.Form = t.TempDir(), self(t), "kv"
+	c.env.Dir, c.env.Self = t.TempDir(), self(t)
+	if c.env.Form == "" {
+		c.env.Form = "kv"
+	}
 	r, err := c.op.New(c.env)
 	if err != nil {
 		t.Fatal(err)
@@ -137,35 +140,51 @@ func iterations(op workload.Op) int {
 }
 
 func TestEveryOperationOfHookWorksOnEveryStore(t *testing.T) {
+	eachHookCell(t, func(t *testing.T, store workload.Env, op workload.Op) {
+		t.Parallel()
+		store.Seed = 1
+		c := newHookCell(t, op.Name, store)
+		slices := 2
+		if op.Items == 100 {
+			slices = 1 // long enough: some stores take 20 ms to open
+		}
+		for range slices {
+			if err := errors.Join(c.do(t.Context(), iterations(op)), c.Verify(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := c.Describe(); !d.Promise.Supported || len(d.Settings) == 0 || d.Open <= 0 {
+			t.Errorf("description %+v", d)
+		}
+		if size, err := c.Size(); err != nil || size.Allocated < 100*128 {
+			t.Errorf("size %+v, %v", size, err)
+		}
+		if err := c.Compact(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := c.Verify(t.Context()); err != nil {
+			t.Errorf("after compaction: %v", err)
+		}
+	})
+}
+
+// eachHookCell runs a test of every operation in every form that it has on every store.
+func eachHookCell(t *testing.T, run func(t *testing.T, store workload.Env, op workload.Op)) {
 	for _, store := range hookStores {
 		for _, op := range hookOps(t) {
-			t.Run(store.name+"/"+op.Name, func(t *testing.T) {
-				t.Parallel()
-				c := newHookCell(t, op.Name, workload.Env{
-					Engine: store.engine, Options: store.options, Durability: kv.Flushed, Seed: 1,
-				})
-				slices := 2
-				if op.Items == 100 {
-					slices = 1 // long enough: some stores take 20 ms to open
-				}
-				for range slices {
-					if err := errors.Join(c.do(t.Context(), iterations(op)), c.Verify(t.Context())); err != nil {
-						t.Fatal(err)
+			forms := []string{"kv"}
+			if op.Forms != nil {
+				forms = op.Forms(store.engine, store.options)
+			}
+			for _, form := range forms {
+				t.Run(store.name+"/"+form+"/"+op.Name, func(t *testing.T) {
+					slow := store.engine == "badger" || store.engine == "pebble"
+					if testing.Short() && slow && form == "state" && (op.Workers > 1 || op.Items > 1) {
+						t.Skip("this engine takes long to open: without -short")
 					}
-				}
-				if d := c.Describe(); !d.Promise.Supported || len(d.Settings) == 0 || d.Open <= 0 {
-					t.Errorf("description %+v", d)
-				}
-				if size, err := c.Size(); err != nil || size.Allocated < 100*128 {
-					t.Errorf("size %+v, %v", size, err)
-				}
-				if err := c.Compact(t.Context()); err != nil {
-					t.Error(err)
-				}
-				if err := c.Verify(t.Context()); err != nil {
-					t.Errorf("after compaction: %v", err)
-				}
-			})
+					run(t, workload.Env{Engine: store.engine, Options: store.options, Form: form, Durability: kv.Flushed}, op)
+				})
+			}
 		}
 	}
 }
