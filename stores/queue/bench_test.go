@@ -58,6 +58,58 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
+// BenchmarkPipeline has a producer up to 8 jobs ahead of a worker, which acknowledges one with the claim of the next.
+func BenchmarkPipeline(b *testing.B) {
+	for _, engine := range []string{"mem", "bbolt", "pebble", "badger", "bunt", "sqlite", "sqlqueue"} {
+		b.Run(engine, func(b *testing.B) {
+			var q *queue.Queue
+			d := kv.Flushed
+			if engine == "sqlqueue" {
+				q = sqlBenchQueue(b)
+			} else {
+				q, d = benchQueue(b, engine)
+			}
+			b.ReportAllocs()
+			pipeline(b, q, d)
+		})
+	}
+}
+
+func pipeline(b *testing.B, q *queue.Queue, d kv.Durability) {
+	orders := make(chan int, 8)
+	done := make(chan error, 1)
+	go func() {
+		payload := make([]byte, 256)
+		var err error
+		for n := range orders {
+			if err == nil {
+				copy(payload, fmt.Sprint(n))
+				_, err = q.Publish(b.Context(), d, queue.Draft{Payload: payload})
+			}
+		}
+		done <- err
+	}()
+	for n := range cap(orders) {
+		orders <- n
+	}
+	var last []queue.Receipt
+	for n := cap(orders); b.Loop(); n++ {
+		jobs, err := q.Swap(b.Context(), d, 1, last...)
+		if err == nil && len(jobs) == 0 {
+			jobs, err = q.Next(b.Context(), d, 1)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		last = append(last[:0], jobs[0].Receipt)
+		orders <- n
+	}
+	close(orders)
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+}
+
 func cycle(b *testing.B, ctx context.Context, q *queue.Queue, d kv.Durability, payload []byte) {
 	if _, err := q.Publish(ctx, d, queue.Draft{Payload: payload}); err != nil {
 		b.Fatal(err)

@@ -10,16 +10,21 @@ import (
 // times are in milliseconds since 1970; "queue" is the name as kv.AppendString writes it; a priority is one byte, 128
 // more than the number; attempts are 4 bytes.
 //
-//	'j' queue id                     -> created, priority, payload
-//	'r' queue priority visible_at id -> attempts; of a ready job
-//	't' queue until id               -> 'd' attempts of a delayed job, which will be ready then;
-//	                                    'c' attempts token priority of a claimed one, whose lease ends then; 'x' for 'c'
-//	                                    if the claim was extended
-//	'x' queue id                     -> until; of a claim that was extended: its receipt tells an earlier one
-//	'd' queue id                     -> when it died, attempts; of a dead job
-//	'q' queue                        -> format (1 byte), version, last id, numbers of ready, delayed, claimed and dead jobs
+//	'r' queue priority visible_at id -> body; of a ready job, and of a claimed one whose claim stands in 'q'
+//	't' queue until id               -> 'd' body, of a delayed job, which will be ready then;
+//	                                    'c' token body, of a claimed one, whose lease ends then; 'x' for 'c' if the claim
+//	                                    was extended
+//	'x' queue id                     -> until; of a claim in 't' that was extended: its receipt tells an earlier one
+//	'd' queue id                     -> when it died, body; of a dead job
+//	'j' queue id                     -> payload, if it is longer than 1,024 bytes
+//	'q' queue                        -> format (1 byte), version, last id, numbers of ready, delayed, claimed and dead jobs,
+//	                                    claims: priority visible_at id of 'r', until, token, attempts, where (1 byte)
 //
-// Every job has a 'j' and one of 'r', 't', 'd'. Every transaction that changes the queue adds 1 to the version.
+// A body is attempts, created, priority, where (1 byte), payload: where is 0 if the payload follows, and 1 if it is in 'j'.
+// Every job has one of 'r', 't', 'd'. Every transaction that changes the queue adds 1 to the version.
+//
+// So a job that is done soon is written once and deleted once: a claim stands in 'q', which every transaction writes
+// anyway, as long as there is room for it. When there is not, the job moves from 'r' to 't'.
 const (
 	jobPrefix    = 'j'
 	readyPrefix  = 'r'
@@ -37,7 +42,7 @@ const (
 )
 
 // format is the version of this layout.
-const format = 1
+const format = 2
 
 // place is where a job is in a queue's order: entries in the order of claims, and timers, whose priority is 0.
 type place struct {
@@ -110,46 +115,96 @@ func (k *keys) parseTimerKey(key []byte) (p place, err error) {
 
 // The values.
 
-const jobHeader = 9 // bytes before the payload
+// mostInline is how long a payload in a body is at most. A longer one would cost more at each move than it saves.
+const mostInline = 1024
 
-// timer is the value of 't'. Of a delayed job, token and priority are 0.
-type timer struct {
-	kind     byte
+// body is what is kept of a job wherever it stands.
+type body struct {
 	attempts int
-	token    uint64
-	priority uint8
+	created  int64
+	priority uint8  // as in keys
+	large    bool   // the payload is in 'j'
+	payload  []byte // unless it is large
+}
+
+const bodyHeader = 14 // bytes before the payload
+
+func (c body) append(b []byte) []byte {
+	b = append(put64(put32(b, c.attempts), uint64(c.created)), c.priority, whereByte(c.large))
+	return append(b, c.payload...)
+}
+
+// parseBody returns a body whose payload is part of v.
+func parseBody(key, v []byte) (c body, err error) {
+	if len(v) < bodyHeader || v[13] > 1 || v[13] == 1 && len(v) > bodyHeader {
+		return c, corrupt("key %q: %d bytes instead of a job", key, len(v))
+	}
+	c = body{attempts: int(binary.BigEndian.Uint32(v)), created: int64(be64(v[4:])), priority: v[12], large: v[13] == 1}
+	if len(v) > bodyHeader {
+		c.payload = v[bodyHeader:]
+	}
+	return c, nil
+}
+
+func whereByte(large bool) byte {
+	if large {
+		return 1
+	}
+	return 0
+}
+
+// timer is the value of 't'. Of a delayed job, token is 0.
+type timer struct {
+	kind  byte
+	token uint64
+	body
 }
 
 func (t timer) append(b []byte) []byte {
-	b = put32(append(b, t.kind), t.attempts)
-	if t.kind == timerDelay {
-		return b
+	if b = append(b, t.kind); t.kind != timerDelay {
+		b = put64(b, t.token)
 	}
-	return append(put64(b, t.token), t.priority)
+	return t.body.append(b)
 }
 
+// parseTimer returns a timer whose payload is part of v.
 func parseTimer(key, v []byte) (t timer, err error) {
 	switch {
-	case len(v) == 5 && v[0] == timerDelay:
-	case len(v) == 14 && (v[0] == timerClaim || v[0] == timerExtended):
-		t.token, t.priority = be64(v[5:]), v[13]
+	case len(v) > 1 && v[0] == timerDelay:
+		t.kind, v = v[0], v[1:]
+	case len(v) > 9 && (v[0] == timerClaim || v[0] == timerExtended):
+		t.kind, t.token, v = v[0], be64(v[1:]), v[9:]
 	default:
-		return t, corrupt("key %q: %q instead of a timer", key, v)
+		return t, corrupt("key %q: %d bytes instead of a timer", key, len(v))
 	}
-	t.kind, t.attempts = v[0], int(binary.BigEndian.Uint32(v[1:]))
-	return t, nil
+	t.body, err = parseBody(key, v)
+	return t, err
 }
 
 // stats is the value of 'q'.
 type stats struct {
 	version, last uint64
 	counts        Counts
+	slots         []claimed // whose kind is inSlot
 }
+
+// mostSlots is how many claims 'q' holds at most: it is written by every transaction, so that it should stay small.
+const mostSlots = 16
+
+const (
+	statsHeader = 49 // bytes before the claims
+	slotSize    = 38
+)
 
 func (s *stats) append(b []byte) []byte {
 	b = put64(put64(append(b, format), s.version), s.last)
 	for _, state := range States {
 		b = put64(b, uint64(*s.counts.Of(state)))
+	}
+	for i := range s.slots {
+		c := &s.slots[i]
+		b = put64(put64(append(b, c.priority), uint64(c.at)), c.id)
+		b = append(put32(put64(put64(b, uint64(c.until)), c.token), c.attempts), whereByte(c.large))
 	}
 	return b
 }
@@ -158,19 +213,48 @@ func parseStats(key, v []byte) (s stats, err error) {
 	if len(v) > 0 && v[0] != format {
 		return s, FormatError(int(v[0]), format)
 	}
-	if len(v) != 49 {
+	if len(v) < statsHeader || (len(v)-statsHeader)%slotSize != 0 {
 		return s, corrupt("key %q: %d bytes instead of a queue", key, len(v))
 	}
 	s.version, s.last = be64(v[1:]), be64(v[9:])
 	for i, state := range States {
 		*s.counts.Of(state) = int(be64(v[17+8*i:]))
 	}
+	for v = v[statsHeader:]; len(v) > 0; v = v[slotSize:] {
+		s.slots = append(s.slots, claimed{place: place{v[0], int64(be64(v[1:])), be64(v[9:])}, until: int64(be64(v[17:])),
+			token: be64(v[25:]), attempts: int(binary.BigEndian.Uint32(v[33:])), large: v[37] == 1})
+	}
 	return s, nil
 }
 
-func attemptsOf(key, v []byte) (int, error) {
-	if len(v) != 4 {
-		return 0, corrupt("key %q: %d bytes instead of attempts", key, len(v))
+// isStored reports whether v is of the same version, and so the same as s.
+func (s *stats) isStored(v []byte) bool {
+	return len(v) >= statsHeader && v[0] == format && be64(v[1:]) == s.version
+}
+
+// hasSlot reports whether a job's claim stands in 'q'.
+func (s *stats) hasSlot(id uint64) bool {
+	for i := range s.slots {
+		if s.slots[i].id == id {
+			return true
+		}
 	}
-	return int(binary.BigEndian.Uint32(v)), nil
+	return false
+}
+
+// parseDead returns when a job died and what it is.
+func parseDead(key, v []byte) (at int64, job body, err error) {
+	if len(v) < 8 {
+		return 0, job, corrupt("key %q: %d bytes instead of a dead job", key, len(v))
+	}
+	job, err = parseBody(key, v[8:])
+	return int64(be64(v)), job, err
+}
+
+// idOf returns the id at the end of a key that has only that after its beginning.
+func idOf(key, prefix []byte) (uint64, error) {
+	if len(key) != len(prefix)+8 {
+		return 0, corrupt("key %q is not that of a job", key)
+	}
+	return be64(key[len(prefix):]), nil
 }

@@ -43,15 +43,18 @@ type kvQueue struct {
 	inUse   bool // in kvBackend.used
 	changed bool // by the transaction that is running
 	head    head
-	claims  map[uint64]claimed // by id: of the claims that are live, some
+	claims  map[uint64]claimed // by id: of the live claims that have no slot, some
 	due     int64              // no timer ends before it; math.MaxInt64 if there is none
 	low     int64              // no timer's key is before it: what is left of deleted ones is not to be stepped over again
 
 	shownLow *atomic.Int64 // low, for others
 }
 
-// mostClaims is how many live claims of a queue are kept in memory.
-const mostClaims = 4096
+// mostClaims is how many live claims of a queue are kept in memory, mostClaimBodies of them with the body.
+const (
+	mostClaims      = 4096
+	mostClaimBodies = 1024
+)
 
 // Traits implements Backend.
 func (b *kvBackend) Traits() Traits { return Traits{Shared: b.db.Mode() == kv.Shared} }
@@ -103,8 +106,9 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 }
 
 // load returns a queue as the transaction sees it.
-func (b *kvBackend) load(name string) (*kvQueue, error) {
+func (b *kvBackend) load(name string) (q *kvQueue, err error) {
 	q, ok := b.queues[name]
+	var stored stats
 	if !ok {
 		q = &kvQueue{keys: newKeys(name), claims: map[uint64]claimed{}, shownLow: new(atomic.Int64)}
 		b.queues[name] = q
@@ -115,29 +119,27 @@ func (b *kvBackend) load(name string) (*kvQueue, error) {
 	}
 	q.inUse, q.changed = true, false
 	b.used = append(b.used, q)
-	stored, err := b.readStats(q)
-	if err != nil {
-		return nil, err
-	}
-	if !q.valid || stored.version != q.version {
-		q.valid = true
-		q.head.reset()
-		clear(q.claims)
-		q.due, q.low = 0, 0
-	}
-	q.stats = stored
-	return q, nil
-}
-
-func (b *kvBackend) readStats(q *kvQueue) (s stats, err error) {
 	b.value, err = b.tx.Append(b.value[:0], q.queue)
-	if errors.Is(err, kv.NotFound) {
-		return stats{}, nil
+	switch {
+	case errors.Is(err, kv.NotFound):
+		stored = stats{}
+	case err != nil:
+		return nil, err
+	case q.valid && q.isStored(b.value):
+		return q, nil
+	default:
+		if stored, err = parseStats(q.queue, b.value); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return s, err
+	if q.valid && q.version == stored.version {
+		return q, nil
 	}
-	return parseStats(q.queue, b.value)
+	q.valid, q.stats = true, stored
+	q.head.reset()
+	clear(q.claims)
+	q.due, q.low = 0, 0
+	return q, nil
 }
 
 // store writes what the queues of the transaction have become.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"math"
 	"slices"
 
 	"github.com/assaydb/assay/kv"
@@ -9,8 +10,8 @@ import (
 // entry is a ready job. What was published never changes, so that it may be read long before the claim.
 type entry struct {
 	place
-	attempts int
-	value    []byte // of 'j', nil if it was not read yet
+	value   []byte // the body, nil if it was not read yet
+	payload []byte // of 'j', nil if there is none or it was not read yet
 }
 
 // head is the beginning of the ready jobs in memory: all of them up to a bound, in the order of claims. So a claim need
@@ -31,13 +32,11 @@ const (
 	mostRead = 512
 )
 
-// While the head has at most mostHeadShort jobs, what is published with up to mostShort bytes is kept in it.
+// While the head has at most mostHeadShort jobs, what is published is kept in it, with payloads up to mostShort bytes.
 const (
 	mostHeadShort = 256
 	mostShort     = 4 << 10
 )
-
-func (h *head) short() bool { return len(h.list)-h.first < mostHeadShort }
 
 func (h *head) reset() {
 	clear(h.list)
@@ -70,11 +69,10 @@ func (h *head) read(b *kvBackend, q *kvQueue) error {
 		if err != nil {
 			return err
 		}
-		attempts, err := attemptsOf(key, value)
-		if err != nil {
-			return err
+		if q.hasSlot(p.id) {
+			continue
 		}
-		if h.list = append(h.list, entry{place: p, attempts: attempts}); len(h.list) == h.next {
+		if h.list = append(h.list, entry{place: p, value: slices.Clone(value)}); len(h.list) == h.next {
 			break
 		}
 	}
@@ -84,23 +82,25 @@ func (h *head) read(b *kvBackend, q *kvQueue) error {
 	if err := b.tx.Err(); err != nil {
 		return err
 	}
-	return h.readValues(b, q)
+	return h.readPayloads(b, q)
 }
 
-// mostValues is how many bytes of jobs are read ahead at most.
-const mostValues = 1 << 20
+// mostPayloads is how many bytes of payloads are read ahead at most.
+const mostPayloads = 1 << 20
 
-// readValues reads what the jobs of the list are about, as far as they lie side by side: on engines that merge later a walk
+// readPayloads reads the large payloads of the list, as far as they lie side by side: on engines that merge later a walk
 // costs much less than to look for each.
-func (h *head) readValues(b *kvBackend, q *kvQueue) error {
-	if len(h.list) < 2 {
-		return nil
-	}
-	at := make(map[uint64]int, len(h.list))
-	first, last := h.list[0].id, h.list[0].id
+func (h *head) readPayloads(b *kvBackend, q *kvQueue) error {
+	at := make(map[uint64]int)
+	first, last := uint64(math.MaxUint64), uint64(0)
 	for i, e := range h.list {
-		at[e.id] = i
-		first, last = min(first, e.id), max(last, e.id)
+		if job, err := parseBody(q.job, e.value); err == nil && job.large {
+			at[e.id] = i
+			first, last = min(first, e.id), max(last, e.id)
+		}
+	}
+	if len(at) < 2 {
+		return nil
 	}
 	r := kv.Range{Start: slices.Clone(q.with(q.job, first)), End: slices.Clone(q.with(q.job, last+1))}
 	steps, size := 2*len(h.list), 0
@@ -110,28 +110,52 @@ func (h *head) readValues(b *kvBackend, q *kvQueue) error {
 			return err
 		}
 		if i, ok := at[id]; ok {
-			h.list[i].value = slices.Clone(value)
+			h.list[i].payload = slices.Clone(value)
 			size += len(value)
 		}
-		if steps--; steps == 0 || size > mostValues {
+		if steps--; steps == 0 || size > mostPayloads {
 			break
 		}
 	}
 	return b.tx.Err()
 }
 
+// readEntry completes an entry, and returns its body.
+func (q *kvQueue) readEntry(b *kvBackend, e *entry) (job body, err error) {
+	key := q.readyAt(e.place)
+	if e.value == nil {
+		if e.value, err = getBody(&b.tx.Snapshot, key, e.id); err != nil {
+			return job, err
+		}
+	}
+	if job, err = parseBody(key, e.value); err == nil && job.large && e.payload == nil {
+		e.payload, err = getBody(&b.tx.Snapshot, q.with(q.job, e.id), e.id)
+	}
+	return job, err
+}
+
 // pop removes the first job, which peek returned.
 func (h *head) pop() {
-	h.list[h.first].value = nil
+	h.list[h.first] = entry{}
 	if h.first++; h.first == len(h.list) {
 		h.list, h.first = h.list[:0], 0
 	}
 }
 
-// add tells of a job that became ready.
+// add tells of a job that became ready. What it keeps of the value and payload it copies.
 func (h *head) add(e entry) {
 	if !h.whole && (!h.begun || h.bound.less(e.place)) {
 		return
+	}
+	if len(h.list)-h.first < mostHeadShort {
+		e.value = slices.Clone(e.value)
+	} else {
+		e.value, e.payload = nil, nil
+	}
+	if len(e.payload) <= mostShort {
+		e.payload = slices.Clone(e.payload)
+	} else {
+		e.payload = nil
 	}
 	if n := len(h.list); n == h.first || h.list[n-1].less(e.place) {
 		h.append(e)

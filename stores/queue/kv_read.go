@@ -29,6 +29,12 @@ func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Coun
 			return err
 		}
 		c = stored.counts
+		for _, claim := range stored.slots {
+			if claim.until <= now {
+				c.Ready++
+				c.Claimed--
+			}
+		}
 		for key, value := range s.Scan(r) {
 			t, err := parseTimer(key, value)
 			if err != nil {
@@ -49,8 +55,19 @@ func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Coun
 func (b *kvBackend) List(ctx context.Context, queue string, state State, limit int) (jobs []Job, err error) {
 	k := newKeys(queue)
 	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+		v, err := s.Get(k.queue)
+		if errors.Is(err, kv.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		stored, err := parseStats(k.queue, v)
+		if err != nil {
+			return err
+		}
 		var list []found
-		err := scanState(s, &k, state, func(f found) bool {
+		err = scanState(s, &k, &stored, state, func(f found) bool {
 			list = append(list, f)
 			return len(list) < limit
 		})
@@ -58,13 +75,9 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 			return err
 		}
 		for _, f := range list {
-			job, err := readJob(s, &k, f.id)
+			job, err := readJob(s, &k, state, f)
 			if err != nil {
 				return err
-			}
-			job.State, job.Attempts, job.VisibleAt = state, f.attempts, Millis(f.at)
-			if state == Claimed {
-				job.Receipt = Receipt{ID: f.id, Until: f.at, Token: f.token}
 			}
 			jobs = append(jobs, job)
 		}
@@ -74,6 +87,33 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 		return nil, err
 	}
 	return jobs, nil
+}
+
+// readJob returns a job that was found in a state.
+func readJob(s *kv.Snapshot, k *keys, state State, f found) (Job, error) {
+	job := Job{State: state, Attempts: f.job.attempts, VisibleAt: Millis(f.at)}
+	if state == Claimed {
+		job.Attempts = f.claim.attempts
+		job.Receipt = Receipt{ID: f.id, Until: f.at, Token: f.claim.token}
+	}
+	if state == Claimed && f.claim.kind == inSlot {
+		key := k.readyAt(f.claim.place)
+		v, err := getBody(s, key, f.id)
+		if err != nil {
+			return job, err
+		}
+		if f.job, err = parseBody(key, v); err != nil {
+			return job, err
+		}
+	}
+	payload := f.job.payload
+	if f.job.large {
+		var err error
+		if payload, err = getBody(s, k.with(k.job, f.id), f.id); err != nil {
+			return job, err
+		}
+	}
+	return newJob(f.id, f.job, payload, job), nil
 }
 
 // Queues implements Backend.

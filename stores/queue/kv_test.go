@@ -165,8 +165,15 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	inline, large := make([]byte, 1024), make([]byte, 1025)
 	publish(queue.Draft{})
-	publish(queue.Draft{})
+	publish(queue.Draft{Payload: large})
+	for range 16 { // these claims stand in 'q'
+		publish(queue.Draft{Priority: -2})
+	}
+	if jobs, err := q.Claim(t.Context(), kv.Buffered, 16); err != nil || len(jobs) != 16 {
+		t.Fatal(jobs, err)
+	}
 	jobs, err := q.Claim(t.Context(), kv.Buffered, 2)
 	if err != nil || len(jobs) != 2 {
 		t.Fatal(jobs, err)
@@ -178,6 +185,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(queue.Draft{Delay: 1e9})
+	publish(queue.Draft{Payload: inline})
 	publish(queue.Draft{Priority: -1, Payload: []byte("p")})
 	var got []string
 	err = db.View(t.Context(), func(s *kv.Snapshot) error {
@@ -189,7 +197,11 @@ func TestKeys(t *testing.T) {
 		}
 		return nil
 	})
-	want := []string{"d 8 12", "j 8 9", "j 8 9", "j 8 9", "j 8 10", "q 0 49", "r 17 4", "t 16 5", "t 16 14", "x 8 8"}
+	want := []string{"d 8 22", "j 8 1025", "q 0 657"}
+	for range 16 {
+		want = append(want, "r 17 14")
+	}
+	want = append(want, "r 17 15", "r 17 1038", "t 16 15", "t 16 23", "x 8 8")
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("kinds of key, lengths of the rest and of the value: %q, %v, want %q", got, err, want)
 	}

@@ -1,0 +1,184 @@
+package queue
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// claimed is a claim that is live. kvQueue.slots has the first of them, kvQueue.claims some of the others.
+type claimed struct {
+	place    // of 'r' if it has a slot; otherwise the priority and id alone
+	kind     byte
+	until    int64
+	token    uint64
+	attempts int    // this one included
+	large    bool   // the payload is in 'j'
+	value    []byte // the body in 'r' or 't', nil if it must be read; it never changes
+}
+
+// inSlot is the kind of a claim that stands in 'q'. Others have that of their timer.
+const inSlot = 0
+
+// addClaim makes a claim of an entry of the head, in a slot if one is free.
+func (q *kvQueue) addClaim(b *kvBackend, until int64, e entry, job body) (claimed, error) {
+	job.attempts++
+	q.counts.Claimed++
+	c := claimed{place: e.place, until: until, token: rand.Uint64() | 1, attempts: job.attempts, large: job.large}
+	if len(q.slots) < mostSlots {
+		c.value = e.value
+		q.slots, q.changed = append(q.slots, c), true
+		q.due = min(q.due, until)
+		return c, nil
+	}
+	if err := b.del(q, q.readyAt(e.place)); err != nil {
+		return c, err
+	}
+	if len(q.claims) < mostClaimBodies {
+		c.value = e.value
+	}
+	c.kind = timerClaim
+	return c, q.setClaim(b, c, job)
+}
+
+// setClaim writes a claim that has no slot.
+func (q *kvQueue) setClaim(b *kvBackend, c claimed, job body) error {
+	if len(q.claims) < mostClaims {
+		q.claims[c.id] = c
+	}
+	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, token: c.token, body: job})
+}
+
+// endClaim deletes a claim, and the job's body with it.
+func (q *kvQueue) endClaim(b *kvBackend, c claimed) error {
+	q.counts.Claimed--
+	if c.kind == inSlot {
+		q.slots = slices.DeleteFunc(q.slots, func(s claimed) bool { return s.id == c.id })
+		return b.del(q, q.readyAt(c.place))
+	}
+	delete(q.claims, c.id)
+	return q.endTimer(b, c.until, c.id, c.kind)
+}
+
+// bodyOf returns the body of a claimed job, with the attempts of the claim.
+func (q *kvQueue) bodyOf(b *kvBackend, c claimed) (job body, err error) {
+	key := q.timerAt(c.until, c.id)
+	if c.kind == inSlot {
+		key = q.readyAt(c.place)
+	}
+	v := c.value
+	if v == nil {
+		if v, err = getBody(&b.tx.Snapshot, key, c.id); err != nil {
+			return job, err
+		}
+		if c.kind != inSlot {
+			t, err := parseTimer(key, v)
+			return t.body, err
+		}
+	}
+	job, err = parseBody(key, v)
+	job.attempts = c.attempts
+	return job, err
+}
+
+// getBody returns a value that must be there.
+func getBody(s *kv.Snapshot, key []byte, id uint64) ([]byte, error) {
+	v, err := s.Get(key)
+	if errors.Is(err, kv.NotFound) {
+		err = corrupt("there is no job %d, though the queue has it", id)
+	}
+	return v, err
+}
+
+// withClaims calls fn for every receipt's claim, if all are live.
+func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, claimed) error) error {
+	claims := make([]claimed, 0, 8)
+	var stale []Receipt
+	for _, r := range op.Receipts {
+		c, ok, err := q.readClaim(b, r)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			stale = append(stale, r)
+		}
+		claims = append(claims, c)
+	}
+	if len(stale) > 0 {
+		op.Err = Stale(op.Verb.String(), op.Queue, stale)
+		return nil
+	}
+	for _, c := range claims {
+		if err := fn(b, op, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readClaim returns the live claim that a receipt is of, if there is one.
+func (q *kvQueue) readClaim(b *kvBackend, r Receipt) (c claimed, ok bool, err error) {
+	for i := range q.slots {
+		if q.slots[i].id == r.ID {
+			return q.slots[i], q.slots[i].token == r.Token, nil
+		}
+	}
+	if c, ok = q.claims[r.ID]; ok {
+		return c, c.token == r.Token, nil
+	}
+	c, ok, err = q.readTimer(b, r.Until, r)
+	if err != nil || ok {
+		return c, ok, err
+	}
+	key := q.with(q.extended, r.ID)
+	b.value, err = b.tx.Append(b.value[:0], key)
+	switch {
+	case errors.Is(err, kv.NotFound):
+		return c, false, nil
+	case err != nil:
+		return c, false, err
+	case len(b.value) != 8:
+		return c, false, corrupt("key %q: %d bytes instead of a time", key, len(b.value))
+	}
+	return q.readTimer(b, int64(be64(b.value)), r)
+}
+
+func (q *kvQueue) readTimer(b *kvBackend, until int64, r Receipt) (c claimed, ok bool, err error) {
+	key := q.timerAt(until, r.ID)
+	b.value, err = b.tx.Append(b.value[:0], key)
+	if errors.Is(err, kv.NotFound) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, err
+	}
+	t, err := parseTimer(key, b.value)
+	c = claimed{place: place{priority: t.priority, id: r.ID}, kind: t.kind, until: until, token: t.token, attempts: t.attempts, large: t.large}
+	return c, t.kind != timerDelay && t.token == r.Token, err
+}
+
+// extend moves the end of a claim. Where it has a slot its receipt finds it whatever that is.
+func (q *kvQueue) extend(b *kvBackend, op *Op, c claimed) error {
+	if c.kind == inSlot {
+		i := slices.IndexFunc(q.slots, func(s claimed) bool { return s.id == c.id })
+		q.slots[i].until, q.changed = op.Until, true
+		q.due = min(q.due, op.Until)
+		return nil
+	}
+	job, err := q.bodyOf(b, c)
+	if err != nil {
+		return err
+	}
+	if err := q.endTimer(b, c.until, c.id, c.kind); err != nil {
+		return err
+	}
+	delete(q.claims, c.id)
+	c.kind, c.until = timerExtended, op.Until
+	if err := q.setClaim(b, c, job); err != nil {
+		return err
+	}
+	b.value = put64(b.value[:0], uint64(op.Until))
+	return b.put(q, q.with(q.extended, c.id), b.value)
+}
