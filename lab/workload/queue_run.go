@@ -315,6 +315,9 @@ func (r *queueRunner) Verify(ctx context.Context) error {
 			}
 		}
 	}
+	if err := r.verifyOrder(); err != nil {
+		return err
+	}
 	for i, serial := range r.settled {
 		if serial < 0 {
 			if r.task.claimed {
@@ -330,6 +333,23 @@ func (r *queueRunner) Verify(ctx context.Context) error {
 		}
 	}
 	return r.verifyCounts(ctx)
+}
+
+// verifyOrder returns an error if a job was claimed though one that comes before it was ready all the time: as where that was lost,
+// and is still counted. Several producers publish in no order, but all after what was there before the slice.
+func (r *queueRunner) verifyOrder() error {
+	waits := slices.Index(r.status[r.oldest:], jobReady) + r.oldest
+	if waits < r.oldest || r.task.returns || r.workers > 1 && waits >= r.first {
+		return nil
+	}
+	for _, jobs := range r.took {
+		for _, job := range jobs {
+			if serial := r.serial(job); serial > waits && (r.workers == 1 || serial >= r.first) {
+				return fmt.Errorf("job %d was given out before job %d", serial, waits)
+			}
+		}
+	}
+	return nil
 }
 
 func (r *queueRunner) verifyCounts(ctx context.Context) error {
