@@ -74,6 +74,9 @@ func (p *progress) ofRun() func(bench.Progress) {
 	var last bench.Progress
 	return func(s bench.Progress) {
 		where := fmt.Sprintf("[%d/%d] %s %s", s.Group, s.Groups, s.Workload, s.Operation)
+		if s.Params != "" {
+			where += " " + s.Params
+		}
 		text, line := where, ""
 		switch {
 		case s.Phase == "probe":

@@ -32,12 +32,13 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	f := runFlags{precision: bench.DefaultPrecision}
 	cmd := &cobra.Command{
-		Use:   "run [WORKLOAD[/OPERATION,...][?PARAM=VALUE&...]]...",
+		Use:   "run [WORKLOAD[/OPERATION,...][?PARAM=VALUE,...&...]]...",
 		Short: "Compare engines on real work",
 		Long: `Runs workloads on engines, interleaved, in a process each, and prints a table for each workload and promise.
 
 Without arguments, the core operations of every workload run on the default engines. A named workload runs all its
-operations. Engines that promise different things are never ranked in one table: an engine takes part once for each
+operations. A parameter with several values is measured with each, in tables of their own; "assay workloads" lists the
+parameters. Engines that promise different things are never ranked in one table: an engine takes part once for each
 class of durability that it delivers.
 
 An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options.
@@ -51,6 +52,8 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
   assay run hook events/append1,append100 --budget 5m
   assay run 'ycsb?records=100k&value=1000' --engines bbolt,pebble --durability synced --budget 10m
   assay run hook --engines 'bbolt,nosync=bbolt:?NoSync=true'
+  assay run records --budget 20m
+  assay run 'queue/claim?backlog=0,1k,100k' --budget 5m
   assay run events --storage hdd
   assay run --like-published
   assay run --json >result.json`,

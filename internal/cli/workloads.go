@@ -50,8 +50,11 @@ func workloadNames() []string {
 	return names
 }
 
-// completeWorkloads completes WORKLOAD and WORKLOAD/OPERATION.
+// completeWorkloads completes WORKLOAD and WORKLOAD/OPERATION, and the name of a parameter behind either.
 func completeWorkloads(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if _, _, ok := strings.Cut(typed, "?"); ok {
+		return completeParams(typed), cobra.ShellCompDirectiveNoFileComp
+	}
 	var out []string
 	for _, w := range workload.All() {
 		out = append(out, w.Name+"\t"+w.Summary)
@@ -62,6 +65,17 @@ func completeWorkloads(_ *cobra.Command, _ []string, typed string) ([]string, co
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeParams completes the name of the last parameter with its default.
+func completeParams(typed string) (out []string) {
+	name, _, _ := strings.Cut(typed[:strings.IndexByte(typed, '?')], "/")
+	w, _ := workload.Lookup(name)
+	before := typed[:strings.LastIndexAny(typed, "?&")+1]
+	for _, p := range w.Params {
+		out = append(out, before+p.Name+"="+p.Default+"\t"+p.Usage)
+	}
+	return out
 }
 
 func printWorkloads(out io.Writer, list []workload.Workload) error {
@@ -89,7 +103,9 @@ func printWorkloads(out io.Writer, list []workload.Workload) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprint(out, "\n* runs when no workload is named   ? parameter with its default: assay run 'ycsb?records=100000'\n")
+	_, err := fmt.Fprint(out, "\n* runs when no workload is named   ? parameter with its default: assay run 'ycsb?records=100k'\n"+
+		"Several values are measured each, in tables of their own: assay run 'queue?backlog=0,1k,100k'. Of a default that lists\n"+
+		"several, a run that names no workload takes the first.\n")
 	return err
 }
 

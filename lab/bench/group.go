@@ -262,7 +262,7 @@ func (g *group) finish(ctx context.Context, c *cell) {
 
 // call lets the cell's child run for one request. It returns false, and the cell has ended, if that failed.
 func (g *group) call(ctx context.Context, c *cell, phase string, req request) (response, bool) {
-	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Phase: phase, Engine: c.Name(), Round: g.round,
+	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase, Engine: c.Name(), Round: g.round,
 		Group: g.number, Groups: g.r.groups, Elapsed: time.Since(g.r.started), Budget: g.r.Budget})
 	p, err := g.r.child(c.key)
 	if err != nil {

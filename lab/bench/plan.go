@@ -104,11 +104,16 @@ func Forms(e Entry, selections []Selection) []string {
 	return all
 }
 
-// DefaultSelections returns every workload with its core operations.
+// DefaultSelections returns every workload with its core operations, and the first of each parameter that is a list.
 func DefaultSelections() []Selection {
 	var all []Selection
 	for _, w := range workload.All() {
-		s := Selection{Workload: w}
+		s := Selection{Workload: w, Params: map[string]string{}}
+		for _, p := range w.Params {
+			if values := p.Defaults(); len(values) > 1 {
+				s.Params[p.Name] = values[0]
+			}
+		}
 		for _, op := range w.Ops {
 			if op.Core {
 				if forms := op.CoreForms; forms != nil {
@@ -122,21 +127,35 @@ func DefaultSelections() []Selection {
 	return all
 }
 
-// ParseSelections returns what the arguments name: WORKLOAD[/OPERATION[,OPERATION]][?PARAM=VALUE[&...]].
+// ParseSelections returns what the arguments name: WORKLOAD[/OPERATION[,OPERATION]][?PARAM=VALUE[,VALUE][&...]]. A parameter
+// with several values, given or by default, makes a selection of each, and several such parameters one of each combination.
 // What is wrong is Invalid, and the hint lists what there is.
 func ParseSelections(args []string) ([]Selection, error) {
 	var all []Selection
 	for _, arg := range args {
-		s, err := parseSelection(arg)
+		s, query, err := parseSelection(arg)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		lists, err := parseParams(s.Workload, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, params := range combinations(lists) {
+			s.Params = params
+			for _, op := range s.Ops { // New does nothing but look at the parameters
+				if _, err := op.New(workload.Env{Params: params}); errors.Is(err, kv.Invalid) {
+					return nil, err
+				}
+			}
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }
 
-func parseSelection(arg string) (Selection, error) {
+// parseSelection returns what arg names, without parameters, and the query that gives them.
+func parseSelection(arg string) (s Selection, query string, err error) {
 	spec, query, _ := strings.Cut(arg, "?")
 	name, ops, some := strings.Cut(spec, "/")
 	w, ok := workload.Lookup(name)
@@ -145,35 +164,88 @@ func parseSelection(arg string) (Selection, error) {
 		for _, w := range workload.All() {
 			names = append(names, w.Name)
 		}
-		return Selection{}, invalid(fmt.Errorf("unknown workload %q", name), "use one of %s", strings.Join(names, ", "))
+		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "use one of %s", strings.Join(names, ", "))
 	}
-	s := Selection{Workload: w, Ops: w.Ops, Params: map[string]string{}}
+	s = Selection{Workload: w, Ops: w.Ops}
 	if some {
 		s.Ops = nil
 		for op := range strings.SplitSeq(ops, ",") {
 			o, ok := w.Op(op)
 			if !ok {
-				return Selection{}, invalid(fmt.Errorf("%s has no operation %q", name, op), "use one of %s", strings.Join(opNames(w), ", "))
+				return s, "", invalid(fmt.Errorf("%s has no operation %q", name, op), "use one of %s", strings.Join(opNames(w), ", "))
 			}
 			s.Ops = append(s.Ops, o)
 		}
 	}
-	values, err := url.ParseQuery(query)
+	return s, query, nil
+}
+
+// paramList is the values of one parameter.
+type paramList struct {
+	name   string
+	values []string
+}
+
+// parseParams returns the values that query gives parameters of w, in the order of w, and the defaults that are lists.
+func parseParams(w workload.Workload, query string) (lists []paramList, err error) {
+	given, err := url.ParseQuery(query)
 	if err != nil {
-		return Selection{}, invalid(err, "write %s?name=value&name=value", name)
+		return nil, invalid(err, "write %s?name=value&name=value", w.Name)
 	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(w.Params, func(p workload.Param) bool { return p.Name == key }) {
-			return Selection{}, invalid(fmt.Errorf("%s has no parameter %q", name, key), "use one of %s", strings.Join(paramNames(w), ", "))
-		}
-		s.Params[key] = values.Get(key)
-	}
-	for _, op := range s.Ops { // New does nothing but look at the parameters
-		if _, err := op.New(workload.Env{Params: s.Params}); errors.Is(err, kv.Invalid) {
-			return Selection{}, err
+			return nil, invalid(fmt.Errorf("%s has no parameter %q", w.Name, key), "use one of %s", strings.Join(paramNames(w), ", "))
 		}
 	}
-	return s, nil
+	for _, p := range w.Params {
+		list := paramList{p.Name, p.Defaults()}
+		if texts, ok := given[p.Name]; ok {
+			list.values = strings.Split(texts[0], ",")
+			if err := list.check(len(texts)); err != nil {
+				return nil, err
+			}
+		} else if len(list.values) == 1 {
+			continue
+		}
+		lists = append(lists, list)
+	}
+	return lists, nil
+}
+
+// check returns an error if a parameter that was given some times is not a list of different values.
+func (l paramList) check(times int) error {
+	hint := fmt.Sprintf("list different values once, separated by commas: %s=100,10k", l.name)
+	if times > 1 {
+		return invalid(fmt.Errorf("parameter %s is given %d times", l.name, times), "%s", hint)
+	}
+	seen := map[string]bool{}
+	for _, v := range l.values {
+		switch {
+		case v == "" && len(l.values) > 1:
+			return invalid(fmt.Errorf("parameter %s=%q has an empty value", l.name, strings.Join(l.values, ",")), "%s", hint)
+		case seen[v]:
+			return invalid(fmt.Errorf("parameter %s=%q has %s twice", l.name, strings.Join(l.values, ","), v), "%s", hint)
+		}
+		seen[v] = true
+	}
+	return nil
+}
+
+// combinations returns the parameters with each value of each list; the last list changes fastest.
+func combinations(lists []paramList) []map[string]string {
+	all := []map[string]string{{}}
+	for _, l := range lists {
+		var next []map[string]string
+		for _, params := range all {
+			for _, v := range l.values {
+				more := maps.Clone(params)
+				more[l.name] = v
+				next = append(next, more)
+			}
+		}
+		all = next
+	}
+	return all
 }
 
 func opNames(w workload.Workload) []string {

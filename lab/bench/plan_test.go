@@ -54,6 +54,12 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 		{"hooks", `"hooks"`, "hook"},
 		{"hook/putt", `"putt"`, "put"},
 		{"ycsb?rows=3", `"rows"`, "records"},
+		{"records?n=100,", `n="100,"`, "n=100,10k"},
+		{"records?n=,", `n=","`, "n=100,10k"},
+		{"records?n=100,1k,100", "100 twice", "n=100,10k"},
+		{"records?n=100&n=1k", "2 times", "n=100,10k"},
+		{"records?n=100,many", `n="many"`, "a number"},
+		{"records?n=", `n=""`, "a number"},
 	} {
 		_, err := ParseSelections([]string{c.spec})
 		checkInvalid(t, c.spec, err, c.text, c.hint)
@@ -64,6 +70,39 @@ func checkInvalid(t *testing.T, spec string, err error, text, hint string) {
 	t.Helper()
 	if kv.KindOf(err) != kv.Invalid || !strings.Contains(err.Error(), text) || !strings.Contains(kv.HintOf(err), hint) {
 		t.Errorf("%q: error %v, hint %q; want Invalid with %s and a hint with %s", spec, err, kv.HintOf(err), text, hint)
+	}
+}
+
+func TestAListOfValuesIsASelectionOfEach(t *testing.T) {
+	for _, c := range []struct {
+		arg  string
+		want []string
+	}{
+		{"records", []string{"n=100", "n=10k"}},
+		{"records/read?insert=single", []string{"insert=single&n=100", "insert=single&n=10k"}},
+		{"records?n=5", []string{"n=5"}},
+		{"hook?value=16", []string{"value=16"}},
+		{"hook", []string{""}},
+		{"queue/claim?backlog=0,1k,100k", []string{"backlog=0", "backlog=1k", "backlog=100k"}},
+		{"hook/get?keys=10,100&value=16,32", []string{"keys=10&value=16", "keys=10&value=32", "keys=100&value=16", "keys=100&value=32"}},
+	} {
+		selections, err := ParseSelections([]string{c.arg})
+		if err != nil {
+			t.Errorf("%s: %v", c.arg, err)
+			continue
+		}
+		var got []string
+		for _, s := range selections {
+			got = append(got, s.query())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.arg, got, c.want)
+		}
+	}
+	for _, s := range DefaultSelections() {
+		if want := map[string]string{"records": "n=100"}[s.Workload.Name]; s.query() != want {
+			t.Errorf("%s by default: got %q, want %q", s.Workload.Name, s.query(), want)
+		}
 	}
 }
 

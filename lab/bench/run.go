@@ -56,6 +56,7 @@ type Options struct {
 // Progress is where a run stands.
 type Progress struct {
 	Workload, Operation string
+	Params              string // of the workload, as a URL query
 	Phase               string // "probe", "load", "measure"
 	Engine              string // at work now
 	Round               int

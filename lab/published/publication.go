@@ -105,8 +105,12 @@ func (p Publication) with(query string) (Publication, error) {
 			}
 		}
 		p.Parts[i].Work = work
-		if _, err := bench.ParseSelections(work); err != nil {
+		selections, err := bench.ParseSelections(work)
+		if err != nil {
 			return p, err
+		}
+		if len(selections) > len(work) {
+			return p, &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("several values in %q", query), Hint: "a published figure is held against one: give one value"}
 		}
 	}
 	return p, nil

@@ -134,6 +134,9 @@ func TestParseTakesPublicationsWithParameters(t *testing.T) {
 	if err != nil || selections[0].Params["n"] != "1M" {
 		t.Errorf("parameters %v, error %v, want n=1M", selections[0].Params, err)
 	}
+	if _, err := Parse([]string{"records?n=1k,1M"}); kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
+		t.Errorf("two values for one published figure: got %v, want invalid with a hint", err)
+	}
 	feeds, err := Parse([]string{"feed?messages=5k"})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func (p *params) text(name string) string {
 	}
 	for _, k := range p.known {
 		if k.Name == name {
-			return k.Default
+			return k.Defaults()[0]
 		}
 	}
 	panic("workload: parameter " + name + " is not declared")

@@ -8,7 +8,7 @@ import (
 
 // recordsParams is what can be varied in records.
 var recordsParams = []Param{
-	{Name: "n", Default: "1k", Usage: "records that the store is loaded with"},
+	{Name: "n", Default: "100,10k", Usage: "records that the store is loaded with"},
 	{Name: "insert", Default: "bulk", Usage: "how it is loaded: bulk, 1,000 records a transaction, or single, one each"},
 }
 

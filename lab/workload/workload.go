@@ -9,6 +9,7 @@ package workload
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -22,12 +23,16 @@ type Workload struct {
 	Ops     []Op
 }
 
-// Param is one thing about a workload that can be varied: assay run 'hook?keys=10000'.
+// Param is one thing about a workload that can be varied: assay run 'hook?keys=100,10k'. A list of values separated by commas
+// is a measurement of each; a Runner is given one of them.
 type Param struct {
 	Name    string
-	Default string
+	Default string // may be a list, of which a run that names no workload takes the first
 	Usage   string // one line, with the unit
 }
+
+// Defaults returns the values that Default lists. A Runner that is given none takes the first.
+func (p Param) Defaults() []string { return strings.Split(p.Default, ",") }
 
 // Op is one operation of a workload.
 type Op struct {
