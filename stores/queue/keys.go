@@ -18,13 +18,14 @@ import (
 //	'd' queue id                     -> when it died, body; of a dead job
 //	'j' queue id                     -> payload, if it is longer than 1,024 bytes
 //	'q' queue                        -> format (1 byte), version, last id, numbers of ready, delayed, claimed and dead jobs,
-//	                                    claims: priority visible_at id of 'r', until, token, attempts, where (1 byte)
+//	                                    claims: priority visible_at id of 'r', until, token, attempts, flags (1 byte: 1 if the
+//	                                    payload is in 'j', 2 if the claim was extended)
 //
 // A body is attempts, created, priority, where (1 byte), payload: where is 0 if the payload follows, and 1 if it is in 'j'.
 // Every job has one of 'r', 't', 'd'. Every transaction that changes the queue adds 1 to the version.
 //
 // So a job that is done soon is written once and deleted once: a claim stands in 'q', which every transaction writes
-// anyway, as long as there is room for it. When there is not, the job moves from 'r' to 't'.
+// anyway. When there is no more room for it, all that stand there move, and their jobs from 'r' to 't'.
 const (
 	jobPrefix    = 'j'
 	readyPrefix  = 'r'
@@ -130,25 +131,30 @@ type body struct {
 const bodyHeader = 14 // bytes before the payload
 
 func (c body) append(b []byte) []byte {
-	b = append(put64(put32(b, c.attempts), uint64(c.created)), c.priority, whereByte(c.large))
+	b = append(put64(put32(b, c.attempts), uint64(c.created)), c.priority, flagBit(c.large, flagLarge))
 	return append(b, c.payload...)
 }
 
 // parseBody returns a body whose payload is part of v.
 func parseBody(key, v []byte) (c body, err error) {
-	if len(v) < bodyHeader || v[13] > 1 || v[13] == 1 && len(v) > bodyHeader {
+	if len(v) < bodyHeader || v[13] > flagLarge || v[13] == flagLarge && len(v) > bodyHeader {
 		return c, corrupt("key %q: %d bytes instead of a job", key, len(v))
 	}
-	c = body{attempts: int(binary.BigEndian.Uint32(v)), created: int64(be64(v[4:])), priority: v[12], large: v[13] == 1}
+	c = body{attempts: int(binary.BigEndian.Uint32(v)), created: int64(be64(v[4:])), priority: v[12], large: v[13] == flagLarge}
 	if len(v) > bodyHeader {
 		c.payload = v[bodyHeader:]
 	}
 	return c, nil
 }
 
-func whereByte(large bool) byte {
-	if large {
-		return 1
+const (
+	flagLarge    = 1
+	flagExtended = 2
+)
+
+func flagBit(is bool, flag byte) byte {
+	if is {
+		return flag
 	}
 	return 0
 }
@@ -204,7 +210,7 @@ func (s *stats) append(b []byte) []byte {
 	for i := range s.slots {
 		c := &s.slots[i]
 		b = put64(put64(append(b, c.priority), uint64(c.at)), c.id)
-		b = append(put32(put64(put64(b, uint64(c.until)), c.token), c.attempts), whereByte(c.large))
+		b = append(put32(put64(put64(b, uint64(c.until)), c.token), c.attempts), flagBit(c.large, flagLarge)|flagBit(c.extended, flagExtended))
 	}
 	return b
 }
@@ -222,7 +228,7 @@ func parseStats(key, v []byte) (s stats, err error) {
 	}
 	for v = v[statsHeader:]; len(v) > 0; v = v[slotSize:] {
 		s.slots = append(s.slots, claimed{place: place{v[0], int64(be64(v[1:])), be64(v[9:])}, until: int64(be64(v[17:])),
-			token: be64(v[25:]), attempts: int(binary.BigEndian.Uint32(v[33:])), large: v[37] == 1})
+			token: be64(v[25:]), attempts: int(binary.BigEndian.Uint32(v[33:])), large: v[37]&flagLarge != 0, extended: v[37]&flagExtended != 0})
 	}
 	return s, nil
 }

@@ -16,31 +16,59 @@ type claimed struct {
 	token    uint64
 	attempts int    // this one included
 	large    bool   // the payload is in 'j'
+	extended bool   // of one in a slot: its receipt tells an earlier end
 	value    []byte // the body in 'r' or 't', nil if it must be read; it never changes
 }
 
 // inSlot is the kind of a claim that stands in 'q'. Others have that of their timer.
 const inSlot = 0
 
-// addClaim makes a claim of an entry of the head, in a slot if one is free.
+// addClaim makes a claim of an entry of the head.
 func (q *kvQueue) addClaim(b *kvBackend, until int64, e entry, job body) (claimed, error) {
-	job.attempts++
+	if len(q.slots) == mostSlots {
+		if err := q.moveSlots(b); err != nil {
+			return claimed{}, err
+		}
+	}
 	q.counts.Claimed++
-	c := claimed{place: e.place, until: until, token: rand.Uint64() | 1, attempts: job.attempts, large: job.large}
-	if len(q.slots) < mostSlots {
-		c.value = e.value
-		q.slots, q.changed = append(q.slots, c), true
-		q.due = min(q.due, until)
-		return c, nil
+	c := claimed{place: e.place, until: until, token: rand.Uint64() | 1, attempts: job.attempts + 1, large: job.large, value: e.value}
+	q.slots, q.changed = append(q.slots, c), true
+	q.due = min(q.due, until)
+	return c, nil
+}
+
+// moveSlots makes all slots free: their jobs move from 'r' to 't', side by side, so that many claims at once change few
+// pages of a tree.
+func (q *kvQueue) moveSlots(b *kvBackend) error {
+	for _, c := range q.slots {
+		job, err := q.bodyOf(b, c)
+		if err != nil {
+			return err
+		}
+		if err := b.del(q, q.readyAt(c.place)); err != nil {
+			return err
+		}
+		if c.kind = timerClaim; c.extended {
+			c.kind = timerExtended
+			if err := q.setExtended(b, c); err != nil {
+				return err
+			}
+		}
+		if len(q.claims) >= mostClaimBodies {
+			c.value = nil
+		}
+		if err := q.setClaim(b, c, job); err != nil {
+			return err
+		}
 	}
-	if err := b.del(q, q.readyAt(e.place)); err != nil {
-		return c, err
-	}
-	if len(q.claims) < mostClaimBodies {
-		c.value = e.value
-	}
-	c.kind = timerClaim
-	return c, q.setClaim(b, c, job)
+	q.slots = q.slots[:0]
+	return nil
+}
+
+// setExtended writes where a claim is found whose receipt tells an earlier end.
+func (q *kvQueue) setExtended(b *kvBackend, c claimed) error {
+	b.value = put64(b.value[:0], uint64(c.until))
+	return b.put(q, q.with(q.extended, c.id), b.value)
 }
 
 // setClaim writes a claim that has no slot.
@@ -163,7 +191,7 @@ func (q *kvQueue) readTimer(b *kvBackend, until int64, r Receipt) (c claimed, ok
 func (q *kvQueue) extend(b *kvBackend, op *Op, c claimed) error {
 	if c.kind == inSlot {
 		i := slices.IndexFunc(q.slots, func(s claimed) bool { return s.id == c.id })
-		q.slots[i].until, q.changed = op.Until, true
+		q.slots[i].until, q.slots[i].extended, q.changed = op.Until, true, true
 		q.due = min(q.due, op.Until)
 		return nil
 	}
@@ -179,6 +207,5 @@ func (q *kvQueue) extend(b *kvBackend, op *Op, c claimed) error {
 	if err := q.setClaim(b, c, job); err != nil {
 		return err
 	}
-	b.value = put64(b.value[:0], uint64(op.Until))
-	return b.put(q, q.with(q.extended, c.id), b.value)
+	return q.setExtended(b, c)
 }

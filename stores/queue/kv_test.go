@@ -166,22 +166,31 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	inline, large := make([]byte, 1024), make([]byte, 1025)
+	claim := func(n int) []queue.Job {
+		jobs, err := q.Claim(t.Context(), kv.Buffered, n)
+		if err != nil || len(jobs) != n {
+			t.Fatal(jobs, err)
+		}
+		return jobs
+	}
+	extend := func(job queue.Job) {
+		if err := q.Extend(t.Context(), kv.Buffered, 0, job.Receipt); err != nil {
+			t.Fatal(err)
+		}
+	}
 	publish(queue.Draft{})
 	publish(queue.Draft{Payload: large})
-	for range 16 { // these claims stand in 'q'
-		publish(queue.Draft{Priority: -2})
+	publish(queue.Draft{})
+	first := claim(3)
+	extend(first[0])
+	for range 13 {
+		publish(queue.Draft{})
 	}
-	if jobs, err := q.Claim(t.Context(), kv.Buffered, 16); err != nil || len(jobs) != 16 {
-		t.Fatal(jobs, err)
-	}
-	jobs, err := q.Claim(t.Context(), kv.Buffered, 2)
-	if err != nil || len(jobs) != 2 {
-		t.Fatal(jobs, err)
-	}
-	if err := q.Nack(t.Context(), kv.Buffered, 0, jobs[0].Receipt); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Extend(t.Context(), kv.Buffered, 0, jobs[1].Receipt); err != nil {
+	claim(13)
+	publish(queue.Draft{Payload: []byte("in q")})
+	extend(claim(1)[0]) // the other 16 move to 't'
+	extend(first[1])
+	if err := q.Nack(t.Context(), kv.Buffered, 0, first[2].Receipt); err != nil {
 		t.Fatal(err)
 	}
 	publish(queue.Draft{Delay: 1e9})
@@ -197,11 +206,11 @@ func TestKeys(t *testing.T) {
 		}
 		return nil
 	})
-	want := []string{"d 8 22", "j 8 1025", "q 0 657"}
-	for range 16 {
-		want = append(want, "r 17 14")
+	want := []string{"d 8 22", "j 8 1025", "q 0 87", "r 17 15", "r 17 18", "r 17 1038", "t 16 15"}
+	for range 15 {
+		want = append(want, "t 16 23")
 	}
-	want = append(want, "r 17 15", "r 17 1038", "t 16 15", "t 16 23", "x 8 8")
+	want = append(want, "x 8 8", "x 8 8")
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("kinds of key, lengths of the rest and of the value: %q, %v, want %q", got, err, want)
 	}
