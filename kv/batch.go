@@ -1,6 +1,10 @@
 package kv
 
-import "github.com/assaydb/assay/kv/driver"
+import (
+	"slices"
+
+	"github.com/assaydb/assay/kv/driver"
+)
 
 // Batch is a list of writes that [DB.Write] commits as one transaction, in order. The zero Batch is empty and ready.
 // It is used by one goroutine at a time, and may be used again after Reset without allocating.
@@ -13,8 +17,13 @@ type Batch struct {
 func (b *Batch) Put(key, value []byte) {
 	n := len(b.buf)
 	b.buf = append(b.extend(value), key...)
-	k := n + len(value)
-	b.ops = append(b.ops, driver.Op{Key: b.buf[k:len(b.buf):len(b.buf)], Value: b.buf[n:k:k]})
+	k, end := n+len(value), len(b.buf)
+	if len(b.ops) == cap(b.ops) {
+		b.ops = slices.Grow(b.ops, 1)
+	}
+	b.ops = b.ops[:len(b.ops)+1]
+	op := &b.ops[len(b.ops)-1]
+	op.Key, op.Value, op.Delete = b.buf[k:end:end], b.buf[n:k:k], false
 }
 
 // Delete adds "remove key". It copies key.
@@ -27,7 +36,6 @@ func (b *Batch) Len() int { return len(b.ops) }
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
-	clear(b.ops)
 	b.ops, b.buf = b.ops[:0], b.buf[:0]
 }
 

@@ -143,25 +143,39 @@ func (db *DB) Write(ctx context.Context, d Durability, b *Batch) error {
 		}
 	}
 	if !db.caps.ConcurrentApply {
-		if err := db.enterWriting(ctx, "write", d); err != nil {
-			return err
-		}
-		defer db.leaveWriting()
-		return db.apply(ctx, d, b)
+		return db.applyAlone(ctx, d, b)
 	}
 	if err := db.mayWrite("write", d); err != nil {
 		return err
 	}
 	if db.writers.tryShared() {
-		defer db.writers.leaveFast()
-		if db.active.Load() >= closedBit {
-			return db.closed("write")
-		}
-		if err := ctx.Err(); err != nil {
-			return db.wrap("write", err)
-		}
-		return db.apply(ctx, d, b)
+		return db.applyShared(ctx, d, b)
 	}
+	return db.awaitShared(ctx, d, b)
+}
+
+func (db *DB) applyAlone(ctx context.Context, d Durability, b *Batch) error {
+	if err := db.enterWriting(ctx, "write", d); err != nil {
+		return err
+	}
+	defer db.leaveWriting()
+	return db.apply(ctx, d, b)
+}
+
+// applyShared is for a writer that writers.tryShared let in.
+func (db *DB) applyShared(ctx context.Context, d Durability, b *Batch) error {
+	defer db.writers.leaveFast()
+	if db.active.Load() >= closedBit {
+		return db.closed("write")
+	}
+	if err := ctx.Err(); err != nil {
+		return db.wrap("write", err)
+	}
+	return db.apply(ctx, d, b)
+}
+
+// awaitShared is for one that it did not.
+func (db *DB) awaitShared(ctx context.Context, d Durability, b *Batch) error {
 	if err := db.enter(ctx, "write"); err != nil {
 		return err
 	}

@@ -101,22 +101,17 @@ func (l *Log) check(r *request) error {
 		}
 	}
 	var now time.Time
-	kind := "" // that was checked
 	for i := range r.Drafts {
 		draft := &r.Drafts[i]
-		if draft.Type != kind || kind == "" {
+		if i == 0 || draft.Type != r.Drafts[i-1].Type {
 			if err := draft.checkType(); err != nil {
 				return err
 			}
-			kind = draft.Type
 		}
-		if draft.Time.IsZero() {
-			if now.IsZero() {
-				now = time.Now()
+		if s := draft.Time.Unix(); s < firstSecond || s > lastSecond { // the zero Time is, too
+			if err := draft.setTime(&now); err != nil {
+				return err
 			}
-			draft.Time = now
-		} else if err := draft.checkTime(); err != nil {
-			return err
 		}
 		r.size += len(draft.Data) + len(draft.Type)
 	}

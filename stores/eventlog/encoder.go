@@ -1,145 +1,107 @@
 package eventlog
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"strconv"
-	"time"
-	"unicode/utf8"
 )
 
-// encoder writes envelopes by hand, because encoding/json would take longer than the rest of an append. It keeps the
-// text of what the next event often shares with the one before. The zero encoder is ready.
+// encoder writes envelopes by hand, because encoding/json would take longer than the rest of an append. The heads of
+// successive events mostly differ in a few digits, so it keeps one made for the event expected next. The zero encoder is
+// ready.
 type encoder struct {
-	position uint64
-	head     []byte // {"position":7
-	stream   stringMember
-	kind     stringMember
-	second   int64
-	nano     int
-	until    int    // the length of time up to the second
-	time     []byte // ,"time":"2026-01-02T03:04:05.6Z"}
+	head              []byte // of the event with these; empty if there is none
+	position, version uint64
+	stream, kind      string
+	second            int64
+	nano              uint32
+	positionEnd       int // where the digits of the position end in head
+	versionEnd        int // where those of the version do
+	secondEnd         int // where those of the second do
 }
 
 // append appends the envelope of a draft to b.
 func (c *encoder) append(b []byte, position, version uint64, stream string, d *Draft) []byte {
-	c.setPosition(position)
+	second := d.Time.Unix()
+	if position != c.position || version != c.version || second != c.second || d.Type != c.kind || stream != c.stream || len(c.head) == 0 {
+		c.begin(position, version, stream, d)
+	}
+	n := len(b) + c.secondEnd + 1
 	b = append(b, c.head...)
-	if version > 0 {
-		b = strconv.AppendUint(append(b, `,"version":`...), version, 10)
+	if nano := uint32(d.Time.Nanosecond()); nano != c.nano {
+		// The head is changed only after it was copied: a copy of what was just written would wait for it.
+		c.nano = nano
+		nineDigits((*[9]byte)(b[n:]), nano)
+		copy(c.head[c.secondEnd+1:], b[n:n+9])
 	}
-	if stream != "" {
-		b = append(b, c.stream.encode(`,"stream":`, stream)...)
-	}
-	b = append(b, c.kind.encode(`,"type":`, d.Type)...)
-	switch {
-	case len(d.Data) == 0:
-	case isPlainJSON(d.Data):
-		b = append(append(b, `,"data":`...), d.Data...)
-	default:
-		b = base64.StdEncoding.AppendEncode(append(b, `,"base64":"`...), d.Data)
-		b = append(b, '"')
-	}
-	c.setTime(d.Time)
-	return append(b, c.time...)
+	c.next()
+	return append(b, d.Data...)
 }
 
-// setPosition makes c.head that of a position, which mostly follows the one before.
-func (c *encoder) setPosition(position uint64) {
-	follows := position == c.position+1
-	c.position = position
-	for i := len(c.head) - 1; follows && i >= 0 && c.head[i] != ':'; i-- {
-		if c.head[i] < '9' {
-			c.head[i]++
+// next makes the head that of the next event, if it has as many digits.
+func (c *encoder) next() {
+	if c.version > 0 {
+		c.version++
+		if !increment(c.head[:c.versionEnd]) {
+			c.head = c.head[:0]
 			return
 		}
-		c.head[i] = '0'
 	}
-	c.head = strconv.AppendUint(append(c.head[:0], `{"position":`...), position, 10)
+	c.position++
+	if !increment(c.head[:c.positionEnd]) {
+		c.head = c.head[:0]
+	}
 }
 
-// setTime makes c.time that of t in UTC, as time.RFC3339Nano has it.
-func (c *encoder) setTime(t time.Time) {
-	s, n := t.Unix(), t.Nanosecond()
-	if s == c.second && n == c.nano && c.time != nil {
-		return
+// increment adds one to the number at the end of b; false if it has too few digits for that.
+func increment(b []byte) bool {
+	for i := len(b) - 1; b[i] != ':'; i-- {
+		if b[i] < '9' {
+			b[i]++
+			return true
+		}
+		b[i] = '0'
 	}
-	if s != c.second || c.time == nil {
-		c.time = t.UTC().AppendFormat(append(c.time[:0], `,"time":"`...), "2006-01-02T15:04:05")
-		c.until = len(c.time)
-	}
-	c.second, c.nano = s, n
-	c.time = append(appendFraction(c.time[:c.until], uint32(n)), `Z"}`...)
+	return false
 }
 
-// appendFraction appends n billionths, without zeros at the end.
-func appendFraction(b []byte, n uint32) []byte {
-	if n == 0 {
-		return b
+// begin writes a head from nothing.
+func (c *encoder) begin(position, version uint64, stream string, d *Draft) {
+	c.position, c.version, c.stream, c.kind, c.second, c.nano = position, version, stream, d.Type, d.Time.Unix(), 0
+	h := strconv.AppendUint(append(c.head[:0], `{"position":`...), position, 10)
+	c.positionEnd = len(h)
+	if version > 0 {
+		h = strconv.AppendUint(append(h, `,"version":`...), version, 10)
 	}
-	b = append(b, ".000000000"...)
-	digits := (*[10]byte)(b[len(b)-10:])
-	for i := 8; i > 0; i -= 2 {
-		rest := n / 100
-		two := n - rest*100
-		digits[i], digits[i+1] = byte('0'+two/10), byte('0'+two%10)
-		n = rest
+	c.versionEnd = len(h)
+	if stream != "" {
+		h = appendString(append(h, `,"stream":`...), stream)
 	}
-	digits[1] = byte('0' + n)
-	for b[len(b)-1] == '0' {
-		b = b[:len(b)-1]
-	}
-	return b
+	h = appendString(append(h, `,"type":`...), d.Type)
+	h = d.Time.UTC().AppendFormat(append(h, `,"time":"`...), "2006-01-02T15:04:05")
+	c.secondEnd = len(h)
+	c.head = append(h, ".000000000Z\"}\n"...)
 }
 
-// stringMember is the text of a member whose value is a string: ,"type":"OrderPaid"
-type stringMember struct {
-	text  []byte
-	plain bool // the value stands in text as it is
+// nineDigits writes n, which is below 10⁹. The last eight digits are parted by halves, all halves at once: those of 4
+// digits lie in the two parts of x, those of 2 in the four parts of y, the digits in the eight bytes of z.
+func nineDigits(digits *[9]byte, n uint32) {
+	first := n / 100_000_000
+	n -= first * 100_000_000
+	digits[0] = byte('0' + first)
+	x := uint64(n/10_000) | uint64(n%10_000)<<32
+	hundreds := x * 10_486 >> 20 & 0x7f_0000_007f
+	y := hundreds | (x-hundreds*100)<<16
+	tens := y * 103 >> 10 & 0x000f_000f_000f_000f
+	z := tens | (y-tens*10)<<8
+	binary.LittleEndian.PutUint64(digits[1:], z|0x3030_3030_3030_3030)
 }
 
-// encode returns the text of the member that begins with name and has the value s, which is valid UTF-8. It holds
-// until the next call.
-func (m *stringMember) encode(name, s string) []byte {
-	if from := len(name) + 1; m.plain && len(m.text) == from+len(s)+1 && string(m.text[from:from+len(s)]) == s {
-		return m.text
-	}
-	m.text = append(m.text[:0], name...)
-	if m.plain = isPlainString(s); m.plain {
-		m.text = append(append(append(m.text, '"'), s...), '"')
-		return m.text
-	}
+// appendString appends the JSON text of s, which is valid UTF-8.
+func appendString(b []byte, s string) []byte {
 	quoted, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a string
 	}
-	m.text = append(m.text, quoted...)
-	return m.text
-}
-
-func isPlainString(s string) bool {
-	for i := range len(s) {
-		if special[s[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-// isPlainJSON reports whether data is JSON text in valid UTF-8, without white space around it.
-func isPlainJSON(data []byte) bool {
-	return scanJSON(data, 0, 0) == len(data) && (isASCII(data) || utf8.Valid(data))
-}
-
-// isASCII is for texts of 8 bytes and more; of a shorter one it says false.
-func isASCII(b []byte) bool {
-	if len(b) < 8 {
-		return false
-	}
-	all := binary.LittleEndian.Uint64(b[len(b)-8:])
-	for ; len(b) > 8; b = b[8:] {
-		all |= binary.LittleEndian.Uint64(b)
-	}
-	return all&0x8080808080808080 == 0
+	return append(b, quoted...)
 }

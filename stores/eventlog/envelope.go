@@ -1,27 +1,25 @@
 package eventlog
 
 import (
-	"encoding/base64"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
 )
 
-// The envelope is the value that an event is stored as, one JSON object:
+// The envelope is the value that an event is stored as: a head, which is one line of JSON, and the data as it is.
 //
-//	{"position":7,"version":2,"stream":"order-17","type":"OrderPaid","data":{"cents":1200},"time":"2026-01-02T03:04:05.6Z"}
+//	{"position":7,"version":2,"stream":"order-17","type":"OrderPaid","time":"2026-01-02T03:04:05.600000000Z"}
+//	{"cents":1200}
 //
-// version and stream are left out where there is none. Data that is JSON text, in valid UTF-8 and without white space
-// around it, stands in "data" as it is; any other bytes stand in "base64" instead; no data is neither.
-// Members may come in any order and unknown ones are ignored.
-type envelope struct {
-	Position uint64          `json:"position"`
-	Version  uint64          `json:"version"`
-	Stream   string          `json:"stream"`
-	Type     string          `json:"type"`
-	Data     json.RawMessage `json:"data"`
-	Base64   []byte          `json:"base64"`
-	Time     time.Time       `json:"time"`
+// version and stream are left out where there is none. The head ends with a newline, and contains none; its members may
+// come in any order, and unknown ones are ignored. Whatever follows is the data.
+type head struct {
+	Position uint64    `json:"position"`
+	Version  uint64    `json:"version"`
+	Stream   string    `json:"stream"`
+	Type     string    `json:"type"`
+	Time     time.Time `json:"time"`
 }
 
 // decoder decodes the envelopes of one call, whose events share memory.
@@ -36,36 +34,37 @@ const arenaSize = 32 << 10
 
 // add decodes the envelope stored at a position and appends the event to c.events.
 func (c *decoder) add(position uint64, value []byte) error {
+	end := bytes.IndexByte(value, '\n')
+	if end < 0 {
+		return corrupt(fmt.Errorf("event %d: the head does not end", position))
+	}
 	c.events = append(c.events, Event{})
 	e := &c.events[len(c.events)-1]
-	if !c.decode(e, value) {
-		if err := c.decodeSlowly(e, value); err != nil {
+	if !c.decode(e, value[:end]) {
+		if err := e.decodeSlowly(value[:end]); err != nil {
 			return corrupt(fmt.Errorf("event %d: %w", position, err))
 		}
 	}
 	if e.Position != position {
 		return corrupt(fmt.Errorf("event %d says that it is %d", position, e.Position))
 	}
+	if data := value[end+1:]; len(data) > 0 {
+		e.Data = c.keep(data)
+	}
 	return nil
 }
 
-func (c *decoder) decodeSlowly(e *Event, value []byte) error {
-	var v envelope
-	if err := json.Unmarshal(value, &v); err != nil {
+func (e *Event) decodeSlowly(text []byte) error {
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
 		return err
 	}
-	*e = Event{Position: v.Position, Version: v.Version, Stream: v.Stream, Type: v.Type, Time: v.Time.UTC()}
-	switch {
-	case len(v.Data) > 0:
-		e.Data = v.Data
-	case len(v.Base64) > 0:
-		e.Data = v.Base64
-	}
+	*e = Event{Position: h.Position, Version: h.Version, Stream: h.Stream, Type: h.Type, Time: h.Time.UTC()}
 	return nil
 }
 
-// decode decodes an envelope as appendEnvelope writes it, in any order of members. False means that it is
-// something else, which may still be a valid envelope.
+// decode decodes a head as encoder writes it, in any order of members. False means that it is something else, which may
+// still be a valid head.
 func (c *decoder) decode(e *Event, b []byte) bool {
 	if len(b) == 0 || b[0] != '{' {
 		return false
@@ -90,10 +89,6 @@ func (c *decoder) decode(e *Event, b []byte) bool {
 
 // member decodes the value at b[i] and returns the index after it, or -1.
 func (c *decoder) member(e *Event, name, b []byte, i int) (end int) {
-	var text []byte
-	if e.Data != nil && (string(name) == "data" || string(name) == "base64") {
-		return -1
-	}
 	switch string(name) {
 	case "position":
 		e.Position, end = plainNumber(b, i)
@@ -101,13 +96,9 @@ func (c *decoder) member(e *Event, name, b []byte, i int) (end int) {
 	case "version":
 		e.Version, end = plainNumber(b, i)
 		return end
-	case "data":
-		if end = scanJSON(b, i, 0); end > 0 {
-			e.Data = c.keep(b[i:end])
-		}
-		return end
 	}
-	if text, end = plainString(b, i); end < 0 {
+	text, end := plainString(b, i)
+	if end < 0 {
 		return -1
 	}
 	switch string(name) {
@@ -115,12 +106,6 @@ func (c *decoder) member(e *Event, name, b []byte, i int) (end int) {
 		e.Type = reuse(&c.typ, text)
 	case "stream":
 		e.Stream = reuse(&c.stream, text)
-	case "base64":
-		data, err := base64.StdEncoding.AppendDecode(nil, text)
-		if err != nil {
-			return -1
-		}
-		e.Data = data
 	case "time":
 		if e.Time.UnmarshalText(text) != nil {
 			return -1

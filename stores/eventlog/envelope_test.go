@@ -3,6 +3,7 @@ package eventlog
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -22,16 +23,14 @@ func TestEnvelopeText(t *testing.T) {
 		draft    Draft
 		want     string
 	}{
-		{"JSON stands as it is", 7, 0, "", Draft{Type: "BenchEvent", Data: []byte(`{"index": 7}`), Time: at},
-			`{"position":7,"type":"BenchEvent","data":{"index": 7},"time":"2026-01-02T01:04:05.6Z"}`},
+		{"the data follows the head", 7, 0, "", Draft{Type: "BenchEvent", Data: []byte(`{"index": 7}`), Time: at},
+			`{"position":7,"type":"BenchEvent","time":"2026-01-02T01:04:05.600000000Z"}` + "\n" + `{"index": 7}`},
 		{"a stream has a name and a version", 8, 2, "order-17", Draft{Type: "Paid", Data: []byte(`1`), Time: at.Truncate(time.Second)},
-			`{"position":8,"version":2,"stream":"order-17","type":"Paid","data":1,"time":"2026-01-02T01:04:05Z"}`},
-		{"other bytes are in base64", 9, 0, "", Draft{Type: "T", Data: []byte("\xff\x00"), Time: at.Add(1)},
-			`{"position":9,"type":"T","base64":"/wA=","time":"2026-01-02T01:04:05.600000001Z"}`},
-		{"JSON with white space around it too", 10, 0, "", Draft{Type: "T", Data: []byte(` 1`), Time: at},
-			`{"position":10,"type":"T","base64":"IDE=","time":"2026-01-02T01:04:05.6Z"}`},
-		{"no data is left out", 11, 0, "", Draft{Type: `"`, Time: at},
-			`{"position":11,"type":"\"","time":"2026-01-02T01:04:05.6Z"}`},
+			`{"position":8,"version":2,"stream":"order-17","type":"Paid","time":"2026-01-02T01:04:05.000000000Z"}` + "\n1"},
+		{"any bytes are data", 9, 0, "", Draft{Type: "T", Data: []byte("\xff\n\x00"), Time: at.Add(1)},
+			`{"position":9,"type":"T","time":"2026-01-02T01:04:05.600000001Z"}` + "\n\xff\n\x00"},
+		{"no data is nothing", 11, 0, "", Draft{Type: "\"\n", Time: at},
+			`{"position":11,"type":"\"\n","time":"2026-01-02T01:04:05.600000000Z"}` + "\n"},
 	} {
 		var e encoder
 		if got := string(e.append(nil, c.position, c.version, c.stream, &c.draft)); got != c.want {
@@ -68,24 +67,50 @@ func TestEncodersWriteWhatNewOnesWrite(t *testing.T) {
 		version := rnd.Uint64N(3)
 		var fresh encoder
 		got, want := one.append(nil, position, version, stream, &draft), fresh.append(nil, position, version, stream, &draft)
-		var e envelope
-		if err := json.Unmarshal(got, &e); err != nil || !bytes.Equal(got, want) || e.Position != position || !e.Time.Equal(at) || e.Type != draft.Type {
+		var d decoder
+		if err := d.add(position, got); err != nil || !bytes.Equal(got, want) || !reflect.DeepEqual(d.events[0], eventOf(position, version, stream, draft)) {
 			t.Fatalf("got %s, %v, want %s", got, err, want)
 		}
+	}
+}
+
+// eventOf is what a draft is read as.
+func eventOf(position, version uint64, stream string, d Draft) Event {
+	e := Event{Position: position, Version: version, Stream: stream, Type: d.Type, Data: d.Data, Time: d.Time.UTC()}
+	if len(d.Data) == 0 {
+		e.Data = nil
+	}
+	return e
+}
+
+func TestNineDigits(t *testing.T) {
+	var digits [9]byte
+	check := func(n uint32) {
+		if nineDigits(&digits, n); string(digits[:]) != fmt.Sprintf("%09d", n) {
+			t.Errorf("got %s, want %09d", digits, n)
+		}
+	}
+	for n := range uint32(10_000) { // each half of each half
+		check(n)
+		check(n * 10_000)
+		check(n*100_000 + 99_999)
+	}
+	for range 100_000 {
+		check(rand.Uint32N(1_000_000_000))
 	}
 }
 
 func TestEnvelopesOfOthers(t *testing.T) {
 	want := Event{Position: 7, Version: 1, Stream: "s", Type: "Té", Data: []byte(`{"a": 1}`), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	for _, c := range []struct{ name, text string }{
-		{"in another order", `{"time":"2026-01-02T03:04:05Z","data":{"a": 1},"type":"Té","stream":"s","version":1,"position":7}`},
-		{"with white space", `{ "position": 7, "version": 1, "stream": "s", "type": "Té", "data": {"a": 1}, "time": "2026-01-02T03:04:05Z" }`},
-		{"with escapes", `{"position":7,"version":1,"stream":"\u0073","type":"T\u00e9","data":{"a": 1},"time":"2026-01-02T03:04:05Z"}`},
-		{"with another time zone", `{"position":7,"version":1,"stream":"s","type":"Té","data":{"a": 1},"time":"2026-01-02T05:04:05+02:00"}`},
-		{"with members of a later version", `{"position":7,"version":1,"stream":"s","type":"Té","new":[1,{}],"data":{"a": 1},"time":"2026-01-02T03:04:05Z"}`},
+		{"in another order", `{"time":"2026-01-02T03:04:05Z","type":"Té","stream":"s","version":1,"position":7}`},
+		{"with white space", `{ "position": 7, "version": 1, "stream": "s", "type": "Té", "time": "2026-01-02T03:04:05Z" }`},
+		{"with escapes", `{"position":7,"version":1,"stream":"\u0073","type":"T\u00e9","time":"2026-01-02T03:04:05Z"}`},
+		{"with another time zone", `{"position":7,"version":1,"stream":"s","type":"Té","time":"2026-01-02T05:04:05+02:00"}`},
+		{"with members of a later version", `{"position":7,"version":1,"stream":"s","type":"Té","new":[1,{}],"time":"2026-01-02T03:04:05Z"}`},
 	} {
 		var d decoder
-		if err := d.add(7, []byte(c.text)); err != nil {
+		if err := d.add(7, []byte(c.text+"\n{\"a\": 1}")); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		} else if !reflect.DeepEqual(d.events[0], want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, d.events[0], want)
@@ -94,27 +119,13 @@ func TestEnvelopesOfOthers(t *testing.T) {
 }
 
 func TestDamagedEnvelopes(t *testing.T) {
-	for _, text := range []string{``, `{`, `{}`, `[]`, `null`, `{"position":7`, `{"position":8}`, `{"position":-7}`, `{"position":7}x`,
-		`{"position":7,}`, `{"position":"7"}`, `{"position":7,"base64":"?"}`, `{"position":7,"time":"yesterday"}`, `{"position":7,"data":{}`} {
+	for _, text := range []string{``, "\n", `{"position":7}`, "{\n", "{}\n", "[]\n", "null\n", "{\"position\":7\n", "{\"position\":8}\n", "{\"position\":-7}\n",
+		"{\"position\":7}x\n", "{\"position\":7,}\n", "{\"position\":\"7\"}\n", "{\"position\":7,\"time\":\"yesterday\"}\n", "{\"position\":\n7}"} {
 		var d decoder
 		if err := d.add(7, []byte(text)); err == nil {
 			t.Errorf("%q was read as %+v, want corrupt", text, d.events[0])
 		}
 	}
-}
-
-// FuzzScanJSON compares the scanner with encoding/json.
-func FuzzScanJSON(f *testing.F) {
-	for _, s := range []string{`{}`, `[1,"a",null]`, `{"a":{"b":[true,false]}}`, `-0.1e+5`, `"\u00e9\n"`, ` 1`, `01`, `1.`, `"`, `{"a"}`, `[1,]`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got := scanJSON(data, 0, 0) == len(data)
-		want := json.Valid(data) && len(data) == len(bytes.Trim(data, " \t\r\n"))
-		if got != want && bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) < 400 {
-			t.Errorf("%q: got %v, want %v", data, got, want)
-		}
-	})
 }
 
 // FuzzEnvelope writes an envelope and reads it back, by hand and with encoding/json.
@@ -128,19 +139,17 @@ func FuzzEnvelope(f *testing.F) {
 		var c encoder
 		draft := Draft{Type: kind, Data: data, Time: time.Unix(0, nanos)}
 		text := c.append(nil, 5, 3, stream, &draft)
-		if !json.Valid(text) || !utf8.Valid(text) {
-			t.Fatalf("not JSON: %q", text)
+		end := bytes.IndexByte(text, '\n')
+		if !json.Valid(text[:end]) || !utf8.Valid(text[:end]) {
+			t.Fatalf("not JSON: %q", text[:end])
 		}
-		want := Event{Position: 5, Version: 3, Stream: stream, Type: kind, Data: data, Time: draft.Time.UTC()}
-		if len(data) == 0 {
-			want.Data = nil
-		}
+		want := eventOf(5, 3, stream, draft)
 		var d decoder
 		var fast, slow Event
-		if !d.decode(&fast, text) && !strings.ContainsAny(stream+kind, "\\\"") && !hasControl(stream+kind) && len(data) < 400 {
+		if !d.decode(&fast, text[:end]) && !strings.ContainsAny(stream+kind, "\\\"") && !hasControl(stream+kind) {
 			t.Errorf("%q takes the slow way", text)
 		}
-		if err := d.decodeSlowly(&slow, text); err != nil || !reflect.DeepEqual(slow, want) {
+		if err := slow.decodeSlowly(text[:end]); err != nil || slow.Type != kind || slow.Stream != stream {
 			t.Errorf("%q: got %+v, %v, want %+v", text, slow, err, want)
 		}
 		if err := d.add(5, text); err != nil || !reflect.DeepEqual(d.events[0], want) {
@@ -153,17 +162,15 @@ func hasControl(s string) bool { return strings.ContainsFunc(s, func(r rune) boo
 
 // FuzzDecode checks that the fast way never reads an envelope differently than encoding/json.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"position":7,"version":1,"stream":"s","type":"T","data":{"a": 1},"time":"2026-01-02T03:04:05Z"}`))
-	f.Add([]byte(`{"position":7,"position":8,"base64":"/wA="}`))
-	f.Add([]byte(`{"data":1,"base64":"/wA="}`))
-	f.Add([]byte(`{"base64":"","data":1}`))
+	f.Add([]byte(`{"position":7,"version":1,"stream":"s","type":"T","time":"2026-01-02T03:04:05Z"}`))
+	f.Add([]byte(`{"position":7,"position":8,"type":"T\u00e9"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d decoder
 		var fast, slow Event
 		if !utf8.Valid(text) || !d.decode(&fast, text) {
 			return
 		}
-		if err := d.decodeSlowly(&slow, text); err != nil || !reflect.DeepEqual(fast, slow) {
+		if err := slow.decodeSlowly(text); err != nil || !reflect.DeepEqual(fast, slow) {
 			t.Errorf("%q: got %+v, encoding/json reads %+v, %v", text, fast, slow, err)
 		}
 	})

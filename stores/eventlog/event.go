@@ -56,7 +56,7 @@ func (r Range) Normal() (n Range, some bool) {
 // MaxName is the length in bytes of the longest name of a stream or subscription.
 const MaxName = 1024
 
-// firstSecond and lastSecond are in the range of an int64 of nanoseconds as a whole.
+// The seconds from firstSecond to lastSecond are in the range of an int64 of nanoseconds as a whole.
 const (
 	firstSecond = math.MinInt64 / 1_000_000_000
 	lastSecond  = math.MaxInt64/1_000_000_000 - 1
@@ -77,8 +77,13 @@ func (d *Draft) checkType() error {
 	return nil
 }
 
-func (d *Draft) checkTime() error {
-	if s := d.Time.Unix(); s >= firstSecond && s <= lastSecond {
+// setTime makes the zero Time now, which is the same for all drafts of an append, and refuses one that does not fit.
+func (d *Draft) setTime(now *time.Time) error {
+	if d.Time.IsZero() {
+		if now.IsZero() {
+			*now = time.Now()
+		}
+		d.Time = *now
 		return nil
 	}
 	if d.Time.Before(firstTime) || d.Time.After(lastTime) {

@@ -51,7 +51,7 @@ func number(key, value []byte) (uint64, error) {
 }
 
 // format is the version of this layout.
-const format = 1
+const format = 2
 
 // meta describes a log as a whole. It is written with the first event.
 type meta struct {

@@ -33,7 +33,7 @@ func New(db *kv.DB, opts *Options) (*Log, error) {
 	}
 	if b.inMemory {
 		b.versions = map[string]uint64{}
-		b.plan = plan{b: b, versionOf: b.storedVersion, write: batchWriter{&b.batch}}
+		b.plan = plan{b: b, versionOf: b.storedVersion}
 	}
 	if err := b.start(context.Background()); err != nil {
 		return nil, err

@@ -76,31 +76,27 @@ type plan struct {
 	assigned  uint64
 	bytes     int                                                      // in the values written
 	versionOf func(ctx context.Context, stream string) (uint64, error) // as stored
-	write     writer
+	tx        *kv.Tx                                                   // takes the writes; nil: b.batch does
+	value     []byte                                                   // memory for the next value of tx
 }
 
-// writer takes the writes of a plan. A value may have been appended to AvailableBuffer: see kv.Batch.
-type writer interface {
-	AvailableBuffer() []byte
-	Put(key, value []byte) error
-}
-
-type batchWriter struct{ *kv.Batch }
-
-func (w batchWriter) Put(key, value []byte) error { w.Batch.Put(key, value); return nil }
-
-type txWriter struct {
-	*kv.Tx
-	buf []byte
-}
-
-func (w *txWriter) AvailableBuffer() []byte { return w.buf[:0] }
-
-func (w *txWriter) Put(key, value []byte) error {
-	if cap(value) > cap(w.buf) {
-		w.buf = value
+// buffer returns memory for the value that is put next.
+func (p *plan) buffer() []byte {
+	if p.tx == nil {
+		return p.b.batch.AvailableBuffer()
 	}
-	return w.Tx.Put(key, value)
+	return p.value[:0]
+}
+
+func (p *plan) put(key, value []byte) error {
+	if p.tx == nil {
+		p.b.batch.Put(key, value)
+		return nil
+	}
+	if cap(value) > cap(p.value) {
+		p.value = value
+	}
+	return p.tx.Put(key, value)
 }
 
 func (p *plan) group(ctx context.Context, group []*Pending) error {
@@ -143,14 +139,14 @@ func (p *plan) append(a *Pending, version uint64) error {
 		if indexed {
 			version++
 			b.key = appendStreamKey(b.key[:0], a.Stream, version)
-			if err := p.write.Put(b.key, kv.AppendUint64(p.write.AvailableBuffer(), p.assigned)); err != nil {
+			if err := p.put(b.key, kv.AppendUint64(p.buffer(), p.assigned)); err != nil {
 				return err
 			}
 		}
 		b.key = appendEventKey(b.key[:0], p.assigned)
-		value := b.encoder.append(p.write.AvailableBuffer(), p.assigned, version, a.Stream, &a.Drafts[i])
+		value := b.encoder.append(p.buffer(), p.assigned, version, a.Stream, &a.Drafts[i])
 		p.bytes += len(value)
-		if err := p.write.Put(b.key, value); err != nil {
+		if err := p.put(b.key, value); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (b *kvBackend) planShared(ctx context.Context, tx *kv.Tx, d kv.Durability, 
 		return err
 	}
 	b.versions = map[string]uint64{}
-	plan := plan{b: b, last: last, assigned: max(last, m.Floor), write: &txWriter{Tx: tx},
+	plan := plan{b: b, last: last, assigned: max(last, m.Floor), tx: tx,
 		versionOf: func(_ context.Context, stream string) (uint64, error) {
 			return streamVersion(&tx.Snapshot, stream, noLimit)
 		}}

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// BenchmarkThin measures appends of class Buffered, on Pebble, against Pebble's own API writing the same bytes, which
-// stand ready for it: the envelope, the order, the promise about positions and kv are all in the ratio.
+// BenchmarkThin measures appends of class Buffered, on Pebble, against Pebble's own API writing the bytes that the log
+// stored, which stand ready for it: the envelope, the order, the promise about positions and kv are all in the ratio.
 func BenchmarkThin(b *testing.B) {
 	db, err := kv.Open(b.Context(), "pebble:"+b.TempDir())
 	if err != nil {
@@ -25,7 +25,7 @@ func BenchmarkThin(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	raw, err := openRaw(b.TempDir(), storedEvent(b, db, log))
+	raw, err := openRaw(b.TempDir(), storedEvents(b, db, log))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -50,35 +50,39 @@ func appendEach(log *eventlog.Log, n int) func(int) error {
 	}
 }
 
-// storedEvent returns what an event of the size of the others is stored as.
-func storedEvent(b *testing.B, db *kv.DB, log *eventlog.Log) (value []byte) {
-	done, err := log.Append(b.Context(), kv.Buffered, "", eventlog.Any, benchDrafts(100)...)
-	if err == nil {
-		err = db.View(b.Context(), func(s *kv.Snapshot) (err error) {
-			value, err = s.Get(kv.AppendUint64([]byte{'e'}, done.Last))
-			return err
-		})
+// storedEvents returns what events are stored as, the texts of one append after those of another.
+func storedEvents(b *testing.B, db *kv.DB, log *eventlog.Log) (values [][]byte) {
+	for range 40 {
+		if _, err := log.Append(b.Context(), kv.Buffered, "", eventlog.Any, benchDrafts(100)...); err != nil {
+			b.Fatal(err)
+		}
 	}
+	err := db.View(b.Context(), func(s *kv.Snapshot) error {
+		for _, value := range s.Scan(kv.Prefix([]byte{'e'})) {
+			values = append(values, bytes.Clone(value))
+		}
+		return s.Err()
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if !bytes.Contains(value, []byte(`{"index": 99}`)) {
-		b.Fatalf("the event is stored as %q", value)
+	if len(values) != 4000 || !bytes.HasSuffix(values[99], []byte(`{"index": 99}`)) {
+		b.Fatalf("%d events are stored, one as %q", len(values), values[99])
 	}
-	return value
+	return values
 }
 
-// rawLog writes one value under ascending keys, as Pebble's documentation shows it.
+// rawLog writes values in turn under ascending keys, as Pebble's documentation shows it.
 type rawLog struct {
-	db    *pebble.DB
-	last  uint64
-	key   []byte
-	value []byte
+	db     *pebble.DB
+	last   uint64
+	key    []byte
+	values [][]byte
 }
 
-func openRaw(dir string, value []byte) (*rawLog, error) {
+func openRaw(dir string, values [][]byte) (*rawLog, error) {
 	db, err := pebble.Open(dir, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: quiet{}})
-	return &rawLog{db: db, value: value}, err
+	return &rawLog{db: db, values: values}, err
 }
 
 // quiet drops Pebble's reports.
@@ -87,15 +91,16 @@ type quiet struct{ pebble.Logger }
 func (quiet) Infof(string, ...any)  {}
 func (quiet) Errorf(string, ...any) {}
 
-func (r *rawLog) next() []byte {
+func (r *rawLog) next() (key, value []byte) {
 	r.last++
 	r.key = kv.AppendUint64(append(r.key[:0], 'e'), r.last)
-	return r.key
+	return r.key, r.values[r.last%uint64(len(r.values))]
 }
 
 func (r *rawLog) set(n int) error {
 	for range n {
-		if err := r.db.Set(r.next(), r.value, pebble.NoSync); err != nil {
+		key, value := r.next()
+		if err := r.db.Set(key, value, pebble.NoSync); err != nil {
 			return err
 		}
 	}
@@ -106,7 +111,8 @@ func (r *rawLog) batch(n int) error {
 	for range n {
 		batch := r.db.NewBatch()
 		for range 100 {
-			if err := batch.Set(r.next(), r.value, nil); err != nil {
+			key, value := r.next()
+			if err := batch.Set(key, value, nil); err != nil {
 				return err
 			}
 		}
