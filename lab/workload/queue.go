@@ -32,11 +32,14 @@ var jobs = Workload{
 		queueOp(Op{Name: "cycle", Summary: "publish a job, claim the first, acknowledge it", Core: true},
 			queueTask{do: (*queueRunner).cycle, publishes: true}),
 		queueOp(Op{Name: "cycle_4", Summary: "publish a job, claim one, acknowledge it, 4 producers and 4 consumers at once", Workers: 4},
-			queueTask{do: (*queueRunner).meet, publishes: true}),
+			queueTask{do: (*queueRunner).meet, publishes: true, meets: true}),
 		queueOp(Op{Name: "cycle_16", Summary: "publish a job, claim one, acknowledge it, 16 producers and 16 consumers at once", Workers: 16},
-			queueTask{do: (*queueRunner).meet, publishes: true}),
+			queueTask{do: (*queueRunner).meet, publishes: true, meets: true}),
 		queueOp(Op{Name: "pipeline", Summary: "publish a job, claim one, acknowledge it, a producer and a consumer at once, the producer up to 8 jobs ahead",
-			Forms: withPublished}, queueTask{do: (*queueRunner).pipeline, publishes: true, ahead: 8}),
+			Forms: withPublished}, queueTask{do: (*queueRunner).pipeline, publishes: true, meets: true, ahead: 8}),
+		processQueueOp(Op{Name: "cycle_processes_1", Summary: "50 cycles, by a producer and a consumer that are processes", Workers: 1}),
+		processQueueOp(Op{Name: "cycle_processes_4", Summary: "50 cycles, by 4 producers and 4 consumers that are processes", Workers: 4}),
+		processQueueOp(Op{Name: "cycle_processes_16", Summary: "50 cycles, by 16 producers and 16 consumers that are processes", Workers: 16}),
 		queueOp(Op{Name: "cycle_published", Summary: "cycle beside the published way: SQL texts, each its own transaction", Forms: withPublished},
 			queueTask{do: (*queueRunner).cycle, publishes: true}),
 	},
@@ -49,6 +52,7 @@ type queueTask struct {
 	ready     int  // jobs published before the slice, for each iteration to claim
 	claimed   bool // a job is claimed before the slice, for each iteration to settle
 	returns   bool // an iteration gives its job back
+	meets     bool // each worker has a producer that publishes at the same time
 	ahead     int  // jobs that a producer publishes before the iteration that claims as many
 }
 
@@ -58,7 +62,13 @@ func queueOp(op Op, task queueTask) Op {
 	if op.Forms == nil {
 		op.Forms = queueForms
 	}
-	op.New = func(env Env) (Runner, error) { return newQueueRunner(env, task, op) }
+	op.New = func(env Env) (Runner, error) {
+		r, err := newQueueRunner(env, task, op)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
 	return op
 }
 

@@ -152,4 +152,8 @@ func (q *publishedQueue) counts(ctx context.Context) (c queue.Counts, err error)
 	return c, err
 }
 
+func (q *publishedQueue) list(context.Context, queue.State, int) ([]queue.Job, error) {
+	return nil, errNotPublished
+}
+
 func (q *publishedQueue) close() error { return q.db.Close() }

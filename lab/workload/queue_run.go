@@ -51,7 +51,7 @@ type doJob func(r *queueRunner, ctx context.Context, worker, i int) error
 
 var _ Runner = (*queueRunner)(nil)
 
-func newQueueRunner(env Env, task queueTask, op Op) (Runner, error) {
+func newQueueRunner(env Env, task queueTask, op Op) (*queueRunner, error) {
 	p := env.params(queueParams)
 	backlog := p.count("backlog", 0, 1e6)
 	payload := p.count("payload", minValue, 1<<20)
@@ -81,7 +81,7 @@ func (r *queueRunner) Setup(ctx context.Context) (err error) {
 		r.jobs = jobs
 		return r.load(ctx, r.backlog)
 	})
-	if err == nil && (r.workers > 1 || r.task.ahead > 0) {
+	if err == nil && r.task.meets {
 		r.produce(ctx)
 	}
 	return err

@@ -19,6 +19,12 @@ type queueStore interface {
 	// create lets load fill a new queue, and opens it again, timed.
 	create(ctx context.Context, load func(jobQueue) error) (jobQueue, error)
 
+	// join opens a queue that another process created. Close then releases what it took.
+	join(ctx context.Context) (jobQueue, error)
+
+	// shared reports whether several processes may have the queue open, once it is.
+	shared() bool
+
 	Describe() Description
 	Size() (kv.Size, error)
 	Compact(ctx context.Context) error
@@ -39,6 +45,7 @@ type jobQueue interface {
 	ack(ctx context.Context, jobs ...queue.Job) error
 	nack(ctx context.Context, job queue.Job) error
 	counts(ctx context.Context) (queue.Counts, error)
+	list(ctx context.Context, state queue.State, limit int) ([]queue.Job, error)
 	close() error
 }
 
@@ -83,6 +90,15 @@ func (s *kvQueue) create(ctx context.Context, load func(jobQueue) error) (jobQue
 	return s.queue(s.db)
 }
 
+func (s *kvQueue) join(ctx context.Context) (q jobQueue, err error) {
+	if s.db, err = s.open(ctx); err != nil {
+		return nil, err
+	}
+	return s.queue(s.db)
+}
+
+func (s *kvQueue) shared() bool { return s.db.Mode() == kv.Shared }
+
 func (s *kvQueue) queue(db *kv.DB) (jobQueue, error) {
 	store, err := queue.New(db, nil)
 	if err != nil {
@@ -118,6 +134,10 @@ func (s *sqlQueue) create(ctx context.Context, load func(jobQueue) error) (jobQu
 	}
 	return q, nil
 }
+
+func (s *sqlQueue) join(ctx context.Context) (jobQueue, error) { return s.open(ctx) }
+
+func (s *sqlQueue) shared() bool { return true }
 
 func (s *sqlQueue) open(ctx context.Context) (jobQueue, error) {
 	if s.published {
@@ -188,5 +208,9 @@ func (q *storeQueue) nack(ctx context.Context, job queue.Job) error {
 }
 
 func (q *storeQueue) counts(ctx context.Context) (queue.Counts, error) { return q.queue.Counts(ctx) }
+
+func (q *storeQueue) list(ctx context.Context, state queue.State, limit int) ([]queue.Job, error) {
+	return q.queue.List(ctx, state, limit)
+}
 
 func (q *storeQueue) close() error { return q.store.Close() }
