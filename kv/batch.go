@@ -11,6 +11,9 @@ import (
 type Batch struct {
 	ops []driver.Op
 	buf []byte // owns the bytes of ops; when it grows, earlier ops keep the old array alive
+
+	longestKey, longestValue int
+	emptyKey                 bool
 }
 
 // Put adds "set key to value". It copies both.
@@ -24,19 +27,39 @@ func (b *Batch) Put(key, value []byte) {
 	b.ops = b.ops[:len(b.ops)+1]
 	op := &b.ops[len(b.ops)-1]
 	op.Key, op.Value, op.Delete = b.buf[k:end:end], b.buf[n:k:k], false
+	b.longestKey, b.longestValue = max(b.longestKey, len(key)), max(b.longestValue, len(value))
+	b.emptyKey = b.emptyKey || len(key) == 0
 }
 
 // Delete adds "remove key". It copies key.
 func (b *Batch) Delete(key []byte) {
 	b.ops = append(b.ops, driver.Op{Key: b.copy(key), Delete: true})
+	b.longestKey = max(b.longestKey, len(key))
+	b.emptyKey = b.emptyKey || len(key) == 0
+}
+
+// check returns the error of the first write that a store with these Caps does not take.
+func (b *Batch) check(caps *Caps) error {
+	if !b.emptyKey && (caps.MaxKey == 0 || b.longestKey <= caps.MaxKey) && (caps.MaxValue == 0 || b.longestValue <= caps.MaxValue) {
+		return nil
+	}
+	for i := range b.ops {
+		if err := checkPair(caps, b.ops[i].Key, b.ops[i].Value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Len returns the number of writes in the batch.
 func (b *Batch) Len() int { return len(b.ops) }
 
+// Size returns the number of bytes in the keys and values of the batch.
+func (b *Batch) Size() int { return len(b.buf) }
+
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
-	b.ops, b.buf = b.ops[:0], b.buf[:0]
+	*b = Batch{ops: b.ops[:0], buf: b.buf[:0]}
 }
 
 // AvailableBuffer returns an empty slice with the free memory of the batch behind it. It is meant to be appended to and

@@ -137,10 +137,8 @@ func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 // writes that need no read: on engines whose Caps say ConcurrentApply, calls at the same time share a sync.
 // An empty batch does nothing. b is unchanged and may be reset and used again.
 func (db *DB) Write(ctx context.Context, d Durability, b *Batch) error {
-	for i := range b.ops {
-		if err := checkPair(&db.caps, b.ops[i].Key, b.ops[i].Value); err != nil {
-			return db.wrap("write", err)
-		}
+	if err := b.check(&db.caps); err != nil {
+		return db.wrap("write", err)
 	}
 	if !db.caps.ConcurrentApply {
 		return db.applyAlone(ctx, d, b)

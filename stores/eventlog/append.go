@@ -35,16 +35,24 @@ var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool,
 //
 // If ctx ends before the commit began, nothing was appended and the error is Canceled.
 func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expected Expected, events ...Draft) (Appended, error) {
-	if l.turn.tryAlone() {
-		return l.appendAlone(ctx, d, stream, expected, events)
+	a, err := l.check(stream, expected, events)
+	if err != nil {
+		return Appended{}, err
+	}
+	if l.direct != nil && l.turn.tryAlone() {
+		done, err := l.direct.append(ctx, d, &a, events)
+		if err == nil {
+			l.bell.ring()
+		}
+		if !l.turn.leaveAlone() {
+			l.next()
+		}
+		return done, err
 	}
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	defer r.clear()
-	r.set(ctx, d, stream, expected, events)
-	if err := l.check(r); err != nil {
-		return Appended{}, err
-	}
+	r.set(ctx, d, &a, events)
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -60,25 +68,56 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	return r.Appended, r.Err
 }
 
-// appendAlone is Append for one who has the turn alone, the most frequent case.
-func (l *Log) appendAlone(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) (Appended, error) {
-	r := &l.single
-	r.set(ctx, d, stream, expected, events)
-	err := l.check(r)
-	if err == nil {
-		err = l.commitAlone(r)
-	}
-	done := r.Appended
-	r.clear()
-	if !l.turn.leaveAlone() {
-		l.next()
-	}
-	return done, err
+// arguments are those of an append that need no copy, checked.
+type arguments struct {
+	stream   string
+	expected Expected
+	now      time.Time // of drafts without a time
+	size     int       // of the drafts
 }
 
-func (r *request) set(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) {
-	r.ctx, r.durability, r.Stream, r.Expected = ctx, d, stream, expected
+// check refuses wrong arguments.
+func (l *Log) check(stream string, expected Expected, events []Draft) (a arguments, err error) {
+	a.stream, a.expected = stream, expected
+	if stream != "" {
+		if err := checkName("append", "stream", stream); err != nil {
+			return a, err
+		}
+	}
+	if expected.OfStream() {
+		if err := l.streams("append", stream); err != nil {
+			return a, err
+		}
+	}
+	for i := range events {
+		draft := &events[i]
+		if i == 0 || draft.Type != events[i-1].Type {
+			if err := draft.checkType(); err != nil {
+				return a, err
+			}
+		}
+		if s := draft.Time.Unix(); s < firstSecond || s > lastSecond { // the zero Time is, too
+			if !draft.Time.IsZero() {
+				if err := draft.checkTime(); err != nil {
+					return a, err
+				}
+			} else if a.now.IsZero() {
+				a.now = time.Now()
+			}
+		}
+		a.size += len(draft.Data) + len(draft.Type)
+	}
+	return a, nil
+}
+
+func (r *request) set(ctx context.Context, d kv.Durability, a *arguments, events []Draft) {
+	r.ctx, r.durability, r.size, r.Stream, r.Expected = ctx, d, a.size, a.stream, a.expected
 	r.Drafts = append(r.Drafts[:0], events...)
+	for i := range r.Drafts {
+		if draft := &r.Drafts[i]; draft.Time.IsZero() {
+			draft.Time = a.now
+		}
+	}
 }
 
 // clear lets r go of what it was given, to be used again.
@@ -86,36 +125,6 @@ func (r *request) clear() {
 	clear(r.Drafts)
 	r.Pending = Pending{Drafts: r.Drafts[:0]}
 	r.ctx, r.size, r.chosen = nil, 0, false
-}
-
-// check refuses wrong arguments and completes the drafts.
-func (l *Log) check(r *request) error {
-	if r.Stream != "" {
-		if err := checkName("append", "stream", r.Stream); err != nil {
-			return err
-		}
-	}
-	if r.Expected.OfStream() {
-		if err := l.streams("append", r.Stream); err != nil {
-			return err
-		}
-	}
-	var now time.Time
-	for i := range r.Drafts {
-		draft := &r.Drafts[i]
-		if i == 0 || draft.Type != r.Drafts[i-1].Type {
-			if err := draft.checkType(); err != nil {
-				return err
-			}
-		}
-		if s := draft.Time.Unix(); s < firstSecond || s > lastSecond { // the zero Time is, too
-			if err := draft.setTime(&now); err != nil {
-				return err
-			}
-		}
-		r.size += len(draft.Data) + len(draft.Type)
-	}
-	return nil
 }
 
 // await waits for the outcome of a queued request, and reports whether it must lead instead.
@@ -198,24 +207,6 @@ func (l *Log) take() {
 	l.members = append(l.members[:0], l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
 	l.crowd = n
-}
-
-// commitAlone commits a group of r alone.
-func (l *Log) commitAlone(r *request) error {
-	if r.ctx.Err() != nil {
-		return canceled(r.ctx)
-	}
-	l.group = append(l.group[:0], &r.Pending)
-	err := l.backend.Commit(r.ctx, r.durability, l.group)
-	if err == nil {
-		l.bell.ring()
-		return r.Err
-	}
-	if errors.Is(err, kv.Canceled) && r.ctx.Err() != nil {
-		err = canceled(r.ctx)
-	}
-	r.Appended = Appended{}
-	return err
 }
 
 // commit commits l.members, which r leads. One that is too large, or whose ctx ends while the store is locked, fails alone.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"strconv"
+	"time"
 )
 
 // encoder writes envelopes by hand, because encoding/json would take longer than the rest of an append. The heads of
@@ -20,19 +21,25 @@ type encoder struct {
 	secondEnd         int // where those of the second do
 }
 
-// append appends the envelope of a draft to b.
-func (c *encoder) append(b []byte, position, version uint64, stream string, d *Draft) []byte {
-	second := d.Time.Unix()
+// append appends the envelope of a draft to b. Without a time it happened now.
+func (c *encoder) append(b []byte, position, version uint64, stream string, now time.Time, d *Draft) []byte {
+	at := d.Time
+	if at.IsZero() {
+		at = now
+	}
+	second := at.Unix()
 	if position != c.position || version != c.version || second != c.second || d.Type != c.kind || stream != c.stream || len(c.head) == 0 {
-		c.begin(position, version, stream, d)
+		c.begin(position, version, stream, d.Type, at)
 	}
 	n := len(b) + c.secondEnd + 1
 	b = append(b, c.head...)
-	if nano := uint32(d.Time.Nanosecond()); nano != c.nano {
-		// The head is changed only after it was copied: a copy of what was just written would wait for it.
+	if nano := uint32(at.Nanosecond()); nano != c.nano {
+		// Both are written, and after the head was copied: a copy of what was just written would wait for it.
 		c.nano = nano
-		nineDigits((*[9]byte)(b[n:]), nano)
-		copy(c.head[c.secondEnd+1:], b[n:n+9])
+		first, rest := nineDigits(nano)
+		b[n], c.head[c.secondEnd+1] = first, first
+		binary.LittleEndian.PutUint64(b[n+1:], rest)
+		binary.LittleEndian.PutUint64(c.head[c.secondEnd+2:], rest)
 	}
 	c.next()
 	return append(b, d.Data...)
@@ -66,8 +73,8 @@ func increment(b []byte) bool {
 }
 
 // begin writes a head from nothing.
-func (c *encoder) begin(position, version uint64, stream string, d *Draft) {
-	c.position, c.version, c.stream, c.kind, c.second, c.nano = position, version, stream, d.Type, d.Time.Unix(), 0
+func (c *encoder) begin(position, version uint64, stream, kind string, at time.Time) {
+	c.position, c.version, c.stream, c.kind, c.second, c.nano = position, version, stream, kind, at.Unix(), 0
 	h := strconv.AppendUint(append(c.head[:0], `{"position":`...), position, 10)
 	c.positionEnd = len(h)
 	if version > 0 {
@@ -77,24 +84,24 @@ func (c *encoder) begin(position, version uint64, stream string, d *Draft) {
 	if stream != "" {
 		h = appendString(append(h, `,"stream":`...), stream)
 	}
-	h = appendString(append(h, `,"type":`...), d.Type)
-	h = d.Time.UTC().AppendFormat(append(h, `,"time":"`...), "2006-01-02T15:04:05")
+	h = appendString(append(h, `,"type":`...), kind)
+	h = at.UTC().AppendFormat(append(h, `,"time":"`...), "2006-01-02T15:04:05")
 	c.secondEnd = len(h)
 	c.head = append(h, ".000000000Z\"}\n"...)
 }
 
-// nineDigits writes n, which is below 10⁹. The last eight digits are parted by halves, all halves at once: those of 4
-// digits lie in the two parts of x, those of 2 in the four parts of y, the digits in the eight bytes of z.
-func nineDigits(digits *[9]byte, n uint32) {
-	first := n / 100_000_000
-	n -= first * 100_000_000
-	digits[0] = byte('0' + first)
+// nineDigits returns the digits of n, which is below 10⁹: the first one, and the others as they lie in memory,
+// little-endian. Those are parted by halves, all halves at once: numbers of 4 digits lie in the two parts of x, of 2 in
+// the four parts of y, of 1 in the eight bytes of z.
+func nineDigits(n uint32) (first byte, rest uint64) {
+	high := n / 100_000_000
+	n -= high * 100_000_000
 	x := uint64(n/10_000) | uint64(n%10_000)<<32
 	hundreds := x * 10_486 >> 20 & 0x7f_0000_007f
 	y := hundreds | (x-hundreds*100)<<16
 	tens := y * 103 >> 10 & 0x000f_000f_000f_000f
 	z := tens | (y-tens*10)<<8
-	binary.LittleEndian.PutUint64(digits[1:], z|0x3030_3030_3030_3030)
+	return byte('0' + high), z | 0x3030_3030_3030_3030
 }
 
 // appendString appends the JSON text of s, which is valid UTF-8.

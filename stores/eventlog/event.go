@@ -77,15 +77,7 @@ func (d *Draft) checkType() error {
 	return nil
 }
 
-// setTime makes the zero Time now, which is the same for all drafts of an append, and refuses one that does not fit.
-func (d *Draft) setTime(now *time.Time) error {
-	if d.Time.IsZero() {
-		if now.IsZero() {
-			*now = time.Now()
-		}
-		d.Time = *now
-		return nil
-	}
+func (d *Draft) checkTime() error {
 	if d.Time.Before(firstTime) || d.Time.After(lastTime) {
 		return invalid("append", fmt.Errorf("time %v is out of range", d.Time), "use a time from 1678 to 2261")
 	}

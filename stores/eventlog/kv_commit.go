@@ -2,6 +2,8 @@ package eventlog
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -14,20 +16,49 @@ func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Pendin
 	if !b.inMemory {
 		return b.commitShared(ctx, d, group)
 	}
+	return b.end(ctx, d, b.begin().group(ctx, group))
+}
+
+// append is Commit of one append, which keeps nothing of events and needs no copy of them.
+func (b *kvBackend) append(ctx context.Context, d kv.Durability, a *arguments, events []Draft) (done Appended, err error) {
+	if ctx.Err() != nil {
+		return Appended{}, canceled(ctx)
+	}
+	plan := b.begin()
+	version, err := plan.version(ctx, a.stream)
+	if err == nil {
+		if err = a.expected.Check(a.stream, plan.last, version); err != nil || len(events) == 0 {
+			return Appended{}, err
+		}
+		done, err = plan.append(a.stream, version, a.now, events)
+	}
+	if err = b.end(ctx, d, err); err == nil {
+		return done, nil
+	}
+	if errors.Is(err, kv.Canceled) && ctx.Err() != nil {
+		err = canceled(ctx)
+	}
+	return Appended{}, err
+}
+
+// begin begins a plan over b.batch; end commits it, unless err tells that it failed.
+func (b *kvBackend) begin() *plan {
 	b.batch.Reset()
-	plan := &b.plan
-	plan.last, plan.assigned, plan.bytes = b.visible.Load(), b.assigned, 0
-	err := plan.group(ctx, group)
+	b.plan.last, b.plan.assigned = b.visible.Load(), b.assigned
+	return &b.plan
+}
+
+func (b *kvBackend) end(ctx context.Context, d kv.Durability, err error) error {
 	if err == nil && b.batch.Len() > 0 {
-		err = b.commitBatch(ctx, d, plan.assigned)
+		err = b.commitBatch(ctx, d, b.plan.assigned)
 	}
 	if err != nil {
 		clear(b.versions) // they count what did not happen
 		return err
 	}
-	b.assigned = plan.assigned
-	b.visible.Store(plan.last)
-	b.trim(plan.bytes)
+	b.assigned = b.plan.assigned
+	b.visible.Store(b.plan.last)
+	b.trim()
 	return nil
 }
 
@@ -60,11 +91,11 @@ func (b *kvBackend) commitBatch(ctx context.Context, d kv.Durability, assigned u
 func (b *kvBackend) mustReserve(d kv.Durability) bool { return int(d) < len(b.weak) && b.weak[d] }
 
 // trim lets go of memory that an unusual append took.
-func (b *kvBackend) trim(bytes int) {
+func (b *kvBackend) trim() {
 	if len(b.versions) > cachedVersions {
 		clear(b.versions)
 	}
-	if bytes > 2*groupBytes {
+	if b.batch.Size() > 2*groupBytes {
 		b.batch = kv.Batch{}
 	}
 }
@@ -74,7 +105,6 @@ type plan struct {
 	b         *kvBackend
 	last      uint64 // the position of the last event, those of the plan included
 	assigned  uint64
-	bytes     int                                                      // in the values written
 	versionOf func(ctx context.Context, stream string) (uint64, error) // as stored
 	tx        *kv.Tx                                                   // takes the writes; nil: b.batch does
 	value     []byte                                                   // memory for the next value of tx
@@ -109,7 +139,7 @@ func (p *plan) group(ctx context.Context, group []*Pending) error {
 		if a.Err = a.Expected.Check(a.Stream, p.last, version); a.Err != nil || len(a.Drafts) == 0 {
 			continue
 		}
-		if err := p.append(a, version); err != nil {
+		if a.Appended, err = p.append(a.Stream, version, time.Time{}, a.Drafts); err != nil {
 			return err
 		}
 	}
@@ -131,29 +161,27 @@ func (p *plan) version(ctx context.Context, stream string) (uint64, error) {
 	return v, err
 }
 
-func (p *plan) append(a *Pending, version uint64) error {
+// append appends events to a stream that has a version. Those without a time happened now.
+func (p *plan) append(stream string, version uint64, now time.Time, events []Draft) (Appended, error) {
 	b := p.b
-	indexed := b.streams && a.Stream != ""
-	for i := range a.Drafts {
+	indexed := b.streams && stream != ""
+	for i := range events {
 		p.assigned++
 		if indexed {
 			version++
-			b.key = appendStreamKey(b.key[:0], a.Stream, version)
+			b.key = appendStreamKey(b.key[:0], stream, version)
 			if err := p.put(b.key, kv.AppendUint64(p.buffer(), p.assigned)); err != nil {
-				return err
+				return Appended{}, err
 			}
 		}
 		b.key = appendEventKey(b.key[:0], p.assigned)
-		value := b.encoder.append(p.buffer(), p.assigned, version, a.Stream, &a.Drafts[i])
-		p.bytes += len(value)
-		if err := p.put(b.key, value); err != nil {
-			return err
+		if err := p.put(b.key, b.encoder.append(p.buffer(), p.assigned, version, stream, now, &events[i])); err != nil {
+			return Appended{}, err
 		}
 	}
 	if indexed {
-		b.versions[a.Stream] = version
+		b.versions[stream] = version
 	}
 	p.last = p.assigned
-	a.Appended = Appended{First: p.assigned - uint64(len(a.Drafts)) + 1, Last: p.assigned, Version: version}
-	return nil
+	return Appended{First: p.assigned - uint64(len(events)) + 1, Last: p.assigned, Version: version}, nil
 }

@@ -26,15 +26,18 @@ type Log struct {
 	err    error // of Close
 
 	turn    turn
-	members []*request // the group being committed; these three are his who has the turn
+	direct  *kvBackend // the backend, if it can append without a group; this and the rest are his who has the turn
+	members []*request // the group being committed
 	group   []*Pending
-	single  request
 }
 
 // NewLog returns a log over a backend. Programs call New, or sqllog.Open.
 func NewLog(b Backend) *Log {
 	l := &Log{backend: b, traits: b.Traits(), done: make(chan struct{})}
 	l.idle.L = &l.mu
+	if b, ok := b.(*kvBackend); ok && b.inMemory {
+		l.direct = b
+	}
 	return l
 }
 

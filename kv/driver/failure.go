@@ -1,0 +1,28 @@
+package driver
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Failure is why a store takes no more commits: the first write or sync of its files that failed. What came before is on the
+// disk, what came after would stand behind a hole. The zero value is a store that works. Its methods may be called
+// concurrently.
+type Failure struct{ first atomic.Pointer[Error] }
+
+// Err returns why the store stopped, or nil.
+func (f *Failure) Err() error {
+	if e := f.first.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Stop stops the store because of err, and reports whether it was working until then; the first error stays the reason.
+func (f *Failure) Stop(err error) bool {
+	hint := "close the store and open it again: what was synced is there"
+	if KindOf(err) == Full {
+		hint = "free some space, then " + hint
+	}
+	return f.first.CompareAndSwap(nil, &Error{Kind: KindOf(err), Err: fmt.Errorf("the store stopped after a failed write: %w", err), Hint: hint})
+}

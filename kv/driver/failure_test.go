@@ -1,0 +1,29 @@
+package driver_test
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+func TestFailureKeepsTheFirstError(t *testing.T) {
+	var f driver.Failure
+	if err := f.Err(); err != nil {
+		t.Errorf("a store that works: got %v", err)
+	}
+	first := &driver.Error{Kind: driver.Full, Err: errors.New("no space")}
+	if !f.Stop(first) || f.Stop(fs.ErrPermission) {
+		t.Error("Stop must report the first failure, and that alone")
+	}
+	err := f.Err()
+	var e *driver.Error
+	if !errors.Is(err, first) || errors.Is(err, fs.ErrPermission) || driver.KindOf(err) != driver.Full {
+		t.Errorf("got %v, want the first error with its kind", err)
+	}
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Hint, "free some space") {
+		t.Errorf("got %#v, want a hint that tells to free space", err)
+	}
+}
