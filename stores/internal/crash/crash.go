@@ -5,7 +5,9 @@ package crash
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -20,6 +22,7 @@ const variable = "ASSAY_STORE_TASK"
 type Child[R any] struct {
 	Reports chan R
 	cmd     *exec.Cmd
+	stdin   io.Closer
 	stderr  strings.Builder
 }
 
@@ -27,26 +30,41 @@ type Child[R any] struct {
 // in a suite that it runs. The process is killed at the end of the test.
 func Start[R any](t *testing.T, task any) *Child[R] {
 	t.Helper()
-	must := func(what string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
+	c, err := Spawn[R](t, task)
+	if err != nil {
+		t.Fatalf("start a process: %v", err)
 	}
+	t.Cleanup(c.End)
+	return c
+}
+
+// Spawn is Start for any goroutine of the test. The caller takes the Reports to their end and waits for the process.
+func Spawn[R any](t *testing.T, task any) (*Child[R], error) {
 	text, err := json.Marshal(task)
-	must("task", err)
-	top, _, _ := strings.Cut(t.Name(), "/")
-	if names := strings.Split(t.Name(), "/"); len(names) > 2 {
-		t.Fatal("Run must be called by a top-level test")
+	if err != nil {
+		return nil, err
+	}
+	top, below, _ := strings.Cut(t.Name(), "/")
+	if strings.Contains(below, "/") {
+		return nil, errors.New("Run must be called by a top-level test")
 	}
 	binary, err := os.Executable()
-	must("find the test binary", err)
+	if err != nil {
+		return nil, err
+	}
 	c := &Child[R]{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), Reports: make(chan R, 64)}
 	c.cmd.Env = append(os.Environ(), variable+"="+string(text))
 	c.cmd.Stderr = &c.stderr
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
 	out, err := c.cmd.StdoutPipe()
-	must("pipe", err)
-	must("start", c.cmd.Start())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
 	go func() {
 		defer close(c.Reports)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -56,16 +74,25 @@ func Start[R any](t *testing.T, task any) *Child[R] {
 			}
 		}
 	}()
-	t.Cleanup(func() {
-		_ = c.Kill() // an error says that it has ended
-		for range c.Reports {
-		}
-	})
-	return c
+	return c, nil
 }
 
 // Kill kills the process (SIGKILL).
 func (c *Child[R]) Kill() error { return c.cmd.Process.Kill() }
+
+// End kills the process, if it lives, and waits until it is gone. What it may still have reported is dropped.
+func (c *Child[R]) End() {
+	_ = c.Kill() // an error says that it has ended
+	for range c.Reports {
+	}
+	_ = c.cmd.Wait() // likewise
+}
+
+// Proceed lets the process go on that is in Await.
+func (c *Child[R]) Proceed() error { return c.stdin.Close() }
+
+// Await waits in a process for its parent's Proceed, or death.
+func Await() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
 // Wait waits for the end of the process, once Reports is closed.
 func (c *Child[R]) Wait() error {

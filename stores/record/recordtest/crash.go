@@ -1,19 +1,15 @@
 package recordtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"reflect"
-	"regexp"
-	"strings"
-	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/record"
 )
 
@@ -31,10 +27,7 @@ type task struct {
 	First int // version of the first change
 }
 
-const (
-	taskVariable = "ASSAY_RECORDTEST_TASK"
-	killIDs      = 40 // few, so that most changes replace a record
-)
+const killIDs = 40 // few, so that most changes replace a record
 
 // change is what a child does to make a version: a put, or every seventh time a deletion.
 func change(version int) report {
@@ -58,7 +51,7 @@ func testKill(s *suite) {
 	classes := s.target.classes()
 	for round := range 2 * len(classes) {
 		d := classes[round%len(classes)]
-		reports := s.runAndKill(task{Dir: dir, Class: d, First: version}, 10+rand.IntN(70))
+		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version}, 10+rand.IntN(70))
 		for _, r := range reports {
 			state[r.ID] = r
 		}
@@ -98,56 +91,6 @@ func (s *suite) verify(c *record.Collection[Item], state map[int64]report, last 
 			s.Fatalf("after %d: record %d is %+v, %v, acknowledged was %+v", last, id, got, err, r)
 		}
 	}
-}
-
-// runAndKill runs a task, kills it after n reports and returns all that it reported.
-func (s *suite) runAndKill(job task, n int) (all []report) {
-	s.Helper()
-	text, err := json.Marshal(job)
-	s.must("task", err)
-	top, _, _ := strings.Cut(s.Name(), "/")
-	if len(strings.Split(s.Name(), "/")) > 2 {
-		s.Fatal("Run must be called by a top-level test")
-	}
-	binary, err := os.Executable()
-	s.must("find the test binary", err)
-	cmd := exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$")
-	cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	s.must("pipe", err)
-	s.must("start", cmd.Start())
-	s.Cleanup(func() { _ = cmd.Process.Kill() }) // an error says that it has ended
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		var r report
-		if json.Unmarshal(lines.Bytes(), &r) != nil { // the last line may be cut
-			continue
-		}
-		if all = append(all, r); len(all) == n {
-			s.must("kill", cmd.Process.Kill())
-		}
-	}
-	err = cmd.Wait()
-	if len(all) < n {
-		s.Fatalf("the child ended after %d reports: %v\n%s", len(all), err, stderr.String())
-	}
-	return all
-}
-
-// runChild does the task in the environment, if there is one, and ends the process.
-func runChild(t *testing.T, target Target) {
-	text := os.Getenv(taskVariable)
-	if text == "" {
-		return
-	}
-	var job task
-	err := json.Unmarshal([]byte(text), &job)
-	if err == nil {
-		err = job.run(target)
-	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", t.Name(), err)
-	os.Exit(1)
 }
 
 // run returns only if it fails.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/record"
 )
 
@@ -39,7 +40,7 @@ type Store interface {
 // Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
 // same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
-	runChild(t, target)
+	crash.Work(t, func(job task) error { return job.run(target) })
 	t.Parallel() // most of the time is waiting for syncs
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

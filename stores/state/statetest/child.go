@@ -1,23 +1,16 @@
 package statetest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"strings"
+	"testing"
 	"time"
 
-	"testing"
-
+	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/state"
 )
-
-// taskVariable names the environment variable that makes a test binary do a task and end.
-const taskVariable = "ASSAY_STATETEST_TASK"
 
 // task is what a child does.
 type task struct {
@@ -43,71 +36,15 @@ type report struct {
 
 // child is the parent's end of a process.
 type child struct {
-	s       *suite
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	reports chan report // closed when the child's output ends
-	stderr  strings.Builder
+	*crash.Child[report]
+	s *suite
 }
 
 // start starts a process that does the task, which ends with the case at the latest.
 func (s *suite) start(t task) *child {
 	s.Helper()
-	c, err := s.spawn(t)
-	s.must("start", err)
-	s.Cleanup(c.kill)
-	return c
-}
-
-func (s *suite) spawn(t task) (*child, error) {
 	t.Dir = s.dir
-	text, err := json.Marshal(t)
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	root, _, _ := strings.Cut(s.Name(), "/")
-	c := &child{s: s, cmd: exec.Command(self, "-test.run=^"+root+"$"), reports: make(chan report, 1000)}
-	c.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
-	c.cmd.Stderr = &c.stderr
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go c.read(out)
-	return c, nil
-}
-
-// read passes on whole lines; the last one of a process that was killed may be cut.
-func (c *child) read(out io.Reader) {
-	defer close(c.reports)
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		var r report
-		if err := json.Unmarshal(line, &r); err != nil {
-			r = report{What: "failed", Err: fmt.Sprintf("unreadable line %q", line)}
-		}
-		c.reports <- r
-	}
-}
-
-// kill ends the process at once and waits until it is gone.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait()
+	return &child{crash.Start[report](s.T, t), s}
 }
 
 // wait waits for a report of the kind.
@@ -117,10 +54,10 @@ func (c *child) wait(what string) report {
 	defer timer.Stop()
 	for {
 		select {
-		case r, ok := <-c.reports:
+		case r, ok := <-c.Reports:
 			switch {
 			case !ok:
-				c.s.Fatalf("a process ended before it was %s: %v: %s", what, c.cmd.Wait(), c.stderr.String())
+				c.s.Fatalf("a process ended before it was %s: %v", what, c.Wait())
 			case r.What == what:
 				return r
 			case r.What == "failed":
@@ -133,7 +70,10 @@ func (c *child) wait(what string) report {
 }
 
 // proceed lets a process go on that waits for it.
-func (c *child) proceed() { _ = c.in.Close() }
+func (c *child) proceed() {
+	c.s.Helper()
+	c.s.must("proceed", c.Proceed())
+}
 
 // atOnce lets n processes do a job at the same time and returns how they ended.
 func (s *suite) atOnce(n int, t task) []report {
@@ -158,21 +98,14 @@ func (s *suite) atOnce(n int, t task) []report {
 
 // runChild does the task in the environment, if there is one, and ends the process.
 func runChild(t *testing.T, target Target) {
-	text := os.Getenv(taskVariable)
-	if text == "" {
-		return
-	}
-	var job task
-	if err := json.Unmarshal([]byte(text), &job); err != nil {
-		fmt.Fprintln(os.Stderr, t.Name(), err)
-		os.Exit(1)
-	}
-	out := json.NewEncoder(os.Stdout)
-	if err := job.run(target, func(r report) { _ = out.Encode(r) }); err != nil {
-		_ = out.Encode(report{What: "failed", Err: err.Error()})
-		os.Exit(1)
-	}
-	os.Exit(0)
+	crash.Work(t, func(job task) error {
+		out := json.NewEncoder(os.Stdout)
+		err := job.run(target, func(r report) { _ = out.Encode(r) })
+		if err != nil {
+			_ = out.Encode(report{What: "failed", Err: err.Error()})
+		}
+		return err
+	})
 }
 
 // jobs is what a child can do.
@@ -213,7 +146,7 @@ func (t task) run(target Target, tell func(report)) error {
 // gate tells that the process is ready and waits for the parent.
 func gate(tell func(report), what string) {
 	tell(report{What: what})
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	crash.Await()
 }
 
 func jobPut(ctx context.Context, store *state.Store, t task, tell func(report)) error {

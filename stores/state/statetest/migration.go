@@ -207,7 +207,7 @@ func testMigrationKilled(s *suite) {
 			continue
 		}
 		time.Sleep(time.Duration(rng.Float64() * float64(typical))) // somewhere within the migration; nothing depends on it
-		c.kill()
+		c.End()
 		store := s.store(withLegacy)
 		s.wantMigrated(store, "a", rows)
 		s.must("check", store.Check(s.ctx()))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/state"
 )
 
@@ -155,10 +156,10 @@ func (c *crowd) keepWorking(i int, rng *rand.Rand) {
 
 func (c *crowd) process(i int, rng *rand.Rand) error {
 	t := c.task
-	t.ID, t.From, t.Seed = i, c.slots[i].tried+1, rng.Uint64()
+	t.Dir, t.ID, t.From, t.Seed = c.s.dir, i, c.slots[i].tried+1, rng.Uint64()
 	c.slots[i].tried += t.Count // at most
 	began := time.Now()
-	p, err := c.s.spawn(t)
+	p, err := crash.Spawn[report](c.s.T, t)
 	if err != nil {
 		return err
 	}
@@ -168,18 +169,18 @@ func (c *crowd) process(i int, rng *rand.Rand) error {
 	c.mu.Unlock()
 	killed := rng.Float64() < c.kills
 	if killed {
-		timer := time.AfterFunc(time.Duration(rng.Float64()*float64(span)), func() { _ = p.cmd.Process.Kill() })
+		timer := time.AfterFunc(time.Duration(rng.Float64()*float64(span)), func() { _ = p.Kill() })
 		defer timer.Stop()
 	}
 	done := false
-	for r := range p.reports {
+	for r := range p.Reports {
 		if r.What == "failed" {
 			err = errors.New(r.Err)
 		}
 		done = done || r.What == "done"
 		c.count(i, r)
 	}
-	werr := p.cmd.Wait()
+	werr := p.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -190,7 +191,7 @@ func (c *crowd) process(i int, rng *rand.Rand) error {
 		return nil
 	}
 	if err != nil || werr != nil && !killed {
-		return fmt.Errorf("process of slot %d: %w: %s", i, errors.Join(err, werr), p.stderr.String())
+		return fmt.Errorf("process of slot %d: %w", i, errors.Join(err, werr))
 	}
 	return nil
 }
