@@ -64,13 +64,13 @@ func TestQueueFailsOnAStoreThatLosesOrChangesJobs(t *testing.T) {
 	w, _ := workload.Lookup("queue")
 	for name, change := range map[string]func(k, v []byte) *driver.Op{
 		"a job is damaged": func(k, v []byte) *driver.Op {
-			if k[0] != 'r' {
+			if k[0] != 'j' {
 				return nil
 			}
 			v[len(v)-1] ^= 1
 			return &driver.Op{Key: k, Value: v}
 		},
-		"a job is lost":         func(k, v []byte) *driver.Op { return losing(k, v, 'r') },
+		"a job is lost":         func(k, v []byte) *driver.Op { return losing(k, v, 'j') },
 		"the counters are lost": func(k, v []byte) *driver.Op { return losing(k, v, 'q') },
 	} {
 		for _, op := range []string{"claim", "cycle", "cycle_4", "claim_batch100"} {

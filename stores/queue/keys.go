@@ -10,22 +10,24 @@ import (
 // times are in milliseconds since 1970; "queue" is the name as kv.AppendString writes it; a priority is one byte, 128
 // more than the number; attempts are 4 bytes.
 //
-//	'r' queue priority visible_at id -> body; of a ready job, and of a claimed one whose claim stands in 'q'
-//	't' queue until id               -> 'd' body, of a delayed job, which will be ready then;
-//	                                    'c' token body, of a claimed one, whose lease ends then; 'x' for 'c' if the claim
-//	                                    was extended
+//	'j' queue priority at id         -> created, payload
+//	'r' queue priority visible_at id -> attempts, at; of a ready job that 'q' does not tell of
+//	't' queue until id               -> 'd' attempts priority at, of a delayed job, which will be ready then;
+//	                                    'c' attempts priority at token, of a claimed one, whose lease ends then; 'x' for 'c' if
+//	                                    the claim was extended
 //	'x' queue id                     -> until; of a claim in 't' that was extended: its receipt tells an earlier one
-//	'd' queue id                     -> when it died, body; of a dead job
-//	'j' queue id                     -> payload, if it is longer than 1,024 bytes
-//	'q' queue                        -> format (1 byte), version, last id, numbers of ready, delayed, claimed and dead jobs,
-//	                                    claims: priority visible_at id of 'r', until, token, attempts, flags (1 byte: 1 if the
-//	                                    payload is in 'j', 2 if the claim was extended)
+//	'd' queue id                     -> when it died, attempts, priority, at; of a dead job
+//	'q' queue                        -> format (1 byte), version, last id, numbers of ready, delayed, claimed and dead jobs, number
+//	                                    of 'r', number of marks (2 bytes), marks: priority at id,
+//	                                    claims: priority at id until token attempts extended (1 byte)
 //
-// A body is attempts, created, priority, where (1 byte), payload: where is 0 if the payload follows, and 1 if it is in 'j'.
-// Every job has one of 'r', 't', 'd'. Every transaction that changes the queue adds 1 to the version.
+// Every job has a 'j', where it stays. Its at is when it was published, or 0 if it was not to be given out after all that
+// were. A job whose 'j' is beyond the mark of its priority is ready, and has no other key: a claim of the first of them moves the
+// mark over it. Without a mark that is what has an at other than 0. All others have one of 'r', 't', 'd', or a claim in 'q'.
+// Every transaction that changes the queue adds 1 to the version.
 //
-// So a job that is done soon is written once and deleted once: a claim stands in 'q', which every transaction writes
-// anyway. When there is no more room for it, all that stand there move, and their jobs from 'r' to 't'.
+// So a job that is done at the first attempt is written once and deleted once: a claim stands in 'q', which every transaction
+// writes anyway. When there is no more room for it, those that stand there move to 't'.
 const (
 	jobPrefix    = 'j'
 	readyPrefix  = 'r'
@@ -86,8 +88,9 @@ func (k *keys) with(prefix []byte, id uint64) []byte {
 	return k.buf
 }
 
-func (k *keys) readyAt(p place) []byte {
-	k.buf = append(append(k.buf[:0], k.ready...), p.priority)
+// at returns the key of a place after one of the beginnings that such follow: k.job and k.ready.
+func (k *keys) at(prefix []byte, p place) []byte {
+	k.buf = append(append(k.buf[:0], prefix...), p.priority)
 	k.buf = put64(put64(k.buf, uint64(p.at)), p.id)
 	return k.buf
 }
@@ -97,13 +100,23 @@ func (k *keys) timerAt(at int64, id uint64) []byte {
 	return k.buf
 }
 
-// parseReady returns the place that a key after k.ready tells; parseTimerKey one after k.timer.
-func (k *keys) parseReady(key []byte) (p place, err error) {
-	rest := key[len(k.ready):]
-	if len(rest) != 17 {
-		return p, corrupt("key %q is not that of a ready job", key)
+// parsePlace returns the place that a key tells after k.job or k.ready; parseTimerKey one after k.timer.
+func parsePlace(key, prefix []byte) (p place, err error) {
+	rest := key[len(prefix):]
+	if len(rest) != placeSize {
+		return p, corrupt("key %q is not that of a place in a queue", key)
 	}
-	return place{priority: rest[0], at: int64(be64(rest[1:])), id: be64(rest[9:])}, nil
+	return parsePlaceBytes(rest), nil
+}
+
+const placeSize = 17
+
+func (p place) append(b []byte) []byte {
+	return put64(put64(append(b, p.priority), uint64(p.at)), p.id)
+}
+
+func parsePlaceBytes(b []byte) place {
+	return place{priority: b[0], at: int64(be64(b[1:])), id: be64(b[9:])}
 }
 
 func (k *keys) parseTimerKey(key []byte) (p place, err error) {
@@ -116,145 +129,63 @@ func (k *keys) parseTimerKey(key []byte) (p place, err error) {
 
 // The values.
 
-// mostInline is how long a payload in a body is at most. A longer one would cost more at each move than it saves.
-const mostInline = 1024
+const jobHeader = 8 // bytes before the payload
 
-// body is what is kept of a job wherever it stands.
-type body struct {
-	attempts int
-	created  int64
-	priority uint8  // as in keys
-	large    bool   // the payload is in 'j'
-	payload  []byte // unless it is large
-}
-
-const bodyHeader = 14 // bytes before the payload
-
-func (c body) append(b []byte) []byte {
-	b = append(put64(put32(b, c.attempts), uint64(c.created)), c.priority, flagBit(c.large, flagLarge))
-	return append(b, c.payload...)
-}
-
-// parseBody returns a body whose payload is part of v.
-func parseBody(key, v []byte) (c body, err error) {
-	if len(v) < bodyHeader || v[13] > flagLarge || v[13] == flagLarge && len(v) > bodyHeader {
-		return c, corrupt("key %q: %d bytes instead of a job", key, len(v))
+// parseJob makes a job, without its state, of the value of 'j', which becomes the job's.
+func parseJob(home place, v []byte) (Job, error) {
+	if len(v) < jobHeader {
+		return Job{}, corrupt("job %d: %d bytes instead of a job", home.id, len(v))
 	}
-	c = body{attempts: int(binary.BigEndian.Uint32(v)), created: int64(be64(v[4:])), priority: v[12], large: v[13] == flagLarge}
-	if len(v) > bodyHeader {
-		c.payload = v[bodyHeader:]
+	job := Job{ID: home.id, CreatedAt: Millis(int64(be64(v))), Priority: jobPriority(home.priority)}
+	if payload := v[jobHeader:]; len(payload) > 0 {
+		job.Payload = payload
 	}
-	return c, nil
-}
-
-const (
-	flagLarge    = 1
-	flagExtended = 2
-)
-
-func flagBit(is bool, flag byte) byte {
-	if is {
-		return flag
-	}
-	return 0
+	return job, nil
 }
 
 // timer is the value of 't'. Of a delayed job, token is 0.
 type timer struct {
-	kind  byte
-	token uint64
-	body
+	kind     byte
+	attempts int
+	priority uint8
+	at       int64 // of 'j'
+	token    uint64
 }
 
 func (t timer) append(b []byte) []byte {
-	if b = append(b, t.kind); t.kind != timerDelay {
-		b = put64(b, t.token)
+	b = put64(append(put32(append(b, t.kind), t.attempts), t.priority), uint64(t.at))
+	if t.kind == timerDelay {
+		return b
 	}
-	return t.body.append(b)
+	return put64(b, t.token)
 }
 
-// parseTimer returns a timer whose payload is part of v.
 func parseTimer(key, v []byte) (t timer, err error) {
 	switch {
-	case len(v) > 1 && v[0] == timerDelay:
-		t.kind, v = v[0], v[1:]
-	case len(v) > 9 && (v[0] == timerClaim || v[0] == timerExtended):
-		t.kind, t.token, v = v[0], be64(v[1:]), v[9:]
+	case len(v) == 14 && v[0] == timerDelay:
+	case len(v) == 22 && (v[0] == timerClaim || v[0] == timerExtended):
+		t.token = be64(v[14:])
 	default:
-		return t, corrupt("key %q: %d bytes instead of a timer", key, len(v))
+		return t, corrupt("key %q: %q instead of a timer", key, v)
 	}
-	t.body, err = parseBody(key, v)
-	return t, err
+	t.kind, t.attempts, t.priority, t.at = v[0], int(binary.BigEndian.Uint32(v[1:])), v[5], int64(be64(v[6:]))
+	return t, nil
 }
 
-// stats is the value of 'q'.
-type stats struct {
-	version, last uint64
-	counts        Counts
-	slots         []claimed // whose kind is inSlot
+// parseReady returns how often a job was tried, and the at of its 'j'.
+func parseReady(key, v []byte) (attempts int, at int64, err error) {
+	if len(v) != 12 {
+		return 0, 0, corrupt("key %q: %d bytes instead of a ready job", key, len(v))
+	}
+	return int(binary.BigEndian.Uint32(v)), int64(be64(v[4:])), nil
 }
 
-// mostSlots is how many claims 'q' holds at most: it is written by every transaction, so that it should stay small.
-const mostSlots = 16
-
-const (
-	statsHeader = 49 // bytes before the claims
-	slotSize    = 38
-)
-
-func (s *stats) append(b []byte) []byte {
-	b = put64(put64(append(b, format), s.version), s.last)
-	for _, state := range States {
-		b = put64(b, uint64(*s.counts.Of(state)))
+// parseDead returns when a job died, how often it was tried, and where its 'j' is.
+func parseDead(key, v []byte, id uint64) (died int64, attempts int, home place, err error) {
+	if len(v) != 21 {
+		return 0, 0, home, corrupt("key %q: %d bytes instead of a dead job", key, len(v))
 	}
-	for i := range s.slots {
-		c := &s.slots[i]
-		b = put64(put64(append(b, c.priority), uint64(c.at)), c.id)
-		b = append(put32(put64(put64(b, uint64(c.until)), c.token), c.attempts), flagBit(c.large, flagLarge)|flagBit(c.extended, flagExtended))
-	}
-	return b
-}
-
-func parseStats(key, v []byte) (s stats, err error) {
-	if len(v) > 0 && v[0] != format {
-		return s, FormatError(int(v[0]), format)
-	}
-	if len(v) < statsHeader || (len(v)-statsHeader)%slotSize != 0 {
-		return s, corrupt("key %q: %d bytes instead of a queue", key, len(v))
-	}
-	s.version, s.last = be64(v[1:]), be64(v[9:])
-	for i, state := range States {
-		*s.counts.Of(state) = int(be64(v[17+8*i:]))
-	}
-	for v = v[statsHeader:]; len(v) > 0; v = v[slotSize:] {
-		s.slots = append(s.slots, claimed{place: place{v[0], int64(be64(v[1:])), be64(v[9:])}, until: int64(be64(v[17:])),
-			token: be64(v[25:]), attempts: int(binary.BigEndian.Uint32(v[33:])), large: v[37]&flagLarge != 0, extended: v[37]&flagExtended != 0})
-	}
-	return s, nil
-}
-
-// isStored reports whether v is of the same version, and so the same as s.
-func (s *stats) isStored(v []byte) bool {
-	return len(v) >= statsHeader && v[0] == format && be64(v[1:]) == s.version
-}
-
-// hasSlot reports whether a job's claim stands in 'q'.
-func (s *stats) hasSlot(id uint64) bool {
-	for i := range s.slots {
-		if s.slots[i].id == id {
-			return true
-		}
-	}
-	return false
-}
-
-// parseDead returns when a job died and what it is.
-func parseDead(key, v []byte) (at int64, job body, err error) {
-	if len(v) < 8 {
-		return 0, job, corrupt("key %q: %d bytes instead of a dead job", key, len(v))
-	}
-	job, err = parseBody(key, v[8:])
-	return int64(be64(v)), job, err
+	return int64(be64(v)), int(binary.BigEndian.Uint32(v[8:])), place{v[12], int64(be64(v[13:])), id}, nil
 }
 
 // idOf returns the id at the end of a key that has only that after its beginning.

@@ -30,7 +30,7 @@ type kvBackend struct {
 	group  []*Op
 	run    func(*kv.Tx) error
 	value  []byte
-	list   []found
+	due    []claimed
 }
 
 var _ Backend = (*kvBackend)(nil)
@@ -50,11 +50,8 @@ type kvQueue struct {
 	shownLow *atomic.Int64 // low, for others
 }
 
-// mostClaims is how many live claims of a queue are kept in memory, mostClaimBodies of them with the body.
-const (
-	mostClaims      = 4096
-	mostClaimBodies = 1024
-)
+// mostClaims is how many live claims of a queue are kept in memory.
+const mostClaims = 4096
 
 // Traits implements Backend.
 func (b *kvBackend) Traits() Traits { return Traits{Shared: b.db.Mode() == kv.Shared} }

@@ -10,59 +10,54 @@ import (
 
 // claimed is a claim that is live. kvQueue.slots has the first of them, kvQueue.claims some of the others.
 type claimed struct {
-	place    // of 'r' if it has a slot; otherwise the priority and id alone
+	place    // of 'j'
 	kind     byte
 	until    int64
 	token    uint64
-	attempts int    // this one included
-	large    bool   // the payload is in 'j'
-	extended bool   // of one in a slot: its receipt tells an earlier end
-	value    []byte // the body in 'r' or 't', nil if it must be read; it never changes
+	attempts int  // this one included
+	extended bool // of one in a slot: its receipt tells an earlier end
 }
 
 // inSlot is the kind of a claim that stands in 'q'. Others have that of their timer.
 const inSlot = 0
 
-// addClaim makes a claim of an entry of the head.
-func (q *kvQueue) addClaim(b *kvBackend, until int64, e entry, job body) (claimed, error) {
+// addClaim makes a claim of a job that is in no state.
+func (q *kvQueue) addClaim(b *kvBackend, until int64, e entry) (claimed, error) {
 	if len(q.slots) == mostSlots {
 		if err := q.moveSlots(b); err != nil {
 			return claimed{}, err
 		}
 	}
 	q.counts.Claimed++
-	c := claimed{place: e.place, until: until, token: rand.Uint64() | 1, attempts: job.attempts + 1, large: job.large, value: e.value}
+	c := claimed{place: e.homePlace(), until: until, token: rand.Uint64() | 1, attempts: e.attempts + 1}
 	q.slots, q.changed = append(q.slots, c), true
 	q.due = min(q.due, until)
 	return c, nil
 }
 
-// moveSlots makes all slots free: their jobs move from 'r' to 't', side by side, so that many claims at once change few
-// pages of a tree.
+// moveSlots makes all slots free.
 func (q *kvQueue) moveSlots(b *kvBackend) error {
 	for _, c := range q.slots {
-		job, err := q.bodyOf(b, c)
-		if err != nil {
-			return err
-		}
-		if err := b.del(q, q.readyAt(c.place)); err != nil {
-			return err
-		}
 		if c.kind = timerClaim; c.extended {
 			c.kind = timerExtended
 			if err := q.setExtended(b, c); err != nil {
 				return err
 			}
 		}
-		if len(q.claims) >= mostClaimBodies {
-			c.value = nil
-		}
-		if err := q.setClaim(b, c, job); err != nil {
+		if err := q.setClaim(b, c); err != nil {
 			return err
 		}
 	}
 	q.slots = q.slots[:0]
 	return nil
+}
+
+// setClaim writes a claim that has no slot.
+func (q *kvQueue) setClaim(b *kvBackend, c claimed) error {
+	if len(q.claims) < mostClaims {
+		q.claims[c.id] = c
+	}
+	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, attempts: c.attempts, priority: c.priority, at: c.at, token: c.token})
 }
 
 // setExtended writes where a claim is found whose receipt tells an earlier end.
@@ -71,53 +66,16 @@ func (q *kvQueue) setExtended(b *kvBackend, c claimed) error {
 	return b.put(q, q.with(q.extended, c.id), b.value)
 }
 
-// setClaim writes a claim that has no slot.
-func (q *kvQueue) setClaim(b *kvBackend, c claimed, job body) error {
-	if len(q.claims) < mostClaims {
-		q.claims[c.id] = c
-	}
-	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, token: c.token, body: job})
-}
-
-// endClaim deletes a claim, and the job's body with it.
+// endClaim makes a claimed job be in no state.
 func (q *kvQueue) endClaim(b *kvBackend, c claimed) error {
 	q.counts.Claimed--
 	if c.kind == inSlot {
 		q.slots = slices.DeleteFunc(q.slots, func(s claimed) bool { return s.id == c.id })
-		return b.del(q, q.readyAt(c.place))
+		q.changed = true
+		return nil
 	}
 	delete(q.claims, c.id)
 	return q.endTimer(b, c.until, c.id, c.kind)
-}
-
-// bodyOf returns the body of a claimed job, with the attempts of the claim.
-func (q *kvQueue) bodyOf(b *kvBackend, c claimed) (job body, err error) {
-	key := q.timerAt(c.until, c.id)
-	if c.kind == inSlot {
-		key = q.readyAt(c.place)
-	}
-	v := c.value
-	if v == nil {
-		if v, err = getBody(&b.tx.Snapshot, key, c.id); err != nil {
-			return job, err
-		}
-		if c.kind != inSlot {
-			t, err := parseTimer(key, v)
-			return t.body, err
-		}
-	}
-	job, err = parseBody(key, v)
-	job.attempts = c.attempts
-	return job, err
-}
-
-// getBody returns a value that must be there.
-func getBody(s *kv.Snapshot, key []byte, id uint64) ([]byte, error) {
-	v, err := s.Get(key)
-	if errors.Is(err, kv.NotFound) {
-		err = corrupt("there is no job %d, though the queue has it", id)
-	}
-	return v, err
 }
 
 // withClaims calls fn for every receipt's claim, if all are live.
@@ -183,8 +141,12 @@ func (q *kvQueue) readTimer(b *kvBackend, until int64, r Receipt) (c claimed, ok
 		return c, false, err
 	}
 	t, err := parseTimer(key, b.value)
-	c = claimed{place: place{priority: t.priority, id: r.ID}, kind: t.kind, until: until, token: t.token, attempts: t.attempts, large: t.large}
-	return c, t.kind != timerDelay && t.token == r.Token, err
+	return t.claimed(until, r.ID), t.kind != timerDelay && t.token == r.Token, err
+}
+
+// claimed returns the claim that a timer is of.
+func (t timer) claimed(until int64, id uint64) claimed {
+	return claimed{place: place{t.priority, t.at, id}, kind: t.kind, until: until, token: t.token, attempts: t.attempts}
 }
 
 // extend moves the end of a claim. Where it has a slot its receipt finds it whatever that is.
@@ -195,16 +157,12 @@ func (q *kvQueue) extend(b *kvBackend, op *Op, c claimed) error {
 		q.due = min(q.due, op.Until)
 		return nil
 	}
-	job, err := q.bodyOf(b, c)
-	if err != nil {
-		return err
-	}
 	if err := q.endTimer(b, c.until, c.id, c.kind); err != nil {
 		return err
 	}
 	delete(q.claims, c.id)
 	c.kind, c.until = timerExtended, op.Until
-	if err := q.setClaim(b, c, job); err != nil {
+	if err := q.setClaim(b, c); err != nil {
 		return err
 	}
 	return q.setExtended(b, c)

@@ -1,7 +1,10 @@
 package queue
 
 import (
-	"slices"
+	"errors"
+	"time"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // publish does a Publish. An id is the time in microseconds, or one more than the last: so ids grow, and after a crash
@@ -12,14 +15,23 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 		id := NextID(q.last, op.Now)
 		q.last = id
 		op.IDs = append(op.IDs, id)
-		job := body{created: op.Now, priority: keyPriority(draft.Priority), payload: draft.Payload}
-		if len(draft.Payload) > mostInline {
-			job.large = true
-			if err := b.put(q, q.with(q.job, id), draft.Payload); err != nil {
-				return err
-			}
+		p := place{keyPriority(draft.Priority), op.Now, id}
+		fresh := draft.Delay < time.Millisecond && q.isFresh(p)
+		e := entry{place: p, home: op.Now, fresh: fresh}
+		if !fresh {
+			e.home = 0
 		}
-		if err := q.giveOut(b, op.Now, op.Now+draft.Delay.Milliseconds(), id, job); err != nil {
+		b.value = append(put64(b.value[:0], uint64(op.Now)), draft.Payload...)
+		if err := b.put(q, q.at(q.job, e.homePlace()), b.value); err != nil {
+			return err
+		}
+		e.value = b.value
+		if fresh {
+			q.counts.Ready++
+			q.head.add(e)
+			continue
+		}
+		if err := q.giveOut(b, op.Now, op.Now+draft.Delay.Milliseconds(), e.homePlace(), 0); err != nil {
 			return err
 		}
 	}
@@ -29,46 +41,62 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 // NextID returns the id of the next job of a queue. It is for backends.
 func NextID(last uint64, now int64) uint64 { return max(last+1, uint64(now)*1000) }
 
-// giveOut makes a job ready, or delayed until a time. The payload of a large one, which is stored already, may be there to
-// be kept in memory.
-func (q *kvQueue) giveOut(b *kvBackend, now, at int64, id uint64, job body) error {
-	e := entry{place: place{job.priority, at, id}}
-	if job.large {
-		e.payload, job.payload = job.payload, nil
-	}
+// giveOut makes a job ready that is in no state, or delayed until a time.
+func (q *kvQueue) giveOut(b *kvBackend, now, at int64, home place, attempts int) error {
 	if at > now {
 		q.counts.Delayed++
-		return q.setTimer(b, at, id, timer{kind: timerDelay, body: job})
+		return q.setTimer(b, at, home.id, timer{kind: timerDelay, attempts: attempts, priority: home.priority, at: home.at})
 	}
 	q.counts.Ready++
-	b.value = job.append(b.value[:0])
-	e.value = b.value
+	q.readies++
+	e := entry{place: place{home.priority, at, home.id}, home: home.at, attempts: attempts}
 	q.head.add(e)
-	return b.put(q, q.readyAt(e.place), b.value)
+	b.value = put64(put32(b.value[:0], attempts), uint64(home.at))
+	return b.put(q, q.at(q.ready, e.place), b.value)
 }
 
-// bury makes a job dead that is in no other state.
-func (q *kvQueue) bury(b *kvBackend, now int64, id uint64, job body) error {
-	q.counts.Dead++
-	b.value = job.append(put64(b.value[:0], uint64(now)))
-	return b.put(q, q.with(q.dead, id), b.value)
-}
-
-// outdate does what the settings say to a job that is too old and in no other state.
-func (q *kvQueue) outdate(b *kvBackend, op *Op, id uint64, job body) error {
-	op.Done++
-	if op.Settings.Outdated == Drop {
-		return q.forget(b, id, job.large)
-	}
-	return q.bury(b, op.Now, id, job)
-}
-
-// forget deletes what is left of a job that is in no state.
-func (q *kvQueue) forget(b *kvBackend, id uint64, large bool) error {
-	if !large {
+// takeOut makes a ready job be in no state. Of fresh ones it must be the first of their priority.
+func (q *kvQueue) takeOut(b *kvBackend, e entry) error {
+	q.counts.Ready--
+	if e.fresh {
+		q.setMark(e.place)
+		q.changed = true
 		return nil
 	}
-	return b.del(q, q.with(q.job, id))
+	q.readies--
+	return b.del(q, q.at(q.ready, e.place))
+}
+
+// bury makes a job dead that is in no state.
+func (q *kvQueue) bury(b *kvBackend, now int64, home place, attempts int) error {
+	q.counts.Dead++
+	b.value = append(put32(put64(b.value[:0], uint64(now)), attempts), home.priority)
+	b.value = put64(b.value, uint64(home.at))
+	return b.put(q, q.with(q.dead, home.id), b.value)
+}
+
+// outdate does what the settings say to a job that is too old and in no state.
+func (q *kvQueue) outdate(b *kvBackend, op *Op, home place, attempts int) error {
+	op.Done++
+	if op.Settings.Outdated == Drop {
+		return q.forget(b, home)
+	}
+	return q.bury(b, op.Now, home, attempts)
+}
+
+// forget deletes a job that is in no state.
+func (q *kvQueue) forget(b *kvBackend, home place) error { return b.del(q, q.at(q.job, home)) }
+
+// readJob returns a job without its state.
+func readJob(s *kv.Snapshot, k *keys, home place) (Job, error) {
+	v, err := s.Get(k.at(k.job, home))
+	if err != nil {
+		if errors.Is(err, kv.NotFound) {
+			err = corrupt("there is no job %d, though the queue has it", home.id)
+		}
+		return Job{}, err
+	}
+	return parseJob(home, v)
 }
 
 // claimJobs does a Claim. It stops early at many jobs that are too old.
@@ -86,109 +114,86 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 		if err != nil || !ok {
 			return err
 		}
-		job, err := q.readEntry(b, &e)
+		job, err := q.readEntry(b, e)
 		if err != nil {
 			return err
 		}
 		q.head.pop()
-		q.counts.Ready--
-		if op.Settings.TooOld(job.created, op.Now) {
+		if err := q.takeOut(b, e); err != nil {
+			return err
+		}
+		if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
 			old++
-			if err := b.del(q, q.readyAt(e.place)); err != nil {
-				return err
-			}
-			if err := q.outdate(b, op, e.id, job); err != nil {
+			if err := q.outdate(b, op, e.homePlace(), e.attempts); err != nil {
 				return err
 			}
 			continue
 		}
+		c, err := q.addClaim(b, op.Until, e)
+		if err != nil {
+			return err
+		}
+		job.State, job.Attempts, job.VisibleAt = Claimed, c.attempts, Millis(op.Until)
+		job.Receipt = Receipt{ID: e.id, Until: op.Until, Token: c.token}
 		if op.Jobs == nil {
 			op.Jobs = make([]Job, 0, min(op.Limit, q.counts.Ready+1))
 		}
-		if err := q.take(b, op, e, job); err != nil {
-			return err
-		}
+		op.Jobs = append(op.Jobs, job)
 	}
 	return nil
 }
 
-// take claims a ready job and adds it to op.Jobs.
-func (q *kvQueue) take(b *kvBackend, op *Op, e entry, job body) error {
-	c, err := q.addClaim(b, op.Until, e, job)
-	if err != nil {
-		return err
+// readEntry returns the job of an entry of the head, without its state.
+func (q *kvQueue) readEntry(b *kvBackend, e entry) (Job, error) {
+	if e.value == nil {
+		return readJob(&b.tx.Snapshot, &q.keys, e.homePlace())
 	}
-	payload := e.payload
-	if !job.large {
-		payload = job.payload
-		if c.value != nil { // it is kept
-			payload = slices.Clone(payload)
-		}
-	}
-	op.Jobs = append(op.Jobs, newJob(e.id, job, payload, Job{State: Claimed, Attempts: c.attempts, VisibleAt: Millis(op.Until),
-		Receipt: Receipt{ID: e.id, Until: op.Until, Token: c.token}}))
-	return nil
+	return parseJob(e.homePlace(), e.value)
 }
 
-// newJob completes a job with what is stored of it. The payload becomes the job's.
-func newJob(id uint64, stored body, payload []byte, job Job) Job {
-	job.ID, job.CreatedAt, job.Priority = id, Millis(stored.created), jobPriority(stored.priority)
-	if len(payload) > 0 {
-		job.Payload = payload
-	}
-	return job
-}
-
-// ack ends a claim and deletes its job.
+// ack deletes a claimed job.
 func (q *kvQueue) ack(b *kvBackend, _ *Op, c claimed) error {
 	if err := q.endClaim(b, c); err != nil {
 		return err
 	}
-	return q.forget(b, c.id, c.large)
+	return q.forget(b, c.place)
 }
 
 func (q *kvQueue) nack(b *kvBackend, op *Op, c claimed) error {
-	job, err := q.bodyOf(b, c)
-	if err != nil {
-		return err
-	}
 	if err := q.endClaim(b, c); err != nil {
 		return err
 	}
 	if op.Settings.Exhausted(c.attempts) {
-		return q.bury(b, op.Now, c.id, job)
+		return q.bury(b, op.Now, c.place, c.attempts)
 	}
-	return q.giveOut(b, op.Now, op.Until, c.id, job)
+	return q.giveOut(b, op.Now, op.Until, c.place, c.attempts)
 }
 
 // requeue does a Requeue.
 func (q *kvQueue) requeue(b *kvBackend, op *Op) error {
+	homes := make([]place, 0, len(op.IDs))
 	for _, id := range op.IDs {
-		ok, err := b.tx.Has(q.with(q.dead, id))
-		if err != nil {
-			return err
-		}
-		if !ok {
+		key := q.with(q.dead, id)
+		v, err := b.tx.Append(b.value[:0], key)
+		if b.value = v; errors.Is(err, kv.NotFound) {
 			op.Err = NotDead(op.Queue, id)
 			return nil
 		}
+		if err != nil {
+			return err
+		}
+		_, _, home, err := parseDead(key, v, id)
+		if err != nil {
+			return err
+		}
+		homes = append(homes, home)
 	}
-	for _, id := range op.IDs {
-		key := q.with(q.dead, id)
-		v, err := b.tx.Get(key)
-		if err != nil {
-			return err
-		}
-		_, job, err := parseDead(key, v)
-		if err != nil {
-			return err
-		}
+	for _, home := range homes {
 		q.counts.Dead--
-		if err := b.del(q, key); err != nil {
+		if err := b.del(q, q.with(q.dead, home.id)); err != nil {
 			return err
 		}
-		job.attempts = 0
-		if err := q.giveOut(b, op.Now, op.Now, id, job); err != nil {
+		if err := q.giveOut(b, op.Now, op.Now, home, 0); err != nil {
 			return err
 		}
 	}

@@ -32,36 +32,25 @@ func (q *kvQueue) makeReady(b *kvBackend, op *Op) error {
 	if err := q.findDue(b, op.Now); err != nil {
 		return err
 	}
-	for _, f := range b.list {
-		if f.claim.kind == timerDelay {
+	for _, c := range b.due {
+		if c.kind == timerDelay {
 			q.counts.Delayed--
-			if err := q.endTimer(b, f.at, f.id, timerDelay); err != nil {
+			if err := q.endTimer(b, c.until, c.id, timerDelay); err != nil {
 				return err
 			}
-		} else if err := q.endLease(b, &f); err != nil {
+		} else if err := q.endClaim(b, c); err != nil {
 			return err
 		}
-		if err := q.comeBack(b, op, f); err != nil {
+		if err := q.comeBack(b, op, c); err != nil {
 			return err
 		}
 	}
-	clear(b.list)
 	return nil
 }
 
-// endLease ends a claim whose lease has ended.
-func (q *kvQueue) endLease(b *kvBackend, f *found) (err error) {
-	if f.claim.kind == inSlot {
-		if f.job, err = q.bodyOf(b, f.claim); err != nil {
-			return err
-		}
-	}
-	return q.endClaim(b, f.claim)
-}
-
-// findDue sets b.list to the delays and leases that have ended, and moves q.due and q.low.
+// findDue sets b.due to the delays and leases that have ended, and moves q.due and q.low.
 func (q *kvQueue) findDue(b *kvBackend, now int64) error {
-	b.list = b.list[:0]
+	b.due = b.due[:0]
 	r := kv.Prefix(q.timer)
 	r.Start = append([]byte(nil), q.timerAt(q.low, 0)...)
 	q.due, q.low = math.MaxInt64, now+1
@@ -70,20 +59,20 @@ func (q *kvQueue) findDue(b *kvBackend, now int64) error {
 		if err != nil {
 			return err
 		}
-		if p.at > now || len(b.list) == MostDue {
+		if p.at > now || len(b.due) == MostDue {
 			q.due, q.low = p.at, min(q.low, p.at)
 			break
 		}
-		f, err := parseFound(&q.keys, Claimed, key, value)
+		t, err := parseTimer(key, value)
 		if err != nil {
 			return err
 		}
-		b.list = append(b.list, f.keep())
+		b.due = append(b.due, t.claimed(p.at, p.id))
 	}
 	first := q.due // a lease that ends after what is left has its turn after it
 	for _, c := range q.slots {
 		if c.until <= now && c.until <= first {
-			b.list = append(b.list, foundSlot(c))
+			b.due = append(b.due, c)
 		} else {
 			q.due = min(q.due, c.until)
 		}
@@ -91,13 +80,20 @@ func (q *kvQueue) findDue(b *kvBackend, now int64) error {
 	return b.tx.Err()
 }
 
-// comeBack makes a job ready whose delay or lease has ended, unless it is dead or too old.
-func (q *kvQueue) comeBack(b *kvBackend, op *Op, f found) error {
-	if f.claim.kind != timerDelay && op.Settings.Exhausted(f.job.attempts) {
-		return q.bury(b, op.Now, f.id, f.job)
+// comeBack makes a job ready whose delay or lease has ended, unless it is dead or too old. With a retention its age must be
+// looked up.
+func (q *kvQueue) comeBack(b *kvBackend, op *Op, c claimed) error {
+	if c.kind != timerDelay && op.Settings.Exhausted(c.attempts) {
+		return q.bury(b, op.Now, c.place, c.attempts)
 	}
-	if op.Settings.TooOld(f.job.created, op.Now) {
-		return q.outdate(b, op, f.id, f.job)
+	if op.Settings.Retention > 0 {
+		job, err := readJob(&b.tx.Snapshot, &q.keys, c.place)
+		if err != nil {
+			return err
+		}
+		if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
+			return q.outdate(b, op, c.place, c.attempts)
+		}
 	}
-	return q.giveOut(b, op.Now, f.at, f.id, f.job)
+	return q.giveOut(b, op.Now, c.until, c.place, c.attempts)
 }

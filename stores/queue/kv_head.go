@@ -1,18 +1,6 @@
 package queue
 
-import (
-	"math"
-	"slices"
-
-	"github.com/assaydb/assay/kv"
-)
-
-// entry is a ready job. What was published never changes, so that it may be read long before the claim.
-type entry struct {
-	place
-	value   []byte // the body, nil if it was not read yet
-	payload []byte // of 'j', nil if there is none or it was not read yet
-}
+import "slices"
 
 // head is the beginning of the ready jobs in memory: all of them up to a bound, in the order of claims. So a claim need
 // not search from where the queue began: on engines that merge later, everything deleted there is still in the way.
@@ -32,7 +20,7 @@ const (
 	mostRead = 512
 )
 
-// While the head has at most mostHeadShort jobs, what is published is kept in it, with payloads up to mostShort bytes.
+// While the head has at most mostHeadShort jobs, what is published with up to mostShort bytes is kept in it.
 const (
 	mostHeadShort = 256
 	mostShort     = 4 << 10
@@ -59,79 +47,19 @@ func (h *head) peek(b *kvBackend, q *kvQueue) (e entry, ok bool, err error) {
 // read reads more jobs beyond the bound. The list is empty.
 func (h *head) read(b *kvBackend, q *kvQueue) error {
 	h.next = min(max(1, 4*h.next), mostRead)
-	r := kv.Prefix(q.ready)
+	var after *place
 	if h.begun {
-		r.Start = append(slices.Clone(q.readyAt(h.bound)), 0)
+		after = &h.bound
 	}
-	h.list, h.first = h.list[:0], 0
-	for key, value := range b.tx.Scan(r) {
-		p, err := q.parseReady(key)
-		if err != nil {
-			return err
-		}
-		if q.hasSlot(p.id) {
-			continue
-		}
-		if h.list = append(h.list, entry{place: p, value: slices.Clone(value)}); len(h.list) == h.next {
-			break
-		}
-	}
-	if h.whole = len(h.list) < h.next; len(h.list) > 0 {
-		h.bound, h.begun = h.list[len(h.list)-1].place, true
-	}
-	if err := b.tx.Err(); err != nil {
+	list, more, err := readReady(&b.tx.Snapshot, &q.keys, &q.stats, after, h.next)
+	if err != nil {
 		return err
 	}
-	return h.readPayloads(b, q)
-}
-
-// mostPayloads is how many bytes of payloads are read ahead at most.
-const mostPayloads = 1 << 20
-
-// readPayloads reads the large payloads of the list, as far as they lie side by side: on engines that merge later a walk
-// costs much less than to look for each.
-func (h *head) readPayloads(b *kvBackend, q *kvQueue) error {
-	at := make(map[uint64]int)
-	first, last := uint64(math.MaxUint64), uint64(0)
-	for i, e := range h.list {
-		if job, err := parseBody(q.job, e.value); err == nil && job.large {
-			at[e.id] = i
-			first, last = min(first, e.id), max(last, e.id)
-		}
+	h.list, h.first, h.whole = list, 0, !more
+	if len(list) > 0 {
+		h.bound, h.begun = list[len(list)-1].place, true
 	}
-	if len(at) < 2 {
-		return nil
-	}
-	r := kv.Range{Start: slices.Clone(q.with(q.job, first)), End: slices.Clone(q.with(q.job, last+1))}
-	steps, size := 2*len(h.list), 0
-	for key, value := range b.tx.Scan(r) {
-		id, err := idOf(key, q.job)
-		if err != nil {
-			return err
-		}
-		if i, ok := at[id]; ok {
-			h.list[i].payload = slices.Clone(value)
-			size += len(value)
-		}
-		if steps--; steps == 0 || size > mostPayloads {
-			break
-		}
-	}
-	return b.tx.Err()
-}
-
-// readEntry completes an entry, and returns its body.
-func (q *kvQueue) readEntry(b *kvBackend, e *entry) (job body, err error) {
-	key := q.readyAt(e.place)
-	if e.value == nil {
-		if e.value, err = getBody(&b.tx.Snapshot, key, e.id); err != nil {
-			return job, err
-		}
-	}
-	if job, err = parseBody(key, e.value); err == nil && job.large && e.payload == nil {
-		e.payload, err = getBody(&b.tx.Snapshot, q.with(q.job, e.id), e.id)
-	}
-	return job, err
+	return nil
 }
 
 // pop removes the first job, which peek returned.
@@ -142,30 +70,20 @@ func (h *head) pop() {
 	}
 }
 
-// add tells of a job that became ready. What it keeps of the value and payload it copies.
+// add tells of a job that became ready, whose value it copies.
 func (h *head) add(e entry) {
 	if !h.whole && (!h.begun || h.bound.less(e.place)) {
 		return
 	}
-	if len(h.list)-h.first < mostHeadShort {
+	if e.value != nil && len(e.value) <= mostShort && len(h.list)-h.first < mostHeadShort {
 		e.value = slices.Clone(e.value)
 	} else {
-		e.value, e.payload = nil, nil
-	}
-	if len(e.payload) <= mostShort {
-		e.payload = slices.Clone(e.payload)
-	} else {
-		e.payload = nil
+		e.value = nil
 	}
 	if n := len(h.list); n == h.first || h.list[n-1].less(e.place) {
 		h.append(e)
 	} else {
-		i, _ := slices.BinarySearchFunc(h.list[h.first:], e, func(a, b entry) int {
-			if a.less(b.place) {
-				return -1
-			}
-			return 1
-		})
+		i, _ := slices.BinarySearchFunc(h.list[h.first:], e, compareEntries)
 		h.list = slices.Insert(h.list, h.first+i, e)
 	}
 	if !h.begun || h.bound.less(e.place) {

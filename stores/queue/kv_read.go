@@ -66,18 +66,18 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 		if err != nil {
 			return err
 		}
-		var list []found
-		err = scanState(s, &k, &stored, state, func(f found) bool {
-			list = append(list, f)
-			return len(list) < limit
-		})
+		list, err := listState(s, &k, &stored, state, limit)
 		if err != nil {
 			return err
 		}
 		for _, f := range list {
-			job, err := readJob(s, &k, state, f)
+			job, err := readJob(s, &k, f.claim.place)
 			if err != nil {
 				return err
+			}
+			job.State, job.Attempts, job.VisibleAt = state, f.claim.attempts, Millis(f.at)
+			if state == Claimed {
+				job.Receipt = Receipt{ID: job.ID, Until: f.at, Token: f.claim.token}
 			}
 			jobs = append(jobs, job)
 		}
@@ -89,31 +89,23 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 	return jobs, nil
 }
 
-// readJob returns a job that was found in a state.
-func readJob(s *kv.Snapshot, k *keys, state State, f found) (Job, error) {
-	job := Job{State: state, Attempts: f.job.attempts, VisibleAt: Millis(f.at)}
-	if state == Claimed {
-		job.Attempts = f.claim.attempts
-		job.Receipt = Receipt{ID: f.id, Until: f.at, Token: f.claim.token}
+// listState is findState that goes on until there are no more.
+func listState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list []found, err error) {
+	if state != Ready {
+		return findState(s, k, q, state, limit)
 	}
-	if state == Claimed && f.claim.kind == inSlot {
-		key := k.readyAt(f.claim.place)
-		v, err := getBody(s, key, f.id)
-		if err != nil {
-			return job, err
+	var after *place
+	for more := true; more && len(list) < limit; {
+		var entries []entry
+		if entries, more, err = readReady(s, k, q, after, limit-len(list)); err != nil {
+			return nil, err
 		}
-		if f.job, err = parseBody(key, v); err != nil {
-			return job, err
-		}
-	}
-	payload := f.job.payload
-	if f.job.large {
-		var err error
-		if payload, err = getBody(s, k.with(k.job, f.id), f.id); err != nil {
-			return job, err
+		for _, e := range entries {
+			list = append(list, foundReady(e))
+			after = &e.place
 		}
 	}
-	return newJob(f.id, f.job, payload, job), nil
+	return list, nil
 }
 
 // Queues implements Backend.

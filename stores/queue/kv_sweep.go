@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"math"
-
-	"github.com/assaydb/assay/kv"
-)
+import "math"
 
 // sweep does a Sweep.
 func (q *kvQueue) sweep(b *kvBackend, op *Op) error {
@@ -22,51 +18,47 @@ func (q *kvQueue) sweepReady(b *kvBackend, op *Op) error {
 	if op.Settings.Retention == 0 {
 		return nil
 	}
-	b.list = b.list[:0]
-	for priority := 0; priority <= math.MaxUint8 && len(b.list) < op.Limit; {
-		next, err := q.findOld(b, op, uint8(priority))
-		if err != nil {
-			return err
-		}
-		priority = next
-	}
-	for _, f := range b.list {
-		if err := b.del(q, q.readyAt(f.place)); err != nil {
-			return err
-		}
-		q.counts.Ready--
-		if err := q.outdate(b, op, f.id, f.job); err != nil {
+	var list []entry
+	for next := new(place); next != nil && len(list) < op.Limit; {
+		var err error
+		if list, next, err = q.findOld(b, op, list, next); err != nil {
 			return err
 		}
 	}
-	if len(b.list) > 0 {
+	for _, e := range list {
+		if err := q.takeOut(b, e); err != nil {
+			return err
+		}
+		if err := q.outdate(b, op, e.homePlace(), e.attempts); err != nil {
+			return err
+		}
+	}
+	if len(list) > 0 {
 		q.head.reset()
 	}
-	clear(b.list)
 	return nil
 }
 
-// findOld adds the jobs that are too old to b.list, from a priority on to the first that is not too old. It returns the
-// priority to go on with.
-func (q *kvQueue) findOld(b *kvBackend, op *Op, priority uint8) (next int, err error) {
-	r := kv.Prefix(q.ready)
-	r.Start = append([]byte(nil), q.readyAt(place{priority: priority})...)
-	for key, value := range b.tx.Scan(r) {
-		f, err := parseFound(&q.keys, Ready, key, value)
-		if err != nil {
-			return 0, err
-		}
-		if !f.is(Ready, &q.stats) {
-			continue
-		}
-		if !op.Settings.TooOld(f.at, op.Now) { // it was published earlier, or then
-			return int(f.place.priority) + 1, nil
-		}
-		if b.list = append(b.list, f.keep()); len(b.list) == op.Limit {
-			break
-		}
+// findOld adds the jobs that are too old to list, after a place up to the first that is not too old. It returns the place
+// after which to go on, which is the end of a priority, or nil.
+func (q *kvQueue) findOld(b *kvBackend, op *Op, list []entry, after *place) ([]entry, *place, error) {
+	entries, more, err := readReady(&b.tx.Snapshot, &q.keys, &q.stats, after, min(64, op.Limit-len(list)))
+	if err != nil {
+		return list, nil, err
 	}
-	return math.MaxUint8 + 1, b.tx.Err()
+	for _, e := range entries {
+		if !op.Settings.TooOld(e.at, op.Now) { // it was published earlier, or then
+			return list, &place{priority: e.priority, at: math.MaxInt64, id: math.MaxUint64}, nil
+		}
+		if list = append(list, e); len(list) == op.Limit {
+			return list, nil, nil
+		}
+		after = &e.place
+	}
+	if !more {
+		after = nil
+	}
+	return list, after, nil
 }
 
 // sweepDead deletes dead jobs that are too old, which are the first of them.
@@ -75,23 +67,22 @@ func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
 		return nil
 	}
 	before := op.Now - op.Settings.DeadRetention.Milliseconds()
-	b.list = b.list[:0]
-	err := scanState(&b.tx.Snapshot, &q.keys, &q.stats, Dead, func(f found) bool {
-		if int64(f.id/1000) >= before {
+	var list []found
+	err := scanDead(&b.tx.Snapshot, &q.keys, func(f found) bool {
+		if int64(f.claim.id/1000) >= before {
 			return false
 		}
-		b.list = append(b.list, f)
-		return len(b.list) < op.Limit
+		list = append(list, f)
+		return len(list) < op.Limit
 	})
 	if err != nil {
 		return err
 	}
-	for _, f := range b.list {
+	for _, f := range list {
 		if err := q.delete(b, Dead, f); err != nil {
 			return err
 		}
 	}
-	op.Done += len(b.list)
-	clear(b.list)
+	op.Done += len(list)
 	return nil
 }
