@@ -59,6 +59,14 @@ type options struct {
 	session     []pragma // set on every connection
 }
 
+// wantedJournal returns the journal mode that a store that may be written to is to have.
+func (o *options) wantedJournal() string {
+	if o.journal == "" {
+		return journalWAL
+	}
+	return o.journal
+}
+
 // pragma is a setting and the value that it reads back as.
 type pragma struct{ name, value string }
 

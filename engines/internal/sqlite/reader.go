@@ -14,16 +14,36 @@ var _ driver.Reader = (*reader)(nil)
 // pin opens a snapshot of the last committed state.
 func (r *reader) pin(w *waiter) error {
 	for {
-		s, rc := r.c.step(kindPin, nil, nil)
-		if rc == Row {
+		err := r.tryPin()
+		if err == nil {
 			return nil
 		}
-		if s != nil {
-			s.Reset()
+		if driver.KindOf(err) != driver.Busy || !w.wait() {
+			return w.failure(err)
 		}
-		if !busy(rc) || !w.wait() {
-			return w.failure(r.c.db.Failure(rc))
-		}
+	}
+}
+
+// tryPin is pin without waiting. Of an empty database there is no snapshot, and that is no error.
+func (r *reader) tryPin() error {
+	s, rc := r.c.step(kindPin, nil, nil)
+	if rc == Row {
+		return nil
+	}
+	var err error
+	if rc != Done {
+		err = r.c.db.Failure(rc)
+	}
+	if s != nil {
+		s.Reset()
+	}
+	return err
+}
+
+// unpin ends the snapshot.
+func (r *reader) unpin() {
+	if s := r.c.stmts[kindPin]; s != nil {
+		s.Reset()
 	}
 }
 
@@ -54,6 +74,6 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) { return r.c.cur
 
 // Close ends the snapshot.
 func (r *reader) Close() error {
-	r.c.stmts[kindPin].Reset()
+	r.unpin()
 	return r.s.release(r.c)
 }

@@ -78,13 +78,8 @@ func (s *Store) prepare(c *conn) error {
 		return &driver.Error{Kind: driver.Permission, Err: errors.New("the file may not be written to"),
 			Hint: "change its permissions, or add mode=ro"}
 	}
-	if err := c.verify(s.options.session); err != nil {
-		return err
-	}
-	found, err := c.identify()
+	found, err := s.look(c)
 	switch {
-	case err != nil && s.options.readOnly:
-		return readOnlyFailure(err)
 	case err != nil:
 		return err
 	case found == stateEmpty && s.options.readOnly:
@@ -94,17 +89,40 @@ func (s *Store) prepare(c *conn) error {
 			return err
 		}
 		return c.verify(s.options.creation)
-	}
-	if err := c.verify(s.options.creation); err != nil {
-		return err
-	}
-	if err := s.checkLength(c); err != nil {
-		return err
-	}
-	if s.options.readOnly {
-		return s.readJournal(c)
+	case s.options.readOnly || s.journal == s.options.wantedJournal():
+		return nil
 	}
 	return s.setJournal(c)
+}
+
+// look checks the database as far as that can be done by reading, and learns its journal mode. All of it is read from one
+// state, under one lock: in DELETE mode every further one might meet the commit of another process, so that opening
+// would have to begin again, and where many commit, again and again.
+func (s *Store) look(c *conn) (found state, err error) {
+	if err := c.reader.tryPin(); err != nil {
+		return 0, s.lookFailure(err)
+	}
+	defer c.reader.unpin()
+	if err := c.verify(s.options.session); err != nil {
+		return 0, err
+	}
+	if found, err = c.identify(); err != nil || found == stateEmpty {
+		return found, s.lookFailure(err)
+	}
+	if err := c.verify(s.options.creation); err != nil {
+		return 0, err
+	}
+	if err := s.checkLength(c); err != nil {
+		return 0, err
+	}
+	return found, s.readJournal(c)
+}
+
+func (s *Store) lookFailure(err error) error {
+	if err != nil && s.options.readOnly {
+		return readOnlyFailure(err)
+	}
+	return err
 }
 
 // checkLength refuses a database that has lost the end of its last page. SQLite: such a page reads as if zeros followed,
@@ -141,13 +159,14 @@ func readOnlyFailure(err error) error {
 	return err
 }
 
-// readJournal learns the journal mode of a database that is not ours to change.
+// readJournal learns the journal mode of the database, which a store that is read-only cannot change.
 func (s *Store) readJournal(c *conn) error {
 	got, err := c.text("PRAGMA journal_mode")
 	if err != nil {
 		return err
 	}
-	if s.journal = strings.ToUpper(got); s.options.journal != "" && s.options.journal != s.journal {
+	s.journal = strings.ToUpper(got)
+	if s.options.readOnly && s.options.journal != "" && s.options.journal != s.journal {
 		return refused("journal_mode", s.options.journal, s.journal)
 	}
 	return nil
@@ -155,10 +174,7 @@ func (s *Store) readJournal(c *conn) error {
 
 // setJournal sets the journal mode. SQLite: a mode that it cannot set is no error, it answers with the one in force.
 func (s *Store) setJournal(c *conn) error {
-	want := s.options.journal
-	if want == "" {
-		want = journalWAL
-	}
+	want := s.options.wantedJournal()
 	got, err := c.text("PRAGMA journal_mode = " + want)
 	if err != nil {
 		return err

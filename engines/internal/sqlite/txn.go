@@ -36,7 +36,7 @@ var errRolledBack = &driver.Error{Kind: driver.Closed, Err: errors.New("SQLite r
 
 // Commit makes the transaction visible. In DELETE mode it waits for the readers to end, until busy_timeout has passed.
 func (t *txn) Commit() error {
-	w := waiter{limit: t.s.options.busy}
+	w := waiter{limit: t.s.options.busy, longest: longestCommit}
 	if err := t.c.run(&w, kindCommit, nil, nil); err != nil {
 		return errors.Join(err, t.c.rollback())
 	}
@@ -66,7 +66,7 @@ func (c *conn) apply(w *waiter, journal string, ops []driver.Op) error {
 			return err
 		}
 	}
-	w = &waiter{limit: w.limit} // a commit that began does not consult the context
+	w = &waiter{limit: w.limit, longest: longestCommit} // a commit that began does not consult the context
 	return c.run(w, kindCommit, nil, nil)
 }
 
