@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -19,7 +18,7 @@ type store struct {
 	room *room
 	caps driver.Caps
 
-	failed atomic.Pointer[driver.Error] // why nothing is committed any more; nil if all is well
+	failed driver.Failure
 }
 
 var _ driver.Store = (*store)(nil)
@@ -81,9 +80,8 @@ func (s *store) committed(err error) error {
 	case driver.TooLarge, driver.Conflict, driver.Closed, driver.NotWritable, driver.Invalid:
 		return err
 	}
-	s.failed.CompareAndSwap(nil, &driver.Error{Kind: driver.KindOf(err), Err: err,
-		Hint: "close the store and open it again: what was synced before is there"})
-	return s.failed.Load()
+	s.failed.Stop(err)
+	return s.failed.Err()
 }
 
 // pairSize is about what a pair takes in Badger's log.
@@ -91,8 +89,8 @@ func pairSize(key, value []byte) int64 { return int64(len(key) + len(value) + 32
 
 // check refuses what was not asked for when the store was opened, and everything after a failure of the disk.
 func (s *store) check(d driver.Durability) error {
-	if failure := s.failed.Load(); failure != nil {
-		return failure
+	if err := s.failed.Err(); err != nil {
+		return err
 	}
 	if s.caps.Promise(d).Supported {
 		return nil

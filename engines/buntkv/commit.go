@@ -6,8 +6,6 @@ import (
 	"os"
 
 	"github.com/tidwall/buntdb"
-
-	"github.com/assaydb/assay/kv/driver"
 )
 
 // commit ends tx. A synced commit is marked and then synced, through a descriptor of the driver's own: BuntDB would ignore
@@ -52,10 +50,8 @@ func (s *store) commit(tx *buntdb.Tx, synced bool) (err error) {
 
 // fail keeps the first failure, which is the answer to every later Begin and Apply.
 func (s *store) fail(err error) error {
-	failure := &driver.Error{Kind: driver.KindOf(err), Err: err,
-		Hint: "close the store and open it again: what was synced is there"}
-	s.failed.CompareAndSwap(nil, failure)
-	return s.failed.Load()
+	s.failed.Stop(err)
+	return s.failed.Err()
 }
 
 // follow opens the file that is at the path now, if that is another one than s.file, and marks where it begins to be

@@ -29,8 +29,8 @@ func (s *store) shrink() (err error) {
 	s.shrinking.Lock()
 	defer s.shrinking.Unlock()
 	defer recovered(&err)
-	if failure := s.failed.Load(); failure != nil {
-		return failure
+	if err := s.failed.Err(); err != nil {
+		return err
 	}
 	info, err := os.Stat(s.path)
 	if err != nil {

@@ -34,9 +34,9 @@ type store struct {
 	buffer  []byte
 	written bool // since it was opened; kv lets one writer at a time touch it
 
-	failed   atomic.Pointer[driver.Error] // why nothing is written any more; nil if all is well
-	stuck    atomic.Bool                  // BuntDB panicked and holds its lock for ever
-	swapping atomic.Bool                  // a compaction may replace the file
+	failed   driver.Failure
+	stuck    atomic.Bool // BuntDB panicked and holds its lock for ever
+	swapping atomic.Bool // a compaction may replace the file
 
 	shrinking sync.Mutex // held by the one compaction that runs
 	stop      chan struct{}
@@ -195,7 +195,7 @@ var (
 // Snapshot takes the read lock, which is what fixes the state.
 func (s *store) Snapshot() (driver.Reader, error) {
 	if s.stuck.Load() {
-		return nil, s.failed.Load()
+		return nil, s.failed.Err()
 	}
 	tx, err := s.db.Begin(readOnly)
 	if err != nil {
@@ -216,8 +216,8 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 }
 
 func (s *store) begin(d driver.Durability) (*txn, error) {
-	if failure := s.failed.Load(); failure != nil {
-		return nil, failure
+	if err := s.failed.Err(); err != nil {
+		return nil, err
 	}
 	synced := s.options.policy(d) == buntdb.Always
 	if synced && !s.options.marks {
@@ -251,7 +251,7 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 func (s *store) Close() error {
 	close(s.stop)
 	var err error
-	if s.written && s.options.marks && s.failed.Load() == nil {
+	if s.written && s.options.marks && s.failed.Err() == nil {
 		err = s.markClosed()
 	}
 	if !s.stuck.Load() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -24,8 +23,8 @@ type store struct {
 	o     *settings
 	caps  driver.Caps
 
-	failed  atomic.Pointer[driver.Error] // why no more commits are taken
-	batches sync.Pool                    // *leveldb.Batch, to be used again
+	failed  driver.Failure
+	batches sync.Pool // *leveldb.Batch, to be used again
 }
 
 var _ driver.Store = (*store)(nil)
@@ -76,10 +75,7 @@ func (s *store) commitable(d driver.Durability) error {
 		return &driver.Error{Kind: driver.Unsupported, Err: errors.New("the store does not deliver " + d.String()),
 			Hint: "open it without NoSync"}
 	}
-	if e := s.failed.Load(); e != nil {
-		return e
-	}
-	return nil
+	return s.failed.Err()
 }
 
 var (
@@ -97,14 +93,8 @@ func (s *store) commit(b *leveldb.Batch, d driver.Durability) error {
 	if err == nil {
 		return nil
 	}
-	kind := driver.KindOf(err)
-	hint := "close the store and open it again"
-	if kind == driver.Full {
-		hint = "free some space, then close the store and open it again"
-	}
-	s.failed.CompareAndSwap(nil, &driver.Error{Kind: kind, Err: fmt.Errorf("the store stopped after a failed commit: %w", err),
-		Hint: hint})
-	return s.failed.Load()
+	s.failed.Stop(err)
+	return s.failed.Err()
 }
 
 func (s *store) batch() *leveldb.Batch {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -31,7 +30,7 @@ type fence struct {
 	vfs.FS
 	folder string // the store's; what is written elsewhere (a backup) is let through
 	memory vfs.FS // holds what Pebble creates behind the fence
-	cause  atomic.Pointer[driver.Error]
+	cause  driver.Failure
 	log    *slog.Logger
 }
 
@@ -42,22 +41,11 @@ func newFence(disk vfs.FS, folder string, log *slog.Logger) *fence {
 }
 
 // failed returns the error that raised the fence, or nil.
-func (f *fence) failed() error {
-	if e := f.cause.Load(); e != nil {
-		return e
-	}
-	return nil
-}
+func (f *fence) failed() error { return f.cause.Err() }
 
 // raise raises the fence because of err; the first error stays the cause.
 func (f *fence) raise(err error) {
-	kind := driver.KindOf(err)
-	hint := "close the store and open it again"
-	if kind == driver.Full {
-		hint = "free some space, then close the store and open it again"
-	}
-	e := &driver.Error{Kind: kind, Err: fmt.Errorf("the store stopped after a failed write: %w", err), Hint: hint}
-	if f.cause.CompareAndSwap(nil, e) {
+	if f.cause.Stop(err) {
 		f.log.Error("pebble: a write failed, the store stops", "folder", f.folder, "err", err)
 	}
 }
