@@ -46,7 +46,7 @@ func Spawn[R any](t *testing.T, task any) (*Child[R], error) {
 	}
 	top, below, _ := strings.Cut(t.Name(), "/")
 	if strings.Contains(below, "/") {
-		return nil, errors.New("Run must be called by a top-level test")
+		return nil, errors.New("a suite must be run by a top-level test")
 	}
 	binary, err := os.Executable()
 	if err != nil {
