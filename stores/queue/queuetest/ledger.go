@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,7 +235,9 @@ func (j *judge) verdict(job *fate) {
 			}
 		}
 	}
-	slices.SortFunc(job.claims, func(a, b span) int { return a.from.Compare(b.from) })
+	slices.SortFunc(job.claims, func(a, b span) int { // two may begin in one millisecond
+		return cmp.Or(a.from.Compare(b.from), a.until.Compare(b.until))
+	})
 	for i, c := range job.claims {
 		for _, before := range job.claims[:i] {
 			if c.from.Add(time.Millisecond).Before(before.until) {

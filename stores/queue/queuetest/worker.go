@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -25,7 +26,7 @@ func (w *Worker) Publish(ctx context.Context, n int) error {
 	batch := fmt.Sprintf("%s/%d", w.Tag, w.serial)
 	var drafts []queue.Draft
 	for i := range n {
-		payload := fmt.Sprintf("%s/%d", batch, i)
+		payload := padded(fmt.Sprintf("%s/%d", batch, i), w.serial+i)
 		drafts = append(drafts, queue.Draft{Payload: []byte(payload), Priority: int8(w.serial % 3)})
 		w.report(Record{Event: Publishing, Payload: payload, Batch: batch})
 	}
@@ -38,6 +39,12 @@ func (w *Worker) Publish(ctx context.Context, n int) error {
 		w.report(Record{Event: Published, ID: id, Payload: string(drafts[i].Payload)})
 	}
 	return nil
+}
+
+// padded makes some payloads as long as those that a backend keeps in another place, or just not.
+func padded(payload string, serial int) string {
+	want := map[int]int{3: 1024, 5: 1025, 7: 5000}[serial%8]
+	return payload + strings.Repeat(".", max(0, want-len(payload)))
 }
 
 // Work waits for up to limit jobs, acknowledges most of them, gives every fifth back, and returns how many it acknowledged.
