@@ -63,15 +63,16 @@
 // across them; they should open it with equal [Settings] and have clocks that agree.
 //
 // A worker that waits in Next sleeps until a job is there: it is woken by what its own Store publishes and gives back, and
-// by the end of delays and leases. What another process does it looks for every [Options.Poll]. In a store opened in
-// Exclusive mode nobody looks: there, use one Store for all of a program's workers. Several keep all promises, but do not
-// wake each other's.
+// by the end of delays and leases. What another process does it looks for every [Options.Poll], and more often right after
+// there was a job. In a store opened in Exclusive mode nobody looks: there, use one Store for all of a program's workers.
+// Several keep all promises, but do not wake each other's.
 //
 // # Cost
 //
-// A claim costs the same at every backlog: where the ready jobs begin is kept in memory, and checked in the
-// transaction, because on engines that merge later (Pebble, Badger) a search from the beginning of the queue would step over
-// every job that was ever claimed. Calls that wait for each other are committed together, whatever they do: a producer and a
+// Over kv a job that is done at the first attempt is written once and deleted once, and a claim moves nothing: see the
+// format in docs/formats.md. A claim costs the same at every backlog: where the ready jobs begin is stored, and what comes
+// next is kept in memory, because on engines that merge later (Pebble, Badger) a search from the beginning of the queue would
+// step over every job that was ever claimed. Calls that wait for each other are committed together, whatever they do: a producer and a
 // worker that are both busy share their commits. A program that works on one job after the other halves its commits
 // by Work or Swap. [Queue.Counts] reads counters over kv, and counts in SQL.
 package queue

@@ -7,7 +7,8 @@ import (
 
 // Options is how a Store works. A nil *Options is the zero Options.
 type Options struct {
-	// Poll is how often a worker that waits looks for what other processes did; 0 is 100 ms.
+	// Poll is how often, at least, a worker that waits looks for what other processes did; 0 is 100 ms. Right after there was a
+	// job it looks every millisecond, then ever less often.
 	// What the Store itself does wakes workers at once.
 	Poll time.Duration
 

@@ -46,12 +46,17 @@ type line struct {
 	swept atomic.Int64 // when the queue was swept last
 
 	mu      sync.Mutex
-	waiting []*waiter // the one that waits longest first
-	coming  int       // were woken, and did not look yet
-	news    uint64    // grows when jobs are ready
-	due     int64     // when a job may become ready by the clock, 0 for never
+	waiting []*waiter     // the one that waits longest first
+	coming  int           // were woken, and did not look yet
+	news    uint64        // grows when jobs are ready
+	due     int64         // when a job may become ready by the clock, 0 for never
+	pause   time.Duration // after what time to look for what others did
 	timer   *time.Timer
 }
+
+// firstPoll is how soon a waiter looks for what others did when there was a job just now. As long as there is none, it
+// looks half as often each time, down to Options.Poll.
+const firstPoll = time.Millisecond
 
 // waiter is a call of Next. It is in line.waiting from join until it is woken or leaves.
 type waiter struct{ wake chan struct{} }
@@ -62,8 +67,12 @@ func (l *line) settle(op *Op) {
 	defer l.mu.Unlock()
 	l.due = op.Due
 	ready := op.Ready
-	if op.Verb == Claim && len(op.Jobs) == 0 {
-		ready = 0 // whatever a damaged counter says
+	if op.Verb == Claim {
+		if l.pause *= 2; len(op.Jobs) > 0 {
+			l.pause = firstPoll
+		} else {
+			ready = 0 // whatever a damaged counter says
+		}
 	}
 	if ready > 0 {
 		l.news++
@@ -136,7 +145,8 @@ func (l *line) arm() {
 		after = max(0, time.Duration(l.due-l.store.now())*time.Millisecond)
 	}
 	if l.store.traits.Shared {
-		after = min(after, l.store.options.Poll)
+		l.pause = min(max(l.pause, firstPoll), l.store.options.Poll)
+		after = min(after, l.pause)
 	}
 	switch {
 	case len(l.waiting) == 0 || after == math.MaxInt64:
