@@ -27,13 +27,13 @@ func queue() Publication {
 			"Go and not C. Here both run the same statements through database/sql, the C side is github.com/mattn/go-sqlite3, and nothing is built with -race. " +
 			"The length of the queue was not said: claim is measured at 20,000 jobs, the others on an empty queue.",
 		Parts: []Part{{Name: "published", Engines: []string{"sqlite-c", "sqlite"},
-			Work:  []string{"queue/claim?backlog=20k", "queue/publish,ack,cycle_published?backlog=0"},
+			Work:  []string{"queue/claim?backlog=20k", "queue/publish,ack,cycle?backlog=0"},
 			Forms: map[string][]string{"sqlite-c": {"published"}, "sqlite": {"published", "sql"}}, Share: 65 * time.Second}},
 		claims: []claim{
 			operation("sqlite-cgo publish", "publish", "-race multiplies the cost of translated C and leaves C itself as it is; without it the two differ by the overhead of a call"),
 			operation("sqlite-cgo claim", "claim", "the published claims take far longer than an update by index needs, which costs the same at any length of the queue"),
 			operation("sqlite-cgo ack", "ack", "a delete by number is mostly overhead of the driver, where -race weighs most"),
-			operation("sqlite-cgo cycle", "cycle_published", "the published headline, with -race; preparing each statement once, on one connection, spares work in either language: the third figure"),
+			operation("sqlite-cgo cycle", "cycle", "the published headline, with -race; preparing each statement once, on one connection, spares work in either language: the third figure"),
 		},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // processJobs is how many jobs an iteration of processQueueRunner publishes, and takes. They take much longer than it takes to
 // tell the processes what to do.
-const processJobs = 50
+const processJobs = 20
 
 // processQueueRunner works on one queue by a producer and a consumer for each worker, which are processes and live as long as
 // it does. This one has the store open, too: it loads the backlog and accounts for the jobs.

@@ -38,7 +38,7 @@ func TestJobsOfAKilledConsumerAreNotLost(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			r := processQueue(t, "cycle_processes_4", form, "30")
-			for _, n := range []int{1, 17, 49} {
+			for _, n := range []int{1, 17, 33} {
 				workload.KillConsumer(r, n%4, n)
 				if err := slice(t.Context(), r, 4, 8); err != nil {
 					t.Fatalf("killed after %d jobs: %v", n, err)

@@ -48,7 +48,7 @@ func TestQueueRunsAtEveryClassThatAnEngineDelivers(t *testing.T) {
 				continue
 			}
 			t.Run(strings.Join([]string{c.engine, c.form, class.String()}, " "), func(t *testing.T) {
-				r := start(t, "queue", "cycle_published", workload.Env{Engine: c.engine, Form: c.form, Durability: class, Seed: 1})
+				r := start(t, "queue", "cycle", workload.Env{Engine: c.engine, Form: c.form, Durability: class, Seed: 1})
 				if err := slice(t.Context(), r, 1, 24); err != nil {
 					t.Fatal(err)
 				}
@@ -111,7 +111,7 @@ func TestTablesLieInAFolderThatIsNotNamedInFull(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, form := range []string{"sql", "published"} {
 		w, _ := workload.Lookup("queue")
-		op, _ := w.Op("cycle_published")
+		op, _ := w.Op("cycle")
 		if err := os.Mkdir(form, 0o700); err != nil {
 			t.Fatal(err)
 		}

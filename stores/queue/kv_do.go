@@ -136,7 +136,7 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 		job.State, job.Attempts, job.VisibleAt = Claimed, c.attempts, Millis(op.Until)
 		job.Receipt = Receipt{ID: e.id, Until: op.Until, Token: c.token}
 		if op.Jobs == nil {
-			op.Jobs = make([]Job, 0, min(op.Limit, q.counts.Ready+1))
+			op.Jobs = make([]Job, 0, max(1, min(op.Limit, q.counts.Ready+1))) // whatever a damaged counter says
 		}
 		op.Jobs = append(op.Jobs, job)
 	}
