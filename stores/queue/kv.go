@@ -105,7 +105,6 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 // load returns a queue as the transaction sees it.
 func (b *kvBackend) load(name string) (q *kvQueue, err error) {
 	q, ok := b.queues[name]
-	var stored stats
 	if !ok {
 		q = &kvQueue{keys: newKeys(name), claims: map[uint64]claimed{}, shownLow: new(atomic.Int64)}
 		b.queues[name] = q
@@ -117,20 +116,17 @@ func (b *kvBackend) load(name string) (q *kvQueue, err error) {
 	q.inUse, q.changed = true, false
 	b.used = append(b.used, q)
 	b.value, err = b.tx.Append(b.value[:0], q.queue)
-	switch {
-	case errors.Is(err, kv.NotFound):
-		stored = stats{}
-	case err != nil:
+	if err != nil && !errors.Is(err, kv.NotFound) {
 		return nil, err
-	case q.valid && q.isStored(b.value):
+	}
+	if q.valid && q.isStored(b.value) {
 		return q, nil
-	default:
+	}
+	var stored stats
+	if err == nil {
 		if stored, err = parseStats(q.queue, b.value); err != nil {
 			return nil, err
 		}
-	}
-	if q.valid && q.version == stored.version {
-		return q, nil
 	}
 	q.valid, q.stats = true, stored
 	q.head.reset()

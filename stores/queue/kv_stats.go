@@ -74,8 +74,11 @@ func parseStats(key, v []byte) (s stats, err error) {
 	return s, nil
 }
 
-// isStored reports whether v is of the same version, and so the same as s.
+// isStored reports whether v, which is empty if there is none, is of the same version, and so the same as s.
 func (s *stats) isStored(v []byte) bool {
+	if len(v) == 0 {
+		return s.version == 0
+	}
 	return len(v) >= statsHeader && v[0] == format && be64(v[1:]) == s.version
 }
 
