@@ -37,7 +37,7 @@ var jobs = Workload{
 		queueOp(Op{Name: "cycle_16", Summary: "publish a job, claim one, acknowledge it, 16 producers and 16 consumers at once", Workers: 16},
 			queueTask{do: (*queueRunner).meet, publishes: true, meets: true}),
 		queueOp(Op{Name: "pipeline", Summary: "publish a job, claim one, acknowledge it, a producer and a consumer at once, the producer up to 8 jobs ahead",
-			Forms: withPublished}, queueTask{do: (*queueRunner).pipeline, publishes: true, meets: true, ahead: 8}),
+			Forms: withSerial}, queueTask{do: (*queueRunner).pipeline, publishes: true, meets: true, ahead: 8}),
 		processQueueOp(Op{Name: "cycle_processes_1", Summary: "20 cycles, by a producer and a consumer that are processes", Workers: 1}),
 		processQueueOp(Op{Name: "cycle_processes_4", Summary: "20 cycles, by 4 producers and 4 consumers that are processes", Workers: 4}),
 		processQueueOp(Op{Name: "cycle_processes_16", Summary: "20 cycles, by 16 producers and 16 consumers that are processes", Workers: 16}),
@@ -62,6 +62,10 @@ func queueOp(op Op, task queueTask) Op {
 		op.Forms = queueForms
 	}
 	op.New = func(env Env) (Runner, error) {
+		task := task
+		if env.Form == serialForm && slices.Contains(op.Forms(env.Engine, env.Options), serialForm) {
+			env.Form, task = "published", queueTask{do: (*queueRunner).cycle, publishes: true}
+		}
 		r, err := newQueueRunner(env, task, op)
 		if err != nil {
 			return nil, err
@@ -90,6 +94,19 @@ func withPublished(engine, options string) []string {
 	forms := queueForms(engine, options)
 	if slices.Contains(forms, "sql") || engine == "sqlite-c" && options == "" {
 		forms = append(forms, "published")
+	}
+	return forms
+}
+
+// serialForm is the published queue, used as it was when it was published: a job is published, claimed and acknowledged, then
+// the next.
+const serialForm = "published-serial"
+
+// withSerial adds it to the forms beside which it is measured.
+func withSerial(engine, options string) []string {
+	forms := withPublished(engine, options)
+	if slices.Contains(forms, "published") {
+		forms = append(forms, serialForm)
 	}
 	return forms
 }
