@@ -35,12 +35,11 @@ var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool,
 //
 // If ctx ends before the commit began, nothing was appended and the error is Canceled.
 func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expected Expected, events ...Draft) (Appended, error) {
-	a, err := l.check(stream, expected, events)
-	if err != nil {
+	if err := l.check(stream, expected); err != nil {
 		return Appended{}, err
 	}
 	if l.direct != nil && l.turn.tryAlone() {
-		done, err := l.direct.append(ctx, d, &a, events)
+		done, err := l.direct.append(ctx, d, stream, expected, events)
 		if err == nil {
 			l.bell.ring()
 		}
@@ -52,7 +51,9 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	defer r.clear()
-	r.set(ctx, d, &a, events)
+	if err := r.set(ctx, d, stream, expected, events); err != nil {
+		return Appended{}, err
+	}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -68,56 +69,43 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	return r.Appended, r.Err
 }
 
-// arguments are those of an append that need no copy, checked.
-type arguments struct {
-	stream   string
-	expected Expected
-	now      time.Time // of drafts without a time
-	size     int       // of the drafts
-}
-
-// check refuses wrong arguments.
-func (l *Log) check(stream string, expected Expected, events []Draft) (a arguments, err error) {
-	a.stream, a.expected = stream, expected
+// check refuses a stream or an expectation that is wrong.
+func (l *Log) check(stream string, expected Expected) error {
 	if stream != "" {
 		if err := checkName("append", "stream", stream); err != nil {
-			return a, err
+			return err
 		}
 	}
 	if expected.OfStream() {
-		if err := l.streams("append", stream); err != nil {
-			return a, err
-		}
+		return l.streams("append", stream)
 	}
-	for i := range events {
-		draft := &events[i]
-		if i == 0 || draft.Type != events[i-1].Type {
-			if err := draft.checkType(); err != nil {
-				return a, err
-			}
-		}
-		if s := draft.Time.Unix(); s < firstSecond || s > lastSecond { // the zero Time is, too
-			if !draft.Time.IsZero() {
-				if err := draft.checkTime(); err != nil {
-					return a, err
-				}
-			} else if a.now.IsZero() {
-				a.now = time.Now()
-			}
-		}
-		a.size += len(draft.Data) + len(draft.Type)
-	}
-	return a, nil
+	return nil
 }
 
-func (r *request) set(ctx context.Context, d kv.Durability, a *arguments, events []Draft) {
-	r.ctx, r.durability, r.size, r.Stream, r.Expected = ctx, d, a.size, a.stream, a.expected
+// set fills r with copies of the drafts, checked and each with a time.
+func (r *request) set(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) error {
+	r.ctx, r.durability, r.Stream, r.Expected = ctx, d, stream, expected
 	r.Drafts = append(r.Drafts[:0], events...)
+	var now time.Time
 	for i := range r.Drafts {
-		if draft := &r.Drafts[i]; draft.Time.IsZero() {
-			draft.Time = a.now
+		draft := &r.Drafts[i]
+		if draft.Time.IsZero() {
+			draft.Time = at(&now)
 		}
+		if err := checkEvent(draft.Type, draft.Time); err != nil {
+			return err
+		}
+		r.size += len(draft.Data) + len(draft.Type)
 	}
+	return nil
+}
+
+// at returns now, which is the same for all events of an append and is looked up for the first that needs it.
+func at(now *time.Time) time.Time {
+	if now.IsZero() {
+		*now = time.Now()
+	}
+	return *now
 }
 
 // clear lets r go of what it was given, to be used again.

@@ -11,38 +11,36 @@ import (
 // successive events mostly differ in a few digits, so it keeps one made for the event expected next. The zero encoder is
 // ready.
 type encoder struct {
-	head              []byte // of the event with these; empty if there is none
+	head              []byte // of the event with these, but for the nanoseconds; empty if there is none
 	position, version uint64
 	stream, kind      string
 	second            int64
-	nano              uint32
-	positionEnd       int // where the digits of the position end in head
-	versionEnd        int // where those of the version do
-	secondEnd         int // where those of the second do
+	positionEnd       int    // where the digits of the position end in head
+	versionEnd        int    // where those of the version do
+	secondEnd         int    // where those of the second do
+	nano              uint32 // whose digits are:
+	first             byte
+	rest              uint64
 }
 
-// append appends the envelope of a draft to b. Without a time it happened now.
-func (c *encoder) append(b []byte, position, version uint64, stream string, now time.Time, d *Draft) []byte {
-	at := d.Time
-	if at.IsZero() {
-		at = now
-	}
-	second := at.Unix()
+// append appends the envelope of a draft that happened at t to b. One without a valid type or time is an error.
+func (c *encoder) append(b []byte, position, version uint64, stream string, d *Draft, t time.Time) ([]byte, error) {
+	second := t.Unix()
 	if position != c.position || version != c.version || second != c.second || d.Type != c.kind || stream != c.stream || len(c.head) == 0 {
-		c.begin(position, version, stream, d.Type, at)
+		if err := c.begin(position, version, stream, d.Type, t); err != nil {
+			return nil, err
+		}
+	}
+	if nano := uint32(t.Nanosecond()); nano != c.nano {
+		c.nano = nano
+		c.first, c.rest = nineDigits(nano)
 	}
 	n := len(b) + c.secondEnd + 1
 	b = append(b, c.head...)
-	if nano := uint32(at.Nanosecond()); nano != c.nano {
-		// Both are written, and after the head was copied: a copy of what was just written would wait for it.
-		c.nano = nano
-		first, rest := nineDigits(nano)
-		b[n], c.head[c.secondEnd+1] = first, first
-		binary.LittleEndian.PutUint64(b[n+1:], rest)
-		binary.LittleEndian.PutUint64(c.head[c.secondEnd+2:], rest)
-	}
+	b[n] = c.first
+	binary.LittleEndian.PutUint64(b[n+1:], c.rest)
 	c.next()
-	return append(b, d.Data...)
+	return append(b, d.Data...), nil
 }
 
 // next makes the head that of the next event, if it has as many digits.
@@ -73,9 +71,15 @@ func increment(b []byte) bool {
 }
 
 // begin writes a head from nothing.
-func (c *encoder) begin(position, version uint64, stream, kind string, at time.Time) {
-	c.position, c.version, c.stream, c.kind, c.second, c.nano = position, version, stream, kind, at.Unix(), 0
-	h := strconv.AppendUint(append(c.head[:0], `{"position":`...), position, 10)
+func (c *encoder) begin(position, version uint64, stream, kind string, t time.Time) error {
+	c.head = c.head[:0]
+	if err := checkEvent(kind, t); err != nil {
+		return err
+	}
+	c.position, c.version, c.stream, c.kind = position, version, stream, kind
+	c.second, c.nano = t.Unix(), uint32(t.Nanosecond())
+	c.first, c.rest = nineDigits(c.nano)
+	h := strconv.AppendUint(append(c.head, `{"position":`...), position, 10)
 	c.positionEnd = len(h)
 	if version > 0 {
 		h = strconv.AppendUint(append(h, `,"version":`...), version, 10)
@@ -85,9 +89,10 @@ func (c *encoder) begin(position, version uint64, stream, kind string, at time.T
 		h = appendString(append(h, `,"stream":`...), stream)
 	}
 	h = appendString(append(h, `,"type":`...), kind)
-	h = at.UTC().AppendFormat(append(h, `,"time":"`...), "2006-01-02T15:04:05")
+	h = t.UTC().AppendFormat(append(h, `,"time":"`...), "2006-01-02T15:04:05")
 	c.secondEnd = len(h)
 	c.head = append(h, ".000000000Z\"}\n"...)
+	return nil
 }
 
 // nineDigits returns the digits of n, which is below 10⁹: the first one, and the others as they lie in memory,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -34,8 +35,8 @@ func TestEnvelopeText(t *testing.T) {
 			`{"position":11,"type":"\"\n","time":"2026-01-02T01:04:05.600000000Z"}` + "\n"},
 	} {
 		var e encoder
-		if got := string(e.append(nil, c.position, c.version, c.stream, time.Time{}, &c.draft)); got != c.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		if got, err := e.append(nil, c.position, c.version, c.stream, &c.draft, c.draft.Time); err != nil || string(got) != c.want {
+			t.Errorf("%s:\ngot  %s, %v\nwant %s", c.name, got, err, c.want)
 		}
 	}
 }
@@ -67,9 +68,14 @@ func TestEncodersWriteWhatNewOnesWrite(t *testing.T) {
 		draft := Draft{Type: pick("T", "U", `a"`, `a\"`, "Té", "Paid"), Data: []byte(pick("", `{"a":1}`, "é", `"é"`, "\xff")), Time: at}
 		version := rnd.Uint64N(3)
 		var fresh encoder
-		got, want := one.append(nil, position, version, stream, time.Time{}, &draft), fresh.append(nil, position, version, stream, time.Time{}, &draft)
+		event := eventOf(position, version, stream, draft)
+		got, err1 := one.append(nil, position, version, stream, &draft, at)
+		want, err2 := fresh.append(nil, position, version, stream, &draft, at)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
 		var d decoder
-		if err := d.add(position, got); err != nil || !bytes.Equal(got, want) || !reflect.DeepEqual(d.events[0], eventOf(position, version, stream, draft)) {
+		if err := d.add(position, got); err != nil || !bytes.Equal(got, want) || !reflect.DeepEqual(d.events[0], event) {
 			t.Fatalf("got %s, %v, want %s", got, err, want)
 		}
 	}
@@ -139,12 +145,18 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		var c encoder
 		draft := Draft{Type: kind, Data: data, Time: time.Unix(0, nanos)}
-		text := c.append(nil, 5, 3, stream, time.Time{}, &draft)
+		want := eventOf(5, 3, stream, draft)
+		text, err := c.append(nil, 5, 3, stream, &draft, draft.Time)
+		if err != nil {
+			if kind != "" {
+				t.Errorf("%q: %v", kind, err)
+			}
+			return
+		}
 		end := bytes.IndexByte(text, '\n')
 		if !json.Valid(text[:end]) || !utf8.Valid(text[:end]) {
 			t.Fatalf("not JSON: %q", text[:end])
 		}
-		want := eventOf(5, 3, stream, draft)
 		var d decoder
 		var fast, slow Event
 		if !d.decode(&fast, text[:end]) && !strings.ContainsAny(stream+kind, "\\\"") && !hasControl(stream+kind) {

@@ -56,30 +56,20 @@ func (r Range) Normal() (n Range, some bool) {
 // MaxName is the length in bytes of the longest name of a stream or subscription.
 const MaxName = 1024
 
-// The seconds from firstSecond to lastSecond are in the range of an int64 of nanoseconds as a whole.
-const (
-	firstSecond = math.MinInt64 / 1_000_000_000
-	lastSecond  = math.MaxInt64/1_000_000_000 - 1
-)
-
 var (
 	firstTime = time.Unix(0, math.MinInt64)
 	lastTime  = time.Unix(0, math.MaxInt64)
 )
 
-func (d *Draft) checkType() error {
-	if d.Type == "" {
+// checkEvent refuses a type or a time that is wrong.
+func checkEvent(kind string, t time.Time) error {
+	switch {
+	case kind == "":
 		return invalid("append", errors.New("event without a type"), "set Draft.Type to what happened")
-	}
-	if !utf8.ValidString(d.Type) {
-		return invalid("append", fmt.Errorf("type %q is not valid UTF-8", d.Type), "")
-	}
-	return nil
-}
-
-func (d *Draft) checkTime() error {
-	if d.Time.Before(firstTime) || d.Time.After(lastTime) {
-		return invalid("append", fmt.Errorf("time %v is out of range", d.Time), "use a time from 1678 to 2261")
+	case !utf8.ValidString(kind):
+		return invalid("append", fmt.Errorf("type %q is not valid UTF-8", kind), "")
+	case t.Before(firstTime) || t.After(lastTime):
+		return invalid("append", fmt.Errorf("time %v is out of range", t), "use a time from 1678 to 2261")
 	}
 	return nil
 }

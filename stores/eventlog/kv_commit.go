@@ -20,17 +20,17 @@ func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Pendin
 }
 
 // append is Commit of one append, which keeps nothing of events and needs no copy of them.
-func (b *kvBackend) append(ctx context.Context, d kv.Durability, a *arguments, events []Draft) (done Appended, err error) {
+func (b *kvBackend) append(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) (done Appended, err error) {
 	if ctx.Err() != nil {
 		return Appended{}, canceled(ctx)
 	}
 	plan := b.begin()
-	version, err := plan.version(ctx, a.stream)
+	version, err := plan.version(ctx, stream)
 	if err == nil {
-		if err = a.expected.Check(a.stream, plan.last, version); err != nil || len(events) == 0 {
+		if err = expected.Check(stream, plan.last, version); err != nil || len(events) == 0 {
 			return Appended{}, err
 		}
-		done, err = plan.append(a.stream, version, a.now, events)
+		done, err = plan.append(stream, version, events)
 	}
 	if err = b.end(ctx, d, err); err == nil {
 		return done, nil
@@ -139,7 +139,7 @@ func (p *plan) group(ctx context.Context, group []*Pending) error {
 		if a.Err = a.Expected.Check(a.Stream, p.last, version); a.Err != nil || len(a.Drafts) == 0 {
 			continue
 		}
-		if a.Appended, err = p.append(a.Stream, version, time.Time{}, a.Drafts); err != nil {
+		if a.Appended, err = p.append(a.Stream, version, a.Drafts); err != nil {
 			return err
 		}
 	}
@@ -161,10 +161,11 @@ func (p *plan) version(ctx context.Context, stream string) (uint64, error) {
 	return v, err
 }
 
-// append appends events to a stream that has a version. Those without a time happened now.
-func (p *plan) append(stream string, version uint64, now time.Time, events []Draft) (Appended, error) {
+// append appends events to a stream that has a version. It checks what may not have been checked before.
+func (p *plan) append(stream string, version uint64, events []Draft) (Appended, error) {
 	b := p.b
 	indexed := b.streams && stream != ""
+	var now time.Time
 	for i := range events {
 		p.assigned++
 		if indexed {
@@ -174,8 +175,17 @@ func (p *plan) append(stream string, version uint64, now time.Time, events []Dra
 				return Appended{}, err
 			}
 		}
+		draft := &events[i]
+		t := draft.Time
+		if t.IsZero() {
+			t = at(&now)
+		}
+		value, err := b.encoder.append(p.buffer(), p.assigned, version, stream, draft, t)
+		if err != nil {
+			return Appended{}, err
+		}
 		b.key = appendEventKey(b.key[:0], p.assigned)
-		if err := p.put(b.key, b.encoder.append(p.buffer(), p.assigned, version, stream, now, &events[i])); err != nil {
+		if err := p.put(b.key, value); err != nil {
 			return Appended{}, err
 		}
 	}
