@@ -47,9 +47,9 @@ func parseStats(key, v []byte) (s stats, err error) {
 	if len(v) > 0 && v[0] != format {
 		return s, FormatError(int(v[0]), format)
 	}
-	bad := corrupt("key %q: %d bytes instead of a queue", key, len(v))
-	if len(v) < statsHeader {
-		return s, bad
+	size := len(v)
+	if size < statsHeader {
+		return s, badStats(key, size)
 	}
 	s.version, s.last = be64(v[1:]), be64(v[9:])
 	for i, state := range States {
@@ -59,7 +59,7 @@ func parseStats(key, v []byte) (s stats, err error) {
 	marks := int(binary.BigEndian.Uint16(v[57:]))
 	v = v[statsHeader:]
 	if len(v) < marks*placeSize || (len(v)-marks*placeSize)%slotSize != 0 {
-		return s, bad
+		return s, badStats(key, size)
 	}
 	for range marks {
 		s.marks = append(s.marks, parsePlaceBytes(v))
@@ -72,6 +72,10 @@ func parseStats(key, v []byte) (s stats, err error) {
 		s.slots = append(s.slots, c)
 	}
 	return s, nil
+}
+
+func badStats(key []byte, size int) error {
+	return corrupt("key %q: %d bytes instead of a queue", key, size)
 }
 
 // isStored reports whether v, which is empty if there is none, is of the same version, and so the same as s.
