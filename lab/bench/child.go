@@ -59,12 +59,23 @@ func (s *state) answer(ctx context.Context, r request) response {
 	if err != nil {
 		resp.Error, resp.Hint = err.Error(), kv.HintOf(err)
 		resp.Invalid = errors.Is(err, kv.Invalid)
-		resp.Refused = r.Command == cmdSetup && errors.Is(err, kv.Unsupported)
+		if resp.Refused = r.Command == cmdSetup && errors.Is(err, kv.Unsupported); resp.Refused {
+			resp.Error = reason(err)
+		}
 		if s.close() != nil && resp.Hint == "" {
 			resp.Hint = "the store could not be closed either"
 		}
 	}
 	return resp
+}
+
+// reason is what err says beside what was done to what, so that it is the same text for all engines.
+func reason(err error) string {
+	var e *kv.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return e.Err.Error()
+	}
+	return err.Error()
 }
 
 // Probe opens fresh stores of an entry in dir, one for each class, and tells what a commit of each delivers.

@@ -140,34 +140,64 @@ func (p *page) metrics(rows []row) {
 	}
 }
 
-// notes prints why cells have no number.
+// note is why some cells have no number.
+type note struct {
+	operations, names []string // every name at every operation
+	skipped           bool
+	text              string
+}
+
+// notes prints why cells have no number, once for all that have none for the same reason.
 func (p *page) notes(rows []row) {
-	operation, printed := "", false
-	for _, r := range rows {
-		if r.cell == nil {
-			continue
-		}
-		operation = r.cell.Operation
-		if r.cell.Status == result.OK {
-			continue
-		}
-		text := r.cell.Error
-		if text == "" {
-			text = "no reason was given"
-		}
-		if r.cell.Hint != "" {
-			text += " → " + r.cell.Hint
-		}
+	notes := tableNotes(rows)
+	for _, n := range notes {
 		mark, style := "✗ ", p.styles.bad
-		if r.cell.Status == result.Skipped {
+		if n.skipped {
 			mark, style = "· ", p.styles.dim
 		}
-		p.paragraph(fmt.Sprintf("%s%s %s: ", mark, r.cell.Name(), operation), style, oneLine(text), style)
-		printed = true
+		p.paragraph(fmt.Sprintf("%s%s %s: ", mark, strings.Join(n.names, ", "), strings.Join(n.operations, ", ")), style, n.text, style)
 	}
-	if printed {
+	if len(notes) > 0 {
 		p.blank()
 	}
+}
+
+// tableNotes returns the notes of a table, operationNotes those of one operation each.
+func tableNotes(rows []row) []note {
+	var all []note
+	for _, of := range operationNotes(rows) {
+		i := slices.IndexFunc(all, func(n note) bool {
+			return n.text == of.text && n.skipped == of.skipped && slices.Equal(n.names, of.names)
+		})
+		if i < 0 {
+			all = append(all, of)
+		} else {
+			all[i].operations = append(all[i].operations, of.operations...)
+		}
+	}
+	return all
+}
+
+func operationNotes(rows []row) []note {
+	var all []note
+	for _, r := range rows {
+		if r.cell == nil || r.cell.Status == result.OK {
+			continue
+		}
+		n := note{operations: []string{r.cell.Operation}, skipped: r.cell.Status == result.Skipped, text: cmp.Or(r.cell.Error, "no reason was given")}
+		if r.cell.Hint != "" {
+			n.text += " → " + r.cell.Hint
+		}
+		n.text = oneLine(n.text)
+		i := slices.IndexFunc(all, func(o note) bool {
+			return o.text == n.text && o.skipped == n.skipped && slices.Equal(o.operations, n.operations)
+		})
+		if i < 0 {
+			i, all = len(all), append(all, n)
+		}
+		all[i].names = append(all[i].names, r.cell.Name())
+	}
+	return all
 }
 
 // draw prints rows with as many columns as there is room for.

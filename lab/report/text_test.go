@@ -3,8 +3,10 @@ package report
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,5 +208,25 @@ func TestTablesOfDifferentProofAreToldApart(t *testing.T) {
 		if strings.HasPrefix(block, "events · synced, intact · proved") && strings.Contains(block, "pebble") {
 			t.Errorf("what was disproved is compared with what was proved:\n%s", block)
 		}
+	}
+}
+
+// What is true of several engines at several operations is said once.
+func TestNotesAreSaidOnce(t *testing.T) {
+	var rows []row
+	for _, op := range []string{"processes_1", "processes_4"} {
+		for _, engine := range []string{"bbolt", "pebble"} {
+			rows = append(rows, row{cell: &result.Cell{Engine: engine, Operation: op, Status: result.Skipped, Error: "one process alone"}})
+		}
+		rows = append(rows, row{cell: &result.Cell{Engine: "sqlite", Operation: op, Status: result.OK}}, row{})
+	}
+	rows = append(rows, row{cell: &result.Cell{Engine: "bbolt", Operation: "get", Status: result.Failed, Error: "wrong answer", Hint: "report it"}})
+	var got []string
+	for _, n := range tableNotes(rows) {
+		got = append(got, fmt.Sprint(n.names, n.operations, n.skipped, " ", n.text))
+	}
+	want := []string{"[bbolt pebble] [processes_1 processes_4] true one process alone", "[bbolt] [get] false wrong answer → report it"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -181,6 +181,9 @@ func (r *processQueueRunner) settleDead(ctx context.Context) error {
 
 // Metrics returns what the processes of the slice met.
 func (r *processQueueRunner) Metrics() []Metric {
+	if r.busy == 0 {
+		return nil
+	}
 	return []Metric{{Name: "timeouts", Value: float64(r.busy), Sum: true}}
 }
 
