@@ -116,15 +116,25 @@ func DefaultSelections() []Selection {
 		}
 		for _, op := range w.Ops {
 			if op.Core {
-				if forms := op.CoreForms; forms != nil {
-					op.Forms = func(string, string) []string { return forms }
-				}
-				s.Ops = append(s.Ops, op)
+				s.Ops = append(s.Ops, withCoreForms(op))
 			}
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+// withCoreForms returns op without the forms of an engine that are not among its core forms.
+func withCoreForms(op workload.Op) workload.Op {
+	all := op
+	if op.CoreForms != nil {
+		op.Forms = func(engine, options string) []string {
+			return slices.DeleteFunc(slices.Clone(forms(all, Entry{Engine: engine, Options: options})), func(form string) bool {
+				return !slices.Contains(op.CoreForms, form)
+			})
+		}
+	}
+	return op
 }
 
 // ParseSelections returns what the arguments name: WORKLOAD[/OPERATION[,OPERATION]][?PARAM=VALUE[,VALUE][&...]]. A parameter

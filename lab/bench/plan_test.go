@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/workload"
 )
 
 func TestParseEntriesNamesContenders(t *testing.T) {
@@ -118,5 +119,16 @@ func TestARunWithoutArgumentsKeepsToTheCoreForms(t *testing.T) {
 	core := DefaultSelections()
 	if got := Forms(bbolt, core[:1]); core[0].Workload.Name != "hook" || !slices.Equal(got, []string{"kv"}) {
 		t.Errorf("%s by default has the forms %q, want kv alone of hook", core[0].Workload.Name, got)
+	}
+	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "sqlite", "null"} {
+		for _, s := range core {
+			for _, op := range s.Ops {
+				i := slices.IndexFunc(s.Workload.Ops, func(o workload.Op) bool { return o.Name == op.Name })
+				e := Entry{Engine: engine}
+				if got, all := forms(op, e), forms(s.Workload.Ops[i], e); slices.ContainsFunc(got, func(f string) bool { return !slices.Contains(all, f) }) {
+					t.Errorf("%s %s on %s: the forms %q by default, %q by name", s.Workload.Name, op.Name, engine, got, all)
+				}
+			}
+		}
 	}
 }
