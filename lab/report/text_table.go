@@ -155,7 +155,7 @@ func (p *page) notes(rows []row) {
 		if n.skipped {
 			mark, style = "· ", p.styles.dim
 		}
-		p.paragraph(fmt.Sprintf("%s%s %s: ", mark, strings.Join(n.names, ", "), strings.Join(n.operations, ", ")), style, n.text, style)
+		p.paragraph(mark, style, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "), strings.Join(n.operations, ", "), n.text), style)
 	}
 	if len(notes) > 0 {
 		p.blank()

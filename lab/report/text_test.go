@@ -64,12 +64,39 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 	for _, width := range []int{0, 72, 80, 100, 120, 160, 240} {
 		for _, color := range []bool{false, true} {
 			o := Options{Width: width, Color: color}
-			for l := range strings.Lines(text(t, exampleRun(), o)) {
+			for l := range strings.Lines(text(t, withManySkipped(), o)) {
 				l = strings.TrimSuffix(l, "\n")
 				if got := lipgloss.Width(l); got > o.width() {
 					t.Errorf("at %d columns a line has %d:\n%s", width, got, l)
 				}
 			}
+		}
+	}
+}
+
+// withManySkipped is an example in which many engines have no number at many operations, all for one reason.
+func withManySkipped() *result.Run {
+	run := exampleRun()
+	for _, op := range []string{"put", "put_get", "put_procs", "open", "processes_1", "processes_4"} {
+		for _, engine := range []string{"bunt", "goleveldb", "moss", "nutsdb", "pogreb", "rosedb", "state"} {
+			run.Cells = append(run.Cells, result.Cell{Workload: "hook", Operation: op, Engine: engine, Form: "state", Ranked: true,
+				Promise: run.Cells[0].Promise, Status: result.Skipped, Error: "one process alone can open it at a time"})
+		}
+	}
+	stats.Finish(run)
+	return run
+}
+
+// A note that names many engines and operations is one paragraph, whose reason is not squeezed to the right of them.
+func TestNotesHaveAHangingIndent(t *testing.T) {
+	_, note, found := strings.Cut(text(t, withManySkipped(), Options{}), "\n· bunt/state, goleveldb/state")
+	note, _, _ = strings.Cut(note, "\n✗")
+	if !found || !strings.HasSuffix(strings.Join(strings.Fields(note), " "), "processes_4: one process alone can open it at a time") {
+		t.Fatalf("no note, or one without its reason: %q", note)
+	}
+	for i, l := range strings.Split(note, "\n") {
+		if indented := strings.HasPrefix(l, "  ") && !strings.HasPrefix(l, "   "); i > 0 && !indented {
+			t.Errorf("a further line is not indented by 2: %q", l)
 		}
 	}
 }
