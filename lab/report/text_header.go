@@ -98,22 +98,34 @@ func summaryNames(tables []result.Table) []string {
 	return names
 }
 
-// fastest returns the fastest of a group, and after a "=" what ties with it; after a "?" if for want of rounds.
+// fastest returns the fastest of a group, and after a "=" what ties with it; after a "?" if for want of rounds. A "?" at the
+// end tells that others are not told apart from the fastest for sure.
 func fastest(cells []result.Cell, g result.Group) string {
-	names := ""
+	const most = 3
+	text, end, named := "", "", 0
 	for _, r := range groupRows(cells, g) {
+		before := " = "
 		switch c := r.cell; {
 		case class(c) != 0 || c.Ratio == nil:
+			continue
 		case isBest(c):
-			names = c.Name()
+			before = ""
 		case c.Ratio.Unresolved:
+			end = " ?"
+			continue
 		case r.few:
-			names += " ? " + c.Name()
-		case !c.Ratio.Different:
-			names += " = " + c.Name()
+			before = " ? "
+		case c.Ratio.Different:
+			continue
+		}
+		if named++; named <= most {
+			text += before + r.cell.Name()
 		}
 	}
-	return names
+	if named > most {
+		text += fmt.Sprintf(" and %d more", named-most)
+	}
+	return text + end
 }
 
 func storage(e result.Environment) string {

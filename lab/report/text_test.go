@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,5 +256,34 @@ func TestNotesAreSaidOnce(t *testing.T) {
 	want := []string{"[bbolt pebble] [processes_1 processes_4] true one process alone", "[bbolt] [get] false wrong answer → report it"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSummaryTellsWhatIsNotSure(t *testing.T) {
+	for name, c := range map[string]struct {
+		ratios map[string]result.Ratio
+		want   string
+	}{
+		"told apart":     {map[string]result.Ratio{"sqlite": {Different: true}}, "bbolt"},
+		"tied":           {map[string]result.Ratio{"sqlite": {}}, "bbolt = sqlite"},
+		"unresolved":     {map[string]result.Ratio{"sqlite": {Unresolved: true}, "pebble": {Different: true}}, "bbolt ?"},
+		"tied with many": {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}, "bbolt = a = b and 3 more"},
+		"all of it":      {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {Unresolved: true}}, "bbolt = a = b and 1 more ?"},
+	} {
+		rounds := make([]result.Sample, stats.MinRounds)
+		for i := range rounds {
+			rounds[i] = result.Sample{Round: i, N: 1, NS: 1}
+		}
+		cells := []result.Cell{{Engine: "bbolt", Operation: "cycle", Ranked: true, Status: result.OK, Samples: rounds, Ratio: &result.Ratio{To: "bbolt", Mid: 1}}}
+		group := result.Group{Operation: "cycle", Cells: []int{0}}
+		for i, engine := range slices.Sorted(maps.Keys(c.ratios)) {
+			ratio := c.ratios[engine]
+			ratio.To, ratio.Mid = "bbolt", 2
+			cells = append(cells, result.Cell{Engine: engine, Operation: "cycle", Ranked: true, Status: result.OK, Samples: rounds, Ratio: &ratio})
+			group.Cells = append(group.Cells, i+1)
+		}
+		if got := fastest(cells, group); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }
