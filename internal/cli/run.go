@@ -16,6 +16,7 @@ import (
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // runFlags is the command line of assay run.
@@ -207,7 +208,7 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 		again += " " + dir
 	}
 	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
-	return outcome(run)
+	return outcome(run, o.Budget)
 }
 
 // resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache folder.
@@ -246,17 +247,32 @@ func (a *app) measure(ctx context.Context, o bench.Options) (*result.Run, error)
 	return bench.Run(ctx, o)
 }
 
-// outcome is nil if everything that was asked for was measured.
-func outcome(run *result.Run) error {
+// outcome is nil if nothing failed and something was measured that says anything.
+func outcome(run *result.Run, budget time.Duration) error {
 	if run.Interrupted {
 		return errInterrupted
 	}
+	measured, skipped, enough := 0, 0, false
 	for _, c := range run.Cells {
-		if c.Status == result.Failed {
+		switch c.Status {
+		case result.Failed:
 			return errReported
+		case result.Skipped:
+			skipped++
+		case result.OK:
+			measured++
+			enough = enough || len(c.Samples) >= stats.MinRounds
 		}
 	}
-	return nil
+	if enough || skipped == 0 {
+		return nil
+	}
+	err := &kv.Error{Err: fmt.Errorf("nothing was measured in %v", budget), Hint: fmt.Sprintf("measure longer: --budget %v", max(20*budget, 20*time.Second))}
+	if measured > 0 {
+		err.Err = fmt.Errorf("nothing was measured in %v that can be compared: %d of %d figures have a few rounds, the rest has none",
+			budget, measured, len(run.Cells))
+	}
+	return err
 }
 
 // percent is a flag that takes 5% or 0.05.
