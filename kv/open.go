@@ -117,6 +117,14 @@ func PathOf(rawURL string) (string, error) {
 	return r.config.Path, nil
 }
 
+// names lists the engines of this program.
+func names() string {
+	if all := driver.Names(); len(all) > 0 {
+		return strings.Join(all, ", ")
+	}
+	return "none"
+}
+
 // parse finds the driver and reads path and parameters.
 func parse(rawURL string) (driver.Driver, *request, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
@@ -126,8 +134,8 @@ func parse(rawURL string) (driver.Driver, *request, error) {
 	}
 	d, ok := driver.Lookup(scheme)
 	if !ok {
-		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("unknown engine %q (forgotten import?)", scheme),
-			Hint: "this program has " + strings.Join(driver.Names(), ", ")}
+		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("unknown engine %q; this program has %s", scheme, names()),
+			Hint: "check the name, or import the engine's package from github.com/assaydb/assay/engines for its side effect"}
 	}
 	path, query, _ := strings.Cut(rest, "?")
 	if strings.HasPrefix(path, "//") {

@@ -1,7 +1,11 @@
 // Package eventlog is an event store: an append-only log of events in one total order, for event-sourced programs.
 //
+//	import _ "github.com/assaydb/assay/engines/bboltkv" // the engine that the URL names
+//
 //	db, err := kv.Open(ctx, "bbolt:app.db")
+//	defer db.Close()
 //	log, err := eventlog.New(db, &eventlog.Options{Streams: true})
+//	defer log.Close() // before db
 //
 //	// Append atomically, and only if nobody else changed the stream in the meantime.
 //	done, err := log.Append(ctx, kv.Synced, "order-17", eventlog.Version(2),

@@ -20,11 +20,11 @@ const (
 	logAt
 )
 
-// Any expects nothing. Empty expects that the stream has no event.
-var (
-	Any   = Expected{}
-	Empty = Expected{kind: streamAt}
-)
+// Any expects nothing: an append with it succeeds whatever the log holds.
+var Any = Expected{}
+
+// Empty expects that the stream has no event.
+var Empty = Expected{kind: streamAt}
 
 // Version expects that the stream's last event has the version n, which is the number of its events.
 func Version(n uint64) Expected { return Expected{streamAt, n} }

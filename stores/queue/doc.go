@@ -1,7 +1,11 @@
 // Package queue is a job queue: jobs are published, claimed by one worker each, and acknowledged when they are done.
 //
+//	import _ "github.com/assaydb/assay/engines/bboltkv" // the engine that the URL names
+//
 //	db, err := kv.Open(ctx, "bbolt:app.db")
+//	defer db.Close()
 //	store, err := queue.New(db, nil)
+//	defer store.Close() // before db
 //	mail, err := store.Queue("mail", nil)
 //
 //	// Publish: now, later, or before others.
@@ -14,8 +18,11 @@
 // [Queue.Claim] does not wait, [Queue.Ack] says that it is done, [Queue.Nack] gives it back, and [Queue.Swap] acknowledges and
 // claims in one transaction.
 //
+// A program that ends when there is nothing left to do calls Claim and Ack until Claim returns no job, or ends Work by its ctx.
+//
 // [New] keeps queues in any engine of package kv; package sqlqueue keeps them in SQL tables of an SQLite file. Both give
-// a [*Store] with the same promises, and package queuetest holds the tests that say what they are.
+// a [*Store] with the same promises, and package queuetest holds the tests that say what they are. On SQLite the first is
+// the faster one in most cases; choose the second where SQL is to look at the jobs, too.
 //
 // # A job's life
 //

@@ -6,7 +6,10 @@
 //		Balance float64 `record:"balance"`
 //	}
 //
+//	import _ "github.com/assaydb/assay/engines/bboltkv" // the engine that the URL names
+//
 //	db, err := kv.Open(ctx, "bbolt:app.db")
+//	defer db.Close()
 //	users, err := record.Open[User](ctx, db, &record.Options{
 //		Indexes: []record.Index{{Name: "email", Fields: []string{"email"}, Unique: true}},
 //	})
