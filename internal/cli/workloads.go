@@ -99,13 +99,17 @@ func printWorkloads(out io.Writer, list []workload.Workload) error {
 		for _, p := range w.Params {
 			fmt.Fprintf(t, "  ? %s\t%s\t%s\n", p.Name, p.Default, p.Usage)
 		}
+		for _, f := range w.Forms {
+			fmt.Fprintf(t, "  / %s\tform\t%s\n", f.Name, f.Summary)
+		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
 	}
 	_, err := fmt.Fprint(out, "\n* runs when no workload is named   ? parameter with its default: assay run 'ycsb?records=100k'\n"+
 		"Several values are measured each, in tables of their own: assay run 'queue?backlog=0,1k,100k'. Of a default that lists\n"+
-		"several, a run that names no workload takes the first.\n")
+		"several, a run that names no workload takes the first.\n"+
+		"/ way to do the operations, shown behind the engine: sqlite/sql. Each engine runs in the forms that it has.\n")
 	return err
 }
 
@@ -115,6 +119,12 @@ type workloadJSON struct {
 	Summary    string          `json:"summary"`
 	Operations []operationJSON `json:"operations"`
 	Params     []paramJSON     `json:"params"`
+	Forms      []formJSON      `json:"forms"`
+}
+
+type formJSON struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
 }
 
 type operationJSON struct {
@@ -135,12 +145,15 @@ type paramJSON struct {
 func describeWorkloads(list []workload.Workload) []workloadJSON {
 	out := make([]workloadJSON, 0, len(list))
 	for _, w := range list {
-		j := workloadJSON{Name: w.Name, Summary: w.Summary, Operations: []operationJSON{}, Params: []paramJSON{}}
+		j := workloadJSON{Name: w.Name, Summary: w.Summary, Operations: []operationJSON{}, Params: []paramJSON{}, Forms: []formJSON{}}
 		for _, op := range w.Ops {
 			j.Operations = append(j.Operations, operationJSON{op.Name, op.Summary, op.Commits, op.Core, max(op.Workers, 1), max(op.Items, 1)})
 		}
 		for _, p := range w.Params {
 			j.Params = append(j.Params, paramJSON(p))
+		}
+		for _, f := range w.Forms {
+			j.Forms = append(j.Forms, formJSON(f))
 		}
 		out = append(out, j)
 	}

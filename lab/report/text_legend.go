@@ -20,6 +20,9 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its 95 % interval. The bar shows it on a logarithmic scale.")
 		entry("= ?", fmt.Sprintf("= is a tie: not told from the fastest. A difference must be at least %.0f %%, and more than chance, the number of comparisons and the accidents of a process's memory explain. ? is probably slower, or behind a name at the top probably the fastest, but more rounds are needed to be sure.", 100*stats.MinEffect))
 	}
+	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {
+		entry("engine/form", "behind the slash is another way to do the operation on the engine than through package kv: assay workloads NAME explains the forms of a workload.")
+	}
 	if has(func(c result.Cell) bool { return c.Floor != nil }) {
 		entry("× floor", "time as a multiple of what the disk itself needs, measured in the same run.")
 	}

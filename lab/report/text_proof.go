@@ -62,7 +62,7 @@ var faultColumns = []faultColumn{
 		func(c result.ProofCell) bool { return c.Fault == result.FaultRecovery && !c.Strict() }},
 	{"disk", [3]string{"failing, full disk", "bad disk", "bad disk"}, "failing or full disk",
 		func(c result.ProofCell) bool { return c.Fault == result.FaultEIO || c.Fault == result.FaultENOSPC }},
-	{"strict", [3]string{"strict order", "strict", "strict"}, "power cut, strict order", result.ProofCell.Strict},
+	{"strict", [3]string{"strict order", "strict", "strict"}, "power cut in strict order", result.ProofCell.Strict},
 }
 
 // proofRows returns the rows that cells make, those of an engine one after the other.
@@ -129,8 +129,15 @@ func claimName(p result.Promise) string {
 // proofVerdict prints in a sentence what the proof found.
 func (p *page) proofVerdict(rows []*proofRow) {
 	var broken, unsure, held []string
-	crashes := 0
+	promised, crashes := 0, 0
 	for _, r := range rows {
+		for _, f := range faultColumns {
+			o := r.outcomes[f.key]
+			crashes += o.images()
+			if o.claimed() {
+				promised += o.images()
+			}
+		}
 		switch {
 		case !r.claimed():
 			continue
@@ -141,25 +148,26 @@ func (p *page) proofVerdict(rows []*proofRow) {
 		default:
 			held = append(held, r.name())
 		}
-		for _, f := range faultColumns {
-			if o := r.outcomes[f.key]; o.claimed() {
-				crashes += o.images()
-			}
-		}
 	}
 	all := len(broken) + len(unsure) + len(held)
 	var rest []string
 	if len(held) > 0 {
-		rest = append(rest, fmt.Sprintf("%d held in all of the crashes that were to break %s", len(held), itOrThem(len(held))))
+		rest = append(rest, fmt.Sprintf("%s held in all of the crashes that were to break %s", countOf(len(held), "promise"), itOrThem(len(held))))
 	}
 	if len(unsure) > 0 {
-		rest = append(rest, fmt.Sprintf("%d could not be tried to the end", len(unsure)))
+		rest = append(rest, fmt.Sprintf("%s could not be tried to the end", countOf(len(unsure), "promise")))
 	}
-	tail := fmt.Sprintf("; %s crashes and disk faults in all.%s", Grouped(crashes), notTried(rows))
+	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
+	if promised < crashes {
+		tail = fmt.Sprintf("; %s of %s crashes and disk faults were to break a promise.", Grouped(promised), Grouped(crashes))
+	}
+	tail += notTried(rows)
 	switch {
 	case len(broken) > 0:
 		text := fmt.Sprintf("%d of %s broken: %s. ", len(broken), countOf(all, "promise"), strings.Join(broken, ", "))
 		p.paragraph("✗ ", p.styles.bad, text+strings.TrimPrefix(strings.Join(rest, "; ")+tail, "; "), p.styles.bad)
+	case all > 0 && len(held) == 0:
+		p.paragraph("? ", p.styles.warn, "Nothing was proved: "+strings.Join(rest, "; ")+tail, p.styles.plain)
 	case all > 0:
 		p.paragraph("→ ", p.styles.best, "No promise was broken: "+strings.Join(rest, "; ")+tail, p.styles.plain)
 	default:
@@ -167,12 +175,13 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	}
 }
 
-// notTried names the faults that nothing was told of, in a sentence of its own.
+// notTried names the faults that were not asked for, in a sentence of its own. Those that could not be tried stand among
+// the warnings.
 func notTried(rows []*proofRow) string {
 	var names []string
 	for _, f := range faultColumns {
-		tried := slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes[f.key].tried() })
-		if !tried && f.key != "strict" {
+		asked := slices.ContainsFunc(rows, func(r *proofRow) bool { return len(r.outcomes[f.key]) > 0 })
+		if !asked && f.key != "strict" {
 			names = append(names, f.words)
 		}
 	}

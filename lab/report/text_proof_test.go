@@ -60,7 +60,7 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 	if !strings.Contains(broken, "bunt · synced") || strings.Contains(broken, "sqlite") || strings.Contains(broken, "pebble") {
 		t.Errorf("among the broken promises:\n%s", broken)
 	}
-	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut", "invalid database", "sqlite-delete-full", "badger · synced · power cut, strict order"} {
+	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut", "invalid database", "sqlite-delete-full", "badger · synced · power cut in strict order"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("%q is missing among what was not promised:\n%s", want, rest)
 		}
@@ -72,7 +72,7 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 
 func TestVerdictOfAProof(t *testing.T) {
 	p := exampleProof()
-	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "1 of 9 promises broken: bunt · synced. 7 held") {
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "1 of 9 promises broken: bunt · synced. 7 promises held") {
 		t.Errorf("with a broken promise:\n%s", got)
 	}
 	for i := range p.Cells {
@@ -80,8 +80,18 @@ func TestVerdictOfAProof(t *testing.T) {
 			p.Cells[i].Whole.Verdict, p.Cells[i].Whole.Failed = result.Proved, 0
 		}
 	}
-	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "No promise was broken: 8 held in all") {
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "No promise was broken: 8 promises held in all") {
 		t.Errorf("without one:\n%s", got)
+	}
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		why := func(f result.Finding) result.Finding {
+			return result.Finding{Claimed: f.Claimed, Verdict: result.Unproved, Why: "interrupted"}
+		}
+		c.Images, c.Keeps, c.Whole = 0, why(c.Keeps), why(c.Whole)
+	}
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "? Nothing was proved: 9 promises could not") || strings.Contains(got, "No promise was broken") {
+		t.Errorf("of promises none of which was tried to the end:\n%s", got)
 	}
 	if got := proofText(t, &result.Proof{}, Options{}); !strings.Contains(got, "Nothing was tried.") {
 		t.Errorf("of nothing:\n%s", got)
@@ -138,7 +148,7 @@ func TestProofSaysFirstWhatCouldNotBeTried(t *testing.T) {
 	}
 	got := proofText(t, p, Options{Width: 160})
 	head, rest, _ := strings.Cut(got, "What commits survive")
-	if !strings.Contains(head, "⚠ not tried at all: power cut, power cut while recovering, power cut, strict order: there is no /dev/fuse") {
+	if !strings.Contains(head, "⚠ not tried at all: power cut, power cut while recovering, power cut in strict order: there is no /dev/fuse") {
 		t.Errorf("the report begins with\n%s", head)
 	}
 	if !strings.Contains(rest, "of all promises: there is no /dev/fuse") || !strings.Contains(rest, "could not be tried to the end") {

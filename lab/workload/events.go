@@ -22,6 +22,7 @@ var events = Workload{
 	Name:    "events",
 	Summary: "an event store: append, load ranges, stream, size",
 	Params:  eventsParams,
+	Forms:   []Form{throughKV, {"sql", "tables of its own in SQLite"}},
 	Ops: []Op{
 		eventOp(Op{Name: "append1", Summary: "append one event", Core: true},
 			eventTask{appends: 1}),

@@ -23,6 +23,12 @@ var feeds = Workload{
 	Name:    "feed",
 	Summary: "an append-only message log: append many, read by number, iterate, size",
 	Params:  feedParams,
+	Forms: []Form{
+		throughKV,
+		{zstdForm, "through package kv, messages in blocks compressed with zstd"},
+		{sqlForm, "tables of its own in SQLite"},
+		{margaretForm, "files of Margaret's log format offset2"},
+	},
 	Ops: []Op{
 		feedOp(Op{Name: "append", Summary: "append 5,000 messages in one transaction", Core: true}, feedTask{appends: 5000}),
 		feedOp(Op{Name: "append_1000", Summary: "append 1,000 messages in one transaction"}, feedTask{appends: 1000}),

@@ -19,6 +19,7 @@ var hook = Workload{
 	Name:    "hook",
 	Summary: "a short-lived command opens the store, works and closes it",
 	Params:  hookParams,
+	Forms:   []Form{throughKV, {stateForm, "through package state, as a command-line tool keeps its state"}},
 	Ops: []Op{
 		hookOp(Op{Name: "open_close", Summary: "open and close", Core: true},
 			hookWork((*hookRunner).nothing, (*hookRunner).stateNothing)),

@@ -18,6 +18,12 @@ var jobs = Workload{
 	Name:    "queue",
 	Summary: "a job queue: publish, claim, acknowledge",
 	Params:  queueParams,
+	Forms: []Form{
+		throughKV,
+		{"sql", "tables of its own in SQLite"},
+		{"published", "tables in SQLite as the published comparison had them"},
+		{serialForm, "published, one job at a time from publish to acknowledge"},
+	},
 	Ops: []Op{
 		queueOp(Op{Name: "publish", Summary: "publish one job", Forms: withPublished},
 			queueTask{do: (*queueRunner).publish, publishes: true}),

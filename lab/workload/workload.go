@@ -20,8 +20,18 @@ type Workload struct {
 	Name    string
 	Summary string  // one line: what kind of program does this
 	Params  []Param // what can be varied
+	Forms   []Form  // the ways to do its operations, of which an engine has some: see Op.Forms
 	Ops     []Op
 }
+
+// Form is a way to do the operations of a workload on an engine. Reports name it behind a slash: sqlite/sql.
+type Form struct {
+	Name    string // "kv" alone is not shown behind an engine
+	Summary string // a few words
+}
+
+// throughKV is what every engine can.
+var throughKV = Form{"kv", "through package kv; shown as the engine alone, without a slash"}
 
 // Param is one thing about a workload that can be varied: assay run 'hook?keys=100,10k'. A list of values separated by commas
 // is a measurement of each; a Runner is given one of them.

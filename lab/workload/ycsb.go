@@ -17,6 +17,7 @@ var ycsb = Workload{
 	Name:    "ycsb",
 	Summary: "the standard mixes of reads, updates, inserts and scans, and the six basic loads",
 	Params:  ycsbParams,
+	Forms:   []Form{throughKV},
 	Ops: []Op{
 		{Name: "A", Summary: "get or update, 50/50, zipfian", Commits: true, Core: true, New: newYCSB("A")},
 		{Name: "B", Summary: "get or update, 95/5, zipfian", Commits: true, New: newYCSB("B")},

@@ -1,0 +1,35 @@
+package workload_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// TestEveryFormIsExplained holds the forms that a workload lists against those in which its operations run on engines.
+func TestEveryFormIsExplained(t *testing.T) {
+	for _, w := range workload.All() {
+		var run, listed []string
+		for _, op := range w.Ops {
+			if op.Forms == nil {
+				run = append(run, "kv")
+				continue
+			}
+			for _, engine := range []string{"bbolt", "pebble", "sqlite", "margaret"} {
+				run = append(run, op.Forms(engine, "")...)
+			}
+		}
+		for _, f := range w.Forms {
+			listed = append(listed, f.Name)
+			if f.Summary == "" {
+				t.Errorf("%s: form %s has no summary", w.Name, f.Name)
+			}
+		}
+		slices.Sort(run)
+		slices.Sort(listed)
+		if got := slices.Compact(run); !slices.Equal(got, listed) {
+			t.Errorf("%s: operations run in the forms %q, listed are %q", w.Name, got, listed)
+		}
+	}
+}
