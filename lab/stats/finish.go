@@ -142,13 +142,13 @@ func (u unresolved) warnings(took time.Duration) []result.Warning {
 	var w []result.Warning
 	if u.few > 0 {
 		w = append(w, result.Warning{
-			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common and are shown as ties", u.few, u.total, MinRounds),
+			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common, too few to show a difference", u.few, u.total, MinRounds),
 			Hint: hint,
 		})
 	}
 	if u.coarse > 0 {
 		w = append(w, result.Warning{
-			Text: fmt.Sprintf("%d of %d comparisons are ties that are less precise than the ±%.3g %% asked for", u.coarse, u.total, 100*u.precision),
+			Text: fmt.Sprintf("%d of %d comparisons show no difference for sure, and are less precise than the ±%.3g %% asked for", u.coarse, u.total, 100*u.precision),
 			Hint: hint,
 		})
 	}
