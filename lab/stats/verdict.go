@@ -100,14 +100,15 @@ func (o outcome) clauses() []string {
 	case len(o.first) == 1 && o.next == "":
 		all = append(all, fmt.Sprintf("only %s was measured at %s", o.first[0], o.operation))
 	case len(o.first) == 1:
-		all = append(all, fmt.Sprintf("%s is the fastest at %s (%s faster than %s)", o.first[0], o.operation, span(o.lead.Lo, o.lead.Hi), o.next))
+		all = append(all, fmt.Sprintf("%s is %s at %s (%s faster than %s%s)", o.first[0], theFastest(o.unsure), o.operation,
+			span(o.lead.Lo, o.lead.Hi), o.next, needRounds("; ", o.unsure)))
 	case o.few:
 		all = append(all, fmt.Sprintf("too few rounds to tell %s apart at %s", join(o.first), o.operation))
 	case o.next == "":
-		all = append(all, fmt.Sprintf("%s tie at %s", join(o.first), o.operation))
+		all = append(all, fmt.Sprintf("%s tie at %s%s", join(o.first), o.operation, needRounds(", but ", o.unsure)))
 	default:
-		all = append(all, fmt.Sprintf("%s tie at %s (%s is %s faster than %s)", join(o.first), o.operation, o.first[0],
-			span(o.lead.Lo, o.lead.Hi), o.next))
+		all = append(all, fmt.Sprintf("%s tie at %s (%s is %s faster than %s%s)", join(o.first), o.operation, o.first[0],
+			span(o.lead.Lo, o.lead.Hi), o.next, needRounds("; ", o.unsure)))
 	}
 	for _, name := range o.failed {
 		all = append(all, fmt.Sprintf("%s failed at %s", name, o.operation))
@@ -159,6 +160,8 @@ func winners(o outcome) string {
 		return "probably " + names[0]
 	case len(names) == 1 && o.next == "":
 		return "only " + names[0]
+	case len(names) == 1 && len(o.unsure) > 0:
+		return "partly " + names[0]
 	case len(names) > 1 && o.few:
 		return "few " + strings.Join(names, " ")
 	}
@@ -169,10 +172,11 @@ func mergedClause(same []outcome) string {
 	if len(same) == 1 {
 		return same[0].clauses()[0]
 	}
-	var ops []string
+	var ops, unsure []string
 	lo, hi := 0.0, 0.0
 	for _, o := range same {
 		ops = append(ops, o.operation)
+		unsure = append(unsure, o.unsure...)
 		if o.next == "" {
 			continue
 		}
@@ -192,7 +196,35 @@ func mergedClause(same []outcome) string {
 	case first.next == "":
 		return fmt.Sprintf("only %s was measured at %s", first.first[0], join(ops))
 	}
-	return fmt.Sprintf("%s is the fastest at %s (%s faster than the next)", first.first[0], join(ops), span(lo, hi))
+	next := "the next"
+	if len(unsure) > 0 {
+		next = "the next that is told apart"
+	}
+	return fmt.Sprintf("%s is %s at %s (%s faster than %s%s)", first.first[0], theFastest(unsure), join(ops), span(lo, hi), next, needRounds("; ", unsure))
+}
+
+// theFastest is what a contender is called before which there may be others: those that are unsure.
+func theFastest(unsure []string) string {
+	if len(unsure) > 0 {
+		return "probably the fastest"
+	}
+	return "the fastest"
+}
+
+// needRounds says, after before, that it takes more rounds to tell names from the fastest. Of many it names three; without
+// any it is empty.
+func needRounds(before string, names []string) string {
+	const most = 3
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return before + names[0] + " needs more rounds"
+	case n > most:
+		names = append(names[:most], fmt.Sprintf("%d more", n-most))
+	}
+	return before + join(names) + " need more rounds"
 }
 
 // overall returns the contenders that are first, or tie with the first, in every group; both are empty where none is.

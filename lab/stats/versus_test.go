@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/assaydb/assay/lab/result"
@@ -69,6 +70,45 @@ func TestWhatIsNotCertainIsNoTie(t *testing.T) {
 	for _, v := range run.Verdicts {
 		if v.Operation == "append1" && (len(v.Ties) > 0 || v.Text != "fast is probably the fastest at append1, but more rounds are needed.") {
 			t.Errorf("verdict %+v: what is unresolved is neither tied nor ranked", v)
+		}
+	}
+}
+
+// TestVerdictNamesWhatIsBetween takes a contender that is unresolved and lies between the fastest and one that is slower
+// for sure.
+func TestVerdictNamesWhatIsBetween(t *testing.T) {
+	best := func(op string) outcome {
+		return outcome{operation: op, first: []string{"bbolt"}, next: "pebble", lead: &result.Ratio{Lo: 6.3, Mid: 10, Hi: 16}}
+	}
+	put, get := best("put"), best("get")
+	put.unsure, get.unsure = []string{"sqlite", "bunt"}, []string{"bunt"}
+	many := best("put")
+	many.unsure = []string{"a", "b", "c", "d", "e"}
+	tied := put
+	tied.first = []string{"bbolt", "badger"}
+	open := tied
+	open.next, open.lead, open.unsure = "", nil, []string{"bunt"}
+	for want, outcomes := range map[string][]outcome{
+		"bbolt is the fastest at put (6.3x to 16x faster than pebble)":                                                                                                 {best("put")},
+		"bbolt is probably the fastest at put (6.3x to 16x faster than pebble; bunt and sqlite need more rounds)":                                                      {put},
+		"bbolt is probably the fastest at get (6.3x to 16x faster than pebble; bunt needs more rounds)":                                                                {get},
+		"bbolt is probably the fastest at put (6.3x to 16x faster than pebble; a, b, c and 2 more need more rounds)":                                                   {many},
+		"bbolt and badger tie at put (bbolt is 6.3x to 16x faster than pebble; bunt and sqlite need more rounds)":                                                      {tied},
+		"bbolt and badger tie at put, but bunt needs more rounds":                                                                                                      {open},
+		"bbolt is probably the fastest at put and get (10x faster than the next that is told apart; bunt and sqlite need more rounds)":                                 {put, get},
+		"bbolt is the fastest at scan (6.3x to 16x faster than pebble); bbolt is probably the fastest at get (6.3x to 16x faster than pebble; bunt needs more rounds)": {best("scan"), get},
+	} {
+		if got := strings.Join(tableClauses(outcomes), "; "); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
+
+// TestWarningsCallNothingATieThatIsNone has comparisons that are marked as needing more rounds among those it counts.
+func TestWarningsCallNothingATieThatIsNone(t *testing.T) {
+	for _, w := range (unresolved{precision: 0.05, total: 24, few: 2, coarse: 20}).warnings(0) {
+		if strings.Contains(w.Text, "tie") || !strings.Contains(w.Text, " of 24 comparisons ") {
+			t.Errorf("warning %q", w.Text)
 		}
 	}
 }
