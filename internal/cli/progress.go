@@ -105,7 +105,7 @@ func (p *progress) ofProof() func(prove.Progress) {
 	said := -proofLine
 	done := 0
 	return func(s prove.Progress) {
-		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes verified", s.Done, s.All, s.Engine, s.Class, s.Fault, s.Images)
+		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes and disk faults verified", s.Done, s.All, s.Engine, s.Class, s.Fault, s.Images)
 		if s.Unkept > 0 {
 			text += fmt.Sprintf(" · %d broken", s.Unkept)
 		}

@@ -16,6 +16,7 @@ type cell struct {
 	trials      int // rounds, each with a seed of its own, that crashes came from
 	seed        uint64
 	unkept      bool // a claimed property was disproved
+	control     bool // it tells of the disk, not of the engine, and is not in the proof
 }
 
 // tally counts images that lack a property.

@@ -130,7 +130,7 @@ func (l *lane) powerRound(ctx context.Context, t *task, seed uint64, at moment, 
 	for _, c := range cells {
 		c.crash(tr)
 		if trouble != nil {
-			c.record(tr, outcome{N: make([]uint64, tr.writers()), Gone: true, Broken: "while it ran: " + trouble.Error()})
+			l.record(c, tr, outcome{N: make([]uint64, tr.writers()), Gone: true, Broken: "while it ran: " + trouble.Error()})
 		}
 	}
 	return l.images(ctx, t, crash.Crash, tr, seed, cells)

@@ -237,8 +237,11 @@ func (l *lane) do(ctx context.Context, t *task) error {
 
 // ended takes down that a task came to its end, or will go on later.
 func (r *runner) ended(ctx context.Context, t *task, err error) {
+	if ctx.Err() != nil { // an interrupt ends what it cuts short, and nothing of it is done
+		return
+	}
 	r.mu.Lock()
-	if err == nil && ctx.Err() == nil && t.round > 0 && t.round < t.planned {
+	if err == nil && t.round > 0 && t.round < t.planned {
 		r.short = append(r.short, t)
 	} else {
 		r.done++
@@ -254,9 +257,12 @@ func (r *runner) ended(ctx context.Context, t *task, err error) {
 	r.report(t)
 }
 
-// record adds one image to a cell and to the run's figures.
+// record adds one image to a cell and, unless that is a control, to the run's figures.
 func (r *runner) record(c *cell, t trial, o outcome) {
 	c.record(t, o)
+	if c.control {
+		return
+	}
 	r.mu.Lock()
 	r.images++
 	r.mu.Unlock()

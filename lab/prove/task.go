@@ -62,6 +62,7 @@ func (r *runner) newTask(p *pair, fault string) *task {
 		t.planned = r.Rounds
 	}
 	t.control = p.newCell(fault, everything.String())
+	t.control.control = true
 	for _, rule := range r.rulesOf(fault) {
 		t.cells = append(t.cells, p.newCell(fault, rule))
 	}
