@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
@@ -119,7 +120,7 @@ Start with:
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, "see: %s --help", cmd.CommandPath())
+		return flagError(cmd, err)
 	})
 	cmd.AddCommand(a.runCommand(), a.proveCommand(), a.reportCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
 		a.childCommand(), a.helperCommand(), a.proveChildCommand())
@@ -137,6 +138,21 @@ func usage(err error, hint string, args ...any) error {
 	return usageError{&kv.Error{Kind: kv.Invalid, Err: err, Hint: fmt.Sprintf(hint, args...)}}
 }
 
+// flagError makes err, of a flag, a usage error. A value that is none is told with one that is.
+func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		name := value.GetFlag().Name
+		switch value.GetFlag().Value.Type() {
+		case "duration":
+			return usage(fmt.Errorf("--%s %s is not a time", name, value.GetValue()), "give it a unit, for example: --%s 5m", name)
+		case "uint64", "int":
+			return usage(fmt.Errorf("--%s %s is not a whole number", name, value.GetValue()), "for example: --%s 7", name)
+		}
+	}
+	return usage(err, "see: %s --help", cmd.CommandPath())
+}
+
 // usageArgs makes what check refuses a usage error. An unknown command is told with those that are alike.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -149,6 +165,12 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
 				return usage(err, "did you mean: assay %s", strings.Join(alike, ", "))
 			}
+		}
+		switch {
+		case cmd.Name() == "prove" && len(args) > 0:
+			return usage(fmt.Errorf("%q is no flag", args[0]), "name engines with: assay prove --engines %s; see: assay prove --help", args[0])
+		case cmd.Name() == "inspect" && len(args) == 0:
+			return usage(errors.New("no store was named"), "for example: assay inspect bbolt:app.db")
 		}
 		return usage(err, "see: %s --help", cmd.CommandPath())
 	}

@@ -104,7 +104,24 @@ func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
 		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)
 	})
 	defer patience.Stop()
-	return kv.Open(ctx, rawURL, needs...)
+	db, err := kv.Open(ctx, rawURL, needs...)
+	if err != nil && scheme != "sqlite" && isSQLite(path) {
+		return nil, usage(fmt.Errorf("%s is no store of %s", path, scheme), "it is an SQLite file: assay inspect sqlite:%s", path)
+	}
+	return db, err
+}
+
+// isSQLite reports whether the file begins as SQLite's format has it.
+func isSQLite(path string) bool {
+	const magic = "SQLite format 3\x00"
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	head := make([]byte, len(magic))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == magic
 }
 
 func (a *app) inspect(ctx context.Context, db *kv.DB, verb string, key []byte, limit int, asJSON bool) error {

@@ -114,9 +114,33 @@ func read(args []string, wanted []string) (kept, error) {
 		}
 	}
 	if k.run, err = result.Read(k.dir); k.proof != nil && errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return k, nil
 	}
-	return k, err
+	return k, noResult(k.dir, err)
+}
+
+// noResult tells what is not there where no result could be read from path, and what makes one.
+func noResult(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	const hint = "name a folder that was given to --out, or make a result with: assay run"
+	info, serr := os.Stat(path)
+	switch {
+	case errors.Is(serr, fs.ErrNotExist):
+		where, aerr := filepath.Abs(path)
+		if aerr != nil {
+			where = path
+		}
+		return &kv.Error{Op: "report", Err: fmt.Errorf("there is no %s", where), Hint: hint}
+	case serr != nil:
+		return err
+	case info.IsDir() && errors.Is(err, fs.ErrNotExist):
+		return &kv.Error{Op: "report", Err: fmt.Errorf("%s holds neither %s nor %s", path, result.DocumentFile, result.ProofFile), Hint: hint}
+	case !info.IsDir() && filepath.Base(path) != result.DocumentFile:
+		return usage(fmt.Errorf("%s is not a result", path), "%s", hint)
+	}
+	return err
 }
 
 // showKept renders a run and a proof on standard output.
@@ -222,7 +246,7 @@ func newestResult(names []string) (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", &kv.Error{Kind: kv.Missing, Err: errors.New("no run was kept yet"), Hint: "type: assay run"}
+		return "", &kv.Error{Err: errors.New("no run was kept yet"), Hint: "type: assay run"}
 	}
 	return newest, nil
 }
