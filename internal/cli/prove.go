@@ -128,6 +128,9 @@ func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Optio
 	if err := f.check(); err != nil {
 		return o, err
 	}
+	if err := checkDir(f.dir); err != nil {
+		return o, err
+	}
 	if f.ship != "" && versions(o.Entries) == nil {
 		return o, usage(errors.New("this binary does not know the versions of its engines"), "use one that go build or go run made")
 	}

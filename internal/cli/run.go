@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -123,6 +125,9 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	if err := setStorage(&o, f.storage); err != nil {
 		return o, err
 	}
+	if err := checkDir(o.Dir); err != nil {
+		return o, err
+	}
 	switch {
 	case f.budget <= 0:
 		return o, usage(fmt.Errorf("--budget %v is not a time", f.budget), "for example: --budget 5m")
@@ -158,6 +163,18 @@ func setStorage(o *bench.Options, storage string) error {
 		return usage(fmt.Errorf("unknown storage %q", storage), "use fast, %s, or a folder with a slash: ./%s", models(), storage)
 	}
 	o.Storage = latency
+	return nil
+}
+
+// checkDir refuses a folder for data whose parent does not exist: a run makes that one folder, and removes it again.
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	parent := filepath.Dir(filepath.Clean(dir))
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("there is no %s to make the folder for data in", parent), "mkdir -p %s", parent)
+	}
 	return nil
 }
 
