@@ -135,7 +135,7 @@ func parse(rawURL string) (driver.Driver, *request, error) {
 	d, ok := driver.Lookup(scheme)
 	if !ok {
 		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("unknown engine %q; this program has %s", scheme, names()),
-			Hint: "check the name, or import the engine's package from github.com/assaydb/assay/engines for its side effect"}
+			Hint: "choose one of these, or import the package of another from github.com/assaydb/assay/engines"}
 	}
 	path, query, _ := strings.Cut(rest, "?")
 	if strings.HasPrefix(path, "//") {

@@ -42,7 +42,7 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 	known := []Entry{{Name: "bbolt", Engine: "bbolt"}}
 	for _, c := range []struct{ spec, text, hint string }{
 		{"bolt", `"bolt"`, "bbolt"},
-		{"a=bolt:", `"bolt"`, "bbolt"},
+		{"a=bolt:", `"bolt"; this program has bbolt`, "choose one"},
 		{"bbolt:?NoSink=true", `"NoSink"`, "NoSync"},
 		{"bbolt,bbolt", "twice", "a=bbolt:"},
 		{"bbolt:/data/x.db", "names a file", "leave the path out"},
