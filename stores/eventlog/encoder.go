@@ -26,7 +26,8 @@ type encoder struct {
 // append appends the envelope of a draft that happened at t to b. One without a valid type or time is an error.
 func (c *encoder) append(b []byte, position, version uint64, stream string, d *Draft, t time.Time) ([]byte, error) {
 	second := t.Unix()
-	if position != c.position || version != c.version || second != c.second || d.Type != c.kind || stream != c.stream || len(c.head) == 0 {
+	if position != c.position || version != c.version || second != c.second || d.Type != c.kind || stream != c.stream || len(c.head) == 0 ||
+		second < firstSecond || second > lastSecond { // where one time is in range and the next is not
 		if err := c.begin(position, version, stream, d.Type, t); err != nil {
 			return nil, err
 		}

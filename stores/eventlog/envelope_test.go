@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // The text of an envelope is a format on disk: it must not change.
@@ -88,6 +90,20 @@ func eventOf(position, version uint64, stream string, d Draft) Event {
 		e.Data = nil
 	}
 	return e
+}
+
+// What was checked for the event before is not taken for checked where it is not.
+func TestEncodersRefuseTheFirstTimeOutOfRange(t *testing.T) {
+	for _, c := range []struct{ in, out time.Time }{{firstTime, firstTime.Add(-1)}, {lastTime, lastTime.Add(1)}} {
+		var e encoder
+		draft := Draft{Type: "T"}
+		if _, err := e.append(nil, 1, 0, "", &draft, c.in); err != nil {
+			t.Errorf("%v: %v", c.in, err)
+		}
+		if text, err := e.append(nil, 2, 0, "", &draft, c.out); kv.KindOf(err) != kv.Invalid {
+			t.Errorf("%v: got %s, %v, want Invalid", c.out, text, err)
+		}
+	}
 }
 
 func TestNineDigits(t *testing.T) {

@@ -61,6 +61,12 @@ var (
 	lastTime  = time.Unix(0, math.MaxInt64)
 )
 
+// The seconds from firstSecond to lastSecond are between firstTime and lastTime as a whole.
+const (
+	firstSecond = math.MinInt64 / 1_000_000_000
+	lastSecond  = math.MaxInt64/1_000_000_000 - 1
+)
+
 // checkEvent refuses a type or a time that is wrong.
 func checkEvent(kind string, t time.Time) error {
 	switch {
