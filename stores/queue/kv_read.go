@@ -16,18 +16,7 @@ func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Coun
 	if low, ok := b.lows.Load(queue); ok {
 		r.Start = append([]byte(nil), k.timerAt(low.(*atomic.Int64).Load(), 0)...)
 	}
-	err = b.db.View(ctx, func(s *kv.Snapshot) error {
-		v, err := s.Get(k.queue)
-		if errors.Is(err, kv.NotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		stored, err := parseStats(k.queue, v)
-		if err != nil {
-			return err
-		}
+	err = b.viewQueue(ctx, &k, func(s *kv.Snapshot, stored *stats) error {
 		c = stored.counts
 		for _, claim := range stored.slots {
 			if claim.until <= now {
@@ -51,10 +40,9 @@ func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Coun
 	return c, err
 }
 
-// List implements Backend.
-func (b *kvBackend) List(ctx context.Context, queue string, state State, limit int) (jobs []Job, err error) {
-	k := newKeys(queue)
-	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+// viewQueue calls fn with a queue's stats, unless nothing was ever published to it.
+func (b *kvBackend) viewQueue(ctx context.Context, k *keys, fn func(*kv.Snapshot, *stats) error) error {
+	return b.db.View(ctx, func(s *kv.Snapshot) error {
 		v, err := s.Get(k.queue)
 		if errors.Is(err, kv.NotFound) {
 			return nil
@@ -66,7 +54,15 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 		if err != nil {
 			return err
 		}
-		list, err := listState(s, &k, &stored, state, limit)
+		return fn(s, &stored)
+	})
+}
+
+// List implements Backend.
+func (b *kvBackend) List(ctx context.Context, queue string, state State, limit int) (jobs []Job, err error) {
+	k := newKeys(queue)
+	err = b.viewQueue(ctx, &k, func(s *kv.Snapshot, stored *stats) error {
+		list, err := listState(s, &k, stored, state, limit)
 		if err != nil {
 			return err
 		}
