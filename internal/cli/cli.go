@@ -153,7 +153,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err, "see: %s --help", cmd.CommandPath())
 }
 
-// usageArgs makes what check refuses a usage error. An unknown command is told with those that are alike.
+// usageArgs makes what check refuses a usage error, unless it is one already. An unknown command is told with those that are
+// alike.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)
@@ -166,11 +167,9 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 				return usage(err, "did you mean: assay %s", strings.Join(alike, ", "))
 			}
 		}
-		switch {
-		case cmd.Name() == "prove" && len(args) > 0:
-			return usage(fmt.Errorf("%q is no flag", args[0]), "name engines with: assay prove --engines %s; see: assay prove --help", args[0])
-		case cmd.Name() == "inspect" && len(args) == 0:
-			return usage(errors.New("no store was named"), "for example: assay inspect bbolt:app.db")
+		var told usageError
+		if errors.As(err, &told) {
+			return err
 		}
 		return usage(err, "see: %s --help", cmd.CommandPath())
 	}

@@ -35,7 +35,7 @@ KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quo
 		Example: `  assay inspect bbolt:app.db
   assay inspect 'sqlite:app.db?wait=1s' check
   assay inspect pebble:data scan user/ --limit 20`,
-		Args: usageArgs(cobra.RangeArgs(1, 3)),
+		Args: usageArgs(cobra.MatchAll(aStore, cobra.RangeArgs(1, 3))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verb, operand, err := inspectVerb(args[1:])
 			if err != nil {
@@ -109,6 +109,14 @@ func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
 		return nil, usage(fmt.Errorf("%s is no store of %s", path, scheme), "it is an SQLite file: assay inspect sqlite:%s", path)
 	}
 	return db, err
+}
+
+// aStore refuses to have no arguments.
+func aStore(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(errors.New("no store was named"), "for example: assay inspect bbolt:app.db")
+	}
+	return nil
 }
 
 // isSQLite reports whether the file begins as SQLite's format has it.

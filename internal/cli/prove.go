@@ -51,7 +51,7 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
   assay prove --engines sqlite-delete-full --faults power --rule ordered/sectors --seed 7 --rounds 1
   assay prove --engines bbolt --durability synced --faults power --every 1
   assay prove --json >proof.json`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usageArgs(noEngines),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := a.proveOptions(f, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
 			if err != nil {
@@ -107,6 +107,14 @@ func given(cmd *cobra.Command) []string {
 // proved returns the contenders that are crashed when nothing was said.
 func (a *app) proved() []bench.Entry {
 	return a.chosen(func(c Contender) bool { return c.Default || c.Prove })
+}
+
+// noEngines refuses arguments, which are taken to be engines.
+func noEngines(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage(fmt.Errorf("%q is no flag", args[0]), "name engines with: assay prove --engines %s; see: assay prove --help", args[0])
 }
 
 // proveOptions checks the command line.
