@@ -39,7 +39,7 @@ func TestNothingIsAllocatedOnTheFastPaths(t *testing.T) {
 		}
 		return nil
 	}
-	update := func(tx *kv.Tx) error { return get(&tx.Snapshot) }
+	update := func(tx *kv.Tx) error { return get(tx.Snapshot) }
 	var empty kv.Batch
 	for what, run := range map[string]func() error{
 		"view and append":   func() error { return db.View(ctx, get) },

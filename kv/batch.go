@@ -14,6 +14,8 @@ type Batch struct {
 
 	longestKey, longestValue int
 	emptyKey                 bool
+
+	ranges []rangeAt
 }
 
 // Put adds "set key to value". It copies both.
@@ -38,6 +40,52 @@ func (b *Batch) Delete(key []byte) {
 	b.emptyKey = b.emptyKey || len(key) == 0
 }
 
+// DeleteRange adds "remove all keys of r". It copies the bounds.
+func (b *Batch) DeleteRange(r Range) {
+	if r.empty() {
+		return
+	}
+	d := rangeAt{at: len(b.ops)}
+	if len(r.Start) > 0 {
+		d.r.Start = b.copy(r.Start)
+	}
+	if r.End != nil {
+		d.r.End = b.copy(r.End)
+	}
+	b.ranges = append(b.ranges, d)
+}
+
+// rangeAt is a range to delete before the write ops[at].
+type rangeAt struct {
+	at int
+	r  Range
+}
+
+// run makes the writes of b through tx, in order.
+func (b *Batch) run(tx *Tx) error {
+	ranges := b.ranges
+	for i := 0; ; i++ {
+		for len(ranges) > 0 && ranges[0].at == i {
+			if err := tx.DeleteRange(ranges[0].r); err != nil {
+				return err
+			}
+			ranges = ranges[1:]
+		}
+		if i == len(b.ops) {
+			return nil
+		}
+		op, err := &b.ops[i], error(nil)
+		if op.Delete {
+			err = tx.Delete(op.Key)
+		} else {
+			err = tx.Put(op.Key, op.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // check returns the error of the first write that a store with these Caps does not take.
 func (b *Batch) check(caps *Caps) error {
 	if !b.emptyKey && (caps.MaxKey == 0 || b.longestKey <= caps.MaxKey) && (caps.MaxValue == 0 || b.longestValue <= caps.MaxValue) {
@@ -52,14 +100,14 @@ func (b *Batch) check(caps *Caps) error {
 }
 
 // Len returns the number of writes in the batch.
-func (b *Batch) Len() int { return len(b.ops) }
+func (b *Batch) Len() int { return len(b.ops) + len(b.ranges) }
 
 // Size returns the number of bytes in the keys and values of the batch.
 func (b *Batch) Size() int { return len(b.buf) }
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
-	*b = Batch{ops: b.ops[:0], buf: b.buf[:0]}
+	*b = Batch{ops: b.ops[:0], buf: b.buf[:0], ranges: b.ranges[:0]}
 }
 
 // AvailableBuffer returns an empty slice with the free memory of the batch behind it. It is meant to be appended to and
@@ -73,6 +121,18 @@ func (b *Batch) extend(value []byte) []byte {
 		return b.buf[:end]
 	}
 	return append(b.buf, value...)
+}
+
+// below returns the writes of b with prefix before each key.
+func (b *Batch) below(prefix []byte) []driver.Op {
+	ops := make([]driver.Op, len(b.ops))
+	buf := make([]byte, 0, len(b.buf)+len(b.ops)*len(prefix))
+	for i, op := range b.ops {
+		n := len(buf)
+		buf = append(append(buf, prefix...), op.Key...)
+		ops[i] = driver.Op{Key: buf[n:len(buf):len(buf)], Value: op.Value, Delete: op.Delete}
+	}
+	return ops
 }
 
 func (b *Batch) copy(p []byte) []byte {

@@ -3,165 +3,433 @@ package kv
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// DB is an open store. Its methods may be called concurrently.
+// DB is an open store, or a namespace of one. Its methods may be called concurrently.
 //
 // A function given to View or Update must not call Update or Write of the same store: there is one writer at a time,
-// and where Caps say that readers and writers block each other, it would wait for itself.
+// and where Caps say that readers and writers block each other, it would wait for itself until its context ends.
 type DB struct {
-	store driver.Store
-	caps  Caps
 	*core
+	caps        Caps
+	prefix, end []byte // of a namespace: the first key after it is end, nil if there is none
+	atomic      bool   // see RequireAtomic
 }
 
-// core is what a DB shares with the namespaces and observers derived from it.
+// core is what a DB shares with its namespaces.
 type core struct {
-	engine, path string
-	mode         Mode
-	root         driver.Store
-	writers      turns // one alone, or several concurrent Applies
+	engine  string
+	path    string // as the program wrote it
+	driver  driver.Driver
+	config  driver.Config
+	limit   patience // for locks of others
+	tracer  Tracer
+	store   driver.Store
+	writers turns                 // one alone, or several concurrent Applies
+	stopped atomic.Pointer[Error] // why no more commits are taken
 
 	active  atomic.Int64 // running calls other than those that are in by turns.tryShared, plus closedBit once Close began
 	mu      sync.Mutex
-	idle    sync.Cond // on mu: active fell to closedBit
+	idle    sync.Cond     // on mu: active fell to closedBit
+	held    map[*view]*Tx // snapshots and transactions that the program holds, under mu; nil values are snapshots
 	closing sync.Once
 	err     error // of Close
 }
 
 const closedBit = 1 << 62
 
-func newDB(store driver.Store, engine string, c driver.Config) *DB {
-	db := &DB{store: store, caps: store.Caps(), core: &core{
-		engine: engine, path: c.Path, mode: c.Mode, root: store,
-		writers: newTurns(),
+func newDB(store driver.Store, d driver.Driver, r *request) *DB {
+	db := &DB{caps: store.Caps(), core: &core{
+		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, tracer: r.tracer,
+		limit: patience{limit: r.wait}, writers: newTurns(),
 	}}
 	db.idle.L = &db.mu
 	return db
 }
 
-// Engine returns the name of the engine, Path the file or folder.
+// Engine returns the name of the engine.
 func (db *DB) Engine() string { return db.engine }
 
-// Path returns the file or folder that holds the store.
-func (db *DB) Path() string { return db.path }
+// Path returns the file or folder that holds the store, absolute.
+func (db *DB) Path() string { return db.config.Path }
 
 // Mode returns the mode that the store was opened in.
-func (db *DB) Mode() Mode { return db.mode }
+func (db *DB) Mode() Mode { return db.config.Mode }
+
+// Wait returns how long calls wait for a lock of another process, unless their context ends before.
+func (db *DB) Wait() time.Duration { return db.limit.limit }
 
 // Caps tells what this store can do with the options it was opened with.
 func (db *DB) Caps() Caps { return db.caps }
 
-// Settings tells the settings in force, read back from the engine.
-func (db *DB) Settings() []Setting { return db.store.Settings() }
+// Driver returns what the engine's package opened: the way of that package to its own handle.
+func (db *DB) Driver() driver.Store { return db.store }
 
-var snapshots = sync.Pool{New: func() any { return new(Snapshot) }}
+// Namespace returns a view of db that holds only the keys beginning with prefix, shown without it. Writers of db and
+// of all its namespaces exclude each other as those of one store. An empty prefix is db itself. Compact, Check, Size and
+// Backup concern the whole store; closing a namespace does nothing.
+func (db *DB) Namespace(prefix []byte) *DB {
+	n := *db
+	if len(prefix) > 0 {
+		n.prefix = slices.Concat(db.prefix, prefix)
+		n.end = PrefixEnd(n.prefix)
+		if n.caps.MaxKey > 0 {
+			n.caps.MaxKey = max(n.caps.MaxKey-len(prefix), 1)
+		}
+	}
+	return &n
+}
+
+// RequireAtomic returns a handle to the same store that refuses Update, Begin and Write at classes at which the death
+// of the process may leave a part of a transaction (see [Promise]). It is for programs that keep several pairs in step.
+func (db *DB) RequireAtomic() *DB {
+	n := *db
+	n.atomic = true
+	return &n
+}
+
+// Get returns a copy of the value of key in the last committed state. An absent key is NotFound.
+func (db *DB) Get(ctx context.Context, key []byte) (value []byte, err error) {
+	err = db.View(ctx, func(s *Snapshot) error {
+		value, err = s.Get(key)
+		return err
+	})
+	return value, err
+}
+
+var batches = sync.Pool{New: func() any { return new(Batch) }}
+
+// Put commits "set key to value" with at least the durability d.
+func (db *DB) Put(ctx context.Context, d Durability, key, value []byte) error {
+	b := batches.Get().(*Batch)
+	defer batches.Put(b)
+	b.Reset()
+	b.Put(key, value)
+	return db.Write(ctx, d, b)
+}
+
+// Delete commits "remove key" with at least the durability d. That it is absent is no error.
+func (db *DB) Delete(ctx context.Context, d Durability, key []byte) error {
+	b := batches.Get().(*Batch)
+	defer batches.Put(b)
+	b.Reset()
+	b.Delete(key)
+	return db.Write(ctx, d, b)
+}
+
+// viewFrame is the memory of a View, updateFrame that of an Update.
+type viewFrame struct {
+	v view
+	s Snapshot
+}
+
+type updateFrame struct {
+	viewFrame
+	w  writing
+	tx Tx
+}
+
+var (
+	viewFrames   slab[viewFrame]
+	updateFrames slab[updateFrame]
+)
+
+// slab makes values many at a time. Each is given out once: a Snapshot that is kept after its end must stay ended.
+type slab[T any] struct{ pool sync.Pool }
+
+func (s *slab[T]) get() *T {
+	left, _ := s.pool.Get().(*[]T)
+	if left == nil || len(*left) == 0 {
+		fresh := make([]T, 32)
+		left = &fresh
+	}
+	one := &(*left)[0]
+	*left = (*left)[1:]
+	s.pool.Put(left)
+	return one
+}
 
 // View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of a scan that ended
 // early.
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) (err error) {
+	if db.tracer != nil {
+		var sp span
+		ctx, sp = startSpan(db.tracer, ctx, "view")
+		defer func() { sp.end(err) }()
+	}
 	if err := db.enter(ctx, "view"); err != nil {
 		return err
 	}
-	r, err := db.store.Snapshot()
+	defer db.leave()
+	r, err := db.reader(ctx)
 	if err != nil {
-		db.leave()
 		return db.wrap("view", err)
 	}
-	s := snapshots.Get().(*Snapshot)
-	*s = Snapshot{r: r, db: db}
+	f := viewFrames.get()
+	f.v = view{r: r, ctx: ctx, done: ctx.Done()}
+	f.s.init(&f.v, db)
 	defer func() {
-		if cerr := r.Close(); cerr != nil && err == nil {
+		if cerr := f.v.end(); cerr != nil && err == nil {
 			err = db.wrap("view", cerr)
 		}
-		s.end()
-		db.leave()
 	}()
-	if err := fn(s); err != nil {
+	if err := fn(&f.s); err != nil {
 		return err
 	}
-	return s.err
+	return f.v.err
 }
 
-// end makes s unusable and, unless that is to be noticed, another View's.
-func (s *Snapshot) end() {
-	s.r = nil
-	if !debug {
-		snapshots.Put(s)
+// reader waits, within reason, for what keeps a state from being read.
+func (db *DB) reader(ctx context.Context) (driver.Reader, error) {
+	for p := db.limit; ; {
+		r, err := db.store.Snapshot(ctx)
+		if err == nil || !p.again(ctx, err) {
+			return r, p.gaveUp(ctx, err)
+		}
 	}
 }
 
-var txs = sync.Pool{New: func() any { return new(Tx) }}
+// Snapshot returns the last committed state, for programs whose reading does not fit into one function: pages of a
+// listing, iterators that are handed on. The caller closes it. Engines keep old data for as long as a snapshot is open,
+// and some keep writers waiting (see [Caps]). On a store that is Remote ctx holds for the snapshot's life.
+func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
+	if db.tracer != nil {
+		var sp span
+		ctx, sp = startSpan(db.tracer, ctx, "snapshot")
+		defer func() { sp.end(err) }()
+	}
+	if err := db.enter(ctx, "snapshot"); err != nil {
+		return nil, err
+	}
+	defer db.leave()
+	r, err := db.reader(ctx)
+	if err != nil {
+		return nil, db.wrap("snapshot", err)
+	}
+	s = newSnapshot(&view{r: r, ctx: context.WithoutCancel(ctx), mu: new(sync.Mutex)}, db)
+	db.hold(s.view, nil)
+	return s, nil
+}
+
+// Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update end their own.
+func (s *Snapshot) Close() error {
+	if s.mu == nil {
+		return s.db.wrap("close", &Error{Kind: Invalid, Err: errors.New("a View or Update ends its snapshot itself"),
+			Hint: "close only what DB.Snapshot returned"})
+	}
+	s.enter()
+	defer s.leave()
+	if s.r == nil {
+		return nil
+	}
+	s.db.drop(s.view)
+	if err := errors.Join(s.err, s.view.end()); err != nil {
+		return s.db.wrap("close", err)
+	}
+	return nil
+}
+
+// maxTries is how often Update runs a function whose transactions meet others.
+const maxTries = 20
 
 // Update runs fn on a read-write transaction and commits it with at least the durability d. If fn returns an error or
 // panics, or a scan ended early, everything is rolled back. Transactions are serializable; Update waits for its turn
-// until ctx ends, and does not consult ctx once the commit began.
+// until ctx ends, and does not consult ctx once the commit began. What an error says of the commit stands in the
+// package comment.
+//
+// Where Caps say MayAbort, fn may run several times, each time on a new transaction, before one commits: it must not
+// change anything but the transaction. After 20 tries the error is Aborted.
 func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) (err error) {
+	if db.tracer != nil {
+		var sp span
+		ctx, sp = startSpan(db.tracer, ctx, "update")
+		sp.event.Durability = d
+		defer func() { sp.end(err) }()
+	}
+	return db.retry(ctx, "update", func() error { return db.update(ctx, d, fn) })
+}
+
+// retry runs try until it is not Aborted.
+func (db *DB) retry(ctx context.Context, op string, try func() error) error {
+	err := try()
+	if !db.caps.MayAbort {
+		return err
+	}
+	pause := db.limit
+	for n := 1; driver.KindOf(err) == Aborted; n++ {
+		if n == maxTries || !pause.rest(ctx) {
+			return db.wrap(op, &Error{Kind: Aborted, Err: errors.Join(err, ctx.Err()),
+				Hint: "other transactions keep changing what this one reads: make it smaller, or try later"})
+		}
+		err = try()
+	}
+	return err
+}
+
+func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err error) {
 	if err := db.enterWriting(ctx, "update", d); err != nil {
 		return err
 	}
 	defer db.leaveWriting()
-	w, err := db.store.Begin(ctx, d)
+	w, err := db.begin(ctx, d)
 	if err != nil {
 		return db.wrap("update", err)
 	}
-	tx := txs.Get().(*Tx)
-	*tx = Tx{Snapshot: Snapshot{r: w, db: db}, w: w}
+	f := updateFrames.get()
+	f.w = writing{w: w, d: d}
+	f.v = view{r: w, ctx: ctx, done: ctx.Done()}
+	f.s.init(&f.v, db)
+	f.tx = Tx{Snapshot: &f.s, writing: &f.w}
 	defer func() {
-		if cerr := w.Close(); cerr != nil && err == nil {
+		if cerr := f.v.end(); cerr != nil && err == nil {
 			err = db.wrap("update", cerr)
 		}
-		tx.r, tx.w = nil, nil
-		if !debug {
-			txs.Put(tx)
-		}
 	}()
-	if err := fn(tx); err != nil {
+	if err := fn(&f.tx); err != nil {
 		return err
 	}
-	if tx.err != nil {
+	return db.commit(&f.tx)
+}
+
+// begin waits, within reason, for another process's transaction to end.
+func (db *DB) begin(ctx context.Context, d Durability) (driver.Txn, error) {
+	for p := db.limit; ; {
+		w, err := db.store.Begin(ctx, d)
+		if err == nil || !p.again(ctx, err) {
+			return w, p.gaveUp(ctx, err)
+		}
+	}
+}
+
+// commit commits tx unless a scan of it failed or is still running.
+func (db *DB) commit(tx *Tx) (err error) {
+	if db.tracer != nil {
+		_, sp := startSpan(db.tracer, tx.ctx, "commit")
+		sp.event.Durability = tx.d
+		defer func() { sp.end(err) }()
+	}
+	switch {
+	case tx.err != nil:
 		return tx.err
+	case tx.open != nil:
+		return nil // ending the transaction says so, and rolls it back
 	}
-	if err := w.Commit(); err != nil {
-		return db.wrap("commit", err)
+	for p := db.limit; ; {
+		err := tx.w.Commit()
+		if err == nil || !p.again(context.Background(), err) {
+			return db.outcome("commit", p.gaveUp(context.Background(), err))
+		}
 	}
-	return nil
+}
+
+// outcome makes err, of a commit, the program's, and stops the store if the commit is in doubt.
+func (db *DB) outcome(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if driver.IsInDoubt(err) {
+		hint := "it may be there or not: close the store, open it again, and look"
+		if !db.caps.Remote {
+			db.stopped.CompareAndSwap(nil, driver.StoppedBy(err))
+		}
+		err = &Error{Kind: InDoubt, Err: err, Hint: orElse(driver.HintOf(err), hint)}
+	}
+	return db.wrap(op, err)
+}
+
+// Begin starts a read-write transaction, for programs whose writing does not fit into one function. The caller ends it by
+// Commit or Rollback; until then all other writers of the store wait. It is Update's transaction in every other respect,
+// but that it is not run again when it is Aborted.
+func (db *DB) Begin(ctx context.Context, d Durability) (tx *Tx, err error) {
+	if db.tracer != nil {
+		var sp span
+		ctx, sp = startSpan(db.tracer, ctx, "begin")
+		sp.event.Durability = d
+		defer func() { sp.end(err) }()
+	}
+	if err := db.enterWriting(ctx, "begin", d); err != nil {
+		return nil, err
+	}
+	defer db.leave()
+	w, err := db.begin(ctx, d)
+	if err != nil {
+		db.writers.leaveAlone()
+		return nil, db.wrap("begin", err)
+	}
+	v := &view{r: w, ctx: context.WithoutCancel(ctx), mu: new(sync.Mutex)}
+	tx = &Tx{Snapshot: newSnapshot(v, db), writing: &writing{w: w, d: d, held: true}}
+	db.hold(v, tx)
+	return tx, nil
+}
+
+// let ends a transaction of Begin, within enter, and lets the next writer in.
+func (db *DB) let(tx *Tx, commit bool) (err error) {
+	if commit {
+		err = db.commit(tx)
+	}
+	if cerr := tx.view.end(); cerr != nil && err == nil {
+		err = db.wrap("commit", cerr)
+	}
+	db.drop(tx.view)
+	db.writers.leaveAlone()
+	return err
 }
 
 // Write commits the writes of b, in order, as one transaction with at least the durability d. It is the fast path for
 // writes that need no read: on engines whose Caps say ConcurrentApply, calls at the same time share a sync.
 // An empty batch does nothing. b is unchanged and may be reset and used again.
-func (db *DB) Write(ctx context.Context, d Durability, b *Batch) error {
+func (db *DB) Write(ctx context.Context, d Durability, b *Batch) (err error) {
+	if db.tracer != nil {
+		var sp span
+		ctx, sp = startSpan(db.tracer, ctx, "write")
+		sp.event.Durability, sp.event.Pairs, sp.event.Bytes = d, b.Len(), b.Size()
+		defer func() { sp.end(err) }()
+	}
 	if err := b.check(&db.caps); err != nil {
 		return db.wrap("write", err)
 	}
+	if len(b.ranges) > 0 {
+		return db.retry(ctx, "write", func() error { return db.update(ctx, d, b.run) })
+	}
+	ops := b.ops
+	if len(db.prefix) > 0 {
+		ops = b.below(db.prefix)
+	}
+	if db.caps.MayAbort {
+		return db.retry(ctx, "write", func() error { return db.write(ctx, d, ops) })
+	}
+	return db.write(ctx, d, ops)
+}
+
+func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op) error {
 	if !db.caps.ConcurrentApply {
-		return db.applyAlone(ctx, d, b)
+		return db.applyAlone(ctx, d, ops)
 	}
 	if err := db.mayWrite("write", d); err != nil {
 		return err
 	}
 	if db.writers.tryShared() {
-		return db.applyShared(ctx, d, b)
+		return db.applyShared(ctx, d, ops)
 	}
-	return db.awaitShared(ctx, d, b)
+	return db.awaitShared(ctx, d, ops)
 }
 
-func (db *DB) applyAlone(ctx context.Context, d Durability, b *Batch) error {
+func (db *DB) applyAlone(ctx context.Context, d Durability, ops []driver.Op) error {
 	if err := db.enterWriting(ctx, "write", d); err != nil {
 		return err
 	}
 	defer db.leaveWriting()
-	return db.apply(ctx, d, b)
+	return db.apply(ctx, d, ops)
 }
 
 // applyShared is for a writer that writers.tryShared let in.
-func (db *DB) applyShared(ctx context.Context, d Durability, b *Batch) error {
+func (db *DB) applyShared(ctx context.Context, d Durability, ops []driver.Op) error {
 	defer db.writers.leaveFast()
 	if db.active.Load() >= closedBit {
 		return db.closed("write")
@@ -169,127 +437,39 @@ func (db *DB) applyShared(ctx context.Context, d Durability, b *Batch) error {
 	if err := ctx.Err(); err != nil {
 		return db.wrap("write", err)
 	}
-	return db.apply(ctx, d, b)
+	return db.apply(ctx, d, ops)
 }
 
 // awaitShared is for one that it did not.
-func (db *DB) awaitShared(ctx context.Context, d Durability, b *Batch) error {
+func (db *DB) awaitShared(ctx context.Context, d Durability, ops []driver.Op) error {
 	if err := db.enter(ctx, "write"); err != nil {
 		return err
 	}
 	defer db.leave()
 	if err := db.writers.enterShared(ctx); err != nil {
-		return db.wrap("write", err)
+		return db.wrap("write", waitedForItself(err))
 	}
 	defer db.writers.leaveShared()
-	return db.apply(ctx, d, b)
+	return db.apply(ctx, d, ops)
 }
 
-func (db *DB) apply(ctx context.Context, d Durability, b *Batch) error {
-	if len(b.ops) == 0 {
+func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op) error {
+	if len(ops) == 0 {
 		return nil
 	}
-	if err := db.store.Apply(ctx, b.ops, d); err != nil {
-		return db.wrap("write", err)
+	if err := db.store.Apply(ctx, ops, d); err != nil {
+		return db.applyAgain(ctx, d, ops, err)
 	}
 	return nil
 }
 
-// Close waits for running transactions, then closes the store. Later calls of any method fail with Closed; closing
-// again returns what the first Close returned. Closing a derived DB (Namespace, Observe) closes the store.
-func (db *DB) Close() error {
-	db.closing.Do(func() {
-		db.active.Add(closedBit)
-		db.mu.Lock()
-		for db.active.Load() != closedBit {
-			db.idle.Wait()
+// applyAgain goes on after a first Apply that failed.
+func (db *DB) applyAgain(ctx context.Context, d Durability, ops []driver.Op, err error) error {
+	p := db.limit
+	for p.again(ctx, err) {
+		if err = db.store.Apply(ctx, ops, d); err == nil {
+			return nil
 		}
-		db.mu.Unlock()
-		_ = db.writers.enterAlone(context.Background()) // for good; it cannot be canceled
-		if err := db.root.Close(); err != nil {
-			db.core.err = wrapError("close", db.engine, db.path, err)
-		}
-	})
-	return db.core.err
-}
-
-// enter counts a running call, and refuses it if the store is closed or ctx has ended.
-func (db *DB) enter(ctx context.Context, op string) error {
-	if db.active.Add(1) > closedBit {
-		db.leave()
-		return db.closed(op)
 	}
-	if err := ctx.Err(); err != nil {
-		db.leave()
-		return db.wrap(op, err)
-	}
-	return nil
-}
-
-func (db *DB) leave() {
-	if db.active.Add(-1) == closedBit {
-		db.mu.Lock() // so that Close is not between its look and its wait
-		db.idle.Broadcast()
-		db.mu.Unlock()
-	}
-}
-
-func (db *DB) closed(op string) error {
-	return db.wrap(op, &Error{Kind: Closed, Err: errors.New("the store is closed")})
-}
-
-// mayWrite refuses what this store never does.
-func (db *DB) mayWrite(op string, d Durability) error {
-	if db.mode == ReadOnly {
-		return db.wrap(op, &Error{Kind: NotWritable, Err: errors.New("the store was opened read-only")})
-	}
-	if !db.caps.Promise(d).Supported {
-		return db.wrap(op, &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d),
-			Hint: fmt.Sprintf("open it with ?durability=%v, or choose another engine", d)})
-	}
-	return nil
-}
-
-// enterWriting waits until nobody else writes.
-func (db *DB) enterWriting(ctx context.Context, op string, d Durability) error {
-	if err := db.mayWrite(op, d); err != nil {
-		return err
-	}
-	if err := db.enter(ctx, op); err != nil {
-		return err
-	}
-	if err := db.writers.enterAlone(ctx); err != nil {
-		db.leave()
-		return db.wrap(op, err)
-	}
-	return nil
-}
-
-func (db *DB) leaveWriting() {
-	db.writers.leaveAlone()
-	db.leave()
-}
-
-func (db *DB) wrap(op string, err error) error { return wrapError(op, db.engine, db.path, err) }
-
-// wrapError makes err an *Error that names what was done to what. An Error of the driver keeps its kind and hint.
-func wrapError(op, engine, path string, err error) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		e = &Error{Kind: driver.KindOf(err), Err: err, Hint: kindHint(err)}
-	}
-	c := *e
-	c.Op, c.Engine, c.Path = op, engine, path
-	return &c
-}
-
-// kindHint is the advice for errors of the operating system, which know none.
-func kindHint(err error) string {
-	switch driver.KindOf(err) {
-	case Full:
-		return "free some space, or use another folder"
-	case Permission:
-		return "use a folder that you may write to"
-	}
-	return ""
+	return db.outcome("write", p.gaveUp(ctx, err))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-func openMem(t testing.TB) *kv.DB { return mustOpen(t, "mem:", kv.Weakest(kv.Buffered)) }
+func openMem(t testing.TB) *kv.DB { return mustOpen(t, "mem:", kv.WithWeakest(kv.Buffered)) }
 
 // put commits pairs, written "key=value".
 func put(t testing.TB, db *kv.DB, pairs ...string) {

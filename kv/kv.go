@@ -14,16 +14,25 @@
 //
 // Every commit names the class it needs: [Synced] survives power loss, [Flushed] survives the death of the process,
 // [Buffered] survives nothing. An engine may deliver more than was asked, never less; what it cannot deliver is an
-// error of kind [Unsupported]. [Caps] tells what each class delivers on an open store.
+// error of kind [Unsupported]. [Caps] tells what each class delivers on an open store: see [Promise].
 //
 // # Transactions
 //
-// View runs a function on a snapshot of the last committed state. Update runs one on a serializable read-write
-// transaction; there is one writer at a time. Write commits a [Batch] without reading. All three are atomic.
+// [DB.View] runs a function on a snapshot of the last committed state. [DB.Update] runs one on a serializable
+// read-write transaction; there is one writer at a time. [DB.Write] commits a [Batch] without reading. [DB.Snapshot] and
+// [DB.Begin] are the same for programs whose reading or writing does not fit into one function. All are atomic.
+//
+// # After an error
+//
+// A commit is done (no error), not done, or in doubt. Not done: nothing of it is there, now or later, and the next one
+// may be tried. In doubt, an error of kind [InDoubt]: a write or a sync failed amid it. It is there as a whole or not at
+// all, and which of the two is decided when the store is opened again; until then reads may show either. Because what
+// follows would build on it, the handle then takes no more commits: they fail with [Stopped], and nothing of them is
+// done. Close the store and open it again. On a store that is Remote (see [Caps]) commits go on.
 //
 // # Bytes
 //
-// The pairs of a Scan are borrowed until the next step; everything else that kv returns is the caller's, and kv keeps
+// The pairs of a scan are borrowed until its next step; everything else that kv returns is the caller's, and kv keeps
 // nothing of what it is given. Keys are at least one byte; a value may be empty, which is not the same as absent.
 package kv
 
@@ -46,7 +55,7 @@ type Mode = driver.Mode
 const (
 	Exclusive = driver.Exclusive // no other process may have the store open
 	Shared    = driver.Shared    // several processes may have the store open, reading and writing
-	ReadOnly  = driver.ReadOnly  // this handle changes nothing; others may have the store open read-only
+	ReadOnly  = driver.ReadOnly  // this handle changes nothing
 )
 
 // Kind is a class of error: errors.Is(err, kv.Busy).
@@ -63,10 +72,13 @@ const (
 	Corrupt     = driver.Corrupt     // the stored data is damaged
 	Closed      = driver.Closed      // the store, snapshot or transaction has ended
 	NotWritable = driver.NotWritable // a write to a store opened read-only
-	Missing     = driver.Missing     // the file or folder does not exist
+	NoStore     = driver.NoStore     // the file or folder does not exist
 	Permission  = driver.Permission  // the operating system refuses access
 	Full        = driver.Full        // no space is left on the device
 	Canceled    = driver.Canceled    // the context ended
+	InDoubt     = driver.InDoubt     // a commit may be there or not; opening the store again tells
+	Stopped     = driver.Stopped     // the handle takes no more commits after one in doubt
+	Aborted     = driver.Aborted     // the transaction met others too often
 )
 
 // Error is the error type of this package. Its Hint says how to go on.
@@ -77,6 +89,16 @@ type Caps = driver.Caps
 
 // Promise is what an engine delivers for a class that it was asked for.
 type Promise = driver.Promise
+
+// Blocking says whether one kind of user of a store keeps another kind waiting: see [Caps].
+type Blocking = driver.Blocking
+
+// How often.
+const (
+	Never     = driver.Never
+	Sometimes = driver.Sometimes
+	Always    = driver.Always
+)
 
 // Setting is one setting of an open store, under the engine's own name for it.
 type Setting = driver.Setting

@@ -1,12 +1,15 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -18,30 +21,114 @@ type Size struct {
 	Files     int   `json:"files"`
 }
 
-// Compact gives space that is no longer needed back to the file system, as far as the engine can while open.
-// Writers wait meanwhile.
+// Compact gives space that is no longer needed back to the file system, as far as the engine can while open; where
+// Caps.Compacts is false it does nothing. Writers wait meanwhile. When ctx ends first, the engine goes on in the background, and
+// writers and Close wait until it is done.
 func (db *DB) Compact(ctx context.Context) error {
-	if err := db.enterWriting(ctx, "compact", db.caps.Weakest()); err != nil {
+	if err := db.enterWriting(ctx, "compact", db.caps.Cheapest()); err != nil {
 		return err
 	}
-	defer db.leaveWriting()
-	if err := db.store.Compact(ctx); err != nil {
-		return db.wrap("compact", err)
+	c, ok := db.store.(driver.Compacter)
+	if !ok {
+		db.leaveWriting()
+		return nil
+	}
+	return db.upkeep(ctx, "compact", db.leaveWriting, c.Compact)
+}
+
+// Check examines the stored data: by the engine's own check if it has one, and otherwise by reading every pair. A fault
+// is Corrupt. Where Caps say ChecksAlone writers wait meanwhile. When ctx ends first, the engine goes on in the background.
+func (db *DB) Check(ctx context.Context) error {
+	check := db.readAll
+	if c, ok := db.store.(driver.Checker); ok {
+		check = c.Check
+	}
+	if !db.caps.ChecksAlone || db.config.Mode == ReadOnly {
+		if err := db.enter(ctx, "check"); err != nil {
+			return err
+		}
+		return db.upkeep(ctx, "check", db.leave, check)
+	}
+	if err := db.enter(ctx, "check"); err != nil {
+		return err
+	}
+	if err := db.writers.enterAlone(ctx); err != nil {
+		db.leave()
+		return db.wrap("check", waitedForItself(err))
+	}
+	return db.upkeep(ctx, "check", db.leaveWriting, check)
+}
+
+// upkeep runs a call that may be long, and calls leave when it has returned.
+func (db *DB) upkeep(ctx context.Context, op string, leave func(), call func(context.Context) error) error {
+	if db.tracer != nil {
+		_, sp := startSpan(db.tracer, ctx, op)
+		inner := call
+		call = func(ctx context.Context) error {
+			err := inner(ctx)
+			sp.end(err)
+			return err
+		}
+	}
+	_, err := bounded(ctx, func() (struct{}, error) {
+		defer leave()
+		return struct{}{}, call(ctx)
+	}, func(struct{}, error) {})
+	if err != nil {
+		return db.wrap(op, err)
 	}
 	return nil
 }
 
-// Check runs the engine's own check of the stored data. A fault is Corrupt. Where Caps.Checks is false it reads every
-// pair, which finds less.
-func (db *DB) Check(ctx context.Context) error {
-	if err := db.enter(ctx, "check"); err != nil {
+// readAll reads every pair, whose keys must ascend.
+func (db *DB) readAll(ctx context.Context) (err error) {
+	r, err := db.reader(ctx)
+	if err != nil {
 		return err
 	}
-	defer db.leave()
-	if err := db.store.Check(ctx); err != nil {
-		return db.wrap("check", err)
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return eachPair(ctx, r, func(_, _ []byte) error { return nil })
+}
+
+// eachPair gives all pairs of r to do. Keys that do not ascend are Corrupt.
+func eachPair(ctx context.Context, r driver.Reader, do func(k, v []byte) error) (err error) {
+	c, err := r.Cursor(driver.Range{})
+	if err != nil {
+		return err
 	}
-	return nil
+	defer func() { err = errors.Join(err, c.Close()) }()
+	var last []byte
+	for n := 0; ; n++ {
+		k, v, err := c.Next()
+		switch {
+		case err != nil || k == nil:
+			return err
+		case n > 0 && bytes.Compare(last, k) >= 0:
+			return &Error{Kind: Corrupt, Err: fmt.Errorf("key %x stands behind %x", k, last), Hint: "restore a backup"}
+		case n%checkEvery == 0 && ctx.Err() != nil:
+			return ctx.Err()
+		}
+		last = append(last[:0], k...)
+		if err := do(k, v); err != nil {
+			return err
+		}
+	}
+}
+
+// Settings tells the settings in force, read back from the engine where it lets one; none after Close.
+func (db *DB) Settings() []Setting {
+	if db.enter(context.Background(), "settings") != nil {
+		return nil
+	}
+	defer db.leave()
+	if c, ok := db.store.(driver.Configured); ok {
+		return c.Settings()
+	}
+	var list []Setting
+	for _, name := range slices.Sorted(maps.Keys(db.config.Params)) {
+		list = append(list, Setting{Name: name, Value: db.config.Params[name]})
+	}
+	return list
 }
 
 // Size returns the space that the store takes on disk now, companion files included.
@@ -50,9 +137,15 @@ func (db *DB) Size() (Size, error) {
 		return Size{}, err
 	}
 	defer db.leave()
-	paths, err := db.store.Files()
-	if err != nil {
-		return Size{}, db.wrap("size", err)
+	paths := []string{db.config.Path}
+	if f, ok := db.store.(driver.Filer); ok {
+		var err error
+		if paths, err = f.Files(); err != nil {
+			return Size{}, db.wrap("size", err)
+		}
+	}
+	if !db.caps.Persistent {
+		return Size{}, nil
 	}
 	size, err := SizeOf(paths...)
 	if err != nil {
@@ -90,36 +183,87 @@ func (s *Size) add(path string) error {
 
 // Backup writes a consistent copy of the last committed state to path, which must not exist. The copy is written
 // beside its place, synced and renamed, so that path is the whole copy or nothing. It opens with the same engine.
-func (db *DB) Backup(ctx context.Context, path string) (err error) {
+// When ctx ends first, the engine goes on in the background until it can stop, and removes what it wrote.
+func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := db.enter(ctx, "backup"); err != nil {
 		return err
 	}
-	defer db.leave()
+	return db.upkeep(ctx, "backup", db.leave, func(ctx context.Context) error { return db.backup(ctx, path) })
+}
+
+func (db *DB) backup(ctx context.Context, path string) (err error) {
+	if !db.caps.Persistent {
+		return &Error{Kind: Unsupported, Err: errors.New("the store is in memory only"),
+			Hint: "copy its pairs into a store of another engine"}
+	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = &Error{Kind: Invalid, Err: fmt.Errorf("%s exists", path), Hint: "name a file that does not exist"}
 		}
-		return db.wrap("backup", err)
+		return err
 	}
-	partial := path + ".partial"
-	if err := os.RemoveAll(partial); err != nil {
-		return db.wrap("backup", err)
+	// Within a folder of its own, so that nothing else can have the temporary name.
+	temporary, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*")
+	if err != nil {
+		return err
 	}
-	defer func() {
-		if err != nil {
-			err = db.wrap("backup", errors.Join(err, os.RemoveAll(partial)))
-		}
-	}()
-	if err := db.store.Backup(ctx, partial); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	partial := filepath.Join(temporary, filepath.Base(path))
+	write := db.copyTo
+	if b, ok := db.store.(driver.Backuper); ok {
+		write = b.Backup
+	}
+	if err := write(ctx, partial); err != nil {
 		return err
 	}
 	if err := syncTree(partial); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := os.Rename(partial, path); err != nil {
 		return err
 	}
 	return driver.SyncDir(filepath.Dir(path))
+}
+
+// copyBytes is how much a transaction of copyTo holds.
+const copyBytes = 1 << 20
+
+// copyTo copies the pairs of a snapshot into a new store of the same engine and options.
+func (db *DB) copyTo(ctx context.Context, path string) (err error) {
+	c := db.config
+	c.Path, c.Mode, c.Weakest = path, db.caps.Modes[0], Synced
+	to, err := db.driver.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	r, err := db.reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var b Batch
+	flush := func() error {
+		defer b.Reset()
+		if len(b.ops) == 0 {
+			return nil
+		}
+		return to.Apply(ctx, b.ops, to.Caps().Strongest())
+	}
+	err = eachPair(ctx, r, func(k, v []byte) error {
+		b.Put(k, v)
+		if b.Size() < copyBytes {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
 }
 
 // syncTree syncs every file and folder at and below path.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -22,76 +21,106 @@ const DefaultWait = 10 * time.Second
 // discard is the logger of programs that want none.
 var discard = slog.New(slog.DiscardHandler)
 
-// Need is a requirement that Open checks or passes on. Needs override the URL's parameters.
-type Need func(*request)
+// Option says how to open a store, or what it must be able to do. Options override the URL's parameters.
+type Option func(*request)
 
 type request struct {
 	info   driver.Info
+	path   string // as the program wrote it
 	config driver.Config
 	mode   *Mode
 	wait   time.Duration
+	tracer Tracer
 	checks []func(Caps) error
 }
 
-// In asks for a mode. Without it the engine's default holds, which is always safe: Exclusive where the engine locks
-// the store for one process, Shared where several processes may work on it.
-func In(m Mode) Need { return func(r *request) { r.mode = &m } }
+// WithMode asks for a mode. Without it the engine's default holds, which is always safe: Exclusive where the engine
+// locks the store for one process, Shared where several processes may work on it.
+func WithMode(m Mode) Option { return func(r *request) { r.mode = &m } }
 
-// Weakest says which class is the weakest that the program will ask for; without it that is Synced. Engines that fix
-// durability when they open (Badger) use it: opened with Weakest(Synced) they sync every commit, opened with
-// Weakest(Flushed) they never do and refuse Synced. The URL parameter is durability=synced|flushed|buffered.
-func Weakest(d Durability) Need { return func(r *request) { r.config.Weakest = d } }
+// WithWeakest says which class is the weakest that the program will ask for; without it that is Synced. Engines that fix
+// durability when they open (Badger) use it: opened with Synced they sync every commit, opened with Flushed they never
+// do and refuse Synced. The URL parameter is durability=synced|flushed|buffered.
+func WithWeakest(d Durability) Option { return func(r *request) { r.config.Weakest = d } }
 
-// Delivers refuses a store that does not deliver d or more when asked for d.
-func Delivers(d Durability) Need {
-	return func(r *request) {
-		r.checks = append(r.checks, func(c Caps) error {
-			if c.Promise(d).Supported {
-				return nil
-			}
-			return &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d)}
-		})
-	}
+// WithWait sets how long Open, and every later call, waits for a lock of another process; a call's context may end it
+// earlier. Zero tries once. The URL parameter is wait=2s.
+func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
+
+// WithLogger receives what the engine reports in the background. Without it such reports are dropped.
+func WithLogger(l *slog.Logger) Option { return func(r *request) { r.config.Logger = l } }
+
+// WithTracer tells t of the opening and of every operation of the store, its namespaces included.
+func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
+
+// MustDeliver refuses a store that does not deliver d or more when asked for d.
+func MustDeliver(d Durability) Option {
+	return must(d, func(p Promise) error {
+		if p.Supported {
+			return nil
+		}
+		return &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d)}
+	})
 }
 
-// Intact refuses a store that may be damaged by a power loss after commits of class d.
-func Intact(d Durability) Need {
-	return func(r *request) {
-		r.checks = append(r.checks, func(c Caps) error {
-			if p := c.Promise(d); p.Supported && p.Intact {
-				return nil
-			}
-			return &Error{Kind: Unsupported, Err: fmt.Errorf("the store may be damaged by a power loss after %v commits", d)}
-		})
-	}
+// MustStayIntact refuses a store that may be damaged by a power loss after commits of class d.
+func MustStayIntact(d Durability) Option {
+	return must(d, func(p Promise) error {
+		if p.Supported && p.Intact {
+			return nil
+		}
+		return &Error{Kind: Unsupported, Err: fmt.Errorf("the store may be damaged by a power loss after %v commits", d)}
+	})
 }
 
-// Wait sets how long Open waits for another process's lock; the context may end it earlier. Zero tries once.
-func Wait(d time.Duration) Need { return func(r *request) { r.wait = d } }
+// MustBeAtomic refuses a store in which the death of the process may leave a part of a transaction of class d.
+func MustBeAtomic(d Durability) Option {
+	return must(d, func(p Promise) error {
+		if p.Supported && p.KillAtomic {
+			return nil
+		}
+		return torn(d)
+	})
+}
 
-// Logger receives what the engine reports in the background. Without it such reports are dropped.
-func Logger(l *slog.Logger) Need { return func(r *request) { r.config.Logger = l } }
+func must(d Durability, check func(Promise) error) Option {
+	return func(r *request) { r.checks = append(r.checks, func(c Caps) error { return check(c.Promise(d)) }) }
+}
 
 // Open opens the store that rawURL names, creating it if it does not exist and is not opened read-only.
 //
 //	bbolt:/abs/p.db    bbolt:///abs/p.db    pebble:rel/dir?mode=exclusive    sqlite:f.db?journal_mode=DELETE&wait=2s
 //
 // The scheme is the engine, the rest the path. Parameters are the engine's own options by its own names, and
-// mode=exclusive|shared|ro, durability=synced|flushed|buffered (see [Weakest]), wait=DURATION. An unknown engine or
+// mode=exclusive|shared|ro, durability=synced|flushed|buffered (see [WithWeakest]), wait=DURATION. An unknown engine or
 // option is Invalid and the hint lists the valid ones; what the engine cannot honour is Unsupported.
 //
 // If another process holds the store, Open tries again until ctx ends or, by default, 10 seconds have passed, and then
-// fails with Busy.
-func Open(ctx context.Context, rawURL string, needs ...Need) (*DB, error) {
+// fails with Busy. An opening that takes long, as recovery may, goes on in the background when ctx ends, and what it
+// opens is closed.
+func Open(ctx context.Context, rawURL string, options ...Option) (*DB, error) {
 	d, r, err := parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	for _, need := range needs {
-		need(r)
+	return open(ctx, d, r, options)
+}
+
+// OpenDriver is Open for packages of engines, which have a driver and a Config instead of a URL.
+func OpenDriver(ctx context.Context, d driver.Driver, c driver.Config, options ...Option) (*DB, error) {
+	return open(ctx, d, &request{info: d.Info(), path: c.Path, wait: DefaultWait, config: c}, options)
+}
+
+func open(ctx context.Context, d driver.Driver, r *request, options []Option) (db *DB, err error) {
+	for _, option := range options {
+		option(r)
 	}
-	name := r.info.Name
-	fail := func(err error) (*DB, error) { return nil, wrapError("open", name, r.config.Path, err) }
+	if r.tracer != nil {
+		var sp span
+		ctx, sp = startSpan(r.tracer, ctx, "open")
+		defer func() { sp.end(err) }()
+	}
+	fail := func(err error) (*DB, error) { return nil, wrapError("open", r.info.Name, r.path, err) }
 	if err := r.resolve(); err != nil {
 		return fail(err)
 	}
@@ -104,7 +133,7 @@ func Open(ctx context.Context, rawURL string, needs ...Need) (*DB, error) {
 			return fail(errors.Join(err, store.Close()))
 		}
 	}
-	return newDB(store, name, r.config), nil
+	return newDB(store, d, r), nil
 }
 
 // PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in rawURL before it
@@ -114,7 +143,7 @@ func PathOf(rawURL string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.config.Path, nil
+	return r.path, nil
 }
 
 // names lists the engines of this program.
@@ -148,12 +177,13 @@ func parse(rawURL string) (driver.Driver, *request, error) {
 	if err != nil {
 		return nil, nil, &Error{Op: "open", Engine: scheme, Kind: Invalid, Err: err, Hint: "write a literal % as %25"}
 	}
-	r := &request{info: d.Info(), wait: DefaultWait, config: driver.Config{Path: filepath.FromSlash(path)}}
+	path = filepath.FromSlash(path)
+	r := &request{info: d.Info(), path: path, wait: DefaultWait, config: driver.Config{Path: path}}
 	if query == "" { // the common case of programs that open and close all the time
 		return d, r, nil
 	}
 	if err := r.parameters(query); err != nil {
-		return nil, nil, wrapError("open", scheme, r.config.Path, err)
+		return nil, nil, wrapError("open", scheme, path, err)
 	}
 	return d, r, nil
 }
@@ -206,6 +236,14 @@ func (r *request) resolve() error {
 	if r.config.Path == "" && caps.Persistent {
 		return &Error{Kind: Invalid, Err: errors.New("no path"), Hint: "write " + r.info.Name + ":PATH"}
 	}
+	if r.config.Path != "" {
+		// A program may change its folder while the store is open.
+		path, err := filepath.Abs(r.config.Path)
+		if err != nil {
+			return err
+		}
+		r.config.Path = path
+	}
 	if r.config.Logger == nil {
 		r.config.Logger = discard
 	}
@@ -220,43 +258,21 @@ func (r *request) resolve() error {
 	return nil
 }
 
-// openWaiting opens, and tries again while another process holds the store. The driver gets ctx without the limit of
-// the wait: that is for locks, and must not cut a long recovery short.
+// openWaiting opens, and tries again while another process holds the store. The limit of the wait is for locks, and
+// does not cut a long recovery short.
 func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var deadline time.Time // counted from the first time that the store is busy
-	var busy error
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		store, err := d.Open(ctx, r.config)
-		switch {
-		case err == nil:
-			return store, nil
-		case driver.KindOf(err) == Busy:
-			busy = err
-		case busy == nil || ctx.Err() == nil:
-			return nil, err
+	for p := (patience{limit: r.wait}); ; {
+		store, err := bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) },
+			func(store driver.Store, err error) {
+				if err == nil {
+					_ = store.Close() // nobody is left to be told
+				}
+			})
+		if err == nil || !p.again(ctx, err) {
+			return store, p.gaveUp(ctx, err)
 		}
-		if deadline.IsZero() {
-			deadline = time.Now().Add(r.wait)
-		}
-		left := time.Until(deadline)
-		if left <= 0 || !sleep(ctx, min(left, pause/2+rand.N(pause))) {
-			return nil, &Error{Kind: Busy, Err: fmt.Errorf("another process has it open (%w)", busy),
-				Hint: "close the other program, or wait longer with ?wait=1m"}
-		}
-	}
-}
-
-// sleep reports whether d passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

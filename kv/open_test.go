@@ -66,7 +66,7 @@ type spyStore struct {
 
 func (s *spyStore) Caps() driver.Caps { return s.caps }
 
-func mustOpen(t testing.TB, url string, needs ...kv.Need) *kv.DB {
+func mustOpen(t testing.TB, url string, needs ...kv.Option) *kv.DB {
 	t.Helper()
 	db, err := kv.Open(ctx, url, needs...)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestURLsNameEngineAndPath(t *testing.T) {
 		{"spy:p?Cache=1", "p"},
 	} {
 		db := mustOpen(t, c.url)
-		if want := filepath.FromSlash(c.path); theSpy.last.Path != want || db.Path() != want || db.Engine() != "spy" {
+		if want, _ := filepath.Abs(filepath.FromSlash(c.path)); theSpy.last.Path != want || db.Path() != want || db.Engine() != "spy" {
 			t.Errorf("%s: got path %q of %s, want %q", c.url, theSpy.last.Path, db.Engine(), want)
 		}
 	}
@@ -174,20 +174,20 @@ func TestWrongURLsAreInvalidAndSayWhatIsRight(t *testing.T) {
 func TestNeedsAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		what string
-		need kv.Need
+		need kv.Option
 		url  string
 		ok   bool
 	}{
-		{"synced of spy", kv.Delivers(kv.Synced), "spy:p", true},
-		{"buffered of spy, which delivers more", kv.Delivers(kv.Buffered), "spy:p", true},
-		{"synced of mem", kv.Delivers(kv.Synced), "mem:", false},
-		{"buffered of mem", kv.Delivers(kv.Buffered), "mem:", true},
-		{"intact when synced", kv.Intact(kv.Synced), "spy:p", true},
-		{"intact when flushed", kv.Intact(kv.Flushed), "spy:p", false},
-		{"intact when not supported", kv.Intact(kv.Synced), "mem:", false},
-		{"read-only of spy", kv.In(kv.ReadOnly), "spy:p", true},
-		{"shared of spy", kv.In(kv.Shared), "spy:p", false},
-		{"a class that does not exist", kv.Delivers(77), "spy:p", false},
+		{"synced of spy", kv.MustDeliver(kv.Synced), "spy:p", true},
+		{"buffered of spy, which delivers more", kv.MustDeliver(kv.Buffered), "spy:p", true},
+		{"synced of mem", kv.MustDeliver(kv.Synced), "mem:", false},
+		{"buffered of mem", kv.MustDeliver(kv.Buffered), "mem:", true},
+		{"intact when synced", kv.MustStayIntact(kv.Synced), "spy:p", true},
+		{"intact when flushed", kv.MustStayIntact(kv.Flushed), "spy:p", false},
+		{"intact when not supported", kv.MustStayIntact(kv.Synced), "mem:", false},
+		{"read-only of spy", kv.WithMode(kv.ReadOnly), "spy:p", true},
+		{"shared of spy", kv.WithMode(kv.Shared), "spy:p", false},
+		{"a class that does not exist", kv.MustDeliver(77), "spy:p", false},
 	} {
 		db, err := kv.Open(ctx, c.url, c.need)
 		if c.ok {
@@ -200,7 +200,7 @@ func TestNeedsAreChecked(t *testing.T) {
 		}
 		wantKind(t, c.what, err, kv.Unsupported)
 	}
-	mustOpen(t, "spy:p?durability=synced&mode=exclusive", kv.Weakest(kv.Buffered), kv.In(kv.ReadOnly))
+	mustOpen(t, "spy:p?durability=synced&mode=exclusive", kv.WithWeakest(kv.Buffered), kv.WithMode(kv.ReadOnly))
 	if c := theSpy.last; c.Weakest != kv.Buffered || c.Mode != kv.ReadOnly {
 		t.Errorf("needs do not override the URL: weakest %v, mode %v", c.Weakest, c.Mode)
 	}
@@ -220,7 +220,7 @@ func TestOpenGivesUpAsBusy(t *testing.T) {
 	ended, end := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer end()
 	for what, open := range map[string]func() (*kv.DB, error){
-		"no wait":        func() (*kv.DB, error) { return kv.Open(ctx, "spy:p", kv.Wait(0)) },
+		"no wait":        func() (*kv.DB, error) { return kv.Open(ctx, "spy:p", kv.WithWait(0)) },
 		"negative wait":  func() (*kv.DB, error) { return kv.Open(ctx, "spy:p?wait=-1s") },
 		"short wait":     func() (*kv.DB, error) { return kv.Open(ctx, "spy:p?wait=20ms") },
 		"ending context": func() (*kv.DB, error) { return kv.Open(ended, "spy:p") },
@@ -244,7 +244,7 @@ func TestOpenGivesUpAsBusy(t *testing.T) {
 func TestOpenWithAnEndedContextIsCanceled(t *testing.T) {
 	ended, end := context.WithCancel(ctx)
 	end()
-	for _, needs := range [][]kv.Need{nil, {kv.Wait(0)}} {
+	for _, needs := range [][]kv.Option{nil, {kv.WithWait(0)}} {
 		_, err := kv.Open(ended, "spy:p", needs...)
 		wantKind(t, "open", err, kv.Canceled)
 	}

@@ -10,16 +10,17 @@ import (
 type Range struct {
 	Start, End []byte
 	Reverse    bool
+	KeysOnly   bool // values are not wanted: they may be nil, and engines that keep them apart need not read them
 }
 
 // Prefix returns the range of all keys that begin with p. An empty p is every key.
 func Prefix(p []byte) Range {
-	return Range{Start: p, End: After(p)}
+	return Range{Start: p, End: PrefixEnd(p)}
 }
 
-// After returns the smallest key above every key that begins with p, or nil if there is none
+// PrefixEnd returns the smallest key above every key that begins with p, or nil if there is none
 // (p is empty or consists of 0xff bytes).
-func After(p []byte) []byte {
+func PrefixEnd(p []byte) []byte {
 	for i := len(p) - 1; i >= 0; i-- {
 		if p[i] != 0xff {
 			end := bytes.Clone(p[:i+1])
@@ -30,12 +31,15 @@ func After(p []byte) []byte {
 	return nil
 }
 
+// After returns the smallest key above key: the Start of a range that begins behind key.
+func After(key []byte) []byte { return append(bytes.Clone(key), 0) }
+
 // AppendUint64 appends n to key as 8 bytes, big-endian, so that keys sort as the numbers do.
 func AppendUint64(key []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(key, n) }
 
-// Uint64 returns the number that the last 8 bytes of key hold, as AppendUint64 wrote them. A key shorter than 8 bytes
-// gives false.
-func Uint64(key []byte) (n uint64, ok bool) {
+// LastUint64 returns the number that the last 8 bytes of key hold, as AppendUint64 wrote them. A key shorter than 8
+// bytes gives false.
+func LastUint64(key []byte) (n uint64, ok bool) {
 	if len(key) < 8 {
 		return 0, false
 	}
@@ -76,13 +80,7 @@ func CutString(key []byte) (s string, rest []byte, ok bool) {
 	return "", nil, false
 }
 
-// normal returns the range as drivers get it, and whether it can hold any key.
-func (r Range) normal() (n Range, some bool) {
-	if r.End != nil && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) >= 0) {
-		return r, false
-	}
-	if len(r.Start) == 0 {
-		r.Start = nil
-	}
-	return r, true
+// empty reports whether r can hold no key.
+func (r Range) empty() bool {
+	return r.End != nil && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) >= 0)
 }

@@ -14,7 +14,7 @@ func TestAfterIsTheFirstKeyBeyondAPrefix(t *testing.T) {
 		{"a", "b"}, {"a\xff", "b"}, {"a\xff\xff", "b"}, {"a\x00", "a\x01"}, {"\xfe", "\xff"}, {"\xff", ""}, {"\xff\xff", ""}, {"", ""},
 	} {
 		p := []byte(c.prefix)
-		got := kv.After(p)
+		got := kv.PrefixEnd(p)
 		if string(got) != c.want || (got == nil) != (c.want == "") || string(p) != c.prefix {
 			t.Errorf("after %q: got %q, want %q", c.prefix, got, c.want)
 		}
@@ -41,7 +41,7 @@ func TestNumbersSortAsKeys(t *testing.T) {
 	var keys [][]byte
 	for _, n := range numbers {
 		key := kv.AppendUint64([]byte("p/"), n)
-		if got, ok := kv.Uint64(key); got != n || !ok || len(key) != 10 {
+		if got, ok := kv.LastUint64(key); got != n || !ok || len(key) != 10 {
 			t.Errorf("%d came back as %d, %v from %q", n, got, ok, key)
 		}
 		keys = append(keys, key)
@@ -50,7 +50,7 @@ func TestNumbersSortAsKeys(t *testing.T) {
 		t.Errorf("not sorted: %q", keys)
 	}
 	for _, short := range [][]byte{nil, {}, []byte("1234567")} {
-		if n, ok := kv.Uint64(short); n != 0 || ok {
+		if n, ok := kv.LastUint64(short); n != 0 || ok {
 			t.Errorf("%q gave %d, %v", short, n, ok)
 		}
 	}

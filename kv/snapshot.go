@@ -1,20 +1,64 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Snapshot is a fixed state of the store. It lives as long as the function it was given to, is used by one goroutine
-// at a time, and must not be kept: afterwards every method fails with Closed.
+// Snapshot is a fixed state of the store.
+//
+// One that [DB.View] or [DB.Update] gave to a function lives as long as that function and is used by one goroutine at a
+// time. One that [DB.Snapshot] returned lives until Close and may be used by several goroutines, which take turns. After
+// its end every method fails with Closed.
 type Snapshot struct {
-	r     driver.Reader
-	db    *DB
-	scans int   // scans that are running
-	err   error // the first error of a scan; View and Update return it
+	*view
+	db  *DB
+	key []byte // the namespace's prefix, with room for a key behind it
+}
+
+// view is what a Snapshot shares with its namespaces.
+type view struct {
+	r       driver.Reader // nil after the end
+	ctx     context.Context
+	done    <-chan struct{} // ends running scans; nil if nothing does
+	mu      *sync.Mutex     // of a view that outlives a function, nil of others
+	open    *Iterator       // the first of those that are open
+	err     error           // the first error of a scan; View and Update return it
+	scratch []byte          // for values that are not kept
+}
+
+// enter and leave stand around every call into the engine.
+func (v *view) enter() {
+	if v.mu != nil {
+		v.mu.Lock()
+	}
+}
+
+func (v *view) leave() {
+	if v.mu != nil {
+		v.mu.Unlock()
+	}
+}
+
+// end closes what is still open, and the reader. That something was open is an error.
+func (v *view) end() error {
+	left := 0
+	for v.open != nil {
+		left++
+		v.open.shut()
+	}
+	err := v.r.Close()
+	v.r = nil
+	if left > 0 {
+		err = errors.Join(err, &Error{Kind: Invalid, Err: fmt.Errorf("%d scans or iterators were still open at the end", left),
+			Hint: "end loops, call the stop function of iter.Pull2, close iterators before the transaction ends"})
+	}
+	return err
 }
 
 // Get returns a copy of the value of key. An absent key is NotFound.
@@ -28,20 +72,55 @@ func (s *Snapshot) Get(key []byte) ([]byte, error) {
 
 // Append appends the value of key to dst and returns the extended slice; it allocates only if dst is too short.
 // An absent key returns dst and NotFound.
-func (s *Snapshot) Append(dst, key []byte) ([]byte, error) {
+func (s *Snapshot) Append(dst, key []byte) (value []byte, err error) {
+	if s.db.tracer != nil {
+		_, sp := startSpan(s.db.tracer, s.ctx, "get")
+		defer func() {
+			if err == nil {
+				sp.pair(key, value[len(dst):])
+			}
+			sp.end(err)
+		}()
+	}
+	s.enter()
+	defer s.leave()
 	if s.r == nil || len(key) == 0 {
 		return dst, s.refuse("get")
 	}
-	v, err := s.r.Get(dst, key)
+	v, err := s.r.Get(dst, s.full(key))
 	if err != nil && err != error(driver.NotFound) {
 		return dst, s.db.wrap("get", err)
 	}
 	return v, err
 }
 
+// Len returns the length of the value of key in bytes. An absent key is NotFound. Engines that can tell it without
+// reading the value do.
+func (s *Snapshot) Len(key []byte) (n int, err error) {
+	if s.db.tracer != nil {
+		_, sp := startSpan(s.db.tracer, s.ctx, "len")
+		defer func() { sp.end(err) }()
+	}
+	s.enter()
+	defer s.leave()
+	if s.r == nil || len(key) == 0 {
+		return 0, s.refuse("len")
+	}
+	if l, ok := s.r.(driver.Lener); ok {
+		n, err = l.Len(s.full(key))
+	} else {
+		s.scratch, err = s.r.Get(s.scratch[:0], s.full(key))
+		n = len(s.scratch)
+	}
+	if err != nil && err != error(driver.NotFound) {
+		return 0, s.db.wrap("len", err)
+	}
+	return n, err
+}
+
 // Has reports whether key is present.
 func (s *Snapshot) Has(key []byte) (bool, error) {
-	_, err := s.Append(nil, key)
+	_, err := s.Len(key)
 	if err == error(driver.NotFound) {
 		return false, nil
 	}
@@ -49,60 +128,94 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 }
 
 // Scan returns the pairs of r in order. Key and value are borrowed until the next step: copy what is kept, change
-// nothing. A scan that fails ends early, and View or Update then returns its error even if the function returned nil;
-// Err tells it earlier. Within an Update, Put and Delete are refused while a scan is running.
+// nothing. A scan that fails, or whose context has ended, ends early, and View or Update then returns its error even if
+// the function returned nil; Err tells it earlier. Within an Update, writes are refused while a scan is running.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) { s.scan(r, yield) }
 }
 
+// Keys returns the keys of r in order, as Scan does the pairs.
+func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
+	r.KeysOnly = true
+	return func(yield func(k []byte) bool) {
+		s.scan(r, func(k, _ []byte) bool { return yield(k) })
+	}
+}
+
 // Err returns the first error that ended a scan of this snapshot early, or nil.
-func (s *Snapshot) Err() error { return s.err }
+func (s *Snapshot) Err() error {
+	s.enter()
+	defer s.leave()
+	return s.err
+}
+
+// DB returns the store, or the namespace, that s is a state of.
+func (s *Snapshot) DB() *DB { return s.db }
+
+// Namespace returns a view of s that holds only the keys beginning with prefix, shown without it. It ends with s, and is
+// used like it.
+func (s *Snapshot) Namespace(prefix []byte) *Snapshot {
+	return newSnapshot(s.view, s.db.Namespace(prefix))
+}
+
+func newSnapshot(v *view, db *DB) *Snapshot {
+	s := new(Snapshot)
+	s.init(v, db)
+	return s
+}
+
+func (s *Snapshot) init(v *view, db *DB) {
+	*s = Snapshot{view: v, db: db}
+	if len(db.prefix) > 0 {
+		s.key = append(make([]byte, 0, len(db.prefix)+64), db.prefix...)
+	}
+}
+
+// full returns key as the engine knows it. It holds until the next call.
+func (s *Snapshot) full(key []byte) []byte {
+	if s.key == nil {
+		return key
+	}
+	s.key = append(s.key[:len(s.db.prefix)], key...)
+	return s.key
+}
 
 // scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an interface method
 // escapes, and with it the loop body and every variable that it uses.
 func (s *Snapshot) scan(r Range, yield func(k, v []byte) bool) {
-	if s.r == nil {
-		s.fail(s.refuse("scan"))
+	it := iterators.Get().(*Iterator)
+	if err := it.init(s, r); err != nil {
+		s.fail(err)
+		iterators.Put(it)
 		return
 	}
-	n, some := r.normal()
-	if !some {
-		return
-	}
-	c, err := s.r.Cursor(driver.Range(n))
-	if err != nil {
-		s.fail(s.db.wrap("scan", err))
-		return
-	}
-	s.scans++
 	defer func() {
-		s.scans--
-		if err := c.Close(); err != nil {
-			s.fail(s.db.wrap("scan", err))
+		if err := it.Close(); err != nil {
+			s.fail(err)
 		}
+		iterators.Put(it)
 	}()
 	for {
-		k, v, err := c.Next()
-		if err != nil {
+		k, v, err := it.step()
+		switch {
+		case err != nil:
 			s.fail(s.db.wrap("scan", err))
 			return
-		}
-		if k == nil {
+		case k == nil:
 			return
-		}
-		if debug {
+		case debug:
 			if !yieldPoisoned(yield, k, v) {
 				return
 			}
-			continue
-		}
-		if !yield(k, v) {
+		case !yield(k, v):
 			return
 		}
 	}
 }
 
 func (s *Snapshot) fail(err error) {
+	s.enter()
+	defer s.leave()
 	if s.err == nil {
 		s.err = err
 	}
@@ -111,10 +224,14 @@ func (s *Snapshot) fail(err error) {
 // refuse explains why a call cannot run: the snapshot has ended, or the key is empty.
 func (s *Snapshot) refuse(op string) error {
 	if s.r == nil {
-		return &Error{Op: op, Kind: Closed, Err: errors.New("the transaction has ended"),
-			Hint: "use a snapshot only inside the function it was given to"}
+		return s.db.wrap(op, errEnded())
 	}
 	return s.db.wrap(op, errEmptyKey())
+}
+
+func errEnded() error {
+	return &Error{Kind: Closed, Err: errors.New("the transaction has ended"),
+		Hint: "use a snapshot only inside the function it was given to, or before its Close"}
 }
 
 func errEmptyKey() error {

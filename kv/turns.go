@@ -10,9 +10,9 @@ import (
 // turns lets in either one writer alone or several at the same time. Those that come while nobody is or waits to be
 // alone take an atomic addition each way, and no lock; the rest queue for a semaphore, in the order they came.
 type turns struct {
-	fast    atomic.Int64        // writers that are in without the semaphore, less gate while it is closed for them
+	fast    atomic.Int64        // writers that are in without the semaphore, less gate while one is in alone
 	queue   *semaphore.Weighted // weight 1 for one among several, allTurns for one alone
-	drained chan struct{}       // has an element after the last fast one left a closed gate, and sometimes when not
+	drained chan struct{}       // wakes the one that waits to be alone, who then looks at fast again
 }
 
 const (

@@ -6,39 +6,165 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Tx is a read-write transaction. It sees its own writes. It lives as long as the function it was given to and is used
-// by one goroutine at a time.
+// Tx is a read-write transaction. It sees its own writes. One that [DB.Update] gave to a function lives as long as that
+// function; one that [DB.Begin] returned lives until Commit or Rollback. It is used by one goroutine at a time.
+//
+// A function that only reads takes a *Snapshot, and is given tx.Snapshot within a transaction.
 type Tx struct {
-	Snapshot
-	w driver.Txn
+	*Snapshot
+	*writing
+}
+
+// writing is what a Tx shares with its namespaces.
+type writing struct {
+	w    driver.Txn
+	d    Durability
+	held bool // by the program, from Begin on
 }
 
 // Put sets key to value. It keeps neither.
-func (tx *Tx) Put(key, value []byte) error {
+func (tx *Tx) Put(key, value []byte) (err error) {
+	if tx.db.tracer != nil {
+		_, sp := startSpan(tx.db.tracer, tx.ctx, "put")
+		sp.pair(key, value)
+		defer func() { sp.end(err) }()
+	}
+	tx.enter()
+	defer tx.leave()
 	if err := tx.writable("put"); err != nil {
 		return err
 	}
 	if err := checkPair(&tx.db.caps, key, value); err != nil {
 		return tx.db.wrap("put", err)
 	}
-	if err := tx.w.Put(key, value); err != nil {
+	if err := tx.w.Put(tx.full(key), value); err != nil {
 		return tx.db.wrap("put", err)
 	}
 	return nil
 }
 
 // Delete removes key. That it is absent is no error.
-func (tx *Tx) Delete(key []byte) error {
+func (tx *Tx) Delete(key []byte) (err error) {
+	if tx.db.tracer != nil {
+		_, sp := startSpan(tx.db.tracer, tx.ctx, "delete")
+		sp.pair(key, nil)
+		defer func() { sp.end(err) }()
+	}
+	tx.enter()
+	defer tx.leave()
 	if err := tx.writable("delete"); err != nil {
 		return err
 	}
 	if err := checkPair(&tx.db.caps, key, nil); err != nil {
 		return tx.db.wrap("delete", err)
 	}
-	if err := tx.w.Delete(key); err != nil {
+	if err := tx.w.Delete(tx.full(key)); err != nil {
 		return tx.db.wrap("delete", err)
 	}
 	return nil
+}
+
+// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for each.
+func (tx *Tx) DeleteRange(r Range) (err error) {
+	if tx.db.tracer != nil {
+		_, sp := startSpan(tx.db.tracer, tx.ctx, "delete range")
+		defer func() { sp.end(err) }()
+	}
+	tx.enter()
+	defer tx.leave()
+	if err := tx.writable("delete range"); err != nil {
+		return err
+	}
+	if r.empty() {
+		return nil
+	}
+	it := Iterator{s: tx.Snapshot}
+	it.setRange(Range{Start: r.Start, End: r.End})
+	if prefix := tx.db.prefix; len(prefix) > 0 && len(it.r.Start) == len(prefix) {
+		it.r.Start = After(prefix) // the prefix itself is a key of the parent
+	}
+	if d, ok := tx.w.(driver.RangeDeleter); ok {
+		err = d.DeleteRange(it.r.Start, it.r.End)
+	} else {
+		err = tx.deleteEach(it.r)
+	}
+	if err != nil {
+		return tx.db.wrap("delete range", err)
+	}
+	return nil
+}
+
+// deleteChunk is how many keys deleteEach holds at once.
+const deleteChunk = 1024
+
+// deleteEach deletes key by key: it collects some, closes the cursor, deletes them, and goes on behind them.
+func (tx *Tx) deleteEach(r driver.Range) error {
+	r.KeysOnly = true
+	for {
+		keys, err := collect(tx.r, r, deleteChunk)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if err := tx.w.Delete(k); err != nil {
+				return err
+			}
+		}
+		if len(keys) < deleteChunk {
+			return nil
+		}
+		r.Start = After(keys[len(keys)-1])
+		if r.End != nil && string(r.Start) >= string(r.End) {
+			return nil
+		}
+	}
+}
+
+// collect returns copies of the first n keys of r.
+func collect(from driver.Reader, r driver.Range, n int) (keys [][]byte, err error) {
+	c, err := from.Cursor(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	for len(keys) < n {
+		k, _, err := c.Next()
+		if err != nil || k == nil {
+			return keys, err
+		}
+		keys = append(keys, append([]byte(nil), k...))
+	}
+	return keys, nil
+}
+
+// Namespace returns a view of tx that holds only the keys beginning with prefix, shown without it. It is part of the same
+// transaction.
+func (tx *Tx) Namespace(prefix []byte) *Tx {
+	return &Tx{Snapshot: tx.Snapshot.Namespace(prefix), writing: tx.writing}
+}
+
+// Commit commits a transaction that [DB.Begin] returned: see [DB.Update] for what its errors mean. It ends tx in any
+// case. Update commits its own.
+func (tx *Tx) Commit() (err error) { return tx.finish("commit") }
+
+// Rollback ends a transaction that [DB.Begin] returned without committing it. After Commit or Rollback it does nothing,
+// so that it can be deferred.
+func (tx *Tx) Rollback() error { return tx.finish("rollback") }
+
+func (tx *Tx) finish(op string) error {
+	if !tx.held {
+		return tx.db.wrap(op, &Error{Kind: Invalid, Err: errors.New("Update ends its transaction itself"),
+			Hint: "return nil to commit, an error to roll back"})
+	}
+	tx.enter()
+	defer tx.leave()
+	if tx.r == nil {
+		if op == "rollback" {
+			return nil
+		}
+		return tx.refuse(op)
+	}
+	return tx.db.let(tx, op == "commit")
 }
 
 // writable refuses writes after the end, and during a scan: what an engine's cursor does when the tree under it
@@ -47,9 +173,9 @@ func (tx *Tx) writable(op string) error {
 	switch {
 	case tx.r == nil:
 		return tx.refuse(op)
-	case tx.scans > 0:
+	case tx.open != nil:
 		return tx.db.wrap(op, &Error{Kind: Invalid, Err: errors.New("a scan of this transaction is running"),
-			Hint: "collect the keys first, write after the loop"})
+			Hint: "collect the keys first, write after the loop; close iterators"})
 	}
 	return nil
 }

@@ -84,57 +84,6 @@ func TestNamespacesLeaveRoomForThePrefix(t *testing.T) {
 	}
 }
 
-func TestObserversAreToldExactly(t *testing.T) {
-	db := openMem(t)
-	put(t, db, "a=1", "b=22")
-	var seen []string
-	o := db.Observe(func(e kv.Event) {
-		if e.Took < 0 {
-			t.Errorf("%s took %v", e.Op, e.Took)
-		}
-		s := fmt.Sprintf("%s/%d/%d", e.Op, e.Pairs, e.Bytes)
-		if e.Err != nil {
-			s += "/" + kv.KindOf(e.Err).Error()
-		}
-		seen = append(seen, s)
-	})
-	check := func(what, events string) {
-		t.Helper()
-		want(t, what, strings.Join(seen, " "), events)
-		seen = nil
-	}
-	view := func(fn func(s *kv.Snapshot)) {
-		if err := o.View(ctx, func(s *kv.Snapshot) error { fn(s); return nil }); err != nil {
-			t.Error(err)
-		}
-	}
-	view(func(s *kv.Snapshot) { _, _ = s.Append([]byte("prefix"), []byte("b")) })
-	check("append", "view/0/0 get/1/3")
-	view(func(s *kv.Snapshot) { _, _ = s.Get([]byte("c")) })
-	check("get of an absent key", "view/0/0 get/0/0/not found")
-	view(func(s *kv.Snapshot) {
-		for range s.Scan(kv.Range{}) {
-		}
-	})
-	check("scan", "view/0/0 scan/2/5")
-	view(func(s *kv.Snapshot) {
-		for range s.Scan(kv.Range{}) {
-			break
-		}
-	})
-	check("scan broken off", "view/0/0 scan/1/2")
-	put(t, o, "c=333", "d=")
-	check("write", "write/2/5")
-	put(t, db, "e=5")
-	check("write to the store itself", "")
-	_ = o.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { _ = tx.Put([]byte("f"), []byte("6")); return tx.Delete([]byte("e")) })
-	check("update", "begin/0/0 put/1/2 delete/1/1 commit/0/0")
-	_ = o.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { return errors.New("no") })
-	check("aborted update", "begin/0/0 rollback/0/0")
-	put(t, o.Namespace([]byte("n")), "k=v")
-	check("write to a namespace of the observer", "write/1/3")
-}
-
 // faulty is an engine whose cursors fail after the first pair, when told to, and whose Apply does nothing.
 type faulty struct{}
 
@@ -163,8 +112,8 @@ type faultyStore struct {
 func (s *faultyStore) Caps() driver.Caps                                           { return s.caps }
 func (s *faultyStore) Apply(context.Context, []driver.Op, driver.Durability) error { return nil }
 
-func (s *faultyStore) Snapshot() (driver.Reader, error) {
-	r, err := s.Store.Snapshot()
+func (s *faultyStore) Snapshot(context.Context) (driver.Reader, error) {
+	r, err := s.Store.Snapshot(context.Background())
 	return faultyReader{r}, err
 }
 

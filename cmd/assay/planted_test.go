@@ -29,12 +29,12 @@ type crashingStore struct {
 	snapshots atomic.Int64
 }
 
-func (s *crashingStore) Snapshot() (driver.Reader, error) {
+func (s *crashingStore) Snapshot(context.Context) (driver.Reader, error) {
 	if s.snapshots.Add(1) > 500 {
 		os.Stderr.WriteString("panic: planted crash\n")
 		os.Exit(2)
 	}
-	return s.Store.Snapshot()
+	return s.Store.Snapshot(context.Background())
 }
 
 // lying is Pebble with a planted lie: it says that commits are synced, and leaves them in the process's memory.

@@ -57,13 +57,13 @@ func (Driver) Info() driver.Info {
 // What a store delivers with SyncWrites and without.
 var (
 	synced = [3]driver.Promise{
-		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
-		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true},
-		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true},
+		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
 	}
 	unsynced = [3]driver.Promise{
-		driver.Flushed:  {Supported: true, Class: driver.Flushed},
-		driver.Buffered: {Supported: true, Class: driver.Flushed},
+		driver.Flushed:  {Supported: true, Class: driver.Flushed, KillAtomic: true},
+		driver.Buffered: {Supported: true, Class: driver.Flushed, KillAtomic: true},
 	}
 )
 
@@ -81,7 +81,6 @@ func capabilities(o badger.Options) driver.Caps {
 		Folder:          true,
 		Modes:           []driver.Mode{driver.Exclusive, driver.ReadOnly},
 		Promises:        unsynced,
-		CrashAtomic:     true,
 		ConcurrentApply: true, // blind writes of one batch get one time stamp; those that run together share a sync
 		MaxKey:          maxKey,
 		MaxValue:        int(min(o.ValueLogFileSize, maxValue)),
@@ -139,7 +138,7 @@ func prepare(c driver.Config) error {
 		return driver.MakeDirs(c.Path)
 	}
 	if _, err := os.Stat(filepath.Join(c.Path, badger.ManifestFilename)); errors.Is(err, fs.ErrNotExist) {
-		return &driver.Error{Op: "open", Kind: driver.Missing, Err: fmt.Errorf("no badger store in %s", c.Path)}
+		return &driver.Error{Op: "open", Kind: driver.NoStore, Err: fmt.Errorf("no badger store in %s", c.Path)}
 	}
 	return nil
 }

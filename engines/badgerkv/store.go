@@ -30,7 +30,7 @@ func (s *store) Caps() driver.Caps { return s.caps }
 func (s *store) Settings() []driver.Setting { return list(s.db.Opts()) }
 
 // Snapshot returns the last committed state: Badger waits for the commits that have a time stamp already.
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	return &reader{txn: s.db.NewTransaction(false)}, nil
 }
 
@@ -131,7 +131,7 @@ func (s *store) Check(ctx context.Context) (err error) {
 	if err := s.db.VerifyChecksum(); err != nil {
 		return corrupt("%w", err)
 	}
-	r, err := s.Snapshot()
+	r, err := s.Snapshot(ctx)
 	if err != nil {
 		return err
 	}

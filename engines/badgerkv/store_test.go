@@ -11,7 +11,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-func open(t *testing.T, url string, needs ...kv.Need) *kv.DB {
+func open(t *testing.T, url string, needs ...kv.Option) *kv.DB {
 	t.Helper()
 	db, err := kv.Open(context.Background(), url, needs...)
 	if err != nil {
@@ -140,14 +140,14 @@ func TestAStoreThatWasNotClosedOpensReadOnlyOnceItWasRecovered(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "copy"), os.DirFS(filepath.Join(dir, "db"))); err != nil {
 		t.Fatal(err)
 	}
-	_, err := kv.Open(context.Background(), "badger:"+dir+"/copy", kv.In(kv.ReadOnly))
+	_, err := kv.Open(context.Background(), "badger:"+dir+"/copy", kv.WithMode(kv.ReadOnly))
 	if kv.KindOf(err) != kv.NotWritable || kv.HintOf(err) == "" {
 		t.Errorf("got %v, want NotWritable with a hint", err)
 	}
 	if err := open(t, "badger:"+dir+"/copy").Close(); err != nil {
 		t.Fatal(err)
 	}
-	open(t, "badger:"+dir+"/copy", kv.In(kv.ReadOnly))
+	open(t, "badger:"+dir+"/copy", kv.WithMode(kv.ReadOnly))
 }
 
 func TestDamagedFilesAreCorrupt(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // costs. The store has Badger's DetectConflicts off, as one writer needs none, and both sides iterate without
 // prefetching.
 func BenchmarkThin(b *testing.B) {
-	db, err := kv.Open(context.Background(), "badger-thin:"+filepath.Join(b.TempDir(), "db"), kv.Weakest(kv.Flushed))
+	db, err := kv.Open(context.Background(), "badger-thin:"+filepath.Join(b.TempDir(), "db"), kv.WithWeakest(kv.Flushed))
 	if err != nil {
 		b.Fatal(err)
 	}

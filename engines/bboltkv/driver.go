@@ -71,19 +71,18 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 
 // caps is what bbolt can do with its default options.
 func caps() driver.Caps {
-	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
+	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 	return driver.Caps{
 		PureGo:     true,
 		Persistent: true,
 		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
 		Promises: [3]driver.Promise{
-			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
+			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
 			driver.Flushed:  flushed,
 			driver.Buffered: flushed,
 		},
-		CrashAtomic: true,
 		// A commit that enlarges the memory map waits for every open read transaction (bbolt: DB.Begin).
-		ReadersBlockWriters: true,
+		ReadersBlockWriters: driver.Sometimes,
 		MaxKey:              bolt.MaxKeySize,
 		MaxValue:            bolt.MaxValueSize,
 		Compacts:            compacts,

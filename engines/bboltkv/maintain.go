@@ -126,7 +126,7 @@ func check(tx *bolt.Tx) error {
 
 // walk reads every pair and requires ascending keys.
 func (s *store) walk(ctx context.Context) (err error) {
-	r, err := s.Snapshot()
+	r, err := s.Snapshot(ctx)
 	if err != nil {
 		return err
 	}

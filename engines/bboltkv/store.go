@@ -46,7 +46,7 @@ func (s *store) Settings() []driver.Setting { return s.options.settings(s.file.L
 func (s *store) Files() ([]string, error) { return []string{s.path}, nil }
 
 // Snapshot begins a read transaction, which pins the state.
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	r := readers.Get().(*reader)
 	if err := r.begin(s, readOnly); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func openFile(path string, o *options) (_ *file, err error) {
 	f.options.OpenFile = f.openOrCreate
 	if f.db, err = bolt.Open(path, 0o600, &f.options); err != nil {
 		if o.bolt.ReadOnly && !errors.Is(err, fs.ErrNotExist) && isEmpty(path) {
-			return nil, &driver.Error{Kind: driver.Missing, Err: fmt.Errorf("%s is empty", path),
+			return nil, &driver.Error{Kind: driver.NoStore, Err: fmt.Errorf("%s is empty", path),
 				Hint: "open it once without mode=ro"}
 		}
 		return nil, classifyOpen(err)

@@ -110,7 +110,7 @@ func TestASnapshotOutlivesACompaction(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the new file: %v, %v, want mode 0640", info.Mode(), err)
 	}
-	if _, err := kv.Open(ctx, "bbolt:"+path, kv.Wait(0)); !errors.Is(err, kv.Busy) {
+	if _, err := kv.Open(ctx, "bbolt:"+path, kv.WithWait(0)); !errors.Is(err, kv.Busy) {
 		t.Errorf("open beside the compacted store: got %v, want busy", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestADamagedFileIsNotKeptLocked(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
-	if db, err := kv.Open(ctx, "bbolt:"+path, kv.Wait(0)); err == nil {
+	if db, err := kv.Open(ctx, "bbolt:"+path, kv.WithWait(0)); err == nil {
 		db.Close()
 	} else if !errors.Is(err, kv.Corrupt) {
 		t.Errorf("open for writing: got %v, want Corrupt, or a store", err)
@@ -208,7 +208,7 @@ func TestAnEmptyFileOpenedReadOnlyIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := kv.Open(ctx, "bbolt:"+path+"?mode=ro")
-	if !errors.Is(err, kv.Missing) || kv.HintOf(err) == "" {
+	if !errors.Is(err, kv.NoStore) || kv.HintOf(err) == "" {
 		t.Errorf("got %v, want missing with a hint", err)
 	}
 }

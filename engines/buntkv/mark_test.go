@@ -2,6 +2,7 @@ package buntkv
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -60,7 +61,7 @@ func commits(t *testing.T, path string) (n int, err error) {
 		return 0, err
 	}
 	defer s.Close()
-	r, err := s.Snapshot()
+	r, err := s.Snapshot(context.Background())
 	if err != nil {
 		return 0, err
 	}
@@ -230,7 +231,7 @@ func TestWithoutMarksTheFileIsBuntDBsAlone(t *testing.T) {
 	if err := s.Apply(t.Context(), commitOf(0), driver.Synced); driver.KindOf(err) != driver.Unsupported {
 		t.Errorf("a synced commit: %v, want Unsupported", err)
 	}
-	for _, err := range []error{s.Apply(t.Context(), commitOf(0), driver.Flushed), s.Compact(t.Context()), s.Close()} {
+	for _, err := range []error{s.Apply(t.Context(), commitOf(0), driver.Flushed), s.(driver.Compacter).Compact(t.Context()), s.Close()} {
 		if err != nil {
 			t.Error(err)
 		}

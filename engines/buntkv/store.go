@@ -193,7 +193,7 @@ var (
 )
 
 // Snapshot takes the read lock, which is what fixes the state.
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	if s.stuck.Load() {
 		return nil, s.failed.Err()
 	}

@@ -54,13 +54,12 @@ var caps = driver.Caps{
 	Persistent: true,
 	Modes:      []driver.Mode{driver.Exclusive},
 	Promises: [3]driver.Promise{
-		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
-		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true},
-		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true},
+		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
 	},
-	CrashAtomic: true,
-	Compacts:    true,
-	Checks:      true,
+	Compacts: true,
+	Checks:   true,
 }
 
 // Open opens or creates the database at c.Path.

@@ -72,7 +72,7 @@ func (s *store) Settings() []driver.Setting {
 }
 
 // Snapshot returns a view of the last committed state.
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	c, err := s.begin(context.Background())
 	if err != nil {
 		return nil, err

@@ -55,18 +55,17 @@ func (Driver) Info() driver.Info {
 
 // capabilities tells what a store can do; with noSync nothing is ever synced.
 func capabilities(noSync bool) driver.Caps {
-	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
+	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 	caps := driver.Caps{
 		PureGo:     true,
 		Persistent: true,
 		Folder:     true,
 		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
 		Promises: [3]driver.Promise{
-			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
+			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
 			driver.Flushed:  flushed,
 			driver.Buffered: flushed,
 		},
-		CrashAtomic:     true,
 		ConcurrentApply: true,
 		Compression:     []string{"none", "snappy"},
 		Compacts:        true,

@@ -36,7 +36,7 @@ func (s *store) Caps() driver.Caps { return s.caps }
 func (s *store) Settings() []driver.Setting { return s.o.list() }
 
 // Snapshot returns the last committed state.
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	snap, err := s.db.GetSnapshot()
 	if err != nil {
 		return nil, classify(err)

@@ -165,7 +165,7 @@ func TestAFailedCommitEndsTheStoresCommitsAndNotItsReads(t *testing.T) {
 		if _, err := s.Begin(t.Context(), driver.Synced); err == nil {
 			t.Errorf("%s: a transaction after the failed commit began", name)
 		}
-		r, err := s.Snapshot()
+		r, err := s.Snapshot(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestAFailedCommitEndsTheStoresCommitsAndNotItsReads(t *testing.T) {
 	}
 }
 
-func openURL(t *testing.T, url string, needs ...kv.Need) *kv.DB {
+func openURL(t *testing.T, url string, needs ...kv.Option) *kv.DB {
 	t.Helper()
 	db, err := kv.Open(t.Context(), url, needs...)
 	if err != nil {
@@ -270,7 +270,7 @@ func TestOptionsAreInForceAndToldBack(t *testing.T) {
 	const asked = "BlockCacheCapacity=1000000&BlockRestartInterval=8&BlockSize=8192&CompactionL0Trigger=2&CompactionTableSize=100000&" +
 		"CompactionTotalSize=1000000&Compression=none&Filter=10&NoSync=true&NoWriteMerge=true&OpenFilesCacheCapacity=50&Strict=all&" +
 		"WriteBuffer=100000&WriteL0PauseTrigger=20&WriteL0SlowdownTrigger=10"
-	db := openURL(t, "leveldb:"+t.TempDir()+"/db?"+asked, kv.Weakest(kv.Flushed))
+	db := openURL(t, "leveldb:"+t.TempDir()+"/db?"+asked, kv.WithWeakest(kv.Flushed))
 	told := map[string]string{}
 	for _, s := range db.Settings() {
 		told[s.Name] = s.Value

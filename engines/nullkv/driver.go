@@ -22,9 +22,9 @@ var caps = driver.Caps{
 	PureGo: true,
 	Modes:  []driver.Mode{driver.Exclusive, driver.Shared, driver.ReadOnly},
 	Promises: [3]driver.Promise{
-		driver.Synced:   {Supported: true, Class: driver.Synced},
-		driver.Flushed:  {Supported: true, Class: driver.Flushed},
-		driver.Buffered: {Supported: true, Class: driver.Buffered},
+		driver.Synced:   {Supported: true, Class: driver.Synced, KillAtomic: true, PowerAtomic: true},
+		driver.Flushed:  {Supported: true, Class: driver.Flushed, KillAtomic: true, PowerAtomic: true},
+		driver.Buffered: {Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true},
 	},
 	ConcurrentApply: true,
 }

@@ -18,7 +18,7 @@ func (store) Caps() driver.Caps { return caps }
 func (store) Settings() []driver.Setting { return nil }
 
 // Snapshot returns the empty state.
-func (store) Snapshot() (driver.Reader, error) { return reader{}, nil }
+func (store) Snapshot(context.Context) (driver.Reader, error) { return reader{}, nil }
 
 // Begin starts a transaction that writes nothing.
 func (store) Begin(context.Context, driver.Durability) (driver.Txn, error) { return txn{}, nil }

@@ -54,11 +54,10 @@ func capabilities(o *pebble.Options) driver.Caps {
 		// Pebble locks the folder for one process even when it opens it read-only.
 		Modes: []driver.Mode{driver.Exclusive},
 		Promises: [3]driver.Promise{
-			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true},
-			driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true},
-			driver.Buffered: {Supported: true, Class: driver.Buffered, Intact: true},
+			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+			driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+			driver.Buffered: {Supported: true, Class: driver.Buffered, Intact: true, KillAtomic: true, PowerAtomic: true},
 		},
-		CrashAtomic:     true,
 		ConcurrentApply: true,
 		TxnLimit:        true, // 4 GiB, see maxBatch
 		Compression:     []string{"none", "snappy", "zstd", "minlz"},

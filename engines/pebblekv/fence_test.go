@@ -74,7 +74,7 @@ func writeUntilError(config driver.Config, disk vfs.FS, d driver.Durability) (ac
 			if again := s.Apply(context.Background(), []driver.Op{{Key: key(acked)}}, d); again == nil {
 				return acked, errors.New("the store takes writes after a failed one")
 			}
-			if _, again := s.Snapshot(); again == nil {
+			if _, again := s.Snapshot(context.Background()); again == nil {
 				return acked, errors.New("the store may show a write that failed")
 			}
 			return acked, err
@@ -89,10 +89,10 @@ func verify(t *testing.T, config driver.Config, acked int) {
 	if err != nil {
 		t.Fatalf("open again: %v", err)
 	}
-	if err := s.Check(context.Background()); err != nil {
+	if err := s.(driver.Checker).Check(context.Background()); err != nil {
 		t.Errorf("check: %v", err)
 	}
-	r, err := s.Snapshot()
+	r, err := s.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (s *store) Caps() driver.Caps { return s.caps }
 func (s *store) Settings() []driver.Setting { return s.o.list(s.db) }
 
 // Snapshot returns the last committed state.
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	if err := s.fence.failed(); err != nil {
 		return nil, err
 	}

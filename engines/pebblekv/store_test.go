@@ -10,7 +10,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-func open(t *testing.T, url string, needs ...kv.Need) *kv.DB {
+func open(t *testing.T, url string, needs ...kv.Option) *kv.DB {
 	t.Helper()
 	db, err := kv.Open(context.Background(), url, needs...)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestOneFolderOpensOnceUnderAllItsNames(t *testing.T) {
 	}
 	t.Chdir(dir)
 	for _, name := range []string{"db", "./db", "link", dir + "/db/../db"} {
-		if _, err := kv.Open(context.Background(), "pebble:"+name, kv.Wait(0)); kv.KindOf(err) != kv.Busy {
+		if _, err := kv.Open(context.Background(), "pebble:"+name, kv.WithWait(0)); kv.KindOf(err) != kv.Busy {
 			t.Errorf("%s: got %v, want Busy", name, err)
 		}
 	}

@@ -55,7 +55,7 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 // protect gives the database's permissions to the file -shm, where there is one; it stays as long as the store is open.
 // go-sqlite3 creates it with those that the umask admits. Another user's process may have created it: then it is his.
 func protect(s driver.Store) error {
-	files, err := s.Files()
+	files, err := s.(driver.Filer).Files()
 	if err != nil {
 		return err
 	}

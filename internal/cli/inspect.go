@@ -95,10 +95,10 @@ func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, &kv.Error{Op: "inspect", Path: path, Kind: kv.KindOf(err), Hint: "name a store that exists"}
 	}
-	var needs []kv.Need
+	var needs []kv.Option
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	if d, ok := driver.Lookup(scheme); ok && d.Info().Caps.Supports(kv.ReadOnly) {
-		needs = append(needs, kv.In(kv.ReadOnly))
+		needs = append(needs, kv.WithMode(kv.ReadOnly))
 	}
 	patience := time.AfterFunc(time.Second, func() {
 		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)

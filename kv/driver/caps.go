@@ -55,7 +55,7 @@ type Mode uint8
 const (
 	Exclusive Mode = iota // no other process may have the store open
 	Shared                // several processes may have the store open in Shared mode, reading and writing
-	ReadOnly              // this handle changes nothing; other processes may have the store open in ReadOnly mode
+	ReadOnly              // this handle changes nothing; whether others may read beside it is Caps.SharedReading
 )
 
 var modeNames = [...]string{"exclusive", "shared", "ro"}
@@ -89,7 +89,32 @@ type Promise struct {
 	Class Durability `json:"class"`
 	// Intact: after power loss the store opens, passes its check and holds a prefix of the commits.
 	Intact bool `json:"intact"`
+	// KillAtomic: after the death of the process each transaction is there as a whole or not at all.
+	KillAtomic bool `json:"kill_atomic"`
+	// PowerAtomic: the same after power loss.
+	PowerAtomic bool `json:"power_atomic"`
 }
+
+// Blocking says whether one kind of user of a store keeps another kind waiting.
+type Blocking uint8
+
+const (
+	Never     Blocking = iota // they do not wait for each other
+	Sometimes                 // they may, as when bbolt must enlarge its memory map
+	Always                    // while one is in, the other waits
+)
+
+var blockingNames = [...]string{"never", "sometimes", "always"}
+
+func (b Blocking) String() string {
+	if int(b) < len(blockingNames) {
+		return blockingNames[b]
+	}
+	return fmt.Sprintf("blocking(%d)", uint8(b))
+}
+
+// MarshalText returns the word for b.
+func (b Blocking) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // Caps says as data what a store can do.
 type Caps struct {
@@ -100,20 +125,28 @@ type Caps struct {
 	// Modes lists the modes that are honoured; the first is the default.
 	Modes []Mode `json:"modes"`
 
+	// SharedReading: several processes may have the store open in ReadOnly mode.
+	SharedReading bool `json:"shared_reading"`
+
 	// Promises is what a commit of each class delivers, indexed by the class asked for.
 	Promises [3]Promise `json:"promises"`
-
-	// CrashAtomic: after a crash of any kind a transaction is there as a whole or not at all.
-	CrashAtomic bool `json:"crash_atomic"`
 
 	// ConcurrentApply: Apply may run concurrently with Apply, so that commits share a sync.
 	ConcurrentApply bool `json:"concurrent_apply"`
 
 	// ReadersBlockWriters: a transaction does not begin, or not commit, while a Reader is open.
-	ReadersBlockWriters bool `json:"readers_block_writers"`
+	ReadersBlockWriters Blocking `json:"readers_block_writers"`
 
-	// WritersBlockReaders: Snapshot may wait while a Txn is open.
-	WritersBlockReaders bool `json:"writers_block_readers"`
+	// WritersBlockReaders: Snapshot waits while a Txn is open.
+	WritersBlockReaders Blocking `json:"writers_block_readers"`
+
+	// MayAbort: Begin, any method of a Txn, Commit and Apply may return Aborted, and kv then begins again. Engines
+	// that detect conflicts instead of excluding them set it.
+	MayAbort bool `json:"may_abort"`
+
+	// Remote: the store is another program's, reached over a connection. Calls take round trips and fail when it is
+	// lost; a commit may be in doubt without harm to the store, so that commits after it are allowed.
+	Remote bool `json:"remote"`
 
 	// MaxKey, MaxValue are in bytes; 0 is no limit below 1 GiB.
 	MaxKey   int `json:"max_key,omitempty"`
@@ -125,6 +158,7 @@ type Caps struct {
 	Compression []string `json:"compression,omitempty"` // the algorithms on offer
 	Compacts    bool     `json:"compacts"`              // Compact can give space back
 	Checks      bool     `json:"checks"`                // Check examines all stored data, not only that the store opens
+	ChecksAlone bool     `json:"checks_alone"`          // writers wait while Check runs
 }
 
 // Supports reports whether mode is one of c.Modes.
@@ -145,10 +179,20 @@ func (c Caps) Promise(d Durability) Promise {
 	return Promise{}
 }
 
-// Weakest returns the weakest class that is delivered as such, which is the cheapest to ask for.
-func (c Caps) Weakest() Durability {
+// Cheapest returns the weakest class that the store takes, which is the cheapest to ask for.
+func (c Caps) Cheapest() Durability {
 	for d := Buffered; d > Synced; d-- {
-		if p := c.Promises[d]; p.Supported {
+		if c.Promises[d].Supported {
+			return d
+		}
+	}
+	return Synced
+}
+
+// Strongest returns the strongest class that the store takes.
+func (c Caps) Strongest() Durability {
+	for _, d := range Durabilities {
+		if c.Promise(d).Supported {
 			return d
 		}
 	}

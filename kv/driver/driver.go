@@ -1,8 +1,12 @@
 // Package driver is what a storage engine implements to be used through package kv.
 //
 // Programs use package kv; engines implement the interfaces of this one. kv does what is the same for every engine
-// (parsing the URL, checking arguments, serialising writers, waiting, wrapping errors), so that a driver holds only
-// what is particular to its engine. Package kv/drivertest says precisely what a driver must do, as tests.
+// (parsing the URL, checking arguments, serialising writers, waiting, wrapping errors, stopping after a commit in
+// doubt), so that a driver holds only what is particular to its engine. Package kv/drivertest says precisely what a
+// driver must do, as tests.
+//
+// A driver must implement [Driver], [Store], [Reader], [Cursor] and [Txn]. The other interfaces are optional: where a
+// driver does not implement one, kv does without, as each says.
 //
 // This package imports the standard library only.
 package driver
@@ -22,6 +26,9 @@ type Driver interface {
 	// Open never waits for a lock of another process: it returns Busy at once, and kv tries again until its own time
 	// is up. A file that the engine cannot make sense of is Corrupt, even where the engine panics on it. What cannot be
 	// honoured (a mode, a parameter's value) is Unsupported or Invalid, never an approximation.
+	//
+	// ctx may end while Open runs. A driver whose opening may be long need not look at it: kv returns to its caller,
+	// and closes the store when Open has returned.
 	Open(ctx context.Context, c Config) (Store, error)
 }
 
@@ -30,21 +37,13 @@ type Info struct {
 	Name    string   // the scheme in a URL, "bbolt"
 	Summary string   // one line on what kind of engine it is
 	Modules []string // paths of the Go modules that hold the engine's code; their versions are read from the binary
-	Options []Option // the engine's own options, reachable as URL parameters, sorted by name
+	Options []Option // the engine's own options, reachable as URL parameters, sorted by name; see [Table]
 	Caps    Caps     // what the engine can do with its default options
-}
-
-// Option is one URL parameter of an engine, under the engine's own name for it.
-type Option struct {
-	Name    string // as in the engine's documentation, "SyncWrites"
-	Values  string // what it takes, "true|false", "bytes", "WAL|DELETE"
-	Default string // what holds when it is absent
-	Usage   string // one line
 }
 
 // Config says what to open and how. kv has checked that every name in Params is one of the engine's Options.
 type Config struct {
-	Path    string            // file or folder, in the operating system's form
+	Path    string            // file or folder, absolute, in the operating system's form; "" if none was given
 	Mode    Mode              // always one of the engine's Caps.Modes
 	Weakest Durability        // the weakest class this program will ask for; for engines that fix durability when they open
 	Params  map[string]string // the engine's own options
@@ -55,63 +54,96 @@ type Config struct {
 //
 // kv never calls Begin while a Txn of the same Store is open, nor Apply while a Txn is open; Apply runs concurrently
 // with Apply only where Caps.ConcurrentApply is set. Close is called once, when nothing else runs.
+//
+// Where another process holds a lock, Snapshot, Begin and Apply return Busy at once with nothing done, and kv tries
+// again until ctx ends or its own time is up. Where this process does, they may wait, until ctx ends.
 type Store interface {
 	// Caps tells what this store can do with the options it was opened with.
 	Caps() Caps
 
-	// Settings tells the settings in force, read back from the engine where it lets one, under the engine's own names.
-	Settings() []Setting
-
 	// Snapshot returns a view of the last committed state, fixed before Snapshot returns.
-	Snapshot() (Reader, error)
+	// On a store that is Remote ctx holds for the life of the Reader.
+	Snapshot(ctx context.Context) (Reader, error)
 
 	// Begin starts a transaction whose commit will have at least the durability d.
-	// It may wait for another process until ctx ends.
+	// On a store that is Remote ctx holds for the life of the Txn.
 	Begin(ctx context.Context, d Durability) (Txn, error)
 
 	// Apply commits ops, in order, as one atomic transaction with at least the durability d. It keeps nothing of ops.
+	// Its errors are those of Begin, Put and Commit.
 	Apply(ctx context.Context, ops []Op, d Durability) error
-
-	// Compact gives space that is no longer needed back to the file system, as far as the engine can while open.
-	Compact(ctx context.Context) error
-
-	// Check runs the engine's own check of the stored data and returns Corrupt if it finds a fault.
-	Check(ctx context.Context) error
-
-	// Files lists the files and folders that hold the store's data now, companions included.
-	Files() ([]string, error)
-
-	// Backup writes a consistent copy of the last committed state to path, which does not exist, so that the engine
-	// can open it there. kv gives a temporary path, syncs the copy and renames it into place.
-	Backup(ctx context.Context, path string) error
 
 	// Close releases everything, its goroutines included, and makes commits durable as the engine does on Close.
 	Close() error
 }
 
-// Reader reads one fixed state. It is used by one goroutine at a time.
+// Compacter is a Store that can give space that is no longer needed back to the file system. Without it Compact
+// does nothing. No writer runs meanwhile.
+type Compacter interface {
+	Compact(ctx context.Context) error
+}
+
+// Checker is a Store with a check of its own for the stored data, which returns Corrupt if it finds a fault. Without it
+// kv reads every pair. No writer runs meanwhile where Caps.ChecksAlone is set.
+type Checker interface {
+	Check(ctx context.Context) error
+}
+
+// Backuper is a Store that can write a consistent copy of the last committed state to path, which does not exist, so
+// that the engine can open it there. kv gives a temporary path, syncs the copy and renames it into place. Without it kv
+// copies the pairs of a snapshot into a new store.
+type Backuper interface {
+	Backup(ctx context.Context, path string) error
+}
+
+// Filer is a Store that lists the files and folders that hold its data now. Without it they are Config.Path.
+type Filer interface {
+	Files() ([]string, error)
+}
+
+// Configured is a Store that tells the settings in force, read back from the engine where it lets one, under the
+// engine's own names. Without it they are Config.Params.
+type Configured interface {
+	Settings() []Setting
+}
+
+// Reader reads one fixed state. It is used by one goroutine at a time, which may be another one at each call; what its
+// cursors have lent holds meanwhile.
 type Reader interface {
 	// Get appends the value of key to dst and returns the extended slice. An absent key returns dst and the bare
 	// NotFound. An empty value is found and appends nothing. Get keeps neither key nor dst.
 	Get(dst, key []byte) ([]byte, error)
 
 	// Cursor returns a cursor before the first pair of r. Bounds are normalised: see [Range].
-	// Several cursors may be open at once.
-	// The bounds stay unchanged until the cursor is closed.
+	// Several cursors may be open at once, and are closed in any order. The bounds stay unchanged until the cursor is
+	// closed.
 	Cursor(r Range) (Cursor, error)
 
 	// Close releases the state. All cursors were closed before.
 	Close() error
 }
 
+// Lener is a Reader that tells the length of a value, in bytes, without copying it. An absent key is the bare NotFound.
+// Without it kv gets the value.
+type Lener interface {
+	Len(key []byte) (int, error)
+}
+
 // Cursor walks over pairs in the order of their keys, or in the reverse order if its range says so.
 type Cursor interface {
 	// Next moves to the next pair and returns it; a nil key without an error is the end, and stays the end.
-	// Both slices are borrowed: they hold until the next call of Next or Close.
+	// Both slices are borrowed: they hold until the next call of Next, Seek or Close.
 	Next() (key, value []byte, err error)
 
 	// Close ends the walk. It is called once.
 	Close() error
+}
+
+// Seeker is a Cursor that can move. Without it kv closes the cursor and opens another one.
+type Seeker interface {
+	// Seek moves so that the following Next returns the first pair at or after key in the direction of the walk, which
+	// may lie behind. key is within the cursor's range, and stays unchanged until that Next has returned.
+	Seek(key []byte) error
 }
 
 // Txn is a read-write transaction that sees its own writes. It is used by one goroutine at a time.
@@ -125,8 +157,17 @@ type Txn interface {
 	// Delete removes key; that it is absent is no error.
 	Delete(key []byte) error
 
-	// Commit makes the transaction visible and as durable as Begin was asked. After an error nothing of it is visible.
+	// Commit makes the transaction visible and as durable as Begin was asked. Busy: nothing was done, and Commit may be
+	// called again. Any other error ends the transaction. Whether it is there is then open unless the error's kind or
+	// [NotDone] says that it is not: see [IsInDoubt]. It is there as a whole or not at all in any case. After one that
+	// is in doubt kv commits nothing more through this Store, unless it is Remote, and goes on reading.
 	Commit() error
+}
+
+// RangeDeleter is a Txn that removes all pairs in [start, end) at once; a nil bound is open. Without it kv deletes key
+// by key.
+type RangeDeleter interface {
+	DeleteRange(start, end []byte) error
 }
 
 // Op is one step of a batch.
@@ -141,6 +182,7 @@ type Op struct {
 type Range struct {
 	Start, End []byte
 	Reverse    bool
+	KeysOnly   bool // values are not looked at: a cursor may return nil for them
 }
 
 // Setting is one setting of an open store.

@@ -54,7 +54,7 @@ func TestKindsOfOtherErrors(t *testing.T) {
 	}{
 		{nil, driver.Other},
 		{errors.New("else"), driver.Other},
-		{missing, driver.Missing},
+		{missing, driver.NoStore},
 		{fs.ErrPermission, driver.Permission},
 		{context.DeadlineExceeded, driver.Canceled},
 		{fmt.Errorf("wrapped: %w", driver.Busy), driver.Busy},
@@ -104,7 +104,7 @@ func TestWeakestIsTheCheapestClass(t *testing.T) {
 		{[3]driver.Promise{yes, {}, {}}, driver.Synced},
 		{[3]driver.Promise{{}, {}, yes}, driver.Buffered},
 	} {
-		if got := (driver.Caps{Promises: c.promises}).Weakest(); got != c.want {
+		if got := (driver.Caps{Promises: c.promises}).Cheapest(); got != c.want {
 			t.Errorf("%v: got %v, want %v", c.promises, got, c.want)
 		}
 	}

@@ -21,14 +21,17 @@ const (
 	Corrupt                 // the stored data is damaged
 	Closed                  // the store, snapshot or transaction has ended
 	NotWritable             // a write to a store that was opened read-only
-	Missing                 // the file or folder does not exist
+	NoStore                 // the file or folder does not exist
 	Permission              // the operating system refuses access
 	Full                    // no space is left on the device
 	Canceled                // the context ended
+	InDoubt                 // a commit failed so that nobody knows whether it is there; opening the store again tells
+	Stopped                 // the handle takes no more commits: an earlier one is in doubt
+	Aborted                 // the transaction met another one and was rolled back; it may be run again
 )
 
 var kindNames = [...]string{"error", "not found", "invalid", "unsupported", "too large", "busy", "conflict", "corrupt",
-	"closed", "read-only", "missing", "permission denied", "no space left", "canceled"}
+	"closed", "read-only", "no store", "permission denied", "no space left", "canceled", "in doubt", "stopped", "aborted"}
 
 func (k Kind) Error() string {
 	if int(k) < len(kindNames) {
@@ -97,7 +100,7 @@ func KindOf(err error) Kind {
 	case errors.Is(err, fs.ErrPermission), isReadOnlyFS(err):
 		return Permission
 	case errors.Is(err, fs.ErrNotExist):
-		return Missing
+		return NoStore
 	}
 	return Other
 }
@@ -120,4 +123,31 @@ func HintOf(err error) string {
 		return ""
 	}
 	return HintOf(errors.Unwrap(err))
+}
+
+// notDone marks the error of a commit of which nothing is there.
+type notDone struct{ error }
+
+func (e notDone) Unwrap() error { return e.error }
+
+// NotDone marks err, the failure of Commit or Apply, as one after which nothing of the commit is there, now or when the
+// store is opened again, and further commits are safe. Without the mark kv takes a failure of kind Other, Corrupt, Full,
+// Permission, NoStore or InDoubt for one in doubt: a write or a sync may have failed after others had succeeded.
+func NotDone(err error) error {
+	if err == nil {
+		return nil
+	}
+	return notDone{err}
+}
+
+// IsInDoubt reports whether err, the failure of Commit or Apply, leaves open whether the commit is there. See [NotDone].
+func IsInDoubt(err error) bool {
+	if err == nil || errors.As(err, new(notDone)) {
+		return false
+	}
+	switch KindOf(err) {
+	case Other, Corrupt, Full, Permission, NoStore, InDoubt:
+		return true
+	}
+	return false
 }

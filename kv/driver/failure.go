@@ -1,13 +1,14 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 )
 
-// Failure is why a store takes no more commits: the first write or sync of its files that failed. What came before is on the
-// disk, what came after would stand behind a hole. The zero value is a store that works. Its methods may be called
-// concurrently.
+// Failure is why a store takes no more commits: the first write or sync of its files that failed, in the background of
+// an engine too. What came before is on the disk, what came after would stand behind a hole. The zero value is a store
+// that works. Its methods may be called concurrently.
 type Failure struct{ first atomic.Pointer[Error] }
 
 // Err returns why the store stopped, or nil.
@@ -20,9 +21,14 @@ func (f *Failure) Err() error {
 
 // Stop stops the store because of err, and reports whether it was working until then; the first error stays the reason.
 func (f *Failure) Stop(err error) bool {
+	return f.first.CompareAndSwap(nil, StoppedBy(err))
+}
+
+// StoppedBy returns the error of a commit that was not tried, because an earlier one failed with err.
+func StoppedBy(err error) *Error {
 	hint := "close the store and open it again: what was synced is there"
-	if KindOf(err) == Full {
+	if errors.Is(err, Full) || isFull(err) {
 		hint = "free some space, then " + hint
 	}
-	return f.first.CompareAndSwap(nil, &Error{Kind: KindOf(err), Err: fmt.Errorf("the store stopped after a failed write: %w", err), Hint: hint})
+	return &Error{Kind: Stopped, Err: fmt.Errorf("no more commits after a failed one: %v", err), Hint: hint}
 }

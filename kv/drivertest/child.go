@@ -167,7 +167,7 @@ func (p *part) do(verb string, words []string) (value string, err error) {
 		if err != nil {
 			return "", err
 		}
-		p.db, err = kv.Open(ctx, words[0], kv.Weakest(class))
+		p.db, err = kv.Open(ctx, words[0], kv.WithWeakest(class))
 		return "", err
 	case "put": // class, key, value
 		class, err := kv.ParseDurability(words[0])

@@ -21,7 +21,7 @@ var closeCases = []tcase{
 func refusesAfterClose(e *env) {
 	db := e.open()
 	e.fill(db, "a=1")
-	derived := map[string]*kv.DB{"the store": db, "a namespace": db.Namespace([]byte("n")), "an observer": db.Observe(func(kv.Event) {})}
+	derived := map[string]*kv.DB{"the store": db, "a namespace": db.Namespace([]byte("n"))}
 	e.must(db.Close())
 	var b kv.Batch
 	b.Put([]byte("a"), []byte("2"))
@@ -50,7 +50,7 @@ func refusesAfterEnd(e *env) {
 	var tx *kv.Tx
 	e.view(db, func(got *kv.Snapshot) error { s = got; return nil })
 	e.update(db, func(got *kv.Tx) error { tx = got; return nil })
-	for what, s := range map[string]*kv.Snapshot{"snapshot": s, "transaction": &tx.Snapshot} {
+	for what, s := range map[string]*kv.Snapshot{"snapshot": s, "transaction": tx.Snapshot} {
 		_, err := s.Get([]byte("a"))
 		e.wantKind("get of an ended "+what, err, kv.Closed)
 		_, err = s.Has([]byte("a"))
@@ -69,10 +69,10 @@ func closesLast(e *env) {
 	for what, run := range map[string]func(db *kv.DB, fn func(*kv.Snapshot) error) error{
 		"view": func(db *kv.DB, fn func(*kv.Snapshot) error) error { return db.View(ctx, fn) },
 		"update": func(db *kv.DB, fn func(*kv.Snapshot) error) error {
-			return db.Update(ctx, e.class, func(tx *kv.Tx) error { return fn(&tx.Snapshot) })
+			return db.Update(ctx, e.class, func(tx *kv.Tx) error { return fn(tx.Snapshot) })
 		},
 	} {
-		db, err := kv.Open(ctx, e.url(what), kv.Weakest(e.class))
+		db, err := kv.Open(ctx, e.url(what), kv.WithWeakest(e.class))
 		e.must(err)
 		e.fill(db, "a=1", "b=2")
 		closed := make(chan error, 1)

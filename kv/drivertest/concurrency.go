@@ -103,7 +103,7 @@ func move(db *kv.DB, class kv.Durability, from, to []byte) error {
 			if err != nil {
 				return err
 			}
-			n, _ := kv.Uint64(v)
+			n, _ := kv.LastUint64(v)
 			if err := tx.Put(change.key, kv.AppendUint64(nil, uint64(int64(n)+change.by))); err != nil {
 				return err
 			}
@@ -118,13 +118,13 @@ func sumAccounts(db *kv.DB, want uint64, reverse bool) error {
 		r.Reverse = reverse
 		var sum, again uint64
 		for k, v := range s.Scan(r) {
-			n, _ := kv.Uint64(v)
+			n, _ := kv.LastUint64(v)
 			sum += n
 			v, err := s.Get(k)
 			if err != nil {
 				return err
 			}
-			n, _ = kv.Uint64(v)
+			n, _ = kv.LastUint64(v)
 			again += n
 		}
 		if sum != want || again != want {

@@ -28,11 +28,11 @@ func refusesForeignFile(e *env) {
 	} {
 		path := e.path(name)
 		e.must(os.WriteFile(path, []byte(content), 0o600))
-		db, err := kv.Open(ctx, e.url(name), kv.Weakest(e.class), kv.Wait(0))
+		db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class), kv.WithWait(0))
 		if err == nil {
 			e.must(db.Close())
 			e.Errorf("%s was opened as a store", name)
-		} else if k := kv.KindOf(err); k == kv.Busy || k == kv.Missing {
+		} else if k := kv.KindOf(err); k == kv.Busy || k == kv.NoStore {
 			e.Errorf("%s: %v", name, err)
 		}
 		if after, err := os.ReadFile(path); err != nil || string(after) != content {
@@ -49,7 +49,7 @@ func refusesForeignPlace(e *env) {
 	}
 	e.must(os.MkdirAll(filepath.Dir(inside), 0o700))
 	e.must(os.WriteFile(inside, []byte("a letter"), 0o600))
-	db, err := kv.Open(ctx, e.url("db"), kv.Weakest(e.class), kv.Wait(0))
+	db, err := kv.Open(ctx, e.url("db"), kv.WithWeakest(e.class), kv.WithWait(0))
 	if err == nil {
 		e.must(db.Close())
 		e.Errorf("folder=%v, and the opposite was opened as a store", e.info.Caps.Folder)
@@ -149,7 +149,7 @@ func (e *env) damage(changes func(size int64, files int) []change, believe strin
 // makeRecords leaves a closed store behind that holds the records 0 to 99.
 func (e *env) makeRecords(name string) {
 	e.Helper()
-	db, err := kv.Open(ctx, e.url(name), kv.Weakest(e.class))
+	db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
 	e.must(err)
 	for i := range 100 {
 		e.must(commitRecord(db, e.class, i))
@@ -242,7 +242,7 @@ func probe(url, class string) (value string, err error) {
 	if err != nil {
 		return "", err
 	}
-	db, err := kv.Open(ctx, url, kv.Weakest(d))
+	db, err := kv.Open(ctx, url, kv.WithWeakest(d))
 	if err != nil {
 		return "", err
 	}

@@ -35,16 +35,16 @@ func (e *env) url(name string, params ...string) string {
 }
 
 // open opens the case's main store with the cheapest class.
-func (e *env) open(needs ...kv.Need) *kv.DB {
+func (e *env) open(needs ...kv.Option) *kv.DB {
 	e.Helper()
-	db, err := kv.Open(ctx, e.url("db"), append([]kv.Need{kv.Weakest(e.class)}, needs...)...)
+	db, err := kv.Open(ctx, e.url("db"), append([]kv.Option{kv.WithWeakest(e.class)}, needs...)...)
 	e.must(err)
 	e.Cleanup(func() { db.Close() })
 	return db
 }
 
 // reopen closes db and opens its store again.
-func (e *env) reopen(db *kv.DB, needs ...kv.Need) *kv.DB {
+func (e *env) reopen(db *kv.DB, needs ...kv.Option) *kv.DB {
 	e.Helper()
 	e.must(db.Close())
 	return e.open(needs...)

@@ -30,7 +30,7 @@ func findsNothing(e *env) {
 	e.update(db, func(tx *kv.Tx) error {
 		e.must(tx.Delete([]byte("absent")))
 		e.must(tx.Delete([]byte("a")))
-		e.wantAbsent("after Delete", &tx.Snapshot, "a")
+		e.wantAbsent("after Delete", tx.Snapshot, "a")
 		return nil
 	})
 	e.want(db, "ab=2")
@@ -49,8 +49,8 @@ func refusesUnknownOption(e *env) {
 
 func refusesMissing(e *env) {
 	e.needs(e.caps.Persistent && e.caps.Supports(kv.ReadOnly), "no read-only mode")
-	_, err := kv.Open(ctx, e.url("no/such/db"), kv.In(kv.ReadOnly))
-	e.wantKind("open", err, kv.Missing)
+	_, err := kv.Open(ctx, e.url("no/such/db"), kv.WithMode(kv.ReadOnly))
+	e.wantKind("open", err, kv.NoStore)
 	entries, err := os.ReadDir(e.dir)
 	e.must(err)
 	if len(entries) != 0 {
@@ -99,7 +99,7 @@ func describes(e *env) {
 
 func refusesUndelivered(e *env) {
 	for _, weakest := range driver.Durabilities {
-		db, err := kv.Open(ctx, e.url(weakest.String()), kv.Weakest(weakest))
+		db, err := kv.Open(ctx, e.url(weakest.String()), kv.WithWeakest(weakest))
 		if kv.KindOf(err) == kv.Unsupported {
 			continue
 		}
@@ -123,7 +123,7 @@ func refusesUndelivered(e *env) {
 		}
 		e.must(db.Close())
 		for _, class := range driver.Durabilities {
-			again, err := kv.Open(ctx, e.url(weakest.String()), kv.Weakest(weakest), kv.Delivers(class))
+			again, err := kv.Open(ctx, e.url(weakest.String()), kv.WithWeakest(weakest), kv.MustDeliver(class))
 			if err == nil {
 				e.must(again.Close())
 			}

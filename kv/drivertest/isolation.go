@@ -33,7 +33,7 @@ func seesOwnWrites(e *env) {
 		e.must(tx.Delete([]byte("f")))
 		e.must(tx.Delete([]byte("g")))
 		e.must(tx.Put([]byte("g"), []byte("back")))
-		s := &tx.Snapshot
+		s := tx.Snapshot
 		e.wantScan("in the transaction", s, kv.Range{}, "a=2nd", "b=new", "c=changed", "g=back", "h=")
 		e.wantScan("in the transaction", s, kv.Range{Reverse: true}, "h=", "g=back", "c=changed", "b=new", "a=2nd")
 		e.wantScan("in the transaction", s, kv.Range{Start: []byte("b"), End: []byte("g")}, "b=new", "c=changed")
@@ -100,7 +100,7 @@ func pinsSnapshots(e *env) {
 				return errors.Join(tx.Put([]byte("a"), []byte("changed")), tx.Delete([]byte("b")), tx.Put([]byte("d"), []byte("new")))
 			})
 		}
-		if e.caps.ReadersBlockWriters {
+		if e.caps.ReadersBlockWriters != kv.Never {
 			go func() { committed <- write() }()
 		} else {
 			committed <- write()
@@ -115,7 +115,7 @@ func pinsSnapshots(e *env) {
 }
 
 func keepsOldSnapshots(e *env) {
-	e.needs(!e.caps.ReadersBlockWriters, "writers wait for readers")
+	e.needs(e.caps.ReadersBlockWriters != kv.Always, "writers wait for readers")
 	db := e.open()
 	var want []string
 	rewrite := func(version int) {
@@ -154,7 +154,7 @@ func hidesUncommitted(e *env) {
 	look := func() error {
 		return db.View(ctx, func(s *kv.Snapshot) error {
 			// Where writers may block readers, this one may have waited for the commit.
-			if v, err := s.Get([]byte("a")); err == nil && string(v) == "changed" && e.caps.WritersBlockReaders {
+			if v, err := s.Get([]byte("a")); err == nil && string(v) == "changed" && e.caps.WritersBlockReaders != kv.Never {
 				e.wantScan("after waiting for a transaction", s, kv.Range{}, "a=changed", "c=new")
 				return nil
 			}
@@ -166,7 +166,7 @@ func hidesUncommitted(e *env) {
 		e.must(tx.Put([]byte("a"), []byte("changed")))
 		e.must(tx.Delete([]byte("b")))
 		e.must(tx.Put([]byte("c"), []byte("new")))
-		if e.caps.WritersBlockReaders {
+		if e.caps.WritersBlockReaders != kv.Never {
 			go func() { seen <- look() }()
 		} else {
 			seen <- look()

@@ -101,7 +101,7 @@ func (e *env) killRun(name string, class kv.Durability, first int, rng *rand.Ran
 	}
 	c.kill()
 
-	db, err := kv.Open(ctx, e.url(name), kv.Weakest(class), kv.Wait(patience))
+	db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(class), kv.WithWait(patience))
 	if err != nil {
 		e.Fatalf("%v: open after a kill at record %d: %v", class, acked, err)
 	}
@@ -147,7 +147,7 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 			switch {
 			case found == parts(i):
 				last = i
-			case found > 0 && db.Caps().CrashAtomic:
+			case found > 0 && promise.KillAtomic:
 				e.Fatalf("%v: record %d has %d of its %d parts; acknowledged up to %d", class, i, found, parts(i), acked)
 			}
 			if found < parts(i) && i <= acked && promise.Class <= kv.Flushed {
@@ -171,7 +171,7 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 		for i <= max(acked, last) || found > 0 {
 			end()
 		}
-		if last >= 0 && db.Caps().CrashAtomic {
+		if last >= 0 && promise.KillAtomic {
 			e.wantGet(class.String()+" after a kill", s, "last", strconv.Itoa(last))
 		}
 		return nil

@@ -46,7 +46,7 @@ func keepsEmptyValue(e *env) {
 	e.update(db, func(tx *kv.Tx) error {
 		e.must(tx.Put([]byte("full"), []byte("1")))
 		e.must(tx.Put([]byte("empty"), nil))
-		return check(&tx.Snapshot)
+		return check(tx.Snapshot)
 	})
 	e.view(db, check)
 	e.fill(db, "empty=")

@@ -65,11 +65,11 @@ func init() {
 }
 
 func (d *logDriver) Info() driver.Info {
-	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
+	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 	info := driver.Info{Name: d.name, Summary: "a log of commits, for tests", Caps: driver.Caps{
-		Persistent: true, CrashAtomic: true,
-		Modes:    []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		Promises: [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
+		Persistent: true,
+		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		Promises:   [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
 	}}
 	if d.fault == staleShared {
 		info.Caps.Modes = []driver.Mode{driver.Shared}

@@ -85,7 +85,7 @@ func (m *model) must(t *rapid.T, err error) {
 }
 
 func (m *model) open(t *rapid.T) {
-	db, err := kv.Open(ctx, m.e.url(m.name), kv.Weakest(m.e.class))
+	db, err := kv.Open(ctx, m.e.url(m.name), kv.WithWeakest(m.e.class))
 	m.must(t, err)
 	m.db = db
 }
@@ -135,16 +135,16 @@ func (m *model) steps(t *rapid.T, tx *kv.Tx, data map[string]string) {
 			m.must(t, tx.Delete([]byte(k)))
 			delete(data, k)
 		case 1:
-			compareGet(t, &tx.Snapshot, data, k)
+			compareGet(t, tx.Snapshot, data, k)
 		case 2:
-			compareScan(t, &tx.Snapshot, data, drawRange(t))
+			compareScan(t, tx.Snapshot, data, drawRange(t))
 		default:
 			v := modelValues.Draw(t, "value")
 			m.must(t, tx.Put([]byte(k), []byte(v)))
 			data[k] = v
 		}
 	}
-	compareScan(t, &tx.Snapshot, data, kv.Range{})
+	compareScan(t, tx.Snapshot, data, kv.Range{})
 }
 
 func (m *model) update(t *rapid.T) {

@@ -45,7 +45,7 @@ func (e *env) hold(m kv.Mode) *child {
 func (e *env) wantBusy(what string, m kv.Mode) {
 	e.Helper()
 	for _, wait := range []time.Duration{0, 30 * time.Millisecond} {
-		db, err := kv.Open(ctx, e.url("db"), kv.Weakest(e.class), kv.In(m), kv.Wait(wait))
+		db, err := kv.Open(ctx, e.url("db"), kv.WithWeakest(e.class), kv.WithMode(m), kv.WithWait(wait))
 		if err == nil {
 			e.must(db.Close())
 		}
@@ -58,7 +58,7 @@ func refusesUndeclaredMode(e *env) {
 		if e.info.Caps.Supports(m) {
 			continue
 		}
-		_, err := kv.Open(ctx, e.url("db"), kv.In(m))
+		_, err := kv.Open(ctx, e.url("db"), kv.WithMode(m))
 		e.wantKind("open in mode "+m.String(), err, kv.Unsupported)
 		if _, err := os.Lstat(e.path("db")); err == nil {
 			e.Errorf("open in mode %v created the store", m)
@@ -75,7 +75,7 @@ func excludes(e *env) {
 	}
 	c.must("put", e.class.String(), "b", "2")
 	c.must("close")
-	db := e.open(kv.In(kv.Exclusive))
+	db := e.open(kv.WithMode(kv.Exclusive))
 	e.want(db, "a=1", "b=2")
 	e.wantBusy("held Exclusive by this process", kv.Exclusive)
 	if r := c.ask("open", e.url("db", "mode=exclusive", "wait=30ms"), e.class.String()); r.Kind != kv.Busy {
@@ -88,7 +88,7 @@ func shares(e *env) {
 	e.needsMode(kv.Shared)
 	e.makeStore()
 	c := e.hold(kv.Shared)
-	db := e.open(kv.In(kv.Shared))
+	db := e.open(kv.WithMode(kv.Shared))
 	class := e.class.String()
 	for _, n := range []string{"1", "2", "3"} {
 		c.must("put", class, "theirs", n)
@@ -112,7 +112,7 @@ func readsOnly(e *env) {
 	e.makeStore()
 	before := e.contents("db")
 	c := e.hold(kv.ReadOnly)
-	db := e.open(kv.In(kv.ReadOnly))
+	db := e.open(kv.WithMode(kv.ReadOnly))
 	if got := c.must("get", "a"); got != "1" {
 		e.Errorf("they read %q, want 1", got)
 	}
@@ -170,7 +170,7 @@ func waitsForHolder(e *env) {
 	var db *kv.DB
 	go func() {
 		var err error
-		db, err = kv.Open(ctx, e.url("db"), kv.Weakest(e.class), kv.In(kv.Exclusive), kv.Wait(patience))
+		db, err = kv.Open(ctx, e.url("db"), kv.WithWeakest(e.class), kv.WithMode(kv.Exclusive), kv.WithWait(patience))
 		opened <- err
 	}()
 	select {
@@ -189,7 +189,7 @@ func takesOverFromDead(e *env) {
 	e.makeStore()
 	for _, m := range e.info.Caps.Modes {
 		e.hold(m).kill()
-		db := e.open(kv.Wait(patience))
+		db := e.open(kv.WithWait(patience))
 		e.want(db, "a=1")
 		e.must(db.Close())
 	}

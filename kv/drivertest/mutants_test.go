@@ -77,14 +77,14 @@ func (s *brokenStore) Settings() []driver.Setting {
 	if s.settings != nil {
 		return s.settings()
 	}
-	return s.Store.Settings()
+	return s.Store.(driver.Configured).Settings()
 }
 
-func (s *brokenStore) Snapshot() (driver.Reader, error) {
+func (s *brokenStore) Snapshot(ctx context.Context) (driver.Reader, error) {
 	if s.snapshot != nil {
 		return s.snapshot(s.Store)
 	}
-	r, err := s.Store.Snapshot()
+	r, err := s.Store.Snapshot(ctx)
 	return &brokenReader{r, s.mutant}, err
 }
 
@@ -104,7 +104,7 @@ func (s *brokenStore) Compact(ctx context.Context) error {
 	if s.compact != nil {
 		return s.compact(s.Store)
 	}
-	return s.Store.Compact(ctx)
+	return nil // the inner store is in memory
 }
 
 type brokenReader struct {
@@ -381,7 +381,7 @@ func latest(s driver.Store) (driver.Reader, error) { return latestReader{s}, nil
 type latestReader struct{ s driver.Store }
 
 func (l latestReader) Get(dst, key []byte) ([]byte, error) {
-	r, err := l.s.Snapshot()
+	r, err := l.s.Snapshot(context.Background())
 	if err != nil {
 		return dst, err
 	}
@@ -390,7 +390,7 @@ func (l latestReader) Get(dst, key []byte) ([]byte, error) {
 }
 
 func (l latestReader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	r, err := l.s.Snapshot()
+	r, err := l.s.Snapshot(context.Background())
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func keepsNoArguments(e *env) {
 			return err
 		}
 		overwrite(k)
-		e.wantScan("before the commit", &tx.Snapshot, kv.Range{}, "a=of a", "c=of c")
+		e.wantScan("before the commit", tx.Snapshot, kv.Range{}, "a=of a", "c=of c")
 		return nil
 	})
 	e.want(db, "a=of a", "c=of c")
@@ -74,7 +74,7 @@ func ownsResults(e *env) {
 		return err
 	}
 	e.view(db, func(s *kv.Snapshot) error { return read(s, got[:2]) })
-	e.update(db, func(tx *kv.Tx) error { return read(&tx.Snapshot, got[2:]) })
+	e.update(db, func(tx *kv.Tx) error { return read(tx.Snapshot, got[2:]) })
 	check := func(when string) {
 		e.Helper()
 		for i, want := range [][]byte{long, []byte("s"), long, []byte("s")} {
@@ -129,7 +129,7 @@ func appends(e *env) {
 		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error { return check(&tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) error { return check(tx.Snapshot) })
 }
 
 func appendsNothing(e *env) {
@@ -152,7 +152,7 @@ func appendsNothing(e *env) {
 		if _, err := tx.Append(nil, []byte("a")); err != error(kv.NotFound) {
 			e.Errorf("append of a key deleted in the transaction: %v", err)
 		}
-		return check(&tx.Snapshot)
+		return check(tx.Snapshot)
 	})
 }
 
@@ -178,5 +178,5 @@ func lendsPairs(e *env) {
 		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error { return check(&tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) error { return check(tx.Snapshot) })
 }

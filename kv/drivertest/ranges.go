@@ -41,7 +41,7 @@ func scansIntervals(e *env) {
 		}
 	}
 	e.view(db, func(s *kv.Snapshot) error { check("in View", s); return nil })
-	e.update(db, func(tx *kv.Tx) error { check("in Update", &tx.Snapshot); return nil })
+	e.update(db, func(tx *kv.Tx) error { check("in Update", tx.Snapshot); return nil })
 }
 
 func scansEmptyStore(e *env) {
@@ -54,7 +54,7 @@ func scansEmptyStore(e *env) {
 		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error { return check(&tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) error { return check(tx.Snapshot) })
 }
 
 func scansArbitraryKeys(e *env) {
@@ -111,7 +111,7 @@ func breaksOffScans(e *env) {
 		e.view(db, scan)
 		if i%10 == 0 {
 			e.update(db, func(tx *kv.Tx) error {
-				if err := scan(&tx.Snapshot); err != nil {
+				if err := scan(tx.Snapshot); err != nil {
 					return err
 				}
 				return tx.Put(numbered(i%50, i))
@@ -142,11 +142,11 @@ func nestsScans(e *env) {
 		return s.Err()
 	}
 	e.view(db, func(s *kv.Snapshot) error { return check("in View", s) })
-	e.update(db, func(tx *kv.Tx) error { return check("in Update", &tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) error { return check("in Update", tx.Snapshot) })
 	e.update(db, func(tx *kv.Tx) error {
 		if err := tx.Put([]byte("b"), []byte("4")); err != nil {
 			return err
 		}
-		return check("in Update after a write", &tx.Snapshot)
+		return check("in Update after a write", tx.Snapshot)
 	})
 }

@@ -85,7 +85,7 @@ func newSuite(t T, c Config) *suite {
 	s := &suite{Config: c, test: t.Name(), info: d.Info()}
 	for _, class := range driver.Durabilities {
 		e := &env{T: t, suite: s, dir: t.TempDir()}
-		db, err := kv.Open(context.Background(), e.url("db"), kv.Weakest(class))
+		db, err := kv.Open(context.Background(), e.url("db"), kv.WithWeakest(class))
 		if kv.KindOf(err) == kv.Unsupported {
 			continue
 		}

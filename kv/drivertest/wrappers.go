@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"sync"
 
 	"github.com/assaydb/assay/kv"
@@ -8,7 +9,7 @@ import (
 
 var wrapperCases = []tcase{
 	{"a namespace holds the keys of its prefix alone", separatesNamespaces},
-	{"an observer is told of every operation", observes},
+	{"a tracer is told of every operation", traces},
 }
 
 func separatesNamespaces(e *env) {
@@ -30,31 +31,47 @@ func separatesNamespaces(e *env) {
 	e.want(db, "a=the prefix itself", "a1=a1", "aa=0", "a\xff=end", "b1=b1", "c=0", "\xff1=t1", "\xff\xff=t2")
 }
 
-func observes(e *env) {
-	db := e.open()
+// sums is a Tracer that adds up the events of each operation.
+type sums struct {
+	mu   sync.Mutex
+	seen map[string]kv.Event
+}
+
+type parentKey struct{}
+
+func (s *sums) Start(ctx context.Context, op string) context.Context {
+	return context.WithValue(ctx, parentKey{}, op)
+}
+
+func (s *sums) End(ctx context.Context, ev kv.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := s.seen[ev.Op]
+	sum.Pairs, sum.Bytes, sum.Durability = sum.Pairs+ev.Pairs, sum.Bytes+ev.Bytes, ev.Durability
+	s.seen[ev.Op] = sum
+}
+
+func traces(e *env) {
+	t := &sums{seen: map[string]kv.Event{}}
+	db := e.open(kv.WithTracer(t))
 	e.fill(db, "a=1", "b=22", "c=333")
-	var mu sync.Mutex
-	seen := map[string]kv.Event{}
-	o := db.Observe(func(ev kv.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		sum := seen[ev.Op]
-		sum.Pairs, sum.Bytes = sum.Pairs+ev.Pairs, sum.Bytes+ev.Bytes
-		seen[ev.Op] = sum
-	})
-	e.view(o, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) error {
 		for range s.Scan(kv.Range{}) {
 		}
-		e.wantGet("observed", s, "b", "22")
-		e.wantAbsent("observed", s, "d")
+		e.wantGet("traced", s, "b", "22")
+		e.wantAbsent("traced", s, "d")
 		return nil
 	})
-	e.update(o, func(tx *kv.Tx) error { return tx.Put([]byte("d"), []byte("4444")) })
-	e.fill(o, "e=55555", "f=")
-	for op, want := range map[string]kv.Event{"view": {}, "scan": {Pairs: 3, Bytes: 9}, "get": {Pairs: 1, Bytes: 3},
-		"begin": {}, "put": {Pairs: 1, Bytes: 5}, "commit": {}, "write": {Pairs: 2, Bytes: 7}} {
-		if got, ok := seen[op]; !ok || got.Pairs != want.Pairs || got.Bytes != want.Bytes {
-			e.Errorf("%s: observed=%v with %d pairs of %d bytes, want %d of %d", op, ok, got.Pairs, got.Bytes, want.Pairs, want.Bytes)
+	e.update(db, func(tx *kv.Tx) error { return tx.Put([]byte("d"), []byte("4444")) })
+	e.must(db.Check(ctx))
+	e.must(db.Close())
+	for op, want := range map[string]kv.Event{"open": {}, "view": {}, "scan": {Pairs: 3, Bytes: 9}, "get": {Pairs: 1, Bytes: 3},
+		"update": {}, "put": {Pairs: 1, Bytes: 5}, "commit": {}, "write": {Pairs: 3, Bytes: 9}, "check": {}, "close": {}} {
+		if got, ok := t.seen[op]; !ok || got.Pairs != want.Pairs || got.Bytes != want.Bytes {
+			e.Errorf("%s: traced=%v with %d pairs of %d bytes, want %d of %d", op, ok, got.Pairs, got.Bytes, want.Pairs, want.Bytes)
 		}
+	}
+	if d := t.seen["commit"].Durability; d != e.class {
+		e.Errorf("commit: traced as %v, want %v", d, e.class)
 	}
 }

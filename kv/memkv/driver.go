@@ -3,7 +3,7 @@
 // It is the model that other engines are compared with, and what tests of programs use. Nothing outlives Close, so
 // that it delivers Buffered alone. Every open store is a map of its own; the path in its URL is only a name:
 //
-//	db, err := kv.Open(ctx, "mem:", kv.Weakest(kv.Buffered))
+//	db, err := kv.Open(ctx, "mem:", kv.WithWeakest(kv.Buffered))
 //
 // Readers and writers never wait for each other.
 package memkv
@@ -23,7 +23,7 @@ var _ driver.Driver = memDriver{}
 var caps = driver.Caps{
 	PureGo:   true,
 	Modes:    []driver.Mode{driver.Exclusive},
-	Promises: [3]driver.Promise{driver.Buffered: {Supported: true, Class: driver.Buffered}},
+	Promises: [3]driver.Promise{driver.Buffered: {Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}},
 	Checks:   true,
 }
 

@@ -27,7 +27,7 @@ func (s *store) Settings() []driver.Setting {
 	return []driver.Setting{{Name: "memory", Value: "immutable treap"}}
 }
 
-func (s *store) Snapshot() (driver.Reader, error) {
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	r := readers.Get().(*reader)
 	r.root = s.root.Load()
 	return r, nil
@@ -52,8 +52,6 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, _ driver.Durability) e
 	return nil
 }
 
-func (s *store) Compact(context.Context) error { return nil }
-
 // Check finds keys out of order, which would be a fault of this package or of a program that writes into borrowed bytes.
 func (s *store) Check(ctx context.Context) error {
 	r := reader{root: s.root.Load()}
@@ -62,13 +60,6 @@ func (s *store) Check(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(checkOrder(ctx, c), c.Close())
-}
-
-func (s *store) Files() ([]string, error) { return nil, nil }
-
-func (s *store) Backup(context.Context, string) error {
-	return &driver.Error{Kind: driver.Unsupported, Err: errors.New("the store is in memory only"),
-		Hint: "copy its pairs into a store of another engine"}
 }
 
 func (s *store) Close() error {

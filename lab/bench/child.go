@@ -82,7 +82,7 @@ func reason(err error) string {
 func Probe(ctx context.Context, e Entry, dir string) (promises [3]kv.Promise, err error) {
 	for _, d := range driver.Durabilities {
 		url := fmt.Sprintf("%s:%s?%s", e.Engine, filepath.ToSlash(filepath.Join(dir, d.String())), e.Options)
-		db, err := kv.Open(ctx, url, kv.Weakest(d))
+		db, err := kv.Open(ctx, url, kv.WithWeakest(d))
 		if errors.Is(err, kv.Unsupported) {
 			continue
 		}

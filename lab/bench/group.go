@@ -82,7 +82,7 @@ func (g *group) addContender(e Entry, form string) {
 	}
 	promises := g.r.promises[e.Name]
 	if !g.op.Commits {
-		g.add(e, form, kv.Caps{Promises: [3]kv.Promise(promises)}.Weakest(), result.Promise{Delivered: "read"})
+		g.add(e, form, kv.Caps{Promises: [3]kv.Promise(promises)}.Cheapest(), result.Promise{Delivered: "read"})
 		return
 	}
 	for _, class := range g.r.Classes {

@@ -90,8 +90,8 @@ type faultyStore struct {
 	gets  atomic.Int64
 }
 
-func (s *faultyStore) Snapshot() (driver.Reader, error) {
-	r, err := s.Store.Snapshot()
+func (s *faultyStore) Snapshot(context.Context) (driver.Reader, error) {
+	r, err := s.Store.Snapshot(context.Background())
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (d *Disk) Mount(dir string) (*Mount, error) {
 		return nil, mountError(dir, err)
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return nil, &driver.Error{Op: "mount", Path: dir, Kind: driver.Missing, Err: err, Hint: "make the folder first"}
+		return nil, &driver.Error{Op: "mount", Path: dir, Kind: driver.NoStore, Err: err, Hint: "make the folder first"}
 	}
 	fs := newFuseFS(d)
 	options := &fuse.MountOptions{

@@ -143,6 +143,6 @@ func checkSpillDir(dir string) error {
 	if err == nil && info.IsDir() {
 		return nil
 	}
-	return &driver.Error{Op: "power disk", Path: dir, Kind: driver.Missing, Err: err,
+	return &driver.Error{Op: "power disk", Path: dir, Kind: driver.NoStore, Err: err,
 		Hint: "SpillDir must be a folder: pages that do not fit into memory go there"}
 }

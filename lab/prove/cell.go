@@ -10,13 +10,13 @@ import (
 // cell gathers what is found of one engine, class, fault and rule.
 type cell struct {
 	result.ProofCell
-	crashAtomic bool
-	keeps       tally
-	whole       tally
-	trials      int // rounds, each with a seed of its own, that crashes came from
-	seed        uint64
-	unkept      bool // a claimed property was disproved
-	control     bool // it tells of the disk, not of the engine, and is not in the proof
+	atomic  bool
+	keeps   tally
+	whole   tally
+	trials  int // rounds, each with a seed of its own, that crashes came from
+	seed    uint64
+	unkept  bool // a claimed property was disproved
+	control bool // it tells of the disk, not of the engine, and is not in the proof
 }
 
 // tally counts images that lack a property.
@@ -146,7 +146,7 @@ func (c *cell) record(t trial, o outcome) {
 		c.Broken++
 		c.say(o.Broken)
 	}
-	if o.Broken != "" || o.Torn != "" && c.crashAtomic {
+	if o.Broken != "" || o.Torn != "" && c.atomic {
 		c.whole.add(t)
 	}
 }

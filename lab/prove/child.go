@@ -69,7 +69,7 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 	for _, d := range driver.Durabilities {
 		one := spec
 		one.Class, one.Dir = d, filepath.Join(spec.Dir, d.String())
-		db, err := kv.Open(ctx, one.url(), kv.Weakest(d))
+		db, err := kv.Open(ctx, one.url(), kv.WithWeakest(d))
 		if errors.Is(err, kv.Unsupported) {
 			continue
 		}
@@ -77,7 +77,7 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 			return nil, err
 		}
 		_, log := logOf(spec.Entry.Engine)
-		all[d] = caps{db.Caps().Promise(d), db.Caps().CrashAtomic, log}
+		all[d] = caps{db.Caps().Promise(d), log}
 		if err := db.Close(); err != nil {
 			return nil, err
 		}

@@ -31,6 +31,9 @@ type messages struct {
 
 var _ subject = (*messages)(nil)
 
+// Check runs the log's own check.
+func (s *messages) Check(ctx context.Context) error { return s.Store.(driver.Checker).Check(ctx) }
+
 func openMessages(ctx context.Context, d logDriver, spec storeSpec, seed uint64) (subject, error) {
 	f, s, err := d.OpenFeed(ctx, driver.Config{Path: filepath.Join(spec.Dir, "store"), Mode: driver.Exclusive, Weakest: spec.Class,
 		Logger: slog.New(slog.DiscardHandler)})

@@ -92,6 +92,5 @@ type doneMessage struct {
 // caps is what matters here of an engine that was opened for a class.
 type caps struct {
 	kv.Promise
-	CrashAtomic bool
-	Log         bool // it keeps messages, not keys
+	Log bool // it keeps messages, not keys
 }

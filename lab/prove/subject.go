@@ -32,7 +32,7 @@ func openSubject(ctx context.Context, spec storeSpec, seed uint64, writers int) 
 	if d, ok := logOf(spec.Entry.Engine); ok {
 		return openMessages(ctx, d, spec, seed)
 	}
-	db, err := kv.Open(ctx, spec.url(), kv.Weakest(spec.Class))
+	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(spec.Class))
 	if err != nil {
 		return nil, err
 	}

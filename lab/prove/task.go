@@ -70,7 +70,10 @@ func (r *runner) newTask(p *pair, fault string) *task {
 }
 
 func (p *pair) newCell(fault, rule string) *cell {
-	c := &cell{crashAtomic: p.caps.CrashAtomic}
+	c := &cell{atomic: p.caps.KillAtomic}
+	if fault == result.FaultPower || fault == result.FaultRecovery {
+		c.atomic = p.caps.PowerAtomic
+	}
 	c.Engine, c.URL, c.Fault, c.Rule = p.entry.Name, p.entry.URL(), fault, rule
 	c.Requested, c.Delivered, c.Intact = p.class.String(), p.caps.Class.String(), p.caps.Intact
 	return c

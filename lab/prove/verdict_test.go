@@ -56,7 +56,7 @@ func images(outcomes ...outcome) *cell {
 			tr.ledger.acks[w] = append(tr.ledger.acks[w], ack{W: w, N: uint64(n) + 1, Began: began, Done: began + 4})
 		}
 	}
-	c := &cell{crashAtomic: true}
+	c := &cell{atomic: true}
 	c.crash(tr)
 	for _, o := range outcomes {
 		c.record(tr, o)

@@ -31,7 +31,7 @@ const (
 func Default() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", &kv.Error{Op: "find a folder for data", Kind: kv.Missing, Err: err, Hint: "name one with --dir"}
+		return "", &kv.Error{Op: "find a folder for data", Kind: kv.NoStore, Err: err, Hint: "name one with --dir"}
 	}
 	return filepath.Join(cache, "assay", "work"), nil
 }

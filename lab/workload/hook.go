@@ -153,7 +153,7 @@ func (s *hookStore) bounds(g int) (first, end int) {
 
 // checkPair returns the version of v; k and v must be key number i and its value.
 func (s *hookStore) checkPair(k, v []byte, i int) (version uint64, err error) {
-	if n, ok := kv.Uint64(k); !ok || len(k) != hookKeySize || n != uint64(i) {
+	if n, ok := kv.LastUint64(k); !ok || len(k) != hookKeySize || n != uint64(i) {
 		return 0, fmt.Errorf("scan: key %x, want key %d", k, i)
 	}
 	return s.versions[i], s.values.check(v, uint64(i), s.versions[i])

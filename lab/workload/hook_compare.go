@@ -79,7 +79,7 @@ func (c *comparison) tool(ctx context.Context, tool *hookTool) error {
 
 // pair takes the next pair of a scan.
 func (c *comparison) pair(k, v []byte) error {
-	n, ok := kv.Uint64(k)
+	n, ok := kv.LastUint64(k)
 	if !ok || len(k) != hookKeySize || n < uint64(c.next) || n >= uint64(c.count) {
 		return fmt.Errorf("a key that was never written: %x", k)
 	}

@@ -96,7 +96,7 @@ func hookHelper(ctx context.Context, args []string, stdout io.Writer) error {
 
 // inKV opens the store, does t and closes it, and returns when its transaction had begun.
 func (t hookTask) inKV(ctx context.Context, stdout io.Writer) (begun time.Time, err error) {
-	db, err := kv.Open(ctx, t.url, kv.Weakest(t.durability))
+	db, err := kv.Open(ctx, t.url, kv.WithWeakest(t.durability))
 	if err != nil {
 		return begun, err
 	}

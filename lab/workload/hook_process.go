@@ -194,7 +194,7 @@ func (r *processRunner) Verify(ctx context.Context) (err error) {
 		return r.verifyTool(ctx, c)
 	}
 	start := time.Now()
-	db, err := kv.Open(ctx, r.url, append(slices.Clip(r.needs), kv.Wait(atOnce))...)
+	db, err := kv.Open(ctx, r.url, append(slices.Clip(r.needs), kv.WithWait(atOnce))...)
 	if err != nil {
 		return r.notFree(err)
 	}

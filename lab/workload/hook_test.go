@@ -100,7 +100,7 @@ func (c *hookCell) do(ctx context.Context, n int) error {
 func (c *hookCell) change(t *testing.T, fn func(tx *kv.Tx) error) {
 	t.Helper()
 	url := c.env.Engine + ":" + filepath.ToSlash(filepath.Join(c.env.Dir, "store")) + "?" + c.env.Options
-	db, err := kv.Open(t.Context(), url, kv.Weakest(c.env.Durability))
+	db, err := kv.Open(t.Context(), url, kv.WithWeakest(c.env.Durability))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func (s *kvRecords) create(ctx context.Context, load func(*users, kv.Durability)
 		if err != nil {
 			return err
 		}
-		return load(c, db.Caps().Weakest())
+		return load(c, db.Caps().Cheapest())
 	})
 	if err != nil {
 		return nil, err

@@ -25,16 +25,16 @@ func (e Env) url(name string) string {
 type kvStore struct {
 	env    Env
 	url    string
-	needs  []kv.Need
+	needs  []kv.Option
 	db     *kv.DB // nil while the store is closed
 	closed bool   // the store is closed between two calls
 	about  Description
 }
 
 func newKVStore(env Env) kvStore {
-	s := kvStore{env: env, url: env.url("store"), needs: []kv.Need{kv.Weakest(env.Durability)}}
+	s := kvStore{env: env, url: env.url("store"), needs: []kv.Option{kv.WithWeakest(env.Durability)}}
 	if env.Logger != nil {
-		s.needs = append(s.needs, kv.Logger(env.Logger))
+		s.needs = append(s.needs, kv.WithLogger(env.Logger))
 	}
 	return s
 }

@@ -82,7 +82,7 @@ func (r *ycsbRunner) read(s *kv.Snapshot) error {
 }
 
 func (r *ycsbRunner) modify(tx *kv.Tx) error {
-	if err := r.read(&tx.Snapshot); err != nil {
+	if err := r.read(tx.Snapshot); err != nil {
 		return err
 	}
 	r.value = r.values.append(r.value[:0], uint64(r.step.record), uint64(r.step.written()))

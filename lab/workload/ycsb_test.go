@@ -83,7 +83,7 @@ func weakest(t *testing.T, engine string) kv.Durability {
 	if !ok {
 		t.Fatalf("no engine %s", engine)
 	}
-	return d.Info().Caps.Weakest()
+	return d.Info().Caps.Cheapest()
 }
 
 func TestEveryOperationOfYCSBWorksOnEveryEngine(t *testing.T) {
@@ -142,7 +142,7 @@ func (t *tamper) Open(ctx context.Context, c driver.Config) (s driver.Store, err
 // apply hands every pair of the store to change, and commits what it returns.
 func (t *tamper) apply(test *testing.T, change func(k, v []byte) *driver.Op) {
 	test.Helper()
-	r, err := t.store.Snapshot()
+	r, err := t.store.Snapshot(context.Background())
 	if err != nil {
 		test.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func lastEvent(s *kv.Snapshot) (uint64, error) {
 	last := allEvents
 	last.Reverse = true
 	for key := range s.Scan(last) {
-		position, ok := kv.Uint64(key)
+		position, ok := kv.LastUint64(key)
 		if !ok || len(key) != 9 {
 			return 0, corrupt(fmt.Errorf("key %q is not that of an event", key))
 		}

@@ -19,7 +19,7 @@ func (b *kvBackend) Bookmark(ctx context.Context, name string) (position uint64,
 		return position, err
 	}
 	err = b.db.Update(ctx, b.strongest, func(tx *kv.Tx) (err error) {
-		if position, err = readBookmark(&tx.Snapshot, key); errors.Is(err, kv.NotFound) {
+		if position, err = readBookmark(tx.Snapshot, key); errors.Is(err, kv.NotFound) {
 			return tx.Put(key, kv.AppendUint64(nil, 0))
 		}
 		return err
@@ -31,7 +31,7 @@ func (b *kvBackend) Bookmark(ctx context.Context, name string) (position uint64,
 func (b *kvBackend) SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error {
 	key := bookmarkKey(name)
 	return b.db.Update(ctx, d, func(tx *kv.Tx) error {
-		before, err := readBookmark(&tx.Snapshot, key)
+		before, err := readBookmark(tx.Snapshot, key)
 		if err != nil || position <= before {
 			return err
 		}
@@ -58,7 +58,7 @@ func (b *kvBackend) Bookmarks(ctx context.Context) (all []Bookmark, err error) {
 func (b *kvBackend) DeleteBookmark(ctx context.Context, name string) error {
 	key := bookmarkKey(name)
 	return b.db.Update(ctx, b.strongest, func(tx *kv.Tx) error {
-		if _, err := readBookmark(&tx.Snapshot, key); err != nil {
+		if _, err := readBookmark(tx.Snapshot, key); err != nil {
 			return err
 		}
 		return tx.Delete(key)

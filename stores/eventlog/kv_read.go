@@ -47,7 +47,7 @@ func (b *kvBackend) Load(ctx context.Context, r Range) ([]Event, error) {
 			if c.events == nil {
 				c.events = make([]Event, 0, min(uint64(r.Limit), r.To-r.From+1, presize))
 			}
-			position, _ := kv.Uint64(key)
+			position, _ := kv.LastUint64(key)
 			if err := c.add(position, value); err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func streamVersion(s *kv.Snapshot, stream string, limit uint64) (uint64, error) 
 			return 0, err
 		}
 		if position <= limit {
-			version, _ := kv.Uint64(key)
+			version, _ := kv.LastUint64(key)
 			return version, nil
 		}
 	}

@@ -33,7 +33,7 @@ func (b *kvBackend) planShared(ctx context.Context, tx *kv.Tx, d kv.Durability, 
 	b.versions = map[string]uint64{}
 	plan := plan{b: b, last: last, assigned: max(last, m.Floor), tx: tx,
 		versionOf: func(_ context.Context, stream string) (uint64, error) {
-			return streamVersion(&tx.Snapshot, stream, noLimit)
+			return streamVersion(tx.Snapshot, stream, noLimit)
 		}}
 	if err := plan.group(ctx, group); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (b *kvBackend) planShared(ctx context.Context, tx *kv.Tx, d kv.Durability, 
 }
 
 func readState(tx *kv.Tx, streams bool) (m meta, stored bool, last uint64, err error) {
-	if m, stored, err = readMeta(&tx.Snapshot, streams); err == nil {
-		last, err = lastEvent(&tx.Snapshot)
+	if m, stored, err = readMeta(tx.Snapshot, streams); err == nil {
+		last, err = lastEvent(tx.Snapshot)
 	}
 	return m, stored, last, err
 }

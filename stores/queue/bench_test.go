@@ -18,7 +18,7 @@ import (
 // benchQueue returns an empty queue, with the cheapest class that survives the death of the process.
 func benchQueue(b *testing.B, engine string) (*queue.Queue, kv.Durability) {
 	d := kv.Flushed
-	db, err := kv.Open(b.Context(), engine+":"+filepath.Join(b.TempDir(), "queue"), kv.Weakest(kv.Buffered))
+	db, err := kv.Open(b.Context(), engine+":"+filepath.Join(b.TempDir(), "queue"), kv.WithWeakest(kv.Buffered))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 // readEntry returns the job of an entry of the head, without its state.
 func (q *kvQueue) readEntry(b *kvBackend, e entry) (Job, error) {
 	if e.value == nil {
-		return readJob(&b.tx.Snapshot, &q.keys, e.homePlace())
+		return readJob(b.tx.Snapshot, &q.keys, e.homePlace())
 	}
 	return parseJob(e.homePlace(), e.value)
 }

@@ -87,7 +87,7 @@ func (q *kvQueue) comeBack(b *kvBackend, op *Op, c claimed) error {
 		return q.bury(b, op.Now, c.place, c.attempts)
 	}
 	if op.Settings.Retention > 0 {
-		job, err := readJob(&b.tx.Snapshot, &q.keys, c.place)
+		job, err := readJob(b.tx.Snapshot, &q.keys, c.place)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (h *head) read(b *kvBackend, q *kvQueue) error {
 	if h.begun {
 		after = &h.bound
 	}
-	list, more, err := readReady(&b.tx.Snapshot, &q.keys, &q.stats, after, h.next)
+	list, more, err := readReady(b.tx.Snapshot, &q.keys, &q.stats, after, h.next)
 	if err != nil {
 		return err
 	}

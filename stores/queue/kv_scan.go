@@ -102,7 +102,7 @@ func scanDead(s *kv.Snapshot, k *keys, yield func(found) bool) error {
 
 // purge does a Purge.
 func (q *kvQueue) purge(b *kvBackend, op *Op) error {
-	list, err := findState(&b.tx.Snapshot, &q.keys, &q.stats, op.State, op.Limit)
+	list, err := findState(b.tx.Snapshot, &q.keys, &q.stats, op.State, op.Limit)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (q *kvQueue) sweepReady(b *kvBackend, op *Op) error {
 // findOld adds the jobs that are too old to list, after a place up to the first that is not too old. It returns the place
 // after which to go on, which is the end of a priority, or nil.
 func (q *kvQueue) findOld(b *kvBackend, op *Op, list []entry, after *place) ([]entry, *place, error) {
-	entries, more, err := readReady(&b.tx.Snapshot, &q.keys, &q.stats, after, min(64, op.Limit-len(list)))
+	entries, more, err := readReady(b.tx.Snapshot, &q.keys, &q.stats, after, min(64, op.Limit-len(list)))
 	if err != nil {
 		return list, nil, err
 	}
@@ -68,7 +68,7 @@ func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
 	}
 	before := op.Now - op.Settings.DeadRetention.Milliseconds()
 	var list []found
-	err := scanDead(&b.tx.Snapshot, &q.keys, func(f found) bool {
+	err := scanDead(b.tx.Snapshot, &q.keys, func(f found) bool {
 		if int64(f.claim.id/1000) >= before {
 			return false
 		}

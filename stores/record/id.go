@@ -73,7 +73,7 @@ func (k idKind) cutID(key []byte) (ID, []byte, bool) {
 		text, rest, ok := kv.CutString(key)
 		return Text(text), rest, ok
 	}
-	number, _ := kv.Uint64(key[:8])
+	number, _ := kv.LastUint64(key[:8])
 	if k == intID {
 		number ^= 1 << 63
 	}

@@ -105,7 +105,7 @@ func (c *Collection[T]) fillIndex(ctx context.Context, x index) error {
 				return err
 			}
 			if done = len(ids) < part; !done {
-				next = kv.After(ids[len(ids)-1]) // no id begins with another
+				next = kv.PrefixEnd(ids[len(ids)-1]) // no id begins with another
 				done = next == nil
 			}
 			for i, key := range entries {

@@ -82,7 +82,7 @@ func (b *kvBackend) Blind(ctx context.Context, d kv.Durability, fn func(BackendP
 }
 
 func (b *kvBackend) over(tx *kv.Tx) *kvWriter {
-	return &kvWriter{kvReader: kvReader{keys: keys{b: b}, s: &tx.Snapshot}, tx: tx}
+	return &kvWriter{kvReader: kvReader{keys: keys{b: b}, s: tx.Snapshot}, tx: tx}
 }
 
 // keys makes keys in memory that is used again.

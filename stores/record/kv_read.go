@@ -16,7 +16,7 @@ func (r *kvReader) Pair(dst, key []byte) ([]byte, error) { return r.s.Append(dst
 
 func (r *kvReader) Pairs(rg kv.Range, yield func(key, value []byte) bool) error {
 	n := len(r.b.prefix)
-	full := kv.Range{Start: append(append([]byte(nil), r.b.prefix...), rg.Start...), End: kv.After(r.b.prefix), Reverse: rg.Reverse}
+	full := kv.Range{Start: append(append([]byte(nil), r.b.prefix...), rg.Start...), End: kv.PrefixEnd(r.b.prefix), Reverse: rg.Reverse}
 	if rg.End != nil {
 		full.End = append(append([]byte(nil), r.b.prefix...), rg.End...)
 	}

@@ -24,7 +24,7 @@ type file struct {
 	path             string
 	url, freshURL    string // of path, and of where a new one is built
 	class            kv.Durability
-	reading, writing []kv.Need
+	reading, writing []kv.Option
 	engine           driver.Info
 
 	// looks: a call that reads must look at the file before it opens it, because opening would create it, or because
@@ -43,10 +43,10 @@ func (f *file) init(s *Store, kind Kind, rawURL string, engine driver.Info) erro
 		f.class = kv.Flushed
 	}
 	f.url, f.freshURL = fileURL(rawURL, name, engine, s.options.Wait), fileURL(rawURL, name+freshEnding, engine, s.options.Wait)
-	f.writing = []kv.Need{kv.Wait(0), kv.Weakest(f.class), kv.Logger(s.options.Logger)}
+	f.writing = []kv.Option{kv.WithWait(0), kv.WithWeakest(f.class), kv.WithLogger(s.options.Logger)}
 	f.reading = f.writing
 	if engine.Caps.Supports(kv.ReadOnly) {
-		f.reading = append(slices.Clip(f.writing), kv.In(kv.ReadOnly))
+		f.reading = append(slices.Clip(f.writing), kv.WithMode(kv.ReadOnly))
 	}
 	f.looks = kind == Secret || engine.Caps.Folder || !engine.Caps.Supports(kv.ReadOnly)
 	return nil
@@ -99,7 +99,7 @@ func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) 
 	}
 	db, err := f.open(ctx, try, needs)
 	switch kv.KindOf(err) {
-	case kv.Missing:
+	case kv.NoStore:
 		if _, serr := os.Stat(f.path); errors.Is(serr, fs.ErrNotExist) && !f.interrupted() {
 			return f.viewNothing(b, fn)
 		}
@@ -152,7 +152,7 @@ func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) 
 		return err
 	}
 	if !there {
-		return trouble{kv.Missing}
+		return trouble{kv.NoStore}
 	}
 	db, err := f.open(ctx, try, f.writing)
 	if err != nil {
@@ -174,7 +174,7 @@ type updating struct {
 
 func (c *updating) run(tx *kv.Tx) error {
 	defer c.end()
-	c.s, c.tx.tx = &tx.Snapshot, tx
+	c.s, c.tx.tx = tx.Snapshot, tx
 	if c.err = c.fn(&c.tx); c.err == nil && c.damage != nil {
 		return c.damage // nothing must be committed on top of it
 	}
@@ -215,7 +215,7 @@ func (f *file) look() (bool, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if f.interrupted() {
-			return false, trouble{kv.Missing}
+			return false, trouble{kv.NoStore}
 		}
 		return false, nil
 	case err != nil:
@@ -241,7 +241,7 @@ func ownerOnly(info fs.FileInfo) fs.FileMode {
 }
 
 // open opens the file, waiting for the locks of other processes.
-func (f *file) open(ctx context.Context, try attempt, needs []kv.Need) (*kv.DB, error) {
+func (f *file) open(ctx context.Context, try attempt, needs []kv.Option) (*kv.DB, error) {
 	if f.engine.Caps.Folder && try != alone {
 		return f.wait(ctx, func() (*kv.DB, error) { return f.openFolder(ctx, needs) })
 	}
@@ -250,7 +250,7 @@ func (f *file) open(ctx context.Context, try attempt, needs []kv.Need) (*kv.DB, 
 
 // openFolder opens a folder under the lock: it cannot be replaced at one stroke, and who opens it in between would
 // make another one.
-func (f *file) openFolder(ctx context.Context, needs []kv.Need) (db *kv.DB, err error) {
+func (f *file) openFolder(ctx context.Context, needs []kv.Option) (db *kv.DB, err error) {
 	unlock, err := f.store.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (f *file) openFolder(ctx context.Context, needs []kv.Need) (db *kv.DB, err 
 	return kv.Open(ctx, f.url, needs...)
 }
 
-func (f *file) openURL(ctx context.Context, url string, needs []kv.Need) (*kv.DB, error) {
+func (f *file) openURL(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
 	db, err := kv.Open(ctx, url, needs...)
 	if err == nil || kv.KindOf(err) != kv.Busy {
 		return db, err

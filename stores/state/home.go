@@ -25,7 +25,7 @@ func Home(app string) (string, error) {
 	}
 	dir, err := homeDir()
 	if err != nil {
-		return "", &kv.Error{Op: "new state", Kind: kv.Missing, Err: err, Hint: "give New a URL, such as bbolt:FOLDER"}
+		return "", &kv.Error{Op: "new state", Kind: kv.NoStore, Err: err, Hint: "give New a URL, such as bbolt:FOLDER"}
 	}
 	path := url.URL{Path: filepath.ToSlash(filepath.Join(dir, app))}
 	return DefaultEngine + ":" + path.EscapedPath(), nil

@@ -200,7 +200,7 @@ func (f *file) build(ctx context.Context, fill func(*kv.DB) error, prepare func(
 func mark(ctx context.Context, db *kv.DB, now time.Time) error {
 	var batch kv.Batch
 	batch.Put(markKey, appendEntry(nil, markKey, markValue, now))
-	return db.Write(ctx, db.Caps().Weakest(), &batch)
+	return db.Write(ctx, db.Caps().Cheapest(), &batch)
 }
 
 // removeAll removes everything whose name begins with path, which ends with freshEnding.
@@ -249,7 +249,7 @@ const batchSize = 1000
 func (f *file) filler(ctx context.Context, db *kv.DB) (put func(string, []byte, []byte) error, flush func() error) {
 	var batch kv.Batch
 	written := f.now()
-	class := db.Caps().Weakest() // the file is synced as a whole before it gets its name
+	class := db.Caps().Cheapest() // the file is synced as a whole before it gets its name
 	flush = func() error {
 		err := db.Write(ctx, class, &batch)
 		batch.Reset()

@@ -109,7 +109,7 @@ func aTransactionThatSQLiteRolledBackTakesNoMoreWrites(t *testing.T, engine stri
 	if err := s.Apply(t.Context(), put("d", "4"), driver.Flushed); err != nil {
 		t.Fatalf("the store is not usable afterwards: %v", err)
 	}
-	r, err := s.Snapshot()
+	r, err := s.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func idleConnectionsAreBoundedAndLentOnesAreNot(t *testing.T, engine string) {
 	s := openStore(t, engine, nil)
 	var readers []driver.Reader
 	for range 2 * sqlite.MaxIdle {
-		r, err := s.Snapshot()
+		r, err := s.Snapshot(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

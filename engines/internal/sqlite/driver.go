@@ -56,16 +56,16 @@ const maxRow = 1_000_000_000
 // capsOf tells what a database delivers under a journal mode and the option synchronous ("" if it was not given).
 func (l *Library) capsOf(journal, synchronous string) driver.Caps {
 	c := driver.Caps{
-		PureGo:              l.PureGo,
-		Persistent:          true,
-		Modes:               []driver.Mode{driver.Shared, driver.ReadOnly},
-		CrashAtomic:         true,
-		ReadersBlockWriters: journal != journalWAL,
-		WritersBlockReaders: journal != journalWAL,
-		MaxKey:              maxRow,
-		MaxValue:            maxRow,
-		Compacts:            true,
-		Checks:              true,
+		PureGo:     l.PureGo,
+		Persistent: true,
+		Modes:      []driver.Mode{driver.Shared, driver.ReadOnly},
+		MaxKey:     maxRow,
+		MaxValue:   maxRow,
+		Compacts:   true,
+		Checks:     true,
+	}
+	if journal != journalWAL {
+		c.ReadersBlockWriters, c.WritersBlockReaders = driver.Always, driver.Always
 	}
 	for _, d := range driver.Durabilities {
 		c.Promises[d] = promise(journal, levelFor(journal, synchronous, d), d)
@@ -94,9 +94,9 @@ func promise(journal string, l level, d driver.Durability) driver.Promise {
 	}
 	switch {
 	case synced:
-		return driver.Promise{Supported: true, Class: driver.Synced, Intact: intact}
+		return driver.Promise{Supported: true, Class: driver.Synced, Intact: intact, KillAtomic: true, PowerAtomic: intact}
 	case d == driver.Synced:
 		return driver.Promise{}
 	}
-	return driver.Promise{Supported: true, Class: driver.Flushed, Intact: intact}
+	return driver.Promise{Supported: true, Class: driver.Flushed, Intact: intact, KillAtomic: true, PowerAtomic: intact}
 }

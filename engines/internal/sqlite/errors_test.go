@@ -52,7 +52,7 @@ func TestEveryResultCodeHasItsKind(t *testing.T) {
 		{Perm, 0, driver.Permission},
 		{TooBig, 0, driver.TooLarge},
 		{Interrupted, 0, driver.Canceled},
-		{CantOpen, syscall.ENOENT, driver.Missing},
+		{CantOpen, syscall.ENOENT, driver.NoStore},
 		{CantOpen, syscall.EACCES, driver.Permission},
 		{IOErr | 3<<8, syscall.ENOSPC, driver.Full},
 		{IOErr | 4<<8, syscall.EIO, driver.Other},

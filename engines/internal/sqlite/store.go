@@ -83,7 +83,7 @@ func (s *Store) prepare(c *conn) error {
 	case err != nil:
 		return err
 	case found == stateEmpty && s.options.readOnly:
-		return &driver.Error{Kind: driver.Missing, Err: errors.New("the database is empty"), Hint: "open it once without mode=ro"}
+		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the database is empty"), Hint: "open it once without mode=ro"}
 	case found == stateEmpty:
 		if err := s.create(c); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *Store) checkLength(c *conn) error {
 // readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files -wal and -shm.
 func readOnlyFailure(err error) error {
 	switch driver.KindOf(err) {
-	case driver.NotWritable, driver.Missing, driver.Permission:
+	case driver.NotWritable, driver.NoStore, driver.Permission:
 		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w", err),
 			Hint: "make the folder writable, or add immutable=true if nobody writes to the database meanwhile"}
 	}
@@ -189,7 +189,7 @@ func (s *Store) setJournal(c *conn) error {
 func (s *Store) Caps() driver.Caps { return s.caps }
 
 // Snapshot returns a view of the last committed state.
-func (s *Store) Snapshot() (driver.Reader, error) {
+func (s *Store) Snapshot(context.Context) (driver.Reader, error) {
 	w := waiter{limit: s.options.busy}
 	c, err := s.forReading(&w)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-func open(t *testing.T, engine, path, params string, needs ...kv.Need) *kv.DB {
+func open(t *testing.T, engine, path, params string, needs ...kv.Option) *kv.DB {
 	t.Helper()
 	db, err := kv.Open(t.Context(), engine+":"+path+params, needs...)
 	if err != nil {
@@ -170,7 +170,7 @@ func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 		_, err = kv.Open(t.Context(), engine+":"+path+"?"+bad)
 		wantKind(t, bad, err, kv.Invalid)
 	}
-	if db := open(t, engine, path, ""); get(t, db, "a") != "1" || db.Caps().ReadersBlockWriters {
+	if db := open(t, engine, path, ""); get(t, db, "a") != "1" || db.Caps().ReadersBlockWriters != kv.Never {
 		t.Errorf("opened without options the database is not in WAL mode")
 	}
 }

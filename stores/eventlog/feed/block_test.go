@@ -253,7 +253,7 @@ func TestAMissingMessageIsCorrupt(t *testing.T) {
 		}
 		if err := db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
 			for key := range tx.Scan(kv.Prefix([]byte{prefix})) {
-				if n, _ := kv.Uint64(key); n >= 11 {
+				if n, _ := kv.LastUint64(key); n >= 11 {
 					from = n
 					break
 				}

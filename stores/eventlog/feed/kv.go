@@ -47,7 +47,7 @@ func (t *kvTable) View(ctx context.Context, fn func(Rows) error) error {
 // Update implements Table.
 func (t *kvTable) Update(ctx context.Context, d kv.Durability, fn func(Rows, Writer) error) error {
 	if t.Shared() {
-		return t.db.Update(ctx, d, func(tx *kv.Tx) error { return fn(&kvRows{s: &tx.Snapshot}, &kvWriter{to: tx}) })
+		return t.db.Update(ctx, d, func(tx *kv.Tx) error { return fn(&kvRows{s: tx.Snapshot}, &kvWriter{to: tx}) })
 	}
 	t.batch.Reset()
 	if err := fn(nil, &kvWriter{to: batchWriter{&t.batch}}); err != nil {
@@ -192,7 +192,7 @@ func (r *kvRows) Block(dst []byte, seq uint64) (first uint64, block []byte, err 
 }
 
 func sequence(key []byte) (uint64, error) {
-	seq, ok := kv.Uint64(key)
+	seq, ok := kv.LastUint64(key)
 	if !ok || len(key) != 9 {
 		return 0, corrupt(fmt.Errorf("key %q is not that of a message", key))
 	}

@@ -23,7 +23,7 @@ func (Driver) Info() driver.Info {
 		Summary: "append-only log of messages in Margaret's format offset2: no keys, for the workload feed alone",
 		Caps: driver.Caps{
 			PureGo: true, Persistent: true, Folder: true, Modes: []driver.Mode{driver.Exclusive},
-			Promises: Promises, CrashAtomic: true, Checks: true,
+			Promises: Promises, Checks: true,
 		},
 	}
 }
@@ -62,7 +62,7 @@ func (s store) Close() error             { return s.log.Close() }
 func (s store) Check(ctx context.Context) error { return s.log.Check(ctx) }
 func (s store) Compact(context.Context) error   { return nil }
 
-func (s store) Snapshot() (driver.Reader, error)                             { return nil, errNoKeys() }
+func (s store) Snapshot(context.Context) (driver.Reader, error)              { return nil, errNoKeys() }
 func (s store) Begin(context.Context, driver.Durability) (driver.Txn, error) { return nil, errNoKeys() }
 func (s store) Apply(context.Context, []driver.Op, driver.Durability) error  { return errNoKeys() }
 func (s store) Backup(context.Context, string) error                         { return errNoKeys() }

@@ -62,9 +62,9 @@ import (
 
 // Promises tells what an append of each class survives.
 var Promises = [3]kv.Promise{
-	kv.Synced:   {Supported: true, Class: kv.Synced, Intact: true},
-	kv.Flushed:  {Supported: true, Class: kv.Flushed},
-	kv.Buffered: {Supported: true, Class: kv.Flushed},
+	kv.Synced:   {Supported: true, Class: kv.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
+	kv.Flushed:  {Supported: true, Class: kv.Flushed, KillAtomic: true},
+	kv.Buffered: {Supported: true, Class: kv.Flushed, KillAtomic: true},
 }
 
 // Options is how a log is opened. A nil *Options is the zero Options.

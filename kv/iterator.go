@@ -1,0 +1,259 @@
+package kv
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Iterator walks over the pairs of a range, and can move within it. It is used by one goroutine at a time.
+//
+//	it := s.Iter(kv.Range{})
+//	defer it.Close()
+//	for it.Seek(key); it.Next(); {
+//		use(it.Key(), it.Value())
+//	}
+//	return it.Err()
+//
+// An Iterator that is open when its snapshot ends is closed, and the end is an error.
+type Iterator struct {
+	s          *Snapshot
+	c          driver.Cursor // ended once the iterator is closed, nothing where no pair can come
+	r          driver.Range  // as the engine knows it; its bounds lie in bounds
+	bounds     []byte
+	target     []byte // of Seek
+	key, value []byte
+	err        error
+	none       bool // no key is in the range
+	plain      bool // no lock, prefix or tracer stands between a step and the cursor
+	steps      uint
+	span       span
+	prev, next *Iterator // of the view's
+}
+
+// iterators are those of scans, which nobody else holds when the scan is over.
+var iterators = sync.Pool{New: func() any { return new(Iterator) }}
+
+// Iter returns an iterator before the first pair of r. What goes wrong is told by Err.
+func (s *Snapshot) Iter(r Range) *Iterator {
+	it := new(Iterator)
+	it.err = it.init(s, r)
+	return it
+}
+
+// init opens it on r. It copies the bounds.
+func (it *Iterator) init(s *Snapshot, r Range) (err error) {
+	*it = Iterator{s: s, c: ended{}, bounds: it.bounds[:0], target: it.target[:0]}
+	if s.db.tracer != nil {
+		_, it.span = startSpan(s.db.tracer, s.ctx, "scan")
+	}
+	s.enter()
+	defer s.leave()
+	if s.r == nil {
+		err = s.db.wrap("scan", errEnded())
+		it.span.end(err)
+		return err
+	}
+	it.setRange(r)
+	it.c, it.none = nothing{}, r.empty()
+	if !it.none {
+		if it.c, err = s.r.Cursor(it.r); err != nil {
+			it.c = ended{}
+			err = s.db.wrap("scan", err)
+			it.span.end(err)
+			return err
+		}
+	}
+	it.plain = s.mu == nil && s.key == nil && s.db.tracer == nil
+	if it.next = s.open; it.next != nil {
+		it.next.prev = it
+	}
+	s.open = it
+	return nil
+}
+
+// setRange makes r what the engine walks over.
+func (it *Iterator) setRange(r Range) {
+	prefix := it.s.db.prefix
+	b := append(append(it.bounds, prefix...), r.Start...)
+	n := len(b)
+	if r.End != nil {
+		b = append(append(b, prefix...), r.End...)
+	} else {
+		b = append(b, it.s.db.end...)
+	}
+	it.bounds = b
+	it.r = driver.Range{Start: b[:n:n], End: b[n:], Reverse: r.Reverse, KeysOnly: r.KeysOnly}
+	if n == 0 {
+		it.r.Start = nil
+	}
+	if n == len(b) {
+		it.r.End = nil
+	}
+}
+
+// Next moves to the next pair and reports whether there is one. After false, Err tells whether the range has ended or
+// something went wrong.
+func (it *Iterator) Next() bool {
+	if it.err != nil {
+		return false
+	}
+	k, v, err := it.step()
+	if err != nil {
+		it.err = it.s.db.wrap("scan", err)
+	}
+	it.key, it.value = k, v
+	return k != nil && err == nil
+}
+
+// Key returns the key of the pair that Next moved to; it is borrowed until the next call of Next, Seek or Close.
+func (it *Iterator) Key() []byte { return it.key }
+
+// Value returns the value of that pair, likewise borrowed.
+func (it *Iterator) Value() []byte { return it.value }
+
+// Err returns what ended the walk early, or nil.
+func (it *Iterator) Err() error { return it.err }
+
+// Seek moves so that the following Next goes to the first pair of the range at or after key; in reverse, at or before.
+func (it *Iterator) Seek(key []byte) {
+	it.key, it.value = nil, nil
+	if it.err != nil {
+		return
+	}
+	s := it.s
+	s.enter()
+	defer s.leave()
+	if _, closed := it.c.(ended); closed {
+		it.err = s.db.wrap("seek", errEnded())
+		return
+	}
+	if err := it.seek(key); err != nil {
+		it.err = s.db.wrap("seek", err)
+	}
+}
+
+func (it *Iterator) seek(key []byte) error {
+	if it.none {
+		return nil
+	}
+	it.target = append(append(it.target[:0], it.s.db.prefix...), key...)
+	r := it.r
+	low := len(it.target) == 0 || r.Start != nil && bytes.Compare(it.target, r.Start) < 0
+	high := r.End != nil && bytes.Compare(it.target, r.End) >= 0
+	switch {
+	case low && r.Reverse, high && !r.Reverse:
+		return it.replace(nothing{}, nil)
+	case low, high: // from the range's own beginning
+		return it.replace(it.s.r.Cursor(r))
+	}
+	if _, none := it.c.(nothing); none {
+		if err := it.replace(it.s.r.Cursor(r)); err != nil {
+			return err
+		}
+	}
+	if c, ok := it.c.(driver.Seeker); ok {
+		return c.Seek(it.target)
+	}
+	if r.Reverse {
+		it.target = append(it.target, 0)
+		r.End = it.target
+	} else {
+		r.Start = it.target
+	}
+	return it.replace(it.s.r.Cursor(r))
+}
+
+// replace closes the cursor and goes on with c.
+func (it *Iterator) replace(c driver.Cursor, err error) error {
+	if cerr := it.c.Close(); err == nil {
+		err = cerr
+	}
+	if it.c = c; err != nil && c == nil {
+		it.c = nothing{}
+	}
+	return err
+}
+
+// Close ends the walk. Closing again does nothing.
+func (it *Iterator) Close() error {
+	it.s.enter()
+	defer it.s.leave()
+	if _, closed := it.c.(ended); closed {
+		return nil
+	}
+	if err := it.shut(); err != nil {
+		return it.s.db.wrap("scan", err)
+	}
+	return nil
+}
+
+// shut is Close for one that is open, within enter.
+func (it *Iterator) shut() error {
+	err := it.c.Close()
+	it.c, it.plain, it.key, it.value = ended{}, false, nil, nil
+	if it.prev != nil {
+		it.prev.next = it.next
+	} else {
+		it.s.open = it.next
+	}
+	if it.next != nil {
+		it.next.prev = it.prev
+	}
+	it.prev, it.next = nil, nil
+	it.span.end(err)
+	return err
+}
+
+// checkEvery is how many steps a scan goes between two looks at its context.
+const checkEvery = 64
+
+// step returns the next pair, a nil key at the end.
+func (it *Iterator) step() (k, v []byte, err error) {
+	if it.steps++; it.steps%checkEvery == 0 {
+		if err := it.canceled(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if it.plain {
+		return it.c.Next()
+	}
+	it.s.enter()
+	defer it.s.leave()
+	n := len(it.s.db.prefix)
+	for {
+		k, v, err := it.c.Next()
+		if err != nil || k == nil {
+			return nil, nil, err
+		}
+		if len(k) == n { // the prefix itself is a key of the parent, and would be the empty key here
+			continue
+		}
+		if it.span.tracer != nil {
+			it.span.pair(k[n:], v)
+		}
+		return k[n:], v, nil
+	}
+}
+
+func (it *Iterator) canceled() error {
+	select {
+	case <-it.s.done:
+		return it.s.ctx.Err()
+	default:
+		return nil
+	}
+}
+
+// ended is the cursor of an iterator that is closed: also of a scan that a coroutine still holds.
+type ended struct{}
+
+func (ended) Next() (key, value []byte, err error) { return nil, nil, errEnded() }
+func (ended) Close() error                         { return nil }
+
+// nothing is the cursor of a range without pairs.
+type nothing struct{}
+
+func (nothing) Next() (key, value []byte, err error) { return nil, nil, nil }
+func (nothing) Close() error                         { return nil }

@@ -1,0 +1,96 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// patience is how a call waits while a driver says Busy: it tries again, with pauses that grow to 50 ms, until the
+// context ends or the time is up, counted from the first Busy.
+type patience struct {
+	limit    time.Duration
+	deadline time.Time
+	pause    time.Duration
+}
+
+// again reports whether the call that failed with err is to be tried again, after a pause.
+func (p *patience) again(ctx context.Context, err error) bool {
+	if driver.KindOf(err) != Busy {
+		return false
+	}
+	return p.rest(ctx)
+}
+
+// rest pauses, and reports whether time is left.
+func (p *patience) rest(ctx context.Context) bool {
+	if p.deadline.IsZero() {
+		p.deadline, p.pause = time.Now().Add(p.limit), time.Millisecond
+	}
+	left := time.Until(p.deadline)
+	if left <= 0 || !sleep(ctx, min(left, p.pause/2+rand.N(p.pause))) {
+		return false
+	}
+	p.pause = min(2*p.pause, 50*time.Millisecond)
+	return true
+}
+
+// gaveUp explains a Busy that lasted too long. Other errors stay as they are.
+func (p *patience) gaveUp(ctx context.Context, err error) error {
+	if err == nil || driver.KindOf(err) != Busy {
+		return err
+	}
+	return &Error{Kind: Busy, Err: errors.Join(err, ctx.Err()), Hint: orElse(driver.HintOf(err),
+		fmt.Sprintf("close the other program or end its transaction, or wait longer than %v: ?wait=1m", p.limit))}
+}
+
+func orElse(hint, otherwise string) string {
+	if hint != "" {
+		return hint
+	}
+	return otherwise
+}
+
+// sleep reports whether d passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// bounded runs call and returns what it returns, or, if ctx ends first, the error of ctx; late then gets what call
+// returned, in a goroutine of its own. It is for calls into an engine that do not look at their context.
+func bounded[T any](ctx context.Context, call func() (T, error), late func(T, error)) (T, error) {
+	if ctx.Done() == nil {
+		return call()
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := call()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		go func() {
+			r := <-done
+			late(r.value, r.err)
+		}()
+		var none T
+		return none, ctx.Err()
+	}
+}

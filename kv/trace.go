@@ -1,0 +1,58 @@
+package kv
+
+import (
+	"context"
+	"time"
+)
+
+// Tracer is told of every operation of a store: the one place for counting, timing and tracing. See [WithTracer]. Its
+// methods are called by the goroutine that runs the operation, and must not call the store.
+type Tracer interface {
+	// Start is called when the operation op begins. The context it returns is the parent of operations inside this one,
+	// as a Get is inside a View, and is given to End.
+	Start(ctx context.Context, op string) context.Context
+
+	// End is called when the operation has ended.
+	End(ctx context.Context, e Event)
+}
+
+// Event is one operation of a store.
+type Event struct {
+	// Op is "open", "close", "view", "snapshot", "update", "begin", "commit", "rollback", "write", "get", "len", "scan",
+	// "put", "delete", "delete range", "check", "compact", "backup" or "size".
+	Op         string
+	Durability Durability    // the class asked for, of update, begin, commit and write
+	Pairs      int           // pairs read or written
+	Bytes      int           // in the keys and values of those pairs
+	Took       time.Duration // from Start to End
+	Err        error         // NotFound included; nil for most
+}
+
+// span is an operation that is being traced. The zero span is that of a store without a tracer, and does nothing.
+type span struct {
+	tracer Tracer
+	ctx    context.Context
+	start  time.Time
+	event  Event
+}
+
+// startSpan returns ctx for what runs inside the operation. It is called only where db has a tracer.
+func startSpan(t Tracer, ctx context.Context, op string) (context.Context, span) {
+	ctx = t.Start(ctx, op)
+	return ctx, span{tracer: t, ctx: ctx, start: time.Now(), event: Event{Op: op}}
+}
+
+// end tells the tracer how the operation went.
+func (s *span) end(err error) {
+	if s.tracer == nil {
+		return
+	}
+	s.event.Took, s.event.Err = time.Since(s.start), err
+	s.tracer.End(s.ctx, s.event)
+}
+
+// wrote counts a pair.
+func (s *span) pair(key, value []byte) {
+	s.event.Pairs++
+	s.event.Bytes += len(key) + len(value)
+}
