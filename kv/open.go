@@ -106,9 +106,10 @@ func Open(ctx context.Context, rawURL string, options ...Option) (*DB, error) {
 	return open(ctx, d, r, options)
 }
 
-// OpenDriver is Open for packages of engines, which have a driver and a Config instead of a URL.
+// OpenDriver is Open for packages of engines, which have a driver and a Config instead of a URL. The mode is that of c
+// unless an option says otherwise.
 func OpenDriver(ctx context.Context, d driver.Driver, c driver.Config, options ...Option) (*DB, error) {
-	return open(ctx, d, &request{info: d.Info(), path: c.Path, wait: DefaultWait, config: c}, options)
+	return open(ctx, d, &request{info: d.Info(), path: c.Path, mode: &c.Mode, wait: DefaultWait, config: c}, options)
 }
 
 func open(ctx context.Context, d driver.Driver, r *request, options []Option) (db *DB, err error) {
