@@ -45,6 +45,8 @@ type tcase struct {
 // groups are all cases, by theme.
 var groups = [][]tcase{
 	rangeCases,
+	iteratorCases,
+	heldCases,
 	ownershipCases,
 	isolationCases,
 	batchCases,
