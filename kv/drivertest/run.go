@@ -47,6 +47,7 @@ var groups = [][]tcase{
 	rangeCases,
 	iteratorCases,
 	heldCases,
+	contextCases,
 	ownershipCases,
 	isolationCases,
 	batchCases,
