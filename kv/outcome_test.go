@@ -19,7 +19,8 @@ type moody struct {
 	aborts   int     // how many transactions meet another one
 	mayAbort bool
 	remote   bool
-	torn     bool // no transaction is atomic
+	torn     bool          // no transaction is atomic
+	tornFrom kv.Durability // from this class on none is, unless it is Synced
 	begun    int
 }
 
@@ -48,7 +49,7 @@ func (s *moodyStore) Caps() driver.Caps {
 	c := s.Info().Caps
 	c.MayAbort, c.Remote = s.mayAbort, s.remote
 	for d := range c.Promises {
-		c.Promises[d].KillAtomic = !s.torn
+		c.Promises[d].KillAtomic = !s.torn && (s.tornFrom == kv.Synced || kv.Durability(d) < s.tornFrom)
 	}
 	return c
 }
@@ -225,7 +226,15 @@ func TestAnEngineThatNeverAbortsIsNotRunAgain(t *testing.T) {
 }
 
 func TestTornTransactionsAreRefusedToThoseWhoNeedThemWhole(t *testing.T) {
-	db := openMoody(t, moody{torn: true}).RequireAtomic()
+	_, err := openMoody(t, moody{torn: true}).RequireAtomic()
+	wantKind(t, "a store that tears at every class", err, kv.Unsupported)
+	db, err := openMoody(t, moody{tornFrom: kv.Flushed}).RequireAtomic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Put(ctx, kv.Synced, []byte("a"), nil); err != nil {
+		t.Errorf("at a class that is atomic: %v", err)
+	}
 	for what, err := range map[string]error{
 		"write":                db.Put(ctx, kv.Flushed, []byte("a"), nil),
 		"update":               db.Update(ctx, kv.Flushed, func(*kv.Tx) error { return nil }),
@@ -236,12 +245,10 @@ func TestTornTransactionsAreRefusedToThoseWhoNeedThemWhole(t *testing.T) {
 			t.Errorf("%s: %v has no hint", what, err)
 		}
 	}
-	_, err := kv.Open(ctx, "moody:p", kv.MustBeAtomic(kv.Flushed))
+	_, err = kv.Open(ctx, "moody:p", kv.MustBeAtomic(kv.Flushed))
 	wantKind(t, "open", err, kv.Unsupported)
-	theMood.torn = false
-	if err := mustOpen(t, "moody:p", kv.MustBeAtomic(kv.Flushed)).RequireAtomic().Put(ctx, kv.Flushed, []byte("a"), nil); err != nil {
-		t.Error(err)
-	}
+	theMood.tornFrom = 0
+	mustOpen(t, "moody:p", kv.MustBeAtomic(kv.Flushed))
 }
 
 func TestErrorsLoseNothing(t *testing.T) {
