@@ -143,7 +143,7 @@ func TestDetachStaleTakesDeadMountsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd, lines := start(t, "daemon", dir)
-		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+		t.Cleanup(func() { detachDead(dir) })
 		if !lines.Scan() {
 			t.Fatal("the daemon did not mount")
 		}
