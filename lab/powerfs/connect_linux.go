@@ -24,7 +24,8 @@ func connect(dir string) (fd int, err error) {
 	if fd, err = unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
 		return -1, err
 	}
-	data := fmt.Sprintf("fd=%d,rootmode=%o,user_id=0,group_id=%d,max_read=%d", fd, st.Mode&unix.S_IFMT, os.Getegid(), maxWrite)
+	data := fmt.Sprintf("fd=%d,rootmode=%o,user_id=0,group_id=%d,max_read=%d",
+		fd, st.Mode&unix.S_IFMT, os.Getegid(), maxWrite)
 	if err := unix.Mount(source(os.Getpid()), dir, "fuse."+mountName, unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
 		unix.Close(fd)
 		return -1, err
