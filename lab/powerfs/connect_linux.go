@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connect mounts a file system on dir and returns the connection to the kernel that answers for it. go-fuse could do
-// so, but opens /dev/fuse without O_CLOEXEC. A child that inherits a connection keeps it alive when this process has
-// died: whoever uses the mount then waits for an answer that never comes, and cannot even be killed.
+// connect mounts a file system on dir and returns the connection to the kernel that answers for it.
+// go-fuse could do so, but opens /dev/fuse without O_CLOEXEC. A child that inherits a connection
+// keeps it alive when this process has died: whoever uses the mount then waits for an answer that
+// never comes, and cannot even be killed.
 func connect(dir string) (fd int, err error) {
 	if os.Geteuid() != 0 {
 		return connectByHelper(dir)
@@ -33,7 +34,8 @@ func connect(dir string) (fd int, err error) {
 	return fd, nil
 }
 
-// connectByHelper is for users other than root: the helper may mount, and sends the connection through a socket.
+// connectByHelper is for users other than root: the helper may mount, and sends the connection
+// through a socket.
 func connectByHelper(dir string) (fd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -63,7 +65,8 @@ func connectByHelper(dir string) (fd int, err error) {
 	return fds[0], nil
 }
 
-// runHelper runs the program that mounts and unmounts for users other than root. files are its descriptors from 3 on.
+// runHelper runs the program that mounts and unmounts for users other than root. files are its
+// descriptors from 3 on.
 func runHelper(files []*os.File, args ...string) error {
 	bin, err := exec.LookPath("fusermount3")
 	if err != nil {
@@ -79,9 +82,9 @@ func runHelper(files []*os.File, args ...string) error {
 	return nil
 }
 
-// learnPoll has the kernel ask once whether files of the mount can be polled, so that it learns that they cannot. Go's
-// runtime asks at each os.Open, without leaving its thread to others: the goroutines that answer might find none. The
-// name is one that go-fuse answers itself.
+// learnPoll has the kernel ask once whether files of the mount can be polled, so that it learns
+// that they cannot. Go's runtime asks at each os.Open, without leaving its thread to others: the
+// goroutines that answer might find none. The name is one that go-fuse answers itself.
 func learnPoll(dir string) error {
 	fd, err := unix.Open(filepath.Join(dir, ".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

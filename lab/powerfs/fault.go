@@ -7,12 +7,13 @@ import (
 	"syscall"
 )
 
-// Fault is a failure to come: the Nth operation that matches fails. It is counted from when the disk is told of it.
+// Fault is a failure to come: the Nth operation that matches fails. It is counted from when the
+// disk is told of it.
 type Fault struct {
 	Op     FaultOp
 	Nth    uint64        // 1 is the first
 	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
-	Short  bool          // of a write: half of it is done. With Err 0 the process is told so, otherwise it gets the error
+	Short  bool          // of a write: half of it is done; with Err 0 the process is told so, else it gets Err
 	Sticky bool          // all later ones fail too
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 }
@@ -22,7 +23,7 @@ type FaultOp uint16
 
 const (
 	OnWrite    FaultOp = 1 << iota // write calls, and write-backs of mapped pages
-	OnSync                         // fsync and fdatasync, of files and folders; msync and writes through O_SYNC end in one
+	OnSync                         // fsync, fdatasync, and what ends in one: msync, a write through O_SYNC
 	OnCreate                       // of files
 	OnMkdir                        //
 	OnLink                         // hard and symbolic
@@ -167,7 +168,8 @@ func (d *Disk) Heal() {
 	d.faults = nil
 }
 
-// Calls returns how many operations of these kinds there were, those that failed included. Of OnAny it is Ops.
+// Calls returns how many operations of these kinds there were, those that failed included. Of OnAny
+// it is Ops.
 func (d *Disk) Calls(kinds FaultOp) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

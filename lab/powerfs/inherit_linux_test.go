@@ -20,8 +20,9 @@ func descriptors() error {
 	return err
 }
 
-// TestNoChildInheritsAMount starts processes while disks are mounted and unmounted. One that inherited /dev/fuse would
-// keep the mount's connection alive when the daemon dies, and wait for ever, unkillable, for an answer.
+// TestNoChildInheritsAMount starts processes while disks are mounted and unmounted. One that
+// inherited /dev/fuse would keep the mount's connection alive when the daemon dies, and wait for
+// ever, unkillable, for an answer.
 func TestNoChildInheritsAMount(t *testing.T) {
 	d, m := mounted(t, Options{})
 	done, ended := make(chan struct{}), make(chan error)

@@ -1,15 +1,16 @@
 package powerfs
 
-// Image returns what a power cut at this moment would leave under the rule. The power stays on: whoever works on the
-// disk notices nothing. What is mapped, changed and not written back is not in it, see Mount.WriteBack.
+// Image returns what a power cut at this moment would leave under the rule. The power stays on:
+// whoever works on the disk notices nothing. What is mapped, changed and not written back is not in
+// it, see Mount.WriteBack.
 func (d *Disk) Image(r Rule, seed uint64) *Image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.image(r, seed)
 }
 
-// ImageBefore has an image made as Image does, before operation k is done, the first being 1, or before the next one if
-// k is past. It is sent once.
+// ImageBefore has an image made as Image does, before operation k is done, the first being 1, or
+// before the next one if k is past. It is sent once.
 func (d *Disk) ImageBefore(k uint64, r Rule, seed uint64) <-chan *Image {
 	d.mu.Lock()
 	defer d.mu.Unlock()

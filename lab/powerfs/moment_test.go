@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnImageOfADiskThatGoesOn wants the images of a moment to be those of a cut at that moment, whatever is done to the
-// disk after it.
+// TestAnImageOfADiskThatGoesOn wants the images of a moment to be those of a cut at that moment,
+// whatever is done to the disk after it.
 func TestAnImageOfADiskThatGoesOn(t *testing.T) {
 	spill := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

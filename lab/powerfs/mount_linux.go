@@ -68,7 +68,7 @@ func (d *Disk) Mount(dir string) (*Mount, error) {
 	return m, nil
 }
 
-// maxWrite is how many bytes the kernel passes on at once: more of a write call come one after the other.
+// maxWrite is how many bytes the kernel passes on at once; a longer write comes in pieces.
 const maxWrite = 1 << 20
 
 func mountError(dir string, err error) error {
