@@ -147,7 +147,7 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 			switch {
 			case found == parts(i):
 				last = i
-			case found > 0 && db.Caps().CrashAtomic:
+			case found > 0 && atomicAtKill(db.Caps(), class):
 				e.Fatalf("%v: record %d has %d of its %d parts; acknowledged up to %d", class, i, found, parts(i), acked)
 			}
 			if found < parts(i) && i <= acked && promise.Class <= kv.Flushed {
@@ -171,7 +171,7 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 		for i <= max(acked, last) || found > 0 {
 			end()
 		}
-		if last >= 0 && db.Caps().CrashAtomic {
+		if last >= 0 && atomicAtKill(db.Caps(), class) {
 			e.wantGet(class.String()+" after a kill", s, "last", strconv.Itoa(last))
 		}
 		return nil
