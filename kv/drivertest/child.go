@@ -201,6 +201,10 @@ func (p *part) do(verb string, words []string) (value string, err error) {
 		return "", err
 	case "record": // class, first number; never answers but with acknowledgements
 		return "", p.record(words)
+	case "verify large":
+		return p.verifyLarge(words)
+	case "commit large": // never answers but with what it does
+		return "", p.commitLarge(words)
 	case "probe": // URL, class
 		return probe(words[0], words[1])
 	case "close":

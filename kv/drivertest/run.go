@@ -61,6 +61,7 @@ var groups = [][]tcase{
 	modeCases,
 	damageCases,
 	killCases,
+	tornCases,
 }
 
 // T is what a case needs of a test. The suite's own tests give it one that records failures.
