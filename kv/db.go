@@ -399,7 +399,7 @@ func (db *DB) Write(ctx context.Context, d Durability, b *Batch) (err error) {
 		return db.wrap("write", err)
 	}
 	if len(b.ranges) > 0 {
-		return db.retry(ctx, "write", func() error { return db.update(ctx, d, b.run) })
+		return db.retry(ctx, "write", func() error { return db.update(ctx, d, b.Run) })
 	}
 	ops := b.ops
 	if len(db.prefix) > 0 {
