@@ -1,0 +1,143 @@
+// Package ethdb is a kv.DB as a key-value store of go-ethereum (github.com/ethereum/go-ethereum/ethdb).
+package ethdb
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/ethdb"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Store is safe for concurrent use. Its calls have no context: one that writes, and must wait for an open iterator
+// because the engine's readers block its writers, gives up after db.Wait().
+type Store struct {
+	db *kv.DB
+	d  kv.Durability
+}
+
+var _ ethdb.KeyValueStore = (*Store)(nil)
+
+// New returns db as a store that commits with class d. Closing it closes db.
+func New(db *kv.DB, d kv.Durability) *Store { return &Store{db, d} }
+
+// top stands before every key, because a key of ethdb may be empty and one of kv may not.
+const top = 'k'
+
+// marker is the key that SyncKeyValue writes.
+var marker = []byte("synced")
+
+var ctx = context.Background()
+
+func at(key []byte) []byte { return append([]byte{top}, key...) }
+
+// between returns the keys in [start, end), of which nil is open.
+func between(start, end []byte) kv.Range {
+	r := kv.Range{Start: at(start), End: []byte{top + 1}}
+	if end != nil {
+		r.End = at(end)
+	}
+	return r
+}
+
+// Has reports whether key is present.
+func (s *Store) Has(key []byte) (has bool, err error) {
+	err = s.db.View(ctx, func(r *kv.Snapshot) error {
+		has, err = r.Has(at(key))
+		return err
+	})
+	return has, err
+}
+
+// Get returns the value of key. An absent key is kv.NotFound.
+func (s *Store) Get(key []byte) ([]byte, error) { return s.db.Get(ctx, at(key)) }
+
+// write commits what fill puts into a batch.
+func (s *Store) write(d kv.Durability, fill func(b *kv.Batch)) error {
+	ctx, cancel := context.WithTimeout(ctx, s.db.Wait())
+	defer cancel()
+	var b kv.Batch
+	fill(&b)
+	return s.db.Write(ctx, d, &b)
+}
+
+// Put sets key to value.
+func (s *Store) Put(key, value []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) })
+}
+
+// Delete removes key.
+func (s *Store) Delete(key []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.Delete(at(key)) })
+}
+
+// DeleteRange removes the keys in [start, end), of which nil is open.
+func (s *Store) DeleteRange(start, end []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.DeleteRange(between(start, end)) })
+}
+
+// Stat returns the settings in force and the space on disk.
+func (s *Store) Stat() (string, error) {
+	size, err := s.db.Size()
+	return fmt.Sprintf("%s %v, %d bytes in %d files", s.db.Engine(), s.db.Settings(), size.Allocated, size.Files), err
+}
+
+// SyncKeyValue makes what was written before as durable as the store can: a power loss leaves no commit without those
+// before it.
+func (s *Store) SyncKeyValue() error {
+	if strongest := s.db.Caps().Strongest(); s.d != strongest {
+		return s.write(strongest, func(b *kv.Batch) { b.Put(marker, nil) })
+	}
+	return nil
+}
+
+// Compact compacts the whole store, as kv knows no other.
+func (s *Store) Compact(_, _ []byte) error { return s.db.Compact(ctx) }
+
+// Close closes the store, and ends iterators that are open.
+func (s *Store) Close() error { return s.db.Close() }
+
+// NewIterator returns an iterator over the keys that begin with prefix, from prefix and start on. It holds a snapshot.
+func (s *Store) NewIterator(prefix, start []byte) ethdb.Iterator {
+	r, err := s.db.Snapshot(ctx)
+	if err != nil {
+		return failed{err}
+	}
+	over := kv.Prefix(at(prefix))
+	over.Start = append(over.Start, start...)
+	return &iterator{Iterator: r.Iter(over), r: r}
+}
+
+// iterator lets its snapshot go at the end of the walk already: the suite's do not call Release there.
+type iterator struct {
+	*kv.Iterator
+	r    *kv.Snapshot
+	done bool
+}
+
+func (it *iterator) Next() bool {
+	if it.done || !it.Iterator.Next() {
+		it.Release()
+	}
+	return !it.done
+}
+
+func (it *iterator) Key() []byte  { return bytes.TrimPrefix(it.Iterator.Key(), []byte{top}) }
+func (it *iterator) Error() error { return it.Err() }
+
+func (it *iterator) Release() {
+	it.done = true
+	_ = it.Iterator.Close() // Error has told what went wrong while walking
+	_ = it.r.Close()
+}
+
+// failed is an iterator that could not be opened.
+type failed struct{ err error }
+
+func (failed) Next() bool     { return false }
+func (f failed) Error() error { return f.err }
+func (failed) Key() []byte    { return nil }
+func (failed) Value() []byte  { return nil }
+func (failed) Release()       {}
