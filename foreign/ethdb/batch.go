@@ -47,7 +47,7 @@ func (b *batch) DeleteRange(start, end []byte) error {
 
 // Write commits the batch as one transaction.
 func (b *batch) Write() error {
-	ctx, cancel := context.WithTimeout(ctx, b.s.db.Wait())
+	ctx, cancel := context.WithTimeout(background, b.s.db.Wait())
 	defer cancel()
 	return b.s.db.Update(ctx, b.s.d, func(tx *kv.Tx) error {
 		return b.each(tx.Put, tx.Delete, func(start, end []byte) error { return tx.DeleteRange(between(start, end)) })

@@ -29,7 +29,8 @@ const top = 'k'
 // marker is the key that SyncKeyValue writes.
 var marker = []byte("synced")
 
-var ctx = context.Background()
+// background: no call of ethdb has a context.
+var background = context.Background()
 
 func at(key []byte) []byte { return append([]byte{top}, key...) }
 
@@ -44,7 +45,7 @@ func between(start, end []byte) kv.Range {
 
 // Has reports whether key is present.
 func (s *Store) Has(key []byte) (has bool, err error) {
-	err = s.db.View(ctx, func(r *kv.Snapshot) error {
+	err = s.db.View(background, func(r *kv.Snapshot) error {
 		has, err = r.Has(at(key))
 		return err
 	})
@@ -52,11 +53,11 @@ func (s *Store) Has(key []byte) (has bool, err error) {
 }
 
 // Get returns the value of key. An absent key is kv.NotFound.
-func (s *Store) Get(key []byte) ([]byte, error) { return s.db.Get(ctx, at(key)) }
+func (s *Store) Get(key []byte) ([]byte, error) { return s.db.Get(background, at(key)) }
 
 // write commits what fill puts into a batch.
 func (s *Store) write(d kv.Durability, fill func(b *kv.Batch)) error {
-	ctx, cancel := context.WithTimeout(ctx, s.db.Wait())
+	ctx, cancel := context.WithTimeout(background, s.db.Wait())
 	defer cancel()
 	var b kv.Batch
 	fill(&b)
@@ -94,14 +95,14 @@ func (s *Store) SyncKeyValue() error {
 }
 
 // Compact compacts the whole store, as kv knows no other.
-func (s *Store) Compact(_, _ []byte) error { return s.db.Compact(ctx) }
+func (s *Store) Compact(_, _ []byte) error { return s.db.Compact(background) }
 
 // Close closes the store, and ends iterators that are open.
 func (s *Store) Close() error { return s.db.Close() }
 
 // NewIterator returns an iterator over the keys that begin with prefix, from prefix and start on. It holds a snapshot.
 func (s *Store) NewIterator(prefix, start []byte) ethdb.Iterator {
-	r, err := s.db.Snapshot(ctx)
+	r, err := s.db.Snapshot(background)
 	if err != nil {
 		return failed{err}
 	}
