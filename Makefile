@@ -1,5 +1,5 @@
 # make check is what CI runs, and all of it.
-.PHONY: check test bench build mutants
+.PHONY: check test bench build mutants soak
 
 check:
 	bash .ci/run
@@ -17,3 +17,7 @@ bench:
 # Deliberate faults of the simulator and of the proof, each of which their tests must find. Some minutes; Linux, as root.
 mutants:
 	ASSAY_MUTANTS=1 go test ./internal/mutants -run Caught -count 1 -timeout 60m -v
+
+# The kill tests of every engine and store again and again, on a busy machine: "make soak DURATION=2h".
+soak:
+	bash .ci/soak

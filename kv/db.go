@@ -47,7 +47,7 @@ const closedBit = 1 << 62
 func newDB(store driver.Store, d driver.Driver, r *request) *DB {
 	db := &DB{caps: store.Caps(), core: &core{
 		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, tracer: r.tracer,
-		limit: patience{limit: r.wait}, writers: newTurns(),
+		limit: patience{limit: r.wait, what: "another transaction is in the way"}, writers: newTurns(),
 	}}
 	db.idle.L = &db.mu
 	return db
@@ -88,10 +88,14 @@ func (db *DB) Namespace(prefix []byte) *DB {
 
 // RequireAtomic returns a handle to the same store that refuses Update, Begin and Write at classes at which the death
 // of the process may leave a part of a transaction (see [Promise]). It is for programs that keep several pairs in step.
-func (db *DB) RequireAtomic() *DB {
+// A store where that holds at no class is Unsupported.
+func (db *DB) RequireAtomic() (*DB, error) {
+	if !slices.ContainsFunc(db.caps.Promises[:], func(p Promise) bool { return p.Supported && p.KillAtomic }) {
+		return nil, db.wrap("open", torn(db.caps.Cheapest()))
+	}
 	n := *db
 	n.atomic = true
-	return &n
+	return &n, nil
 }
 
 // Get returns a copy of the value of key in the last committed state. An absent key is NotFound.
@@ -395,7 +399,7 @@ func (db *DB) Write(ctx context.Context, d Durability, b *Batch) (err error) {
 		return db.wrap("write", err)
 	}
 	if len(b.ranges) > 0 {
-		return db.retry(ctx, "write", func() error { return db.update(ctx, d, b.run) })
+		return db.retry(ctx, "write", func() error { return db.update(ctx, d, b.Run) })
 	}
 	ops := b.ops
 	if len(db.prefix) > 0 {

@@ -265,7 +265,7 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for p := (patience{limit: r.wait}); ; {
+	for p := (patience{limit: r.wait, what: "another process has it open"}); ; {
 		store, err := bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) },
 			func(store driver.Store, err error) {
 				if err == nil {

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -14,6 +13,7 @@ import (
 // context ends or the time is up, counted from the first Busy.
 type patience struct {
 	limit    time.Duration
+	what     string // what stands in the way
 	deadline time.Time
 	pause    time.Duration
 }
@@ -44,8 +44,12 @@ func (p *patience) gaveUp(ctx context.Context, err error) error {
 	if err == nil || driver.KindOf(err) != Busy {
 		return err
 	}
-	return &Error{Kind: Busy, Err: errors.Join(err, ctx.Err()), Hint: orElse(driver.HintOf(err),
-		fmt.Sprintf("close the other program or end its transaction, or wait longer than %v: ?wait=1m", p.limit))}
+	why := fmt.Errorf("%s (%w)", p.what, err)
+	if ctx.Err() != nil {
+		why = fmt.Errorf("%w: %w", why, ctx.Err())
+	}
+	return &Error{Kind: Busy, Err: why, Hint: orElse(driver.HintOf(err),
+		fmt.Sprintf("end the other program or its transaction, or wait longer than %v: ?wait=1m", p.limit))}
 }
 
 func orElse(hint, otherwise string) string {

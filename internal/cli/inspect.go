@@ -199,9 +199,6 @@ func readStats(ctx context.Context, db *kv.DB) (storeStats, error) {
 		for k, v := range snapshot.Scan(kv.Range{}) {
 			s.Pairs++
 			s.Bytes += int64(len(k) + len(v))
-			if s.Pairs%4096 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
 		}
 		return nil
 	})

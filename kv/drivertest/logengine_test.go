@@ -39,6 +39,7 @@ const (
 	writesReadOnly         // opening read-only takes no lock that keeps writers away
 	staleShared            // nobody sees the other's commits
 	believesAll            // a line is read as far as it goes
+	tornWrites             // a transaction is written pair by pair, as fast as can be
 )
 
 var logDrivers = []*logDriver{
@@ -47,6 +48,7 @@ var logDrivers = []*logDriver{
 	{"log-unlocked-default", "the default mode is declared, and safe against a second process that opens the same way", noLock},
 	{"log-late", "what was acknowledged survives kill -9, transactions as a whole, for every class that promises it", lateWrites},
 	{"log-split", "what was acknowledged survives kill -9, transactions as a whole, for every class that promises it", splitWrites},
+	{"log-torn", "no transaction is torn by kill -9, not even in the middle of a large write", tornWrites},
 	{"log-panic", "a store that lost the end of a file gives an error or what was written, never a crash", panicsOnDamage},
 	{"log-panic-on-byte", "a store with a changed byte gives an error or opens, never a crash", panicsOnDamage},
 	{"log-overwrite", "a file of something else is refused and left alone", overwritesOthers},
@@ -67,9 +69,9 @@ func init() {
 func (d *logDriver) Info() driver.Info {
 	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 	info := driver.Info{Name: d.name, Summary: "a log of commits, for tests", Caps: driver.Caps{
-		Persistent: true,
-		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		Promises:   [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
+		Persistent: true, TxnLimit: true,
+		Modes:    []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		Promises: [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
 	}}
 	if d.fault == staleShared {
 		info.Caps.Modes = []driver.Mode{driver.Shared}
@@ -176,17 +178,28 @@ func (s *logStore) replay(log []byte) error {
 
 func (s *logStore) Caps() driver.Caps { return s.Info().Caps }
 
+// logLimit is the size of a transaction in bytes that is too large.
+const logLimit = 3 << 19
+
 func (s *logStore) write(ops []driver.Op) error {
+	size := 0
+	for _, op := range ops {
+		size += len(op.Key) + len(op.Value)
+	}
 	switch {
+	case size > logLimit:
+		return driver.TooLarge
 	case s.fault == lateWrites || s.fault == forgetsOnClose:
 		s.late = append(s.late, cloneOps(ops))
 		return nil
-	case s.fault == splitWrites && len(ops) > 1:
+	case (s.fault == splitWrites || s.fault == tornWrites) && len(ops) > 1:
 		for i := range ops {
 			if err := s.write(ops[i : i+1]); err != nil {
 				return err
 			}
-			time.Sleep(time.Millisecond)
+			if s.fault == splitWrites {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		return nil
 	}
@@ -273,6 +286,11 @@ func TestTheSuiteCatchesEveryFaultOfALog(t *testing.T) {
 	runChild()
 	setFlag(t, "rapid.nofailfile", "true")
 	for _, d := range logDrivers {
-		t.Run(d.name, func(t *testing.T) { catch(t, d.name, d.caught) })
+		t.Run(d.name, func(t *testing.T) {
+			if d.fault == tornWrites {
+				t.Setenv(killsVar, "24") // one kill in two finds it
+			}
+			catch(t, d.name, d.caught)
+		})
 	}
 }

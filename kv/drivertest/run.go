@@ -45,6 +45,9 @@ type tcase struct {
 // groups are all cases, by theme.
 var groups = [][]tcase{
 	rangeCases,
+	iteratorCases,
+	heldCases,
+	contextCases,
 	ownershipCases,
 	isolationCases,
 	batchCases,
@@ -58,6 +61,7 @@ var groups = [][]tcase{
 	modeCases,
 	damageCases,
 	killCases,
+	tornCases,
 }
 
 // T is what a case needs of a test. The suite's own tests give it one that records failures.

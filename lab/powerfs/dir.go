@@ -67,17 +67,17 @@ func (d *Disk) vacant(dir ID, name string) (*inode, error) {
 
 // Create makes a file. The mode is its permissions.
 func (d *Disk) Create(dir ID, name string, mode uint32, owner Owner) (Attr, error) {
-	return d.add(dir, name, nil, func() *inode { return d.newInode(ModeFile|mode&modePerm, owner) })
+	return d.add(OnCreate, dir, name, nil, func() *inode { return d.newInode(ModeFile|mode&modePerm, owner) })
 }
 
 // Mkdir makes a folder.
 func (d *Disk) Mkdir(dir ID, name string, mode uint32, owner Owner) (Attr, error) {
-	return d.add(dir, name, nil, func() *inode { return d.newInode(ModeDir|mode&modePerm, owner) })
+	return d.add(OnMkdir, dir, name, nil, func() *inode { return d.newInode(ModeDir|mode&modePerm, owner) })
 }
 
 // Symlink makes a symbolic link to target.
 func (d *Disk) Symlink(dir ID, name, target string, owner Owner) (Attr, error) {
-	return d.add(dir, name, nil, func() *inode {
+	return d.add(OnLink, dir, name, nil, func() *inode {
 		n := d.newInode(ModeSymlink|0o777, owner)
 		n.target = target
 		return n
@@ -86,7 +86,7 @@ func (d *Disk) Symlink(dir ID, name, target string, owner Owner) (Attr, error) {
 
 // Link makes a second name of a file.
 func (d *Disk) Link(id, dir ID, name string) (Attr, error) {
-	return d.add(dir, name, func() (*inode, error) {
+	return d.add(OnLink, dir, name, func() (*inode, error) {
 		n, err := d.inode(id)
 		if err == nil && n.isDir() {
 			err = syscall.EPERM
@@ -96,7 +96,7 @@ func (d *Disk) Link(id, dir ID, name string) (Attr, error) {
 }
 
 // add makes an entry for the inode that found returns or, if found is nil, for the one that made returns.
-func (d *Disk) add(dir ID, name string, found func() (*inode, error), made func() *inode) (Attr, error) {
+func (d *Disk) add(kind FaultOp, dir ID, name string, found func() (*inode, error), made func() *inode) (Attr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	parent, err := d.vacant(dir, name)
@@ -109,7 +109,7 @@ func (d *Disk) add(dir ID, name string, found func() (*inode, error), made func(
 			return Attr{}, err
 		}
 	}
-	if err := d.enter(OnCreate, parent, name); err != nil {
+	if err := d.enter(kind, parent, name); err != nil {
 		return Attr{}, whole(err)
 	}
 	if n == nil {

@@ -1,6 +1,7 @@
 package powerfs
 
 import (
+	"math/bits"
 	"os"
 	"sync"
 	"syscall"
@@ -13,7 +14,7 @@ type Options struct {
 	From     *Image  // what it holds at first; nil is an empty root folder
 	Lying    bool    // syncs are acknowledged and do nothing
 	Space    int64   // bytes of file data that fit before ENOSPC; 0 is 64 GiB. An allocation does not reserve them.
-	Faults   []Fault // failures to come
+	Faults   []Fault // failures to come, see Fail
 	Latency  Latency // zero: none
 	Memory   int64   // bytes of pages in memory before they go to a file; 0 is 256 MiB. Unsynced writes take a quarter more.
 	SpillDir string  // for that file; "" is the system's temporary folder
@@ -37,9 +38,12 @@ type Disk struct {
 	armed    uint64
 	settling func()
 	cutAt    int64
+	wanted   []wantedImage
+	quiet    bool // write-backs are asked for by WriteBack, and are no operations of a process
 
-	ops    uint64 // state-changing operations
-	seq    uint64 // their order, write-backs after the cut included
+	ops    uint64                // state-changing operations
+	calls  [len(faultOps)]uint64 // the same, by kind
+	seq    uint64                // their order, write-backs after the cut included
 	inodes map[ID]*inode
 	lastID ID
 	root   *inode
@@ -138,9 +142,9 @@ func (d *Disk) Ops() uint64 {
 	return d.ops
 }
 
-// enter begins a state-changing operation on n, or on its entry name if that is not empty: it waits if the cut was
-// decided, cuts the power if this is the operation to do it before, and fails if a fault strikes. It is called under
-// the lock.
+// enter begins a state-changing operation of one kind on n, or on its entry name if that is not empty: it waits if the
+// cut was decided, cuts the power if this is the operation to do it before, and fails if a fault strikes. It is called
+// under the lock.
 func (d *Disk) enter(kind FaultOp, n *inode, name string) error {
 	if d.due() {
 		d.decide(d.settling)
@@ -148,7 +152,9 @@ func (d *Disk) enter(kind FaultOp, n *inode, name string) error {
 	if err := d.enterRead(); err != nil {
 		return err
 	}
+	d.makeDue()
 	d.ops++
+	d.calls[bits.TrailingZeros16(uint16(kind))]++
 	d.seq++
 	return d.strike(kind, n, name)
 }

@@ -7,38 +7,55 @@ import (
 	"syscall"
 )
 
-// Fault is a failure to come: the Nth operation that matches fails.
+// Fault is a failure to come: the Nth operation that matches fails. It is counted from when the
+// disk is told of it.
 type Fault struct {
 	Op     FaultOp
 	Nth    uint64        // 1 is the first
 	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
-	Short  bool          // of a write: half of it is done. With Err 0 the process is told so, otherwise it gets the error
+	Short  bool          // of a write: half of it is done; with Err 0 the process is told so, else it gets Err
 	Sticky bool          // all later ones fail too
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 }
 
-// FaultOp is a kind of operation.
-type FaultOp uint8
+// FaultOp is a set of kinds of operations: OnWrite|OnSync.
+type FaultOp uint16
 
 const (
-	OnAny FaultOp = iota // every state-changing operation
-	OnWrite
-	OnSync
-	OnCreate // files, folders, links
-	OnRename
-	OnRemove
-	OnTruncate
-	OnAllocate
+	OnWrite    FaultOp = 1 << iota // write calls, and write-backs of mapped pages
+	OnSync                         // fsync, fdatasync, and what ends in one: msync, a write through O_SYNC
+	OnCreate                       // of files
+	OnMkdir                        //
+	OnLink                         // hard and symbolic
+	OnRename                       //
+	OnRemove                       // of files, links and folders
+	OnTruncate                     //
+	OnAllocate                     // fallocate, holes included
+
+	OnAny FaultOp = 0 // every operation that changes the state
 )
 
-var faultOps = [...]string{"any", "write", "sync", "create", "rename", "remove", "truncate", "allocate"}
+var faultOps = [...]string{"write", "sync", "create", "mkdir", "link", "rename", "remove", "truncate", "allocate"}
 
+// String returns the kinds, with bars between them.
 func (o FaultOp) String() string {
-	if int(o) < len(faultOps) {
-		return faultOps[o]
+	if o == OnAny {
+		return "any"
 	}
-	return "unknown"
+	var names []string
+	for i, name := range faultOps {
+		if o.has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	if o>>len(faultOps) != 0 {
+		names = append(names, "unknown")
+	}
+	return strings.Join(names, "|")
 }
+
+// has reports whether the one kind is in the set.
+func (o FaultOp) has(kind FaultOp) bool { return o == OnAny || o&kind != 0 }
 
 // Strike is a fault that fired.
 type Strike struct {
@@ -55,7 +72,7 @@ type armedFault struct {
 
 func (f Fault) check() error {
 	switch {
-	case int(f.Op) >= len(faultOps):
+	case f.Op>>len(faultOps) != 0:
 		return refuse("unknown operation of a fault", "the operations are "+strings.Join(faultOps[:], ", "))
 	case f.Nth == 0:
 		return refuse("a fault at operation 0", "the first operation is 1")
@@ -69,11 +86,8 @@ func (f Fault) check() error {
 }
 
 func (f *armedFault) matches(kind FaultOp, where string) bool {
-	if f.Op != OnAny && f.Op != kind {
-		return false
-	}
-	if f.Match == "" {
-		return true
+	if !f.Op.has(kind) || f.Match == "" {
+		return f.Op.has(kind)
 	}
 	if !strings.Contains(f.Match, "/") {
 		where = path.Base(where)
@@ -134,6 +148,38 @@ func whole(err error) error {
 		return syscall.EIO
 	}
 	return err
+}
+
+// Fail tells the disk of one more fault.
+func (d *Disk) Fail(f Fault) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults = append(d.faults, armedFault{Fault: f})
+	return nil
+}
+
+// Heal lets the disk forget all faults: none fires any more. What they have done stays.
+func (d *Disk) Heal() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults = nil
+}
+
+// Calls returns how many operations of these kinds there were, those that failed included. Of OnAny
+// it is Ops.
+func (d *Disk) Calls(kinds FaultOp) uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := uint64(0)
+	for i, calls := range d.calls {
+		if kinds.has(1 << i) {
+			n += calls
+		}
+	}
+	return n
 }
 
 // Struck returns the faults that fired, in order.

@@ -28,7 +28,7 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 	if from == FromCache && d.due() {
 		d.decide(d.settling) // the page was changed before the cut: it is taken if there is a settle to take it
 	}
-	if from == FromCache && d.power == settling {
+	if from == FromCache && (d.power == settling || d.power == on && d.quiet) {
 		d.seq++
 	} else if err := d.enter(OnWrite, n, ""); err != nil {
 		return d.writeHalf(n, off, data, err)

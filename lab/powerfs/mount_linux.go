@@ -2,7 +2,9 @@ package powerfs
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -21,8 +23,6 @@ const mountName = "assay-powerfs"
 type Mount struct {
 	disk   *Disk
 	dir    string
-	direct bool // mounted by a system call, not by the fusermount helper
-	server *fuse.Server
 	served chan struct{} // closed when the daemon has ended
 	fs     *fuseFS
 
@@ -39,40 +39,44 @@ func (d *Disk) Mount(dir string) (*Mount, error) {
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
 		return nil, &driver.Error{Op: "mount", Path: dir, Kind: driver.NoStore, Err: err, Hint: "make the folder first"}
 	}
-	fs := newFuseFS(d)
-	options := &fuse.MountOptions{
-		FsName: source(os.Getpid()), Name: mountName,
-		MaxWrite:                 1 << 20,
+	fd, err := connect(abs)
+	if err != nil {
+		return nil, mountError(dir, err)
+	}
+	m := &Mount{disk: d, dir: abs, served: make(chan struct{}), fs: newFuseFS(d)}
+	server, err := fuse.NewServer(m.fs, fmt.Sprintf("/dev/fd/%d", fd), &fuse.MountOptions{
+		MaxWrite:                 maxWrite,
 		MaxBackground:            64,
 		ExplicitDataCacheControl: true,
 		DisableXAttrs:            true,
 		DisableReadDirPlus:       true,
 		DisableSplice:            true,
-		DirectMountStrict:        os.Geteuid() == 0,
 		// The kernel must not ask for an open by itself: opens are counted.
 		DisabledCapabilities: fuse.CAP_NO_OPEN_SUPPORT | fuse.CAP_NO_OPENDIR_SUPPORT,
-	}
-	server, err := fuse.NewServer(fs, abs, options)
+	})
 	if err != nil {
-		return nil, mountError(dir, err)
+		_, failed := m.detach()
+		return nil, errors.Join(mountError(dir, err), failed)
 	}
-	m := &Mount{disk: d, dir: abs, direct: options.DirectMountStrict, server: server, served: make(chan struct{}), fs: fs}
 	go func() {
 		defer close(m.served)
 		server.Serve()
 	}()
-	if err := server.WaitMount(); err != nil {
+	if err := learnPoll(abs); err != nil {
 		return nil, errors.Join(mountError(dir, err), m.Unmount())
 	}
 	return m, nil
 }
+
+// maxWrite is how many bytes the kernel passes on at once; a longer write comes in pieces.
+const maxWrite = 1 << 20
 
 func mountError(dir string, err error) error {
 	e := &driver.Error{Op: "mount", Path: dir, Kind: driver.KindOf(err), Err: err}
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		e.Hint = "mounting needs root, or the fusermount helper of the fuse3 package"
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, exec.ErrNotFound):
 		e.Kind = driver.Unsupported
 		e.Hint = "mounting needs /dev/fuse, and for users other than root the fusermount helper of the fuse3 package"
 	}
@@ -90,36 +94,38 @@ func (m *Mount) Unmount() error {
 }
 
 func (m *Mount) unmount() error {
-	if err := m.detach(); err != nil {
+	ends, err := m.detach()
+	if err != nil {
 		return &driver.Error{Op: "unmount", Path: m.dir, Kind: driver.KindOf(err), Err: err,
 			Hint: "umount -l " + m.dir}
 	}
-	<-m.served
+	if ends {
+		<-m.served
+	}
 	return nil
 }
 
-func (m *Mount) detach() error {
-	if !m.direct {
+// detach frees the folder, and reports whether the daemon ends whoever holds files.
+func (m *Mount) detach() (ends bool, err error) {
+	if os.Geteuid() != 0 {
 		return m.detachByHelper()
 	}
-	err := unix.Unmount(m.dir, 0)
-	if err == nil {
-		return nil
+	if unix.Unmount(m.dir, 0) == nil {
+		return true, nil
 	}
 	// The force aborts the connection, so that no process waits for us any more; the folder is then free whoever
 	// holds files.
-	return unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
+	return true, unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
 }
 
 // detachByHelper is for users other than root. The connection of a mount that is still busy cannot be aborted by
 // them: the power is cut, so that the processes fail soon, and the daemon ends with the last of them.
-func (m *Mount) detachByHelper() error {
-	err := m.server.Unmount()
-	if err == nil {
-		return nil
+func (m *Mount) detachByHelper() (ends bool, err error) {
+	if runHelper(nil, "-u", "--", m.dir) == nil {
+		return true, nil
 	}
 	m.disk.Cut()
-	return lazyHelper(m.dir)
+	return false, runHelper(nil, "-u", "-z", "--", m.dir)
 }
 
 var available = sync.OnceValue(tryMount)

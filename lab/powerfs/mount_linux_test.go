@@ -47,6 +47,33 @@ func TestOnlySyncsAreDurable(t *testing.T) {
 	}
 }
 
+// TestWriteBackOfAProcessThatGoesOn brings a mapped page to a disk, of which an image is made while the process is at it.
+func TestWriteBackOfAProcessThatGoesOn(t *testing.T) {
+	d, m := mounted(t, Options{})
+	_, lines := start(t, "mmap", m.Dir())
+	if !lines.Scan() {
+		t.Fatal("the child did not do its work")
+	}
+	if err := d.Fail(Fault{Op: OnWrite, Nth: 1, Sticky: true}); err != nil {
+		t.Fatal(err)
+	}
+	ops := d.Ops()
+	if err := m.WriteBack(); err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[Survivors]string{Nothing: "f=4096×o", Everything: "f=4096×x"} {
+		if got := tree(t, d.Image(Rule{Ordered, s}, 1)); got != want {
+			t.Errorf("%v: got %s, want %s", s, got, want)
+		}
+	}
+	if n := d.Ops() - ops; n != 0 || len(d.Struck()) > 0 {
+		t.Errorf("%d operations were counted, %v failed", n, d.Struck())
+	}
+	if err := os.WriteFile(filepath.Join(m.Dir(), "g"), []byte("x"), 0o600); !errors.Is(err, unix.EIO) {
+		t.Errorf("a write afterwards: %v, want the fault to strike", err)
+	}
+}
+
 // TestSettlingABusyProcess cuts while threads of a process map, truncate, write and sync. Whatever its memory held
 // when it said so before the cut is there if everything survives.
 func TestSettlingABusyProcess(t *testing.T) {
@@ -143,7 +170,7 @@ func TestDetachStaleTakesDeadMountsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd, lines := start(t, "daemon", dir)
-		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+		t.Cleanup(func() { detachDead(dir) })
 		if !lines.Scan() {
 			t.Fatal("the daemon did not mount")
 		}

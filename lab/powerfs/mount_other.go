@@ -28,6 +28,9 @@ func (*Mount) Dir() string { return "" }
 // Settle is not possible on this system.
 func (*Mount) Settle(int) error { return noMount("settle") }
 
+// WriteBack is not possible on this system.
+func (*Mount) WriteBack() error { return noMount("write back") }
+
 // Unmount is not possible on this system.
 func (*Mount) Unmount() error { return noMount("unmount") }
 

@@ -10,6 +10,11 @@
 //	image := disk.Crash().Image(powerfs.Rule{powerfs.Ordered, powerfs.Sectors}, seed)
 //	image.Export(folder) // or powerfs.New(powerfs.Options{From: image}): a crash during recovery
 //
+// A disk that is in use can also be told to fail, and asked what a cut would leave while its power stays on:
+//
+//	disk.Fail(powerfs.Fault{Op: powerfs.OnSync, Nth: 3}) // the third sync from now on
+//	image := disk.Image(rule, seed)
+//
 // # Crash model
 //
 // Every write, truncation, allocation, sync and change of an entry has a number, given under one lock; the cut has

@@ -37,6 +37,19 @@ func (pl *pool) hold(p *page) {
 	}
 }
 
+// copied returns p as a page of no pool; one that is of no pool, or of another disk's, is that already.
+func (pl *pool) copied(p *page) (*page, error) {
+	if p.pool != pl {
+		return p, nil
+	}
+	fresh := &page{data: new([pageSize]byte)}
+	b, err := p.bytes(fresh.data)
+	if err == nil {
+		*fresh.data = *b
+	}
+	return fresh, err
+}
+
 func (pl *pool) drop(p *page) {
 	if p == nil || p.pool != pl {
 		return

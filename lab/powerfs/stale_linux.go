@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -145,17 +144,7 @@ func detachDead(dir string) error {
 	// The force fails what still waits for an answer, so that its processes can end.
 	err := unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH)
 	if err == unix.EPERM {
-		return lazyHelper(dir)
+		return runHelper(nil, "-u", "-z", "--", dir)
 	}
 	return err
-}
-
-// lazyHelper detaches a mount of a user who is not root.
-func lazyHelper(dir string) error {
-	for _, name := range []string{"fusermount3", "fusermount"} {
-		if bin, err := exec.LookPath(name); err == nil {
-			return exec.Command(bin, "-u", "-z", dir).Run()
-		}
-	}
-	return errorString("no fusermount helper")
 }

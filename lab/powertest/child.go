@@ -32,14 +32,13 @@ type message[R any] struct {
 	Ended *string `json:",omitempty"` // "" or an error
 }
 
-// command returns what starts this test binary as a child of the test.
-func command(t *testing.T) ([]string, error) {
-	binary, err := os.Executable()
+// testArgs returns the arguments of this test binary that make it a child of the test.
+func testArgs(t *testing.T) []string {
 	var pattern []string
 	for _, name := range strings.Split(t.Name(), "/") {
 		pattern = append(pattern, "^"+regexp.QuoteMeta(name)+"$")
 	}
-	return []string{binary, "-test.run=" + strings.Join(pattern, "/"), role}, err
+	return []string{"-test.run=" + strings.Join(pattern, "/"), role}
 }
 
 // serve does what the parent says and ends the process, if this one is a child.

@@ -16,6 +16,8 @@
 // the disk, so also while the store is being created or closed. Everything random comes from a seed, which is logged
 // and can be given in the environment: ASSAY_POWERTEST_SEED=7. ASSAY_POWERTEST_CUTS=100 tries more cuts.
 //
+// A test that wants to choose the moment itself, or which call fails, mounts a [Disk] and opens its engine there.
+//
 // Where no disk can be mounted the tests are skipped, with the reason.
 package powertest
 

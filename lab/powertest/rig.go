@@ -21,13 +21,19 @@ type rig[R any] struct {
 
 func newRig[R any](t *testing.T, _ Case[R]) *rig[R] {
 	t.Helper()
+	mustMount(t)
+	return &rig[R]{t: t}
+}
+
+// mustMount skips the test where no disk can be mounted.
+func mustMount(t testing.TB) {
+	t.Helper()
 	if err := powerfs.Available(); err != nil {
 		t.Skipf("NOT TESTED: power cannot fail on this machine: %v", err)
 	}
 	if err := clean(); err != nil {
 		t.Fatal(err)
 	}
-	return &rig[R]{t: t}
 }
 
 // cut is when power fails: before an operation of the disk, after a number of acknowledgements, or, if both are 0, when
@@ -194,11 +200,22 @@ func (f found) Error() string { return string(f) }
 // start starts a child, which ends with the test.
 func (r *rig[R]) start() *child.Process {
 	r.t.Helper()
-	args, err := command(r.t)
-	r.must("find the test binary", err)
-	p, err := child.Start(args)
-	r.must("start", err)
+	p := startChild(r.t, testArgs(r.t))
 	r.t.Cleanup(func() { _ = p.End(0) }) // it has ended, or is idle
+	return p
+}
+
+// startChild starts this test binary.
+func startChild(t testing.TB, args []string) *child.Process {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatalf("find the test binary: %v", err)
+	}
+	p, err := child.Start(append([]string{binary}, args...))
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
 	return p
 }
 

@@ -23,6 +23,10 @@ func New(db *kv.DB, opts *Options) (*Log, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	db, err := db.RequireAtomic()
+	if err != nil {
+		return nil, err
+	}
 	b := &kvBackend{db: db, streams: o.Streams, strongest: strongest(db.Caps()), inMemory: db.Mode() == kv.Exclusive}
 	if db.Caps().Persistent {
 		b.block = FirstBlock(o.Reserve)

@@ -13,6 +13,10 @@ import (
 // New returns the queues kept in db. It uses the keys that begin with 'd', 'j', 'q', 'r', 't' and 'x' and nothing else;
 // to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before db.
 func New(db *kv.DB, opts *Options) (*Store, error) {
+	db, err := db.RequireAtomic()
+	if err != nil {
+		return nil, err
+	}
 	b := &kvBackend{db: db, queues: map[string]*kvQueue{}}
 	b.run = b.turn
 	return NewStore(b, opts)

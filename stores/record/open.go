@@ -25,6 +25,10 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 	if int(o.Layout) >= len(layoutNames) {
 		return nil, invalid("open collection", fmt.Errorf("layout %v", o.Layout), "use SingleKey, MultiKV or MultiNumbers")
 	}
+	db, err := db.RequireAtomic()
+	if err != nil {
+		return nil, err
+	}
 	return OpenBackend[T](ctx, newKVBackend(db, o.Name, o.Layout), &o)
 }
 

@@ -259,15 +259,28 @@ func (f *file) openFolder(ctx context.Context, needs []kv.Option) (db *kv.DB, er
 	if _, err := os.Stat(f.path); err != nil {
 		return nil, err // Missing
 	}
-	return kv.Open(ctx, f.url, needs...)
+	return openWhole(ctx, f.url, needs)
+}
+
+// openWhole opens a store whose transactions a kill leaves whole: entries are kept in step with what describes them.
+func openWhole(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
+	db, err := kv.Open(ctx, url, needs...)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := db.RequireAtomic()
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return whole, nil
 }
 
 func (f *file) openURL(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
-	db, err := kv.Open(ctx, url, needs...)
+	db, err := openWhole(ctx, url, needs)
 	if err == nil || kv.KindOf(err) != kv.Busy {
 		return db, err
 	}
-	return f.wait(ctx, func() (*kv.DB, error) { return kv.Open(ctx, url, needs...) })
+	return f.wait(ctx, func() (*kv.DB, error) { return openWhole(ctx, url, needs) })
 }
 
 // wait calls open until it is not Busy.

@@ -28,6 +28,10 @@ var metaKey = []byte{metaPrefix}
 // In a store opened in Exclusive mode the end of the feed is kept in memory, and there must be one Feed at a time over the
 // same keys. In Shared mode every append reads it in its transaction.
 func New(db *kv.DB, opts *Options) (*Feed, error) {
+	db, err := db.RequireAtomic()
+	if err != nil {
+		return nil, err
+	}
 	return Keep(context.Background(), &kvTable{db: db}, opts)
 }
 

@@ -21,6 +21,7 @@ const variable = "ASSAY_STORE_TASK"
 // Child is a process that works on a task. Reports is closed at the end of its output.
 type Child[R any] struct {
 	Reports chan R
+	dir     string // its folder for temporary files, which a killed process cannot remove
 	cmd     *exec.Cmd
 	stdin   io.Closer
 	stderr  strings.Builder
@@ -53,17 +54,28 @@ func Spawn[R any](t *testing.T, task any) (*Child[R], error) {
 		return nil, err
 	}
 	c := &Child[R]{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), Reports: make(chan R, 64)}
-	c.cmd.Env = append(os.Environ(), variable+"="+string(text))
+	if c.dir, err = os.MkdirTemp("", top); err != nil {
+		return nil, err
+	}
+	c.cmd.Env = append(os.Environ(), variable+"="+string(text), "TMPDIR="+c.dir, "TMP="+c.dir, "TEMP="+c.dir)
+	if err := c.start(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	return c, nil
+}
+
+// start starts the process and the reading of its reports.
+func (c *Child[R]) start() (err error) {
 	c.cmd.Stderr = &c.stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	go func() {
 		defer close(c.Reports)
@@ -74,7 +86,7 @@ func Spawn[R any](t *testing.T, task any) (*Child[R], error) {
 			}
 		}
 	}()
-	return c, nil
+	return nil
 }
 
 // Kill kills the process (SIGKILL).
@@ -85,7 +97,7 @@ func (c *Child[R]) End() {
 	_ = c.Kill() // an error says that it has ended
 	for range c.Reports {
 	}
-	_ = c.cmd.Wait() // likewise
+	_ = c.wait() // likewise
 }
 
 // Proceed lets the process go on that is in Await.
@@ -96,10 +108,15 @@ func Await() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
 // Wait waits for the end of the process, once Reports is closed.
 func (c *Child[R]) Wait() error {
-	if err := c.cmd.Wait(); err != nil {
+	if err := c.wait(); err != nil {
 		return fmt.Errorf("%w\n%s", err, c.stderr.String())
 	}
 	return nil
+}
+
+// wait waits for the end of the process and removes its temporary files.
+func (c *Child[R]) wait() error {
+	return errors.Join(c.cmd.Wait(), os.RemoveAll(c.dir))
 }
 
 // AfterReports runs a task, kills the process after n reports and returns all that it reported.

@@ -1,0 +1,68 @@
+package powerfs
+
+// Image returns what a power cut at this moment would leave under the rule. The power stays on:
+// whoever works on the disk notices nothing. What is mapped, changed and not written back is not in
+// it, see Mount.WriteBack.
+func (d *Disk) Image(r Rule, seed uint64) *Image {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.image(r, seed)
+}
+
+// ImageBefore has an image made as Image does, before operation k is done, the first being 1, or
+// before the next one if k is past. It is sent once.
+func (d *Disk) ImageBefore(k uint64, r Rule, seed uint64) <-chan *Image {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	made := make(chan *Image, 1)
+	d.wanted = append(d.wanted, wantedImage{k, r, seed, made})
+	return made
+}
+
+type wantedImage struct {
+	before uint64
+	rule   Rule
+	seed   uint64
+	made   chan<- *Image
+}
+
+// makeDue makes the images that are wanted before the next operation.
+func (d *Disk) makeDue() {
+	kept := d.wanted[:0]
+	for _, w := range d.wanted {
+		if d.ops+1 < w.before {
+			kept = append(kept, w)
+			continue
+		}
+		w.made <- d.image(w.rule, w.seed)
+	}
+	clear(d.wanted[len(kept):])
+	d.wanted = kept
+}
+
+// image makes an image that shares nothing with the disk, which goes on.
+func (d *Disk) image(r Rule, seed uint64) *Image {
+	img := (&Crash{d}).Image(r, seed)
+	owned := make(map[*node]bool)
+	var own func(*node)
+	own = func(n *node) {
+		if owned[n] {
+			return
+		}
+		owned[n] = true
+		pages := make(map[int64]*page, len(n.pages))
+		for index, p := range n.pages {
+			kept, err := d.pool.copied(p)
+			if err != nil && img.err == nil {
+				img.err = err
+			}
+			pages[index] = kept
+		}
+		n.pages = pages
+		for _, child := range n.entries {
+			own(child)
+		}
+	}
+	own(img.root)
+	return img
+}
