@@ -147,7 +147,10 @@ func runChild() {
 }
 
 // part is the child's state.
-type part struct{ db *kv.DB }
+type part struct {
+	db *kv.DB
+	tx *kv.Tx // held by "begin"
+}
 
 func (p *part) answer(value string, err error) {
 	r := reply{Value: value}
@@ -182,6 +185,20 @@ func (p *part) do(verb string, words []string) (value string, err error) {
 			return err
 		})
 		return value, err
+	case "begin": // class, key, value
+		class, err := kv.ParseDurability(words[0])
+		if err != nil {
+			return "", err
+		}
+		if p.tx, err = p.db.Begin(ctx, class); err != nil {
+			return "", err
+		}
+		return "", p.tx.Put([]byte(words[1]), []byte(words[2]))
+	case "commit":
+		return "", p.tx.Commit()
+	case "snapshot": // held until the child ends
+		_, err := p.db.Snapshot(ctx)
+		return "", err
 	case "record": // class, first number; never answers but with acknowledgements
 		return "", p.record(words)
 	case "probe": // URL, class

@@ -45,6 +45,9 @@ type tcase struct {
 // groups are all cases, by theme.
 var groups = [][]tcase{
 	rangeCases,
+	iteratorCases,
+	heldCases,
+	contextCases,
 	ownershipCases,
 	isolationCases,
 	batchCases,

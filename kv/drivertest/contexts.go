@@ -1,0 +1,196 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+var contextCases = []tcase{
+	{"no call outlives its context, whatever stands in its way", returnsInTime},
+	{"no call outlives its context while another process is in its way", returnsBesideProcesses},
+	{"a scan of a View ends with the View's context", endsScans},
+	{"long upkeep returns when its context ends, and the store goes on", returnsFromUpkeep},
+}
+
+// limit is the time a call is given in these cases. How long it really took is logged; the case fails when a call has
+// not returned after patience, far below the wait for locks that the stores are opened with.
+const limit = 50 * time.Millisecond
+
+const waitForever = time.Hour
+
+// calls are all that may wait.
+func (e *env) calls(db *kv.DB) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"view":   func(ctx context.Context) error { return db.View(ctx, func(*kv.Snapshot) error { return nil }) },
+		"get":    func(ctx context.Context) error { _, err := db.Get(ctx, []byte("a")); return err },
+		"update": func(ctx context.Context) error { return db.Update(ctx, e.class, e.putB) },
+		"write":  func(ctx context.Context) error { return db.Put(ctx, e.class, []byte("b"), []byte("2")) },
+		"large write": func(ctx context.Context) error {
+			return db.Put(ctx, e.class, []byte("large"), noise(min(2<<20, e.maxValue()), 7))
+		},
+		"snapshot": func(ctx context.Context) error {
+			s, err := db.Snapshot(ctx)
+			if err == nil {
+				err = s.Close()
+			}
+			return err
+		},
+		"begin": func(ctx context.Context) error {
+			tx, err := db.Begin(ctx, e.class)
+			if err == nil {
+				err = tx.Rollback()
+			}
+			return err
+		},
+		"compact": db.Compact,
+		"check":   db.Check,
+		"backup": func(ctx context.Context) error {
+			if !e.caps.Persistent {
+				return nil
+			}
+			return db.Backup(ctx, e.path("backup-"+strconv.FormatInt(time.Now().UnixNano(), 36)))
+		},
+	}
+}
+
+func (e *env) maxValue() int {
+	if e.caps.MaxValue > 0 {
+		return e.caps.MaxValue
+	}
+	return 1 << 30
+}
+
+func (e *env) putB(tx *kv.Tx) error { return tx.Put([]byte("b"), []byte("2")) }
+
+// inTime makes every call with a context that ends. Each returns: with nothing, or with an error that says why.
+func (e *env) inTime(way string, calls map[string]func(context.Context) error) {
+	e.Helper()
+	for name, call := range calls {
+		short, cancel := context.WithTimeout(ctx, limit)
+		returned := make(chan error, 1)
+		start := time.Now()
+		go func() { returned <- call(short) }()
+		select {
+		case err := <-returned:
+			over := max(0, time.Since(start)-limit).Round(time.Millisecond)
+			e.Logf("%-32s %-12s returned %v after its context: %v", way, name, over, outcome(err))
+			if k := kv.KindOf(err); err != nil && k != kv.Canceled && k != kv.Busy && k != kv.TooLarge {
+				e.Errorf("%s beside %s: got %v, want nothing or that its time was up", name, way, err)
+			}
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) && kv.KindOf(err) == kv.Canceled {
+				e.Errorf("%s beside %s: %v does not say that its deadline had passed", name, way, err)
+			}
+		case <-time.After(patience):
+			e.Fatalf("%s beside %s: had not returned %v after its context had ended", name, way, patience)
+		}
+		cancel()
+	}
+}
+
+// outcome names what became of a call.
+func outcome(err error) string {
+	if err == nil {
+		return "done"
+	}
+	return kv.KindOf(err).Error()
+}
+
+func returnsInTime(e *env) {
+	db := e.open(kv.WithWait(waitForever))
+	e.fill(db, "a=1")
+	e.inTime("nothing", e.calls(db))
+	tx, err := db.Begin(ctx, e.class)
+	e.must(err)
+	e.must(tx.Put([]byte("c"), []byte("3")))
+	e.inTime("a transaction that is held", e.calls(db))
+	e.must(tx.Rollback())
+	s := e.snapshot(db)
+	e.inTime("a snapshot that is held", e.calls(db))
+	e.must(s.Close())
+	e.update(db, func(*kv.Tx) error { e.inTime("an Update around it", e.calls(db)); return nil })
+	e.view(db, func(*kv.Snapshot) error { e.inTime("a View around it", e.calls(db)); return nil })
+	e.must(db.Put(ctx, e.class, []byte("a"), []byte("at last")))
+	if v, err := db.Get(ctx, []byte("a")); string(v) != "at last" || err != nil {
+		e.Errorf("afterwards: got %q, %v", v, err)
+	}
+}
+
+func returnsBesideProcesses(e *env) {
+	e.needs(e.info.Caps.Persistent, "nothing outlives Close, so no second process can open it")
+	e.makeStore()
+	c := e.spawn()
+	c.must("open", e.url("db"), e.class.String())
+	c.must("begin", e.class.String(), "c", "3")
+	open := map[string]func(context.Context) error{"open": func(ctx context.Context) error {
+		db, err := kv.Open(ctx, e.url("db"), kv.WithWeakest(e.class), kv.WithWait(waitForever))
+		if err == nil {
+			err = db.Close()
+		}
+		return err
+	}}
+	e.inTime("another process's transaction", open)
+	if e.info.Caps.Modes[0] == kv.Shared {
+		db := e.open(kv.WithWait(waitForever))
+		e.inTime("another process's transaction", e.calls(db))
+		e.must(db.Close())
+	}
+	c.must("commit")
+	c.must("snapshot")
+	e.inTime("another process's snapshot", open)
+	if e.info.Caps.Modes[0] == kv.Shared {
+		db := e.open(kv.WithWait(waitForever))
+		e.inTime("another process's snapshot", e.calls(db))
+		e.must(db.Close())
+	}
+	c.kill()
+	db := e.open()
+	e.view(db, func(s *kv.Snapshot) error { e.wantGet("afterwards", s, "a", "1"); return nil })
+}
+
+func endsScans(e *env) {
+	db := e.open()
+	var b kv.Batch
+	for i := range 1000 {
+		b.Put(numbered(i, 0))
+	}
+	e.must(db.Write(ctx, e.class, &b))
+	short, cancel := context.WithCancel(ctx)
+	n := 0
+	err := db.View(short, func(s *kv.Snapshot) error {
+		for range s.Scan(kv.Range{}) {
+			if n++; n == 10 {
+				cancel()
+			}
+		}
+		return nil
+	})
+	e.wantKind("the View", err, kv.Canceled)
+	if n >= 1000 {
+		e.Errorf("the scan gave all pairs, though its context had ended at the tenth")
+	}
+}
+
+func returnsFromUpkeep(e *env) {
+	db := e.open()
+	var b kv.Batch
+	for i := range 20 {
+		for j := range 100 {
+			k, _ := numbered(i*100+j, 0)
+			b.Put(k, noise(1000, uint64(i)))
+		}
+		e.must(db.Write(ctx, e.class, &b))
+		b.Reset()
+	}
+	for range 3 {
+		calls := e.calls(db)
+		e.inTime("nothing, with more to do", map[string]func(context.Context) error{
+			"compact": calls["compact"], "check": calls["check"], "backup": calls["backup"]})
+		e.fill(db, "a=1")
+	}
+	e.must(db.Check(ctx))
+	e.must(db.Close())
+}
