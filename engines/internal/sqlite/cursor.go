@@ -2,31 +2,6 @@ package sqlite
 
 import "github.com/assaydb/assay/kv/driver"
 
-// shapes is the number of different scans: with a start or not, with an end or not, reverse or not.
-const shapes = 8
-
-const (
-	shapeStart = 1 << iota
-	shapeEnd
-	shapeReverse
-)
-
-var scans = func() (sql [shapes]string) {
-	where := [4]string{
-		0:                     "",
-		shapeStart:            " WHERE k >= ?1",
-		shapeEnd:              " WHERE k < ?1",
-		shapeStart | shapeEnd: " WHERE k >= ?1 AND k < ?2",
-	}
-	for shape := range sql {
-		sql[shape] = "SELECT k, v FROM kv" + where[shape&(shapeStart|shapeEnd)] + " ORDER BY k"
-		if shape&shapeReverse != 0 {
-			sql[shape] += " DESC"
-		}
-	}
-	return sql
-}()
-
 // cursor is one running scan. Closed cursors stay with their connection, statement and buffers included, so that a
 // scan of the same shape allocates nothing.
 type cursor struct {
@@ -48,7 +23,7 @@ func (c *conn) cursor(r driver.Range) (driver.Cursor, error) {
 	shape, first, second := shapeOf(r)
 	cur := c.cursors[shape]
 	if cur == nil {
-		s, rc := c.db.Prepare(scans[shape], true)
+		s, rc := c.db.Prepare(c.layout.scan(shape), true)
 		if rc != OK {
 			return nil, c.db.Failure(rc)
 		}
@@ -67,22 +42,6 @@ func (c *conn) cursor(r driver.Range) (driver.Cursor, error) {
 	return cur, nil
 }
 
-// shapeOf returns the shape of r and its bounds in the order of the statement's arguments.
-func shapeOf(r driver.Range) (shape int, first, second []byte) {
-	if r.Reverse {
-		shape = shapeReverse
-	}
-	switch {
-	case r.Start != nil && r.End != nil:
-		return shape | shapeStart | shapeEnd, r.Start, r.End
-	case r.Start != nil:
-		return shape | shapeStart, r.Start, nil
-	case r.End != nil:
-		return shape | shapeEnd, r.End, nil
-	}
-	return shape, nil, nil
-}
-
 // Next moves to the next pair.
 func (cur *cursor) Next() (key, value []byte, err error) {
 	if cur.ended {
@@ -90,12 +49,11 @@ func (cur *cursor) Next() (key, value []byte, err error) {
 	}
 	rc := cur.stmt.Step()
 	if rc == Row {
-		var k, v []byte
-		if k, rc = cur.stmt.Column(0); rc == OK {
-			v, rc = cur.stmt.Column(1)
+		if key, rc = cur.stmt.Column(0); rc == OK && cur.shape&shapeKeys == 0 {
+			value, rc = cur.stmt.Column(1)
 		}
 		if rc == OK {
-			cur.key, cur.value = append(cur.key[:0], k...), append(cur.value[:0], v...)
+			cur.key, cur.value = append(cur.key[:0], key...), append(cur.value[:0], value...)
 			return cur.key, cur.value, nil
 		}
 	}
