@@ -1,5 +1,6 @@
-// Package datastore is a kv.DB as a datastore of IPFS (github.com/ipfs/go-datastore). Transactions, batches, the check,
-// the size and the collection of garbage are those of kv; times to live are not there.
+// Package datastore is a kv.DB as a datastore of IPFS (github.com/ipfs/go-datastore). Transactions,
+// batches, the check, the size and the collection of garbage are those of kv; times to live are not
+// there.
 package datastore
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Datastore keeps its keys in db as they are: all begin with a slash. It is safe for concurrent use.
+// Datastore keeps its keys in db as they are: all begin with a slash. It is safe for concurrent
+// use.
 type Datastore struct {
 	db *kv.DB
 	d  kv.Durability
@@ -38,28 +40,28 @@ func (s *Datastore) Delete(ctx context.Context, key ds.Key) error {
 	return s.db.Delete(ctx, s.d, key.Bytes())
 }
 
+// view reads on a snapshot of its own.
+func view[T any](ctx context.Context, s *Datastore, get func(reading) (T, error)) (v T, err error) {
+	err = s.db.View(ctx, func(r *kv.Snapshot) error {
+		v, err = get(reading{r})
+		return err
+	})
+	return v, err
+}
+
 // Get returns the value of key.
 func (s *Datastore) Get(ctx context.Context, key ds.Key) ([]byte, error) {
-	v, err := s.db.Get(ctx, key.Bytes())
-	return v, notFound(err)
+	return view(ctx, s, func(r reading) ([]byte, error) { return r.Get(ctx, key) })
 }
 
 // Has reports whether key is present.
-func (s *Datastore) Has(ctx context.Context, key ds.Key) (has bool, err error) {
-	err = s.db.View(ctx, func(r *kv.Snapshot) error {
-		has, err = r.Has(key.Bytes())
-		return err
-	})
-	return has, err
+func (s *Datastore) Has(ctx context.Context, key ds.Key) (bool, error) {
+	return view(ctx, s, func(r reading) (bool, error) { return r.Has(ctx, key) })
 }
 
 // GetSize returns the length of the value of key, and -1 if there is none.
-func (s *Datastore) GetSize(ctx context.Context, key ds.Key) (n int, err error) {
-	err = s.db.View(ctx, func(r *kv.Snapshot) error {
-		n, err = size(r, key)
-		return err
-	})
-	return n, err
+func (s *Datastore) GetSize(ctx context.Context, key ds.Key) (int, error) {
+	return view(ctx, s, func(r reading) (int, error) { return r.GetSize(ctx, key) })
 }
 
 // Query runs q on a snapshot that is held until the results have ended or are closed.
@@ -71,10 +73,12 @@ func (s *Datastore) Query(ctx context.Context, q query.Query) (query.Results, er
 	return results(r, q, r.Close), nil
 }
 
-// marker is the key that Sync writes. No key of a datastore is like it, as they all begin with a slash.
+// marker is the key that Sync writes. No key of a datastore is like it, as they all begin with a
+// slash.
 var marker = []byte("synced")
 
-// Sync makes what was written before as durable as the store can: a power loss leaves no commit without those before it.
+// Sync makes what was written before as durable as the store can: a commit covers the weaker ones
+// before it.
 func (s *Datastore) Sync(ctx context.Context, _ ds.Key) error {
 	if strongest := s.db.Caps().Strongest(); s.d != strongest {
 		return s.db.Put(ctx, strongest, marker, nil)

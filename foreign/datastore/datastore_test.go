@@ -9,7 +9,6 @@ import (
 	dstest "github.com/ipfs/go-datastore/test"
 
 	"github.com/assaydb/assay/foreign/internal/stores"
-	"github.com/assaydb/assay/kv"
 )
 
 func TestMain(m *testing.M) {
@@ -18,7 +17,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAll(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open func(...kv.Option) (*kv.DB, kv.Durability)) {
+	stores.Each(t, func(t *testing.T, open stores.Open) {
 		dstest.SubtestAll(t, New(open()))
 	})
 }
@@ -30,7 +29,7 @@ func (within) Sync(context.Context, ds.Key) error { return nil }
 func (within) Close() error                       { return nil }
 
 func TestAllWithinOneTransaction(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open func(...kv.Option) (*kv.DB, kv.Durability)) {
+	stores.Each(t, func(t *testing.T, open stores.Open) {
 		db, class := open()
 		tx, err := New(db, class).NewTransaction(t.Context(), false)
 		if err != nil {
@@ -55,13 +54,14 @@ func TestAllWithinOneTransaction(t *testing.T) {
 
 // What the suite does not try: features of which a datastore may have some.
 func TestFeatures(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open func(...kv.Option) (*kv.DB, kv.Durability)) {
+	stores.Each(t, func(t *testing.T, open stores.Open) {
 		db, class := open()
 		s, ctx, k := New(db, class), t.Context(), ds.NewKey("k")
 		if err := s.Put(ctx, k, []byte("value")); err != nil {
 			t.Fatal(err)
 		}
-		for name, call := range map[string]func(context.Context) error{"check": s.Check, "collect garbage": s.CollectGarbage} {
+		calls := map[string]func(context.Context) error{"check": s.Check, "collect": s.CollectGarbage}
+		for name, call := range calls {
 			if err := call(ctx); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"path"
 
-	ds "github.com/ipfs/go-datastore"
 	"github.com/ipfs/go-datastore/query"
 
 	"github.com/assaydb/assay/kv"
 )
 
-// results runs q on r: the prefix and an order by key as a walk, the rest by the helpers of go-datastore. end is called
-// once the walk has ended, and may be called again.
+// results runs q on r: the prefix and an order by key as a walk, the rest by the helpers of
+// go-datastore. end is called once the walk has ended, and may be called again.
 func results(r *kv.Snapshot, q query.Query, end func() error) query.Results {
 	walk, rest := plan(q)
 	it := r.Iter(walk)
@@ -61,19 +60,4 @@ func entry(it *kv.Iterator, q query.Query) query.Entry {
 		e.Size = -1
 	}
 	return e
-}
-
-func size(r *kv.Snapshot, key ds.Key) (int, error) {
-	n, err := r.Len(key.Bytes())
-	if err != nil {
-		return -1, notFound(err)
-	}
-	return n, nil
-}
-
-func notFound(err error) error {
-	if errors.Is(err, kv.NotFound) {
-		return ds.ErrNotFound
-	}
-	return err
 }

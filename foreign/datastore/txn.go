@@ -29,13 +29,27 @@ func (s *Datastore) NewTransaction(ctx context.Context, readOnly bool) (ds.Txn, 
 // reading is a transaction that only reads.
 type reading struct{ r *kv.Snapshot }
 
+func notFound(err error) error {
+	if errors.Is(err, kv.NotFound) {
+		return ds.ErrNotFound
+	}
+	return err
+}
+
 func (t reading) Get(_ context.Context, key ds.Key) ([]byte, error) {
 	v, err := t.r.Get(key.Bytes())
 	return v, notFound(err)
 }
 
-func (t reading) Has(_ context.Context, key ds.Key) (bool, error)    { return t.r.Has(key.Bytes()) }
-func (t reading) GetSize(_ context.Context, key ds.Key) (int, error) { return size(t.r, key) }
+func (t reading) Has(_ context.Context, key ds.Key) (bool, error) { return t.r.Has(key.Bytes()) }
+
+func (t reading) GetSize(_ context.Context, key ds.Key) (int, error) {
+	n, err := t.r.Len(key.Bytes())
+	if err != nil {
+		return -1, notFound(err)
+	}
+	return n, nil
+}
 
 func (t reading) Query(_ context.Context, q query.Query) (query.Results, error) {
 	return results(t.r, q, func() error { return nil }), nil

@@ -1,9 +1,11 @@
-// Package ethdb is a kv.DB as a key-value store of go-ethereum (github.com/ethereum/go-ethereum/ethdb).
+// Package ethdb is a kv.DB as a key-value store of go-ethereum
+// (github.com/ethereum/go-ethereum/ethdb).
 package ethdb
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/ethdb"
@@ -11,8 +13,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Store is safe for concurrent use. Its calls have no context: one that writes, and must wait for an open iterator
-// because the engine's readers block its writers, gives up after db.Wait().
+// Store is safe for concurrent use. Its calls have no context: one that writes, and must wait for
+// an open iterator because the engine's readers block its writers, gives up after db.Wait().
 type Store struct {
 	db *kv.DB
 	d  kv.Durability
@@ -65,9 +67,7 @@ func (s *Store) write(d kv.Durability, fill func(b *kv.Batch)) error {
 }
 
 // Put sets key to value.
-func (s *Store) Put(key, value []byte) error {
-	return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) })
-}
+func (s *Store) Put(key, value []byte) error { return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) }) }
 
 // Delete removes key.
 func (s *Store) Delete(key []byte) error {
@@ -85,8 +85,8 @@ func (s *Store) Stat() (string, error) {
 	return fmt.Sprintf("%s %v, %d bytes in %d files", s.db.Engine(), s.db.Settings(), size.Allocated, size.Files), err
 }
 
-// SyncKeyValue makes what was written before as durable as the store can: a power loss leaves no commit without those
-// before it.
+// SyncKeyValue makes what was written before as durable as the store can: a commit covers the
+// weaker ones before it.
 func (s *Store) SyncKeyValue() error {
 	if strongest := s.db.Caps().Strongest(); s.d != strongest {
 		return s.write(strongest, func(b *kv.Batch) { b.Put(marker, nil) })
@@ -100,45 +100,51 @@ func (s *Store) Compact(_, _ []byte) error { return s.db.Compact(background) }
 // Close closes the store, and ends iterators that are open.
 func (s *Store) Close() error { return s.db.Close() }
 
-// NewIterator returns an iterator over the keys that begin with prefix, from prefix and start on. It holds a snapshot.
+// NewIterator returns an iterator over the keys that begin with prefix, from prefix and start on.
+// It holds a snapshot.
 func (s *Store) NewIterator(prefix, start []byte) ethdb.Iterator {
 	r, err := s.db.Snapshot(background)
 	if err != nil {
-		return failed{err}
+		return &iterator{err: err}
 	}
 	over := kv.Prefix(at(prefix))
 	over.Start = append(over.Start, start...)
-	return &iterator{Iterator: r.Iter(over), r: r}
+	return &iterator{it: r.Iter(over), r: r}
 }
 
-// iterator lets its snapshot go at the end of the walk already: the suite's do not call Release there.
+// iterator lets go of it and its snapshot at the end of the walk, as not everybody calls Release.
 type iterator struct {
-	*kv.Iterator
-	r    *kv.Snapshot
-	done bool
+	it  *kv.Iterator // nil at the end
+	r   *kv.Snapshot
+	err error
 }
 
 func (it *iterator) Next() bool {
-	if it.done || !it.Iterator.Next() {
+	if it.it != nil && !it.it.Next() {
 		it.Release()
 	}
-	return !it.done
+	return it.it != nil
 }
 
-func (it *iterator) Key() []byte  { return bytes.TrimPrefix(it.Iterator.Key(), []byte{top}) }
-func (it *iterator) Error() error { return it.Err() }
+func (it *iterator) Key() []byte {
+	if it.it == nil {
+		return nil
+	}
+	return bytes.TrimPrefix(it.it.Key(), []byte{top}) // nil before the first Next
+}
+
+func (it *iterator) Value() []byte {
+	if it.it == nil {
+		return nil
+	}
+	return it.it.Value()
+}
+
+func (it *iterator) Error() error { return it.err }
 
 func (it *iterator) Release() {
-	it.done = true
-	_ = it.Iterator.Close() // Error has told what went wrong while walking
-	_ = it.r.Close()
+	if it.it != nil {
+		it.err = errors.Join(it.it.Err(), it.it.Close(), it.r.Close())
+		it.it = nil
+	}
 }
-
-// failed is an iterator that could not be opened.
-type failed struct{ err error }
-
-func (failed) Next() bool     { return false }
-func (f failed) Error() error { return f.err }
-func (failed) Key() []byte    { return nil }
-func (failed) Value() []byte  { return nil }
-func (failed) Release()       {}

@@ -1,4 +1,5 @@
-// Package upsidedown is a kv.DB as a store of Bleve's index (github.com/blevesearch/upsidedown_store_api).
+// Package upsidedown is a kv.DB as a store of Bleve's index
+// (github.com/blevesearch/upsidedown_store_api).
 package upsidedown
 
 import (
@@ -23,10 +24,11 @@ var (
 	_ store.KVWriter = writer{}
 )
 
-// New returns db as a store that commits its batches with class d and merges by mo. Closing it closes db.
+// New returns db as a store that commits its batches with class d and merges by mo. Closing it
+// closes db.
 //
-// No call here has a context. One that waits, as a batch does for an open Reader where the engine's readers block its
-// writers, gives up after db.Wait().
+// No call here has a context. One that waits, as a batch does for an open Reader where the engine's
+// readers block its writers, gives up after db.Wait().
 func New(db *kv.DB, d kv.Durability, mo store.MergeOperator) *Store { return &Store{db, d, mo} }
 
 // Writer returns a writer, which takes no lock.

@@ -11,15 +11,13 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-type opening = func(...kv.Option) (*kv.DB, kv.Durability)
-
-func newStore(open opening, options ...kv.Option) *Store {
+func newStore(open stores.Open, options ...kv.Option) *Store {
 	db, class := open(options...)
 	return New(db, class, new(test.TestMergeCounter))
 }
 
 func TestCommon(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open opening) {
+	stores.Each(t, func(t *testing.T, open stores.Open) {
 		for _, c := range []struct {
 			name string
 			run  func(*testing.T, store.KVStore)
@@ -45,10 +43,10 @@ func TestCommon(t *testing.T) {
 	})
 }
 
-// Where the suite's ReaderIsolation cannot run, a batch beside an open reader is refused with a reason, and goes through
-// once the reader is closed.
+// Where the suite's ReaderIsolation cannot run, a batch beside an open reader is refused with a
+// reason, and goes through once the reader is closed.
 func TestBatchBesideAnOpenReader(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open opening) {
+	stores.Each(t, func(t *testing.T, open stores.Open) {
 		s := newStore(open, kv.WithWait(200*time.Millisecond))
 		r, err := s.Reader()
 		if err != nil {
@@ -79,7 +77,7 @@ func TestBatchBesideAnOpenReader(t *testing.T) {
 
 // The suite merges into nothing, within one batch.
 func TestMergeIntoWhatIsThere(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open opening) {
+	stores.Each(t, func(t *testing.T, open stores.Open) {
 		s := newStore(open)
 		w, _ := s.Writer()
 		one := []byte{1, 0, 0, 0, 0, 0, 0, 0}

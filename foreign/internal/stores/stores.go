@@ -21,7 +21,8 @@ import (
 // store is an engine, with options where they change what its stores can do.
 type store struct{ name, engine, options string }
 
-// all are those of the default binary. A file with a build constraint adds those that need more than Go.
+// all are those of the default binary. A file with a build constraint adds those that need more
+// than Go.
 var all = []store{
 	{name: "mem", engine: "mem"},
 	{name: "bbolt", engine: "bbolt"},
@@ -34,16 +35,19 @@ var all = []store{
 	{name: "sqlite-wasm", engine: "sqlite-wasm"},
 }
 
-// Each runs test for every engine, as a subtest with its name. open returns an empty store, and class the cheapest class
-// of durability that it takes. A store that test has not closed is closed at the end, and what is still open in it then
-// fails the test.
-func Each(t *testing.T, test func(t *testing.T, open func(...kv.Option) (db *kv.DB, class kv.Durability))) {
+// Open returns an empty store, and the cheapest class of durability that it takes. A store that
+// the test has not closed is closed at its end; what is still open in it then fails the test.
+type Open func(options ...kv.Option) (*kv.DB, kv.Durability)
+
+// Each runs test for every engine, as a subtest with its name.
+func Each(t *testing.T, test func(t *testing.T, open Open)) {
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			test(t, func(options ...kv.Option) (*kv.DB, kv.Durability) {
 				t.Helper()
-				db, err := kv.Open(context.Background(), s.engine+":"+filepath.ToSlash(filepath.Join(t.TempDir(), "db"))+s.options,
-					append([]kv.Option{kv.WithWeakest(kv.Buffered)}, options...)...)
+				url := s.engine + ":" + filepath.ToSlash(filepath.Join(t.TempDir(), "db")) + s.options
+				options = append([]kv.Option{kv.WithWeakest(kv.Buffered)}, options...)
+				db, err := kv.Open(context.Background(), url, options...)
 				if err != nil {
 					t.Fatal(err)
 				}
