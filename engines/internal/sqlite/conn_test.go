@@ -49,7 +49,7 @@ func commitsRunUnderTheLevelOfTheirClass(t *testing.T, engine string) {
 				t.Fatal(err)
 			}
 			got, err := sqlite.ConnOf(tx).Text("PRAGMA synchronous")
-			if want := fmt.Sprint(sqlite.LevelFor(journal, d)); err != nil || got != want {
+			if want := fmt.Sprint(s.LevelFor(d)); err != nil || got != want {
 				t.Errorf("%s, %v: synchronous is %s, %v, want %s", journal, d, got, err, want)
 			}
 			if err := tx.Close(); err != nil {
