@@ -87,6 +87,11 @@ func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 // adopt makes the table that the options name the store's, if a store can be kept in it.
 func (s *Store) adopt(c *conn) error {
 	o := &s.options
+	if encoding, err := c.text("PRAGMA encoding"); err != nil {
+		return err
+	} else if encoding != "UTF-8" {
+		return unfit("copy the pairs into a new database", "the text in it is stored as %s", strings.ReplaceAll(encoding, "\x00", ""))
+	}
 	columns, err := c.texts("SELECT name FROM pragma_table_xinfo(" + literal(o.Table) + ")")
 	if err != nil {
 		return err
@@ -109,11 +114,6 @@ func (s *Store) adopt(c *conn) error {
 	l.key = l.column + " COLLATE BINARY"
 	if err := l.lookAtKeys(c, o.Table); err != nil {
 		return err
-	}
-	if encoding, err := c.text("PRAGMA encoding"); err != nil {
-		return err
-	} else if encoding != "UTF-8" && (l.keyText || l.valueText) {
-		return unfit("copy the pairs into a new database", "the text in it is stored as %s", encoding)
 	}
 	put, rc := c.db.Prepare(l.text(kindPut), false)
 	if rc != OK {

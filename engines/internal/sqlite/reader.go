@@ -35,7 +35,7 @@ func (r *reader) pin() error {
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) { return r.get(kindGet, dst, key) }
 
-// Len tells the length of the value of key. SQLite: it stands in the row's header, so the value is not read.
+// Len tells the length of the value of key, which SQLite finds in the row's header.
 func (r *reader) Len(key []byte) (int, error) {
 	var digits [20]byte
 	n, err := r.get(kindLen, digits[:0], key)
