@@ -44,6 +44,7 @@ func RunOnDisk(t *testing.T, c Config, disk Disk) {
 			t.Logf("%d calls failed, one at a time", tried)
 		})
 	}
+	t.Run("a synced commit covers the weaker ones before it", func(t *testing.T) { s.coversEarlier(t, disk) })
 }
 
 // failing is one store, and the fate of its commits.
@@ -215,4 +216,25 @@ func stateOf(s *kv.Snapshot) (int, error) {
 		}
 	}
 	return i, nil
+}
+
+// coversEarlier cuts the power behind a synced commit that follows weaker ones.
+func (s *suite) coversEarlier(t *testing.T, disk Disk) {
+	if s.classes[0] != kv.Synced || s.caps.Promise(kv.Buffered).Class == kv.Synced {
+		t.Skipf("%s declares: no class but synced", s.Engine)
+	}
+	f := &failing{env: &env{T: t, suite: s, dir: filepath.Join(disk.Dir(), "covers")}, t: t, disk: disk}
+	db, err := kv.Open(ctx, f.url("db"))
+	f.must(err)
+	for i := 1; i <= failingCommits; i++ {
+		class := kv.Buffered
+		if i%4 == 0 {
+			class = kv.Synced
+		}
+		f.must(f.commit(db, class, i))
+		if f.acked = i; class == kv.Synced {
+			f.cut(kv.Synced)
+		}
+	}
+	f.must(db.Close())
 }
