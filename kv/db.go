@@ -343,12 +343,12 @@ func (db *DB) commit(tx *Tx) (err error) {
 		return nil
 	}
 	p := db.limit
-	for p.again(context.Background(), err) {
+	for p.again(tx.ctx, err) { // Busy: it has not begun
 		if err = tx.w.Commit(); err == nil {
 			return nil
 		}
 	}
-	return db.outcome("commit", p.gaveUp(context.Background(), err))
+	return db.outcome("commit", p.gaveUp(tx.ctx, err))
 }
 
 // outcome makes err, of a commit, the program's, and stops the store if the commit is in doubt.
