@@ -39,6 +39,7 @@ const (
 	writesReadOnly         // opening read-only takes no lock that keeps writers away
 	staleShared            // nobody sees the other's commits
 	believesAll            // a line is read as far as it goes
+	movesFirst             // a snapshot is the state that is read
 	tornWrites             // a transaction is written pair by pair, as fast as can be
 )
 
@@ -57,6 +58,7 @@ var logDrivers = []*logDriver{
 	{"log-create", "a missing store opened read-only is missing, and nothing is created", createsReadOnly},
 	{"log-read-unlocked", "a store open ReadOnly is read by several processes and written by none of them", writesReadOnly},
 	{"log-shared", "a store open Shared is read and written by several processes, each seeing the other's commits", staleShared},
+	{"log-moving", "a snapshot taken after opening stays as it is while the first commits are written", movesFirst},
 	{"log-credulous", "a store that lost the end of a file gives an error or what was written, never a crash", believesAll},
 }
 
@@ -228,6 +230,13 @@ func (s *logStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durabili
 func (s *logStore) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
 	t, err := s.Store.Begin(ctx, d)
 	return &logTxn{Txn: t, store: s}, err
+}
+
+func (s *logStore) Snapshot(ctx context.Context) (driver.Reader, error) {
+	if s.fault == movesFirst {
+		return latest(s.Store)
+	}
+	return s.Store.Snapshot(ctx)
 }
 
 func (s *logStore) Files() ([]string, error) { return []string{s.path}, nil }
