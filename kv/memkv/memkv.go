@@ -1,8 +1,9 @@
 // Package memkv is the reference engine: an ordered map in memory, registered as "mem".
 //
-// It is the model that other engines are compared with, what tests of programs use, and the shortest driver there is:
-// docs/adding-an-engine.md explains it line by line. Nothing outlives Close, so that it delivers Buffered alone. Every open
-// store is a map of its own; the path in its URL is only a name:
+// It is the model that other engines are compared with, what tests of programs use, and the
+// shortest driver there is: docs/adding-an-engine.md explains it line by line. Nothing outlives
+// Close, so that it delivers Buffered alone. Every open store is a map of its own; the path in its
+// URL is only a name:
 //
 //	db, err := kv.Open(ctx, "mem:", kv.WithWeakest(kv.Buffered))
 //
@@ -27,10 +28,12 @@ type memDriver struct{}
 var _ driver.Driver = memDriver{}
 
 var caps = driver.Caps{
-	PureGo:   true,
-	Modes:    []driver.Mode{driver.Exclusive},
-	Promises: [3]driver.Promise{driver.Buffered: {Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}},
-	Checks:   true,
+	PureGo: true,
+	Modes:  []driver.Mode{driver.Exclusive},
+	Promises: [3]driver.Promise{
+		driver.Buffered: {Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true},
+	},
+	Checks: true,
 }
 
 func (memDriver) Info() driver.Info {
@@ -56,7 +59,8 @@ type pair struct{ key, value []byte }
 
 func less(a, b pair) bool { return bytes.Compare(a.key, b.key) < 0 }
 
-// store is one map in memory. A tree that was committed never changes again: a snapshot is the tree of its time.
+// store is one map in memory. A tree that was committed never changes again: a snapshot is the tree
+// of its time.
 type store struct {
 	last atomic.Pointer[tree]
 	txn  txn // the one that is open, if any: kv begins no second one
@@ -165,7 +169,8 @@ func (c *cursor) Close() error {
 	return nil
 }
 
-// txn is a transaction: a reader whose tree becomes one of its own with the first write, and the store's on Commit.
+// txn is a transaction: a reader whose tree becomes one of its own with the first write, and the
+// store's on Commit.
 type txn struct {
 	reader
 	store *store
