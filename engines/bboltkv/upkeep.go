@@ -76,6 +76,9 @@ func (s *store) copyFile(ctx context.Context, old *file, path string) (*file, er
 func (f *file) copyData(old *file) (err error) {
 	defer f.recovered(&err, protect())
 	f.db.NoSync = true
+	if f.reserved {
+		f.db.AllocSize = f.pageSize
+	}
 	if err := bolt.Compact(f.db, old.db, compactTxSize); err != nil {
 		return classify(err)
 	}
