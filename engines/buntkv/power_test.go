@@ -176,7 +176,7 @@ func TestAnyCallFails(t *testing.T) {
 			db, err := kv.OpenDriver(t.Context(), Driver{}, config(path))
 			must(t, err)
 			disk.Fail(n, cause)
-			done, tried, failed := 0, 0, 0
+			done, synced, tried, failed := 0, 0, 0, 0
 			for tried < len(h.txns) {
 				if tried == 4 {
 					_ = db.Compact(t.Context()) // it may fail, too
@@ -199,9 +199,14 @@ func TestAnyCallFails(t *testing.T) {
 					break
 				}
 				tried++
-				done = tried
+				if done = tried; steps[done-1].Synced {
+					synced = done
+				}
 			}
 			must(t, db.View(t.Context(), func(*kv.Snapshot) error { return nil }))
+			if err := lookAndGoOn(filepath.Join(disk.Cut(t), "s.db"), h, synced, tried); err != nil {
+				t.Errorf("%v at call %d, and then the power: %v", cause, n, err)
+			}
 			injected := disk.Failed()
 			disk.Heal()
 			cerr := db.Close()
