@@ -10,7 +10,7 @@ import (
 )
 
 // nested are the modules below the main one; they build with its packages as they stand in the repository.
-var nested = []string{"engines/duckdbkv"}
+var nested = []string{"engines/duckdbkv", "engines/mosskv"}
 
 // TestNestedModulesKeepUpWithTheMainOne finds one that no longer builds because a version in the main go.mod was raised,
 // without downloading what it needs.

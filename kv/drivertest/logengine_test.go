@@ -56,7 +56,7 @@ var logDrivers = []*logDriver{
 	{"log-forgetful", "a store that was closed and opened again holds everything, for every class", forgetsOnClose},
 	{"log-backup", "a backup opens like the store, holds the state of its time and replaces nothing", emptyBackup},
 	{"log-create", "a missing store opened read-only is missing, and nothing is created", createsReadOnly},
-	{"log-read-unlocked", "a store open ReadOnly is read by several processes and written by none of them", writesReadOnly},
+	{"log-read-unlocked", "a store open ReadOnly is read and not written, by several processes where SharedReading says so", writesReadOnly},
 	{"log-shared", "a store open Shared is read and written by several processes, each seeing the other's commits", staleShared},
 	{"log-moving", "a snapshot taken after opening stays as it is while the first commits are written", movesFirst},
 	{"log-credulous", "a store that lost the end of a file gives an error or what was written, never a crash", believesAll},
@@ -71,7 +71,7 @@ func init() {
 func (d *logDriver) Info() driver.Info {
 	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 	info := driver.Info{Name: d.name, Summary: "a log of commits, for tests", Caps: driver.Caps{
-		Persistent: true, TxnLimit: true,
+		Persistent: true, TxnLimit: true, SharedReading: true,
 		Modes:    []driver.Mode{driver.Exclusive, driver.ReadOnly},
 		Promises: [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
 	}}
