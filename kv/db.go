@@ -259,8 +259,8 @@ const maxTries = 20
 
 // Update runs fn on a read-write transaction and commits it with at least the durability d. If fn returns an error or
 // panics, or a scan ended early, everything is rolled back. Transactions are serializable; Update waits for its turn
-// until ctx ends, and does not consult ctx once the commit began. What an error says of the commit stands in the
-// package comment.
+// until ctx ends, also for the readers that its commit may have to wait for, and does not consult ctx once the commit
+// writes. What an error says of the commit stands in the package comment.
 //
 // Where Caps say MayAbort, fn may run several times, each time on a new transaction, before one commits: it must not
 // change anything but the transaction. After 20 tries the error is Aborted.

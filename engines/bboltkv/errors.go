@@ -2,12 +2,11 @@ package bboltkv
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
+	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -25,16 +24,10 @@ func classify(err error) error {
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum),
 		errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrInvalidMapping):
 		kind, hint = driver.Corrupt, "restore a backup, or name another file"
-	case errors.Is(err, berrors.ErrDatabaseReadOnly), errors.Is(err, berrors.ErrTxNotWritable):
-		kind = driver.NotWritable
 	case errors.Is(err, berrors.ErrDatabaseNotOpen), errors.Is(err, berrors.ErrTxClosed):
 		kind = driver.Closed
-	case errors.Is(err, berrors.ErrKeyTooLarge), errors.Is(err, berrors.ErrValueTooLarge):
-		kind = driver.TooLarge
-	case errors.Is(err, berrors.ErrKeyRequired):
-		kind = driver.Invalid
 	case errors.Is(err, berrors.ErrIncompatibleValue):
-		kind, hint = driver.Invalid, "the name belongs to a bucket that another program made"
+		kind, hint = driver.Invalid, "the name belongs to a bucket that another program made, or to a pair"
 	case errors.Is(err, berrors.ErrMaxSizeReached):
 		kind, hint = driver.Full, "open it with a larger MaxSize"
 	case strings.Contains(err.Error(), syscall.ENOSPC.Error()):
@@ -60,31 +53,39 @@ func classifyOpen(err error) error {
 	return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "restore a backup, or name another file"}
 }
 
-func corrupt(cause any) error {
-	return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("bbolt: %v", cause),
-		Hint: "restore a backup; the file was damaged, or cut short, outside of bbolt"}
-}
-
-// protect and recovered stand around everything that reads pages: bbolt trusts its pages, and panics or touches memory
-// that is not mapped where they are damaged. Use: defer recovered(&err, protect()).
-func protect() (old bool) { return debug.SetPanicOnFault(true) }
-
-// recovered turns a panic into Corrupt and restores what protect returned.
-func recovered(err *error, old bool) {
-	if p := restore(old, recover()); p != nil {
-		*err = corrupt(p)
+// commit commits tx.
+func (f *file) commit(tx *bolt.Tx) (err error) {
+	defer f.recovered(&err, protect())
+	id := tx.ID()
+	if err := tx.Commit(); err != nil {
+		return f.outcome(err, id)
 	}
+	return nil
 }
 
-// recoveredStep is recovered for a cursor, which protects all its steps at once.
-func recoveredStep(err *error) {
-	if p := recover(); p != nil {
-		*err = corrupt(p)
+// outcome marks err, of the commit with the id, where nothing is there and bbolt may go on: it refused the commit before
+// it wrote anything, or the disk was full for pages that nobody needs yet. Where a sync has failed, or a write for
+// another reason, what the system keeps in memory need no longer be what is on the disk.
+func (f *file) outcome(err error, id int) error {
+	c := classify(err)
+	var path *fs.PathError
+	grow := strings.HasPrefix(err.Error(), "file resize error")
+	write := errors.As(err, &path) && path.Op == "write"
+	switch {
+	case errors.Is(err, berrors.ErrMaxSizeReached):
+		return driver.NotDone(c)
+	case driver.KindOf(c) == driver.Full && (grow || write) && f.last() < id:
+		return driver.NotDone(c)
 	}
+	return c
 }
 
-// restore undoes protect and hands p on.
-func restore(old bool, p any) any {
-	debug.SetPanicOnFault(old)
-	return p
+// last returns the id of the last commit that is visible. A write of the page that says so may have failed, too.
+func (f *file) last() int {
+	tx, err := f.db.Begin(readOnly)
+	if err != nil {
+		return int(^uint(0) >> 1)
+	}
+	defer tx.Rollback() // fails only after an end
+	return tx.ID()
 }

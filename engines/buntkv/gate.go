@@ -124,9 +124,9 @@ func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
 			deadline = now.Add(patience)
 		}
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil && g.upkeep:
 			return ctx.Err()
-		case now.After(deadline):
+		case ctx.Err() != nil || now.After(deadline):
 			return &driver.Error{Kind: driver.Busy,
 				Err:  errors.New("a snapshot or a transaction of this program is open"),
 				Hint: "end it first: on BuntDB nothing is written while something is read, and the other way round"}

@@ -15,10 +15,11 @@ import (
 // classify turns an error of Pebble into one of package driver. Errors of the operating system stay as they are: kv
 // knows them.
 func classify(err error) error {
+	if err == nil {
+		return nil
+	}
 	var known *driver.Error
 	switch {
-	case err == nil:
-		return nil
 	case err == pebble.ErrNotFound:
 		return driver.NotFound
 	case errors.As(err, &known):

@@ -85,6 +85,9 @@ func (f *fence) outcome(err error) error {
 
 // raise raises the fence because of err; the first error stays the cause.
 func (f *fence) raise(err error) {
+	if kind := driver.KindOf(err); kind != driver.Other {
+		err = &driver.Error{Kind: kind, Err: err} // for errors.Is
+	}
 	if f.cause.CompareAndSwap(nil, &err) {
 		f.log.Error("pebble: a write failed, the store stops", "folder", f.folder, "err", err)
 	}

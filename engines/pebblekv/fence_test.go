@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -54,6 +55,79 @@ func oneFailedWrite(t *testing.T, d driver.Durability, n int64) (failed bool) {
 	}
 	return err != nil
 }
+
+// TestAFullDiskAsAProgramSeesIt says what is visible after a failed sync: the commit in doubt too, as Pebble shows it.
+func TestAFullDiskAsAProgramSeesIt(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "db")
+	disk := &failing{after: never, err: syscall.ENOSPC}
+	db, err := Open(ctx, path, &pebble.Options{FS: errorfs.Wrap(vfs.Default, disk)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(value string) error {
+		var b kv.Batch
+		b.Put([]byte("a"), []byte(value))
+		b.Put([]byte("b"), []byte(value))
+		return db.Write(ctx, kv.Synced, &b)
+	}
+	get := func(key string) string {
+		v, err := db.Get(ctx, []byte(key))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(v)
+	}
+	if err := write("1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.done.Store(never)
+	if err := write("2"); kv.KindOf(err) != kv.InDoubt || !errors.Is(err, kv.Full) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the commit that met the full disk: got %v, want one in doubt that says Full", err)
+	}
+	for what, err := range map[string]error{
+		"write": write("3"), "compact": db.Compact(ctx), "backup": db.Backup(ctx, path+"2"), "check": db.Check(ctx),
+	} {
+		if kv.KindOf(err) != kv.Stopped {
+			t.Errorf("%s afterwards: got %v, want stopped", what, err)
+		}
+	}
+	if a, b := get("a"), get("b"); a != "2" || b != "2" {
+		t.Errorf("the handle shows %s and %s, want the commit in doubt", a, b)
+	}
+	if err := db.Close(); !errors.Is(err, kv.Full) {
+		t.Errorf("close: got %v, want Full", err)
+	}
+	if db, err = Open(ctx, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := get("a"), get("b"); a != b || a != "1" && a != "2" {
+		t.Errorf("opened again it holds %s and %s", a, b)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPebbleWithoutTheFence(t *testing.T) {
+	o, err := read(nil, map[string]string{"Fence": "false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(driver.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.(checkpointed).fence != nil || o.FS != vfs.Default {
+		t.Errorf("something stands between Pebble and the disk: %T", o.FS)
+	}
+	if err := s.Apply(t.Context(), []driver.Op{{Key: key(0), Value: value(0)}}, driver.Synced); err != nil {
+		t.Error(err)
+	}
+}
+
+// never is more writes than a test makes.
+const never = 1 << 40
 
 // failing lets the writes to the disk fail from the one after "after" others on.
 type failing struct {
@@ -144,7 +218,7 @@ func holds(s driver.Store, least, most int) error {
 
 // verify opens the store on a disk with space.
 func verify(path string, least, most int) error {
-	s, err := openOn(path, &failing{after: math.MaxInt64})
+	s, err := openOn(path, &failing{after: never})
 	if err != nil {
 		return err
 	}

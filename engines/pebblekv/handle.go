@@ -28,8 +28,8 @@ func Open(ctx context.Context, path string, o *pebble.Options, options ...kv.Opt
 // must not close h before the store, nor write through it while a transaction of the store runs.
 func Wrap(h *pebble.DB, options ...kv.Option) (*kv.DB, error) {
 	w := wrapper{h: h}
-	// A path like those that Pebble gives its files.
-	c := driver.Config{Path: filepath.Dir(h.ObjProvider().Path(objstorage.ObjectMetadata{}))}
+	const lockFile = 1 // of Pebble's internal FileType; it lies in the folder of the database
+	c := driver.Config{Path: filepath.Dir(h.ObjProvider().Path(objstorage.ObjectMetadata{FileType: lockFile}))}
 	b := h.NewBatch()
 	defer b.Close()
 	switch err := h.Apply(b, pebble.Sync); { // an empty batch meets the refusals of a commit and none of its work

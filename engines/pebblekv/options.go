@@ -3,7 +3,6 @@ package pebblekv
 import (
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -111,7 +110,7 @@ func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
 		o.FS = vfs.Default // EnsureDefaults would start a goroutine that watches for slow disks
 	}
 	if o.Logger == nil {
-		o.Logger = logger{l}
+		o.Logger = logger{l.With("engine", "pebble")}
 	}
 	listener := pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) {
 		l.Error("pebble: corrupt data", "path", i.Path, "err", i.Details) // Pebble would end the process
@@ -154,15 +153,11 @@ func (o *settings) list() []driver.Setting {
 type logger struct{ to *slog.Logger }
 
 // Infof is part of pebble.Logger, as are the methods that follow.
-func (l logger) Infof(format string, args ...any)  { l.to.Debug(message(format, args)) }
-func (l logger) Errorf(format string, args ...any) { l.to.Error(message(format, args)) }
+func (l logger) Infof(format string, args ...any)  { l.to.Debug(fmt.Sprintf(format, args...)) }
+func (l logger) Errorf(format string, args ...any) { l.to.Error(fmt.Sprintf(format, args...)) }
 
 // Fatalf ends the process: Pebble does not work on after a fatal error.
 func (l logger) Fatalf(format string, args ...any) {
 	l.Errorf(format, args...)
 	pebble.DefaultLogger.Fatalf(format, args...)
-}
-
-func message(format string, args []any) string {
-	return "pebble: " + strings.TrimPrefix(fmt.Sprintf(format, args...), "pebble: ")
 }

@@ -60,8 +60,9 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	if err := s.fence.stopped(); err != nil {
 		return nil, err
 	}
-	b := s.db.NewIndexedBatch()
-	return &txn{view{from: b, fence: s.fence}, b, writeOptions(d)}, nil
+	t, b := txns.Get().(*txn), s.db.NewIndexedBatch()
+	*t = txn{view{from: b, fence: s.fence}, b, writeOptions(d)}
+	return t, nil
 }
 
 // writeOptions are those that deliver d. Pebble keeps the records of NoSync in memory, so a Flushed commit is synced.
@@ -128,8 +129,12 @@ func (s *store) Compact(ctx context.Context) error {
 	return nil
 }
 
-// Check reads every level, which verifies the checksum of every block and the order of all keys.
+// Check reads every level, which verifies the checksum of every block and the order of all keys. Behind the fence the
+// levels are not those on the disk.
 func (s *store) Check(context.Context) error {
+	if err := s.fence.stopped(); err != nil {
+		return err
+	}
 	err := s.fence.outcome(s.db.CheckLevels(nil))
 	if err != nil && driver.KindOf(err) == driver.Other {
 		return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "restore a backup"}

@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -14,6 +15,8 @@ type txn struct {
 	batch *pebble.Batch
 	sync  *pebble.WriteOptions
 }
+
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 var (
 	_ driver.Txn          = (*txn)(nil)
@@ -55,4 +58,7 @@ func (t *txn) Commit() error {
 }
 
 // Close drops the batch.
-func (t *txn) Close() error { return errors.Join(t.release(), classify(t.batch.Close())) }
+func (t *txn) Close() error {
+	defer txns.Put(t)
+	return errors.Join(t.release(), classify(t.batch.Close()))
+}

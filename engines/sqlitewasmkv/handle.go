@@ -17,5 +17,5 @@ type Options = sqlite.Options
 // the other's commits, and the locks are SQLite's. In this process it must be that package and no other build of
 // SQLite. It must not change the journal mode, nor the columns k and v of the table kv, while the store is open.
 func Open(ctx context.Context, path string, o *Options, options ...kv.Option) (*kv.DB, error) {
-	return sqlite.OpenKV(ctx, Driver{}, path, o, options...)
+	return library.OpenKV(ctx, path, o, options...)
 }

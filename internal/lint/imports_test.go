@@ -60,6 +60,9 @@ var rules = []rule{
 	{from: "lab/prove", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/report", "internal", "cmd"},
 		but: []string{"stores/eventlog/feed"}, // by whose type a log is written and read; it knows no engine either
 		why: "the proof takes any engine, of keys or of messages; cmd/assay/engines.go says which are in the binary"},
+	{from: "foreign", never: []string{"engines", "stores", "transfer", "lab", "internal", "cmd"},
+		except: []string{"foreign/internal/stores/stores.go", "foreign/internal/stores/stores_cgo.go"},
+		why:    "an adapter shows what kv offers to programs; only foreign/internal/stores names engines"},
 	{from: "internal", never: []string{"engines", "cmd"}, why: "only cmd/assay/engines.go names engines"},
 	{from: "cmd", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/result", "lab/stats", "lab/report"},
 		except: []string{"cmd/assay/engines.go", "cmd/assay/engines_cgo.go"}, why: "main only starts internal/cli; what it does belongs there"},
@@ -108,6 +111,8 @@ func TestRulesForbidWhatTheySay(t *testing.T) {
 		{"lab/upstream/bbolt_test.go", module + "/lab/powertest", false},
 		{"lab/published/hook.go", module + "/engines/bboltkv", true},
 		{"lab/published/lines.go", module + "/lab/stats", false},
+		{"foreign/ethdb/ethdb.go", module + "/lab/bench", true},
+		{"foreign/ethdb/ethdb.go", module + "/kv", false},
 		{"cmd/assay/main.go", module + "/engines/bboltkv", true},
 		{"cmd/assay/engines.go", module + "/engines/bboltkv", false},
 		{"stores/eventlog/log.go", module + "/engines/bboltkv", true},

@@ -10,29 +10,13 @@ import (
 	"time"
 )
 
-// kind is a statement that a connection has at most one of.
-type kind uint8
-
-const (
-	kindBegin kind = iota
-	kindCommit
-	kindPin
-	kindGet
-	kindLen
-	kindPut
-	kindDelete
-	kindDeleteRange // and the three behind it, by the shape
-	kinds           = kindDeleteRange + 4
-)
-
 // conn is one connection with its statements. It is used by one goroutine at a time.
 type conn struct {
 	db     Conn
 	layout *layout
 	level  level // the value of synchronous in force
 
-	stmts   [kinds]Stmt // prepared on first use, nil before
-	cursors [shapes]*cursor
+	idle [kinds]*statement // prepared on first use
 
 	reader reader // lent by Snapshot
 	txn    txn    // lent by Begin
@@ -51,7 +35,7 @@ func (s *Store) connect() (*conn, error) {
 		flags |= openURI
 		path = immutableURI(path)
 	}
-	db, err := s.lib.Open(path, flags)
+	db, err := s.lib.Connect(path, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +43,8 @@ func (s *Store) connect() (*conn, error) {
 	if s.lib.LevelVaries {
 		c.level = levelUnknown
 	}
-	c.reader, c.txn = reader{c: c, s: s}, txn{reader{c: c, s: s}}
+	c.reader = reader{c: c, s: s}
+	c.txn = txn{c.reader}
 	for _, p := range s.options.given(session...) {
 		if err == nil {
 			err = c.set(p.Name, p.Value)
@@ -89,14 +74,9 @@ func immutableURI(path string) string {
 
 // close ends the connection. SQLite: the last one of a database checkpoints the log and removes the companion files.
 func (c *conn) close() error {
-	for _, s := range c.stmts {
-		if s != nil {
+	for _, s := range c.idle {
+		for ; s != nil; s = s.next {
 			s.Finalize()
-		}
-	}
-	for _, cur := range c.cursors {
-		for ; cur != nil; cur = cur.next {
-			cur.stmt.Finalize()
 		}
 	}
 	return c.db.Close()
@@ -165,42 +145,6 @@ func (c *conn) texts(sql string) ([]string, error) {
 		return nil, c.db.Failure(rc)
 	}
 	return rows, nil
-}
-
-// step binds a and b, steps the statement of kind k once, and returns it with the result. The caller resets it, unless
-// it could not be prepared and is nil.
-func (c *conn) step(k kind, a, b []byte) (Stmt, int32) {
-	s := c.stmts[k]
-	if s == nil {
-		var rc int32
-		if s, rc = c.db.Prepare(c.layout.statement(k), true); rc != OK {
-			return nil, rc
-		}
-		c.stmts[k] = s
-	}
-	if a != nil {
-		if rc := s.Bind(a, b); rc != OK {
-			return s, rc
-		}
-	}
-	return s, s.Step()
-}
-
-// run runs the statement of kind k, which yields no rows, and returns Done or what went wrong.
-func (c *conn) run(k kind, a, b []byte) int32 {
-	s, rc := c.step(k, a, b)
-	if s != nil {
-		s.Reset()
-	}
-	return rc
-}
-
-// do is run with an error.
-func (c *conn) do(k kind, a, b []byte) error {
-	if rc := c.run(k, a, b); rc != Done {
-		return c.db.Failure(rc)
-	}
-	return nil
 }
 
 // Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another goroutine. SQLite forgets

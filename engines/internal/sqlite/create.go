@@ -22,7 +22,11 @@ var creating sync.Mutex
 func (s *Store) createFile() (created bool, err error) {
 	creating.Lock()
 	defer creating.Unlock()
-	if _, err := os.Stat(s.path); err == nil || s.readOnly || s.options.Table != "" {
+	info, err := os.Stat(s.path)
+	switch {
+	case err == nil && info.IsDir():
+		return false, &driver.Error{Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
+	case err == nil || s.readOnly || s.options.Table != "":
 		return false, err
 	}
 	if err := driver.MakeDirs(filepath.Dir(s.path)); err != nil {

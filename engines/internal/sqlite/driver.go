@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 )
+
+var _ driver.Driver = (*Library)(nil)
 
 // Info describes SQLite, as the engine of the build.
 func (l *Library) Info() driver.Info {
@@ -14,32 +18,46 @@ func (l *Library) Info() driver.Info {
 	return driver.Info{Name: l.Name, Summary: l.Summary, Modules: l.Modules, Options: table.Options(Options{}), Caps: s.capsNow()}
 }
 
-// OpenStore opens or creates the database at c.Path. A file that is not an SQLite database is Corrupt; a database of
+// Open opens or creates the database at c.Path. A file that is not an SQLite database is Corrupt; a database of
 // another program is Invalid unless its table is named; a setting that SQLite did not accept is Unsupported.
-func (l *Library) OpenStore(_ context.Context, c driver.Config) (driver.Store, error) {
+func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: &own}
 	if err := table.Read(c.Params, &s.options); err != nil {
 		return nil, err
 	}
-	switch {
-	case s.options.Immutable && !s.readOnly:
-		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("immutable without mode=ro"), Hint: "add mode=ro"}
-	case s.options.Table == "" && s.options.Key+s.options.Value != "":
-		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("Key or Value without Table"), Hint: "add Table=NAME"}
+	if err := s.options.check(s.readOnly); err != nil {
+		return nil, err
 	}
 	created, err := s.createFile()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.open(); err != nil {
-		return nil, s.explained(err)
+	if err := s.open(); errors.Is(err, errNotADB) {
+		return nil, s.foreign(err)
+	} else if err != nil {
+		return nil, err
 	}
-	if created {
-		if err := driver.SyncDir(filepath.Dir(s.path)); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
+	if l.Opened != nil {
+		err = l.Opened(s)
+	}
+	if created && err == nil {
+		err = driver.SyncDir(filepath.Dir(s.path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// OpenKV is the function Open of a build's package.
+func (l *Library) OpenKV(ctx context.Context, path string, o *Options, options ...kv.Option) (*kv.DB, error) {
+	c := driver.Config{Path: path, Mode: driver.Shared, Params: map[string]string{}}
+	if o != nil {
+		for _, s := range o.given() {
+			c.Params[s.Name] = s.Value
+		}
+	}
+	return kv.OpenDriver(ctx, l, c, options...)
 }
 
 // level is a value of SQLite's synchronous, by its number.
@@ -53,9 +71,9 @@ const (
 	levelExtra
 )
 
-var levels = map[string]level{"OFF": levelOff, "NORMAL": levelNormal, "FULL": levelFull, "EXTRA": levelExtra}
+var levels = []string{"OFF", "NORMAL", "FULL", "EXTRA"}
 
-func (l level) String() string { return [...]string{"OFF", "NORMAL", "FULL", "EXTRA"}[l] }
+func (l level) String() string { return levels[l] }
 
 // wal is the journal mode that differs; the others promise what DELETE does, or less. Those beside DELETE are not on
 // offer: TRUNCATE and PERSIST promise less for no gain here, MEMORY and OFF are not crash-atomic.
@@ -89,7 +107,7 @@ func (s *Store) capsNow() driver.Caps {
 func (s *Store) levelFor(d driver.Durability) level {
 	switch {
 	case s.options.Synchronous != "":
-		return levels[s.options.Synchronous]
+		return level(slices.Index(levels, s.options.Synchronous))
 	case d != driver.Synced:
 		return levelNormal
 	case s.journal == wal:

@@ -10,14 +10,14 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// NewError makes an error of SQLite's extended result code, its message and the operating system's error, nil if
-// there was none.
+// NewError makes an error of SQLite's extended result code, its message and the operating system's error, nil or
+// number 0 if there was none.
 func NewError(rc int32, text string, system error) error {
 	e := &driver.Error{Kind: kindOf(rc), Err: fmt.Errorf("%s (%d)", text, rc)}
 	switch primary := rc & 0xff; {
 	case primary == NotADB:
 		e.Err = fmt.Errorf("%w: %w", errNotADB, e.Err)
-	case system != nil && (primary == IOErr || primary == CantOpen):
+	case system != nil && system != syscall.Errno(0) && (primary == IOErr || primary == CantOpen):
 		e.Err = fmt.Errorf("%w: %w", e.Err, system)
 		if e.Kind == driver.Other {
 			e.Kind = driver.KindOf(system)
@@ -25,14 +25,6 @@ func NewError(rc int32, text string, system error) error {
 	}
 	e.Hint = hints[e.Kind]
 	return e
-}
-
-// SystemError is the operating system's error of a number, which is none if it is 0.
-func SystemError(number int32) error {
-	if number == 0 {
-		return nil
-	}
-	return syscall.Errno(number)
 }
 
 func kindOf(rc int32) driver.Kind {
@@ -68,17 +60,6 @@ var hints = map[driver.Kind]string{
 }
 
 var errNotADB = errors.New("not an SQLite database")
-
-// explained says of an error of open what SQLite does not.
-func (s *Store) explained(err error) error {
-	if info, serr := os.Stat(s.path); serr == nil && info.IsDir() {
-		return &driver.Error{Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
-	}
-	if errors.Is(err, errNotADB) {
-		return s.foreign(err)
-	}
-	return err
-}
 
 // readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files -wal and -shm.
 func readOnlyFailure(err error) error {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,37 +21,8 @@ var own = layout{table: "kv", column: "k", key: "k", value: "v"}
 
 const createTable = "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
 
-// The parts of a shape, which is what kind of range a statement is for.
-const (
-	shapeStart = 1 << iota
-	shapeEnd
-	shapeReverse
-	shapeKeys
-	shapes
-)
-
-// shapeOf returns the shape of r and its bounds in the order of the statement's arguments.
-func shapeOf(r driver.Range) (shape int, first, second []byte) {
-	first, second = r.Start, r.End
-	if first != nil {
-		shape |= shapeStart
-	} else {
-		first, second = second, nil
-	}
-	if r.End != nil {
-		shape |= shapeEnd
-	}
-	if r.Reverse {
-		shape |= shapeReverse
-	}
-	if r.KeysOnly {
-		shape |= shapeKeys
-	}
-	return shape, first, second
-}
-
-// statement returns the text of a statement that a connection has once.
-func (l *layout) statement(k kind) string {
+// text returns the SQL of a statement.
+func (l *layout) text(k kind) string {
 	one := " WHERE " + l.key + " = " + arg(1, l.keyText)
 	switch k {
 	case kindBegin:
@@ -72,23 +44,21 @@ func (l *layout) statement(k kind) string {
 	case kindDelete:
 		return "DELETE FROM " + l.table + one
 	}
-	return "DELETE FROM " + l.table + l.where(int(k-kindDeleteRange))
-}
-
-// scan returns the text of the scan of a shape.
-func (l *layout) scan(shape int) string {
-	text := "SELECT " + l.column
-	if shape&shapeKeys == 0 {
-		text += ", " + l.value
+	if k < kindScan {
+		return "DELETE FROM " + l.table + l.where(k-kindDeleteRange)
 	}
-	text += " FROM " + l.table + l.where(shape) + " ORDER BY " + l.key
+	shape := k - kindScan
+	columns, order := l.column+", "+l.value, ""
+	if shape&shapeKeys != 0 {
+		columns = l.column
+	}
 	if shape&shapeReverse != 0 {
-		text += " DESC"
+		order = " DESC"
 	}
-	return text
+	return "SELECT " + columns + " FROM " + l.table + l.where(shape) + " ORDER BY " + l.key + order
 }
 
-func (l *layout) where(shape int) string {
+func (l *layout) where(shape kind) string {
 	start, end := l.key+" >= "+arg(1, l.keyText), l.key+" < "
 	switch shape & (shapeStart | shapeEnd) {
 	case shapeStart:
@@ -117,20 +87,22 @@ func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 // adopt makes the table that the options name the store's, if a store can be kept in it.
 func (s *Store) adopt(c *conn) error {
 	o := &s.options
+	if encoding, err := c.text("PRAGMA encoding"); err != nil {
+		return err
+	} else if encoding != "UTF-8" {
+		return unfit("copy the pairs into a new database", "the text in it is stored as %s", strings.ReplaceAll(encoding, "\x00", ""))
+	}
 	columns, err := c.texts("SELECT name FROM pragma_table_xinfo(" + literal(o.Table) + ")")
+	if err != nil {
+		return err
+	}
+	types, err := c.texts("SELECT type FROM pragma_table_xinfo(" + literal(o.Table) + ")")
 	if err != nil {
 		return err
 	}
 	if len(columns) == 0 {
 		tables, err := c.tables()
-		if err != nil {
-			return err
-		}
-		return unfit(fmt.Sprintf("name one of %q", tables), "there is no table %q", o.Table)
-	}
-	types, err := c.texts("SELECT type FROM pragma_table_xinfo(" + literal(o.Table) + ")")
-	if err != nil {
-		return err
+		return errors.Join(unfit(fmt.Sprintf("name one of %q", tables), "there is no table %q", o.Table), err)
 	}
 	l := layout{table: quoted(o.Table)}
 	if l.column, l.keyText, err = column(o.Table, orElse(o.Key, "k"), "Key", columns, types); err != nil {
@@ -143,12 +115,7 @@ func (s *Store) adopt(c *conn) error {
 	if err := l.lookAtKeys(c, o.Table); err != nil {
 		return err
 	}
-	if encoding, err := c.text("PRAGMA encoding"); err != nil {
-		return err
-	} else if encoding != "UTF-8" && (l.keyText || l.valueText) {
-		return unfit("copy the pairs into a new database", "the text in it is stored as %s", encoding)
-	}
-	put, rc := c.db.Prepare(l.statement(kindPut), false)
+	put, rc := c.db.Prepare(l.text(kindPut), false)
 	if rc != OK {
 		return unfit("name a key column that is the primary key, or UNIQUE, and compared by COLLATE BINARY",
 			"table %q: %v", o.Table, c.db.Failure(rc))

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -34,7 +33,7 @@ var table = driver.Table[Options]{
 	driver.OneWord("journal_mode", "write-ahead log, or rollback journal (fewer files; readers and the writer wait for each other)",
 		func(o *Options) *string { return &o.JournalMode }, "WAL", "DELETE").WithDefault("WAL"),
 	driver.OneWord("synchronous", "how all commits sync; classes that it does not deliver are refused",
-		func(o *Options) *string { return &o.Synchronous }, "OFF", "NORMAL", "FULL", "EXTRA").WithDefault("by class"),
+		func(o *Options) *string { return &o.Synchronous }, levels...).WithDefault("by class"),
 	driver.OneOf("page_size", "page size of a new database",
 		func(o *Options) *int { return &o.PageSize }, pageSizes()...).WithDefault("4096"),
 	driver.OneWord("auto_vacuum", "how a new database gives free pages back",
@@ -94,6 +93,17 @@ func pageSizes() (list []driver.Named[int]) {
 	return list
 }
 
+// check refuses what cannot be together.
+func (o *Options) check(readOnly bool) error {
+	switch {
+	case o.Immutable && !readOnly:
+		return &driver.Error{Kind: driver.Invalid, Err: errors.New("immutable without mode=ro"), Hint: "add mode=ro"}
+	case o.Table == "" && o.Key+o.Value != "":
+		return &driver.Error{Kind: driver.Invalid, Err: errors.New("Key or Value without Table"), Hint: "add Table=NAME"}
+	}
+	return nil
+}
+
 // given lists the options in o that are not left to SQLite: those named, or all.
 func (o *Options) given(names ...string) (list []driver.Setting) {
 	var none Options
@@ -106,17 +116,6 @@ func (o *Options) given(names ...string) (list []driver.Setting) {
 		}
 	}
 	return list
-}
-
-// OpenKV is Open of a build's package, whose driver is d.
-func OpenKV(ctx context.Context, d driver.Driver, path string, o *Options, options ...kv.Option) (*kv.DB, error) {
-	c := driver.Config{Path: path, Mode: driver.Shared, Params: map[string]string{}}
-	if o != nil {
-		for _, s := range o.given() {
-			c.Params[s.Name] = s.Value
-		}
-	}
-	return kv.OpenDriver(ctx, d, c, options...)
 }
 
 // set gives a pragma its value. SQLite: one that it cannot take is no error, so verify reads it back.

@@ -6,11 +6,12 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// reader reads on the connection that it is part of: a snapshot while the statement kindPin is running, or the
+// reader reads on the connection that it is part of: a snapshot while pinned is running, or the
 // transaction that is open.
 type reader struct {
-	c *conn
-	s *Store
+	c      *conn
+	s      *Store
+	pinned *statement
 }
 
 var (
@@ -18,67 +19,65 @@ var (
 	_ driver.Lener  = (*reader)(nil)
 )
 
-// pin opens a snapshot of the last committed state.
+// pin opens a snapshot of the last committed state. There is always a row to stop at, that of the table.
 func (r *reader) pin() error {
-	s, rc := r.c.step(kindPin, nil, nil)
-	if rc == Row {
-		return nil
+	s, rc := r.c.start(kindPin, nil, nil)
+	if rc == OK {
+		if rc = s.Step(); rc == Row {
+			r.pinned = s
+			return nil
+		}
+		s.Close()
 	}
-	err := r.c.db.Failure(rc)
-	if s != nil {
-		s.Reset()
-	}
-	return err
+	return r.c.db.Failure(rc)
 }
 
 // Get appends the value of key to dst.
-func (r *reader) Get(dst, key []byte) ([]byte, error) {
-	s, rc := r.c.step(kindGet, key, nil)
-	if rc == Row {
-		var v []byte
-		if v, rc = s.Column(0); rc == OK {
-			dst = append(dst, v...)
-			s.Reset()
-			return dst, nil
-		}
-	}
-	return dst, r.absent(s, rc)
-}
+func (r *reader) Get(dst, key []byte) ([]byte, error) { return r.get(kindGet, dst, key) }
 
-// Len tells the length of the value of key. SQLite: it stands in the row's header, so the value is not read.
+// Len tells the length of the value of key, which SQLite finds in the row's header.
 func (r *reader) Len(key []byte) (int, error) {
-	s, rc := r.c.step(kindLen, key, nil)
-	if rc == Row {
-		var v []byte
-		if v, rc = s.Column(0); rc == OK {
-			n, err := 0, error(nil)
-			if len(v) > 0 { // a NULL in another program's table has none
-				n, err = strconv.Atoi(string(v))
-			}
-			s.Reset()
-			return n, err
-		}
+	var digits [20]byte
+	n, err := r.get(kindLen, digits[:0], key)
+	if err != nil || len(n) == 0 { // a NULL in another program's table has no length
+		return 0, err
 	}
-	return 0, r.absent(s, rc)
+	return strconv.Atoi(string(n))
 }
 
-// absent ends a statement that yielded no row, and tells why.
-func (r *reader) absent(s Stmt, rc int32) error {
-	err := error(driver.NotFound)
-	if rc != Done {
-		err = r.c.db.Failure(rc)
+// get appends what the statement of kind k finds for key.
+func (r *reader) get(k kind, dst, key []byte) ([]byte, error) {
+	s, rc := r.c.start(k, key, nil)
+	if rc == OK {
+		if rc = s.Step(); rc == Row {
+			var v []byte
+			if v, rc = s.Column(0); rc == OK {
+				dst = append(dst, v...)
+			}
+		}
+		s.Close()
 	}
-	if s != nil {
-		s.Reset()
+	switch rc {
+	case OK:
+		return dst, nil
+	case Done:
+		return dst, driver.NotFound
 	}
-	return err
+	return dst, r.c.db.Failure(rc)
 }
 
 // Cursor returns a cursor before the first pair of rg.
-func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) { return r.c.cursor(rg) }
+func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
+	shape, first, second := shapeOf(rg)
+	s, rc := r.c.start(kindScan+shape, first, second)
+	if rc != OK {
+		return nil, r.c.db.Failure(rc)
+	}
+	return s, nil
+}
 
 // Close ends the snapshot.
 func (r *reader) Close() error {
-	r.c.stmts[kindPin].Reset()
+	r.pinned.Close()
 	return r.s.takeBack(r.c, readers)
 }

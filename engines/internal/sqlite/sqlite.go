@@ -56,7 +56,7 @@ package sqlite
 
 import "context"
 
-// Library is a build of SQLite for Go.
+// Library is a build of SQLite for Go, as an engine.
 type Library struct {
 	Name    string   // the engine's, the scheme in a URL
 	Summary string   // one line on what kind of build it is
@@ -66,8 +66,11 @@ type Library struct {
 	// LevelVaries: a new connection does not always have synchronous=FULL, as SQLite's own default is.
 	LevelVaries bool
 
-	// Open opens a connection with flags of sqlite3_open_v2. Its errors are made by [NewError].
-	Open func(path string, flags int32) (Conn, error)
+	// Connect opens a connection with flags of sqlite3_open_v2. Its errors are made by [NewError].
+	Connect func(path string, flags int32) (Conn, error)
+
+	// Opened is called with every store that was opened; it may be nil.
+	Opened func(*Store) error
 }
 
 // Conn is a connection. It is used by one goroutine at a time, so SQLite need not lock it. Result codes are SQLite's

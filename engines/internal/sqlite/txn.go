@@ -26,7 +26,7 @@ func (t *txn) Delete(key []byte) error { return t.write(kindDelete, key, nil) }
 // DeleteRange removes all pairs in [start, end).
 func (t *txn) DeleteRange(start, end []byte) error {
 	shape, first, second := shapeOf(driver.Range{Start: start, End: end})
-	return t.write(kindDeleteRange+kind(shape), first, second)
+	return t.write(kindDeleteRange+shape, first, second)
 }
 
 func (t *txn) write(k kind, a, b []byte) error {
