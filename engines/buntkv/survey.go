@@ -19,24 +19,44 @@ func mend(f *os.File, size int64, write bool, log *slog.Logger) (point, error) {
 		return p, err
 	}
 	p, why, err := survey(f, size)
-	if err != nil || p.end == size {
-		return p, err
-	}
-	cut, err := mayCut(f, p, size, why)
 	if err != nil {
 		return p, err
 	}
-	if !cut {
-		return p, corrupt(fmt.Sprintf("at byte %d of %d: %v", p.end, size, why))
-	}
-	log.Warn("bunt: cut off what a crash has left", "path", f.Name(), "bytes", size-p.end)
-	if write {
-		if err := errors.Join(f.Truncate(p.end), f.Sync()); err != nil {
+	if p.end < size {
+		cut, err := mayCut(f, p, size, why)
+		if err != nil {
 			return p, err
 		}
-		p.synced = p.end
+		if !cut {
+			return p, corrupt(fmt.Sprintf("at byte %d of %d: %v", p.end, size, why))
+		}
+		log.Warn("bunt: cut off what a crash has left", "path", f.Name(), "bytes", size-p.end)
 	}
+	if !write || p.end == size && (!p.framed || p.synced >= p.end) {
+		return p, nil
+	}
+	if err := errors.Join(f.Truncate(p.end), rewrite(f, p.synced, p.end), f.Sync()); err != nil {
+		return p, err
+	}
+	p.synced = p.end
 	return p, nil
+}
+
+// rewrite writes what is there once more. Where a sync of it failed, the kernel takes it for written, so that a further
+// sync alone would not bring it to the disk.
+func rewrite(f *os.File, from, to int64) error {
+	b := make([]byte, 64<<10)
+	for from < to {
+		b = b[:min(int64(cap(b)), to-from)]
+		if _, err := f.ReadAt(b, from); err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(b, from); err != nil {
+			return err
+		}
+		from += int64(len(b))
+	}
+	return nil
 }
 
 // endsClosed reports whether the file was closed and nothing added since. What is wrong with it then is

@@ -86,6 +86,10 @@ func (f *failing) try(n int, fault error) bool {
 	if err := f.commit(again, class, f.acked+2); err != nil {
 		f.Errorf("%s: opened again, a commit: %v", f.what(), err)
 	}
+	f.acked, f.inDoubt = f.acked+2, 0
+	if class == kv.Synced && hit {
+		f.cut("after a failure, an opening, a commit and a power cut", class)
+	}
 	f.must(again.Close())
 	return hit
 }
@@ -139,20 +143,20 @@ func (f *failing) afterwards(db *kv.DB, class kv.Durability, held *kv.Snapshot, 
 		_ = held.Close()
 	}
 	if class == kv.Synced && f.disk.Failed() > f.before {
-		f.cut(class)
+		f.cut("after a power cut", class)
 	}
 	_ = db.Close() // it may say that it could not write any more
 }
 
 // cut opens what a power cut would leave now.
-func (f *failing) cut(class kv.Durability) {
+func (f *failing) cut(when string, class kv.Durability) {
 	left := &env{T: f.T, suite: f.suite, dir: filepath.Join(f.disk.Cut(f.t), filepath.Base(f.dir))}
 	db, err := kv.Open(ctx, left.url("db"), kv.WithWeakest(class))
 	if err != nil {
-		f.Errorf("%s: after a power cut the store does not open: %v", f.what(), err)
+		f.Errorf("%s: %s the store does not open: %v", f.what(), when, err)
 		return
 	}
-	f.look("after a power cut", db)
+	f.look(when, db)
 	f.must(db.Close())
 }
 
@@ -233,7 +237,7 @@ func (s *suite) coversEarlier(t *testing.T, disk Disk) {
 		}
 		f.must(f.commit(db, class, i))
 		if f.acked = i; class == kv.Synced {
-			f.cut(kv.Synced)
+			f.cut("after a power cut", kv.Synced)
 		}
 	}
 	f.must(db.Close())
