@@ -120,7 +120,7 @@ func aFileThatIsNoDatabaseIsCorrupt(t *testing.T, engine string) {
 }
 
 func aFileOfAnotherEngineIsCalledWhatItIs(t *testing.T, engine string) {
-	for _, other := range []string{"bbolt", "bunt", "bunt:?Marks=false"} {
+	for _, other := range []string{"bbolt", "bunt", "bunt:?Frames=false"} {
 		name, params, _ := strings.Cut(other, ":")
 		path := filepath.Join(t.TempDir(), "db")
 		db := open(t, name, path, params)
