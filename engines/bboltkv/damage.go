@@ -61,13 +61,19 @@ func (c *cursor) whole(b []byte) bool {
 	return true
 }
 
-// verify returns Busy if path names another file by now: the lock was got on a file that a compaction replaced. It
+// verify returns Busy if path leads to another file by now: the lock was got on a file that a compaction replaced. It
 // returns Corrupt if the file is shorter than its header says, where bbolt would fault on a missing page, and Invalid if
 // the file has other buckets than that of o.
 func (f *file) verify(path string, o *options) error {
-	size, same, err := isAt(f.os, path)
+	info, err := f.os.Stat()
 	if err != nil {
 		return err
+	}
+	same := names(info) == 1 // the usual case; a look at the path is a twentieth of an opening
+	if names(info) > 1 {
+		if same, err = isAt(info, path); err != nil {
+			return err
+		}
 	}
 	if !same {
 		return &driver.Error{Kind: driver.Busy, Err: errors.New("the file was replaced while it was opened")}
@@ -78,36 +84,28 @@ func (f *file) verify(path string, o *options) error {
 	}
 	defer tx.Rollback() // fails only after an end
 	switch {
-	case tx.Size() > size:
-		return corrupt(fmt.Sprintf("the file has %d bytes, its header says %d", size, tx.Size()))
+	case tx.Size() > info.Size():
+		return corrupt(fmt.Sprintf("the file has %d bytes, its header says %d", info.Size(), tx.Size()))
 	case b == nil:
 		return o.refuseOthers(tx)
 	}
 	return nil
 }
 
-// isAt returns the size of f, and whether path leads to it.
-func isAt(f *os.File, path string) (size int64, same bool, err error) {
-	open, err := f.Stat()
-	if err != nil {
-		return 0, false, err
-	}
+// isAt reports whether path leads to the file.
+func isAt(file os.FileInfo, path string) (bool, error) {
 	named, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return open.Size(), false, nil
+		return false, nil
 	}
-	return open.Size(), err == nil && os.SameFile(open, named), err
+	return err == nil && os.SameFile(file, named), err
 }
 
-// survey reads all pages of a file that keeps no free list. Opening it for writing does that too, but in a goroutine of
-// bbolt's, where nobody could catch the panic over a damaged page.
+// survey reads all keys of a file that keeps no free list. Opening it for writing reads all pages too, but in a goroutine
+// of bbolt's, where nobody could catch the panic over a damaged one.
 func survey(path string, o options) error {
 	o.bolt.ReadOnly, o.bolt.PreLoadFreelist = true, false
-	err := withFile(path, &o, func(tx *bolt.Tx) error { return walk(context.Background(), tx) })
-	if driver.KindOf(err) == driver.NoStore { // it will be created
-		return nil
-	}
-	return err
+	return withFile(path, &o, func(tx *bolt.Tx) error { return walk(context.Background(), tx) })
 }
 
 // withFile opens path, apart from who may have opened it before, and calls do within a read transaction.

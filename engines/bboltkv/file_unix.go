@@ -24,5 +24,8 @@ func openFileOS(name string, flag int, mode os.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// names returns how many names a file has. One that another file was renamed over has none.
+func names(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Nlink) }
+
 // unlock frees bbolt's lock on f. Closing f does not, where bbolt panicked: the map that it left behind holds the lock.
 func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

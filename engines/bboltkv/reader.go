@@ -101,7 +101,10 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 			c.c = r.bucket.Cursor()
 		}
 	}
-	c.r, c.begun, c.ended = rng, false, r.bucket == nil
+	c.r, c.bound, c.begun, c.ended = rng, rng.End, false, r.bucket == nil
+	if rng.Reverse {
+		c.bound = rng.Start
+	}
 	return c, nil
 }
 
@@ -114,6 +117,7 @@ type cursor struct {
 	reader       *reader
 	c            *bolt.Cursor
 	r            driver.Range
+	bound        []byte // the one of r that the walk moves towards; nil is none
 	begun, ended bool
 	next, n      int // pairs[next:n] are read and not yet returned
 	pairs        [ahead]struct{ key, value []byte }
@@ -140,8 +144,7 @@ func (c *cursor) read() (err error) {
 	for c.next, c.n = 0, 0; !c.ended && c.n < ahead; {
 		k, v := c.step()
 		switch {
-		case k == nil, !c.r.Reverse && c.r.End != nil && bytes.Compare(k, c.r.End) >= 0,
-			c.r.Reverse && c.r.Start != nil && bytes.Compare(k, c.r.Start) < 0:
+		case k == nil, c.bound != nil && (bytes.Compare(k, c.bound) < 0) == c.r.Reverse:
 			c.ended = true
 		case v != nil:
 			if !c.whole(v) {
@@ -162,13 +165,13 @@ func (c *cursor) step() (key, value []byte) {
 		return c.c.Prev()
 	case begun:
 		return c.c.Next()
-	case c.r.Reverse && c.r.End == nil:
-		return c.c.Last()
 	case c.r.Reverse:
-		if k, _ := c.c.Seek(c.r.End); k == nil {
-			return c.c.Last()
+		if c.r.End != nil {
+			if k, _ := c.c.Seek(c.r.End); k != nil {
+				return c.c.Prev()
+			}
 		}
-		return c.c.Prev()
+		return c.c.Last()
 	case c.r.Start == nil:
 		return c.c.First()
 	}

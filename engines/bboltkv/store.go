@@ -40,14 +40,6 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 
 // Begin begins a write transaction.
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
-	t, err := s.beginTxn(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-func (s *store) beginTxn(ctx context.Context, d driver.Durability) (*txn, error) {
 	if err := s.failure.Err(); err != nil {
 		return nil, err
 	}
@@ -62,11 +54,21 @@ func (s *store) beginTxn(ctx context.Context, d driver.Durability) (*txn, error)
 }
 
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
-	t, err := s.beginTxn(ctx, d)
+	t, err := s.Begin(ctx, d)
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.apply(ops), t.Close())
+	for i := range ops {
+		if op := &ops[i]; op.Delete {
+			err = t.Delete(op.Key)
+		} else {
+			err = t.Put(op.Key, op.Value)
+		}
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+	}
+	return errors.Join(t.Commit(), t.Close())
 }
 
 // Close closes the file. As with bbolt itself, it syncs nothing: what Flushed commits wrote is the kernel's to keep.

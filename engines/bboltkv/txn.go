@@ -50,21 +50,6 @@ func (t *txn) Delete(key []byte) (err error) {
 	return classify(t.bucket.Delete(key))
 }
 
-func (t *txn) apply(ops []driver.Op) error {
-	for i := range ops {
-		var err error
-		if op := &ops[i]; op.Delete {
-			err = t.Delete(op.Key)
-		} else {
-			err = t.Put(op.Key, op.Value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return t.Commit()
-}
-
 // Commit syncs, or not, as Begin was asked.
 func (t *txn) Commit() error {
 	s, f, tx := t.store, t.file, t.tx
