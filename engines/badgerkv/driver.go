@@ -9,7 +9,9 @@
 // not open.
 //
 // Failing disks: Badger logs a failed sync of its file of values, and acknowledges the commit. The driver reads that in the
-// log: the commit is in doubt, and none is taken after it. After other failures of the disk a commit or Close may hang.
+// log: the commit is in doubt, and none is taken after it. If the power then fails, the keys of that commit may be there
+// without their values of ValueThreshold bytes and more, and reading these is Corrupt. After other failures of the disk a
+// commit or Close may hang, and Badger ends the process when it cannot make one of its files while it opens.
 //
 // Reads verify no checksums unless ChecksumVerificationMode says so; Check always does.
 //
