@@ -11,7 +11,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// classify gives BuntDB's errors a kind. Errors of the operating system are left to kv, which knows them.
+// classify gives BuntDB's errors a kind. Errors of the operating system are left to kv, which knows
+// them.
 func classify(err error) error {
 	var kind driver.Kind
 	switch {
@@ -23,8 +24,6 @@ func classify(err error) error {
 		kind = driver.Closed
 	case errors.Is(err, buntdb.ErrTxNotWritable):
 		kind = driver.NotWritable
-	case errors.Is(err, buntdb.ErrShrinkInProcess):
-		kind = driver.Busy
 	case errors.Is(err, buntdb.ErrTxIterating):
 		kind = driver.Invalid
 	default:
@@ -33,7 +32,15 @@ func classify(err error) error {
 	return &driver.Error{Kind: kind, Err: err}
 }
 
-// classifyLoad is classify where an error that is not the operating system's is about the content of the file.
+func classifyGet(err error) error {
+	if err == buntdb.ErrNotFound {
+		return driver.NotFound
+	}
+	return classify(err)
+}
+
+// classifyLoad is classify where an error that is not the operating system's is about the content of
+// the file.
 func classifyLoad(err error) error {
 	var path *fs.PathError
 	var errno syscall.Errno
@@ -47,8 +54,8 @@ func corrupt(cause any) error {
 	return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("bunt: %v", cause), Hint: "restore a backup, or name another file"}
 }
 
-// recovered makes an error of a panic: BuntDB's reader of files indexes into commands that it has not measured.
-// Use: defer recovered(&err).
+// recovered makes an error of a panic: BuntDB's reader of files indexes into commands that it has not
+// measured. Use: defer recovered(&err).
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = corrupt(p)

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/tidwall/buntdb"
@@ -14,23 +15,32 @@ const (
 	readWrite = true
 )
 
-// reader reads in one BuntDB transaction. Closed readers are used again by later snapshots.
+// reader reads in a transaction of BuntDB's.
 type reader struct {
 	tx   *buntdb.Tx
+	gate *gate
 	free []*cursor
 }
 
-var _ driver.Reader = (*reader)(nil)
+var _ driver.Lener = (*reader)(nil)
+
+// readers are those that were closed. kv uses none after its end.
+var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
-	v, err := r.tx.Get(borrowed(key))
+	v, err := r.tx.Get(borrowed(key), true)
 	if err != nil {
-		if err == buntdb.ErrNotFound {
-			return dst, driver.NotFound
-		}
-		return dst, classify(err)
+		return dst, classifyGet(err)
 	}
 	return append(dst, v...), nil
+}
+
+func (r *reader) Len(key []byte) (int, error) {
+	v, err := r.tx.Get(borrowed(key), true)
+	if err != nil {
+		return 0, classifyGet(err)
+	}
+	return len(v), nil
 }
 
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
@@ -45,8 +55,8 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 }
 
 func (r *reader) Close() error {
-	err := classify(r.tx.Rollback())
-	r.tx = nil
+	err := r.gate.endRead()
+	r.tx, r.gate = nil, nil
 	readers.Put(r)
 	return err
 }

@@ -2,66 +2,85 @@ package buntkv
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/tidwall/buntdb"
-
-	"github.com/assaydb/assay/kv/driver"
 )
 
 // txn is BuntDB's read-write transaction. Closed ones are used again.
 type txn struct {
 	reader
 	store  *store
-	synced bool // what its commit is to be
-	ended  bool // by a commit
+	synced bool   // what its commit is to be
+	ended  bool   // by a commit
+	tally  *tally // of what it writes; nil in the plain form
 }
 
-var _ driver.Txn = (*txn)(nil)
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 func (t *txn) Put(key, value []byte) error {
-	_, _, err := t.tx.Set(string(key), string(value), nil)
-	return classify(err)
+	k, v := string(key), string(value)
+	if _, _, err := t.tx.Set(k, v, nil); err != nil {
+		return classify(err)
+	}
+	if t.tally != nil {
+		t.tally.set(k, v)
+	}
+	return nil
 }
 
 // Delete copies key: BuntDB keeps it until the transaction ends.
-func (t *txn) Delete(key []byte) error { return t.remove(string(key)) }
-
-func (t *txn) remove(key string) error {
-	if _, err := t.tx.Delete(key); err != nil && !errors.Is(err, buntdb.ErrNotFound) {
+func (t *txn) Delete(key []byte) error {
+	k := string(key)
+	if _, err := t.tx.Delete(k); err != nil {
+		if errors.Is(err, buntdb.ErrNotFound) {
+			return nil // BuntDB writes nothing for it
+		}
 		return classify(err)
 	}
-	return nil
-}
-
-// apply writes ops. What is deleted is not copied, as ops outlive the commit.
-func (t *txn) apply(ops []driver.Op) error {
-	for i := range ops {
-		op := &ops[i]
-		var err error
-		if op.Delete {
-			err = t.remove(borrowed(op.Key))
-		} else {
-			err = t.Put(op.Key, op.Value)
-		}
-		if err != nil {
-			return err
-		}
+	if t.tally != nil {
+		t.tally.del(k)
 	}
 	return nil
 }
 
-// Commit appends the transaction to the file in one write.
+// Commit appends the transaction to the file in one write, and lets others in before it syncs.
 func (t *txn) Commit() error {
 	t.ended = true
-	return t.store.commit(t.tx, t.synced)
+	if err := t.store.commit(t); err != nil || !t.synced {
+		return err
+	}
+	return t.store.sync()
 }
 
 func (t *txn) Close() error {
 	var err error
 	if !t.ended {
 		err = classify(t.tx.Rollback())
+		t.gate.endWrite()
 	}
-	t.tx = nil
+	if t.tally != nil {
+		t.tally.reset()
+	}
+	t.tx, t.gate, t.store = nil, nil, nil
 	txns.Put(t)
 	return err
+}
+
+// commit ends t in BuntDB and lets the next in.
+func (s *store) commit(t *txn) (err error) {
+	defer s.gate.endWrite()
+	defer func() {
+		if p := recover(); p != nil { // BuntDB could not take a half-written commit back, and holds its lock
+			err = fmt.Errorf("bunt: %v", p)
+			s.failed.Stop(err)
+			s.gate.shut(err)
+		}
+	}()
+	if s.frames != nil {
+		return s.fail(s.frames.commit(t))
+	}
+	s.dirty.Store(true)
+	return s.fail(classify(t.tx.Commit()))
 }

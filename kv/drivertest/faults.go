@@ -44,6 +44,7 @@ func RunOnDisk(t *testing.T, c Config, disk Disk) {
 			t.Logf("%d calls failed, one at a time", tried)
 		})
 	}
+	t.Run("a synced commit covers the weaker ones before it", func(t *testing.T) { s.coversEarlier(t, disk) })
 }
 
 // failing is one store, and the fate of its commits.
@@ -84,6 +85,10 @@ func (f *failing) try(n int, fault error) bool {
 	f.look("opened again", again)
 	if err := f.commit(again, class, f.acked+2); err != nil {
 		f.Errorf("%s: opened again, a commit: %v", f.what(), err)
+	}
+	f.acked, f.inDoubt = f.acked+2, 0
+	if class == kv.Synced && hit {
+		f.cut("after a failure, an opening, a commit and a power cut", class)
 	}
 	f.must(again.Close())
 	return hit
@@ -138,20 +143,20 @@ func (f *failing) afterwards(db *kv.DB, class kv.Durability, held *kv.Snapshot, 
 		_ = held.Close()
 	}
 	if class == kv.Synced && f.disk.Failed() > f.before {
-		f.cut(class)
+		f.cut("after a power cut", class)
 	}
 	_ = db.Close() // it may say that it could not write any more
 }
 
 // cut opens what a power cut would leave now.
-func (f *failing) cut(class kv.Durability) {
+func (f *failing) cut(when string, class kv.Durability) {
 	left := &env{T: f.T, suite: f.suite, dir: filepath.Join(f.disk.Cut(f.t), filepath.Base(f.dir))}
 	db, err := kv.Open(ctx, left.url("db"), kv.WithWeakest(class))
 	if err != nil {
-		f.Errorf("%s: after a power cut the store does not open: %v", f.what(), err)
+		f.Errorf("%s: %s the store does not open: %v", f.what(), when, err)
 		return
 	}
-	f.look("after a power cut", db)
+	f.look(when, db)
 	f.must(db.Close())
 }
 
@@ -215,4 +220,25 @@ func stateOf(s *kv.Snapshot) (int, error) {
 		}
 	}
 	return i, nil
+}
+
+// coversEarlier cuts the power behind a synced commit that follows weaker ones.
+func (s *suite) coversEarlier(t *testing.T, disk Disk) {
+	if s.classes[0] != kv.Synced || s.caps.Promise(kv.Buffered).Class == kv.Synced {
+		t.Skipf("%s declares: no class but synced", s.Engine)
+	}
+	f := &failing{env: &env{T: t, suite: s, dir: filepath.Join(disk.Dir(), "covers")}, t: t, disk: disk}
+	db, err := kv.Open(ctx, f.url("db"))
+	f.must(err)
+	for i := 1; i <= failingCommits; i++ {
+		class := kv.Buffered
+		if i%4 == 0 {
+			class = kv.Synced
+		}
+		f.must(f.commit(db, class, i))
+		if f.acked = i; class == kv.Synced {
+			f.cut("after a power cut", kv.Synced)
+		}
+	}
+	f.must(db.Close())
 }

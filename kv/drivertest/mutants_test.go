@@ -77,7 +77,7 @@ func (s *brokenStore) Settings() []driver.Setting {
 	if s.settings != nil {
 		return s.settings()
 	}
-	return s.Store.(driver.Configured).Settings()
+	return nil
 }
 
 func (s *brokenStore) Snapshot(ctx context.Context) (driver.Reader, error) {

@@ -5,7 +5,8 @@
 //	func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine: "bbolt"}) }
 //
 // Every case is named by the sentence that it proves and gets a fresh store. A case is skipped only for a capability
-// that the engine declares, and says so. Cases that need a second process run the test binary again, with Run in the
+// that the engine declares, and says so. A case that fails says below what went wrong which sentence does not hold, what was
+// done, and where to read about it. Cases that need a second process run the test binary again, with Run in the
 // part of the child: nothing else in the engine's package has to know.
 package drivertest
 
@@ -105,4 +106,8 @@ func newSuite(t T, c Config) *suite {
 	return s
 }
 
-func (s *suite) run(t T, c tcase) { c.run(&env{T: t, suite: s, dir: t.TempDir()}) }
+func (s *suite) run(t T, c tcase) {
+	e := &env{T: t, suite: s, dir: t.TempDir()}
+	defer e.explain(c)
+	c.run(e)
+}
