@@ -87,9 +87,12 @@ func (f *file) verify(path string, o *options) error {
 	case tx.Size() > info.Size():
 		return corrupt(fmt.Sprintf("the file has %d bytes, its header says %d", info.Size(), tx.Size()))
 	case b == nil:
-		return o.refuseOthers(tx)
+		err = o.refuseOthers(tx)
 	}
-	return nil
+	if err == nil && !o.bolt.ReadOnly && f.marked(info.Size()) {
+		err = f.heal(tx.Size(), info.Size())
+	}
+	return err
 }
 
 // isAt reports whether path leads to the file.

@@ -1,9 +1,12 @@
 package bboltkv_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -145,4 +148,70 @@ func TestACompactionWhoseNameIsNotDurableIsTheLastWord(t *testing.T) {
 	if v, err := db.Get(ctx, []byte("000042")); err != nil || len(v) != 100 {
 		t.Errorf("a get afterwards: %d bytes, %v", len(v), err)
 	}
+}
+
+// A commit whose sync failed is what everybody sees of the file, and not what is on the disk. Opened again, the store
+// must not build on it: wherever power fails then, all that was acknowledged is there.
+func TestAStoreIsSafeWhenOpenedAgainAfterASyncThatFailed(t *testing.T) {
+	for _, nth := range []uint64{1, 2} { // the sync of the pages, and of the one that names them
+		for n := 1; ; n++ {
+			if !cutAfterReopening(t, nth, n) {
+				t.Logf("sync %d failed: %d cuts", nth, n-1)
+				break
+			}
+		}
+	}
+}
+
+// cutAfterReopening fails the nth sync of a commit, opens the store again, and has power fail before the cut-th call
+// from then on, within the opening or the next commit. It reports whether there were so many.
+func cutAfterReopening(t *testing.T, nth uint64, cut int) bool {
+	t.Helper()
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	put := func(db *kv.DB, from, to int, letter string) error {
+		return db.Update(ctx, kv.Synced, func(tx *kv.Tx) (err error) {
+			for i := from; i < to; i++ {
+				err = errors.Join(err, tx.Put(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte(letter), 100)))
+			}
+			return err
+		})
+	}
+	db := open(t, path, "")
+	must(t, errors.Join(put(db, 0, 200, "c"), put(db, 0, 200, "c")))
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: nth, Match: "db"})
+	if err := put(db, 0, 5, "d"); !errors.Is(err, kv.InDoubt) {
+		t.Fatalf("the commit whose sync failed: %v, want in doubt", err)
+	}
+	must(t, db.Close())
+	before := disk.Calls()
+	disk.CutBefore(cut)
+	db = open(t, path, "")
+	must(t, put(db, 195, 200, "e"))
+	must(t, db.Check(ctx))
+	must(t, db.Close())
+	if info, err := os.Stat(path); err != nil || info.Size()%int64(os.Getpagesize()) != 0 {
+		t.Errorf("the file keeps its mark: %d bytes, %v", info.Size(), err)
+	}
+	if disk.Calls()-before < cut {
+		return false
+	}
+	left := open(t, filepath.Join(disk.Cut(t), "db"), "")
+	must(t, left.Check(ctx))
+	var got strings.Builder
+	must(t, left.View(ctx, func(s *kv.Snapshot) error {
+		for _, v := range s.Scan(kv.Range{}) {
+			got.WriteByte(v[0])
+		}
+		return nil
+	}))
+	for _, first := range []string{"ccccc", "ddddd"} {
+		for _, last := range []string{"ccccc", "eeeee"} {
+			if got.String() == first+strings.Repeat("c", 190)+last {
+				return true
+			}
+		}
+	}
+	t.Errorf("sync %d failed, power cut before call %d after opening again: the store holds %s", nth, cut, got.String())
+	return true
 }

@@ -13,8 +13,9 @@
 // loss may damage the whole file. A store that needs Synced commits to be safe at every moment asks for Synced always.
 //
 // After a sync that failed bbolt goes on, and may write into pages that the disk still needs. Such a commit is in doubt,
-// and kv lets no other follow. It is not done, and others may follow, only where bbolt refused it for its MaxSize, or
-// where the disk was full for pages that nobody needs yet.
+// and kv lets no other follow; when the store is opened again, the driver writes and syncs all of the file once more. It
+// is not done, and others may follow, only where bbolt refused it for its MaxSize, or where the disk was full for pages
+// that nobody needs yet.
 //
 // # Locks
 //
@@ -29,8 +30,8 @@
 // # What is ours
 //
 // These files add to bbolt, and change neither the format of the file nor what a commit does: create.go makes a new file
-// appear as a whole, damage.go turns panics and faults over damaged pages into errors, apart.go bounds the waiting,
-// upkeep.go replaces the file by a compact one.
+// appear as a whole, heal.go mends it after a commit in doubt, damage.go turns panics and faults over damaged pages into
+// errors, apart.go bounds the waiting, upkeep.go replaces the file by a compact one.
 //
 // One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking all its pages in a
 // goroutine of its own, and may then crash the process. The driver reads all keys first, which finds most damage.

@@ -79,7 +79,10 @@ func (f *file) commit(tx *bolt.Tx) (err error) {
 	if errors.Is(err, berrors.ErrMaxSizeReached) || driver.KindOf(c) == driver.Full && written && f.last() < id {
 		return driver.NotDone(c)
 	}
-	return c
+	if f.wrapped {
+		return c
+	}
+	return errors.Join(c, f.mark())
 }
 
 // last returns the id of the last commit that is visible: the write that failed may be that of the page that tells.
