@@ -143,7 +143,7 @@ func hookSides(b *testing.B) drivertest.Pair {
 	}
 	var buf []byte
 	return drivertest.Pair{Name: "open+get+close", Limit: 1.10,
-		Exception: "one system call makes sure that this is still the file of that name, and whole; the rest reads the URL and makes the DB",
+		Exception: "a transaction makes sure that the file is whole and has the bucket; the rest reads the URL and makes the DB",
 		Raw: func(n int) error {
 			for range n {
 				db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: 10 * time.Second})
