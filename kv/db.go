@@ -278,6 +278,7 @@ func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 func (db *DB) retry(ctx context.Context, op string, try func() error) error {
 	err := try()
 	pause := db.limit
+	pause.longest = longestAbort
 	for n := 1; driver.KindOf(err) == Aborted; n++ {
 		if n == maxTries || !pause.rest(ctx) {
 			return db.wrap(op, &Error{Kind: Aborted, Err: errors.Join(err, ctx.Err()),
@@ -343,6 +344,7 @@ func (db *DB) commit(tx *Tx) (err error) {
 		return nil
 	}
 	p := db.limit
+	p.longest = longestCommit
 	for p.again(tx.ctx, err) { // Busy: it has not begun
 		if err = tx.w.Commit(); err == nil {
 			return nil

@@ -40,13 +40,13 @@ func (s *store) rewrite(ctx context.Context, path string) (p point, err error) {
 	if err != nil {
 		return p, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, info.Mode().Perm())
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := &rewriter{ctx: ctx, to: f, first: true}
-	if err := s.gate.db.Save(w); err != nil {
+	if err := errors.Join(f.Chmod(info.Mode().Perm()), s.gate.db.Save(w)); err != nil {
 		return p, err
 	}
 	if s.frames != nil {

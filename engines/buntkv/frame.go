@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -85,17 +86,17 @@ func decode(v []byte) (f frame, ok bool) {
 	return f, true
 }
 
-// tally sums up what a transaction will write: the last write to each key.
-type tally struct {
-	size int64
-	sum  uint64
-	keys map[string]part
-}
-
-// part is what one pair adds to a tally.
+// part is what one pair adds to a transaction.
 type part struct {
 	size int64
 	sum  uint64
+}
+
+// tally sums up what a transaction will write: the last write to each key.
+type tally struct {
+	part
+	first string          // the key that was written first
+	keys  map[string]part // of all, once there is another
 }
 
 func setPart(key, value string) part {
@@ -125,6 +126,16 @@ func (t *tally) set(key, value string) { t.replace(key, setPart(key, value)) }
 func (t *tally) del(key string) { t.replace(key, delPart(key)) }
 
 func (t *tally) replace(key string, p part) {
+	if t.size == 0 {
+		t.first = key
+	}
+	if len(t.keys) == 0 && key == t.first {
+		t.part = p
+		return
+	}
+	if len(t.keys) == 0 {
+		t.keys[t.first] = t.part
+	}
 	before := t.keys[key]
 	t.keys[key] = p
 	t.size += p.size - before.size
@@ -137,7 +148,7 @@ func (t *tally) reset() {
 		t.keys = map[string]part{}
 	}
 	clear(t.keys)
-	t.size, t.sum = 0, 0
+	t.part, t.first = part{}, ""
 }
 
 // frames is where an open store stands in its file. kv lets one writer at a time in; only the two
@@ -228,22 +239,25 @@ func (f *frames) append(tx *buntdb.Tx, g frame) error {
 	if _, _, err := tx.Set(frameKey, g.value(), nil); err != nil {
 		return errors.Join(classify(err), tx.Rollback())
 	}
-	err := classify(tx.Commit())
-	size, serr := f.store.file.Seek(0, 2)
-	switch {
-	case serr != nil:
-		return errors.Join(err, serr)
-	case err != nil && size == f.size.Load():
-		return driver.NotDone(err) // BuntDB has taken it back
-	case err != nil:
-		return err
-	case size != g.end:
-		return fmt.Errorf("bunt: the file has %d bytes after a commit, not %d: something else writes to it", size, g.end)
+	if err := tx.Commit(); err != nil {
+		if size, serr := f.store.file.Seek(0, io.SeekEnd); serr == nil && size == f.size.Load() {
+			return driver.NotDone(classify(err)) // BuntDB has taken it back
+		}
+		return classify(err)
 	}
 	f.point.framed, f.sum = true, g.sum
-	f.size.Store(size)
+	f.size.Store(g.end)
 	f.store.dirty.Store(true)
 	return nil
+}
+
+// verify finds what something else has written to the file.
+func (f *frames) verify() error {
+	size, err := f.store.file.Seek(0, io.SeekEnd)
+	if err == nil && size != f.size.Load() {
+		err = fmt.Errorf("bunt: the file has %d bytes, of which %d were written here", size, f.size.Load())
+	}
+	return err
 }
 
 // moveTo goes on behind p, in another file.
@@ -280,8 +294,10 @@ func (c checked) check(f within) error {
 		return err
 	}
 	size := info.Size()
-	if c.frames != nil && size != c.frames.size.Load() {
-		return corrupt(fmt.Sprintf("the file has %d bytes, not the %d that were written", size, c.frames.size.Load()))
+	if c.frames != nil {
+		if err := c.frames.verify(); err != nil {
+			return corrupt(err)
+		}
 	}
 	p, why, err := survey(f, size)
 	if err != nil || p.end == size {

@@ -165,10 +165,12 @@ func (s *store) sync() error {
 		return nil
 	}
 	var size int64
+	var err error
 	if s.frames != nil {
 		size = s.frames.size.Load()
+		err = s.frames.verify()
 	}
-	if err := s.file.Sync(); err != nil {
+	if err = errors.Join(err, s.file.Sync()); err != nil {
 		return s.fail(err)
 	}
 	if s.frames != nil {

@@ -67,7 +67,9 @@ func (s *Store) write(d kv.Durability, fill func(b *kv.Batch)) error {
 }
 
 // Put sets key to value.
-func (s *Store) Put(key, value []byte) error { return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) }) }
+func (s *Store) Put(key, value []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) })
+}
 
 // Delete removes key.
 func (s *Store) Delete(key []byte) error {
