@@ -26,7 +26,7 @@ var kinds = []struct {
 	{berrors.ErrInvalidMapping, driver.Corrupt, restore},
 	{berrors.ErrDatabaseNotOpen, driver.Closed, ""},
 	{berrors.ErrTxClosed, driver.Closed, ""},
-	{berrors.ErrIncompatibleValue, driver.Invalid, "the name is that of a bucket, or of a pair where a bucket is meant"},
+	{berrors.ErrIncompatibleValue, driver.Invalid, "the name is a bucket's, or a pair's where a bucket is meant"},
 	{berrors.ErrMaxSizeReached, driver.Full, "open it with a larger MaxSize"},
 }
 
@@ -54,7 +54,7 @@ func classifyOpen(err error, path string, o *options) error {
 	c := classify(err)
 	switch {
 	case o.bolt.ReadOnly && serr == nil && info.Size() == 0:
-		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the file is empty"), Hint: "open it once without mode=ro"}
+		return &driver.Error{Kind: driver.NoStore, Err: errors.New("an empty file"), Hint: "open it once without mode=ro"}
 	case errors.Is(err, syscall.EISDIR):
 		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
 	case c != err, driver.KindOf(err) != driver.Other,
