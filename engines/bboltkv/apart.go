@@ -11,18 +11,19 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// bbolt enlarges its memory map within a commit, and waits for all read transactions then. Meanwhile a read transaction
-// that begins waits with a lock that those which end want too: a goroutine that closes one snapshot after another could
-// wait for itself. So while such a commit runs, and always on a DB that is the program's, transactions begin and end in
-// goroutines of their own.
+// bbolt enlarges its memory map within a commit, and waits for all read transactions then.
+// Meanwhile a read transaction that begins waits with a lock that those which end want too: a
+// goroutine that closes one snapshot after another could wait for itself. So while such a commit
+// runs, and always on a DB that is the program's, transactions begin and end in goroutines of their
+// own.
 
 // patience is how long a call waits within bbolt for what may never come.
 var patience = 10 * time.Second
 
 var errImpatient = errors.New("bbolt waits for transactions that are open")
 
-// apart runs call in a goroutine and returns what it does, or, when ctx or patience ends first, why it did not wait.
-// What call does without an error after that is undone.
+// apart runs call in a goroutine and returns what it does, or, when ctx or patience ends first, why
+// it did not wait. What call does without an error after that is undone.
 func (s *store) apart(ctx context.Context, call func() error, undo func()) error {
 	done, gone := make(chan error), make(chan struct{})
 	s.strays.Go(func() {
@@ -68,8 +69,8 @@ func (s *store) beginApart(ctx context.Context, f *file, writable bool) (*bolt.T
 	return tx, b, nil
 }
 
-// tight reports whether a commit of tx, in which so many bytes were written, may enlarge the memory map. At worst it
-// rewrites every page, filled to a tenth, and twice that for pages that overflow.
+// tight reports whether a commit of tx, in which so many bytes were written, may enlarge the memory
+// map. At worst it rewrites every page, filled to a tenth, and twice that for pages that overflow.
 func (f *file) tight(tx *bolt.Tx, written int64) bool {
 	return 32*(tx.Size()+written) >= int64(f.mapped)
 }
@@ -84,7 +85,7 @@ func (s *store) commitApart(f *file, tx *bolt.Tx) error {
 	}, func() {})
 	if err == errImpatient {
 		return &driver.Error{Kind: driver.InDoubt, Err: fmt.Errorf("%w, to enlarge its memory map", err),
-			Hint: "close snapshots earlier, or open the store with an InitialMmapSize above the size that the file will have"}
+			Hint: "close snapshots earlier, or open the store with an InitialMmapSize above the file's size"}
 	}
 	return err
 }

@@ -31,9 +31,9 @@ func TestCompactReplacesTheFileThatALinkLeadsTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	db = open(t, link, "")
-	if err := db.Update(ctx, kv.Flushed, func(tx *kv.Tx) error { return tx.DeleteRange(kv.Range{Start: []byte("000010")}) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Update(ctx, kv.Flushed, func(tx *kv.Tx) error {
+		return tx.DeleteRange(kv.Range{Start: []byte("000010")})
+	}))
 	if err := db.Compact(ctx); err != nil {
 		t.Fatal(err)
 	}

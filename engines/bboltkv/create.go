@@ -58,7 +58,8 @@ func (f *file) open(path string, o bolt.Options) (err error) {
 	return err
 }
 
-// openOrCreate is bbolt's Options.OpenFile. It creates the file and its missing parent folders if flag has os.O_CREATE.
+// openOrCreate is bbolt's Options.OpenFile. It creates the file and its missing parent folders if
+// flag has os.O_CREATE.
 func openOrCreate(name string, flag int, mode os.FileMode, o bolt.Options) (*os.File, error) {
 	open := o.OpenFile
 	if open == nil {
@@ -77,9 +78,10 @@ func openOrCreate(name string, flag int, mode os.FileMode, o bolt.Options) (*os.
 	return open(name, flag, mode)
 }
 
-// create makes an empty store at name, unless something is there by then. bbolt writes and syncs its first pages in a
-// file beside it, which is then linked to the name: a crash or a full disk amid them would leave a file that cannot be
-// told from a damaged store. Where links are not supported, it leaves creation to bbolt.
+// create makes an empty store at name, unless something is there by then. bbolt writes and syncs
+// its first pages in a file beside it, which is then linked to the name: a crash or a full disk
+// amid them would leave a file that cannot be told from a damaged store. Where links are not
+// supported, it leaves creation to bbolt.
 func create(name string, mode os.FileMode, o bolt.Options) error {
 	fresh, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
 	if err != nil {

@@ -1,39 +1,47 @@
-// Package bboltkv keeps a kv store in a bbolt file: a copy-on-write B+tree in one memory-mapped file.
+// Package bboltkv keeps a kv store in a bbolt file: a copy-on-write B+tree in one memory-mapped
+// file.
 //
-// Importing it registers the engine "bbolt". The pairs are in one bucket, "kv", or in the one that the option Bucket
-// names, of another program's file for instance. A file that has buckets, but not that one, is refused. [Open], [Wrap]
-// and [Handle] are for programs that use bbolt's own types.
+// Importing it registers the engine "bbolt". The pairs are in one bucket, "kv", or in the one that
+// the option Bucket names, of another program's file for instance. A file that has buckets, but not
+// that one, is refused. [Open], [Wrap] and [Handle] are for programs that use bbolt's own types.
 //
 // # Durability
 //
-// Synced is bbolt's default: two fdatasync calls per commit. Flushed is a commit under bbolt's NoSync: it survives the
-// death of the process; Close syncs nothing, as bbolt's own. Buffered delivers Flushed. One page with a checksum names
-// all others: after a kill a transaction is whole or absent, at every class; after a power loss, if all are Synced.
-// bbolt writes into pages that earlier commits freed, so that after a Flushed commit, until the next Synced one, a power
-// loss may damage the whole file. A store that needs Synced commits to be safe at every moment asks for Synced always.
+// Synced is bbolt's default: two fdatasync calls per commit. Flushed is a commit under bbolt's
+// NoSync: it survives the death of the process; Close syncs nothing, as bbolt's own. Buffered
+// delivers Flushed. One page with a checksum names all others: after a kill a transaction is whole
+// or absent, at every class; after a power loss, if all are Synced. bbolt writes into pages that
+// earlier commits freed, so that after a Flushed commit, until the next Synced one, a power loss
+// may damage the whole file. A store that needs Synced commits to be safe at every moment asks for
+// Synced always.
 //
-// After a sync that failed bbolt goes on, and may write into pages that the disk still needs. Such a commit is in doubt,
-// and kv lets no other follow. It is not done, and others may follow, only where bbolt refused it for its MaxSize, or
-// where the disk was full for pages that nobody needs yet.
+// After a sync that failed bbolt goes on, and may write into pages that the disk still needs. Such
+// a commit is in doubt, and kv lets no other follow; when the store is opened again, the driver
+// writes and syncs all of the file once more. It is not done, and others may follow, only where
+// bbolt refused it for its MaxSize, or where the disk was full for pages that nobody needs yet.
 //
 // # Locks
 //
-// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting, nobody else.
+// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting,
+// nobody else.
 //
-// Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits until every snapshot is
-// closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of addresses from the start, which costs
-// neither memory nor time, so that they meet when the file outgrows that. On others, with MaxSize, with a smaller
-// InitialMmapSize, and on a wrapped DB they meet earlier. Then a commit that has waited for ten seconds is in doubt: it
-// ends by itself once the snapshots are closed, and Close waits for that. A new snapshot is refused as Busy after ten.
+// Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits
+// until every snapshot is closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of
+// addresses from the start, which costs neither memory nor time, so that they meet when the file
+// outgrows that. On others, with MaxSize, with a smaller InitialMmapSize, and on a wrapped DB they
+// meet earlier. Then a commit that has waited for ten seconds is in doubt: it ends by itself once
+// the snapshots are closed, and Close waits for that. A new snapshot is refused as Busy after ten.
 //
 // # What is ours
 //
-// These files add to bbolt, and change neither the format of the file nor what a commit does: create.go makes a new file
-// appear as a whole, damage.go turns panics and faults over damaged pages into errors, apart.go bounds the waiting,
-// upkeep.go replaces the file by a compact one.
+// These files add to bbolt, and change neither the format of the file nor what a commit does:
+// create.go makes a new file appear as a whole, heal.go tells what became of a commit that failed
+// and mends the file, damage.go turns panics and faults over damaged pages into errors, apart.go
+// bounds the waiting, upkeep.go replaces the file by a compact one.
 //
-// One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking all its pages in a
-// goroutine of its own, and may then crash the process. The driver reads all keys first, which finds most damage.
+// One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking
+// all its pages in a goroutine of its own, and may then crash the process. The driver reads all
+// keys first, which finds most damage.
 package bboltkv
 
 import (
@@ -83,8 +91,8 @@ var info = driver.Info{
 // Info describes bbolt.
 func (Driver) Info() driver.Info { return info }
 
-// Open opens or creates the file at c.Path. A file that another process has locked is Busy; one that bbolt refuses or
-// panics on, or that is shorter than its own header says, is Corrupt.
+// Open opens or creates the file at c.Path. A file that another process has locked is Busy; one
+// that bbolt refuses or panics on, or that is shorter than its own header says, is Corrupt.
 func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	o, err := d.options(c)
 	if err != nil {

@@ -177,7 +177,8 @@ func TestAScanMovesBetweenGoroutines(t *testing.T) {
 	}
 }
 
-// A length that reaches beyond the file must not be lent to a program, where touching it would end the process.
+// A length that reaches beyond the file must not be lent to a program, where touching it would end
+// the process.
 func TestAValueBeyondTheFileIsCorrupt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, path, "?PageSize=4096")

@@ -33,12 +33,13 @@ var defaults = options{
 var table = driver.Table[options]{
 	driver.Whole("AllocSize", "bytes", 1, "by how much the file grows once it is larger than this",
 		func(o *options) *int { return &o.allocSize }),
-	driver.Text("Bucket", "NAME or OUTER/INNER", "the bucket that holds the pairs; a file with other buckets must have it",
+	driver.Text("Bucket", "NAME or OUTER/INNER", "what holds the pairs; a file with other buckets must have it",
 		func(o *options) *string { return &o.bucket }),
 	driver.Number("FillPercent", "0.1 to 1", 0.1, 1, "how full a page is when it is split; 1 suits ascending keys",
 		func(o *options) *float64 { return &o.fillPercent }),
 	driver.OneWord("FreelistType", "how free pages are kept in memory; hashmap is faster on large fragmented files",
-		func(o *options) *bolt.FreelistType { return &o.bolt.FreelistType }, bolt.FreelistArrayType, bolt.FreelistMapType),
+		func(o *options) *bolt.FreelistType { return &o.bolt.FreelistType },
+		bolt.FreelistArrayType, bolt.FreelistMapType),
 	driver.Whole("InitialMmapSize", "bytes", 0, "commits wait for readers only when the file outgrows it; "+
 		"0 is 64 GiB of addresses on 64-bit Unix, and elsewhere, or with a MaxSize, the file's size",
 		func(o *options) *int { return &o.bolt.InitialMmapSize }),
@@ -79,8 +80,8 @@ func (d Driver) options(c driver.Config) (*options, error) {
 	for name := range strings.SplitSeq(o.bucket, "/") {
 		o.buckets = append(o.buckets, []byte(name))
 		if name == "" {
-			return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("option Bucket=%s: a name is empty", o.bucket),
-				Hint: "write NAME, or OUTER/INNER"}
+			return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("a name of option Bucket is empty"),
+				Hint: "write Bucket=NAME, or Bucket=OUTER/INNER"}
 		}
 	}
 	return &o, nil
@@ -97,8 +98,8 @@ func (o *options) find(tx *bolt.Tx) *bolt.Bucket {
 	return b
 }
 
-// refuseOthers is for a file without the store's bucket: it returns Invalid if there are others, which another program
-// made. A file without any is a new store.
+// refuseOthers is for a file without the store's bucket: it returns Invalid if there are others,
+// which another program made. A file without any is a new store.
 func (o *options) refuseOthers(tx *bolt.Tx) error {
 	var names []string
 	c := tx.Cursor()
@@ -108,8 +109,9 @@ func (o *options) refuseOthers(tx *bolt.Tx) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("no bucket %q in a file that has %s", o.bucket, strings.Join(names, ", ")),
-		Hint: "name the bucket to open, ?Bucket=NAME, or ?Bucket=OUTER/INNER for one within another; or name another file"}
+	return &driver.Error{Kind: driver.Invalid,
+		Err:  fmt.Errorf("no bucket %q in a file that has %s", o.bucket, strings.Join(names, ", ")),
+		Hint: "name the bucket to open: ?Bucket=NAME, or ?Bucket=OUTER/INNER for one within another"}
 }
 
 // Settings reads back what is in force, as far as commits do not change it.

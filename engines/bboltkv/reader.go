@@ -58,7 +58,8 @@ func (r *reader) Close() (err error) {
 	return f.end(tx)
 }
 
-// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call, with its stack.
+// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call,
+// with its stack.
 func (r *reader) find(key []byte) []byte {
 	if r.bucket == nil {
 		return nil
@@ -108,11 +109,13 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	return c, nil
 }
 
-// ahead is how many pairs a cursor reads at once, under one protection against damaged pages: around each step it would
-// cost a sixth of the step, and around the program's loop it would hold for a goroutine that has moved on.
+// ahead is how many pairs a cursor reads at once, under one protection against damaged pages:
+// around each step it would cost a sixth of the step, and around the program's loop it would hold
+// for a goroutine that has moved on.
 const ahead = 4
 
-// cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction ends.
+// cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction
+// ends.
 type cursor struct {
 	reader       *reader
 	c            *bolt.Cursor
@@ -138,7 +141,8 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	return p.key, p.value, nil
 }
 
-// read reads ahead. It passes over buckets within this one, which another program made: they have no value.
+// read reads ahead. It passes over buckets within this one, which another program made: they have
+// no value.
 func (c *cursor) read() (err error) {
 	defer recovered(&err, protect())
 	for c.next, c.n = 0, 0; !c.ended && c.n < ahead; {

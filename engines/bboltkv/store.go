@@ -12,7 +12,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// store is an open store. Compact replaces the file under it, while snapshots of the old file go on.
+// store is an open store. Compact replaces the file under it, while snapshots of the old file go
+// on.
 type store struct {
 	path    string
 	options *options
@@ -71,7 +72,8 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	return errors.Join(t.Commit(), t.Close())
 }
 
-// Close closes the file. As with bbolt itself, it syncs nothing: what Flushed commits wrote is the kernel's to keep.
+// Close closes the file. As with bbolt itself, it syncs nothing: what Flushed commits wrote is the
+// kernel's to keep.
 func (s *store) Close() error {
 	s.strays.Wait()
 	return s.file.release()

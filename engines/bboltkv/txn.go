@@ -38,7 +38,8 @@ func (t *txn) createBucket() (err error) {
 	return nil
 }
 
-// Put copies value: bbolt needs it until the commit has ended. It is never nil, which is how bbolt tells buckets.
+// Put copies value: bbolt needs it until the commit has ended. It is never nil, which is how bbolt
+// tells buckets.
 func (t *txn) Put(key, value []byte) (err error) {
 	defer recovered(&err, protect())
 	t.written += int64(len(key) + len(value) + perPair)

@@ -16,11 +16,12 @@ import (
 // compactTxSize bounds a transaction of a compaction, and so its memory, in bytes.
 const compactTxSize = 16 << 20
 
-// Compact copies all data into a new file beside the old one, syncs it and renames it over. Snapshots that are open go
-// on reading the old file, which the last of them closes. Through a symbolic link the file that it leads to is replaced.
+// Compact copies all data into a new file beside the old one, syncs it and renames it over.
+// Snapshots that are open go on reading the old file, which the last of them closes. Through a
+// symbolic link the file that it leads to is replaced.
 //
-// The new file is open, and locked, before it gets the name: no other process can come between. One that was waiting
-// for the old file's lock finds that the name has moved on (see verify).
+// The new file is open, and locked, before it gets the name: no other process can come between. One
+// that was waiting for the old file's lock finds that the name has moved on (see verify).
 func (s *store) Compact(ctx context.Context) error {
 	if !s.caps.Compacts {
 		return nil
@@ -50,8 +51,8 @@ func (s *store) copyFile(ctx context.Context, old *file, path string) (*file, er
 		return nil, err
 	}
 	if same, err := isAt(info, path); err != nil || !same {
-		return nil, errors.Join(err, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("another file is at %s by now", path),
-			Hint: "close the store and open it again"})
+		moved := fmt.Errorf("another file is at %s by now", path)
+		return nil, errors.Join(err, &driver.Error{Kind: driver.Invalid, Err: moved, Hint: "open the store again"})
 	}
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".compact")
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // a process that was killed left it
@@ -85,15 +86,17 @@ func (f *file) copyData(old *file) (err error) {
 	return f.db.Sync()
 }
 
-// Check reads all keys, then lets bbolt check every page and the free list. The reading comes first because bbolt checks
-// in a goroutine of its own, where a fault could not be caught.
+// Check reads all keys, then lets bbolt check every page and the free list. The reading comes first
+// because bbolt checks in a goroutine of its own, where a fault could not be caught.
 func (s *store) Check(ctx context.Context) error {
 	if s.options.bolt.ReadOnly {
-		// bbolt: a check loads the free list into the DB, which is not safe beside readers of the same DB.
+		// bbolt: a check loads the free list into the DB, which is not safe beside readers of the
+		// same DB.
 		return withFile(s.path, s.options, func(tx *bolt.Tx) error { return check(ctx, tx) })
 	}
 	var r reader
-	// bbolt: beside writers, of which a wrapped DB may have others than kv's, only a transaction of theirs may check.
+	// bbolt: beside writers, of which a wrapped DB may have others than kv's, only a transaction of
+	// theirs may check.
 	if err := r.begin(ctx, s, readWrite); err != nil {
 		return err
 	}
