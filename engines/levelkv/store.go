@@ -49,7 +49,7 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 
 // Begin starts a transaction.
 func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	if err := s.commitable(d); err != nil {
+	if err := s.files.stopped(); err != nil {
 		return nil, err
 	}
 	return &txn{reader: reader{from: s.db}, store: s, batch: s.batch(), class: d}, nil
@@ -57,7 +57,7 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 
 // Apply commits ops as one batch.
 func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
-	if err := s.commitable(d); err != nil {
+	if err := s.files.stopped(); err != nil {
 		return err
 	}
 	b := s.batch()
@@ -70,15 +70,6 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 		}
 	}
 	return s.commit(b, d)
-}
-
-// commitable returns why a commit of class d is not taken, or nil.
-func (s *store) commitable(d driver.Durability) error {
-	if !s.caps.Promise(d).Supported {
-		return &driver.Error{Kind: driver.Unsupported, Err: errors.New("the store does not deliver " + d.String()),
-			Hint: "open it without NoSync"}
-	}
-	return s.files.stopped()
 }
 
 var (
