@@ -120,8 +120,11 @@ func aFileThatIsNoDatabaseIsCorrupt(t *testing.T, engine string) {
 }
 
 func aFileOfAnotherEngineIsCalledWhatItIs(t *testing.T, engine string) {
-	for _, other := range []string{"bbolt", "bunt", "bunt:?Marks=false"} {
-		name, params, _ := strings.Cut(other, ":")
+	for _, other := range []string{"bbolt", "bunt", "bunt?Frames=false"} {
+		name, params := other, ""
+		if i := strings.IndexByte(other, '?'); i > 0 {
+			name, params = other[:i], other[i:]
+		}
 		path := filepath.Join(t.TempDir(), "db")
 		db := open(t, name, path, params)
 		put(t, db, "a", "1")
