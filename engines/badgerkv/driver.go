@@ -1,21 +1,35 @@
-// Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a folder, with values of a
-// megabyte and more in files of their own.
+// Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a folder, with
+// values of a megabyte and more in files of their own.
 //
-// Durability is fixed when the store is opened, by the weakest class that the program will ask for: with Synced (the
-// default) Badger syncs every commit (SyncWrites), otherwise none, and Synced is then refused. A sync per commit on a
-// store without SyncWrites is not on offer, because DB.Sync would not keep that promise: it syncs the log of the
-// current table in memory, while the commit may lie in one that has just been set aside and whose log nobody syncs
-// before it is written out as a table, some time later. Without SyncWrites a power loss may leave a store that does
-// not open.
+// # Durability
+//
+// It is fixed when the store is opened, by the weakest class that the program will ask for: with Synced
+// (the default) Badger syncs every commit (SyncWrites), otherwise none, and Synced is then refused. A sync
+// per commit on a store without SyncWrites is not on offer, because DB.Sync would not keep that promise: it
+// syncs the log of the current table in memory, while the commit may lie in one that has just been set
+// aside and whose log nobody syncs before it is written out as a table, some time later. Without SyncWrites
+// a power loss may leave a store that does not open.
 //
 // Reads verify no checksums unless ChecksumVerificationMode says so; Check always does.
 //
-// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A mapped file on a
-// full disk kills the process (SIGBUS), which no program can prevent once it happens. The store therefore stops
-// with Full while there is still room to write out what is in memory: see room.
+// # When the disk fails
 //
-// Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every key would allow
-// them, at the cost of a copy of the key in every operation.
+// Badger acknowledges a commit although a sync of its value log failed, and goes on behind a hole in its
+// log. The driver finds both (see trouble): such a commit is in doubt, and later ones are refused. If the
+// power fails then, too, a large value of the commit in doubt may be gone, which Get and Check tell.
+//
+// Badger tries for ever to write out a table, and commits, snapshots and Close wait for it. Once it has
+// logged that it fails, the driver lets none of its calls take more than ten seconds longer. A Close that
+// gives up leaves the folder locked until the process ends.
+//
+// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A mapped
+// file on a full disk kills the process (SIGBUS), which no program can prevent once it happens. The store
+// therefore stops with Full while there is still room to write out what is in memory: see room.
+//
+// # Keys
+//
+// Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every key
+// would allow them, at the cost of a copy of the key in every operation.
 package badgerkv
 
 import (
@@ -35,21 +49,19 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // Driver opens Badger stores. The zero value is ready to use.
-type Driver struct{}
-
-var _ driver.Driver = Driver{}
+type Driver struct{ options *badger.Options }
 
 // Info describes the engine. Its promises are those of a store that was opened with the class as the weakest one;
 // an open store tells its own.
 func (Driver) Info() driver.Info {
-	caps := capabilities(badger.DefaultOptions(""))
+	caps := capabilities(defaults())
 	caps.Promises = unsynced
 	caps.Promises[driver.Synced] = synced[driver.Synced]
 	return driver.Info{
 		Name:    "badger",
 		Summary: "log-structured merge tree in a folder, large values apart, one writing process (Dgraph's Badger)",
 		Modules: []string{"github.com/dgraph-io/badger/v4"},
-		Options: options,
+		Options: table.Options(defaults()),
 		Caps:    caps,
 	}
 }
@@ -80,6 +92,7 @@ func capabilities(o badger.Options) driver.Caps {
 		Persistent:      true,
 		Folder:          true,
 		Modes:           []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		SharedReading:   true,
 		Promises:        unsynced,
 		ConcurrentApply: true, // blind writes of one batch get one time stamp; those that run together share a sync
 		MaxKey:          maxKey,
@@ -93,38 +106,40 @@ func capabilities(o badger.Options) driver.Caps {
 		caps.Promises = synced
 	}
 	if runtime.GOOS == "windows" {
-		caps.Modes = caps.Modes[:1] // Badger: ErrWindowsNotSupported
+		caps.Modes, caps.SharedReading = caps.Modes[:1], false // Badger: ErrWindowsNotSupported
 	}
 	return caps
 }
 
 // Open opens the store in the folder c.Path.
-func (Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	o, err := parse(c)
+func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
+	o, err := read(c, d.options)
 	if err != nil {
 		return nil, err
-	}
-	if !capabilities(o).Supports(c.Mode) {
-		return nil, &driver.Error{Op: "open", Kind: driver.Unsupported, Err: fmt.Errorf("mode %v", c.Mode),
-			Hint: "badger's folder is for one writing process or several reading ones"}
 	}
 	if err := prepare(c); err != nil {
 		return nil, err
 	}
-	room := newRoom(c.Path, o)
 	if c.Mode != driver.ReadOnly {
-		if err := errors.Join(removeLeftovers(c.Path), room.take(0)); err != nil {
+		if err := errors.Join(removeLeftovers(c.Path), newRoom(c.Path, o).take(0)); err != nil {
 			return nil, err
 		}
 	}
 	if err := checkTables(o); err != nil {
 		return nil, err
 	}
+	t := &trouble{to: c.Logger, seen: make(chan struct{})}
+	o.Logger = t
 	db, err := open(o)
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	return &store{db: db, path: c.Path, room: room, caps: capabilities(db.Opts())}, nil
+	return newStore(db, c.Path, t), nil
+}
+
+func newStore(db *badger.DB, path string, t *trouble) *store {
+	o := db.Opts()
+	return &store{db: db, path: path, caps: capabilities(o), room: newRoom(path, o), failed: t}
 }
 
 // prepare makes the folder, or checks in ReadOnly mode that a store is there.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/table"
+	badgertable "github.com/dgraph-io/badger/v4/table"
 )
 
 // checkTables finds tables whose footer makes no sense. Badger loads tables in goroutines of its own and, where the
@@ -24,7 +24,7 @@ func checkTables(o badger.Options) error {
 		return nil // which Badger reports
 	}
 	for id := range manifest.Tables {
-		if err := checkFooter(table.NewFilename(id, o.Dir)); err != nil {
+		if err := checkFooter(badgertable.NewFilename(id, o.Dir)); err != nil {
 			return err
 		}
 	}
