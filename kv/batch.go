@@ -61,8 +61,8 @@ type rangeAt struct {
 	r  Range
 }
 
-// run makes the writes of b through tx, in order.
-func (b *Batch) run(tx *Tx) error {
+// Run makes the writes of b through tx, in order: b as a part of a larger transaction.
+func (b *Batch) Run(tx *Tx) error {
 	ranges := b.ranges
 	for i := 0; ; i++ {
 		for len(ranges) > 0 && ranges[0].at == i {

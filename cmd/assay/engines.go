@@ -43,4 +43,6 @@ var catalog = []cli.Contender{
 var absent = []cli.Absent{
 	{Name: "duckdb", Summary: "DuckDB, a column store for analytics",
 		How: "needs cgo and downloads half a gigabyte: cd engines/duckdbkv && go build ./assay"},
+	{Name: "moss", Summary: "moss, sorted segments in memory and in an append-only file",
+		How: "is not maintained, see docs/design.md: cd engines/mosskv && go build ./assay"},
 }

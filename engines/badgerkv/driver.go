@@ -16,7 +16,8 @@
 //
 // Badger acknowledges a commit although a sync of its value log failed, and goes on behind a hole in its
 // log. The driver finds both (see trouble): such a commit is in doubt, and later ones are refused. If the
-// power fails then, too, a large value of the commit in doubt may be gone, which Get and Check tell.
+// power fails then, too, the keys of the commit in doubt may be there without their large values; to read
+// these is Corrupt. Badger ends the process when it cannot make one of its files while it opens.
 //
 // Badger tries for ever to write out a table, and commits, snapshots and Close wait for it. Once it has
 // logged that it fails, the driver lets none of its calls take more than ten seconds longer. A Close that

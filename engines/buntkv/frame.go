@@ -187,12 +187,21 @@ func (s *store) mend() (point, error) {
 		return p, err
 	}
 	torn, err := p.isTorn(b)
-	if err != nil || !torn {
+	if err != nil || !torn && (!p.framed || p.synced >= p.end) {
 		return p, err
 	}
-	s.log.Warn("bunt: cut off what a crash has left", "path", s.path, "bytes", int64(len(b))-p.end)
+	if torn {
+		s.log.Warn("bunt: cut off what a crash has left", "path", s.path, "bytes", int64(len(b))-p.end)
+		if err := s.file.Truncate(p.end); err != nil {
+			return p, err
+		}
+	}
+	// What was not synced is written once more: where a sync of it failed, the kernel takes it for
+	// written, so that a further sync alone would not bring it to the disk.
+	unsynced := b[min(p.synced, p.end):p.end]
+	_, err = s.file.WriteAt(unsynced, p.end-int64(len(unsynced)))
 	p.synced = p.end
-	return p, errors.Join(s.file.Truncate(p.end), s.file.Sync())
+	return p, errors.Join(err, s.file.Sync())
 }
 
 // begin sees to it that what the next transaction writes stands behind a frame.

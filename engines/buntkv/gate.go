@@ -102,7 +102,7 @@ func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
 		if deadline.IsZero() || g.upkeep {
 			deadline = now.Add(patience)
 		}
-		if err == nil && now.After(deadline) {
+		if !g.upkeep && (err != nil || now.After(deadline)) {
 			err = &driver.Error{Kind: driver.Busy,
 				Err:  errors.New("a snapshot or a transaction of this program is open"),
 				Hint: "end it first: on BuntDB nothing is written while something is read, and the other way round"}

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // files is goleveldb's storage in a folder, with two things added that v1.0.0 lacks.
@@ -14,7 +16,8 @@ import (
 // the store, or its latest commits, synced ones included.
 //
 // After a write or sync that failed none is tried again: what the kernel dropped then would be a hole in the file,
-// and goleveldb, which goes on with the next commit or tries again, would acknowledge what stands behind it.
+// and goleveldb, which goes on with the next commit or tries again, would acknowledge what stands behind it. A later
+// record in the same 32 KiB of the journal could be skipped together with it on opening.
 type files struct {
 	storage.Storage
 	noSync bool // the option NoSync
@@ -39,9 +42,22 @@ func (f *files) do(change func() error) error {
 	}
 	err := change()
 	if err != nil {
+		if kind := driver.KindOf(err); kind != driver.Other {
+			err = &driver.Error{Kind: kind, Err: err} // for errors.Is
+		}
 		f.failed.CompareAndSwap(nil, &err)
 	}
 	return err
+}
+
+// stopped returns why no commit is begun, or nil.
+func (f *files) stopped() error {
+	if f != nil {
+		if err := f.failed.Load(); err != nil {
+			return driver.StoppedBy(*err)
+		}
+	}
+	return nil
 }
 
 // Create creates a file.

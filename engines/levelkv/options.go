@@ -1,7 +1,9 @@
 package levelkv
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/syndtr/goleveldb/leveldb/filter"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -9,84 +11,81 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// options are goleveldb's, under the names of the fields of opt.Options, with goleveldb's defaults.
-var options = []driver.Option{
-	{Name: "BlockCacheCapacity", Values: "bytes", Default: "8388608", Usage: "size of the cache of blocks, in memory"},
-	{Name: "BlockRestartInterval", Values: "number", Default: "16", Usage: "keys of a block that share prefixes"},
-	{Name: "BlockSize", Values: "bytes", Default: "4096", Usage: "size of a table's blocks, before compression"},
-	{Name: "CompactionL0Trigger", Values: "number", Default: "4", Usage: "tables of level 0 that start a compaction"},
-	{Name: "CompactionTableSize", Values: "bytes", Default: "2097152", Usage: "size of the tables that a compaction writes"},
-	{Name: "CompactionTotalSize", Values: "bytes", Default: "10485760", Usage: "level n holds up to this size times ten to the power of n"},
-	{Name: "Compression", Values: "none|snappy", Default: "snappy", Usage: "of tables"},
-	{Name: "Filter", Values: "bits per key", Default: "0", Usage: "Bloom filters in tables; 10 is usual, 0 is none"},
-	{Name: "NoSync", Values: "true|false", Default: "false", Usage: "sync nothing, tables included: Synced is refused"},
-	{Name: "NoWriteMerge", Values: "true|false", Default: "false", Usage: "do not let commits that run at once share a write"},
-	{Name: "OpenFilesCacheCapacity", Values: "number", Default: "500", Usage: "most tables that are open at once"},
-	{Name: "Strict", Values: "default|all", Default: "default",
-		Usage: "all: a journal or manifest with a damaged or torn record does not open, even after a crash"},
-	{Name: "WriteBuffer", Values: "bytes", Default: "4194304", Usage: "size at which the table in memory is written out"},
-	{Name: "WriteL0PauseTrigger", Values: "number", Default: "12", Usage: "tables of level 0 that stop writes"},
-	{Name: "WriteL0SlowdownTrigger", Values: "number", Default: "8", Usage: "tables of level 0 that slow writes down"},
+// table names goleveldb's options as the fields of opt.Options are named.
+var table = driver.Table[opt.Options]{
+	driver.Whole("BlockCacheCapacity", "bytes", 1, "size of the cache of blocks, in memory",
+		func(o *opt.Options) *int { return &o.BlockCacheCapacity }),
+	driver.Whole("BlockRestartInterval", "number", 1, "keys of a block that share prefixes",
+		func(o *opt.Options) *int { return &o.BlockRestartInterval }),
+	driver.Whole("BlockSize", "bytes", 64, "size of a table's blocks, before compression",
+		func(o *opt.Options) *int { return &o.BlockSize }),
+	driver.Whole("CompactionL0Trigger", "number", 1, "tables of level 0 that start a compaction",
+		func(o *opt.Options) *int { return &o.CompactionL0Trigger }),
+	driver.Whole("CompactionTableSize", "bytes", 1<<10, "size of the tables that a compaction writes",
+		func(o *opt.Options) *int { return &o.CompactionTableSize }),
+	driver.Whole("CompactionTotalSize", "bytes", 1<<10, "level n holds up to this size times ten to the power of n",
+		func(o *opt.Options) *int { return &o.CompactionTotalSize }),
+	driver.OneOf("Compression", "of tables", func(o *opt.Options) *opt.Compression { return &o.Compression },
+		driver.Named[opt.Compression]{Name: "none", Value: opt.NoCompression},
+		driver.Named[opt.Compression]{Name: "snappy", Value: opt.SnappyCompression}),
+	{Option: driver.Option{Name: "Filter", Values: "bits per key", Usage: "Bloom filters in tables; 10 is usual, 0 is none"},
+		Set: setFilter, Get: getFilter},
+	driver.Bool("NoSync", "sync nothing, tables included: Synced is refused",
+		func(o *opt.Options) *bool { return &o.NoSync }),
+	driver.Bool("NoWriteMerge", "do not let commits that run at once share a write",
+		func(o *opt.Options) *bool { return &o.NoWriteMerge }),
+	driver.Whole("OpenFilesCacheCapacity", "number", 1, "most tables that are open at once",
+		func(o *opt.Options) *int { return &o.OpenFilesCacheCapacity }),
+	driver.OneOf("Strict", "all: a journal or manifest with a damaged or torn record does not open, even after a crash",
+		func(o *opt.Options) *opt.Strict { return &o.Strict },
+		driver.Named[opt.Strict]{Name: "default", Value: opt.DefaultStrict},
+		driver.Named[opt.Strict]{Name: "all", Value: opt.StrictAll}),
+	driver.Whole("WriteBuffer", "bytes", 1<<10, "size at which the table in memory is written out",
+		func(o *opt.Options) *int { return &o.WriteBuffer }),
+	driver.Whole("WriteL0PauseTrigger", "number", 1, "tables of level 0 that stop writes",
+		func(o *opt.Options) *int { return &o.WriteL0PauseTrigger }),
+	driver.Whole("WriteL0SlowdownTrigger", "number", 1, "tables of level 0 that slow writes down",
+		func(o *opt.Options) *int { return &o.WriteL0SlowdownTrigger }),
 }
 
-// settings are goleveldb's options, and those of them that cannot be read back from it.
-type settings struct {
-	opt.Options
-	compression string
-	filterBits  int64
-	strict      string
+// options are those of table with goleveldb's defaults.
+var options = table.Options(*inForce(new(opt.Options)))
+
+// inForce returns o with what goleveldb takes for absent values.
+func inForce(o *opt.Options) *opt.Options {
+	told := *o
+	told.BlockCacheCapacity = o.GetBlockCacheCapacity()
+	told.BlockRestartInterval = o.GetBlockRestartInterval()
+	told.BlockSize = o.GetBlockSize()
+	told.CompactionL0Trigger = o.GetCompactionL0Trigger()
+	told.CompactionTableSize = o.GetCompactionTableSize(0)
+	told.CompactionTotalSize = int(o.GetCompactionTotalSize(0))
+	told.Compression = o.GetCompression()
+	told.OpenFilesCacheCapacity = o.GetOpenFilesCacheCapacity()
+	told.WriteBuffer = o.GetWriteBuffer()
+	told.WriteL0PauseTrigger = o.GetWriteL0PauseTrigger()
+	told.WriteL0SlowdownTrigger = o.GetWriteL0SlowdownTrigger()
+	if told.Strict == 0 {
+		told.Strict = opt.DefaultStrict
+	}
+	return &told
 }
 
-// parse reads params; what is absent stays goleveldb's default.
-func parse(params map[string]string) (*settings, error) {
-	p := driver.NewParams(params)
-	s := &settings{
-		compression: p.OneOf("Compression", "snappy", "none", "snappy"),
-		filterBits:  p.Int("Filter", 0, 0),
-		strict:      p.OneOf("Strict", "default", "default", "all"),
+func setFilter(o *opt.Options, value string) error {
+	bits, err := strconv.Atoi(value)
+	if err != nil || bits < 0 {
+		return errors.New("use a whole number of at least 0")
 	}
-	s.BlockCacheCapacity = int(p.Int("BlockCacheCapacity", 0, 1))
-	s.BlockRestartInterval = int(p.Int("BlockRestartInterval", 0, 1))
-	s.BlockSize = int(p.Int("BlockSize", 0, 64))
-	s.CompactionL0Trigger = int(p.Int("CompactionL0Trigger", 0, 1))
-	s.CompactionTableSize = int(p.Int("CompactionTableSize", 0, 1<<10))
-	s.CompactionTotalSize = int(p.Int("CompactionTotalSize", 0, 1<<10))
-	s.NoSync = p.Bool("NoSync", false)
-	s.NoWriteMerge = p.Bool("NoWriteMerge", false)
-	s.OpenFilesCacheCapacity = int(p.Int("OpenFilesCacheCapacity", 0, 1))
-	s.WriteBuffer = int(p.Int("WriteBuffer", 0, 1<<10))
-	s.WriteL0PauseTrigger = int(p.Int("WriteL0PauseTrigger", 0, 1))
-	s.WriteL0SlowdownTrigger = int(p.Int("WriteL0SlowdownTrigger", 0, 1))
-	if s.compression == "none" {
-		s.Compression = opt.NoCompression
+	if bits > 0 {
+		o.Filter = filter.NewBloomFilter(bits)
 	}
-	if s.filterBits > 0 {
-		s.Filter = filter.NewBloomFilter(int(s.filterBits))
-	}
-	if s.strict == "all" {
-		s.Strict = opt.StrictAll
-	}
-	return s, p.Err()
+	return nil
 }
 
-// list tells the settings in force.
-func (s *settings) list() []driver.Setting {
-	n := func(name string, v any) driver.Setting { return driver.Setting{Name: name, Value: fmt.Sprint(v)} }
-	return []driver.Setting{
-		n("BlockCacheCapacity", s.GetBlockCacheCapacity()),
-		n("BlockRestartInterval", s.GetBlockRestartInterval()),
-		n("BlockSize", s.GetBlockSize()),
-		n("CompactionL0Trigger", s.GetCompactionL0Trigger()),
-		n("CompactionTableSize", s.GetCompactionTableSize(0)),
-		n("CompactionTotalSize", s.GetCompactionTotalSize(0)),
-		n("Compression", s.compression),
-		n("Filter", s.filterBits),
-		n("NoSync", s.GetNoSync()),
-		n("NoWriteMerge", s.GetNoWriteMerge()),
-		n("OpenFilesCacheCapacity", s.GetOpenFilesCacheCapacity()),
-		n("Strict", s.strict),
-		n("WriteBuffer", s.GetWriteBuffer()),
-		n("WriteL0PauseTrigger", s.GetWriteL0PauseTrigger()),
-		n("WriteL0SlowdownTrigger", s.GetWriteL0SlowdownTrigger()),
+// getFilter tells the bits: goleveldb's filter is a number, of a type without a name.
+func getFilter(o *opt.Options) string {
+	if o.Filter == nil {
+		return "0"
 	}
+	return fmt.Sprint(o.Filter)
 }

@@ -34,11 +34,7 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	return &cursor{walk: walk{it: r.iterator(rg), reverse: rg.Reverse}}, nil
-}
-
-func (r *reader) iterator(rg driver.Range) iterator.Iterator {
-	return r.from.NewIterator(&util.Range{Start: rg.Start, Limit: rg.End}, nil)
+	return &cursor{it: r.from.NewIterator(&util.Range{Start: rg.Start, Limit: rg.End}, nil), reverse: rg.Reverse}, nil
 }
 
 // Close releases the snapshot.
@@ -47,43 +43,63 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// walk moves an iterator in one direction. goleveldb: after its end an iterator would begin anew.
-type walk struct {
+// Where a cursor stands.
+const (
+	before = iota
+	within
+	sought // on the pair that Next returns
+	after  // goleveldb: here an iterator would begin anew
+)
+
+// cursor walks an iterator in one direction.
+type cursor struct {
 	it      iterator.Iterator
 	reverse bool
-	begun   bool
-	ended   bool
+	state   uint8
 }
 
-// next moves to the next pair and reports whether there is one.
-func (w *walk) next() bool {
-	switch {
-	case w.ended:
-		return false
-	case !w.begun && w.reverse:
-		w.ended = !w.it.Last()
-	case !w.begun:
-		w.ended = !w.it.First()
-	case w.reverse:
-		w.ended = !w.it.Prev()
-	default:
-		w.ended = !w.it.Next()
-	}
-	w.begun = true
-	return !w.ended
-}
-
-// cursor is a walk over a source.
-type cursor struct{ walk }
-
-var _ driver.Cursor = (*cursor)(nil)
+var _ driver.Seeker = (*cursor)(nil)
 
 // Next moves to the next pair.
 func (c *cursor) Next() (key, value []byte, err error) {
-	if !c.next() {
+	if !c.move() {
 		return nil, nil, classify(c.it.Error())
 	}
 	return c.it.Key(), c.it.Value(), nil
+}
+
+// move moves to the next pair and reports whether there is one.
+func (c *cursor) move() (found bool) {
+	switch {
+	case c.state == after:
+		return false
+	case c.state == sought:
+		found = c.it.Valid()
+	case c.state == before && c.reverse:
+		found = c.it.Last()
+	case c.state == before:
+		found = c.it.First()
+	case c.reverse:
+		found = c.it.Prev()
+	default:
+		found = c.it.Next()
+	}
+	if c.state = within; !found {
+		c.state = after
+	}
+	return found
+}
+
+// Seek moves to the first pair at or after key in the direction of the walk.
+func (c *cursor) Seek(key []byte) error {
+	c.state = sought
+	switch found := c.it.Seek(key); {
+	case c.reverse && !found:
+		c.it.Last()
+	case c.reverse && string(c.it.Key()) != string(key):
+		c.it.Prev()
+	}
+	return classify(c.it.Error())
 }
 
 // Close releases the iterator.

@@ -1,15 +1,12 @@
 package levelkv
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
-	"github.com/syndtr/goleveldb/leveldb/storage"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -18,22 +15,28 @@ import (
 // store is an open LevelDB database.
 type store struct {
 	db    *leveldb.DB
-	files storage.Storage
-	path  string
-	o     *settings
+	files *files       // nil for a database that the program has opened
+	o     *opt.Options // likewise
 	caps  driver.Caps
 
-	failed  driver.Failure
 	batches sync.Pool // *leveldb.Batch, to be used again
 }
 
-var _ driver.Store = (*store)(nil)
+var (
+	_ driver.Compacter  = (*store)(nil)
+	_ driver.Configured = (*store)(nil)
+)
 
 // Caps tells what this store can do.
 func (s *store) Caps() driver.Caps { return s.caps }
 
 // Settings tells the settings in force.
-func (s *store) Settings() []driver.Setting { return s.o.list() }
+func (s *store) Settings() []driver.Setting {
+	if s.o == nil {
+		return nil
+	}
+	return table.Settings(inForce(s.o))
+}
 
 // Snapshot returns the last committed state.
 func (s *store) Snapshot(context.Context) (driver.Reader, error) {
@@ -75,7 +78,7 @@ func (s *store) commitable(d driver.Durability) error {
 		return &driver.Error{Kind: driver.Unsupported, Err: errors.New("the store does not deliver " + d.String()),
 			Hint: "open it without NoSync"}
 	}
-	return s.failed.Err()
+	return s.files.stopped()
 }
 
 var (
@@ -83,18 +86,12 @@ var (
 	flushed = &opt.WriteOptions{}
 )
 
-// commit writes b to the journal; a failure ends the store's commits.
+// commit writes b to the journal.
 func (s *store) commit(b *leveldb.Batch, d driver.Durability) error {
-	how := flushed
 	if d == driver.Synced {
-		how = synced
+		return classify(s.db.Write(b, synced))
 	}
-	err := classify(s.db.Write(b, how))
-	if err == nil {
-		return nil
-	}
-	s.failed.Stop(err)
-	return s.failed.Err()
+	return classify(s.db.Write(b, flushed))
 }
 
 func (s *store) batch() *leveldb.Batch {
@@ -123,56 +120,11 @@ func (s *store) Compact(ctx context.Context) error {
 	return classify(s.db.CompactRange(util.Range{}))
 }
 
-// Check reads every block of every table, which verifies its checksum, and the order of all keys.
-func (s *store) Check(ctx context.Context) error {
-	it := s.db.NewIterator(nil, &opt.ReadOptions{DontFillCache: true, Strict: opt.StrictAll})
-	defer it.Release()
-	var last []byte
-	for n := 0; it.Next(); n++ {
-		if n > 0 && bytes.Compare(last, it.Key()) >= 0 {
-			return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("key %q stands after %q", it.Key(), last), Hint: hintCorrupt}
-		}
-		last = append(last[:0], it.Key()...)
-		if err := ctx.Err(); n%1024 == 0 && err != nil {
-			return err
-		}
+// Close stops goleveldb's goroutines and releases the lock. The journal holds every commit already. A database that the
+// program has opened stays open.
+func (s *store) Close() error {
+	if s.files == nil {
+		return nil
 	}
-	return classify(it.Error())
+	return errors.Join(classify(s.db.Close()), s.files.Close())
 }
-
-// Files lists the folder; everything of the store is in it.
-func (s *store) Files() ([]string, error) { return []string{s.path}, nil }
-
-// backupBatch is how much a backup writes at once.
-const backupBatch = 1 << 20
-
-// Backup writes the pairs of a snapshot to a new store: goleveldb has no copy of its own.
-func (s *store) Backup(ctx context.Context, path string) (err error) {
-	if err := driver.MakeDirs(path); err != nil {
-		return err
-	}
-	o := s.o.Options
-	o.ErrorIfMissing, o.ReadOnly, o.NoSync = false, false, true // the caller syncs the copy as a whole
-	to, err := leveldb.OpenFile(path, &o)
-	if err != nil {
-		return classify(err)
-	}
-	defer func() { err = errors.Join(err, classify(to.Close())) }()
-	it := s.db.NewIterator(nil, &opt.ReadOptions{DontFillCache: true})
-	defer it.Release()
-	var b leveldb.Batch
-	for it.Next() {
-		b.Put(it.Key(), it.Value())
-		if len(b.Dump()) < backupBatch {
-			continue
-		}
-		if err := errors.Join(ctx.Err(), to.Write(&b, nil)); err != nil {
-			return classify(err)
-		}
-		b.Reset()
-	}
-	return classify(errors.Join(it.Error(), to.Write(&b, nil)))
-}
-
-// Close stops goleveldb's goroutines and releases the lock. The journal holds every commit already.
-func (s *store) Close() error { return errors.Join(classify(s.db.Close()), s.files.Close()) }

@@ -1,28 +1,28 @@
-package levelkv
+package levelkv_test
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
+	"github.com/assaydb/assay/engines/levelkv"
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
 // BenchmarkThin measures kv against goleveldb's own API, both without syncs and on one store: how fast a table in memory
 // is found through differs by luck from one store to the next.
 func BenchmarkThin(b *testing.B) {
-	db, err := kv.Open(context.Background(), "leveldb-thin:"+filepath.Join(b.TempDir(), "db"))
+	db, err := levelkv.Open(b.Context(), filepath.Join(b.TempDir(), "db"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer db.Close()
+	h, _ := levelkv.Handle(db)
 	layer := drivertest.NewThinKV(b, db, kv.Flushed)
-	raw := rawSide{ThinSide: drivertest.NewThinSide(), db: opened.db}
+	raw := rawSide{ThinSide: drivertest.NewThinSide(), db: h}
 	drivertest.Thin(b,
 		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
 		drivertest.Pair{Name: "view+get", Raw: raw.viewGet, KV: layer.ViewGet},
@@ -32,30 +32,6 @@ func BenchmarkThin(b *testing.B) {
 			Exception: "an unsynced Put takes 4 µs, and the turn of the writers and the batch of kv about 0.4"},
 		drivertest.Pair{Name: "batch100", Limit: 1.10, Raw: raw.batch, KV: layer.Batch},
 	)
-}
-
-// thinDriver is the driver under another name; it shows the database of the store that it opened last.
-type thinDriver struct {
-	Driver
-	db *leveldb.DB
-}
-
-var opened = new(thinDriver)
-
-func init() { driver.Register(opened) }
-
-func (d *thinDriver) Info() driver.Info {
-	info := d.Driver.Info()
-	info.Name = "leveldb-thin"
-	return info
-}
-
-func (d *thinDriver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	s, err := d.Driver.Open(ctx, c)
-	if err == nil {
-		d.db = s.(*store).db
-	}
-	return s, err
 }
 
 // rawSide does the work through goleveldb's API, as its documentation shows it.

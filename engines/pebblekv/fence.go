@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,36 +17,78 @@ import (
 
 // fence stands between Pebble and the disk. From the first write that fails it lets nothing more through, so that the
 // files stay as a crash at that moment would leave them, and plays a working disk to Pebble, in memory; the store
-// returns the error from every later call, so that nothing is acknowledged that the disk does not hold.
+// returns the error from the commits that were running and takes no later one, so that nothing is acknowledged that the
+// disk does not hold.
 //
 // Why not hand Pebble the error: Pebble v2.1.7 treats a failed write as fatal. A failed sync of the log calls
 // Logger.Fatalf; a log whose buffered write failed panics with locks held, and when the log is rotated the panic
 // unlocks a mutex that is not locked, which ends the process with no way to recover; a table that cannot be written
 // is tried again without a pause while writers wait for ever. A program with a full disk would die or hang.
 //
-// The cost: a failure that Pebble would survive, such as that of a compaction, ends the store's work too. Once space
-// is free, closing and opening it brings it back with everything that was acknowledged as durable.
-// The commit that met the failure is in doubt, as after any failed sync: its record may have reached the disk.
+// Tables alone are read again, so that one of which a part is on the disk must not be played: Pebble gets the error of
+// its write, tries again, and the table comes to lie in memory as a whole.
+//
+// The cost: a failure that Pebble would survive, such as that of a compaction, ends the store's commits too, and what
+// Pebble still writes out and merges takes memory until the store is closed. Once space is free, closing and opening it
+// brings it back with everything that was acknowledged as durable. The commits that met the failure are in doubt, as
+// after any failed sync: their records may have reached the disk.
 type fence struct {
 	vfs.FS
 	folder string // the store's; what is written elsewhere (a backup) is let through
 	memory vfs.FS // holds what Pebble creates behind the fence
-	cause  driver.Failure
+	cause  atomic.Pointer[error]
 	log    *slog.Logger
 }
 
 var _ vfs.FS = (*fence)(nil)
 
-func newFence(disk vfs.FS, folder string, log *slog.Logger) *fence {
-	return &fence{FS: disk, folder: folder, memory: vfs.NewMem(), log: log}
+// newFence puts one around the disk and the logger of o; the folder is still to be named.
+func newFence(o *settings, log *slog.Logger) *fence {
+	f := &fence{FS: o.FS, memory: vfs.NewMem(), log: log}
+	o.FS, o.Logger = f, fatal{o.Logger, f}
+	return f
+}
+
+// around names the folder.
+func (f *fence) around(folder string) {
+	if f != nil {
+		f.folder = folder
+	}
 }
 
 // failed returns the error that raised the fence, or nil.
-func (f *fence) failed() error { return f.cause.Err() }
+func (f *fence) failed() error {
+	if f != nil {
+		if err := f.cause.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
+// stopped returns why the store begins no commit, or nil.
+func (f *fence) stopped() error {
+	if err := f.failed(); err != nil {
+		return driver.StoppedBy(err)
+	}
+	return nil
+}
+
+// outcome returns what came of a call of Pebble that returned err: the failure, of which Pebble knows nothing, if the
+// fence is up.
+func (f *fence) outcome(err error) error {
+	if failed := f.failed(); failed != nil {
+		return failed
+	}
+	return classify(err)
+}
 
 // raise raises the fence because of err; the first error stays the cause.
 func (f *fence) raise(err error) {
-	if f.cause.Stop(err) {
+	if kind := driver.KindOf(err); kind != driver.Other {
+		err = &driver.Error{Kind: kind, Err: err} // for errors.Is
+	}
+	if f.cause.CompareAndSwap(nil, &err) {
 		f.log.Error("pebble: a write failed, the store stops", "folder", f.folder, "err", err)
 	}
 }
@@ -57,18 +100,18 @@ func (f *fence) guards(name string) bool {
 }
 
 // do runs a change of the folder unless the fence is up, when it runs instead on what is held in memory.
-func (f *fence) do(name string, onDisk, inMemory func() error) error {
+func (f *fence) do(name string, change func(fs vfs.FS) error) error {
 	if !f.guards(name) {
-		return onDisk()
+		return change(f.FS)
 	}
 	if f.failed() == nil {
-		err := onDisk()
+		err := change(f.FS)
 		if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
 			return err
 		}
 		f.raise(err)
 	}
-	_ = inMemory() // names what is on the disk only; Pebble takes it as done
+	_ = change(f.memory) // names what is on the disk only; Pebble takes it as done
 	return nil
 }
 
@@ -80,7 +123,7 @@ func (f *fence) open(name string, open func(fs vfs.FS) (vfs.File, error)) (vfs.F
 	if f.failed() == nil {
 		file, err := open(f.FS)
 		if err == nil {
-			return &guardedFile{File: file, fence: f}, nil
+			return &guardedFile{File: file, fence: f, table: isTable(name)}, nil
 		}
 		f.raise(err)
 	}
@@ -88,6 +131,11 @@ func (f *fence) open(name string, open func(fs vfs.FS) (vfs.File, error)) (vfs.F
 		return nil, err
 	}
 	return open(f.memory)
+}
+
+// isTable reports whether Pebble reads the file called name while the store is open.
+func isTable(name string) bool {
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
 // Create is part of vfs.FS, as are the methods that follow.
@@ -135,25 +183,23 @@ func (f *fence) Stat(name string) (vfs.FileInfo, error) {
 }
 
 func (f *fence) Remove(name string) error {
-	return f.do(name, func() error { return f.FS.Remove(name) }, func() error { return f.memory.Remove(name) })
+	return f.do(name, func(fs vfs.FS) error { return fs.Remove(name) })
 }
 
 func (f *fence) RemoveAll(name string) error {
-	return f.do(name, func() error { return f.FS.RemoveAll(name) }, func() error { return f.memory.RemoveAll(name) })
+	return f.do(name, func(fs vfs.FS) error { return fs.RemoveAll(name) })
 }
 
 func (f *fence) Rename(oldname, newname string) error {
-	return f.do(newname, func() error { return f.FS.Rename(oldname, newname) },
-		func() error { return f.memory.Rename(oldname, newname) })
+	return f.do(newname, func(fs vfs.FS) error { return fs.Rename(oldname, newname) })
 }
 
 func (f *fence) Link(oldname, newname string) error {
-	return f.do(newname, func() error { return f.FS.Link(oldname, newname) },
-		func() error { return f.memory.Link(oldname, newname) })
+	return f.do(newname, func(fs vfs.FS) error { return fs.Link(oldname, newname) })
 }
 
 func (f *fence) MkdirAll(dir string, perm os.FileMode) error {
-	return f.do(dir, func() error { return f.FS.MkdirAll(dir, perm) }, func() error { return f.memory.MkdirAll(dir, perm) })
+	return f.do(dir, func(fs vfs.FS) error { return fs.MkdirAll(dir, perm) })
 }
 
 func (f *fence) Unwrap() vfs.FS { return f.FS }
@@ -162,67 +208,49 @@ func (f *fence) Unwrap() vfs.FS { return f.FS }
 type guardedFile struct {
 	vfs.File
 	fence *fence
+	table bool
 }
 
-func (g *guardedFile) Write(p []byte) (int, error) {
-	if g.fence.failed() == nil {
-		n, err := g.File.Write(p)
-		if err == nil {
-			return n, nil
-		}
-		g.fence.raise(err)
-	}
-	return len(p), nil
-}
-
-func (g *guardedFile) WriteAt(p []byte, at int64) (int, error) {
-	if g.fence.failed() == nil {
-		n, err := g.File.WriteAt(p, at)
-		if err == nil {
-			return n, nil
-		}
-		g.fence.raise(err)
-	}
-	return len(p), nil
-}
-
-func (g *guardedFile) Sync() error { return g.sync(g.File.Sync) }
-
-func (g *guardedFile) SyncData() error { return g.sync(g.File.SyncData) }
-
-func (g *guardedFile) SyncTo(length int64) (full bool, err error) {
-	err = g.sync(func() (err error) { full, err = g.File.SyncTo(length); return err })
-	return full, err
-}
-
-func (g *guardedFile) sync(sync func() error) error {
-	if g.fence.failed() == nil {
-		if err := sync(); err != nil {
+// do runs a write or a sync. Pebble is told of its failure where the file is a table.
+func (g *guardedFile) do(change func() error) error {
+	err := g.fence.failed()
+	if err == nil {
+		if err = change(); err != nil {
 			g.fence.raise(err)
 		}
+	}
+	if g.table {
+		return err
 	}
 	return nil
 }
 
-// logger passes Pebble's messages on, the fatal ones behind the fence.
-type logger struct {
-	*slog.Logger
+func (g *guardedFile) Write(p []byte) (int, error) {
+	return len(p), g.do(func() error { _, err := g.File.Write(p); return err })
+}
+
+func (g *guardedFile) WriteAt(p []byte, at int64) (int, error) {
+	return len(p), g.do(func() error { _, err := g.File.WriteAt(p, at); return err })
+}
+
+func (g *guardedFile) Sync() error { return g.do(g.File.Sync) }
+
+func (g *guardedFile) SyncData() error { return g.do(g.File.SyncData) }
+
+func (g *guardedFile) SyncTo(length int64) (full bool, err error) {
+	err = g.do(func() (err error) { full, err = g.File.SyncTo(length); return err })
+	return full, err
+}
+
+// fatal is a logger that raises the fence instead of ending the process, and returns: what Pebble does from there on
+// reaches neither the disk nor a caller.
+type fatal struct {
+	pebble.Logger
 	fence *fence
 }
 
-var _ pebble.Logger = logger{}
-
-// Infof is part of pebble.Logger, as are the methods that follow.
-func (l logger) Infof(format string, args ...any) {
-	l.Debug("pebble: " + strings.TrimPrefix(fmt.Sprintf(format, args...), "pebble: "))
-}
-
-func (l logger) Errorf(format string, args ...any) {
-	l.Error("pebble: " + strings.TrimPrefix(fmt.Sprintf(format, args...), "pebble: "))
-}
-
-// Fatalf raises the fence and returns: what Pebble does from here on reaches neither the disk nor a caller.
-func (l logger) Fatalf(format string, args ...any) {
+// Fatalf is part of pebble.Logger.
+func (l fatal) Fatalf(format string, args ...any) {
 	err := fmt.Errorf(strings.TrimPrefix(format, "pebble: "), args...)
 	for _, a := range args {
 		if cause, ok := a.(error); ok {

@@ -6,21 +6,24 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 )
 
 // TestEveryFailedWrite lets the n-th write to the disk fail, and all that follow, for every n until nothing fails.
-// Whatever n is: no call hangs or ends the process, the failure is reported as Full from then on, Close comes back,
-// and the store that is opened again on a disk with space holds every acknowledged commit.
+// Whatever n is: no call hangs or ends the process, the commit that met the failure says Full, no later one is taken,
+// reads go on, Close comes back, and the store that is opened again on a disk with space holds every acknowledged commit.
 func TestEveryFailedWrite(t *testing.T) {
 	for _, d := range []driver.Durability{driver.Synced, driver.Buffered} {
 		for n, failed := int64(0), true; failed; n += step(n) {
@@ -33,34 +36,128 @@ func TestEveryFailedWrite(t *testing.T) {
 func step(n int64) int64 { return 1 + n/16 }
 
 func oneFailedWrite(t *testing.T, d driver.Durability, n int64) (failed bool) {
-	var left atomic.Int64
-	left.Store(n)
-	full := errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && left.Add(-1) < 0 {
-			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
-		}
-		return nil
-	})
-	config := driver.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
-		Params: map[string]string{"MemTableSize": "65536", "LBaseMaxBytes": "65536"}}
+	what := fmt.Sprintf("%v, write %d fails", d, n)
+	path := filepath.Join(t.TempDir(), "db")
 	acked := 0
-	err := withTimeLimit(t, fmt.Sprintf("%v, write %d fails", d, n), func() (err error) {
-		acked, err = writeUntilError(config, errorfs.Wrap(vfs.Default, full), d)
+	err := withTimeLimit(t, what, func() (err error) {
+		acked, err = writeUntilError(t, path, &failing{after: n, err: syscall.ENOSPC}, d)
 		return err
 	})
 	if err != nil && driver.KindOf(err) != driver.Full {
-		t.Errorf("%v, write %d fails: got %v, want Full", d, n, err)
+		t.Errorf("%s: got %v, want Full", what, err)
 	}
+	least := acked
 	if err != nil && d == driver.Buffered {
-		acked = 0 // Buffered promises nothing but an intact store
+		least = 0 // Buffered promises a prefix
 	}
-	verify(t, config, acked)
+	if err := verify(path, least, acked+1); err != nil {
+		t.Errorf("%s: opened again: %v", what, err)
+	}
 	return err != nil
 }
 
+// TestAFullDiskAsAProgramSeesIt says what is visible after a failed sync: the commit in doubt too, as Pebble shows it.
+func TestAFullDiskAsAProgramSeesIt(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "db")
+	disk := &failing{after: never, err: syscall.ENOSPC}
+	db, err := Open(ctx, path, &pebble.Options{FS: errorfs.Wrap(vfs.Default, disk)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(value string) error {
+		var b kv.Batch
+		b.Put([]byte("a"), []byte(value))
+		b.Put([]byte("b"), []byte(value))
+		return db.Write(ctx, kv.Synced, &b)
+	}
+	get := func(key string) string {
+		v, err := db.Get(ctx, []byte(key))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(v)
+	}
+	if err := write("1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.done.Store(never)
+	if err := write("2"); kv.KindOf(err) != kv.InDoubt || !errors.Is(err, kv.Full) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the commit that met the full disk: got %v, want one in doubt that says Full", err)
+	}
+	for what, err := range map[string]error{
+		"write": write("3"), "compact": db.Compact(ctx), "backup": db.Backup(ctx, path+"2"), "check": db.Check(ctx),
+	} {
+		if kv.KindOf(err) != kv.Stopped {
+			t.Errorf("%s afterwards: got %v, want stopped", what, err)
+		}
+	}
+	if a, b := get("a"), get("b"); a != "2" || b != "2" {
+		t.Errorf("the handle shows %s and %s, want the commit in doubt", a, b)
+	}
+	if err := db.Close(); !errors.Is(err, kv.Full) {
+		t.Errorf("close: got %v, want Full", err)
+	}
+	if db, err = Open(ctx, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := get("a"), get("b"); a != b || a != "1" && a != "2" {
+		t.Errorf("opened again it holds %s and %s", a, b)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPebbleWithoutTheFence(t *testing.T) {
+	o, err := read(nil, map[string]string{"Fence": "false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(driver.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.(checkpointed).fence != nil || o.FS != vfs.Default {
+		t.Errorf("something stands between Pebble and the disk: %T", o.FS)
+	}
+	if err := s.Apply(t.Context(), []driver.Op{{Key: key(0), Value: value(0)}}, driver.Synced); err != nil {
+		t.Error(err)
+	}
+}
+
+// never is more writes than a test makes.
+const never = 1 << 40
+
+// failing lets the writes to the disk fail from the one after "after" others on.
+type failing struct {
+	after int64
+	err   error
+	done  atomic.Int64
+}
+
+func (f *failing) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && f.done.Add(1) > f.after {
+		return &os.PathError{Op: "write", Path: op.Path, Err: f.err}
+	}
+	return nil
+}
+
+func (f *failing) String() string { return "failing" }
+
+// openOn opens a store with small tables on a disk that fails.
+func openOn(path string, f errorfs.Injector) (driver.Store, error) {
+	o, err := read(nil, map[string]string{"MemTableSize": "65536", "LBaseMaxBytes": "65536"})
+	if err != nil {
+		return nil, err
+	}
+	o.FS = errorfs.Wrap(vfs.Default, f)
+	return open(driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler)}, o)
+}
+
 // writeUntilError opens a store, commits numbered records until one fails or all are there, and closes it.
-func writeUntilError(config driver.Config, disk vfs.FS, d driver.Durability) (acked int, err error) {
-	s, err := open(config, disk)
+func writeUntilError(t *testing.T, path string, disk errorfs.Injector, d driver.Durability) (acked int, err error) {
+	s, err := openOn(path, disk)
 	if err != nil {
 		return 0, err
 	}
@@ -70,40 +167,62 @@ func writeUntilError(config driver.Config, disk vfs.FS, d driver.Durability) (ac
 		}
 	}()
 	for ; acked < 300; acked++ {
-		if err := s.Apply(context.Background(), []driver.Op{{Key: key(acked), Value: value(acked)}}, d); err != nil {
-			if again := s.Apply(context.Background(), []driver.Op{{Key: key(acked)}}, d); again == nil {
-				return acked, errors.New("the store takes writes after a failed one")
-			}
-			if _, again := s.Snapshot(context.Background()); again == nil {
-				return acked, errors.New("the store may show a write that failed")
-			}
-			return acked, err
+		if err = s.Apply(context.Background(), []driver.Op{{Key: key(acked), Value: value(acked)}}, d); err != nil {
+			break
 		}
 	}
-	return acked, nil
+	if err == nil {
+		return acked, nil
+	}
+	if driver.KindOf(err) == driver.Stopped {
+		err = nil // the failure was in the background, and Close tells it
+	}
+	if err := s.Apply(context.Background(), []driver.Op{{Key: key(0), Delete: true}}, d); driver.KindOf(err) != driver.Stopped {
+		t.Errorf("a commit after the failed one: got %v, want stopped", err)
+	}
+	if _, err := s.Begin(context.Background(), d); driver.KindOf(err) != driver.Stopped {
+		t.Errorf("a transaction after the failed commit: got %v, want stopped", err)
+	}
+	if err := holds(s, acked, acked+1); err != nil {
+		t.Errorf("reading after the failed commit: %v", err)
+	}
+	return acked, err
 }
 
-func verify(t *testing.T, config driver.Config, acked int) {
-	t.Helper()
-	s, err := Driver{}.Open(context.Background(), config)
-	if err != nil {
-		t.Fatalf("open again: %v", err)
-	}
-	if err := s.(driver.Checker).Check(context.Background()); err != nil {
-		t.Errorf("check: %v", err)
-	}
+// holds returns an error unless s holds the first records, at least and at most so many.
+func holds(s driver.Store, least, most int) error {
 	r, err := s.Snapshot(context.Background())
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	for i := range acked {
-		if got, err := r.Get(nil, key(i)); err != nil || string(got) != string(value(i)) {
-			t.Fatalf("acknowledged record %d of %d: %v", i, acked, err)
+	defer r.Close()
+	c, err := r.Cursor(driver.Range{})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for i := 0; ; i++ {
+		k, v, err := c.Next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("record %d: %w", i, err)
+		case k == nil && i < least || i > most:
+			return fmt.Errorf("%d records are there, want %d to %d", i, least, most)
+		case k == nil:
+			return nil
+		case string(k) != string(key(i)) || string(v) != string(value(i)):
+			return fmt.Errorf("record %d is %q", i, k)
 		}
 	}
-	if err := errors.Join(r.Close(), s.Close()); err != nil {
-		t.Error(err)
+}
+
+// verify opens the store on a disk with space.
+func verify(path string, least, most int) error {
+	s, err := openOn(path, &failing{after: never})
+	if err != nil {
+		return err
 	}
+	return errors.Join(s.(driver.Checker).Check(context.Background()), holds(s, least, most), s.Close())
 }
 
 func key(i int) []byte { return fmt.Appendf(nil, "key%06d", i) }

@@ -3,8 +3,6 @@ package pebblekv
 import (
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -14,141 +12,152 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// options are Pebble's, under the names of the fields of pebble.Options, with Pebble's defaults.
-var options = []driver.Option{
-	{Name: "BlockSize", Values: "bytes", Default: "4096", Usage: "size of a table's blocks, before compression"},
-	{Name: "BytesPerSync", Values: "bytes", Default: "524288", Usage: "write tables out in steps of this size"},
-	{Name: "CacheSize", Values: "bytes", Default: "8388608", Usage: "size of the block cache, in memory"},
-	{Name: "CompactionConcurrencyRange", Values: "lower,upper", Default: "1,1", Usage: "how many compactions run at once"},
-	{Name: "Compression", Values: strings.Join(compressionNames, "|"), Default: "snappy",
-		Usage: "of tables; the last three choose by level"},
-	{Name: "DisableWAL", Values: "true|false", Default: "false", Usage: "no log: only Buffered is delivered"},
-	{Name: "FilterPolicy", Values: "bits per key", Default: "0", Usage: "Bloom filters in tables; 10 is usual, 0 is none"},
-	{Name: "FormatMajorVersion", Values: "number", Default: "the newest for a new store, else the store's",
-		Usage: "format of the files; raising it cannot be undone"},
-	{Name: "L0CompactionThreshold", Values: "number", Default: "4", Usage: "depth of level 0 that starts a compaction"},
-	{Name: "L0StopWritesThreshold", Values: "number", Default: "12", Usage: "depth of level 0 that stops writes"},
-	{Name: "LBaseMaxBytes", Values: "bytes", Default: "67108864", Usage: "size of the first level below level 0"},
-	{Name: "MaxOpenFiles", Values: "number", Default: "1000", Usage: "most tables that are open at once"},
-	{Name: "MemTableSize", Values: "bytes", Default: "4194304", Usage: "size at which the table in memory is written out"},
-	{Name: "MemTableStopWritesThreshold", Values: "number", Default: "2", Usage: "tables in memory that stop writes"},
-	{Name: "WALBytesPerSync", Values: "bytes", Default: "0", Usage: "write the log out in steps of this size; 0 is off"},
-}
-
-var compressionNames = []string{"none", "snappy", "zstd", "minlz", "fastest", "balanced", "good"}
-
-var compressions = map[string]pebble.DBCompressionSettings{
-	"none":     pebble.DBCompressionNone,
-	"snappy":   pebble.UniformDBCompressionSettings(block.SnappyCompression),
-	"zstd":     pebble.UniformDBCompressionSettings(block.ZstdCompression),
-	"minlz":    pebble.UniformDBCompressionSettings(block.MinLZCompression),
-	"fastest":  pebble.DBCompressionFastest,
-	"balanced": pebble.DBCompressionBalanced,
-	"good":     pebble.DBCompressionGood,
-}
-
-// settings are Pebble's options, and those of them that cannot be read back from it.
+// settings are Pebble's options, and those of them that are no plain values as the URL writes them.
 type settings struct {
 	pebble.Options
-	compression  string
-	filterBits   int64
-	lower, upper int
-	log          *slog.Logger
+	concurrency string
+	compression profiles
+	filterBits  int
+	format      uint64
+	fenced      bool // ours
 }
 
-// parse reads params and fills in Pebble's defaults.
-func parse(params map[string]string) (*settings, error) {
-	p := driver.NewParams(params)
-	o := &settings{
-		compression: p.OneOf("Compression", "snappy", compressionNames...),
-		filterBits:  p.Int("FilterPolicy", 0, 0),
+// profiles are the compression of every level.
+type profiles = [len(pebble.DBCompressionSettings{}.Levels)]*block.CompressionProfile
+
+func named(name string, c pebble.DBCompressionSettings) driver.Named[profiles] {
+	return driver.Named[profiles]{Name: name, Value: c.Levels}
+}
+
+var uniform = pebble.UniformDBCompressionSettings
+
+// table names Pebble's options as the fields of pebble.Options are named.
+var table = driver.Table[settings]{
+	driver.Whole("BlockSize", "bytes", 64, "size of a table's blocks, before compression",
+		func(o *settings) *int { return &o.Levels[0].BlockSize }),
+	driver.Whole("BytesPerSync", "bytes", 1, "write tables out in steps of this size",
+		func(o *settings) *int { return &o.BytesPerSync }),
+	driver.Whole("CacheSize", "bytes", 1, "size of the block cache, in memory",
+		func(o *settings) *int64 { return &o.CacheSize }),
+	driver.Text("CompactionConcurrencyRange", "lower,upper", "how many compactions run at once",
+		func(o *settings) *string { return &o.concurrency }),
+	driver.OneOf("Compression", "of tables; the last three choose by level",
+		func(o *settings) *profiles { return &o.compression },
+		named("none", pebble.DBCompressionNone), named("snappy", uniform(block.SnappyCompression)),
+		named("zstd", uniform(block.ZstdCompression)), named("minlz", uniform(block.MinLZCompression)),
+		named("fastest", pebble.DBCompressionFastest), named("balanced", pebble.DBCompressionBalanced),
+		named("good", pebble.DBCompressionGood)),
+	driver.Bool("DisableWAL", "no log: only Buffered is delivered", func(o *settings) *bool { return &o.DisableWAL }),
+	driver.Bool("Fence", "outlive a failed write; false is Pebble as it is, which ends the process",
+		func(o *settings) *bool { return &o.fenced }),
+	driver.Whole("FilterPolicy", "bits per key", 0, "Bloom filters in tables; 10 is usual, 0 is none",
+		func(o *settings) *int { return &o.filterBits }),
+	driver.Whole("FormatMajorVersion", "number", int64(pebble.FormatMinSupported),
+		"format of the files; raising it cannot be undone", func(o *settings) *uint64 { return &o.format },
+	).WithDefault("the newest for a new store, else the store's"),
+	driver.Whole("L0CompactionThreshold", "number", 1, "depth of level 0 that starts a compaction",
+		func(o *settings) *int { return &o.L0CompactionThreshold }),
+	driver.Whole("L0StopWritesThreshold", "number", 1, "depth of level 0 that stops writes",
+		func(o *settings) *int { return &o.L0StopWritesThreshold }),
+	driver.Whole("LBaseMaxBytes", "bytes", 1, "size of the first level below level 0",
+		func(o *settings) *int64 { return &o.LBaseMaxBytes }),
+	driver.Whole("MaxOpenFiles", "number", 1, "most tables that are open at once",
+		func(o *settings) *int { return &o.MaxOpenFiles }),
+	driver.Whole("MemTableSize", "bytes", 64<<10, "size at which the table in memory is written out",
+		func(o *settings) *uint64 { return &o.MemTableSize }),
+	driver.Whole("MemTableStopWritesThreshold", "number", 2, "tables in memory that stop writes",
+		func(o *settings) *int { return &o.MemTableStopWritesThreshold }),
+	driver.Whole("WALBytesPerSync", "bytes", 0, "write the log out in steps of this size; 0 is off",
+		func(o *settings) *int { return &o.WALBytesPerSync }),
+}
+
+// options are those of table with Pebble's defaults.
+var options = func() []driver.Option {
+	o, _ := read(nil, nil)
+	_, _ = o.complete(slog.New(slog.DiscardHandler)) // defaults are valid
+	return table.Options(*o)
+}()
+
+// read returns the program's options, or those of params over Pebble's defaults.
+func read(own *pebble.Options, params map[string]string) (*settings, error) {
+	o := &settings{Options: *own.Clone(), fenced: true}
+	if own != nil {
+		return o, nil
 	}
-	o.BytesPerSync = int(p.Int("BytesPerSync", 0, 1))
-	o.CacheSize = p.Int("CacheSize", 0, 1)
-	o.DisableWAL = p.Bool("DisableWAL", false)
-	o.FormatMajorVersion = pebble.FormatMajorVersion(p.Int("FormatMajorVersion", 0, int64(pebble.FormatMinSupported)))
-	o.L0CompactionThreshold = int(p.Int("L0CompactionThreshold", 0, 1))
-	o.L0StopWritesThreshold = int(p.Int("L0StopWritesThreshold", 0, 1))
-	o.LBaseMaxBytes = p.Int("LBaseMaxBytes", 0, 1)
-	o.MaxOpenFiles = int(p.Int("MaxOpenFiles", 0, 1))
-	o.MemTableSize = uint64(p.Int("MemTableSize", 0, 64<<10))
-	o.MemTableStopWritesThreshold = int(p.Int("MemTableStopWritesThreshold", 0, 2))
-	o.WALBytesPerSync = int(p.Int("WALBytesPerSync", 0, 0))
-	o.Levels[0].BlockSize = int(p.Int("BlockSize", 0, 64))
+	o.concurrency, o.compression = "1,1", uniform(block.SnappyCompression).Levels
+	if err := table.Read(params, o); err != nil {
+		return nil, err
+	}
+	var lower, upper int
+	if _, err := fmt.Sscanf(o.concurrency, "%d,%d", &lower, &upper); err != nil || lower < 1 || upper < lower {
+		return nil, &driver.Error{Op: "open", Kind: driver.Invalid, Hint: "write lower,upper, for example 1,4",
+			Err: fmt.Errorf("option CompactionConcurrencyRange=%s", o.concurrency)}
+	}
+	o.CompactionConcurrencyRange = func() (int, int) { return lower, upper }
+	levels := o.compression
+	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionSettings{Levels: levels} })
 	if o.filterBits > 0 {
-		for i := range o.Levels {
-			o.Levels[i].FilterPolicy = bloom.FilterPolicy(o.filterBits)
-		}
+		o.Levels[0].FilterPolicy = bloom.FilterPolicy(o.filterBits) // the other levels follow
 	}
-	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return compressions[o.compression] })
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	if err := o.parseConcurrency(p.String("CompactionConcurrencyRange", "1,1")); err != nil {
-		return nil, err
-	}
-	return o, o.complete()
+	o.FormatMajorVersion = pebble.FormatMajorVersion(o.format)
+	return o, nil
 }
 
-// parseConcurrency reads "lower,upper".
-func (o *settings) parseConcurrency(value string) error {
-	lower, upper, _ := strings.Cut(value, ",")
-	var err1, err2 error
-	o.lower, err1 = strconv.Atoi(lower)
-	o.upper, err2 = strconv.Atoi(upper)
-	if err1 != nil || err2 != nil || o.lower < 1 || o.upper < o.lower {
-		return &driver.Error{Op: "open", Kind: driver.Invalid, Err: fmt.Errorf("option CompactionConcurrencyRange=%s", value),
-			Hint: "write lower,upper, for example 1,4"}
+// complete puts the fence around the disk, fills in Pebble's defaults and lets Pebble judge the whole. What Pebble
+// reports goes to l, unless the program has said where to.
+func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
+	if o.FS == nil {
+		o.FS = vfs.Default // EnsureDefaults would start a goroutine that watches for slow disks
 	}
-	lo, up := o.lower, o.upper
-	o.CompactionConcurrencyRange = func() (int, int) { return lo, up }
-	return nil
-}
-
-// complete fills in the defaults and lets Pebble judge the whole. The format is checked against what this Pebble knows.
-func (o *settings) complete() error {
-	if o.FormatMajorVersion > pebble.FormatNewest {
-		return &driver.Error{Op: "open", Kind: driver.Invalid, Err: fmt.Errorf("option FormatMajorVersion=%d", o.FormatMajorVersion),
-			Hint: fmt.Sprintf("use %d to %d", pebble.FormatMinSupported, pebble.FormatNewest)}
+	if o.Logger == nil {
+		o.Logger = logger{l.With("engine", "pebble")}
+	}
+	listener := pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) {
+		l.Error("pebble: corrupt data", "path", i.Path, "err", i.Details) // Pebble would end the process
+	}}
+	if o.EventListener != nil {
+		listener = *o.EventListener // EnsureDefaults fills in what is missing
+	}
+	o.EventListener = &listener
+	if o.fenced {
+		f = newFence(o, l)
 	}
 	format := o.FormatMajorVersion
-	o.FS = vfs.Default // EnsureDefaults would start a goroutine that watches for slow disks
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("pebble panics: %v", r)
+		}
+		if err != nil {
+			err = &driver.Error{Op: "open", Kind: driver.Invalid, Err: err}
+		}
+		o.FormatMajorVersion = format // EnsureDefaults turned "not said" into the oldest
+	}()
 	o.EnsureDefaults()
-	if err := o.Validate(); err != nil {
-		return &driver.Error{Op: "open", Kind: driver.Invalid, Err: err}
-	}
-	o.FormatMajorVersion = format // EnsureDefaults turned "not said" into the oldest
-	return nil
-}
-
-// setLogger sends Pebble's reports of background errors to l.
-func (o *settings) setLogger(l *slog.Logger) {
-	o.log = l
-	o.EventListener = &pebble.EventListener{
-		BackgroundError: func(err error) { l.Warn("pebble: background error", "err", err) },
-		DataCorruption:  func(i pebble.DataCorruptionInfo) { l.Error("pebble: corrupt data", "path", i.Path, "err", i.Details) },
-		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { l.Debug("pebble: writes wait", "reason", i.Reason) },
-	}
+	return f, o.Validate()
 }
 
 // list tells the settings in force.
-func (o *settings) list(db *pebble.DB) []driver.Setting {
-	n := func(name string, v any) driver.Setting { return driver.Setting{Name: name, Value: fmt.Sprint(v)} }
-	return []driver.Setting{
-		n("BlockSize", o.Levels[0].BlockSize),
-		n("BytesPerSync", o.BytesPerSync),
-		n("CacheSize", o.CacheSize),
-		n("CompactionConcurrencyRange", fmt.Sprintf("%d,%d", o.lower, o.upper)),
-		n("Compression", o.compression),
-		n("DisableWAL", o.DisableWAL),
-		n("FilterPolicy", o.filterBits),
-		n("FormatMajorVersion", uint64(db.FormatMajorVersion())),
-		n("L0CompactionThreshold", o.L0CompactionThreshold),
-		n("L0StopWritesThreshold", o.L0StopWritesThreshold),
-		n("LBaseMaxBytes", o.LBaseMaxBytes),
-		n("MaxOpenFiles", o.MaxOpenFiles),
-		n("MemTableSize", o.MemTableSize),
-		n("MemTableStopWritesThreshold", o.MemTableStopWritesThreshold),
-		n("WALBytesPerSync", o.WALBytesPerSync),
+func (o *settings) list() []driver.Setting {
+	told := *o
+	lower, upper := o.CompactionConcurrencyRange()
+	told.concurrency = fmt.Sprintf("%d,%d", lower, upper)
+	for i := range o.Levels {
+		told.compression[i] = o.Levels[i].Compression()
 	}
+	bits, _ := o.Levels[0].FilterPolicy.(bloom.FilterPolicy)
+	told.filterBits, told.format = int(bits), uint64(o.FormatMajorVersion)
+	return table.Settings(&told)
+}
+
+// logger passes Pebble's messages on.
+type logger struct{ to *slog.Logger }
+
+// Infof is part of pebble.Logger, as are the methods that follow.
+func (l logger) Infof(format string, args ...any)  { l.to.Debug(fmt.Sprintf(format, args...)) }
+func (l logger) Errorf(format string, args ...any) { l.to.Error(fmt.Sprintf(format, args...)) }
+
+// Fatalf ends the process: Pebble does not work on after a fatal error.
+func (l logger) Fatalf(format string, args ...any) {
+	l.Errorf(format, args...)
+	pebble.DefaultLogger.Fatalf(format, args...)
 }

@@ -18,10 +18,9 @@ type source interface {
 // view reads a source. Closed cursors are kept with their iterators, because setting new bounds is a good deal
 // cheaper than building an iterator over all levels.
 type view struct {
-	from    source
-	fence   *fence
-	changes bool // from is a batch that may have changed since an iterator was made
-	free    *cursor
+	from  source
+	fence *fence
+	free  *cursor
 }
 
 // Get appends the value of key to dst.
@@ -34,15 +33,21 @@ func (v *view) Get(dst, key []byte) ([]byte, error) {
 	return dst, closer.Close()
 }
 
+// Len returns the length of the value of key, which is not copied.
+func (v *view) Len(key []byte) (int, error) {
+	value, closer, err := v.from.Get(key)
+	if err != nil {
+		return 0, v.classify(err)
+	}
+	return len(value), closer.Close()
+}
+
 // classify is the package's classify; behind the fence the failure is the cause of every other error.
 func (v *view) classify(err error) error {
 	if err == nil || err == pebble.ErrNotFound {
 		return classify(err)
 	}
-	if failed := v.fence.failed(); failed != nil {
-		return failed
-	}
-	return classify(err)
+	return v.fence.outcome(err)
 }
 
 // Cursor returns a cursor before the first pair of r.
@@ -54,12 +59,11 @@ func (v *view) Cursor(r driver.Range) (driver.Cursor, error) {
 			return nil, v.classify(err)
 		}
 		c = &cursor{it: it, view: v}
-	} else if v.free = c.next; v.changes {
-		c.it.SetOptions(&pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End})
 	} else {
-		c.it.SetBounds(r.Start, r.End)
+		v.free = c.next
+		c.it.SetOptions(&pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End}) // a batch shows its latest writes
 	}
-	c.reverse, c.state, c.next = r.Reverse, before, nil
+	c.reverse, c.keysOnly, c.state, c.next = r.Reverse, r.KeysOnly, before, nil
 	return c, nil
 }
 
@@ -75,43 +79,46 @@ func (v *view) release() (err error) {
 // reader is a view of a snapshot.
 type reader struct {
 	view
-	store    *store
 	snapshot *pebble.Snapshot
 }
 
-var _ driver.Reader = (*reader)(nil)
+var (
+	_ driver.Reader = (*reader)(nil)
+	_ driver.Lener  = (*reader)(nil)
+)
 
-// Close releases the snapshot and keeps the reader for the next.
-func (r *reader) Close() error {
-	err := errors.Join(r.release(), classify(r.snapshot.Close()))
-	r.snapshot, r.from = nil, nil
-	r.store.readers.Put(r)
-	return err
-}
+// Close releases the snapshot.
+func (r *reader) Close() error { return errors.Join(r.release(), classify(r.snapshot.Close())) }
 
 // Where a cursor stands.
 const (
 	before = iota
 	within
+	sought // on the pair that Next returns
 	after
 )
 
 // cursor walks an iterator; its bounds are the iterator's.
 type cursor struct {
-	it      *pebble.Iterator
-	view    *view
-	reverse bool
-	state   uint8
-	next    *cursor // in view.free
+	it       *pebble.Iterator
+	view     *view
+	reverse  bool
+	keysOnly bool
+	state    uint8
+	above    []byte  // the key behind the one that was sought
+	next     *cursor // in view.free
 }
 
-var _ driver.Cursor = (*cursor)(nil)
+var _ driver.Seeker = (*cursor)(nil)
 
-// Next moves to the next pair.
+// Next moves to the next pair. Pebble reads a value only when it is asked for.
 func (c *cursor) Next() (key, value []byte, err error) {
 	if !c.move() {
 		c.state = after
 		return nil, nil, c.view.classify(c.it.Error())
+	}
+	if c.state = within; c.keysOnly {
+		return c.it.Key(), nil, nil
 	}
 	if value, err = c.it.ValueAndErr(); err != nil {
 		return nil, nil, c.view.classify(err)
@@ -121,18 +128,29 @@ func (c *cursor) Next() (key, value []byte, err error) {
 
 func (c *cursor) move() bool {
 	switch {
+	case c.state == sought:
+		return c.it.Valid()
+	case c.state == after:
+		return false
 	case c.state == within && c.reverse:
 		return c.it.Prev()
 	case c.state == within:
 		return c.it.Next()
-	case c.state == after:
-		return false
-	}
-	c.state = within
-	if c.reverse {
+	case c.reverse:
 		return c.it.Last()
 	}
 	return c.it.First()
+}
+
+// Seek moves to the first pair at or after key in the direction of the walk.
+func (c *cursor) Seek(key []byte) error {
+	if c.state = sought; c.reverse {
+		c.above = append(append(c.above[:0], key...), 0)
+		c.it.SeekLT(c.above)
+	} else {
+		c.it.SeekGE(key)
+	}
+	return c.view.classify(c.it.Error())
 }
 
 // Close keeps the cursor for the next call of Cursor.

@@ -2,11 +2,17 @@ package pebblekv_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/assaydb/assay/engines/pebblekv"
 	"github.com/assaydb/assay/kv"
 )
 
@@ -50,7 +56,8 @@ func TestOptionsAreInForceAndToldBack(t *testing.T) {
 
 func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
 	for _, params := range []string{"MemTableSize=1", "MemTableSize=99999999999", "CompactionConcurrencyRange=4",
-		"CompactionConcurrencyRange=3,2", "Compression=lzw", "FormatMajorVersion=9999", "FormatMajorVersion=1", "CacheSize=x"} {
+		"CompactionConcurrencyRange=3,2", "Compression=lzw", "FormatMajorVersion=9999", "FormatMajorVersion=1", "CacheSize=x",
+		"BlockSize=3000000000", "L0StopWritesThreshold=1"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(context.Background(), "pebble:"+path+"?"+params)
 		if kv.KindOf(err) != kv.Invalid {
@@ -109,15 +116,8 @@ func TestWithoutALogOnlyBufferedIsDelivered(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	size := 0
-	err := open(t, url).View(context.Background(), func(s *kv.Snapshot) error {
-		for range s.Scan(kv.Range{}) {
-			size++
-		}
-		return nil
-	})
-	if err != nil || size != 1 {
-		t.Errorf("after a clean Close: %d pairs (%v), want 1", size, err)
+	if n := count(t, open(t, url)); n != 1 {
+		t.Errorf("after a clean Close: %d pairs, want 1", n)
 	}
 }
 
@@ -160,6 +160,152 @@ func spoil(t *testing.T, pattern string) {
 			b[i] = byte(i*7 + 3)
 		}
 		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReadOnlyOpensWhatIsThereAndCreatesNothing(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	for _, missing := range []string{filepath.Join(dir, "missing"), dir} {
+		if _, err := kv.Open(ctx, "pebble:"+missing+"?mode=ro"); kv.KindOf(err) != kv.NoStore {
+			t.Errorf("%s: got %v, want that there is no store", missing, err)
+		}
+	}
+	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
+		t.Errorf("the folder holds %v (%v), want nothing", made, err)
+	}
+	url := "pebble:" + dir + "/db"
+	db := open(t, url)
+	put(t, db, kv.Buffered, 20) // stays in the log
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, url+"?mode=ro")
+	if err := db.Backup(ctx, dir+"/copy"); err != nil {
+		t.Fatal(err)
+	}
+	for what, db := range map[string]*kv.DB{"read-only": db, "the copy": open(t, "pebble:"+dir+"/copy")} {
+		if n := count(t, db); n != 20 {
+			t.Errorf("%s: %d pairs, want 20", what, n)
+		}
+	}
+}
+
+func count(t *testing.T, db *kv.DB) (n int) {
+	t.Helper()
+	err := db.View(t.Context(), func(s *kv.Snapshot) error {
+		for range s.Keys(kv.Range{}) {
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestDeleteRangeWithoutAnEndSeesTheTransactionsOwnKeys(t *testing.T) {
+	db := open(t, "pebble:"+t.TempDir()+"/db")
+	put(t, db, kv.Buffered, 20)
+	err := db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
+		if err := tx.Put([]byte("\xff\xff"), nil); err != nil {
+			return err
+		}
+		if err := tx.DeleteRange(kv.Range{}); err != nil {
+			return err
+		}
+		if err := tx.DeleteRange(kv.Range{}); err != nil { // of nothing
+			return err
+		}
+		return tx.Put([]byte("a"), []byte("1"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, db); n != 1 {
+		t.Errorf("%d pairs are left, want the one put last", n)
+	}
+}
+
+func TestPebblesOwnOptionsAndDatabases(t *testing.T) {
+	ctx, dir := t.Context(), filepath.Join(t.TempDir(), "db")
+	o := &pebble.Options{MemTableSize: 1 << 20, DisableWAL: true}
+	db, err := pebblekv.Open(ctx, dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.FS != nil || o.Logger != nil || o.FormatMajorVersion != 0 {
+		t.Error("Open has changed the program's options")
+	}
+	if !slices.Contains(db.Settings(), kv.Setting{Name: "MemTableSize", Value: "1048576"}) || db.Caps().Promise(kv.Synced).Supported {
+		t.Errorf("the options are not in force: %v, %+v", db.Settings(), db.Caps().Promises)
+	}
+	h, ok := pebblekv.Handle(db)
+	if !ok {
+		t.Fatal("the store has no handle")
+	}
+	if err := h.Set([]byte("k"), []byte("v"), pebble.NoSync); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := db.Get(ctx, []byte("k")); string(v) != "v" || err != nil {
+		t.Errorf("what was set through the handle: got %q, %v", v, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.ReadOnly = true
+	if db, err = pebblekv.Open(ctx, dir, o); err != nil || db.Mode() != kv.ReadOnly {
+		t.Fatalf("options that are read-only: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pebblekv.Open(ctx, dir, &pebble.Options{L0StopWritesThreshold: 1}); kv.KindOf(err) != kv.Invalid {
+		t.Errorf("options that Pebble refuses: got %v, want invalid", err)
+	}
+}
+
+func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	path := filepath.Join(dir, "db")
+	for _, o := range []*pebble.Options{{}, {DisableWAL: true}, {ReadOnly: true}} {
+		h, err := pebble.Open(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := pebblekv.Wrap(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if db.Path() != path {
+			t.Errorf("path: got %s, want %s", db.Path(), path)
+		}
+		if got := db.Caps().Promise(kv.Synced).Supported; got == o.DisableWAL {
+			t.Errorf("synced is delivered: got %v, and no log is %v", got, o.DisableWAL)
+		}
+		if err := db.Put(ctx, kv.Buffered, []byte("k"), []byte("v")); (kv.KindOf(err) == kv.NotWritable) != o.ReadOnly {
+			t.Errorf("put, read-only %v: %v", o.ReadOnly, err)
+		}
+		copied := filepath.Join(dir, fmt.Sprintf("copy-%v-%v", o.DisableWAL, o.ReadOnly))
+		if err := errors.Join(db.Check(ctx), db.Backup(ctx, copied), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, open(t, "pebble:"+copied)); n != 1 {
+			t.Errorf("the copy holds %d pairs", n)
+		}
+		if v, closer, err := h.Get([]byte("k")); err != nil || string(v) != "v" {
+			t.Errorf("after the store was closed: got %q, %v", v, err)
+		} else if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+		if o.DisableWAL {
+			if err := h.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}

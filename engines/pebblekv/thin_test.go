@@ -1,4 +1,4 @@
-package pebblekv
+package pebblekv_test
 
 import (
 	"context"
@@ -7,22 +7,23 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/assaydb/assay/engines/pebblekv"
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
 // BenchmarkThin measures kv against Pebble's own API, with Pebble's NoSync and kv's Buffered. Both work on one store:
 // how fast a table in memory is found through differs by luck from one store to the next, by more than kv costs.
 func BenchmarkThin(b *testing.B) {
-	db, err := kv.Open(context.Background(), "pebble-thin:"+filepath.Join(b.TempDir(), "db"))
+	db, err := pebblekv.Open(b.Context(), filepath.Join(b.TempDir(), "db"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer db.Close()
+	h, _ := pebblekv.Handle(db)
 	layer := drivertest.NewThinKV(b, db, kv.Buffered)
 	source := drivertest.NewThinSide()
-	raw := rawSide{ThinSide: drivertest.NewThinSide(), db: opened.db}
+	raw := rawSide{ThinSide: drivertest.NewThinSide(), db: h}
 	drivertest.Thin(b,
 		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
 		drivertest.Pair{Name: "view+get", Raw: raw.viewGet, KV: layer.ViewGet},
@@ -33,28 +34,23 @@ func BenchmarkThin(b *testing.B) {
 	)
 }
 
-// thinDriver is the driver under another name; it shows the Pebble database of the store that it opened last.
-type thinDriver struct {
-	Driver
-	db *pebble.DB
-}
-
-var opened = new(thinDriver)
-
-func init() { driver.Register(opened) }
-
-func (d *thinDriver) Info() driver.Info {
-	info := d.Driver.Info()
-	info.Name = "pebble-thin"
-	return info
-}
-
-func (d *thinDriver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	s, err := d.Driver.Open(ctx, c)
-	if err == nil {
-		d.db = s.(*store).db
+// BenchmarkFence measures what the fence costs: as "raw" stands a store without it, as "kv" one with it.
+func BenchmarkFence(b *testing.B) {
+	var pairs []drivertest.Pair
+	for _, d := range []kv.Durability{kv.Synced, kv.Buffered} {
+		var sides [2]*drivertest.ThinSide
+		for i, fence := range []string{"false", "true"} {
+			db, err := kv.Open(b.Context(), "pebble:"+filepath.Join(b.TempDir(), "db")+"?Fence="+fence)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			sides[i] = drivertest.NewThinKV(b, db, d)
+		}
+		pairs = append(pairs, drivertest.Pair{Name: "put-" + d.String(), Raw: sides[0].Put, KV: sides[1].Put},
+			drivertest.Pair{Name: "batch100-" + d.String(), Raw: sides[0].Batch, KV: sides[1].Batch})
 	}
-	return s, err
+	drivertest.Thin(b, pairs...)
 }
 
 // rawSide does the work through Pebble's API, as its documentation shows it.
