@@ -2,6 +2,7 @@ package badgerkv
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
@@ -59,7 +60,7 @@ func (w wrapper) Info() driver.Info {
 // Open returns a store of w.h.
 func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	o := w.h.Opts()
-	if own, err := filepath.Abs(o.Dir); err != nil || c.Path != own {
+	if own, err := filepath.Abs(o.Dir); !o.InMemory && (err != nil || c.Path != own) {
 		return w.Driver.Open(ctx, c)
 	}
 	s := newStore(w.h, c.Path, &trouble{to: c.Logger, seen: make(chan struct{})})
@@ -67,6 +68,7 @@ func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	switch {
 	case o.InMemory:
 		s.caps.Persistent = false
+		s.room.left.Store(math.MaxInt64)
 		s.caps.Promises = [3]driver.Promise{driver.Buffered: {
 			Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}}
 	case o.SyncWrites:
