@@ -1,36 +1,38 @@
-// Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a folder, with
-// values of a megabyte and more in files of their own.
+// Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a
+// folder, with values of a megabyte and more in files of their own.
 //
 // # Durability
 //
-// It is fixed when the store is opened, by the weakest class that the program will ask for: with Synced
-// (the default) Badger syncs every commit (SyncWrites), otherwise none, and Synced is then refused. A sync
-// per commit on a store without SyncWrites is not on offer, because DB.Sync would not keep that promise: it
-// syncs the log of the current table in memory, while the commit may lie in one that has just been set
-// aside and whose log nobody syncs before it is written out as a table, some time later. Without SyncWrites
-// a power loss may leave a store that does not open.
+// It is fixed when the store is opened, by the weakest class that the program will ask for: with
+// Synced (the default) Badger syncs every commit (SyncWrites), otherwise none, and Synced is then
+// refused. A sync per commit on a store without SyncWrites is not on offer, because DB.Sync would
+// not keep that promise: it syncs the log of the current table in memory, while the commit may lie
+// in one that has just been set aside and whose log nobody syncs before it is written out as a
+// table, some time later. Without SyncWrites a power loss may leave a store that does not open.
 //
 // Reads verify no checksums unless ChecksumVerificationMode says so; Check always does.
 //
 // # When the disk fails
 //
-// Badger acknowledges a commit although a sync of its value log failed, and goes on behind a hole in its
-// log. The driver finds both (see trouble): such a commit is in doubt, and later ones are refused. If the
-// power fails then, too, the keys of the commit in doubt may be there without their large values; to read
-// these is Corrupt. Badger ends the process when it cannot make one of its files while it opens.
+// Badger acknowledges a commit although a sync of its value log failed, and goes on behind a hole
+// in its log. The driver finds both (see trouble): such a commit is in doubt, and later ones are
+// refused. If the power fails then, too, the keys of the commit in doubt may be there without their
+// large values; to read these is Corrupt. Badger ends the process when it cannot make one of its
+// files while it opens.
 //
-// Badger tries for ever to write out a table, and commits, snapshots and Close wait for it. Once it has
-// logged that it fails, the driver lets none of its calls take more than ten seconds longer. A Close that
-// gives up leaves the folder locked until the process ends.
+// Badger tries for ever to write out a table, and commits, snapshots and Close wait for it. Once it
+// has logged that it fails, the driver lets none of its calls take more than ten seconds longer. A
+// Close that gives up leaves the folder locked until the process ends.
 //
-// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A mapped
-// file on a full disk kills the process (SIGBUS), which no program can prevent once it happens. The store
-// therefore stops with Full while there is still room to write out what is in memory: see room.
+// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A
+// mapped file on a full disk kills the process (SIGBUS), which no program can prevent once it
+// happens. The store therefore stops with Full while there is still room to write out what is in
+// memory: see room.
 //
 // # Keys
 //
-// Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every key
-// would allow them, at the cost of a copy of the key in every operation.
+// Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every
+// key would allow them, at the cost of a copy of the key in every operation.
 package badgerkv
 
 import (
@@ -52,8 +54,8 @@ func init() { driver.Register(Driver{}) }
 // Driver opens Badger stores. The zero value is ready to use.
 type Driver struct{ options *badger.Options }
 
-// Info describes the engine. Its promises are those of a store that was opened with the class as the weakest one;
-// an open store tells its own.
+// Info describes the engine. Its promises are those of a store that was opened with the class as
+// the weakest one; an open store tells its own.
 func (Driver) Info() driver.Info {
 	caps := capabilities(defaults())
 	caps.Promises = unsynced

@@ -11,9 +11,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Open opens the store in the folder path with Badger's own options, which stay unchanged; nil are the
-// defaults of this package. Dir is path, and so is ValueDir where it is empty; Logger is that of
-// kv.WithLogger. Without SyncWrites Synced is refused.
+// Open opens the store in the folder path with Badger's own options, which stay unchanged; nil are
+// the defaults of this package. Dir is path, and so is ValueDir where it is empty; Logger is that
+// of kv.WithLogger. Without SyncWrites Synced is refused.
 func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Option) (*kv.DB, error) {
 	c := driver.Config{Path: path}
 	if o != nil && o.ReadOnly {
@@ -22,10 +22,11 @@ func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Opt
 	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)
 }
 
-// Wrap makes a store of a database that the program has opened itself, not with OpenManaged. h stays the
-// program's: closing the store does not close it. The program must not close h before the store. What
-// Badger logs is the program's to read: a failed sync of the value log goes unnoticed here, so that values
-// for it are TooLarge where commits are synced, and calls may hang when the disk has failed.
+// Wrap makes a store of a database that the program has opened itself, not with OpenManaged. h
+// stays the program's: closing the store does not close it. The program must not close h before the
+// store. What Badger logs is the program's to read: a failed sync of the value log goes unnoticed
+// here, so that values for it are TooLarge where commits are synced, and calls may hang when the
+// disk has failed.
 func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
 	c := driver.Config{Path: h.Opts().Dir}
 	if h.Opts().ReadOnly {
@@ -34,9 +35,9 @@ func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
 	return kv.OpenDriver(context.Background(), wrapper{h: h}, c, options...)
 }
 
-// Handle returns the Badger database of db; false if db is of another engine. The program must not close it.
-// Keys are those of the whole store, also where db is a namespace. What fails in a commit of the program's
-// own db does not know.
+// Handle returns the Badger database of db; false if db is of another engine. The program must not
+// close it. Keys are those of the whole store, also where db is a namespace. What fails in a commit
+// of the program's own db does not know.
 func Handle(db *kv.DB) (*badger.DB, bool) {
 	if s, ok := db.Driver().(*store); ok {
 		return s.db, true

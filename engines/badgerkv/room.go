@@ -13,10 +13,10 @@ import (
 
 // room is ours: it refuses writes while there is still space on the disk.
 //
-// Badger writes its logs and tables through sparse mapped files. Where the file system has no block for a
-// page that is written, the kernel sends SIGBUS and the Go runtime ends the process, in a goroutine of
-// Badger's that cannot be guarded. So a reserve is kept for writing out what is in memory. It is no
-// guarantee: another program may fill the disk between two looks.
+// Badger writes its logs and tables through sparse mapped files. Where the file system has no block
+// for a page that is written, the kernel sends SIGBUS and the Go runtime ends the process, in a
+// goroutine of Badger's that cannot be guarded. So a reserve is kept for writing out what is in
+// memory. It is no guarantee: another program may fill the disk between two looks.
 //
 // It also knows when Badger is short of tables in memory, and a commit may have to wait for one.
 type room struct {
@@ -34,8 +34,8 @@ func newRoom(path string, o badger.Options) *room {
 	return &room{path: path, reserve: 2 * o.MemTableSize, step: o.MemTableSize / 4, tables: o.NumMemtables}
 }
 
-// take makes room for n bytes, or returns Full. It looks again when a quarter of what was free above the
-// reserve, or of a table, may be used up.
+// take makes room for n bytes, or returns Full. It looks again when a quarter of what was free
+// above the reserve, or of a table, may be used up.
 func (r *room) take(n int64) error {
 	if r.left.Add(-n) > 0 {
 		return nil

@@ -28,7 +28,8 @@ func (s *store) Settings() []driver.Setting {
 	return table.Settings(&o)
 }
 
-// Snapshot returns the last committed state: Badger waits for the commits that have a time stamp already.
+// Snapshot returns the last committed state: Badger waits for the commits that have a time stamp
+// already.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	t, err := s.begin(ctx, false)
 	if err != nil {
@@ -43,7 +44,8 @@ func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, err
 		return nil, err
 	}
 	if !s.caps.Promise(d).Supported {
-		return nil, &driver.Error{Kind: driver.Unsupported, Err: errors.New("badger fixes durability when it opens, and was not to sync"),
+		return nil, &driver.Error{Kind: driver.Unsupported,
+			Err:  errors.New("badger fixes durability when it opens, and was not to sync"),
 			Hint: "open the store with ?durability=synced or ?SyncWrites=true"}
 	}
 	t, err := s.begin(ctx, true)
@@ -83,8 +85,9 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	return t.Commit()
 }
 
-// commit commits t, which writes so many bytes. After an error of the disk Badger would go on behind the
-// hole that it leaves in the log, and recovery ends at the hole: no later commit is taken.
+// commit commits t, which writes so many bytes. After an error of the disk Badger would go on
+// behind the hole that it leaves in the log, and recovery ends at the hole: no later commit is
+// taken.
 func (s *store) commit(t *badger.Txn, size int64) (err error) {
 	if err := s.room.take(size); err != nil {
 		return driver.NotDone(err)

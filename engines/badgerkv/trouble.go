@@ -12,10 +12,10 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// trouble is ours: what Badger only writes to its log although it should end the work. Of a sync of its
-// value log that failed it acknowledges the commit; a table that cannot be written out it tries again for
-// ever, and commits, snapshots and Close wait. Badger logs before it goes on, so that the driver knows in
-// time.
+// trouble is ours: what Badger only writes to its log although it should end the work. Of a sync of
+// its value log that failed it acknowledges the commit; a table that cannot be written out it tries
+// again for ever, and commits, snapshots and Close wait. Badger logs before it goes on, so that the
+// driver knows in time.
 type trouble struct {
 	driver.Failure
 	to   *slog.Logger
@@ -28,7 +28,8 @@ var _ badger.Logger = (*trouble)(nil)
 const patience = 10 * time.Second
 
 // bad are the beginnings of messages after which nothing more is to be committed.
-var bad = []string{"Error while curlf sync", "error flushing memtable to disk", "While running doCompact", "writeRequests"}
+var bad = []string{
+	"Error while curlf sync", "error flushing memtable to disk", "While running doCompact", "writeRequests"}
 
 // stop keeps the first failure.
 func (t *trouble) stop(err error) {
@@ -67,8 +68,8 @@ func (t *trouble) log(level slog.Level, format string, args []any) {
 	}
 }
 
-// bounded returns what call does. It gives up when ctx ends, and when the disk has failed and Badger does
-// not come back; late then gets what call returned, if it ever does.
+// bounded returns what call does. It gives up when ctx ends, and when the disk has failed and
+// Badger does not come back; late then gets what call returned, if it ever does.
 func bounded[T any](ctx context.Context, t *trouble, call func() T, late func(T)) (value T, err error) {
 	done := make(chan T, 1)
 	go func() { done <- call() }()

@@ -171,7 +171,8 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 		if large := kv.KindOf(err) == kv.TooLarge; large != (name == "synced") || !large && err != nil {
 			t.Errorf("%s, a value for the value log: %v", name, err)
 		}
-		if err := errors.Join(db.Put(t.Context(), d, []byte("a"), []byte("1")), db.Check(t.Context()), db.Close()); err != nil {
+		err = db.Put(t.Context(), d, []byte("a"), []byte("1"))
+		if err := errors.Join(err, db.Check(t.Context()), db.Close()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		err = h.View(func(tx *badger.Txn) error { _, err := tx.Get([]byte("a")); return err })

@@ -2,8 +2,8 @@ package badgerkv
 
 import "github.com/assaydb/assay/kv/driver"
 
-// txn is a transaction of Badger's, which holds what it writes in memory until the commit. A cursor sees
-// what was written before it was made.
+// txn is a transaction of Badger's, which holds what it writes in memory until the commit. A cursor
+// sees what was written before it was made.
 type txn struct {
 	reader
 	store *store
