@@ -17,8 +17,9 @@ func TestOnADiskThatFails(t *testing.T) {
 	drivertest.RunOnDisk(t, drivertest.Config{Engine: "badger", DiesOpening: true}, powertest.NewDisk(t, nil))
 }
 
-// Badger logs a failed sync of its file of values, and acknowledges the commit. Whichever call fails: what is acknowledged
-// can be read after a power cut. What is in doubt may lack its values then, which the package comment says.
+// Badger logs a failed sync of its file of values, and acknowledges the commit. Whichever call
+// fails: what is acknowledged can be read after a power cut. What is in doubt may lack its values
+// then, which the package comment says.
 func TestLargeValuesOnADiskThatFails(t *testing.T) {
 	ctx := t.Context()
 	disk := powertest.NewDisk(t, nil)

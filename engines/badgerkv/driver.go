@@ -1,26 +1,38 @@
-// Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a folder, with values of a
-// megabyte and more in files of their own.
+// Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a
+// folder, with values of a megabyte and more in files of their own.
 //
-// Durability is fixed when the store is opened, by the weakest class that the program will ask for: with Synced (the
-// default) Badger syncs every commit (SyncWrites), otherwise none, and Synced is then refused. A sync per commit on a
-// store without SyncWrites is not on offer, because DB.Sync would not keep that promise: it syncs the log of the
-// current table in memory, while the commit may lie in one that has just been set aside and whose log nobody syncs
-// before it is written out as a table, some time later. Without SyncWrites a power loss may leave a store that does
-// not open.
+// # Durability
 //
-// Failing disks: Badger logs a failed sync of its file of values, and acknowledges the commit. The driver reads that in the
-// log: the commit is in doubt, and none is taken after it. If the power then fails, the keys of that commit may be there
-// without their values of ValueThreshold bytes and more, and reading these is Corrupt. After other failures of the disk a
-// commit or Close may hang, and Badger ends the process when it cannot make one of its files while it opens.
+// It is fixed when the store is opened, by the weakest class that the program will ask for: with
+// Synced (the default) Badger syncs every commit (SyncWrites), otherwise none, and Synced is then
+// refused. A sync per commit on a store without SyncWrites is not on offer, because DB.Sync would
+// not keep that promise: it syncs the log of the current table in memory, while the commit may lie
+// in one that has just been set aside and whose log nobody syncs before it is written out as a
+// table, some time later. Without SyncWrites a power loss may leave a store that does not open.
 //
 // Reads verify no checksums unless ChecksumVerificationMode says so; Check always does.
 //
-// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A mapped file on a
-// full disk kills the process (SIGBUS), which no program can prevent once it happens. The store therefore stops
-// with Full while there is still room to write out what is in memory: see room.
+// # When the disk fails
 //
-// Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every key would allow
-// them, at the cost of a copy of the key in every operation.
+// Badger acknowledges a commit although a sync of its value log failed, and goes on behind a hole
+// in its log. The driver finds both (see trouble): such a commit is in doubt, and later ones are
+// refused. If the power fails then, too, the keys of the commit in doubt may be there without their
+// large values; to read these is Corrupt. Badger ends the process when it cannot make one of its
+// files while it opens.
+//
+// Badger tries for ever to write out a table, and commits, snapshots and Close wait for it. Once it
+// has logged that it fails, the driver lets none of its calls take more than ten seconds longer. A
+// Close that gives up leaves the folder locked until the process ends.
+//
+// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A
+// mapped file on a full disk kills the process (SIGBUS), which no program can prevent once it
+// happens. The store therefore stops with Full while there is still room to write out what is in
+// memory: see room.
+//
+// # Keys
+//
+// Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every
+// key would allow them, at the cost of a copy of the key in every operation.
 package badgerkv
 
 import (
@@ -40,21 +52,19 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // Driver opens Badger stores. The zero value is ready to use.
-type Driver struct{}
+type Driver struct{ options *badger.Options }
 
-var _ driver.Driver = Driver{}
-
-// Info describes the engine. Its promises are those of a store that was opened with the class as the weakest one;
-// an open store tells its own.
+// Info describes the engine. Its promises are those of a store that was opened with the class as
+// the weakest one; an open store tells its own.
 func (Driver) Info() driver.Info {
-	caps := capabilities(badger.DefaultOptions(""))
+	caps := capabilities(defaults())
 	caps.Promises = unsynced
 	caps.Promises[driver.Synced] = synced[driver.Synced]
 	return driver.Info{
 		Name:    "badger",
 		Summary: "log-structured merge tree in a folder, large values apart, one writing process (Dgraph's Badger)",
 		Modules: []string{"github.com/dgraph-io/badger/v4"},
-		Options: options,
+		Options: table.Options(defaults()),
 		Caps:    caps,
 	}
 }
@@ -99,40 +109,40 @@ func capabilities(o badger.Options) driver.Caps {
 		caps.Promises = synced
 	}
 	if runtime.GOOS == "windows" {
-		caps.Modes = caps.Modes[:1] // Badger: ErrWindowsNotSupported
+		caps.Modes, caps.SharedReading = caps.Modes[:1], false // Badger: ErrWindowsNotSupported
 	}
 	return caps
 }
 
 // Open opens the store in the folder c.Path.
-func (Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	o, err := parse(c)
+func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
+	o, err := read(c, d.options)
 	if err != nil {
 		return nil, err
-	}
-	failed := new(driver.Failure)
-	o = o.WithLogger(logger{c.Logger, failed})
-	if !capabilities(o).Supports(c.Mode) {
-		return nil, &driver.Error{Op: "open", Kind: driver.Unsupported, Err: fmt.Errorf("mode %v", c.Mode),
-			Hint: "badger's folder is for one writing process or several reading ones"}
 	}
 	if err := prepare(c); err != nil {
 		return nil, err
 	}
-	room := newRoom(c.Path, o)
 	if c.Mode != driver.ReadOnly {
-		if err := errors.Join(removeLeftovers(c.Path), room.take(0)); err != nil {
+		if err := errors.Join(removeLeftovers(c.Path), newRoom(c.Path, o).take(0)); err != nil {
 			return nil, err
 		}
 	}
 	if err := checkTables(o); err != nil {
 		return nil, err
 	}
+	t := &trouble{to: c.Logger, seen: make(chan struct{})}
+	o.Logger = t
 	db, err := open(o)
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	return &store{db: db, path: c.Path, room: room, caps: capabilities(db.Opts()), failed: failed}, nil
+	return newStore(db, c.Path, t), nil
+}
+
+func newStore(db *badger.DB, path string, t *trouble) *store {
+	o := db.Opts()
+	return &store{db: db, path: path, caps: capabilities(o), room: newRoom(path, o), failed: t}
 }
 
 // prepare makes the folder, or checks in ReadOnly mode that a store is there.

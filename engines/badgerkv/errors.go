@@ -41,11 +41,7 @@ func classify(err error) error {
 		return known(driver.TooLarge, "split the transaction, or open the store with a larger MemTableSize")
 	case errors.Is(err, badger.ErrInvalidKey):
 		return known(driver.Invalid, `choose keys that do not begin with "!badger!"`)
-	case errors.Is(err, badger.ErrEmptyKey):
-		return known(driver.Invalid, "keys are at least one byte long")
-	case errors.Is(err, badger.ErrReadOnlyTxn):
-		return known(driver.NotWritable, "open the store for writing")
-	case errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrBlockedWrites):
+	case errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
 		return known(driver.Closed, "")
 	case errors.Is(err, badger.ErrConflict):
 		return known(driver.Conflict, "")

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// TestFilesOfAKilledCreationDoNotLockTheStore puts the files there that a process leaves when it is killed after it
-// made a log file and before it gave it its size.
+// TestFilesOfAKilledCreationDoNotLockTheStore puts the files there that a process leaves when it is
+// killed after it made a log file and before it gave it its size.
 func TestFilesOfAKilledCreationDoNotLockTheStore(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("not repaired on Windows: Badger's lock cannot be held meanwhile")

@@ -12,10 +12,12 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// removeLeftovers removes the empty log files that a process leaves which was killed between making one and giving it
-// its size. They hold nothing, and Badger does not open a folder that has one ("Create a new file").
+// removeLeftovers removes the empty log files that a process leaves which was killed between making
+// one and giving it its size. They hold nothing, and Badger does not open a folder that has one
+// ("Create a new file").
 //
-// It holds Badger's own lock on the folder meanwhile, so that it meets no process that is just making such a file.
+// It holds Badger's own lock on the folder meanwhile, so that it meets no process that is just
+// making such a file.
 func removeLeftovers(dir string) (err error) {
 	folder, err := os.Open(dir)
 	if err != nil {

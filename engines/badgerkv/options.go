@@ -1,11 +1,8 @@
 package badgerkv
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"log/slog"
-	"slices"
-	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
@@ -13,63 +10,80 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// options are Badger's, under the names of the fields of badger.Options, with Badger's defaults but for
-// DetectConflicts and SyncWrites.
-var options = []driver.Option{
-	{Name: "BaseTableSize", Values: "bytes", Default: "2097152", Usage: "size of the tables on disk"},
-	{Name: "BlockCacheSize", Values: "bytes", Default: "268435456", Usage: "most memory for blocks; 0 only without compression"},
-	{Name: "ChecksumVerificationMode", Values: strings.Join(checksumModes, "|"), Default: "NoVerification",
-		Usage: "when the checksums of blocks are verified"},
-	{Name: "CompactL0OnClose", Values: "true|false", Default: "false", Usage: "merge level 0 on close"},
-	{Name: "Compression", Values: "none|snappy|zstd", Default: "snappy", Usage: "of tables"},
-	{Name: "DetectConflicts", Values: "true|false", Default: "false", Usage: "check for conflicts; kv has one writer, so none occur"},
-	{Name: "IndexCacheSize", Values: "bytes", Default: "0", Usage: "most memory for indices; 0 keeps all of them"},
-	{Name: "MemTableSize", Values: "bytes", Default: "67108864",
-		Usage: "size at which the table in memory is written out; a transaction may take 15 % of it"},
-	{Name: "MetricsEnabled", Values: "true|false", Default: "true", Usage: "count operations for package expvar"},
-	{Name: "NumCompactors", Values: "number", Default: "4", Usage: "how many compactions run at once; 0, or at least 2"},
-	{Name: "NumMemtables", Values: "number", Default: "5", Usage: "tables in memory that stop writes"},
-	{Name: "NumVersionsToKeep", Values: "number", Default: "1", Usage: "versions kept of a key; kv reads the last"},
-	{Name: "SyncWrites", Values: "true|false", Default: "as the weakest class needs", Usage: "sync every commit: Synced, else Flushed"},
-	{Name: "ValueLogFileSize", Values: "bytes", Default: "1073741823", Usage: "size of the files for large values, and of the largest value"},
-	{Name: "ValueThreshold", Values: "bytes", Default: "1048576", Usage: "values of this size and more go to the value log"},
-	{Name: "ZSTDCompressionLevel", Values: "number", Default: "1", Usage: "for Compression=zstd"},
+type (
+	checksums   = driver.Named[badgeroptions.ChecksumVerificationMode]
+	compression = driver.Named[badgeroptions.CompressionType]
+)
+
+// table names Badger's options as the fields of badger.Options are named.
+var table = driver.Table[badger.Options]{
+	driver.Whole("BaseTableSize", "bytes", 1<<12, "size of the tables on disk",
+		func(o *badger.Options) *int64 { return &o.BaseTableSize }),
+	driver.Whole("BlockCacheSize", "bytes", 0, "most memory for blocks; 0 only without compression",
+		func(o *badger.Options) *int64 { return &o.BlockCacheSize }),
+	driver.OneOf("ChecksumVerificationMode", "when the checksums of blocks are verified",
+		func(o *badger.Options) *badgeroptions.ChecksumVerificationMode { return &o.ChecksumVerificationMode },
+		checksums{Name: "NoVerification", Value: badgeroptions.NoVerification},
+		checksums{Name: "OnTableRead", Value: badgeroptions.OnTableRead},
+		checksums{Name: "OnBlockRead", Value: badgeroptions.OnBlockRead},
+		checksums{Name: "OnTableAndBlockRead", Value: badgeroptions.OnTableAndBlockRead}),
+	driver.Bool("CompactL0OnClose", "merge level 0 on close",
+		func(o *badger.Options) *bool { return &o.CompactL0OnClose }),
+	driver.OneOf("Compression", "of tables",
+		func(o *badger.Options) *badgeroptions.CompressionType { return &o.Compression },
+		compression{Name: "none", Value: badgeroptions.None}, compression{Name: "snappy", Value: badgeroptions.Snappy},
+		compression{Name: "zstd", Value: badgeroptions.ZSTD}),
+	driver.Bool("DetectConflicts", "check for conflicts; kv has one writer, so none occur",
+		func(o *badger.Options) *bool { return &o.DetectConflicts }),
+	driver.Whole("IndexCacheSize", "bytes", 0, "most memory for indices; 0 keeps all of them",
+		func(o *badger.Options) *int64 { return &o.IndexCacheSize }),
+	driver.Whole("MemTableSize", "bytes", 1<<16,
+		"size at which the table in memory is written out; a transaction may take 15 % of it",
+		func(o *badger.Options) *int64 { return &o.MemTableSize }),
+	driver.Bool("MetricsEnabled", "count operations for package expvar",
+		func(o *badger.Options) *bool { return &o.MetricsEnabled }),
+	driver.Whole("NumCompactors", "number", 0, "how many compactions run at once; 0, or at least 2",
+		func(o *badger.Options) *int { return &o.NumCompactors }),
+	driver.Whole("NumMemtables", "number", 1, "tables in memory that stop writes",
+		func(o *badger.Options) *int { return &o.NumMemtables }),
+	driver.Whole("NumVersionsToKeep", "number", 1, "versions kept of a key; kv reads the last",
+		func(o *badger.Options) *int { return &o.NumVersionsToKeep }),
+	driver.Bool("SyncWrites", "sync every commit: Synced, else Flushed",
+		func(o *badger.Options) *bool { return &o.SyncWrites }).WithDefault("as the weakest class needs"),
+	driver.Whole("ValueLogFileSize", "bytes", 1<<20, "size of the files for large values, and of the largest value",
+		func(o *badger.Options) *int64 { return &o.ValueLogFileSize }),
+	driver.Whole("ValueThreshold", "bytes", 0, "values of this size and more go to the value log",
+		func(o *badger.Options) *int64 { return &o.ValueThreshold }),
+	driver.Whole("ZSTDCompressionLevel", "number", 1, "for Compression=zstd",
+		func(o *badger.Options) *int { return &o.ZSTDCompressionLevel }),
 }
 
-// checksumModes are the names of Badger's constants, in their order.
-var checksumModes = []string{"NoVerification", "OnTableRead", "OnBlockRead", "OnTableAndBlockRead"}
+// defaults are Badger's, but that kv has one writer, so that there are no conflicts.
+func defaults() badger.Options { return badger.DefaultOptions("").WithDetectConflicts(false) }
 
-var compressions = map[string]badgeroptions.CompressionType{
-	"none": badgeroptions.None, "snappy": badgeroptions.Snappy, "zstd": badgeroptions.ZSTD,
-}
-
-// parse returns Badger's options for c.
-func parse(c driver.Config) (badger.Options, error) {
-	p := driver.NewParams(c.Params)
-	o := badger.DefaultOptions(c.Path).WithReadOnly(c.Mode == driver.ReadOnly)
-	o.BaseTableSize = p.Int("BaseTableSize", o.BaseTableSize, 1<<12)
-	o.BlockCacheSize = p.Int("BlockCacheSize", o.BlockCacheSize, 0)
-	mode := p.OneOf("ChecksumVerificationMode", "NoVerification", checksumModes...)
-	o.ChecksumVerificationMode = badgeroptions.ChecksumVerificationMode(slices.Index(checksumModes, mode))
-	o.CompactL0OnClose = p.Bool("CompactL0OnClose", o.CompactL0OnClose)
-	o.Compression = compressions[p.OneOf("Compression", "snappy", "none", "snappy", "zstd")]
-	o.DetectConflicts = p.Bool("DetectConflicts", false)
-	o.IndexCacheSize = p.Int("IndexCacheSize", o.IndexCacheSize, 0)
-	o.MemTableSize = p.Int("MemTableSize", o.MemTableSize, 1<<16)
-	o.MetricsEnabled = p.Bool("MetricsEnabled", o.MetricsEnabled)
-	o.NumCompactors = int(p.Int("NumCompactors", int64(o.NumCompactors), 0))
-	o.NumMemtables = int(p.Int("NumMemtables", int64(o.NumMemtables), 1))
-	o.NumVersionsToKeep = int(p.Int("NumVersionsToKeep", int64(o.NumVersionsToKeep), 1))
-	o.SyncWrites = p.Bool("SyncWrites", c.Weakest == driver.Synced)
-	o.ValueLogFileSize = p.Int("ValueLogFileSize", o.ValueLogFileSize, 1<<20)
-	// Badger accepts no threshold above the largest transaction: a small MemTableSize lowers the default.
-	o.ValueThreshold = p.Int("ValueThreshold", min(o.ValueThreshold, o.MemTableSize*15/100), 0)
-	o.ZSTDCompressionLevel = int(p.Int("ZSTDCompressionLevel", int64(o.ZSTDCompressionLevel), 1))
-	if err := p.Err(); err != nil {
+// read returns the options for c, above those of base; nil are the defaults.
+func read(c driver.Config, base *badger.Options) (badger.Options, error) {
+	o := defaults()
+	o.SyncWrites = c.Weakest == driver.Synced
+	if base != nil {
+		o = *base
+	}
+	if err := table.Read(c.Params, &o); err != nil {
 		return o, err
+	}
+	if _, given := c.Params["ValueThreshold"]; !given && base == nil {
+		// Badger accepts no threshold above the largest transaction.
+		o.ValueThreshold = min(o.ValueThreshold, largest(o))
+	}
+	o.ReadOnly = c.Mode == driver.ReadOnly
+	if o.Dir = c.Path; base == nil || base.ValueDir == "" {
+		o.ValueDir = c.Path
 	}
 	return o, consistent(o)
 }
+
+// largest is what a transaction may take.
+func largest(o badger.Options) int64 { return o.MemTableSize * 15 / 100 }
 
 // consistent finds what Badger refuses, or panics on, when it opens.
 func consistent(o badger.Options) error {
@@ -77,6 +91,8 @@ func consistent(o badger.Options) error {
 		return &driver.Error{Op: "open", Kind: driver.Invalid, Err: fmt.Errorf(format, args...), Hint: hint}
 	}
 	switch {
+	case o.InMemory:
+		return &driver.Error{Op: "open", Kind: driver.Unsupported, Err: errors.New("option InMemory"), Hint: "use Wrap"}
 	case o.Compression != badgeroptions.None && o.BlockCacheSize == 0:
 		return invalid("use Compression=none or leave BlockCacheSize out", "option BlockCacheSize=0 with compression")
 	case o.NumCompactors == 1:
@@ -87,68 +103,8 @@ func consistent(o badger.Options) error {
 		return invalid("use at most 1073741824", "option MemTableSize=%d", o.MemTableSize)
 	case o.ValueThreshold > 1<<20:
 		return invalid("use at most 1048576", "option ValueThreshold=%d", o.ValueThreshold)
-	case o.ValueThreshold > o.MemTableSize*15/100:
+	case o.ValueThreshold > largest(o):
 		return invalid("use at most 15 % of MemTableSize", "option ValueThreshold=%d", o.ValueThreshold)
 	}
 	return nil
-}
-
-// list tells the settings in force.
-func list(o badger.Options) []driver.Setting {
-	n := func(name string, v any) driver.Setting { return driver.Setting{Name: name, Value: fmt.Sprint(v)} }
-	compression := "none"
-	for name, c := range compressions {
-		if c == o.Compression {
-			compression = name
-		}
-	}
-	return []driver.Setting{
-		n("BaseTableSize", o.BaseTableSize),
-		n("BlockCacheSize", o.BlockCacheSize),
-		n("ChecksumVerificationMode", checksumModes[o.ChecksumVerificationMode]),
-		n("CompactL0OnClose", o.CompactL0OnClose),
-		n("Compression", compression),
-		n("DetectConflicts", o.DetectConflicts),
-		n("IndexCacheSize", o.IndexCacheSize),
-		n("MemTableSize", o.MemTableSize),
-		n("MetricsEnabled", o.MetricsEnabled),
-		n("NumCompactors", o.NumCompactors),
-		n("NumMemtables", o.NumMemtables),
-		n("NumVersionsToKeep", o.NumVersionsToKeep),
-		n("SyncWrites", o.SyncWrites),
-		n("ValueLogFileSize", o.ValueLogFileSize),
-		n("ValueThreshold", o.ValueThreshold),
-		n("ZSTDCompressionLevel", o.ZSTDCompressionLevel),
-	}
-}
-
-// logger passes Badger's messages on. Badger calls Debugf for every commit, so nothing is formatted that nobody wants.
-// It stops the store at a failed sync of the file of values, which Badger tells nobody else, before the commit returns.
-type logger struct {
-	to     *slog.Logger
-	failed *driver.Failure
-}
-
-var _ badger.Logger = logger{}
-
-// Errorf is part of badger.Logger, as are the methods that follow.
-func (l logger) Errorf(format string, args ...any) {
-	if strings.Contains(format, "curlf sync") { // Badger 4.9: valueLog.write
-		l.failed.Stop(fmt.Errorf("sync of the file of values: %v", args))
-	}
-	l.log(slog.LevelError, format, args)
-}
-
-func (l logger) Warningf(format string, args ...any) { l.log(slog.LevelWarn, format, args) }
-
-// Infof tells each step of opening and closing: it is a detail for a program that uses the store.
-func (l logger) Infof(format string, args ...any) { l.log(slog.LevelDebug, format, args) }
-
-func (l logger) Debugf(format string, args ...any) { l.log(slog.LevelDebug, format, args) }
-
-func (l logger) log(level slog.Level, format string, args []any) {
-	ctx := context.Background()
-	if l.to.Enabled(ctx, level) {
-		l.to.Log(ctx, level, "badger: "+strings.TrimSpace(fmt.Sprintf(format, args...)))
-	}
 }

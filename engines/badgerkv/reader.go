@@ -41,10 +41,12 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// copyValue copies the item's value into the capacity of dst, or into new memory if that is too little.
+// copyValue copies the item's value into the capacity of dst, or into new memory if that is too
+// little.
 //
-// Badger logs an error of its value log and returns no value instead of the error. An empty value in place of one
-// that is known to be longer is that case; ValueSize, where the value is in the value log, is off by some bytes.
+// Badger logs an error of its value log and returns no value instead of the error. An empty value
+// in place of one that is known to be longer is that case; ValueSize, where the value is in the
+// value log, is off by some bytes.
 func copyValue(item *badger.Item, dst []byte) ([]byte, error) {
 	const slack = 8
 	v, err := item.ValueCopy(dst)
@@ -62,21 +64,23 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	} else {
 		r.free = c.next
 	}
-	// Badger starts a goroutine per value to prefetch it, which pays only where a value is read from a slow disk.
+	// Badger starts a goroutine per value to prefetch it, which pays only where a value is read
+	// from a slow disk.
 	c.it = r.txn.NewIterator(badger.IteratorOptions{Reverse: rg.Reverse, Prefix: prefix(rg)})
 	c.rg, c.state, c.next = rg, before, nil
 	return c, nil
 }
 
-// prefix returns the longest known prefix of all keys in rg. Badger leaves out tables without it and, going forward,
-// stops behind it, where it would otherwise look for the next pair through all that was deleted there.
+// prefix returns the longest known prefix of all keys in rg. Badger leaves out tables without it
+// and, going forward, stops behind it, where it would otherwise look for the next pair through all
+// that was deleted there.
 func prefix(rg driver.Range) []byte {
 	n := 0
 	for n < len(rg.Start) && n < len(rg.End) && rg.Start[n] == rg.End[n] {
 		n++
 	}
-	// The range of a prefix ends with its successor: between "ab…" and "ac" lies nothing but "ab…". In reverse the
-	// walk begins by looking at "ac", which must not be left out.
+	// The range of a prefix ends with its successor: between "ab…" and "ac" lies nothing but "ab…".
+	// In reverse the walk begins by looking at "ac", which must not be left out.
 	if !rg.Reverse && n < len(rg.Start) && n == len(rg.End)-1 && rg.Start[n]+1 == rg.End[n] {
 		n++
 	}
@@ -120,14 +124,18 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	if key = item.Key(); c.beyond(key) {
 		return nil, nil, nil
 	}
-	if c.value, err = copyValue(item, c.value[:0]); err != nil {
-		return nil, nil, err
-	}
 	c.state = within
-	return key, c.value, nil
+	if c.rg.KeysOnly {
+		return key, nil, nil
+	}
+	if c.value, err = copyValue(item, c.value[:0]); err != nil {
+		c.state = after
+	}
+	return key, c.value, err
 }
 
-// start goes to the first pair. In reverse Badger seeks the last key at or below the given one, which End excludes.
+// start goes to the first pair. In reverse Badger seeks the last key at or below the given one,
+// which End excludes.
 func (c *cursor) start() {
 	if !c.rg.Reverse {
 		c.it.Seek(c.rg.Start)

@@ -3,8 +3,6 @@ package badgerkv
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -13,125 +11,138 @@ import (
 
 // store is an open Badger database.
 type store struct {
-	db   *badger.DB
-	path string
-	room *room
-	caps driver.Caps
-
-	failed *driver.Failure
+	db      *badger.DB
+	path    string
+	caps    driver.Caps
+	room    *room
+	failed  *trouble
+	wrapped bool // db is the program's
 }
-
-var _ driver.Store = (*store)(nil)
 
 // Caps tells what this store can do.
 func (s *store) Caps() driver.Caps { return s.caps }
 
 // Settings tells the settings in force, as Badger has them.
-func (s *store) Settings() []driver.Setting { return list(s.db.Opts()) }
+func (s *store) Settings() []driver.Setting {
+	o := s.db.Opts()
+	return table.Settings(&o)
+}
 
-// Snapshot returns the last committed state: Badger waits for the commits that have a time stamp already.
-func (s *store) Snapshot(context.Context) (driver.Reader, error) {
-	return &reader{txn: s.db.NewTransaction(false)}, nil
+// Snapshot returns the last committed state: Badger waits for the commits that have a time stamp
+// already.
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
+	t, err := s.begin(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{txn: t}, nil
 }
 
 // Begin starts a transaction.
-func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	if err := s.check(d); err != nil {
+func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
+	if err := s.failed.Err(); err != nil {
 		return nil, err
 	}
-	return &txn{reader: reader{txn: s.db.NewTransaction(true)}, store: s}, nil
+	if !s.caps.Promise(d).Supported {
+		return nil, &driver.Error{Kind: driver.Unsupported,
+			Err:  errors.New("badger fixes durability when it opens, and was not to sync"),
+			Hint: "open the store with ?durability=synced or ?SyncWrites=true"}
+	}
+	t, err := s.begin(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return &txn{reader: reader{txn: t}, store: s}, nil
 }
 
-// Apply commits ops as one transaction. It need not copy them: Badger has done so when the commit returns.
-func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
-	if err := s.check(d); err != nil {
+func (s *store) begin(ctx context.Context, update bool) (*badger.Txn, error) {
+	if !s.mayHang() {
+		return s.db.NewTransaction(update), nil
+	}
+	return bounded(ctx, s.failed, func() *badger.Txn { return s.db.NewTransaction(update) }, (*badger.Txn).Discard)
+}
+
+// mayHang reports whether a commit may have to wait until Badger has written out a table.
+func (s *store) mayHang() bool { return s.room.tight.Load() }
+
+// Apply commits ops as one transaction.
+func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	t, err := s.Begin(ctx, d)
+	if err != nil {
 		return err
 	}
-	var size int64
+	defer t.Close()
 	for i := range ops {
-		size += pairSize(ops[i].Key, ops[i].Value)
-	}
-	if err := s.room.take(size); err != nil {
-		return driver.NotDone(err)
-	}
-	t := s.db.NewTransaction(true)
-	defer t.Discard()
-	for i := range ops {
-		var err error
 		if op := &ops[i]; op.Delete {
 			err = t.Delete(op.Key)
 		} else {
-			err = t.Set(op.Key, op.Value)
+			err = t.Put(op.Key, op.Value)
 		}
 		if err != nil {
-			return classify(err)
+			return err
 		}
 	}
-	return s.committed(t.Commit())
+	return t.Commit()
 }
 
-// committed classifies the error of a commit. After one of the disk's Badger would go on behind the hole that it leaves in
-// the log, and recovery ends at the hole: no later commit is taken.
-func (s *store) committed(err error) error {
-	if err = classify(err); err == nil {
-		if err := s.failed.Err(); err != nil { // see logger
-			return &driver.Error{Kind: driver.InDoubt, Err: err}
-		}
-		return nil
+// commit commits t, which writes so many bytes. After an error of the disk Badger would go on
+// behind the hole that it leaves in the log, and recovery ends at the hole: no later commit is
+// taken.
+func (s *store) commit(t *badger.Txn, size int64) (err error) {
+	if err := s.room.take(size); err != nil {
+		return driver.NotDone(err)
 	}
-	if driver.IsInDoubt(err) {
-		s.failed.Stop(err)
+	if s.mayHang() {
+		var hung error
+		err, hung = bounded(context.Background(), s.failed, t.Commit, func(error) {})
+		err = errors.Join(err, hung)
+	} else {
+		err = t.Commit()
+	}
+	if err = classify(err); driver.IsInDoubt(err) {
+		s.failed.stop(err)
+	}
+	if why := s.failed.Err(); err == nil && why != nil && s.caps.Promise(driver.Synced).Supported {
+		return &driver.Error{Kind: driver.InDoubt, Err: why} // the sync that failed may have been this commit's
 	}
 	return err
-}
-
-// pairSize is about what a pair takes in Badger's log.
-func pairSize(key, value []byte) int64 { return int64(len(key) + len(value) + 32) }
-
-// check refuses what was not asked for when the store was opened, and everything after a failure of the disk.
-func (s *store) check(d driver.Durability) error {
-	if err := s.failed.Err(); err != nil {
-		return err
-	}
-	if s.caps.Promise(d).Supported {
-		return nil
-	}
-	return &driver.Error{Kind: driver.Unsupported, Err: errors.New("badger fixes durability when it opens, and was not to sync"),
-		Hint: "open the store with ?durability=synced or ?SyncWrites=true"}
 }
 
 // Compact merges all levels into one and rewrites the files of large values that are half dead.
 func (s *store) Compact(ctx context.Context) error {
 	tables, values := s.db.Size()
-	if err := newRoom(s.path, s.db.Opts()).take(max(tables, values)); err != nil {
+	if err := s.room.take(max(tables, values)); err != nil {
 		return err
 	}
-	if err := s.db.Flatten(max(s.db.Opts().NumCompactors, 1)); err != nil {
-		return classify(err)
-	}
-	const dead = 0.5
-	for ctx.Err() == nil {
-		err := s.db.RunValueLogGC(dead)
+	return s.bounded(func() error {
+		err := s.db.Flatten(max(s.db.Opts().NumCompactors, 1))
+		for err == nil && ctx.Err() == nil {
+			const dead = 0.5
+			err = s.db.RunValueLogGC(dead)
+		}
 		if errors.Is(err, badger.ErrNoRewrite) {
 			return nil
 		}
-		if err != nil {
-			return classify(err)
-		}
-	}
-	return ctx.Err()
+		return errors.Join(classify(err), ctx.Err())
+	})
 }
 
 // Check verifies the checksum of every block of every table, and reads every value.
-func (s *store) Check(ctx context.Context) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = corrupt("badger panics: %v", r)
+func (s *store) Check(ctx context.Context) error {
+	return s.bounded(func() (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = corrupt("badger panics: %v", r)
+			}
+		}()
+		if err := s.db.VerifyChecksum(); err != nil {
+			return corrupt("%w", err)
 		}
-	}()
-	if err := s.db.VerifyChecksum(); err != nil {
-		return corrupt("%w", err)
-	}
+		return s.readAll(ctx)
+	})
+}
+
+func (s *store) readAll(ctx context.Context) error {
 	r, err := s.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -152,43 +163,15 @@ func (s *store) Check(ctx context.Context) (err error) {
 	}
 }
 
-// Files lists the folder; everything of the store is in it.
-func (s *store) Files() ([]string, error) { return []string{s.path}, nil }
-
-// Backup streams the last committed state into a new store.
-func (s *store) Backup(_ context.Context, path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return err
-	}
-	o := s.db.Opts().WithDir(path).WithValueDir(path).WithReadOnly(false).WithSyncWrites(false)
-	tables, values := s.db.Size()
-	if err := newRoom(path, o).take(tables + values); err != nil {
-		return err
-	}
-	to, err := open(o)
-	if err != nil {
-		return classifyOpen(err)
-	}
-	return classify(errors.Join(pour(s.db, to), to.Close()))
-}
-
-// pour writes what from holds to to.
-func pour(from, to *badger.DB) error {
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		_, err := from.Backup(w, 0)
-		w.CloseWithError(err) // nil ends the stream
-		done <- err
-	}()
-	const pending = 16 // batches on their way
-	err := to.Load(r, pending)
-	r.CloseWithError(err) // lets the goroutine go where Load ended early
-	if cause := <-done; err == nil {
-		err = cause
-	}
-	return err
-}
-
 // Close writes out what is in memory and stops Badger's goroutines.
-func (s *store) Close() error { return classify(s.db.Close()) }
+func (s *store) Close() error {
+	if s.wrapped {
+		return nil
+	}
+	return s.bounded(func() error { return classify(s.db.Close()) })
+}
+
+func (s *store) bounded(call func() error) error {
+	err, hung := bounded(context.Background(), s.failed, call, func(error) {})
+	return errors.Join(err, hung)
+}

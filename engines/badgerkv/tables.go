@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/table"
+	badgertable "github.com/dgraph-io/badger/v4/table"
 )
 
-// checkTables finds tables whose footer makes no sense. Badger loads tables in goroutines of its own and, where the
-// lengths in a footer reach outside the file, panics there or calls os.Exit: neither can be turned into an error.
-// Only tables that the manifest lists are looked at; a killed process may leave parts of others, which Badger removes.
+// checkTables finds tables whose footer makes no sense. Badger loads tables in goroutines of its
+// own and, where the lengths in a footer reach outside the file, panics there or calls os.Exit:
+// neither can be turned into an error. Only tables that the manifest lists are looked at; a killed
+// process may leave parts of others, which Badger removes.
 func checkTables(o badger.Options) error {
 	f, err := os.Open(filepath.Join(o.Dir, badger.ManifestFilename))
 	if err != nil {
@@ -24,15 +25,15 @@ func checkTables(o badger.Options) error {
 		return nil // which Badger reports
 	}
 	for id := range manifest.Tables {
-		if err := checkFooter(table.NewFilename(id, o.Dir)); err != nil {
+		if err := checkFooter(badgertable.NewFilename(id, o.Dir)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkFooter reads a table's lengths from its end: … index, length of index (4 bytes), checksum, length of checksum
-// (4 bytes).
+// checkFooter reads a table's lengths from its end: … index, length of index (4 bytes), checksum,
+// length of checksum (4 bytes).
 func checkFooter(name string) error {
 	f, err := os.Open(name)
 	if err != nil {

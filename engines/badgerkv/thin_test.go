@@ -13,10 +13,10 @@ import (
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
-// BenchmarkThin measures kv against Badger's own API, without SyncWrites and with kv's Flushed. Both work on one
-// store: how fast a table in memory is found through differs by luck from one store to the next, by more than kv
-// costs. The store has Badger's DetectConflicts off, as one writer needs none, and both sides iterate without
-// prefetching.
+// BenchmarkThin measures kv against Badger's own API, without SyncWrites and with kv's Flushed.
+// Both work on one store: how fast a table in memory is found through differs by luck from one
+// store to the next, by more than kv costs. The store has Badger's DetectConflicts off, as one
+// writer needs none, and both sides iterate without prefetching.
 func BenchmarkThin(b *testing.B) {
 	db, err := kv.Open(context.Background(), "badger-thin:"+filepath.Join(b.TempDir(), "db"), kv.WithWeakest(kv.Flushed))
 	if err != nil {
@@ -35,7 +35,8 @@ func BenchmarkThin(b *testing.B) {
 	)
 }
 
-// thinDriver is the driver under another name; it shows the Badger database of the store that it opened last.
+// thinDriver is the driver under another name; it shows the Badger database of the store that it
+// opened last.
 type thinDriver struct {
 	Driver
 	db *badger.DB
@@ -59,8 +60,8 @@ func (d *thinDriver) Open(ctx context.Context, c driver.Config) (driver.Store, e
 	return s, err
 }
 
-// rawSide does the work through Badger's API, as its documentation shows it. Badger refers to keys and values until
-// the commit, so what changes is copied.
+// rawSide does the work through Badger's API, as its documentation shows it. Badger refers to keys
+// and values until the commit, so what changes is copied.
 type rawSide struct {
 	*drivertest.ThinSide
 	db  *badger.DB

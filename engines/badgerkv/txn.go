@@ -1,16 +1,14 @@
 package badgerkv
 
-import (
-	"github.com/assaydb/assay/kv/driver"
-)
+import "github.com/assaydb/assay/kv/driver"
 
-// txn is a transaction of Badger's, which holds what it writes in memory until the commit. A cursor sees what was
-// written before it was made.
+// txn is a transaction of Badger's, which holds what it writes in memory until the commit. A cursor
+// sees what was written before it was made.
 type txn struct {
 	reader
 	store *store
 	size  int64  // bytes that the commit will write
-	arena []byte // copies of keys and values: Badger refers to them until the commit
+	arena []byte // copies of keys and values: Badger refers to them until the commit, also one that hangs
 }
 
 var _ driver.Txn = (*txn)(nil)
@@ -27,6 +25,9 @@ func (t *txn) Delete(key []byte) error {
 	return classify(t.txn.Delete(t.copy(key)))
 }
 
+// pairSize is about what a pair takes in Badger's log.
+func pairSize(key, value []byte) int64 { return int64(len(key) + len(value) + 32) }
+
 // copy returns a copy of b from the arena.
 func (t *txn) copy(b []byte) []byte {
 	const chunk = 4 << 10
@@ -39,9 +40,4 @@ func (t *txn) copy(b []byte) []byte {
 }
 
 // Commit writes everything to Badger's log.
-func (t *txn) Commit() error {
-	if err := t.store.room.take(t.size); err != nil {
-		return driver.NotDone(err)
-	}
-	return t.store.committed(t.txn.Commit())
-}
+func (t *txn) Commit() error { return t.store.commit(t.txn, t.size) }

@@ -10,14 +10,14 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Compactions are ours: BuntDB's Shrink renames the new file over the old one before it is synced, so
-// that a power loss may leave a store that opens and lacks what was synced.
+// Compactions are ours: BuntDB's Shrink renames the new file over the old one before it is synced,
+// so that a power loss may leave a store that opens and lacks what was synced.
 
 // compacting is what the name of the new file ends with.
 const compacting = ".compacting"
 
-// Compact writes all pairs to a new file beside the store's, syncs it, renames it over the old one and
-// opens it. Nobody else is in meanwhile.
+// Compact writes all pairs to a new file beside the store's, syncs it, renames it over the old one
+// and opens it. Nobody else is in meanwhile.
 func (s *store) Compact(ctx context.Context) error {
 	if s.file == nil {
 		return nil
@@ -44,8 +44,8 @@ type writer func(b []byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// rewrite writes the new file and returns up to where it is whole. With the pairs BuntDB saves the last
-// frame, which says nothing where it stands then.
+// rewrite writes the new file and returns up to where it is whole. With the pairs BuntDB saves the
+// last frame, which says nothing where it stands then.
 func (s *store) rewrite(ctx context.Context) (p point, err error) {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *store) rewrite(ctx context.Context) (p point, err error) {
 	return p, errors.Join(f.Chmod(info.Mode().Perm()), f.Sync())
 }
 
-// replace puts the new file in the place of the old one, with both closed, for Windows. If that fails
-// the old one is opened again; if nothing can be opened, the store is broken.
+// replace puts the new file in the place of the old one, with both closed, for Windows. If that
+// fails the old one is opened again; if nothing can be opened, the store is broken.
 func (s *store) replace(p point) (err, broken error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,8 @@ func (s *store) replace(p point) (err, broken error) {
 	return errors.Join(err, broken), broken
 }
 
-// autoShrink compacts by BuntDB's rule: when the file is larger than AutoShrinkMinSize and has grown
-// by AutoShrinkPercentage since it was compacted.
+// autoShrink compacts by BuntDB's rule: when the file is larger than AutoShrinkMinSize and has
+// grown by AutoShrinkPercentage since it was compacted.
 func (s *store) autoShrink(ctx context.Context) error {
 	info, err := os.Stat(s.path)
 	if err != nil || info.Size() <= int64(s.options.AutoShrinkMinSize) {

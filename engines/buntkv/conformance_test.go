@@ -10,5 +10,6 @@ import (
 func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine: "bunt"}) }
 
 func TestConformanceOfOptions(t *testing.T) {
-	drivertest.Run(t, drivertest.Config{Engine: "bunt", Params: "SyncPolicy=Always&AutoShrinkMinSize=1000&AutoShrinkPercentage=10"})
+	drivertest.Run(t, drivertest.Config{Engine: "bunt",
+		Params: "SyncPolicy=Always&AutoShrinkMinSize=1000&AutoShrinkPercentage=10"})
 }

@@ -24,8 +24,8 @@ type cursor struct {
 type pair struct{ key, value string }
 
 // The sizes of the first chunk and of the later ones. Finding the start of a chunk costs as much as
-// reading some thirty pairs. Programs often read a page of twenty, and one pair more to know whether
-// there is another page.
+// reading some thirty pairs. Programs often read a page of twenty, and one pair more to know
+// whether there is another page.
 const (
 	firstRoom = 21
 	laterRoom = 128
@@ -119,6 +119,6 @@ func (c *cursor) Close() error {
 	return nil
 }
 
-// lent returns s as bytes without copying. Whoever changes them changes the stored pair: that is why
-// what a cursor returns is only borrowed.
+// lent returns s as bytes without copying. Whoever changes them changes the stored pair: that is
+// why what a cursor returns is only borrowed.
 func lent(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

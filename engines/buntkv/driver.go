@@ -3,36 +3,38 @@
 //
 // # Durability
 //
-// BuntDB writes a commit before it acknowledges it: Flushed. It promises no more, and not even all of
-// that: its file has nothing around a transaction, so that it takes what a kill has left of one for
-// the whole, and refuses what a power loss has left. Its syncs ignore errors, its compaction renames a
-// file before it is synced. That is the plain form, ?Frames=false.
+// BuntDB writes a commit before it acknowledges it: Flushed. It promises no more, and not even all
+// of that: its file has nothing around a transaction, so that it takes what a kill has left of one
+// for the whole, and refuses what a power loss has left. Its syncs ignore errors, its compaction
+// renames a file before it is synced. That is the plain form, ?Frames=false.
 //
-// What the driver adds, unless Frames is false, is a frame in every transaction (see frame). Whatever
-// stands behind the last whole one when the store is opened is cut off. So transactions are whole or
-// absent after a kill and after a power loss, at every class, and Synced is on offer: the driver syncs,
-// and takes no more commits once a sync has failed. Flushed commits are synced each second, as BuntDB
-// does, or as SyncPolicy says. What is damaged, though it was synced, is Corrupt; Check finds all of
-// that, opening finds some.
+// What the driver adds, unless Frames is false, is a frame in every transaction (see frame).
+// Whatever stands behind the last whole one when the store is opened is cut off. So transactions
+// are whole or absent after a kill and after a power loss, at every class, and Synced is on offer:
+// the driver syncs, and takes no more commits once a sync has failed. Flushed commits are synced
+// each second, as BuntDB does, or as SyncPolicy says. What is damaged, though it was synced, is
+// Corrupt; Check finds all of that, opening finds some.
 //
 // In both forms the driver compacts in BuntDB's place.
 //
 // # The file
 //
-// It is BuntDB's. To a program that opens it with BuntDB itself, frames are one pair under the empty
-// key, which changes with every commit. What it appends is taken over at the next opening here, if it
-// was not the first to open the file after a crash: what has no frame is then cut off, and the plain
-// form refuses such a file. Opening and reading change nothing, but for the end of a torn file. Beside it stands PATH.lock, for BuntDB takes
-// no lock on its file, and during a compaction PATH.compacting.
+// It is BuntDB's. To a program that opens it with BuntDB itself, frames are one pair under the
+// empty key, which changes with every commit. What it appends is taken over at the next opening
+// here, if it was not the first to open the file after a crash: what has no frame is then cut off,
+// and the plain form refuses such a file. Opening and reading change nothing, but for the end of a
+// torn file. Beside it stands PATH.lock, for BuntDB takes no lock on its file, and during a
+// compaction PATH.compacting.
 //
 // Expiry dates that another program has set count when the file is read; then pairs stay.
 //
 // # Waiting
 //
-// BuntDB knows one reader-writer lock. While a View or Snapshot is open nothing is written, and while
-// an Update runs nothing is read. Views may contain others. Who must wait does so until its context
-// ends, and at most as long as kv waits for locks: then it is Busy. A commit takes as long as the disk
-// does. The background goroutine of BuntDB ends up to a second after Close; it touches no file then.
+// BuntDB knows one reader-writer lock. While a View or Snapshot is open nothing is written, and
+// while an Update runs nothing is read. Views may contain others. Who must wait does so until its
+// context ends, and at most as long as kv waits for locks: then it is Busy. A commit takes as long
+// as the disk does. The background goroutine of BuntDB ends up to a second after Close; it touches
+// no file then.
 package buntkv
 
 import (
@@ -99,8 +101,8 @@ func (d Driver) Open(_ context.Context, c driver.Config) (_ driver.Store, err er
 	return s, nil
 }
 
-// claim finds or makes the file, locks it and opens it. Who only reads makes no lock: where there is
-// none, nobody has ever opened the file for writing.
+// claim finds or makes the file, locks it and opens it. Who only reads makes no lock: where there
+// is none, nobody has ever opened the file for writing.
 func (s *store) claim(c driver.Config) (err error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if c.Mode == driver.ReadOnly {
@@ -147,11 +149,13 @@ func (s *store) claim(c driver.Config) (err error) {
 	return nil
 }
 
-// firstCommands are all that BuntDB writes at the start of a file, up to the first thing that varies.
+// firstCommands are all that BuntDB writes at the start of a file, up to the first thing that
+// varies.
 var firstCommands = []string{
 	"*3\r\n$3\r\nset\r\n$", "*5\r\n$3\r\nset\r\n$", "*2\r\n$3\r\ndel\r\n$", "*1\r\n$7\r\nflushdb\r\n"}
 
-// recognise opens the file and returns an error if it is nothing that BuntDB has written, or begun to.
+// recognise opens the file and returns an error if it is nothing that BuntDB has written, or begun
+// to.
 func recognise(path string, flags int) (empty bool, err error) {
 	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {

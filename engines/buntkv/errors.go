@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// classify tells what BuntDB says of a file that it loads: if it is no error of the operating system it
-// is about the content.
+// classify tells what BuntDB says of a file that it loads: if it is no error of the operating
+// system it is about the content.
 func classify(err error) error {
 	var path *fs.PathError
 	var errno syscall.Errno
@@ -25,8 +25,8 @@ func corrupt(cause any) error {
 		Hint: "restore a backup, or name another file"}
 }
 
-// recovered makes an error of a panic: BuntDB's reader of files indexes into commands that it has not
-// measured. Use: defer recovered(&err).
+// recovered makes an error of a panic: BuntDB's reader of files indexes into commands that it has
+// not measured. Use: defer recovered(&err).
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = corrupt(p)

@@ -16,16 +16,17 @@ import (
 )
 
 // Frames are ours: BuntDB writes the pairs of a transaction in any order, with nothing around them,
-// so that it takes what a kill has left of one for the whole, and refuses what a power loss has left.
+// so that it takes what a kill has left of one for the whole, and refuses what a power loss has
+// left.
 //
 // A frame is one more pair of the transaction, under the empty key, which no program can have. It
 // says where the transaction ends in the file, and the checksum of the rest of it and of the frame
 // before. Where the frame stands among the pairs does not matter: both numbers are sums over them.
 // So it costs a pair, and no write of its own.
 //
-// A file may have parts without frames: what another program has appended, and what a compaction has
-// written. Behind such a part a frame of the kind opened stands alone, and all behind it is framed up
-// to one of the kind closed.
+// A file may have parts without frames: what another program has appended, and what a compaction
+// has written. Behind such a part a frame of the kind opened stands alone, and all behind it is
+// framed up to one of the kind closed.
 type frame struct {
 	kind   byte
 	end    int64  // of the transaction
@@ -48,7 +49,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// newFrame returns the frame of a transaction of pairs with that sum, behind one with the sum before.
+// newFrame returns the frame of a transaction of pairs with that sum, behind one with the sum
+// before.
 func newFrame(kind byte, end, synced int64, before uint32, pairs uint64) frame {
 	f := frame{kind: kind, end: end, synced: synced}
 	b := binary.BigEndian.AppendUint32(f.encode(nil), before)
@@ -144,7 +146,8 @@ func (f *frames) moveTo(p point) {
 	f.synced.Store(p.synced)
 }
 
-// loadFramed cuts off what a crash has left, which can be done again and again, and opens the database.
+// loadFramed cuts off what a crash has left, which can be done again and again, and opens the
+// database.
 func (s *store) loadFramed() error {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -167,8 +170,8 @@ func (s *store) loadFramed() error {
 	return nil
 }
 
-// endsClosed reports whether the file was closed and nothing added since. What is wrong with it then is
-// damage, which BuntDB finds as far as it finds any; Check finds all.
+// endsClosed reports whether the file was closed and nothing added since. What is wrong with it
+// then is damage, which BuntDB finds as far as it finds any; Check finds all.
 func (s *store) endsClosed(size int64) (p point, ok bool) {
 	b := make([]byte, frameSize)
 	_, err := s.file.ReadAt(b, max(0, size-frameSize))

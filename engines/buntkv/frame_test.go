@@ -20,7 +20,8 @@ import (
 )
 
 func config(path string, params ...string) driver.Config {
-	c := driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler), Params: map[string]string{"AutoShrinkDisabled": "true", "SyncPolicy": "Never"}}
+	c := driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler),
+		Params: map[string]string{"AutoShrinkDisabled": "true", "SyncPolicy": "Never"}}
 	for _, p := range params {
 		name, value, _ := strings.Cut(p, "=")
 		c.Params[name] = value
@@ -158,8 +159,8 @@ func left(t testing.TB, h history, d driver.Durability) []byte {
 	return contents(t, path)
 }
 
-// recovers opens what a crash has left, which must be after one of h's transactions, reads it again as
-// it is then, goes on with the rest and returns after how many.
+// recovers opens what a crash has left, which must be after one of h's transactions, reads it again
+// as it is then, goes on with the rest and returns after how many.
 func recovers(t testing.TB, h history, b []byte) int {
 	t.Helper()
 	path := file(t, b)
@@ -240,7 +241,9 @@ func TestWhatPowerLossToreIsCutOff(t *testing.T) {
 func TestASecondSessionThatPowerLossToreIsCutOff(t *testing.T) {
 	for before := range 40 { // so that the first bytes of the second come to lie on any side of a sector's end
 		path := filepath.Join(t.TempDir(), "s.db")
-		h := newHistory([]driver.Op{put("a", strings.Repeat("a", 300+before*6))}, []driver.Op{put("b", "1"), put("c", strings.Repeat("c", 900))})
+		h := newHistory(
+			[]driver.Op{put("a", strings.Repeat("a", 300+before*6))},
+			[]driver.Op{put("b", "1"), put("c", strings.Repeat("c", 900))})
 		s := opens(t, config(path))
 		must(t, errors.Join(s.Apply(t.Context(), h.txns[0], driver.Flushed), s.Close()))
 		size := len(contents(t, path))
@@ -296,7 +299,8 @@ func TestDamageToWhatWasSyncedIsAnError(t *testing.T) {
 		awkward.commit(t, s, 0, driver.Synced)
 		b := contents(t, path)
 		must(t, s.Close())
-		// Nothing follows the last transaction of a killed store, so that damage to it looks like a crash.
+		// Nothing follows the last transaction of a killed store, so that damage to it looks like a
+		// crash.
 		most := len(b) - lastStart(t, b)
 		if ending == "closed" {
 			b, most = contents(t, path), 0
@@ -402,7 +406,8 @@ func TestOtherProgramsMayUseTheFile(t *testing.T) {
 	}
 }
 
-// An expiry date of another program's stays what it is, and takes no pair away while the store is open.
+// An expiry date of another program's stays what it is, and takes no pair away while the store is
+// open.
 func TestExpiryDatesOfOthersAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	inBuntDB(t, path, func(db *buntdb.DB) error {
@@ -412,7 +417,8 @@ func TestExpiryDatesOfOthersAreKept(t *testing.T) {
 		})
 	})
 	s := opens(t, config(path))
-	must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put("b", "2")}, driver.Synced), s.(driver.Compacter).Compact(t.Context()), s.Close()))
+	must(t, s.Apply(t.Context(), []driver.Op{put("b", "2")}, driver.Synced))
+	must(t, errors.Join(s.(driver.Compacter).Compact(t.Context()), s.Close()))
 	inBuntDB(t, path, func(db *buntdb.DB) error {
 		return db.View(func(tx *buntdb.Tx) error {
 			if d, err := tx.TTL("a"); d <= 0 || err != nil {
@@ -469,7 +475,8 @@ func TestThePlainFormRefusesWhatWasNotClosed(t *testing.T) {
 	}
 	must(t, opens(t, config(path)).Close())
 	s := opens(t, config(path, "Frames=false"))
-	must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put("plain", "1"), put("plain2", "2")}, driver.Flushed), s.Close()))
+	must(t, s.Apply(t.Context(), []driver.Op{put("plain", "1"), put("plain2", "2")}, driver.Flushed))
+	must(t, s.Close())
 	s = opens(t, config(path))
 	if got := state(t, s); len(got) != len(awkward.states[len(awkward.txns)])+2 {
 		t.Errorf("then %v", got)
@@ -484,14 +491,17 @@ func TestWithoutFramesTheFileIsBuntDBsAlone(t *testing.T) {
 		t.Errorf("it promises %+v", s.Caps().Promises)
 	}
 	must(t, s.Apply(t.Context(), []driver.Op{put("a", "1"), put("b", "2")}, driver.Flushed))
-	must(t, errors.Join(s.(driver.Compacter).Compact(t.Context()), s.Apply(t.Context(), []driver.Op{put("c", "3")}, driver.Flushed), s.Close()))
-	want := "*3\r\n$3\r\nset\r\n$1\r\na\r\n$1\r\n1\r\n*3\r\n$3\r\nset\r\n$1\r\nb\r\n$1\r\n2\r\n*3\r\n$3\r\nset\r\n$1\r\nc\r\n$1\r\n3\r\n"
+	must(t, s.(driver.Compacter).Compact(t.Context()))
+	must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put("c", "3")}, driver.Flushed), s.Close()))
+	want := "*3\r\n$3\r\nset\r\n$1\r\na\r\n$1\r\n1\r\n*3\r\n$3\r\nset\r\n$1\r\nb\r\n$1\r\n2\r\n" +
+		"*3\r\n$3\r\nset\r\n$1\r\nc\r\n$1\r\n3\r\n"
 	if b := contents(t, path); string(b) != want {
 		t.Errorf("the file holds %q", b)
 	}
 }
 
-// The first frame behind another program's pairs lies across the end of a sector, of which either is lost.
+// The first frame behind another program's pairs lies across the end of a sector, of which either
+// is lost.
 func TestAFirstFrameThatPowerLossToreIsCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	inBuntDB(t, path, set("theirs=1"))

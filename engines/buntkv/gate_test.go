@@ -29,8 +29,8 @@ func within(t *testing.T, what string, call func() error) error {
 	}
 }
 
-// Once a second BuntDB's own goroutine asks for the lock that readers hold, and its lock then lets no
-// reader in any more.
+// Once a second BuntDB's own goroutine asks for the lock that readers hold, and its lock then lets
+// no reader in any more.
 func TestAViewOpensBesideOneThatBuntDBWaitsFor(t *testing.T) {
 	db := open(t, t.TempDir()+"/db", "")
 	put(t, db, "a=1")
@@ -75,11 +75,14 @@ func TestAWriteBesideAViewEnds(t *testing.T) {
 		}
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
-		err = within(t, "a write with a deadline", func() error { return db.Put(short, kv.Flushed, []byte("a"), []byte("2")) })
+		err = within(t, "a write with a deadline", func() error {
+			return db.Put(short, kv.Flushed, []byte("a"), []byte("2"))
+		})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a deadline: %v", err)
 		}
-		// A writer that waits lets a View go first after a while, for the one around it may wait for that.
+		// A writer that waits lets a View go first after a while, for the one around it may wait
+		// for that.
 		waiting := make(chan error, 1)
 		go func() { waiting <- db.Put(ctx, kv.Flushed, []byte("a"), []byte("3")) }()
 		err = within(t, "a View within a View", func() error { return db.View(ctx, func(*kv.Snapshot) error { return nil }) })

@@ -11,25 +11,26 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Open opens the file at path with BuntDB's own Config, as SetConfig takes it; nil are the defaults of
-// this package. OnExpiredSync is Unsupported.
+// Open opens the file at path with BuntDB's own Config, as SetConfig takes it; nil are the defaults
+// of this package. OnExpiredSync is Unsupported.
 func Open(ctx context.Context, path string, o *buntdb.Config, options ...kv.Option) (*kv.DB, error) {
 	return kv.OpenDriver(ctx, Driver{config: o}, driver.Config{Path: path}, options...)
 }
 
-// Wrap makes a store of a database that the program has opened itself. It is BuntDB as it is, without
-// frames: not Synced, not atomic; a database in memory is Buffered. h stays the program's: closing the
-// store does not close it. Calls of the store wait for the program's own transactions in h, however
-// long these take, and the program must begin none within a View or Update of the store.
+// Wrap makes a store of a database that the program has opened itself. It is BuntDB as it is,
+// without frames: not Synced, not atomic; a database in memory is Buffered. h stays the program's:
+// closing the store does not close it. Calls of the store wait for the program's own transactions
+// in h, however long these take, and the program must begin none within a View or Update of the
+// store.
 func Wrap(h *buntdb.DB, options ...kv.Option) (*kv.DB, error) {
 	return kv.OpenDriver(context.Background(), wrapper{h}, driver.Config{}, options...)
 }
 
-// Handle returns the BuntDB database of db; false if db is of another engine. A compaction puts another
-// one in its place. The program must not close it, begin no transaction in it within a View or Update
-// of db, and write nothing through it: what has no frame is cut off after a crash. To write so, open
-// the store with ?Frames=false. Keys are those of the whole store, also where db is a namespace; the
-// empty key is the driver's.
+// Handle returns the BuntDB database of db; false if db is of another engine. A compaction puts
+// another one in its place. The program must not close it, begin no transaction in it within a View
+// or Update of db, and write nothing through it: what has no frame is cut off after a crash. To
+// write so, open the store with ?Frames=false. Keys are those of the whole store, also where db is
+// a namespace; the empty key is the driver's.
 func Handle(db *kv.DB) (*buntdb.DB, bool) {
 	s, ok := db.Driver().(interface{ bunt() *buntdb.DB })
 	if !ok {

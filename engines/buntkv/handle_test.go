@@ -14,7 +14,8 @@ import (
 
 func TestOpenTakesBuntDBsConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
-	db, err := buntkv.Open(ctx, path, &buntdb.Config{SyncPolicy: buntdb.Always, AutoShrinkDisabled: true}, kv.MustDeliver(kv.Synced))
+	o := &buntdb.Config{SyncPolicy: buntdb.Always, AutoShrinkDisabled: true}
+	db, err := buntkv.Open(ctx, path, o, kv.MustDeliver(kv.Synced))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestOpenTakesBuntDBsConfig(t *testing.T) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := buntkv.Open(ctx, path, &buntdb.Config{OnExpiredSync: func(_, _ string, _ *buntdb.Tx) error { return nil }}); !errors.Is(err, kv.Unsupported) {
+	o = &buntdb.Config{OnExpiredSync: func(_, _ string, _ *buntdb.Tx) error { return nil }}
+	if _, err := buntkv.Open(ctx, path, o); !errors.Is(err, kv.Unsupported) {
 		t.Errorf("OnExpiredSync: %v", err)
 	}
 	db, err = buntkv.Open(ctx, path, nil)

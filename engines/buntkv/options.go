@@ -53,8 +53,8 @@ func read(params map[string]string, base *buntdb.Config) (*options, error) {
 }
 
 // config is what BuntDB itself is told. The driver syncs and shrinks in its place: BuntDB ignores
-// the errors of its syncs, and renames what it has not synced. With OnExpired BuntDB does not delete
-// on its own what has expired.
+// the errors of its syncs, and renames what it has not synced. With OnExpired BuntDB does not
+// delete on its own what has expired.
 func (o *options) config() buntdb.Config {
 	c := o.Config
 	c.SyncPolicy, c.AutoShrinkDisabled = buntdb.Never, true
@@ -82,7 +82,8 @@ func (o *options) caps() driver.Caps {
 	}
 	c.Checks = true
 	for d := range c.Promises {
-		c.Promises[d] = driver.Promise{Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
+		c.Promises[d] = driver.Promise{
+			Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
 		if o.syncs(driver.Durability(d)) {
 			c.Promises[d].Class = driver.Synced
 		}

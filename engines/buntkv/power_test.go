@@ -23,8 +23,8 @@ type step struct {
 	Synced bool
 }
 
-// mixed is a history in which transactions of several pages, of one pair, and deletions take turns, and
-// every third is synced.
+// mixed is a history in which transactions of several pages, of one pair, and deletions take turns,
+// and every third is synced.
 func mixed(n int) (h history, steps []step) {
 	var txns [][]driver.Op
 	for i := range n {
@@ -88,8 +88,8 @@ func TestPowerFails(t *testing.T) {
 	})
 }
 
-// lookAndGoOn opens what a crash has left, which must be after at least so many transactions of h and
-// at most so many, commits the next ones and looks again.
+// lookAndGoOn opens what a crash has left, which must be after at least so many transactions of h
+// and at most so many, commits the next ones and looks again.
 func lookAndGoOn(path string, h history, least, most int) error {
 	for more := range 3 {
 		s, err := Driver{}.Open(context.Background(), config(path))
@@ -165,8 +165,8 @@ func TestPowerFailsWhileItCompacts(t *testing.T) {
 	}
 }
 
-// Each call of a commit fails, or of a compaction: nothing that was acknowledged is lost, the store says
-// what it is worth, and reading goes on.
+// Each call of a commit fails, or of a compaction: nothing that was acknowledged is lost, the store
+// says what it is worth, and reading goes on.
 func TestAnyCallFails(t *testing.T) {
 	h, steps := mixed(8)
 	for _, cause := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
@@ -246,7 +246,8 @@ func TestAFullDiskIsNoEnd(t *testing.T) {
 	}
 }
 
-// Power fails before anything is synced, in a new file, and in one that another program has written.
+// Power fails before anything is synced, in a new file, and in one that another program has
+// written.
 func TestPowerFailsInAFirstSession(t *testing.T) {
 	h, _ := mixed(6)
 	theirs := t.TempDir()

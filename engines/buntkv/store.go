@@ -46,8 +46,8 @@ func (s *store) load() (err error) {
 	return s.gate.db.SetConfig(s.options.config())
 }
 
-// loadPlain refuses a file that was not closed by a store with frames: to go on behind a frame would be
-// taken for something torn.
+// loadPlain refuses a file that was not closed by a store with frames: to go on behind a frame
+// would be taken for something torn.
 func (s *store) loadPlain() error {
 	if err := s.load(); err != nil {
 		return err
@@ -158,8 +158,8 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	return errors.Join(t.Commit(), t.Close())
 }
 
-// sync makes durable what was committed. BuntDB would ignore the error. What a failed sync was to keep
-// may be lost whatever later ones say, so nothing is committed any more.
+// sync makes durable what was committed. BuntDB would ignore the error. What a failed sync was to
+// keep may be lost whatever later ones say, so nothing is committed any more.
 func (s *store) sync() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

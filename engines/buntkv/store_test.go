@@ -56,11 +56,13 @@ func all(t *testing.T, db *kv.DB, r kv.Range) (pairs []string) {
 	return pairs
 }
 
-// BuntDB's file is made of lines, of lengths and of text; keys are strings. No byte may mean anything there.
+// BuntDB's file is made of lines, of lengths and of text; keys are strings. No byte may mean
+// anything there.
 func TestAnyBytesSurviveReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, path, "")
-	want := []string{"\x00=\x00", "\x00\x00=\r\n", "\n=*3\r\n$3\r\nset\r\n", "\r\n=$0\r\n\r\n", "a=", "a\x00=\xc3\x28", "\x80=\x00\x00", "\xff=\xff\xfe", "\xff\xff=é"}
+	want := []string{"\x00=\x00", "\x00\x00=\r\n", "\n=*3\r\n$3\r\nset\r\n",
+		"\r\n=$0\r\n\r\n", "a=", "a\x00=\xc3\x28", "\x80=\x00\x00", "\xff=\xff\xfe", "\xff\xff=é"}
 	put(t, db, want...)
 	for range 2 {
 		if got := all(t, db, kv.Range{}); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
@@ -87,7 +89,8 @@ func TestChunksJoin(t *testing.T) {
 		in := all(t, db, kv.Range{Start: bound(0), End: bound(n)})
 		down := all(t, db, kv.Range{Start: bound(300 - n), Reverse: true})
 		below := all(t, db, kv.Range{End: bound(n), Reverse: true})
-		for what, got := range map[string][]string{"from a start": up, "to an end": in, "down to a start": down, "down from an end": below} {
+		for what, got := range map[string][]string{
+			"from a start": up, "to an end": in, "down to a start": down, "down from an end": below} {
 			seen := map[string]bool{}
 			for _, p := range got {
 				seen[p] = true
@@ -96,7 +99,8 @@ func TestChunksJoin(t *testing.T) {
 				t.Errorf("%d pairs %s: got %d, %d of them different", n, what, len(got), len(seen))
 			}
 		}
-		if up[0] != pairs[300-n] || in[n-1] != pairs[n-1] || down[0] != pairs[299] || down[n-1] != pairs[300-n] || below[0] != pairs[n-1] || below[n-1] != pairs[0] {
+		if up[0] != pairs[300-n] || in[n-1] != pairs[n-1] || down[0] != pairs[299] ||
+			down[n-1] != pairs[300-n] || below[0] != pairs[n-1] || below[n-1] != pairs[0] {
 			t.Errorf("%d pairs: wrong ends: %q %q %q %q", n, up[0], in[n-1], down[0], below[0])
 		}
 	}
@@ -200,7 +204,8 @@ func TestCheckFindsAFileThatIsNotWhatWasCommitted(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, params := range []string{"SyncPolicy=Sometimes", "AutoShrinkMinSize=-1", "AutoShrinkPercentage=all", "AutoShrinkDisabled=perhaps"} {
+	for _, params := range []string{"SyncPolicy=Sometimes", "AutoShrinkMinSize=-1", "AutoShrinkPercentage=all",
+		"AutoShrinkDisabled=perhaps"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(ctx, "bunt:"+path+"?"+params)
 		if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {

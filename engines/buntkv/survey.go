@@ -58,8 +58,8 @@ func survey(b []byte) (p point, err error) {
 	}
 }
 
-// isTorn reports whether what stands behind p in b is what a crash has left. That it was once synced is
-// Corrupt. Where another program has written, BuntDB has its own rules.
+// isTorn reports whether what stands behind p in b is what a crash has left. That it was once
+// synced is Corrupt. Where another program has written, BuntDB has its own rules.
 func (p point) isTorn(b []byte) (bool, error) {
 	rest := b[p.end:]
 	if len(rest) == 0 {
@@ -97,8 +97,8 @@ func (p point) damaged(b []byte) error {
 
 func sumOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// next cuts the first command off b: *COUNT, and as often $LENGTH and so many bytes, each line and each
-// part ended by CR LF. It reports whether b begins with a whole one.
+// next cuts the first command off b: *COUNT, and as often $LENGTH and so many bytes, each line and
+// each part ended by CR LF. It reports whether b begins with a whole one.
 func next(b []byte) (parts [][]byte, rest []byte, ok bool) {
 	count, b, ok := number(b, '*')
 	if !ok || count < 1 || count > 5 {

@@ -1,0 +1,79 @@
+package badgerkv
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Open opens the store in the folder path with Badger's own options, which stay unchanged; nil are
+// the defaults of this package. Dir is path, and so is ValueDir where it is empty; Logger is that
+// of kv.WithLogger. Without SyncWrites Synced is refused.
+func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Option) (*kv.DB, error) {
+	c := driver.Config{Path: path}
+	if o != nil && o.ReadOnly {
+		c.Mode = driver.ReadOnly
+	}
+	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)
+}
+
+// Wrap makes a store of a database that the program has opened itself, not with OpenManaged. h
+// stays the program's: closing the store does not close it. The program must not close h before the
+// store. What Badger logs is the program's to read: a failed sync of the value log goes unnoticed
+// here, so that values for it are TooLarge where commits are synced, and calls may hang when the
+// disk has failed.
+func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
+	c := driver.Config{Path: h.Opts().Dir}
+	if h.Opts().ReadOnly {
+		c.Mode = driver.ReadOnly
+	}
+	return kv.OpenDriver(context.Background(), wrapper{h: h}, c, options...)
+}
+
+// Handle returns the Badger database of db; false if db is of another engine. The program must not
+// close it. Keys are those of the whole store, also where db is a namespace. What fails in a commit
+// of the program's own db does not know.
+func Handle(db *kv.DB) (*badger.DB, bool) {
+	if s, ok := db.Driver().(*store); ok {
+		return s.db, true
+	}
+	return nil, false
+}
+
+// wrapper opens the program's h where it lies; elsewhere, as for a backup, a store of its own.
+type wrapper struct {
+	Driver
+	h *badger.DB
+}
+
+// Info is that of the driver, but that a database in memory has no path.
+func (w wrapper) Info() driver.Info {
+	info := w.Driver.Info()
+	info.Caps.Persistent = !w.h.Opts().InMemory
+	return info
+}
+
+// Open returns a store of w.h.
+func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	o := w.h.Opts()
+	if own, err := filepath.Abs(o.Dir); !o.InMemory && (err != nil || c.Path != own) {
+		return w.Driver.Open(ctx, c)
+	}
+	s := newStore(w.h, c.Path, &trouble{to: c.Logger, seen: make(chan struct{})})
+	s.wrapped = true
+	switch {
+	case o.InMemory:
+		s.caps.Persistent = false
+		s.room.left.Store(math.MaxInt64)
+		s.caps.Promises = [3]driver.Promise{driver.Buffered: {
+			Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}}
+	case o.SyncWrites:
+		s.caps.MaxValue = int(min(int64(s.caps.MaxValue), o.ValueThreshold-1))
+	}
+	return s, nil
+}
