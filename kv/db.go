@@ -147,16 +147,19 @@ var (
 // slab makes values many at a time. Each is given out once: a Snapshot that is kept after its end must stay ended.
 type slab[T any] struct{ pool sync.Pool }
 
+type chunk[T any] struct {
+	used int
+	all  [32]T
+}
+
 func (s *slab[T]) get() *T {
-	left, _ := s.pool.Get().(*[]T)
-	if left == nil || len(*left) == 0 {
-		fresh := make([]T, 32)
-		left = &fresh
+	c, _ := s.pool.Get().(*chunk[T])
+	if c == nil || c.used == len(c.all) {
+		c = new(chunk[T])
 	}
-	one := &(*left)[0]
-	*left = (*left)[1:]
-	s.pool.Put(left)
-	return one
+	c.used++
+	s.pool.Put(c)
+	return &c.all[c.used-1]
 }
 
 // View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of a scan that ended

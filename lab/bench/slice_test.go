@@ -75,8 +75,8 @@ func TestHarnessAddsNoAllocations(t *testing.T) {
 		if _, err := s.single(ctx, n); err != nil {
 			t.Fatal(err)
 		}
-	}); allocs >= 1 {
-		t.Errorf("%v allocations in %d operations, want none", allocs, n)
+	}); allocs > n/32+1 { // kv makes the memory of 32 views at once
+		t.Errorf("%v allocations in %d operations, want none but kv's own", allocs, n)
 	}
 }
 
