@@ -26,6 +26,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -33,6 +34,10 @@ import (
 )
 
 func init() { driver.Register(Driver{}) }
+
+// claims are the paths that this process has open. DuckDB's own lock, of the kind that belongs to a process, does not
+// keep the same process out.
+var claims sync.Map
 
 // Driver opens DuckDB databases. The zero Driver is ready.
 type Driver struct{}
@@ -71,13 +76,13 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !claim(path) {
+	if _, taken := claims.LoadOrStore(path, true); taken {
 		return nil, &driver.Error{Op: "open", Kind: driver.Busy, Err: errors.New("this process has it open"),
 			Hint: "close the other handle first"}
 	}
 	s, err := open(ctx, path, o.config())
 	if err != nil {
-		unclaim(path)
+		claims.Delete(path)
 		return nil, classifyOpen(err)
 	}
 	return s, nil
