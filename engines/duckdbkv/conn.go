@@ -31,7 +31,8 @@ const rowsAtOnce = 256
 
 // insert returns the statement that puts n pairs.
 func insert(n int) string {
-	return "INSERT INTO kv(k, v) VALUES " + strings.Repeat("(?, ?), ", n-1) + "(?, ?) ON CONFLICT(k) DO UPDATE SET v = excluded.v"
+	return "INSERT INTO kv(k, v) VALUES " + strings.Repeat("(?, ?), ", n-1) + "(?, ?) " +
+		"ON CONFLICT(k) DO UPDATE SET v = excluded.v"
 }
 
 // identify makes an empty database a store, and refuses one of another program.
@@ -49,7 +50,8 @@ func (c *conn) identify(ctx context.Context) error {
 	case tables == "kv":
 		return c.run(ctx, pin)
 	}
-	return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("the DuckDB database of another program: tables %s", tables),
+	return &driver.Error{Kind: driver.Invalid,
+		Err:  fmt.Errorf("the DuckDB database of another program: tables %s", tables),
 		Hint: "name another file"}
 }
 

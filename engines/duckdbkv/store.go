@@ -112,8 +112,8 @@ func (s *store) begin(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB refuses a statement that
-// writes a row twice.
+// Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB
+// refuses a statement that writes a row twice.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
 	c, err := s.begin(ctx)
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 	return c.run(context.Background(), commit)
 }
 
-// Compact writes the log into the database, which gives free blocks at its end back. DuckDB: beside a transaction that
-// still sees an earlier state it cannot, and the next commit or Close does it.
+// Compact writes the log into the database, which gives free blocks at its end back. DuckDB: beside
+// a transaction that still sees an earlier state it cannot, and the next commit or Close does it.
 func (s *store) Compact(ctx context.Context) error {
 	c, err := s.lend(ctx)
 	if err != nil {
