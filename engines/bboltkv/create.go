@@ -2,7 +2,6 @@ package bboltkv
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 // openFile opens or creates a data file, without waiting for its lock.
 func openFile(path string, o *options) (*file, error) {
 	if o.bolt.NoFreelistSync && !o.bolt.ReadOnly {
-		if err := survey(path, *o); err != nil {
+		if err := survey(path, *o); err != nil && driver.KindOf(err) != driver.NoStore {
 			return nil, err
 		}
 	}
@@ -26,10 +25,15 @@ func openFile(path string, o *options) (*file, error) {
 	if f.reserved = f.mapped == 0 && o.bolt.MaxSize == 0; f.reserved {
 		f.mapped = addresses
 	}
-	if err := f.open(path, o.bolt); err != nil {
-		return nil, err
+	err := f.open(path, o.bolt)
+	if f.reserved && errors.Is(err, syscall.ENOMEM) { // this process may not have so many addresses
+		f.reserved, f.mapped = false, 0
+		err = f.open(path, o.bolt)
 	}
-	f.db.AllocSize, f.db.StrictMode, f.pageSize = o.allocSize, o.strictMode, f.db.Info().PageSize
+	if err != nil {
+		return nil, classifyOpen(err, path, o)
+	}
+	f.db.AllocSize, f.pageSize = o.allocSize, f.db.Info().PageSize
 	if err := f.verify(path, o); err != nil {
 		return nil, errors.Join(err, f.release())
 	}
@@ -51,19 +55,11 @@ func (f *file) open(path string, o bolt.Options) (err error) {
 		return f.os, err
 	}
 	f.db, err = bolt.Open(path, 0o600, &o)
-	if f.reserved && errors.Is(err, syscall.ENOMEM) { // this process may not have so many addresses
-		f.reserved, f.mapped, o.InitialMmapSize = false, 0, 0
-		f.db, err = bolt.Open(path, 0o600, &o)
-	}
-	if err != nil && o.ReadOnly {
-		if info, serr := os.Stat(path); serr == nil && info.Size() == 0 {
-			return &driver.Error{Kind: driver.NoStore, Err: fmt.Errorf("%s is empty", path), Hint: "open it once without mode=ro"}
-		}
-	}
-	return classifyOpen(err)
+	return err
 }
 
-// openOrCreate is bbolt's Options.OpenFile. It creates the file and its missing parent folders if flag has os.O_CREATE.
+// openOrCreate is bbolt's Options.OpenFile. It creates the file and its missing parent folders if
+// flag has os.O_CREATE.
 func openOrCreate(name string, flag int, mode os.FileMode, o bolt.Options) (*os.File, error) {
 	open := o.OpenFile
 	if open == nil {
@@ -73,36 +69,33 @@ func openOrCreate(name string, flag int, mode os.FileMode, o bolt.Options) (*os.
 	if flag&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	if err := driver.MakeDirs(filepath.Dir(name)); err != nil {
-		return nil, err
+	if err = driver.MakeDirs(filepath.Dir(name)); err == nil {
+		err = create(name, mode, o)
 	}
-	if err := create(name, mode, o); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return open(name, flag, mode)
 }
 
-// create makes an empty store at name, unless something is there by then. bbolt writes and syncs its first pages in a
-// file beside it, which is then linked to the name: a crash or a full disk amid them would leave a file that cannot be
-// told from a damaged store. Where links are not supported, it leaves creation to bbolt.
+// create makes an empty store at name, unless something is there by then. bbolt writes and syncs
+// its first pages in a file beside it, which is then linked to the name: a crash or a full disk
+// amid them would leave a file that cannot be told from a damaged store. Where links are not
+// supported, it leaves creation to bbolt.
 func create(name string, mode os.FileMode, o bolt.Options) error {
 	fresh, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(fresh.Name())
-	if err := fresh.Close(); err != nil {
-		return err
-	}
-	o.NoSync, o.InitialMmapSize = false, 0
+	o.NoSync = false
 	db, err := bolt.Open(fresh.Name(), mode, &o)
-	if err != nil {
-		return err
+	if err == nil {
+		err = db.Close()
 	}
-	if err := db.Close(); err != nil {
-		return err
+	if err = errors.Join(err, fresh.Close()); err == nil {
+		err = os.Link(fresh.Name(), name)
 	}
-	err = os.Link(fresh.Name(), name)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}

@@ -19,8 +19,9 @@ func corrupt(cause any) error {
 		Hint: "restore a backup; the file was damaged, or cut short, outside of bbolt"}
 }
 
-// protect and recovered stand around everything that reads pages: bbolt trusts its pages, and panics or touches memory
-// that is not mapped where they are damaged. Use: defer recovered(&err, protect()).
+// protect and recovered stand around everything that reads pages: bbolt trusts its pages, and
+// panics or touches memory that is not mapped where they are damaged. Use: defer recovered(&err,
+// protect()).
 func protect() (old bool) { return debug.SetPanicOnFault(true) }
 
 // recovered turns a panic into Corrupt and restores what protect returned.
@@ -40,8 +41,8 @@ func (f *file) recovered(err *error, old bool) {
 	}
 }
 
-// abandon lets go of a file in which bbolt panicked: its own Close would wait for its locks forever. Its memory map stays
-// until the process ends.
+// abandon lets go of a file in which bbolt panicked: its own Close would wait for its locks
+// forever. Its memory map stays until the process ends.
 func (f *file) abandon() error {
 	if f.os == nil {
 		return nil
@@ -49,8 +50,9 @@ func (f *file) abandon() error {
 	return errors.Join(unlock(f.os), f.os.Close())
 }
 
-// whole reports whether all of b, which bbolt took from a page, can be read: a damaged length reaches beyond the end of
-// the file. What lies elsewhere, as what this transaction wrote and small buckets do, it tries at both ends.
+// whole reports whether all of b, which bbolt took from a page, can be read: a damaged length
+// reaches beyond the end of the file. What lies elsewhere, as what this transaction wrote and small
+// buckets do, it tries at both ends.
 func (c *cursor) whole(b []byte) bool {
 	if at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - c.pages; at <= c.size {
 		return uintptr(len(b)) <= c.size-at
@@ -61,13 +63,19 @@ func (c *cursor) whole(b []byte) bool {
 	return true
 }
 
-// verify returns Busy if path names another file by now: the lock was got on a file that a compaction replaced. It
-// returns Corrupt if the file is shorter than its header says, where bbolt would fault on a missing page, and Invalid if
-// the file has other buckets than that of o.
+// verify returns Busy if path leads to another file by now: the lock was got on a file that a
+// compaction replaced. It returns Corrupt if the file is shorter than its header says, where bbolt
+// would fault on a missing page, and Invalid if the file has other buckets than that of o.
 func (f *file) verify(path string, o *options) error {
-	size, same, err := isAt(f.os, path)
+	info, err := f.os.Stat()
 	if err != nil {
 		return err
+	}
+	same := names(info) == 1 // the usual case; a look at the path is a twentieth of an opening
+	if names(info) > 1 {
+		if same, err = isAt(info, path); err != nil {
+			return err
+		}
 	}
 	if !same {
 		return &driver.Error{Kind: driver.Busy, Err: errors.New("the file was replaced while it was opened")}
@@ -78,39 +86,35 @@ func (f *file) verify(path string, o *options) error {
 	}
 	defer tx.Rollback() // fails only after an end
 	switch {
-	case tx.Size() > size:
-		return corrupt(fmt.Sprintf("the file has %d bytes, its header says %d", size, tx.Size()))
+	case tx.Size() > info.Size():
+		return corrupt(fmt.Sprintf("the file has %d bytes, its header says %d", info.Size(), tx.Size()))
 	case b == nil:
-		return o.refuseOthers(tx)
+		err = o.refuseOthers(tx)
 	}
-	return nil
-}
-
-// isAt returns the size of f, and whether path leads to it.
-func isAt(f *os.File, path string) (size int64, same bool, err error) {
-	open, err := f.Stat()
-	if err != nil {
-		return 0, false, err
-	}
-	named, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return open.Size(), false, nil
-	}
-	return open.Size(), err == nil && os.SameFile(open, named), err
-}
-
-// survey reads all pages of a file that keeps no free list. Opening it for writing does that too, but in a goroutine of
-// bbolt's, where nobody could catch the panic over a damaged page.
-func survey(path string, o options) error {
-	o.bolt.ReadOnly, o.bolt.PreLoadFreelist = true, false
-	err := withFile(path, &o, func(tx *bolt.Tx) error { return walk(context.Background(), tx) })
-	if driver.KindOf(err) == driver.NoStore { // it will be created
-		return nil
+	if err == nil && !o.bolt.ReadOnly && f.marked(info.Size()) {
+		err = f.heal(tx.Size(), info.Size())
 	}
 	return err
 }
 
-// withFile opens path, apart from who may have opened it before, and calls do within a read transaction.
+// isAt reports whether path leads to the file.
+func isAt(file os.FileInfo, path string) (bool, error) {
+	named, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(file, named), err
+}
+
+// survey reads all keys of a file that keeps no free list. Opening it for writing reads all pages
+// too, but in a goroutine of bbolt's, where nobody could catch the panic over a damaged one.
+func survey(path string, o options) error {
+	o.bolt.ReadOnly, o.bolt.PreLoadFreelist = true, false
+	return withFile(path, &o, func(tx *bolt.Tx) error { return walk(context.Background(), tx) })
+}
+
+// withFile opens path, apart from who may have opened it before, and calls do within a read
+// transaction.
 func withFile(path string, o *options, do func(tx *bolt.Tx) error) error {
 	f, err := openFile(path, o)
 	if err != nil {

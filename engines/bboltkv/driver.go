@@ -1,44 +1,47 @@
-// Package bboltkv keeps a kv store in a bbolt file: a copy-on-write B+tree in one memory-mapped file.
+// Package bboltkv keeps a kv store in a bbolt file: a copy-on-write B+tree in one memory-mapped
+// file.
 //
-// Importing it registers the engine "bbolt". All pairs are in one bucket, "kv", which other programs can open with
-// bbolt itself. The option Bucket names another one, as another program's file has: "users", or "app/users" for one
-// within another. A file that has buckets, but not that one, is refused. [Open], [Wrap] and [Handle] are for programs
-// that use bbolt's own types.
+// Importing it registers the engine "bbolt". The pairs are in one bucket, "kv", or in the one that
+// the option Bucket names, of another program's file for instance. A file that has buckets, but not
+// that one, is refused. [Open], [Wrap] and [Handle] are for programs that use bbolt's own types.
 //
 // # Durability
 //
-// Synced is bbolt's default: two fdatasync calls per commit. Flushed is a commit under bbolt's NoSync: it survives the
-// death of the process; Close syncs nothing, as bbolt's own. Buffered delivers Flushed. A transaction is one write of a
-// page that names all others, with a checksum: after a kill it is whole or absent, at every class.
+// Synced is bbolt's default: two fdatasync calls per commit. Flushed is a commit under bbolt's
+// NoSync: it survives the death of the process; Close syncs nothing, as bbolt's own. Buffered
+// delivers Flushed. One page with a checksum names all others: after a kill a transaction is whole
+// or absent, at every class; after a power loss, if all are Synced. bbolt writes into pages that
+// earlier commits freed, so that after a Flushed commit, until the next Synced one, a power loss
+// may damage the whole file. A store that needs Synced commits to be safe at every moment asks for
+// Synced always.
 //
-// After a power loss that holds for Synced alone. bbolt writes into pages that earlier commits freed, so that after a
-// Flushed commit, until the next Synced one, a power loss may damage the whole file, earlier Synced commits included.
-// A store that needs Synced commits to be safe at every moment asks for Synced always.
-//
-// When a sync fails, bbolt rolls back in memory, goes on, and may then write into pages that the disk still needs. Such
-// a commit is in doubt, so kv lets no other follow. A commit is reported as not done, and others may follow, only where
-// bbolt refused it for its MaxSize, or where the disk was full before the page that names all others was written.
+// After a sync that failed bbolt goes on, and may write into pages that the disk still needs. Such
+// a commit is in doubt, and kv lets no other follow; when the store is opened again, the driver
+// writes and syncs all of the file once more. It is not done, and others may follow, only where
+// bbolt refused it for its MaxSize, or where the disk was full for pages that nobody needs yet.
 //
 // # Locks
 //
-// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting, nobody else.
+// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting,
+// nobody else.
 //
-// Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits until every snapshot is
-// closed, and begins no new one meanwhile. On 64-bit Unix systems the driver maps 64 GiB of addresses from the start,
-// which takes neither memory nor time, and shows as virtual size only; the file grows as ever. There they meet when the
-// file outgrows that. Elsewhere, with MaxSize, or with an InitialMmapSize of the program's, they meet earlier. A commit
-// that has waited for snapshots for ten seconds is in doubt; it ends by itself once they are closed, and Close waits
-// for that. Until then a new snapshot waits too, for ten seconds at most, and is then refused as Busy.
+// Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits
+// until every snapshot is closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of
+// addresses from the start, which costs neither memory nor time, so that they meet when the file
+// outgrows that. On others, with MaxSize, with a smaller InitialMmapSize, and on a wrapped DB they
+// meet earlier. Then a commit that has waited for ten seconds is in doubt: it ends by itself once
+// the snapshots are closed, and Close waits for that. A new snapshot is refused as Busy after ten.
 //
 // # What is ours
 //
-// Beside the common names of all engines (driver, options, store, reader, txn, errors, handle) these files hold what
-// bbolt does not do: create.go makes a new file appear as a whole, damage.go turns panics and faults over damaged pages
-// into errors, apart.go bounds the waiting told above, upkeep.go replaces the file by a compact one. None of them changes
-// the format of the file, or what a commit does.
+// These files add to bbolt, and change neither the format of the file nor what a commit does:
+// create.go makes a new file appear as a whole, heal.go tells what became of a commit that failed
+// and mends the file, damage.go turns panics and faults over damaged pages into errors, apart.go
+// bounds the waiting, upkeep.go replaces the file by a compact one.
 //
-// One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking all its pages in a
-// goroutine of its own, and may then crash the process. The driver reads all pages first, which finds most damage.
+// One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking
+// all its pages in a goroutine of its own, and may then crash the process. The driver reads all
+// keys first, which finds most damage.
 package bboltkv
 
 import (
@@ -60,21 +63,22 @@ type Driver struct {
 
 var _ driver.Driver = Driver{}
 
+var (
+	synced  = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	flushed = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
+)
+
 var info = driver.Info{
 	Name:    "bbolt",
 	Summary: "copy-on-write B+tree in one memory-mapped file; reads are fast, one writer, a commit rewrites pages",
 	Modules: []string{"go.etcd.io/bbolt"},
 	Options: table.Options(defaults),
 	Caps: driver.Caps{
-		PureGo:        true,
-		Persistent:    true,
-		Modes:         []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		SharedReading: true,
-		Promises: [3]driver.Promise{
-			driver.Synced:   synced,
-			driver.Flushed:  flushed,
-			driver.Buffered: flushed,
-		},
+		PureGo:              true,
+		Persistent:          true,
+		Modes:               []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		SharedReading:       true,
+		Promises:            [3]driver.Promise{synced, flushed, flushed},
 		ReadersBlockWriters: driver.Sometimes,
 		MaxKey:              bolt.MaxKeySize,
 		MaxValue:            bolt.MaxValueSize,
@@ -84,16 +88,11 @@ var info = driver.Info{
 	},
 }
 
-var (
-	synced  = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
-	flushed = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
-)
-
 // Info describes bbolt.
 func (Driver) Info() driver.Info { return info }
 
-// Open opens or creates the file at c.Path. A file that another process has locked is Busy; one that bbolt refuses or
-// panics on, or that is shorter than its own header says, is Corrupt.
+// Open opens or creates the file at c.Path. A file that another process has locked is Busy; one
+// that bbolt refuses or panics on, or that is shorter than its own header says, is Corrupt.
 func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	o, err := d.options(c)
 	if err != nil {
@@ -102,13 +101,11 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	s := &store{path: c.Path, options: o, caps: info.Caps}
 	if d.wrapped != nil {
 		s.wrap(d.wrapped)
-		return s, nil
-	}
-	if o.bolt.NoSync {
-		s.caps.Promises[driver.Synced] = driver.Promise{}
-	}
-	if s.file, err = openFile(c.Path, o); err != nil {
+	} else if s.file, err = openFile(c.Path, o); err != nil {
 		return nil, err
+	}
+	if s.file.db.NoSync {
+		s.caps.Promises[driver.Synced] = driver.Promise{}
 	}
 	return s, nil
 }

@@ -58,7 +58,8 @@ func (r *reader) Close() (err error) {
 	return f.end(tx)
 }
 
-// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call, with its stack.
+// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call,
+// with its stack.
 func (r *reader) find(key []byte) []byte {
 	if r.bucket == nil {
 		return nil
@@ -101,19 +102,25 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 			c.c = r.bucket.Cursor()
 		}
 	}
-	c.r, c.begun, c.ended = rng, false, r.bucket == nil
+	c.r, c.bound, c.begun, c.ended = rng, rng.End, false, r.bucket == nil
+	if rng.Reverse {
+		c.bound = rng.Start
+	}
 	return c, nil
 }
 
-// ahead is how many pairs a cursor reads at once, under one protection against damaged pages: around each step it would
-// cost a sixth of the step, and around the program's loop it would hold for a goroutine that has moved on.
+// ahead is how many pairs a cursor reads at once, under one protection against damaged pages:
+// around each step it would cost a sixth of the step, and around the program's loop it would hold
+// for a goroutine that has moved on.
 const ahead = 4
 
-// cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction ends.
+// cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction
+// ends.
 type cursor struct {
 	reader       *reader
 	c            *bolt.Cursor
 	r            driver.Range
+	bound        []byte // the one of r that the walk moves towards; nil is none
 	begun, ended bool
 	next, n      int // pairs[next:n] are read and not yet returned
 	pairs        [ahead]struct{ key, value []byte }
@@ -134,14 +141,14 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	return p.key, p.value, nil
 }
 
-// read reads ahead. It passes over buckets within this one, which another program made: they have no value.
+// read reads ahead. It passes over buckets within this one, which another program made: they have
+// no value.
 func (c *cursor) read() (err error) {
 	defer recovered(&err, protect())
 	for c.next, c.n = 0, 0; !c.ended && c.n < ahead; {
 		k, v := c.step()
 		switch {
-		case k == nil, !c.r.Reverse && c.r.End != nil && bytes.Compare(k, c.r.End) >= 0,
-			c.r.Reverse && c.r.Start != nil && bytes.Compare(k, c.r.Start) < 0:
+		case k == nil, c.bound != nil && (bytes.Compare(k, c.bound) < 0) == c.r.Reverse:
 			c.ended = true
 		case v != nil:
 			if !c.whole(v) {
@@ -162,13 +169,13 @@ func (c *cursor) step() (key, value []byte) {
 		return c.c.Prev()
 	case begun:
 		return c.c.Next()
-	case c.r.Reverse && c.r.End == nil:
-		return c.c.Last()
 	case c.r.Reverse:
-		if k, _ := c.c.Seek(c.r.End); k == nil {
-			return c.c.Last()
+		if c.r.End != nil {
+			if k, _ := c.c.Seek(c.r.End); k != nil {
+				return c.c.Prev()
+			}
 		}
-		return c.c.Prev()
+		return c.c.Last()
 	case c.r.Start == nil:
 		return c.c.First()
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// store is an open store. Compact replaces the file under it, while snapshots of the old file go on.
+// store is an open store. Compact replaces the file under it, while snapshots of the old file go
+// on.
 type store struct {
 	path    string
 	options *options
@@ -40,14 +41,6 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 
 // Begin begins a write transaction.
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
-	t, err := s.beginTxn(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-func (s *store) beginTxn(ctx context.Context, d driver.Durability) (*txn, error) {
 	if err := s.failure.Err(); err != nil {
 		return nil, err
 	}
@@ -62,14 +55,25 @@ func (s *store) beginTxn(ctx context.Context, d driver.Durability) (*txn, error)
 }
 
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
-	t, err := s.beginTxn(ctx, d)
+	t, err := s.Begin(ctx, d)
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.apply(ops), t.Close())
+	for i := range ops {
+		if op := &ops[i]; op.Delete {
+			err = t.Delete(op.Key)
+		} else {
+			err = t.Put(op.Key, op.Value)
+		}
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+	}
+	return errors.Join(t.Commit(), t.Close())
 }
 
-// Close closes the file. As with bbolt itself, it syncs nothing: what Flushed commits wrote is the kernel's to keep.
+// Close closes the file. As with bbolt itself, it syncs nothing: what Flushed commits wrote is the
+// kernel's to keep.
 func (s *store) Close() error {
 	s.strays.Wait()
 	return s.file.release()

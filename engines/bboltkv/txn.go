@@ -38,7 +38,8 @@ func (t *txn) createBucket() (err error) {
 	return nil
 }
 
-// Put copies value: bbolt needs it until the commit has ended. It is never nil, which is how bbolt tells buckets.
+// Put copies value: bbolt needs it until the commit has ended. It is never nil, which is how bbolt
+// tells buckets.
 func (t *txn) Put(key, value []byte) (err error) {
 	defer recovered(&err, protect())
 	t.written += int64(len(key) + len(value) + perPair)
@@ -48,21 +49,6 @@ func (t *txn) Put(key, value []byte) (err error) {
 func (t *txn) Delete(key []byte) (err error) {
 	defer recovered(&err, protect())
 	return classify(t.bucket.Delete(key))
-}
-
-func (t *txn) apply(ops []driver.Op) error {
-	for i := range ops {
-		var err error
-		if op := &ops[i]; op.Delete {
-			err = t.Delete(op.Key)
-		} else {
-			err = t.Put(op.Key, op.Value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return t.Commit()
 }
 
 // Commit syncs, or not, as Begin was asked.

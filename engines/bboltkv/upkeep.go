@@ -16,25 +16,21 @@ import (
 // compactTxSize bounds a transaction of a compaction, and so its memory, in bytes.
 const compactTxSize = 16 << 20
 
-// Compact copies all data into a new file beside the old one, syncs it and renames it over. Snapshots that are open go
-// on reading the old file, which the last of them closes.
+// Compact copies all data into a new file beside the old one, syncs it and renames it over.
+// Snapshots that are open go on reading the old file, which the last of them closes. Through a
+// symbolic link the file that it leads to is replaced.
 //
-// The new file is open, and locked, before it gets the name: no other process can come between. One that was waiting
-// for the old file's lock finds that the name has moved on (see verify). Through a symbolic link the file that it leads
-// to is replaced, if that is still the one that is open.
+// The new file is open, and locked, before it gets the name: no other process can come between. One
+// that was waiting for the old file's lock finds that the name has moved on (see verify).
 func (s *store) Compact(ctx context.Context) error {
 	if !s.caps.Compacts {
 		return nil
 	}
-	old := s.file
 	path, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
 		return err
 	}
-	if _, same, err := isAt(old.os, path); err != nil || !same {
-		return errors.Join(err, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("%s is not the file that is open", path),
-			Hint: "close the store and open it again"})
-	}
+	old := s.file
 	fresh, err := s.copyFile(ctx, old, path)
 	if err != nil {
 		return err
@@ -42,25 +38,33 @@ func (s *store) Compact(ctx context.Context) error {
 	s.gate.Lock()
 	s.file = fresh
 	s.gate.Unlock()
-	err = driver.SyncDir(filepath.Dir(path))
-	if err != nil {
-		s.failure.Stop(err) // a power loss may bring back the old file, without what is committed from now on
+	if err = driver.SyncDir(filepath.Dir(path)); err != nil {
+		s.failure.Stop(err) // a power loss may bring back the old file, without what would be committed from now on
 	}
 	return errors.Join(err, old.release())
 }
 
 // copyFile returns an open, synced copy of old that has taken over the path.
-func (s *store) copyFile(ctx context.Context, old *file, path string) (fresh *file, err error) {
+func (s *store) copyFile(ctx context.Context, old *file, path string) (*file, error) {
+	info, err := old.os.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if same, err := isAt(info, path); err != nil || !same {
+		moved := fmt.Errorf("another file is at %s by now", path)
+		return nil, errors.Join(err, &driver.Error{Kind: driver.Invalid, Err: moved, Hint: "open the store again"})
+	}
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".compact")
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed process left it
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // a process that was killed left it
 		return nil, err
 	}
 	o := *s.options
 	o.bolt.PageSize = old.pageSize
-	if fresh, err = openFile(temporary, &o); err != nil {
+	fresh, err := openFile(temporary, &o)
+	if err != nil {
 		return nil, err
 	}
-	if err = errors.Join(copyData(fresh, old), ctx.Err()); err == nil {
+	if err = errors.Join(fresh.os.Chmod(info.Mode().Perm()), fresh.copyData(old), ctx.Err()); err == nil {
 		err = os.Rename(temporary, path)
 	}
 	if err != nil {
@@ -69,31 +73,30 @@ func (s *store) copyFile(ctx context.Context, old *file, path string) (fresh *fi
 	return fresh, nil
 }
 
-// copyData copies the mode and all buckets of old, and syncs once, at the end.
-func copyData(fresh, old *file) (err error) {
-	defer fresh.recovered(&err, protect())
-	info, err := old.os.Stat()
-	if err != nil {
-		return err
+// copyData syncs once, at the end.
+func (f *file) copyData(old *file) (err error) {
+	defer f.recovered(&err, protect())
+	f.db.NoSync = true
+	if f.reserved {
+		f.db.AllocSize = f.pageSize
 	}
-	noGrowSync := fresh.db.NoGrowSync
-	fresh.db.NoSync, fresh.db.NoGrowSync = true, true
-	if err := errors.Join(fresh.os.Chmod(info.Mode().Perm()), bolt.Compact(fresh.db, old.db, compactTxSize)); err != nil {
+	if err := bolt.Compact(f.db, old.db, compactTxSize); err != nil {
 		return classify(err)
 	}
-	fresh.db.NoGrowSync = noGrowSync
-	return fresh.db.Sync()
+	return f.db.Sync()
 }
 
-// Check reads all keys, then lets bbolt check every page and the free list. The reading comes first because bbolt checks
-// in a goroutine of its own, where a fault could not be caught.
+// Check reads all keys, then lets bbolt check every page and the free list. The reading comes first
+// because bbolt checks in a goroutine of its own, where a fault could not be caught.
 func (s *store) Check(ctx context.Context) error {
 	if s.options.bolt.ReadOnly {
-		// bbolt: a check loads the free list into the DB, which is not safe beside readers of the same DB.
+		// bbolt: a check loads the free list into the DB, which is not safe beside readers of the
+		// same DB.
 		return withFile(s.path, s.options, func(tx *bolt.Tx) error { return check(ctx, tx) })
 	}
 	var r reader
-	// bbolt: beside writers, of which a wrapped DB may have others than kv's, only a transaction of theirs may check.
+	// bbolt: beside writers, of which a wrapped DB may have others than kv's, only a transaction of
+	// theirs may check.
 	if err := r.begin(ctx, s, readWrite); err != nil {
 		return err
 	}

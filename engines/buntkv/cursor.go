@@ -83,7 +83,7 @@ func (c *cursor) fill() (bool, error) {
 		err = tx.DescendLessOrEqual("", c.from, c.takeWithin)
 	}
 	if err != nil {
-		return false, classify(err)
+		return false, err
 	}
 	if c.n > 0 && c.fromIsOut && c.chunk[0].key == c.from {
 		c.read = 1

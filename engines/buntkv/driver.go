@@ -21,8 +21,8 @@
 //
 // It is BuntDB's. To a program that opens it with BuntDB itself, frames are one pair under the empty
 // key, which changes with every commit. What it appends is taken over at the next opening here, if it
-// was not the first to open the file after a crash: what has no frame is then cut off. Opening and
-// reading change nothing, but for the end of a torn file. Beside it stands PATH.lock, for BuntDB takes
+// was not the first to open the file after a crash: what has no frame is then cut off, and the plain
+// form refuses such a file. Opening and reading change nothing, but for the end of a torn file. Beside it stands PATH.lock, for BuntDB takes
 // no lock on its file, and during a compaction PATH.compacting.
 //
 // Expiry dates that another program has set count when the file is read; then pairs stay.
@@ -74,11 +74,11 @@ func (d Driver) Open(_ context.Context, c driver.Config) (_ driver.Store, err er
 	if err != nil {
 		return nil, err
 	}
-	s := &store{options: o, log: c.Logger, stop: func() {}}
+	s := &store{options: o, caps: o.caps(), log: c.Logger, stop: func() {}}
 	if err := s.claim(c); err != nil {
 		return nil, err
 	}
-	load := s.load
+	load := s.loadPlain
 	switch {
 	case c.Mode == driver.ReadOnly:
 		load = s.loadReadOnly
@@ -99,91 +99,83 @@ func (d Driver) Open(_ context.Context, c driver.Config) (_ driver.Store, err er
 	return s, nil
 }
 
-// claim opens the file and locks it. To read what nobody has ever opened for writing needs no lock.
+// claim finds or makes the file, locks it and opens it. Who only reads makes no lock: where there is
+// none, nobody has ever opened the file for writing.
 func (s *store) claim(c driver.Config) (err error) {
-	flags, lockFlags := os.O_RDWR|os.O_CREATE, os.O_RDWR|os.O_CREATE
+	flags := os.O_RDWR | os.O_CREATE
 	if c.Mode == driver.ReadOnly {
-		flags, lockFlags = os.O_RDONLY, os.O_RDONLY
+		flags = os.O_RDONLY
 	} else if err := driver.MakeDirs(filepath.Dir(c.Path)); err != nil {
 		return err
 	}
-	if s.file, err = os.OpenFile(c.Path, flags, 0o600); err != nil {
-		if errors.Is(err, syscall.EISDIR) {
-			return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
-		}
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.file.Close())
-		}
-	}()
-	if err := recognise(s.file); err != nil {
+	empty, err := recognise(c.Path, flags)
+	if err != nil {
 		return err
 	}
 	if s.path, err = filepath.EvalSymlinks(c.Path); err != nil {
 		return err
 	}
-	s.lock = flock.New(s.path+".lock", flock.SetFlag(lockFlags))
+	s.lock = flock.New(s.path+".lock", flock.SetFlag(flags))
 	try := s.lock.TryLock
 	if c.Mode == driver.ReadOnly {
 		try = s.lock.TryRLock
 	}
 	locked, err := try()
+	if c.Mode == driver.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+		locked, err = true, nil
+	}
 	switch {
-	case c.Mode == driver.ReadOnly && errors.Is(err, fs.ErrNotExist):
-		return nil
 	case err != nil:
 		return err
 	case !locked:
 		return &driver.Error{Kind: driver.Busy, Err: errors.New("the file is locked")}
 	}
-	if err := s.settle(c.Mode); err != nil {
+	if c.Mode != driver.ReadOnly {
+		if err = os.Remove(s.path + compacting); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if empty {
+			err = errors.Join(err, driver.SyncDir(filepath.Dir(s.path)))
+		}
+	}
+	if err == nil {
+		s.file, err = os.OpenFile(s.path, flags, 0)
+	}
+	if err != nil {
 		return errors.Join(err, s.lock.Unlock())
 	}
 	return nil
 }
 
-// settle is done with the lock held, and before the file is read.
-func (s *store) settle(mode driver.Mode) error {
-	own, err := s.file.Stat()
-	if err != nil {
-		return err
-	}
-	if now, err := os.Stat(s.path); err != nil || !os.SameFile(own, now) {
-		return errors.Join(&driver.Error{Kind: driver.Busy, Err: errors.New("another process has just compacted the file")}, err)
-	}
-	if mode == driver.ReadOnly {
-		return nil
-	}
-	if err := os.Remove(s.path + compacting); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if own.Size() > 0 {
-		return nil
-	}
-	return driver.SyncDir(filepath.Dir(s.path))
-}
-
 // firstCommands are all that BuntDB writes at the start of a file, up to the first thing that varies.
-var firstCommands = []string{"*3\r\n$3\r\nset\r\n$", "*5\r\n$3\r\nset\r\n$", "*2\r\n$3\r\ndel\r\n$", "*1\r\n$7\r\nflushdb\r\n"}
+var firstCommands = []string{
+	"*3\r\n$3\r\nset\r\n$", "*5\r\n$3\r\nset\r\n$", "*2\r\n$3\r\ndel\r\n$", "*1\r\n$7\r\nflushdb\r\n"}
 
-// recognise returns an error if f is nothing that BuntDB has written, or begun to write.
-func recognise(f *os.File) error {
+// recognise opens the file and returns an error if it is nothing that BuntDB has written, or begun to.
+func recognise(path string, flags int) (empty bool, err error) {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return false, notAFile(err)
+	}
+	defer f.Close()
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
-	switch {
-	case errors.Is(err, syscall.EISDIR):
-		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
-	case err != nil && err != io.EOF:
-		return err
+	if err != nil && err != io.EOF {
+		return false, notAFile(err)
 	}
 	// BuntDB skips zero bytes between commands; a power loss can leave some.
 	text := strings.ToLower(strings.TrimLeft(string(head[:n]), "\x00"))
 	for _, c := range firstCommands {
 		if strings.HasPrefix(text, c) || strings.HasPrefix(c, text) {
-			return nil
+			return n == 0, nil
 		}
 	}
-	return corrupt("the file does not begin as one of BuntDB's does")
+	return false, corrupt("the file does not begin as one of BuntDB's does")
+}
+
+func notAFile(err error) error {
+	if errors.Is(err, syscall.EISDIR) {
+		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
+	}
+	return err
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"github.com/tidwall/buntdb"
@@ -51,55 +51,40 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // newFrame returns the frame of a transaction of pairs with that sum, behind one with the sum before.
 func newFrame(kind byte, end, synced int64, before uint32, pairs uint64) frame {
 	f := frame{kind: kind, end: end, synced: synced}
-	var b [valueSize + 12]byte
-	f.encode(b[:valueSize])
-	binary.BigEndian.PutUint32(b[valueSize:], before)
-	binary.BigEndian.PutUint64(b[valueSize+4:], pairs)
-	f.sum = crc32.Checksum(b[:], castagnoli)
+	b := binary.BigEndian.AppendUint32(f.encode(nil), before)
+	f.sum = sumOf(binary.BigEndian.AppendUint64(b, pairs))
 	return f
 }
 
-func (f frame) encode(b []byte) {
-	b[0] = f.kind
-	binary.BigEndian.PutUint64(b[1:], uint64(f.end))
-	binary.BigEndian.PutUint64(b[9:], uint64(f.synced))
-	binary.BigEndian.PutUint32(b[17:], f.sum)
-}
+// openedBehind returns the frame that follows one of the kind closed, which ends at end.
+func openedBehind(end int64) frame { return newFrame(opened, end+frameSize, end-frameSize, 0, 0) }
 
-// value returns f as it is stored.
-func (f frame) value() string {
-	var b [valueSize]byte
-	f.encode(b[:])
-	return string(b[:])
+// encode appends f to b, as it is stored.
+func (f frame) encode(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, f.kind), uint64(f.end))
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, uint64(f.synced)), f.sum)
 }
 
 // command returns f as it stands in the file.
-func (f frame) command() []byte { return []byte(frameHead + f.value() + "\r\n") }
+func (f frame) command() []byte { return append(f.encode([]byte(frameHead)), "\r\n"...) }
 
 // decode returns the frame whose stored form is v.
 func decode(v []byte) (f frame, ok bool) {
-	if len(v) != valueSize || !strings.ContainsRune(string([]byte{framed, opened, closed}), rune(v[0])) {
+	if len(v) != valueSize || v[0] != framed && v[0] != opened && v[0] != closed {
 		return f, false
 	}
-	f = frame{v[0], int64(binary.BigEndian.Uint64(v[1:])), int64(binary.BigEndian.Uint64(v[9:])), binary.BigEndian.Uint32(v[17:])}
-	return f, true
+	n := binary.BigEndian
+	return frame{v[0], int64(n.Uint64(v[1:])), int64(n.Uint64(v[9:])), n.Uint32(v[17:])}, true
 }
 
-// tally sums up what a transaction will write: the last write to each key.
-type tally struct {
-	size int64
-	sum  uint64
-	keys map[string]part
-}
-
-// part is what one pair adds to a tally.
+// part is what one pair adds to a transaction.
 type part struct {
 	size int64
 	sum  uint64
 }
 
 func setPart(key, value string) part {
-	sum := crc32.Update(crc32.Checksum(lent(key), castagnoli), castagnoli, lent(value))
+	sum := crc32.Update(sumOf(lent(key)), castagnoli, lent(value))
 	return part{setSize(key, value), 1<<32 + uint64(sum)}
 }
 
@@ -108,7 +93,7 @@ func setSize(key, value string) int64 {
 }
 
 func delPart(key string) part {
-	return part{int64(len("*2\r\n$3\r\ndel\r\n")) + bulk(key), 2<<32 + uint64(crc32.Checksum(lent(key), castagnoli))}
+	return part{int64(len("*2\r\n$3\r\ndel\r\n")) + bulk(key), 2<<32 + uint64(sumOf(lent(key)))}
 }
 
 // bulk is the size of s in the file: $LENGTH, s, and the ends of two lines.
@@ -120,24 +105,28 @@ func bulk(s string) int64 {
 	return int64(1 + digits + 2 + len(s) + 2)
 }
 
-func (t *tally) set(key, value string) { t.replace(key, setPart(key, value)) }
+// tally sums up what a transaction will write: the last write to each key.
+type tally struct {
+	part
+	first string          // the key that was written first
+	keys  map[string]part // of all, once there is another
+}
 
-func (t *tally) del(key string) { t.replace(key, delPart(key)) }
-
-func (t *tally) replace(key string, p part) {
+func (t *tally) add(key string, p part) {
+	if t.size == 0 {
+		t.first = key
+	}
+	if t.keys == nil && key == t.first {
+		t.part = p
+		return
+	}
+	if t.keys == nil {
+		t.keys = map[string]part{t.first: t.part}
+	}
 	before := t.keys[key]
 	t.keys[key] = p
 	t.size += p.size - before.size
 	t.sum += p.sum - before.sum
-}
-
-func (t *tally) reset() {
-	const worthKeeping = 1 << 10
-	if len(t.keys) > worthKeeping {
-		t.keys = map[string]part{}
-	}
-	clear(t.keys)
-	t.size, t.sum = 0, 0
 }
 
 // frames is where an open store stands in its file. kv lets one writer at a time in; only the two
@@ -148,39 +137,71 @@ type frames struct {
 	point
 }
 
-// point is a place in a file up to which it is whole.
-type point struct {
-	end    int64
-	framed bool   // a frame stands before it that is not closed
-	sum    uint32 // of the last frame
-	from   int64  // where what has no frames begins, behind the last frame that is closed
-	synced int64  // as the last frame says
+// moveTo goes on behind p.
+func (f *frames) moveTo(p point) {
+	f.point = p
+	f.size.Store(p.end)
+	f.synced.Store(p.synced)
 }
 
-// loadFramed mends the file and opens the database on it.
+// loadFramed cuts off what a crash has left, which can be done again and again, and opens the database.
 func (s *store) loadFramed() error {
 	info, err := s.file.Stat()
 	if err != nil {
 		return err
 	}
-	p, err := mend(s.file, info.Size(), true, s.log)
-	if err != nil {
+	p, ok := s.endsClosed(info.Size())
+	if !ok {
+		if p, err = s.mend(); err != nil {
+			return err
+		}
+	}
+	if err := s.load(); err != nil {
 		return err
 	}
 	s.frames = &frames{store: s}
 	s.frames.moveTo(p)
-	return s.open()
+	if err := s.frames.verify(); err != nil { // it holds what BuntDB passes over
+		return errors.Join(corrupt(err), s.gate.db.Close())
+	}
+	return nil
 }
 
-// leftOpen reports whether the last frame in the file is one that was not closed.
-func (s *store) leftOpen() (left bool) {
-	_ = s.gate.db.View(func(tx *buntdb.Tx) error {
-		v, err := tx.Get(frameKey)
-		g, ok := decode([]byte(v))
-		left = err == nil && ok && g.kind != closed
-		return nil
-	})
-	return left
+// endsClosed reports whether the file was closed and nothing added since. What is wrong with it then is
+// damage, which BuntDB finds as far as it finds any; Check finds all.
+func (s *store) endsClosed(size int64) (p point, ok bool) {
+	b := make([]byte, frameSize)
+	_, err := s.file.ReadAt(b, max(0, size-frameSize))
+	g, ok := decode(b[len(frameHead):][:valueSize])
+	ok = ok && err == nil && string(b) == string(g.command()) && g.kind == closed && g.end == size
+	return point{end: size, sum: g.sum, from: size, synced: g.synced}, ok
+}
+
+func (s *store) mend() (point, error) {
+	b, err := os.ReadFile(s.path)
+	if err != nil {
+		return point{}, err
+	}
+	p, err := survey(b)
+	if err != nil {
+		return p, err
+	}
+	torn, err := p.isTorn(b)
+	if err != nil || !torn && (!p.framed || p.synced >= p.end) {
+		return p, err
+	}
+	if torn {
+		s.log.Warn("bunt: cut off what a crash has left", "path", s.path, "bytes", int64(len(b))-p.end)
+		if err := s.file.Truncate(p.end); err != nil {
+			return p, err
+		}
+	}
+	// What was not synced is written once more: where a sync of it failed, the kernel takes it for
+	// written, so that a further sync alone would not bring it to the disk.
+	unsynced := b[min(p.synced, p.end):p.end]
+	_, err = s.file.WriteAt(unsynced, p.end-int64(len(unsynced)))
+	p.synced = p.end
+	return p, errors.Join(err, s.file.Sync())
 }
 
 // begin sees to it that what the next transaction writes stands behind a frame.
@@ -192,18 +213,17 @@ func (f *frames) begin() error {
 	known := f.from == size && size > 0
 	g := openedBehind(size)
 	if !known {
-		if size > 0 {
-			f.store.dirty.Store(true)
-		}
-		before, err := sumOf(f.store.file, f.from, size)
+		f.store.dirty.Store(size > 0)
+		b := make([]byte, size-f.from)
+		_, err := f.store.file.ReadAt(b, f.from)
 		if err := errors.Join(err, f.store.sync()); err != nil {
 			return err
 		}
-		g = newFrame(opened, size+frameSize, f.synced.Load(), before, 0)
+		g = newFrame(opened, size+frameSize, f.synced.Load(), sumOf(b), 0)
 	}
 	tx, err := f.store.gate.db.Begin(readWrite)
 	if err != nil {
-		return classify(err)
+		return err
 	}
 	if err := f.append(tx, g); err != nil || known {
 		return err
@@ -211,86 +231,78 @@ func (f *frames) begin() error {
 	return f.store.sync() // what a power loss leaves of it must be told from another program's pairs
 }
 
-// openedBehind returns the frame that follows one of the kind closed, which ends at end.
-func openedBehind(end int64) frame { return newFrame(opened, end+frameSize, end-frameSize, 0, 0) }
-
 // commit adds the frame to t and commits it.
 func (f *frames) commit(t *txn) error {
 	if t.tally.size == 0 {
-		return classify(t.tx.Rollback())
+		return t.tx.Rollback()
 	}
 	end := f.size.Load() + t.tally.size + frameSize
 	return f.append(t.tx, newFrame(framed, end, f.synced.Load(), f.sum, t.tally.sum))
 }
 
-// append ends tx with the frame g. The file must then end where g says.
+// append ends tx with the frame g.
 func (f *frames) append(tx *buntdb.Tx, g frame) error {
-	if _, _, err := tx.Set(frameKey, g.value(), nil); err != nil {
-		return errors.Join(classify(err), tx.Rollback())
+	if _, _, err := tx.Set(frameKey, string(g.encode(nil)), nil); err != nil {
+		return errors.Join(err, tx.Rollback())
 	}
-	err := classify(tx.Commit())
-	size, serr := f.store.file.Seek(0, 2)
-	switch {
-	case serr != nil:
-		return errors.Join(err, serr)
-	case err != nil && size == f.size.Load():
-		return driver.NotDone(err) // BuntDB has taken it back
-	case err != nil:
+	if err := tx.Commit(); err != nil {
+		if f.verify() == nil {
+			return driver.NotDone(err) // BuntDB has taken it back
+		}
 		return err
-	case size != g.end:
-		return fmt.Errorf("bunt: the file has %d bytes after a commit, not %d: something else writes to it", size, g.end)
 	}
 	f.point.framed, f.sum = true, g.sum
-	f.size.Store(size)
+	f.size.Store(g.end)
 	f.store.dirty.Store(true)
 	return nil
 }
 
-// moveTo goes on behind p, in another file.
-func (f *frames) moveTo(p point) {
-	f.point = p
-	f.size.Store(p.end)
-	f.synced.Store(p.synced)
+// verify finds what something else has written to the file.
+func (f *frames) verify() error {
+	size, err := f.store.file.Seek(0, io.SeekEnd)
+	if err == nil && size != f.size.Load() {
+		err = fmt.Errorf("bunt: the file has %d bytes, and not the %d that were written", size, f.size.Load())
+	}
+	return err
 }
 
 // close writes the last frame, when BuntDB is closed, which has synced the file.
-func (f *frames) close(file *os.File) error {
+func (f *frames) close() error {
 	if !f.point.framed {
 		return nil
 	}
 	size := f.size.Load()
-	_, err := file.WriteAt(newFrame(closed, size+frameSize, size, f.sum, 0).command(), size)
+	_, err := f.store.file.WriteAt(newFrame(closed, size+frameSize, size, f.sum, 0).command(), size)
 	return err
 }
 
 // checked is a store with frames, whose sums it can check.
 type checked struct{ *store }
 
-// Check reads the whole file. A writer waits meanwhile.
+// Check reads the whole file into memory. A writer waits meanwhile.
 func (c checked) Check(ctx context.Context) error {
 	if _, err := c.gate.read(ctx); err != nil {
 		return err
 	}
-	return errors.Join(c.check(within{ctx, c.file}), c.gate.endRead())
+	return errors.Join(c.check(), c.gate.endRead())
 }
 
-func (c checked) check(f within) error {
-	info, err := f.file.Stat()
+func (c checked) check() error {
+	b, err := os.ReadFile(c.path)
 	if err != nil {
 		return err
 	}
-	size := info.Size()
-	if c.frames != nil && size != c.frames.size.Load() {
-		return corrupt(fmt.Sprintf("the file has %d bytes, not the %d that were written", size, c.frames.size.Load()))
-	}
-	p, why, err := survey(f, size)
-	if err != nil || p.end == size {
-		return err
-	}
-	if c.frames == nil { // it is only read: what mend would cut off was passed over
-		if cut, err := mayCut(f, p, size, why); cut || err != nil {
-			return err
+	if c.frames != nil {
+		if err := c.frames.verify(); err != nil {
+			return corrupt(err)
 		}
 	}
-	return corrupt(fmt.Sprintf("at byte %d of %d: %v", p.end, size, why))
+	p, err := survey(b)
+	if err != nil || p.end == int64(len(b)) {
+		return err
+	}
+	if torn, err := p.isTorn(b); c.frames == nil && torn || err != nil {
+		return err // it was passed over when the file was read
+	}
+	return p.damaged(b)
 }

@@ -16,14 +16,14 @@ import (
 // second: whoever comes later then waits for all who are in, even a reader within a reader.
 type gate struct {
 	mu      sync.Mutex
+	left    sync.Cond // on mu: somebody has left, or it is time to look again
 	db      *buntdb.DB
 	broken  error // why nobody gets in any more
 	tx      *buntdb.Tx
 	readers int
 	writing bool
-	upkeep  bool          // the writer is a compaction, which ends by itself
-	wanted  time.Time     // since when a writer waits for the readers
-	changed chan struct{} // closed when somebody leaves; nil if nobody waits
+	upkeep  bool      // the writer is a compaction, which ends by itself
+	wanted  time.Time // since when a writer waits for the readers
 }
 
 const (
@@ -43,7 +43,7 @@ func (g *gate) read(ctx context.Context) (tx *buntdb.Tx, err error) {
 		}
 		if g.readers == 0 {
 			if g.tx, err = g.db.Begin(readOnly); err != nil {
-				return false, classify(err)
+				return false, err
 			}
 		}
 		g.readers++
@@ -57,16 +57,15 @@ func (g *gate) endRead() (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.readers--; g.readers == 0 {
-		err = classify(g.tx.Rollback())
-		g.tx = nil
-		g.notify()
+		err = g.tx.Rollback()
+		g.left.Broadcast()
 	}
 	return err
 }
 
 // write lets a writer in, until endWrite.
 func (g *gate) write(ctx context.Context, upkeep bool) error {
-	err := g.await(ctx, func() (bool, error) {
+	return g.await(ctx, func() (bool, error) {
 		if g.writing || g.readers > 0 {
 			if g.wanted.IsZero() {
 				g.wanted = time.Now()
@@ -76,41 +75,21 @@ func (g *gate) write(ctx context.Context, upkeep bool) error {
 		g.writing, g.upkeep, g.wanted = true, upkeep, time.Time{}
 		return true, nil
 	})
-	if err != nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.wanted = time.Time{}
-		g.notify()
-	}
-	return err
 }
 
-func (g *gate) endWrite() {
+// endWrite lets others in, unless something is broken for good.
+func (g *gate) endWrite(broken error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.writing, g.upkeep = false, false
-	g.notify()
-}
-
-// shut lets nobody in any more.
-func (g *gate) shut(why error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.broken = why
-	g.notify()
-}
-
-func (g *gate) notify() {
-	if g.changed != nil {
-		close(g.changed)
-		g.changed = nil
-	}
+	g.writing, g.upkeep, g.broken = false, false, broken
+	g.left.Broadcast()
 }
 
 // await calls try, with the mutex held, until it succeeds.
 func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.left.L = &g.mu
 	var deadline time.Time
 	for {
 		if g.broken != nil {
@@ -119,35 +98,21 @@ func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
 		if ok, err := try(); ok || err != nil {
 			return err
 		}
-		now := time.Now()
+		now, err := time.Now(), ctx.Err()
 		if deadline.IsZero() || g.upkeep {
 			deadline = now.Add(patience)
 		}
-		switch {
-		case ctx.Err() != nil && g.upkeep:
-			return ctx.Err()
-		case ctx.Err() != nil || now.After(deadline):
-			return &driver.Error{Kind: driver.Busy,
+		if !g.upkeep && (err != nil || now.After(deadline)) {
+			err = &driver.Error{Kind: driver.Busy,
 				Err:  errors.New("a snapshot or a transaction of this program is open"),
 				Hint: "end it first: on BuntDB nothing is written while something is read, and the other way round"}
 		}
-		g.pause(ctx)
-	}
-}
-
-// pause gives the mutex away until something has changed, or it is time to look again.
-func (g *gate) pause(ctx context.Context) {
-	if g.changed == nil {
-		g.changed = make(chan struct{})
-	}
-	changed := g.changed
-	g.mu.Unlock()
-	defer g.mu.Lock()
-	t := time.NewTimer(courtesy)
-	defer t.Stop()
-	select {
-	case <-changed:
-	case <-t.C:
-	case <-ctx.Done():
+		if err != nil {
+			g.wanted = time.Time{} // if somebody else waits to write, he will say so again
+			return err
+		}
+		again := time.AfterFunc(courtesy, g.left.Broadcast)
+		g.left.Wait()
+		again.Stop()
 	}
 }

@@ -50,7 +50,7 @@ type wrapper struct{ h *buntdb.DB }
 func (wrapper) Info() driver.Info {
 	info := Driver{}.Info()
 	info.Caps.Persistent = false // as to the path, which BuntDB does not tell
-	info.Caps.Modes = []driver.Mode{driver.Exclusive}
+	info.Caps.Modes = info.Caps.Modes[:1]
 	return info
 }
 
@@ -62,36 +62,17 @@ func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	s := &store{options: &options{}, log: c.Logger}
 	s.gate.db = w.h
 	if err := w.h.ReadConfig(&s.options.Config); err != nil {
-		return nil, classify(err)
+		return nil, err
 	}
-	caps := s.options.caps()
-	caps.Modes, caps.Compacts = []driver.Mode{driver.Exclusive}, false
+	s.caps = s.options.caps()
+	s.caps.Modes, s.caps.SharedReading, s.caps.Compacts = s.caps.Modes[:1], false, false
 	switch err := w.h.Load(bytes.NewReader(nil)); {
 	case err == nil: // which only a database in memory takes
-		caps.Persistent = false
-		caps.Promises = [3]driver.Promise{driver.Buffered: {Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}}
+		s.caps.Persistent = false
+		s.caps.Promises = [3]driver.Promise{driver.Buffered: {
+			Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}}
 	case !errors.Is(err, buntdb.ErrPersistenceActive):
-		return nil, classify(err)
+		return nil, err
 	}
-	return wrapped{s, caps}, nil
+	return s, nil
 }
-
-// wrapped is what a store does that knows no file.
-type wrapped struct {
-	inner
-	caps driver.Caps
-}
-
-// inner are the methods of a store that serve a wrapped one too.
-type inner interface {
-	Snapshot(context.Context) (driver.Reader, error)
-	Begin(context.Context, driver.Durability) (driver.Txn, error)
-	Apply(context.Context, []driver.Op, driver.Durability) error
-	Settings() []driver.Setting
-	bunt() *buntdb.DB
-}
-
-func (w wrapped) Caps() driver.Caps { return w.caps }
-
-// Close leaves the database to the program.
-func (w wrapped) Close() error { return nil }

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -21,12 +22,13 @@ type store struct {
 	gate    gate
 	path    string // of the file itself, not of a link to it
 	options *options
+	caps    driver.Caps
 	lock    *flock.Flock
 	log     *slog.Logger
 	frames  *frames // nil in the plain form, and where nothing is written
 
 	mu    sync.Mutex  // held while file is synced or replaced
-	file  *os.File    // the data file, opened again for syncs whose errors count
+	file  *os.File    // the data file, opened again for syncs whose errors count; nil if h is the program's
 	dirty atomic.Bool // something was written since the last sync
 
 	failed driver.Failure
@@ -35,52 +37,68 @@ type store struct {
 	done   sync.WaitGroup
 }
 
-// load opens the database on the file that is open. What frames a crash has left open it closes first.
-func (s *store) load() error {
-	if err := s.open(); err != nil || !s.leftOpen() {
-		return err
-	}
-	if err := s.gate.db.Close(); err != nil {
+// load opens the database.
+func (s *store) load() (err error) {
+	defer recovered(&err)
+	if s.gate.db, err = buntdb.Open(s.path); err != nil {
 		return classify(err)
 	}
-	if err := s.loadFramed(); err != nil {
+	return s.gate.db.SetConfig(s.options.config())
+}
+
+// loadPlain refuses a file that was not closed by a store with frames: to go on behind a frame would be
+// taken for something torn.
+func (s *store) loadPlain() error {
+	if err := s.load(); err != nil {
 		return err
 	}
-	f := s.frames
-	s.frames = nil
-	return errors.Join(f.close(s.file), s.gate.db.Close(), s.open())
+	return s.gate.db.View(func(tx *buntdb.Tx) error {
+		v, err := tx.Get(frameKey)
+		if g, ok := decode([]byte(v)); err == nil && ok && g.kind != closed {
+			return &driver.Error{Kind: driver.Invalid, Err: errors.New("a store with frames was not closed"),
+				Hint: "open it once without Frames=false"}
+		}
+		return nil
+	})
 }
 
 // loadReadOnly reads what is whole of the file into memory.
 func (s *store) loadReadOnly() (err error) {
 	defer recovered(&err)
-	info, err := s.file.Stat()
+	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return err
 	}
-	p, err := mend(s.file, info.Size(), false, s.log)
+	p, err := survey(b)
 	if err != nil {
 		return err
+	}
+	if torn, err := p.isTorn(b); torn || err != nil {
+		if b = b[:p.end]; err != nil {
+			return err
+		}
 	}
 	if s.gate.db, err = buntdb.Open(":memory:"); err != nil {
+		return err
+	}
+	// BuntDB cuts off a last command that is not whole.
+	if err := s.gate.db.Load(bytes.NewReader(b)); err != nil && err != io.ErrUnexpectedEOF {
 		return classify(err)
 	}
-	err = classifyLoad(s.gate.db.Load(io.NewSectionReader(s.file, 0, p.end)))
-	return errors.Join(err, classify(s.gate.db.SetConfig(s.options.config())))
+	return s.gate.db.SetConfig(s.options.config())
 }
 
-// open opens the database.
-func (s *store) open() (err error) {
-	defer recovered(&err)
-	if s.gate.db, err = buntdb.Open(s.path); err != nil {
-		return classifyLoad(err)
-	}
-	return classify(s.gate.db.SetConfig(s.options.config()))
-}
-
-func (s *store) Caps() driver.Caps { return s.options.caps() }
+func (s *store) Caps() driver.Caps { return s.caps }
 
 func (s *store) Settings() []driver.Setting { return table.Settings(s.options) }
+
+// Files includes the lock, which stays when the store is closed: to remove it would let two in.
+func (s *store) Files() ([]string, error) {
+	if s.file == nil {
+		return nil, nil
+	}
+	return []string{s.path, s.lock.Path()}, nil
+}
 
 // Snapshot lets nobody write until it is closed.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
@@ -88,9 +106,7 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := readers.Get().(*reader)
-	r.tx, r.gate = tx, &s.gate
-	return r, nil
+	return newReader(tx, &s.gate), nil
 }
 
 // Begin lets nobody else in until the transaction ends.
@@ -109,29 +125,18 @@ func (s *store) begin(ctx context.Context, d driver.Durability) (t *txn, err err
 	if err := s.gate.write(ctx, false); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			s.gate.endWrite()
-		}
-	}()
 	if s.frames != nil {
-		if err := s.frames.begin(); err != nil {
-			return nil, s.fail(err)
-		}
+		err = s.fail(s.frames.begin())
 	}
-	tx, err := s.gate.db.Begin(readWrite)
+	var tx *buntdb.Tx
+	if err == nil {
+		tx, err = s.gate.db.Begin(readWrite)
+	}
 	if err != nil {
-		return nil, classify(err)
+		s.gate.endWrite(nil)
+		return nil, err
 	}
-	t = txns.Get().(*txn)
-	t.tx, t.gate, t.store, t.ended, t.synced = tx, &s.gate, s, false, s.file != nil && s.options.syncs(d)
-	switch {
-	case s.frames == nil:
-		t.tally = nil
-	case t.tally == nil:
-		t.tally = &tally{keys: map[string]part{}}
-	}
-	return t, nil
+	return &txn{reader: newReader(tx, &s.gate), store: s, synced: s.file != nil && s.options.syncs(d)}, nil
 }
 
 // Apply commits ops.
@@ -155,7 +160,7 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 
 // sync makes durable what was committed. BuntDB would ignore the error. What a failed sync was to keep
 // may be lost whatever later ones say, so nothing is committed any more.
-func (s *store) sync() error {
+func (s *store) sync() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failed.Err(); err != nil { // a sync in the background, which was to keep this commit too
@@ -166,9 +171,9 @@ func (s *store) sync() error {
 	}
 	var size int64
 	if s.frames != nil {
-		size = s.frames.size.Load()
+		size, err = s.frames.size.Load(), s.frames.verify()
 	}
-	if err := s.file.Sync(); err != nil {
+	if err = errors.Join(err, s.file.Sync()); err != nil {
 		return s.fail(err)
 	}
 	if s.frames != nil {
@@ -185,8 +190,7 @@ func (s *store) fail(err error) error {
 	return err
 }
 
-// background syncs each second, if that is the policy, and shrinks the file when it is time, until ctx
-// ends.
+// background syncs each second, if that is the policy, and shrinks the file when it is time.
 func (s *store) background(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -196,68 +200,35 @@ func (s *store) background(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		var err error
 		if s.options.SyncPolicy == buntdb.EverySecond && s.failed.Err() == nil {
-			if err := s.sync(); err != nil {
-				s.log.Error("bunt: sync", "path", s.path, "error", err)
-			}
+			err = s.sync()
 		}
-		if !s.options.AutoShrinkDisabled {
-			s.autoShrink(ctx)
+		if err == nil && !s.options.AutoShrinkDisabled && s.failed.Err() == nil {
+			err = s.autoShrink(ctx)
+		}
+		if err != nil && ctx.Err() == nil && driver.KindOf(err) != driver.Busy {
+			s.log.Error("bunt: in the background", "path", s.path, "error", err)
 		}
 	}
 }
 
-// Close closes the file, which BuntDB syncs. A compaction that runs gives up.
-func (s *store) Close() error {
+// Close closes the file, which BuntDB syncs, but for one that the program has opened itself.
+func (s *store) Close() (err error) {
+	if s.file == nil {
+		return nil
+	}
 	s.stop()
 	s.done.Wait()
-	var err error
-	if s.frames != nil && s.failed.Err() == nil {
+	whole := s.frames != nil && s.failed.Err() == nil
+	if whole {
 		err = s.sync()
 	}
 	if s.gate.broken == nil {
-		err = errors.Join(err, classify(s.gate.db.Close()))
-		if s.frames != nil && err == nil && s.failed.Err() == nil {
-			err = s.frames.close(s.file)
-		}
+		err = errors.Join(err, s.gate.db.Close())
+	}
+	if whole && err == nil {
+		err = s.frames.close()
 	}
 	return errors.Join(err, s.file.Close(), s.lock.Unlock())
-}
-
-// Files includes the lock, which stays when the store is closed: to remove it would let two in.
-func (s *store) Files() ([]string, error) { return []string{s.path, s.lock.Path()}, nil }
-
-// Backup copies the file as it is. A writer waits meanwhile.
-func (s *store) Backup(ctx context.Context, path string) (err error) {
-	if _, err := s.gate.read(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.gate.endRead()) }()
-	info, err := s.file.Stat()
-	if err != nil {
-		return err
-	}
-	to, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	from := io.NewSectionReader(within{ctx, s.file}, 0, info.Size())
-	if _, err := io.Copy(to, from); err != nil || s.frames == nil {
-		return err
-	}
-	return s.frames.close(to)
-}
-
-// within is a file that is read until its context ends.
-type within struct {
-	ctx  context.Context
-	file *os.File
-}
-
-func (w within) ReadAt(p []byte, at int64) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.file.ReadAt(p, at)
 }

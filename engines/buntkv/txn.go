@@ -1,46 +1,40 @@
 package buntkv
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/tidwall/buntdb"
 )
 
-// txn is BuntDB's read-write transaction. Closed ones are used again.
+// txn is BuntDB's read-write transaction.
 type txn struct {
-	reader
+	*reader
 	store  *store
-	synced bool   // what its commit is to be
-	ended  bool   // by a commit
-	tally  *tally // of what it writes; nil in the plain form
+	synced bool // what its commit is to be
+	ended  bool // by a commit
+	tally  tally
 }
-
-var txns = sync.Pool{New: func() any { return new(txn) }}
 
 func (t *txn) Put(key, value []byte) error {
 	k, v := string(key), string(value)
-	if _, _, err := t.tx.Set(k, v, nil); err != nil {
-		return classify(err)
+	_, _, err := t.tx.Set(k, v, nil)
+	if err == nil && t.store.frames != nil {
+		t.tally.add(k, setPart(k, v))
 	}
-	if t.tally != nil {
-		t.tally.set(k, v)
-	}
-	return nil
+	return err
 }
 
 // Delete copies key: BuntDB keeps it until the transaction ends.
 func (t *txn) Delete(key []byte) error {
 	k := string(key)
-	if _, err := t.tx.Delete(k); err != nil {
-		if errors.Is(err, buntdb.ErrNotFound) {
-			return nil // BuntDB writes nothing for it
-		}
-		return classify(err)
+	switch _, err := t.tx.Delete(k); {
+	case err == buntdb.ErrNotFound:
+		return nil // and nothing will be written
+	case err != nil:
+		return err
 	}
-	if t.tally != nil {
-		t.tally.del(k)
+	if t.store.frames != nil {
+		t.tally.add(k, delPart(k))
 	}
 	return nil
 }
@@ -48,39 +42,33 @@ func (t *txn) Delete(key []byte) error {
 // Commit appends the transaction to the file in one write, and lets others in before it syncs.
 func (t *txn) Commit() error {
 	t.ended = true
-	if err := t.store.commit(t); err != nil || !t.synced {
-		return err
+	if err := t.commit(); err != nil || !t.synced {
+		return t.store.fail(err)
 	}
 	return t.store.sync()
 }
 
-func (t *txn) Close() error {
-	var err error
-	if !t.ended {
-		err = classify(t.tx.Rollback())
-		t.gate.endWrite()
-	}
-	if t.tally != nil {
-		t.tally.reset()
-	}
-	t.tx, t.gate, t.store = nil, nil, nil
-	txns.Put(t)
-	return err
-}
-
-// commit ends t in BuntDB and lets the next in.
-func (s *store) commit(t *txn) (err error) {
-	defer s.gate.endWrite()
+func (t *txn) commit() (err error) {
+	var broken error
 	defer func() {
 		if p := recover(); p != nil { // BuntDB could not take a half-written commit back, and holds its lock
 			err = fmt.Errorf("bunt: %v", p)
-			s.failed.Stop(err)
-			s.gate.shut(err)
+			broken = err
 		}
+		t.gate.endWrite(broken)
 	}()
-	if s.frames != nil {
-		return s.fail(s.frames.commit(t))
+	if t.store.frames != nil {
+		return t.store.frames.commit(t)
 	}
-	s.dirty.Store(true)
-	return s.fail(classify(t.tx.Commit()))
+	t.store.dirty.Store(true)
+	return t.tx.Commit()
+}
+
+func (t *txn) Close() (err error) {
+	if !t.ended {
+		err = t.tx.Rollback()
+		t.gate.endWrite(nil)
+	}
+	t.reader.put()
+	return err
 }

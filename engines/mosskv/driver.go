@@ -83,7 +83,7 @@ func open(c driver.Config, o moss.StoreOptions) (*store, error) {
 	}
 	s := &store{
 		lock: flock.New(filepath.Join(c.Path, "LOCK")), options: o,
-		persisted: make(chan error, 1), closing: make(chan struct{}),
+		cause: make(chan error, 1), progress: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	locked, err := s.lock.TryLock()
 	if err == nil && !locked {

@@ -20,7 +20,7 @@ func Open(ctx context.Context, path string, o *moss.StoreOptions, options ...kv.
 	if o != nil {
 		d.options = *o
 	}
-	return kv.OpenDriver(ctx, d, driver.Config{Path: path, Weakest: driver.Buffered}, options...)
+	return kv.OpenDriver(ctx, d, driver.Config{Path: path}, options...)
 }
 
 // typed is the driver with options that come from no URL.

@@ -17,7 +17,8 @@ type store struct {
 	disk       *moss.Store
 	collection moss.Collection
 	failure    driver.Failure
-	persisted  chan error // how moss's last attempt to write ended
+	cause      chan error    // has the first failure, for the commit that meets it
+	progress   chan struct{} // has an element when moss has written since the last look
 	closing    chan struct{}
 }
 
@@ -60,7 +61,7 @@ func (s *store) start(o moss.CollectionOptions) (err error) {
 	o.OnError = s.failed
 	o.OnEvent = func(e moss.Event) {
 		if e.Kind == moss.EventKindPersisterProgress {
-			s.tell(nil)
+			s.wrote()
 		}
 	}
 	if s.collection, err = moss.NewCollection(o); err != nil {
@@ -71,18 +72,18 @@ func (s *store) start(o moss.CollectionOptions) (err error) {
 
 // failed is called by a goroutine of moss, which would otherwise try again at once, for ever.
 func (s *store) failed(err error) {
-	s.failure.Stop(err)
-	s.tell(err)
+	if s.failure.Stop(err) {
+		s.cause <- err
+	}
 	<-s.closing
 }
 
-// tell wakes the commit that waits.
-func (s *store) tell(err error) {
+// wrote is called by the goroutine of moss that has written something.
+func (s *store) wrote() {
 	select {
-	case <-s.persisted:
+	case s.progress <- struct{}{}:
 	default:
 	}
-	s.persisted <- err
 }
 
 func (s *store) Caps() driver.Caps { return caps }
@@ -153,8 +154,10 @@ func (s *store) drain() error {
 		if err != nil || stats.CurDirtyOps == 0 {
 			return err
 		}
-		if err := <-s.persisted; err != nil {
+		select {
+		case err := <-s.cause:
 			return err
+		case <-s.progress:
 		}
 	}
 }

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,17 +22,20 @@ type Disk interface {
 	Cut(t testing.TB) string // a folder with what is left if the power fails now: what was synced
 }
 
-// RunOnDisk opens a store, commits, compacts and closes it while the nth call that changes the disk fails, for every n,
-// with an I/O error and with a full disk. Whatever fails: every commit is done, not done or in doubt, and is that now,
-// after the power is cut, and when the store is opened again; what is in doubt is there as a whole or not at all, and
-// nothing is committed after it. With -short it tries some n only.
+// RunOnDisk opens a store, commits, compacts and closes it while the nth call that changes the disk fails, with an I/O
+// error and with a full disk: for every n if ASSAY_EVERY_CALL is set, otherwise for some. Whatever fails, every commit is
+// done, not done or in doubt, and is that now, after the power is cut, and when the store is opened again; what is in doubt
+// is there as a whole or not at all, and nothing is committed after it.
 func RunOnDisk(t *testing.T, c Config, disk Disk) {
 	s := newSuite(t, c)
 	for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
 		t.Run(fmt.Sprintf("a call fails with %v", fault), func(t *testing.T) {
-			step := 1
-			if testing.Short() {
-				step = 7
+			step := 5
+			switch {
+			case os.Getenv("ASSAY_EVERY_CALL") != "":
+				step = 1
+			case testing.Short():
+				step = 11
 			}
 			tried := 0
 			for n := 1; ; n += step {
@@ -67,9 +71,14 @@ func (f *failing) try(n int, fault error) bool {
 	f.n, f.fault = n, fault
 	class := f.classes[0] // the strongest
 	f.before = f.disk.Failed()
-	f.disk.Fail(n, fault)
+	if !f.DiesOpening {
+		f.disk.Fail(n, fault)
+	}
 	db, err := kv.Open(ctx, f.url("db"), kv.WithWeakest(class))
 	if err == nil {
+		if f.DiesOpening {
+			f.disk.Fail(n, fault)
+		}
 		f.work(db, class)
 	}
 	hit := f.disk.Failed() > f.before

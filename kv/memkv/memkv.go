@@ -61,20 +61,24 @@ func less(a, b pair) bool { return bytes.Compare(a.key, b.key) < 0 }
 
 // store is one map in memory. A tree that was committed never changes again: a snapshot is the tree
 // of its time.
-type store struct {
-	last atomic.Pointer[tree]
-	txn  txn // the one that is open, if any: kv begins no second one
-}
+type store struct{ last atomic.Pointer[tree] }
 
 var _ driver.Store = (*store)(nil)
+
+// What a transaction needs is used again by the next one.
+var (
+	txns    = sync.Pool{New: func() any { return new(txn) }}
+	cursors = sync.Pool{New: func() any { return new(cursor) }}
+)
 
 func (s *store) Caps() driver.Caps { return caps }
 
 func (s *store) Snapshot(context.Context) (driver.Reader, error) { return reader{s.last.Load()}, nil }
 
 func (s *store) Begin(context.Context, driver.Durability) (driver.Txn, error) {
-	s.txn = txn{reader: reader{s.last.Load()}, store: s}
-	return &s.txn, nil
+	t := txns.Get().(*txn)
+	*t = txn{reader: reader{s.last.Load()}, store: s}
+	return t, nil
 }
 
 func (s *store) Apply(_ context.Context, ops []driver.Op, _ driver.Durability) error {
@@ -139,8 +143,6 @@ type cursor struct {
 
 var _ driver.Cursor = (*cursor)(nil)
 
-var cursors = sync.Pool{New: func() any { return new(cursor) }}
-
 func (c *cursor) Next() (key, value []byte, err error) {
 	if !c.more {
 		return nil, nil, nil
@@ -202,5 +204,6 @@ func (t *txn) Commit() error {
 
 func (t *txn) Close() error {
 	*t = txn{}
+	txns.Put(t)
 	return nil
 }
