@@ -10,9 +10,10 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// patience is how a call waits while a driver says Busy: it tries again, with pauses that grow, until the context ends or
-// the time is up, counted from the first Busy. The pauses stay short: the locks are not queues, so that one who looks
-// seldom may find them taken every time, by others who came later.
+// patience is how a call waits while a driver says Busy: it tries again, with pauses that grow,
+// until the context ends or the time is up, counted from the first Busy. The pauses stay short: the
+// locks are not queues, so that one who looks seldom may find them taken every time, by others who
+// came later.
 type patience struct {
 	limit    time.Duration
 	what     string        // what stands in the way
@@ -81,8 +82,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// bounded runs call and returns what it returns, or, if ctx ends first, the error of ctx; late then gets what call
-// returned, in a goroutine of its own. It is for calls into an engine that do not look at their context.
+// bounded runs call and returns what it returns, or, if ctx ends first, the error of ctx; late then
+// gets what call returned, in a goroutine of its own. It is for calls into an engine that do not
+// look at their context.
 func bounded[T any](ctx context.Context, call func() (T, error), late func(T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call()

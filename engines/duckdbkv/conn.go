@@ -31,34 +31,27 @@ const rowsAtOnce = 256
 
 // insert returns the statement that puts n pairs.
 func insert(n int) string {
-	return "INSERT INTO kv(k, v) VALUES " + strings.Repeat("(?, ?), ", n-1) + "(?, ?) ON CONFLICT(k) DO UPDATE SET v = excluded.v"
+	return "INSERT INTO kv(k, v) VALUES " + strings.Repeat("(?, ?), ", n-1) + "(?, ?) " +
+		"ON CONFLICT(k) DO UPDATE SET v = excluded.v"
 }
 
 // identify makes an empty database a store, and refuses one of another program.
 func (c *conn) identify(ctx context.Context) error {
-	rows, err := c.QueryContext(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store' ORDER BY 1")
+	var tables string // DuckDB: of no rows string_agg is NULL
+	err := c.QueryRowContext(ctx, "SELECT coalesce(string_agg(table_name, ', ' ORDER BY 1), '') FROM duckdb_tables() "+
+		"WHERE database_name = 'store'").Scan(&tables)
 	if err != nil {
 		return err
 	}
-	var tables []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		tables = append(tables, name)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
 	switch {
-	case len(tables) == 0:
+	case tables == "":
 		_, err := c.ExecContext(ctx, createTable)
 		return err
-	case len(tables) == 1 && tables[0] == "kv":
+	case tables == "kv":
 		return c.run(ctx, pin)
 	}
-	return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("the DuckDB database of another program: tables %q", tables),
+	return &driver.Error{Kind: driver.Invalid,
+		Err:  fmt.Errorf("the DuckDB database of another program: tables %s", tables),
 		Hint: "name another file"}
 }
 
@@ -80,7 +73,10 @@ func (c *conn) run(ctx context.Context, text string, args ...any) error {
 	if err == nil {
 		_, err = s.ExecContext(ctx, args...)
 	}
-	return classify(err)
+	if err = classify(err); driver.KindOf(err) == driver.Canceled && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // put writes pairs whose keys differ.

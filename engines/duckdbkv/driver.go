@@ -1,20 +1,23 @@
 // Package duckdbkv is the engine "duckdb": a DuckDB database in one file.
 //
-// DuckDB is a column store for analytics: it reads many rows of few columns, in blocks of thousands. A key-value store
-// asks it for single rows, one at a time, which is what it is worst at; each costs parsing, planning and a start of its
-// vectors. The engine is here to show by measurement how large that mismatch is.
+// DuckDB is a column store for analytics: it reads many rows of few columns, in blocks of
+// thousands. A key-value store asks it for single rows, one at a time, which is what it is worst
+// at; each costs parsing, planning and a start of its vectors. The engine is here to show by
+// measurement how large that mismatch is.
 //
-// It is a module of its own, because DuckDB's libraries take half a gigabyte to download, and needs cgo. The command with
-// it in is beside it:
+// It is a module of its own, because DuckDB's libraries take half a gigabyte to download, and needs
+// cgo. The command with it in is beside it:
 //
 //	cd engines/duckdbkv && go run ./assay run ycsb --engines duckdb,sqlite
 //
-// All pairs are in one table, kv(k BLOB PRIMARY KEY, v BLOB NOT NULL), whose primary key is an index.
+// All pairs are in one table, kv(k BLOB PRIMARY KEY, v BLOB NOT NULL), whose primary key is an
+// index.
 //
-// Durability: DuckDB syncs its log at every commit and cannot be asked not to, so every class delivers Synced.
+// Durability: DuckDB syncs its log at every commit and cannot be asked not to, so every class
+// delivers Synced.
 //
-// Locks: one process alone. DuckDB's lock belongs to the process, so that a second opening by the same one is refused
-// here.
+// Locks: one process alone. DuckDB's lock belongs to the process, so that a second opening by the
+// same one is refused here.
 package duckdbkv
 
 import (
@@ -26,6 +29,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -33,6 +37,10 @@ import (
 )
 
 func init() { driver.Register(Driver{}) }
+
+// claims are the paths that this process has open. DuckDB's own lock, of the kind that belongs to a
+// process, does not keep the same process out.
+var claims sync.Map
 
 // Driver opens DuckDB databases. The zero Driver is ready.
 type Driver struct{}
@@ -71,13 +79,13 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !claim(path) {
+	if _, taken := claims.LoadOrStore(path, true); taken {
 		return nil, &driver.Error{Op: "open", Kind: driver.Busy, Err: errors.New("this process has it open"),
 			Hint: "close the other handle first"}
 	}
 	s, err := open(ctx, path, o.config())
 	if err != nil {
-		unclaim(path)
+		claims.Delete(path)
 		return nil, classifyOpen(err)
 	}
 	return s, nil
@@ -99,8 +107,8 @@ func prepare(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
-// open attaches the file to a DuckDB that has nothing else. Its name is an SQL string there, where the driver's own form
-// would end it at a question mark.
+// open attaches the file to a DuckDB that has nothing else. Its name is an SQL string there, where
+// the driver's own form would end it at a question mark.
 func open(ctx context.Context, path string, config url.Values) (*store, error) {
 	attach := "ATTACH IF NOT EXISTS " + quoted(path) + " AS store (TYPE duckdb)"
 	connector, err := duckdb.NewConnector(":memory:?"+config.Encode(), func(c sqldriver.ExecerContext) error {

@@ -35,7 +35,8 @@ func classify(err error) error {
 	return err
 }
 
-// classifyOpen is classify for Open, where what is none of the known causes is one of the file's contents.
+// classifyOpen is classify for Open, where what is none of the known causes is one of the file's
+// contents.
 func classifyOpen(err error) error {
 	err = classify(err)
 	if driver.KindOf(err) != driver.Other || errors.Is(err, os.ErrInvalid) {

@@ -14,7 +14,7 @@ type Options struct {
 }
 
 var table = driver.Table[Options]{
-	driver.Text("checkpoint_threshold", "size with a unit", "size of the log at which a commit writes it into the database",
+	driver.Text("checkpoint_threshold", "size with a unit", "size of the log that a commit writes into the database",
 		func(o *Options) *string { return &o.CheckpointThreshold }).WithDefault("16MB"),
 	driver.Text("memory_limit", "size with a unit", "most memory that DuckDB takes",
 		func(o *Options) *string { return &o.MemoryLimit }).WithDefault("80% of the machine's"),

@@ -46,8 +46,8 @@ func (r *reader) Close() error {
 	return err
 }
 
-// A cursor reads a number of pairs at once, and each time more: DuckDB finds the first ones of a range by looking at all
-// of it, whatever their number.
+// A cursor reads a number of pairs at once, and each time more: DuckDB finds the first ones of a
+// range by looking at all of it, whatever their number.
 const (
 	firstRows = 64
 	mostRows  = 16 << 10
@@ -76,7 +76,8 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	return p.Key, p.Value, nil
 }
 
-// where returns the condition for the keys of rg, behind after unless that is nil, and its arguments.
+// where returns the condition for the keys of rg, behind after unless that is nil, and its
+// arguments.
 func where(rg driver.Range, after []byte) (text string, args []any) {
 	next := " WHERE "
 	bound := func(condition string, key []byte) {

@@ -112,8 +112,8 @@ func (s *store) begin(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB refuses a statement that
-// writes a row twice.
+// Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB
+// refuses a statement that writes a row twice.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
 	c, err := s.begin(ctx)
 	if err != nil {
@@ -146,29 +146,19 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 	return c.run(context.Background(), commit)
 }
 
-// alone runs a statement on a connection of its own, outside of a transaction.
-func (s *store) alone(ctx context.Context, texts ...string) error {
+// Compact writes the log into the database, which gives free blocks at its end back. DuckDB: beside
+// a transaction that still sees an earlier state it cannot, and the next commit or Close does it.
+func (s *store) Compact(ctx context.Context) error {
 	c, err := s.lend(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.takeBack(c)
-	for _, text := range texts {
-		if _, err := c.ExecContext(ctx, text); err != nil {
-			return classify(err)
-		}
-	}
-	return nil
-}
-
-// Compact writes the log into the database, which gives free blocks at its end back. DuckDB: beside a transaction that
-// still sees an earlier state it cannot, and the next commit or Close does it.
-func (s *store) Compact(ctx context.Context) error {
-	err := s.alone(ctx, "CHECKPOINT store")
+	_, err = c.ExecContext(ctx, "CHECKPOINT store")
 	if err != nil && strings.Contains(err.Error(), "other write transactions active") {
 		return nil
 	}
-	return err
+	return classify(err)
 }
 
 // Files lists the database and its log, if it has one now.
@@ -186,7 +176,7 @@ func (s *store) Files() ([]string, error) {
 
 // Close writes the log into the database and closes it.
 func (s *store) Close() error {
-	defer unclaim(s.path)
+	defer claims.Delete(s.path)
 	return classify(s.shut())
 }
 

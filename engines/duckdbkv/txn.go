@@ -31,7 +31,8 @@ func (t *txn) DeleteRange(start, end []byte) error {
 	return t.c.run(context.Background(), "DELETE FROM kv"+text, args...)
 }
 
-// Commit makes the transaction visible and syncs the log. What fails there is in doubt: DuckDB does not tell.
+// Commit makes the transaction visible and syncs the log. What fails there is in doubt: DuckDB does
+// not tell.
 func (t *txn) Commit() error {
 	err := t.c.run(context.Background(), commit)
 	t.ended = true

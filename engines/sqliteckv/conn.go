@@ -24,7 +24,8 @@ type conn struct {
 
 var _ sqlite.Conn = (*conn)(nil)
 
-// connect opens a connection. Even where SQLite fails there may be one, which holds the error and must be closed.
+// connect opens a connection. Even where SQLite fails there may be one, which holds the error and
+// must be closed.
 func connect(path string, flags int32) (sqlite.Conn, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))

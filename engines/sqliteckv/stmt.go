@@ -5,7 +5,8 @@ package sqliteckv
 /*
 #include "sqlite.h"
 
-// A run is what passes between Go and C, in C's memory: the arguments of a statement and the columns of its row.
+// A run is what passes between Go and C, in C's memory: the arguments of a statement and the
+// columns of its row.
 struct run {
 	char *args;          // the first argument and behind it the second; SQLite reads them until the statement is reset
 	int length[2];       // of the arguments, -1 for none

@@ -13,8 +13,8 @@ import (
 	"github.com/assaydb/assay/engines/internal/sqlite"
 )
 
-// conn is one connection to the database. Whatever SQLite keeps a pointer to lies in memory that libc allocated, outside
-// of Go's heap.
+// conn is one connection to the database. Whatever SQLite keeps a pointer to lies in memory that
+// libc allocated, outside of Go's heap.
 type conn struct {
 	tls *libc.TLS
 	db  uintptr // sqlite3*
@@ -41,7 +41,8 @@ func connect(path string, flags int32) (sqlite.Conn, error) {
 	return c, nil
 }
 
-// open calls sqlite3_open_v2. Even where it fails there may be a connection, which holds the error and must be closed.
+// open calls sqlite3_open_v2. Even where it fails there may be a connection, which holds the error
+// and must be closed.
 func (c *conn) open(path string, flags int32) int32 {
 	name, err := libc.CString(path)
 	if err != nil {

@@ -10,3 +10,7 @@ import (
 func TestOnADiskThatFails(t *testing.T) {
 	drivertest.RunOnDisk(t, drivertest.Config{Engine: "sqlite"}, powertest.NewDisk(t, nil))
 }
+
+func TestOnADiskThatFailsDelete(t *testing.T) {
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: "sqlite", Params: "journal_mode=DELETE"}, powertest.NewDisk(t, nil))
+}

@@ -1,14 +1,16 @@
-// Package sqlitekv is the engine "sqlite": an SQLite database, a B-tree in one file with a write-ahead log or a rollback
-// journal beside it, by modernc.org/sqlite, which is SQLite translated to Go.
+// Package sqlitekv is the engine "sqlite": an SQLite database, a B-tree in one file with a
+// write-ahead log or a rollback journal beside it, by modernc.org/sqlite, which is SQLite
+// translated to Go.
 //
-// What a store is, what its commits promise and how it is locked is told in engines/internal/sqlite, which all builds of
-// SQLite share: in WAL mode Synced commits run under synchronous=FULL and Flushed ones under NORMAL, and several
-// processes may read and write.
+// What a store is, what its commits promise and how it is locked is told in
+// engines/internal/sqlite, which all builds of SQLite share: in WAL mode Synced commits run under
+// synchronous=FULL and Flushed ones under NORMAL, and several processes may read and write.
 //
 // # Speed
 //
-// The package calls SQLite's C interface as modernc.org/sqlite/lib exports it. Through database/sql every query costs
-// about twenty allocations, through this none. Statements are prepared once per connection, on first use.
+// The package calls SQLite's C interface as modernc.org/sqlite/lib exports it. Through database/sql
+// every query costs about twenty allocations, through this none. Statements are prepared once per
+// connection, on first use.
 package sqlitekv
 
 import (
@@ -20,7 +22,7 @@ func init() { driver.Register(library) }
 
 var library = &sqlite.Library{
 	Name:    "sqlite",
-	Summary: "SQLite's B-tree with write-ahead log or rollback journal, translated to Go; several processes at once",
+	Summary: "SQLite's B-tree with write-ahead log or rollback journal, translated to Go; several processes",
 	Modules: []string{"modernc.org/sqlite"},
 	PureGo:  true,
 	Connect: connect,

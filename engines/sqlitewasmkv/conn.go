@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/engines/internal/sqlite"
 )
 
-// conn is one connection to the database. go-sqlite3 has errors where SQLite has result codes: the last one is kept until
-// its code comes back as the question for its text.
+// conn is one connection to the database. go-sqlite3 has errors where SQLite has result codes: the
+// last one is kept until its code comes back as the question for its text.
 type conn struct {
 	db   *sqlite3.Conn
 	last error
@@ -25,7 +25,8 @@ var _ sqlite.Conn = (*conn)(nil)
 func connect(path string, flags int32) (sqlite.Conn, error) {
 	open := sqlite3.OpenFlag(flags)
 	if open&sqlite3.OPEN_URI == 0 && runtime.GOOS != "windows" {
-		// go-sqlite3: without modeof a log or journal gets the permissions that the umask admits, not the database's.
+		// go-sqlite3: without modeof a log or journal gets the permissions that the umask admits,
+		// not the database's.
 		open |= sqlite3.OPEN_URI
 		path = (&url.URL{Scheme: "file", Path: path, RawQuery: "modeof=" + escaped(path)}).String()
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
-// BenchmarkThin measures kv against go-sqlite3's own API, which is SQLite's with Go's types, with statements prepared once;
-// both in WAL mode under synchronous=NORMAL.
+// BenchmarkThin measures kv against go-sqlite3's own API, which is SQLite's with Go's types, with
+// statements prepared once; both in WAL mode under synchronous=NORMAL.
 func BenchmarkThin(b *testing.B) {
 	ctx := context.Background()
 	dir := b.TempDir()

@@ -13,7 +13,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// otherProgram runs statements on the database at path, by database/sql, and returns what the last one finds.
+// otherProgram runs statements on the database at path, by database/sql, and returns what the last
+// one finds.
 func otherProgram(t *testing.T, path string, statements ...string) (found []string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -204,8 +205,9 @@ func typedOptionsAreThoseOfTheURL(t *testing.T, engine string) {
 	}
 }
 
-// theLengthOfAValueIsToldWithoutReadingIt damages the pages that a value lies in: its key and length are still told, it
-// itself is not. In the package's own table SQLite reads all of a row that it looks for.
+// theLengthOfAValueIsToldWithoutReadingIt damages the pages that a value lies in: its key and
+// length are still told, it itself is not. In the package's own table SQLite reads all of a row
+// that it looks for.
 func theLengthOfAValueIsToldWithoutReadingIt(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
 	otherProgram(t, path, "CREATE TABLE t(id INTEGER PRIMARY KEY, k BLOB UNIQUE, v)", "INSERT INTO t(k, v) VALUES(CAST('a' AS BLOB), zeroblob(100000))")
@@ -235,8 +237,8 @@ func theLengthOfAValueIsToldWithoutReadingIt(t *testing.T, engine string) {
 	wantKind(t, "the value", err, kv.Corrupt)
 }
 
-// aFullDiskIsNotDoneAndTheStoreGoesOn has SQLite find the database full, as it does of a disk. The failing disk of
-// drivertest tells that of Full the same holds after a power cut.
+// aFullDiskIsNotDoneAndTheStoreGoesOn has SQLite find the database full, as it does of a disk. The
+// failing disk of drivertest tells that of Full the same holds after a power cut.
 func aFullDiskIsNotDoneAndTheStoreGoesOn(t *testing.T, engine string) {
 	for _, journal := range []string{"WAL", "DELETE"} {
 		path := filepath.Join(t.TempDir(), "db")

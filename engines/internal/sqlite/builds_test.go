@@ -19,7 +19,8 @@ type openTyped = func(ctx context.Context, path string, o *sqlite.Options, optio
 // typed are the builds' own functions Open.
 var typed = map[string]openTyped{"sqlite": sqlitekv.Open, "sqlite-wasm": sqlitewasmkv.Open}
 
-// builds are the engines that are tested; a file with a build constraint adds the one that needs cgo.
+// builds are the engines that are tested; a file with a build constraint adds the one that needs
+// cgo.
 var builds = []string{"sqlite", "sqlite-wasm"}
 
 // cases hold for every build of SQLite.
@@ -66,7 +67,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestStoresOfOneBuildOpenInTheOthers passes a store around; each build reads what the one before it wrote.
+// TestStoresOfOneBuildOpenInTheOthers passes a store around; each build reads what the one before
+// it wrote.
 func TestStoresOfOneBuildOpenInTheOthers(t *testing.T) {
 	for _, journal := range []string{"WAL", "DELETE"} {
 		path, before := filepath.Join(t.TempDir(), "db"), ""
@@ -85,7 +87,8 @@ func TestStoresOfOneBuildOpenInTheOthers(t *testing.T) {
 	}
 }
 
-// TestProcessesOfAllBuildsShareAStore has each of the processes use another build: their locks are the same.
+// TestProcessesOfAllBuildsShareAStore has each of the processes use another build: their locks are
+// the same.
 func TestProcessesOfAllBuildsShareAStore(t *testing.T) {
 	shareStore(t, builds)
 }

@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -21,9 +21,6 @@ type conn struct {
 	reader reader // lent by Snapshot
 	txn    txn    // lent by Begin
 }
-
-// fullSync is set on macOS, where fsync leaves data in the disk's cache and only F_FULLFSYNC empties it.
-var fullSync = []string{"fullfsync", "checkpoint_fullfsync"}
 
 // connect opens a connection and applies the session's settings.
 func (s *Store) connect() (*conn, error) {
@@ -45,21 +42,8 @@ func (s *Store) connect() (*conn, error) {
 	}
 	c.reader = reader{c: c, s: s}
 	c.txn = txn{c.reader}
-	for _, p := range s.options.given(session...) {
-		if err == nil {
-			err = c.set(p.Name, p.Value)
-		}
-	}
-	if runtime.GOOS == "darwin" {
-		for _, name := range fullSync {
-			if err == nil {
-				err = c.set(name, "1")
-			}
-		}
-	}
-	if err != nil {
-		c.close()
-		return nil, err
+	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
@@ -72,7 +56,8 @@ func immutableURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: "immutable=1"}).String()
 }
 
-// close ends the connection. SQLite: the last one of a database checkpoints the log and removes the companion files.
+// close ends the connection. SQLite: the last one of a database checkpoints the log and removes the
+// companion files.
 func (c *conn) close() error {
 	for _, s := range c.idle {
 		for ; s != nil; s = s.next {
@@ -87,14 +72,15 @@ func (c *conn) setLevel(l level) error {
 	if c.level == l {
 		return nil
 	}
-	if err := c.set("synchronous", l.String()); err != nil {
+	if err := c.exec("PRAGMA synchronous = " + l.String()); err != nil {
 		return err
 	}
 	c.level = l
 	return nil
 }
 
-// inTransaction reports whether a transaction is open. SQLite ends some by itself, on a full disk for one.
+// inTransaction reports whether a transaction is open. SQLite ends some by itself, on a full disk
+// for one.
 func (c *conn) inTransaction() bool { return !c.db.Autocommit() }
 
 // rollback ends the transaction that is open, if one is.
@@ -105,10 +91,14 @@ func (c *conn) rollback() error {
 	return c.exec("ROLLBACK")
 }
 
-// exec runs one statement of the program's own and drops its rows.
-func (c *conn) exec(sql string) error {
-	_, err := c.texts(sql)
-	return err
+// exec runs statements of the program's own, up to the first that fails, and drops their rows.
+func (c *conn) exec(statements ...string) error {
+	for _, sql := range statements {
+		if _, err := c.texts(sql); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // text returns what the one row of sql holds, "" if there is none.
@@ -147,8 +137,9 @@ func (c *conn) texts(sql string) ([]string, error) {
 	return rows, nil
 }
 
-// Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another goroutine. SQLite forgets
-// an interrupt that comes before the statement has begun; therefore it is repeated until fn returns.
+// Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another
+// goroutine. SQLite forgets an interrupt that comes before the statement has begun; therefore it is
+// repeated until fn returns.
 func Interrupting(ctx context.Context, interrupt func(), fn func() error) error {
 	returned, ended := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -17,8 +16,9 @@ import (
 // SQLite: closing any descriptor of a file drops all locks that the process has on it.
 var creating sync.Mutex
 
-// createFile creates the database as an empty file with its missing parent folders, for this user only, and reports
-// whether it did. SQLite would create it for everyone that the umask admits. What is opened as it is must exist.
+// createFile creates the database as an empty file with its missing parent folders, for this user
+// only, and reports whether it did. SQLite would create it for everyone that the umask admits. What
+// is opened as it is must exist.
 func (s *Store) createFile() (created bool, err error) {
 	creating.Lock()
 	defer creating.Unlock()
@@ -47,7 +47,8 @@ const (
 	schemaVersion = 1          // user_version
 )
 
-// open opens the first connection, makes an empty database a store and checks the settings in force.
+// open opens the first connection, makes an empty database a store and checks the settings in
+// force.
 func (s *Store) open() error {
 	if s.options.Immutable {
 		// SQLite: immutable reads the database alone, as if there were no companions.
@@ -70,14 +71,16 @@ func (s *Store) open() error {
 	return s.takeBack(c, writer)
 }
 
-// prepare turns an empty database into a store, and sets and checks what holds for the database as a whole.
+// prepare turns an empty database into a store, and sets and checks what holds for the database as
+// a whole.
 func (s *Store) prepare(c *conn) error {
 	if !s.readOnly && !c.db.Writable() {
 		return &driver.Error{Kind: driver.Permission, Err: errors.New("the file may not be written to"),
 			Hint: "change its permissions, or add mode=ro"}
 	}
-	// All of it is read from one state, under one lock: in DELETE mode every further one might meet the commit of another
-	// process, so that opening would have to begin again, and where many commit, again and again.
+	// All of it is read from one state, under one lock: in DELETE mode every further one might meet
+	// the commit of another process, so that opening would have to begin again, and where many
+	// commit, again and again.
 	if err := c.exec("BEGIN"); err != nil {
 		return err
 	}
@@ -91,7 +94,8 @@ func (s *Store) prepare(c *conn) error {
 	want := orElse(s.options.JournalMode, wal)
 	switch {
 	case empty && s.readOnly:
-		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the database is empty"), Hint: "open it once without mode=ro"}
+		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the database is empty"),
+			Hint: "open it once without mode=ro"}
 	case empty:
 		return s.create(c, want)
 	case s.readOnly, s.options.Table != "":
@@ -129,7 +133,8 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 	return false, err
 }
 
-// isEmpty tells, within a transaction, whether the database is empty or a store. Anything else is an error.
+// isEmpty tells, within a transaction, whether the database is empty or a store. Anything else is
+// an error.
 func (c *conn) isEmpty() (bool, error) {
 	app, err := c.integer("PRAGMA application_id")
 	if err != nil {
@@ -162,10 +167,8 @@ func (c *conn) tables() ([]string, error) {
 func (s *Store) create(c *conn, journal string) error {
 	// SQLite: these hold from the first page on, which setting the journal mode writes.
 	asked := s.options.given(creation...)
-	for _, p := range asked {
-		if err := c.set(p.Name, p.Value); err != nil {
-			return err
-		}
+	if err := c.set(asked); err != nil {
+		return err
 	}
 	if err := s.setJournal(c, journal); err != nil {
 		return err
@@ -173,7 +176,12 @@ func (s *Store) create(c *conn, journal string) error {
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := c.createTable()
+	// Another process may have done it since the database was found empty.
+	empty, err := c.isEmpty()
+	if err == nil && empty {
+		err = c.exec(createTable,
+			fmt.Sprint("PRAGMA application_id = ", applicationID), fmt.Sprint("PRAGMA user_version = ", schemaVersion))
+	}
 	if err == nil {
 		err = c.exec("COMMIT")
 	}
@@ -183,18 +191,8 @@ func (s *Store) create(c *conn, journal string) error {
 	return c.verify(asked)
 }
 
-// createTable creates and marks the table, unless another process has done so since the database was found empty.
-func (c *conn) createTable() error {
-	if empty, err := c.isEmpty(); err != nil || !empty {
-		return err
-	}
-	return errors.Join(
-		c.exec(createTable),
-		c.set("application_id", strconv.Itoa(applicationID)),
-		c.set("user_version", strconv.Itoa(schemaVersion)))
-}
-
-// setJournal sets the journal mode. SQLite: a mode that it cannot set is no error, it answers with the one in force.
+// setJournal sets the journal mode. SQLite: a mode that it cannot set is no error, it answers with
+// the one in force.
 func (s *Store) setJournal(c *conn, want string) error {
 	got, err := c.text("PRAGMA journal_mode = " + want)
 	if err != nil {
@@ -221,9 +219,10 @@ func (s *Store) unfinished() (string, error) {
 	return "", nil
 }
 
-// checkLength refuses a database that has lost the end of its last page. SQLite: such a page reads as if zeros followed,
-// and integrity_check does not notice. While another process extends the file it may have such a length, and a companion
-// file that holds commits; the second look is for one that was done in between.
+// checkLength refuses a database that has lost the end of its last page. SQLite: such a page reads
+// as if zeros followed, and integrity_check does not notice. While another process extends the file
+// it may have such a length, and a companion file that holds commits; the second look is for one
+// that was done in between.
 func (s *Store) checkLength(c *conn) error {
 	size, err := c.integer("PRAGMA page_size")
 	if err != nil {

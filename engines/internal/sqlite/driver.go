@@ -15,11 +15,13 @@ var _ driver.Driver = (*Library)(nil)
 // Info describes SQLite, as the engine of the build.
 func (l *Library) Info() driver.Info {
 	s := Store{lib: l, journal: wal}
-	return driver.Info{Name: l.Name, Summary: l.Summary, Modules: l.Modules, Options: table.Options(Options{}), Caps: s.capsNow()}
+	return driver.Info{Name: l.Name, Summary: l.Summary, Modules: l.Modules,
+		Options: table.Options(Options{}), Caps: s.capsNow()}
 }
 
-// Open opens or creates the database at c.Path. A file that is not an SQLite database is Corrupt; a database of
-// another program is Invalid unless its table is named; a setting that SQLite did not accept is Unsupported.
+// Open opens or creates the database at c.Path. A file that is not an SQLite database is Corrupt; a
+// database of another program is Invalid unless its table is named; a setting that SQLite did not
+// accept is Unsupported.
 func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: &own}
 	if err := table.Read(c.Params, &s.options); err != nil {
@@ -75,11 +77,13 @@ var levels = []string{"OFF", "NORMAL", "FULL", "EXTRA"}
 
 func (l level) String() string { return levels[l] }
 
-// wal is the journal mode that differs; the others promise what DELETE does, or less. Those beside DELETE are not on
-// offer: TRUNCATE and PERSIST promise less for no gain here, MEMORY and OFF are not crash-atomic.
+// wal is the journal mode that differs; the others promise what DELETE does, or less. Those beside
+// DELETE are not on offer: TRUNCATE and PERSIST promise less for no gain here, MEMORY and OFF are
+// not crash-atomic.
 const wal = "WAL"
 
-// maxRow is SQLite's limit of a row, SQLITE_MAX_LENGTH: key and value together. SQLite tells when a pair is too large.
+// maxRow is SQLite's limit of a row, SQLITE_MAX_LENGTH: key and value together. SQLite tells when a
+// pair is too large.
 const maxRow = 1_000_000_000
 
 // capsNow tells what the database delivers under its journal mode and the option synchronous.
@@ -122,7 +126,8 @@ func (s *Store) promise(d driver.Durability) driver.Promise {
 	if s.journal != wal {
 		l-- // each level promises what the one below does for a log
 	}
-	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: l >= levelNormal, KillAtomic: true, PowerAtomic: l >= levelNormal}
+	intact := l >= levelNormal
+	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: intact, KillAtomic: true, PowerAtomic: intact}
 	switch {
 	case l >= levelFull:
 		p.Class = driver.Synced

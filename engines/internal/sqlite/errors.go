@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// NewError makes an error of SQLite's extended result code, its message and the operating system's error, nil or
-// number 0 if there was none.
+// NewError makes an error of SQLite's extended result code, its message and the operating system's
+// error, nil or number 0 if there was none.
 func NewError(rc int32, text string, system error) error {
 	e := &driver.Error{Kind: kindOf(rc), Err: fmt.Errorf("%s (%d)", text, rc)}
 	switch primary := rc & 0xff; {
@@ -61,7 +61,8 @@ var hints = map[driver.Kind]string{
 
 var errNotADB = errors.New("not an SQLite database")
 
-// readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files -wal and -shm.
+// readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files
+// -wal and -shm.
 func readOnlyFailure(err error) error {
 	switch driver.KindOf(err) {
 	case driver.NotWritable, driver.NoStore, driver.Permission:
@@ -84,8 +85,8 @@ var heads = []struct {
 	{"bunt", 0, "*3\r\n$"},
 }
 
-// foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the file drops locks that
-// this process has on it, but nobody has one on such a file.
+// foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the
+// file drops locks that this process has on it, but nobody has one on such a file.
 func (s *Store) foreign(err error) error {
 	head := make([]byte, 32)
 	if f, ferr := os.Open(s.path); ferr == nil {
@@ -99,5 +100,6 @@ func (s *Store) foreign(err error) error {
 				Hint: "open it as " + h.engine + ":" + s.path}
 		}
 	}
-	return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "name another file if it is one of another program; otherwise restore a backup"}
+	return &driver.Error{Kind: driver.Corrupt, Err: err,
+		Hint: "name another file if it is one of another program; otherwise restore a backup"}
 }

@@ -30,8 +30,9 @@ func (l *layout) text(k kind) string {
 	case kindCommit:
 		return "COMMIT"
 	case kindPin:
-		// SQLite: a read transaction lasts as long as one reading statement of the connection does. This one always has
-		// a row, that of the table, so stepping it once opens a snapshot and resetting it ends it.
+		// SQLite: a read transaction lasts as long as one reading statement of the connection does.
+		// This one always has a row, that of the table, so stepping it once opens a snapshot and
+		// resetting it ends it.
 		return "SELECT 1 FROM sqlite_schema"
 	case kindGet:
 		return "SELECT " + l.value + " FROM " + l.table + one
@@ -71,7 +72,8 @@ func (l *layout) where(shape kind) string {
 	return ""
 }
 
-// arg is argument n, which is always bound as a blob. SQLite: text and blobs are never equal, whatever their bytes.
+// arg is argument n, which is always bound as a blob. SQLite: text and blobs are never equal,
+// whatever their bytes.
 func arg(n int, text bool) string {
 	if text {
 		return fmt.Sprintf("CAST(?%d AS TEXT)", n)
@@ -90,7 +92,8 @@ func (s *Store) adopt(c *conn) error {
 	if encoding, err := c.text("PRAGMA encoding"); err != nil {
 		return err
 	} else if encoding != "UTF-8" {
-		return unfit("copy the pairs into a new database", "the text in it is stored as %s", strings.ReplaceAll(encoding, "\x00", ""))
+		encoding = strings.ReplaceAll(encoding, "\x00", "")
+		return unfit("copy the pairs into a new database", "the text in it is stored as %s", encoding)
 	}
 	columns, err := c.texts("SELECT name FROM pragma_table_xinfo(" + literal(o.Table) + ")")
 	if err != nil {
@@ -129,7 +132,8 @@ func (s *Store) adopt(c *conn) error {
 func column(table, name, option string, columns, types []string) (string, bool, error) {
 	i := slices.IndexFunc(columns, func(c string) bool { return strings.EqualFold(c, name) })
 	if i < 0 {
-		return "", false, unfit(fmt.Sprintf("name one with %s=COLUMN: %q", option, columns), "table %q has no column %q", table, name)
+		return "", false, unfit(fmt.Sprintf("name one with %s=COLUMN: %q", option, columns),
+			"table %q has no column %q", table, name)
 	}
 	// SQLite: a column holds what these words in its type say, in this order.
 	declared := strings.ToUpper(types[i])
@@ -146,8 +150,8 @@ func column(table, name, option string, columns, types []string) (string, bool, 
 	return "", false, unfit("name a column of blobs or text", "column %q is of type %s", name, types[i])
 }
 
-// lookAtKeys learns what the keys are. SQLite: the columns' types bind nobody, and values are ordered by what they are
-// first, so that the first key and the last tell it of all.
+// lookAtKeys learns what the keys are. SQLite: the columns' types bind nobody, and values are
+// ordered by what they are first, so that the first key and the last tell it of all.
 func (l *layout) lookAtKeys(c *conn, table string) error {
 	for _, order := range []string{"", " DESC"} {
 		found, err := c.text("SELECT iif(octet_length(" + l.column + ") = 0, 'nothing', typeof(" + l.column + ")) FROM " +
@@ -160,7 +164,8 @@ func (l *layout) lookAtKeys(c *conn, table string) error {
 		case order == "" && (found == "text" || found == "blob"):
 			l.keyText = found == "text"
 		case found != "text" && found != "blob", l.keyText != (found == "text"):
-			return unfit("the keys of a store are all blobs, or all text, of at least one byte", "table %q has a key that is %s", table, found)
+			return unfit("the keys of a store are all blobs, or all text, of at least one byte",
+				"table %q has a key that is %s", table, found)
 		}
 	}
 	return nil

@@ -12,18 +12,18 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Compact rewrites the database without free pages. In WAL mode the rewritten pages pass through the log, which is
-// then copied back and emptied as far as open snapshots allow.
+// Compact rewrites the database without free pages. In WAL mode the rewritten pages pass through
+// the log, which is then copied back and emptied as far as open snapshots allow.
 func (s *Store) Compact(ctx context.Context) error {
 	c, err := s.forWriting(s.caps.Strongest())
 	if err != nil {
 		return err
 	}
 	err = c.db.Interruptible(ctx, func() error {
-		if err := c.exec("VACUUM"); err != nil || s.journal != wal {
-			return err
+		if s.journal != wal {
+			return c.exec("VACUUM")
 		}
-		return c.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		return c.exec("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
 	})
 	return errors.Join(err, s.endWriting(c))
 }
@@ -42,10 +42,11 @@ func (s *Store) Check(ctx context.Context) error {
 		Hint: hints[driver.Corrupt]}
 }
 
-// Backup writes a compact copy of the last committed state to path. It keeps the marks of a store; its journal mode is
-// DELETE until it is opened.
+// Backup writes a compact copy of the last committed state to path. It keeps the marks of a store;
+// its journal mode is DELETE until it is opened.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	// SQLite: VACUUM INTO takes an empty file, and would create one for everyone that the umask admits.
+	// SQLite: VACUUM INTO takes an empty file, and would create one for everyone that the umask
+	// admits.
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		return err
 	}

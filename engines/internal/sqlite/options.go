@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Options are SQLite's pragmas and its URI parameter immutable, under their own names, and the table that holds the
-// pairs. In each field the zero value is what SQLite, or this package, does by itself.
+// Options are SQLite's pragmas and its URI parameter immutable, under their own names, and the
+// table that holds the pairs. In each field the zero value is what SQLite, or this package, does by
+// itself.
 type Options struct {
 	JournalMode       string // "WAL" (the default) or "DELETE"; another program's database keeps its own by default
 	Synchronous       string // "OFF", "NORMAL", "FULL" or "EXTRA" for all commits; "" is by the class of each
@@ -25,12 +26,13 @@ type Options struct {
 	WALAutocheckpoint int    // pages of log at which a commit copies it into the database; negative is never
 	Immutable         bool   // with kv.ReadOnly: nobody writes meanwhile, so use no locks and no companion files
 
-	// Table is a table of an existing database, Key and Value its columns; see the package comment. "" is the package's own.
+	// Table is a table of an existing database, Key and Value its columns; see the package comment.
+	// "" is the package's own.
 	Table, Key, Value string
 }
 
 var table = driver.Table[Options]{
-	driver.OneWord("journal_mode", "write-ahead log, or rollback journal (fewer files; readers and the writer wait for each other)",
+	driver.OneWord("journal_mode", "write-ahead log, or rollback journal (fewer files; readers and writers wait)",
 		func(o *Options) *string { return &o.JournalMode }, "WAL", "DELETE").WithDefault("WAL"),
 	driver.OneWord("synchronous", "how all commits sync; classes that it does not deliver are refused",
 		func(o *Options) *string { return &o.Synchronous }, levels...).WithDefault("by class"),
@@ -80,11 +82,18 @@ var (
 	tempStore  = []string{"DEFAULT", "FILE", "MEMORY"}
 )
 
-// The pragmas among the options: set before a new database gets its first page, and on every connection.
+// The pragmas among the options: set before a new database gets its first page, and on every
+// connection.
 var (
 	creation = []string{"page_size", "auto_vacuum"}
 	session  = []string{"cache_size", "mmap_size", "temp_store", "wal_autocheckpoint"}
 )
+
+// fullSync is for macOS, where fsync leaves data in the disk's cache and only F_FULLFSYNC empties
+// it.
+var fullSync = map[string][]driver.Setting{
+	"darwin": {{Name: "fullfsync", Value: "1"}, {Name: "checkpoint_fullfsync", Value: "1"}},
+}[runtime.GOOS]
 
 func pageSizes() (list []driver.Named[int]) {
 	for n := 512; n <= 65536; n *= 2 {
@@ -99,7 +108,7 @@ func (o *Options) check(readOnly bool) error {
 	case o.Immutable && !readOnly:
 		return &driver.Error{Kind: driver.Invalid, Err: errors.New("immutable without mode=ro"), Hint: "add mode=ro"}
 	case o.Table == "" && o.Key+o.Value != "":
-		return &driver.Error{Kind: driver.Invalid, Err: errors.New("Key or Value without Table"), Hint: "add Table=NAME"}
+		return &driver.Error{Kind: driver.Invalid, Err: errors.New("the options Key and Value say nothing without Table"), Hint: "add Table=NAME"}
 	}
 	return nil
 }
@@ -118,8 +127,16 @@ func (o *Options) given(names ...string) (list []driver.Setting) {
 	return list
 }
 
-// set gives a pragma its value. SQLite: one that it cannot take is no error, so verify reads it back.
-func (c *conn) set(name, value string) error { return c.exec("PRAGMA " + name + " = " + value) }
+// set gives pragmas their values. SQLite: one that it cannot take is no error, so verify reads it
+// back.
+func (c *conn) set(list []driver.Setting) error {
+	for _, p := range list {
+		if err := c.exec("PRAGMA " + p.Name + " = " + p.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // pragma reads a setting back, in the words of the options.
 func (c *conn) pragma(name string) (string, error) {
@@ -163,8 +180,8 @@ func refused(name, want, got string) error {
 // Settings tells SQLite's version and the pragmas in force.
 func (s *Store) Settings() (list []driver.Setting) {
 	names := slices.Concat([]string{"journal_mode"}, creation, session)
-	if runtime.GOOS == "darwin" {
-		names = append(names, fullSync...)
+	for _, p := range fullSync {
+		names = append(names, p.Name)
 	}
 	// What cannot be read is left out: a setting that is not certain is not reported.
 	_ = s.reading(context.Background(), func(c *conn) error {

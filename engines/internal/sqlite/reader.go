@@ -19,7 +19,8 @@ var (
 	_ driver.Lener  = (*reader)(nil)
 )
 
-// pin opens a snapshot of the last committed state. There is always a row to stop at, that of the table.
+// pin opens a snapshot of the last committed state. There is always a row to stop at, that of the
+// table.
 func (r *reader) pin() error {
 	s, rc := r.c.start(kindPin, nil, nil)
 	if rc == OK {

@@ -47,8 +47,8 @@ func shapeOf(r driver.Range) (shape kind, first, second []byte) {
 	return shape, first, second
 }
 
-// statement is a prepared statement, and as a scan the cursor of it. Between runs it stays with its connection, so that a
-// run allocates nothing.
+// statement is a prepared statement, and as a scan the cursor of it. Between runs it stays with its
+// connection, so that a run allocates nothing.
 type statement struct {
 	Stmt
 	c     *conn
@@ -59,7 +59,8 @@ type statement struct {
 
 var _ driver.Cursor = (*statement)(nil)
 
-// start returns a statement of kind k with its arguments bound, or what went wrong. The caller closes it.
+// start returns a statement of kind k with its arguments bound, or what went wrong. The caller
+// closes it.
 func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
 	s := c.idle[k]
 	if s == nil {
@@ -99,7 +100,8 @@ func (c *conn) do(k kind, a, b []byte) error {
 	return nil
 }
 
-// Next moves a scan to the next pair, which it lends from SQLite's own memory. SQLite: it holds until the next step.
+// Next moves a scan to the next pair, which it lends from SQLite's own memory. SQLite: it holds
+// until the next step.
 func (s *statement) Next() (key, value []byte, err error) {
 	if s.ended {
 		return nil, nil, nil // SQLite: a step after the last row would start anew

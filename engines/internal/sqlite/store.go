@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Store is an open database. Its connections are lent to one Snapshot or transaction at a time; more are opened on
-// demand, without a limit, because a View inside a View would wait for itself.
+// Store is an open database. Its connections are lent to one Snapshot or transaction at a time;
+// more are opened on demand, without a limit, because a View inside a View would wait for itself.
 type Store struct {
 	lib      *Library
 	path     string // absolute
@@ -32,7 +32,8 @@ var (
 	_ driver.Configured = (*Store)(nil)
 )
 
-// role is what a connection was lent for last. The writer's cache is the one that commits do not empty.
+// role is what a connection was lent for last. The writer's cache is the one that commits do not
+// empty.
 type role uint8
 
 const (
@@ -43,7 +44,8 @@ const (
 // maxIdle is how many connections of each role are kept for later.
 const maxIdle = 16
 
-// lend lends a connection, of its role if there is one. SQLite: opening one may meet a lock, as it reads the schema.
+// lend lends a connection, of its role if there is one. SQLite: opening one may meet a lock, as it
+// reads the schema.
 func (s *Store) lend(r role) (*conn, error) {
 	s.mu.Lock()
 	for _, r := range [2]role{r, readers + writer - r} {
@@ -83,8 +85,8 @@ func (s *Store) forWriting(d driver.Durability) (*conn, error) {
 	return c, nil
 }
 
-// endWriting takes back a connection that was lent for writing, and rolls back what is not committed. One that cannot
-// is closed, which does.
+// endWriting takes back a connection that was lent for writing, and rolls back what is not
+// committed. One that cannot is closed, which does.
 func (s *Store) endWriting(c *conn) error {
 	if err := c.rollback(); err != nil {
 		return errors.Join(err, c.close())
@@ -119,8 +121,8 @@ func (s *Store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	return &c.txn, nil
 }
 
-// Close closes all connections. In WAL mode the last one of all processes copies the log into the database, synced
-// unless synchronous=OFF, and removes the companion files.
+// Close closes all connections. In WAL mode the last one of all processes copies the log into the
+// database, synced unless synchronous=OFF, and removes the companion files.
 func (s *Store) Close() error {
 	var err error
 	for _, conns := range s.idle {

@@ -285,7 +285,8 @@ func aWriterWaitsForALockUntilItsTimeIsUp(t *testing.T, engine string) {
 	}
 }
 
-// aReaderWaitsForACommitNoLongerThanItsContext has another connection hold the lock that keeps readers out.
+// aReaderWaitsForACommitNoLongerThanItsContext has another connection hold the lock that keeps
+// readers out.
 func aReaderWaitsForACommitNoLongerThanItsContext(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, engine, path, "?journal_mode=DELETE&wait=1h")
@@ -436,7 +437,8 @@ func processesThatOpenPutAndCloseLoseNothing(t *testing.T, engine string) {
 	shareStore(t, []string{engine})
 }
 
-// shareStore runs workers that open one store at once, each with the next of the engines, and looks for what they put.
+// shareStore runs workers that open one store at once, each with the next of the engines, and looks
+// for what they put.
 func shareStore(t *testing.T, engines []string) {
 	if part, ok := os.LookupEnv(workerVar); ok {
 		work(t, part)
@@ -484,8 +486,8 @@ func work(t *testing.T, part string) {
 	}
 }
 
-// aWriteComesThroughBesideReadersThatNeverPause holds a snapshot at any time: it lets go of one when it has the next, or
-// is refused it because a commit keeps new ones out.
+// aWriteComesThroughBesideReadersThatNeverPause holds a snapshot at any time: it lets go of one
+// when it has the next, or is refused it because a commit keeps new ones out.
 func aWriteComesThroughBesideReadersThatNeverPause(t *testing.T, engine string) {
 	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&wait=1m")
 	put(t, db, "a", "0")

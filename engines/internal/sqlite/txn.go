@@ -36,13 +36,15 @@ func (t *txn) write(k kind, a, b []byte) error {
 	return t.c.do(k, a, b)
 }
 
-// errRolledBack is returned by writes, and by Commit, after a write that failed so badly (no space, no memory, an I/O
-// error) that SQLite ended the transaction by itself: they would be commits of their own.
-var errRolledBack = &driver.Error{Kind: driver.Closed, Err: errors.New("SQLite rolled the transaction back after an error"),
+// errRolledBack is returned by writes, and by Commit, after a write that failed so badly (no space,
+// no memory, an I/O error) that SQLite ended the transaction by itself: they would be commits of
+// their own.
+var errRolledBack = &driver.Error{Kind: driver.Closed,
+	Err:  errors.New("SQLite rolled the transaction back after an error"),
 	Hint: "return the first error of Put or Delete from the function"}
 
-// Commit makes the transaction visible. In DELETE mode it is Busy while there are readers; then it keeps new ones out
-// until it is called again or rolled back.
+// Commit makes the transaction visible. In DELETE mode it is Busy while there are readers; then it
+// keeps new ones out until it is called again or rolled back.
 func (t *txn) Commit() error {
 	if !t.c.inTransaction() {
 		return errRolledBack
@@ -53,9 +55,10 @@ func (t *txn) Commit() error {
 // Close rolls back what is not committed.
 func (t *txn) Close() error { return t.s.endWriting(t.c) }
 
-// committed returns the error for what ended a commit. SQLite: Full is a write that found no space, before the last one
-// of the commit; then it rolls back, and nothing of it can come back. What else fails, above all a sync, is in doubt: the
-// commit may stand in the log as a whole, and earlier ones that were not synced may be lost before it.
+// committed returns the error for what ended a commit. SQLite: Full is a write that found no space,
+// before the last one of the commit; then it rolls back, and nothing of it can come back. What else
+// fails, above all a sync, is in doubt: the commit may stand in the log as a whole, and earlier
+// ones that were not synced may be lost before it.
 func (c *conn) committed(rc int32) error {
 	switch {
 	case rc == Done:
@@ -75,8 +78,9 @@ func (s *Store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 	return errors.Join(c.apply(ops, s.journal == wal), s.endWriting(c))
 }
 
-// apply leaves what fails to be rolled back by endWriting. SQLite: a statement alone is a transaction. In DELETE mode one
-// whose commit finds readers starts anew and lets further readers in, where COMMIT holds its place.
+// apply leaves what fails to be rolled back by endWriting. SQLite: a statement alone is a
+// transaction. In DELETE mode one whose commit finds readers starts anew and lets further readers
+// in, where COMMIT holds its place.
 func (c *conn) apply(ops []driver.Op, single bool) error {
 	if single && len(ops) == 1 {
 		return c.committed(c.op(&ops[0]))

@@ -1,4 +1,5 @@
-// Package thintest measures what kv adds to SQLite in the builds that come with a driver for database/sql.
+// Package thintest measures what kv adds to SQLite in the builds that come with a driver for
+// database/sql.
 package thintest
 
 import (
@@ -18,8 +19,9 @@ type Build struct {
 	Query  string // of database/sql's URL: WAL mode, synchronous=NORMAL, immediate transactions
 }
 
-// Bench measures kv against database/sql with prepared statements, both in WAL mode under synchronous=NORMAL. kv is the
-// faster one: it calls SQLite directly, where database/sql allocates for every query, argument and column.
+// Bench measures kv against database/sql with prepared statements, both in WAL mode under
+// synchronous=NORMAL. kv is the faster one: it calls SQLite directly, where database/sql allocates
+// for every query, argument and column.
 func (build Build) Bench(b *testing.B) {
 	ctx := context.Background()
 	dir := b.TempDir()

@@ -1,0 +1,14 @@
+//go:build cgo
+
+package sqliteckv_test
+
+import (
+	"testing"
+
+	"github.com/assaydb/assay/kv/drivertest"
+	"github.com/assaydb/assay/lab/powertest"
+)
+
+func TestOnADiskThatFails(t *testing.T) {
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: "sqlite-c"}, powertest.NewDisk(t, nil))
+}
