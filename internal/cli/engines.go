@@ -146,15 +146,15 @@ func (a *app) describeEngines(ctx context.Context, names []string, probe bool, s
 		if err := e.open(ctx, c.Entry, probe); err != nil {
 			return nil, err
 		}
-		e.label(shipped, len(info.Modules) == 0)
+		e.label(shipped, result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules, Driver: result.DriverDigest(c.Engine),
+			Own: len(info.Modules) == 0})
 		out = append(out, e)
 	}
 	return out, nil
 }
 
-// label says of each promise what a proof tells of it. own is that the engine is assay's own.
-func (e *engineJSON) label(proof *result.Proof, own bool) {
-	subject := result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules, Own: own}
+// label says of each promise what a proof tells of it.
+func (e *engineJSON) label(proof *result.Proof, subject result.Subject) {
 	for d, p := range e.Caps.Promises {
 		if p.Supported {
 			e.Promises[d] = proof.Label(subject, result.Promise{Requested: kv.Durability(d).String(), Delivered: p.Class.String(), Intact: p.Intact})

@@ -12,7 +12,7 @@ import (
 // under kv: its journal and its syncs are the same.
 func (r *runner) label(url string, p result.Promise) result.Promise {
 	engine, _, _ := strings.Cut(url, ":")
-	s := result.Subject{URL: url, OS: runtime.GOOS, Modules: map[string]string{}}
+	s := result.Subject{URL: url, OS: runtime.GOOS, Modules: map[string]string{}, Driver: result.DriverDigest(engine)}
 	if d, ok := driver.Lookup(engine); ok {
 		s.Own = len(d.Info().Modules) == 0
 		for _, m := range d.Info().Modules {

@@ -19,13 +19,16 @@ func TestPromisesCarryWhatWasProved(t *testing.T) {
 		r.run.Environment.Modules[m] = "v1.2.3"
 	}
 	held := result.Finding{Claimed: true, Verdict: result.Proved}
-	proof := &result.Proof{Environment: result.Environment{OS: runtime.GOOS, Modules: map[string]string{}}}
+	proof := &result.Proof{Drivers: map[string]string{"bbolt": result.DriverDigest("bbolt")},
+		Environment: result.Environment{OS: runtime.GOOS, Modules: map[string]string{}}}
 	for _, m := range d.Info().Modules {
 		proof.Environment.Modules[m] = "v1.2.3"
 	}
 	for _, fault := range []string{result.FaultKill, result.FaultEIO, result.FaultENOSPC} {
 		proof.Cells = append(proof.Cells, result.ProofCell{URL: "bbolt:", Delivered: "flushed", Fault: fault, Images: 5, Keeps: held, Whole: held})
 	}
+	older := *proof
+	older.Drivers = map[string]string{"bbolt": "of another source"}
 	flushed := result.Promise{Requested: "flushed", Delivered: "flushed"}
 	for _, c := range []struct {
 		name, url string
@@ -35,6 +38,7 @@ func TestPromisesCarryWhatWasProved(t *testing.T) {
 	}{
 		{"no proof", "bbolt:", nil, result.Unproved, 0},
 		{"a proof", "bbolt:", proof, result.Proved, 15},
+		{"a proof of an older driver", "bbolt:", &older, result.Unproved, 0},
 		{"other options", "bbolt:?NoSync=true", proof, result.Unproved, 0},
 		{"an engine that is not in the binary", "nosuch:", proof, result.Unproved, 0},
 	} {

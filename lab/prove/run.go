@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	defer func() { err = errors.Join(err, r.dir.Remove()) }()
 	env, warnings := result.CurrentEnvironment(r.dir.Path, r.modules())
 	r.proof = result.Proof{Schema: result.ProofSchema, Command: o.Command, Started: r.started.UTC(), Seed: o.Seed,
-		Environment: env, Warnings: warnings}
+		Environment: env, Drivers: r.drivers(), Warnings: warnings}
 	if err := r.plan(ctx); err != nil {
 		return nil, err
 	}
@@ -104,6 +104,17 @@ func (r *runner) modules() []string {
 	}
 	slices.Sort(modules)
 	return slices.Compact(modules)
+}
+
+// drivers returns the digests of the drivers of the engines that take part.
+func (r *runner) drivers() map[string]string {
+	all := map[string]string{}
+	for _, e := range r.Entries {
+		if digest := result.DriverDigest(e.Engine); digest != "" {
+			all[e.Engine] = digest
+		}
+	}
+	return all
 }
 
 // plan asks every engine what it promises and makes the tasks.

@@ -18,7 +18,9 @@ type Proof struct {
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	Environment Environment   `json:"environment"`
-	Cells       []ProofCell   `json:"cells"`
+	// Drivers holds a digest of the source of each engine's driver, see [DriverDigest].
+	Drivers map[string]string `json:"drivers,omitempty"`
+	Cells   []ProofCell       `json:"cells"`
 }
 
 // Faults that a proof inflicts.

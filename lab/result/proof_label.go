@@ -10,12 +10,14 @@ type Subject struct {
 	URL     string            // engine and options, as ENGINE:?NAME=VALUE
 	OS      string            // as Go names it
 	Modules map[string]string // the versions of the engine's modules in that binary, by path
-	Own     bool              // it has no modules: it is assay's own, and comes with the proof
+	Driver  string            // DriverDigest of the engine in that binary
+	Own     bool              // it has no modules: it is assay's own
 }
 
 // Label returns promise with what p tells of it: Proof, and the Images that it rests on.
 //
-// Proved: of the same engine with the same options, in the same versions, on the same system, everything that the
+// Proved: of the same engine with the same options, in the same versions, with the same source of its driver, on the
+// same system, everything that the
 // promise claims was tried under every fault that bears on it, power failures by every rule with entries in order, and
 // nothing failed.
 // Disproved: something that it claims failed. Unproved: everything else. A nil p tells nothing.
@@ -48,10 +50,14 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 	return promise
 }
 
-// about reports whether p was made with the system and the versions of s. A binary that does not know its versions is
-// like none.
+// about reports whether p was made with the system, the versions and the driver of s. A binary that does not know its
+// versions is like none, and so is a driver whose source is not known.
 func (p *Proof) about(s Subject) bool {
 	if p.Environment.OS != s.OS || len(s.Modules) == 0 && !s.Own {
+		return false
+	}
+	engine, _, _ := strings.Cut(s.URL, ":")
+	if s.Driver == "" || p.Drivers[engine] != s.Driver {
 		return false
 	}
 	for path, version := range s.Modules {

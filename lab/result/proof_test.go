@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-var bbolt150 = Subject{URL: "bbolt:?NoSync=false&PageSize=4096", OS: "linux", Modules: map[string]string{"go.etcd.io/bbolt": "v1.5.0"}}
+var bbolt150 = Subject{URL: "bbolt:?NoSync=false&PageSize=4096", OS: "linux", Driver: "5eed",
+	Modules: map[string]string{"go.etcd.io/bbolt": "v1.5.0"}}
 
 // exampleProof proves that synced commits of bbolt survive everything.
 func exampleProof() *Proof {
@@ -20,6 +21,7 @@ func exampleProof() *Proof {
 		Warnings:    []Warning{{Text: "no power was cut", Hint: "run it as root"}},
 		Environment: Environment{OS: "linux", CPUs: 2, Modules: map[string]string{"go.etcd.io/bbolt": "v1.5.0", "modernc.org/sqlite": "v1.60.1"}},
 	}
+	p.Drivers = map[string]string{"bbolt": "5eed", "sqlite": "5e1f"}
 	for _, f := range []struct{ fault, rule string }{
 		{FaultKill, ""}, {FaultPower, "ordered/nothing"}, {FaultPower, "ordered/prefix"}, {FaultPower, "ordered/pages"},
 		{FaultPower, "ordered/sectors"}, {FaultRecovery, "ordered/sectors"}, {FaultEIO, ""}, {FaultENOSPC, ""},
@@ -50,6 +52,10 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 		{"other options", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bbolt:?NoSync=false" }, Unproved, 0},
 		{"another engine", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bolt:?NoSync=false&PageSize=4096" }, Unproved, 0},
 		{"another version", func(_ *Proof, s *Subject, _ *Promise) { s.Modules = map[string]string{"go.etcd.io/bbolt": "v1.5.1"} }, Unproved, 0},
+		{"another source of its driver", func(_ *Proof, s *Subject, _ *Promise) { s.Driver = "5eee" }, Unproved, 0},
+		{"the source of another driver", func(_ *Proof, s *Subject, _ *Promise) { s.Driver = "5e1f" }, Unproved, 0},
+		{"a driver that was not known when it was proved", func(p *Proof, _ *Subject, _ *Promise) { p.Drivers = nil }, Unproved, 0},
+		{"a driver that is not known", func(p *Proof, s *Subject, _ *Promise) { p.Drivers, s.Driver = nil, "" }, Unproved, 0},
 		{"a module more", func(_ *Proof, s *Subject, _ *Promise) {
 			s.Modules = map[string]string{"go.etcd.io/bbolt": "v1.5.0", "example.org/x": "v1.0.0"}
 		}, Unproved, 0},
