@@ -340,17 +340,23 @@ func (db *DB) commit(tx *Tx) (err error) {
 	case tx.open != nil:
 		return nil // ending the transaction says so, and rolls it back
 	}
-	if err = tx.w.Commit(); err == nil {
+	return db.outcome("commit", db.finish(tx.ctx, tx.w))
+}
+
+// finish commits w, and waits, within reason, for the readers that are in its way.
+func (db *DB) finish(ctx context.Context, w driver.Txn) error {
+	err := w.Commit()
+	if err == nil {
 		return nil
 	}
 	p := db.limit
 	p.longest = longestCommit
-	for p.again(tx.ctx, err) { // Busy: it has not begun
-		if err = tx.w.Commit(); err == nil {
+	for p.again(ctx, err) {
+		if err = w.Commit(); err == nil {
 			return nil
 		}
 	}
-	return db.outcome("commit", p.gaveUp(tx.ctx, err))
+	return p.gaveUp(ctx, err)
 }
 
 // outcome makes err, of a commit, the program's, and stops the store if the commit is in doubt.
@@ -488,15 +494,4 @@ func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op) error {
 		return db.applyAgain(ctx, d, ops, err)
 	}
 	return nil
-}
-
-// applyAgain goes on after a first Apply that failed.
-func (db *DB) applyAgain(ctx context.Context, d Durability, ops []driver.Op, err error) error {
-	p := db.limit
-	for p.again(ctx, err) {
-		if err = db.store.Apply(ctx, ops, d); err == nil {
-			return nil
-		}
-	}
-	return db.outcome("write", p.gaveUp(ctx, err))
 }

@@ -7,8 +7,7 @@
 // Durability: Synced commits wait for the journal's fsync and share it when several run at once. A commit without it is
 // one write call, so that the kernel has it when the commit returns: that is Flushed. Buffered delivers Flushed. After
 // a power loss Flushed commits may be missing in the middle: goleveldb does not sync a journal when it begins the
-// next one, and on opening it skips what is damaged in a journal and replays what follows. A commit larger than
-// WriteBuffer goes into tables at once and is synced.
+// next one, and on opening it skips what is damaged in a journal and replays what follows.
 //
 // Waiting: a commit waits when the table in memory is full, until the one before is written out, and when level 0 has
 // too many tables (WriteL0PauseTrigger), until some are merged: as long as the disk takes for that, whatever the context
@@ -20,7 +19,8 @@
 // Ours, not goleveldb's, are three repairs, which cost a sync per opening. A manifest is synced before CURRENT names it,
 // and after a write or sync that failed none is tried again (files.go): reads go on, later commits are Stopped, and opening
 // the store again brings back all that was acknowledged. A folder in which a process died while it created a store opens
-// (unborn.go).
+// (unborn.go). And commits larger than WriteBuffer go through the journal as all others: goleveldb's way of writing them
+// into tables at once, DisableLargeBatchTransaction=false, hangs when the disk fails.
 package levelkv
 
 import (
@@ -136,5 +136,6 @@ func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err erro
 	}
 	begin := *o
 	begin.ErrorIfMissing = o.ErrorIfMissing || len(data) > 0
+	begin.DisableLargeBatchTransaction = true // v1.0.0: one that fails keeps the lock of the writers, and Close hangs
 	return leveldb.Open(f, &begin)
 }

@@ -3,7 +3,6 @@ package levelkv
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -18,8 +17,6 @@ type store struct {
 	files *files       // nil for a database that the program has opened
 	o     *opt.Options // likewise
 	caps  driver.Caps
-
-	batches sync.Pool // *leveldb.Batch, to be used again
 }
 
 var (
@@ -49,36 +46,19 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 
 // Begin starts a transaction.
 func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	if err := s.commitable(d); err != nil {
+	if err := s.files.stopped(); err != nil {
 		return nil, err
 	}
-	return &txn{reader: reader{from: s.db}, store: s, batch: s.batch(), class: d}, nil
+	return s.begin(d), nil
 }
 
-// Apply commits ops as one batch.
-func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
-	if err := s.commitable(d); err != nil {
-		return err
+func (s *store) begin(d driver.Durability) *txn {
+	t := txns.Get().(*txn)
+	t.from, t.db, t.how = s.db, s.db, flushed
+	if d == driver.Synced {
+		t.how = synced
 	}
-	b := s.batch()
-	defer s.release(b)
-	for i := range ops {
-		if op := &ops[i]; op.Delete {
-			b.Delete(op.Key)
-		} else {
-			b.Put(op.Key, op.Value)
-		}
-	}
-	return s.commit(b, d)
-}
-
-// commitable returns why a commit of class d is not taken, or nil.
-func (s *store) commitable(d driver.Durability) error {
-	if !s.caps.Promise(d).Supported {
-		return &driver.Error{Kind: driver.Unsupported, Err: errors.New("the store does not deliver " + d.String()),
-			Hint: "open it without NoSync"}
-	}
-	return s.files.stopped()
+	return t
 }
 
 var (
@@ -86,30 +66,21 @@ var (
 	flushed = &opt.WriteOptions{}
 )
 
-// commit writes b to the journal.
-func (s *store) commit(b *leveldb.Batch, d driver.Durability) error {
-	if d == driver.Synced {
-		return classify(s.db.Write(b, synced))
+// Apply commits ops as one batch.
+func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
+	if err := s.files.stopped(); err != nil {
+		return err
 	}
-	return classify(s.db.Write(b, flushed))
-}
-
-func (s *store) batch() *leveldb.Batch {
-	if b, ok := s.batches.Get().(*leveldb.Batch); ok {
-		return b
+	t := s.begin(d)
+	defer t.Close()
+	for i := range ops {
+		if op := &ops[i]; op.Delete {
+			t.batch.Delete(op.Key)
+		} else {
+			t.batch.Put(op.Key, op.Value)
+		}
 	}
-	return new(leveldb.Batch)
-}
-
-// keptBatch is how large a batch is kept for the next commit.
-const keptBatch = 1 << 20
-
-func (s *store) release(b *leveldb.Batch) {
-	if len(b.Dump()) > keptBatch {
-		return
-	}
-	b.Reset()
-	s.batches.Put(b)
+	return t.Commit()
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be interrupted meanwhile.

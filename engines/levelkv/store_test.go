@@ -3,13 +3,19 @@ package levelkv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/filter"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
@@ -17,14 +23,17 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// watched is a storage that counts what happens to journals, and fails their writes or syncs when told to.
+// watched is a storage that counts what happens to journals, and fails their writes or syncs when told to, or tables.
 type watched struct {
 	storage.Storage
-	writes, syncs       atomic.Int64
-	failWrite, failSync atomic.Bool
+	writes, syncs                  atomic.Int64
+	failWrite, failSync, failTable atomic.Bool
 }
 
 func (w *watched) Create(fd storage.FileDesc) (storage.Writer, error) {
+	if fd.Type == storage.TypeTable && w.failTable.Load() {
+		return nil, syscall.ENOSPC
+	}
 	f, err := w.Storage.Create(fd)
 	if err != nil || fd.Type != storage.TypeJournal {
 		return f, err
@@ -187,6 +196,25 @@ func TestAFailedCommitEndsTheStoresCommitsAndNotItsReads(t *testing.T) {
 	}
 }
 
+// TestCloseComesBackWhenALargeCommitMetAFailure was a Close that waited for the lock of the writers for ever.
+func TestCloseComesBackWhenALargeCommitMetAFailure(t *testing.T) {
+	s, w, _ := openWatched(t, map[string]string{"WriteBuffer": "8192"})
+	if err := apply(t, s, driver.Flushed, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	w.failTable.Store(true)
+	err := apply(t, s, driver.Flushed, "large", strings.Repeat("x", 20_000))
+	t.Logf("the commit: %v", err)
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		t.Logf("close: %v", err)
+	case <-time.After(time.Minute):
+		t.Fatal("Close hangs")
+	}
+}
+
 func openURL(t *testing.T, url string, needs ...kv.Option) *kv.DB {
 	t.Helper()
 	db, err := kv.Open(t.Context(), url, needs...)
@@ -321,5 +349,127 @@ func TestCompactGivesSpaceBack(t *testing.T) {
 	}
 	if size, err := db.Size(); err != nil || size.Apparent > 300_000 {
 		t.Errorf("size after Compact: %+v, %v", size, err)
+	}
+}
+
+func TestLevelDBsOwnOptionsAndDatabases(t *testing.T) {
+	ctx, dir := t.Context(), filepath.Join(t.TempDir(), "db")
+	o := &opt.Options{WriteBuffer: 1 << 20, NoSync: true, Filter: filter.NewBloomFilter(12)}
+	db, err := Open(ctx, dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []kv.Setting{{Name: "WriteBuffer", Value: "1048576"}, {Name: "Filter", Value: "12"}} {
+		if !slices.Contains(db.Settings(), want) {
+			t.Errorf("the settings are %v, want %v among them", db.Settings(), want)
+		}
+	}
+	if db.Caps().Promise(kv.Synced).Supported {
+		t.Error("synced is promised under NoSync")
+	}
+	h, ok := Handle(db)
+	if !ok {
+		t.Fatal("the store has no handle")
+	}
+	if err := h.Put([]byte("k"), []byte("v"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, db, "k"); got != "v" {
+		t.Errorf("what was put through the handle: got %q", got)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err = Open(ctx, dir, &opt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if db.Mode() != kv.ReadOnly || get(t, db, "k") != "v" {
+		t.Errorf("options that are read-only opened in mode %v", db.Mode())
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	h, err := leveldb.OpenFile(filepath.Join(dir, "db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	db, err := Wrap(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "copy")
+	err = errors.Join(db.Put(ctx, kv.Synced, []byte("k"), []byte("v")), db.Check(ctx), db.Backup(ctx, copied), db.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, openURL(t, "leveldb:"+copied), "k"); got != "v" {
+		t.Errorf("the copy: got %q", got)
+	}
+	if v, err := h.Get([]byte("k"), nil); string(v) != "v" || err != nil {
+		t.Errorf("after the store was closed: got %q, %v", v, err)
+	}
+}
+
+// TestATransactionSeeksAmongItsOwnWrites compares a transaction whose writes overlap those of the store with a list.
+func TestATransactionSeeksAmongItsOwnWrites(t *testing.T) {
+	db := openURL(t, "leveldb:"+t.TempDir()+"/db")
+	key := func(i int) []byte { return fmt.Appendf(nil, "%02d", i) }
+	var b kv.Batch
+	for i := 0; i < 60; i += 2 {
+		b.Put(key(i), []byte("stored"))
+	}
+	if err := db.Write(t.Context(), kv.Flushed, &b); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+		want := map[string]string{}
+		for i := range 60 {
+			var err error
+			switch i % 6 {
+			case 0:
+				err = tx.Delete(key(i))
+			case 2, 3:
+				want[string(key(i))] = "own"
+				err = tx.Put(key(i), []byte("own"))
+			case 4:
+				want[string(key(i))] = "stored"
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, reverse := range []bool{false, true} {
+			keys := slices.Sorted(maps.Keys(want))
+			if reverse {
+				slices.Reverse(keys)
+			}
+			it := tx.Iter(kv.Range{Reverse: reverse})
+			for n := range 300 {
+				target := string(key(n * 37 % 60))
+				it.Seek([]byte(target))
+				at := slices.IndexFunc(keys, func(k string) bool { return k == target || k > target != reverse })
+				for _, k := range keys[max(at, 0):min(max(at, 0)+n%5+1, len(keys))] {
+					if at >= 0 && (!it.Next() || string(it.Key()) != k || string(it.Value()) != want[k]) {
+						t.Fatalf("reverse %v, sought %s: got %s=%s, want %s=%s", reverse, target, it.Key(), it.Value(), k, want[k])
+					}
+				}
+				if at < 0 && it.Next() {
+					t.Fatalf("reverse %v, sought %s: got %s, want the end", reverse, target, it.Key())
+				}
+			}
+			if err := it.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,10 +1,13 @@
 package levelkv
 
 import (
+	"sync"
+
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/comparer"
 	"github.com/syndtr/goleveldb/leveldb/iterator"
 	"github.com/syndtr/goleveldb/leveldb/memdb"
+	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -16,11 +19,13 @@ import (
 // goleveldb has transactions of its own; they write tables instead of the journal and sync them, whatever is asked.
 type txn struct {
 	reader
-	store *store
-	batch *leveldb.Batch
-	class driver.Durability
+	db    *leveldb.DB
+	how   *opt.WriteOptions
+	batch leveldb.Batch
 	own   *index // of all that is in batch; nil until something is read
 }
+
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 var _ driver.Txn = (*txn)(nil)
 
@@ -79,17 +84,17 @@ func (t *txn) index() error {
 }
 
 // Commit writes the batch to the journal.
-func (t *txn) Commit() error {
-	if t.batch.Len() == 0 {
-		return nil
-	}
-	return t.store.commit(t.batch, t.class)
-}
+func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
+
+// keptBatch is how large a batch is kept for the next transaction.
+const keptBatch = 1 << 20
 
 // Close drops the batch.
 func (t *txn) Close() error {
-	t.store.release(t.batch)
-	t.batch = nil
+	t.own = nil
+	if t.batch.Reset(); cap(t.batch.Dump()) <= keptBatch {
+		txns.Put(t)
+	}
 	return nil
 }
 

@@ -58,6 +58,12 @@ func TestNothingIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := db.Check(ctx); err != nil {
+			t.Errorf("%s: check: %v", url, err)
+		}
+		if err := db.Backup(ctx, "backup"); kv.KindOf(err) != kv.Unsupported {
+			t.Errorf("%s: backup: got %v, want unsupported", url, err)
+		}
 	}
 	if made, err := os.ReadDir("."); err != nil || len(made) > 0 {
 		t.Errorf("the folder holds %v (%v), want nothing", made, err)

@@ -26,6 +26,7 @@ var caps = driver.Caps{
 		driver.Flushed:  {Supported: true, Class: driver.Flushed, KillAtomic: true, PowerAtomic: true},
 		driver.Buffered: {Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true},
 	},
+	SharedReading:   true,
 	ConcurrentApply: true,
 }
 

@@ -9,16 +9,11 @@ import (
 // store has no state: one value serves all.
 type store struct{}
 
-var _ driver.Store = store{}
-
 // Caps tells what the store takes.
 func (store) Caps() driver.Caps { return caps }
 
-// Settings is empty.
-func (store) Settings() []driver.Setting { return nil }
-
 // Snapshot returns the empty state.
-func (store) Snapshot(context.Context) (driver.Reader, error) { return reader{}, nil }
+func (store) Snapshot(context.Context) (driver.Reader, error) { return txn{}, nil }
 
 // Begin starts a transaction that writes nothing.
 func (store) Begin(context.Context, driver.Durability) (driver.Txn, error) { return txn{}, nil }
@@ -26,19 +21,35 @@ func (store) Begin(context.Context, driver.Durability) (driver.Txn, error) { ret
 // Apply drops ops.
 func (store) Apply(context.Context, []driver.Op, driver.Durability) error { return nil }
 
-// Compact does nothing.
-func (store) Compact(context.Context) error { return nil }
-
-// Check finds no fault in nothing.
-func (store) Check(context.Context) error { return nil }
-
-// Files is empty.
-func (store) Files() ([]string, error) { return nil, nil }
-
-// Backup is refused: there is nothing that a copy could hold.
-func (store) Backup(context.Context, string) error {
-	return &driver.Error{Kind: driver.Unsupported, Hint: "choose an engine that keeps data"}
-}
-
 // Close does nothing.
 func (store) Close() error { return nil }
+
+// txn reads nothing and drops what is written to it; unlike with other engines it does not see its own writes.
+type txn struct{}
+
+// Get finds no key.
+func (txn) Get(dst, _ []byte) ([]byte, error) { return dst, driver.NotFound }
+
+// Cursor returns a cursor at its end.
+func (txn) Cursor(driver.Range) (driver.Cursor, error) { return cursor{}, nil }
+
+// Put drops the pair.
+func (txn) Put(_, _ []byte) error { return nil }
+
+// Delete does nothing.
+func (txn) Delete([]byte) error { return nil }
+
+// Commit does nothing.
+func (txn) Commit() error { return nil }
+
+// Close does nothing.
+func (txn) Close() error { return nil }
+
+// cursor is always at its end.
+type cursor struct{}
+
+// Next is the end.
+func (cursor) Next() (key, value []byte, err error) { return nil, nil, nil }
+
+// Close does nothing.
+func (cursor) Close() error { return nil }

@@ -15,34 +15,50 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-func TestParamsKeepTheFirstMistake(t *testing.T) {
-	values := map[string]string{"text": "a", "yes": "true", "n": "12", "f": "0.5", "color": "red", "bad": "x"}
-	p := driver.NewParams(values)
-	if p.String("text", "") != "a" || !p.Bool("yes", false) || p.Int("n", 0, 0) != 12 || p.Float("f", 0, 0) != 0.5 ||
-		p.OneOf("color", "blue", "blue", "red") != "red" || !p.Has("text") {
-		t.Error("a value was read wrongly")
+func TestOptionsAreReadAndToldByOneTable(t *testing.T) {
+	type options struct {
+		text, color string
+		yes         bool
+		n           int32
+		f           float64
+		level       int
 	}
-	if p.String("-", "d") != "d" || !p.Bool("-", true) || p.Int("-", -7, 0) != -7 || p.Float("-", -0.5, 0) != -0.5 ||
-		p.OneOf("-", "blue", "blue") != "blue" || p.Has("-") {
-		t.Error("a default was not used")
+	table := driver.Table[options]{
+		driver.Text("text", "any", "some text", func(o *options) *string { return &o.text }),
+		driver.Bool("yes", "or no", func(o *options) *bool { return &o.yes }),
+		driver.Whole("n", "number", 3, "how many", func(o *options) *int32 { return &o.n }),
+		driver.Number("f", "0 to 1", 0, 1, "how much", func(o *options) *float64 { return &o.f }),
+		driver.OneWord("color", "of it", func(o *options) *string { return &o.color }, "red", "blue"),
+		driver.OneOf("level", "of it", func(o *options) *int { return &o.level },
+			driver.Named[int]{Name: "LOW", Value: 1}, driver.Named[int]{Name: "HIGH", Value: 9}).WithDefault("by need"),
 	}
-	if p.Err() != nil {
-		t.Errorf("got %v", p.Err())
+	defaults := options{color: "red", n: 7, level: 1}
+	o := defaults
+	params := map[string]string{"text": "a", "yes": "true", "n": "12", "f": "0.5", "color": "blue", "level": "HIGH"}
+	if err := table.Read(params, &o); err != nil || o != (options{"a", "blue", true, 12, 0.5, 9}) {
+		t.Errorf("got %+v, %v", o, err)
 	}
-	for what, read := range map[string]func(p *driver.Params){
-		"bad=x":     func(p *driver.Params) { p.Bool("bad", true) },
-		"n=12":      func(p *driver.Params) { p.Int("n", 0, 13) },
-		"text=a":    func(p *driver.Params) { p.Int("text", 0, 0) },
-		"f=0.5":     func(p *driver.Params) { p.Float("f", 0, 0.6) },
-		"color=red": func(p *driver.Params) { p.OneOf("color", "blue", "blue", "green") },
-	} {
-		p := driver.NewParams(values)
-		read(p)
-		p.Bool("text", true)
-		err := p.Err()
-		if driver.KindOf(err) != driver.Invalid || !strings.Contains(err.Error(), what) || driver.HintOf(err) == "" {
-			t.Errorf("%s: got %v with hint %q", what, err, driver.HintOf(err))
+	for _, s := range table.Settings(&o) {
+		if params[s.Name] != s.Value {
+			t.Errorf("%s is told as %s, want %s", s.Name, s.Value, params[s.Name])
 		}
+	}
+	list := table.Options(defaults)
+	names := ""
+	for _, one := range list {
+		names += one.Name + "=" + one.Default + " "
+	}
+	if want := "color=red f=0 level=by need n=7 text= yes=false "; names != want {
+		t.Errorf("got the options %q, want %q", names, want)
+	}
+	for name, value := range map[string]string{"yes": "x", "n": "2", "f": "1.5", "color": "green", "level": "low"} {
+		err := table.Read(map[string]string{name: value}, &o)
+		if driver.KindOf(err) != driver.Invalid || !strings.Contains(err.Error(), name+"="+value) || driver.HintOf(err) == "" {
+			t.Errorf("%s=%s: got %v with hint %q", name, value, err, driver.HintOf(err))
+		}
+	}
+	if err := table.Read(map[string]string{"n": "99999999999"}, &o); driver.KindOf(err) != driver.Invalid {
+		t.Errorf("a number that does not fit: got %v", err)
 	}
 }
 

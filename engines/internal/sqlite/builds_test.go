@@ -49,6 +49,7 @@ var cases = []struct {
 	{"typed options are those of the URL", typedOptionsAreThoseOfTheURL},
 	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
 	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
+	{"a write comes through beside readers that never pause", aWriteComesThroughBesideReadersThatNeverPause},
 	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},
 	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},
 	{"a relative path holds after the program changed its folder", aRelativePathHoldsAfterTheProgramChangedItsFolder},

@@ -47,15 +47,14 @@ func shapeOf(r driver.Range) (shape kind, first, second []byte) {
 	return shape, first, second
 }
 
-// statement is a prepared statement, and as a scan the cursor of it. Between runs it stays with its connection, buffers
-// included, so that a run allocates nothing.
+// statement is a prepared statement, and as a scan the cursor of it. Between runs it stays with its connection, so that a
+// run allocates nothing.
 type statement struct {
 	Stmt
-	c          *conn
-	kind       kind
-	key, value []byte // what Next lent: copies, because SQLite's own memory is part of its page cache
-	ended      bool
-	next       *statement // in conn.idle
+	c     *conn
+	kind  kind
+	ended bool
+	next  *statement // in conn.idle
 }
 
 var _ driver.Cursor = (*statement)(nil)
@@ -100,7 +99,7 @@ func (c *conn) do(k kind, a, b []byte) error {
 	return nil
 }
 
-// Next moves a scan to the next pair.
+// Next moves a scan to the next pair, which it lends from SQLite's own memory. SQLite: it holds until the next step.
 func (s *statement) Next() (key, value []byte, err error) {
 	if s.ended {
 		return nil, nil, nil // SQLite: a step after the last row would start anew
@@ -111,8 +110,7 @@ func (s *statement) Next() (key, value []byte, err error) {
 			value, rc = s.Column(1)
 		}
 		if rc == OK {
-			s.key, s.value = append(s.key[:0], key...), append(s.value[:0], value...)
-			return s.key, s.value, nil
+			return key, value, nil
 		}
 	}
 	s.ended = true
@@ -122,15 +120,9 @@ func (s *statement) Next() (key, value []byte, err error) {
 	return nil, nil, s.c.db.Failure(rc)
 }
 
-// keptValue is how large a buffer a closed cursor keeps.
-const keptValue = 64 << 10
-
 // Close ends the run and keeps the statement for the next one.
 func (s *statement) Close() error {
 	s.Reset()
-	if cap(s.value) > keptValue {
-		s.value = nil
-	}
 	s.next, s.c.idle[s.kind] = s.c.idle[s.kind], s
 	return nil
 }

@@ -120,8 +120,11 @@ func aFileThatIsNoDatabaseIsCorrupt(t *testing.T, engine string) {
 }
 
 func aFileOfAnotherEngineIsCalledWhatItIs(t *testing.T, engine string) {
-	for _, other := range []string{"bbolt", "bunt", "bunt:?Frames=false"} {
-		name, params, _ := strings.Cut(other, ":")
+	for _, other := range []string{"bbolt", "bunt", "bunt?Frames=false"} {
+		name, params := other, ""
+		if i := strings.IndexByte(other, '?'); i > 0 {
+			name, params = other[:i], other[i:]
+		}
 		path := filepath.Join(t.TempDir(), "db")
 		db := open(t, name, path, params)
 		put(t, db, "a", "1")
@@ -478,5 +481,45 @@ func work(t *testing.T, part string) {
 		}
 		put(t, db, fmt.Sprintf("%s-%d", name, n), fmt.Sprint(n))
 		closeDB(t, db)
+	}
+}
+
+// aWriteComesThroughBesideReadersThatNeverPause holds a snapshot at any time: it lets go of one when it has the next, or
+// is refused it because a commit keeps new ones out.
+func aWriteComesThroughBesideReadersThatNeverPause(t *testing.T, engine string) {
+	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&wait=1m")
+	put(t, db, "a", "0")
+	ctx, stop := context.WithCancel(t.Context())
+	held, err := db.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		for ctx.Err() == nil {
+			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			next, err := db.Snapshot(short)
+			cancel()
+			cerr := held.Close()
+			if err != nil {
+				next, err = db.Snapshot(context.Background())
+			}
+			if err := errors.Join(err, cerr); err != nil {
+				ended <- err
+				return
+			}
+			held = next
+		}
+		ended <- held.Close()
+	}()
+	for i := range 5 {
+		put(t, db, "a", fmt.Sprint(i))
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, db, "a"); got != "4" {
+		t.Errorf("a: got %s, want 4", got)
 	}
 }
