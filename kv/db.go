@@ -162,24 +162,32 @@ func (s *slab[T]) get() *T {
 // View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of a scan that ended
 // early.
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) (err error) {
-	if db.tracer != nil {
-		var sp span
-		ctx, sp = startSpan(db.tracer, ctx, "view")
-		defer func() { sp.end(err) }()
+	if db.tracer == nil {
+		return db.view(ctx, fn)
 	}
+	ctx, sp := db.startSpan(ctx, "view")
+	defer func() { sp.end(err) }()
+	return db.view(ctx, fn)
+}
+
+func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 	if err := db.enter(ctx, "view"); err != nil {
 		return err
 	}
-	defer db.leave()
-	r, err := db.reader(ctx)
+	r, err := db.store.Snapshot(ctx)
 	if err != nil {
-		return db.wrap("view", err)
+		if r, err = db.readerAgain(ctx, err); err != nil {
+			db.leave()
+			return db.wrap("view", err)
+		}
 	}
 	f := viewFrames.get()
-	f.v = view{r: r, ctx: ctx, done: ctx.Done()}
+	f.v.r, f.v.ctx, f.v.done = r, ctx, ctx.Done()
 	f.s.init(&f.v, db)
 	defer func() {
-		if cerr := f.v.end(); cerr != nil && err == nil {
+		cerr := f.v.end()
+		db.leave()
+		if cerr != nil && err == nil {
 			err = db.wrap("view", cerr)
 		}
 	}()
@@ -189,25 +197,32 @@ func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) (err error) {
 	return f.v.err
 }
 
-// reader waits, within reason, for what keeps a state from being read.
+// reader returns the last committed state.
 func (db *DB) reader(ctx context.Context) (driver.Reader, error) {
-	for p := db.limit; ; {
-		r, err := db.store.Snapshot(ctx)
-		if err == nil || !p.again(ctx, err) {
-			return r, p.gaveUp(ctx, err)
+	r, err := db.store.Snapshot(ctx)
+	if err != nil {
+		return db.readerAgain(ctx, err)
+	}
+	return r, nil
+}
+
+// readerAgain waits, within reason, for what keeps a state from being read, after a first failure.
+func (db *DB) readerAgain(ctx context.Context, err error) (r driver.Reader, _ error) {
+	p := db.limit
+	for p.again(ctx, err) {
+		if r, err = db.store.Snapshot(ctx); err == nil {
+			return r, nil
 		}
 	}
+	return nil, p.gaveUp(ctx, err)
 }
 
 // Snapshot returns the last committed state, for programs whose reading does not fit into one function: pages of a
 // listing, iterators that are handed on. The caller closes it. Engines keep old data for as long as a snapshot is open,
 // and some keep writers waiting (see [Caps]). On a store that is Remote ctx holds for the snapshot's life.
 func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
-	if db.tracer != nil {
-		var sp span
-		ctx, sp = startSpan(db.tracer, ctx, "snapshot")
-		defer func() { sp.end(err) }()
-	}
+	ctx, sp := db.startSpan(ctx, "snapshot")
+	defer func() { sp.end(err) }()
 	if err := db.enter(ctx, "snapshot"); err != nil {
 		return nil, err
 	}
@@ -244,28 +259,26 @@ const maxTries = 20
 
 // Update runs fn on a read-write transaction and commits it with at least the durability d. If fn returns an error or
 // panics, or a scan ended early, everything is rolled back. Transactions are serializable; Update waits for its turn
-// until ctx ends, and does not consult ctx once the commit began. What an error says of the commit stands in the
-// package comment.
+// until ctx ends, also for the readers that its commit may have to wait for, and does not consult ctx once the commit
+// writes. What an error says of the commit stands in the package comment.
 //
 // Where Caps say MayAbort, fn may run several times, each time on a new transaction, before one commits: it must not
 // change anything but the transaction. After 20 tries the error is Aborted.
 func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) (err error) {
-	if db.tracer != nil {
-		var sp span
-		ctx, sp = startSpan(db.tracer, ctx, "update")
-		sp.event.Durability = d
-		defer func() { sp.end(err) }()
+	ctx, sp := db.startSpan(ctx, "update")
+	sp.asked(d)
+	defer func() { sp.end(err) }()
+	if !db.caps.MayAbort {
+		return db.update(ctx, d, fn)
 	}
 	return db.retry(ctx, "update", func() error { return db.update(ctx, d, fn) })
 }
 
-// retry runs try until it is not Aborted.
+// retry runs try until it is not Aborted, which only engines that MayAbort return.
 func (db *DB) retry(ctx context.Context, op string, try func() error) error {
 	err := try()
-	if !db.caps.MayAbort {
-		return err
-	}
 	pause := db.limit
+	pause.longest = longestAbort
 	for n := 1; driver.KindOf(err) == Aborted; n++ {
 		if n == maxTries || !pause.rest(ctx) {
 			return db.wrap(op, &Error{Kind: Aborted, Err: errors.Join(err, ctx.Err()),
@@ -287,7 +300,7 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 	}
 	f := updateFrames.get()
 	f.w = writing{w: w, d: d}
-	f.v = view{r: w, ctx: ctx, done: ctx.Done()}
+	f.v.r, f.v.ctx, f.v.done = w, ctx, ctx.Done()
 	f.s.init(&f.v, db)
 	f.tx = Tx{Snapshot: &f.s, writing: &f.w}
 	defer func() {
@@ -303,33 +316,47 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 
 // begin waits, within reason, for another process's transaction to end.
 func (db *DB) begin(ctx context.Context, d Durability) (driver.Txn, error) {
-	for p := db.limit; ; {
-		w, err := db.store.Begin(ctx, d)
-		if err == nil || !p.again(ctx, err) {
-			return w, p.gaveUp(ctx, err)
+	w, err := db.store.Begin(ctx, d)
+	if err == nil {
+		return w, nil
+	}
+	p := db.limit
+	for p.again(ctx, err) {
+		if w, err = db.store.Begin(ctx, d); err == nil {
+			return w, nil
 		}
 	}
+	return nil, p.gaveUp(ctx, err)
 }
 
 // commit commits tx unless a scan of it failed or is still running.
 func (db *DB) commit(tx *Tx) (err error) {
-	if db.tracer != nil {
-		_, sp := startSpan(db.tracer, tx.ctx, "commit")
-		sp.event.Durability = tx.d
-		defer func() { sp.end(err) }()
-	}
+	_, sp := db.startSpan(tx.ctx, "commit")
+	sp.asked(tx.d)
+	defer func() { sp.end(err) }()
 	switch {
 	case tx.err != nil:
 		return tx.err
 	case tx.open != nil:
 		return nil // ending the transaction says so, and rolls it back
 	}
-	for p := db.limit; ; {
-		err := tx.w.Commit()
-		if err == nil || !p.again(context.Background(), err) {
-			return db.outcome("commit", p.gaveUp(context.Background(), err))
+	return db.outcome("commit", db.finish(tx.ctx, tx.w))
+}
+
+// finish commits w, and waits, within reason, for the readers that are in its way.
+func (db *DB) finish(ctx context.Context, w driver.Txn) error {
+	err := w.Commit()
+	if err == nil {
+		return nil
+	}
+	p := db.limit
+	p.longest = longestCommit
+	for p.again(ctx, err) {
+		if err = w.Commit(); err == nil {
+			return nil
 		}
 	}
+	return p.gaveUp(ctx, err)
 }
 
 // outcome makes err, of a commit, the program's, and stops the store if the commit is in doubt.
@@ -351,12 +378,9 @@ func (db *DB) outcome(op string, err error) error {
 // Commit or Rollback; until then all other writers of the store wait. It is Update's transaction in every other respect,
 // but that it is not run again when it is Aborted.
 func (db *DB) Begin(ctx context.Context, d Durability) (tx *Tx, err error) {
-	if db.tracer != nil {
-		var sp span
-		ctx, sp = startSpan(db.tracer, ctx, "begin")
-		sp.event.Durability = d
-		defer func() { sp.end(err) }()
-	}
+	ctx, sp := db.startSpan(ctx, "begin")
+	sp.asked(d)
+	defer func() { sp.end(err) }()
 	if err := db.enterWriting(ctx, "begin", d); err != nil {
 		return nil, err
 	}
@@ -388,13 +412,18 @@ func (db *DB) let(tx *Tx, commit bool) (err error) {
 // Write commits the writes of b, in order, as one transaction with at least the durability d. It is the fast path for
 // writes that need no read: on engines whose Caps say ConcurrentApply, calls at the same time share a sync.
 // An empty batch does nothing. b is unchanged and may be reset and used again.
-func (db *DB) Write(ctx context.Context, d Durability, b *Batch) (err error) {
-	if db.tracer != nil {
-		var sp span
-		ctx, sp = startSpan(db.tracer, ctx, "write")
-		sp.event.Durability, sp.event.Pairs, sp.event.Bytes = d, b.Len(), b.Size()
-		defer func() { sp.end(err) }()
+func (db *DB) Write(ctx context.Context, d Durability, b *Batch) error {
+	if db.tracer == nil {
+		return db.writeBatch(ctx, d, b)
 	}
+	ctx, sp := db.startSpan(ctx, "write")
+	sp.event.Durability, sp.event.Pairs, sp.event.Bytes = d, b.Len(), b.Size()
+	err := db.writeBatch(ctx, d, b)
+	sp.end(err)
+	return err
+}
+
+func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if err := b.check(&db.caps); err != nil {
 		return db.wrap("write", err)
 	}
@@ -465,15 +494,4 @@ func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op) error {
 		return db.applyAgain(ctx, d, ops, err)
 	}
 	return nil
-}
-
-// applyAgain goes on after a first Apply that failed.
-func (db *DB) applyAgain(ctx context.Context, d Durability, ops []driver.Op, err error) error {
-	p := db.limit
-	for p.again(ctx, err) {
-		if err = db.store.Apply(ctx, ops, d); err == nil {
-			return nil
-		}
-	}
-	return db.outcome("write", p.gaveUp(ctx, err))
 }

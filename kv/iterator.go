@@ -27,8 +27,7 @@ type Iterator struct {
 	err        error
 	none       bool // no key is in the range
 	plain      bool // no lock, prefix or tracer stands between a step and the cursor
-	steps      uint
-	span       span
+	span       *span
 	prev, next *Iterator // of the view's
 }
 
@@ -44,10 +43,8 @@ func (s *Snapshot) Iter(r Range) *Iterator {
 
 // init opens it on r. It copies the bounds.
 func (it *Iterator) init(s *Snapshot, r Range) (err error) {
-	*it = Iterator{s: s, c: ended{}, bounds: it.bounds[:0], target: it.target[:0]}
-	if s.db.tracer != nil {
-		_, it.span = startSpan(s.db.tracer, s.ctx, "scan")
-	}
+	it.s, it.c, it.bounds, it.prev = s, ended{}, it.bounds[:0], nil
+	_, it.span = s.db.startSpan(s.ctx, "scan")
 	s.enter()
 	defer s.leave()
 	if s.r == nil {
@@ -180,7 +177,7 @@ func (it *Iterator) replace(c driver.Cursor, err error) error {
 func (it *Iterator) Close() error {
 	it.s.enter()
 	defer it.s.leave()
-	if _, closed := it.c.(ended); closed {
+	if it.c == (driver.Cursor)(ended{}) {
 		return nil
 	}
 	if err := it.shut(); err != nil {
@@ -206,15 +203,13 @@ func (it *Iterator) shut() error {
 	return err
 }
 
-// checkEvery is how many steps a scan goes between two looks at its context.
+// checkEvery is how many pairs are read between two looks at a context.
 const checkEvery = 64
 
 // step returns the next pair, a nil key at the end.
 func (it *Iterator) step() (k, v []byte, err error) {
-	if it.steps++; it.steps%checkEvery == 0 {
-		if err := it.canceled(); err != nil {
-			return nil, nil, err
-		}
+	if err := it.canceled(); err != nil {
+		return nil, nil, err
 	}
 	if it.plain {
 		return it.c.Next()
@@ -230,14 +225,16 @@ func (it *Iterator) step() (k, v []byte, err error) {
 		if len(k) == n { // the prefix itself is a key of the parent, and would be the empty key here
 			continue
 		}
-		if it.span.tracer != nil {
-			it.span.pair(k[n:], v)
-		}
+		it.span.pair(k[n:], v)
 		return k[n:], v, nil
 	}
 }
 
+// canceled returns the error of the context whose end ends the walk.
 func (it *Iterator) canceled() error {
+	if it.s.done == nil {
+		return nil
+	}
 	select {
 	case <-it.s.done:
 		return it.s.ctx.Err()

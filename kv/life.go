@@ -20,10 +20,8 @@ func (db *DB) Close() error {
 }
 
 func (db *DB) close() (err error) {
-	if db.tracer != nil {
-		_, sp := startSpan(db.tracer, context.Background(), "close")
-		defer func() { sp.end(err) }()
-	}
+	_, sp := db.startSpan(context.Background(), "close")
+	defer func() { sp.end(err) }()
 	db.active.Add(closedBit)
 	db.mu.Lock()
 	for db.active.Load() != closedBit {

@@ -72,7 +72,12 @@ func (db *DB) upkeep(ctx context.Context, op string, leave func(), call func(con
 	}
 	_, err := bounded(ctx, func() (struct{}, error) {
 		defer leave()
-		return struct{}{}, call(ctx)
+		for p := db.limit; ; {
+			err := call(ctx)
+			if err == nil || !p.again(ctx, err) {
+				return struct{}{}, p.gaveUp(ctx, err)
+			}
+		}
 	}, func(struct{}, error) {})
 	if err != nil {
 		return db.wrap(op, err)

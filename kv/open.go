@@ -117,7 +117,7 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 		option(r)
 	}
 	if r.tracer != nil {
-		var sp span
+		var sp *span
 		ctx, sp = startSpan(r.tracer, ctx, "open")
 		defer func() { sp.end(err) }()
 	}

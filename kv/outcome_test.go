@@ -101,7 +101,7 @@ func openMoody(t *testing.T, m moody) *kv.DB {
 	return mustOpen(t, "moody:p")
 }
 
-var eio = fmt.Errorf("fdatasync p: %w", syscall.EIO)
+var errIO = fmt.Errorf("fdatasync p: %w", syscall.EIO)
 
 func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
 		fail    error
 		inDoubt bool
 	}{
-		{"a failed sync", eio, true},
+		{"a failed sync", errIO, true},
 		{"a full disk", &driver.Error{Kind: driver.Full, Err: syscall.ENOSPC}, true},
 		{"a damaged page", &driver.Error{Kind: driver.Corrupt}, true},
 		{"a full disk before anything was written", driver.NotDone(syscall.ENOSPC), false},
@@ -165,7 +165,7 @@ func TestOnAnotherMachineCommitsGoOnAfterOneInDoubt(t *testing.T) {
 }
 
 func TestWritersThatWaitedForOneInDoubtAreStopped(t *testing.T) {
-	db := openMoody(t, moody{fail: []error{eio}})
+	db := openMoody(t, moody{fail: []error{errIO}})
 	tx, err := db.Begin(ctx, kv.Synced)
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestTornTransactionsAreRefusedToThoseWhoNeedThemWhole(t *testing.T) {
 }
 
 func TestErrorsLoseNothing(t *testing.T) {
-	both := errors.Join(&driver.Error{Kind: driver.TooLarge, Err: errors.New("the value"), Hint: "split it"}, eio)
+	both := errors.Join(&driver.Error{Kind: driver.TooLarge, Err: errors.New("the value"), Hint: "split it"}, errIO)
 	db := openMoody(t, moody{fail: []error{both}})
 	err := db.Put(ctx, kv.Synced, []byte("a"), nil)
 	if !errors.Is(err, syscall.EIO) || !errors.Is(err, kv.TooLarge) || kv.HintOf(err) != "split it" || !strings.Contains(err.Error(), "the value") {

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -9,14 +10,23 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// patience is how a call waits while a driver says Busy: it tries again, with pauses that grow to 50 ms, until the
-// context ends or the time is up, counted from the first Busy.
+// patience is how a call waits while a driver says Busy: it tries again, with pauses that grow, until the context ends or
+// the time is up, counted from the first Busy. The pauses stay short: the locks are not queues, so that one who looks
+// seldom may find them taken every time, by others who came later.
 type patience struct {
 	limit    time.Duration
-	what     string // what stands in the way
+	what     string        // what stands in the way
+	longest  time.Duration // a pause; 0 is longestPause
 	deadline time.Time
 	pause    time.Duration
 }
+
+const (
+	firstPause    = 100 * time.Microsecond
+	longestPause  = 4 * time.Millisecond
+	longestCommit = 500 * time.Microsecond // others wait for a commit that waits for readers
+	longestAbort  = 50 * time.Millisecond  // a transaction that met another one does all its work again
+)
 
 // again reports whether the call that failed with err is to be tried again, after a pause.
 func (p *patience) again(ctx context.Context, err error) bool {
@@ -29,13 +39,13 @@ func (p *patience) again(ctx context.Context, err error) bool {
 // rest pauses, and reports whether time is left.
 func (p *patience) rest(ctx context.Context) bool {
 	if p.deadline.IsZero() {
-		p.deadline, p.pause = time.Now().Add(p.limit), time.Millisecond
+		p.deadline, p.pause = time.Now().Add(p.limit), firstPause
 	}
 	left := time.Until(p.deadline)
 	if left <= 0 || !sleep(ctx, min(left, p.pause/2+rand.N(p.pause))) {
 		return false
 	}
-	p.pause = min(2*p.pause, 50*time.Millisecond)
+	p.pause = min(2*p.pause, cmp.Or(p.longest, longestPause))
 	return true
 }
 

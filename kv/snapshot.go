@@ -30,6 +30,7 @@ type view struct {
 	open    *Iterator       // the first of those that are open
 	err     error           // the first error of a scan; View and Update return it
 	scratch []byte          // for values that are not kept
+	free    *Iterator       // of a scan that is over; nil where mu is not
 }
 
 // enter and leave stand around every call into the engine.
@@ -54,6 +55,10 @@ func (v *view) end() error {
 	}
 	err := v.r.Close()
 	v.r = nil
+	if v.free != nil {
+		iterators.Put(v.free)
+		v.free = nil
+	}
 	if left > 0 {
 		err = errors.Join(err, &Error{Kind: Invalid, Err: fmt.Errorf("%d scans or iterators were still open at the end", left),
 			Hint: "end loops, call the stop function of iter.Pull2, close iterators before the transaction ends"})
@@ -72,18 +77,22 @@ func (s *Snapshot) Get(key []byte) ([]byte, error) {
 
 // Append appends the value of key to dst and returns the extended slice; it allocates only if dst is too short.
 // An absent key returns dst and NotFound.
-func (s *Snapshot) Append(dst, key []byte) (value []byte, err error) {
-	if s.db.tracer != nil {
-		_, sp := startSpan(s.db.tracer, s.ctx, "get")
-		defer func() {
-			if err == nil {
-				sp.pair(key, value[len(dst):])
-			}
-			sp.end(err)
-		}()
+func (s *Snapshot) Append(dst, key []byte) ([]byte, error) {
+	if s.mu == nil && s.db.tracer == nil {
+		return s.append(dst, key)
 	}
+	_, sp := s.db.startSpan(s.ctx, "get")
 	s.enter()
 	defer s.leave()
+	v, err := s.append(dst, key)
+	if err == nil {
+		sp.pair(key, v[len(dst):])
+	}
+	sp.end(err)
+	return v, err
+}
+
+func (s *Snapshot) append(dst, key []byte) ([]byte, error) {
 	if s.r == nil || len(key) == 0 {
 		return dst, s.refuse("get")
 	}
@@ -97,10 +106,8 @@ func (s *Snapshot) Append(dst, key []byte) (value []byte, err error) {
 // Len returns the length of the value of key in bytes. An absent key is NotFound. Engines that can tell it without
 // reading the value do.
 func (s *Snapshot) Len(key []byte) (n int, err error) {
-	if s.db.tracer != nil {
-		_, sp := startSpan(s.db.tracer, s.ctx, "len")
-		defer func() { sp.end(err) }()
-	}
+	_, sp := s.db.startSpan(s.ctx, "len")
+	defer func() { sp.end(err) }()
 	s.enter()
 	defer s.leave()
 	if s.r == nil || len(key) == 0 {
@@ -165,7 +172,7 @@ func newSnapshot(v *view, db *DB) *Snapshot {
 }
 
 func (s *Snapshot) init(v *view, db *DB) {
-	*s = Snapshot{view: v, db: db}
+	s.view, s.db = v, db
 	if len(db.prefix) > 0 {
 		s.key = append(make([]byte, 0, len(db.prefix)+64), db.prefix...)
 	}
@@ -183,34 +190,60 @@ func (s *Snapshot) full(key []byte) []byte {
 // scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an interface method
 // escapes, and with it the loop body and every variable that it uses.
 func (s *Snapshot) scan(r Range, yield func(k, v []byte) bool) {
-	it := iterators.Get().(*Iterator)
-	if err := it.init(s, r); err != nil {
-		s.fail(err)
-		iterators.Put(it)
-		return
-	}
+	it := s.iterator()
+	err := it.init(s, r)
 	defer func() {
-		if err := it.Close(); err != nil {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
 			s.fail(err)
 		}
-		iterators.Put(it)
+		s.recycle(it)
 	}()
-	for {
-		k, v, err := it.step()
-		switch {
-		case err != nil:
-			s.fail(s.db.wrap("scan", err))
+	if err != nil {
+		return
+	}
+	for n := 1; ; n++ {
+		var k, v []byte
+		if it.plain && n%checkEvery != 0 {
+			k, v, err = it.c.Next() // it.step, without the call
+		} else {
+			k, v, err = it.step()
+		}
+		if err != nil {
+			err = s.db.wrap("scan", err)
 			return
-		case k == nil:
+		}
+		if k == nil {
 			return
-		case debug:
+		}
+		if debug {
 			if !yieldPoisoned(yield, k, v) {
 				return
 			}
-		case !yield(k, v):
+		} else if !yield(k, v) {
 			return
 		}
 	}
+}
+
+// iterator returns one for a scan: that of the scan before, if there was one.
+func (v *view) iterator() *Iterator {
+	if it := v.free; it != nil && v.mu == nil {
+		v.free = nil
+		return it
+	}
+	return iterators.Get().(*Iterator)
+}
+
+// recycle keeps the iterator of a scan, which nobody else holds, for the next.
+func (v *view) recycle(it *Iterator) {
+	if v.mu == nil && v.r != nil && v.free == nil {
+		v.free = it
+		return
+	}
+	iterators.Put(it)
 }
 
 func (s *Snapshot) fail(err error) {

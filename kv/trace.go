@@ -28,7 +28,7 @@ type Event struct {
 	Err        error         // NotFound included; nil for most
 }
 
-// span is an operation that is being traced. The zero span is that of a store without a tracer, and does nothing.
+// span is an operation that is being traced. A nil span is that of a store without a tracer, and does nothing.
 type span struct {
 	tracer Tracer
 	ctx    context.Context
@@ -36,23 +36,40 @@ type span struct {
 	event  Event
 }
 
-// startSpan returns ctx for what runs inside the operation. It is called only where db has a tracer.
-func startSpan(t Tracer, ctx context.Context, op string) (context.Context, span) {
+// startSpan begins a span, and returns the context for what runs inside the operation.
+func (c *core) startSpan(ctx context.Context, op string) (context.Context, *span) {
+	if c.tracer == nil {
+		return ctx, nil
+	}
+	return startSpan(c.tracer, ctx, op)
+}
+
+func startSpan(t Tracer, ctx context.Context, op string) (context.Context, *span) {
 	ctx = t.Start(ctx, op)
-	return ctx, span{tracer: t, ctx: ctx, start: time.Now(), event: Event{Op: op}}
+	return ctx, &span{tracer: t, ctx: ctx, start: time.Now(), event: Event{Op: op}}
 }
 
 // end tells the tracer how the operation went.
 func (s *span) end(err error) {
-	if s.tracer == nil {
+	if s == nil {
 		return
 	}
 	s.event.Took, s.event.Err = time.Since(s.start), err
 	s.tracer.End(s.ctx, s.event)
 }
 
-// wrote counts a pair.
+// asked notes the class that was asked for.
+func (s *span) asked(d Durability) {
+	if s != nil {
+		s.event.Durability = d
+	}
+}
+
+// pair counts a pair.
 func (s *span) pair(key, value []byte) {
+	if s == nil {
+		return
+	}
 	s.event.Pairs++
 	s.event.Bytes += len(key) + len(value)
 }

@@ -24,11 +24,9 @@ type writing struct {
 
 // Put sets key to value. It keeps neither.
 func (tx *Tx) Put(key, value []byte) (err error) {
-	if tx.db.tracer != nil {
-		_, sp := startSpan(tx.db.tracer, tx.ctx, "put")
-		sp.pair(key, value)
-		defer func() { sp.end(err) }()
-	}
+	_, sp := tx.db.startSpan(tx.ctx, "put")
+	sp.pair(key, value)
+	defer func() { sp.end(err) }()
 	tx.enter()
 	defer tx.leave()
 	if err := tx.writable("put"); err != nil {
@@ -45,11 +43,9 @@ func (tx *Tx) Put(key, value []byte) (err error) {
 
 // Delete removes key. That it is absent is no error.
 func (tx *Tx) Delete(key []byte) (err error) {
-	if tx.db.tracer != nil {
-		_, sp := startSpan(tx.db.tracer, tx.ctx, "delete")
-		sp.pair(key, nil)
-		defer func() { sp.end(err) }()
-	}
+	_, sp := tx.db.startSpan(tx.ctx, "delete")
+	sp.pair(key, nil)
+	defer func() { sp.end(err) }()
 	tx.enter()
 	defer tx.leave()
 	if err := tx.writable("delete"); err != nil {
@@ -66,10 +62,8 @@ func (tx *Tx) Delete(key []byte) (err error) {
 
 // DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for each.
 func (tx *Tx) DeleteRange(r Range) (err error) {
-	if tx.db.tracer != nil {
-		_, sp := startSpan(tx.db.tracer, tx.ctx, "delete range")
-		defer func() { sp.end(err) }()
-	}
+	_, sp := tx.db.startSpan(tx.ctx, "delete range")
+	defer func() { sp.end(err) }()
 	tx.enter()
 	defer tx.leave()
 	if err := tx.writable("delete range"); err != nil {

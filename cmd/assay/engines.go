@@ -27,7 +27,7 @@ var catalog = []cli.Contender{
 		Summary: "SQLite with its rollback journal: no companion file between runs"},
 	{Entry: bench.Entry{Name: "badger-none", Engine: "badger", Options: "Compression=none"}, Summary: "Badger without compression"},
 	{Entry: bench.Entry{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd"}, Summary: "Badger with zstd"},
-	{Entry: bench.Entry{Name: "bunt-plain", Engine: "bunt", Options: "Marks=false"}, Prove: true,
+	{Entry: bench.Entry{Name: "bunt-plain", Engine: "bunt", Options: "Frames=false"}, Prove: true,
 		Summary: "BuntDB's file as it is by itself: a torn one does not open"},
 	{Entry: bench.Entry{Name: "sqlite-off", Engine: "sqlite", Options: "synchronous=OFF"}, Prove: true,
 		Summary: "SQLite that never syncs: power loss must break it, or the proof is worth nothing"},
@@ -43,4 +43,6 @@ var catalog = []cli.Contender{
 var absent = []cli.Absent{
 	{Name: "duckdb", Summary: "DuckDB, a column store for analytics",
 		How: "needs cgo and downloads half a gigabyte: cd engines/duckdbkv && go build ./assay"},
+	{Name: "moss", Summary: "moss, sorted segments in memory and in an append-only file",
+		How: "is not maintained, see docs/design.md: cd engines/mosskv && go build ./assay"},
 }

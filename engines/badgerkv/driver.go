@@ -8,6 +8,11 @@
 // before it is written out as a table, some time later. Without SyncWrites a power loss may leave a store that does
 // not open.
 //
+// Failing disks: Badger logs a failed sync of its file of values, and acknowledges the commit. The driver reads that in the
+// log: the commit is in doubt, and none is taken after it. If the power then fails, the keys of that commit may be there
+// without their values of ValueThreshold bytes and more, and reading these is Corrupt. After other failures of the disk a
+// commit or Close may hang, and Badger ends the process when it cannot make one of its files while it opens.
+//
 // Reads verify no checksums unless ChecksumVerificationMode says so; Check always does.
 //
 // Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A mapped file on a
@@ -80,6 +85,7 @@ func capabilities(o badger.Options) driver.Caps {
 		Persistent:      true,
 		Folder:          true,
 		Modes:           []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		SharedReading:   true,
 		Promises:        unsynced,
 		ConcurrentApply: true, // blind writes of one batch get one time stamp; those that run together share a sync
 		MaxKey:          maxKey,
@@ -104,6 +110,8 @@ func (Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	failed := new(driver.Failure)
+	o = o.WithLogger(logger{c.Logger, failed})
 	if !capabilities(o).Supports(c.Mode) {
 		return nil, &driver.Error{Op: "open", Kind: driver.Unsupported, Err: fmt.Errorf("mode %v", c.Mode),
 			Hint: "badger's folder is for one writing process or several reading ones"}
@@ -124,7 +132,7 @@ func (Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	return &store{db: db, path: c.Path, room: room, caps: capabilities(db.Opts())}, nil
+	return &store{db: db, path: c.Path, room: room, caps: capabilities(db.Opts()), failed: failed}, nil
 }
 
 // prepare makes the folder, or checks in ReadOnly mode that a store is there.

@@ -46,7 +46,7 @@ var compressions = map[string]badgeroptions.CompressionType{
 // parse returns Badger's options for c.
 func parse(c driver.Config) (badger.Options, error) {
 	p := driver.NewParams(c.Params)
-	o := badger.DefaultOptions(c.Path).WithLogger(logger{c.Logger}).WithReadOnly(c.Mode == driver.ReadOnly)
+	o := badger.DefaultOptions(c.Path).WithReadOnly(c.Mode == driver.ReadOnly)
 	o.BaseTableSize = p.Int("BaseTableSize", o.BaseTableSize, 1<<12)
 	o.BlockCacheSize = p.Int("BlockCacheSize", o.BlockCacheSize, 0)
 	mode := p.OneOf("ChecksumVerificationMode", "NoVerification", checksumModes...)
@@ -123,12 +123,21 @@ func list(o badger.Options) []driver.Setting {
 }
 
 // logger passes Badger's messages on. Badger calls Debugf for every commit, so nothing is formatted that nobody wants.
-type logger struct{ to *slog.Logger }
+// It stops the store at a failed sync of the file of values, which Badger tells nobody else, before the commit returns.
+type logger struct {
+	to     *slog.Logger
+	failed *driver.Failure
+}
 
 var _ badger.Logger = logger{}
 
 // Errorf is part of badger.Logger, as are the methods that follow.
-func (l logger) Errorf(format string, args ...any) { l.log(slog.LevelError, format, args) }
+func (l logger) Errorf(format string, args ...any) {
+	if strings.Contains(format, "curlf sync") { // Badger 4.9: valueLog.write
+		l.failed.Stop(fmt.Errorf("sync of the file of values: %v", args))
+	}
+	l.log(slog.LevelError, format, args)
+}
 
 func (l logger) Warningf(format string, args ...any) { l.log(slog.LevelWarn, format, args) }
 

@@ -18,7 +18,7 @@ type store struct {
 	room *room
 	caps driver.Caps
 
-	failed driver.Failure
+	failed *driver.Failure
 }
 
 var _ driver.Store = (*store)(nil)
@@ -52,7 +52,7 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 		size += pairSize(ops[i].Key, ops[i].Value)
 	}
 	if err := s.room.take(size); err != nil {
-		return err
+		return driver.NotDone(err)
 	}
 	t := s.db.NewTransaction(true)
 	defer t.Discard()
@@ -74,14 +74,15 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 // the log, and recovery ends at the hole: no later commit is taken.
 func (s *store) committed(err error) error {
 	if err = classify(err); err == nil {
+		if err := s.failed.Err(); err != nil { // see logger
+			return &driver.Error{Kind: driver.InDoubt, Err: err}
+		}
 		return nil
 	}
-	switch driver.KindOf(err) {
-	case driver.TooLarge, driver.Conflict, driver.Closed, driver.NotWritable, driver.Invalid:
-		return err
+	if driver.IsInDoubt(err) {
+		s.failed.Stop(err)
 	}
-	s.failed.Stop(err)
-	return s.failed.Err()
+	return err
 }
 
 // pairSize is about what a pair takes in Badger's log.

@@ -41,7 +41,7 @@ func (t *txn) copy(b []byte) []byte {
 // Commit writes everything to Badger's log.
 func (t *txn) Commit() error {
 	if err := t.store.room.take(t.size); err != nil {
-		return err
+		return driver.NotDone(err)
 	}
 	return t.store.committed(t.txn.Commit())
 }

@@ -1,28 +1,47 @@
-// Package bboltkv keeps a kv store in a bbolt file: a copy-on-write B+tree in one memory-mapped file.
+// Package bboltkv keeps a kv store in a bbolt file: a copy-on-write B+tree in one memory-mapped
+// file.
 //
-// Importing it registers the engine "bbolt". All pairs are in one top-level bucket, "kv", which other programs can open
-// with bbolt itself.
+// Importing it registers the engine "bbolt". The pairs are in one bucket, "kv", or in the one that
+// the option Bucket names, of another program's file for instance. A file that has buckets, but not
+// that one, is refused. [Open], [Wrap] and [Handle] are for programs that use bbolt's own types.
 //
 // # Durability
 //
-// Synced is bbolt's default: two fdatasync calls per commit. Flushed is a commit under bbolt's NoSync: it survives the
-// death of the process; Close syncs nothing, as bbolt's own. Buffered delivers Flushed.
+// Synced is bbolt's default: two fdatasync calls per commit. Flushed is a commit under bbolt's
+// NoSync: it survives the death of the process; Close syncs nothing, as bbolt's own. Buffered
+// delivers Flushed. One page with a checksum names all others: after a kill a transaction is whole
+// or absent, at every class; after a power loss, if all are Synced. bbolt writes into pages that
+// earlier commits freed, so that after a Flushed commit, until the next Synced one, a power loss
+// may damage the whole file. A store that needs Synced commits to be safe at every moment asks for
+// Synced always.
 //
-// bbolt writes into pages that earlier commits freed. After a Flushed commit, until the next Synced one, a power loss may therefore damage the whole file, Synced commits of earlier included. A store that needs Synced
-// commits to be safe at every moment asks for Synced always.
-//
-// # Damaged files
-//
-// Where bbolt panics on a damaged page the error is Corrupt. One case is left: bbolt opens a file that was written with
-// NoFreelistSync by checking all its pages, in a goroutine that outlives the opening when that has failed, and may then
-// crash the process. The driver reads all pairs first, which finds most damage, but not all in branch pages.
+// After a sync that failed bbolt goes on, and may write into pages that the disk still needs. Such
+// a commit is in doubt, and kv lets no other follow; when the store is opened again, the driver
+// writes and syncs all of the file once more. It is not done, and others may follow, only where
+// bbolt refused it for its MaxSize, or where the disk was full for pages that nobody needs yet.
 //
 // # Locks
 //
-// One process has the file open, or several do in ReadOnly mode. Readers and the writer do not wait for each other,
-// with one exception: a commit that must enlarge the memory map waits until every View has ended. Therefore a goroutine
-// must not call Update inside View, nor run a View inside Update that outlives it; the option InitialMmapSize, set above
-// the largest size of the file, removes the exception.
+// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting,
+// nobody else.
+//
+// Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits
+// until every snapshot is closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of
+// addresses from the start, which costs neither memory nor time, so that they meet when the file
+// outgrows that. On others, with MaxSize, with a smaller InitialMmapSize, and on a wrapped DB they
+// meet earlier. Then a commit that has waited for ten seconds is in doubt: it ends by itself once
+// the snapshots are closed, and Close waits for that. A new snapshot is refused as Busy after ten.
+//
+// # What is ours
+//
+// These files add to bbolt, and change neither the format of the file nor what a commit does:
+// create.go makes a new file appear as a whole, heal.go tells what became of a commit that failed
+// and mends the file, damage.go turns panics and faults over damaged pages into errors, apart.go
+// bounds the waiting, upkeep.go replaces the file by a compact one.
+//
+// One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking
+// all its pages in a goroutine of its own, and may then crash the process. The driver reads all
+// keys first, which finds most damage.
 package bboltkv
 
 import (
@@ -37,58 +56,56 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // Driver opens bbolt files. The zero Driver is ready.
-type Driver struct{}
+type Driver struct {
+	typed   *options // of Open; nil is the defaults
+	wrapped *bolt.DB // of Wrap
+}
 
 var _ driver.Driver = Driver{}
+
+var (
+	synced  = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	flushed = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
+)
 
 var info = driver.Info{
 	Name:    "bbolt",
 	Summary: "copy-on-write B+tree in one memory-mapped file; reads are fast, one writer, a commit rewrites pages",
 	Modules: []string{"go.etcd.io/bbolt"},
-	Options: optionTable,
-	Caps:    caps(),
+	Options: table.Options(defaults),
+	Caps: driver.Caps{
+		PureGo:              true,
+		Persistent:          true,
+		Modes:               []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		SharedReading:       true,
+		Promises:            [3]driver.Promise{synced, flushed, flushed},
+		ReadersBlockWriters: driver.Sometimes,
+		MaxKey:              bolt.MaxKeySize,
+		MaxValue:            bolt.MaxValueSize,
+		Compacts:            runtime.GOOS != "windows", // it does not rename over a file that is open and mapped
+		Checks:              true,
+		ChecksAlone:         true,
+	},
 }
 
 // Info describes bbolt.
 func (Driver) Info() driver.Info { return info }
 
-// Open opens or creates the file at c.Path. A file that another process has locked is Busy; one that bbolt refuses or
-// panics on, or that is shorter than its own header says, is Corrupt.
-func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	o, err := parseOptions(c)
+// Open opens or creates the file at c.Path. A file that another process has locked is Busy; one
+// that bbolt refuses or panics on, or that is shorter than its own header says, is Corrupt.
+func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
+	o, err := d.options(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	s := &store{path: c.Path, options: o, caps: info.Caps}
+	if d.wrapped != nil {
+		s.wrap(d.wrapped)
+	} else if s.file, err = openFile(c.Path, o); err != nil {
 		return nil, err
 	}
-	f, err := openFile(c.Path, o)
-	if err != nil {
-		return nil, err
+	if s.file.db.NoSync {
+		s.caps.Promises[driver.Synced] = driver.Promise{}
 	}
-	return newStore(c.Path, o, f), nil
+	return s, nil
 }
-
-// caps is what bbolt can do with its default options.
-func caps() driver.Caps {
-	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
-	return driver.Caps{
-		PureGo:     true,
-		Persistent: true,
-		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		Promises: [3]driver.Promise{
-			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-			driver.Flushed:  flushed,
-			driver.Buffered: flushed,
-		},
-		// A commit that enlarges the memory map waits for every open read transaction (bbolt: DB.Begin).
-		ReadersBlockWriters: driver.Sometimes,
-		MaxKey:              bolt.MaxKeySize,
-		MaxValue:            bolt.MaxValueSize,
-		Compacts:            compacts,
-		Checks:              true,
-	}
-}
-
-// compacts: Windows does not rename over a file that is open and mapped.
-const compacts = runtime.GOOS != "windows"

@@ -188,12 +188,8 @@ func TestADamagedFileIsNotKeptLocked(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db = open(t, path, "?mode=ro")
-	if err := db.View(ctx, func(*kv.Snapshot) error { return nil }); !errors.Is(err, kv.Corrupt) {
-		t.Errorf("view: got %v, want Corrupt", err)
-	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
+	if _, err := kv.Open(ctx, "bbolt:"+path+"?mode=ro"); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("open for reading: got %v, want Corrupt", err)
 	}
 	if db, err := kv.Open(ctx, "bbolt:"+path, kv.WithWait(0)); err == nil {
 		db.Close()

@@ -6,12 +6,12 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// cursor turns BuntDB's iteration, which calls a function for each pair, into one that is asked for the next pair: it
-// runs the iteration for a chunk of pairs, stops it, and later starts another one where it stopped. Strings of the
-// engine never change, so the chunk needs no copies.
+// cursor turns BuntDB's iteration, which calls a function for each pair, into one that is asked for
+// the next pair: it runs the iteration for a chunk of pairs, stops it, and later starts another one
+// where it stopped. Strings of the engine never change, so the chunk needs no copies.
 type cursor struct {
 	reader               *reader
-	addAny, addIn        func(key, value string) bool // any and in, bound once
+	take, takeWithin     func(key, value string) bool // keep and keepWithin, bound once
 	start, end           string                       // the range
 	reverse              bool
 	chunk                []pair // as long as the chunk may become
@@ -23,28 +23,27 @@ type cursor struct {
 
 type pair struct{ key, value string }
 
-var _ driver.Cursor = (*cursor)(nil)
-
-// The sizes of the first chunk and of the later ones. Finding the start of a chunk costs as much as reading some thirty
-// pairs. Programs often read a page of twenty, and one pair more to know whether there is another page.
+// The sizes of the first chunk and of the later ones. Finding the start of a chunk costs as much as
+// reading some thirty pairs. Programs often read a page of twenty, and one pair more to know whether
+// there is another page.
 const (
 	firstRoom = 21
 	laterRoom = 128
 )
 
-// firstKey comes before all keys but that of the marks.
+// firstKey comes before all keys but that of the frames.
 const firstKey = "\x00"
 
 func newCursor(r *reader) *cursor {
 	c := &cursor{reader: r, chunk: make([]pair, laterRoom)}
-	c.addAny, c.addIn = c.any, c.in
+	c.take, c.takeWithin = c.keep, c.keepWithin
 	return c
 }
 
 // open puts the cursor before the first pair of r.
 func (c *cursor) open(r driver.Range) {
 	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
-	if c.start == markKey {
+	if c.start == frameKey {
 		c.start = firstKey
 	}
 	c.from, c.fromIsOut = c.start, false
@@ -75,16 +74,16 @@ func (c *cursor) fill() (bool, error) {
 	var err error
 	switch {
 	case !c.reverse && c.end == "":
-		err = tx.AscendGreaterOrEqual("", c.from, c.addAny)
+		err = tx.AscendGreaterOrEqual("", c.from, c.take)
 	case !c.reverse:
-		err = tx.AscendGreaterOrEqual("", c.from, c.addIn)
+		err = tx.AscendGreaterOrEqual("", c.from, c.takeWithin)
 	case c.from == "":
-		err = tx.Descend("", c.addIn)
+		err = tx.Descend("", c.takeWithin)
 	default:
-		err = tx.DescendLessOrEqual("", c.from, c.addIn)
+		err = tx.DescendLessOrEqual("", c.from, c.takeWithin)
 	}
 	if err != nil {
-		return false, classify(err)
+		return false, err
 	}
 	if c.n > 0 && c.fromIsOut && c.chunk[0].key == c.from {
 		c.read = 1
@@ -98,20 +97,20 @@ func (c *cursor) fill() (bool, error) {
 	return c.read < c.n, nil
 }
 
-// any is called by BuntDB for each pair, and returns whether it wants another.
-func (c *cursor) any(key, value string) bool {
+// keep takes a pair into the chunk and reports whether there is room for another.
+func (c *cursor) keep(key, value string) bool {
 	n := c.n
 	c.chunk[n] = pair{key, value}
 	c.n = n + 1
 	return n+1 < len(c.chunk)
 }
 
-// in is any for a walk towards a bound.
-func (c *cursor) in(key, value string) bool {
+// keepWithin is keep for a walk towards a bound.
+func (c *cursor) keepWithin(key, value string) bool {
 	if c.reverse {
-		return key >= c.start && c.any(key, value)
+		return key >= c.start && c.keep(key, value)
 	}
-	return key < c.end && c.any(key, value)
+	return key < c.end && c.keep(key, value)
 }
 
 func (c *cursor) Close() error {
@@ -120,6 +119,6 @@ func (c *cursor) Close() error {
 	return nil
 }
 
-// lent returns s as bytes without copying, which would add a fifth to a scan. Whoever changes them changes the stored
-// pair: that is why what a cursor returns is only borrowed.
+// lent returns s as bytes without copying. Whoever changes them changes the stored pair: that is why
+// what a cursor returns is only borrowed.
 func lent(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

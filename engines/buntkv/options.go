@@ -2,90 +2,95 @@ package buntkv
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/tidwall/buntdb"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// optionTable is BuntDB's Config, under its names.
-var optionTable = []driver.Option{
-	{Name: "AutoShrinkDisabled", Values: "true|false", Default: "false", Usage: "do not compact the file in the background"},
-	{Name: "AutoShrinkMinSize", Values: "bytes", Default: "33554432", Usage: "size of the file from which on it is compacted in the background"},
-	{Name: "AutoShrinkPercentage", Values: "percent", Default: "100", Usage: "growth since the last compaction that calls for another one"},
-	{Name: "Marks", Values: "true|false", Default: "true", Usage: "the driver's own: mark commits, so that a file torn by power loss opens again; without, synced is refused"},
-	{Name: "SyncPolicy", Values: "Always|EverySecond|Never", Default: "EverySecond", Usage: "when flushed commits are synced; synced commits always are"},
-}
-
-// policies are the values of the option SyncPolicy.
-var policies = map[string]buntdb.SyncPolicy{
-	"Always":      buntdb.Always,
-	"EverySecond": buntdb.EverySecond,
-	"Never":       buntdb.Never,
-}
-
-// options is what a store is opened with.
+// options are BuntDB's own, and ours.
 type options struct {
-	flushed          buntdb.SyncPolicy // of Flushed and Buffered commits
-	marks            bool              // see mark
-	shrinkDisabled   bool
-	shrinkMinSize    int64
-	shrinkPercentage int64
+	buntdb.Config
+	Frames bool
 }
 
-func parseOptions(c driver.Config) (*options, error) {
-	p := driver.NewParams(c.Params)
-	o := &options{
-		flushed:          policies[p.OneOf("SyncPolicy", "EverySecond", "Always", "EverySecond", "Never")],
-		marks:            p.Bool("Marks", true),
-		shrinkDisabled:   p.Bool("AutoShrinkDisabled", false),
-		shrinkMinSize:    p.Int("AutoShrinkMinSize", 32<<20, 0),
-		shrinkPercentage: p.Int("AutoShrinkPercentage", 100, 0),
+// defaults are those of BuntDB's Open.
+var defaults = options{Frames: true, Config: buntdb.Config{
+	SyncPolicy: buntdb.EverySecond, AutoShrinkPercentage: 100, AutoShrinkMinSize: 32 << 20,
+}}
+
+// table names BuntDB's options as the fields of its Config are named.
+var table = driver.Table[options]{
+	driver.Bool("AutoShrinkDisabled", "do not compact the file in the background",
+		func(o *options) *bool { return &o.AutoShrinkDisabled }),
+	driver.Whole("AutoShrinkMinSize", "bytes", 0, "size of the file from which on it is compacted in the background",
+		func(o *options) *int { return &o.AutoShrinkMinSize }),
+	driver.Whole("AutoShrinkPercentage", "percent", 0, "growth since the last compaction that calls for another one",
+		func(o *options) *int { return &o.AutoShrinkPercentage }),
+	driver.Bool("Frames", "ours: keep transactions whole, and sync; false is BuntDB as it is, without synced",
+		func(o *options) *bool { return &o.Frames }),
+	driver.OneOf("SyncPolicy", "when flushed commits are synced; synced commits always are",
+		func(o *options) *buntdb.SyncPolicy { return &o.SyncPolicy },
+		driver.Named[buntdb.SyncPolicy]{Name: "Always", Value: buntdb.Always},
+		driver.Named[buntdb.SyncPolicy]{Name: "EverySecond", Value: buntdb.EverySecond},
+		driver.Named[buntdb.SyncPolicy]{Name: "Never", Value: buntdb.Never}),
+}
+
+// read returns the options that params give, above those of base.
+func read(params map[string]string, base *buntdb.Config) (*options, error) {
+	o := defaults
+	if base != nil {
+		o.Config = *base
 	}
-	if err := p.Err(); err != nil {
+	if err := table.Read(params, &o); err != nil {
 		return nil, err
 	}
-	if !o.marks && o.flushed == buntdb.Always {
-		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("SyncPolicy=Always with Marks=false"),
-			Hint: "leave Marks out: synced commits are marked"}
+	if o.OnExpiredSync != nil {
+		return nil, &driver.Error{Kind: driver.Unsupported, Err: errors.New("OnExpiredSync writes on its own"),
+			Hint: "leave it out, or open BuntDB itself and use Wrap"}
 	}
-	return o, nil
+	return &o, nil
 }
 
-// policy returns the SyncPolicy that delivers class d.
-func (o *options) policy(d driver.Durability) buntdb.SyncPolicy {
-	if d == driver.Synced {
-		return buntdb.Always
-	}
-	return o.flushed
-}
-
-// caps is what the engine can do with these options.
-func (o *options) caps() driver.Caps {
-	c := info.Caps
-	if !o.marks {
-		c.Promises[driver.Synced] = driver.Promise{}
-		return c
-	}
-	if o.flushed == buntdb.Always {
-		c.Promises[driver.Flushed], c.Promises[driver.Buffered] = c.Promises[driver.Synced], c.Promises[driver.Synced]
+// config is what BuntDB itself is told. The driver syncs and shrinks in its place: BuntDB ignores
+// the errors of its syncs, and renames what it has not synced. With OnExpired BuntDB does not delete
+// on its own what has expired.
+func (o *options) config() buntdb.Config {
+	c := o.Config
+	c.SyncPolicy, c.AutoShrinkDisabled = buntdb.Never, true
+	if c.OnExpired == nil {
+		c.OnExpired = func([]string) {}
 	}
 	return c
 }
 
-func (o *options) settings() []driver.Setting {
-	var policy string
-	for name, p := range policies {
-		if p == o.flushed {
-			policy = name
+// caps is what a store with these options can do.
+func (o *options) caps() driver.Caps {
+	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
+	c := driver.Caps{
+		PureGo:              true,
+		Persistent:          true,
+		Modes:               []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		SharedReading:       true,
+		Promises:            [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
+		ReadersBlockWriters: driver.Always,
+		WritersBlockReaders: driver.Always,
+		Compacts:            true,
+	}
+	if !o.Frames {
+		return c
+	}
+	c.Checks = true
+	for d := range c.Promises {
+		c.Promises[d] = driver.Promise{Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
+		if o.syncs(driver.Durability(d)) {
+			c.Promises[d].Class = driver.Synced
 		}
 	}
-	return []driver.Setting{
-		{Name: "AutoShrinkDisabled", Value: strconv.FormatBool(o.shrinkDisabled)},
-		{Name: "AutoShrinkMinSize", Value: strconv.FormatInt(o.shrinkMinSize, 10)},
-		{Name: "AutoShrinkPercentage", Value: strconv.FormatInt(o.shrinkPercentage, 10)},
-		{Name: "Marks", Value: strconv.FormatBool(o.marks)},
-		{Name: "SyncPolicy", Value: policy},
-	}
+	return c
+}
+
+// syncs reports whether a commit of class d is synced.
+func (o *options) syncs(d driver.Durability) bool {
+	return d == driver.Synced || o.SyncPolicy == buntdb.Always
 }

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/tidwall/buntdb"
@@ -14,23 +15,38 @@ const (
 	readWrite = true
 )
 
-// reader reads in one BuntDB transaction. Closed readers are used again by later snapshots.
+// reader reads in a transaction of BuntDB's.
 type reader struct {
 	tx   *buntdb.Tx
+	gate *gate
 	free []*cursor
 }
 
-var _ driver.Reader = (*reader)(nil)
+var _ driver.Lener = (*reader)(nil)
+
+// readers are those that were closed. kv uses none after its end.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+func newReader(tx *buntdb.Tx, g *gate) *reader {
+	r := readers.Get().(*reader)
+	r.tx, r.gate = tx, g
+	return r
+}
 
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
-	v, err := r.tx.Get(borrowed(key))
-	if err != nil {
-		if err == buntdb.ErrNotFound {
-			return dst, driver.NotFound
-		}
-		return dst, classify(err)
+	v, err := r.tx.Get(borrowed(key), true)
+	if err == buntdb.ErrNotFound {
+		return dst, driver.NotFound
 	}
-	return append(dst, v...), nil
+	return append(dst, v...), err
+}
+
+func (r *reader) Len(key []byte) (int, error) {
+	v, err := r.tx.Get(borrowed(key), true)
+	if err == buntdb.ErrNotFound {
+		return 0, driver.NotFound
+	}
+	return len(v), err
 }
 
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
@@ -45,10 +61,14 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 }
 
 func (r *reader) Close() error {
-	err := classify(r.tx.Rollback())
-	r.tx = nil
-	readers.Put(r)
+	err := r.gate.endRead()
+	r.put()
 	return err
+}
+
+func (r *reader) put() {
+	r.tx, r.gate = nil, nil
+	readers.Put(r)
 }
 
 // borrowed returns b as a string without copying. It serves look-ups, where BuntDB keeps nothing.

@@ -1,17 +1,15 @@
 package buntkv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/tidwall/buntdb"
@@ -21,257 +19,216 @@ import (
 
 // store is an open store.
 type store struct {
-	path    string
+	gate    gate
+	path    string // of the file itself, not of a link to it
 	options *options
+	caps    driver.Caps
 	lock    *flock.Flock
-	db      *buntdb.DB
 	log     *slog.Logger
+	frames  *frames // nil in the plain form, and where nothing is written
 
-	marking sync.Mutex // guards file, marked and buffer
-	file    *os.File   // the data file, opened again for syncs whose errors count
-	marked  int64      // the end of the last mark, or where the store began to mark
-	kind    markKind   // of the last mark
-	buffer  []byte
-	written bool // since it was opened; kv lets one writer at a time touch it
+	mu    sync.Mutex  // held while file is synced or replaced
+	file  *os.File    // the data file, opened again for syncs whose errors count; nil if h is the program's
+	dirty atomic.Bool // something was written since the last sync
 
-	failed   driver.Failure
-	stuck    atomic.Bool // BuntDB panicked and holds its lock for ever
-	swapping atomic.Bool // a compaction may replace the file
-
-	shrinking sync.Mutex // held by the one compaction that runs
-	stop      chan struct{}
-	stopped   sync.WaitGroup
+	failed driver.Failure
+	base   int64 // see autoShrink
+	stop   context.CancelFunc
+	done   sync.WaitGroup
 }
 
-var _ driver.Store = (*store)(nil)
-
-// openStore locks, then loads the file.
-func openStore(c driver.Config, o *options) (_ *store, err error) {
-	// BuntDB: the path ":memory:" is no file. An absolute path never is that.
-	path, err := filepath.Abs(c.Path)
-	if err != nil {
-		return nil, err
-	}
-	if err := recognise(path); err != nil {
-		return nil, err
-	}
-	if err := driver.MakeDirs(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	s := &store{path: path, options: o, lock: flock.New(path + ".lock"), log: c.Logger, stop: make(chan struct{}),
-		buffer: make([]byte, 4<<10)}
-	switch locked, err := s.lock.TryLock(); {
-	case err != nil:
-		return nil, err
-	case !locked:
-		return nil, &driver.Error{Kind: driver.Busy, Err: errors.New("the file is locked")}
-	}
-	if err := s.load(); err != nil {
-		return nil, errors.Join(err, s.lock.Unlock())
-	}
-	if !o.shrinkDisabled {
-		s.stopped.Go(s.autoShrink)
-	}
-	return s, nil
-}
-
-// load opens the database, creating the file before BuntDB would create it for all to read.
+// load opens the database.
 func (s *store) load() (err error) {
-	if s.file, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	defer recovered(&err)
+	if s.gate.db, err = buntdb.Open(s.path); err != nil {
+		return classify(err)
+	}
+	return s.gate.db.SetConfig(s.options.config())
+}
+
+// loadPlain refuses a file that was not closed by a store with frames: to go on behind a frame would be
+// taken for something torn.
+func (s *store) loadPlain() error {
+	if err := s.load(); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.file.Close())
+	return s.gate.db.View(func(tx *buntdb.Tx) error {
+		v, err := tx.Get(frameKey)
+		if g, ok := decode([]byte(v)); err == nil && ok && g.kind != closed {
+			return &driver.Error{Kind: driver.Invalid, Err: errors.New("a store with frames was not closed"),
+				Hint: "open it once without Frames=false"}
 		}
-	}()
-	info, err := s.file.Stat()
+		return nil
+	})
+}
+
+// loadReadOnly reads what is whole of the file into memory.
+func (s *store) loadReadOnly() (err error) {
+	defer recovered(&err)
+	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return err
 	}
-	whole, err := s.prepare(info.Size())
+	p, err := survey(b)
 	if err != nil {
 		return err
 	}
-	if s.db, err = openDB(s.path); err != nil {
+	if torn, err := p.isTorn(b); torn || err != nil {
+		if b = b[:p.end]; err != nil {
+			return err
+		}
+	}
+	if s.gate.db, err = buntdb.Open(":memory:"); err != nil {
 		return err
 	}
-	// The driver syncs and shrinks: BuntDB would ignore the errors of the one, and neither sync the other nor end it with Close.
-	policy := s.options.flushed
-	if policy == buntdb.Always {
-		policy = buntdb.Never
+	// BuntDB cuts off a last command that is not whole.
+	if err := s.gate.db.Load(bytes.NewReader(b)); err != nil && err != io.ErrUnexpectedEOF {
+		return classify(err)
 	}
-	err = classify(s.db.SetConfig(buntdb.Config{SyncPolicy: policy, AutoShrinkDisabled: true}))
-	if err == nil && s.options.marks {
-		err = s.startMarks(whole)
+	return s.gate.db.SetConfig(s.options.config())
+}
+
+func (s *store) Caps() driver.Caps { return s.caps }
+
+func (s *store) Settings() []driver.Setting { return table.Settings(s.options) }
+
+// Files includes the lock, which stays when the store is closed: to remove it would let two in.
+func (s *store) Files() ([]string, error) {
+	if s.file == nil {
+		return nil, nil
+	}
+	return []string{s.path, s.lock.Path()}, nil
+}
+
+// Snapshot lets nobody write until it is closed.
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
+	tx, err := s.gate.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(tx, &s.gate), nil
+}
+
+// Begin lets nobody else in until the transaction ends.
+func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
+	t, err := s.begin(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (s *store) begin(ctx context.Context, d driver.Durability) (t *txn, err error) {
+	if err := s.failed.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.gate.write(ctx, false); err != nil {
+		return nil, err
+	}
+	if s.frames != nil {
+		err = s.fail(s.frames.begin())
+	}
+	var tx *buntdb.Tx
+	if err == nil {
+		tx, err = s.gate.db.Begin(readWrite)
 	}
 	if err != nil {
-		return errors.Join(err, s.db.Close())
+		s.gate.endWrite(nil)
+		return nil, err
+	}
+	return &txn{reader: newReader(tx, &s.gate), store: s, synced: s.file != nil && s.options.syncs(d)}, nil
+}
+
+// Apply commits ops.
+func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	t, err := s.begin(ctx, d)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		if op := &ops[i]; op.Delete {
+			err = t.Delete(op.Key)
+		} else {
+			err = t.Put(op.Key, op.Value)
+		}
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+	}
+	return errors.Join(t.Commit(), t.Close())
+}
+
+// sync makes durable what was committed. BuntDB would ignore the error. What a failed sync was to keep
+// may be lost whatever later ones say, so nothing is committed any more.
+func (s *store) sync() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.failed.Err(); err != nil { // a sync in the background, which was to keep this commit too
+		return &driver.Error{Kind: driver.InDoubt, Err: err}
+	}
+	if !s.dirty.Swap(false) {
+		return nil
+	}
+	var size int64
+	if s.frames != nil {
+		size, err = s.frames.size.Load(), s.frames.verify()
+	}
+	if err = errors.Join(err, s.file.Sync()); err != nil {
+		return s.fail(err)
+	}
+	if s.frames != nil {
+		s.frames.synced.Store(size)
 	}
 	return nil
 }
 
-// prepare mends a file that a crash has left, of the given size, and reports whether it was closed.
-func (s *store) prepare(size int64) (whole bool, err error) {
-	if !s.options.marks {
-		return false, nil
+// fail keeps err as the answer to later calls, unless it has left nothing behind, and returns it.
+func (s *store) fail(err error) error {
+	if driver.IsInDoubt(err) {
+		s.failed.Stop(err)
 	}
-	if size, err = trim(s.file, size); err != nil {
-		return false, err
-	}
-	if whole, err = endsClosed(s.file, size); err != nil || whole {
-		return whole, err
-	}
-	return false, s.mend(s.file)
+	return err
 }
 
-func openDB(path string) (db *buntdb.DB, err error) {
-	defer recovered(&err)
-	db, err = buntdb.Open(path)
-	return db, classifyLoad(err)
+// background syncs each second, if that is the policy, and shrinks the file when it is time.
+func (s *store) background(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var err error
+		if s.options.SyncPolicy == buntdb.EverySecond && s.failed.Err() == nil {
+			err = s.sync()
+		}
+		if err == nil && !s.options.AutoShrinkDisabled && s.failed.Err() == nil {
+			err = s.autoShrink(ctx)
+		}
+		if err != nil && ctx.Err() == nil && driver.KindOf(err) != driver.Busy {
+			s.log.Error("bunt: in the background", "path", s.path, "error", err)
+		}
+	}
 }
 
-// startMarks finds where the marks of this opening begin. A file that was not closed gets one, durably: the first commit needs
-// one to be cut back to.
-func (s *store) startMarks(whole bool) error {
-	info, err := s.file.Stat()
-	if err != nil {
-		return err
+// Close closes the file, which BuntDB syncs, but for one that the program has opened itself.
+func (s *store) Close() (err error) {
+	if s.file == nil {
+		return nil
 	}
-	s.marked, s.kind = info.Size(), closed
+	s.stop()
+	s.done.Wait()
+	whole := s.frames != nil && s.failed.Err() == nil
 	if whole {
-		return nil
+		err = s.sync()
 	}
-	if err := s.mark(committed); err != nil {
-		return err
+	if s.gate.broken == nil {
+		err = errors.Join(err, s.gate.db.Close())
 	}
-	return errors.Join(s.file.Sync(), driver.SyncDir(filepath.Dir(s.path)))
-}
-
-// firstCommands are all that BuntDB writes at the start of a file, up to the first thing that varies.
-var firstCommands = []string{"*3\r\n$3\r\nset\r\n$", "*5\r\n$3\r\nset\r\n$", "*2\r\n$3\r\ndel\r\n$", "*1\r\n$7\r\nflushdb\r\n"}
-
-// recognise returns an error if there is something at path that BuntDB has not written, or not begun to write.
-func recognise(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if whole && err == nil {
+		err = s.frames.close()
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
-	switch {
-	case errors.Is(err, syscall.EISDIR):
-		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
-	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
-		return err
-	}
-	// BuntDB skips zero bytes between commands; a power loss can leave some.
-	text := strings.ToLower(strings.TrimLeft(string(head[:n]), "\x00"))
-	for _, c := range firstCommands {
-		if strings.HasPrefix(text, c) || strings.HasPrefix(c, text) {
-			return nil
-		}
-	}
-	return corrupt("the file does not begin as one of BuntDB's does")
-}
-
-func (s *store) Caps() driver.Caps { return s.options.caps() }
-
-func (s *store) Settings() []driver.Setting { return s.options.settings() }
-
-// Files includes the lock file, which stays when the store is closed: to remove it would let two processes in.
-func (s *store) Files() ([]string, error) { return []string{s.path, s.lock.Path()}, nil }
-
-// Readers and transactions of all stores.
-var (
-	readers = sync.Pool{New: func() any { return new(reader) }}
-	txns    = sync.Pool{New: func() any { return new(txn) }}
-)
-
-// Snapshot takes the read lock, which is what fixes the state.
-func (s *store) Snapshot(context.Context) (driver.Reader, error) {
-	if s.stuck.Load() {
-		return nil, s.failed.Err()
-	}
-	tx, err := s.db.Begin(readOnly)
-	if err != nil {
-		return nil, classify(err)
-	}
-	r := readers.Get().(*reader)
-	r.tx = tx
-	return r, nil
-}
-
-// Begin waits until every View has ended.
-func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	t, err := s.begin(d)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-func (s *store) begin(d driver.Durability) (*txn, error) {
-	if err := s.failed.Err(); err != nil {
-		return nil, err
-	}
-	synced := s.options.policy(d) == buntdb.Always
-	if synced && !s.options.marks {
-		return nil, &driver.Error{Kind: driver.Unsupported, Err: errors.New("a store without marks does not sync commits"), Hint: "leave Marks=false out"}
-	}
-	if err := s.announce(synced); err != nil {
-		return nil, s.fail(err)
-	}
-	tx, err := s.db.Begin(readWrite)
-	if err != nil {
-		return nil, classify(err)
-	}
-	t := txns.Get().(*txn)
-	t.tx, t.store, t.synced, t.ended = tx, s, synced, false
-	return t, nil
-}
-
-// Apply commits ops.
-func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
-	t, err := s.begin(d)
-	if err != nil {
-		return err
-	}
-	if err = t.apply(ops); err == nil {
-		err = t.Commit()
-	}
-	return errors.Join(err, t.Close())
-}
-
-// Close marks, syncs and closes the file. A compaction that runs gives up.
-func (s *store) Close() error {
-	close(s.stop)
-	var err error
-	if s.written && s.options.marks && s.failed.Err() == nil {
-		err = s.markClosed()
-	}
-	if !s.stuck.Load() {
-		err = errors.Join(err, classify(s.db.Close()))
-	}
-	s.stopped.Wait()
-	s.marking.Lock()
-	defer s.marking.Unlock()
 	return errors.Join(err, s.file.Close(), s.lock.Unlock())
-}
-
-// markClosed ends the file with two marks, so that damage to the last one alone is still told from a torn commit.
-func (s *store) markClosed() (err error) {
-	defer recovered(&err)
-	s.marking.Lock()
-	defer s.marking.Unlock()
-	if s.swapping.Load() {
-		if _, err := s.follow(); err != nil {
-			return err
-		}
-	}
-	return errors.Join(s.mark(closed), s.mark(closed))
 }

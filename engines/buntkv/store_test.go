@@ -238,3 +238,56 @@ func TestTheFileIsBuntDBs(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestALinkStaysOne(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "real.db"), filepath.Join(dir, "link.db")
+	if err := os.Symlink("real.db", link); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	db := open(t, link, "")
+	put(t, db, "a=1")
+	if _, err := kv.Open(ctx, "bunt:"+path, kv.WithWait(0)); !errors.Is(err, kv.Busy) {
+		t.Errorf("by its own name it opens a second time: %v", err)
+	}
+	if err := db.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	put(t, db, "b=2")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); to != "real.db" || err != nil {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if got := all(t, open(t, path, ""), kv.Range{}); fmt.Sprint(got) != "[a=1 b=2]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestReadingNeedsNoLockFileAndNoPermission(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "db")
+	raw, err := buntdb.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Update(func(tx *buntdb.Tx) error { _, _, err := tx.Set("a", "1", nil); return err })
+	if err := errors.Join(err, raw.Close(), os.Chmod(path, 0o400), os.Chmod(dir, 0o500)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
+	db := open(t, path, "?mode=ro")
+	if got := all(t, db, kv.Range{}); fmt.Sprint(got) != "[a=1]" {
+		t.Errorf("got %q", got)
+	}
+	if err := errors.Join(db.Check(ctx), db.Close()); err != nil {
+		t.Error(err)
+	}
+	if files, err := os.ReadDir(dir); len(files) != 1 || err != nil {
+		t.Errorf("it left %v, %v", files, err)
+	}
+	if _, err := kv.Open(ctx, "bunt:"+filepath.Join(dir, "none")+"?mode=ro"); !errors.Is(err, kv.NoStore) {
+		t.Errorf("where nothing is: %v", err)
+	}
+}

@@ -1,7 +1,6 @@
 package buntkv_test
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
@@ -11,20 +10,15 @@ import (
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
-// BenchmarkThin measures kv against BuntDB's own API, with SyncPolicy EverySecond and kv's Flushed.
+// BenchmarkThin measures kv against BuntDB's own API, in the plain form, with SyncPolicy EverySecond and
+// kv's Flushed.
 func BenchmarkThin(b *testing.B) {
-	ctx := context.Background()
-	dir := b.TempDir()
-	db, err := kv.Open(ctx, "bunt:"+filepath.Join(dir, "kv.db")+"?AutoShrinkDisabled=true")
-	if err != nil {
+	layer, db := thinKV(b, "Frames=false")
+	path := filepath.Join(b.TempDir(), "raw.db")
+	if err := db.Backup(ctx, path); err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
-	layer := drivertest.NewThinKV(b, db, kv.Flushed)
-	if err := db.Backup(ctx, filepath.Join(dir, "raw.db")); err != nil {
-		b.Fatal(err)
-	}
-	rawDB, err := buntdb.Open(filepath.Join(dir, "raw.db"))
+	rawDB, err := buntdb.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -38,9 +32,47 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "view+get", Raw: raw.viewGet, KV: layer.ViewGet},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan,
 			Exception: "BuntDB pushes pairs and kv pulls them: each pair goes through the cursor's chunk and the loop of Scan, 5 ns"},
-		drivertest.Pair{Name: "put", Limit: 1.10, Raw: raw.put, KV: layer.Put},
-		drivertest.Pair{Name: "batch100", Limit: 1.10, Raw: raw.batch, KV: layer.Batch},
+		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put},
+		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},
 	)
+}
+
+// BenchmarkFrames measures what the frames cost: both sides are kv, the first without them.
+func BenchmarkFrames(b *testing.B) {
+	plain, plainDB := thinKV(b, "Frames=false")
+	framed, framedDB := thinKV(b, "")
+	drivertest.Thin(b,
+		drivertest.Pair{Name: "get", Raw: plain.Get, KV: framed.Get},
+		drivertest.Pair{Name: "put", Raw: plain.Put, KV: framed.Put},
+		drivertest.Pair{Name: "write10", Raw: write10(plain, plainDB), KV: write10(framed, framedDB)},
+		drivertest.Pair{Name: "batch100", Raw: plain.Batch, KV: framed.Batch},
+	)
+}
+
+func thinKV(b *testing.B, params string) (*drivertest.ThinSide, *kv.DB) {
+	db, err := kv.Open(ctx, "bunt:"+filepath.Join(b.TempDir(), "kv.db")+"?AutoShrinkDisabled=true&"+params)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	return drivertest.NewThinKV(b, db, kv.Flushed), db
+}
+
+// write10 writes ten pairs at once.
+func write10(s *drivertest.ThinSide, db *kv.DB) func(int) error {
+	var batch kv.Batch
+	return func(n int) error {
+		for range n {
+			batch.Reset()
+			for range 10 {
+				batch.Put(s.Key(), s.Value())
+			}
+			if err := db.Write(ctx, kv.Flushed, &batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // rawSide does the work through BuntDB's API. Keys and values come as bytes, as they do to kv, and BuntDB's are strings.

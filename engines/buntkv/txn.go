@@ -1,67 +1,74 @@
 package buntkv
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/tidwall/buntdb"
-
-	"github.com/assaydb/assay/kv/driver"
 )
 
-// txn is BuntDB's read-write transaction. Closed ones are used again.
+// txn is BuntDB's read-write transaction.
 type txn struct {
-	reader
+	*reader
 	store  *store
 	synced bool // what its commit is to be
 	ended  bool // by a commit
+	tally  tally
 }
 
-var _ driver.Txn = (*txn)(nil)
-
 func (t *txn) Put(key, value []byte) error {
-	_, _, err := t.tx.Set(string(key), string(value), nil)
-	return classify(err)
+	k, v := string(key), string(value)
+	_, _, err := t.tx.Set(k, v, nil)
+	if err == nil && t.store.frames != nil {
+		t.tally.add(k, setPart(k, v))
+	}
+	return err
 }
 
 // Delete copies key: BuntDB keeps it until the transaction ends.
-func (t *txn) Delete(key []byte) error { return t.remove(string(key)) }
-
-func (t *txn) remove(key string) error {
-	if _, err := t.tx.Delete(key); err != nil && !errors.Is(err, buntdb.ErrNotFound) {
-		return classify(err)
+func (t *txn) Delete(key []byte) error {
+	k := string(key)
+	switch _, err := t.tx.Delete(k); {
+	case err == buntdb.ErrNotFound:
+		return nil // and nothing will be written
+	case err != nil:
+		return err
+	}
+	if t.store.frames != nil {
+		t.tally.add(k, delPart(k))
 	}
 	return nil
 }
 
-// apply writes ops. What is deleted is not copied, as ops outlive the commit.
-func (t *txn) apply(ops []driver.Op) error {
-	for i := range ops {
-		op := &ops[i]
-		var err error
-		if op.Delete {
-			err = t.remove(borrowed(op.Key))
-		} else {
-			err = t.Put(op.Key, op.Value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Commit appends the transaction to the file in one write.
+// Commit appends the transaction to the file in one write, and lets others in before it syncs.
 func (t *txn) Commit() error {
 	t.ended = true
-	return t.store.commit(t.tx, t.synced)
+	if err := t.commit(); err != nil || !t.synced {
+		return t.store.fail(err)
+	}
+	return t.store.sync()
 }
 
-func (t *txn) Close() error {
-	var err error
-	if !t.ended {
-		err = classify(t.tx.Rollback())
+func (t *txn) commit() (err error) {
+	var broken error
+	defer func() {
+		if p := recover(); p != nil { // BuntDB could not take a half-written commit back, and holds its lock
+			err = fmt.Errorf("bunt: %v", p)
+			broken = err
+		}
+		t.gate.endWrite(broken)
+	}()
+	if t.store.frames != nil {
+		return t.store.frames.commit(t)
 	}
-	t.tx = nil
-	txns.Put(t)
+	t.store.dirty.Store(true)
+	return t.tx.Commit()
+}
+
+func (t *txn) Close() (err error) {
+	if !t.ended {
+		err = t.tx.Rollback()
+		t.gate.endWrite(nil)
+	}
+	t.reader.put()
 	return err
 }

@@ -45,7 +45,7 @@ func (Driver) Info() driver.Info {
 		Name:    "duckdb",
 		Summary: "column store for analytics in one file, one process (DuckDB): not made for single keys",
 		Modules: []string{"github.com/duckdb/duckdb-go/v2"},
-		Options: options,
+		Options: table.Options(Options{}),
 		Caps:    caps,
 	}
 }
@@ -59,13 +59,12 @@ var caps = driver.Caps{
 		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
 	},
 	Compacts: true,
-	Checks:   true,
 }
 
 // Open opens or creates the database at c.Path.
 func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	config, err := parse(c.Params)
-	if err != nil {
+	var o Options
+	if err := table.Read(c.Params, &o); err != nil {
 		return nil, err
 	}
 	path, err := prepare(c.Path)
@@ -76,7 +75,7 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 		return nil, &driver.Error{Op: "open", Kind: driver.Busy, Err: errors.New("this process has it open"),
 			Hint: "close the other handle first"}
 	}
-	s, err := open(ctx, path, config)
+	s, err := open(ctx, path, o.config())
 	if err != nil {
 		unclaim(path)
 		return nil, classifyOpen(err)
@@ -84,12 +83,8 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	return s, nil
 }
 
-// prepare makes the missing parent folders and returns the one absolute name of the file.
+// prepare makes the missing parent folders and returns the one name of the file.
 func prepare(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return "", &driver.Error{Op: "open", Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
 	}
@@ -100,10 +95,8 @@ func prepare(path string) (string, error) {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved, nil
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, filepath.Base(path)), nil
+	dir, err := filepath.EvalSymlinks(dir)
+	return filepath.Join(dir, filepath.Base(path)), err
 }
 
 // open attaches the file to a DuckDB that has nothing else. Its name is an SQL string there, where the driver's own form

@@ -2,29 +2,43 @@ package duckdbkv
 
 import (
 	"net/url"
-	"strconv"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// options are DuckDB's configuration options under their own names.
-var options = []driver.Option{
-	{Name: "checkpoint_threshold", Values: "size with a unit", Default: "16MB", Usage: "size of the log at which a commit writes it into the database"},
-	{Name: "memory_limit", Values: "size with a unit", Default: "80% of the machine's", Usage: "most memory that DuckDB takes"},
-	{Name: "threads", Values: "number", Default: "one for each CPU", Usage: "threads that share a query"},
+// Options are DuckDB's configuration options. The zero value of each is DuckDB's default.
+type Options struct {
+	CheckpointThreshold string // size of the log, with a unit, at which a commit writes it into the database
+	MemoryLimit         string // most memory that DuckDB takes, with a unit
+	Threads             int    // that share a query
 }
 
-// parse returns DuckDB's configuration. Extensions are never downloaded.
-func parse(params map[string]string) (url.Values, error) {
-	p := driver.NewParams(params)
-	config := url.Values{"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}}
-	if n := p.Int("threads", 0, 1); n > 0 {
-		config.Set("threads", strconv.FormatInt(n, 10))
-	}
-	for _, name := range []string{"checkpoint_threshold", "memory_limit"} {
-		if p.Has(name) {
-			config.Set(name, p.String(name, ""))
+var table = driver.Table[Options]{
+	driver.Text("checkpoint_threshold", "size with a unit", "size of the log at which a commit writes it into the database",
+		func(o *Options) *string { return &o.CheckpointThreshold }).WithDefault("16MB"),
+	driver.Text("memory_limit", "size with a unit", "most memory that DuckDB takes",
+		func(o *Options) *string { return &o.MemoryLimit }).WithDefault("80% of the machine's"),
+	driver.Whole("threads", "number", 1, "threads that share a query",
+		func(o *Options) *int { return &o.Threads }).WithDefault("one for each CPU"),
+}
+
+// given returns the options in o that are not left to DuckDB, under its names for them.
+func (o *Options) given() map[string]string {
+	var none Options
+	m := map[string]string{}
+	for _, f := range table {
+		if v := f.Get(o); v != f.Get(&none) {
+			m[f.Name] = v
 		}
 	}
-	return config, p.Err()
+	return m
+}
+
+// config returns DuckDB's configuration. Extensions are never downloaded.
+func (o *Options) config() url.Values {
+	config := url.Values{"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}}
+	for name, v := range o.given() {
+		config.Set(name, v)
+	}
+	return config
 }

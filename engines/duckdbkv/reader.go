@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -77,32 +76,39 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	return p.Key, p.Value, nil
 }
 
-// query returns the statement for the next pairs and its arguments.
-func (c *cursor) query() (text string, args []any) {
-	var where []string
+// where returns the condition for the keys of rg, behind after unless that is nil, and its arguments.
+func where(rg driver.Range, after []byte) (text string, args []any) {
+	next := " WHERE "
 	bound := func(condition string, key []byte) {
 		if key != nil {
-			where, args = append(where, condition), append(args, key)
+			text, args, next = text+next+condition, append(args, key), " AND "
 		}
 	}
-	order := "k"
+	switch {
+	case after == nil:
+		bound("k >= ?", rg.Start)
+		bound("k < ?", rg.End)
+	case rg.Reverse:
+		bound("k < ?", after)
+		bound("k >= ?", rg.Start)
+	default:
+		bound("k > ?", after)
+		bound("k < ?", rg.End)
+	}
+	return text, args
+}
+
+// query returns the statement for the next pairs and its arguments.
+func (c *cursor) query() (string, []any) {
+	columns, order := "k, v", "k"
+	if c.rg.KeysOnly {
+		columns = "k, NULL"
+	}
 	if c.rg.Reverse {
 		order = "k DESC"
-		bound("k < ?", c.after)
-	} else {
-		bound("k > ?", c.after)
 	}
-	if c.after == nil || c.rg.Reverse {
-		bound("k >= ?", c.rg.Start)
-	}
-	if c.after == nil || !c.rg.Reverse {
-		bound("k < ?", c.rg.End)
-	}
-	text = "SELECT k, v FROM kv"
-	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
-	}
-	return fmt.Sprintf("%s ORDER BY %s LIMIT %d", text, order, c.rows), args
+	text, args := where(c.rg, c.after)
+	return fmt.Sprintf("SELECT %s FROM kv%s ORDER BY %s LIMIT %d", columns, text, order, c.rows), args
 }
 
 // read fetches the next pairs.

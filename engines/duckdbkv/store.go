@@ -21,7 +21,12 @@ type store struct {
 	idle []*conn
 }
 
-var _ driver.Store = (*store)(nil)
+var (
+	_ driver.Store      = (*store)(nil)
+	_ driver.Compacter  = (*store)(nil)
+	_ driver.Filer      = (*store)(nil)
+	_ driver.Configured = (*store)(nil)
+)
 
 // lend returns a connection that nobody uses.
 func (s *store) lend(ctx context.Context) (*conn, error) {
@@ -65,15 +70,15 @@ func (s *store) Settings() []driver.Setting {
 		}
 	}
 	read("duckdb_version", "SELECT version()")
-	for _, o := range options {
+	for _, o := range table {
 		read(o.Name, "SELECT current_setting('"+o.Name+"')::VARCHAR")
 	}
 	return list
 }
 
 // Snapshot returns a view of the last committed state.
-func (s *store) Snapshot(context.Context) (driver.Reader, error) {
-	c, err := s.begin(context.Background())
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
+	c, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +86,8 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 }
 
 // Begin starts a transaction.
-func (s *store) Begin(context.Context, driver.Durability) (driver.Txn, error) {
-	c, err := s.begin(context.Background())
+func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
+	c, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +102,7 @@ func (s *store) begin(ctx context.Context) (*conn, error) {
 	}
 	if err = c.run(ctx, begin); err == nil {
 		if err = c.run(ctx, pin); err != nil {
-			err = errors.Join(err, c.run(ctx, rollback))
+			err = errors.Join(err, c.run(context.Background(), rollback))
 		}
 	}
 	if err != nil {
@@ -112,7 +117,7 @@ func (s *store) begin(ctx context.Context) (*conn, error) {
 func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
 	c, err := s.begin(ctx)
 	if err != nil {
-		return err
+		return driver.NotDone(err)
 	}
 	defer s.takeBack(c)
 	last := make(map[string]int, len(ops))
@@ -136,7 +141,7 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 		err = c.put(ctx, puts)
 	}
 	if err != nil {
-		return errors.Join(err, c.run(context.Background(), rollback))
+		return driver.NotDone(errors.Join(err, c.run(context.Background(), rollback)))
 	}
 	return c.run(context.Background(), commit)
 }
@@ -166,11 +171,6 @@ func (s *store) Compact(ctx context.Context) error {
 	return err
 }
 
-// Check reads every block of the table, which verifies its checksum.
-func (s *store) Check(ctx context.Context) error {
-	return s.alone(ctx, "SELECT count(*), max(hash(k)), max(hash(v)) FROM kv")
-}
-
 // Files lists the database and its log, if it has one now.
 func (s *store) Files() ([]string, error) {
 	files := []string{s.path}
@@ -182,19 +182,6 @@ func (s *store) Files() ([]string, error) {
 		return nil, err
 	}
 	return files, nil
-}
-
-// Backup copies all pairs of the last committed state into a new database.
-func (s *store) Backup(ctx context.Context, path string) error {
-	path, err := prepare(path)
-	if err != nil {
-		return err
-	}
-	err = s.alone(ctx, "ATTACH "+quoted(path)+" AS copy (TYPE duckdb)", "COPY FROM DATABASE store TO copy", "DETACH copy")
-	if err != nil {
-		return err
-	}
-	return os.Chmod(path, 0o600)
 }
 
 // Close writes the log into the database and closes it.

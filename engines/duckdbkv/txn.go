@@ -12,7 +12,10 @@ type txn struct {
 	ended bool // Commit was called
 }
 
-var _ driver.Txn = (*txn)(nil)
+var (
+	_ driver.Txn          = (*txn)(nil)
+	_ driver.RangeDeleter = (*txn)(nil)
+)
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error {
@@ -22,7 +25,13 @@ func (t *txn) Put(key, value []byte) error {
 // Delete removes key.
 func (t *txn) Delete(key []byte) error { return t.c.run(context.Background(), deleteOne, key) }
 
-// Commit makes the transaction visible and syncs the log.
+// DeleteRange removes all pairs in [start, end).
+func (t *txn) DeleteRange(start, end []byte) error {
+	text, args := where(driver.Range{Start: start, End: end}, nil)
+	return t.c.run(context.Background(), "DELETE FROM kv"+text, args...)
+}
+
+// Commit makes the transaction visible and syncs the log. What fails there is in doubt: DuckDB does not tell.
 func (t *txn) Commit() error {
 	err := t.c.run(context.Background(), commit)
 	t.ended = true

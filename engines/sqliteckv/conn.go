@@ -9,6 +9,7 @@ import "C"
 
 import (
 	"context"
+	"syscall"
 	"unsafe"
 
 	_ "github.com/mattn/go-sqlite3" // the code of SQLite
@@ -63,7 +64,7 @@ func (c *conn) Failure(rc int32) error {
 	if int32(C.sqlite3_extended_errcode(c.db))&0xff == rc&0xff {
 		text = C.GoString(C.sqlite3_errmsg(c.db))
 	}
-	return sqlite.NewError(rc, text, sqlite.SystemError(int32(C.sqlite3_system_errno(c.db))))
+	return sqlite.NewError(rc, text, syscall.Errno(C.sqlite3_system_errno(c.db)))
 }
 
 // Interruptible runs fn, whose statements end with Interrupted when ctx ends.

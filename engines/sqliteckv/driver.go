@@ -15,18 +15,11 @@
 package sqliteckv
 
 import (
-	"context"
-
 	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv/driver"
 )
 
-func init() { driver.Register(Driver{}) }
-
-// Driver opens SQLite databases. The zero Driver is ready.
-type Driver struct{}
-
-var _ driver.Driver = Driver{}
+func init() { driver.Register(library) }
 
 var library = &sqlite.Library{
 	Name:    "sqlite-c",
@@ -34,13 +27,5 @@ var library = &sqlite.Library{
 	Modules: []string{"github.com/mattn/go-sqlite3"},
 	// go-sqlite3 compiles SQLite with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1.
 	LevelVaries: true,
-	Open:        connect,
-}
-
-// Info describes SQLite.
-func (Driver) Info() driver.Info { return library.Info() }
-
-// Open opens or creates the database at c.Path.
-func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	return library.OpenStore(ctx, c)
+	Connect:     connect,
 }

@@ -2,6 +2,7 @@ package sqlitekv
 
 import (
 	"context"
+	"syscall"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -84,7 +85,7 @@ func (c *conn) Failure(rc int32) error {
 	if lib.Xsqlite3_extended_errcode(c.tls, c.db)&0xff == rc&0xff {
 		text = libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))
 	}
-	return sqlite.NewError(rc, text, sqlite.SystemError(lib.Xsqlite3_system_errno(c.tls, c.db)))
+	return sqlite.NewError(rc, text, syscall.Errno(lib.Xsqlite3_system_errno(c.tls, c.db)))
 }
 
 // Interruptible runs fn, whose statements end with Interrupted when ctx ends.

@@ -12,31 +12,16 @@
 package sqlitekv
 
 import (
-	"context"
-
 	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv/driver"
 )
 
-func init() { driver.Register(Driver{}) }
-
-// Driver opens SQLite databases. The zero Driver is ready.
-type Driver struct{}
-
-var _ driver.Driver = Driver{}
+func init() { driver.Register(library) }
 
 var library = &sqlite.Library{
 	Name:    "sqlite",
 	Summary: "SQLite's B-tree with write-ahead log or rollback journal, translated to Go; several processes at once",
 	Modules: []string{"modernc.org/sqlite"},
 	PureGo:  true,
-	Open:    connect,
-}
-
-// Info describes SQLite.
-func (Driver) Info() driver.Info { return library.Info() }
-
-// Open opens or creates the database at c.Path.
-func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	return library.OpenStore(ctx, c)
+	Connect: connect,
 }

@@ -10,7 +10,6 @@
 package sqlitewasmkv
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -20,12 +19,7 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-func init() { driver.Register(Driver{}) }
-
-// Driver opens SQLite databases. The zero Driver is ready.
-type Driver struct{}
-
-var _ driver.Driver = Driver{}
+func init() { driver.Register(library) }
 
 var library = &sqlite.Library{
 	Name:    "sqlite-wasm",
@@ -34,28 +28,14 @@ var library = &sqlite.Library{
 	PureGo:  true,
 	// go-sqlite3 compiles SQLite with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1.
 	LevelVaries: true,
-	Open:        connect,
-}
-
-// Info describes SQLite.
-func (Driver) Info() driver.Info { return library.Info() }
-
-// Open opens or creates the database at c.Path.
-func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	s, err := library.OpenStore(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := protect(s); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	Connect:     connect,
+	Opened:      protect,
 }
 
 // protect gives the database's permissions to the file -shm, where there is one; it stays as long as the store is open.
 // go-sqlite3 creates it with those that the umask admits. Another user's process may have created it: then it is his.
-func protect(s driver.Store) error {
-	files, err := s.(driver.Filer).Files()
+func protect(s *sqlite.Store) error {
+	files, err := s.Files()
 	if err != nil {
 		return err
 	}

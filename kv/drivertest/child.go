@@ -29,6 +29,13 @@ type reply struct {
 	Kind  kv.Kind
 }
 
+func (r reply) String() string {
+	if r.Err == "" {
+		return fmt.Sprintf("success %q", r.Value)
+	}
+	return fmt.Sprintf("error %s (%v)", r.Err, r.Kind)
+}
+
 // child is the parent's end.
 type child struct {
 	e       *env
@@ -71,6 +78,7 @@ func (e *env) spawn() *child {
 // send asks without waiting for the answer.
 func (c *child) send(words ...string) {
 	c.e.Helper()
+	c.e.did("another process: %s", strings.Join(words, " "))
 	line, err := json.Marshal(words)
 	c.e.must(err)
 	if _, err := c.in.Write(append(line, '\n')); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -17,6 +18,10 @@ type env struct {
 	T
 	*suite
 	dir string // an empty folder of this case alone
+
+	mu       sync.Mutex
+	steps    []string // what the case did: see did
+	failures int
 }
 
 // path returns the path of the store called name.
@@ -39,6 +44,7 @@ func (e *env) open(needs ...kv.Option) *kv.DB {
 	e.Helper()
 	db, err := kv.Open(ctx, e.url("db"), append([]kv.Option{kv.WithWeakest(e.class)}, needs...)...)
 	e.must(err)
+	e.did("opened %s, mode %v", e.url("db"), db.Mode())
 	e.Cleanup(func() { db.Close() })
 	return db
 }
@@ -47,6 +53,7 @@ func (e *env) open(needs ...kv.Option) *kv.DB {
 func (e *env) reopen(db *kv.DB, needs ...kv.Option) *kv.DB {
 	e.Helper()
 	e.must(db.Close())
+	e.did("closed it")
 	return e.open(needs...)
 }
 
@@ -61,7 +68,7 @@ func (e *env) needs(can bool, what string) {
 func (e *env) must(err error) {
 	e.Helper()
 	if err != nil {
-		e.Fatalf("unexpected error: %v", err)
+		e.Fatalf("got error: %v\nwant none", err)
 	}
 }
 
@@ -82,15 +89,18 @@ func (e *env) fill(db *kv.DB, pairs ...string) {
 		b.Put([]byte(k), []byte(v))
 	}
 	e.must(db.Write(ctx, e.class, &b))
+	e.did("committed %q as %v", clip(pairs), e.class)
 }
 
 func (e *env) update(db *kv.DB, fn func(*kv.Tx) error) {
 	e.Helper()
+	e.did("an Update, to be %v:", e.class)
 	e.must(db.Update(ctx, e.class, fn))
 }
 
 func (e *env) view(db *kv.DB, fn func(*kv.Snapshot) error) {
 	e.Helper()
+	e.did("a View:")
 	e.must(db.View(ctx, fn))
 }
 

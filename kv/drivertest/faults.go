@@ -3,6 +3,7 @@ package drivertest
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,17 +22,20 @@ type Disk interface {
 	Cut(t testing.TB) string // a folder with what is left if the power fails now: what was synced
 }
 
-// RunOnDisk opens a store, commits, compacts and closes it while the nth call that changes the disk fails, for every n,
-// with an I/O error and with a full disk. Whatever fails: every commit is done, not done or in doubt, and is that now,
-// after the power is cut, and when the store is opened again; what is in doubt is there as a whole or not at all, and
-// nothing is committed after it. With -short it tries some n only.
+// RunOnDisk opens a store, commits, compacts and closes it while the nth call that changes the disk fails, with an I/O
+// error and with a full disk: for every n if ASSAY_EVERY_CALL is set, otherwise for some. Whatever fails, every commit is
+// done, not done or in doubt, and is that now, after the power is cut, and when the store is opened again; what is in doubt
+// is there as a whole or not at all, and nothing is committed after it.
 func RunOnDisk(t *testing.T, c Config, disk Disk) {
 	s := newSuite(t, c)
 	for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
 		t.Run(fmt.Sprintf("a call fails with %v", fault), func(t *testing.T) {
-			step := 1
-			if testing.Short() {
-				step = 7
+			step := 5
+			switch {
+			case os.Getenv("ASSAY_EVERY_CALL") != "":
+				step = 1
+			case testing.Short():
+				step = 11
 			}
 			tried := 0
 			for n := 1; ; n += step {
@@ -44,6 +48,7 @@ func RunOnDisk(t *testing.T, c Config, disk Disk) {
 			t.Logf("%d calls failed, one at a time", tried)
 		})
 	}
+	t.Run("a synced commit covers the weaker ones before it", func(t *testing.T) { s.coversEarlier(t, disk) })
 }
 
 // failing is one store, and the fate of its commits.
@@ -66,9 +71,14 @@ func (f *failing) try(n int, fault error) bool {
 	f.n, f.fault = n, fault
 	class := f.classes[0] // the strongest
 	f.before = f.disk.Failed()
-	f.disk.Fail(n, fault)
+	if !f.DiesOpening {
+		f.disk.Fail(n, fault)
+	}
 	db, err := kv.Open(ctx, f.url("db"), kv.WithWeakest(class))
 	if err == nil {
+		if f.DiesOpening {
+			f.disk.Fail(n, fault)
+		}
 		f.work(db, class)
 	}
 	hit := f.disk.Failed() > f.before
@@ -84,6 +94,10 @@ func (f *failing) try(n int, fault error) bool {
 	f.look("opened again", again)
 	if err := f.commit(again, class, f.acked+2); err != nil {
 		f.Errorf("%s: opened again, a commit: %v", f.what(), err)
+	}
+	f.acked, f.inDoubt = f.acked+2, 0
+	if class == kv.Synced && hit {
+		f.cut("after a failure, an opening, a commit and a power cut", class)
 	}
 	f.must(again.Close())
 	return hit
@@ -138,20 +152,20 @@ func (f *failing) afterwards(db *kv.DB, class kv.Durability, held *kv.Snapshot, 
 		_ = held.Close()
 	}
 	if class == kv.Synced && f.disk.Failed() > f.before {
-		f.cut(class)
+		f.cut("after a power cut", class)
 	}
 	_ = db.Close() // it may say that it could not write any more
 }
 
 // cut opens what a power cut would leave now.
-func (f *failing) cut(class kv.Durability) {
+func (f *failing) cut(when string, class kv.Durability) {
 	left := &env{T: f.T, suite: f.suite, dir: filepath.Join(f.disk.Cut(f.t), filepath.Base(f.dir))}
 	db, err := kv.Open(ctx, left.url("db"), kv.WithWeakest(class))
 	if err != nil {
-		f.Errorf("%s: after a power cut the store does not open: %v", f.what(), err)
+		f.Errorf("%s: %s the store does not open: %v", f.what(), when, err)
 		return
 	}
-	f.look("after a power cut", db)
+	f.look(when, db)
 	f.must(db.Close())
 }
 
@@ -215,4 +229,25 @@ func stateOf(s *kv.Snapshot) (int, error) {
 		}
 	}
 	return i, nil
+}
+
+// coversEarlier cuts the power behind a synced commit that follows weaker ones.
+func (s *suite) coversEarlier(t *testing.T, disk Disk) {
+	if s.classes[0] != kv.Synced || s.caps.Promise(kv.Buffered).Class == kv.Synced {
+		t.Skipf("%s declares: no class but synced", s.Engine)
+	}
+	f := &failing{env: &env{T: t, suite: s, dir: filepath.Join(disk.Dir(), "covers")}, t: t, disk: disk}
+	db, err := kv.Open(ctx, f.url("db"))
+	f.must(err)
+	for i := 1; i <= failingCommits; i++ {
+		class := kv.Buffered
+		if i%4 == 0 {
+			class = kv.Synced
+		}
+		f.must(f.commit(db, class, i))
+		if f.acked = i; class == kv.Synced {
+			f.cut("after a power cut", kv.Synced)
+		}
+	}
+	f.must(db.Close())
 }

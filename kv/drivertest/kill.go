@@ -131,7 +131,7 @@ func (e *env) acknowledged(c *child, acked int) int {
 func (e *env) checkAck(r reply, acked int) int {
 	e.Helper()
 	if r.Err != "" || r.Value != strconv.Itoa(acked+1) {
-		e.Fatalf("the child, committing record %d: got %+v", acked+1, r)
+		e.Fatalf("the child, committing record %d: got %v", acked+1, r)
 	}
 	return acked + 1
 }

@@ -39,6 +39,7 @@ const (
 	writesReadOnly         // opening read-only takes no lock that keeps writers away
 	staleShared            // nobody sees the other's commits
 	believesAll            // a line is read as far as it goes
+	movesFirst             // a snapshot is the state that is read
 	tornWrites             // a transaction is written pair by pair, as fast as can be
 )
 
@@ -55,8 +56,9 @@ var logDrivers = []*logDriver{
 	{"log-forgetful", "a store that was closed and opened again holds everything, for every class", forgetsOnClose},
 	{"log-backup", "a backup opens like the store, holds the state of its time and replaces nothing", emptyBackup},
 	{"log-create", "a missing store opened read-only is missing, and nothing is created", createsReadOnly},
-	{"log-read-unlocked", "a store open ReadOnly is read by several processes and written by none of them", writesReadOnly},
+	{"log-read-unlocked", "a store open ReadOnly is read and not written, by several processes where SharedReading says so", writesReadOnly},
 	{"log-shared", "a store open Shared is read and written by several processes, each seeing the other's commits", staleShared},
+	{"log-moving", "a snapshot taken after opening stays as it is while the first commits are written", movesFirst},
 	{"log-credulous", "a store that lost the end of a file gives an error or what was written, never a crash", believesAll},
 }
 
@@ -69,7 +71,7 @@ func init() {
 func (d *logDriver) Info() driver.Info {
 	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 	info := driver.Info{Name: d.name, Summary: "a log of commits, for tests", Caps: driver.Caps{
-		Persistent: true, TxnLimit: true,
+		Persistent: true, TxnLimit: true, SharedReading: true,
 		Modes:    []driver.Mode{driver.Exclusive, driver.ReadOnly},
 		Promises: [3]driver.Promise{driver.Flushed: flushed, driver.Buffered: flushed},
 	}}
@@ -228,6 +230,13 @@ func (s *logStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durabili
 func (s *logStore) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
 	t, err := s.Store.Begin(ctx, d)
 	return &logTxn{Txn: t, store: s}, err
+}
+
+func (s *logStore) Snapshot(ctx context.Context) (driver.Reader, error) {
+	if s.fault == movesFirst {
+		return latest(s.Store)
+	}
+	return s.Store.Snapshot(ctx)
 }
 
 func (s *logStore) Files() ([]string, error) { return []string{s.path}, nil }

@@ -79,7 +79,7 @@ func excludes(e *env) {
 	e.want(db, "a=1", "b=2")
 	e.wantBusy("held Exclusive by this process", kv.Exclusive)
 	if r := c.ask("open", e.url("db", "mode=exclusive", "wait=30ms"), e.class.String()); r.Kind != kv.Busy {
-		e.Errorf("another process opened what is held Exclusive: %+v", r)
+		e.Errorf("another process opened what is held Exclusive: got %v, want busy", r)
 	}
 	e.want(db, "a=1", "b=2")
 }
@@ -139,7 +139,7 @@ func (e *env) readBeside() {
 	if !e.info.Caps.SharedReading {
 		r := e.spawn().ask("open", e.url("db", "mode=ro", "wait=30ms"), e.class.String())
 		if r.Kind != kv.Busy {
-			e.Errorf("another process opened in mode ro what is read by one alone: %+v", r)
+			e.Errorf("another process opened in mode ro what is read by one alone: got %v, want busy", r)
 		}
 		return
 	}
@@ -151,7 +151,7 @@ func (e *env) readBeside() {
 		e.wantBusy("held ReadOnly by another process", kv.Exclusive)
 	}
 	if r := c.ask("put", e.class.String(), "a", "changed"); r.Kind != kv.NotWritable {
-		e.Errorf("they wrote: %+v", r)
+		e.Errorf("they wrote: got %v, want read-only", r)
 	}
 	c.must("close")
 }
@@ -169,7 +169,7 @@ func opensByDefault(e *env) {
 	e.fill(db, "a=1")
 	r := e.spawn().ask("open", e.url("db", "wait=30ms"), e.class.String())
 	if shared := modes[0] == driver.Shared; shared != (r.Err == "") || !shared && r.Kind != kv.Busy {
-		e.Errorf("another process that opens the same way got %+v", r)
+		e.Errorf("another process that opens the same way: got %v, want success=%v, otherwise busy", r, shared)
 	}
 	e.want(db, "a=1")
 }

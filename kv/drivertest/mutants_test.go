@@ -3,9 +3,11 @@ package drivertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,7 +79,7 @@ func (s *brokenStore) Settings() []driver.Setting {
 	if s.settings != nil {
 		return s.settings()
 	}
-	return s.Store.(driver.Configured).Settings()
+	return nil
 }
 
 func (s *brokenStore) Snapshot(ctx context.Context) (driver.Reader, error) {
@@ -257,17 +259,16 @@ var mutants = []*mutant{
 		}}},
 	{name: "lost-batches", caught: "batches of many goroutines are all applied", caps: func(c *driver.Caps) { c.ConcurrentApply = true },
 		hooks: hooks{apply: func(s driver.Store, ops []driver.Op) error {
+			losing.Lock()
 			t, err := s.Begin(context.Background(), driver.Buffered)
-			if err != nil {
-				return err
-			}
 			for _, op := range ops {
-				if err := t.Put(op.Key, op.Value); err != nil {
-					return err
-				}
+				err = errors.Join(err, t.Put(op.Key, op.Value))
 			}
+			losing.Unlock()
 			time.Sleep(100 * time.Microsecond)
-			return t.Commit()
+			losing.Lock()
+			defer losing.Unlock()
+			return errors.Join(err, t.Commit())
 		}}},
 	{name: "half-large-batch", caught: "a large batch is applied as a whole or refused as too large", caps: func(c *driver.Caps) { c.TxnLimit = true },
 		hooks: hooks{apply: func(s driver.Store, ops []driver.Op) error {
@@ -349,6 +350,8 @@ var mutants = []*mutant{
 	{name: "running-goroutine", caught: "no goroutine outlives Close by more than a moment", hooks: hooks{
 		open: func() { go time.Sleep(time.Minute) }}},
 }
+
+var losing sync.Mutex // memkv has one transaction at a time change a tree
 
 var keptKey []byte // an argument that should not have been kept
 

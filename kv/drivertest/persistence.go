@@ -12,6 +12,7 @@ import (
 
 var persistenceCases = []tcase{
 	{"a store that was closed and opened again holds everything, for every class", reopens},
+	{"a snapshot taken after opening stays as it is while the first commits are written", keepsFirstSnapshot},
 	{"settings are told, and are the same each time", tellsSettings},
 	{"the size on disk is told", tellsSize},
 	{"a backup opens like the store, holds the state of its time and replaces nothing", backsUp},
@@ -51,6 +52,27 @@ func reopens(e *env) {
 		e.must(db.Close())
 		e.want(open(), want[0], want[1], want[3])
 	}
+}
+
+// keepsFirstSnapshot is for engines that lay what is new over the files they have opened.
+func keepsFirstSnapshot(e *env) {
+	e.needs(e.info.Caps.Persistent, "nothing outlives Close")
+	e.needs(e.caps.ReadersBlockWriters == kv.Never, "writers may wait for readers")
+	class := e.classes[0]
+	put := func(db *kv.DB, key, value string) { e.must(db.Put(ctx, class, []byte(key), []byte(value))) }
+	db := e.open(kv.WithWeakest(class))
+	put(db, "a", "1")
+	put(db, "b", "2")
+	db = e.reopen(db, kv.WithWeakest(class))
+	s, err := db.Snapshot(ctx)
+	e.must(err)
+	for _, value := range []string{"new", "newer", "newest"} {
+		put(db, "a", value)
+		put(db, "c", value)
+		e.wantScan("the snapshot, beside the commit of "+value, s, kv.Range{}, "a=1", "b=2")
+	}
+	e.must(s.Close())
+	e.want(db, "a=newest", "b=2", "c=newest")
 }
 
 func tellsSettings(e *env) {

@@ -5,7 +5,8 @@
 //	func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine: "bbolt"}) }
 //
 // Every case is named by the sentence that it proves and gets a fresh store. A case is skipped only for a capability
-// that the engine declares, and says so. Cases that need a second process run the test binary again, with Run in the
+// that the engine declares, and says so. A case that fails says below what went wrong which sentence does not hold, what was
+// done, and where to read about it. Cases that need a second process run the test binary again, with Run in the
 // part of the child: nothing else in the engine's package has to know.
 package drivertest
 
@@ -23,6 +24,10 @@ import (
 type Config struct {
 	Engine string // the registered name
 	Params string // parameters of every URL, "journal_mode=DELETE&cache_size=100"; may be empty
+
+	// DiesOpening: the engine ends the process when the disk fails while it opens a store. RunOnDisk then lets the disk
+	// fail from there on.
+	DiesOpening bool
 }
 
 // Run tests the engine. Call it at most once in a test or subtest.
@@ -105,4 +110,8 @@ func newSuite(t T, c Config) *suite {
 	return s
 }
 
-func (s *suite) run(t T, c tcase) { c.run(&env{T: t, suite: s, dir: t.TempDir()}) }
+func (s *suite) run(t T, c tcase) {
+	e := &env{T: t, suite: s, dir: t.TempDir()}
+	defer e.explain(c)
+	c.run(e)
+}

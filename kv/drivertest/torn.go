@@ -418,7 +418,7 @@ func (k *killer) note(r reply, took time.Duration) {
 	}
 	want := [2]string{committing + strconv.Itoa(i), strconv.Itoa(i)}[phase]
 	if r.Err != "" || r.Value != want {
-		k.Fatalf("the child was to say %q: got %+v", want, r)
+		k.Fatalf("the child was to say %q: got %v", want, r)
 	}
 	if phase == 0 {
 		k.begun = i

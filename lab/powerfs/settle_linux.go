@@ -144,7 +144,7 @@ func (m *Mount) writeBack(goesOn bool) error {
 		return err
 	}
 	defer unix.Close(root)
-	if err := unix.Syncfs(root); err != nil && err != unix.EIO { // EIO: an earlier operation of the process failed, as it must
+	if err := unix.Syncfs(root); err != nil && !ofEarlier(err) {
 		return err
 	}
 	for _, path := range m.disk.writable() {
@@ -157,12 +157,16 @@ func (m *Mount) writeBack(goesOn bool) error {
 		}
 		err = unix.Fsync(fd)
 		unix.Close(fd)
-		if err != nil && err != unix.EIO {
+		if err != nil && !ofEarlier(err) {
 			return fmt.Errorf("sync %s: %w", path, err)
 		}
 	}
 	return nil
 }
+
+// ofEarlier reports whether err is of a write-back that failed earlier, as it was told to: the kernel reports those to
+// whoever syncs next.
+func ofEarlier(err error) bool { return err == unix.EIO || err == unix.ENOSPC }
 
 // writable returns the paths of the files that are open for writing and have a name.
 func (d *Disk) writable() []string {

@@ -63,7 +63,7 @@ func TestKilledProcessesLoseNothingThatWasAcknowledged(t *testing.T) {
 func TestAProcessThatCannotGetTheLockIsCounted(t *testing.T) {
 	for _, store := range []struct{ engine, options string }{
 		{"bbolt", "wait=5ms"},
-		{"sqlite", "busy_timeout=5"},
+		{"sqlite", "wait=5ms"},
 	} {
 		t.Run(store.engine, func(t *testing.T) {
 			c := newHookCell(t, "processes_4", workload.Env{

@@ -42,8 +42,8 @@ func (f *file) init(s *Store, kind Kind, rawURL string, engine driver.Info) erro
 	if kind == Cache {
 		f.class = kv.Flushed
 	}
-	f.url, f.freshURL = fileURL(rawURL, name, engine, s.options.Wait), fileURL(rawURL, name+freshEnding, engine, s.options.Wait)
-	f.writing = []kv.Option{kv.WithWait(0), kv.WithWeakest(f.class), kv.WithLogger(s.options.Logger)}
+	f.url, f.freshURL = fileURL(rawURL, name), fileURL(rawURL, name+freshEnding)
+	f.writing = []kv.Option{kv.WithWait(s.options.Wait), kv.WithWeakest(f.class), kv.WithLogger(s.options.Logger)}
 	f.reading = f.writing
 	if engine.Caps.Supports(kv.ReadOnly) {
 		f.reading = append(slices.Clip(f.writing), kv.WithMode(kv.ReadOnly))
@@ -52,16 +52,11 @@ func (f *file) init(s *Store, kind Kind, rawURL string, engine driver.Info) erro
 	return nil
 }
 
-// fileURL returns the URL of the file called name in the folder that rawURL names. Where the engine itself waits for
-// locks once it has opened, it is told how long.
-func fileURL(rawURL, name string, engine driver.Info, wait time.Duration) string {
-	folder, query, _ := strings.Cut(rawURL, "?")
-	const timeout = "busy_timeout" // SQLite's, in milliseconds
-	if slices.ContainsFunc(engine.Options, func(o driver.Option) bool { return o.Name == timeout }) && !strings.Contains(query, timeout+"=") {
-		query = strings.TrimPrefix(fmt.Sprintf("%s&%s=%d", query, timeout, wait.Milliseconds()), "&")
-	}
+// fileURL returns the URL of the file called name in the folder that rawURL names.
+func fileURL(rawURL, name string) string {
+	folder, query, found := strings.Cut(rawURL, "?")
 	u := strings.TrimRight(folder, "/") + "/" + url.PathEscape(name)
-	if query != "" {
+	if found {
 		u += "?" + query
 	}
 	return u
@@ -117,6 +112,9 @@ func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) 
 	c := viewing{fn: fn}
 	c.view = View{access: &c.access, b: b}
 	err = closing(db, func() error { return db.View(ctx, c.run) })
+	if c.err == nil {
+		err = f.waited(ctx, err)
+	}
 	if try == first && c.err == nil && kv.KindOf(err) == kv.NotWritable {
 		return trouble{err}
 	}
@@ -161,6 +159,9 @@ func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) 
 	c := updating{fn: fn}
 	c.tx.View = View{access: &c.access, b: b}
 	err = closing(db, func() error { return db.Update(ctx, f.class, c.run) })
+	if c.err == nil {
+		err = f.waited(ctx, err)
+	}
 	return f.result(&c.access, err, c.err)
 }
 
@@ -240,12 +241,19 @@ func ownerOnly(info fs.FileInfo) fs.FileMode {
 	return 0o600
 }
 
-// open opens the file, waiting for the locks of other processes.
-func (f *file) open(ctx context.Context, try attempt, needs []kv.Option) (*kv.DB, error) {
-	if f.engine.Caps.Folder && try != alone {
-		return f.wait(ctx, func() (*kv.DB, error) { return f.openFolder(ctx, needs) })
+// open opens the file, waiting for the locks of other processes. A folder is let go between the attempts.
+func (f *file) open(ctx context.Context, try attempt, needs []kv.Option) (db *kv.DB, err error) {
+	if !f.engine.Caps.Folder || try == alone {
+		return f.openURL(ctx, f.url, needs)
 	}
-	return f.openURL(ctx, f.url, needs)
+	needs = append(slices.Clip(needs), kv.WithWait(0))
+	var w waiter
+	for {
+		db, err = f.openFolder(ctx, needs)
+		if kv.KindOf(err) != kv.Busy || !w.wait(ctx, f.store.options.Wait) {
+			return db, f.waited(ctx, err)
+		}
+	}
 }
 
 // openFolder opens a folder under the lock: it cannot be replaced at one stroke, and who opens it in between would
@@ -277,29 +285,20 @@ func openWhole(ctx context.Context, url string, needs []kv.Option) (*kv.DB, erro
 
 func (f *file) openURL(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
 	db, err := openWhole(ctx, url, needs)
-	if err == nil || kv.KindOf(err) != kv.Busy {
-		return db, err
-	}
-	return f.wait(ctx, func() (*kv.DB, error) { return openWhole(ctx, url, needs) })
+	return db, f.waited(ctx, err)
 }
 
-// wait calls open until it is not Busy.
-func (f *file) wait(ctx context.Context, open func() (*kv.DB, error)) (*kv.DB, error) {
-	var w waiter
-	for {
-		db, err := open()
-		switch {
-		case err == nil || kv.KindOf(err) != kv.Busy:
-			return db, err
-		case w.wait(ctx, f.store.options.Wait):
-		case ctx.Err() != nil:
-			return nil, &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Canceled, Err: ctx.Err()}
-		default:
-			return nil, &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Busy,
-				Err:  fmt.Errorf("another process kept it locked for %v", f.store.options.Wait),
-				Hint: "keep what is done inside Update short, or set Options.Wait higher"}
-		}
+// waited returns err, which if it is Busy says what was waited for.
+func (f *file) waited(ctx context.Context, err error) error {
+	switch {
+	case kv.KindOf(err) != kv.Busy:
+		return err
+	case ctx.Err() != nil:
+		return &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Canceled, Err: ctx.Err()}
 	}
+	return &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Busy,
+		Err:  fmt.Errorf("another process kept it locked for %v", f.store.options.Wait),
+		Hint: "keep what is done inside Update short, or set Options.Wait higher"}
 }
 
 // usable returns err, as trouble if it is about the content of the file.

@@ -2,6 +2,9 @@
 
 package sqlite_test
 
-import _ "github.com/assaydb/assay/engines/sqliteckv"
+import "github.com/assaydb/assay/engines/sqliteckv"
 
-func init() { builds = append(builds, "sqlite-c") }
+func init() {
+	builds = append(builds, "sqlite-c")
+	typed["sqlite-c"] = sqliteckv.Open
+}

@@ -1,13 +1,23 @@
 package sqlite_test
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	_ "github.com/assaydb/assay/engines/sqlitekv"
-	_ "github.com/assaydb/assay/engines/sqlitewasmkv"
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/buntkv"
+	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/engines/sqlitekv"
+	"github.com/assaydb/assay/engines/sqlitewasmkv"
+	"github.com/assaydb/assay/kv"
 )
+
+type openTyped = func(ctx context.Context, path string, o *sqlite.Options, options ...kv.Option) (*kv.DB, error)
+
+// typed are the builds' own functions Open.
+var typed = map[string]openTyped{"sqlite": sqlitekv.Open, "sqlite-wasm": sqlitewasmkv.Open}
 
 // builds are the engines that are tested; a file with a build constraint adds the one that needs cgo.
 var builds = []string{"sqlite", "sqlite-wasm"}
@@ -24,6 +34,7 @@ var cases = []struct {
 	{"idle connections are bounded and lent ones are not", idleConnectionsAreBoundedAndLentOnesAreNot},
 	{"a database of another program is refused and not touched", aDatabaseOfAnotherProgramIsRefusedAndNotTouched},
 	{"a file that is no database is corrupt", aFileThatIsNoDatabaseIsCorrupt},
+	{"a file of another engine is called what it is", aFileOfAnotherEngineIsCalledWhatItIs},
 	{"files are for this user only and gone after close", filesAreForThisUserOnlyAndGoneAfterClose},
 	{"options are in force and read back", optionsAreInForceAndReadBack},
 	{"read-only changes nothing", readOnlyChangesNothing},
@@ -31,7 +42,14 @@ var cases = []struct {
 	{"immutable needs no companions and is refused where they hold commits",
 		immutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits},
 	{"a writer waits for a lock until its time is up", aWriterWaitsForALockUntilItsTimeIsUp},
+	{"a reader waits for a commit no longer than its context", aReaderWaitsForACommitNoLongerThanItsContext},
 	{"a commit that readers block is busy and leaves nothing", aCommitThatReadersBlockIsBusyAndLeavesNothing},
+	{"a table of another program is a store", aTableOfAnotherProgramIsAStore},
+	{"a table that no store can be kept in is refused and not touched", aTableThatNoStoreCanBeKeptInIsRefusedAndNotTouched},
+	{"typed options are those of the URL", typedOptionsAreThoseOfTheURL},
+	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
+	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
+	{"a write comes through beside readers that never pause", aWriteComesThroughBesideReadersThatNeverPause},
 	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},
 	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},
 	{"a relative path holds after the program changed its folder", aRelativePathHoldsAfterTheProgramChangedItsFolder},

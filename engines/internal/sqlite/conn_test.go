@@ -13,11 +13,16 @@ import (
 
 func openStore(t *testing.T, engine string, params map[string]string) *sqlite.Store {
 	t.Helper()
+	return openStoreAt(t, engine, filepath.Join(t.TempDir(), "db"), params)
+}
+
+func openStoreAt(t *testing.T, engine, path string, params map[string]string) *sqlite.Store {
+	t.Helper()
 	d, ok := driver.Lookup(engine)
 	if !ok {
 		t.Fatalf("no engine %q", engine)
 	}
-	s, err := d.Open(t.Context(), driver.Config{Path: filepath.Join(t.TempDir(), "db"), Mode: driver.Shared, Params: params})
+	s, err := d.Open(t.Context(), driver.Config{Path: path, Mode: driver.Shared, Params: params})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +54,7 @@ func commitsRunUnderTheLevelOfTheirClass(t *testing.T, engine string) {
 				t.Fatal(err)
 			}
 			got, err := sqlite.ConnOf(tx).Text("PRAGMA synchronous")
-			if want := fmt.Sprint(sqlite.LevelFor(journal, d)); err != nil || got != want {
+			if want := fmt.Sprint(s.LevelFor(d)); err != nil || got != want {
 				t.Errorf("%s, %v: synchronous is %s, %v, want %s", journal, d, got, err, want)
 			}
 			if err := tx.Close(); err != nil {

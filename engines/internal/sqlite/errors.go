@@ -1,35 +1,30 @@
 package sqlite
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"syscall"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// busy reports whether rc is a lock that another connection holds, so that it is worth trying again.
-func busy(rc int32) bool { return rc&0xff == Busy }
-
-// NewError makes an error of SQLite's extended result code, its message and the operating system's error, nil if
-// there was none.
+// NewError makes an error of SQLite's extended result code, its message and the operating system's error, nil or
+// number 0 if there was none.
 func NewError(rc int32, text string, system error) error {
 	e := &driver.Error{Kind: kindOf(rc), Err: fmt.Errorf("%s (%d)", text, rc)}
-	if primary := rc & 0xff; system != nil && (primary == IOErr || primary == CantOpen) {
-		e.Err = fmt.Errorf("%s (%d): %w", text, rc, system)
+	switch primary := rc & 0xff; {
+	case primary == NotADB:
+		e.Err = fmt.Errorf("%w: %w", errNotADB, e.Err)
+	case system != nil && system != syscall.Errno(0) && (primary == IOErr || primary == CantOpen):
+		e.Err = fmt.Errorf("%w: %w", e.Err, system)
 		if e.Kind == driver.Other {
 			e.Kind = driver.KindOf(system)
 		}
 	}
 	e.Hint = hints[e.Kind]
 	return e
-}
-
-// SystemError is the operating system's error of a number, which is none if it is 0.
-func SystemError(number int32) error {
-	if number == 0 {
-		return nil
-	}
-	return syscall.Errno(number)
 }
 
 func kindOf(rc int32) driver.Kind {
@@ -49,6 +44,8 @@ func kindOf(rc int32) driver.Kind {
 		return driver.Permission
 	case TooBig:
 		return driver.TooLarge
+	case Constraint: // of another program's table
+		return driver.Invalid
 	case Interrupted:
 		return driver.Canceled
 	}
@@ -56,9 +53,51 @@ func kindOf(rc int32) driver.Kind {
 }
 
 var hints = map[driver.Kind]string{
-	driver.Busy:       "another process is using the database: wait longer with busy_timeout, or commit less at a time",
 	driver.Corrupt:    "restore a backup, or save what is readable with: sqlite3 FILE .recover",
 	driver.Full:       "free some space, or use another folder",
 	driver.Permission: "use a file and folder that you may read and write",
 	driver.TooLarge:   "SQLite keeps key and value together in at most 1,000,000,000 bytes",
+}
+
+var errNotADB = errors.New("not an SQLite database")
+
+// readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files -wal and -shm.
+func readOnlyFailure(err error) error {
+	switch driver.KindOf(err) {
+	case driver.NotWritable, driver.NoStore, driver.Permission:
+		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w", err),
+			Hint: "make the folder writable, or add immutable=true if nobody writes to the database meanwhile"}
+	}
+	return err
+}
+
+// heads are how files of other engines begin: at an offset stands a text.
+var heads = []struct {
+	engine string
+	offset int
+	text   string
+}{
+	{"bbolt", 16, "\xed\xda\x0c\xed"},
+	{"bbolt", 16, "\xed\x0c\xda\xed"},
+	{"duckdb", 8, "DUCK"},
+	{"bunt", 0, "*2\r\n$"},
+	{"bunt", 0, "*3\r\n$"},
+}
+
+// foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the file drops locks that
+// this process has on it, but nobody has one on such a file.
+func (s *Store) foreign(err error) error {
+	head := make([]byte, 32)
+	if f, ferr := os.Open(s.path); ferr == nil {
+		n, _ := f.Read(head)
+		head = head[:n]
+		f.Close()
+	}
+	for _, h := range heads {
+		if len(head) > h.offset && bytes.HasPrefix(head[h.offset:], []byte(h.text)) {
+			return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("a file of %s, not of SQLite", h.engine),
+				Hint: "open it as " + h.engine + ":" + s.path}
+		}
+	}
+	return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "name another file if it is one of another program; otherwise restore a backup"}
 }

@@ -10,24 +10,26 @@ import (
 
 func TestPromisesFollowSQLitesDocumentation(t *testing.T) {
 	no := driver.Promise{}
-	flushed, flushedIntact := driver.Promise{Supported: true, Class: driver.Flushed}, driver.Promise{Supported: true, Class: driver.Flushed, Intact: true}
-	synced := driver.Promise{Supported: true, Class: driver.Synced, Intact: true}
+	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
+	flushedIntact, synced := flushed, driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	flushedIntact.Intact, flushedIntact.PowerAtomic = true, true
 	for _, c := range []struct {
 		journal, synchronous string
 		want                 [3]driver.Promise
 	}{
-		{journalWAL, "", [3]driver.Promise{synced, flushedIntact, flushedIntact}},
-		{journalWAL, "OFF", [3]driver.Promise{no, flushed, flushed}},
-		{journalWAL, "NORMAL", [3]driver.Promise{no, flushedIntact, flushedIntact}},
-		{journalWAL, "FULL", [3]driver.Promise{synced, synced, synced}},
-		{journalWAL, "EXTRA", [3]driver.Promise{synced, synced, synced}},
-		{journalDelete, "", [3]driver.Promise{synced, flushed, flushed}},
-		{journalDelete, "OFF", [3]driver.Promise{no, flushed, flushed}},
-		{journalDelete, "NORMAL", [3]driver.Promise{no, flushed, flushed}},
-		{journalDelete, "FULL", [3]driver.Promise{no, flushedIntact, flushedIntact}},
-		{journalDelete, "EXTRA", [3]driver.Promise{synced, synced, synced}},
+		{"WAL", "", [3]driver.Promise{synced, flushedIntact, flushedIntact}},
+		{"WAL", "OFF", [3]driver.Promise{no, flushed, flushed}},
+		{"WAL", "NORMAL", [3]driver.Promise{no, flushedIntact, flushedIntact}},
+		{"WAL", "FULL", [3]driver.Promise{synced, synced, synced}},
+		{"WAL", "EXTRA", [3]driver.Promise{synced, synced, synced}},
+		{"DELETE", "", [3]driver.Promise{synced, flushed, flushed}},
+		{"DELETE", "OFF", [3]driver.Promise{no, flushed, flushed}},
+		{"DELETE", "NORMAL", [3]driver.Promise{no, flushed, flushed}},
+		{"DELETE", "FULL", [3]driver.Promise{no, flushedIntact, flushedIntact}},
+		{"DELETE", "EXTRA", [3]driver.Promise{synced, synced, synced}},
 	} {
-		if got := new(Library).capsOf(c.journal, c.synchronous).Promises; got != c.want {
+		s := Store{lib: new(Library), journal: c.journal, options: Options{Synchronous: c.synchronous}}
+		if got := s.capsNow().Promises; got != c.want {
 			t.Errorf("%s %q:\n got %+v\nwant %+v", c.journal, c.synchronous, got, c.want)
 		}
 	}
@@ -51,6 +53,7 @@ func TestEveryResultCodeHasItsKind(t *testing.T) {
 		{ReadOnly | 6<<8, 0, driver.NotWritable},
 		{Perm, 0, driver.Permission},
 		{TooBig, 0, driver.TooLarge},
+		{Constraint | 5<<8, 0, driver.Invalid},
 		{Interrupted, 0, driver.Canceled},
 		{CantOpen, syscall.ENOENT, driver.NoStore},
 		{CantOpen, syscall.EACCES, driver.Permission},
@@ -58,7 +61,7 @@ func TestEveryResultCodeHasItsKind(t *testing.T) {
 		{IOErr | 4<<8, syscall.EIO, driver.Other},
 		{sqliteError, syscall.ENOENT, driver.Other},
 	} {
-		err := NewError(c.rc, "text", SystemError(int32(c.errno)))
+		err := NewError(c.rc, "text", c.errno)
 		if driver.KindOf(err) != c.want {
 			t.Errorf("%d, %v: got %v, want %v", c.rc, c.errno, driver.KindOf(err), c.want)
 		}

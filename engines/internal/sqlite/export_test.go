@@ -17,13 +17,11 @@ func (c *conn) Exec(sql string) error           { return c.exec(sql) }
 func (c *conn) Rollback() error                 { return c.rollback() }
 func (c *conn) Level() int                      { return int(c.level) }
 
-func (s *Store) Writer() *conn { return s.writer }
-func (s *Store) Idle() int     { return len(s.idle) }
+func (s *Store) Writer() *conn { return s.idle[writer][0] }
+func (s *Store) Idle() int     { return len(s.idle[readers]) }
 
-func (s *Store) Reading(ctx context.Context, fn func(*conn) error) error {
-	return s.reading(ctx, func(c *conn, _ *waiter) error { return fn(c) })
-}
+func (s *Store) Reading(ctx context.Context, fn func(*conn) error) error { return s.reading(ctx, fn) }
 
 func ConnOf(tx driver.Txn) *conn { return tx.(*txn).c }
 
-func LevelFor(journal string, d driver.Durability) int { return int(levelFor(journal, "", d)) }
+func (s *Store) LevelFor(d driver.Durability) int { return int(s.levelFor(d)) }

@@ -1,128 +1,187 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// level is a value of SQLite's synchronous, by its number.
-type level int8
+// Options are SQLite's pragmas and its URI parameter immutable, under their own names, and the table that holds the
+// pairs. In each field the zero value is what SQLite, or this package, does by itself.
+type Options struct {
+	JournalMode       string // "WAL" (the default) or "DELETE"; another program's database keeps its own by default
+	Synchronous       string // "OFF", "NORMAL", "FULL" or "EXTRA" for all commits; "" is by the class of each
+	PageSize          int    // of a new database, in bytes
+	AutoVacuum        string // of a new database: "NONE", "FULL" or "INCREMENTAL"
+	CacheSize         int    // of each connection, in pages; negative in KiB
+	MmapSize          int64  // bytes of the file that are read through a memory map
+	TempStore         string // where Compact builds the new database: "DEFAULT", "FILE" or "MEMORY"
+	WALAutocheckpoint int    // pages of log at which a commit copies it into the database; negative is never
+	Immutable         bool   // with kv.ReadOnly: nobody writes meanwhile, so use no locks and no companion files
 
-const (
-	levelUnknown level = iota - 1
-	levelOff
-	levelNormal
-	levelFull // SQLite: the default value of a new connection
-	levelExtra
+	// Table is a table of an existing database, Key and Value its columns; see the package comment. "" is the package's own.
+	Table, Key, Value string
+}
+
+var table = driver.Table[Options]{
+	driver.OneWord("journal_mode", "write-ahead log, or rollback journal (fewer files; readers and the writer wait for each other)",
+		func(o *Options) *string { return &o.JournalMode }, "WAL", "DELETE").WithDefault("WAL"),
+	driver.OneWord("synchronous", "how all commits sync; classes that it does not deliver are refused",
+		func(o *Options) *string { return &o.Synchronous }, levels...).WithDefault("by class"),
+	driver.OneOf("page_size", "page size of a new database",
+		func(o *Options) *int { return &o.PageSize }, pageSizes()...).WithDefault("4096"),
+	driver.OneWord("auto_vacuum", "how a new database gives free pages back",
+		func(o *Options) *string { return &o.AutoVacuum }, autoVacuum...).WithDefault("NONE"),
+	driver.Whole("cache_size", "pages, or -KiB", -1<<31, "page cache of each connection",
+		func(o *Options) *int { return &o.CacheSize }).WithDefault("-2000"),
+	driver.Whole("mmap_size", "bytes", 0, "how much of the file is read through a memory map",
+		func(o *Options) *int64 { return &o.MmapSize }),
+	driver.OneWord("temp_store", "where Compact builds the new database first",
+		func(o *Options) *string { return &o.TempStore }, tempStore...).WithDefault("DEFAULT"),
+	{
+		Option: driver.Option{Name: "wal_autocheckpoint", Values: "pages", Default: "1000",
+			Usage: "size of the log at which a commit copies it into the database; 0 is never"},
+		Set: func(o *Options, value string) error {
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 0 {
+				return errors.New("use a whole number of at least 0")
+			}
+			if o.WALAutocheckpoint = n; n == 0 {
+				o.WALAutocheckpoint = -1
+			}
+			return nil
+		},
+		Get: func(o *Options) string {
+			if o.WALAutocheckpoint == 0 {
+				return ""
+			}
+			return strconv.Itoa(max(o.WALAutocheckpoint, 0))
+		},
+	},
+	driver.Bool("immutable", "with mode=ro: nobody writes meanwhile, so use no locks and no companion files",
+		func(o *Options) *bool { return &o.Immutable }),
+	driver.Text("Table", "name", "a table of another program's database, which is used as it is",
+		func(o *Options) *string { return &o.Table }).WithDefault("the engine's own"),
+	driver.Text("Key", "name", "the column of that table that holds the keys",
+		func(o *Options) *string { return &o.Key }).WithDefault("k"),
+	driver.Text("Value", "name", "the column of that table that holds the values",
+		func(o *Options) *string { return &o.Value }).WithDefault("v"),
+}
+
+// What SQLite reads back as the numbers 0, 1 and 2.
+var (
+	autoVacuum = []string{"NONE", "FULL", "INCREMENTAL"}
+	tempStore  = []string{"DEFAULT", "FILE", "MEMORY"}
 )
 
-var levels = map[string]level{"OFF": levelOff, "NORMAL": levelNormal, "FULL": levelFull, "EXTRA": levelExtra}
-
-func (l level) String() string { return [...]string{"OFF", "NORMAL", "FULL", "EXTRA"}[l] }
-
-// The journal modes on offer. TRUNCATE and PERSIST promise less than DELETE for no gain here; MEMORY and OFF are not
-// crash-atomic.
-const (
-	journalWAL    = "WAL"
-	journalDelete = "DELETE"
+// The pragmas among the options: set before a new database gets its first page, and on every connection.
+var (
+	creation = []string{"page_size", "auto_vacuum"}
+	session  = []string{"cache_size", "mmap_size", "temp_store", "wal_autocheckpoint"}
 )
 
-// optionTable is SQLite's pragmas, and its URI parameter immutable, under their own names.
-var optionTable = []driver.Option{
-	{Name: "auto_vacuum", Values: "NONE|FULL|INCREMENTAL", Default: "NONE", Usage: "how a new database gives free pages back"},
-	{Name: "busy_timeout", Values: "milliseconds", Default: "10000", Usage: "how long a read or write waits for the lock of another process"},
-	{Name: "cache_size", Values: "pages, or -KiB", Default: "-2000", Usage: "page cache of each connection"},
-	{Name: "immutable", Values: "true|false", Default: "false", Usage: "with mode=ro: nobody writes meanwhile, so use no locks and no companion files"},
-	{Name: "journal_mode", Values: "WAL|DELETE", Default: "WAL", Usage: "write-ahead log, or rollback journal (fewer files; readers and the writer wait for each other)"},
-	{Name: "mmap_size", Values: "bytes", Default: "0", Usage: "how much of the file is read through a memory map"},
-	{Name: "page_size", Values: "512|1024|2048|4096|8192|16384|32768|65536", Default: "4096", Usage: "page size of a new database"},
-	{Name: "synchronous", Values: "OFF|NORMAL|FULL|EXTRA", Default: "by class", Usage: "how all commits sync; classes that it does not deliver are refused"},
-	{Name: "temp_store", Values: "DEFAULT|FILE|MEMORY", Default: "DEFAULT", Usage: "where Compact builds the new database first"},
-	{Name: "wal_autocheckpoint", Values: "pages", Default: "1000", Usage: "size of the log at which a commit copies it into the database; 0 is never"},
-}
-
-// options is what a store is opened with.
-type options struct {
-	readOnly    bool
-	immutable   bool
-	journal     string // "" if it was not given
-	synchronous string // "" if it was not given
-	busy        time.Duration
-	creation    []pragma // set before a new database gets its first page
-	session     []pragma // set on every connection
-}
-
-// wantedJournal returns the journal mode that a store that may be written to is to have.
-func (o *options) wantedJournal() string {
-	if o.journal == "" {
-		return journalWAL
+func pageSizes() (list []driver.Named[int]) {
+	for n := 512; n <= 65536; n *= 2 {
+		list = append(list, driver.Named[int]{Name: strconv.Itoa(n), Value: n})
 	}
-	return o.journal
+	return list
 }
 
-// pragma is a setting and the value that it reads back as.
-type pragma struct{ name, value string }
-
-const defaultBusy = 10 * time.Second
-
-func parseOptions(c driver.Config) (options, error) {
-	p := driver.NewParams(c.Params)
-	o := options{
-		readOnly:    c.Mode == driver.ReadOnly,
-		immutable:   p.Bool("immutable", false),
-		journal:     p.OneOf("journal_mode", "", journalWAL, journalDelete),
-		synchronous: p.OneOf("synchronous", "", "OFF", "NORMAL", "FULL", "EXTRA"),
-		busy:        time.Duration(p.Int("busy_timeout", defaultBusy.Milliseconds(), 0)) * time.Millisecond,
+// check refuses what cannot be together.
+func (o *Options) check(readOnly bool) error {
+	switch {
+	case o.Immutable && !readOnly:
+		return &driver.Error{Kind: driver.Invalid, Err: errors.New("immutable without mode=ro"), Hint: "add mode=ro"}
+	case o.Table == "" && o.Key+o.Value != "":
+		return &driver.Error{Kind: driver.Invalid, Err: errors.New("Key or Value without Table"), Hint: "add Table=NAME"}
 	}
-	number := func(list *[]pragma, name string, min int64) {
-		if n := p.Int(name, 0, min); p.Has(name) {
-			*list = append(*list, pragma{name, strconv.FormatInt(n, 10)})
+	return nil
+}
+
+// given lists the options in o that are not left to SQLite: those named, or all.
+func (o *Options) given(names ...string) (list []driver.Setting) {
+	var none Options
+	if *o == none {
+		return nil
+	}
+	for _, f := range table {
+		if v := f.Get(o); v != f.Get(&none) && (names == nil || slices.Contains(names, f.Name)) {
+			list = append(list, driver.Setting{Name: f.Name, Value: v})
 		}
 	}
-	choice := func(list *[]pragma, name string, values ...string) {
-		if v := p.OneOf(name, "", values...); p.Has(name) {
-			*list = append(*list, pragma{name, strconv.Itoa(slices.Index(values, v))})
+	return list
+}
+
+// set gives a pragma its value. SQLite: one that it cannot take is no error, so verify reads it back.
+func (c *conn) set(name, value string) error { return c.exec("PRAGMA " + name + " = " + value) }
+
+// pragma reads a setting back, in the words of the options.
+func (c *conn) pragma(name string) (string, error) {
+	value, err := c.text("PRAGMA " + name)
+	words := map[string][]string{"auto_vacuum": autoVacuum, "temp_store": tempStore}[name]
+	if n, nerr := strconv.Atoi(value); nerr == nil && n >= 0 && n < len(words) {
+		value = words[n]
+	}
+	if name == "journal_mode" {
+		value = strings.ToUpper(value)
+	}
+	return value, err
+}
+
+// verify reads back what was asked for.
+func (c *conn) verify(asked []driver.Setting) error {
+	for _, s := range asked {
+		got, err := c.pragma(s.Name)
+		if err != nil {
+			return err
+		}
+		if got != s.Value {
+			return refused(s.Name, s.Value, got)
 		}
 	}
-	if size := p.OneOf("page_size", "", "512", "1024", "2048", "4096", "8192", "16384", "32768", "65536"); size != "" {
-		o.creation = append(o.creation, pragma{"page_size", size})
-	}
-	choice(&o.creation, "auto_vacuum", "NONE", "FULL", "INCREMENTAL")
-	number(&o.session, "cache_size", math.MinInt32)
-	number(&o.session, "mmap_size", 0)
-	number(&o.session, "wal_autocheckpoint", 0)
-	choice(&o.session, "temp_store", "DEFAULT", "FILE", "MEMORY")
-	if runtime.GOOS == "darwin" {
-		// macOS: fsync leaves data in the disk's cache; only F_FULLFSYNC empties it.
-		o.session = append(o.session, pragma{"fullfsync", "1"}, pragma{"checkpoint_fullfsync", "1"})
-	}
-	if err := p.Err(); err != nil {
-		return o, err
-	}
-	if o.immutable && !o.readOnly {
-		return o, &driver.Error{Kind: driver.Invalid, Err: errors.New("immutable without mode=ro"), Hint: "add mode=ro"}
-	}
-	return o, nil
+	return nil
 }
 
 // refused is the error for a setting that is not in force although it was asked for.
 func refused(name, want, got string) error {
-	return &driver.Error{Kind: driver.Unsupported, Err: fmt.Errorf("%s is %s, not %s", name, got, want), Hint: refusedHint(name)}
+	hint := "SQLite limits the value: ask for the one in force, or leave the option out"
+	switch {
+	case name == "journal_mode":
+		hint = "the file system may lack what WAL needs, or the store is open read-only: use the journal_mode in force"
+	case slices.Contains(creation, name):
+		hint = "it is fixed when a database is created: leave the option out, or copy the data into a new database"
+	}
+	return &driver.Error{Kind: driver.Unsupported, Err: fmt.Errorf("%s is %s, not %s", name, got, want), Hint: hint}
 }
 
-func refusedHint(name string) string {
-	switch name {
-	case "journal_mode":
-		return "the file system may lack what WAL needs, or the store is open read-only: use the journal_mode in force"
-	case "page_size", "auto_vacuum":
-		return "it is fixed when a database is created: leave the option out, or copy the data into a new database"
+// Settings tells SQLite's version and the pragmas in force.
+func (s *Store) Settings() (list []driver.Setting) {
+	names := slices.Concat([]string{"journal_mode"}, creation, session)
+	if runtime.GOOS == "darwin" {
+		names = append(names, fullSync...)
 	}
-	return "SQLite limits the value: ask for the one in force, or leave the option out"
+	// What cannot be read is left out: a setting that is not certain is not reported.
+	_ = s.reading(context.Background(), func(c *conn) error {
+		if v, err := c.text("SELECT sqlite_version()"); err == nil {
+			list = append(list, driver.Setting{Name: "sqlite_version", Value: v})
+		}
+		for _, name := range names {
+			if v, err := c.pragma(name); err == nil {
+				list = append(list, driver.Setting{Name: name, Value: v})
+			}
+		}
+		return nil
+	})
+	for _, d := range driver.Durabilities {
+		if s.caps.Promise(d).Supported {
+			list = append(list, driver.Setting{Name: "synchronous(" + d.String() + ")", Value: s.levelFor(d).String()})
+		}
+	}
+	return append(list, s.options.given("immutable", "Table", "Key", "Value")...)
 }

@@ -1,79 +1,83 @@
 package sqlite
 
-import "github.com/assaydb/assay/kv/driver"
+import (
+	"strconv"
 
-// reader reads on the connection that it is part of: a snapshot while the statement kindPin is running, or the
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// reader reads on the connection that it is part of: a snapshot while pinned is running, or the
 // transaction that is open.
 type reader struct {
-	c *conn
-	s *Store
+	c      *conn
+	s      *Store
+	pinned *statement
 }
 
-var _ driver.Reader = (*reader)(nil)
+var (
+	_ driver.Reader = (*reader)(nil)
+	_ driver.Lener  = (*reader)(nil)
+)
 
-// pin opens a snapshot of the last committed state.
-func (r *reader) pin(w *waiter) error {
-	for {
-		err := r.tryPin()
-		if err == nil {
+// pin opens a snapshot of the last committed state. There is always a row to stop at, that of the table.
+func (r *reader) pin() error {
+	s, rc := r.c.start(kindPin, nil, nil)
+	if rc == OK {
+		if rc = s.Step(); rc == Row {
+			r.pinned = s
 			return nil
 		}
-		if driver.KindOf(err) != driver.Busy || !w.wait() {
-			return w.failure(err)
-		}
+		s.Close()
 	}
-}
-
-// tryPin is pin without waiting. Of an empty database there is no snapshot, and that is no error.
-func (r *reader) tryPin() error {
-	s, rc := r.c.step(kindPin, nil, nil)
-	if rc == Row {
-		return nil
-	}
-	var err error
-	if rc != Done {
-		err = r.c.db.Failure(rc)
-	}
-	if s != nil {
-		s.Reset()
-	}
-	return err
-}
-
-// unpin ends the snapshot.
-func (r *reader) unpin() {
-	if s := r.c.stmts[kindPin]; s != nil {
-		s.Reset()
-	}
+	return r.c.db.Failure(rc)
 }
 
 // Get appends the value of key to dst.
-func (r *reader) Get(dst, key []byte) ([]byte, error) {
-	s, rc := r.c.step(kindGet, key, nil)
-	var v []byte
-	switch rc {
-	case Row:
-		if v, rc = s.Column(0); rc == OK {
-			dst = append(dst, v...)
-			s.Reset()
-			return dst, nil
+func (r *reader) Get(dst, key []byte) ([]byte, error) { return r.get(kindGet, dst, key) }
+
+// Len tells the length of the value of key, which SQLite finds in the row's header.
+func (r *reader) Len(key []byte) (int, error) {
+	var digits [20]byte
+	n, err := r.get(kindLen, digits[:0], key)
+	if err != nil || len(n) == 0 { // a NULL in another program's table has no length
+		return 0, err
+	}
+	return strconv.Atoi(string(n))
+}
+
+// get appends what the statement of kind k finds for key.
+func (r *reader) get(k kind, dst, key []byte) ([]byte, error) {
+	s, rc := r.c.start(k, key, nil)
+	if rc == OK {
+		if rc = s.Step(); rc == Row {
+			var v []byte
+			if v, rc = s.Column(0); rc == OK {
+				dst = append(dst, v...)
+			}
 		}
+		s.Close()
+	}
+	switch rc {
+	case OK:
+		return dst, nil
 	case Done:
-		s.Reset()
 		return dst, driver.NotFound
 	}
-	err := r.c.db.Failure(rc)
-	if s != nil {
-		s.Reset()
-	}
-	return dst, err
+	return dst, r.c.db.Failure(rc)
 }
 
 // Cursor returns a cursor before the first pair of rg.
-func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) { return r.c.cursor(rg) }
+func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
+	shape, first, second := shapeOf(rg)
+	s, rc := r.c.start(kindScan+shape, first, second)
+	if rc != OK {
+		return nil, r.c.db.Failure(rc)
+	}
+	return s, nil
+}
 
 // Close ends the snapshot.
 func (r *reader) Close() error {
-	r.unpin()
-	return r.s.release(r.c)
+	r.pinned.Close()
+	return r.s.takeBack(r.c, readers)
 }

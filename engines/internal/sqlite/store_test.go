@@ -112,8 +112,34 @@ func aFileThatIsNoDatabaseIsCorrupt(t *testing.T, engine string) {
 	}
 	_, err := kv.Open(t.Context(), engine+":"+path)
 	wantKind(t, "open", err, kv.Corrupt)
+	if hint := kv.HintOf(err); strings.Contains(hint, "recover") {
+		t.Errorf("%v: the hint %q is for databases", err, hint)
+	}
 	_, err = kv.Open(t.Context(), engine+":"+filepath.Dir(path))
 	wantKind(t, "open of a folder", err, kv.Invalid)
+}
+
+func aFileOfAnotherEngineIsCalledWhatItIs(t *testing.T, engine string) {
+	for _, other := range []string{"bbolt", "bunt", "bunt?Frames=false"} {
+		name, params := other, ""
+		if i := strings.IndexByte(other, '?'); i > 0 {
+			name, params = other[:i], other[i:]
+		}
+		path := filepath.Join(t.TempDir(), "db")
+		db := open(t, name, path, params)
+		put(t, db, "a", "1")
+		closeDB(t, db)
+		for _, mode := range []string{"", "?mode=ro"} {
+			_, err := kv.Open(t.Context(), engine+":"+path+mode)
+			wantKind(t, other+mode, err, kv.Invalid)
+			if !strings.Contains(fmt.Sprint(err), name) || !strings.Contains(kv.HintOf(err), name+":"+path) {
+				t.Errorf("%s%s: got %v, hint %q, want what it is and how to open it", other, mode, err, kv.HintOf(err))
+			}
+		}
+		if got := get(t, open(t, name, path, params), "a"); got != "1" {
+			t.Errorf("%s: a: got %s", other, got)
+		}
+	}
 }
 
 func filesAreForThisUserOnlyAndGoneAfterClose(t *testing.T, engine string) {
@@ -143,14 +169,14 @@ func filesAreForThisUserOnlyAndGoneAfterClose(t *testing.T, engine string) {
 func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, engine, path, "?journal_mode=DELETE&page_size=8192&auto_vacuum=INCREMENTAL&cache_size=-4000&mmap_size=65536"+
-		"&temp_store=MEMORY&wal_autocheckpoint=50&busy_timeout=123&synchronous=FULL")
+		"&temp_store=MEMORY&wal_autocheckpoint=50&synchronous=FULL")
 	got := map[string]string{}
 	for _, s := range db.Settings() {
 		got[s.Name] = s.Value
 	}
-	for name, want := range map[string]string{"journal_mode": "delete", "page_size": "8192", "auto_vacuum": "INCREMENTAL",
+	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192", "auto_vacuum": "INCREMENTAL",
 		"cache_size": "-4000", "mmap_size": "65536", "temp_store": "MEMORY", "wal_autocheckpoint": "50",
-		"busy_timeout": "123", "synchronous(flushed)": "FULL"} {
+		"synchronous(flushed)": "FULL"} {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
 		}
@@ -166,7 +192,7 @@ func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	wantKind(t, "another page_size on an existing database", err, kv.Unsupported)
 	_, err = kv.Open(t.Context(), engine+":"+path+"?mode=ro&journal_mode=WAL")
 	wantKind(t, "another journal_mode read-only", err, kv.Unsupported)
-	for _, bad := range []string{"page_size=1000", "journal_mode=OFF", "synchronous=2", "busy_timeout=-1", "immutable=true"} {
+	for _, bad := range []string{"page_size=1000", "journal_mode=OFF", "synchronous=2", "mmap_size=-1", "wal_autocheckpoint=-1", "immutable=true", "Key=k"} {
 		_, err = kv.Open(t.Context(), engine+":"+path+"?"+bad)
 		wantKind(t, bad, err, kv.Invalid)
 	}
@@ -235,47 +261,98 @@ func aWriterWaitsForALockUntilItsTimeIsUp(t *testing.T, engine string) {
 	for _, journal := range []string{"WAL", "DELETE"} {
 		path := filepath.Join(t.TempDir(), "db")
 		holder := open(t, engine, path, "?journal_mode="+journal)
-		waiter := open(t, engine, path, "?busy_timeout=30&journal_mode="+journal)
-		patient := open(t, engine, path, "?journal_mode="+journal)
+		hasty := open(t, engine, path, "?wait=0s&journal_mode="+journal)
+		patient := open(t, engine, path, "?wait=1h&journal_mode="+journal)
 		nothing := func(*kv.Tx) error { return nil }
 		released := make(chan error, 1)
 		err := holder.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
-			wantKind(t, journal+": busy_timeout", waiter.Update(t.Context(), kv.Flushed, nothing), kv.Busy)
+			wantKind(t, journal+": update", hasty.Update(t.Context(), kv.Flushed, nothing), kv.Busy)
+			wantKind(t, journal+": write", hasty.Put(t.Context(), kv.Flushed, []byte("b"), nil), kv.Busy)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 			defer cancel()
-			wantKind(t, journal+": context", patient.Update(ctx, kv.Flushed, nothing), kv.Canceled)
-			var b kv.Batch
-			b.Put([]byte("b"), []byte("2"))
-			wantKind(t, journal+": write", waiter.Write(t.Context(), kv.Flushed, &b), kv.Busy)
-			go func() { released <- patient.Write(context.Background(), kv.Flushed, &b) }()
+			if err := patient.Update(ctx, kv.Flushed, nothing); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: the context of an update has ended: got %v", journal, err)
+			}
+			go func() { released <- patient.Put(context.Background(), kv.Flushed, []byte("b"), []byte("2")) }()
 			return tx.Put([]byte("a"), []byte("1"))
 		})
 		if err := errors.Join(err, <-released); err != nil {
 			t.Fatalf("%s: %v", journal, err)
 		}
-		if get(t, waiter, "a")+get(t, waiter, "b") != "12" {
+		if get(t, hasty, "a")+get(t, hasty, "b") != "12" {
 			t.Errorf("%s: a commit is lost", journal)
 		}
 	}
 }
 
-func aCommitThatReadersBlockIsBusyAndLeavesNothing(t *testing.T, engine string) {
-	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&busy_timeout=30")
+// aReaderWaitsForACommitNoLongerThanItsContext has another connection hold the lock that keeps readers out.
+func aReaderWaitsForACommitNoLongerThanItsContext(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, engine, path, "?journal_mode=DELETE&wait=1h")
 	put(t, db, "a", "1")
-	err := db.View(t.Context(), func(*kv.Snapshot) error {
-		var b kv.Batch
-		b.Put([]byte("a"), []byte("2"))
-		wantKind(t, "write", db.Write(t.Context(), kv.Flushed, &b), kv.Busy)
-		wantKind(t, "update", db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
-			return tx.Put([]byte("a"), []byte("3"))
-		}), kv.Busy)
-		return nil
-	})
-	if err != nil {
+	other := openStoreAt(t, engine, path, map[string]string{"journal_mode": "DELETE"})
+	if err := other.Writer().Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)
 	}
-	if got := get(t, db, "a"); got != "1" {
-		t.Errorf("a: got %s, want 1", got)
+	for what, call := range map[string]func(context.Context) error{
+		"view":   func(ctx context.Context) error { return db.View(ctx, func(*kv.Snapshot) error { return nil }) },
+		"update": func(ctx context.Context) error { return db.Update(ctx, kv.Flushed, func(*kv.Tx) error { return nil }) },
+		"check":  db.Check,
+		"backup": func(ctx context.Context) error { return db.Backup(ctx, filepath.Join(t.TempDir(), "copy")) },
+		"open": func(ctx context.Context) error {
+			_, err := kv.Open(ctx, engine+":"+path+"?journal_mode=DELETE&wait=1h")
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v, want the end of its context", what, err)
+		}
+		cancel()
+	}
+	checked := make(chan error, 1)
+	go func() { checked <- db.Check(context.Background()) }()
+	if err := other.Writer().Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-checked; err != nil {
+		t.Errorf("a check that waited for the lock: %v", err)
+	}
+}
+
+func aCommitThatReadersBlockIsBusyAndLeavesNothing(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, engine, path, "?journal_mode=DELETE&wait=0s")
+	patient := open(t, engine, path, "?journal_mode=DELETE&wait=1h")
+	put(t, db, "a", "1")
+	committed := make(chan error, 2)
+	err := db.View(t.Context(), func(*kv.Snapshot) error {
+		change := func(tx *kv.Tx) error { return tx.Put([]byte("a"), []byte("2")) }
+		wantKind(t, "write", db.Put(t.Context(), kv.Flushed, []byte("a"), []byte("2")), kv.Busy)
+		wantKind(t, "update", db.Update(t.Context(), kv.Flushed, change), kv.Busy)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		if err := patient.Update(ctx, kv.Flushed, change); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the context of a commit has ended: got %v", err)
+		}
+		if got := get(t, db, "a"); got != "1" {
+			t.Errorf("a: got %s, want 1", got)
+		}
+		tx, err := patient.Begin(t.Context(), kv.Flushed)
+		if err != nil {
+			return err
+		}
+		if err := tx.Put([]byte("b"), []byte("3")); err != nil {
+			return err
+		}
+		go func() { committed <- tx.Commit() }() // it waits for this View
+		return nil
+	})
+	if err := errors.Join(err, <-committed); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, db, "a") + get(t, db, "b"); got != "13" {
+		t.Errorf("a and b: got %s, want 1 and 3", got)
 	}
 	put(t, db, "a", "4")
 }
@@ -370,7 +447,7 @@ func shareStore(t *testing.T, engines []string) {
 		var workers []*exec.Cmd
 		for i := range 8 {
 			cmd := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&busy_timeout=60000&journal_mode=%s %d", workerVar, engines[i%len(engines)], path, journal, i))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&journal_mode=%s %d", workerVar, engines[i%len(engines)], path, journal, i))
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {
@@ -404,5 +481,45 @@ func work(t *testing.T, part string) {
 		}
 		put(t, db, fmt.Sprintf("%s-%d", name, n), fmt.Sprint(n))
 		closeDB(t, db)
+	}
+}
+
+// aWriteComesThroughBesideReadersThatNeverPause holds a snapshot at any time: it lets go of one when it has the next, or
+// is refused it because a commit keeps new ones out.
+func aWriteComesThroughBesideReadersThatNeverPause(t *testing.T, engine string) {
+	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "?journal_mode=DELETE&wait=1m")
+	put(t, db, "a", "0")
+	ctx, stop := context.WithCancel(t.Context())
+	held, err := db.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		for ctx.Err() == nil {
+			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			next, err := db.Snapshot(short)
+			cancel()
+			cerr := held.Close()
+			if err != nil {
+				next, err = db.Snapshot(context.Background())
+			}
+			if err := errors.Join(err, cerr); err != nil {
+				ended <- err
+				return
+			}
+			held = next
+		}
+		ended <- held.Close()
+	}()
+	for i := range 5 {
+		put(t, db, "a", fmt.Sprint(i))
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, db, "a"); got != "4" {
+		t.Errorf("a: got %s, want 4", got)
 	}
 }

@@ -1,0 +1,218 @@
+package bboltkv_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/drivertest"
+	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/powertest"
+)
+
+func TestOnADiskThatFails(t *testing.T) {
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: "bbolt"}, powertest.NewDisk(t, nil))
+}
+
+// A snapshot from before a failed sync goes on reading right pairs, and what was acknowledged is
+// there after a power cut: bbolt by itself would go on, and write into the pages that both need.
+func TestNothingIsCommittedAfterASyncThatFailed(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	for nth := uint64(1); nth <= 2; nth++ { // the sync of the pages, and of the one that names them
+		name := fmt.Sprint("db", nth)
+		db := open(t, filepath.Join(disk.Dir(), name), "")
+		put := func(round int) error {
+			return db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
+				var err error
+				for i := range 200 {
+					err = errors.Join(err, tx.Put(fmt.Appendf(nil, "%03d", i), fmt.Appendf(nil, "%0100d", round)))
+				}
+				return err
+			})
+		}
+		for round := range 3 {
+			if err := put(round); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := db.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: nth})
+		if err := put(3); !errors.Is(err, kv.InDoubt) {
+			t.Errorf("the commit whose sync failed: %v, want in doubt", err)
+		}
+		for round := 4; round < 8; round++ {
+			if err := put(round); !errors.Is(err, kv.Stopped) {
+				t.Errorf("a commit after it: %v, want stopped", err)
+			}
+		}
+		for k, v := range s.Scan(kv.Range{}) {
+			if string(v) != fmt.Sprintf("%0100d", 2) {
+				t.Fatalf("the snapshot shows %s=%s", k, v)
+			}
+		}
+		if err := errors.Join(s.Err(), s.Close()); err != nil {
+			t.Error(err)
+		}
+		disk.Heal()
+		left := open(t, filepath.Join(disk.Cut(t), name), "")
+		v, err := left.Get(ctx, []byte("100"))
+		if round := strings.TrimLeft(string(v), "0"); err != nil || round != "2" && round != "3" {
+			t.Errorf("after a power cut: %s, %v", v, err)
+		}
+		must(t, left.Check(ctx))
+	}
+}
+
+// Nothing is there of a commit for which the disk was full, and the store goes on once there is
+// room within it.
+func TestAFullDiskStopsNobody(t *testing.T) {
+	const space = 1 << 20
+	disk := powertest.NewDisk(t, &powertest.DiskOptions{Space: space})
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed} {
+		db := open(t, filepath.Join(disk.Dir(), "db"), "")
+		put := func(name string, size int) error {
+			return db.Put(ctx, d, []byte(name), make([]byte, size))
+		}
+		if err := errors.Join(put("small", 100), put("large", space/3)); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := put("too large", 2*space); !errors.Is(err, kv.Full) || errors.Is(err, kv.InDoubt) {
+				t.Fatalf("%v: more than the disk has room for: %v, want no space left", d, err)
+			}
+			if _, err := db.Get(ctx, []byte("too large")); !errors.Is(err, kv.NotFound) {
+				t.Errorf("%v: what there was no room for: %v, want not found", d, err)
+			}
+			must(t, errors.Join(put("small", 200), db.Delete(ctx, d, []byte("large")), put("large", space/3)))
+			must(t, db.Check(ctx))
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Half of the page that names all others is enough to make a commit visible.
+func TestAFullDiskLeavesInDoubtWhatIsVisible(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	for nth := uint64(1); ; nth++ {
+		db := open(t, path, "")
+		if err := db.Put(ctx, kv.Synced, []byte("a"), []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: nth, Short: true, Err: syscall.ENOSPC})
+		failed := disk.Failed()
+		err := db.Put(ctx, kv.Synced, []byte("a"), []byte("new"))
+		disk.Heal()
+		if disk.Failed() == failed {
+			break
+		}
+		v, gerr := db.Get(ctx, []byte("a"))
+		if gerr != nil {
+			t.Fatal(gerr)
+		}
+		if k := kv.KindOf(err); k == kv.Full && string(v) != "old" || k != kv.Full && k != kv.InDoubt {
+			t.Errorf("write %d failed: the commit says %v, and the store holds %q", nth, err, v)
+		}
+		t.Logf("write %d failed: %v, %s", nth, kv.KindOf(err), v)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The new file's name must be durable before anything is committed to it.
+func TestACompactionWhoseNameIsNotDurableIsTheLastWord(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	db := open(t, filepath.Join(disk.Dir(), "folder", "db"), "")
+	fill(t, db, 0, 100)
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Match: "folder"})
+	if err := db.Compact(ctx); err == nil {
+		t.Error("the folder's sync failed, and Compact says nothing")
+	}
+	disk.Heal()
+	if err := db.Put(ctx, kv.Synced, []byte("a"), nil); !errors.Is(err, kv.Stopped) {
+		t.Errorf("a commit afterwards: %v, want stopped", err)
+	}
+	if v, err := db.Get(ctx, []byte("000042")); err != nil || len(v) != 100 {
+		t.Errorf("a get afterwards: %d bytes, %v", len(v), err)
+	}
+}
+
+// A commit whose sync failed is what everybody sees of the file, and not what is on the disk.
+// Opened again, the store must not build on it: wherever power fails then, all that was
+// acknowledged is there.
+func TestAStoreIsSafeWhenOpenedAgainAfterASyncThatFailed(t *testing.T) {
+	for _, nth := range []uint64{1, 2} { // the sync of the pages, and of the one that names them
+		for n := 1; ; n++ {
+			if !cutAfterReopening(t, nth, n) {
+				t.Logf("sync %d failed: %d cuts", nth, n-1)
+				break
+			}
+		}
+	}
+}
+
+// cutAfterReopening fails the nth sync of a commit, opens the store again, and has power fail
+// before the cut-th call from then on, within the opening or the next commit. It reports whether
+// there were so many.
+func cutAfterReopening(t *testing.T, nth uint64, cut int) bool {
+	t.Helper()
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	put := func(db *kv.DB, from, to int, letter string) error {
+		return db.Update(ctx, kv.Synced, func(tx *kv.Tx) (err error) {
+			for i := from; i < to; i++ {
+				err = errors.Join(err, tx.Put(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte(letter), 100)))
+			}
+			return err
+		})
+	}
+	db := open(t, path, "")
+	must(t, errors.Join(put(db, 0, 200, "c"), put(db, 0, 200, "c")))
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: nth, Match: "db"})
+	if err := put(db, 0, 5, "d"); !errors.Is(err, kv.InDoubt) {
+		t.Fatalf("the commit whose sync failed: %v, want in doubt", err)
+	}
+	must(t, db.Close())
+	before := disk.Calls()
+	disk.CutBefore(cut)
+	db = open(t, path, "")
+	must(t, put(db, 195, 200, "e"))
+	must(t, db.Check(ctx))
+	must(t, db.Close())
+	if info, err := os.Stat(path); err != nil || info.Size()%int64(os.Getpagesize()) != 0 {
+		t.Errorf("the file keeps its mark: %d bytes, %v", info.Size(), err)
+	}
+	if disk.Calls()-before < cut {
+		return false
+	}
+	left := open(t, filepath.Join(disk.Cut(t), "db"), "")
+	must(t, left.Check(ctx))
+	var got strings.Builder
+	must(t, left.View(ctx, func(s *kv.Snapshot) error {
+		for _, v := range s.Scan(kv.Range{}) {
+			got.WriteByte(v[0])
+		}
+		return nil
+	}))
+	for _, first := range []string{"ccccc", "ddddd"} {
+		for _, last := range []string{"ccccc", "eeeee"} {
+			if got.String() == first+strings.Repeat("c", 190)+last {
+				return true
+			}
+		}
+	}
+	t.Errorf("sync %d failed, power cut before call %d after opening again: the store holds %s", nth, cut, got.String())
+	return true
+}

@@ -1,0 +1,128 @@
+package sqlite
+
+import "github.com/assaydb/assay/kv/driver"
+
+// kind is what a statement does.
+type kind uint8
+
+const (
+	kindBegin kind = iota
+	kindCommit
+	kindPin
+	kindGet
+	kindLen
+	kindPut
+	kindDelete
+	kindDeleteRange // by the first two parts of the shape
+	kindScan        = kindDeleteRange + 4
+	kinds           = kindScan + shapes
+)
+
+// The parts of a shape, which is what sort of range a statement is for.
+const (
+	shapeStart kind = 1 << iota
+	shapeEnd
+	shapeReverse
+	shapeKeys
+	shapes
+)
+
+// shapeOf returns the shape of r and its bounds in the order of the statement's arguments.
+func shapeOf(r driver.Range) (shape kind, first, second []byte) {
+	first, second = r.Start, r.End
+	if first != nil {
+		shape |= shapeStart
+	} else {
+		first, second = second, nil
+	}
+	if r.End != nil {
+		shape |= shapeEnd
+	}
+	if r.Reverse {
+		shape |= shapeReverse
+	}
+	if r.KeysOnly {
+		shape |= shapeKeys
+	}
+	return shape, first, second
+}
+
+// statement is a prepared statement, and as a scan the cursor of it. Between runs it stays with its connection, so that a
+// run allocates nothing.
+type statement struct {
+	Stmt
+	c     *conn
+	kind  kind
+	ended bool
+	next  *statement // in conn.idle
+}
+
+var _ driver.Cursor = (*statement)(nil)
+
+// start returns a statement of kind k with its arguments bound, or what went wrong. The caller closes it.
+func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
+	s := c.idle[k]
+	if s == nil {
+		prepared, rc := c.db.Prepare(c.layout.text(k), true)
+		if rc != OK {
+			return nil, rc
+		}
+		s = &statement{Stmt: prepared, c: c, kind: k}
+	} else {
+		c.idle[k] = s.next
+	}
+	s.ended = false
+	if a != nil {
+		if rc := s.Bind(a, b); rc != OK {
+			s.Close()
+			return nil, rc
+		}
+	}
+	return s, OK
+}
+
+// run runs a statement that yields no rows, and returns Done or what went wrong.
+func (c *conn) run(k kind, a, b []byte) int32 {
+	s, rc := c.start(k, a, b)
+	if rc == OK {
+		rc = s.Step()
+		s.Close()
+	}
+	return rc
+}
+
+// do is run with an error.
+func (c *conn) do(k kind, a, b []byte) error {
+	if rc := c.run(k, a, b); rc != Done {
+		return c.db.Failure(rc)
+	}
+	return nil
+}
+
+// Next moves a scan to the next pair, which it lends from SQLite's own memory. SQLite: it holds until the next step.
+func (s *statement) Next() (key, value []byte, err error) {
+	if s.ended {
+		return nil, nil, nil // SQLite: a step after the last row would start anew
+	}
+	rc := s.Step()
+	if rc == Row {
+		if key, rc = s.Column(0); rc == OK && (s.kind-kindScan)&shapeKeys == 0 {
+			value, rc = s.Column(1)
+		}
+		if rc == OK {
+			return key, value, nil
+		}
+	}
+	s.ended = true
+	if rc == Done {
+		return nil, nil, nil
+	}
+	return nil, nil, s.c.db.Failure(rc)
+}
+
+// Close ends the run and keeps the statement for the next one.
+func (s *statement) Close() error {
+	s.Reset()
+	s.next, s.c.idle[s.kind] = s.c.idle[s.kind], s
+	return nil
+}

@@ -1,0 +1,172 @@
+package mosskv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/couchbase/moss"
+	"github.com/gofrs/flock"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+type store struct {
+	lock       *flock.Flock
+	options    moss.StoreOptions
+	disk       *moss.Store
+	collection moss.Collection
+	failure    driver.Failure
+	cause      chan error    // has the first failure, for the commit that meets it
+	progress   chan struct{} // has an element when moss has written since the last look
+	closing    chan struct{}
+}
+
+var (
+	_ driver.Store      = (*store)(nil)
+	_ driver.Configured = (*store)(nil)
+)
+
+// open opens the folder whose lock is held.
+func (s *store) open(c driver.Config) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("moss panics: %v", r)}
+		}
+	}()
+	o := s.options
+	o.OpenFile, o.KeepFiles = openFile, true
+	if err := tidy(c.Path, &o, c.Logger); err != nil {
+		return classifyOpen(err)
+	}
+	if s.disk, err = moss.OpenStore(c.Path, o); err != nil {
+		return classifyOpen(err)
+	}
+	if err := s.start(o.CollectionOptions); err != nil {
+		return errors.Join(err, s.disk.Close())
+	}
+	return nil
+}
+
+// start makes a collection over the file. moss's own OpenCollection gives up the file's first state
+// once more than it took it: whoever reads it when the first commit is written finds nothing, and
+// no error.
+func (s *store) start(o moss.CollectionOptions) (err error) {
+	if o.LowerLevelInit, err = s.disk.Snapshot(); err != nil {
+		return err
+	}
+	o.LowerLevelUpdate = func(higher moss.Snapshot) (moss.Snapshot, error) {
+		return s.disk.Persist(higher, moss.StorePersistOptions{CompactionConcern: moss.CompactionAllow})
+	}
+	o.OnError = s.failed
+	o.OnEvent = func(e moss.Event) {
+		if e.Kind == moss.EventKindPersisterProgress {
+			s.wrote()
+		}
+	}
+	if s.collection, err = moss.NewCollection(o); err != nil {
+		return err
+	}
+	return s.collection.Start()
+}
+
+// failed is called by a goroutine of moss, which would otherwise try again at once, for ever.
+func (s *store) failed(err error) {
+	if s.failure.Stop(err) {
+		s.cause <- err
+	}
+	<-s.closing
+}
+
+// wrote is called by the goroutine of moss that has written something.
+func (s *store) wrote() {
+	select {
+	case s.progress <- struct{}{}:
+	default:
+	}
+}
+
+func (s *store) Caps() driver.Caps { return caps }
+
+func (s *store) Settings() []driver.Setting { return table.Settings(&s.options) }
+
+func (s *store) Snapshot(context.Context) (driver.Reader, error) {
+	r, err := s.collection.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return &reader{r}, nil
+}
+
+func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
+	if err := s.failure.Err(); err != nil {
+		return nil, err
+	}
+	r, err := s.collection.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return &txn{reader: reader{r}, store: s, d: d, writes: newWrites()}, nil
+}
+
+func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
+	if err := s.failure.Err(); err != nil {
+		return err
+	}
+	w := newWrites()
+	for _, op := range ops {
+		w.set(op)
+	}
+	return s.commit(w, d)
+}
+
+// commit executes the writes, of which each key has one.
+func (s *store) commit(w *writes, d driver.Durability) error {
+	b, err := s.collection.NewBatch(w.Len(), w.size)
+	if err != nil {
+		return driver.NotDone(err)
+	}
+	defer b.Close()
+	w.Scan(func(op driver.Op) bool {
+		if op.Delete {
+			err = b.Del(op.Key)
+		} else {
+			err = b.Set(op.Key, op.Value)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return driver.NotDone(err)
+	}
+	if err := s.collection.ExecuteBatch(b, moss.WriteOptions{}); err != nil {
+		return err
+	}
+	if d == driver.Buffered {
+		return nil
+	}
+	return s.drain()
+}
+
+// drain waits until everything is written and synced.
+func (s *store) drain() error {
+	for {
+		stats, err := s.collection.Stats()
+		if err != nil || stats.CurDirtyOps == 0 {
+			return err
+		}
+		select {
+		case err := <-s.cause:
+			return err
+		case <-s.progress:
+		}
+	}
+}
+
+func (s *store) Close() error {
+	err := s.failure.Err()
+	if err == nil {
+		err = s.drain()
+	}
+	close(s.closing)
+	return errors.Join(err, s.collection.Close(), s.disk.Close(), s.lock.Close())
+}

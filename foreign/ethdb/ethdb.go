@@ -1,0 +1,152 @@
+// Package ethdb is a kv.DB as a key-value store of go-ethereum
+// (github.com/ethereum/go-ethereum/ethdb).
+package ethdb
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/ethdb"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Store is safe for concurrent use. Its calls have no context: one that writes, and must wait for
+// an open iterator because the engine's readers block its writers, gives up after db.Wait().
+type Store struct {
+	db *kv.DB
+	d  kv.Durability
+}
+
+var _ ethdb.KeyValueStore = (*Store)(nil)
+
+// New returns db as a store that commits with class d. Closing it closes db.
+func New(db *kv.DB, d kv.Durability) *Store { return &Store{db, d} }
+
+// top stands before every key, because a key of ethdb may be empty and one of kv may not.
+const top = 'k'
+
+// marker is the key that SyncKeyValue writes.
+var marker = []byte("synced")
+
+// background: no call of ethdb has a context.
+var background = context.Background()
+
+func at(key []byte) []byte { return append([]byte{top}, key...) }
+
+// between returns the keys in [start, end), of which nil is open.
+func between(start, end []byte) kv.Range {
+	r := kv.Range{Start: at(start), End: []byte{top + 1}}
+	if end != nil {
+		r.End = at(end)
+	}
+	return r
+}
+
+// Has reports whether key is present.
+func (s *Store) Has(key []byte) (has bool, err error) {
+	err = s.db.View(background, func(r *kv.Snapshot) error {
+		has, err = r.Has(at(key))
+		return err
+	})
+	return has, err
+}
+
+// Get returns the value of key. An absent key is kv.NotFound.
+func (s *Store) Get(key []byte) ([]byte, error) { return s.db.Get(background, at(key)) }
+
+// write commits what fill puts into a batch.
+func (s *Store) write(d kv.Durability, fill func(b *kv.Batch)) error {
+	ctx, cancel := context.WithTimeout(background, s.db.Wait())
+	defer cancel()
+	var b kv.Batch
+	fill(&b)
+	return s.db.Write(ctx, d, &b)
+}
+
+// Put sets key to value.
+func (s *Store) Put(key, value []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) })
+}
+
+// Delete removes key.
+func (s *Store) Delete(key []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.Delete(at(key)) })
+}
+
+// DeleteRange removes the keys in [start, end), of which nil is open.
+func (s *Store) DeleteRange(start, end []byte) error {
+	return s.write(s.d, func(b *kv.Batch) { b.DeleteRange(between(start, end)) })
+}
+
+// Stat returns the settings in force and the space on disk.
+func (s *Store) Stat() (string, error) {
+	size, err := s.db.Size()
+	return fmt.Sprintf("%s %v, %d bytes in %d files", s.db.Engine(), s.db.Settings(), size.Allocated, size.Files), err
+}
+
+// SyncKeyValue makes what was written before as durable as the store can: a commit covers the
+// weaker ones before it.
+func (s *Store) SyncKeyValue() error {
+	if strongest := s.db.Caps().Strongest(); s.d != strongest {
+		return s.write(strongest, func(b *kv.Batch) { b.Put(marker, nil) })
+	}
+	return nil
+}
+
+// Compact compacts the whole store, as kv knows no other.
+func (s *Store) Compact(_, _ []byte) error { return s.db.Compact(background) }
+
+// Close closes the store, and ends iterators that are open.
+func (s *Store) Close() error { return s.db.Close() }
+
+// NewIterator returns an iterator over the keys that begin with prefix, from prefix and start on.
+// It holds a snapshot.
+func (s *Store) NewIterator(prefix, start []byte) ethdb.Iterator {
+	r, err := s.db.Snapshot(background)
+	if err != nil {
+		return &iterator{err: err}
+	}
+	over := kv.Prefix(at(prefix))
+	over.Start = append(over.Start, start...)
+	return &iterator{it: r.Iter(over), r: r}
+}
+
+// iterator lets go of it and its snapshot at the end of the walk, as not everybody calls Release.
+type iterator struct {
+	it  *kv.Iterator // nil at the end
+	r   *kv.Snapshot
+	err error
+}
+
+func (it *iterator) Next() bool {
+	if it.it != nil && !it.it.Next() {
+		it.Release()
+	}
+	return it.it != nil
+}
+
+func (it *iterator) Key() []byte {
+	if it.it == nil {
+		return nil
+	}
+	return bytes.TrimPrefix(it.it.Key(), []byte{top}) // nil before the first Next
+}
+
+func (it *iterator) Value() []byte {
+	if it.it == nil {
+		return nil
+	}
+	return it.it.Value()
+}
+
+func (it *iterator) Error() error { return it.err }
+
+func (it *iterator) Release() {
+	if it.it != nil {
+		it.err = errors.Join(it.it.Err(), it.it.Close(), it.r.Close())
+		it.it = nil
+	}
+}

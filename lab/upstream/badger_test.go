@@ -1,0 +1,100 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/powertest"
+)
+
+var badgerDropsASync = fault{module: "github.com/dgraph-io/badger/v4", defence: "engines/badgerkv",
+	sentence: "with SyncWrites, a failed sync of the value log is logged and dropped: the commit is " +
+		"acknowledged, and its value lost after a power cut"}
+
+// TestBadgerAcknowledgesWhatTheValueLogLost commits a value that goes to the value log, whose sync
+// fails.
+func TestBadgerAcknowledgesWhatTheValueLogLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		threshold int64
+		size      int
+	}{
+		"a value above the default threshold of 1 MiB": {1 << 20, 2 << 20},
+		"a small value and a threshold of 256":         {256, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, fails := range []bool{false, true} {
+				lost := badgerLoses(t, c.threshold, c.size, fails)
+				if fails {
+					badgerDropsASync.report(t, lost != nil, fmt.Sprintf("after the cut: %v", lost))
+				} else if lost != nil {
+					t.Fatalf("without a failure: %v", lost)
+				}
+			}
+		})
+	}
+}
+
+// badgerLoses commits a value and another one, whose sync fails or not, cuts the power, and returns
+// how what was acknowledged is lost, nil if it is not.
+func badgerLoses(t *testing.T, threshold int64, size int, fails bool) error {
+	t.Helper()
+	disk := powertest.NewDisk(t, nil)
+	options := func(dir string) badger.Options {
+		return badger.DefaultOptions(filepath.Join(dir, "badger")).WithSyncWrites(true).
+			WithValueThreshold(threshold).WithLogger(nil)
+	}
+	db, err := badger.Open(options(disk.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	values := map[string]string{"first": strings.Repeat("1", size), "second": strings.Repeat("2", size)}
+	set := func(k string) error {
+		return db.Update(func(tx *badger.Txn) error { return tx.Set([]byte(k), []byte(values[k])) })
+	}
+	if err := set("first"); err != nil {
+		t.Fatal(err)
+	}
+	if fails {
+		disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Match: "*.vlog"})
+	}
+	err = set("second")
+	if disk.Failed() != map[bool]int{true: 1}[fails] {
+		t.Fatalf("%d calls failed: the value is not in the value log", disk.Failed())
+	}
+	if err != nil {
+		if !fails {
+			t.Fatal(err)
+		}
+		delete(values, "second") // it was not acknowledged
+	}
+	return badgerLacks(options(disk.Cut(t)), values)
+}
+
+// badgerLacks returns what is wrong with a store that must hold the values.
+func badgerLacks(o badger.Options, values map[string]string) error {
+	db, err := badger.Open(o)
+	if err != nil {
+		return err
+	}
+	err = db.View(func(tx *badger.Txn) error {
+		for k, want := range values {
+			item, err := tx.Get([]byte(k))
+			if err != nil {
+				return fmt.Errorf("%s: %w", k, err)
+			}
+			got, err := item.ValueCopy(nil)
+			if err != nil || string(got) != want {
+				return fmt.Errorf("%s: Get returns %d bytes and the error %v, want %d bytes", k, len(got), err, len(want))
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, db.Close())
+}
