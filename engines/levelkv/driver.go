@@ -1,26 +1,30 @@
-// Package levelkv is the engine "leveldb": goleveldb, LevelDB written in Go, a log-structured merge tree in a folder.
+// Package levelkv is the engine "leveldb": goleveldb, LevelDB written in Go, a log-structured merge
+// tree in a folder.
 //
-// A write goes to a log, which goleveldb calls the journal, and to a table in memory; tables are written out sorted and
-// merged in the background. The whole key space is the engine's: a LevelDB store of another program opens as it is, if
-// its comparer is LevelDB's own.
+// A write goes to a log, which goleveldb calls the journal, and to a table in memory; tables are
+// written out sorted and merged in the background. The whole key space is the engine's: a LevelDB
+// store of another program opens as it is, if its comparer is LevelDB's own.
 //
-// Durability: Synced commits wait for the journal's fsync and share it when several run at once. A commit without it is
-// one write call, so that the kernel has it when the commit returns: that is Flushed. Buffered delivers Flushed. After
-// a power loss Flushed commits may be missing in the middle: goleveldb does not sync a journal when it begins the
-// next one, and on opening it skips what is damaged in a journal and replays what follows.
+// Durability: Synced commits wait for the journal's fsync and share it when several run at once. A
+// commit without it is one write call, so that the kernel has it when the commit returns: that is
+// Flushed. Buffered delivers Flushed. After a power loss Flushed commits may be missing in the
+// middle: goleveldb does not sync a journal when it begins the next one, and on opening it skips
+// what is damaged in a journal and replays what follows.
 //
-// Waiting: a commit waits when the table in memory is full, until the one before is written out, and when level 0 has
-// too many tables (WriteL0PauseTrigger), until some are merged: as long as the disk takes for that, whatever the context
-// says. Nothing else waits. Compact cannot be interrupted.
+// Waiting: a commit waits when the table in memory is full, until the one before is written out,
+// and when level 0 has too many tables (WriteL0PauseTrigger), until some are merged: as long as the
+// disk takes for that, whatever the context says. Nothing else waits. Compact cannot be
+// interrupted.
 //
-// Locks: one process alone may write (Exclusive); several may read (ReadOnly), each with the journal's records in its
-// own memory.
+// Locks: one process alone may write (Exclusive); several may read (ReadOnly), each with the
+// journal's records in its own memory.
 //
-// Ours, not goleveldb's, are three repairs, which cost a sync per opening. A manifest is synced before CURRENT names it,
-// and after a write or sync that failed none is tried again (files.go): reads go on, later commits are Stopped, and opening
-// the store again brings back all that was acknowledged. A folder in which a process died while it created a store opens
-// (unborn.go). And commits larger than WriteBuffer go through the journal as all others: goleveldb's way of writing them
-// into tables at once, DisableLargeBatchTransaction=false, hangs when the disk fails.
+// Ours, not goleveldb's, are three repairs, which cost a sync per opening. A manifest is synced
+// before CURRENT names it, and after a write or sync that failed none is tried again (files.go):
+// reads go on, later commits are Stopped, and opening the store again brings back all that was
+// acknowledged. A folder in which a process died while it created a store opens (unborn.go). And
+// commits larger than WriteBuffer go through the journal as all others: goleveldb's way of writing
+// them into tables at once, DisableLargeBatchTransaction=false, hangs when the disk fails.
 package levelkv
 
 import (
@@ -119,8 +123,8 @@ func open(disk storage.Storage, path string, o *opt.Options) (*store, error) {
 	return &store{db: db, files: f, o: o, caps: capabilities(o.NoSync)}, nil
 }
 
-// openLocked opens the folder whose lock is held. A folder that holds data and lost CURRENT, or the manifest that it
-// names, is refused, never begun anew.
+// openLocked opens the folder whose lock is held. A folder that holds data and lost CURRENT, or the
+// manifest that it names, is refused, never begun anew.
 func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// classify turns an error of goleveldb into one of package driver. Errors of the operating system stay as they are: kv
-// knows them.
+// classify turns an error of goleveldb into one of package driver. Errors of the operating system
+// stay as they are: kv knows them.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -37,7 +37,8 @@ func classify(err error) error {
 
 // lockFailure makes Busy of the error for a folder that someone has open.
 func lockFailure(err error) error {
-	// The bare numbers are those of the lock call itself; on Windows it is opening the lock's file that fails.
+	// The bare numbers are those of the lock call itself; on Windows it is opening the lock's file
+	// that fails.
 	var wrapped *os.PathError
 	var number syscall.Errno
 	if errors.As(err, &number) && (!errors.As(err, &wrapped) && number == syscall.EAGAIN ||

@@ -11,13 +11,14 @@ import (
 
 // files is goleveldb's storage in a folder, with two things added that v1.0.0 lacks.
 //
-// CURRENT never names a manifest that is not on the disk: goleveldb writes a new manifest, makes CURRENT name it and
-// removes the journals that it replaces, all without syncing the manifest. A power cut while a store was opened took
-// the store, or its latest commits, synced ones included.
+// CURRENT never names a manifest that is not on the disk: goleveldb writes a new manifest, makes
+// CURRENT name it and removes the journals that it replaces, all without syncing the manifest. A
+// power cut while a store was opened took the store, or its latest commits, synced ones included.
 //
-// After a write or sync that failed none is tried again: what the kernel dropped then would be a hole in the file,
-// and goleveldb, which goes on with the next commit or tries again, would acknowledge what stands behind it. A later
-// record in the same 32 KiB of the journal could be skipped together with it on opening.
+// After a write or sync that failed none is tried again: what the kernel dropped then would be a
+// hole in the file, and goleveldb, which goes on with the next commit or tries again, would
+// acknowledge what stands behind it. A later record in the same 32 KiB of the journal could be
+// skipped together with it on opening.
 type files struct {
 	storage.Storage
 	noSync bool // the option NoSync
@@ -84,7 +85,8 @@ func (w *file) Write(p []byte) (n int, err error) {
 // Sync makes the file durable.
 func (w *file) Sync() error { return w.files.do(w.Writer.Sync) }
 
-// SetMeta makes CURRENT name the manifest fd, once that is on the disk. One that was not created here is: it was found.
+// SetMeta makes CURRENT name the manifest fd, once that is on the disk. One that was not created
+// here is: it was found.
 func (f *files) SetMeta(fd storage.FileDesc) error {
 	f.mu.Lock()
 	m := f.manifest

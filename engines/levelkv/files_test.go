@@ -6,7 +6,8 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/storage"
 )
 
-// TestNothingIsWrittenAfterAFailedSync lets a sync of one journal fail and then works again, as a disk may.
+// TestNothingIsWrittenAfterAFailedSync lets a sync of one journal fail and then works again, as a
+// disk may.
 func TestNothingIsWrittenAfterAFailedSync(t *testing.T) {
 	w := &watched{Storage: storage.NewMemStorage()}
 	f := &files{Storage: w}

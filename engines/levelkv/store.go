@@ -83,7 +83,8 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 	return t.Commit()
 }
 
-// Compact writes the memory table out and merges every level over all keys. goleveldb cannot be interrupted meanwhile.
+// Compact writes the memory table out and merges every level over all keys. goleveldb cannot be
+// interrupted meanwhile.
 func (s *store) Compact(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -91,8 +92,8 @@ func (s *store) Compact(ctx context.Context) error {
 	return classify(s.db.CompactRange(util.Range{}))
 }
 
-// Close stops goleveldb's goroutines and releases the lock. The journal holds every commit already. A database that the
-// program has opened stays open.
+// Close stops goleveldb's goroutines and releases the lock. The journal holds every commit already.
+// A database that the program has opened stays open.
 func (s *store) Close() error {
 	if s.files == nil {
 		return nil

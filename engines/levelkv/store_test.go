@@ -23,7 +23,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// watched is a storage that counts what happens to journals, and fails their writes or syncs when told to, or tables.
+// watched is a storage that counts what happens to journals, and fails their writes or syncs when
+// told to, or tables.
 type watched struct {
 	storage.Storage
 	writes, syncs                  atomic.Int64
@@ -196,7 +197,8 @@ func TestAFailedCommitEndsTheStoresCommitsAndNotItsReads(t *testing.T) {
 	}
 }
 
-// TestCloseComesBackWhenALargeCommitMetAFailure was a Close that waited for the lock of the writers for ever.
+// TestCloseComesBackWhenALargeCommitMetAFailure was a Close that waited for the lock of the writers
+// for ever.
 func TestCloseComesBackWhenALargeCommitMetAFailure(t *testing.T) {
 	s, w, _ := openWatched(t, map[string]string{"WriteBuffer": "8192"})
 	if err := apply(t, s, driver.Flushed, "a", "1"); err != nil {
@@ -295,9 +297,10 @@ func TestAStoreWhoseCreationWasCutOpens(t *testing.T) {
 }
 
 func TestOptionsAreInForceAndToldBack(t *testing.T) {
-	const asked = "BlockCacheCapacity=1000000&BlockRestartInterval=8&BlockSize=8192&CompactionL0Trigger=2&CompactionTableSize=100000&" +
-		"CompactionTotalSize=1000000&Compression=none&Filter=10&NoSync=true&NoWriteMerge=true&OpenFilesCacheCapacity=50&Strict=all&" +
-		"WriteBuffer=100000&WriteL0PauseTrigger=20&WriteL0SlowdownTrigger=10"
+	const asked = "BlockCacheCapacity=1000000&BlockRestartInterval=8&BlockSize=8192&CompactionL0Trigger=2&" +
+		"CompactionTableSize=100000&CompactionTotalSize=1000000&Compression=none&Filter=10&NoSync=true&" +
+		"NoWriteMerge=true&OpenFilesCacheCapacity=50&Strict=all&WriteBuffer=100000&WriteL0PauseTrigger=20&" +
+		"WriteL0SlowdownTrigger=10"
 	db := openURL(t, "leveldb:"+t.TempDir()+"/db?"+asked, kv.WithWeakest(kv.Flushed))
 	told := map[string]string{}
 	for _, s := range db.Settings() {
@@ -416,7 +419,8 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 	}
 }
 
-// TestATransactionSeeksAmongItsOwnWrites compares a transaction whose writes overlap those of the store with a list.
+// TestATransactionSeeksAmongItsOwnWrites compares a transaction whose writes overlap those of the
+// store with a list.
 func TestATransactionSeeksAmongItsOwnWrites(t *testing.T) {
 	db := openURL(t, "leveldb:"+t.TempDir()+"/db")
 	key := func(i int) []byte { return fmt.Appendf(nil, "%02d", i) }

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
-// BenchmarkThin measures kv against goleveldb's own API, both without syncs and on one store: how fast a table in memory
-// is found through differs by luck from one store to the next.
+// BenchmarkThin measures kv against goleveldb's own API, both without syncs and on one store: how
+// fast a table in memory is found through differs by luck from one store to the next.
 func BenchmarkThin(b *testing.B) {
 	db, err := levelkv.Open(b.Context(), filepath.Join(b.TempDir(), "db"), nil)
 	if err != nil {

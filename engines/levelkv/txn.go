@@ -13,10 +13,12 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// txn is a transaction: a batch that is written as a whole by Commit. Nobody else writes while it is open, so that it
-// reads the store itself. A transaction that reads after it has written keeps an index of its writes, too.
+// txn is a transaction: a batch that is written as a whole by Commit. Nobody else writes while it
+// is open, so that it reads the store itself. A transaction that reads after it has written keeps
+// an index of its writes, too.
 //
-// goleveldb has transactions of its own; they write tables instead of the journal and sync them, whatever is asked.
+// goleveldb has transactions of its own; they write tables instead of the journal and sync them,
+// whatever is asked.
 type txn struct {
 	reader
 	db    *leveldb.DB
@@ -98,8 +100,8 @@ func (t *txn) Close() error {
 	return nil
 }
 
-// index holds a transaction's own writes in order, in goleveldb's table in memory. A deleted key stays in it, as an empty
-// value; before that of a key that is there stands a byte.
+// index holds a transaction's own writes in order, in goleveldb's table in memory. A deleted key
+// stays in it, as an empty value; before that of a key that is there stands a byte.
 type index struct {
 	table *memdb.DB
 	buf   []byte
@@ -126,8 +128,8 @@ func (x *index) get(key []byte) (value []byte, written bool, err error) {
 	return marked[1:], true, nil
 }
 
-// merged walks over the store and the transaction's own writes at once. A key of both comes twice in succession, and the
-// own write counts.
+// merged walks over the store and the transaction's own writes at once. A key of both comes twice
+// in succession, and the own write counts.
 type merged struct {
 	cursor
 	own  *index

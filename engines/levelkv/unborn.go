@@ -10,8 +10,9 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/storage"
 )
 
-// removeUnborn removes what a process that died while it created a store left: a manifest that CURRENT does not name yet.
-// goleveldb would refuse the folder for ever. There is no data: the first journal is created after CURRENT.
+// removeUnborn removes what a process that died while it created a store left: a manifest that
+// CURRENT does not name yet. goleveldb would refuse the folder for ever. There is no data: the
+// first journal is created after CURRENT.
 func removeUnborn(disk storage.Storage, path string) error {
 	if _, err := os.Stat(filepath.Join(path, "CURRENT")); !errors.Is(err, fs.ErrNotExist) {
 		return err

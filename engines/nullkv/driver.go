@@ -1,8 +1,9 @@
-// Package nullkv is the engine "null", which keeps nothing: writes succeed, every key is absent, every range empty.
+// Package nullkv is the engine "null", which keeps nothing: writes succeed, every key is absent,
+// every range empty.
 //
-// It shows what a measurement costs when the engine costs nothing. It takes every class, so that every measurement
-// can be made of it, and names each as delivered; nothing of that is true, and it is never ranked. Any path will do,
-// or none, and no file is touched.
+// It shows what a measurement costs when the engine costs nothing. It takes every class, so that
+// every measurement can be made of it, and names each as delivered; nothing of that is true, and it
+// is never ranked. Any path will do, or none, and no file is touched.
 package nullkv
 
 import (

@@ -24,7 +24,8 @@ func (store) Apply(context.Context, []driver.Op, driver.Durability) error { retu
 // Close does nothing.
 func (store) Close() error { return nil }
 
-// txn reads nothing and drops what is written to it; unlike with other engines it does not see its own writes.
+// txn reads nothing and drops what is written to it; unlike with other engines it does not see its
+// own writes.
 type txn struct{}
 
 // Get finds no key.

@@ -1,31 +1,33 @@
-// Package pebblekv is the engine "pebble": CockroachDB's Pebble, a log-structured merge tree in a folder.
+// Package pebblekv is the engine "pebble": CockroachDB's Pebble, a log-structured merge tree in a
+// folder.
 //
-// A write goes to a log and to a table in memory; tables are written out sorted and merged in the background, which
-// makes random writes cheap and costs a few goroutines and several copies of the data over time. The whole key space is
-// the engine's: a Pebble store of another program opens as it is, if it was made with Pebble's default Comparer.
+// A write goes to a log and to a table in memory; tables are written out sorted and merged in the
+// background, which makes random writes cheap and costs a few goroutines and several copies of the
+// data over time. The whole key space is the engine's: a Pebble store of another program opens as
+// it is, if it was made with Pebble's default Comparer.
 //
-// Durability: Synced commits wait for the log's fsync and share it when several run at once. Pebble has nothing
-// between that and Buffered, whose records wait in the memory of the process, so Flushed delivers Synced. Close loses
-// nothing of any class. As in Pebble a commit is visible to readers a little before its sync has returned.
+// Durability: Synced commits wait for the log's fsync and share it when several run at once. Pebble
+// has nothing between that and Buffered, whose records wait in the memory of the process, so
+// Flushed delivers Synced. Close loses nothing of any class. As in Pebble a commit is visible to
+// readers a little before its sync has returned.
 //
-// Waiting: a commit waits when the tables in memory are full (MemTableStopWritesThreshold) or level 0 is too deep
-// (L0StopWritesThreshold), until Pebble has written a table out or merged some: as long as the disk takes for that,
-// whatever the context says. Nothing else waits.
+// Waiting: a commit waits when the tables in memory are full (MemTableStopWritesThreshold) or level
+// 0 is too deep (L0StopWritesThreshold), until Pebble has written a table out or merged some: as
+// long as the disk takes for that, whatever the context says. Nothing else waits.
 //
 // Locks: one process has the folder, in mode ro too.
 //
-// Ours, not Pebble's, is the fence (fence.go; Fence=false is Pebble without it): Pebble ends the process or waits for
-// ever when a write fails, on a full disk for example. Behind the fence the first failed write ends the store's commits
-// instead. Those that were running return the cause (Full on a full disk) and are in doubt, later ones are Stopped; reads
-// go on and may show those in doubt, each as a whole. Opening the store again brings back all that was acknowledged as
-// synced.
+// Ours, not Pebble's, is the fence (fence.go; Fence=false is Pebble without it): Pebble ends the
+// process or waits for ever when a write fails, on a full disk for example. Behind the fence the
+// first failed write ends the store's commits instead. Those that were running return the cause
+// (Full on a full disk) and are in doubt, later ones are Stopped; reads go on and may show those in
+// doubt, each as a whole. Opening the store again brings back all that was acknowledged as synced.
 package pebblekv
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -72,7 +74,8 @@ func capabilities(noLog bool) driver.Caps {
 		Checks:          true,
 	}
 	if noLog {
-		// Tables are written in the order of the commits and each as a whole: what a crash leaves is a prefix.
+		// Tables are written in the order of the commits and each as a whole: what a crash leaves
+		// is a prefix.
 		caps.Promises[driver.Synced] = driver.Promise{}
 		caps.Promises[driver.Flushed] = driver.Promise{}
 	}
@@ -94,10 +97,6 @@ func open(c driver.Config, o *settings) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(c.Path); err == nil && !info.IsDir() {
-		return nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("%s is a file", c.Path),
-			Hint: "pebble keeps a store in a folder: name a folder"}
-	}
 	if !o.ReadOnly {
 		if err := driver.MakeDirs(c.Path); err != nil {
 			return nil, err
@@ -107,7 +106,9 @@ func open(c driver.Config, o *settings) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	fence.around(path)
+	if fence != nil {
+		fence.folder = path
+	}
 	db, err := openDB(path, o)
 	if failed := fence.failed(); err == nil && failed != nil { // which Pebble does not know
 		err = errors.Join(failed, db.Close())
@@ -115,12 +116,12 @@ func open(c driver.Config, o *settings) (driver.Store, error) {
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	o.FormatMajorVersion = db.FormatMajorVersion()
+	o.format = uint64(db.FormatMajorVersion())
 	return newStore(store{db: db, o: o, fence: fence}, o.DisableWAL, o.ReadOnly), nil
 }
 
-// openDB opens the folder. A store that exists keeps its format unless a newer one was asked for; a new one gets the
-// newest.
+// openDB opens the folder. A store that exists keeps its format unless a newer one was asked for; a
+// new one gets the newest.
 func openDB(path string, o *settings) (db *pebble.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -15,23 +15,25 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// fence stands between Pebble and the disk. From the first write that fails it lets nothing more through, so that the
-// files stay as a crash at that moment would leave them, and plays a working disk to Pebble, in memory; the store
-// returns the error from the commits that were running and takes no later one, so that nothing is acknowledged that the
-// disk does not hold.
+// fence stands between Pebble and the disk. From the first write that fails it lets nothing more
+// through, so that the files stay as a crash at that moment would leave them, and plays a working
+// disk to Pebble, in memory; the store returns the error from the commits that were running and
+// takes no later one, so that nothing is acknowledged that the disk does not hold.
 //
-// Why not hand Pebble the error: Pebble v2.1.7 treats a failed write as fatal. A failed sync of the log calls
-// Logger.Fatalf; a log whose buffered write failed panics with locks held, and when the log is rotated the panic
-// unlocks a mutex that is not locked, which ends the process with no way to recover; a table that cannot be written
-// is tried again without a pause while writers wait for ever. A program with a full disk would die or hang.
+// Why not hand Pebble the error: Pebble v2.1.7 treats a failed write as fatal. A failed sync of the
+// log calls Logger.Fatalf; a log whose buffered write failed panics with locks held, and when the
+// log is rotated the panic unlocks a mutex that is not locked, which ends the process with no way
+// to recover; a table that cannot be written is tried again without a pause while writers wait for
+// ever. A program with a full disk would die or hang.
 //
-// Tables alone are read again, so that one of which a part is on the disk must not be played: Pebble gets the error of
-// its write, tries again, and the table comes to lie in memory as a whole.
+// Tables alone are read again, so that one of which a part is on the disk must not be played:
+// Pebble gets the error of its write, tries again, and the table comes to lie in memory as a whole.
 //
-// The cost: a failure that Pebble would survive, such as that of a compaction, ends the store's commits too, and what
-// Pebble still writes out and merges takes memory until the store is closed. Once space is free, closing and opening it
-// brings it back with everything that was acknowledged as durable. The commits that met the failure are in doubt, as
-// after any failed sync: their records may have reached the disk.
+// The cost: a failure that Pebble would survive, such as that of a compaction, ends the store's
+// commits too, and what Pebble still writes out and merges takes memory until the store is closed.
+// Once space is free, closing and opening it brings it back with everything that was acknowledged
+// as durable. The commits that met the failure are in doubt, as after any failed sync: their
+// records may have reached the disk.
 type fence struct {
 	vfs.FS
 	folder string // the store's; what is written elsewhere (a backup) is let through
@@ -47,13 +49,6 @@ func newFence(o *settings, log *slog.Logger) *fence {
 	f := &fence{FS: o.FS, memory: vfs.NewMem(), log: log}
 	o.FS, o.Logger = f, fatal{o.Logger, f}
 	return f
-}
-
-// around names the folder.
-func (f *fence) around(folder string) {
-	if f != nil {
-		f.folder = folder
-	}
 }
 
 // failed returns the error that raised the fence, or nil.
@@ -74,8 +69,8 @@ func (f *fence) stopped() error {
 	return nil
 }
 
-// outcome returns what came of a call of Pebble that returned err: the failure, of which Pebble knows nothing, if the
-// fence is up.
+// outcome returns what came of a call of Pebble that returned err: the failure, of which Pebble
+// knows nothing, if the fence is up.
 func (f *fence) outcome(err error) error {
 	if failed := f.failed(); failed != nil {
 		return failed
@@ -99,7 +94,8 @@ func (f *fence) guards(name string) bool {
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]))
 }
 
-// do runs a change of the folder unless the fence is up, when it runs instead on what is held in memory.
+// do runs a change of the folder unless the fence is up, when it runs instead on what is held in
+// memory.
 func (f *fence) do(name string, change func(fs vfs.FS) error) error {
 	if !f.guards(name) {
 		return change(f.FS)
@@ -173,21 +169,8 @@ func (f *fence) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return f.FS.Open(name, opts...)
 }
 
-func (f *fence) Stat(name string) (vfs.FileInfo, error) {
-	if f.failed() != nil && f.guards(name) {
-		if info, err := f.memory.Stat(name); err == nil {
-			return info, nil
-		}
-	}
-	return f.FS.Stat(name)
-}
-
 func (f *fence) Remove(name string) error {
 	return f.do(name, func(fs vfs.FS) error { return fs.Remove(name) })
-}
-
-func (f *fence) RemoveAll(name string) error {
-	return f.do(name, func(fs vfs.FS) error { return fs.RemoveAll(name) })
 }
 
 func (f *fence) Rename(oldname, newname string) error {
@@ -196,10 +179,6 @@ func (f *fence) Rename(oldname, newname string) error {
 
 func (f *fence) Link(oldname, newname string) error {
 	return f.do(newname, func(fs vfs.FS) error { return fs.Link(oldname, newname) })
-}
-
-func (f *fence) MkdirAll(dir string, perm os.FileMode) error {
-	return f.do(dir, func(fs vfs.FS) error { return fs.MkdirAll(dir, perm) })
 }
 
 func (f *fence) Unwrap() vfs.FS { return f.FS }
@@ -242,8 +221,8 @@ func (g *guardedFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// fatal is a logger that raises the fence instead of ending the process, and returns: what Pebble does from there on
-// reaches neither the disk nor a caller.
+// fatal is a logger that raises the fence instead of ending the process, and returns: what Pebble
+// does from there on reaches neither the disk nor a caller.
 type fatal struct {
 	pebble.Logger
 	fence *fence

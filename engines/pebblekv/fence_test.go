@@ -21,9 +21,10 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// TestEveryFailedWrite lets the n-th write to the disk fail, and all that follow, for every n until nothing fails.
-// Whatever n is: no call hangs or ends the process, the commit that met the failure says Full, no later one is taken,
-// reads go on, Close comes back, and the store that is opened again on a disk with space holds every acknowledged commit.
+// TestEveryFailedWrite lets the n-th write to the disk fail, and all that follow, for every n until
+// nothing fails. Whatever n is: no call hangs or ends the process, the commit that met the failure
+// says Full, no later one is taken, reads go on, Close comes back, and the store that is opened
+// again on a disk with space holds every acknowledged commit.
 func TestEveryFailedWrite(t *testing.T) {
 	for _, d := range []driver.Durability{driver.Synced, driver.Buffered} {
 		for n, failed := int64(0), true; failed; n += step(n) {
@@ -32,7 +33,8 @@ func TestEveryFailedWrite(t *testing.T) {
 	}
 }
 
-// step keeps the number of runs small: the first writes, those of Open, all differ, the later ones repeat.
+// step keeps the number of runs small: the first writes, those of Open, all differ, the later ones
+// repeat.
 func step(n int64) int64 { return 1 + n/16 }
 
 func oneFailedWrite(t *testing.T, d driver.Durability, n int64) (failed bool) {
@@ -56,7 +58,8 @@ func oneFailedWrite(t *testing.T, d driver.Durability, n int64) (failed bool) {
 	return err != nil
 }
 
-// TestAFullDiskAsAProgramSeesIt says what is visible after a failed sync: the commit in doubt too, as Pebble shows it.
+// TestAFullDiskAsAProgramSeesIt says what is visible after a failed sync: the commit in doubt too,
+// as Pebble shows it.
 func TestAFullDiskAsAProgramSeesIt(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "db")
 	disk := &failing{after: never, err: syscall.ENOSPC}
@@ -155,7 +158,8 @@ func openOn(path string, f errorfs.Injector) (driver.Store, error) {
 	return open(driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler)}, o)
 }
 
-// writeUntilError opens a store, commits numbered records until one fails or all are there, and closes it.
+// writeUntilError opens a store, commits numbered records until one fails or all are there, and
+// closes it.
 func writeUntilError(t *testing.T, path string, disk errorfs.Injector, d driver.Durability) (acked int, err error) {
 	s, err := openOn(path, disk)
 	if err != nil {
@@ -177,7 +181,8 @@ func writeUntilError(t *testing.T, path string, disk errorfs.Injector, d driver.
 	if driver.KindOf(err) == driver.Stopped {
 		err = nil // the failure was in the background, and Close tells it
 	}
-	if err := s.Apply(context.Background(), []driver.Op{{Key: key(0), Delete: true}}, d); driver.KindOf(err) != driver.Stopped {
+	late := []driver.Op{{Key: key(0), Delete: true}}
+	if err := s.Apply(context.Background(), late, d); driver.KindOf(err) != driver.Stopped {
 		t.Errorf("a commit after the failed one: got %v, want stopped", err)
 	}
 	if _, err := s.Begin(context.Background(), d); driver.KindOf(err) != driver.Stopped {

@@ -12,9 +12,10 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Open opens the store in the folder path with Pebble's own options, which stay unchanged; nil are the defaults of this
-// package. A Comparer of the program's must order keys by their bytes. FormatMajorVersion 0 keeps the format of a store
-// that exists and gives a new one the newest. The fence stands around path: not around a WALDir elsewhere.
+// Open opens the store in the folder path with Pebble's own options, which stay unchanged; nil are
+// the defaults of this package. A Comparer of the program's must order keys by their bytes.
+// FormatMajorVersion 0 keeps the format of a store that exists and gives a new one the newest. The
+// fence stands around path: not around a WALDir elsewhere.
 func Open(ctx context.Context, path string, o *pebble.Options, options ...kv.Option) (*kv.DB, error) {
 	c := driver.Config{Path: path}
 	if o != nil && o.ReadOnly {
@@ -23,9 +24,10 @@ func Open(ctx context.Context, path string, o *pebble.Options, options ...kv.Opt
 	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)
 }
 
-// Wrap makes a store of a database that the program has opened itself, whose Comparer orders keys by their bytes. There
-// is no fence: a write that fails ends the process. h stays the program's: closing the store does not close it. The program
-// must not close h before the store, nor write through it while a transaction of the store runs.
+// Wrap makes a store of a database that the program has opened itself, whose Comparer orders keys
+// by their bytes. There is no fence: a write that fails ends the process. h stays the program's:
+// closing the store does not close it. The program must not close h before the store, nor write
+// through it while a transaction of the store runs.
 func Wrap(h *pebble.DB, options ...kv.Option) (*kv.DB, error) {
 	w := wrapper{h: h}
 	const lockFile = 1 // of Pebble's internal FileType; it lies in the folder of the database
@@ -42,9 +44,10 @@ func Wrap(h *pebble.DB, options ...kv.Option) (*kv.DB, error) {
 	return kv.OpenDriver(context.Background(), w, c, options...)
 }
 
-// Handle returns the Pebble database of db; false if db is of another engine. The program must not close it, nor write
-// through it while a transaction of db runs. Keys are those of the whole store, also where db is a namespace. The fence
-// does not see what is written through it: an error that db would have returned is then taken for success.
+// Handle returns the Pebble database of db; false if db is of another engine. The program must not
+// close it, nor write through it while a transaction of db runs. Keys are those of the whole store,
+// also where db is a namespace. Behind the fence Pebble does not know of a failed write and
+// acknowledges what comes through it, which is lost.
 func Handle(db *kv.DB) (*pebble.DB, bool) {
 	if s, ok := db.Driver().(interface{ pebbleDB() *pebble.DB }); ok {
 		return s.pebbleDB(), true
@@ -54,7 +57,8 @@ func Handle(db *kv.DB) (*pebble.DB, bool) {
 
 func (s *store) pebbleDB() *pebble.DB { return s.db }
 
-// wrapper opens the database h of the program at its path; elsewhere, as for a backup, a store of its own.
+// wrapper opens the database h of the program at its path; elsewhere, as for a backup, a store of
+// its own.
 type wrapper struct {
 	Driver
 	h     *pebble.DB

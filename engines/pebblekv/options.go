@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -15,7 +16,6 @@ import (
 // settings are Pebble's options, and those of them that are no plain values as the URL writes them.
 type settings struct {
 	pebble.Options
-	concurrency string
 	compression profiles
 	filterBits  int
 	format      uint64
@@ -39,8 +39,8 @@ var table = driver.Table[settings]{
 		func(o *settings) *int { return &o.BytesPerSync }),
 	driver.Whole("CacheSize", "bytes", 1, "size of the block cache, in memory",
 		func(o *settings) *int64 { return &o.CacheSize }),
-	driver.Text("CompactionConcurrencyRange", "lower,upper", "how many compactions run at once",
-		func(o *settings) *string { return &o.concurrency }),
+	{Option: driver.Option{Name: "CompactionConcurrencyRange", Values: "lower,upper",
+		Usage: "how many compactions run at once"}, Set: (*settings).setConcurrency, Get: (*settings).concurrency},
 	driver.OneOf("Compression", "of tables; the last three choose by level",
 		func(o *settings) *profiles { return &o.compression },
 		named("none", pebble.DBCompressionNone), named("snappy", uniform(block.SnappyCompression)),
@@ -73,29 +73,37 @@ var table = driver.Table[settings]{
 
 // options are those of table with Pebble's defaults.
 var options = func() []driver.Option {
-	o, _ := read(nil, nil)
+	o := settings{fenced: true}
 	_, _ = o.complete(slog.New(slog.DiscardHandler)) // defaults are valid
-	return table.Options(*o)
+	return table.Options(o)
 }()
 
-// read returns the program's options, or those of params over Pebble's defaults.
+func (o *settings) setConcurrency(value string) error {
+	var lower, upper int
+	if _, err := fmt.Sscanf(value, "%d,%d", &lower, &upper); err != nil || lower < 1 || upper < lower {
+		return errors.New("write lower,upper, for example 1,4")
+	}
+	o.CompactionConcurrencyRange = func() (int, int) { return lower, upper }
+	return nil
+}
+
+func (o *settings) concurrency() string {
+	lower, upper := o.CompactionConcurrencyRange()
+	return fmt.Sprintf("%d,%d", lower, upper)
+}
+
+// read returns the program's options, or those of params.
 func read(own *pebble.Options, params map[string]string) (*settings, error) {
 	o := &settings{Options: *own.Clone(), fenced: true}
 	if own != nil {
 		return o, nil
 	}
-	o.concurrency, o.compression = "1,1", uniform(block.SnappyCompression).Levels
 	if err := table.Read(params, o); err != nil {
 		return nil, err
 	}
-	var lower, upper int
-	if _, err := fmt.Sscanf(o.concurrency, "%d,%d", &lower, &upper); err != nil || lower < 1 || upper < lower {
-		return nil, &driver.Error{Op: "open", Kind: driver.Invalid, Hint: "write lower,upper, for example 1,4",
-			Err: fmt.Errorf("option CompactionConcurrencyRange=%s", o.concurrency)}
+	if chosen := (pebble.DBCompressionSettings{Levels: o.compression}); chosen.Levels != (profiles{}) {
+		o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return chosen })
 	}
-	o.CompactionConcurrencyRange = func() (int, int) { return lower, upper }
-	levels := o.compression
-	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionSettings{Levels: levels} })
 	if o.filterBits > 0 {
 		o.Levels[0].FilterPolicy = bloom.FilterPolicy(o.filterBits) // the other levels follow
 	}
@@ -103,8 +111,8 @@ func read(own *pebble.Options, params map[string]string) (*settings, error) {
 	return o, nil
 }
 
-// complete puts the fence around the disk, fills in Pebble's defaults and lets Pebble judge the whole. What Pebble
-// reports goes to l, unless the program has said where to.
+// complete puts the fence around the disk, fills in Pebble's defaults and lets Pebble judge the
+// whole. What Pebble reports goes to l, unless the program has said where to.
 func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
 	if o.FS == nil {
 		o.FS = vfs.Default // EnsureDefaults would start a goroutine that watches for slow disks
@@ -133,20 +141,12 @@ func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
 		o.FormatMajorVersion = format // EnsureDefaults turned "not said" into the oldest
 	}()
 	o.EnsureDefaults()
-	return f, o.Validate()
-}
-
-// list tells the settings in force.
-func (o *settings) list() []driver.Setting {
-	told := *o
-	lower, upper := o.CompactionConcurrencyRange()
-	told.concurrency = fmt.Sprintf("%d,%d", lower, upper)
 	for i := range o.Levels {
-		told.compression[i] = o.Levels[i].Compression()
+		o.compression[i] = o.Levels[i].Compression()
 	}
 	bits, _ := o.Levels[0].FilterPolicy.(bloom.FilterPolicy)
-	told.filterBits, told.format = int(bits), uint64(o.FormatMajorVersion)
-	return table.Settings(&told)
+	o.filterBits = int(bits)
+	return f, o.Validate()
 }
 
 // logger passes Pebble's messages on.

@@ -15,8 +15,8 @@ type source interface {
 	NewIter(*pebble.IterOptions) (*pebble.Iterator, error)
 }
 
-// view reads a source. Closed cursors are kept with their iterators, because setting new bounds is a good deal
-// cheaper than building an iterator over all levels.
+// view reads a source. Closed cursors are kept with their iterators, because setting new bounds is
+// a good deal cheaper than building an iterator over all levels.
 type view struct {
 	from  source
 	fence *fence
@@ -42,7 +42,8 @@ func (v *view) Len(key []byte) (int, error) {
 	return len(value), closer.Close()
 }
 
-// classify is the package's classify; behind the fence the failure is the cause of every other error.
+// classify is the package's classify; behind the fence the failure is the cause of every other
+// error.
 func (v *view) classify(err error) error {
 	if err == nil || err == pebble.ErrNotFound {
 		return classify(err)
@@ -82,10 +83,7 @@ type reader struct {
 	snapshot *pebble.Snapshot
 }
 
-var (
-	_ driver.Reader = (*reader)(nil)
-	_ driver.Lener  = (*reader)(nil)
-)
+var _ driver.Lener = (*reader)(nil)
 
 // Close releases the snapshot.
 func (r *reader) Close() error { return errors.Join(r.release(), classify(r.snapshot.Close())) }

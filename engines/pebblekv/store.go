@@ -20,7 +20,8 @@ type store struct {
 	caps  driver.Caps
 }
 
-// checkpointed is a store that can write checkpoints: Pebble's read-only ones cannot, and kv copies their pairs.
+// checkpointed is a store that can write checkpoints: Pebble's read-only ones cannot, and kv copies
+// their pairs.
 type checkpointed struct{ *store }
 
 var (
@@ -46,7 +47,7 @@ func (s *store) Settings() []driver.Setting {
 	if s.o == nil {
 		return nil
 	}
-	return s.o.list()
+	return table.Settings(s.o)
 }
 
 // Snapshot returns the last committed state.
@@ -65,7 +66,8 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	return t, nil
 }
 
-// writeOptions are those that deliver d. Pebble keeps the records of NoSync in memory, so a Flushed commit is synced.
+// writeOptions are those that deliver d. Pebble keeps the records of NoSync in memory, so a Flushed
+// commit is synced.
 func writeOptions(d driver.Durability) *pebble.WriteOptions {
 	if d == driver.Buffered {
 		return pebble.NoSync
@@ -107,8 +109,8 @@ func write(b *pebble.Batch, op *driver.Op) error {
 // lastKey is above all keys but absurd ones, which a compaction then leaves out.
 var lastKey = bytes.Repeat([]byte{0xff}, 256)
 
-// Compact writes the memory tables out and merges every level over all keys. Pebble deletes obsolete tables in its own
-// time, and gets a second for that: open snapshots may keep some.
+// Compact writes the memory tables out and merges every level over all keys. Pebble deletes
+// obsolete tables in its own time, and gets a second for that: open snapshots may keep some.
 func (s *store) Compact(ctx context.Context) error {
 	if err := s.fence.stopped(); err != nil {
 		return err
@@ -129,8 +131,8 @@ func (s *store) Compact(ctx context.Context) error {
 	return nil
 }
 
-// Check reads every level, which verifies the checksum of every block and the order of all keys. Behind the fence the
-// levels are not those on the disk.
+// Check reads every level, which verifies the checksum of every block and the order of all keys.
+// Behind the fence the levels are not those on the disk.
 func (s *store) Check(context.Context) error {
 	if err := s.fence.stopped(); err != nil {
 		return err
@@ -142,7 +144,8 @@ func (s *store) Check(context.Context) error {
 	return err
 }
 
-// Backup writes a checkpoint: hard links of the tables where the file system has them, copies of the rest.
+// Backup writes a checkpoint: hard links of the tables where the file system has them, copies of
+// the rest.
 func (s checkpointed) Backup(_ context.Context, path string) error {
 	if err := s.fence.stopped(); err != nil {
 		return err
@@ -155,8 +158,8 @@ func (s checkpointed) Backup(_ context.Context, path string) error {
 	return s.fence.outcome(s.db.Checkpoint(path, pebble.WithFlushedWAL()))
 }
 
-// Close syncs the log, so that Buffered commits survive too, and stops Pebble's goroutines. Behind the fence it loses
-// what they left in memory. A database that the program has opened stays open.
+// Close syncs the log, so that Buffered commits survive too, and stops Pebble's goroutines. Behind
+// the fence it loses what they left in memory. A database that the program has opened stays open.
 func (s *store) Close() (err error) {
 	if s.o == nil {
 		return nil

@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
-// BenchmarkThin measures kv against Pebble's own API, with Pebble's NoSync and kv's Buffered. Both work on one store:
-// how fast a table in memory is found through differs by luck from one store to the next, by more than kv costs.
+// BenchmarkThin measures kv against Pebble's own API, with Pebble's NoSync and kv's Buffered. Both
+// work on one store: how fast a table in memory is found through differs by luck from one store to
+// the next, by more than kv costs.
 func BenchmarkThin(b *testing.B) {
 	db, err := pebblekv.Open(b.Context(), filepath.Join(b.TempDir(), "db"), nil)
 	if err != nil {
@@ -34,7 +35,8 @@ func BenchmarkThin(b *testing.B) {
 	)
 }
 
-// BenchmarkFence measures what the fence costs: as "raw" stands a store without it, as "kv" one with it.
+// BenchmarkFence measures what the fence costs: as "raw" stands a store without it, as "kv" one
+// with it.
 func BenchmarkFence(b *testing.B) {
 	var pairs []drivertest.Pair
 	for _, d := range []kv.Durability{kv.Synced, kv.Buffered} {
@@ -105,7 +107,8 @@ func (s *rawSide) scan(n int) error {
 	return snapshot.Close()
 }
 
-// putEach writes n pairs, each in a batch of its own: a write that needs no transaction, as Pebble's Set.
+// putEach writes n pairs, each in a batch of its own: a write that needs no transaction, as
+// Pebble's Set.
 func putEach(db *kv.DB, s *drivertest.ThinSide, n int) error {
 	var b kv.Batch
 	for range n {

@@ -18,11 +18,7 @@ type txn struct {
 
 var txns = sync.Pool{New: func() any { return new(txn) }}
 
-var (
-	_ driver.Txn          = (*txn)(nil)
-	_ driver.Lener        = (*txn)(nil)
-	_ driver.RangeDeleter = (*txn)(nil)
-)
+var _ driver.RangeDeleter = (*txn)(nil)
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error { return write(t.batch, &driver.Op{Key: key, Value: value}) }
