@@ -53,7 +53,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // before.
 func newFrame(kind byte, end, synced int64, before uint32, pairs uint64) frame {
 	f := frame{kind: kind, end: end, synced: synced}
-	b := binary.BigEndian.AppendUint32(f.encode(nil), before)
+	b := binary.BigEndian.AppendUint32(f.encode(make([]byte, 0, valueSize+4+8)), before)
 	f.sum = sumOf(binary.BigEndian.AppendUint64(b, pairs))
 	return f
 }
@@ -123,7 +123,8 @@ func (t *tally) add(key string, p part) {
 		return
 	}
 	if t.keys == nil {
-		t.keys = map[string]part{t.first: t.part}
+		t.keys = make(map[string]part, 16)
+		t.keys[t.first] = t.part
 	}
 	before := t.keys[key]
 	t.keys[key] = p
@@ -245,7 +246,7 @@ func (f *frames) commit(t *txn) error {
 
 // append ends tx with the frame g.
 func (f *frames) append(tx *buntdb.Tx, g frame) error {
-	if _, _, err := tx.Set(frameKey, string(g.encode(nil)), nil); err != nil {
+	if _, _, err := tx.Set(frameKey, string(g.encode(make([]byte, 0, valueSize))), nil); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	if err := tx.Commit(); err != nil {
