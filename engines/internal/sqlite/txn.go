@@ -75,7 +75,10 @@ func (s *Store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 	if err != nil {
 		return driver.NotDone(err)
 	}
-	return errors.Join(c.apply(ops, s.journal == wal), s.endWriting(c))
+	if err := c.apply(ops, s.journal == wal); err != nil {
+		return errors.Join(err, s.endWriting(c))
+	}
+	return s.takeBack(c, writer)
 }
 
 // apply leaves what fails to be rolled back by endWriting. SQLite: a statement alone is a
