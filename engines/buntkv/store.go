@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -68,6 +69,9 @@ func (s *store) loadReadOnly() (err error) {
 	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return err
+	}
+	if len(b) == 0 { // it may be a store that never held anything, or one that lost all of it
+		return &driver.Error{Kind: driver.NoStore, Err: fmt.Errorf("%s is empty", s.path), Hint: "open it once without mode=ro"}
 	}
 	p, err := survey(b)
 	if err != nil {
