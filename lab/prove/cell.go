@@ -125,8 +125,13 @@ func (c *cell) crash(t trial) {
 	c.Acked += t.acked()
 }
 
-// record adds one image of a trial.
+// record adds one image of a trial. One that was not verified in time is none, though what its process read wrong counts.
 func (c *cell) record(t trial, o outcome) {
+	if o.Late {
+		c.Late++
+		c.judge(t, o)
+		return
+	}
 	c.Images++
 	lost, age := t.lost(o.N)
 	if lost > 0 {
@@ -138,6 +143,11 @@ func (c *cell) record(t trial, o outcome) {
 	if o.Broken == "" && o.Torn == "" {
 		o.Broken = t.disorder(o.N)
 	}
+	c.judge(t, o)
+}
+
+// judge counts a store that is not whole.
+func (c *cell) judge(t trial, o outcome) {
 	if o.Torn != "" {
 		c.Torn++
 		c.say(o.Torn)

@@ -53,6 +53,8 @@ func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 		f.Command = c.command(t, y)
 	case t.why != "":
 		f.Verdict, f.Why = result.Unproved, t.why
+	case c.Late > 0:
+		f.Verdict, f.Why = result.Unproved, fmt.Sprintf("not verified in time: %d, beside %d in time", c.Late, c.Images)
 	case c.Images == 0:
 		f.Verdict, f.Why = result.Unproved, "no time was left for it"
 	default:

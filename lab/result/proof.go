@@ -43,9 +43,11 @@ type ProofCell struct {
 	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a kill.
 	Rule string `json:"rule,omitempty"`
 
-	Rounds int   `json:"rounds"` // crashes, or faults
-	Images int   `json:"images"` // states that were verified; several come from one power cut
-	Acked  int64 `json:"acked"`  // commits acknowledged before the crashes
+	Rounds int `json:"rounds"` // crashes, or faults
+	Images int `json:"images"` // states that were verified; several come from one power cut
+	// Late is how many stores, beside the images, were not verified in time. Nothing is known of them.
+	Late  int   `json:"late,omitempty"`
+	Acked int64 `json:"acked"` // commits acknowledged before the crashes
 	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most in one image, and
 	// LostAge the age, at the crash, of the oldest one that was ever lost.
 	Lost    int64         `json:"lost"`
