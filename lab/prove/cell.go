@@ -15,6 +15,7 @@ type cell struct {
 	whole   tally
 	trials  int // rounds, each with a seed of its own, that crashes came from
 	seed    uint64
+	cut     uint64
 	unkept  bool // a claimed property was disproved
 	control bool // it tells of the disk, not of the engine, and is not in the proof
 }
@@ -118,6 +119,9 @@ func later(a, b ack) ack {
 
 // crash counts a trial, of which images will be recorded.
 func (c *cell) crash(t trial) {
+	if c.Cuts == 0 || c.seed != t.seed || c.cut != t.cut {
+		c.Cuts, c.cut = c.Cuts+1, t.cut
+	}
 	if c.trials == 0 || c.seed != t.seed {
 		c.trials, c.seed = c.trials+1, t.seed
 	}

@@ -56,6 +56,9 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 			o.broken("while it ran: " + fresh.trouble.Error())
 		}
 		l.record(c, tr, o)
+		if !o.Late {
+			c.States++ // each is of another history
+		}
 		if o.Late || o.Broken != "" || o.Torn != "" {
 			return nil
 		}

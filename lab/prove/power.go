@@ -185,6 +185,7 @@ func (l *lane) images(ctx context.Context, t *task, crash *powerfs.Crash, tr tri
 				known[sum] = o
 			}
 			l.record(c, tr, o)
+			t.saw(c, sum, o)
 		}
 	}
 	return nil

@@ -115,6 +115,33 @@ func TestTornTransactionIsNoFailureOfAnEngineThatClaimsNone(t *testing.T) {
 	}
 }
 
+func TestImagesOfOneCutAreOneTrialAndAlikeOnesOneState(t *testing.T) {
+	tr := trial{past: newPast(1, 1), ledger: ledger{acks: make([][]ack, 1)}}
+	held, late := outcome{N: []uint64{0}}, outcome{Late: true}
+	c, other, task := &cell{}, &cell{}, &task{pair: &pair{}}
+	record := func(c *cell, seed, cut uint64, sum byte, o outcome) {
+		tr.seed, tr.cut = seed, cut
+		c.crash(tr)
+		c.record(tr, o)
+		task.saw(c, [32]byte{sum}, o)
+	}
+	record(c, 1, 7, 1, held)
+	record(c, 1, 7, 2, held) // another image of the same cut
+	record(c, 1, 8, 1, held) // another cut, and the same state
+	record(c, 2, 8, 3, held)
+	record(c, 3, 8, 4, late)
+	record(other, 3, 8, 1, held) // another rule, and the same state
+	record(other, 3, 8, 4, held)
+	if c.Cuts != 4 || c.Images != 4 || c.States != 3 || other.Cuts != 1 || other.Images != 2 || other.States != 1 {
+		t.Errorf("got %+v and %+v", c.ProofCell, other.ProofCell)
+	}
+	task.caps.Class = kv.Synced
+	c.Late = 0
+	if f := (&runner{}).finish(task, c).Whole; f.UpperBound != upperBound(4) {
+		t.Errorf("of 4 cuts: %+v", f)
+	}
+}
+
 func TestStoreThatWasNotVerifiedInTimeIsNotBroken(t *testing.T) {
 	c := images(outcome{Late: true})
 	if c.Late != 1 || c.Images != 0 || c.Broken != 0 || c.Lost != 0 || c.keeps.failed != 0 || c.whole.failed != 0 {
