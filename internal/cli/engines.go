@@ -162,7 +162,8 @@ func (e *engineJSON) label(proof *result.Proof, subject result.Subject) {
 	}
 }
 
-// provedText lists the promises that a proof tells of: "synced 1,240 (600), flushed 600 (200)", "synced BROKEN"; "-" is none.
+// provedText lists the promises that a proof tells of, in crashes and distinct states: "synced 1,240 (600), flushed 600 (200)",
+// "synced BROKEN"; "-" is none.
 func (e *engineJSON) provedText() string {
 	var parts []string
 	for d, p := range e.Promises {
@@ -262,7 +263,8 @@ func promiseMark(c kv.Caps, d kv.Durability) string {
 
 // printMarkdown prints the table that stands in the README.
 func printMarkdown(out io.Writer, list []engineJSON) error {
-	fmt.Fprint(out, "| engine | synced | flushed | buffered | proved in crashes (distinct states) | processes | on disk | version |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(out, "| engine | synced | flushed | buffered | proved in crashes (distinct states) | processes | on disk | version |\n"+
+		"|---|---|---|---|---|---|---|---|\n")
 	for _, e := range list {
 		if !e.Caps.Persistent {
 			continue

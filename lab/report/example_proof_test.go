@@ -33,7 +33,8 @@ func (b *proofBuilder) promise(engine, options, requested string, p result.Promi
 		strict := len(f.rule) > 6 && f.rule[:6] == "strict"
 		c := result.ProofCell{
 			Engine: engine, URL: engine + ":" + options, Requested: requested, Delivered: p.Delivered, Intact: p.Intact, Fault: f.fault, Rule: f.rule,
-			Rounds: f.images / 2, Cuts: f.images / 3, Images: f.images, States: f.images / 4, Acked: int64(100 * f.images), Lost: int64(d.lost) * d.most, LostMax: d.most, Broken: d.broke, What: d.said,
+			Rounds: f.images / 2, Cuts: f.images / 3, Images: f.images, States: f.images / 4,
+			Acked: int64(100 * f.images), Lost: int64(d.lost) * d.most, LostMax: d.most, Broken: d.broke, What: d.said,
 			SyncsPerCommit: ptr(syncs), WritesPerCommit: ptr(writes),
 		}
 		if d.lost > 0 {
