@@ -162,7 +162,8 @@ func (e *engineJSON) label(proof *result.Proof, subject result.Subject) {
 	}
 }
 
-// provedText lists the promises that a proof tells of: "synced 1,240, flushed 600", "synced BROKEN"; "-" is none.
+// provedText lists the promises that a proof tells of, in crashes and distinct states: "synced 1,240 (600), flushed 600 (200)",
+// "synced BROKEN"; "-" is none.
 func (e *engineJSON) provedText() string {
 	var parts []string
 	for d, p := range e.Promises {
@@ -171,7 +172,11 @@ func (e *engineJSON) provedText() string {
 		}
 		switch p.Proof {
 		case result.Proved:
-			parts = append(parts, p.Delivered+" "+report.Grouped(p.Images))
+			part := p.Delivered + " " + report.Grouped(p.Images)
+			if p.States > 0 {
+				part += " (" + report.Grouped(p.States) + ")"
+			}
+			parts = append(parts, part)
 		case result.Disproved:
 			parts = append(parts, p.Delivered+" BROKEN")
 		}
@@ -238,7 +243,7 @@ Under SYNCED, FLUSHED and BUFFERED stands what a commit delivers when that is as
   flushed   it survives the death of the process (kill -9)
   buffered  it survives nothing
   !         a power loss may damage the store; without, it stays whole, though a tail may be lost
-PROVED: promises that were kept in so many crashes of "assay prove"; all of it: assay engines --proof
+PROVED: promises that were kept in so many crashes (distinct states) of "assay prove"; all of it: assay engines --proof
 PROCESSES: one alone (exclusive), several that read and write (shared), several that read (ro)
 `)
 	return err
@@ -258,7 +263,8 @@ func promiseMark(c kv.Caps, d kv.Durability) string {
 
 // printMarkdown prints the table that stands in the README.
 func printMarkdown(out io.Writer, list []engineJSON) error {
-	fmt.Fprint(out, "| engine | synced | flushed | buffered | proved in crashes | processes | on disk | version |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(out, "| engine | synced | flushed | buffered | proved in crashes (distinct states) | processes | on disk | version |\n"+
+		"|---|---|---|---|---|---|---|---|\n")
 	for _, e := range list {
 		if !e.Caps.Persistent {
 			continue

@@ -15,6 +15,7 @@ type cell struct {
 	whole   tally
 	trials  int // rounds, each with a seed of its own, that crashes came from
 	seed    uint64
+	cut     uint64
 	unkept  bool // a claimed property was disproved
 	control bool // it tells of the disk, not of the engine, and is not in the proof
 }
@@ -118,6 +119,9 @@ func later(a, b ack) ack {
 
 // crash counts a trial, of which images will be recorded.
 func (c *cell) crash(t trial) {
+	if c.Cuts == 0 || c.seed != t.seed || c.cut != t.cut {
+		c.Cuts, c.cut = c.Cuts+1, t.cut
+	}
 	if c.trials == 0 || c.seed != t.seed {
 		c.trials, c.seed = c.trials+1, t.seed
 	}
@@ -125,8 +129,13 @@ func (c *cell) crash(t trial) {
 	c.Acked += t.acked()
 }
 
-// record adds one image of a trial.
+// record adds one image of a trial. One that was not verified in time is none, though what its process read wrong counts.
 func (c *cell) record(t trial, o outcome) {
+	if o.Late {
+		c.Late++
+		c.judge(t, o)
+		return
+	}
 	c.Images++
 	lost, age := t.lost(o.N)
 	if lost > 0 {
@@ -138,6 +147,11 @@ func (c *cell) record(t trial, o outcome) {
 	if o.Broken == "" && o.Torn == "" {
 		o.Broken = t.disorder(o.N)
 	}
+	c.judge(t, o)
+}
+
+// judge counts a store that is not whole.
+func (c *cell) judge(t trial, o outcome) {
 	if o.Torn != "" {
 		c.Torn++
 		c.say(o.Torn)

@@ -18,6 +18,9 @@ type outcome struct {
 	Broken string
 	// Gone is that the store could not be read at all, so that nothing of it counts as kept.
 	Gone bool
+	// Late is that no answer came in time: nothing is known of the store. Broken is set where its writer read what was
+	// never written.
+	Late bool
 
 	chains []chain // by which N was reached
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -10,6 +11,15 @@ type controlError struct{ text string }
 
 func (e *controlError) Error() string { return "a control failed: " + e.text }
 
-func errHung(limit time.Duration) error {
-	return fmt.Errorf("hung: no commit within %v", limit.Round(time.Second))
+// lateError is that a process gave no answer in time. The engine hangs, or the machine is slow.
+type lateError struct{ limit time.Duration }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("no answer within %v", e.limit.Round(time.Second))
+}
+
+// late reports whether err is no more than that.
+func late(err error) bool {
+	var e *lateError
+	return errors.As(err, &e)
 }

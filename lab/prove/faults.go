@@ -72,6 +72,7 @@ func (l *lane) faultRound(ctx context.Context, t *task, seed uint64) error {
 			out.broken("while it ran: " + r.trouble.Error())
 		}
 		l.record(c, tr, out)
+		t.saw(c, img.Sum(), out)
 	}
 	return nil
 }

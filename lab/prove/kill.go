@@ -49,11 +49,17 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		if fresh.trouble != nil {
+		switch {
+		case late(fresh.trouble):
+			l.record(c, tr, outcome{Late: true})
+		case fresh.trouble != nil:
 			o.broken("while it ran: " + fresh.trouble.Error())
 		}
 		l.record(c, tr, o)
-		if o.Broken != "" || o.Torn != "" {
+		if !o.Late {
+			c.States++ // each is of another history
+		}
+		if o.Late || o.Broken != "" || o.Torn != "" {
 			return nil
 		}
 		from = o.N
@@ -96,7 +102,7 @@ func (l *lane) writeAndKill(ctx context.Context, spec writeSpec, rng *rand.Rand,
 	case ctx.Err() != nil:
 		return k, ctx.Err()
 	case err != nil:
-		k.trouble = errHung(l.Hang)
+		k.trouble = &lateError{l.Hang}
 	default:
 		k.trouble = trouble(d, k.ledger, ended)
 	}

@@ -25,7 +25,7 @@ type lane struct {
 // and goroutines behind.
 const maxUsed = 50
 
-// shortHang is how long a verifier gets once another has hung in the same task.
+// shortHang is how long a verifier gets once another was late in the same task, which no longer can prove anything.
 const shortHang = 5 * time.Second
 
 // moreCommits is how many commits each writer makes in a store that was found whole.
@@ -37,8 +37,8 @@ func (l *lane) folder(what string) string {
 	return filepath.Join(l.dir.Path, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
 }
 
-// verify has the verifier examine the store that spec names. That it crashes or hangs is an outcome; an error is that
-// there is none.
+// verify has the verifier examine the store that spec names. That it crashes, or is too slow, is an outcome; an error is
+// that there is none.
 func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
 	if l.verifier == nil {
 		p, err := child.Start(l.Child)
@@ -48,7 +48,7 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 		l.verifier, l.used = p, 0
 	}
 	limit := l.Hang
-	if t.hung { // the engine is known to do so: do not wait as long for every image
+	if t.hung { // the engine may hang: do not wait as long for every image
 		limit = min(limit, shortHang)
 	}
 	var m message
@@ -58,8 +58,10 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 	}
 	var gone *child.Error
 	switch {
+	case errors.As(err, &gone) && gone.Hung: // or the machine is slow, which nobody can tell from here
+		t.hung = true
+		return outcome{Late: true}, nil
 	case errors.As(err, &gone):
-		t.hung = t.hung || gone.Hung
 		return outcome{N: make([]uint64, len(spec.Past.Chains)), Gone: true, Broken: saidLast(gone)}, nil
 	case err != nil:
 		return outcome{}, err

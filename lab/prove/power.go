@@ -129,7 +129,10 @@ func (l *lane) powerRound(ctx context.Context, t *task, seed uint64, at moment, 
 	cells := append([]*cell{t.control}, t.cells...)
 	for _, c := range cells {
 		c.crash(tr)
-		if trouble != nil {
+		switch {
+		case late(trouble):
+			l.record(c, tr, outcome{Late: true})
+		case trouble != nil:
 			l.record(c, tr, outcome{N: make([]uint64, tr.writers()), Gone: true, Broken: "while it ran: " + trouble.Error()})
 		}
 	}
@@ -182,6 +185,7 @@ func (l *lane) images(ctx context.Context, t *task, crash *powerfs.Crash, tr tri
 				known[sum] = o
 			}
 			l.record(c, tr, o)
+			t.saw(c, sum, o)
 		}
 	}
 	return nil

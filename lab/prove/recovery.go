@@ -70,7 +70,7 @@ func (l *lane) cutRecovery(ctx context.Context, t *task, img *powerfs.Image, tr 
 		return 0, err
 	}
 	if cut > 0 {
-		g.disk.CutBefore(cut, func() { _ = g.mount.Settle(p.PID()) }) // as in runUntilCut
+		g.disk.CutBefore(cut, func() { g.settle(p.PID()) })
 	}
 	opened := make(chan error, 1)
 	go func() {

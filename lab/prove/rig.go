@@ -13,6 +13,9 @@ type rig struct {
 	disk  *powerfs.Disk
 	mount *powerfs.Mount
 	dir   string
+	// unsettled is why the disk may lack what the process had mapped and changed: images of it would show what no
+	// power cut leaves. It is set before the power is off.
+	unsettled error
 }
 
 // newRig mounts a disk.
@@ -33,11 +36,14 @@ func (l *lane) newRig(o powerfs.Options) (*rig, error) {
 }
 
 // crash unmounts the disk, which no process uses any more, and returns the moment of its cut, which is now unless it
-// was before.
+// was before. It is an error that the process could not be settled.
 func (g *rig) crash() (*powerfs.Crash, error) {
-	err := g.unmount()
+	err := errors.Join(g.unsettled, g.unmount())
 	return g.disk.Crash(), err
 }
+
+// settle stops the process and brings what it has mapped and changed to the disk.
+func (g *rig) settle(pid int) { g.unsettled = errors.Join(g.unsettled, g.mount.Settle(pid)) }
 
 func (g *rig) unmount() error {
 	if g.mount == nil {
@@ -61,11 +67,9 @@ type run struct {
 // runUntilCut has a process commit until the moment at which power fails, or until it has done all that spec says: then
 // power fails when it has. The zero moment never comes.
 func (l *lane) runUntilCut(ctx context.Context, g *rig, spec writeSpec, cut moment) (run, error) {
-	// Of a process that could not be stopped, some pages that it has mapped and changed are not there to choose from.
-	settle := func(pid int) { _ = g.mount.Settle(pid) }
 	arm := func(pid int) {
 		if cut.op > 0 {
-			g.disk.CutBefore(cut.op, func() { settle(pid) })
+			g.disk.CutBefore(cut.op, func() { g.settle(pid) })
 		}
 	}
 	w, err := startWriter(l.Child, spec, cut.acks, arm)
@@ -81,7 +85,7 @@ func (l *lane) runUntilCut(ctx context.Context, g *rig, spec writeSpec, cut mome
 	d, err := w.wait(limited, event)
 	ended := w.ended()
 	if cut.acks > 0 && err == nil && d == nil && ended == nil {
-		settle(w.p.PID())
+		g.settle(w.p.PID())
 		g.disk.Cut()
 	}
 	_, off := g.disk.CutAt()
@@ -93,7 +97,7 @@ func (l *lane) runUntilCut(ctx context.Context, g *rig, spec writeSpec, cut mome
 		return r, ctx.Err()
 	case off: // what it said afterwards is of a disk without power
 	case err != nil:
-		r.trouble = errHung(l.Hang)
+		r.trouble = &lateError{l.Hang}
 	default:
 		r.trouble = trouble(d, r.ledger, ended)
 	}

@@ -271,7 +271,7 @@ func (r *runner) ended(ctx context.Context, t *task, err error) {
 // record adds one image to a cell and, unless that is a control, to the run's figures.
 func (r *runner) record(c *cell, t trial, o outcome) {
 	c.record(t, o)
-	if c.control {
+	if c.control || o.Late {
 		return
 	}
 	r.mu.Lock()

@@ -29,9 +29,10 @@ type task struct {
 	weight   int     // its share of the time
 	round    int
 	deadline time.Time
-	control  *cell  // of power: an image that holds everything, of each crash
-	hung     bool   // a verifier has hung
-	why      string // it was not tried, or not to the end
+	control  *cell             // of power: an image that holds everything, of each crash
+	hung     bool              // a verifier has hung
+	seen     map[[32]byte]bool // the states that were opened and compared, by their sums
+	why      string            // it was not tried, or not to the end
 }
 
 // The rounds and weights of the faults within the default budget. A power cut of a Synced class has so many rounds that
@@ -67,6 +68,18 @@ func (r *runner) newTask(p *pair, fault string) *task {
 		t.cells = append(t.cells, p.newCell(fault, rule))
 	}
 	return t
+}
+
+// saw counts a state that was opened and compared, unless it has been before.
+func (t *task) saw(c *cell, sum [32]byte, o outcome) {
+	if o.Late || c.control || t.seen[sum] {
+		return
+	}
+	if t.seen == nil {
+		t.seen = map[[32]byte]bool{}
+	}
+	t.seen[sum] = true
+	c.States++
 }
 
 func (p *pair) newCell(fault, rule string) *cell {

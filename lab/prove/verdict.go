@@ -41,8 +41,8 @@ func claims(c caps, fault, rule string) (keeps, whole bool) {
 	return ordered && c.Class == kv.Synced, ordered && (c.Intact || c.Class == kv.Synced)
 }
 
-// finding is the verdict on one property: disproved by a single image, otherwise proved as far as the number of images
-// goes, unless the task did not come to its end.
+// finding is the verdict on one property: disproved by a single image, otherwise proved as far as the number of cuts
+// goes, for images of one cut are no trials of their own, unless the task did not come to its end.
 func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 	f := result.Finding{Claimed: claimed, Failed: y.failed}
 	switch {
@@ -53,10 +53,12 @@ func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 		f.Command = c.command(t, y)
 	case t.why != "":
 		f.Verdict, f.Why = result.Unproved, t.why
+	case c.Late > 0:
+		f.Verdict, f.Why = result.Unproved, fmt.Sprintf("not verified in time: %d, beside %d in time", c.Late, c.Images)
 	case c.Images == 0:
 		f.Verdict, f.Why = result.Unproved, "no time was left for it"
 	default:
-		f.Verdict, f.UpperBound = result.Proved, upperBound(c.Images)
+		f.Verdict, f.UpperBound = result.Proved, upperBound(c.Cuts)
 	}
 	return f
 }

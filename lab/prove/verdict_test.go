@@ -115,11 +115,50 @@ func TestTornTransactionIsNoFailureOfAnEngineThatClaimsNone(t *testing.T) {
 	}
 }
 
+func TestImagesOfOneCutAreOneTrialAndAlikeOnesOneState(t *testing.T) {
+	tr := trial{past: newPast(1, 1), ledger: ledger{acks: make([][]ack, 1)}}
+	held, late := outcome{N: []uint64{0}}, outcome{Late: true}
+	c, other, task := &cell{}, &cell{}, &task{pair: &pair{}}
+	record := func(c *cell, seed, cut uint64, sum byte, o outcome) {
+		tr.seed, tr.cut = seed, cut
+		c.crash(tr)
+		c.record(tr, o)
+		task.saw(c, [32]byte{sum}, o)
+	}
+	record(c, 1, 7, 1, held)
+	record(c, 1, 7, 2, held) // another image of the same cut
+	record(c, 1, 8, 1, held) // another cut, and the same state
+	record(c, 2, 8, 3, held)
+	record(c, 3, 8, 4, late)
+	record(other, 3, 8, 1, held) // another rule, and the same state
+	record(other, 3, 8, 4, held)
+	if c.Cuts != 4 || c.Images != 4 || c.States != 3 || other.Cuts != 1 || other.Images != 2 || other.States != 1 {
+		t.Errorf("got %+v and %+v", c.ProofCell, other.ProofCell)
+	}
+	task.caps.Class = kv.Synced
+	c.Late = 0
+	if f := (&runner{}).finish(task, c).Whole; f.UpperBound != upperBound(4) {
+		t.Errorf("of 4 cuts: %+v", f)
+	}
+}
+
+func TestStoreThatWasNotVerifiedInTimeIsNotBroken(t *testing.T) {
+	c := images(outcome{Late: true})
+	if c.Late != 1 || c.Images != 0 || c.Broken != 0 || c.Lost != 0 || c.keeps.failed != 0 || c.whole.failed != 0 {
+		t.Errorf("%+v", c)
+	}
+	o := outcome{Late: true}
+	o.broken("read what was never written")
+	if c = images(o); c.Late != 1 || c.Images != 0 || c.Broken != 1 || c.whole.failed != 1 || c.keeps.failed != 0 {
+		t.Errorf("a writer that read wrong: %+v", c)
+	}
+}
+
 func TestVerdicts(t *testing.T) {
 	p := &pair{entry: bench.Entry{Name: "mine", Engine: "bbolt", Options: "NoFreelistSync=true&x=1"}, class: kv.Synced,
 		caps: caps{Promise: kv.Promise{Supported: true, Class: kv.Synced, Intact: true}}}
 	r := &runner{}
-	good, bad := outcome{N: []uint64{10, 10}}, outcome{N: []uint64{3, 3}}
+	good, bad, late := outcome{N: []uint64{10, 10}}, outcome{N: []uint64{3, 3}}, outcome{Late: true}
 	for name, one := range map[string]struct {
 		why, verdict, in string
 		outcomes         []outcome
@@ -127,6 +166,8 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"nothing failed":   {verdict: result.Proved, outcomes: []outcome{good}},
 		"one failed":       {verdict: result.Disproved, outcomes: []outcome{good, bad}, in: "--engines 'mine=bbolt:?NoFreelistSync=true&x=1' --durability synced --faults power --rule ordered/sectors --seed 4 --rounds 1"},
+		"one was late":     {verdict: result.Unproved, outcomes: []outcome{good, late}, in: "not verified in time: 1, beside 1"},
+		"late and failed":  {verdict: result.Disproved, outcomes: []outcome{late, bad}, in: "assay prove"},
 		"interrupted":      {why: "interrupted", verdict: result.Unproved, outcomes: []outcome{good}, in: "interrupted"},
 		"failed before":    {why: "interrupted", verdict: result.Disproved, outcomes: []outcome{bad}, in: "assay prove"},
 		"no image":         {verdict: result.Unproved, in: "no time"},

@@ -33,7 +33,8 @@ func (b *proofBuilder) promise(engine, options, requested string, p result.Promi
 		strict := len(f.rule) > 6 && f.rule[:6] == "strict"
 		c := result.ProofCell{
 			Engine: engine, URL: engine + ":" + options, Requested: requested, Delivered: p.Delivered, Intact: p.Intact, Fault: f.fault, Rule: f.rule,
-			Rounds: f.images / 2, Images: f.images, Acked: int64(100 * f.images), Lost: int64(d.lost) * d.most, LostMax: d.most, Broken: d.broke, What: d.said,
+			Rounds: f.images / 2, Cuts: f.images / 3, Images: f.images, States: f.images / 4,
+			Acked: int64(100 * f.images), Lost: int64(d.lost) * d.most, LostMax: d.most, Broken: d.broke, What: d.said,
 			SyncsPerCommit: ptr(syncs), WritesPerCommit: ptr(writes),
 		}
 		if d.lost > 0 {
@@ -49,7 +50,7 @@ func (b *proofBuilder) promise(engine, options, requested string, p result.Promi
 
 func (b *proofBuilder) finding(c result.ProofCell, claimed bool, failed int) result.Finding {
 	if failed == 0 {
-		return result.Finding{Claimed: claimed, Verdict: result.Proved, UpperBound: 3 / float64(c.Images)}
+		return result.Finding{Claimed: claimed, Verdict: result.Proved, UpperBound: 3 / float64(c.Cuts)}
 	}
 	command := fmt.Sprintf("assay prove --engines %s --durability %s --faults %s --seed 4711 --rounds 1 --cut 1832", c.Engine, c.Requested, c.Fault)
 	if c.Rule != "" {
@@ -93,7 +94,7 @@ func exampleProof() *result.Proof {
 		if c := &b.proof.Cells[i]; c.Engine == "badger" && (c.Fault == result.FaultEIO || c.Fault == result.FaultENOSPC) {
 			why := "its files are mapped: a write that fails would end the process"
 			c.Keeps = result.Finding{Claimed: true, Verdict: result.Unproved, Why: why}
-			c.Whole, c.Images, c.Rounds = c.Keeps, 0, 0
+			c.Whole, c.Images, c.Rounds, c.Cuts, c.States = c.Keeps, 0, 0, 0, 0
 		}
 	}
 	return b.proof

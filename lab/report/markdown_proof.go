@@ -27,6 +27,13 @@ func ProofMarkdown(w io.Writer, proof *result.Proof) error {
 	if len(proof.Cells) == 0 {
 		b.WriteString("\nNothing was tried yet.\n")
 	} else {
+		crashes, states := 0, 0
+		for _, c := range proof.Cells {
+			crashes, states = crashes+c.Images, states+c.States
+		}
+		if states > 0 {
+			fmt.Fprintf(&b, "\n%s crashes and disk faults left %s distinct states.\n", Grouped(crashes), Grouped(states))
+		}
 		e := proof.Environment
 		fmt.Fprintf(&b, "\n%s of work on %s; %s.\n", took(proof.Took), strings.TrimSpace(system(e)), strings.Join(modules(e.Modules), ", "))
 	}

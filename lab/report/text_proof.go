@@ -129,11 +129,12 @@ func claimName(p result.Promise) string {
 // proofVerdict prints in a sentence what the proof found.
 func (p *page) proofVerdict(rows []*proofRow) {
 	var broken, unsure, held []string
-	promised, crashes := 0, 0
+	promised, crashes, states := 0, 0, 0
 	for _, r := range rows {
 		for _, f := range faultColumns {
 			o := r.outcomes[f.key]
 			crashes += o.images()
+			states += o.states()
 			if o.claimed() {
 				promised += o.images()
 			}
@@ -160,6 +161,9 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
 	if promised < crashes {
 		tail = fmt.Sprintf("; %s of %s crashes and disk faults were to break a promise.", Grouped(promised), Grouped(crashes))
+	}
+	if states > 0 {
+		tail += fmt.Sprintf(" They left %s distinct states.", Grouped(states))
 	}
 	tail += notTried(rows)
 	switch {

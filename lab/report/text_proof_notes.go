@@ -268,11 +268,12 @@ func (p *page) proofLegend(rows []*proofRow) {
 		return slices.ContainsFunc(rows, func(r *proofRow) bool { return r.any(is) })
 	}
 	if fewest, most := held(rows); most > 0 {
-		text := fmt.Sprintf("promised, and 0 of %s crashes broke it: the rate of failure is below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
+		text := fmt.Sprintf("promised, and none of so many crashed stores broke it. "+
+			"Stores of one crash are no trials of their own, crashes are: at 0 of %s the rate of failure is below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
 		if most > fewest {
 			text += fmt.Sprintf("; at 0 of %s below %s", Grouped(most), bound(most))
 		}
-		entry("✓ "+Grouped(fewest), text+".")
+		entry("✓", text+".")
 	}
 	if has(func(o outcome) bool {
 		lost, _ := o.lost()
@@ -293,17 +294,19 @@ func (p *page) proofLegend(rows []*proofRow) {
 	if has(func(o outcome) bool { return o.any(result.ProofCell.Strict) }) {
 		entry("strict", "the same where a file's name is durable only once its folder was synced, as POSIX has it: how portable the engine is, not what it loses on Linux.")
 	}
+	entry("not tried", "reads that fail, bits that rot, disks that lie about syncs; "+
+		"file systems with rules of their own: btrfs, f2fs, APFS, NTFS, network file systems.")
 	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.syncs != nil }) {
 		entry("syncs", "and writes are system calls per commit, counted by the file system below the engine.")
 	}
 }
 
-// held returns the smallest and the largest number of crashes that a promise held in, 0 if none did.
+// held returns the smallest and the largest number of independent crashes that a promise held in, 0 if none did.
 func held(rows []*proofRow) (fewest, most int) {
 	for _, r := range rows {
 		for _, f := range faultColumns {
 			o := r.outcomes[f.key]
-			n := o.images()
+			n := o.cuts()
 			if n == 0 || !o.claimed() || o.broken() || o.unsure() {
 				continue
 			}

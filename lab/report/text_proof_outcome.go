@@ -53,6 +53,31 @@ func (o outcome) images() int {
 	return n
 }
 
+// cuts returns how many independent crashes there were: the rules of one fault share them. A proof that does not tell
+// has no more than its rounds.
+func (o outcome) cuts() int {
+	most, all := map[string]int{}, 0
+	for _, c := range o {
+		n := c.Cuts
+		if n == 0 {
+			n = c.Rounds
+		}
+		n = min(n, c.Images)
+		all += max(n-most[c.Fault], 0)
+		most[c.Fault] = max(most[c.Fault], n)
+	}
+	return all
+}
+
+// states returns how many distinct states were opened and compared.
+func (o outcome) states() int {
+	n := 0
+	for _, c := range o {
+		n += c.States
+	}
+	return n
+}
+
 // lost returns in how many images acknowledged commits were missing, and how many at most; broke in how many the store
 // was not whole.
 func (o outcome) lost() (images int, most int64) {

@@ -155,3 +155,24 @@ func TestProofSaysFirstWhatCouldNotBeTried(t *testing.T) {
 		t.Errorf("and goes on with\n%s", rest)
 	}
 }
+
+func TestRulesOfOneFaultShareTheirCuts(t *testing.T) {
+	cell := func(fault string, cuts, rounds, images int) result.ProofCell {
+		return result.ProofCell{Fault: fault, Cuts: cuts, Rounds: rounds, Images: images, States: images / 2}
+	}
+	for _, c := range []struct {
+		name         string
+		cells        outcome
+		cuts, states int
+	}{
+		{"two rules", outcome{cell(result.FaultPower, 20, 20, 60), cell(result.FaultPower, 20, 20, 20)}, 20, 40},
+		{"two faults", outcome{cell(result.FaultEIO, 12, 12, 24), cell(result.FaultENOSPC, 8, 8, 16)}, 20, 20},
+		{"rounds in one store", outcome{cell(result.FaultKill, 6, 14, 14)}, 6, 7},
+		{"an older proof", outcome{cell(result.FaultKill, 0, 14, 14)}, 14, 7},
+		{"nothing", outcome{cell(result.FaultKill, 0, 0, 0)}, 0, 0},
+	} {
+		if cuts, states := c.cells.cuts(), c.cells.states(); cuts != c.cuts || states != c.states {
+			t.Errorf("%s: %d cuts and %d states, want %d and %d", c.name, cuts, states, c.cuts, c.states)
+		}
+	}
+}

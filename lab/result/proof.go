@@ -43,9 +43,16 @@ type ProofCell struct {
 	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a kill.
 	Rule string `json:"rule,omitempty"`
 
-	Rounds int   `json:"rounds"` // crashes, or faults
-	Images int   `json:"images"` // states that were verified; several come from one power cut
-	Acked  int64 `json:"acked"`  // commits acknowledged before the crashes
+	Rounds int `json:"rounds"` // crashes, or faults
+	// Cuts is how many of the rounds are independent of each other: those in a store that was crashed before are not.
+	Cuts   int `json:"cuts,omitempty"`
+	Images int `json:"images"` // crashed stores, alike or not: several come from one power cut
+	// States is how many distinct ones were opened and compared, without those that an earlier rule of the same fault
+	// left as well.
+	States int `json:"states,omitempty"`
+	// Late is how many stores, beside the images, were not verified in time. Nothing is known of them.
+	Late  int   `json:"late,omitempty"`
+	Acked int64 `json:"acked"` // commits acknowledged before the crashes
 	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most in one image, and
 	// LostAge the age, at the crash, of the oldest one that was ever lost.
 	Lost    int64         `json:"lost"`
@@ -75,7 +82,7 @@ type Finding struct {
 	Claimed    bool    `json:"claimed"` // the driver promises it under this fault
 	Verdict    string  `json:"verdict"`
 	Failed     int     `json:"failed"`                // images that lack it
-	UpperBound float64 `json:"upper_bound,omitempty"` // of the rate of failure, at 95 % confidence, that the images allow
+	UpperBound float64 `json:"upper_bound,omitempty"` // of the rate of failure, at 95 % confidence, that so many Cuts allow
 	Why        string  `json:"why,omitempty"`         // of unproved
 	Seed       uint64  `json:"seed,omitempty"`        // of the first image that lacks it
 	Command    string  `json:"command,omitempty"`     // shows that image again

@@ -14,7 +14,7 @@ type Subject struct {
 	Own     bool              // it has no modules: it is assay's own
 }
 
-// Label returns promise with what p tells of it: Proof, and the Images that it rests on.
+// Label returns promise with what p tells of it: Proof, and the Images and States that it rests on.
 //
 // Proved: of the same engine with the same options, in the same versions, with the same source of its driver, on the
 // same system, everything that the
@@ -22,18 +22,18 @@ type Subject struct {
 // nothing failed.
 // Disproved: something that it claims failed. Unproved: everything else. A nil p tells nothing.
 func (p *Proof) Label(s Subject, promise Promise) Promise {
-	promise.Proof, promise.Images = Unproved, 0
+	promise.Proof, promise.Images, promise.States = Unproved, 0, 0
 	if p == nil || !p.about(s) {
 		return promise
 	}
 	missing := faultsOf(promise)
-	images, proved, query := 0, true, normalURL(s.URL)
+	images, states, proved, query := 0, 0, true, normalURL(s.URL)
 	for _, c := range p.Cells {
 		if c.Delivered != promise.Delivered || c.Intact != promise.Intact || c.Strict() || normalURL(c.URL) != query {
 			continue
 		}
 		if c.Keeps.Broken() || c.Whole.Broken() {
-			promise.Proof, promise.Images = Disproved, c.Images
+			promise.Proof, promise.Images, promise.States = Disproved, c.Images, c.States
 			return promise
 		}
 		if !c.Keeps.Claimed && !c.Whole.Claimed {
@@ -42,10 +42,11 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 		delete(missing, c.Fault)
 		delete(missing, c.Fault+" "+c.Rule)
 		images += c.Images
+		states += c.States
 		proved = proved && c.Keeps.holds() && c.Whole.holds()
 	}
 	if proved && images > 0 && len(missing) == 0 {
-		promise.Proof, promise.Images = Proved, images
+		promise.Proof, promise.Images, promise.States = Proved, images, states
 	}
 	return promise
 }

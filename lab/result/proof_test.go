@@ -28,7 +28,7 @@ func exampleProof() *Proof {
 	} {
 		p.Cells = append(p.Cells, ProofCell{
 			Engine: "bbolt", URL: "bbolt:?PageSize=4096&NoSync=false", Requested: "synced", Delivered: "synced", Intact: true, Fault: f.fault, Rule: f.rule,
-			Rounds: 10, Images: 100, Acked: 5000, SyncsPerCommit: ptr(2.0), LostAge: time.Millisecond,
+			Rounds: 10, Cuts: 10, Images: 100, States: 40, Acked: 5000, SyncsPerCommit: ptr(2.0), LostAge: time.Millisecond,
 			Keeps: Finding{Claimed: true, Verdict: Proved, UpperBound: 0.03}, Whole: Finding{Claimed: true, Verdict: Proved, UpperBound: 0.03},
 		})
 	}
@@ -87,6 +87,9 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 			p, s, promise := exampleProof(), bbolt150, synced
 			c.change(p, &s, &promise)
 			got := p.Label(s, promise)
+			if c.verdict == Proved && got.States != 320 {
+				t.Errorf("got %d distinct states, want those of all cells", got.States)
+			}
 			if got.Proof != c.verdict || got.Images != c.images || got.Delivered != promise.Delivered || got.Requested != promise.Requested {
 				t.Errorf("got %+v, want %s by %d images", got, c.verdict, c.images)
 			}

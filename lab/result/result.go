@@ -138,6 +138,8 @@ type Promise struct {
 	Proof     string `json:"proof"`     // Proved, Disproved or Unproved
 	// Images is how many crashed stores were verified to tell Proof; 0 of Unproved.
 	Images int `json:"images,omitempty"`
+	// States is how many of those were distinct.
+	States int `json:"states,omitempty"`
 }
 
 // Sample is one round.
