@@ -157,12 +157,11 @@ func (s *state) slice(ctx context.Context, spec sliceSpec) (*sliceReport, error)
 	if s.runner == nil {
 		return nil, errors.New("slice: no cell is set up")
 	}
-	before := measureUsage()
 	wall, perOp, err := s.slicer.run(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	used := measureUsage().since(before)
+	used := s.slicer.meter.used
 	r := &sliceReport{
 		N: spec.N, Wall: wall, NS: perOp, Latency: s.slicer.latency(),
 		Allocs: float64(used.allocs), AllocBytes: float64(used.allocBytes),

@@ -77,7 +77,7 @@ type sliceReport struct {
 	Wall       time.Duration  // of the whole slice
 	NS         float64        // per operation: Wall/N, or in open-loop mode the mean latency
 	Latency    result.Latency // of all slices since calibrate
-	Allocs     float64        // of the slice, like all that follows
+	Allocs     float64        // of the slice's operations alone, without Prepare and Verify; so are the next three
 	AllocBytes float64
 	CPU        time.Duration
 	Written    *int64 // nil where the system does not tell
