@@ -38,14 +38,15 @@ func whole(n, cycle int) int {
 func cycleOf(op workload.Op) int { return max(op.Cycle, 1) }
 
 // refit finds n again after one of the first rounds if the warm-up was wrong about it by more than a factor of two, as
-// where an engine's first operations are slow.
+// where an engine's first operations are slow. One slow slice among others makes the next no shorter.
 func (c *cell) refit(s *sliceReport) {
-	n := fit(c.target, s.NS, cycleOf(c.op))
+	perOp := min(s.NS, float64(c.wall)/float64(c.N))
+	n := fit(c.target, perOp, cycleOf(c.op))
 	if n <= 2*c.n && c.n <= 2*n {
 		return
 	}
 	c.tooFew = c.n < min(n, minOps)
-	c.n, c.took = n, s.NS*float64(n)
+	c.n, c.took = n, perOp*float64(n)
 }
 
 // forget drops the slices so far: they held too few operations to be samples.

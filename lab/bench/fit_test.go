@@ -95,3 +95,22 @@ func TestASliceThatIsForgottenLeavesNoLatencies(t *testing.T) {
 		t.Errorf("%d latencies, want those of the last two slices, 15", got)
 	}
 }
+
+func TestOneSlowSliceMakesTheNextNoShorter(t *testing.T) {
+	c := &cell{n: 100, target: 10 * time.Millisecond}
+	c.forget()
+	slice := func(n int, ns float64) {
+		s := &sliceReport{N: n, NS: ns, Wall: time.Duration(float64(n) * ns)}
+		c.record(1, s)
+		c.refit(s)
+	}
+	slice(100, 1e5)
+	slice(100, 2.5e5)
+	if c.n != 100 {
+		t.Errorf("%d operations after one slow slice, want 100", c.n)
+	}
+	slice(100, 1e6)
+	if c.n >= 100 {
+		t.Errorf("%d operations after two slow slices, want fewer", c.n)
+	}
+}
