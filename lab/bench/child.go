@@ -131,25 +131,29 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(), Resets: s.slicer.reset != nil}, nil
 }
 
-// calibrate warms up with slices that double until one takes target, and returns the last one.
+// calibrate warms up with slices that double until one takes target, and returns the last one. The first slice only
+// warms up: what it took is never the estimate.
 func (s *state) calibrate(ctx context.Context, target time.Duration) (*sliceReport, error) {
 	if s.runner == nil {
 		return nil, errors.New("calibrate: no cell is set up")
 	}
 	runtime.GC() // the garbage of loading is not the operation's
-	const most = 1 << 20
-	for n := 1; ; {
+	cycle := cycleOf(s.op)
+	n := cycle
+	for first := true; ; first = false {
 		wall, perOp, err := s.slicer.run(ctx, sliceSpec{N: n})
 		if err != nil {
 			return nil, err
 		}
-		if wall >= target*2/3 || n == most {
-			fit := int(float64(target) / max(perOp, 1))
+		full := wall >= target*2/3 || n >= maxOps/2
+		if full && !first {
 			s.slicer.forget()
-			return &sliceReport{N: min(max(fit, 1), most), NS: perOp}, nil
+			return &sliceReport{N: fit(target, perOp, cycle), NS: perOp}, nil
 		}
-		// At most tenfold: the first iterations are the slowest and would mislead.
-		n = min(max(2*n, min(10*n, int(0.9*float64(target)/max(perOp, 1)))), most)
+		if !full {
+			// At most tenfold: the first iterations are the slowest and would mislead.
+			n = whole(min(max(2*n, min(10*n, int(0.9*float64(target)/max(perOp, 1)))), maxOps), cycle)
+		}
 	}
 }
 
@@ -157,12 +161,14 @@ func (s *state) slice(ctx context.Context, spec sliceSpec) (*sliceReport, error)
 	if s.runner == nil {
 		return nil, errors.New("slice: no cell is set up")
 	}
-	before := measureUsage()
+	if spec.Forget {
+		s.slicer.forget()
+	}
 	wall, perOp, err := s.slicer.run(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	used := measureUsage().since(before)
+	used := s.slicer.meter.used
 	r := &sliceReport{
 		N: spec.N, Wall: wall, NS: perOp, Latency: s.slicer.latency(),
 		Allocs: float64(used.allocs), AllocBytes: float64(used.allocBytes),

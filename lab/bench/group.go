@@ -32,6 +32,7 @@ type group struct {
 	op        workload.Op
 	number    int
 	round     int
+	settled   int           // the last round whose slices of a cell were forgotten
 	reserved  time.Duration // kept free for counting
 	cells     []*cell
 }
@@ -41,9 +42,13 @@ type cell struct {
 	result.Cell
 	key  childKey
 	spec cellSpec
-	over bool    // nothing more is measured, though what was stays
-	n    int     // iterations a slice
-	took float64 // of the last slice, in ns
+	over bool // nothing more is measured, though what was stays
+	op   workload.Op
+
+	n      int           // iterations a slice
+	target time.Duration // that a slice should take
+	took   float64       // of the last slice, in ns
+	tooFew bool          // the slices so far held too few iterations to be samples
 
 	loading time.Duration // how long setup took
 	resets  bool          // iterations need something put in place, which would be counted with them
@@ -103,7 +108,7 @@ func (g *group) addContender(e Entry, form string) {
 func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise) *cell {
 	g.r.cells++
 	c := &cell{
-		key: childKey{e.Name, form, class},
+		key: childKey{e.Name, form, class}, op: g.op,
 		Cell: result.Cell{
 			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.query(),
 			Engine: e.Name, Form: form, URL: e.URL(), Ranked: !e.Unranked, Promise: g.r.label(e.URL(), p), Status: result.OK,
@@ -176,7 +181,7 @@ func (g *group) enough(deadline, patience time.Time) bool {
 	if next.After(g.r.deadline().Add(-g.reserved)) || next.After(patience) {
 		return g.round > 0
 	}
-	if g.round < minRounds {
+	if g.round-g.settled < minRounds {
 		return false
 	}
 	return next.After(deadline) || g.round%2 == 0 && g.precise()
@@ -224,10 +229,10 @@ func (g *group) calibrate(ctx context.Context, deadline time.Time) {
 		if !ok {
 			continue
 		}
-		c.n, c.took = resp.Slice.N, resp.Slice.NS*float64(resp.Slice.N)
+		c.n, c.target, c.took = resp.Slice.N, target, resp.Slice.NS*float64(resp.Slice.N)
 		if g.r.Rate > 0 {
 			// An open loop takes the time that its schedule says.
-			c.n = max(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), 1)
+			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(g.op))
 			c.took = float64(c.n) / g.r.Rate * float64(time.Second)
 		}
 	}
@@ -242,9 +247,19 @@ func (g *group) measureRound(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: &sliceSpec{N: c.n, Rate: g.r.Rate}}); ok {
-			c.took = float64(resp.Slice.Wall)
-			c.record(g.round, resp.Slice)
+		spec := &sliceSpec{N: c.n, Rate: g.r.Rate, Forget: c.tooFew}
+		resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
+		if !ok {
+			continue
+		}
+		if c.tooFew {
+			c.forget()
+			g.settled = g.round - 1
+		}
+		c.took = float64(resp.Slice.Wall)
+		c.record(g.round, resp.Slice)
+		if g.round <= refitRounds && g.r.Rate == 0 {
+			c.refit(resp.Slice)
 		}
 	}
 }

@@ -47,6 +47,7 @@ func exit(err error) {
 type faulty struct {
 	bboltkv.Driver
 	name  string
+	after int64        // Gets until the fault begins
 	fault func() error // called at every Get once the fault has begun
 }
 
@@ -66,8 +67,15 @@ func registerFaulty() {
 		"failing": func() error { return errors.New("planted failure") },
 		"lying":   func() error { return driver.NotFound },
 	} {
-		driver.Register(faulty{name: name, fault: fault})
+		driver.Register(faulty{name: name, after: faultAfter, fault: fault})
 	}
+	slow := 0
+	driver.Register(faulty{name: "waking", fault: func() error {
+		if slow++; slow <= 3 {
+			time.Sleep(2 * maxSlice)
+		}
+		return nil
+	}})
 }
 
 func (f faulty) Info() driver.Info {
@@ -81,11 +89,12 @@ func (f faulty) Open(ctx context.Context, c driver.Config) (driver.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	return &faultyStore{Store: s, fault: f.fault}, nil
+	return &faultyStore{Store: s, after: f.after, fault: f.fault}, nil
 }
 
 type faultyStore struct {
 	driver.Store
+	after int64
 	fault func() error
 	gets  atomic.Int64
 }
@@ -104,7 +113,7 @@ type faultyReader struct {
 }
 
 func (r faultyReader) Get(dst, key []byte) ([]byte, error) {
-	if r.s.gets.Add(1) > faultAfter {
+	if r.s.gets.Add(1) > r.s.after {
 		if err := r.s.fault(); err != nil {
 			return dst, err
 		}

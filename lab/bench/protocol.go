@@ -49,8 +49,9 @@ type cellSpec struct {
 }
 
 type sliceSpec struct {
-	N    int
-	Rate float64 // operations a second in open-loop mode; 0 is closed-loop
+	N      int
+	Rate   float64 // operations a second in open-loop mode; 0 is closed-loop
+	Forget bool    // the latencies of the slices before this one
 }
 
 // response answers one request. Error is empty on success.
@@ -76,8 +77,8 @@ type sliceReport struct {
 	N          int
 	Wall       time.Duration  // of the whole slice
 	NS         float64        // per operation: Wall/N, or in open-loop mode the mean latency
-	Latency    result.Latency // of all slices since calibrate
-	Allocs     float64        // of the slice, like all that follows
+	Latency    result.Latency // of all slices since calibrate or Forget
+	Allocs     float64        // of the slice's operations alone, without Prepare and Verify; so are the next three
 	AllocBytes float64
 	CPU        time.Duration
 	Written    *int64 // nil where the system does not tell

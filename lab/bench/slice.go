@@ -35,10 +35,11 @@ type slicer struct {
 	workers int
 	took    []int64                 // of each iteration of the slice, in ns: cheaper to keep than to count while it runs
 	total   *hdrhistogram.Histogram // of all slices since the last forget
+	meter   meter                   // of the slice: what its operations used, without Prepare, Reset and Verify
 }
 
 func newSlicer(r workload.Runner, workers int) *slicer {
-	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits)}
+	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits), meter: newMeter()}
 	s.reset, _ = r.(workload.Resetter)
 	return s
 }
@@ -76,9 +77,15 @@ func (s *slicer) prepare(n int) error {
 	return nil
 }
 
-// do does the iterations that were prepared and keeps how long each took.
+// do does the iterations that were prepared, and keeps how long each took and what they used.
 func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, err error) {
 	s.took = slices.Grow(s.took[:0], spec.N)[:spec.N]
+	s.meter.reset()
+	if s.reset != nil {
+		return s.resetting(ctx, spec)
+	}
+	s.meter.start()
+	defer s.meter.stop()
 	switch {
 	case spec.Rate > 0:
 		return s.open(ctx, spec)
@@ -91,9 +98,6 @@ func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, er
 // single is the closed loop of one worker. The end of an iteration is the start of the next, so that an operation
 // costs one reading of the clock.
 func (s *slicer) single(ctx context.Context, n int) (time.Duration, error) {
-	if s.reset != nil {
-		return s.resetting(ctx, n)
-	}
 	took, r := s.took[:n], s.runner
 	start := clock()
 	last := start
@@ -108,17 +112,25 @@ func (s *slicer) single(ctx context.Context, n int) (time.Duration, error) {
 	return time.Duration(last - start), nil
 }
 
-// resetting is the closed loop of a runner whose iterations each need something put in place, untimed.
-func (s *slicer) resetting(ctx context.Context, n int) (wall time.Duration, err error) {
-	for i := range n {
+// resetting is the closed loop of a runner whose iterations each need something put in place, untimed and unmetered.
+func (s *slicer) resetting(ctx context.Context, spec sliceSpec) (wall time.Duration, err error) {
+	switch {
+	case spec.Rate > 0:
+		return 0, errors.New("open-loop mode cannot reset iterations")
+	case s.workers > 1:
+		return 0, errors.New("a workload with several workers cannot reset iterations")
+	}
+	for i := range spec.N {
 		if err := s.reset.Reset(ctx, 0, i); err != nil {
 			return 0, fmt.Errorf("reset: %w", err)
 		}
+		s.meter.start()
 		start := clock()
 		if err := s.runner.Do(ctx, 0, i); err != nil {
 			return 0, err
 		}
 		s.took[i] = clock() - start
+		s.meter.stop()
 		wall += time.Duration(s.took[i])
 	}
 	return wall, nil
@@ -126,9 +138,6 @@ func (s *slicer) resetting(ctx context.Context, n int) (wall time.Duration, err 
 
 // parallel is the closed loop of several workers, who take iterations from one counter.
 func (s *slicer) parallel(ctx context.Context, n int) (time.Duration, error) {
-	if s.reset != nil {
-		return 0, errors.New("a workload with several workers cannot reset iterations")
-	}
 	var next atomic.Int64
 	return s.together(ctx, func(ctx context.Context, worker int) error {
 		last := clock()
@@ -162,9 +171,6 @@ func (s *slicer) open(ctx context.Context, spec sliceSpec) (time.Duration, error
 			}
 			intended := start + int64(float64(i)*interval)
 			waitUntil(intended)
-			if s.reset != nil {
-				return errors.New("open-loop mode cannot reset iterations")
-			}
 			if err := s.runner.Do(ctx, worker, i); err != nil {
 				return err
 			}

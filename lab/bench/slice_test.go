@@ -46,12 +46,11 @@ func BenchmarkOverheadNull(b *testing.B) {
 	b.ResetTimer()
 	for done < b.N {
 		n := min(slice, b.N-done)
-		before := measureUsage()
 		took, _, err := s.run(b.Context(), sliceSpec{N: n})
 		if err != nil {
 			b.Fatal(err)
 		}
-		allocs += float64(measureUsage().since(before).allocs)
+		allocs += float64(s.meter.used.allocs)
 		wall += took
 		done += n
 	}
@@ -129,5 +128,55 @@ func TestEachIterationRunsOnceWhateverTheWorkers(t *testing.T) {
 		if got := s.total.TotalCount(); got != 1000 {
 			t.Errorf("%d workers recorded %d latencies, want 1000", workers, got)
 		}
+	}
+}
+
+// lavish is a runner whose Prepare, Reset and Verify allocate much more than its operation. All allocations are large:
+// the runtime counts those at once.
+type lavish struct {
+	workload.Runner // nil: nothing else is called
+	n               int
+	kept            []byte
+}
+
+const (
+	lavishSize  = 64 << 10
+	lavishExtra = 50 // allocations of each of the others, for one of the operation
+)
+
+func (l *lavish) allocate(times int) {
+	for range times {
+		l.kept = make([]byte, lavishSize)
+	}
+}
+
+func (l *lavish) Prepare(n int) error { l.n = n; l.allocate(n * lavishExtra); return nil }
+
+func (l *lavish) Do(context.Context, int, int) error { l.allocate(1); return nil }
+
+func (l *lavish) Verify(context.Context) error { l.allocate(l.n * lavishExtra); return nil }
+
+// lavishReset is a lavish whose iterations need something put in place.
+type lavishReset struct{ lavish }
+
+func (l *lavishReset) Reset(context.Context, int, int) error { l.allocate(lavishExtra); return nil }
+
+func TestAllocationsAreThoseOfTheOperationAlone(t *testing.T) {
+	const n = 100
+	for name, r := range map[string]workload.Runner{"prepared": &lavish{}, "reset": &lavishReset{}} {
+		t.Run(name, func(t *testing.T) {
+			s := state{runner: r, slicer: newSlicer(r, 1)}
+			report, err := s.slice(t.Context(), sliceSpec{N: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The rest of this process may allocate a little too, but not half of what the others do.
+			if report.Allocs < n || report.Allocs > n*lavishExtra/2 {
+				t.Errorf("%v allocations in %d operations of one", report.Allocs, n)
+			}
+			if least := float64(n * lavishSize); report.AllocBytes < least || report.AllocBytes > 2*least {
+				t.Errorf("%v bytes allocated in %d operations of %d", report.AllocBytes, n, lavishSize)
+			}
+		})
 	}
 }

@@ -5,31 +5,54 @@ import (
 	"time"
 )
 
-// usage is what this process has used since it started.
+// usage is what this process has used.
 type usage struct {
 	allocs, allocBytes uint64
 	cpu                time.Duration
 	written            *int64 // bytes sent to the device; nil where the system does not tell
 }
 
-// measureUsage reads the counters without stopping the world.
-func measureUsage() usage {
-	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(samples)
-	return usage{
-		allocs:     samples[0].Value.Uint64(),
-		allocBytes: samples[1].Value.Uint64(),
-		cpu:        cpuTime(),
-		written:    bytesWritten(),
-	}
+// meter sums up what is used between start and stop, over any number of such spans. Its own readings allocate and take
+// time, and none of that counts.
+//
+// The runtime counts a small allocation when the block that it came from is full. A span may be off by what is left of
+// one block of each size, to either side: over many spans that evens out.
+type meter struct {
+	heap   [2]metrics.Sample
+	before usage
+	used   usage
 }
 
-// since returns what was used after start.
-func (u usage) since(start usage) usage {
-	d := usage{allocs: u.allocs - start.allocs, allocBytes: u.allocBytes - start.allocBytes, cpu: u.cpu - start.cpu}
-	if u.written != nil && start.written != nil {
-		w := *u.written - *start.written
-		d.written = &w
+func newMeter() meter {
+	return meter{heap: [2]metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}}
+}
+
+// reset forgets what was used.
+func (m *meter) reset() { m.used = usage{written: new(int64)} }
+
+// start reads the counters, without stopping the world; the one that the other readings move most comes last.
+func (m *meter) start() {
+	m.before.written = bytesWritten()
+	m.before.allocs, m.before.allocBytes = m.readHeap()
+	m.before.cpu = cpuTime()
+}
+
+// stop reads them again, in the opposite order, and adds what was used since start.
+func (m *meter) stop() {
+	cpu := cpuTime()
+	allocs, allocBytes := m.readHeap()
+	written := bytesWritten()
+	m.used.allocs += allocs - m.before.allocs
+	m.used.allocBytes += allocBytes - m.before.allocBytes
+	m.used.cpu += cpu - m.before.cpu
+	if written == nil || m.before.written == nil || m.used.written == nil {
+		m.used.written = nil
+		return
 	}
-	return d
+	*m.used.written += *written - *m.before.written
+}
+
+func (m *meter) readHeap() (objects, bytes uint64) {
+	metrics.Read(m.heap[:])
+	return m.heap[0].Value.Uint64(), m.heap[1].Value.Uint64()
 }

@@ -62,6 +62,10 @@ type Op struct {
 	// Items is how many records one iteration reads or writes, for a rate; 0 is one.
 	Items int
 
+	// Cycle is how many iterations hold each kind of work of a mix in its proportion. A slice is a whole number of
+	// them, for which Prepare draws exactly these parts. 0 is one: all iterations are of a kind.
+	Cycle int
+
 	// Sized operations are about the space taken: the store is also compacted at the end, and measured again.
 	Sized bool
 

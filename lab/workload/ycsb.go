@@ -19,12 +19,13 @@ var ycsb = Workload{
 	Params:  ycsbParams,
 	Forms:   []Form{throughKV},
 	Ops: []Op{
-		{Name: "A", Summary: "get or update, 50/50, zipfian", Commits: true, Core: true, New: newYCSB("A")},
-		{Name: "B", Summary: "get or update, 95/5, zipfian", Commits: true, New: newYCSB("B")},
+		{Name: "A", Summary: "get or update, 50/50, zipfian", Commits: true, Core: true, Cycle: 2, New: newYCSB("A")},
+		{Name: "B", Summary: "get or update, 95/5, zipfian", Commits: true, Cycle: 20, New: newYCSB("B")},
 		{Name: "C", Summary: "get, zipfian", Core: true, New: newYCSB("C")},
-		{Name: "D", Summary: "get or insert, 95/5, the newest most", Commits: true, New: newYCSB("D")},
-		{Name: "E", Summary: "scan of 1 to 100 or insert, 95/5, zipfian", Commits: true, Core: true, New: newYCSB("E")},
-		{Name: "F", Summary: "get or read-modify-write, 50/50, zipfian", Commits: true, New: newYCSB("F")},
+		{Name: "D", Summary: "get or insert, 95/5, the newest most", Commits: true, Cycle: 20, New: newYCSB("D")},
+		{Name: "E", Summary: "scan of 1 to 100 or insert, 95/5, zipfian", Commits: true, Core: true, Cycle: 20,
+			New: newYCSB("E")},
+		{Name: "F", Summary: "get or read-modify-write, 50/50, zipfian", Commits: true, Cycle: 2, New: newYCSB("F")},
 		{Name: "fillseq", Summary: "insert at the end", Commits: true, Core: true, Sized: true, New: newYCSB("fillseq")},
 		{Name: "fillrandom", Summary: "insert anywhere", Commits: true, Sized: true, New: newYCSB("fillrandom")},
 		{Name: "overwrite", Summary: "update, uniform", Commits: true, Sized: true, New: newYCSB("overwrite")},
@@ -44,6 +45,21 @@ type mix struct {
 
 	order  keyOrder
 	choose func(records uint64) picker // nil is uniform
+}
+
+// parts returns the parts of the iterations in percent, by action.
+func (m mix) parts() [actDelete]int {
+	rest := 100 - m.insert - m.scan - m.update - m.modify
+	return [...]int{actRead: rest, actUpdate: m.update, actInsert: m.insert, actModify: m.modify, actScan: m.scan}
+}
+
+// cycle returns the fewest iterations that hold every part in whole numbers.
+func (m mix) cycle() int {
+	for n := 1; ; n++ {
+		if m.insert*n%100 == 0 && m.scan*n%100 == 0 && m.update*n%100 == 0 && m.modify*n%100 == 0 {
+			return n
+		}
+	}
 }
 
 // maxScan is the longest scan, and the length of those of readseq, in records.

@@ -121,6 +121,7 @@ type plan struct {
 	pick  picker
 	model model
 	steps []step
+	dealt []action // of the steps
 	walk  uint32   // where readseq goes on, a position in model.sorted
 	lost  []record // deleted by the last slice
 }
@@ -136,8 +137,9 @@ func (p *plan) draw(n int) {
 		p.drawDeletes()
 		return
 	}
+	p.deal(n)
 	for i := range p.steps {
-		p.steps[i] = p.one()
+		p.steps[i] = p.one(p.dealt[i])
 	}
 	if p.mix.scan == 0 {
 		return
@@ -150,20 +152,34 @@ func (p *plan) draw(n int) {
 	}
 }
 
-// one draws one step of a mix.
-func (p *plan) one() step {
-	m, s := &p.model, step{}
-	switch roll := p.rand.IntN(100); {
-	case roll < p.mix.insert:
-		s.action, s.record = actInsert, m.add()
-	case roll < p.mix.insert+p.mix.scan:
-		s.action, s.count = actScan, 1+p.rand.Uint32N(maxScan)
-	case roll < p.mix.insert+p.mix.scan+p.mix.update:
-		s.action = actUpdate
-	case roll < p.mix.insert+p.mix.scan+p.mix.update+p.mix.modify:
-		s.action = actModify
-	default:
-		s.action = actRead
+// deal draws the actions of n steps, in any order: each is there in its proportion as far as n is whole cycles of the
+// mix, and the rest are some of another cycle.
+func (p *plan) deal(n int) {
+	cycle := p.mix.cycle()
+	deck := make([]action, 0, cycle)
+	for a, percent := range p.mix.parts() {
+		deck = append(deck, slices.Repeat([]action{action(a)}, percent*cycle/100)...)
+	}
+	shuffle := func(all []action) {
+		p.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	p.dealt = p.dealt[:0]
+	for len(p.dealt)+cycle <= n {
+		p.dealt = append(p.dealt, deck...)
+	}
+	shuffle(deck)
+	p.dealt = append(p.dealt, deck[:n-len(p.dealt)]...)
+	shuffle(p.dealt)
+}
+
+// one draws one step of a mix that does a.
+func (p *plan) one(a action) step {
+	m, s := &p.model, step{action: a}
+	switch a {
+	case actInsert:
+		s.record = m.add()
+	case actScan:
+		s.count = 1 + p.rand.Uint32N(maxScan)
 	}
 	if s.action != actInsert {
 		s.record = record(p.pick.pick(p.rand, uint64(m.live())))

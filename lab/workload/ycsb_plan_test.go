@@ -76,6 +76,41 @@ func TestYCSBMixesHaveTheirParts(t *testing.T) {
 	}
 }
 
+func TestEverySliceOfAMixHoldsItsPartsInProportion(t *testing.T) {
+	for _, op := range ycsb.Ops {
+		m := mixes[op.Name]
+		if m.walks || m.deletes {
+			continue
+		}
+		cycle := max(op.Cycle, 1)
+		if want := m.cycle(); cycle != want {
+			t.Errorf("%s: a cycle is %d iterations, want %d", op.Name, cycle, want)
+		}
+		orders := map[string]bool{}
+		p := loadedPlan(t, op.Name, 7, 1000)
+		for range 50 {
+			for _, n := range []int{cycle, 4 * cycle} {
+				p.draw(n)
+				var got [actDelete]int
+				order := ""
+				for _, s := range p.steps {
+					got[s.action]++
+					order += strconv.Itoa(int(s.action))
+				}
+				orders[order] = true
+				for a, percent := range m.parts() {
+					if got[a]*100 != percent*n {
+						t.Fatalf("%s: action %d is %d of %d steps, want %d %%", op.Name, a, got[a], n, percent)
+					}
+				}
+			}
+		}
+		if cycle > 1 && len(orders) < 3 {
+			t.Errorf("%s: 100 slices are in %d orders", op.Name, len(orders))
+		}
+	}
+}
+
 func TestYCSBScansAskForOneToAHundredRecords(t *testing.T) {
 	p := loadedPlan(t, "E", 3, 1000)
 	p.draw(20_000)

@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/assaydb/assay/lab/workload"
+)
+
+const (
+	// minOps is how many operations a slice holds at least, where they fit into stretch times its share of the time:
+	// one operation, or two, are no sample.
+	minOps  = 8
+	stretch = 4
+
+	// maxOps is how many it holds at most.
+	maxOps = 1 << 20
+
+	// refitRounds is how many rounds may still change how many operations a slice holds.
+	refitRounds = 3
+)
+
+// fit returns how many operations, of perOp ns each, a slice holds that should take target.
+func fit(target time.Duration, perOp float64, cycle int) int {
+	n := float64(target) / max(perOp, 1)
+	return whole(int(min(max(n, min(minOps, stretch*n)), maxOps)), cycle)
+}
+
+// whole returns n in whole cycles of an operation that is a mix: every slice then holds the same parts of it.
+func whole(n, cycle int) int {
+	n = max(n+cycle-1, cycle) / cycle * cycle
+	if n > maxOps {
+		n -= cycle
+	}
+	return n
+}
+
+// cycleOf returns the fewest iterations of op that hold each of its kinds in proportion.
+func cycleOf(op workload.Op) int { return max(op.Cycle, 1) }
+
+// refit finds n again after one of the first rounds if the warm-up was wrong about it by more than a factor of two, as
+// where an engine's first operations are slow. One slow slice among others makes the next no shorter.
+func (c *cell) refit(s *sliceReport) {
+	perOp := min(s.NS, float64(c.wall)/float64(c.N))
+	n := fit(c.target, perOp, cycleOf(c.op))
+	if n <= 2*c.n && c.n <= 2*n {
+		return
+	}
+	c.tooFew = c.n < min(n, minOps)
+	c.n, c.took = n, perOp*float64(n)
+}
+
+// forget drops the slices so far: they held too few operations to be samples.
+func (c *cell) forget() {
+	c.tooFew = false
+	c.N, c.Samples = 0, nil
+	c.wall, c.allocs, c.allocBytes, c.cpu, c.written = 0, 0, 0, 0, 0
+	c.metrics = map[string][]workload.Metric{}
+}

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/workload"
+)
+
+// waking is a runner whose first iteration of all takes long.
+type waking struct {
+	workload.Runner // nil: nothing else is called
+	awake           bool
+}
+
+func (w *waking) Prepare(int) error            { return nil }
+func (w *waking) Verify(context.Context) error { return nil }
+func (w *waking) Do(context.Context, int, int) error {
+	if !w.awake {
+		w.awake = true
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil
+}
+
+func TestTheFirstOperationIsNotTheEstimate(t *testing.T) {
+	r := &waking{}
+	s := state{runner: r, slicer: newSlicer(r, 1)}
+	got, err := s.calibrate(t.Context(), 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.N < minOps {
+		t.Errorf("%d operations a slice, by the first one, which took a thousand times as long as the others", got.N)
+	}
+}
+
+func TestASliceHoldsEnoughOperations(t *testing.T) {
+	const ms = float64(time.Millisecond)
+	for _, c := range []struct {
+		why         string
+		perOp       float64
+		cycle, want int
+	}{
+		{"its share holds many", ms / 10, 1, 100},
+		{"eight take less than four shares", 2 * ms, 1, 8},
+		{"four shares hold fewer than eight", 20 * ms, 1, 2},
+		{"one takes longer than four shares", 100 * ms, 1, 1},
+		{"a mix is whole cycles, rounded up", ms / 3, 20, 40},
+		{"a mix is a cycle, however long it takes", 20 * ms, 20, 20},
+		{"no slice is longer than the longest", 0, 1, 1 << 20},
+		{"nor is that of a mix", 0, 20, 1 << 20 / 20 * 20},
+	} {
+		if got := fit(10*time.Millisecond, c.perOp, c.cycle); got != c.want {
+			t.Errorf("%s: %d operations of %v ns in cycles of %d, want %d", c.why, got, c.perOp, c.cycle, c.want)
+		}
+	}
+}
+
+func TestSlicesAreFittedAgainAfterAColdStart(t *testing.T) {
+	// The first three reads are slow: two are the warm-up's, one is the first round's.
+	o := options(t, "w=waking:", "ycsb/readrandom?records=100")
+	o.Budget = 20 * time.Second
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := run.Cells[0]
+	if c.Status != result.OK || len(c.Samples) < minRounds {
+		t.Fatalf("%s %s: %d samples, want at least %d", c.Status, c.Error, len(c.Samples), minRounds)
+	}
+	var n int64
+	for _, s := range c.Samples {
+		n += s.N
+		if s.N < minOps {
+			t.Errorf("round %d is a sample of %d operations", s.Round, s.N)
+		}
+	}
+	if n != c.N {
+		t.Errorf("the samples hold %d operations, the cell %d", n, c.N)
+	}
+}
+
+func TestASliceThatIsForgottenLeavesNoLatencies(t *testing.T) {
+	r := &waking{}
+	s := state{runner: r, slicer: newSlicer(r, 1)}
+	for _, spec := range []sliceSpec{{N: 1}, {N: 10, Forget: true}, {N: 5}} {
+		if _, err := s.slice(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.slicer.total.TotalCount(); got != 15 {
+		t.Errorf("%d latencies, want those of the last two slices, 15", got)
+	}
+}
+
+func TestOneSlowSliceMakesTheNextNoShorter(t *testing.T) {
+	c := &cell{n: 100, target: 10 * time.Millisecond}
+	c.forget()
+	slice := func(n int, ns float64) {
+		s := &sliceReport{N: n, NS: ns, Wall: time.Duration(float64(n) * ns)}
+		c.record(1, s)
+		c.refit(s)
+	}
+	slice(100, 1e5)
+	slice(100, 2.5e5)
+	if c.n != 100 {
+		t.Errorf("%d operations after one slow slice, want 100", c.n)
+	}
+	slice(100, 1e6)
+	if c.n >= 100 {
+		t.Errorf("%d operations after two slow slices, want fewer", c.n)
+	}
+}
