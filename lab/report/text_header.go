@@ -98,34 +98,30 @@ func summaryNames(tables []result.Table) []string {
 	return names
 }
 
-// fastest returns the fastest of a group, and after a "=" what ties with it; after a "?" if for want of rounds. A "?" at the
-// end tells that others are not told apart from the fastest for sure.
+// fastest returns the fastest of a group, after a "=" each that is equivalent to it, and after a "~" each of which it is
+// open how it compares.
 func fastest(cells []result.Cell, g result.Group) string {
 	const most = 3
-	text, end, named := "", "", 0
+	text, open, named := "", "", 0
 	for _, r := range groupRows(cells, g) {
-		before := " = "
 		switch c := r.cell; {
-		case class(c) != 0 || c.Ratio == nil:
+		case class(c) != 0 || len(c.Samples) == 0 || c.Ratio != nil && c.Ratio.Different:
 			continue
 		case isBest(c):
-			before = ""
-		case c.Ratio.Unresolved:
-			end = " ?"
-			continue
-		case r.few:
-			before = " ? "
-		case c.Ratio.Different:
-			continue
+			text = c.Name()
+		case named >= most:
+		case c.Ratio != nil && c.Ratio.Equivalent:
+			text += " = " + c.Name()
+		default:
+			open += " ~ " + c.Name()
 		}
-		if named++; named <= most {
-			text += before + r.cell.Name()
-		}
+		named++
 	}
+	text += open
 	if named > most {
 		text += fmt.Sprintf(" and %d more", named-most)
 	}
-	return text + end
+	return text
 }
 
 func storage(e result.Environment) string {

@@ -265,10 +265,10 @@ func TestSummaryTellsWhatIsNotSure(t *testing.T) {
 		want   string
 	}{
 		"told apart":     {map[string]result.Ratio{"sqlite": {Different: true}}, "bbolt"},
-		"tied":           {map[string]result.Ratio{"sqlite": {}}, "bbolt = sqlite"},
-		"unresolved":     {map[string]result.Ratio{"sqlite": {Unresolved: true}, "pebble": {Different: true}}, "bbolt ?"},
-		"tied with many": {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}, "bbolt = a = b and 3 more"},
-		"all of it":      {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {Unresolved: true}}, "bbolt = a = b and 1 more ?"},
+		"equivalent":     {map[string]result.Ratio{"sqlite": {Equivalent: true}}, "bbolt = sqlite"},
+		"open":           {map[string]result.Ratio{"sqlite": {}, "pebble": {Different: true}}, "bbolt ~ sqlite"},
+		"open with many": {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}, "bbolt ~ a ~ b and 3 more"},
+		"all of it":      {map[string]result.Ratio{"a": {}, "b": {Equivalent: true}, "c": {Different: true}}, "bbolt = b ~ a"},
 	} {
 		rounds := make([]result.Sample, stats.MinRounds)
 		for i := range rounds {

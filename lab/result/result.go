@@ -163,12 +163,15 @@ type Ratio struct {
 	Mid float64 `json:"mid"`
 	Hi  float64 `json:"hi"`
 	// Different: the interval, corrected for the number of comparisons, is clear of 1, and the difference is large
-	// enough to matter. Otherwise the two are tied.
+	// enough to matter.
 	Different bool `json:"different"`
-	// Unresolved: not different, and yet the interval that is shown lies beyond what a tie would be: probably slower, but
-	// more rounds are needed to be sure.
-	Unresolved bool `json:"unresolved,omitempty"`
+	// Equivalent: not Different, and the whole corrected interval lies so near to 1 that the two are as good as equal.
+	// What is neither Different nor Equivalent is open.
+	Equivalent bool `json:"equivalent,omitempty"`
 }
+
+// Open reports whether it is not decided how the two compare.
+func (r Ratio) Open() bool { return !r.Different && !r.Equivalent }
 
 // Size is the allocated space of the store in the course of a cell.
 type Size struct {
@@ -185,7 +188,8 @@ type Verdict struct {
 	Promise   Promise  `json:"promise"`
 	Text      string   `json:"text"`
 	Best      []string `json:"best"`
-	Ties      []string `json:"ties,omitempty"` // those not told from the best
+	Ties      []string `json:"ties,omitempty"` // those that are equivalent to the best
+	Open      []string `json:"open,omitempty"` // those of which it is not decided how they compare with the best
 }
 
 // Name returns the name of a cell's contender: the engine, and the form behind a slash if it is not kv.

@@ -55,16 +55,24 @@ func newMachine(noise float64) machine {
 
 const simulated = 2000
 
-// differences returns the share of simulated pairs that are called different.
-func differences(m machine, rounds, comparisons int, effect float64) float64 {
-	found := 0
+// called returns the shares of simulated pairs that are called different and equivalent.
+func called(m machine, rounds, comparisons int, effect float64) (different, equivalent float64) {
 	for range simulated {
 		a, b := m.pair(rounds, effect)
-		if Compare(b, a, comparisons).Different {
-			found++
+		switch c := Compare(b, a, comparisons); {
+		case c.Different:
+			different += 1.0 / simulated
+		case c.Equivalent:
+			equivalent += 1.0 / simulated
 		}
 	}
-	return float64(found) / simulated
+	return different, equivalent
+}
+
+// differences returns the share of simulated pairs that are called different.
+func differences(m machine, rounds, comparisons int, effect float64) float64 {
+	different, _ := called(m, rounds, comparisons, effect)
+	return different
 }
 
 func TestEqualProcessesAreSeldomCalledDifferent(t *testing.T) {
@@ -119,6 +127,43 @@ func TestRealDifferencesAreFound(t *testing.T) {
 		if got := differences(newMachine(c.noise), c.rounds, c.comparisons, c.effect); got < c.want {
 			t.Errorf("%s: found in %.1f %% of runs, want %.0f %%", c.name, 100*got, 100*c.want)
 		}
+	}
+}
+
+// What is outside of the margin is hardly ever called equivalent, however much noise there is and however few rounds. A
+// tie that only means "not shown to differ" fails here: most pairs of few rounds are one.
+func TestWhatIsNotWithinTheMarginIsNotEquivalent(t *testing.T) {
+	for _, noise := range []float64{0.01, 0.05, 0.3} {
+		for _, rounds := range []int{3, 5, 15} {
+			for _, truth := range []struct{ effect, most float64 }{{1.15, 0.025}, {1 / 1.25, 0.002}, {1.5, 0.002}} {
+				if _, got := called(newMachine(noise), rounds, 1, truth.effect); got > truth.most {
+					t.Errorf("noise %g, %d rounds: %.1f %% of pairs with a ratio of %.2f are called equivalent, want at most %.1f %%",
+						noise, rounds, 100*got, truth.effect, 100*truth.most)
+				}
+			}
+		}
+	}
+}
+
+func TestEqualProcessesAreFoundEquivalent(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		noise, bias         float64
+		rounds, comparisons int
+		effect, want        float64
+	}{
+		{"equal, 15 rounds, one comparison", 0.02, 0.01, 15, 1, 1, 0.8},
+		{"equal, 30 rounds, with the best of five", 0.02, 0.005, 30, 4, 1, 0.8},
+		{"2 % slower, 30 rounds, with the best of five", 0.01, 0.002, 30, 4, 1.02, 0.3},
+	} {
+		m := newMachine(c.noise)
+		m.bias = c.bias
+		if _, got := called(m, c.rounds, c.comparisons, c.effect); got < c.want {
+			t.Errorf("%s: found in %.1f %% of runs, want %.0f %%", c.name, 100*got, 100*c.want)
+		}
+	}
+	if different, equivalent := called(newMachine(0.15), 6, 4, 1.08); different+equivalent > 0.05 {
+		t.Errorf("8 %% slower in 6 rounds of much noise: %.1f %% different, %.1f %% equivalent, want nearly all open", 100*different, 100*equivalent)
 	}
 }
 

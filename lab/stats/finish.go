@@ -70,7 +70,7 @@ func rankGroup(cells []result.Cell, group []int, comparisons int) []Comparison {
 			continue
 		}
 		cells[i].Ratio = &result.Ratio{To: name, Lo: c.Lo, Mid: c.Mid, Hi: c.Hi, Different: c.Different,
-			Unresolved: !c.Different && c.Enough() && c.Lo > 1+MinEffect}
+			Equivalent: c.Equivalent}
 	}
 	return made
 }
@@ -117,10 +117,10 @@ func times(samples []result.Sample) []float64 {
 	return values
 }
 
-// unresolved counts the comparisons of which a longer run would tell more.
+// unresolved counts the comparisons that are open, of which a longer run would tell more.
 type unresolved struct {
-	precision          float64
-	total, few, coarse int
+	precision                float64
+	total, few, open, coarse int
 }
 
 func (u *unresolved) add(made []Comparison) {
@@ -129,8 +129,11 @@ func (u *unresolved) add(made []Comparison) {
 		switch {
 		case !c.Enough():
 			u.few++
-		case !c.Different && u.precision > 0 && c.HalfWidth() > u.precision:
-			u.coarse++
+		case !c.Different && !c.Equivalent:
+			u.open++
+			if u.precision > 0 && c.HalfWidth() > u.precision {
+				u.coarse++
+			}
 		}
 	}
 }
@@ -142,15 +145,16 @@ func (u unresolved) warnings(took time.Duration) []result.Warning {
 	var w []result.Warning
 	if u.few > 0 {
 		w = append(w, result.Warning{
-			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common, too few to show a difference", u.few, u.total, MinRounds),
+			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common, too few to decide anything", u.few, u.total, MinRounds),
 			Hint: hint,
 		})
 	}
-	if u.coarse > 0 {
-		w = append(w, result.Warning{
-			Text: fmt.Sprintf("%d of %d comparisons show no difference for sure, and are less precise than the ±%.3g %% asked for", u.coarse, u.total, 100*u.precision),
-			Hint: hint,
-		})
+	if u.open > 0 {
+		text := fmt.Sprintf("%d of %d comparisons are open: neither a difference nor equivalence within %.0f %% is sure", u.open, u.total, 100*Margin)
+		if u.coarse > 0 {
+			text += fmt.Sprintf("; %d of them are less precise than the ±%.3g %% asked for", u.coarse, 100*u.precision)
+		}
+		w = append(w, result.Warning{Text: text, Hint: hint})
 	}
 	return w
 }

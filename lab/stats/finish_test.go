@@ -61,8 +61,8 @@ func TestFinishComparesWithTheFastestOfItsPromise(t *testing.T) {
 	if r := bbolt.Ratio; r == nil || *r != (result.Ratio{To: "bbolt", Lo: 1, Mid: 1, Hi: 1}) {
 		t.Errorf("bbolt, the fastest: ratio %+v, want 1 to itself", r)
 	}
-	if r := pebble.Ratio; r == nil || r.Different {
-		t.Errorf("pebble, 0.5 %% slower: ratio %+v, want a tie", r)
+	if r := pebble.Ratio; r == nil || !r.Equivalent {
+		t.Errorf("pebble, 0.5 %% slower: ratio %+v, want equivalent", r)
 	}
 	if null.Ratio != nil || null.NS == nil {
 		t.Errorf("null: ratio %+v, time %+v; want a time and no ratio", null.Ratio, null.NS)
@@ -88,8 +88,8 @@ func TestVerdictsNameWinnersTiesAndFailures(t *testing.T) {
 	run := example()
 	Finish(run)
 	want := []string{
-		"bbolt and pebble tie at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
-		"bbolt and pebble tie at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble are equivalent at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble are equivalent at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
 		"Only sqlite was measured at append1.",
 		"Only sqlite was measured at append1.",
 		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
@@ -142,13 +142,16 @@ func TestFinishAgainGivesTheSame(t *testing.T) {
 	}
 }
 
-func TestTooFewRoundsAreATieAndAWarning(t *testing.T) {
+func TestTooFewRoundsAreOpenAndAWarning(t *testing.T) {
 	run := &result.Run{Took: 90 * time.Second, Cells: []result.Cell{
 		cell("put", "bbolt", samples(3, 100)), cell("put", "sqlite", samples(10, 1000)),
 	}}
 	Finish(run)
-	if run.Cells[1].Ratio.Different {
-		t.Error("3 rounds in common show a difference")
+	if r := run.Cells[1].Ratio; !r.Open() {
+		t.Errorf("3 rounds in common decide: %+v", r)
+	}
+	if v := run.Verdicts[0]; v.Text != "Too few rounds to compare bbolt and sqlite at put." || len(v.Ties) > 0 || !reflect.DeepEqual(v.Open, []string{"sqlite"}) {
+		t.Errorf("verdict %+v, want one that is open", v)
 	}
 	if len(run.Warnings) != 1 || run.Warnings[0].Hint != "measure longer: --budget 5m" {
 		t.Errorf("warnings %+v, want one to measure longer", run.Warnings)
