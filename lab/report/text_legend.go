@@ -17,8 +17,8 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 	}
 	entry("time/op", "median of the rounds, ± its 95 % interval. n=3 instead: too few rounds for one.")
 	if run.Environment.Unranked == "" {
-		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its 95 % interval. The bar shows it on a logarithmic scale.")
-		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval, corrected for the number of comparisons, is within %.0f %% of it. ~ is open: neither that nor a difference is sure. A difference must be at least %.0f %%, and more than chance, the number of comparisons and the accidents of a process's memory explain.", 100*stats.Margin, 100*stats.MinEffect))
+		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its interval: 95 %, corrected for the number of comparisons with the fastest, and widened by the accidents of a process's memory. The bar shows it on a logarithmic scale.")
+		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
 	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {
 		entry("engine/form", "behind the slash is another way to do the operation on the engine than through package kv: assay workloads NAME explains the forms of a workload.")

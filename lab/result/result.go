@@ -156,16 +156,16 @@ type Latency struct {
 	Max  int64 `json:"max"`
 }
 
-// Ratio compares a cell with another by their paired rounds: above 1 is slower.
+// Ratio compares a cell with another by their paired rounds: above 1 is slower. Lo and Hi are the interval that decides,
+// corrected for the number of comparisons with the fastest of the operation.
 type Ratio struct {
 	To  string  `json:"to"` // the other cell's engine, and its form behind a slash if it has one
 	Lo  float64 `json:"lo"`
 	Mid float64 `json:"mid"`
 	Hi  float64 `json:"hi"`
-	// Different: the interval, corrected for the number of comparisons, is clear of 1, and the difference is large
-	// enough to matter.
+	// Different: the interval is clear of 1, and the difference is large enough to matter.
 	Different bool `json:"different"`
-	// Equivalent: not Different, and the whole corrected interval lies so near to 1 that the two are as good as equal.
+	// Equivalent: not Different, and the whole interval lies so near to 1 that the two are as good as equal.
 	// What is neither Different nor Equivalent is open.
 	Equivalent bool `json:"equivalent,omitempty"`
 }

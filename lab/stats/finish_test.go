@@ -88,12 +88,12 @@ func TestVerdictsNameWinnersTiesAndFailures(t *testing.T) {
 	run := example()
 	Finish(run)
 	want := []string{
-		"bbolt and pebble are equivalent at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
-		"bbolt and pebble are equivalent at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble are equivalent at append1 (bbolt is 1.9x to 2.1x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble are equivalent at append1 (bbolt is 1.9x to 2.1x faster than sqlite); buntdb failed at append1.",
 		"Only sqlite was measured at append1.",
 		"Only sqlite was measured at append1.",
-		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
-		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
+		"bbolt is the fastest at read100 (2.8x to 3.2x faster than sqlite).",
+		"bbolt is the fastest at read100 (2.8x to 3.2x faster than sqlite).",
 	}
 	var got []string
 	for _, v := range run.Verdicts {
@@ -114,7 +114,7 @@ func TestTableVerdictMergesOperations(t *testing.T) {
 		cell("get", "bbolt", samples(10, 300)), cell("get", "sqlite", samples(10, 100)),
 	}}
 	Finish(run)
-	want := "bbolt is the fastest at put and scan (1.8x to 12x faster than the next); sqlite is the fastest at get (3.0x faster than bbolt)."
+	want := "bbolt is the fastest at put and scan (1.8x to 12x faster than the next); sqlite is the fastest at get (2.8x to 3.2x faster than bbolt)."
 	if last := run.Verdicts[len(run.Verdicts)-1]; last.Text != want || len(last.Best) != 0 {
 		t.Errorf("got %q, best %v\nwant %q, none", last.Text, last.Best, want)
 	}
