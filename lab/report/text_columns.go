@@ -172,7 +172,7 @@ func barOf(r row, scale float64, width int) string {
 
 func latencyOf(pick func(*result.Latency) int64) func(*result.Cell) string {
 	return func(c *result.Cell) string {
-		if c.Latency == nil {
+		if c.Latency == nil || pick(c.Latency) == 0 {
 			return ""
 		}
 		return duration(float64(pick(c.Latency)))

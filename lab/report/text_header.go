@@ -99,14 +99,23 @@ func summaryNames(tables []result.Table) []string {
 }
 
 // fastest returns the fastest of a group, after a "=" each that is equivalent to it, and after a "~" each of which it is
-// open how it compares.
+// open how it compares. Where there are too few rounds to compare any, it names none, and it tells if some were skipped
+// or only one was measured.
 func fastest(cells []result.Cell, g result.Group) string {
 	const most = 3
-	text, open, named := "", "", 0
+	text, open, named, measured, skipped := "", "", 0, 0, 0
 	for _, r := range groupRows(cells, g) {
+		switch {
+		case class(r.cell) == 2:
+			skipped++
+		case class(r.cell) == 0 && len(r.cell.Samples) > 0:
+			measured++
+		}
 		switch c := r.cell; {
 		case class(c) != 0 || len(c.Samples) == 0 || c.Ratio != nil && c.Ratio.Different:
 			continue
+		case isBest(c) && r.few:
+			return "too few rounds"
 		case isBest(c):
 			text = c.Name()
 		case named >= most:
@@ -120,6 +129,12 @@ func fastest(cells []result.Cell, g result.Group) string {
 	text += open
 	if named > most {
 		text += fmt.Sprintf(" and %d more", named-most)
+	}
+	switch {
+	case measured == 1:
+		return "only " + text
+	case measured > 1 && skipped > 0:
+		text += fmt.Sprintf(" (%d skipped)", skipped)
 	}
 	return text
 }

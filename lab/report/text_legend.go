@@ -27,7 +27,7 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 		entry("× floor", "time as a multiple of what the disk itself needs, measured in the same run.")
 	}
 	if has(func(c result.Cell) bool { return c.Latency != nil }) {
-		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long.")
+		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long. Empty: fewer than 10 operations took longer.")
 	}
 	if has(func(c result.Cell) bool { return c.Syncs != nil }) {
 		entry("syncs/op", "counted, with the writes and the bytes written, in a short run on a file system that counts them. What mapped files hold in memory is not among them.")

@@ -40,10 +40,12 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender) (bool, 
 	return true, t.Flush()
 }
 
-// comparison prints "14.6x [12.1–17.3]", marked as in a table.
+// comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no interval.
 func comparison(c stats.Comparison) string {
 	mark := ""
 	switch {
+	case !c.Enough():
+		return fmt.Sprintf("~ %sx (n=%d)", factor(c.Mid), c.Rounds)
 	case c.Equivalent:
 		mark = "= "
 	case !c.Different:

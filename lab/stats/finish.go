@@ -86,12 +86,15 @@ func rankable(cells []result.Cell, g result.Group) []int {
 	return kept
 }
 
-// fastest returns the cell of a group, which is not empty, with the lowest median.
+// fastest returns the cell of a group, which is not empty, with the lowest median. One with too few rounds to be compared
+// is the fastest only if all are such.
 func fastest(cells []result.Cell, group []int) int {
-	best, lowest := group[0], math.Inf(1)
+	best, lowest, enough := group[0], math.Inf(1), false
 	for _, i := range group {
-		if ns, _ := Median(times(cells[i].Samples)); ns.Mid < lowest {
-			best, lowest = i, ns.Mid
+		ns, _ := Median(times(cells[i].Samples))
+		switch e := len(cells[i].Samples) >= MinRounds; {
+		case e && !enough, e == enough && ns.Mid < lowest:
+			best, lowest, enough = i, ns.Mid, e
 		}
 	}
 	return best

@@ -150,11 +150,43 @@ func TestTooFewRoundsAreOpenAndAWarning(t *testing.T) {
 	if r := run.Cells[1].Ratio; !r.Open() {
 		t.Errorf("3 rounds in common decide: %+v", r)
 	}
-	if v := run.Verdicts[0]; v.Text != "Too few rounds to compare bbolt and sqlite at put." || len(v.Ties) > 0 || !reflect.DeepEqual(v.Open, []string{"sqlite"}) {
+	if v := run.Verdicts[0]; v.Text != "Open which of sqlite and bbolt is the fastest at put." || len(v.Ties) > 0 || !reflect.DeepEqual(v.Open, []string{"bbolt"}) {
 		t.Errorf("verdict %+v, want one that is open", v)
+	}
+	if last := run.Verdicts[len(run.Verdicts)-1]; len(last.Best) > 0 {
+		t.Errorf("best of the table is %v, want none: it is open", last.Best)
 	}
 	if len(run.Warnings) != 1 || run.Warnings[0].Hint != "measure longer: --budget 5m" {
 		t.Errorf("warnings %+v, want one to measure longer", run.Warnings)
+	}
+	run.Cells[1].Samples = run.Cells[1].Samples[:4]
+	Finish(run)
+	if v := run.Verdicts[0]; v.Text != "Too few rounds to compare bbolt and sqlite at put." || len(v.Best) > 0 {
+		t.Errorf("verdict %+v, want one without a best", v)
+	}
+}
+
+// One round of luck is no winner over ten of work.
+func TestTheFastestHasEnoughRounds(t *testing.T) {
+	run := &result.Run{Cells: []result.Cell{
+		cell("put", "lucky", samples(1, 10)), cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 300)),
+	}}
+	Finish(run)
+	want := "Open which of bbolt and lucky is the fastest at put (bbolt is 2.8x to 3.2x faster than sqlite)."
+	if v := run.Verdicts[0]; v.Text != want || !reflect.DeepEqual(v.Best, []string{"bbolt"}) || len(v.Ties) > 0 {
+		t.Errorf("got %+v\nwant %s", v, want)
+	}
+}
+
+func TestAVerdictTellsThatSomeWereSkipped(t *testing.T) {
+	run := &result.Run{Cells: []result.Cell{
+		cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 300)), cell("put", "pebble", nil),
+	}}
+	run.Cells[2].Status = result.Skipped
+	Finish(run)
+	want := "bbolt is the fastest of those measured at put (2.8x to 3.2x faster than sqlite)."
+	if got := run.Verdicts[0].Text; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

@@ -18,6 +18,7 @@ type outcome struct {
 	lead      *result.Ratio // of next to the fastest
 	few       bool          // the fastest has too few rounds to be compared with any other
 	failed    []string
+	skipped   bool // some were not measured
 }
 
 // verdicts returns one verdict for each group of a table in which something was measured, and one for the table.
@@ -34,7 +35,7 @@ func verdicts(run *result.Run, t result.Table) []result.Verdict {
 		outcomes = append(outcomes, o)
 		v := base
 		v.Operation, v.Text = o.operation, sentence(o.clauses())
-		if len(o.first) > 0 {
+		if len(o.first) > 0 && !o.few {
 			v.Best, v.Ties, v.Open = o.first[:1], o.first[1:], o.open
 		}
 		all = append(all, v)
@@ -61,8 +62,11 @@ func outcomeOf(cells []result.Cell, g result.Group) outcome {
 		}
 	}
 	for _, i := range g.Cells {
-		if cells[i].Status == result.Failed {
-			o.failed = append(o.failed, cells[i].Name())
+		switch c := cells[i]; {
+		case c.Status == result.Failed:
+			o.failed = append(o.failed, c.Name())
+		case c.Status == result.Skipped && c.Ranked:
+			o.skipped = true
 		}
 	}
 	return o
@@ -109,7 +113,10 @@ func (o outcome) clauses() []string {
 // without such a one.
 func (o outcome) text(operations, lead string) string {
 	all := slices.Concat(o.first, o.open)
-	is, behind := "", ""
+	is, behind, fastest := "", "", "the fastest"
+	if o.skipped {
+		fastest = "the fastest of those measured"
+	}
 	if lead != "" {
 		is, behind = " ("+o.first[0]+" is "+lead+")", " ("+lead+")"
 	}
@@ -119,9 +126,9 @@ func (o outcome) text(operations, lead string) string {
 	case len(all) == 1 && lead == "":
 		return fmt.Sprintf("only %s was measured at %s", all[0], operations)
 	case len(all) == 1:
-		return fmt.Sprintf("%s is the fastest at %s%s", all[0], operations, behind)
+		return fmt.Sprintf("%s is %s at %s%s", all[0], fastest, operations, behind)
 	case len(o.first) == 1:
-		return fmt.Sprintf("open which of %s is the fastest at %s%s", some(all), operations, is)
+		return fmt.Sprintf("open which of %s is %s at %s%s", some(all), fastest, operations, is)
 	case len(o.open) > 0:
 		return fmt.Sprintf("%s are equivalent at %s%s, open for %s", join(o.first), operations, is, some(o.open))
 	}
@@ -164,7 +171,7 @@ func tableClauses(outcomes []outcome) []string {
 // winners is a key for outcomes that one clause can tell.
 func winners(o outcome) string {
 	first, open := slices.Sorted(slices.Values(o.first)), slices.Sorted(slices.Values(o.open))
-	return fmt.Sprint(o.few, o.next == "", first, open)
+	return fmt.Sprint(o.few, o.skipped, o.next == "", first, open)
 }
 
 // mergedClause says what several operations show alike.
@@ -206,6 +213,8 @@ func overall(outcomes []outcome) (best, ties []string) {
 	for _, o := range outcomes {
 		switch {
 		case len(o.first) == 0:
+		case o.few || len(o.open) > 0:
+			return best, nil
 		case always == nil:
 			always = slices.Clone(o.first)
 		default:
