@@ -214,8 +214,17 @@ func record(h *hdrhistogram.Histogram, ns int64) {
 	}
 }
 
+// beyond is how many operations must lie beyond a percentile for it to be told.
+const beyond = 10
+
 // latency summarises all slices since forget.
 func (s *slicer) latency() result.Latency {
-	q := func(p float64) int64 { return s.total.ValueAtQuantile(p) }
+	n := float64(s.total.TotalCount())
+	q := func(p float64) int64 {
+		if n*(100-p) < 100*beyond-0.01 { // 99.9 is not exact
+			return 0
+		}
+		return s.total.ValueAtQuantile(p)
+	}
 	return result.Latency{P50: q(50), P90: q(90), P99: q(99), P999: q(99.9), Max: s.total.Max()}
 }

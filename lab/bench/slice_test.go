@@ -178,5 +178,22 @@ func TestAllocationsAreThoseOfTheOperationAlone(t *testing.T) {
 				t.Errorf("%v bytes allocated in %d operations of %d", report.AllocBytes, n, lavishSize)
 			}
 		})
+
+func TestAPercentileNeedsTenOperationsBeyondIt(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		told [4]bool // p50, p90, p99, p999
+	}{
+		{1, [4]bool{}}, {19, [4]bool{}}, {20, [4]bool{true}}, {99, [4]bool{true}}, {100, [4]bool{true, true}},
+		{999, [4]bool{true, true}}, {1000, [4]bool{true, true, true}}, {9999, [4]bool{true, true, true}}, {10_000, [4]bool{true, true, true, true}},
+	} {
+		s := newSlicer(nil, 1)
+		for range c.n {
+			record(s.total, 1000)
+		}
+		l := s.latency()
+		if got := [4]bool{l.P50 > 0, l.P90 > 0, l.P99 > 0, l.P999 > 0}; got != c.told || l.Max == 0 {
+			t.Errorf("%d operations: told %v and a maximum of %d, want %v and some", c.n, got, l.Max, c.told)
+		}
 	}
 }

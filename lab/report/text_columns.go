@@ -16,7 +16,7 @@ type column struct {
 	key    string
 	name   string
 	right  bool // aligned
-	marked bool // coloured in the rows of the fastest and its ties
+	marked bool // coloured in the rows of the fastest and of what is equivalent to it
 	value  func(row) string
 }
 
@@ -137,8 +137,8 @@ func intervalOf(c *result.Cell) string {
 	return percent((c.NS.Hi - c.NS.Lo) / 2 / c.NS.Mid)
 }
 
-// ratioOf returns "  1.84x [1.79–1.90]", with a "=" in front of a tie and a "?" in front of what is not certain;
-// without an interval where the rounds were too few for one.
+// ratioOf returns "  1.84x [1.79–1.90]", with a "=" in front of what is equivalent and a "~" in front of what is
+// open; without an interval where the rounds were too few for one.
 func ratioOf(r row) string {
 	switch {
 	case r.cell == nil || r.cell.Status != result.OK:
@@ -153,10 +153,10 @@ func ratioOf(r row) string {
 	q, mark := r.cell.Ratio, " "
 	switch {
 	case r.few:
-		return "? " + factor(q.Mid) + "x"
-	case q.Unresolved:
-		mark = "?"
-	case !q.Different:
+		return "~ " + factor(q.Mid) + "x"
+	case q.Open():
+		mark = "~"
+	case q.Equivalent:
 		mark = "="
 	}
 	return fmt.Sprintf("%s %-5s [%s–%s]", mark, factor(q.Mid)+"x", factor(q.Lo), factor(q.Hi))
@@ -172,7 +172,7 @@ func barOf(r row, scale float64, width int) string {
 
 func latencyOf(pick func(*result.Latency) int64) func(*result.Cell) string {
 	return func(c *result.Cell) string {
-		if c.Latency == nil {
+		if c.Latency == nil || pick(c.Latency) == 0 {
 			return ""
 		}
 		return duration(float64(pick(c.Latency)))

@@ -98,34 +98,45 @@ func summaryNames(tables []result.Table) []string {
 	return names
 }
 
-// fastest returns the fastest of a group, and after a "=" what ties with it; after a "?" if for want of rounds. A "?" at the
-// end tells that others are not told apart from the fastest for sure.
+// fastest returns the fastest of a group, after a "=" each that is equivalent to it, and after a "~" each of which it is
+// open how it compares. Where there are too few rounds to compare any, it names none, and it tells if some were skipped
+// or only one was measured.
 func fastest(cells []result.Cell, g result.Group) string {
 	const most = 3
-	text, end, named := "", "", 0
+	text, open, named, measured, skipped := "", "", 0, 0, 0
 	for _, r := range groupRows(cells, g) {
-		before := " = "
+		switch {
+		case class(r.cell) == 2:
+			skipped++
+		case class(r.cell) == 0 && len(r.cell.Samples) > 0:
+			measured++
+		}
 		switch c := r.cell; {
-		case class(c) != 0 || c.Ratio == nil:
+		case class(c) != 0 || len(c.Samples) == 0 || c.Ratio != nil && c.Ratio.Different:
 			continue
+		case isBest(c) && r.few:
+			return "too few rounds"
 		case isBest(c):
-			before = ""
-		case c.Ratio.Unresolved:
-			end = " ?"
-			continue
-		case r.few:
-			before = " ? "
-		case c.Ratio.Different:
-			continue
+			text = c.Name()
+		case named >= most:
+		case c.Ratio != nil && c.Ratio.Equivalent:
+			text += " = " + c.Name()
+		default:
+			open += " ~ " + c.Name()
 		}
-		if named++; named <= most {
-			text += before + r.cell.Name()
-		}
+		named++
 	}
+	text += open
 	if named > most {
 		text += fmt.Sprintf(" and %d more", named-most)
 	}
-	return text + end
+	switch {
+	case measured == 1:
+		return "only " + text
+	case measured > 1 && skipped > 0:
+		text += fmt.Sprintf(" (%d skipped)", skipped)
+	}
+	return text
 }
 
 func storage(e result.Environment) string {

@@ -17,8 +17,8 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 	}
 	entry("time/op", "median of the rounds, ± its 95 % interval. n=3 instead: too few rounds for one.")
 	if run.Environment.Unranked == "" {
-		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its 95 % interval. The bar shows it on a logarithmic scale.")
-		entry("= ?", fmt.Sprintf("= is a tie: not told from the fastest. A difference must be at least %.0f %%, and more than chance, the number of comparisons and the accidents of a process's memory explain. ? is probably slower, or behind a name at the top probably the fastest, but more rounds are needed to be sure.", 100*stats.MinEffect))
+		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its interval: 95 %, corrected for the number of comparisons with the fastest, and widened by the accidents of a process's memory. The bar shows it on a logarithmic scale.")
+		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
 	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {
 		entry("engine/form", "behind the slash is another way to do the operation on the engine than through package kv: assay workloads NAME explains the forms of a workload.")
@@ -27,7 +27,7 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 		entry("× floor", "time as a multiple of what the disk itself needs, measured in the same run.")
 	}
 	if has(func(c result.Cell) bool { return c.Latency != nil }) {
-		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long.")
+		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long. Empty: fewer than 10 operations took longer.")
 	}
 	if has(func(c result.Cell) bool { return c.Syncs != nil }) {
 		entry("syncs/op", "counted, with the writes and the bytes written, in a short run on a file system that counts them. What mapped files hold in memory is not among them.")

@@ -252,7 +252,7 @@ func (p *page) cellStyle(rows []row, columns []column, r, c int) lipgloss.Style 
 	return style
 }
 
-// rowStyle tells the fastest and its ties from the others by the colours of their names, ratios and bars.
+// rowStyle tells the fastest and what is equivalent to it from the others by the colours of their names, ratios and bars.
 func (p *page) rowStyle(c *result.Cell, col column) lipgloss.Style {
 	switch {
 	case c.Status == result.Failed:
@@ -263,7 +263,7 @@ func (p *page) rowStyle(c *result.Cell, col column) lipgloss.Style {
 		return p.styles.plain
 	case isBest(c):
 		return p.only(col.marked, p.styles.best)
-	case !c.Ratio.Different && !c.Ratio.Unresolved:
+	case c.Ratio.Equivalent:
 		return p.only(col.marked, p.styles.tie)
 	}
 	return p.only(col.key == "bar", p.styles.slower)

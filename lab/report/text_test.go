@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -265,10 +267,10 @@ func TestSummaryTellsWhatIsNotSure(t *testing.T) {
 		want   string
 	}{
 		"told apart":     {map[string]result.Ratio{"sqlite": {Different: true}}, "bbolt"},
-		"tied":           {map[string]result.Ratio{"sqlite": {}}, "bbolt = sqlite"},
-		"unresolved":     {map[string]result.Ratio{"sqlite": {Unresolved: true}, "pebble": {Different: true}}, "bbolt ?"},
-		"tied with many": {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}, "bbolt = a = b and 3 more"},
-		"all of it":      {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {Unresolved: true}}, "bbolt = a = b and 1 more ?"},
+		"equivalent":     {map[string]result.Ratio{"sqlite": {Equivalent: true}}, "bbolt = sqlite"},
+		"open":           {map[string]result.Ratio{"sqlite": {}, "pebble": {Different: true}}, "bbolt ~ sqlite"},
+		"open with many": {map[string]result.Ratio{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}, "bbolt ~ a ~ b and 3 more"},
+		"all of it":      {map[string]result.Ratio{"a": {}, "b": {Equivalent: true}, "c": {Different: true}}, "bbolt = b ~ a"},
 	} {
 		rounds := make([]result.Sample, stats.MinRounds)
 		for i := range rounds {
@@ -284,6 +286,48 @@ func TestSummaryTellsWhatIsNotSure(t *testing.T) {
 		}
 		if got := fastest(cells, group); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A headline names nobody who won against nobody, nor without enough rounds.
+func TestSummaryNamesNoFastestWithoutRivals(t *testing.T) {
+	promise := result.Promise{Delivered: "synced", Intact: true, Proof: "proved"}
+	for want, rounds := range map[string][]int{ // 0: skipped
+		"only bbolt": {9}, "only bbolt ": {9, 0}, "too few rounds": {2, 2}, "bbolt (1 skipped)": {9, 9, 0}, "bbolt ~ sqlite": {9, 1},
+	} {
+		b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+		for i, n := range rounds {
+			engine := []string{"bbolt", "sqlite", "pebble"}[i]
+			if n == 0 {
+				b.fail("hook", "put", engine, promise, result.Skipped, "no time was left", "")
+				continue
+			}
+			b.cell("hook", "put", engine, promise, float64(1000*(1+i)), n)
+		}
+		stats.Finish(b.run)
+		if got := fastest(b.run.Cells, result.Tables(b.run.Cells)[0].Groups[0]); got != strings.TrimSpace(want) {
+			t.Errorf("%v rounds: got %q, want %q", rounds, got, want)
+		}
+	}
+}
+
+func TestVersusMarksWhatIsOpen(t *testing.T) {
+	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+	promise := result.Promise{Delivered: "synced", Intact: true, Proof: "proved"}
+	for i, engine := range []string{"bbolt", "sqlite"} {
+		b.cell("hook", "once", engine, promise, float64(1000*(1+i)), 1)
+		b.cell("hook", "slower", engine, promise, float64(1000*(1+i)), 14)
+		b.cell("hook", "same", engine, promise, 1000, 30)
+		b.cell("hook", "near", engine, promise, 1000*(1+0.09*float64(i)), 5)
+	}
+	var out bytes.Buffer
+	if _, err := Versus(&out, b.run, stats.Contender{Name: "bbolt"}, stats.Contender{Name: "sqlite"}); err != nil {
+		t.Fatal(err)
+	}
+	for operation, want := range map[string]string{"once": `~ [0-9.]+x \(n=1\)  `, "slower": `2\.0\dx \[`, "same": `= 1\.\d\dx \[`, "near": `~ 1\.\d\dx \[`} {
+		if !regexp.MustCompile("hook " + operation + " +" + want).Match(out.Bytes()) {
+			t.Errorf("no %s of %s in\n%s", want, operation, out.String())
 		}
 	}
 }

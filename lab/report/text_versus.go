@@ -17,7 +17,7 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender) (bool, 
 	if len(duels) == 0 {
 		return false, nil
 	}
-	fmt.Fprintf(w, "%v against %v: how many times as long the second takes, with 95 %% interval\n\n", first, second)
+	fmt.Fprintf(w, "%v against %v: how many times as long the second takes, with 95 %% interval; = equivalent, ~ open\n\n", first, second)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "operation\tas named\t\tat the same promise")
 	for _, d := range duels {
@@ -40,7 +40,16 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender) (bool, 
 	return true, t.Flush()
 }
 
-// comparison prints "14.6x [12.1–17.3]".
+// comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no interval.
 func comparison(c stats.Comparison) string {
-	return fmt.Sprintf("%sx [%s–%s]", factor(c.Mid), factor(c.Lo), factor(c.Hi))
+	mark := ""
+	switch {
+	case !c.Enough():
+		return fmt.Sprintf("~ %sx (n=%d)", factor(c.Mid), c.Rounds)
+	case c.Equivalent:
+		mark = "= "
+	case !c.Different:
+		mark = "~ "
+	}
+	return mark + fmt.Sprintf("%sx [%s–%s]", factor(c.Mid), factor(c.Lo), factor(c.Hi))
 }

@@ -149,28 +149,33 @@ type Sample struct {
 	NS    float64 `json:"ns"` // per operation
 }
 
-// Latency is the distribution of single operations. In open-loop mode it counts from the intended start.
+// Latency is the distribution of single operations. In open-loop mode it counts from the intended start. A percentile
+// beyond which fewer than 10 operations lie tells of these few alone, so that it is absent, here 0: P50 needs 20
+// operations, P90 100, P99 1,000 and P999 10,000.
 type Latency struct {
-	P50  int64 `json:"p50"`
-	P90  int64 `json:"p90"`
-	P99  int64 `json:"p99"`
-	P999 int64 `json:"p999"`
+	P50  int64 `json:"p50,omitempty"`
+	P90  int64 `json:"p90,omitempty"`
+	P99  int64 `json:"p99,omitempty"`
+	P999 int64 `json:"p999,omitempty"`
 	Max  int64 `json:"max"`
 }
 
-// Ratio compares a cell with another by their paired rounds: above 1 is slower.
+// Ratio compares a cell with another by their paired rounds: above 1 is slower. Lo and Hi are the interval that decides,
+// corrected for the number of comparisons with the fastest of the operation.
 type Ratio struct {
 	To  string  `json:"to"` // the other cell's engine, and its form behind a slash if it has one
 	Lo  float64 `json:"lo"`
 	Mid float64 `json:"mid"`
 	Hi  float64 `json:"hi"`
-	// Different: the interval, corrected for the number of comparisons, is clear of 1, and the difference is large
-	// enough to matter. Otherwise the two are tied.
+	// Different: the interval is clear of 1, and the difference is large enough to matter.
 	Different bool `json:"different"`
-	// Unresolved: not different, and yet the interval that is shown lies beyond what a tie would be: probably slower, but
-	// more rounds are needed to be sure.
-	Unresolved bool `json:"unresolved,omitempty"`
+	// Equivalent: not Different, and the whole interval lies so near to 1 that the two are as good as equal.
+	// What is neither Different nor Equivalent is open.
+	Equivalent bool `json:"equivalent,omitempty"`
 }
+
+// Open reports whether it is not decided how the two compare.
+func (r Ratio) Open() bool { return !r.Different && !r.Equivalent }
 
 // Size is the allocated space of the store in the course of a cell.
 type Size struct {
@@ -187,7 +192,8 @@ type Verdict struct {
 	Promise   Promise  `json:"promise"`
 	Text      string   `json:"text"`
 	Best      []string `json:"best"`
-	Ties      []string `json:"ties,omitempty"` // those not told from the best
+	Ties      []string `json:"ties,omitempty"` // those that are equivalent to the best
+	Open      []string `json:"open,omitempty"` // those of which it is not decided how they compare with the best
 }
 
 // Name returns the name of a cell's contender: the engine, and the form behind a slash if it is not kv.

@@ -103,9 +103,12 @@ func benchmarkValues(c Cell) string {
 	value(c.Syncs, "syncs/op")
 	value(c.CPU, "cpu-ns/op")
 	if c.Latency != nil {
-		p50, p99 := float64(c.Latency.P50), float64(c.Latency.P99)
-		value(&p50, "p50-ns")
-		value(&p99, "p99-ns")
+		if p50 := float64(c.Latency.P50); p50 > 0 {
+			value(&p50, "p50-ns")
+		}
+		if p99 := float64(c.Latency.P99); p99 > 0 {
+			value(&p99, "p99-ns")
+		}
 	}
 	if c.RSS != nil {
 		rss := float64(*c.RSS)

@@ -61,8 +61,8 @@ func TestFinishComparesWithTheFastestOfItsPromise(t *testing.T) {
 	if r := bbolt.Ratio; r == nil || *r != (result.Ratio{To: "bbolt", Lo: 1, Mid: 1, Hi: 1}) {
 		t.Errorf("bbolt, the fastest: ratio %+v, want 1 to itself", r)
 	}
-	if r := pebble.Ratio; r == nil || r.Different {
-		t.Errorf("pebble, 0.5 %% slower: ratio %+v, want a tie", r)
+	if r := pebble.Ratio; r == nil || !r.Equivalent {
+		t.Errorf("pebble, 0.5 %% slower: ratio %+v, want equivalent", r)
 	}
 	if null.Ratio != nil || null.NS == nil {
 		t.Errorf("null: ratio %+v, time %+v; want a time and no ratio", null.Ratio, null.NS)
@@ -88,12 +88,12 @@ func TestVerdictsNameWinnersTiesAndFailures(t *testing.T) {
 	run := example()
 	Finish(run)
 	want := []string{
-		"bbolt and pebble tie at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
-		"bbolt and pebble tie at append1 (bbolt is 2.0x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble are equivalent at append1 (bbolt is 1.9x to 2.1x faster than sqlite); buntdb failed at append1.",
+		"bbolt and pebble are equivalent at append1 (bbolt is 1.9x to 2.1x faster than sqlite); buntdb failed at append1.",
 		"Only sqlite was measured at append1.",
 		"Only sqlite was measured at append1.",
-		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
-		"bbolt is the fastest at read100 (3.0x faster than sqlite).",
+		"bbolt is the fastest at read100 (2.8x to 3.2x faster than sqlite).",
+		"bbolt is the fastest at read100 (2.8x to 3.2x faster than sqlite).",
 	}
 	var got []string
 	for _, v := range run.Verdicts {
@@ -114,7 +114,7 @@ func TestTableVerdictMergesOperations(t *testing.T) {
 		cell("get", "bbolt", samples(10, 300)), cell("get", "sqlite", samples(10, 100)),
 	}}
 	Finish(run)
-	want := "bbolt is the fastest at put and scan (1.8x to 12x faster than the next); sqlite is the fastest at get (3.0x faster than bbolt)."
+	want := "bbolt is the fastest at put and scan (1.8x to 12x faster than the next); sqlite is the fastest at get (2.8x to 3.2x faster than bbolt)."
 	if last := run.Verdicts[len(run.Verdicts)-1]; last.Text != want || len(last.Best) != 0 {
 		t.Errorf("got %q, best %v\nwant %q, none", last.Text, last.Best, want)
 	}
@@ -142,16 +142,51 @@ func TestFinishAgainGivesTheSame(t *testing.T) {
 	}
 }
 
-func TestTooFewRoundsAreATieAndAWarning(t *testing.T) {
+func TestTooFewRoundsAreOpenAndAWarning(t *testing.T) {
 	run := &result.Run{Took: 90 * time.Second, Cells: []result.Cell{
 		cell("put", "bbolt", samples(3, 100)), cell("put", "sqlite", samples(10, 1000)),
 	}}
 	Finish(run)
-	if run.Cells[1].Ratio.Different {
-		t.Error("3 rounds in common show a difference")
+	if r := run.Cells[1].Ratio; !r.Open() {
+		t.Errorf("3 rounds in common decide: %+v", r)
+	}
+	if v := run.Verdicts[0]; v.Text != "Open which of sqlite and bbolt is the fastest at put." || len(v.Ties) > 0 || !reflect.DeepEqual(v.Open, []string{"bbolt"}) {
+		t.Errorf("verdict %+v, want one that is open", v)
+	}
+	if last := run.Verdicts[len(run.Verdicts)-1]; len(last.Best) > 0 {
+		t.Errorf("best of the table is %v, want none: it is open", last.Best)
 	}
 	if len(run.Warnings) != 1 || run.Warnings[0].Hint != "measure longer: --budget 5m" {
 		t.Errorf("warnings %+v, want one to measure longer", run.Warnings)
+	}
+	run.Cells[1].Samples = run.Cells[1].Samples[:4]
+	Finish(run)
+	if v := run.Verdicts[0]; v.Text != "Too few rounds to compare bbolt and sqlite at put." || len(v.Best) > 0 {
+		t.Errorf("verdict %+v, want one without a best", v)
+	}
+}
+
+// One round of luck is no winner over ten of work.
+func TestTheFastestHasEnoughRounds(t *testing.T) {
+	run := &result.Run{Cells: []result.Cell{
+		cell("put", "lucky", samples(1, 10)), cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 300)),
+	}}
+	Finish(run)
+	want := "Open which of bbolt and lucky is the fastest at put (bbolt is 2.8x to 3.2x faster than sqlite)."
+	if v := run.Verdicts[0]; v.Text != want || !reflect.DeepEqual(v.Best, []string{"bbolt"}) || len(v.Ties) > 0 {
+		t.Errorf("got %+v\nwant %s", v, want)
+	}
+}
+
+func TestAVerdictTellsThatSomeWereSkipped(t *testing.T) {
+	run := &result.Run{Cells: []result.Cell{
+		cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 300)), cell("put", "pebble", nil),
+	}}
+	run.Cells[2].Status = result.Skipped
+	Finish(run)
+	want := "bbolt is the fastest of those measured at put (2.8x to 3.2x faster than sqlite)."
+	if got := run.Verdicts[0].Text; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Precise reports whether the ratio of every cell to the fastest of its group has a 95 % interval that reaches no
-// farther than precision to either side: 0.05 is ±5 %. Where there is nothing to compare with, the cell's own median
+// Precise reports whether the ratio of every cell to the fastest of its group has a 95 % interval of chance that
+// reaches no farther than precision to either side: 0.05 is ±5 %. Where there is nothing to compare with, the cell's own median
 // is looked at instead. It looks at the width alone, never at whether there is a difference: who stops as soon as one
 // shows up finds one everywhere. Cells that failed or are not ranked do not count.
 func Precise(cells []result.Cell, precision float64) bool {

@@ -12,12 +12,13 @@ import (
 // outcome is what one group of a table shows.
 type outcome struct {
 	operation string
-	first     []string      // the fastest, then those that tie with it
-	unsure    []string      // those that are probably slower than the fastest
+	first     []string      // the fastest, then those that are equivalent to it
+	open      []string      // those of which it is not decided how they compare with the fastest
 	next      string        // the fastest that is slower for sure; empty if there is none
 	lead      *result.Ratio // of next to the fastest
-	few       bool          // a tie is one for want of rounds
+	few       bool          // the fastest has too few rounds to be compared with any other
 	failed    []string
+	skipped   bool // some were not measured
 }
 
 // verdicts returns one verdict for each group of a table in which something was measured, and one for the table.
@@ -34,8 +35,8 @@ func verdicts(run *result.Run, t result.Table) []result.Verdict {
 		outcomes = append(outcomes, o)
 		v := base
 		v.Operation, v.Text = o.operation, sentence(o.clauses())
-		if len(o.first) > 0 {
-			v.Best, v.Ties = o.first[:1], o.first[1:]
+		if len(o.first) > 0 && !o.few {
+			v.Best, v.Ties, v.Open = o.first[:1], o.first[1:], o.open
 		}
 		all = append(all, v)
 	}
@@ -48,22 +49,24 @@ func outcomeOf(cells []result.Cell, g result.Group) outcome {
 	o := outcome{operation: g.Operation}
 	group := rankable(cells, g)
 	slices.SortStableFunc(group, func(a, b int) int { return compareRatios(cells[a], cells[b]) })
-	for _, i := range group {
+	o.few = len(group) > 1 && len(cells[group[0]].Samples) < MinRounds
+	for n, i := range group {
 		c := cells[i]
-		o.few = o.few || len(pairedLogs(c.Samples, cells[group[0]].Samples)) < MinRounds && len(group) > 1
 		switch {
-		case c.Ratio == nil: // no round in common with the fastest
-		case c.Ratio.Unresolved:
-			o.unsure = append(o.unsure, c.Name())
-		case !c.Ratio.Different:
+		case n == 0 || c.Ratio != nil && c.Ratio.Equivalent:
 			o.first = append(o.first, c.Name())
+		case c.Ratio == nil || c.Ratio.Open(), c.Ratio.Mid < 1: // the rounds contradict the medians
+			o.open = append(o.open, c.Name())
 		case o.next == "":
 			o.next, o.lead = c.Name(), c.Ratio
 		}
 	}
 	for _, i := range g.Cells {
-		if cells[i].Status == result.Failed {
-			o.failed = append(o.failed, cells[i].Name())
+		switch c := cells[i]; {
+		case c.Status == result.Failed:
+			o.failed = append(o.failed, c.Name())
+		case c.Status == result.Skipped && c.Ranked:
+			o.skipped = true
 		}
 	}
 	return o
@@ -93,27 +96,43 @@ func compareRatios(a, b result.Cell) int {
 // clauses says what one group shows.
 func (o outcome) clauses() []string {
 	var all []string
-	switch {
-	case len(o.first) == 0:
-	case len(o.first) == 1 && o.next == "" && len(o.unsure) > 0:
-		all = append(all, fmt.Sprintf("%s is probably the fastest at %s, but more rounds are needed", o.first[0], o.operation))
-	case len(o.first) == 1 && o.next == "":
-		all = append(all, fmt.Sprintf("only %s was measured at %s", o.first[0], o.operation))
-	case len(o.first) == 1:
-		all = append(all, fmt.Sprintf("%s is %s at %s (%s faster than %s%s)", o.first[0], theFastest(o.unsure), o.operation,
-			span(o.lead.Lo, o.lead.Hi), o.next, needRounds("; ", o.unsure)))
-	case o.few:
-		all = append(all, fmt.Sprintf("too few rounds to tell %s apart at %s", join(o.first), o.operation))
-	case o.next == "":
-		all = append(all, fmt.Sprintf("%s tie at %s%s", join(o.first), o.operation, needRounds(", but ", o.unsure)))
-	default:
-		all = append(all, fmt.Sprintf("%s tie at %s (%s is %s faster than %s%s)", join(o.first), o.operation, o.first[0],
-			span(o.lead.Lo, o.lead.Hi), o.next, needRounds("; ", o.unsure)))
+	if len(o.first) > 0 {
+		lead := ""
+		if o.next != "" {
+			lead = fmt.Sprintf("%s faster than %s", span(o.lead.Lo, o.lead.Hi), o.next)
+		}
+		all = append(all, o.text(o.operation, lead))
 	}
 	for _, name := range o.failed {
 		all = append(all, fmt.Sprintf("%s failed at %s", name, o.operation))
 	}
 	return all
+}
+
+// text says who is first at operations. lead is by how much the first is faster than the next that is told apart, empty
+// without such a one.
+func (o outcome) text(operations, lead string) string {
+	all := slices.Concat(o.first, o.open)
+	is, behind, fastest := "", "", "the fastest"
+	if o.skipped {
+		fastest = "the fastest of those measured"
+	}
+	if lead != "" {
+		is, behind = " ("+o.first[0]+" is "+lead+")", " ("+lead+")"
+	}
+	switch {
+	case o.few:
+		return fmt.Sprintf("too few rounds to compare %s at %s", some(all), operations)
+	case len(all) == 1 && lead == "":
+		return fmt.Sprintf("only %s was measured at %s", all[0], operations)
+	case len(all) == 1:
+		return fmt.Sprintf("%s is %s at %s%s", all[0], fastest, operations, behind)
+	case len(o.first) == 1:
+		return fmt.Sprintf("open which of %s is %s at %s%s", some(all), fastest, operations, is)
+	case len(o.open) > 0:
+		return fmt.Sprintf("%s are equivalent at %s%s, open for %s", join(o.first), operations, is, some(o.open))
+	}
+	return fmt.Sprintf("%s are equivalent at %s%s", join(o.first), operations, is)
 }
 
 // tableClauses says what a table shows: one clause for each set of winners, the one that wins most first, then the
@@ -151,89 +170,51 @@ func tableClauses(outcomes []outcome) []string {
 
 // winners is a key for outcomes that one clause can tell.
 func winners(o outcome) string {
-	names := slices.Clone(o.first)
-	if len(names) > 1 {
-		slices.Sort(names)
-	}
-	switch {
-	case len(names) == 1 && o.next == "" && len(o.unsure) > 0:
-		return "probably " + names[0]
-	case len(names) == 1 && o.next == "":
-		return "only " + names[0]
-	case len(names) == 1 && len(o.unsure) > 0:
-		return "partly " + names[0]
-	case len(names) > 1 && o.few:
-		return "few " + strings.Join(names, " ")
-	}
-	return strings.Join(names, " ")
+	first, open := slices.Sorted(slices.Values(o.first)), slices.Sorted(slices.Values(o.open))
+	return fmt.Sprint(o.few, o.skipped, o.next == "", first, open)
 }
 
+// mergedClause says what several operations show alike.
 func mergedClause(same []outcome) string {
+	first := same[0]
 	if len(same) == 1 {
-		return same[0].clauses()[0]
+		return first.clauses()[0]
 	}
-	var ops, unsure []string
-	lo, hi := 0.0, 0.0
+	var ops []string
+	lo, hi := math.Inf(1), 0.0
 	for _, o := range same {
 		ops = append(ops, o.operation)
-		unsure = append(unsure, o.unsure...)
-		if o.next == "" {
-			continue
+		if o.next != "" {
+			lo, hi = min(lo, o.lead.Mid), max(hi, o.lead.Mid)
 		}
-		if lo == 0 || o.lead.Mid < lo {
-			lo = o.lead.Mid
-		}
-		hi = max(hi, o.lead.Mid)
 	}
-	first := same[0]
-	switch {
-	case len(first.first) > 1 && first.few:
-		return fmt.Sprintf("too few rounds to tell %s apart at %s", join(slices.Sorted(slices.Values(first.first))), join(ops))
-	case len(first.first) > 1:
-		return fmt.Sprintf("%s tie at %s", join(slices.Sorted(slices.Values(first.first))), join(ops))
-	case first.next == "" && len(first.unsure) > 0:
-		return fmt.Sprintf("%s is probably the fastest at %s, but more rounds are needed", first.first[0], join(ops))
-	case first.next == "":
-		return fmt.Sprintf("only %s was measured at %s", first.first[0], join(ops))
+	lead := ""
+	if all := slices.Concat(first.first, first.open); len(all) > 1 { // the first may not be the same everywhere
+		first.first, first.open = slices.Sorted(slices.Values(first.first)), slices.Sorted(slices.Values(first.open))
+	} else if first.next != "" {
+		lead = span(lo, hi) + " faster than the next"
 	}
-	next := "the next"
-	if len(unsure) > 0 {
-		next = "the next that is told apart"
-	}
-	return fmt.Sprintf("%s is %s at %s (%s faster than %s%s)", first.first[0], theFastest(unsure), join(ops), span(lo, hi), next, needRounds("; ", unsure))
+	return first.text(join(ops), lead)
 }
 
-// theFastest is what a contender is called before which there may be others: those that are unsure.
-func theFastest(unsure []string) string {
-	if len(unsure) > 0 {
-		return "probably the fastest"
-	}
-	return "the fastest"
-}
-
-// needRounds says, after before, that it takes more rounds to tell names from the fastest. Of many it names three; without
-// any it is empty.
-func needRounds(before string, names []string) string {
+// some lists names; of many it names three.
+func some(names []string) string {
 	const most = 3
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n == 1:
-		return before + names[0] + " needs more rounds"
-	case n > most:
-		names = append(names[:most], fmt.Sprintf("%d more", n-most))
+	if n := len(names); n > most+1 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", n-most))
 	}
-	return before + join(names) + " need more rounds"
+	return join(names)
 }
 
-// overall returns the contenders that are first, or tie with the first, in every group; both are empty where none is.
+// overall returns the contenders that are first, or equivalent to the first, in every group; both are empty where none is.
 func overall(outcomes []outcome) (best, ties []string) {
 	best = []string{}
 	var always []string
 	for _, o := range outcomes {
 		switch {
 		case len(o.first) == 0:
+		case o.few || len(o.open) > 0:
+			return best, nil
 		case always == nil:
 			always = slices.Clone(o.first)
 		default:
@@ -255,7 +236,7 @@ func sentence(clauses []string) string {
 		return "Nothing could be ranked."
 	}
 	s := strings.Join(clauses, "; ") + "."
-	for _, word := range []string{"only ", "too few "} { // a name stays as it is
+	for _, word := range []string{"only ", "too few ", "open "} { // a name stays as it is
 		if rest, ok := strings.CutPrefix(s, word); ok {
 			return strings.ToUpper(word[:1]) + word[1:] + rest
 		}
