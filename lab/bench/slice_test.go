@@ -178,6 +178,8 @@ func TestAllocationsAreThoseOfTheOperationAlone(t *testing.T) {
 				t.Errorf("%v bytes allocated in %d operations of %d", report.AllocBytes, n, lavishSize)
 			}
 		})
+	}
+}
 
 func TestAPercentileNeedsTenOperationsBeyondIt(t *testing.T) {
 	for _, c := range []struct {
