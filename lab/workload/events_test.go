@@ -46,7 +46,7 @@ func TestEveryOperationOfEventsWorksInEveryForm(t *testing.T) {
 func describes(t *testing.T, r workload.Runner, onDisk bool) {
 	t.Helper()
 	d := r.Describe()
-	if !d.Promise.Supported || len(d.Settings) == 0 || (d.Open > 0) != onDisk {
+	if !d.Promise.Supported || (len(d.Settings) > 0) != onDisk || (d.Open > 0) != onDisk {
 		t.Errorf("described as %+v", d)
 	}
 	if err := r.Compact(t.Context()); err != nil {
