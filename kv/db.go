@@ -157,9 +157,10 @@ func (s *slab[T]) get() *T {
 	if c == nil || c.used == len(c.all) {
 		c = new(chunk[T])
 	}
+	one := &c.all[c.used]
 	c.used++
-	s.pool.Put(c)
-	return &c.all[c.used-1]
+	s.pool.Put(c) // from here on it is another goroutine's
+	return one
 }
 
 // View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of a scan that ended

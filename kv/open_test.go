@@ -17,11 +17,11 @@ import (
 var ctx = context.Background()
 
 // spy is an engine over mem that remembers what it was asked to open, and is busy as often as it is told.
-type spy struct {
-	last  driver.Config
+type spy struct { // an Open that was given up may still run beside the next test
+	last  atomic.Pointer[driver.Config]
 	busy  atomic.Int64 // how many more times Open is busy
 	tries atomic.Int64
-	fail  error
+	fail  atomic.Pointer[kv.Error]
 }
 
 var theSpy = new(spy)
@@ -46,13 +46,13 @@ func (*spy) Info() driver.Info {
 }
 
 func (s *spy) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	s.last = c
+	s.last.Store(&c)
 	s.tries.Add(1)
 	if s.busy.Add(-1) >= 0 {
 		return nil, &driver.Error{Kind: driver.Busy, Err: errors.New("locked")}
 	}
-	if s.fail != nil {
-		return nil, s.fail
+	if fail := s.fail.Load(); fail != nil {
+		return nil, fail
 	}
 	mem, _ := driver.Lookup("mem")
 	inner, err := mem.Open(ctx, c)
@@ -103,15 +103,15 @@ func TestURLsNameEngineAndPath(t *testing.T) {
 		{"spy:p?Cache=1", "p"},
 	} {
 		db := mustOpen(t, c.url)
-		if want, _ := filepath.Abs(filepath.FromSlash(c.path)); theSpy.last.Path != want || db.Path() != want || db.Engine() != "spy" {
-			t.Errorf("%s: got path %q of %s, want %q", c.url, theSpy.last.Path, db.Engine(), want)
+		if want, _ := filepath.Abs(filepath.FromSlash(c.path)); theSpy.last.Load().Path != want || db.Path() != want || db.Engine() != "spy" {
+			t.Errorf("%s: got path %q of %s, want %q", c.url, theSpy.last.Load().Path, db.Engine(), want)
 		}
 	}
 }
 
 func TestURLParametersBecomeOptions(t *testing.T) {
 	db := mustOpen(t, "spy:p?Cache=64&mode=ro&durability=flushed&Log=a%26b&wait=5ms&Log=last")
-	c := theSpy.last
+	c := theSpy.last.Load()
 	if c.Mode != kv.ReadOnly || db.Mode() != kv.ReadOnly || c.Weakest != kv.Flushed {
 		t.Errorf("got mode %v, weakest %v", c.Mode, c.Weakest)
 	}
@@ -125,7 +125,7 @@ func TestURLParametersBecomeOptions(t *testing.T) {
 
 func TestDefaultsAreTheSafestAndTheFirst(t *testing.T) {
 	mustOpen(t, "spy:p")
-	if c := theSpy.last; c.Mode != kv.Exclusive || c.Weakest != kv.Synced || len(c.Params) != 0 || c.Logger == nil {
+	if c := theSpy.last.Load(); c.Mode != kv.Exclusive || c.Weakest != kv.Synced || len(c.Params) != 0 || c.Logger == nil {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -201,7 +201,7 @@ func TestNeedsAreChecked(t *testing.T) {
 		wantKind(t, c.what, err, kv.Unsupported)
 	}
 	mustOpen(t, "spy:p?durability=synced&mode=exclusive", kv.WithWeakest(kv.Buffered), kv.WithMode(kv.ReadOnly))
-	if c := theSpy.last; c.Weakest != kv.Buffered || c.Mode != kv.ReadOnly {
+	if c := theSpy.last.Load(); c.Weakest != kv.Buffered || c.Mode != kv.ReadOnly {
 		t.Errorf("needs do not override the URL: weakest %v, mode %v", c.Weakest, c.Mode)
 	}
 }
@@ -251,8 +251,8 @@ func TestOpenWithAnEndedContextIsCanceled(t *testing.T) {
 }
 
 func TestOpenNamesEngineAndPathInErrors(t *testing.T) {
-	defer func() { theSpy.fail = nil }()
-	theSpy.fail = &kv.Error{Kind: kv.Corrupt, Err: errors.New("bad page"), Hint: "restore it"}
+	defer theSpy.fail.Store(nil)
+	theSpy.fail.Store(&kv.Error{Kind: kv.Corrupt, Err: errors.New("bad page"), Hint: "restore it"})
 	_, err := kv.Open(ctx, "spy:some/p.db")
 	wantKind(t, "open", err, kv.Corrupt)
 	if got, want := err.Error(), "open spy "+filepath.FromSlash("some/p.db")+": corrupt: bad page"; got != want || kv.HintOf(err) != "restore it" {
