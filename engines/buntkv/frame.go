@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/buntdb"
@@ -137,6 +138,7 @@ func (t *tally) add(key string, p part) {
 type frames struct {
 	store        *store
 	size, synced atomic.Int64 // of the file; what of it is known to be on the disk
+	writing      sync.Mutex   // held while the file and size differ
 	point
 }
 
@@ -249,6 +251,8 @@ func (f *frames) append(tx *buntdb.Tx, g frame) error {
 	if _, _, err := tx.Set(frameKey, string(g.encode(make([]byte, 0, valueSize))), nil); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
 	if err := tx.Commit(); err != nil {
 		if f.verify() == nil {
 			return driver.NotDone(err) // BuntDB has taken it back

@@ -175,7 +175,9 @@ func (s *store) sync() (err error) {
 	}
 	var size int64
 	if s.frames != nil {
+		s.frames.writing.Lock() // a sync in the background runs beside commits
 		size, err = s.frames.size.Load(), s.frames.verify()
+		s.frames.writing.Unlock()
 	}
 	if err = errors.Join(err, s.file.Sync()); err != nil {
 		return s.fail(err)
