@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/assaydb/assay/kv"
@@ -153,7 +154,7 @@ func (c *Collection[T]) blind() bool { return !c.traits.Shared && !c.plan.carrie
 
 // explain returns a better error where a record could not be read because another process changed the type.
 func (c *Collection[T]) explain(r BackendReader, err error) error {
-	if err != nil && c.traits.Shared && kv.KindOf(err) == kv.Corrupt {
+	if err != nil && c.traits.Shared && errors.Is(err, kv.Corrupt) {
 		if changed := c.changed(r); changed != nil {
 			return changed
 		}

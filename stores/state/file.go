@@ -195,7 +195,7 @@ func closing(db *kv.DB, fn func() error) (err error) {
 // result returns what a call returns that met a.damage, whose function returned ferr, and which ended with err.
 func (f *file) result(a *access, err, ferr error) error {
 	damage := a.damage
-	if damage == nil && err != nil && ferr == nil && kv.KindOf(err) == kv.Corrupt {
+	if damage == nil && err != nil && ferr == nil && errors.Is(err, kv.Corrupt) {
 		damage = f.damaged(err)
 	}
 	switch {

@@ -104,7 +104,8 @@ func (f *file) mend(ctx context.Context, cause error) error {
 		return err
 	case f.isOlder(cause):
 		return f.migrate(ctx)
-	case kv.KindOf(cause) == kv.Corrupt:
+	case errors.Is(cause, kv.Corrupt), f.kind == Cache && errors.Is(cause, kv.Invalid):
+		// Invalid: a damaged page can look like another program's file. Wrong options stop the building of a new one.
 		return f.replace(ctx, cause)
 	}
 	return cause
@@ -283,7 +284,7 @@ func (f *file) check(ctx context.Context) error {
 	if err == nil && there {
 		err = f.inspect(ctx)
 	}
-	if kv.KindOf(err) == kv.Corrupt {
+	if errors.Is(err, kv.Corrupt) {
 		return f.damaged(err)
 	}
 	return err

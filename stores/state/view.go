@@ -134,7 +134,7 @@ func (v *View) full(key []byte) []byte {
 
 // note remembers the first error that tells of damage, and returns err with the file and the way to go on.
 func (v *View) note(err error) error {
-	if kv.KindOf(err) != kv.Corrupt {
+	if !errors.Is(err, kv.Corrupt) {
 		return err
 	}
 	err = v.b.file.damaged(err)
