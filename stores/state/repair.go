@@ -30,23 +30,17 @@ func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
 		return nil, err
 	}
 	l := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
-	var w waiter
-	for {
-		locked, err := l.TryLock()
-		switch {
-		case err != nil:
-			return nil, err
-		case locked:
-			return l.Unlock, nil
-		case w.wait(ctx, s.options.MigrationWait):
-		case ctx.Err() != nil:
-			return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Canceled, Err: ctx.Err()}
-		default:
-			return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Busy,
-				Err:  fmt.Errorf("another process has been creating or migrating for %v", s.options.MigrationWait),
-				Hint: "wait for it, or end it: what it has not finished is begun again"}
-		}
+	switch err := take(ctx, l, false, s.options.MigrationWait); {
+	case err == nil:
+		return l.Unlock, nil
+	case ctx.Err() != nil:
+		return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Canceled, Err: ctx.Err()}
+	case kv.KindOf(err) != kv.Busy:
+		return nil, err
 	}
+	return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Busy,
+		Err:  fmt.Errorf("another process has been creating or migrating for %v", s.options.MigrationWait),
+		Hint: "wait for it, or end it: what it has not finished is begun again"}
 }
 
 // repair runs once again, alone in the folder: another process may have repaired the file since. If it is no better it
@@ -170,7 +164,7 @@ func (f *file) build(ctx context.Context, fill func(*kv.DB) error, prepare func(
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(fresh)) }()
-	db, err := f.openURL(ctx, f.freshURL, f.writing)
+	db, err := openWhole(ctx, f.freshURL, f.writing.patient)
 	if err != nil {
 		return err
 	}
@@ -290,11 +284,12 @@ func (f *file) check(ctx context.Context) error {
 	return err
 }
 
-func (f *file) inspect(ctx context.Context) error {
-	db, err := f.open(ctx, first, f.writing)
+func (f *file) inspect(ctx context.Context) (err error) {
+	db, p, err := f.open(ctx, first, f.writing)
 	if err != nil {
 		return err
 	}
+	defer func() { err = released(err, p.leave()) }()
 	return closing(db, func() error {
 		if err := db.Check(ctx); err != nil {
 			return err
