@@ -21,7 +21,8 @@ type file struct {
 	store            *Store
 	kind             Kind
 	path             string
-	url, freshURL    string // of path, and of where a new one is built
+	fresh            string // where a new one is built
+	url, freshURL    string // of path and of fresh
 	line, sign       string // files of the line of those who want it
 	class            kv.Durability
 	reading, writing opening
@@ -42,7 +43,8 @@ func (f *file) init(s *Store, kind Kind, rawURL string, engine driver.Info) erro
 	if kind == Cache {
 		f.class = kv.Flushed
 	}
-	f.url, f.freshURL = fileURL(rawURL, name), fileURL(rawURL, name+freshEnding)
+	f.fresh = filepath.Join(dir, freshPrefix+kind.String())
+	f.url, f.freshURL = fileURL(rawURL, name), fileURL(rawURL, filepath.Base(f.fresh))
 	f.line, f.sign = filepath.Join(dir, linePrefix+kind.String()), filepath.Join(dir, signPrefix+kind.String())
 	options := []kv.Option{kv.WithWeakest(f.class), kv.WithLogger(s.options.Logger)}
 	f.writing = newOpening(s.options.Wait, options...)

@@ -69,3 +69,31 @@ func TestASignThatAKilledWriterLeftIsTakenDown(t *testing.T) {
 		t.Errorf("the sign is still there: %v", err)
 	}
 }
+
+// What lies beside a file and is not the store's is left alone, whatever it is called.
+func TestSettingAsideTouchesItsOwnFilesOnly(t *testing.T) {
+	dir := t.TempDir()
+	store, err := state.New("bbolt:"+dir, &state.Options{Files: map[state.Kind]string{state.Cache: "mytool", state.State: "mytool-state"},
+		Buckets: []state.Bucket{{Name: "a"}, {Name: "c", Kind: state.Cache}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(store.Put(t.Context(), "a", []byte("k"), []byte("kept")), store.Put(t.Context(), "c", []byte("k"), []byte("v")))
+	for _, name := range []string{"mytool.new", "mytool-notes", "mytool-state.new"} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
+	}
+	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "mytool"), []byte("damage"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(t.Context(), "c", []byte("k"), []byte("w")); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := store.Get(t.Context(), "a", []byte("k")); string(v) != "kept" || err != nil {
+		t.Errorf("the state: got %q, %v", v, err)
+	}
+	for _, name := range []string{"mytool.new", "mytool-notes", "mytool-state.new"} {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); string(data) != name {
+			t.Errorf("%s of another program: %q, %v", name, data, err)
+		}
+	}
+}
