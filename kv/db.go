@@ -31,7 +31,7 @@ type core struct {
 	limit   patience // for locks of others
 	tracer  Tracer
 	store   driver.Store
-	applier driver.Applier // store, if it is one
+	applier driver.Applier        // store, if it is one
 	writers turns                 // one alone, or several concurrent Applies
 	stopped atomic.Pointer[Error] // why no more commits are taken
 
