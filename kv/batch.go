@@ -150,13 +150,14 @@ func (db *DB) applyAgain(ctx context.Context, d Durability, ops []driver.Op, err
 	}
 	p := db.limit
 	for p.again(ctx, err) {
-		if err = db.store.Apply(ctx, ops, d); err == nil {
+		if err = db.applier.Apply(ctx, ops, d); err == nil {
 			return nil
 		}
 	}
 	return db.outcome("write", p.gaveUp(ctx, err))
 }
 
+// applyInSteps is Apply on a store that has none.
 func (db *DB) applyInSteps(ctx context.Context, d Durability, ops []driver.Op) (err error) {
 	w, err := db.begin(ctx, d)
 	if err != nil {
@@ -168,13 +169,7 @@ func (db *DB) applyInSteps(ctx context.Context, d Durability, ops []driver.Op) (
 		}
 	}()
 	for i := range ops {
-		op := &ops[i]
-		if op.Delete {
-			err = w.Delete(op.Key)
-		} else {
-			err = w.Put(op.Key, op.Value)
-		}
-		if err != nil {
+		if err := ops[i].Run(w); err != nil {
 			return db.wrap("write", err)
 		}
 	}

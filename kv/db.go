@@ -31,6 +31,7 @@ type core struct {
 	limit   patience // for locks of others
 	tracer  Tracer
 	store   driver.Store
+	applier driver.Applier        // store, if it is one
 	writers turns                 // one alone, or several concurrent Applies
 	stopped atomic.Pointer[Error] // why no more commits are taken
 
@@ -45,8 +46,11 @@ type core struct {
 const closedBit = 1 << 62
 
 func newDB(store driver.Store, d driver.Driver, r *request) *DB {
-	db := &DB{caps: store.Caps(), core: &core{
-		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, tracer: r.tracer,
+	caps := store.Caps()
+	applier, ok := store.(driver.Applier)
+	caps.ConcurrentApply = caps.ConcurrentApply && ok
+	db := &DB{caps: caps, core: &core{
+		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, applier: applier, tracer: r.tracer,
 		limit: patience{limit: r.wait, what: "another transaction is in the way"}, writers: newTurns(),
 	}}
 	db.idle.L = &db.mu
@@ -494,7 +498,10 @@ func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	if err := db.store.Apply(ctx, ops, d); err != nil {
+	if db.applier == nil {
+		return db.applyInSteps(ctx, d, ops)
+	}
+	if err := db.applier.Apply(ctx, ops, d); err != nil {
 		return db.applyAgain(ctx, d, ops, err)
 	}
 	return nil

@@ -256,7 +256,7 @@ func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 		if len(b.ops) == 0 {
 			return nil
 		}
-		return to.Apply(ctx, b.ops, to.Caps().Strongest())
+		return driver.Apply(ctx, to, b.ops, to.Caps().Strongest())
 	}
 	err = eachPair(ctx, r, func(k, v []byte) error {
 		b.Put(k, v)

@@ -67,7 +67,7 @@ func (m *moody) next() error {
 func (s *moodyStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
 	err := s.next()
 	if err == nil || s.inSpite {
-		err = errors.Join(err, s.Store.Apply(ctx, ops, d))
+		err = errors.Join(err, driver.Apply(ctx, s.Store, ops, d))
 	}
 	return err
 }
