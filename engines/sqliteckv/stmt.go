@@ -15,7 +15,7 @@ struct run {
 	int bytes[2];
 };
 
-static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r) {
+static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r, int columns) {
 	int rc;
 	if (r->bind) {
 		r->bind = 0;
@@ -28,13 +28,12 @@ static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r) {
 	}
 	if ((rc = sqlite3_step(stmt)) != 100)
 		return rc;
-	int columns = sqlite3_data_count(stmt);
-	for (int i = 0; i < 2; i++) {
-		r->data[i] = i < columns ? sqlite3_column_blob(stmt, i) : NULL;
+	for (int i = 0; i < columns; i++) {
+		r->data[i] = sqlite3_column_blob(stmt, i);
 		// An empty blob has no address, nor has one for which there was no memory.
-		if (i < columns && r->data[i] == NULL && sqlite3_errcode(db) == 7)
+		if (r->data[i] == NULL && sqlite3_errcode(db) == 7)
 			return 7;
-		r->bytes[i] = r->data[i] ? sqlite3_column_bytes(stmt, i) : 0;
+		r->bytes[i] = sqlite3_column_bytes(stmt, i);
 	}
 	return rc;
 }
@@ -113,15 +112,19 @@ func (s *stmt) grow(need int) {
 	s.run.args = (*C.char)(C.malloc(C.size_t(s.room)))
 }
 
-// Step runs the statement up to its next row or its end.
-func (s *stmt) Step() int32 { return int32(C.step(s.c.db, s.handle, s.run)) }
-
-// Column returns column i of the row, in SQLite's memory.
-func (s *stmt) Column(i int) ([]byte, int32) {
-	if s.run.data[i] == nil {
-		return nil, sqlite.OK
+// Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
+func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
+	rc = int32(C.step(s.c.db, s.handle, s.run, C.int(columns)))
+	if rc != sqlite.Row {
+		return nil, nil, rc
 	}
-	return unsafe.Slice((*byte)(s.run.data[i]), int(s.run.bytes[i])), sqlite.OK
+	if columns > 0 {
+		a = unsafe.Slice((*byte)(s.run.data[0]), s.run.bytes[0])
+	}
+	if columns > 1 {
+		b = unsafe.Slice((*byte)(s.run.data[1]), s.run.bytes[1])
+	}
+	return a, b, rc
 }
 
 // Reset ends a run.

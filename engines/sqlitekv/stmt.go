@@ -68,9 +68,6 @@ func (s *stmt) grow(need int) bool {
 	return s.args != 0
 }
 
-// Step runs the statement up to its next row or its end.
-func (s *stmt) Step() int32 { return lib.Xsqlite3_step(s.c.tls, s.handle) }
-
 // Reset ends a run.
 func (s *stmt) Reset() {
 	lib.Xsqlite3_reset(s.c.tls, s.handle)
@@ -80,17 +77,26 @@ func (s *stmt) Reset() {
 	}
 }
 
-// Column returns column i of the row, in SQLite's memory.
-func (s *stmt) Column(i int) ([]byte, int32) {
-	p := lib.Xsqlite3_column_blob(s.c.tls, s.handle, int32(i))
-	if p == 0 {
-		// SQLite: an empty blob has no address, nor has one for which there was no memory.
-		if lib.Xsqlite3_errcode(s.c.tls, s.c.db) == lib.SQLITE_NOMEM {
-			return nil, lib.SQLITE_NOMEM
-		}
-		return nil, lib.SQLITE_OK
+// Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
+func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
+	rc = lib.Xsqlite3_step(s.c.tls, s.handle)
+	if rc != lib.SQLITE_ROW || columns == 0 {
+		return nil, nil, rc
 	}
-	return libc.GoBytes(p, int(lib.Xsqlite3_column_bytes(s.c.tls, s.handle, int32(i)))), lib.SQLITE_OK
+	if a, rc = s.column(0); columns == 2 && rc == lib.SQLITE_ROW {
+		b, rc = s.column(1)
+	}
+	return a, b, rc
+}
+
+// column returns column i of the row. SQLite: an empty blob has no address, nor has one for which
+// there was no memory.
+func (s *stmt) column(i int32) ([]byte, int32) {
+	p := lib.Xsqlite3_column_blob(s.c.tls, s.handle, i)
+	if p == 0 && lib.Xsqlite3_errcode(s.c.tls, s.c.db) == lib.SQLITE_NOMEM {
+		return nil, lib.SQLITE_NOMEM
+	}
+	return libc.GoBytes(p, int(lib.Xsqlite3_column_bytes(s.c.tls, s.handle, i))), lib.SQLITE_ROW
 }
 
 // Finalize releases the statement.

@@ -41,7 +41,7 @@ func (s *Store) connect() (*conn, error) {
 		c.level = levelUnknown
 	}
 	c.reader = reader{c: c, s: s}
-	c.txn = txn{c.reader}
+	c.txn = txn{reader: c.reader}
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -79,13 +79,9 @@ func (c *conn) setLevel(l level) error {
 	return nil
 }
 
-// inTransaction reports whether a transaction is open. SQLite ends some by itself, on a full disk
-// for one.
-func (c *conn) inTransaction() bool { return !c.db.Autocommit() }
-
 // rollback ends the transaction that is open, if one is.
 func (c *conn) rollback() error {
-	if !c.inTransaction() {
+	if c.db.Autocommit() {
 		return nil
 	}
 	return c.exec("ROLLBACK")
@@ -127,14 +123,17 @@ func (c *conn) texts(sql string) ([]string, error) {
 	}
 	defer s.Finalize()
 	var rows []string
-	for rc = s.Step(); rc == Row; rc = s.Step() {
-		text, _ := s.Column(0) // SQLite: numbers come as text
-		rows = append(rows, string(text))
+	for {
+		text, _, rc := s.Step(1) // SQLite: numbers come as text
+		switch rc {
+		case Row:
+			rows = append(rows, string(text))
+		case Done:
+			return rows, nil
+		default:
+			return nil, c.db.Failure(rc)
+		}
 	}
-	if rc != Done {
-		return nil, c.db.Failure(rc)
-	}
-	return rows, nil
 }
 
 // Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another

@@ -1,46 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
-
-// creating makes sure that no store of this process uses a file while createFile still has it open.
-// SQLite: closing any descriptor of a file drops all locks that the process has on it.
-var creating sync.Mutex
-
-// createFile creates the database as an empty file with its missing parent folders, for this user
-// only, and reports whether it did. SQLite would create it for everyone that the umask admits. What
-// is opened as it is must exist.
-func (s *Store) createFile() (created bool, err error) {
-	creating.Lock()
-	defer creating.Unlock()
-	info, err := os.Stat(s.path)
-	switch {
-	case err == nil && info.IsDir():
-		return false, &driver.Error{Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
-	case err == nil || s.readOnly || s.options.Table != "":
-		return false, err
-	}
-	if err := driver.MakeDirs(filepath.Dir(s.path)); err != nil {
-		return false, err
-	}
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, f.Close()
-}
 
 const (
 	applicationID = 0x61737379 // "assy" in the header of the file
@@ -50,14 +17,8 @@ const (
 // open opens the first connection, makes an empty database a store and checks the settings in
 // force.
 func (s *Store) open() error {
-	if s.options.Immutable {
-		// SQLite: immutable reads the database alone, as if there were no companions.
-		if f, err := s.unfinished(); err != nil {
-			return err
-		} else if f != "" {
-			return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("%s holds commits: the database was not closed", f),
-				Hint: "open it once where it may be written to, or leave immutable out"}
-		}
+	if err := s.checkCompanions(); err != nil {
+		return err
 	}
 	c, err := s.connect()
 	if err != nil {
@@ -91,7 +52,7 @@ func (s *Store) prepare(c *conn) error {
 	if err := errors.Join(err, c.rollback()); err != nil {
 		return err
 	}
-	want := orElse(s.options.JournalMode, wal)
+	want := cmp.Or(s.options.JournalMode, wal)
 	switch {
 	case empty && s.readOnly:
 		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the database is empty"),
@@ -99,7 +60,7 @@ func (s *Store) prepare(c *conn) error {
 	case empty:
 		return s.create(c, want)
 	case s.readOnly, s.options.Table != "":
-		want = orElse(s.options.JournalMode, s.journal)
+		want = cmp.Or(s.options.JournalMode, s.journal)
 	}
 	switch {
 	case want == s.journal:
@@ -202,43 +163,4 @@ func (s *Store) setJournal(c *conn, want string) error {
 		return refused("journal_mode", want, s.journal)
 	}
 	return nil
-}
-
-// unfinished returns the name of a companion file that holds commits, or "".
-func (s *Store) unfinished() (string, error) {
-	files, err := s.Files()
-	if err != nil {
-		return "", err
-	}
-	for _, f := range files[1:] {
-		info, err := os.Stat(f)
-		if err == nil && info.Size() > 0 && !strings.HasSuffix(f, "-shm") {
-			return f, nil
-		}
-	}
-	return "", nil
-}
-
-// checkLength refuses a database that has lost the end of its last page. SQLite: such a page reads
-// as if zeros followed, and integrity_check does not notice. While another process extends the file
-// it may have such a length, and a companion file that holds commits; the second look is for one
-// that was done in between.
-func (s *Store) checkLength(c *conn) error {
-	size, err := c.integer("PRAGMA page_size")
-	if err != nil {
-		return err
-	}
-	for try := 0; ; try++ {
-		info, err := os.Stat(s.path)
-		if err != nil || info.Size()%size == 0 {
-			return err
-		}
-		if f, err := s.unfinished(); f != "" || err != nil {
-			return err
-		}
-		if try == 1 {
-			return &driver.Error{Kind: driver.Corrupt, Hint: hints[driver.Corrupt],
-				Err: fmt.Errorf("the file has %d bytes, which is not a multiple of its page size %d", info.Size(), size)}
-		}
-	}
 }

@@ -1,3 +1,64 @@
+// Package sqlite keeps a kv store in an SQLite database, by any build of SQLite for Go: what a
+// store is, what its commits promise, how it waits for locks. A build is a [Library]; the engines
+// sqlitekv, sqliteckv and sqlitewasmkv each bring one. Their stores are the same files.
+//
+// All pairs are in one table,
+//
+//	kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID
+//
+// which every other SQLite program can read. The file is marked by its application_id; a database
+// that is not marked and not empty is refused, never written to, unless its table is named.
+//
+// # Tables of other programs
+//
+// The options Table, Key and Value name a table and two of its columns in an existing database,
+// which is used as it is. The key's column must have a primary key or UNIQUE index of its own that
+// compares bytes (COLLATE BINARY, which is the default), and hold blobs alone or text alone; values
+// are written as the type of their column says. A value that is NULL reads as empty. A Put sets
+// these two columns: it fails if another one must be given. The database keeps its journal mode
+// unless journal_mode is given. Compact, Check, Backup and Size concern the whole database.
+//
+// # Durability
+//
+// With journal_mode=WAL (the default) Synced commits under synchronous=FULL, Flushed under NORMAL:
+// after a power loss some of the last Flushed commits may be gone, the rest is whole. With
+// journal_mode=DELETE Synced commits under EXTRA, because SQLite: FULL does not sync the folder
+// after it has removed the journal, so the last commit may be rolled back. Flushed commits under
+// NORMAL, for which SQLite documents a small chance of damage. Buffered delivers Flushed. The
+// option synchronous fixes the setting for all commits; then a class that it does not deliver is
+// refused.
+//
+// # Locks
+//
+// Several processes may have the database open. In WAL mode readers and the writer do not wait for
+// each other; in DELETE mode a commit waits until no reader is left, and new readers wait for it.
+// Nothing here waits: a lock that is held, by another process or another connection of this one, is
+// Busy, and kv tries again. There is no Exclusive mode: SQLite's locking_mode=EXCLUSIVE allows a
+// single connection, hence no View beside an Update, and a lock file of our own would not stop
+// other SQLite programs.
+//
+// SQLite: locks on Unix belong to the process, so a program must not open and close the database
+// file by other means than the one build of SQLite that has it open; that drops the locks. Two
+// builds in one process are such other means.
+//
+// In ReadOnly mode nothing is written to the database. Its journal_mode is the one that it has. In
+// WAL mode SQLite coordinates readers through the files -wal and -shm and creates them if they are
+// missing; in a folder where it cannot, opening fails unless immutable=true says that nobody writes
+// meanwhile.
+//
+// # After an error
+//
+// A commit that finds readers (Busy) or no space (Full) is not done. One whose write or sync fails
+// otherwise is in doubt: SQLite rolls it back, so that nobody sees it, but it may stand in the log
+// as a whole, and be there when the database is opened after a crash. No commit follows through the
+// same handle, as a sync that failed may have lost earlier commits that were not synced yet, and
+// what stands behind them in the log would be lost with them.
+//
+// # The handle
+//
+// Programs that want SQL beside the store open the same path with the build's own package. SQLite
+// has no handle of a database that could be lent or wrapped, only connections, each for one
+// goroutine and one transaction, and a store needs one for every snapshot.
 package sqlite
 
 import (

@@ -1,10 +1,8 @@
 package sqlite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -70,36 +68,4 @@ func readOnlyFailure(err error) error {
 			Hint: "make the folder writable, or add immutable=true if nobody writes to the database meanwhile"}
 	}
 	return err
-}
-
-// heads are how files of other engines begin: at an offset stands a text.
-var heads = []struct {
-	engine string
-	offset int
-	text   string
-}{
-	{"bbolt", 16, "\xed\xda\x0c\xed"},
-	{"bbolt", 16, "\xed\x0c\xda\xed"},
-	{"duckdb", 8, "DUCK"},
-	{"bunt", 0, "*2\r\n$"},
-	{"bunt", 0, "*3\r\n$"},
-}
-
-// foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the
-// file drops locks that this process has on it, but nobody has one on such a file.
-func (s *Store) foreign(err error) error {
-	head := make([]byte, 32)
-	if f, ferr := os.Open(s.path); ferr == nil {
-		n, _ := f.Read(head)
-		head = head[:n]
-		f.Close()
-	}
-	for _, h := range heads {
-		if len(head) > h.offset && bytes.HasPrefix(head[h.offset:], []byte(h.text)) {
-			return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("a file of %s, not of SQLite", h.engine),
-				Hint: "open it as " + h.engine + ":" + s.path}
-		}
-	}
-	return &driver.Error{Kind: driver.Corrupt, Err: err,
-		Hint: "name another file if it is one of another program; otherwise restore a backup"}
 }

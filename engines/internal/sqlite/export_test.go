@@ -14,7 +14,6 @@ type TestConn = conn
 
 func (c *conn) Text(sql string) (string, error) { return c.text(sql) }
 func (c *conn) Exec(sql string) error           { return c.exec(sql) }
-func (c *conn) Rollback() error                 { return c.rollback() }
 func (c *conn) Level() int                      { return int(c.level) }
 
 func (s *Store) Writer() *conn { return s.idle[writer][0] }

@@ -19,11 +19,9 @@ type Options struct {
 	JournalMode       string // "WAL" (the default) or "DELETE"; another program's database keeps its own by default
 	Synchronous       string // "OFF", "NORMAL", "FULL" or "EXTRA" for all commits; "" is by the class of each
 	PageSize          int    // of a new database, in bytes
-	AutoVacuum        string // of a new database: "NONE", "FULL" or "INCREMENTAL"
 	CacheSize         int    // of each connection, in pages; negative in KiB
 	MmapSize          int64  // bytes of the file that are read through a memory map
-	TempStore         string // where Compact builds the new database: "DEFAULT", "FILE" or "MEMORY"
-	WALAutocheckpoint int    // pages of log at which a commit copies it into the database; negative is never
+	WALAutocheckpoint int    // pages of log at which a commit copies it into the database
 	Immutable         bool   // with kv.ReadOnly: nobody writes meanwhile, so use no locks and no companion files
 
 	// Table is a table of an existing database, Key and Value its columns; see the package comment.
@@ -38,34 +36,12 @@ var table = driver.Table[Options]{
 		func(o *Options) *string { return &o.Synchronous }, levels...).WithDefault("by class"),
 	driver.OneOf("page_size", "page size of a new database",
 		func(o *Options) *int { return &o.PageSize }, pageSizes()...).WithDefault("4096"),
-	driver.OneWord("auto_vacuum", "how a new database gives free pages back",
-		func(o *Options) *string { return &o.AutoVacuum }, autoVacuum...).WithDefault("NONE"),
 	driver.Whole("cache_size", "pages, or -KiB", -1<<31, "page cache of each connection",
 		func(o *Options) *int { return &o.CacheSize }).WithDefault("-2000"),
 	driver.Whole("mmap_size", "bytes", 0, "how much of the file is read through a memory map",
 		func(o *Options) *int64 { return &o.MmapSize }),
-	driver.OneWord("temp_store", "where Compact builds the new database first",
-		func(o *Options) *string { return &o.TempStore }, tempStore...).WithDefault("DEFAULT"),
-	{
-		Option: driver.Option{Name: "wal_autocheckpoint", Values: "pages", Default: "1000",
-			Usage: "size of the log at which a commit copies it into the database; 0 is never"},
-		Set: func(o *Options, value string) error {
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 0 {
-				return errors.New("use a whole number of at least 0")
-			}
-			if o.WALAutocheckpoint = n; n == 0 {
-				o.WALAutocheckpoint = -1
-			}
-			return nil
-		},
-		Get: func(o *Options) string {
-			if o.WALAutocheckpoint == 0 {
-				return ""
-			}
-			return strconv.Itoa(max(o.WALAutocheckpoint, 0))
-		},
-	},
+	driver.Whole("wal_autocheckpoint", "pages", 1, "size of the log at which a commit copies it into the database",
+		func(o *Options) *int { return &o.WALAutocheckpoint }).WithDefault("1000"),
 	driver.Bool("immutable", "with mode=ro: nobody writes meanwhile, so use no locks and no companion files",
 		func(o *Options) *bool { return &o.Immutable }),
 	driver.Text("Table", "name", "a table of another program's database, which is used as it is",
@@ -76,17 +52,11 @@ var table = driver.Table[Options]{
 		func(o *Options) *string { return &o.Value }).WithDefault("v"),
 }
 
-// What SQLite reads back as the numbers 0, 1 and 2.
-var (
-	autoVacuum = []string{"NONE", "FULL", "INCREMENTAL"}
-	tempStore  = []string{"DEFAULT", "FILE", "MEMORY"}
-)
-
 // The pragmas among the options: set before a new database gets its first page, and on every
 // connection.
 var (
-	creation = []string{"page_size", "auto_vacuum"}
-	session  = []string{"cache_size", "mmap_size", "temp_store", "wal_autocheckpoint"}
+	creation = []string{"page_size"}
+	session  = []string{"cache_size", "mmap_size", "wal_autocheckpoint"}
 )
 
 // fullSync is for macOS, where fsync leaves data in the disk's cache and only F_FULLFSYNC empties
@@ -141,14 +111,7 @@ func (c *conn) set(list []driver.Setting) error {
 // pragma reads a setting back, in the words of the options.
 func (c *conn) pragma(name string) (string, error) {
 	value, err := c.text("PRAGMA " + name)
-	words := map[string][]string{"auto_vacuum": autoVacuum, "temp_store": tempStore}[name]
-	if n, nerr := strconv.Atoi(value); nerr == nil && n >= 0 && n < len(words) {
-		value = words[n]
-	}
-	if name == "journal_mode" {
-		value = strings.ToUpper(value)
-	}
-	return value, err
+	return strings.ToUpper(value), err
 }
 
 // verify reads back what was asked for.

@@ -109,18 +109,6 @@ func (s *Store) Snapshot(context.Context) (driver.Reader, error) {
 	return &c.reader, nil
 }
 
-// Begin starts a transaction.
-func (s *Store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	c, err := s.forWriting(d)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.do(kindBegin, nil, nil); err != nil {
-		return nil, errors.Join(err, s.endWriting(c))
-	}
-	return &c.txn, nil
-}
-
 // Close closes all connections. In WAL mode the last one of all processes copies the log into the
 // database, synced unless synchronous=OFF, and removes the companion files.
 func (s *Store) Close() error {
