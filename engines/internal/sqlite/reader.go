@@ -43,7 +43,9 @@ const manyUses = 4
 // used counts the queries of a snapshot.
 func (r *reader) used() {
 	if r.uses++; r.uses == manyUses && r.pinned != nil {
-		r.begun = r.c.run(kindRead, nil, nil) == Done
+		if r.begun = r.c.run(kindRead, nil, nil) == Done; r.begun {
+			r.pinned.Reset()
+		}
 	}
 }
 
