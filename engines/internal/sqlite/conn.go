@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -13,7 +12,7 @@ import (
 // conn is one connection with its statements. It is used by one goroutine at a time.
 type conn struct {
 	db     Conn
-	layout *layout
+	layout layout
 	level  level // the value of synchronous in force
 
 	idle [kinds]*statement // prepared on first use
@@ -104,15 +103,6 @@ func (c *conn) text(sql string) (string, error) {
 		return "", err
 	}
 	return rows[0], nil
-}
-
-// integer returns the number that the one row of sql holds.
-func (c *conn) integer(sql string) (int64, error) {
-	text, err := c.text(sql)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(text, 10, 64)
 }
 
 // texts runs one statement and returns the first column of its rows.

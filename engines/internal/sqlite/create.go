@@ -3,15 +3,9 @@ package sqlite
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/assaydb/assay/kv/driver"
-)
-
-const (
-	applicationID = 0x61737379 // "assy" in the header of the file
-	schemaVersion = 1          // user_version
 )
 
 // open opens the first connection, makes an empty database a store and checks the settings in
@@ -84,7 +78,7 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 	if err != nil || empty {
 		return empty, err
 	}
-	if err := c.verify(s.options.given(creation...)); err != nil {
+	if err := c.verify(s.options.given(creation)); err != nil {
 		return false, err
 	}
 	if err := s.checkLength(c); err != nil {
@@ -94,40 +88,10 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 	return false, err
 }
 
-// isEmpty tells, within a transaction, whether the database is empty or a store. Anything else is
-// an error.
-func (c *conn) isEmpty() (bool, error) {
-	app, err := c.integer("PRAGMA application_id")
-	if err != nil {
-		return false, err
-	}
-	version, err := c.integer("PRAGMA user_version")
-	switch {
-	case err != nil:
-		return false, err
-	case app == applicationID && version == schemaVersion:
-		return false, nil
-	case app == applicationID:
-		return false, &driver.Error{Kind: driver.Unsupported, Err: fmt.Errorf("the store has format %d", version),
-			Hint: fmt.Sprintf("this program knows format %d: use a newer one", schemaVersion)}
-	}
-	tables, err := c.tables()
-	if err != nil || app == 0 && version == 0 && len(tables) == 0 {
-		return true, err
-	}
-	return false, &driver.Error{Kind: driver.Invalid,
-		Err:  fmt.Errorf("the SQLite database of another program: application_id %d, tables %q", app, tables),
-		Hint: "name another file, or a table of this one: ?Table=NAME&Key=COLUMN&Value=COLUMN"}
-}
-
-func (c *conn) tables() ([]string, error) {
-	return c.texts("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-}
-
 // create makes an empty database a store.
 func (s *Store) create(c *conn, journal string) error {
-	// SQLite: these hold from the first page on, which setting the journal mode writes.
-	asked := s.options.given(creation...)
+	// SQLite: this holds from the first page on, which setting the journal mode writes.
+	asked := s.options.given(creation)
 	if err := c.set(asked); err != nil {
 		return err
 	}
@@ -140,8 +104,7 @@ func (s *Store) create(c *conn, journal string) error {
 	// Another process may have done it since the database was found empty.
 	empty, err := c.isEmpty()
 	if err == nil && empty {
-		err = c.exec(createTable,
-			fmt.Sprint("PRAGMA application_id = ", applicationID), fmt.Sprint("PRAGMA user_version = ", schemaVersion))
+		err = errors.Join(c.exec(createTable), c.mark())
 	}
 	if err == nil {
 		err = c.exec("COMMIT")

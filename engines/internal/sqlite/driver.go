@@ -84,7 +84,7 @@ func (l *Library) Info() driver.Info {
 // database of another program is Invalid unless its table is named; a setting that SQLite did not
 // accept is Unsupported.
 func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: &own}
+	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: own}
 	if err := table.Read(c.Params, &s.options); err != nil {
 		return nil, err
 	}

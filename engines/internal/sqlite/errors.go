@@ -11,8 +11,11 @@ import (
 // NewError makes an error of SQLite's extended result code, its message and the operating system's
 // error, nil or number 0 if there was none.
 func NewError(rc int32, text string, system error) error {
-	e := &driver.Error{Kind: kindOf(rc), Err: fmt.Errorf("%s (%d)", text, rc)}
-	switch primary := rc & 0xff; {
+	primary := rc & 0xff
+	e := &driver.Error{Kind: kindsOf[primary], Err: fmt.Errorf("%s (%d)", text, rc)}
+	switch {
+	case rc == IOErrCorruptFS:
+		e.Kind = driver.Corrupt
 	case primary == NotADB:
 		e.Err = fmt.Errorf("%w: %w", errNotADB, e.Err)
 	case system != nil && system != syscall.Errno(0) && (primary == IOErr || primary == CantOpen):
@@ -25,29 +28,19 @@ func NewError(rc int32, text string, system error) error {
 	return e
 }
 
-func kindOf(rc int32) driver.Kind {
-	if rc == IOErrCorruptFS {
-		return driver.Corrupt
-	}
-	switch rc & 0xff {
-	case Busy, Locked:
-		return driver.Busy
-	case Corrupt, NotADB:
-		return driver.Corrupt
-	case Full:
-		return driver.Full
-	case ReadOnly:
-		return driver.NotWritable
-	case Perm, Auth:
-		return driver.Permission
-	case TooBig:
-		return driver.TooLarge
-	case Constraint: // of another program's table
-		return driver.Invalid
-	case Interrupted:
-		return driver.Canceled
-	}
-	return driver.Other
+// kindsOf are the kinds of primary codes; of the others it is Other.
+var kindsOf = map[int32]driver.Kind{
+	Busy:        driver.Busy,
+	Locked:      driver.Busy,
+	Corrupt:     driver.Corrupt,
+	NotADB:      driver.Corrupt,
+	Full:        driver.Full,
+	ReadOnly:    driver.NotWritable,
+	Perm:        driver.Permission,
+	Auth:        driver.Permission,
+	TooBig:      driver.TooLarge,
+	Constraint:  driver.Invalid, // of another program's table
+	Interrupted: driver.Canceled,
 }
 
 var hints = map[driver.Kind]string{

@@ -1,85 +1,72 @@
 package sqlite
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
-// layout says where the pairs lie. Names are quoted for SQL.
-type layout struct {
-	table, column, value string
-	key                  string // the column as an expression that compares bytes
-	keyText, valueText   bool   // the column holds text, not blobs
-}
+// layout says where the pairs lie: it replaces the names in texts. Arguments are always bound as
+// blobs.
+type layout = *strings.Replacer
 
 // own is the table of a store that this package made.
-var own = layout{table: "kv", column: "k", key: "k", value: "v"}
+var own = newLayout("kv", "k", "v", "k", "", "")
 
 const createTable = "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
 
-// text returns the SQL of a statement.
-func (l *layout) text(k kind) string {
-	one := " WHERE " + l.key + " = " + arg(1, l.keyText)
-	switch k {
-	case kindBegin:
-		return "BEGIN IMMEDIATE"
-	case kindRead:
-		return "BEGIN"
-	case kindCommit:
-		return "COMMIT"
-	case kindPin:
-		// SQLite: a read transaction lasts as long as one reading statement of the connection does.
-		// This one always has a row, that of the table, so stepping it once opens a snapshot and
-		// resetting it ends it.
-		return "SELECT 1 FROM sqlite_schema"
-	case kindGet:
-		return "SELECT " + l.value + " FROM " + l.table + one
-	case kindLen:
-		return "SELECT octet_length(" + l.value + ") FROM " + l.table + one
-	case kindPut:
-		// SQLite: refuses the text if no unique index compares the key so.
-		return fmt.Sprintf("INSERT INTO %s(%s, %s) VALUES(%s, %s) ON CONFLICT(%s) DO UPDATE SET %[3]s = excluded.%[3]s",
-			l.table, l.column, l.value, arg(1, l.keyText), arg(2, l.valueText), l.key)
-	case kindDelete:
-		return "DELETE FROM " + l.table + one
+// newLayout takes names that are quoted for SQL; key is the column as an expression that compares
+// bytes. The rest is what arguments are cast to, " AS TEXT" or nothing. SQLite: text and blobs are
+// never equal, whatever their bytes.
+func newLayout(table, column, value, key, castKey, castValue string) layout {
+	arg := func(n, cast string) string {
+		if cast == "" {
+			return n
+		}
+		return "CAST(" + n + cast + ")"
+	}
+	return strings.NewReplacer("{table}", table, "{column}", column, "{value}", value, "{key}", key,
+		"{key1}", arg("?1", castKey), "{key2}", arg("?2", castKey), "{value2}", arg("?2", castValue))
+}
+
+// texts are the statements whose text does not depend on a range.
+var texts = [kindDeleteRange]string{
+	kindBegin:  "BEGIN IMMEDIATE",
+	kindRead:   "BEGIN",
+	kindCommit: "COMMIT",
+	// SQLite: a read transaction lasts as long as one reading statement of the connection does. This
+	// one always has a row, that of the table, so stepping it once opens a snapshot and resetting it
+	// ends it.
+	kindPin: "SELECT 1 FROM sqlite_schema",
+	kindGet: "SELECT {value} FROM {table} WHERE {key} = {key1}",
+	kindLen: "SELECT octet_length({value}) FROM {table} WHERE {key} = {key1}",
+	// SQLite: refuses the text if no unique index compares the key so.
+	kindPut: "INSERT INTO {table}({column}, {value}) VALUES({key1}, {value2}) " +
+		"ON CONFLICT({key}) DO UPDATE SET {value} = excluded.{value}",
+	kindDelete: "DELETE FROM {table} WHERE {key} = {key1}",
+}
+
+// text returns the SQL of a statement, before its names are replaced.
+func (k kind) text() string {
+	if k < kindDeleteRange {
+		return texts[k]
 	}
 	if k < kindScan {
-		return "DELETE FROM " + l.table + l.where(k-kindDeleteRange)
+		return "DELETE FROM {table}" + (k - kindDeleteRange).where()
 	}
 	shape := k - kindScan
-	columns, order := l.column+", "+l.value, ""
+	columns, order := "{column}, {value}", ""
 	if shape&shapeKeys != 0 {
-		columns = l.column
+		columns = "{column}"
 	}
 	if shape&shapeReverse != 0 {
 		order = " DESC"
 	}
-	return "SELECT " + columns + " FROM " + l.table + l.where(shape) + " ORDER BY " + l.key + order
+	return "SELECT " + columns + " FROM {table}" + shape.where() + " ORDER BY {key}" + order
 }
 
-func (l *layout) where(shape kind) string {
-	start, end := l.key+" >= "+arg(1, l.keyText), l.key+" < "
-	switch shape & (shapeStart | shapeEnd) {
-	case shapeStart:
-		return " WHERE " + start
-	case shapeEnd:
-		return " WHERE " + end + arg(1, l.keyText)
-	case shapeStart | shapeEnd:
-		return " WHERE " + start + " AND " + end + arg(2, l.keyText)
-	}
-	return ""
+// where returns the condition of a shape.
+func (k kind) where() string {
+	return [...]string{
+		0:                     "",
+		shapeStart:            " WHERE {key} >= {key1}",
+		shapeEnd:              " WHERE {key} < {key1}",
+		shapeStart | shapeEnd: " WHERE {key} >= {key1} AND {key} < {key2}",
+	}[k&(shapeStart|shapeEnd)]
 }
-
-// arg is argument n, which is always bound as a blob. SQLite: text and blobs are never equal,
-// whatever their bytes.
-func arg(n int, text bool) string {
-	if text {
-		return fmt.Sprintf("CAST(?%d AS TEXT)", n)
-	}
-	return fmt.Sprintf("?%d", n)
-}
-
-// quoted makes name an identifier. SQLite: what stands in double quotes may be taken for a string.
-func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
-
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -81,3 +81,5 @@ func (s *Store) Files() ([]string, error) {
 	}
 	return files, nil
 }
+
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

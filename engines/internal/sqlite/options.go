@@ -54,10 +54,9 @@ var table = driver.Table[Options]{
 
 // The pragmas among the options: set before a new database gets its first page, and on every
 // connection.
-var (
-	creation = []string{"page_size"}
-	session  = []string{"cache_size", "mmap_size", "wal_autocheckpoint"}
-)
+const creation = "page_size"
+
+var session = []string{"cache_size", "mmap_size", "wal_autocheckpoint"}
 
 // fullSync is for macOS, where fsync leaves data in the disk's cache and only F_FULLFSYNC empties
 // it.
@@ -134,7 +133,7 @@ func refused(name, want, got string) error {
 	switch {
 	case name == "journal_mode":
 		hint = "the file system may lack what WAL needs, or the store is open read-only: use the journal_mode in force"
-	case slices.Contains(creation, name):
+	case name == creation:
 		hint = "it is fixed when a database is created: leave the option out, or copy the data into a new database"
 	}
 	return &driver.Error{Kind: driver.Unsupported, Err: fmt.Errorf("%s is %s, not %s", name, got, want), Hint: hint}
@@ -142,7 +141,7 @@ func refused(name, want, got string) error {
 
 // Settings tells SQLite's version and the pragmas in force.
 func (s *Store) Settings() (list []driver.Setting) {
-	names := slices.Concat([]string{"journal_mode"}, creation, session)
+	names := append([]string{"journal_mode", creation}, session...)
 	for _, p := range fullSync {
 		names = append(names, p.Name)
 	}

@@ -31,32 +31,38 @@ func (s *Store) adopt(c *conn) error {
 		tables, err := c.tables()
 		return errors.Join(unfit(fmt.Sprintf("name one of %q", tables), "there is no table %q", o.Table), err)
 	}
-	l := layout{table: quoted(o.Table)}
-	if l.column, l.keyText, err = column(o.Table, cmp.Or(o.Key, "k"), "Key", columns, types); err != nil {
+	key, castKey, err := column(o.Table, cmp.Or(o.Key, "k"), "Key", columns, types)
+	if err != nil {
 		return err
 	}
-	if l.value, l.valueText, err = column(o.Table, cmp.Or(o.Value, "v"), "Value", columns, types); err != nil {
+	value, castValue, err := column(o.Table, cmp.Or(o.Value, "v"), "Value", columns, types)
+	if err != nil {
 		return err
 	}
-	l.key = l.column + " COLLATE BINARY"
-	if err := l.lookAtKeys(c, o.Table); err != nil {
+	if castKey, err = c.lookAtKeys(o.Table, key, castKey); err != nil {
 		return err
 	}
-	put, rc := c.db.Prepare(l.text(kindPut), false)
+	s.layout = newLayout(quoted(o.Table), key, value, key+binary, castKey, castValue)
+	put, rc := c.db.Prepare(s.layout.Replace(kindPut.text()), false)
 	if rc != OK {
 		return unfit("name a key column that is the primary key, or UNIQUE, and compared by COLLATE BINARY",
 			"table %q: %v", o.Table, c.db.Failure(rc))
 	}
 	put.Finalize()
-	s.layout = &l
 	return nil
 }
 
-// column returns the column called name, quoted, and whether it holds text.
-func column(table, name, option string, columns, types []string) (string, bool, error) {
+// binary has SQL compare a column's bytes.
+const binary = " COLLATE BINARY"
+
+// asText has SQL take an argument for text.
+const asText = " AS TEXT"
+
+// column returns the column called name, quoted, and the cast for what is written to it.
+func column(table, name, option string, columns, types []string) (column, cast string, err error) {
 	i := slices.IndexFunc(columns, func(c string) bool { return strings.EqualFold(c, name) })
 	if i < 0 {
-		return "", false, unfit(fmt.Sprintf("name one with %s=COLUMN: %q", option, columns),
+		return "", "", unfit(fmt.Sprintf("name one with %s=COLUMN: %q", option, columns),
 			"table %q has no column %q", table, name)
 	}
 	// SQLite: a column holds what these words in its type say, in this order.
@@ -67,33 +73,37 @@ func column(table, name, option string, columns, types []string) (string, bool, 
 	switch {
 	case has("INT"):
 	case has("CHAR", "CLOB", "TEXT"):
-		return quoted(columns[i]), true, nil
+		return quoted(columns[i]), asText, nil
 	case declared == "", has("BLOB"):
-		return quoted(columns[i]), false, nil
+		return quoted(columns[i]), "", nil
 	}
-	return "", false, unfit("name a column of blobs or text", "column %q is of type %s", name, types[i])
+	return "", "", unfit("name a column of blobs or text", "column %q is of type %s", name, types[i])
 }
 
-// lookAtKeys learns what the keys are. SQLite: the columns' types bind nobody, and values are
-// ordered by what they are first, so that the first key and the last tell it of all.
-func (l *layout) lookAtKeys(c *conn, table string) error {
+// lookAtKeys returns the cast for the keys, which is cast if there are none. SQLite: the columns'
+// types bind nobody, and values are ordered by what they are first, so that the first key and the
+// last tell it of all.
+func (c *conn) lookAtKeys(table, key, cast string) (string, error) {
+	casts := map[string]string{"text": asText, "blob": ""}
+	var first string
 	for _, order := range []string{"", " DESC"} {
-		found, err := c.text("SELECT iif(octet_length(" + l.column + ") = 0, 'nothing', typeof(" + l.column + ")) FROM " +
-			l.table + " ORDER BY " + l.key + order + " LIMIT 1")
-		switch {
-		case err != nil:
-			return err
-		case found == "":
-			return nil // no rows
-		case order == "" && (found == "text" || found == "blob"):
-			l.keyText = found == "text"
-		case found != "text" && found != "blob", l.keyText != (found == "text"):
-			return unfit("the keys of a store are all blobs, or all text, of at least one byte",
+		found, err := c.text("SELECT iif(octet_length(" + key + ") = 0, 'nothing', typeof(" + key + ")) FROM " +
+			quoted(table) + " ORDER BY " + key + binary + order + " LIMIT 1")
+		if err != nil || found == "" { // no rows
+			return cast, err
+		}
+		as, fits := casts[found]
+		if !fits || first != "" && found != first {
+			return "", unfit("the keys of a store are all blobs, or all text, of at least one byte",
 				"table %q has a key that is %s", table, found)
 		}
+		first, cast = found, as
 	}
-	return nil
+	return cast, nil
 }
+
+// quoted makes name an identifier. SQLite: what stands in double quotes may be taken for a string.
+func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // unfit is the error for a table that no store can be kept in.
 func unfit(hint, format string, args ...any) error {

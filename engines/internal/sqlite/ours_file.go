@@ -77,23 +77,20 @@ func (s *Store) checkCompanions() error {
 // it may have such a length, and a companion file that holds commits; the second look is for one
 // that was done in between.
 func (s *Store) checkLength(c *conn) error {
-	size, err := c.integer("PRAGMA page_size")
-	if err != nil {
-		return err
-	}
-	for try := 0; ; try++ {
+	for range 2 {
 		info, err := os.Stat(s.path)
-		if err != nil || info.Size()%size == 0 {
+		if err != nil {
+			return err
+		}
+		over, err := c.text(fmt.Sprintf("SELECT %d %% page_size FROM pragma_page_size", info.Size()))
+		if err != nil || over == "0" {
 			return err
 		}
 		if f, err := s.unfinished(); f != "" || err != nil {
 			return err
 		}
-		if try == 1 {
-			return &driver.Error{Kind: driver.Corrupt, Hint: hints[driver.Corrupt],
-				Err: fmt.Errorf("the file has %d bytes, which is not a multiple of its page size %d", info.Size(), size)}
-		}
 	}
+	return &driver.Error{Kind: driver.Corrupt, Err: errors.New("the file ends within a page"), Hint: hints[driver.Corrupt]}
 }
 
 // heads are how files of other engines begin: at an offset stands a text.

@@ -15,7 +15,7 @@ type Store struct {
 	path     string // absolute
 	readOnly bool
 	options  Options
-	layout   *layout
+	layout   layout
 	journal  string // in force
 	caps     driver.Caps
 

@@ -21,14 +21,6 @@ var (
 
 // Begin starts a transaction.
 func (s *Store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	t, err := s.begin(d)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-func (s *Store) begin(d driver.Durability) (*txn, error) {
 	c, err := s.forWriting(d)
 	if err != nil {
 		return nil, err
@@ -107,11 +99,11 @@ func (c *conn) committed(rc int32) error {
 
 // Apply commits ops as one transaction. SQLite: a statement alone is one. In DELETE mode one whose
 // commit finds readers starts anew and lets further readers in, where COMMIT holds its place.
-func (s *Store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
+func (s *Store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
 	if len(ops) == 1 && s.journal == wal {
 		return s.applyOne(&ops[0], d)
 	}
-	t, err := s.begin(d)
+	t, err := s.Begin(ctx, d)
 	if err != nil {
 		return driver.NotDone(err)
 	}
