@@ -28,7 +28,5 @@ var library = &sqlite.Library{
 	Name:    "sqlite-c",
 	Summary: "SQLite's B-tree with write-ahead log or rollback journal, the C library through cgo; several processes",
 	Modules: []string{"github.com/mattn/go-sqlite3"},
-	// go-sqlite3 compiles SQLite with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1.
-	LevelVaries: true,
-	Connect:     connect,
+	Connect: connect,
 }

@@ -23,6 +23,5 @@ int sqlite3_bind_blob(sqlite3_stmt *stmt, int i, const void *data, int length, v
 int sqlite3_step(sqlite3_stmt *stmt);
 int sqlite3_reset(sqlite3_stmt *stmt);
 int sqlite3_finalize(sqlite3_stmt *stmt);
-int sqlite3_data_count(sqlite3_stmt *stmt);
 const void *sqlite3_column_blob(sqlite3_stmt *stmt, int i);
 int sqlite3_column_bytes(sqlite3_stmt *stmt, int i);

@@ -15,12 +15,8 @@ type stmt struct {
 var _ sqlite.Stmt = (*stmt)(nil)
 
 // Prepare compiles sql.
-func (c *conn) Prepare(sql string, persistent bool) (sqlite.Stmt, int32) {
-	var flags sqlite3.PrepareFlag
-	if persistent {
-		flags = sqlite3.PREPARE_PERSISTENT
-	}
-	s, _, err := c.db.PrepareFlags(sql, flags)
+func (c *conn) Prepare(sql string, flags uint32) (sqlite.Stmt, int32) {
+	s, _, err := c.db.PrepareFlags(sql, sqlite3.PrepareFlag(flags))
 	if err != nil {
 		return nil, c.result(err)
 	}

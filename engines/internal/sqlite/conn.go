@@ -13,7 +13,7 @@ import (
 type conn struct {
 	db     Conn
 	layout layout
-	level  level // the value of synchronous in force
+	level  string // the value of synchronous in force, "" if that is not known
 
 	idle [kinds]*statement // prepared on first use
 
@@ -35,10 +35,7 @@ func (s *Store) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{db: db, layout: s.layout, level: levelFull}
-	if s.lib.LevelVaries {
-		c.level = levelUnknown
-	}
+	c := &conn{db: db, layout: s.layout}
 	c.reader = reader{c: c, s: s}
 	c.txn = txn{reader: c.reader}
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {
@@ -66,15 +63,15 @@ func (c *conn) close() error {
 	return c.db.Close()
 }
 
-// setLevel makes l the value of synchronous. SQLite: it is fixed once a transaction has begun.
-func (c *conn) setLevel(l level) error {
-	if c.level == l {
+// setLevel makes level the value of synchronous. SQLite: it is fixed once a transaction has begun.
+func (c *conn) setLevel(level string) error {
+	if c.level == level {
 		return nil
 	}
-	if err := c.exec("PRAGMA synchronous = " + l.String()); err != nil {
+	if err := c.exec("PRAGMA synchronous = " + level); err != nil {
 		return err
 	}
-	c.level = l
+	c.level = level
 	return nil
 }
 
@@ -107,7 +104,7 @@ func (c *conn) text(sql string) (string, error) {
 
 // texts runs one statement and returns the first column of its rows.
 func (c *conn) texts(sql string) ([]string, error) {
-	s, rc := c.db.Prepare(sql, false)
+	s, rc := c.db.Prepare(sql, 0)
 	if rc != OK {
 		return nil, c.db.Failure(rc)
 	}

@@ -34,17 +34,6 @@ func openStoreAt(t *testing.T, engine, path string, params map[string]string) *s
 	return s.(*sqlite.Store)
 }
 
-func aNewConnectionHasTheLevelThatConnAssumes(t *testing.T, engine string) {
-	s := openStore(t, engine, nil)
-	if s.Writer().Level() < 0 {
-		return // the build says that it varies, so every connection sets it
-	}
-	got, err := s.Writer().Text("PRAGMA synchronous")
-	if want := fmt.Sprint(s.Writer().Level()); err != nil || got != want {
-		t.Fatalf("synchronous: got %s, %v, want %s", got, err, want)
-	}
-}
-
 func commitsRunUnderTheLevelOfTheirClass(t *testing.T, engine string) {
 	for _, journal := range []string{"WAL", "DELETE"} {
 		s := openStore(t, engine, map[string]string{"journal_mode": journal})

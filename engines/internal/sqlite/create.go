@@ -67,9 +67,6 @@ func (s *Store) prepare(c *conn) error {
 
 // look checks the database as far as that can be done by reading, and learns its journal mode.
 func (s *Store) look(c *conn) (empty bool, err error) {
-	if err := c.verify(s.options.given(session...)); err != nil {
-		return false, err
-	}
 	if s.options.Table != "" {
 		err = s.adopt(c)
 	} else {
@@ -91,8 +88,7 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 // create makes an empty database a store.
 func (s *Store) create(c *conn, journal string) error {
 	// SQLite: this holds from the first page on, which setting the journal mode writes.
-	asked := s.options.given(creation)
-	if err := c.set(asked); err != nil {
+	if err := c.set(s.options.given(creation)); err != nil {
 		return err
 	}
 	if err := s.setJournal(c, journal); err != nil {
@@ -109,10 +105,7 @@ func (s *Store) create(c *conn, journal string) error {
 	if err == nil {
 		err = c.exec("COMMIT")
 	}
-	if err := errors.Join(err, c.rollback()); err != nil {
-		return err
-	}
-	return c.verify(asked)
+	return errors.Join(err, c.rollback())
 }
 
 // setJournal sets the journal mode. SQLite: a mode that it cannot set is no error, it answers with

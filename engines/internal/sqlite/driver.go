@@ -100,10 +100,7 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 	} else if err != nil {
 		return nil, err
 	}
-	if l.Opened != nil {
-		err = l.Opened(s)
-	}
-	if created && err == nil {
+	if err = s.protect(); created && err == nil {
 		err = driver.SyncDir(filepath.Dir(s.path))
 	}
 	if err != nil {
@@ -123,20 +120,8 @@ func (l *Library) OpenKV(ctx context.Context, path string, o *Options, options .
 	return kv.OpenDriver(ctx, l, c, options...)
 }
 
-// level is a value of SQLite's synchronous, by its number.
-type level int8
-
-const (
-	levelUnknown level = iota - 1
-	levelOff
-	levelNormal
-	levelFull // SQLite: the default value of a new connection
-	levelExtra
-)
-
+// levels are the values of SQLite's synchronous, by their numbers.
 var levels = []string{"OFF", "NORMAL", "FULL", "EXTRA"}
-
-func (l level) String() string { return levels[l] }
 
 // wal is the journal mode that differs; the others promise what DELETE does, or less. Those beside
 // DELETE are not on offer: TRUNCATE and PERSIST promise less for no gain here, MEMORY and OFF are
@@ -169,28 +154,27 @@ func (s *Store) capsNow() driver.Caps {
 }
 
 // levelFor returns the value of synchronous under which commits of class d are made.
-func (s *Store) levelFor(d driver.Durability) level {
+func (s *Store) levelFor(d driver.Durability) string {
 	switch {
 	case s.options.Synchronous != "":
-		return level(slices.Index(levels, s.options.Synchronous))
+		return s.options.Synchronous
 	case d != driver.Synced:
-		return levelNormal
+		return "NORMAL"
 	case s.journal == wal:
-		return levelFull
+		return "FULL"
 	}
-	return levelExtra
+	return "EXTRA"
 }
 
 // promise tells what a commit of class d delivers.
 func (s *Store) promise(d driver.Durability) driver.Promise {
-	l := s.levelFor(d)
+	level := slices.Index(levels, s.levelFor(d))
 	if s.journal != wal {
-		l-- // each level promises what the one below does for a log
+		level-- // each level promises what the one below does for a log
 	}
-	intact := l >= levelNormal
-	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: intact, KillAtomic: true, PowerAtomic: intact}
+	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true, PowerAtomic: level > 0}
 	switch {
-	case l >= levelFull:
+	case level > 1:
 		p.Class = driver.Synced
 	case d == driver.Synced:
 		return driver.Promise{}

@@ -9,22 +9,15 @@ type Library struct {
 	Modules []string // the Go modules that hold SQLite's code
 	PureGo  bool
 
-	// LevelVaries: a new connection does not always have synchronous=FULL, as SQLite's own default
-	// is.
-	LevelVaries bool
-
 	// Connect opens a connection with flags of sqlite3_open_v2. Its errors are made by [NewError].
 	Connect func(path string, flags int32) (Conn, error)
-
-	// Opened is called with every store that was opened; it may be nil.
-	Opened func(*Store) error
 }
 
 // Conn is a connection. It is used by one goroutine at a time, so SQLite need not lock it. Result
 // codes are SQLite's extended ones.
 type Conn interface {
-	// Prepare compiles one statement. A persistent one will be used often.
-	Prepare(sql string, persistent bool) (Stmt, int32)
+	// Prepare compiles one statement with flags of sqlite3_prepare_v3.
+	Prepare(sql string, flags uint32) (Stmt, int32)
 
 	// Autocommit reports whether no transaction is open.
 	Autocommit() bool
@@ -82,10 +75,12 @@ const (
 	IOErrCorruptFS = IOErr | 33<<8
 )
 
-// The flags of sqlite3_open_v2 that are used here.
+// The flags of sqlite3_open_v2, and the one of sqlite3_prepare_v3 for what will be used often, that
+// are used here.
 const (
 	openReadOnly  = 0x1
 	openReadWrite = 0x2
 	openURI       = 0x40
 	openNoMutex   = 0x8000
+	persistent    = 0x1
 )

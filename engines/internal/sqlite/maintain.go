@@ -19,12 +19,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Interruptible(ctx, func() error {
-		if s.journal != wal {
-			return c.exec("VACUUM")
-		}
-		return c.exec("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
-	})
+	err = c.db.Interruptible(ctx, func() error { return c.exec("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") })
 	return errors.Join(err, s.endWriting(c))
 }
 

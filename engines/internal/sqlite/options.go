@@ -96,15 +96,14 @@ func (o *Options) given(names ...string) (list []driver.Setting) {
 	return list
 }
 
-// set gives pragmas their values. SQLite: one that it cannot take is no error, so verify reads it
-// back.
+// set gives pragmas their values. SQLite: one that it cannot take is no error.
 func (c *conn) set(list []driver.Setting) error {
 	for _, p := range list {
 		if err := c.exec("PRAGMA " + p.Name + " = " + p.Value); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.verify(list)
 }
 
 // pragma reads a setting back, in the words of the options.
@@ -159,7 +158,7 @@ func (s *Store) Settings() (list []driver.Setting) {
 	})
 	for _, d := range driver.Durabilities {
 		if s.caps.Promise(d).Supported {
-			list = append(list, driver.Setting{Name: "synchronous(" + d.String() + ")", Value: s.levelFor(d).String()})
+			list = append(list, driver.Setting{Name: "synchronous(" + d.String() + ")", Value: s.levelFor(d)})
 		}
 	}
 	return append(list, s.options.given("immutable", "Table", "Key", "Value")...)

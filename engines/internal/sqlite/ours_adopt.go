@@ -43,7 +43,7 @@ func (s *Store) adopt(c *conn) error {
 		return err
 	}
 	s.layout = newLayout(quoted(o.Table), key, value, key+binary, castKey, castValue)
-	put, rc := c.db.Prepare(s.layout.Replace(kindPut.text()), false)
+	put, rc := c.db.Prepare(s.layout.Replace(kindPut.text()), 0)
 	if rc != OK {
 		return unfit("name a key column that is the primary key, or UNIQUE, and compared by COLLATE BINARY",
 			"table %q: %v", o.Table, c.db.Failure(rc))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -41,6 +42,25 @@ func (s *Store) createFile() (created bool, err error) {
 		return false, err
 	}
 	return true, f.Close()
+}
+
+// protect gives the database's permissions to the file -shm, where there is one; it stays as long
+// as the store is open. Not every build of SQLite creates it with them. Another user's process may
+// have created it: then it is his.
+func (s *Store) protect() error {
+	files, err := s.Files()
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		return err
+	}
+	err = os.Chmod(files[0]+"-shm", info.Mode().Perm())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return err
 }
 
 // unfinished returns the name of a companion file that holds commits, or "".

@@ -66,7 +66,7 @@ var _ driver.Cursor = (*statement)(nil)
 func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
 	s := c.idle[k]
 	if s == nil {
-		prepared, rc := c.db.Prepare(c.layout.Replace(k.text()), true)
+		prepared, rc := c.db.Prepare(c.layout.Replace(k.text()), persistent)
 		if rc != OK {
 			return nil, rc
 		}
