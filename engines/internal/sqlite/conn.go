@@ -15,6 +15,8 @@ type conn struct {
 	layout layout
 	level  string // the value of synchronous in force, "" if that is not known
 
+	doubt bool // the last commit failed so that nobody knows whether it is there
+
 	idle [kinds]*statement // prepared on first use
 
 	reader reader // lent by Snapshot
@@ -41,6 +43,7 @@ func (s *Store) connect() (*conn, error) {
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	db.CheckpointAt(s.options.checkpointAt())
 	return c, nil
 }
 

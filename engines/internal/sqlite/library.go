@@ -19,6 +19,10 @@ type Conn interface {
 	// Prepare compiles one statement with flags of sqlite3_prepare_v3.
 	Prepare(sql string, flags uint32) (Stmt, int32)
 
+	// CheckpointAt has every commit that leaves pages or more in the log begin a checkpoint, and
+	// return what [Checkpointed] says of it.
+	CheckpointAt(pages int)
+
 	// Autocommit reports whether no transaction is open.
 	Autocommit() bool
 
@@ -72,6 +76,7 @@ const (
 	NotADB         = 26
 	Row            = 100
 	Done           = 101
+	IOErrFsync     = IOErr | 4<<8
 	IOErrCorruptFS = IOErr | 33<<8
 )
 

@@ -56,7 +56,7 @@ var table = driver.Table[Options]{
 // connection.
 const creation = "page_size"
 
-var session = []string{"cache_size", "mmap_size", "wal_autocheckpoint"}
+var session = []string{"cache_size", "mmap_size"}
 
 // fullSync is for macOS, where fsync leaves data in the disk's cache and only F_FULLFSYNC empties
 // it.
@@ -161,5 +161,6 @@ func (s *Store) Settings() (list []driver.Setting) {
 			list = append(list, driver.Setting{Name: "synchronous(" + d.String() + ")", Value: s.levelFor(d)})
 		}
 	}
+	list = append(list, driver.Setting{Name: "wal_autocheckpoint", Value: strconv.Itoa(s.options.checkpointAt())})
 	return append(list, s.options.given("immutable", "Table", "Key", "Value")...)
 }

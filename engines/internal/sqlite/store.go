@@ -88,10 +88,18 @@ func (s *Store) forWriting(d driver.Durability) (*conn, error) {
 // endWriting takes back a connection that was lent for writing, and rolls back what is not
 // committed. One that cannot is closed, which does.
 func (s *Store) endWriting(c *conn) error {
-	if err := c.rollback(); err != nil {
-		return errors.Join(err, c.close())
+	doubt := c.doubt
+	c.doubt = false
+	err := c.rollback()
+	if err != nil {
+		err = errors.Join(err, c.close())
+	} else {
+		err = s.takeBack(c, writer)
 	}
-	return s.takeBack(c, writer)
+	if doubt {
+		err = errors.Join(err, s.rewriteLog())
+	}
+	return err
 }
 
 // Caps tells what the database delivers in its journal mode.

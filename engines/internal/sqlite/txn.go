@@ -71,7 +71,9 @@ func (t *txn) Commit() error {
 		return errRolledBack
 	}
 	rc := t.c.run(kindCommit, nil, nil)
-	t.ended = rc == Done
+	if t.ended = rc == Done; t.ended {
+		return nil
+	}
 	return t.c.committed(rc)
 }
 
@@ -83,18 +85,17 @@ func (t *txn) Close() error {
 	return t.s.endWriting(t.c)
 }
 
-// committed returns the error for what ended a commit. SQLite: Full is a write that found no space,
+// committed returns the error for what ended a commit before it was done. SQLite: Full is a write that found no space,
 // before the last one of the commit; then it rolls back, and nothing of it can come back. What else
 // fails, above all a sync, is in doubt: the commit may stand in the log as a whole, and earlier
 // ones that were not synced may be lost before it.
 func (c *conn) committed(rc int32) error {
-	switch {
-	case rc == Done:
-		return nil
-	case rc&0xff == Full:
-		return driver.NotDone(c.db.Failure(rc))
+	err := c.db.Failure(rc)
+	if rc&0xff == Full {
+		return driver.NotDone(err)
 	}
-	return c.db.Failure(rc)
+	c.doubt = driver.IsInDoubt(err)
+	return err
 }
 
 // Apply commits ops as one transaction. SQLite: a statement alone is one. In DELETE mode one whose
