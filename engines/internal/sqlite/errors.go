@@ -51,14 +51,3 @@ var hints = map[driver.Kind]string{
 }
 
 var errNotADB = errors.New("not an SQLite database")
-
-// readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files
-// -wal and -shm.
-func readOnlyFailure(err error) error {
-	switch driver.KindOf(err) {
-	case driver.NotWritable, driver.NoStore, driver.Permission:
-		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w", err),
-			Hint: "make the folder writable, or add immutable=true if nobody writes to the database meanwhile"}
-	}
-	return err
-}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -110,32 +109,6 @@ func (c *conn) set(list []driver.Setting) error {
 func (c *conn) pragma(name string) (string, error) {
 	value, err := c.text("PRAGMA " + name)
 	return strings.ToUpper(value), err
-}
-
-// verify reads back what was asked for.
-func (c *conn) verify(asked []driver.Setting) error {
-	for _, s := range asked {
-		got, err := c.pragma(s.Name)
-		if err != nil {
-			return err
-		}
-		if got != s.Value {
-			return refused(s.Name, s.Value, got)
-		}
-	}
-	return nil
-}
-
-// refused is the error for a setting that is not in force although it was asked for.
-func refused(name, want, got string) error {
-	hint := "SQLite limits the value: ask for the one in force, or leave the option out"
-	switch {
-	case name == "journal_mode":
-		hint = "the file system may lack what WAL needs, or the store is open read-only: use the journal_mode in force"
-	case name == creation:
-		hint = "it is fixed when a database is created: leave the option out, or copy the data into a new database"
-	}
-	return &driver.Error{Kind: driver.Unsupported, Err: fmt.Errorf("%s is %s, not %s", name, got, want), Hint: hint}
 }
 
 // Settings tells SQLite's version and the pragmas in force.
