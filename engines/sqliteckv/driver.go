@@ -15,6 +15,10 @@
 // whose database/sql driver it goes around. A call from Go to C costs more than some of SQLite's
 // functions do, so that a step is one call, with the binding of the arguments before it and the
 // fetching of the columns after it.
+//
+// # What is ours
+//
+//   - ours_checkpoint.go: checkpoints that tell of a failed sync
 package sqliteckv
 
 import (

@@ -9,6 +9,10 @@
 //
 // Every connection has a memory of its own, as a WebAssembly module has: it grows with the largest
 // value and the cache and is given back when the connection is closed.
+//
+// # What is ours
+//
+//   - ours_checkpoint.go: checkpoints that tell of a failed sync
 package sqlitewasmkv
 
 import (

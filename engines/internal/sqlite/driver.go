@@ -51,8 +51,27 @@
 // A commit that finds readers (Busy) or no space (Full) is not done. One whose write or sync fails
 // otherwise is in doubt: SQLite rolls it back, so that nobody sees it, but it may stand in the log
 // as a whole, and be there when the database is opened after a crash. No commit follows through the
-// same handle, as a sync that failed may have lost earlier commits that were not synced yet, and
-// what stands behind them in the log would be lost with them.
+// same handle.
+//
+// Other processes go on: SQLite tells them nothing. What a failed sync would have written the
+// system takes for clean, and no later sync writes it. That does no harm to commits that are
+// synced, as the next one overwrites one that failed. Commits that are not synced yet are a hole in
+// the log then, behind which a power loss ends what is there. Therefore the handle whose sync
+// failed writes the log once more and syncs it before the error is returned, and a sync that fails
+// in a checkpoint, which SQLite passes over, is an error of the commit that began it. What is left:
+// where Flushed and Synced commits are mixed, Synced ones of another process may be lost with the
+// power if they fall between the failure and that repair, or if there is none, because the process
+// dies in between, the disk fails again, or others write for longer than a second.
+//
+// # What is ours
+//
+//   - ours_mark.go: the mark of a store, by which databases of other programs are refused
+//   - ours_adopt.go: tables of other programs as stores
+//   - ours_file.go: a file for this user only, one that has lost its end, one of another engine
+//   - ours_verify.go: settings are read back, as SQLite passes over what it cannot take
+//   - ours_interrupt.go: an interrupt that also ends a statement that has not begun yet
+//   - ours_log.go: a log that is written once more after a failed sync, and checkpoints that tell;
+//     each build begins them, in a file ours_checkpoint.go
 //
 // # The handle
 //
