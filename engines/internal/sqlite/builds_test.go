@@ -50,6 +50,7 @@ var cases = []struct {
 	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
 	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
+	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
 	{"a write comes through beside readers that never pause", aWriteComesThroughBesideReadersThatNeverPause},
 	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},

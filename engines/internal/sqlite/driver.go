@@ -58,10 +58,12 @@
 // synced, as the next one overwrites one that failed. Commits that are not synced yet are a hole in
 // the log then, behind which a power loss ends what is there. Therefore the handle whose sync
 // failed writes the log once more and syncs it before the error is returned, and a sync that fails
-// in a checkpoint, which SQLite passes over, is an error of the commit that began it. What is left:
-// where Flushed and Synced commits are mixed, Synced ones of another process may be lost with the
-// power if they fall between the failure and that repair, or if there is none, because the process
-// dies in between, the disk fails again, or others write for longer than a second.
+// in a checkpoint, which SQLite passes over, is an error of the commit that began it.
+//
+// What is left, where Flushed and Synced commits are mixed: Synced ones may be lost with the power
+// if they fall between such a failure in another process and its repair, which waits for other
+// writers no longer than a second, or if there is no repair, because the process dies before, the
+// disk fails again, or the sync is that of the last Close, of which SQLite says nothing.
 //
 // # What is ours
 //

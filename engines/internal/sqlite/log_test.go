@@ -55,3 +55,19 @@ func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 		t.Errorf("what another handle committed is lost: got %s", got)
 	}
 }
+
+func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	db := open(t, engine, filepath.Join(disk.Dir(), "db"), "")
+	put(t, db, "a", "1")
+	failSync(disk)
+	if err := db.Compact(t.Context()); err == nil || disk.Failed() != 1 {
+		t.Fatalf("compact: got %v, %d syncs failed", err, disk.Failed())
+	}
+	if err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" {
+		t.Errorf("a synced commit is lost: got %s", got)
+	}
+}

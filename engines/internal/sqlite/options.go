@@ -33,8 +33,8 @@ var table = driver.Table[Options]{
 		func(o *Options) *string { return &o.JournalMode }, "WAL", "DELETE").WithDefault("WAL"),
 	driver.OneWord("synchronous", "how all commits sync; classes that it does not deliver are refused",
 		func(o *Options) *string { return &o.Synchronous }, levels...).WithDefault("by class"),
-	driver.OneOf("page_size", "page size of a new database",
-		func(o *Options) *int { return &o.PageSize }, pageSizes()...).WithDefault("4096"),
+	driver.Whole("page_size", "bytes", 512, "page size of a new database, a power of two up to 65536",
+		func(o *Options) *int { return &o.PageSize }).WithDefault("4096"),
 	driver.Whole("cache_size", "pages, or -KiB", -1<<31, "page cache of each connection",
 		func(o *Options) *int { return &o.CacheSize }).WithDefault("-2000"),
 	driver.Whole("mmap_size", "bytes", 0, "how much of the file is read through a memory map",
@@ -62,13 +62,6 @@ var session = []string{"cache_size", "mmap_size"}
 var fullSync = map[string][]driver.Setting{
 	"darwin": {{Name: "fullfsync", Value: "1"}, {Name: "checkpoint_fullfsync", Value: "1"}},
 }[runtime.GOOS]
-
-func pageSizes() (list []driver.Named[int]) {
-	for n := 512; n <= 65536; n *= 2 {
-		list = append(list, driver.Named[int]{Name: strconv.Itoa(n), Value: n})
-	}
-	return list
-}
 
 // check refuses what cannot be together.
 func (o *Options) check(readOnly bool) error {

@@ -190,9 +190,11 @@ func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	closeDB(t, db)
 	_, err = kv.Open(t.Context(), engine+":"+path+"?page_size=4096") // and leaves the journal mode as it is
 	wantKind(t, "another page_size on an existing database", err, kv.Unsupported)
+	_, err = kv.Open(t.Context(), engine+":"+path+"2?page_size=1000")
+	wantKind(t, "a page_size that SQLite does not take", err, kv.Unsupported)
 	_, err = kv.Open(t.Context(), engine+":"+path+"?mode=ro&journal_mode=WAL")
 	wantKind(t, "another journal_mode read-only", err, kv.Unsupported)
-	for _, bad := range []string{"page_size=1000", "journal_mode=OFF", "synchronous=2", "mmap_size=-1", "wal_autocheckpoint=0", "immutable=true", "Key=k"} {
+	for _, bad := range []string{"page_size=100", "journal_mode=OFF", "synchronous=2", "mmap_size=-1", "wal_autocheckpoint=0", "immutable=true", "Key=k"} {
 		_, err = kv.Open(t.Context(), engine+":"+path+"?"+bad)
 		wantKind(t, bad, err, kv.Invalid)
 	}
