@@ -16,7 +16,7 @@ const mostCode = 400
 
 // moreCode are the packages below engines that may have more.
 var moreCode = map[string]int{
-	"engines/internal/sqlite": 1002, // three builds of SQLite share it
+	"engines/internal/sqlite": 1008, // three builds of SQLite share it
 
 	// Until what is theirs is apart from what is ours. These numbers only go down.
 	"engines/badgerkv": 861,

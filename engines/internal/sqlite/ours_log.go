@@ -35,11 +35,13 @@ func Checkpointed(rc int32) int32 {
 const patience = time.Second
 
 // rewriteLog writes the log once more, as it is, and syncs it, after a commit in doubt: a sync may
-// have failed, of which other handles and processes know nothing. Nobody else writes meanwhile.
-func (s *Store) rewriteLog() error {
-	if s.journal != wal {
+// have failed, of which other handles and processes know nothing. Nobody else writes meanwhile. What
+// fails is tried again before this handle writes.
+func (s *Store) rewriteLog() (err error) {
+	if s.hole = false; s.journal != wal {
 		return nil
 	}
+	defer func() { s.hole = err != nil }()
 	deadline := time.Now().Add(patience)
 	t, err := s.Begin(context.Background(), driver.Flushed)
 	for driver.KindOf(err) == driver.Busy && time.Now().Before(deadline) {
@@ -64,12 +66,14 @@ func rewrite(path string) error {
 	}
 	buf := make([]byte, 1<<20)
 	for at, n := int64(0), 0; err == nil; at += int64(n) {
-		if n, err = f.ReadAt(buf, at); n > 0 {
-			_, werr := f.WriteAt(buf[:n], at)
-			err = errors.Join(werr, err)
+		if n, err = f.ReadAt(buf, at); n == 0 {
+			break
+		}
+		if _, failed := f.WriteAt(buf[:n], at); failed != nil {
+			err = failed
 		}
 	}
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -18,6 +18,7 @@ type Store struct {
 	layout   layout
 	journal  string // in force
 	caps     driver.Caps
+	hole     bool // in the log; known to the one writer
 
 	mu   sync.Mutex
 	idle [2][]*conn // by role; the last used at the end
@@ -75,6 +76,11 @@ func (s *Store) takeBack(c *conn, r role) error {
 
 // forWriting lends a connection whose commits are of class d.
 func (s *Store) forWriting(d driver.Durability) (*conn, error) {
+	if s.hole {
+		if err := s.rewriteLog(); err != nil {
+			return nil, err
+		}
+	}
 	c, err := s.lend(writer)
 	if err != nil {
 		return nil, err
