@@ -377,6 +377,9 @@ func (db *DB) outcome(op string, err error) error {
 		if !db.caps.Remote {
 			db.stopped.CompareAndSwap(nil, driver.StoppedBy(err))
 		}
+		if kind := driver.KindOf(err); kind != driver.Other && !errors.Is(err, kind) { // in the words of the system
+			err = &Error{Kind: kind, Err: err}
+		}
 		err = &Error{Kind: InDoubt, Err: err, Hint: orElse(driver.HintOf(err), hint)}
 	}
 	return db.wrap(op, err)
