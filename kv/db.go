@@ -18,7 +18,7 @@ type DB struct {
 	*core
 	caps        Caps
 	prefix, end []byte // of a namespace: the first key after it is end, nil if there is none
-	atomic      bool   // see RequireAtomic
+	takes       uint8  // a bit for each class of which commits are taken
 	tracer      Tracer
 }
 
@@ -53,7 +53,20 @@ func newDB(store driver.Store, d driver.Driver, r *request) *DB {
 		limit: patience{limit: r.wait, what: "another transaction is in the way"}, writers: newTurns(),
 	}}
 	db.idle.L = &db.mu
+	if db.Mode() != ReadOnly {
+		db.takes = classes(caps, func(p Promise) bool { return p.Supported })
+	}
 	return db
+}
+
+// classes returns a bit for each class whose promise holds.
+func classes(caps Caps, holds func(Promise) bool) (set uint8) {
+	for d, p := range caps.Promises {
+		if holds(p) {
+			set |= 1 << d
+		}
+	}
+	return set
 }
 
 // Engine returns the name of the engine.
@@ -93,11 +106,12 @@ func (db *DB) Namespace(prefix []byte) *DB {
 // of the process may leave a part of a transaction (see [Promise]). It is for programs that keep several pairs in step.
 // A store where that holds at no class is Unsupported.
 func (db *DB) RequireAtomic() (*DB, error) {
-	if !slices.ContainsFunc(db.caps.Promises[:], func(p Promise) bool { return p.Supported && p.KillAtomic }) {
+	whole := classes(db.caps, func(p Promise) bool { return p.Supported && p.KillAtomic })
+	if whole == 0 {
 		return nil, db.wrap("open", torn(db.caps.Cheapest()))
 	}
 	n := *db
-	n.atomic = true
+	n.takes &= whole
 	return &n, nil
 }
 

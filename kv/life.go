@@ -81,12 +81,11 @@ func (c *core) drop(v *view) {
 
 // enter counts a running call, and refuses it if the store is closed or ctx has ended.
 func (db *DB) enter(ctx context.Context, op string) error {
-	db.active.Add(1)
-	err := db.mayRun(ctx, op)
-	if err != nil {
-		db.leave()
+	if db.active.Add(1) < closedBit && ctx.Err() == nil {
+		return nil
 	}
-	return err
+	db.leave()
+	return db.mayRun(ctx, op)
 }
 
 func (db *DB) leave() {
@@ -107,21 +106,27 @@ func (db *DB) mayRun(ctx context.Context, op string) error {
 
 // mayWrite also refuses what this store never does, or does no more.
 func (db *DB) mayWrite(ctx context.Context, op string, d Durability) error {
-	var err *Error
-	switch p := db.caps.Promise(d); {
-	case db.config.Mode == ReadOnly:
-		err = refusal(NotWritable, "", "the store was opened read-only")
-	case !p.Supported:
-		err = refusal(Unsupported, fmt.Sprintf("open it with ?durability=%v, or choose another engine", d),
-			"the store does not deliver %v", d)
-	case db.atomic && !p.KillAtomic:
-		err = torn(d)
-	default:
-		if err = db.stopped.Load(); err == nil {
-			return db.mayRun(ctx, op)
-		}
+	switch {
+	case db.takes>>d&1 == 0:
+		return db.wrap(op, db.takesNot(d))
+	case db.stopped.Load() != nil:
+		return db.wrap(op, db.stopped.Load())
+	case db.active.Load() < closedBit && ctx.Err() == nil:
+		return nil
 	}
-	return db.wrap(op, err)
+	return db.mayRun(ctx, op)
+}
+
+// takesNot explains why no commit of class d is taken.
+func (db *DB) takesNot(d Durability) *Error {
+	switch {
+	case db.config.Mode == ReadOnly:
+		return refusal(NotWritable, "", "the store was opened read-only")
+	case !db.caps.Promise(d).Supported:
+		return refusal(Unsupported, fmt.Sprintf("open it with ?durability=%v, or choose another engine", d),
+			"the store does not deliver %v", d)
+	}
+	return torn(d)
 }
 
 func torn(d Durability) *Error {
