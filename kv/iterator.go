@@ -37,12 +37,12 @@ var iterators = sync.Pool{New: func() any { return new(Iterator) }}
 // Iter returns an iterator before the first pair of r. What goes wrong is told by Err.
 func (s *Snapshot) Iter(r Range) *Iterator {
 	it := new(Iterator)
-	it.err = it.init(s, r)
+	it.err = it.init(s, &r)
 	return it
 }
 
-// init opens it on r. It copies the bounds.
-func (it *Iterator) init(s *Snapshot, r Range) error {
+// init opens it on r. It copies the bounds. A Range does not fit into the registers that hold arguments.
+func (it *Iterator) init(s *Snapshot, r *Range) error {
 	it.s, it.c, it.span, it.bounds = s, nil, nil, it.bounds[:0]
 	if !s.plain() {
 		_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
@@ -75,7 +75,7 @@ func (it *Iterator) init(s *Snapshot, r Range) error {
 }
 
 // setRange makes r what the engine walks over.
-func (it *Iterator) setRange(r Range) {
+func (it *Iterator) setRange(r *Range) {
 	prefix := it.s.db.prefix
 	b := append(append(it.bounds, prefix...), r.Start...)
 	n := len(b)
@@ -85,12 +85,12 @@ func (it *Iterator) setRange(r Range) {
 		b = append(b, it.s.db.end...)
 	}
 	it.bounds = b
-	it.r = driver.Range{Start: b[:n:n], End: b[n:], Reverse: r.Reverse, KeysOnly: r.KeysOnly}
-	if n == 0 {
-		it.r.Start = nil
+	it.r.Start, it.r.End, it.r.Reverse, it.r.KeysOnly = nil, nil, r.Reverse, r.KeysOnly
+	if n > 0 {
+		it.r.Start = b[:n:n]
 	}
-	if n == len(b) {
-		it.r.End = nil
+	if n < len(b) {
+		it.r.End = b[n:]
 	}
 }
 

@@ -160,14 +160,14 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 // nothing. A scan that fails, or whose context has ended, ends early, and View or Update then returns its error even if
 // the function returned nil; Err tells it earlier. Within an Update, writes are refused while a scan is running.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) { s.scan(r, yield) }
+	return func(yield func(k, v []byte) bool) { s.scan(&r, yield) }
 }
 
 // Keys returns the keys of r in order, as Scan does the pairs.
 func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	r.KeysOnly = true
 	return func(yield func(k []byte) bool) {
-		s.scan(r, func(k, _ []byte) bool { return yield(k) })
+		s.scan(&r, func(k, _ []byte) bool { return yield(k) })
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Snapshot) full(key []byte) []byte {
 
 // scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an interface method
 // escapes, and with it the loop body and every variable that it uses.
-func (s *Snapshot) scan(r Range, yield func(k, v []byte) bool) {
+func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
 	it := s.iterator()
 	err := it.init(s, r)
 	defer func() {

@@ -63,7 +63,8 @@ func (tx *Tx) deleteRange(r Range) error {
 		return err
 	}
 	it := Iterator{s: tx.Snapshot}
-	it.setRange(Range{Start: r.Start, End: r.End})
+	r.Reverse = false
+	it.setRange(&r)
 	if prefix := tx.db.prefix; len(prefix) > 0 && len(it.r.Start) == len(prefix) {
 		it.r.Start = After(prefix) // the prefix itself is a key of the parent
 	}
