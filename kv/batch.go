@@ -61,27 +61,27 @@ type rangeAt struct {
 	r  Range
 }
 
-// Run makes the writes of b through tx, in order: b as a part of a larger transaction.
-func (b *Batch) Run(tx *Tx) error {
+// Writer takes writes: a [Tx], or whatever a program wants the writes of a batch for.
+type Writer interface {
+	Put(key, value []byte) error
+	Delete(key []byte) error
+	DeleteRange(r Range) error
+}
+
+// Run makes the writes of b to w, in order: in a larger transaction, or elsewhere. w keeps nothing of what it is given.
+func (b *Batch) Run(w Writer) (err error) {
 	ranges := b.ranges
 	for i := 0; ; i++ {
-		for len(ranges) > 0 && ranges[0].at == i {
-			if err := tx.DeleteRange(ranges[0].r); err != nil {
-				return err
-			}
-			ranges = ranges[1:]
+		for ; err == nil && len(ranges) > 0 && ranges[0].at == i; ranges = ranges[1:] {
+			err = w.DeleteRange(ranges[0].r)
 		}
-		if i == len(b.ops) {
-			return nil
-		}
-		op, err := &b.ops[i], error(nil)
-		if op.Delete {
-			err = tx.Delete(op.Key)
-		} else {
-			err = tx.Put(op.Key, op.Value)
-		}
-		if err != nil {
+		if err != nil || i == len(b.ops) {
 			return err
+		}
+		if op := &b.ops[i]; op.Delete {
+			err = w.Delete(op.Key)
+		} else {
+			err = w.Put(op.Key, op.Value)
 		}
 	}
 }

@@ -124,6 +124,24 @@ func (db *DB) Get(ctx context.Context, key []byte) (value []byte, err error) {
 	return value, err
 }
 
+// Has reports whether key is present in the last committed state.
+func (db *DB) Has(ctx context.Context, key []byte) (has bool, err error) {
+	err = db.View(ctx, func(s *Snapshot) error {
+		has, err = s.Has(key)
+		return err
+	})
+	return has, err
+}
+
+// Len returns the length of the value of key in the last committed state, in bytes. An absent key is NotFound.
+func (db *DB) Len(ctx context.Context, key []byte) (n int, err error) {
+	err = db.View(ctx, func(s *Snapshot) error {
+		n, err = s.Len(key)
+		return err
+	})
+	return n, err
+}
+
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
 // Put commits "set key to value" with at least the durability d.

@@ -2,6 +2,8 @@ package kv
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -27,6 +29,7 @@ type Iterator struct {
 	err        error
 	none       bool // no key is in the range
 	plain      bool // no lock, prefix or tracer stands between a step and the cursor
+	owns       bool // its snapshot
 	span       *span
 	prev, next *Iterator // of the view's
 }
@@ -38,6 +41,18 @@ var iterators = sync.Pool{New: func() any { return new(Iterator) }}
 func (s *Snapshot) Iter(r Range) *Iterator {
 	it := new(Iterator)
 	it.err = it.init(s, &r)
+	return it
+}
+
+// Iter returns an iterator over the last committed state, which its Close lets go. See [DB.Snapshot] for what that
+// holds. What goes wrong is told by Err.
+func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
+	s, err := db.Snapshot(ctx)
+	if err != nil {
+		return &Iterator{s: &Snapshot{view: &endedView, db: db}, err: err}
+	}
+	it := s.Iter(r)
+	it.owns = true
 	return it
 }
 
@@ -177,6 +192,15 @@ func (it *Iterator) replace(c driver.Cursor, err error) error {
 
 // Close ends the walk. Closing again does nothing.
 func (it *Iterator) Close() error {
+	err := it.close()
+	if it.owns {
+		it.owns = false
+		err = errors.Join(err, it.s.Close())
+	}
+	return err
+}
+
+func (it *Iterator) close() error {
 	it.s.enter()
 	defer it.s.leave()
 	if it.c == nil {

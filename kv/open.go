@@ -44,7 +44,8 @@ func WithMode(m Mode) Option { return func(r *request) { r.mode = &m } }
 func WithWeakest(d Durability) Option { return func(r *request) { r.config.Weakest = d } }
 
 // WithWait sets how long Open, and every later call, waits for a lock of another process; a call's context may end it
-// earlier. Zero tries once. The URL parameter is wait=2s.
+// earlier. Zero tries once. The URL parameter is wait=2s. It does not bound the wait for a writer's turn within this
+// process: that comes in order, and only the context ends it.
 func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 
 // WithLogger receives what the engine reports in the background. Without it such reports are dropped.

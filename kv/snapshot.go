@@ -210,7 +210,7 @@ func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
 	it := s.iterator()
 	err := it.init(s, r)
 	defer func() {
-		if cerr := it.Close(); err == nil {
+		if cerr := it.close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
