@@ -68,8 +68,11 @@ type Writer interface {
 	DeleteRange(r Range) error
 }
 
-// Run makes the writes of b to w, in order: in a larger transaction, or elsewhere. w keeps nothing of what it is given.
-func (b *Batch) Run(w Writer) (err error) {
+// Run makes the writes of b through tx, in order: b as a part of a larger transaction.
+func (b *Batch) Run(tx *Tx) error { return b.Replay(tx) }
+
+// Replay makes the writes of b to w, in order. w keeps nothing of what it is given.
+func (b *Batch) Replay(w Writer) (err error) {
 	ranges := b.ranges
 	for i := 0; ; i++ {
 		for ; err == nil && len(ranges) > 0 && ranges[0].at == i; ranges = ranges[1:] {

@@ -307,7 +307,7 @@ func (l *lines) DeleteRange(r kv.Range) error {
 	return nil
 }
 
-func TestBatchesRunElsewhere(t *testing.T) {
+func TestBatchesAreReplayed(t *testing.T) {
 	var b kv.Batch
 	b.DeleteRange(kv.Range{})
 	b.Put([]byte("a"), []byte("1"))
@@ -315,10 +315,10 @@ func TestBatchesRunElsewhere(t *testing.T) {
 	b.Delete([]byte("c"))
 	b.DeleteRange(kv.Range{Start: []byte("d")})
 	var got lines
-	if err := b.Run(&got); err != nil {
+	if err := b.Replay(&got); err != nil {
 		t.Error(err)
 	}
-	want(t, "run", strings.Join(got, " "), "-[,) a=1 -[b,c) -c -[d,)")
+	want(t, "replay", strings.Join(got, " "), "-[,) a=1 -[b,c) -c -[d,)")
 }
 
 // A turn within the process comes for certain, in order: only the context bounds the wait for it.

@@ -174,7 +174,7 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 		return db.wrap("write", err)
 	}
 	if len(b.ranges) > 0 {
-		return db.updateAgain(ctx, d, func(tx *Tx) error { return b.Run(tx) })
+		return db.updateAgain(ctx, d, b.Run)
 	}
 	ops := b.ops
 	if len(db.prefix) > 0 {

@@ -35,7 +35,7 @@ func (b *batch) DeleteRange(start, end []byte) error {
 }
 
 // Replay makes the writes to w, one by one.
-func (b *batch) Replay(w ethdb.KeyValueWriter) error { return b.b.Run(target{w}) }
+func (b *batch) Replay(w ethdb.KeyValueWriter) error { return b.b.Replay(target{w}) }
 
 // Write commits the batch as one transaction.
 func (b *batch) Write() error { return b.s.write(b.s.d, &b.b) }
