@@ -107,3 +107,25 @@ func TestLinesOfCodeAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// mostAdapter is how many lines of code an adapter of foreign has: more would show that kv lacks something.
+const mostAdapter = 149
+
+// TestAdaptersAreSmall holds what other projects' stores need beside kv to a page.
+func TestAdaptersAreSmall(t *testing.T) {
+	adapters := map[string]int{}
+	eachGoFile(t, func(file string) {
+		dir := path.Dir(file)
+		if strings.HasPrefix(dir, "foreign/") && !strings.HasPrefix(dir, "foreign/internal/") && !strings.HasSuffix(file, "_test.go") {
+			adapters[dir] += linesOfCode(t, file)
+		}
+	})
+	if len(adapters) < 3 {
+		t.Errorf("only %d adapters were found", len(adapters))
+	}
+	for dir, n := range adapters {
+		if n > mostAdapter {
+			t.Errorf("%s has %d lines of code, at most %d: what does kv lack for it?", dir, n, mostAdapter)
+		}
+	}
+}
