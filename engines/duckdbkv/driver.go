@@ -16,8 +16,14 @@
 // Durability: DuckDB syncs its log at every commit and cannot be asked not to, so every class
 // delivers Synced.
 //
-// Locks: one process alone. DuckDB's lock belongs to the process, so that a second opening by the
-// same one is refused here.
+// Locks: one process alone.
+//
+// # What is ours
+//
+//   - ours_lock.go: DuckDB's lock belongs to the process; a second opening by the same one is refused
+//   - ours_mark.go: a database of another program is refused, never written to
+//   - ours_batch.go: a batch is a few statements of many rows, not one for each
+//   - ours_cursor.go: a cursor is several queries, as one connection has one result at a time
 package duckdbkv
 
 import (
@@ -27,9 +33,7 @@ import (
 	"errors"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -37,10 +41,6 @@ import (
 )
 
 func init() { driver.Register(Driver{}) }
-
-// claims are the paths that this process has open. DuckDB's own lock, of the kind that belongs to a
-// process, does not keep the same process out.
-var claims sync.Map
 
 // Driver opens DuckDB databases. The zero Driver is ready.
 type Driver struct{}
@@ -58,15 +58,13 @@ func (Driver) Info() driver.Info {
 	}
 }
 
+var synced = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+
 var caps = driver.Caps{
 	Persistent: true,
 	Modes:      []driver.Mode{driver.Exclusive},
-	Promises: [3]driver.Promise{
-		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-	},
-	Compacts: true,
+	Promises:   [3]driver.Promise{synced, synced, synced},
+	Compacts:   true,
 }
 
 // Open opens or creates the database at c.Path.
@@ -75,36 +73,16 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	if err := table.Read(c.Params, &o); err != nil {
 		return nil, err
 	}
-	path, err := prepare(c.Path)
+	path, err := claim(c.Path)
 	if err != nil {
 		return nil, err
 	}
-	if _, taken := claims.LoadOrStore(path, true); taken {
-		return nil, &driver.Error{Op: "open", Kind: driver.Busy, Err: errors.New("this process has it open"),
-			Hint: "close the other handle first"}
-	}
 	s, err := open(ctx, path, o.config())
 	if err != nil {
-		claims.Delete(path)
+		disclaim(path)
 		return nil, classifyOpen(err)
 	}
 	return s, nil
-}
-
-// prepare makes the missing parent folders and returns the one name of the file.
-func prepare(path string) (string, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return "", &driver.Error{Op: "open", Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
-	}
-	dir := filepath.Dir(path)
-	if err := driver.MakeDirs(dir); err != nil {
-		return "", err
-	}
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved, nil
-	}
-	dir, err := filepath.EvalSymlinks(dir)
-	return filepath.Join(dir, filepath.Base(path)), err
 }
 
 // open attaches the file to a DuckDB that has nothing else. Its name is an SQL string there, where

@@ -12,25 +12,31 @@ import (
 
 const hintCorrupt = "restore a backup"
 
+// signs are what DuckDB's messages say, in small letters, where the cause has a kind.
+var signs = []struct {
+	text string
+	kind driver.Kind
+	hint string
+}{
+	{"no space left", driver.Full, "free some space, or use another folder"},
+	{"could not set lock", driver.Busy, "another process has the database open"},
+	{"permission denied", driver.Permission, "use a file and folder that you may read and write"},
+	{"interrupt", driver.Canceled, ""},
+	{"checksum", driver.Corrupt, hintCorrupt},
+	{"corrupt", driver.Corrupt, hintCorrupt},
+	{"serialization", driver.Corrupt, hintCorrupt},
+}
+
 // classify turns an error of DuckDB into one of package driver.
 func classify(err error) error {
-	var known *driver.Error
 	var e *duckdb.Error
-	if err == nil || errors.As(err, &known) || !errors.As(err, &e) {
+	if errors.As(err, new(*driver.Error)) || !errors.As(err, &e) {
 		return err
 	}
-	text := strings.ToLower(e.Msg)
-	switch {
-	case strings.Contains(text, "no space left"):
-		return &driver.Error{Kind: driver.Full, Err: err, Hint: "free some space, or use another folder"}
-	case strings.Contains(text, "could not set lock"):
-		return &driver.Error{Kind: driver.Busy, Err: err, Hint: "another process has the database open"}
-	case strings.Contains(text, "permission denied"):
-		return &driver.Error{Kind: driver.Permission, Err: err, Hint: "use a file and folder that you may read and write"}
-	case e.Type == duckdb.ErrorTypeInterrupt:
-		return &driver.Error{Kind: driver.Canceled, Err: err}
-	case e.Type == duckdb.ErrorTypeSerialization, strings.Contains(text, "checksum"), strings.Contains(text, "corrupt"):
-		return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: hintCorrupt}
+	for _, s := range signs {
+		if strings.Contains(strings.ToLower(e.Msg), s.text) {
+			return &driver.Error{Kind: s.kind, Err: err, Hint: s.hint}
+		}
 	}
 	return err
 }

@@ -22,10 +22,9 @@ type store struct {
 }
 
 var (
-	_ driver.Store      = (*store)(nil)
-	_ driver.Compacter  = (*store)(nil)
-	_ driver.Filer      = (*store)(nil)
-	_ driver.Configured = (*store)(nil)
+	_ driver.Store     = (*store)(nil)
+	_ driver.Compacter = (*store)(nil)
+	_ driver.Filer     = (*store)(nil)
 )
 
 // lend returns a connection that nobody uses.
@@ -53,28 +52,6 @@ func (s *store) takeBack(c *conn) {
 
 // Caps tells what a store can do.
 func (s *store) Caps() driver.Caps { return caps }
-
-// Settings tells DuckDB's version and the options in force.
-func (s *store) Settings() []driver.Setting {
-	var list []driver.Setting
-	ctx := context.Background()
-	c, err := s.lend(ctx)
-	if err != nil {
-		return nil
-	}
-	defer s.takeBack(c)
-	read := func(name, text string) {
-		var value string
-		if err := c.QueryRowContext(ctx, text).Scan(&value); err == nil {
-			list = append(list, driver.Setting{Name: name, Value: value})
-		}
-	}
-	read("duckdb_version", "SELECT version()")
-	for _, o := range table {
-		read(o.Name, "SELECT current_setting('"+o.Name+"')::VARCHAR")
-	}
-	return list
-}
 
 // Snapshot returns a view of the last committed state.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
@@ -112,40 +89,6 @@ func (s *store) begin(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB
-// refuses a statement that writes a row twice.
-func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
-	c, err := s.begin(ctx)
-	if err != nil {
-		return driver.NotDone(err)
-	}
-	defer s.takeBack(c)
-	last := make(map[string]int, len(ops))
-	for i := range ops {
-		last[string(ops[i].Key)] = i
-	}
-	puts := make([]driver.Op, 0, len(last))
-	for i := range ops {
-		switch {
-		case last[string(ops[i].Key)] != i:
-		case ops[i].Delete:
-			err = c.run(ctx, deleteOne, ops[i].Key)
-		default:
-			puts = append(puts, ops[i])
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = c.put(ctx, puts)
-	}
-	if err != nil {
-		return driver.NotDone(errors.Join(err, c.run(context.Background(), rollback)))
-	}
-	return c.run(context.Background(), commit)
-}
-
 // Compact writes the log into the database, which gives free blocks at its end back. DuckDB: beside
 // a transaction that still sees an earlier state it cannot, and the next commit or Close does it.
 func (s *store) Compact(ctx context.Context) error {
@@ -164,11 +107,9 @@ func (s *store) Compact(ctx context.Context) error {
 // Files lists the database and its log, if it has one now.
 func (s *store) Files() ([]string, error) {
 	files := []string{s.path}
-	_, err := os.Stat(s.path + ".wal")
-	switch {
-	case err == nil:
+	if _, err := os.Stat(s.path + ".wal"); err == nil {
 		files = append(files, s.path+".wal")
-	case !errors.Is(err, fs.ErrNotExist):
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return files, nil
@@ -176,7 +117,7 @@ func (s *store) Files() ([]string, error) {
 
 // Close writes the log into the database and closes it.
 func (s *store) Close() error {
-	defer claims.Delete(s.path)
+	defer disclaim(s.path)
 	return classify(s.shut())
 }
 

@@ -27,7 +27,7 @@ func (t *txn) Delete(key []byte) error { return t.c.run(context.Background(), de
 
 // DeleteRange removes all pairs in [start, end).
 func (t *txn) DeleteRange(start, end []byte) error {
-	text, args := where(driver.Range{Start: start, End: end}, nil)
+	text, args := where(driver.Range{Start: start, End: end})
 	return t.c.run(context.Background(), "DELETE FROM kv"+text, args...)
 }
 

@@ -10,10 +10,16 @@
 // which covers earlier commits of any class. Flushed delivers Synced. Closing writes out what is
 // left.
 //
-// What moss lacks and this package adds: a lock (LOCK in the folder), transactions that see their
-// own writes (they are kept in an ordered map until the commit), reverse order (a cursor reads its
-// whole range first, which takes as much memory), and what files.go tells. After a write or sync
-// that failed the store commits nothing more; moss would try again without a pause.
+// # What is ours
+//
+// What moss lacks and this package adds, beside a lock (LOCK in the folder):
+//
+//   - ours_start.go: a collection whose first state is not lost, which ends at the first write or
+//     sync that failed, where moss would try again without a pause; and waiting for it to write
+//   - ours_files.go: new files are durable, and no sync succeeds after a write that failed
+//   - ours_repair.go: files without a commit and torn footers, on which moss refuses the folder
+//   - ours_txn.go: transactions that see their own writes; an ordered map keeps them until the commit
+//   - ours_reverse.go: reverse order: a cursor reads its whole range first, which takes as much memory
 //
 // moss has no checksums and does not check what it reads: a damaged file may end the process.
 package mosskv

@@ -58,14 +58,11 @@ func (c *conn) Writable() bool { return C.sqlite3_db_readonly(c.db, nil) == 0 }
 
 // Failure makes an error of the result code of the last call.
 func (c *conn) Failure(rc int32) error {
-	text := C.GoString(C.sqlite3_errstr(C.int(rc)))
-	if c.db == nil {
-		return sqlite.NewError(rc, text, nil)
-	}
+	text := C.sqlite3_errstr(C.int(rc))
 	if int32(C.sqlite3_extended_errcode(c.db))&0xff == rc&0xff {
-		text = C.GoString(C.sqlite3_errmsg(c.db))
+		text = C.sqlite3_errmsg(c.db)
 	}
-	return sqlite.NewError(rc, text, syscall.Errno(C.sqlite3_system_errno(c.db)))
+	return sqlite.NewError(rc, C.GoString(text), syscall.Errno(C.sqlite3_system_errno(c.db)))
 }
 
 // Interruptible runs fn, whose statements end with Interrupted when ctx ends.

@@ -15,6 +15,10 @@
 // whose database/sql driver it goes around. A call from Go to C costs more than some of SQLite's
 // functions do, so that a step is one call, with the binding of the arguments before it and the
 // fetching of the columns after it.
+//
+// # What is ours
+//
+//   - ours_checkpoint.go: checkpoints that tell of a failed sync
 package sqliteckv
 
 import (
@@ -28,7 +32,5 @@ var library = &sqlite.Library{
 	Name:    "sqlite-c",
 	Summary: "SQLite's B-tree with write-ahead log or rollback journal, the C library through cgo; several processes",
 	Modules: []string{"github.com/mattn/go-sqlite3"},
-	// go-sqlite3 compiles SQLite with SQLITE_DEFAULT_WAL_SYNCHRONOUS=1.
-	LevelVaries: true,
-	Connect:     connect,
+	Connect: connect,
 }

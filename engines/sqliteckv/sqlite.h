@@ -23,6 +23,8 @@ int sqlite3_bind_blob(sqlite3_stmt *stmt, int i, const void *data, int length, v
 int sqlite3_step(sqlite3_stmt *stmt);
 int sqlite3_reset(sqlite3_stmt *stmt);
 int sqlite3_finalize(sqlite3_stmt *stmt);
-int sqlite3_data_count(sqlite3_stmt *stmt);
 const void *sqlite3_column_blob(sqlite3_stmt *stmt, int i);
 int sqlite3_column_bytes(sqlite3_stmt *stmt, int i);
+
+int sqlite3_wal_checkpoint_v2(sqlite3 *db, const char *name, int mode, int *log, int *copied);
+void *sqlite3_wal_hook(sqlite3 *db, int (*hook)(void *arg, sqlite3 *db, const char *name, int pages), void *arg);

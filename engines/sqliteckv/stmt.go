@@ -15,7 +15,7 @@ struct run {
 	int bytes[2];
 };
 
-static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r) {
+static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r, int columns) {
 	int rc;
 	if (r->bind) {
 		r->bind = 0;
@@ -28,13 +28,12 @@ static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r) {
 	}
 	if ((rc = sqlite3_step(stmt)) != 100)
 		return rc;
-	int columns = sqlite3_data_count(stmt);
-	for (int i = 0; i < 2; i++) {
-		r->data[i] = i < columns ? sqlite3_column_blob(stmt, i) : NULL;
+	for (int i = 0; i < columns; i++) {
+		r->data[i] = sqlite3_column_blob(stmt, i);
 		// An empty blob has no address, nor has one for which there was no memory.
-		if (i < columns && r->data[i] == NULL && sqlite3_errcode(db) == 7)
+		if (r->data[i] == NULL && sqlite3_errcode(db) == 7)
 			return 7;
-		r->bytes[i] = r->data[i] ? sqlite3_column_bytes(stmt, i) : 0;
+		r->bytes[i] = sqlite3_column_bytes(stmt, i);
 	}
 	return rc;
 }
@@ -47,7 +46,6 @@ static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r) {
 import "C"
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
@@ -63,34 +61,27 @@ type stmt struct {
 
 var _ sqlite.Stmt = (*stmt)(nil)
 
-const (
-	preparePersistent = 1
-	keptRoom          = 1 << 20 // how much argument memory a statement keeps between calls
-)
+// What a statement allocates for its arguments at least, and keeps between calls at most.
+const leastRoom, keptRoom = 256, 1 << 20
 
 // Prepare compiles sql.
-func (c *conn) Prepare(sql string, persistent bool) (sqlite.Stmt, int32) {
+func (c *conn) Prepare(sql string, flags uint32) (sqlite.Stmt, int32) {
 	text := C.CString(sql)
 	defer C.free(unsafe.Pointer(text))
-	var flags C.uint
-	if persistent {
-		flags = preparePersistent
-	}
 	s := &stmt{c: c}
-	if rc := C.sqlite3_prepare_v3(c.db, text, -1, flags, &s.handle, nil); rc != sqlite.OK {
+	if rc := C.sqlite3_prepare_v3(c.db, text, -1, C.uint(flags), &s.handle, nil); rc != sqlite.OK {
 		return nil, int32(rc)
 	}
-	s.run = (*C.struct_run)(C.calloc(1, C.sizeof_struct_run)) // cgo: the program ends if there is no memory
+	s.run = (*C.struct_run)(C.calloc(1, C.sizeof_struct_run))
 	return s, sqlite.OK
 }
 
 // Bind keeps copies of a and b as the arguments ?1 and ?2 of the next Step; a nil b is no argument.
 func (s *stmt) Bind(a, b []byte) int32 {
-	if len(a) > math.MaxInt32-len(b) {
-		return sqlite.TooBig
-	}
 	if need := len(a) + len(b); need > s.room || s.run.args == nil {
-		s.grow(need)
+		C.free(unsafe.Pointer(s.run.args))
+		s.room = max(need, leastRoom)
+		s.run.args = (*C.char)(C.malloc(C.size_t(s.room))) // cgo: the program ends if there is no memory
 	}
 	args := unsafe.Slice((*byte)(unsafe.Pointer(s.run.args)), s.room)
 	n := copy(args, a)
@@ -103,25 +94,19 @@ func (s *stmt) Bind(a, b []byte) int32 {
 	return sqlite.OK
 }
 
-// grow replaces the argument memory. Whatever was bound is bound anew before the next step.
-func (s *stmt) grow(need int) {
-	C.free(unsafe.Pointer(s.run.args))
-	s.room = max(need, 2*s.room, 256)
-	if s.room > keptRoom {
-		s.room = max(need, keptRoom)
+// Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
+func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
+	rc = int32(C.step(s.c.db, s.handle, s.run, C.int(columns)))
+	if rc != sqlite.Row {
+		return nil, nil, rc
 	}
-	s.run.args = (*C.char)(C.malloc(C.size_t(s.room)))
-}
-
-// Step runs the statement up to its next row or its end.
-func (s *stmt) Step() int32 { return int32(C.step(s.c.db, s.handle, s.run)) }
-
-// Column returns column i of the row, in SQLite's memory.
-func (s *stmt) Column(i int) ([]byte, int32) {
-	if s.run.data[i] == nil {
-		return nil, sqlite.OK
+	if columns > 0 {
+		a = unsafe.Slice((*byte)(s.run.data[0]), s.run.bytes[0])
 	}
-	return unsafe.Slice((*byte)(s.run.data[i]), int(s.run.bytes[i])), sqlite.OK
+	if columns > 1 {
+		b = unsafe.Slice((*byte)(s.run.data[1]), s.run.bytes[1])
+	}
+	return a, b, rc
 }
 
 // Reset ends a run.
@@ -129,7 +114,7 @@ func (s *stmt) Reset() {
 	C.sqlite3_reset(s.handle)
 	if s.room > keptRoom {
 		C.free(unsafe.Pointer(s.run.args))
-		s.run.args, s.room = nil, 0
+		s.run.args = nil
 	}
 }
 

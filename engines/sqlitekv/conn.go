@@ -2,11 +2,11 @@ package sqlitekv
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"unsafe"
 
 	"modernc.org/libc"
-	"modernc.org/libc/sys/types"
 	_ "modernc.org/sqlite" // its init corrects the page size that lib assumes on some machines
 	lib "modernc.org/sqlite/lib"
 
@@ -18,57 +18,45 @@ import (
 type conn struct {
 	tls *libc.TLS
 	db  uintptr // sqlite3*
-	out uintptr // room for the one pointer that a call writes its result to
 }
 
 var _ sqlite.Conn = (*conn)(nil)
 
-const pointerSize = int(unsafe.Sizeof(uintptr(0)))
-
-// connect opens a connection.
+// connect opens a connection. Even where SQLite fails there may be one, which holds the error and
+// must be closed.
 func connect(path string, flags int32) (sqlite.Conn, error) {
 	c := &conn{tls: libc.NewTLS()}
-	c.out = libc.Xmalloc(c.tls, types.Size_t(pointerSize))
-	rc := c.open(path, flags)
-	if rc == lib.SQLITE_OK {
+	db, rc := c.make(path, func(name, db uintptr) int32 { return lib.Xsqlite3_open_v2(c.tls, name, db, flags, 0) })
+	if c.db = db; rc == sqlite.OK {
 		rc = lib.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
 	}
-	if rc != lib.SQLITE_OK {
-		err := c.Failure(rc)
-		c.Close()
-		return nil, err
+	if rc != sqlite.OK {
+		return nil, errors.Join(c.Failure(rc), c.Close())
 	}
 	return c, nil
 }
 
-// open calls sqlite3_open_v2. Even where it fails there may be a connection, which holds the error
-// and must be closed.
-func (c *conn) open(path string, flags int32) int32 {
-	name, err := libc.CString(path)
+// make returns the pointer that call makes of a copy of text and writes to out.
+func (c *conn) make(text string, call func(copied, out uintptr) int32) (made uintptr, rc int32) {
+	const size = int(unsafe.Sizeof(made))
+	copied, err := libc.CString(text)
 	if err != nil {
-		return lib.SQLITE_NOMEM
+		return 0, sqlite.NoMem
 	}
-	defer libc.Xfree(c.tls, name)
-	clear(libc.GoBytes(c.out, pointerSize))
-	rc := lib.Xsqlite3_open_v2(c.tls, name, c.out, flags, 0)
-	c.db = c.result()
-	return rc
-}
-
-// result returns the pointer that the last call wrote to c.out.
-func (c *conn) result() uintptr {
-	return *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(c.out, pointerSize))))
+	defer libc.Xfree(c.tls, copied)
+	out := c.tls.Alloc(size)
+	defer c.tls.Free(size)
+	rc = call(copied, out)
+	return *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(out, size)))), rc
 }
 
 // Close ends the connection.
 func (c *conn) Close() error {
-	var err error
-	if rc := lib.Xsqlite3_close_v2(c.tls, c.db); rc != lib.SQLITE_OK {
-		err = c.Failure(rc)
+	defer c.tls.Close()
+	if rc := lib.Xsqlite3_close_v2(c.tls, c.db); rc != sqlite.OK {
+		return c.Failure(rc)
 	}
-	libc.Xfree(c.tls, c.out)
-	c.tls.Close()
-	return err
+	return nil
 }
 
 // Autocommit reports whether no transaction is open.
@@ -79,14 +67,11 @@ func (c *conn) Writable() bool { return lib.Xsqlite3_db_readonly(c.tls, c.db, 0)
 
 // Failure makes an error of the result code of the last call.
 func (c *conn) Failure(rc int32) error {
-	text := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
-	if c.db == 0 {
-		return sqlite.NewError(rc, text, nil)
-	}
+	text := lib.Xsqlite3_errstr(c.tls, rc)
 	if lib.Xsqlite3_extended_errcode(c.tls, c.db)&0xff == rc&0xff {
-		text = libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))
+		text = lib.Xsqlite3_errmsg(c.tls, c.db)
 	}
-	return sqlite.NewError(rc, text, syscall.Errno(lib.Xsqlite3_system_errno(c.tls, c.db)))
+	return sqlite.NewError(rc, libc.GoString(text), syscall.Errno(lib.Xsqlite3_system_errno(c.tls, c.db)))
 }
 
 // Interruptible runs fn, whose statements end with Interrupted when ctx ends.

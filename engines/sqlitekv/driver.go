@@ -11,6 +11,10 @@
 // The package calls SQLite's C interface as modernc.org/sqlite/lib exports it. Through database/sql
 // every query costs about twenty allocations, through this none. Statements are prepared once per
 // connection, on first use.
+//
+// # What is ours
+//
+//   - ours_checkpoint.go: checkpoints that tell of a failed sync
 package sqlitekv
 
 import (

@@ -15,12 +15,8 @@ type stmt struct {
 var _ sqlite.Stmt = (*stmt)(nil)
 
 // Prepare compiles sql.
-func (c *conn) Prepare(sql string, persistent bool) (sqlite.Stmt, int32) {
-	var flags sqlite3.PrepareFlag
-	if persistent {
-		flags = sqlite3.PREPARE_PERSISTENT
-	}
-	s, _, err := c.db.PrepareFlags(sql, flags)
+func (c *conn) Prepare(sql string, flags uint32) (sqlite.Stmt, int32) {
+	s, _, err := c.db.PrepareFlags(sql, sqlite3.PrepareFlag(flags))
 	if err != nil {
 		return nil, c.result(err)
 	}
@@ -36,19 +32,22 @@ func (s *stmt) Bind(a, b []byte) int32 {
 	return s.c.result(err)
 }
 
-// Step runs the statement up to its next row or its end.
-func (s *stmt) Step() int32 {
-	if s.s.Step() {
-		return sqlite.Row
+// Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
+func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
+	if !s.s.Step() {
+		if err := s.s.Err(); err != nil {
+			return nil, nil, s.c.result(err)
+		}
+		return nil, nil, sqlite.Done
 	}
-	if err := s.s.Err(); err != nil {
-		return s.c.result(err)
+	if columns > 0 {
+		a = s.s.ColumnRawBlob(0)
 	}
-	return sqlite.Done
+	if columns > 1 {
+		b = s.s.ColumnRawBlob(1)
+	}
+	return a, b, sqlite.Row
 }
-
-// Column returns column i of the row, in SQLite's memory. An empty blob is nil.
-func (s *stmt) Column(i int) ([]byte, int32) { return s.s.ColumnRawBlob(i), sqlite.OK }
 
 // Reset ends a run. What it returns is the error of the last step again.
 func (s *stmt) Reset() { _ = s.s.Reset() }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // Disk is a disk that fails when it is told to. lab/powertest has one.
@@ -40,7 +41,9 @@ func RunOnDisk(t *testing.T, c Config, disk Disk) {
 			tried := 0
 			for n := 1; ; n += step {
 				f := &failing{env: &env{T: t, suite: s, dir: filepath.Join(disk.Dir(), fmt.Sprintf("%d-%d", fault, n))}, t: t, disk: disk}
-				if !f.try(n, fault) {
+				hit := f.try(n, fault)
+				f.remove()
+				if !hit {
 					break
 				}
 				tried++
@@ -65,6 +68,12 @@ type failing struct {
 }
 
 const failingCommits = 12
+
+// remove takes the store off the disk for good: every cut hands out all that is on it.
+func (f *failing) remove() {
+	f.must(os.RemoveAll(f.dir))
+	f.must(driver.SyncDir(f.disk.Dir()))
+}
 
 // try reports whether a call failed.
 func (f *failing) try(n int, fault error) bool {

@@ -175,7 +175,7 @@ func aTableThatNoStoreCanBeKeptInIsRefusedAndNotTouched(t *testing.T, engine str
 
 func typedOptionsAreThoseOfTheURL(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
-	db, err := typed[engine](t.Context(), path, &sqlite.Options{JournalMode: "DELETE", PageSize: 8192, CacheSize: -4000, WALAutocheckpoint: -1})
+	db, err := typed[engine](t.Context(), path, &sqlite.Options{JournalMode: "DELETE", PageSize: 8192, CacheSize: -4000, WALAutocheckpoint: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func typedOptionsAreThoseOfTheURL(t *testing.T, engine string) {
 	for _, s := range db.Settings() {
 		got[s.Name] = s.Value
 	}
-	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192", "cache_size": "-4000", "wal_autocheckpoint": "0"} {
+	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192", "cache_size": "-4000", "wal_autocheckpoint": "50"} {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
 		}

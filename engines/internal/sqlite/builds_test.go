@@ -28,7 +28,6 @@ var cases = []struct {
 	name string
 	run  func(t *testing.T, engine string)
 }{
-	{"a new connection has the level that conn assumes", aNewConnectionHasTheLevelThatConnAssumes},
 	{"commits run under the level of their class", commitsRunUnderTheLevelOfTheirClass},
 	{"an ended context interrupts a long statement", anEndedContextInterruptsALongStatement},
 	{"a transaction that SQLite rolled back takes no more writes", aTransactionThatSQLiteRolledBackTakesNoMoreWrites},
@@ -50,6 +49,9 @@ var cases = []struct {
 	{"typed options are those of the URL", typedOptionsAreThoseOfTheURL},
 	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
 	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
+	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
+	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
+	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
 	{"a write comes through beside readers that never pause", aWriteComesThroughBesideReadersThatNeverPause},
 	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},
 	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},

@@ -1,20 +1,19 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // conn is one connection with its statements. It is used by one goroutine at a time.
 type conn struct {
 	db     Conn
-	layout *layout
-	level  level // the value of synchronous in force
+	layout layout
+	level  string // the value of synchronous in force, "" if that is not known
+
+	doubt bool // the last commit failed so that nobody knows whether it is there
 
 	idle [kinds]*statement // prepared on first use
 
@@ -36,15 +35,13 @@ func (s *Store) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{db: db, layout: s.layout, level: levelFull}
-	if s.lib.LevelVaries {
-		c.level = levelUnknown
-	}
+	c := &conn{db: db, layout: s.layout}
 	c.reader = reader{c: c, s: s}
-	c.txn = txn{c.reader}
+	c.txn = txn{reader: c.reader}
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	db.CheckpointAt(s.options.checkpointAt())
 	return c, nil
 }
 
@@ -67,25 +64,21 @@ func (c *conn) close() error {
 	return c.db.Close()
 }
 
-// setLevel makes l the value of synchronous. SQLite: it is fixed once a transaction has begun.
-func (c *conn) setLevel(l level) error {
-	if c.level == l {
+// setLevel makes level the value of synchronous. SQLite: it is fixed once a transaction has begun.
+func (c *conn) setLevel(level string) error {
+	if c.level == level {
 		return nil
 	}
-	if err := c.exec("PRAGMA synchronous = " + l.String()); err != nil {
+	if err := c.exec("PRAGMA synchronous = " + level); err != nil {
 		return err
 	}
-	c.level = l
+	c.level = level
 	return nil
 }
 
-// inTransaction reports whether a transaction is open. SQLite ends some by itself, on a full disk
-// for one.
-func (c *conn) inTransaction() bool { return !c.db.Autocommit() }
-
 // rollback ends the transaction that is open, if one is.
 func (c *conn) rollback() error {
-	if !c.inTransaction() {
+	if c.db.Autocommit() {
 		return nil
 	}
 	return c.exec("ROLLBACK")
@@ -110,53 +103,23 @@ func (c *conn) text(sql string) (string, error) {
 	return rows[0], nil
 }
 
-// integer returns the number that the one row of sql holds.
-func (c *conn) integer(sql string) (int64, error) {
-	text, err := c.text(sql)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(text, 10, 64)
-}
-
 // texts runs one statement and returns the first column of its rows.
 func (c *conn) texts(sql string) ([]string, error) {
-	s, rc := c.db.Prepare(sql, false)
+	s, rc := c.db.Prepare(sql, 0)
 	if rc != OK {
 		return nil, c.db.Failure(rc)
 	}
 	defer s.Finalize()
 	var rows []string
-	for rc = s.Step(); rc == Row; rc = s.Step() {
-		text, _ := s.Column(0) // SQLite: numbers come as text
-		rows = append(rows, string(text))
-	}
-	if rc != Done {
-		return nil, c.db.Failure(rc)
-	}
-	return rows, nil
-}
-
-// Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another
-// goroutine. SQLite forgets an interrupt that comes before the statement has begun; therefore it is
-// repeated until fn returns.
-func Interrupting(ctx context.Context, interrupt func(), fn func() error) error {
-	returned, ended := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		for {
-			interrupt()
-			select {
-			case <-returned:
-				return
-			case <-time.After(time.Millisecond):
-			}
+	for {
+		text, _, rc := s.Step(1) // SQLite: numbers come as text
+		switch rc {
+		case Row:
+			rows = append(rows, string(text))
+		case Done:
+			return rows, nil
+		default:
+			return nil, c.db.Failure(rc)
 		}
-	})
-	err := fn()
-	close(returned)
-	if !stop() {
-		<-ended // before the connection can be closed
 	}
-	return err
 }

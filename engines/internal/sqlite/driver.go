@@ -1,3 +1,85 @@
+// Package sqlite keeps a kv store in an SQLite database, by any build of SQLite for Go: what a
+// store is, what its commits promise, how it waits for locks. A build is a [Library]; the engines
+// sqlitekv, sqliteckv and sqlitewasmkv each bring one. Their stores are the same files.
+//
+// All pairs are in one table,
+//
+//	kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID
+//
+// which every other SQLite program can read. The file is marked by its application_id; a database
+// that is not marked and not empty is refused, never written to, unless its table is named.
+//
+// # Tables of other programs
+//
+// The options Table, Key and Value name a table and two of its columns in an existing database,
+// which is used as it is. The key's column must have a primary key or UNIQUE index of its own that
+// compares bytes (COLLATE BINARY, which is the default), and hold blobs alone or text alone; values
+// are written as the type of their column says. A value that is NULL reads as empty. A Put sets
+// these two columns: it fails if another one must be given. The database keeps its journal mode
+// unless journal_mode is given. Compact, Check, Backup and Size concern the whole database.
+//
+// # Durability
+//
+// With journal_mode=WAL (the default) Synced commits under synchronous=FULL, Flushed under NORMAL:
+// after a power loss some of the last Flushed commits may be gone, the rest is whole. With
+// journal_mode=DELETE Synced commits under EXTRA, because SQLite: FULL does not sync the folder
+// after it has removed the journal, so the last commit may be rolled back. Flushed commits under
+// NORMAL, for which SQLite documents a small chance of damage. Buffered delivers Flushed. The
+// option synchronous fixes the setting for all commits; then a class that it does not deliver is
+// refused.
+//
+// # Locks
+//
+// Several processes may have the database open. In WAL mode readers and the writer do not wait for
+// each other; in DELETE mode a commit waits until no reader is left, and new readers wait for it.
+// Nothing here waits: a lock that is held, by another process or another connection of this one, is
+// Busy, and kv tries again. There is no Exclusive mode: SQLite's locking_mode=EXCLUSIVE allows a
+// single connection, hence no View beside an Update, and a lock file of our own would not stop
+// other SQLite programs.
+//
+// SQLite: locks on Unix belong to the process, so a program must not open and close the database
+// file by other means than the one build of SQLite that has it open; that drops the locks. Two
+// builds in one process are such other means.
+//
+// In ReadOnly mode nothing is written to the database. Its journal_mode is the one that it has. In
+// WAL mode SQLite coordinates readers through the files -wal and -shm and creates them if they are
+// missing; in a folder where it cannot, opening fails unless immutable=true says that nobody writes
+// meanwhile.
+//
+// # After an error
+//
+// A commit that finds readers (Busy) or no space (Full) is not done. One whose write or sync fails
+// otherwise is in doubt: SQLite rolls it back, so that nobody sees it, but it may stand in the log
+// as a whole, and be there when the database is opened after a crash. No commit follows through the
+// same handle.
+//
+// Other processes go on: SQLite tells them nothing. What a failed sync would have written the
+// system takes for clean, and no later sync writes it. That does no harm to commits that are
+// synced, as the next one overwrites one that failed. Commits that are not synced yet are a hole in
+// the log then, behind which a power loss ends what is there. Therefore the handle whose sync
+// failed writes the log once more and syncs it before the error is returned, and a sync that fails
+// in a checkpoint, which SQLite passes over, is an error of the commit that began it.
+//
+// What is left, where Flushed and Synced commits are mixed: Synced ones may be lost with the power
+// if they fall between such a failure in another process and its repair, which waits for other
+// writers no longer than a second, or if there is no repair, because the process dies before, the
+// disk fails again, or the sync is that of the last Close, of which SQLite says nothing.
+//
+// # What is ours
+//
+//   - ours_mark.go: the mark of a store, by which databases of other programs are refused
+//   - ours_adopt.go: tables of other programs as stores
+//   - ours_file.go: a file for this user only, one that has lost its end, one of another engine
+//   - ours_verify.go: settings are read back, as SQLite passes over what it cannot take
+//   - ours_interrupt.go: an interrupt that also ends a statement that has not begun yet
+//   - ours_log.go: a log that is written once more after a failed sync, and checkpoints that tell;
+//     each build begins them, in a file ours_checkpoint.go
+//
+// # The handle
+//
+// Programs that want SQL beside the store open the same path with the build's own package. SQLite
+// has no handle of a database that could be lent or wrapped, only connections, each for one
+// goroutine and one transaction, and a store needs one for every snapshot.
 package sqlite
 
 import (
@@ -23,7 +105,7 @@ func (l *Library) Info() driver.Info {
 // database of another program is Invalid unless its table is named; a setting that SQLite did not
 // accept is Unsupported.
 func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: &own}
+	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: own}
 	if err := table.Read(c.Params, &s.options); err != nil {
 		return nil, err
 	}
@@ -39,10 +121,7 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 	} else if err != nil {
 		return nil, err
 	}
-	if l.Opened != nil {
-		err = l.Opened(s)
-	}
-	if created && err == nil {
+	if err = s.protect(); created && err == nil {
 		err = driver.SyncDir(filepath.Dir(s.path))
 	}
 	if err != nil {
@@ -62,20 +141,8 @@ func (l *Library) OpenKV(ctx context.Context, path string, o *Options, options .
 	return kv.OpenDriver(ctx, l, c, options...)
 }
 
-// level is a value of SQLite's synchronous, by its number.
-type level int8
-
-const (
-	levelUnknown level = iota - 1
-	levelOff
-	levelNormal
-	levelFull // SQLite: the default value of a new connection
-	levelExtra
-)
-
+// levels are the values of SQLite's synchronous, by their numbers.
 var levels = []string{"OFF", "NORMAL", "FULL", "EXTRA"}
-
-func (l level) String() string { return levels[l] }
 
 // wal is the journal mode that differs; the others promise what DELETE does, or less. Those beside
 // DELETE are not on offer: TRUNCATE and PERSIST promise less for no gain here, MEMORY and OFF are
@@ -108,28 +175,27 @@ func (s *Store) capsNow() driver.Caps {
 }
 
 // levelFor returns the value of synchronous under which commits of class d are made.
-func (s *Store) levelFor(d driver.Durability) level {
+func (s *Store) levelFor(d driver.Durability) string {
 	switch {
 	case s.options.Synchronous != "":
-		return level(slices.Index(levels, s.options.Synchronous))
+		return s.options.Synchronous
 	case d != driver.Synced:
-		return levelNormal
+		return "NORMAL"
 	case s.journal == wal:
-		return levelFull
+		return "FULL"
 	}
-	return levelExtra
+	return "EXTRA"
 }
 
 // promise tells what a commit of class d delivers.
 func (s *Store) promise(d driver.Durability) driver.Promise {
-	l := s.levelFor(d)
+	level := slices.Index(levels, s.levelFor(d))
 	if s.journal != wal {
-		l-- // each level promises what the one below does for a log
+		level-- // each level promises what the one below does for a log
 	}
-	intact := l >= levelNormal
-	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: intact, KillAtomic: true, PowerAtomic: intact}
+	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true, PowerAtomic: level > 0}
 	switch {
-	case l >= levelFull:
+	case level > 1:
 		p.Class = driver.Synced
 	case d == driver.Synced:
 		return driver.Promise{}

@@ -1,10 +1,8 @@
 package sqlite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -13,8 +11,11 @@ import (
 // NewError makes an error of SQLite's extended result code, its message and the operating system's
 // error, nil or number 0 if there was none.
 func NewError(rc int32, text string, system error) error {
-	e := &driver.Error{Kind: kindOf(rc), Err: fmt.Errorf("%s (%d)", text, rc)}
-	switch primary := rc & 0xff; {
+	primary := rc & 0xff
+	e := &driver.Error{Kind: kindsOf[primary], Err: fmt.Errorf("%s (%d)", text, rc)}
+	switch {
+	case rc == IOErrCorruptFS:
+		e.Kind = driver.Corrupt
 	case primary == NotADB:
 		e.Err = fmt.Errorf("%w: %w", errNotADB, e.Err)
 	case system != nil && system != syscall.Errno(0) && (primary == IOErr || primary == CantOpen):
@@ -27,29 +28,19 @@ func NewError(rc int32, text string, system error) error {
 	return e
 }
 
-func kindOf(rc int32) driver.Kind {
-	if rc == IOErrCorruptFS {
-		return driver.Corrupt
-	}
-	switch rc & 0xff {
-	case Busy, Locked:
-		return driver.Busy
-	case Corrupt, NotADB:
-		return driver.Corrupt
-	case Full:
-		return driver.Full
-	case ReadOnly:
-		return driver.NotWritable
-	case Perm, Auth:
-		return driver.Permission
-	case TooBig:
-		return driver.TooLarge
-	case Constraint: // of another program's table
-		return driver.Invalid
-	case Interrupted:
-		return driver.Canceled
-	}
-	return driver.Other
+// kindsOf are the kinds of primary codes; of the others it is Other.
+var kindsOf = map[int32]driver.Kind{
+	Busy:        driver.Busy,
+	Locked:      driver.Busy,
+	Corrupt:     driver.Corrupt,
+	NotADB:      driver.Corrupt,
+	Full:        driver.Full,
+	ReadOnly:    driver.NotWritable,
+	Perm:        driver.Permission,
+	Auth:        driver.Permission,
+	TooBig:      driver.TooLarge,
+	Constraint:  driver.Invalid, // of another program's table
+	Interrupted: driver.Canceled,
 }
 
 var hints = map[driver.Kind]string{
@@ -60,46 +51,3 @@ var hints = map[driver.Kind]string{
 }
 
 var errNotADB = errors.New("not an SQLite database")
-
-// readOnlyFailure explains why SQLite cannot read a file that it could open: it lacks the files
-// -wal and -shm.
-func readOnlyFailure(err error) error {
-	switch driver.KindOf(err) {
-	case driver.NotWritable, driver.NoStore, driver.Permission:
-		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w", err),
-			Hint: "make the folder writable, or add immutable=true if nobody writes to the database meanwhile"}
-	}
-	return err
-}
-
-// heads are how files of other engines begin: at an offset stands a text.
-var heads = []struct {
-	engine string
-	offset int
-	text   string
-}{
-	{"bbolt", 16, "\xed\xda\x0c\xed"},
-	{"bbolt", 16, "\xed\x0c\xda\xed"},
-	{"duckdb", 8, "DUCK"},
-	{"bunt", 0, "*2\r\n$"},
-	{"bunt", 0, "*3\r\n$"},
-}
-
-// foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the
-// file drops locks that this process has on it, but nobody has one on such a file.
-func (s *Store) foreign(err error) error {
-	head := make([]byte, 32)
-	if f, ferr := os.Open(s.path); ferr == nil {
-		n, _ := f.Read(head)
-		head = head[:n]
-		f.Close()
-	}
-	for _, h := range heads {
-		if len(head) > h.offset && bytes.HasPrefix(head[h.offset:], []byte(h.text)) {
-			return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("a file of %s, not of SQLite", h.engine),
-				Hint: "open it as " + h.engine + ":" + s.path}
-		}
-	}
-	return &driver.Error{Kind: driver.Corrupt, Err: err,
-		Hint: "name another file if it is one of another program; otherwise restore a backup"}
-}

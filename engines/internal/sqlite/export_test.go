@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -14,8 +15,6 @@ type TestConn = conn
 
 func (c *conn) Text(sql string) (string, error) { return c.text(sql) }
 func (c *conn) Exec(sql string) error           { return c.exec(sql) }
-func (c *conn) Rollback() error                 { return c.rollback() }
-func (c *conn) Level() int                      { return int(c.level) }
 
 func (s *Store) Writer() *conn { return s.idle[writer][0] }
 func (s *Store) Idle() int     { return len(s.idle[readers]) }
@@ -24,4 +23,4 @@ func (s *Store) Reading(ctx context.Context, fn func(*conn) error) error { retur
 
 func ConnOf(tx driver.Txn) *conn { return tx.(*txn).c }
 
-func (s *Store) LevelFor(d driver.Durability) int { return int(s.levelFor(d)) }
+func (s *Store) LevelFor(d driver.Durability) int { return slices.Index(levels, s.levelFor(d)) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,12 +18,8 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Interruptible(ctx, func() error {
-		if s.journal != wal {
-			return c.exec("VACUUM")
-		}
-		return c.exec("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
-	})
+	err = c.db.Interruptible(ctx, func() error { return c.exec("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") })
+	c.doubt = driver.IsInDoubt(err)
 	return errors.Join(err, s.endWriting(c))
 }
 
@@ -71,13 +66,11 @@ func (s *Store) Files() ([]string, error) {
 	}
 	files := []string{path}
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		_, err := os.Stat(path + suffix)
-		switch {
-		case err == nil:
+		if _, err := os.Stat(path + suffix); err == nil {
 			files = append(files, path+suffix)
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, err
 		}
 	}
 	return files, nil
 }
+
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

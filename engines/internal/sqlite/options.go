@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,11 +18,9 @@ type Options struct {
 	JournalMode       string // "WAL" (the default) or "DELETE"; another program's database keeps its own by default
 	Synchronous       string // "OFF", "NORMAL", "FULL" or "EXTRA" for all commits; "" is by the class of each
 	PageSize          int    // of a new database, in bytes
-	AutoVacuum        string // of a new database: "NONE", "FULL" or "INCREMENTAL"
 	CacheSize         int    // of each connection, in pages; negative in KiB
 	MmapSize          int64  // bytes of the file that are read through a memory map
-	TempStore         string // where Compact builds the new database: "DEFAULT", "FILE" or "MEMORY"
-	WALAutocheckpoint int    // pages of log at which a commit copies it into the database; negative is never
+	WALAutocheckpoint int    // pages of log at which a commit copies it into the database
 	Immutable         bool   // with kv.ReadOnly: nobody writes meanwhile, so use no locks and no companion files
 
 	// Table is a table of an existing database, Key and Value its columns; see the package comment.
@@ -36,36 +33,14 @@ var table = driver.Table[Options]{
 		func(o *Options) *string { return &o.JournalMode }, "WAL", "DELETE").WithDefault("WAL"),
 	driver.OneWord("synchronous", "how all commits sync; classes that it does not deliver are refused",
 		func(o *Options) *string { return &o.Synchronous }, levels...).WithDefault("by class"),
-	driver.OneOf("page_size", "page size of a new database",
-		func(o *Options) *int { return &o.PageSize }, pageSizes()...).WithDefault("4096"),
-	driver.OneWord("auto_vacuum", "how a new database gives free pages back",
-		func(o *Options) *string { return &o.AutoVacuum }, autoVacuum...).WithDefault("NONE"),
+	driver.Whole("page_size", "bytes", 512, "page size of a new database, a power of two up to 65536",
+		func(o *Options) *int { return &o.PageSize }).WithDefault("4096"),
 	driver.Whole("cache_size", "pages, or -KiB", -1<<31, "page cache of each connection",
 		func(o *Options) *int { return &o.CacheSize }).WithDefault("-2000"),
 	driver.Whole("mmap_size", "bytes", 0, "how much of the file is read through a memory map",
 		func(o *Options) *int64 { return &o.MmapSize }),
-	driver.OneWord("temp_store", "where Compact builds the new database first",
-		func(o *Options) *string { return &o.TempStore }, tempStore...).WithDefault("DEFAULT"),
-	{
-		Option: driver.Option{Name: "wal_autocheckpoint", Values: "pages", Default: "1000",
-			Usage: "size of the log at which a commit copies it into the database; 0 is never"},
-		Set: func(o *Options, value string) error {
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 0 {
-				return errors.New("use a whole number of at least 0")
-			}
-			if o.WALAutocheckpoint = n; n == 0 {
-				o.WALAutocheckpoint = -1
-			}
-			return nil
-		},
-		Get: func(o *Options) string {
-			if o.WALAutocheckpoint == 0 {
-				return ""
-			}
-			return strconv.Itoa(max(o.WALAutocheckpoint, 0))
-		},
-	},
+	driver.Whole("wal_autocheckpoint", "pages", 1, "size of the log at which a commit copies it into the database",
+		func(o *Options) *int { return &o.WALAutocheckpoint }).WithDefault("1000"),
 	driver.Bool("immutable", "with mode=ro: nobody writes meanwhile, so use no locks and no companion files",
 		func(o *Options) *bool { return &o.Immutable }),
 	driver.Text("Table", "name", "a table of another program's database, which is used as it is",
@@ -76,31 +51,17 @@ var table = driver.Table[Options]{
 		func(o *Options) *string { return &o.Value }).WithDefault("v"),
 }
 
-// What SQLite reads back as the numbers 0, 1 and 2.
-var (
-	autoVacuum = []string{"NONE", "FULL", "INCREMENTAL"}
-	tempStore  = []string{"DEFAULT", "FILE", "MEMORY"}
-)
-
 // The pragmas among the options: set before a new database gets its first page, and on every
 // connection.
-var (
-	creation = []string{"page_size", "auto_vacuum"}
-	session  = []string{"cache_size", "mmap_size", "temp_store", "wal_autocheckpoint"}
-)
+const creation = "page_size"
+
+var session = []string{"cache_size", "mmap_size"}
 
 // fullSync is for macOS, where fsync leaves data in the disk's cache and only F_FULLFSYNC empties
 // it.
 var fullSync = map[string][]driver.Setting{
 	"darwin": {{Name: "fullfsync", Value: "1"}, {Name: "checkpoint_fullfsync", Value: "1"}},
 }[runtime.GOOS]
-
-func pageSizes() (list []driver.Named[int]) {
-	for n := 512; n <= 65536; n *= 2 {
-		list = append(list, driver.Named[int]{Name: strconv.Itoa(n), Value: n})
-	}
-	return list
-}
 
 // check refuses what cannot be together.
 func (o *Options) check(readOnly bool) error {
@@ -127,59 +88,25 @@ func (o *Options) given(names ...string) (list []driver.Setting) {
 	return list
 }
 
-// set gives pragmas their values. SQLite: one that it cannot take is no error, so verify reads it
-// back.
+// set gives pragmas their values. SQLite: one that it cannot take is no error.
 func (c *conn) set(list []driver.Setting) error {
 	for _, p := range list {
 		if err := c.exec("PRAGMA " + p.Name + " = " + p.Value); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.verify(list)
 }
 
 // pragma reads a setting back, in the words of the options.
 func (c *conn) pragma(name string) (string, error) {
 	value, err := c.text("PRAGMA " + name)
-	words := map[string][]string{"auto_vacuum": autoVacuum, "temp_store": tempStore}[name]
-	if n, nerr := strconv.Atoi(value); nerr == nil && n >= 0 && n < len(words) {
-		value = words[n]
-	}
-	if name == "journal_mode" {
-		value = strings.ToUpper(value)
-	}
-	return value, err
-}
-
-// verify reads back what was asked for.
-func (c *conn) verify(asked []driver.Setting) error {
-	for _, s := range asked {
-		got, err := c.pragma(s.Name)
-		if err != nil {
-			return err
-		}
-		if got != s.Value {
-			return refused(s.Name, s.Value, got)
-		}
-	}
-	return nil
-}
-
-// refused is the error for a setting that is not in force although it was asked for.
-func refused(name, want, got string) error {
-	hint := "SQLite limits the value: ask for the one in force, or leave the option out"
-	switch {
-	case name == "journal_mode":
-		hint = "the file system may lack what WAL needs, or the store is open read-only: use the journal_mode in force"
-	case slices.Contains(creation, name):
-		hint = "it is fixed when a database is created: leave the option out, or copy the data into a new database"
-	}
-	return &driver.Error{Kind: driver.Unsupported, Err: fmt.Errorf("%s is %s, not %s", name, got, want), Hint: hint}
+	return strings.ToUpper(value), err
 }
 
 // Settings tells SQLite's version and the pragmas in force.
 func (s *Store) Settings() (list []driver.Setting) {
-	names := slices.Concat([]string{"journal_mode"}, creation, session)
+	names := append([]string{"journal_mode", creation}, session...)
 	for _, p := range fullSync {
 		names = append(names, p.Name)
 	}
@@ -197,8 +124,9 @@ func (s *Store) Settings() (list []driver.Setting) {
 	})
 	for _, d := range driver.Durabilities {
 		if s.caps.Promise(d).Supported {
-			list = append(list, driver.Setting{Name: "synchronous(" + d.String() + ")", Value: s.levelFor(d).String()})
+			list = append(list, driver.Setting{Name: "synchronous(" + d.String() + ")", Value: s.levelFor(d)})
 		}
 	}
+	list = append(list, driver.Setting{Name: "wal_autocheckpoint", Value: strconv.Itoa(s.options.checkpointAt())})
 	return append(list, s.options.given("immutable", "Table", "Key", "Value")...)
 }

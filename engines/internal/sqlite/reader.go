@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -12,6 +13,8 @@ type reader struct {
 	c      *conn
 	s      *Store
 	pinned *statement
+	uses   int
+	begun  bool
 }
 
 var (
@@ -24,13 +27,26 @@ var (
 func (r *reader) pin() error {
 	s, rc := r.c.start(kindPin, nil, nil)
 	if rc == OK {
-		if rc = s.Step(); rc == Row {
-			r.pinned = s
+		if _, _, rc = s.Step(0); rc == Row {
+			r.pinned, r.uses = s, 0
 			return nil
 		}
 		s.Close()
 	}
 	return r.c.db.Failure(rc)
+}
+
+// manyUses is after how many a snapshot gets a transaction around it. SQLite: outside of one, every
+// query ends with a look at the locks; but a transaction is two statements more.
+const manyUses = 4
+
+// used counts the queries of a snapshot.
+func (r *reader) used() {
+	if r.uses++; r.uses == manyUses && r.pinned != nil {
+		if r.begun = r.c.run(kindRead, nil, nil) == Done; r.begun {
+			r.pinned.Reset()
+		}
+	}
 }
 
 // Get appends the value of key to dst.
@@ -48,18 +64,17 @@ func (r *reader) Len(key []byte) (int, error) {
 
 // get appends what the statement of kind k finds for key.
 func (r *reader) get(k kind, dst, key []byte) ([]byte, error) {
+	r.used()
 	s, rc := r.c.start(k, key, nil)
 	if rc == OK {
-		if rc = s.Step(); rc == Row {
-			var v []byte
-			if v, rc = s.Column(0); rc == OK {
-				dst = append(dst, v...)
-			}
+		var v []byte
+		if v, _, rc = s.Step(1); rc == Row {
+			dst = append(dst, v...)
 		}
 		s.Close()
 	}
 	switch rc {
-	case OK:
+	case Row:
 		return dst, nil
 	case Done:
 		return dst, driver.NotFound
@@ -69,6 +84,7 @@ func (r *reader) get(k kind, dst, key []byte) ([]byte, error) {
 
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
+	r.used()
 	shape, first, second := shapeOf(rg)
 	s, rc := r.c.start(kindScan+shape, first, second)
 	if rc != OK {
@@ -80,5 +96,13 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 // Close ends the snapshot.
 func (r *reader) Close() error {
 	r.pinned.Close()
+	r.pinned = nil
+	if !r.begun {
+		return r.s.takeBack(r.c, readers)
+	}
+	r.begun = false
+	if rc := r.c.run(kindCommit, nil, nil); rc != Done {
+		return errors.Join(r.c.db.Failure(rc), r.c.close())
+	}
 	return r.s.takeBack(r.c, readers)
 }

@@ -7,6 +7,7 @@ type kind uint8
 
 const (
 	kindBegin kind = iota
+	kindRead       // a transaction that reads
 	kindCommit
 	kindPin
 	kindGet
@@ -51,10 +52,11 @@ func shapeOf(r driver.Range) (shape kind, first, second []byte) {
 // connection, so that a run allocates nothing.
 type statement struct {
 	Stmt
-	c     *conn
-	kind  kind
-	ended bool
-	next  *statement // in conn.idle
+	c       *conn
+	kind    kind
+	columns int
+	ended   bool
+	next    *statement // in conn.idle
 }
 
 var _ driver.Cursor = (*statement)(nil)
@@ -64,11 +66,14 @@ var _ driver.Cursor = (*statement)(nil)
 func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
 	s := c.idle[k]
 	if s == nil {
-		prepared, rc := c.db.Prepare(c.layout.text(k), true)
+		prepared, rc := c.db.Prepare(c.layout.Replace(k.text()), persistent)
 		if rc != OK {
 			return nil, rc
 		}
-		s = &statement{Stmt: prepared, c: c, kind: k}
+		s = &statement{Stmt: prepared, c: c, kind: k, columns: 1}
+		if k >= kindScan && (k-kindScan)&shapeKeys == 0 {
+			s.columns = 2
+		}
 	} else {
 		c.idle[k] = s.next
 	}
@@ -86,18 +91,10 @@ func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
 func (c *conn) run(k kind, a, b []byte) int32 {
 	s, rc := c.start(k, a, b)
 	if rc == OK {
-		rc = s.Step()
+		_, _, rc = s.Step(0)
 		s.Close()
 	}
 	return rc
-}
-
-// do is run with an error.
-func (c *conn) do(k kind, a, b []byte) error {
-	if rc := c.run(k, a, b); rc != Done {
-		return c.db.Failure(rc)
-	}
-	return nil
 }
 
 // Next moves a scan to the next pair, which it lends from SQLite's own memory. SQLite: it holds
@@ -106,14 +103,9 @@ func (s *statement) Next() (key, value []byte, err error) {
 	if s.ended {
 		return nil, nil, nil // SQLite: a step after the last row would start anew
 	}
-	rc := s.Step()
+	key, value, rc := s.Step(s.columns)
 	if rc == Row {
-		if key, rc = s.Column(0); rc == OK && (s.kind-kindScan)&shapeKeys == 0 {
-			value, rc = s.Column(1)
-		}
-		if rc == OK {
-			return key, value, nil
-		}
+		return key, value, nil
 	}
 	s.ended = true
 	if rc == Done {

@@ -15,9 +15,10 @@ type Store struct {
 	path     string // absolute
 	readOnly bool
 	options  Options
-	layout   *layout
+	layout   layout
 	journal  string // in force
 	caps     driver.Caps
+	hole     bool // in the log; known to the one writer
 
 	mu   sync.Mutex
 	idle [2][]*conn // by role; the last used at the end
@@ -75,6 +76,11 @@ func (s *Store) takeBack(c *conn, r role) error {
 
 // forWriting lends a connection whose commits are of class d.
 func (s *Store) forWriting(d driver.Durability) (*conn, error) {
+	if s.hole {
+		if err := s.rewriteLog(); err != nil {
+			return nil, err
+		}
+	}
 	c, err := s.lend(writer)
 	if err != nil {
 		return nil, err
@@ -88,10 +94,18 @@ func (s *Store) forWriting(d driver.Durability) (*conn, error) {
 // endWriting takes back a connection that was lent for writing, and rolls back what is not
 // committed. One that cannot is closed, which does.
 func (s *Store) endWriting(c *conn) error {
-	if err := c.rollback(); err != nil {
-		return errors.Join(err, c.close())
+	doubt := c.doubt
+	c.doubt = false
+	err := c.rollback()
+	if err != nil {
+		err = errors.Join(err, c.close())
+	} else {
+		err = s.takeBack(c, writer)
 	}
-	return s.takeBack(c, writer)
+	if doubt {
+		err = errors.Join(err, s.rewriteLog())
+	}
+	return err
 }
 
 // Caps tells what the database delivers in its journal mode.
@@ -107,18 +121,6 @@ func (s *Store) Snapshot(context.Context) (driver.Reader, error) {
 		return nil, errors.Join(err, s.takeBack(c, readers))
 	}
 	return &c.reader, nil
-}
-
-// Begin starts a transaction.
-func (s *Store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	c, err := s.forWriting(d)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.do(kindBegin, nil, nil); err != nil {
-		return nil, errors.Join(err, s.endWriting(c))
-	}
-	return &c.txn, nil
 }
 
 // Close closes all connections. In WAL mode the last one of all processes copies the log into the

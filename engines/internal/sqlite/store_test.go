@@ -168,14 +168,14 @@ func filesAreForThisUserOnlyAndGoneAfterClose(t *testing.T, engine string) {
 
 func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
-	db := open(t, engine, path, "?journal_mode=DELETE&page_size=8192&auto_vacuum=INCREMENTAL&cache_size=-4000&mmap_size=65536"+
-		"&temp_store=MEMORY&wal_autocheckpoint=50&synchronous=FULL")
+	db := open(t, engine, path, "?journal_mode=DELETE&page_size=8192&cache_size=-4000&mmap_size=65536"+
+		"&wal_autocheckpoint=50&synchronous=FULL")
 	got := map[string]string{}
 	for _, s := range db.Settings() {
 		got[s.Name] = s.Value
 	}
-	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192", "auto_vacuum": "INCREMENTAL",
-		"cache_size": "-4000", "mmap_size": "65536", "temp_store": "MEMORY", "wal_autocheckpoint": "50",
+	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192",
+		"cache_size": "-4000", "mmap_size": "65536", "wal_autocheckpoint": "50",
 		"synchronous(flushed)": "FULL"} {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
@@ -190,9 +190,11 @@ func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	closeDB(t, db)
 	_, err = kv.Open(t.Context(), engine+":"+path+"?page_size=4096") // and leaves the journal mode as it is
 	wantKind(t, "another page_size on an existing database", err, kv.Unsupported)
+	_, err = kv.Open(t.Context(), engine+":"+path+"2?page_size=1000")
+	wantKind(t, "a page_size that SQLite does not take", err, kv.Unsupported)
 	_, err = kv.Open(t.Context(), engine+":"+path+"?mode=ro&journal_mode=WAL")
 	wantKind(t, "another journal_mode read-only", err, kv.Unsupported)
-	for _, bad := range []string{"page_size=1000", "journal_mode=OFF", "synchronous=2", "mmap_size=-1", "wal_autocheckpoint=-1", "immutable=true", "Key=k"} {
+	for _, bad := range []string{"page_size=100", "journal_mode=OFF", "synchronous=2", "mmap_size=-1", "wal_autocheckpoint=0", "immutable=true", "Key=k"} {
 		_, err = kv.Open(t.Context(), engine+":"+path+"?"+bad)
 		wantKind(t, bad, err, kv.Invalid)
 	}

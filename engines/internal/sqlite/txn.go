@@ -10,12 +10,27 @@ import (
 // txn is the open transaction of the connection that it is part of.
 type txn struct {
 	reader
+	ended bool // committed, or rolled back by SQLite
 }
 
 var (
 	_ driver.Txn          = (*txn)(nil)
 	_ driver.RangeDeleter = (*txn)(nil)
+	_ driver.Applier      = (*Store)(nil)
 )
+
+// Begin starts a transaction.
+func (s *Store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
+	c, err := s.forWriting(d)
+	if err != nil {
+		return nil, err
+	}
+	if rc := c.run(kindBegin, nil, nil); rc != Done {
+		return nil, errors.Join(c.db.Failure(rc), s.endWriting(c))
+	}
+	c.txn.ended = false
+	return &c.txn, nil
+}
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error { return t.write(kindPut, key, notNil(value)) }
@@ -30,10 +45,16 @@ func (t *txn) DeleteRange(start, end []byte) error {
 }
 
 func (t *txn) write(k kind, a, b []byte) error {
-	if !t.c.inTransaction() {
+	if t.ended {
 		return errRolledBack
 	}
-	return t.c.do(k, a, b)
+	rc := t.c.run(k, a, b)
+	if rc == Done {
+		return nil
+	}
+	err := t.c.db.Failure(rc)
+	t.ended = t.c.db.Autocommit()
+	return err
 }
 
 // errRolledBack is returned by writes, and by Commit, after a write that failed so badly (no space,
@@ -46,63 +67,68 @@ var errRolledBack = &driver.Error{Kind: driver.Closed,
 // Commit makes the transaction visible. In DELETE mode it is Busy while there are readers; then it
 // keeps new ones out until it is called again or rolled back.
 func (t *txn) Commit() error {
-	if !t.c.inTransaction() {
+	if t.ended {
 		return errRolledBack
 	}
-	return t.c.committed(t.c.run(kindCommit, nil, nil))
+	rc := t.c.run(kindCommit, nil, nil)
+	if t.ended = rc == Done; t.ended {
+		return nil
+	}
+	return t.c.committed(rc)
 }
 
 // Close rolls back what is not committed.
-func (t *txn) Close() error { return t.s.endWriting(t.c) }
+func (t *txn) Close() error {
+	if t.ended {
+		return t.s.takeBack(t.c, writer)
+	}
+	return t.s.endWriting(t.c)
+}
 
-// committed returns the error for what ended a commit. SQLite: Full is a write that found no space,
+// committed returns the error for what ended a commit before it was done. SQLite: Full is a write that found no space,
 // before the last one of the commit; then it rolls back, and nothing of it can come back. What else
 // fails, above all a sync, is in doubt: the commit may stand in the log as a whole, and earlier
 // ones that were not synced may be lost before it.
 func (c *conn) committed(rc int32) error {
-	switch {
-	case rc == Done:
-		return nil
-	case rc&0xff == Full:
-		return driver.NotDone(c.db.Failure(rc))
+	err := c.db.Failure(rc)
+	if rc&0xff == Full {
+		return driver.NotDone(err)
 	}
-	return c.db.Failure(rc)
+	c.doubt = driver.IsInDoubt(err)
+	return err
 }
 
-// Apply commits ops as one transaction.
-func (s *Store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
+// Apply commits ops as one transaction. SQLite: a statement alone is one. In DELETE mode one whose
+// commit finds readers starts anew and lets further readers in, where COMMIT holds its place.
+func (s *Store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	if len(ops) == 1 && s.journal == wal {
+		return s.applyOne(&ops[0], d)
+	}
+	t, err := s.Begin(ctx, d)
+	if err != nil {
+		return driver.NotDone(err)
+	}
+	for i := range ops {
+		if err := ops[i].Run(t); err != nil {
+			return driver.NotDone(errors.Join(err, t.Close()))
+		}
+	}
+	return errors.Join(t.Commit(), t.Close())
+}
+
+func (s *Store) applyOne(op *driver.Op, d driver.Durability) error {
 	c, err := s.forWriting(d)
 	if err != nil {
 		return driver.NotDone(err)
 	}
-	if err := c.apply(ops, s.journal == wal); err != nil {
-		return errors.Join(err, s.endWriting(c))
+	k, value := kindPut, notNil(op.Value)
+	if op.Delete {
+		k, value = kindDelete, nil
+	}
+	if rc := c.run(k, op.Key, value); rc != Done {
+		return errors.Join(c.committed(rc), s.endWriting(c))
 	}
 	return s.takeBack(c, writer)
-}
-
-// apply leaves what fails to be rolled back by endWriting. SQLite: a statement alone is a
-// transaction. In DELETE mode one whose commit finds readers starts anew and lets further readers
-// in, where COMMIT holds its place.
-func (c *conn) apply(ops []driver.Op, single bool) error {
-	if single && len(ops) == 1 {
-		return c.committed(c.op(&ops[0]))
-	}
-	rc := c.run(kindBegin, nil, nil)
-	for i := 0; i < len(ops) && rc == Done; i++ {
-		rc = c.op(&ops[i])
-	}
-	if rc != Done {
-		return driver.NotDone(c.db.Failure(rc))
-	}
-	return c.committed(c.run(kindCommit, nil, nil))
-}
-
-func (c *conn) op(op *driver.Op) int32 {
-	if op.Delete {
-		return c.run(kindDelete, op.Key, nil)
-	}
-	return c.run(kindPut, op.Key, notNil(op.Value))
 }
 
 // notNil makes an empty value of a missing one: bind takes nil for no argument.

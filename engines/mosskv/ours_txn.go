@@ -97,3 +97,42 @@ func (t *txn) Delete(key []byte) error {
 }
 
 func (t *txn) Commit() error { return t.store.commit(t.writes, t.d) }
+
+// merged walks over a snapshot with the writes of a transaction laid over it.
+type merged struct {
+	below      driver.Cursor
+	key, value []byte // the next pair of below, nil at its end
+	taken      bool   // it was given out
+	above      writesIter
+	end        []byte
+}
+
+func (c *merged) Next() (key, value []byte, err error) {
+	for {
+		if c.taken {
+			if c.key, c.value, err = c.below.Next(); err != nil {
+				return nil, nil, err
+			}
+			c.taken = false
+		}
+		op, more := c.above.op(c.end)
+		order := -1 // below comes first
+		if more {
+			order = 1
+			if c.key != nil {
+				order = bytes.Compare(c.key, op.Key)
+			}
+		}
+		if order < 0 {
+			c.taken = c.key != nil
+			return c.key, c.value, nil
+		}
+		c.above.next()
+		c.taken = order == 0
+		if !op.Delete {
+			return op.Key, op.Value, nil
+		}
+	}
+}
+
+func (c *merged) Close() error { return c.below.Close() }

@@ -1,0 +1,71 @@
+package duckdbkv
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB
+// refuses a statement that writes a row twice.
+func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
+	c, err := s.begin(ctx)
+	if err != nil {
+		return driver.NotDone(err)
+	}
+	defer s.takeBack(c)
+	last := make(map[string]int, len(ops))
+	for i := range ops {
+		last[string(ops[i].Key)] = i
+	}
+	puts := make([]driver.Op, 0, len(last))
+	for i := range ops {
+		switch {
+		case last[string(ops[i].Key)] != i:
+		case ops[i].Delete:
+			err = c.run(ctx, deleteOne, ops[i].Key)
+		default:
+			puts = append(puts, ops[i])
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = c.put(ctx, puts)
+	}
+	if err != nil {
+		return driver.NotDone(errors.Join(err, c.run(context.Background(), rollback)))
+	}
+	return c.run(context.Background(), commit)
+}
+
+// rowsAtOnce is how many pairs one statement of a batch writes.
+const rowsAtOnce = 256
+
+// insert returns the statement that puts n pairs.
+func insert(n int) string {
+	return "INSERT INTO kv(k, v) VALUES " + strings.Repeat("(?, ?), ", n-1) + "(?, ?) " +
+		"ON CONFLICT(k) DO UPDATE SET v = excluded.v"
+}
+
+// put writes pairs whose keys differ.
+func (c *conn) put(ctx context.Context, pairs []driver.Op) error {
+	for len(pairs) > 0 {
+		n := rowsAtOnce
+		if len(pairs) < n {
+			n = 1
+		}
+		args := make([]any, 0, 2*n)
+		for i := range pairs[:n] {
+			args = append(args, pairs[i].Key, append([]byte{}, pairs[i].Value...)) // nil is NULL
+		}
+		if err := c.run(ctx, insert(n), args...); err != nil {
+			return err
+		}
+		pairs = pairs[n:]
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+)
+
+// Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another
+// goroutine. SQLite forgets an interrupt that comes before the statement has begun; therefore it is
+// repeated until fn returns.
+func Interrupting(ctx context.Context, interrupt func(), fn func() error) error {
+	returned, ended := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		for {
+			interrupt()
+			select {
+			case <-returned:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	err := fn()
+	close(returned)
+	if !stop() {
+		<-ended // before the connection can be closed
+	}
+	return err
+}
