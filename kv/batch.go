@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"context"
 	"slices"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -140,43 +139,4 @@ func (b *Batch) copy(p []byte) []byte {
 	n := len(b.buf)
 	b.buf = append(b.buf, p...)
 	return b.buf[n:len(b.buf):len(b.buf)]
-}
-
-// applyAgain goes on after a first Apply that failed. One that was Busy becomes a transaction where nobody else may
-// write: its commit keeps its place while it waits for readers, where Apply would begin anew behind others.
-func (db *DB) applyAgain(ctx context.Context, d Durability, ops []driver.Op, err error) error {
-	if driver.KindOf(err) == Busy && !db.caps.ConcurrentApply {
-		return db.applyInSteps(ctx, d, ops)
-	}
-	p := db.limit
-	for p.again(ctx, err) {
-		if err = db.store.Apply(ctx, ops, d); err == nil {
-			return nil
-		}
-	}
-	return db.outcome("write", p.gaveUp(ctx, err))
-}
-
-func (db *DB) applyInSteps(ctx context.Context, d Durability, ops []driver.Op) (err error) {
-	w, err := db.begin(ctx, d)
-	if err != nil {
-		return db.wrap("write", err)
-	}
-	defer func() {
-		if cerr := w.Close(); cerr != nil && err == nil {
-			err = db.wrap("write", cerr)
-		}
-	}()
-	for i := range ops {
-		op := &ops[i]
-		if op.Delete {
-			err = w.Delete(op.Key)
-		} else {
-			err = w.Put(op.Key, op.Value)
-		}
-		if err != nil {
-			return db.wrap("write", err)
-		}
-	}
-	return db.outcome("write", db.finish(ctx, w))
 }

@@ -55,36 +55,29 @@ func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
 
 // MustDeliver refuses a store that does not deliver d or more when asked for d.
 func MustDeliver(d Durability) Option {
-	return must(d, func(p Promise) error {
-		if p.Supported {
-			return nil
-		}
-		return &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d)}
-	})
+	return must(d, func(p Promise) bool { return p.Supported }, refusal(Unsupported, "", "the store does not deliver %v", d))
 }
 
 // MustStayIntact refuses a store that may be damaged by a power loss after commits of class d.
 func MustStayIntact(d Durability) Option {
-	return must(d, func(p Promise) error {
-		if p.Supported && p.Intact {
-			return nil
-		}
-		return &Error{Kind: Unsupported, Err: fmt.Errorf("the store may be damaged by a power loss after %v commits", d)}
-	})
+	return must(d, func(p Promise) bool { return p.Supported && p.Intact },
+		refusal(Unsupported, "", "the store may be damaged by a power loss after %v commits", d))
 }
 
 // MustBeAtomic refuses a store in which the death of the process may leave a part of a transaction of class d.
 func MustBeAtomic(d Durability) Option {
-	return must(d, func(p Promise) error {
-		if p.Supported && p.KillAtomic {
-			return nil
-		}
-		return torn(d)
-	})
+	return must(d, func(p Promise) bool { return p.Supported && p.KillAtomic }, torn(d))
 }
 
-func must(d Durability, check func(Promise) error) Option {
-	return func(r *request) { r.checks = append(r.checks, func(c Caps) error { return check(c.Promise(d)) }) }
+func must(d Durability, holds func(Promise) bool, otherwise error) Option {
+	return func(r *request) {
+		r.checks = append(r.checks, func(c Caps) error {
+			if holds(c.Promise(d)) {
+				return nil
+			}
+			return otherwise
+		})
+	}
 }
 
 // Open opens the store that rawURL names, creating it if it does not exist and is not opened read-only.
@@ -116,25 +109,31 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 	for _, option := range options {
 		option(r)
 	}
-	if r.tracer != nil {
-		var sp *span
-		ctx, sp = startSpan(r.tracer, ctx, "open")
-		defer func() { sp.end(err) }()
-	}
-	fail := func(err error) (*DB, error) { return nil, wrapError("open", r.info.Name, r.path, err) }
+	err = traced(ctx, r.tracer, Event{Op: "open"}, func(ctx context.Context) error {
+		store, err := r.open(ctx, d)
+		if err != nil {
+			return wrapError("open", r.info.Name, r.path, err)
+		}
+		db = newDB(store, d, r)
+		return nil
+	})
+	return db, err
+}
+
+func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, error) {
 	if err := r.resolve(); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	store, err := openWaiting(ctx, d, r)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	for _, check := range r.checks {
 		if err := check(store.Caps()); err != nil {
-			return fail(errors.Join(err, store.Close()))
+			return nil, errors.Join(err, store.Close())
 		}
 	}
-	return newDB(store, d, r), nil
+	return store, nil
 }
 
 // PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in rawURL before it
@@ -265,15 +264,17 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for p := (patience{limit: r.wait, what: "another process has it open"}); ; {
-		store, err := bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) },
-			func(store driver.Store, err error) {
-				if err == nil {
-					_ = store.Close() // nobody is left to be told
-				}
-			})
-		if err == nil || !p.again(ctx, err) {
-			return store, p.gaveUp(ctx, err)
-		}
+	var store driver.Store
+	once := func() (err error) {
+		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
+		return err
+	}
+	return store, patience{limit: r.wait, what: "another process has it open"}.again(ctx, once(), once)
+}
+
+// closeLate closes a store that nobody waits for any more; nobody is left to be told.
+func closeLate(store driver.Store, err error) {
+	if err == nil {
+		_ = store.Close()
 	}
 }

@@ -23,69 +23,55 @@ type writing struct {
 }
 
 // Put sets key to value. It keeps neither.
-func (tx *Tx) Put(key, value []byte) (err error) {
-	_, sp := tx.db.startSpan(tx.ctx, "put")
-	sp.pair(key, value)
-	defer func() { sp.end(err) }()
-	tx.enter()
-	defer tx.leave()
-	if err := tx.writable("put"); err != nil {
-		return err
-	}
-	if err := checkPair(&tx.db.caps, key, value); err != nil {
-		return tx.db.wrap("put", err)
-	}
-	if err := tx.w.Put(tx.full(key), value); err != nil {
-		return tx.db.wrap("put", err)
-	}
-	return nil
-}
+func (tx *Tx) Put(key, value []byte) error { return tx.write("put", driver.Op{Key: key, Value: value}) }
 
 // Delete removes key. That it is absent is no error.
-func (tx *Tx) Delete(key []byte) (err error) {
-	_, sp := tx.db.startSpan(tx.ctx, "delete")
-	sp.pair(key, nil)
-	defer func() { sp.end(err) }()
-	tx.enter()
-	defer tx.leave()
-	if err := tx.writable("delete"); err != nil {
-		return err
+func (tx *Tx) Delete(key []byte) error {
+	return tx.write("delete", driver.Op{Key: key, Delete: true})
+}
+
+func (tx *Tx) write(name string, op driver.Op) error {
+	if tx.plain() {
+		return tx.writeNow(name, &op)
 	}
-	if err := checkPair(&tx.db.caps, key, nil); err != nil {
-		return tx.db.wrap("delete", err)
+	return tx.call(name, func(sp *span) error {
+		sp.pair(op.Key, op.Value)
+		return tx.writeNow(name, &op)
+	})
+}
+
+// writeNow makes one write, within enter.
+func (tx *Tx) writeNow(name string, op *driver.Op) error {
+	err := tx.writable()
+	if err == nil {
+		err = checkPair(&tx.db.caps, op.Key, op.Value)
 	}
-	if err := tx.w.Delete(tx.full(key)); err != nil {
-		return tx.db.wrap("delete", err)
+	if err == nil {
+		op.Key = tx.full(op.Key)
+		err = op.Run(tx.w)
 	}
-	return nil
+	return tx.db.wrap(name, err)
 }
 
 // DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for each.
-func (tx *Tx) DeleteRange(r Range) (err error) {
-	_, sp := tx.db.startSpan(tx.ctx, "delete range")
-	defer func() { sp.end(err) }()
-	tx.enter()
-	defer tx.leave()
-	if err := tx.writable("delete range"); err != nil {
+func (tx *Tx) DeleteRange(r Range) error {
+	return tx.call("delete range", func(*span) error { return tx.db.wrap("delete range", tx.deleteRange(r)) })
+}
+
+func (tx *Tx) deleteRange(r Range) error {
+	if err := tx.writable(); err != nil || r.empty() {
 		return err
 	}
-	if r.empty() {
-		return nil
-	}
 	it := Iterator{s: tx.Snapshot}
-	it.setRange(Range{Start: r.Start, End: r.End})
+	r.Reverse = false
+	it.setRange(&r)
 	if prefix := tx.db.prefix; len(prefix) > 0 && len(it.r.Start) == len(prefix) {
 		it.r.Start = After(prefix) // the prefix itself is a key of the parent
 	}
 	if d, ok := tx.w.(driver.RangeDeleter); ok {
-		err = d.DeleteRange(it.r.Start, it.r.End)
-	} else {
-		err = tx.deleteEach(it.r)
+		return d.DeleteRange(it.r.Start, it.r.End)
 	}
-	if err != nil {
-		return tx.db.wrap("delete range", err)
-	}
-	return nil
+	return tx.deleteEach(it.r)
 }
 
 // deleteChunk is how many keys deleteEach holds at once.
@@ -147,8 +133,7 @@ func (tx *Tx) Rollback() error { return tx.finish("rollback") }
 
 func (tx *Tx) finish(op string) error {
 	if !tx.held {
-		return tx.db.wrap(op, &Error{Kind: Invalid, Err: errors.New("Update ends its transaction itself"),
-			Hint: "return nil to commit, an error to roll back"})
+		return tx.db.wrap(op, refusal(Invalid, "return nil to commit, an error to roll back", "Update ends its transaction itself"))
 	}
 	tx.enter()
 	defer tx.leave()
@@ -163,13 +148,12 @@ func (tx *Tx) finish(op string) error {
 
 // writable refuses writes after the end, and during a scan: what an engine's cursor does when the tree under it
 // changes differs from engine to engine (bbolt's may skip a key).
-func (tx *Tx) writable(op string) error {
+func (tx *Tx) writable() error {
 	switch {
 	case tx.r == nil:
-		return tx.refuse(op)
+		return errEnded()
 	case tx.open != nil:
-		return tx.db.wrap(op, &Error{Kind: Invalid, Err: errors.New("a scan of this transaction is running"),
-			Hint: "collect the keys first, write after the loop; close iterators"})
+		return refusal(Invalid, "collect the keys first, write after the loop; close iterators", "a scan of this transaction is running")
 	}
 	return nil
 }

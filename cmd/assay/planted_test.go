@@ -61,5 +61,5 @@ func (s lyingStore) Begin(ctx context.Context, _ driver.Durability) (driver.Txn,
 }
 
 func (s lyingStore) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
-	return s.Store.Apply(ctx, ops, driver.Buffered)
+	return driver.Apply(ctx, s.Store, ops, driver.Buffered)
 }

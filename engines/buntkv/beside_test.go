@@ -26,7 +26,7 @@ func TestASyncBesideCommitsTakesThemForOurs(t *testing.T) {
 		}
 	}()
 	for i := range 3000 {
-		must(t, s.Apply(t.Context(), []driver.Op{{Key: []byte{byte(i), byte(i >> 8)}, Value: make([]byte, 1000)}}, driver.Flushed))
+		must(t, driver.Apply(t.Context(), s, []driver.Op{{Key: []byte{byte(i), byte(i >> 8)}, Value: make([]byte, 1000)}}, driver.Flushed))
 	}
 	close(stop)
 	must(t, <-ended)

@@ -122,7 +122,7 @@ func (h history) commit(t testing.TB, s driver.Store, i int, d driver.Durability
 	t.Helper()
 	for ; i < len(h.txns); i++ {
 		if i%2 == 0 {
-			must(t, s.Apply(context.Background(), h.txns[i], d))
+			must(t, driver.Apply(context.Background(), s, h.txns[i], d))
 			continue
 		}
 		tx, err := s.Begin(context.Background(), d)
@@ -245,10 +245,10 @@ func TestASecondSessionThatPowerLossToreIsCutOff(t *testing.T) {
 			[]driver.Op{put("a", strings.Repeat("a", 300+before*6))},
 			[]driver.Op{put("b", "1"), put("c", strings.Repeat("c", 900))})
 		s := opens(t, config(path))
-		must(t, errors.Join(s.Apply(t.Context(), h.txns[0], driver.Flushed), s.Close()))
+		must(t, errors.Join(driver.Apply(t.Context(), s, h.txns[0], driver.Flushed), s.Close()))
 		size := len(contents(t, path))
 		s = opens(t, config(path))
-		must(t, s.Apply(t.Context(), h.txns[1], driver.Flushed))
+		must(t, driver.Apply(t.Context(), s, h.txns[1], driver.Flushed))
 		b := contents(t, path)
 		for lost := range 8 {
 			torn := slices.Clone(b)
@@ -367,7 +367,7 @@ func TestOtherProgramsMayUseTheFile(t *testing.T) {
 	for i := range 4 {
 		n := fmt.Sprint(i)
 		s := opens(t, config(path))
-		must(t, s.Apply(t.Context(), []driver.Op{put("ours", n), put("both", n)}, driver.Flushed))
+		must(t, driver.Apply(t.Context(), s, []driver.Op{put("ours", n), put("both", n)}, driver.Flushed))
 		want["ours"], want["both"] = n, n
 		if i == 2 {
 			must(t, s.(driver.Compacter).Compact(t.Context()))
@@ -395,7 +395,7 @@ func TestOtherProgramsMayUseTheFile(t *testing.T) {
 		if got := state(t, s); !maps.Equal(got, want) {
 			t.Fatalf("round %d, theirs: got %v, want %v", i, got, want)
 		}
-		must(t, s.Apply(t.Context(), []driver.Op{put("torn", n), put("torn2", n)}, driver.Flushed))
+		must(t, driver.Apply(t.Context(), s, []driver.Op{put("torn", n), put("torn2", n)}, driver.Flushed))
 		b := contents(t, path)
 		must(t, errors.Join(s.Close(), os.WriteFile(path, b[:len(b)-1], 0o600)))
 		s = opens(t, config(path))
@@ -417,7 +417,7 @@ func TestExpiryDatesOfOthersAreKept(t *testing.T) {
 		})
 	})
 	s := opens(t, config(path))
-	must(t, s.Apply(t.Context(), []driver.Op{put("b", "2")}, driver.Synced))
+	must(t, driver.Apply(t.Context(), s, []driver.Op{put("b", "2")}, driver.Synced))
 	must(t, errors.Join(s.(driver.Compacter).Compact(t.Context()), s.Close()))
 	inBuntDB(t, path, func(db *buntdb.DB) error {
 		return db.View(func(tx *buntdb.Tx) error {
@@ -433,7 +433,7 @@ func TestOpeningAndReadingChangeNothing(t *testing.T) {
 	for _, frames := range []string{"Frames=true", "Frames=false"} {
 		path := filepath.Join(t.TempDir(), "s.db")
 		s := opens(t, config(path, frames))
-		must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put("a", "1")}, driver.Flushed), s.Close()))
+		must(t, errors.Join(driver.Apply(t.Context(), s, []driver.Op{put("a", "1")}, driver.Flushed), s.Close()))
 		before := contents(t, path)
 		for _, how := range []string{"Frames=true", "Frames=false", "SyncPolicy=Always"} {
 			for _, mode := range []driver.Mode{driver.Exclusive, driver.ReadOnly} {
@@ -458,7 +458,7 @@ func TestZeroesAtTheEndAreCutOff(t *testing.T) {
 	must(t, os.WriteFile(path, append(contents(t, path), make([]byte, 5000)...), 0o600))
 	for _, n := range []string{"2", "3"} {
 		s := opens(t, config(path))
-		must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put(n, n)}, driver.Flushed), s.Close()))
+		must(t, errors.Join(driver.Apply(t.Context(), s, []driver.Op{put(n, n)}, driver.Flushed), s.Close()))
 	}
 	s := opens(t, config(path))
 	if got := state(t, s); len(got) != 3 {
@@ -475,7 +475,7 @@ func TestThePlainFormRefusesWhatWasNotClosed(t *testing.T) {
 	}
 	must(t, opens(t, config(path)).Close())
 	s := opens(t, config(path, "Frames=false"))
-	must(t, s.Apply(t.Context(), []driver.Op{put("plain", "1"), put("plain2", "2")}, driver.Flushed))
+	must(t, driver.Apply(t.Context(), s, []driver.Op{put("plain", "1"), put("plain2", "2")}, driver.Flushed))
 	must(t, s.Close())
 	s = opens(t, config(path))
 	if got := state(t, s); len(got) != len(awkward.states[len(awkward.txns)])+2 {
@@ -490,9 +490,9 @@ func TestWithoutFramesTheFileIsBuntDBsAlone(t *testing.T) {
 	if s.Caps().Promise(driver.Synced).Supported || s.Caps().Promise(driver.Flushed).KillAtomic {
 		t.Errorf("it promises %+v", s.Caps().Promises)
 	}
-	must(t, s.Apply(t.Context(), []driver.Op{put("a", "1"), put("b", "2")}, driver.Flushed))
+	must(t, driver.Apply(t.Context(), s, []driver.Op{put("a", "1"), put("b", "2")}, driver.Flushed))
 	must(t, s.(driver.Compacter).Compact(t.Context()))
-	must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put("c", "3")}, driver.Flushed), s.Close()))
+	must(t, errors.Join(driver.Apply(t.Context(), s, []driver.Op{put("c", "3")}, driver.Flushed), s.Close()))
 	want := "*3\r\n$3\r\nset\r\n$1\r\na\r\n$1\r\n1\r\n*3\r\n$3\r\nset\r\n$1\r\nb\r\n$1\r\n2\r\n" +
 		"*3\r\n$3\r\nset\r\n$1\r\nc\r\n$1\r\n3\r\n"
 	if b := contents(t, path); string(b) != want {
@@ -515,7 +515,7 @@ func TestAFirstFrameThatPowerLossToreIsCutOff(t *testing.T) {
 			if got := state(t, s); !maps.Equal(got, map[string]string{"theirs": "1"}) {
 				t.Fatalf("bytes %v of the frame are lost: %v", lost, got)
 			}
-			must(t, errors.Join(s.Apply(t.Context(), []driver.Op{put("ours", "1")}, driver.Flushed), s.Close()))
+			must(t, errors.Join(driver.Apply(t.Context(), s, []driver.Op{put("ours", "1")}, driver.Flushed), s.Close()))
 		}
 	}
 }

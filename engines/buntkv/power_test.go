@@ -65,7 +65,7 @@ func TestPowerFails(t *testing.T) {
 						}
 					}
 					log.Try(st)
-					if err := s.Apply(context.Background(), h.txns[st.N], st.class()); err != nil {
+					if err := driver.Apply(context.Background(), s, h.txns[st.N], st.class()); err != nil {
 						return err
 					}
 					log.Done(st)
@@ -104,7 +104,7 @@ func lookAndGoOn(path string, h history, least, most int) error {
 		case n < least || n > most:
 			err = fmt.Errorf("after %d transactions, want %d to %d: %.300v", n, least, most, pairs)
 		case n < len(h.txns):
-			err = s.Apply(context.Background(), h.txns[n], driver.Durability(more%2))
+			err = driver.Apply(context.Background(), s, h.txns[n], driver.Durability(more%2))
 			least, most = n+1, n+1
 		}
 		if err := errors.Join(err, s.Close()); err != nil {

@@ -131,7 +131,7 @@ func closeStore(t *testing.T, s *store) {
 
 func apply(t *testing.T, s *store, d driver.Durability, key, value string) error {
 	t.Helper()
-	return s.Apply(t.Context(), []driver.Op{{Key: []byte(key), Value: []byte(value)}}, d)
+	return driver.Apply(t.Context(), s, []driver.Op{{Key: []byte(key), Value: []byte(value)}}, d)
 }
 
 func TestEveryCommitIsWrittenAndOnlySyncedOnesAreSynced(t *testing.T) {

@@ -124,7 +124,7 @@ func TestPebbleWithoutTheFence(t *testing.T) {
 	if s.(checkpointed).fence != nil || o.FS != vfs.Default {
 		t.Errorf("something stands between Pebble and the disk: %T", o.FS)
 	}
-	if err := s.Apply(t.Context(), []driver.Op{{Key: key(0), Value: value(0)}}, driver.Synced); err != nil {
+	if err := driver.Apply(t.Context(), s, []driver.Op{{Key: key(0), Value: value(0)}}, driver.Synced); err != nil {
 		t.Error(err)
 	}
 }
@@ -171,7 +171,7 @@ func writeUntilError(t *testing.T, path string, disk errorfs.Injector, d driver.
 		}
 	}()
 	for ; acked < 300; acked++ {
-		if err = s.Apply(context.Background(), []driver.Op{{Key: key(acked), Value: value(acked)}}, d); err != nil {
+		if err = driver.Apply(context.Background(), s, []driver.Op{{Key: key(acked), Value: value(acked)}}, d); err != nil {
 			break
 		}
 	}
@@ -182,7 +182,7 @@ func writeUntilError(t *testing.T, path string, disk errorfs.Injector, d driver.
 		err = nil // the failure was in the background, and Close tells it
 	}
 	late := []driver.Op{{Key: key(0), Delete: true}}
-	if err := s.Apply(context.Background(), late, d); driver.KindOf(err) != driver.Stopped {
+	if err := driver.Apply(context.Background(), s, late, d); driver.KindOf(err) != driver.Stopped {
 		t.Errorf("a commit after the failed one: got %v, want stopped", err)
 	}
 	if _, err := s.Begin(context.Background(), d); driver.KindOf(err) != driver.Stopped {

@@ -131,7 +131,7 @@ type Caps struct {
 	// Promises is what a commit of each class delivers, indexed by the class asked for.
 	Promises [3]Promise `json:"promises"`
 
-	// ConcurrentApply: Apply may run concurrently with Apply, so that commits share a sync.
+	// ConcurrentApply: Apply may run concurrently with Apply, so that commits share a sync. Only of an [Applier].
 	ConcurrentApply bool `json:"concurrent_apply"`
 
 	// ReadersBlockWriters: a transaction does not begin, or not commit, while a Reader is open.

@@ -13,6 +13,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 )
 
@@ -52,11 +53,10 @@ type Config struct {
 
 // Store is an open store. All methods may be called concurrently, except as they say.
 //
-// kv never calls Begin while a Txn of the same Store is open, nor Apply while a Txn is open; Apply runs concurrently
-// with Apply only where Caps.ConcurrentApply is set. Close is called once, when nothing else runs.
+// kv never calls Begin while a Txn of the same Store is open. Close is called once, when nothing else runs.
 //
-// Where another process holds a lock, Snapshot, Begin and Apply return Busy at once with nothing done, and kv tries
-// again until ctx ends or its own time is up. Where this process does, they may wait, until ctx ends.
+// Where another process holds a lock, Snapshot and Begin return Busy at once with nothing done, and kv tries again
+// until ctx ends or its own time is up. Where this process does, they may wait, until ctx ends.
 type Store interface {
 	// Caps tells what this store can do with the options it was opened with.
 	Caps() Caps
@@ -69,12 +69,17 @@ type Store interface {
 	// On a store that is Remote ctx holds for the life of the Txn.
 	Begin(ctx context.Context, d Durability) (Txn, error)
 
-	// Apply commits ops, in order, as one atomic transaction with at least the durability d. It keeps nothing of ops.
-	// Its errors are those of Begin, Put and Commit.
-	Apply(ctx context.Context, ops []Op, d Durability) error
-
 	// Close releases everything, its goroutines included, and makes commits durable as the engine does on Close.
 	Close() error
+}
+
+// Applier is a Store that can commit a batch at less cost than a Txn. Without it kv begins a Txn, puts, deletes and
+// commits.
+type Applier interface {
+	// Apply commits ops, in order, as one atomic transaction with at least the durability d. It keeps nothing of ops. No
+	// Txn is open meanwhile; it runs concurrently with itself only where Caps.ConcurrentApply is set. It waits as Begin
+	// does, and its errors are those of Begin, Put and Commit.
+	Apply(ctx context.Context, ops []Op, d Durability) error
 }
 
 // Compacter is a Store that can give space that is no longer needed back to the file system. Without it Compact
@@ -174,6 +179,31 @@ type RangeDeleter interface {
 type Op struct {
 	Key, Value []byte
 	Delete     bool // remove Key; Value is not used
+}
+
+// Run makes the write of op in t.
+func (op *Op) Run(t Txn) error {
+	if op.Delete {
+		return t.Delete(op.Key)
+	}
+	return t.Put(op.Key, op.Value)
+}
+
+// Apply commits ops to s as one transaction, by its Apply if it has one. It is for code that has a Store and no kv.
+func Apply(ctx context.Context, s Store, ops []Op, d Durability) error {
+	if a, ok := s.(Applier); ok {
+		return a.Apply(ctx, ops, d)
+	}
+	t, err := s.Begin(ctx, d)
+	if err != nil {
+		return NotDone(err)
+	}
+	for i := range ops {
+		if err := ops[i].Run(t); err != nil {
+			return NotDone(errors.Join(err, t.Close()))
+		}
+	}
+	return errors.Join(t.Commit(), t.Close())
 }
 
 // Range is the half-open interval [Start, End) of keys. A nil bound is open.

@@ -160,7 +160,7 @@ func (s *logStore) replay(log []byte) error {
 				line = append(bytes.TrimRight(line[:len(line)-5], "=\"\\"), "\"}]"...)
 				var ops []driver.Op
 				_ = json.Unmarshal(line, &ops)
-				return s.Store.Apply(context.Background(), ops, driver.Buffered)
+				return driver.Apply(context.Background(), s.Store, ops, driver.Buffered)
 			}
 			return os.Truncate(s.path, int64(size)) // a commit that was not finished
 		}
@@ -171,7 +171,7 @@ func (s *logStore) replay(log []byte) error {
 			}
 			return &driver.Error{Kind: driver.Corrupt, Err: err}
 		}
-		if err := s.Store.Apply(context.Background(), ops, driver.Buffered); err != nil {
+		if err := driver.Apply(context.Background(), s.Store, ops, driver.Buffered); err != nil {
 			return err
 		}
 		log, size = rest, size+len(line)+1
@@ -224,7 +224,7 @@ func (s *logStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durabili
 	if err := s.write(ops); err != nil {
 		return err
 	}
-	return s.Store.Apply(ctx, ops, d)
+	return driver.Apply(ctx, s.Store, ops, d)
 }
 
 func (s *logStore) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {

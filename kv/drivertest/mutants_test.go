@@ -99,7 +99,7 @@ func (s *brokenStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durab
 	if s.apply != nil {
 		return s.apply(s.Store, ops)
 	}
-	return s.Store.Apply(ctx, ops, d)
+	return driver.Apply(ctx, s.Store, ops, d)
 }
 
 func (s *brokenStore) Compact(ctx context.Context) error {
@@ -356,7 +356,7 @@ var losing sync.Mutex // memkv has one transaction at a time change a tree
 var keptKey []byte // an argument that should not have been kept
 
 func apply(s driver.Store, ops []driver.Op) error {
-	return s.Apply(context.Background(), ops, driver.Buffered)
+	return driver.Apply(context.Background(), s, ops, driver.Buffered)
 }
 
 func commitAnyway(t driver.Txn) error {

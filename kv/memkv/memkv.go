@@ -81,19 +81,6 @@ func (s *store) Begin(context.Context, driver.Durability) (driver.Txn, error) {
 	return t, nil
 }
 
-func (s *store) Apply(_ context.Context, ops []driver.Op, _ driver.Durability) error {
-	t := s.last.Load().Copy()
-	for _, op := range ops {
-		if op.Delete {
-			t.Delete(pair{key: op.Key})
-		} else {
-			t.Set(newPair(op.Key, op.Value))
-		}
-	}
-	s.last.Store(t)
-	return nil
-}
-
 func (s *store) Close() error { return nil }
 
 // newPair copies key and value, into one allocation.

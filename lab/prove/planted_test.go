@@ -125,21 +125,21 @@ func acknowledgeEverySeventhOnly(ctx context.Context, s *plantedStore, ops []dri
 	}
 	late := s.late
 	s.late = nil
-	return s.Store.Apply(ctx, late, d)
+	return driver.Apply(ctx, s.Store, late, d)
 }
 
 // skipTheSync commits as Flushed, whatever was asked for.
 func skipTheSync(ctx context.Context, s *plantedStore, ops []driver.Op, _ driver.Durability) error {
-	return s.Store.Apply(ctx, ops, driver.Flushed)
+	return driver.Apply(ctx, s.Store, ops, driver.Flushed)
 }
 
 // commitInHalves makes two transactions of one.
 func commitInHalves(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
-	if err := s.Store.Apply(ctx, ops[:len(ops)/2], d); err != nil {
+	if err := driver.Apply(ctx, s.Store, ops[:len(ops)/2], d); err != nil {
 		return err
 	}
 	time.Sleep(time.Millisecond)
-	return s.Store.Apply(ctx, ops[len(ops)/2:], d)
+	return driver.Apply(ctx, s.Store, ops[len(ops)/2:], d)
 }
 
 // keepTheDeleted does not delete, now and then.
@@ -150,7 +150,7 @@ func keepTheDeleted(ctx context.Context, s *plantedStore, ops []driver.Op, d dri
 			kept = append(kept, o)
 		}
 	}
-	return s.Store.Apply(ctx, kept, d)
+	return driver.Apply(ctx, s.Store, kept, d)
 }
 
 // rememberOldValues puts a value back that was written before the store was opened last: the first record of every
@@ -169,7 +169,7 @@ func rememberOldValues(ctx context.Context, s *plantedStore, ops []driver.Op, d 
 	case 3:
 		ops = append(slices.Clone(ops), s.late...)
 	}
-	return s.Store.Apply(ctx, ops, d)
+	return driver.Apply(ctx, s.Store, ops, d)
 }
 
 // delaySome holds every third commit back until the next one has been made.
@@ -183,11 +183,11 @@ func delaySome(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.D
 		time.Sleep(time.Millisecond)
 		return nil
 	}
-	if err := s.Store.Apply(ctx, ops, d); err != nil || late == nil {
+	if err := driver.Apply(ctx, s.Store, ops, d); err != nil || late == nil {
 		return err
 	}
 	time.Sleep(time.Millisecond)
-	return s.Store.Apply(ctx, late, d)
+	return driver.Apply(ctx, s.Store, late, d)
 }
 
 func panicIfThere(path string) {

@@ -163,7 +163,7 @@ func (t *tamper) apply(test *testing.T, change func(k, v []byte) *driver.Op) {
 			ops = append(ops, *op)
 		}
 	}
-	if err := t.store.Apply(test.Context(), ops, driver.Buffered); err != nil {
+	if err := driver.Apply(test.Context(), t.store, ops, driver.Buffered); err != nil {
 		test.Fatal(err)
 	}
 }
@@ -254,7 +254,7 @@ func TestDeleterandomFindsADeleteThatDidNothing(t *testing.T) {
 	if err := r.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := tampered.store.Apply(t.Context(), saved, driver.Buffered); err != nil {
+	if err := driver.Apply(t.Context(), tampered.store, saved, driver.Buffered); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Verify(t.Context()); err == nil {

@@ -83,7 +83,7 @@ func anEndedContextInterruptsALongStatement(t *testing.T, engine string) {
 func aTransactionThatSQLiteRolledBackTakesNoMoreWrites(t *testing.T, engine string) {
 	s := openStore(t, engine, nil)
 	put := func(key, value string) []driver.Op { return []driver.Op{{Key: []byte(key), Value: []byte(value)}} }
-	if err := s.Apply(t.Context(), put("a", "1"), driver.Flushed); err != nil {
+	if err := driver.Apply(t.Context(), s, put("a", "1"), driver.Flushed); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Writer().Exec("PRAGMA max_page_count = 20"); err != nil {
@@ -111,7 +111,7 @@ func aTransactionThatSQLiteRolledBackTakesNoMoreWrites(t *testing.T, engine stri
 	if err := tx.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Apply(t.Context(), put("d", "4"), driver.Flushed); err != nil {
+	if err := driver.Apply(t.Context(), s, put("d", "4"), driver.Flushed); err != nil {
 		t.Fatalf("the store is not usable afterwards: %v", err)
 	}
 	r, err := s.Snapshot(context.Background())

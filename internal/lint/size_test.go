@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"go/scanner"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mostCode is how many lines of code a driver has without what is ours: without tests, and without files whose names
+// begin with "ours_".
+const mostCode = 400
+
+// moreCode are the packages below engines that may have more.
+var moreCode = map[string]int{
+	"engines/internal/sqlite": 1328, // three builds of SQLite share it
+	"engines/duckdbkv":        596,  // SQL over cgo, a module of its own
+	"engines/mosskv":          586,  // a module of its own, which nobody meets by default
+
+	// Until what is theirs is apart from what is ours. These numbers only go down.
+	"engines/badgerkv": 861,
+	"engines/bboltkv":  1047,
+	"engines/buntkv":   1284,
+	"engines/levelkv":  633,
+	"engines/pebblekv": 800,
+}
+
+// TestDriversAreSmall holds drivers to the size at which they are read in one go, as the engine alone.
+func TestDriversAreSmall(t *testing.T) {
+	plain, ours := map[string]int{}, map[string]int{}
+	eachGoFile(t, func(file string) {
+		dir, name := path.Split(file)
+		dir = path.Clean(dir)
+		switch {
+		case !strings.HasPrefix(dir, "engines/") || strings.HasSuffix(name, "_test.go"):
+		case strings.HasPrefix(name, "ours_"):
+			ours[dir] += linesOfCode(t, file)
+			about, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dir), "driver.go"))
+			if err != nil || !strings.Contains(string(about), name) {
+				t.Errorf("%s: the package comment in driver.go does not name it under \"What is ours\" (%v)", file, err)
+			}
+		default:
+			plain[dir] += linesOfCode(t, file)
+		}
+	})
+	if len(plain) < 8 {
+		t.Errorf("only %d packages were found", len(plain))
+	}
+	for dir, n := range plain {
+		most, more := moreCode[dir]
+		if !more {
+			most = mostCode
+		}
+		if n > most {
+			t.Errorf("%s has %d lines of code, at most %d: delete what nobody asked for; what the engine itself does not have goes into ours_*.go", dir, n, most)
+		}
+		t.Logf("%-24s %5d of %5d, ours %5d", dir, n, most, ours[dir])
+	}
+	for dir := range moreCode {
+		if plain[dir] == 0 {
+			t.Errorf("%s has no code: take it out of the list", dir)
+		}
+	}
+}
+
+// linesOfCode returns how many lines of a file hold more than comments.
+func linesOfCode(t *testing.T, file string) int {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return countCode(src)
+}
+
+func countCode(src []byte) int {
+	var s scanner.Scanner
+	f := token.NewFileSet().AddFile("", -1, len(src))
+	s.Init(f, src, nil, 0)
+	n, last := 0, 0
+	for {
+		pos, tok, text := s.Scan()
+		if tok == token.EOF {
+			return n
+		}
+		if tok == token.SEMICOLON && text == "\n" {
+			continue // the end of a line
+		}
+		// A string may have several lines.
+		first := f.Line(pos)
+		end := first + strings.Count(text, "\n")
+		n += end - max(first-1, last)
+		last = max(last, end)
+	}
+}
+
+func TestLinesOfCodeAreCounted(t *testing.T) {
+	for src, want := range map[string]int{
+		"package p\n\n// c\n\nvar a = 1 // one\n":              2,
+		"package p\n/* c\nc */ var a = 1\n":                    2,
+		"package p\nvar a = `1\n2\n3`; var b = 2\nvar c = 3\n": 5,
+		"package p; var a = 1":                                 1,
+	} {
+		if got := countCode([]byte(src)); got != want {
+			t.Errorf("%q: got %d, want %d", src, got, want)
+		}
+	}
+}
