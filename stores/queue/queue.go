@@ -77,7 +77,7 @@ func (q *Queue) Claim(ctx context.Context, d kv.Durability, limit int) ([]Job, e
 // a [*StaleError], and no job is acknowledged or claimed.
 func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Receipt) ([]Job, error) {
 	if limit < 1 {
-		return nil, invalid("claim", fmt.Errorf("limit %d", limit), "give the number of jobs to claim at most")
+		return nil, badLimit(limit)
 	}
 	if err := errors.Join(checkBatch(Claim, limit), checkReceipts(Claim, done)); err != nil {
 		return nil, err
@@ -133,10 +133,7 @@ func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration
 
 // settle does what takes receipts.
 func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after time.Duration, receipts []Receipt) error {
-	if after < 0 || after > maxDelay {
-		return invalid(verb.String(), fmt.Errorf("duration %v", after), "give 0 to 100 years")
-	}
-	if err := checkReceipts(verb, receipts); err != nil || len(receipts) == 0 {
+	if err := checkSettle(verb, after, receipts); err != nil || len(receipts) == 0 {
 		return err
 	}
 	r := q.request(verb)
@@ -144,6 +141,17 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 	r.setReceipts(receipts)
 	r.After = after
 	return q.store.do(ctx, d, r)
+}
+
+func badLimit(limit int) error {
+	return invalid("claim", fmt.Errorf("limit %d", limit), "give the number of jobs to claim at most")
+}
+
+func checkSettle(verb Verb, after time.Duration, receipts []Receipt) error {
+	if after < 0 || after > maxDelay {
+		return invalid(verb.String(), fmt.Errorf("duration %v", after), "give 0 to 100 years")
+	}
+	return checkReceipts(verb, receipts)
 }
 
 func checkReceipts(verb Verb, receipts []Receipt) error {
@@ -154,14 +162,16 @@ func checkReceipts(verb Verb, receipts []Receipt) error {
 }
 
 // setReceipts sets Receipts to each of receipts once.
-func (r *request) setReceipts(receipts []Receipt) {
-	r.Receipts = append(r.Receipts[:0], receipts...)
-	if len(receipts) > 1 {
-		slices.SortFunc(r.Receipts, func(a, b Receipt) int {
-			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token))
-		})
-		r.Receipts = slices.CompactFunc(r.Receipts, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
+func (r *request) setReceipts(receipts []Receipt) { r.Receipts = once(r.Receipts[:0], receipts) }
+
+// once appends each of receipts once.
+func once(dst, receipts []Receipt) []Receipt {
+	dst = append(dst, receipts...)
+	if len(dst) > 1 {
+		slices.SortFunc(dst, func(a, b Receipt) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token)) })
+		dst = slices.CompactFunc(dst, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
 	}
+	return dst
 }
 
 // Requeue makes dead jobs ready, behind those that are, as if they had never been tried. Where one is not dead that is
