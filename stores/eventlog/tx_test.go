@@ -77,3 +77,34 @@ func TestWhatIsMadeOfEventsIsCommittedWithTheirAcknowledgement(t *testing.T) {
 		})
 	}
 }
+
+// Two logs that each count positions would overwrite each other's events.
+func TestASecondLogOverTheSameKeysIsRefused(t *testing.T) {
+	ctx := t.Context()
+	db, err := kv.Open(ctx, "mem:second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	first, err := eventlog.New(db.Namespace([]byte("a/")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eventlog.New(db.Namespace([]byte("a/")), nil); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+		t.Errorf("got %v, want invalid with a hint", err)
+	}
+	beside, err := eventlog.New(db.Namespace([]byte("b/")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(first.Close(), first.Close(), beside.Close()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := eventlog.New(db.Namespace([]byte("a/")), nil)
+	if err != nil {
+		t.Fatalf("after the first was closed: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
