@@ -35,7 +35,7 @@ type Settings struct {
 	// Outdated is what becomes of a job older than Retention.
 	Outdated Outdated
 
-	// DeadRetention is how long dead jobs are kept; 0 is until they are purged or requeued.
+	// DeadRetention is how long jobs are kept after they died; 0 is until they are purged or requeued.
 	DeadRetention time.Duration
 }
 

@@ -85,13 +85,13 @@ func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Re
 	if err := q.sweepNowAndThen(ctx, d); err != nil {
 		return nil, err
 	}
-	for {
-		jobs, more, err := q.claim(ctx, d, limit, done)
-		if err != nil || len(jobs) > 0 || !more {
-			return jobs, err
+	jobs, more, err := q.claim(ctx, d, limit, done)
+	for err == nil && len(jobs) == 0 && more {
+		if jobs, more, err = q.claim(ctx, d, limit, nil); errors.Is(err, kv.Canceled) && len(done) > 0 {
+			return nil, nil // the acknowledgement is committed
 		}
-		done = nil
 	}
+	return jobs, err
 }
 
 // claim claims once, and reports whether there may be jobs though it returns none.

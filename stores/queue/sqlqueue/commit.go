@@ -136,7 +136,7 @@ func (b *backend) claim(op *queue.Op) error {
 		return err
 	}
 	due := b.dueOf(op.Queue)
-	for want := op.Limit; want > 0; want = op.Limit - len(op.Jobs) {
+	for want := op.Limit; want > 0 && op.Done < queue.MostDue; want = min(op.Limit-len(op.Jobs), queue.MostDue) {
 		jobs, err := b.claimOnce(op, want)
 		if err != nil {
 			return err

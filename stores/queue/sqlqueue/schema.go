@@ -144,7 +144,7 @@ func (b *backend) prepareWriter() error {
 		&s.purge, `DELETE FROM jobs WHERE (queue, state, rank, at, id) IN
 			(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = ?2 LIMIT ?3 + 0)`,
 		&s.outdated, oldest,
-		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < ?2
+		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < 1000 * ?2 AND visible_at < ?2
 			ORDER BY id LIMIT ?3 + 0`,
 		&s.savepoint, `SAVEPOINT op`, &s.undo, `ROLLBACK TO op`, &s.release, `RELEASE op`)
 }
