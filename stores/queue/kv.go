@@ -189,6 +189,8 @@ func (q *kvQueue) do(b *kvBackend, op *Op) error {
 		return q.withClaims(b, op, q.ack)
 	case Nack:
 		return q.withClaims(b, op, q.nack)
+	case Release:
+		return q.withClaims(b, op, q.release)
 	case Extend:
 		return q.withClaims(b, op, q.extend)
 	case Requeue:

@@ -122,6 +122,12 @@ func (q *Queue) Nack(ctx context.Context, d kv.Durability, delay time.Duration, 
 	return q.settle(ctx, d, Nack, delay, receipts)
 }
 
+// Release gives jobs back that nobody has begun, or could not finish for no fault of theirs: because the program ends, say.
+// They become ready at once, behind those that are, and the attempt does not count. Of stale receipts see Ack.
+func (q *Queue) Release(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
+	return q.settle(ctx, d, Release, 0, receipts)
+}
+
 // Extend makes the leases of jobs end after lease from now, sooner or later than they would. 0 is the queue's lease. Of
 // stale receipts see Ack.
 func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration, receipts ...Receipt) error {

@@ -79,6 +79,9 @@ func (t *Tx) Nack(delay time.Duration, receipts ...Receipt) error {
 	return t.settle(Nack, delay, receipts)
 }
 
+// Release gives jobs back without counting the attempt: see [Queue.Release].
+func (t *Tx) Release(receipts ...Receipt) error { return t.settle(Release, 0, receipts) }
+
 // Extend makes the leases of jobs end after lease from now; 0 is the queue's lease. See [Queue.Extend].
 func (t *Tx) Extend(lease time.Duration, receipts ...Receipt) error {
 	if lease == 0 {
