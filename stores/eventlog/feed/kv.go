@@ -147,9 +147,9 @@ func (r *kvRows) Meta() (*Meta, error) {
 	return m, nil
 }
 
-func (r *kvRows) Bounds() (first, last uint64, some bool, err error) {
+func (r *kvRows) Bounds(from uint64) (first, last uint64, some bool, err error) {
 	for _, reverse := range []bool{false, true} {
-		all := kv.Range{Start: []byte{messagePrefix}, End: []byte{messagePrefix + 1}, Reverse: reverse}
+		all := kv.Range{Start: appendKey(r.start[:0], messagePrefix, from), End: []byte{messagePrefix + 1}, Reverse: reverse}
 		for key := range r.s.Scan(all) {
 			if last, err = sequence(key); err != nil {
 				return 0, 0, false, err

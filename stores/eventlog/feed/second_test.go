@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
@@ -31,5 +32,40 @@ func TestASecondFeedOverTheSameKeysIsRefused(t *testing.T) {
 	}
 	if err := again.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// BenchmarkScanOfTheEnd reads the last messages of a feed whose others were put into blocks one by one: on Pebble a
+// deleted key costs whoever steps over it.
+func BenchmarkScanOfTheEnd(b *testing.B) {
+	for _, n := range []int{2_000, 50_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			db, err := kv.Open(b.Context(), "pebble:"+b.TempDir(), kv.WithWeakest(kv.Buffered))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			f, err := feed.New(db, &feed.Options{Compression: feed.Zstd})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			message := make([]byte, 100)
+			for range n {
+				if _, err := f.Append(b.Context(), kv.Buffered, message); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for b.Loop() {
+				err := f.View(b.Context(), func(s *feed.Snapshot) error {
+					for range s.Scan(uint64(n-3), uint64(n)) {
+					}
+					return s.Err()
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
