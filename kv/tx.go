@@ -20,6 +20,8 @@ type writing struct {
 	w    driver.Txn
 	d    Durability
 	held bool // by the program, from Begin on
+
+	after []func() // of OnCommit
 }
 
 // Put sets key to value. It keeps neither.
@@ -121,6 +123,42 @@ func collect(from driver.Reader, r driver.Range, n int) (keys [][]byte, err erro
 // transaction.
 func (tx *Tx) Namespace(prefix []byte) *Tx {
 	return &Tx{Snapshot: tx.Snapshot.Namespace(prefix), writing: tx.writing}
+}
+
+// OnCommit has fn called once tx is committed, for what must not happen before, or if it is rolled back: waking others,
+// say. fn runs before the next writer's turn and must not call the store. Where the commit is in doubt it is not called.
+func (tx *Tx) OnCommit(fn func()) {
+	tx.enter()
+	defer tx.leave()
+	if tx.r != nil {
+		tx.after = append(tx.after, fn)
+	}
+}
+
+// Fail has tx end with err, whatever else happens in it: nothing of it is committed, and Update or Commit returns err. It
+// is for what cannot leave its work half done, in a function that does not decide how tx ends.
+func (tx *Tx) Fail(err error) {
+	tx.enter()
+	defer tx.leave()
+	if tx.r != nil && tx.err == nil {
+		tx.err = err
+	}
+}
+
+// Join returns tx as a transaction of db, which may be another namespace of the same store than the one that tx was begun
+// on: with the keys of db. A tx of another store is Invalid.
+func (db *DB) Join(tx *Tx) (*Tx, error) {
+	if tx.db.core != db.core {
+		return nil, db.wrap("join", refusal(Invalid, "give a transaction of this store: of db.Update or db.Begin",
+			"it is a transaction of %s %s", tx.db.engine, tx.db.path))
+	}
+	tx.enter()
+	defer tx.leave()
+	if tx.r == nil {
+		return nil, tx.refuse("join")
+	}
+	tx.lent = true
+	return &Tx{Snapshot: &Snapshot{view: tx.view, db: db}, writing: tx.writing}, nil
 }
 
 // Commit commits a transaction that [DB.Begin] returned: see [DB.Update] for what its errors mean. It ends tx in any

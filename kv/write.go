@@ -89,6 +89,9 @@ func (db *DB) commit(tx *Tx) error {
 	err := tx.err
 	if err == nil && tx.open == nil { // otherwise ending the transaction says so, and rolls it back
 		err = db.finish(tx.ctx, "commit", tx.w)
+		for i := 0; err == nil && i < len(tx.after); i++ {
+			tx.after[i]()
+		}
 	}
 	sp.end(err)
 	return err

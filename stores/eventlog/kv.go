@@ -13,8 +13,8 @@ import (
 // New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm' and 's' and nothing else; to keep it
 // beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
-// In a store opened in Exclusive mode positions are counted in memory, and there must be one Log at a time over the same
-// keys. In Shared mode every append reads the last position in its transaction.
+// In a store opened in Exclusive mode positions are counted in memory: a second Log over the same keys is Invalid until the
+// first is closed. In Shared mode every append reads the last position in its transaction.
 func New(db *kv.DB, opts *Options) (*Log, error) {
 	var o Options
 	if opts != nil {
@@ -38,8 +38,12 @@ func New(db *kv.DB, opts *Options) (*Log, error) {
 	if b.inMemory {
 		b.versions = map[string]uint64{}
 		b.plan = plan{b: b, versionOf: b.storedVersion}
+		if b.leave, err = db.Occupy("log"); err != nil {
+			return nil, err
+		}
 	}
 	if err := b.start(context.Background()); err != nil {
+		b.vacate()
 		return nil, err
 	}
 	return NewLog(b), nil
@@ -84,6 +88,7 @@ type kvBackend struct {
 	streams   bool
 	strongest kv.Durability
 	inMemory  bool    // the state below is all there is: nobody else appends
+	leave     func()  // of kv's Occupy, if inMemory
 	weak      [3]bool // by class: a crash can lose commits that strongest would keep, so positions must be reserved
 
 	// visible is the last position that readers may see: everything up to it is committed as it was asked. A store may
@@ -135,6 +140,7 @@ func (b *kvBackend) start(ctx context.Context) error {
 
 // Close gives back the positions that are reserved and not used. The commit for it makes all earlier ones as durable.
 func (b *kvBackend) Close() error {
+	defer b.vacate()
 	switch {
 	case b.db.Mode() == kv.ReadOnly:
 		return nil
@@ -144,6 +150,12 @@ func (b *kvBackend) Close() error {
 		return nil
 	}
 	return b.storeMeta(context.Background(), b.assigned)
+}
+
+func (b *kvBackend) vacate() {
+	if b.leave != nil {
+		b.leave()
+	}
 }
 
 // storeMeta commits the meta of a log that has given out all positions up to assigned and reserved those up to reserved.

@@ -30,13 +30,15 @@ func (b *kvBackend) Bookmark(ctx context.Context, name string) (position uint64,
 // SetBookmark implements Backend.
 func (b *kvBackend) SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error {
 	key := bookmarkKey(name)
-	return b.db.Update(ctx, d, func(tx *kv.Tx) error {
-		before, err := readBookmark(tx.Snapshot, key)
-		if err != nil || position <= before {
-			return err
-		}
-		return tx.Put(key, kv.AppendUint64(nil, position))
-	})
+	return b.db.Update(ctx, d, func(tx *kv.Tx) error { return raiseBookmark(tx, key, position) })
+}
+
+func raiseBookmark(tx *kv.Tx, key []byte, position uint64) error {
+	before, err := readBookmark(tx.Snapshot, key)
+	if err != nil || position <= before {
+		return err
+	}
+	return tx.Put(key, kv.AppendUint64(nil, position))
 }
 
 // Bookmarks implements Backend.

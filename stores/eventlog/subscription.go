@@ -104,7 +104,7 @@ func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64
 			return err
 		}
 		if position > last {
-			return invalid("ack", fmt.Errorf("position %d is above the last event %d", position, last), "")
+			return aboveLast(position, last)
 		}
 	}
 	if err := s.log.open("ack"); err != nil {
@@ -113,11 +113,56 @@ func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64
 	if err := s.log.backend.SetBookmark(ctx, d, s.name, position); err != nil {
 		return err
 	}
+	s.acknowledged(position)
+	return nil
+}
+
+// AckIn is Ack within tx, a transaction of the store that [New] was given, whatever its namespace: what was made of the
+// events and how far that has come are committed together, so that no event is dealt with twice. After a rollback, and
+// after a crash, the events come again from the next Subscribe; [Subscription.Rewind] has this one return them.
+func (s *Subscription) AckIn(tx *kv.Tx, position uint64) error {
+	b, ok := s.log.backend.(*kvBackend)
+	if !ok {
+		return &kv.Error{Op: "ack", Kind: kv.Unsupported, Err: errors.New("the log is not kept in a key-value store"),
+			Hint: "keep it in one, beside what is made of it: eventlog.New(db, nil)"}
+	}
+	if err := s.log.open("ack"); err != nil {
+		return err
+	}
+	joined, err := b.db.Join(tx)
+	if err != nil {
+		return err
+	}
+	last, err := lastEvent(joined.Snapshot)
+	if err == nil && position > last {
+		err = aboveLast(position, last)
+	}
+	if err == nil {
+		err = raiseBookmark(joined, bookmarkKey(s.name), position)
+	}
+	if err == nil {
+		joined.OnCommit(func() { s.acknowledged(position) })
+	}
+	return err
+}
+
+// Rewind has Next return again what it returned and was not acknowledged.
+func (s *Subscription) Rewind() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = s.done + 1
+}
+
+// acknowledged notes that every event up to position is dealt with.
+func (s *Subscription) acknowledged(position uint64) {
 	s.advance(position)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.done = max(s.done, position)
-	s.mu.Unlock()
-	return nil
+}
+
+func aboveLast(position, last uint64) error {
+	return invalid("ack", fmt.Errorf("position %d is above the last event %d", position, last), "give the position of an event")
 }
 
 // advance makes Next go on after position, unless it is further already.

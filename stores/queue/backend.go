@@ -51,6 +51,8 @@ const (
 	Ack
 	// Nack makes the jobs of Receipts ready at Until, or dead if they are exhausted.
 	Nack
+	// Release makes the jobs of Receipts ready, with one attempt less than they have.
+	Release
 	// Extend makes the claims of Receipts last until Until.
 	Extend
 	// Requeue makes the dead jobs IDs ready, with no attempts.
@@ -62,7 +64,7 @@ const (
 	Sweep
 )
 
-var verbNames = [...]string{"publish", "claim", "ack", "nack", "extend", "requeue", "purge", "sweep"}
+var verbNames = [...]string{"publish", "claim", "ack", "nack", "release", "extend", "requeue", "purge", "sweep"}
 
 func (v Verb) String() string { return verbNames[v] }
 

@@ -14,7 +14,18 @@
 //	// Work, in as many goroutines as there are to work at once. A job whose function fails is tried again.
 //	err = mail.Work(ctx, kv.Synced, func(ctx context.Context, job queue.Job) error { return send(job.Payload) })
 //
-// Work is a loop around the calls that programs can also make themselves: [Queue.Next] claims a job and waits for it,
+// [Queue.In] puts the same calls into a transaction of the program's own, with the data that the jobs are about:
+//
+//	err = db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
+//		...
+//		jobs, err := mail.In(tx)
+//		...
+//		_, err = jobs.Publish(queue.Draft{Payload: id})
+//		return err
+//	})
+//
+// Work keeps a job claimed for as long as its function runs, takes a panic for a failure, and gives a job back, the attempt
+// not counted, when the program ends. It is a loop around the calls that programs can also make themselves: [Queue.Next] claims a job and waits for it,
 // [Queue.Claim] does not wait, [Queue.Ack] says that it is done, [Queue.Nack] gives it back, and [Queue.Swap] acknowledges and
 // claims in one transaction.
 //
@@ -28,7 +39,7 @@
 //
 // A job is [Ready], or [Delayed] until its time has come. A claim makes it [Claimed] for as long as the lease, 30 s by
 // default, and counts an attempt. [Queue.Ack] deletes it. [Queue.Nack] makes it ready again, or delayed.
-// [Queue.Extend] makes the lease longer. When a lease ends without any of these, as when the worker died, the job is
+// [Queue.Extend] makes the lease longer, [Queue.Release] gives the job back as if it had not been claimed. When a lease ends without any of these, as when the worker died, the job is
 // ready again. After [Settings.MaxAttempts] attempts that ended with a Nack or the end of a lease it is [Dead]: it is kept,
 // listed by [Queue.List], and given out no more until [Queue.Requeue].
 //

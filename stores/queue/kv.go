@@ -17,9 +17,13 @@ func New(db *kv.DB, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return NewStore(newKVBackend(db), opts)
+}
+
+func newKVBackend(db *kv.DB) *kvBackend {
 	b := &kvBackend{db: db, queues: map[string]*kvQueue{}}
 	b.run = b.turn
-	return NewStore(b, opts)
+	return b
 }
 
 // kvBackend keeps queues in a key-value store.
@@ -69,7 +73,11 @@ var errUnchanged = errors.New("unchanged")
 // Commit implements Backend.
 func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Op) error {
 	b.group = group
-	err := b.db.Update(ctx, d, b.run)
+	return b.ended(b.db.Update(ctx, d, b.run))
+}
+
+// ended forgets the transaction of turn, which ended with err.
+func (b *kvBackend) ended(err error) error {
 	if err == errUnchanged {
 		err = nil
 	}
@@ -181,6 +189,8 @@ func (q *kvQueue) do(b *kvBackend, op *Op) error {
 		return q.withClaims(b, op, q.ack)
 	case Nack:
 		return q.withClaims(b, op, q.nack)
+	case Release:
+		return q.withClaims(b, op, q.release)
 	case Extend:
 		return q.withClaims(b, op, q.extend)
 	case Requeue:

@@ -169,6 +169,13 @@ func (q *kvQueue) nack(b *kvBackend, op *Op, c claimed) error {
 	return q.giveOut(b, op.Now, op.Until, c.place, c.attempts)
 }
 
+func (q *kvQueue) release(b *kvBackend, op *Op, c claimed) error {
+	if err := q.endClaim(b, c); err != nil {
+		return err
+	}
+	return q.giveOut(b, op.Now, op.Now, c.place, c.attempts-1)
+}
+
 // requeue does a Requeue.
 func (q *kvQueue) requeue(b *kvBackend, op *Op) error {
 	homes := make([]place, 0, len(op.IDs))

@@ -61,7 +61,7 @@ func (q *kvQueue) findOld(b *kvBackend, op *Op, list []entry, after *place) ([]e
 	return list, after, nil
 }
 
-// sweepDead deletes dead jobs that are too old, which are the first of them.
+// sweepDead deletes the jobs that have been dead for too long. None died before it was published, which its id tells.
 func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
 	if op.Settings.DeadRetention == 0 || op.Done >= op.Limit {
 		return nil
@@ -72,7 +72,9 @@ func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
 		if int64(f.claim.id/1000) >= before {
 			return false
 		}
-		list = append(list, f)
+		if f.at < before {
+			list = append(list, f)
+		}
 		return len(list) < op.Limit
 	})
 	if err != nil {

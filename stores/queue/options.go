@@ -14,6 +14,10 @@ type Options struct {
 
 	// Clock tells the time; nil is time.Now. With another one, workers that wait still sleep in real time.
 	Clock func() time.Time
+
+	// Failed is told, by [Queue.Work], of every job whose function returned an error or panicked ([*PanicError]), before
+	// the job is given back: to log why. nil tells nobody.
+	Failed func(queue string, job Job, err error)
 }
 
 // Settings is how one queue works. A nil *Settings is the zero Settings. They are not stored: every program that claims
@@ -35,7 +39,7 @@ type Settings struct {
 	// Outdated is what becomes of a job older than Retention.
 	Outdated Outdated
 
-	// DeadRetention is how long dead jobs are kept; 0 is until they are purged or requeued.
+	// DeadRetention is how long jobs are kept after they died; 0 is until they are purged or requeued.
 	DeadRetention time.Duration
 }
 

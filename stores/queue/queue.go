@@ -77,7 +77,7 @@ func (q *Queue) Claim(ctx context.Context, d kv.Durability, limit int) ([]Job, e
 // a [*StaleError], and no job is acknowledged or claimed.
 func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Receipt) ([]Job, error) {
 	if limit < 1 {
-		return nil, invalid("claim", fmt.Errorf("limit %d", limit), "give the number of jobs to claim at most")
+		return nil, badLimit(limit)
 	}
 	if err := errors.Join(checkBatch(Claim, limit), checkReceipts(Claim, done)); err != nil {
 		return nil, err
@@ -85,13 +85,13 @@ func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Re
 	if err := q.sweepNowAndThen(ctx, d); err != nil {
 		return nil, err
 	}
-	for {
-		jobs, more, err := q.claim(ctx, d, limit, done)
-		if err != nil || len(jobs) > 0 || !more {
-			return jobs, err
+	jobs, more, err := q.claim(ctx, d, limit, done)
+	for err == nil && len(jobs) == 0 && more {
+		if jobs, more, err = q.claim(ctx, d, limit, nil); errors.Is(err, kv.Canceled) && len(done) > 0 {
+			return nil, nil // the acknowledgement is committed
 		}
-		done = nil
 	}
+	return jobs, err
 }
 
 // claim claims once, and reports whether there may be jobs though it returns none.
@@ -122,6 +122,12 @@ func (q *Queue) Nack(ctx context.Context, d kv.Durability, delay time.Duration, 
 	return q.settle(ctx, d, Nack, delay, receipts)
 }
 
+// Release gives jobs back that nobody has begun, or could not finish for no fault of theirs: because the program ends, say.
+// They become ready at once, behind those that are, and the attempt does not count. Of stale receipts see Ack.
+func (q *Queue) Release(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
+	return q.settle(ctx, d, Release, 0, receipts)
+}
+
 // Extend makes the leases of jobs end after lease from now, sooner or later than they would. 0 is the queue's lease. Of
 // stale receipts see Ack.
 func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration, receipts ...Receipt) error {
@@ -133,10 +139,7 @@ func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration
 
 // settle does what takes receipts.
 func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after time.Duration, receipts []Receipt) error {
-	if after < 0 || after > maxDelay {
-		return invalid(verb.String(), fmt.Errorf("duration %v", after), "give 0 to 100 years")
-	}
-	if err := checkReceipts(verb, receipts); err != nil || len(receipts) == 0 {
+	if err := checkSettle(verb, after, receipts); err != nil || len(receipts) == 0 {
 		return err
 	}
 	r := q.request(verb)
@@ -144,6 +147,17 @@ func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after ti
 	r.setReceipts(receipts)
 	r.After = after
 	return q.store.do(ctx, d, r)
+}
+
+func badLimit(limit int) error {
+	return invalid("claim", fmt.Errorf("limit %d", limit), "give the number of jobs to claim at most")
+}
+
+func checkSettle(verb Verb, after time.Duration, receipts []Receipt) error {
+	if after < 0 || after > maxDelay {
+		return invalid(verb.String(), fmt.Errorf("duration %v", after), "give 0 to 100 years")
+	}
+	return checkReceipts(verb, receipts)
 }
 
 func checkReceipts(verb Verb, receipts []Receipt) error {
@@ -154,14 +168,16 @@ func checkReceipts(verb Verb, receipts []Receipt) error {
 }
 
 // setReceipts sets Receipts to each of receipts once.
-func (r *request) setReceipts(receipts []Receipt) {
-	r.Receipts = append(r.Receipts[:0], receipts...)
-	if len(receipts) > 1 {
-		slices.SortFunc(r.Receipts, func(a, b Receipt) int {
-			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token))
-		})
-		r.Receipts = slices.CompactFunc(r.Receipts, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
+func (r *request) setReceipts(receipts []Receipt) { r.Receipts = once(r.Receipts[:0], receipts) }
+
+// once appends each of receipts once.
+func once(dst, receipts []Receipt) []Receipt {
+	dst = append(dst, receipts...)
+	if len(dst) > 1 {
+		slices.SortFunc(dst, func(a, b Receipt) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token)) })
+		dst = slices.CompactFunc(dst, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
 	}
+	return dst
 }
 
 // Requeue makes dead jobs ready, behind those that are, as if they had never been tried. Where one is not dead that is

@@ -58,6 +58,10 @@ type line struct {
 // looks half as often each time, down to Options.Poll.
 const firstPoll = time.Millisecond
 
+// longestSleep is after what time the clock is looked at again. Timers stand still while the machine sleeps, the clock does
+// not, and it may be set.
+var longestSleep = 30 * time.Second
+
 // waiter is a call of Next. It is in line.waiting from join until it is woken or leaves.
 type waiter struct{ wake chan struct{} }
 
@@ -142,7 +146,7 @@ func (l *line) passOn() {
 func (l *line) arm() {
 	after := time.Duration(math.MaxInt64)
 	if l.due > 0 {
-		after = max(0, time.Duration(l.due-l.store.now())*time.Millisecond)
+		after = min(max(0, time.Duration(l.due-l.store.now())*time.Millisecond), longestSleep)
 	}
 	if l.store.traits.Shared {
 		l.pause = min(max(l.pause, firstPoll), l.store.options.Poll)
@@ -164,6 +168,10 @@ func (l *line) arm() {
 func (l *line) ring() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.store.traits.Shared && l.due > l.store.now() {
+		l.arm()
+		return
+	}
 	l.wake(1)
 }
 

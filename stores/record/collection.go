@@ -35,15 +35,20 @@ func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Wr
 	})
 }
 
-// Over returns a Writer that is part of a transaction of the store that the collection is kept in, so that one
-// transaction may change several collections, and other keys. It ends with tx. After an error of the Writer, return the
-// error from the function that tx was given to: part of a change may be done.
-func (c *Collection[T]) Over(tx *kv.Tx) (*Writer[T], error) {
+// In returns a Writer that is part of tx, a transaction of the store that the collection is kept in, whatever its
+// namespace: one transaction may change several collections, and other keys. It ends with tx. After an error of the
+// Writer, return the error from the function that tx was given to: part of a change may be done.
+func (c *Collection[T]) In(tx *kv.Tx) (*Writer[T], error) {
 	b, ok := c.backend.(*kvBackend)
 	if !ok {
-		return nil, &kv.Error{Op: "join transaction", Kind: kv.Unsupported, Hint: "use a collection over kv"}
+		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the collection is not kept in a key-value store"),
+			Hint: "use a collection over kv"}
 	}
-	return c.writer(b.over(tx))
+	joined, err := b.db.Join(tx)
+	if err != nil {
+		return nil, err
+	}
+	return c.writer(b.over(joined))
 }
 
 // Get returns the record with an id. An absent one is NotFound.

@@ -114,9 +114,9 @@ func ExampleOptions_evolve() {
 }
 
 // Two collections of one store, changed by one transaction.
-func ExampleCollection_Over() {
+func ExampleCollection_In() {
 	ctx := context.Background()
-	db, err := kv.Open(ctx, "mem:over")
+	db, err := kv.Open(ctx, "mem:in")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -131,11 +131,11 @@ func ExampleCollection_Over() {
 		log.Fatal(err)
 	}
 	err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
-		a, err := accounts.Over(tx)
+		a, err := accounts.In(tx)
 		if err != nil {
 			return err
 		}
-		o, err := orders.Over(tx)
+		o, err := orders.In(tx)
 		if err != nil {
 			return err
 		}

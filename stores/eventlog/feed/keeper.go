@@ -87,7 +87,7 @@ func (k *keeper) Close() error {
 
 // readTail reads the end of the feed, with the messages that will go into the next block.
 func (k *keeper) readTail(r Rows) (t tail, err error) {
-	first, last, some, err := r.Bounds()
+	first, last, some, err := r.Bounds(k.tail.first)
 	if err != nil {
 		return t, err
 	}

@@ -25,20 +25,27 @@ var metaKey = []byte{metaPrefix}
 // New returns the feed kept in db. It uses the keys that begin with 'm', 'q' and 'z' and nothing else; to keep it beside other
 // data, give it a [kv.DB.Namespace]. Close the feed before db.
 //
-// In a store opened in Exclusive mode the end of the feed is kept in memory, and there must be one Feed at a time over the
-// same keys. In Shared mode every append reads it in its transaction.
+// In a store opened in Exclusive mode the end of the feed is kept in memory: a second Feed over the same keys is Invalid
+// until the first is closed. In Shared mode every append reads it in its transaction.
 func New(db *kv.DB, opts *Options) (*Feed, error) {
 	db, err := db.RequireAtomic()
 	if err != nil {
 		return nil, err
 	}
-	return Keep(context.Background(), &kvTable{db: db}, opts)
+	t := &kvTable{db: db}
+	if !t.Shared() {
+		if t.leave, err = db.Occupy("feed"); err != nil {
+			return nil, err
+		}
+	}
+	return Keep(context.Background(), t, opts)
 }
 
 // kvTable keeps the rows of a feed in a key-value store.
 type kvTable struct {
 	db    *kv.DB
 	batch kv.Batch
+	leave func() // of kv's Occupy; nil in a store that others write, too
 }
 
 var _ Table = (*kvTable)(nil)
@@ -64,7 +71,12 @@ func (t *kvTable) Update(ctx context.Context, d kv.Durability, fn func(Rows, Wri
 func (t *kvTable) Shared() bool { return t.db.Mode() == kv.Shared }
 
 // Close implements Table: the store is the caller's.
-func (t *kvTable) Close() error { return nil }
+func (t *kvTable) Close() error {
+	if t.leave != nil {
+		t.leave()
+	}
+	return nil
+}
 
 // putter is what a batch and a transaction have in common.
 type putter interface {
@@ -135,9 +147,9 @@ func (r *kvRows) Meta() (*Meta, error) {
 	return m, nil
 }
 
-func (r *kvRows) Bounds() (first, last uint64, some bool, err error) {
+func (r *kvRows) Bounds(from uint64) (first, last uint64, some bool, err error) {
 	for _, reverse := range []bool{false, true} {
-		all := kv.Range{Start: []byte{messagePrefix}, End: []byte{messagePrefix + 1}, Reverse: reverse}
+		all := kv.Range{Start: appendKey(r.start[:0], messagePrefix, from), End: []byte{messagePrefix + 1}, Reverse: reverse}
 		for key := range r.s.Scan(all) {
 			if last, err = sequence(key); err != nil {
 				return 0, 0, false, err

@@ -43,7 +43,7 @@ func (k *keeper) View(ctx context.Context, fn func(Reader) error) error {
 
 // measure reads how many messages are in blocks and, if the table is shared, how many there are.
 func (r *keptReader) measure(shared bool) error {
-	first, last, some, err := r.rows.Bounds()
+	first, last, some, err := r.rows.Bounds(r.first)
 	if err == nil && !some {
 		first, err = sealed(r.rows, math.MaxUint64)
 		last = first - 1

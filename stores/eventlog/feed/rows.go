@@ -28,8 +28,9 @@ type Rows interface {
 	// Meta returns what PutMeta stored, or nil.
 	Meta() (*Meta, error)
 
-	// Bounds returns the first and the last sequence that has a message of its own.
-	Bounds() (first, last uint64, some bool, err error)
+	// Bounds returns the first and the last sequence that has a message of its own. None below from has: those were put
+	// into blocks, and are not to be looked for where they were.
+	Bounds(from uint64) (first, last uint64, some bool, err error)
 
 	// Message appends the message of its own with a sequence to dst, or is NotFound.
 	Message(dst []byte, seq uint64) ([]byte, error)

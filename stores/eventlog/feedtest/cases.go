@@ -135,12 +135,32 @@ func testSnapshotEnds(s *suite) {
 	if err := f.View(s.ctx(), func(r *feed.Snapshot) error { kept = r; return mine }); !errors.Is(err, mine) {
 		s.Errorf("view returned %v, want the function's error", err)
 	}
+	for range 20 { // for whatever a view uses again
+		s.passesOn("within a view", func() {
+			_ = f.View(s.ctx(), func(*feed.Snapshot) error { panic("within a view") })
+		})
+	}
 	_, err := kept.Get(0)
 	s.wantKind("get", err, kv.Closed)
+	s.must("view after a panic", f.View(s.ctx(), func(r *feed.Snapshot) error {
+		_, err := r.Get(0)
+		return err
+	}))
 	for range kept.Scan(0, 1) {
 		s.Error("a scan of a snapshot that has ended found something")
 	}
 	s.wantKind("scan", kept.Err(), kv.Closed)
+}
+
+// passesOn calls fn, which must panic with value.
+func (s *suite) passesOn(value any, fn func()) {
+	s.Helper()
+	defer func() {
+		if got := recover(); got != value {
+			s.Errorf("got the panic %v, want %v", got, value)
+		}
+	}()
+	fn()
 }
 
 func testScans(s *suite) {

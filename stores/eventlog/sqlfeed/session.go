@@ -71,7 +71,7 @@ func (s *session) Meta() (*feed.Meta, error) {
 }
 
 // Bounds implements feed.Rows.
-func (s *session) Bounds() (first, last uint64, some bool, err error) {
+func (s *session) Bounds(uint64) (first, last uint64, some bool, err error) {
 	var least, most sql.Null[int64]
 	err = s.bounds.QueryRowContext(context.Background()).Scan(&least, &most)
 	return uint64(least.V), uint64(most.V), most.Valid, err

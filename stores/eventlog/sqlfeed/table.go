@@ -46,8 +46,8 @@ func (t *table) View(ctx context.Context, fn func(feed.Rows) error) (err error) 
 	if err := run(s.begin); err != nil {
 		return t.wrap("view", err)
 	}
-	err = fn(s)
-	return t.wrap("view", errors.Join(err, run(s.rollback)))
+	defer func() { err = t.wrap("view", errors.Join(err, run(s.rollback))) }() // after a panic too
+	return fn(s)
 }
 
 func (t *table) session(ctx context.Context) (*session, error) {

@@ -33,6 +33,7 @@ type Record struct {
 	Event   Event
 	At      time.Time // by the clock of the machine, which all processes share; of a claim, when its lease began
 	Until   time.Time `json:",omitzero"` // of a claim, when its lease ends
+	Given   time.Time `json:",omitzero"` // of a claim, when its worker had it, which may be long after its lease began
 	ID      uint64    `json:",omitempty"`
 	Token   uint64    `json:",omitempty"`
 	Payload string    `json:",omitempty"` // no two jobs have the same
@@ -88,6 +89,8 @@ type fate struct {
 // span is a claim, or the time in which an acknowledgement holds.
 type span struct {
 	from, until time.Time
+	given       time.Time // of a claim
+	called      bool      // until is when a call to end it was made, not the end of its lease
 	token       uint64
 	class       kv.Durability
 }
@@ -159,12 +162,12 @@ func (j *judge) record(r Record) {
 		job.published = true
 	case Claimed:
 		job.seen = true
-		job.claims = append(job.claims, span{from: r.At, until: r.Until, token: r.Token, class: class})
+		job.claims = append(job.claims, span{from: r.At, until: r.Until, given: r.Given, token: r.Token, class: class})
 	case Acking, Nacking:
 		job.acking = job.acking || r.Event == Acking
 		for i := range job.claims {
 			if c := &job.claims[i]; c.token == r.Token && r.At.Before(c.until) {
-				c.until = r.At
+				c.until, c.called = r.At, true
 			}
 		}
 	case Acked:
@@ -240,7 +243,11 @@ func (j *judge) verdict(job *fate) {
 	})
 	for i, c := range job.claims {
 		for _, before := range job.claims[:i] {
-			if c.from.Add(time.Millisecond).Before(before.until) {
+			began := c.from.Add(time.Millisecond)
+			if before.called { // leases may begin before their claims are committed: only a worker that has the job has a claim
+				began = c.given
+			}
+			if began.Before(before.until) {
 				j.fault("job %q has two live claims: one from %v to %v, one from %v", job.payload, before.from, before.until, c.from)
 			}
 		}

@@ -398,15 +398,23 @@ func testRetention(s *suite) {
 		_, err := b.Sweep(s.ctx(), s.class)
 		s.must("sweep", err)
 		b.claim(9) // late was too old when its time came, exactly is now
-		b.pass(2*time.Hour - time.Minute)
-		_, err = b.Sweep(s.ctx(), s.class)
-		s.must("sweep", err)
-		dead = nil
-		if outdated == queue.Bury {
-			dead = []string{"exactly"} // published an hour after the others
+		for _, later := range []struct {
+			after time.Duration
+			dead  []string
+		}{
+			{2*time.Hour - time.Minute, []string{"old", "urgent and old", "late", "exactly"}}, // for 3 hours less a minute at most
+			{2 * time.Minute, []string{"late", "exactly"}},                                    // an hour less than the others
+			{time.Hour, nil},
+		} {
+			b.pass(later.after)
+			_, err = b.Sweep(s.ctx(), s.class)
+			s.must("sweep", err)
+			if outdated == queue.Drop {
+				later.dead = nil
+			}
+			b.list(queue.Dead, later.dead...)
+			b.wantCounts(queue.Counts{Dead: len(later.dead)})
 		}
-		b.list(queue.Dead, dead...)
-		b.wantCounts(queue.Counts{Dead: len(dead)})
 	}
 }
 

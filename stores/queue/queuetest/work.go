@@ -58,13 +58,10 @@ func testWork(s *suite) {
 	ctx, cancel := context.WithCancel(s.ctx())
 	defer cancel()
 	var mu sync.Mutex
-	calls, done := 0, map[string]int{}
+	done := map[string]int{}
 	do := func(_ context.Context, job queue.Job) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if calls++; calls == jobs+jobs/10 { // what comes after is done though ctx has ended
-			cancel()
-		}
 		var n int
 		if _, err := fmt.Sscan(string(job.Payload), &n); err != nil {
 			return err
@@ -79,12 +76,15 @@ func testWork(s *suite) {
 	for range workers {
 		wg.Go(func() { s.wantKind("work", q.Work(ctx, s.class, do), kv.Canceled) })
 	}
-	wg.Wait()
-	counts, err := q.Counts(s.ctx())
-	s.must("counts", err)
-	if want := (queue.Counts{Dead: jobs / 20}); counts != want {
-		s.Errorf("after the work: %+v, want %+v", counts, want)
+	for want := (queue.Counts{Dead: jobs / 20}); ; time.Sleep(time.Millisecond) {
+		counts, err := q.Counts(s.ctx()) // until the case's context ends
+		s.must("counts of the work", err)
+		if counts == want {
+			break
+		}
 	}
+	cancel()
+	wg.Wait()
 	for _, text := range numbered("", jobs) {
 		want := 1
 		if text == "0" || text == "20" {
@@ -92,6 +92,133 @@ func testWork(s *suite) {
 		}
 		if done[text] != want {
 			s.Errorf("job %s was done %d times, want %d", text, done[text], want)
+		}
+	}
+}
+
+// aLease is short, so that heartbeats come soon; the clock stands still unless a case moves it.
+const aLease = 30 * time.Millisecond
+
+// working has a worker work until the case ends or stop is called.
+func (b *bench) working(do func(context.Context, queue.Job) error) (stop func()) {
+	ctx, cancel := context.WithCancel(b.ctx())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Work(ctx, b.class, do) }()
+	return func() {
+		b.Helper()
+		cancel()
+		b.wantKind("work", <-ended, kv.Canceled)
+	}
+}
+
+// testLongJob has a job take ten leases, each of which passes as soon as the worker has extended it.
+func testLongJob(s *suite) {
+	b := s.bench(queue.Settings{Lease: aLease, MaxAttempts: 1})
+	b.publish("long")
+	finish, done := make(chan struct{}), make(chan struct{})
+	stop := b.working(func(ctx context.Context, _ queue.Job) error {
+		defer close(done) // a second call would panic
+		<-finish
+		return ctx.Err()
+	})
+	for range 10 {
+		for {
+			if jobs, err := b.List(s.ctx(), queue.Claimed, 1); err != nil {
+				s.Fatalf("list: %v", err)
+			} else if len(jobs) == 1 && jobs[0].VisibleAt.Equal(b.time().Add(aLease)) {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		b.pass(aLease - time.Millisecond)
+		b.claim(1) // by another worker, which gets nothing
+	}
+	close(finish)
+	<-done
+	stop()
+	b.wantCounts(queue.Counts{})
+}
+
+func testLostJob(s *suite) {
+	b := s.bench(queue.Settings{Lease: aLease})
+	b.publish("purged")
+	began, ended := make(chan struct{}), make(chan error)
+	stop := b.working(func(ctx context.Context, _ queue.Job) error {
+		close(began)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	})
+	<-began
+	_, err := b.Purge(s.ctx(), s.class, queue.Claimed)
+	s.must("purge", err)
+	var stale *queue.StaleError
+	if err := <-ended; !errors.As(err, &stale) {
+		s.Errorf("the context ended because of %v, want a stale receipt", err)
+	}
+	stop()
+	b.wantCounts(queue.Counts{})
+}
+
+func testPanic(s *suite) {
+	failed := make(chan error, 2)
+	store := s.open(queue.Options{Failed: func(_ string, job queue.Job, err error) {
+		if string(job.Payload) != "bad" {
+			s.Errorf("job %q failed", job.Payload)
+		}
+		failed <- err
+	}})
+	q := s.queue(store, "work", queue.Settings{Retry: time.Millisecond, MaxAttempts: 2})
+	_, err := q.Publish(s.ctx(), s.class, queue.Draft{Payload: []byte("bad")})
+	s.must("publish", err)
+	b := &bench{suite: s, Queue: q}
+	stop := b.working(func(context.Context, queue.Job) error { panic("so bad") })
+	for range 2 {
+		var panicked *queue.PanicError
+		if err := <-failed; !errors.As(err, &panicked) || panicked.Value != "so bad" || len(panicked.Stack) == 0 {
+			s.Errorf("failed with %v, want the panic", err)
+		}
+	}
+	stop()
+	b.wantCounts(queue.Counts{Dead: 1})
+}
+
+// testRestarts ends a program twenty times while it works on a job that may be tried once.
+func testRestarts(s *suite) {
+	b := s.bench(queue.Settings{MaxAttempts: 1})
+	b.publish("job")
+	for range 20 {
+		began := make(chan struct{})
+		stop := b.working(func(ctx context.Context, job queue.Job) error {
+			if job.Attempts != 1 {
+				s.Errorf("attempt %d", job.Attempts)
+			}
+			close(began)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		<-began
+		stop()
+	}
+	b.wantCounts(queue.Counts{Ready: 1})
+	done := make(chan struct{})
+	stop := b.working(func(context.Context, queue.Job) error { close(done); return nil })
+	<-done
+	stop()
+	b.wantCounts(queue.Counts{})
+}
+
+func testRelease(s *suite) {
+	b := s.bench(queue.Settings{MaxAttempts: 1})
+	b.publish("a", "b")
+	jobs := b.claim(2, "a", "b")
+	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, jobs[1].Receipt))
+	s.must("release", b.Release(s.ctx(), s.class, receipts(jobs)...))
+	b.wantCounts(queue.Counts{Ready: 2})
+	s.wantStale("release", b.Release(s.ctx(), s.class, jobs[0].Receipt), jobs[0].Receipt)
+	for _, job := range b.claim(2, "a", "b") {
+		if job.Attempts != 1 {
+			s.Errorf("job %q: attempt %d after a release, want 1", job.Payload, job.Attempts)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && b.holds(op)
 	case queue.Claim:
 		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
-	case queue.Ack, queue.Nack, queue.Extend:
+	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
 		return len(op.Receipts) == 1
 	}
 	return false
@@ -63,7 +63,7 @@ func (b *backend) do(op *queue.Op) error {
 		return b.publish(op)
 	case queue.Claim:
 		return b.claim(op)
-	case queue.Ack, queue.Nack, queue.Extend:
+	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
 		return b.settle(op)
 	case queue.Requeue:
 		return b.requeue(op)
@@ -136,7 +136,7 @@ func (b *backend) claim(op *queue.Op) error {
 		return err
 	}
 	due := b.dueOf(op.Queue)
-	for want := op.Limit; want > 0; want = op.Limit - len(op.Jobs) {
+	for want := op.Limit; want > 0 && op.Done < queue.MostDue; want = min(op.Limit-len(op.Jobs), queue.MostDue) {
 		jobs, err := b.claimOnce(op, want)
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (b *backend) settle(op *queue.Op) error {
 				return err
 			}
 		}
-	} else if op.Verb == queue.Nack && op.Until <= op.Now {
+	} else if (op.Verb == queue.Nack || op.Verb == queue.Release) && op.Until <= op.Now {
 		op.Ready = len(op.Receipts)
 	}
 	if several {
@@ -228,6 +228,8 @@ func (b *backend) settleOne(op *queue.Op, r queue.Receipt) (int, error) {
 	case queue.Nack:
 		b.dueOf(op.Queue).add(op.Until)
 		s, used = &b.write.nack, append(used, op.Now, op.Until, deadAt(op.Settings))
+	case queue.Release:
+		s, used = &b.write.giveBack, append(used, op.Now)
 	case queue.Extend:
 		b.dueOf(op.Queue).add(op.Until)
 		s, used = &b.write.extend, append(used, op.Until)

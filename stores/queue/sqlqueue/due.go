@@ -79,7 +79,7 @@ func (b *backend) sweep(op *queue.Op) error {
 		}
 	}
 	if age := op.Settings.DeadRetention.Milliseconds(); age > 0 && op.Done < op.Limit {
-		return b.forOld(b.write.outdatedDead, op, queue.Dead, (op.Now-age)*1000, func(op *queue.Op, p place, _ int) error {
+		return b.forOld(b.write.outdatedDead, op, queue.Dead, op.Now-age, func(op *queue.Op, p place, _ int) error {
 			op.Done++
 			return b.drop(op, p)
 		})

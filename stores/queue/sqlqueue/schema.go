@@ -73,7 +73,7 @@ func (b *backend) create() error {
 // statements are those of the writer.
 type statements struct {
 	holder, hold, publish, setPayload, claimOne, claim stmt
-	ack, nack, extend                                  settling
+	ack, nack, giveBack, extend                        settling
 	bury, drop, makeReady, nextDue, requeue, purge     stmt
 	outdated, outdatedDead, savepoint, undo, release   stmt
 }
@@ -96,6 +96,7 @@ const (
 	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead
 	setGivenBack = `UPDATE jobs SET state = iif(attempts >= ?7, 3, ?6 > ?5), rank = iif(attempts >= ?7 OR ?6 > ?5, 0, priority),
 		at = iif(attempts >= ?7, 0, ?6), visible_at = iif(attempts >= ?7, ?5, ?6), token = 0, extended = 0`
+	setReleased = `UPDATE jobs SET state = 0, rank = priority, at = ?5, visible_at = ?5, attempts = attempts - 1, token = 0, extended = 0`
 	setExtended = `UPDATE jobs SET at = ?5, extended = 1`
 
 	// the first ?4 whose time came until ?2, of delayed and of claimed jobs
@@ -130,6 +131,7 @@ func (b *backend) prepareWriter() error {
 		&s.claim, setClaimed+` WHERE (queue, state, rank, at, id) IN `+firstReady+`?3 + 0)`+asJob,
 		&s.ack.claimed, `DELETE FROM jobs`+byClaim, &s.ack.extended, `DELETE FROM jobs`+byExtension,
 		&s.nack.claimed, setGivenBack+byClaim, &s.nack.extended, setGivenBack+byExtension,
+		&s.giveBack.claimed, setReleased+byClaim, &s.giveBack.extended, setReleased+byExtension,
 		&s.extend.claimed, setExtended+byClaim, &s.extend.extended, setExtended+byExtension,
 		&s.bury, `UPDATE jobs SET state = 3, rank = 0, at = 0, visible_at = ?6, token = 0, attempts = ?7
 			WHERE queue = ?1 AND state = ?2 AND rank = ?3 AND at = ?4 AND id = ?5`,
@@ -144,7 +146,7 @@ func (b *backend) prepareWriter() error {
 		&s.purge, `DELETE FROM jobs WHERE (queue, state, rank, at, id) IN
 			(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = ?2 LIMIT ?3 + 0)`,
 		&s.outdated, oldest,
-		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < ?2
+		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < 1000 * ?2 AND visible_at < ?2
 			ORDER BY id LIMIT ?3 + 0`,
 		&s.savepoint, `SAVEPOINT op`, &s.undo, `ROLLBACK TO op`, &s.release, `RELEASE op`)
 }

@@ -1,0 +1,71 @@
+package feed_test
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog/feed"
+)
+
+// Two feeds that each keep the end in memory would overwrite each other's messages.
+func TestASecondFeedOverTheSameKeysIsRefused(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:second-feed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	first, err := feed.New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := feed.New(db, nil); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+		t.Errorf("got %v, want invalid with a hint", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := feed.New(db, nil)
+	if err != nil {
+		t.Fatalf("after the first was closed: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkScanOfTheEnd reads the last messages of a feed whose others were put into blocks one by one: on Pebble a
+// deleted key costs whoever steps over it.
+func BenchmarkScanOfTheEnd(b *testing.B) {
+	for _, n := range []int{2_000, 50_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			db, err := kv.Open(b.Context(), "pebble:"+b.TempDir(), kv.WithWeakest(kv.Buffered))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			f, err := feed.New(db, &feed.Options{Compression: feed.Zstd})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			message := make([]byte, 100)
+			for range n {
+				if _, err := f.Append(b.Context(), kv.Buffered, message); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for b.Loop() {
+				err := f.View(b.Context(), func(s *feed.Snapshot) error {
+					for range s.Scan(uint64(n-3), uint64(n)) {
+					}
+					return s.Err()
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
