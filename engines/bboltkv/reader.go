@@ -98,36 +98,29 @@ type cursor struct {
 	begun  bool
 }
 
-// step returns the next pair, a nil key at the end. It passes over buckets within this one, which
-// another program made: they have no value.
-func (c *cursor) step() (k, v []byte) {
-	for v == nil {
-		k, v = c.move()
-		if k == nil || c.bound != nil && (bytes.Compare(k, c.bound) < 0) == c.r.Reverse {
-			return nil, nil
-		}
-	}
-	return k, v
-}
-
-func (c *cursor) move() (k, v []byte) {
-	begun := c.begun
-	c.begun = true
+// first moves to where the walk begins, and step on. A nil key is the end.
+func (c *cursor) first() (key, value []byte) {
 	switch {
 	case c.c == nil:
 		return nil, nil
-	case begun && c.r.Reverse:
-		return c.c.Prev()
-	case begun:
-		return c.c.Next()
 	case !c.r.Reverse:
 		return c.c.Seek(c.r.Start)
 	case c.r.End != nil:
-		if k, _ = c.c.Seek(c.r.End); k != nil {
+		if k, _ := c.c.Seek(c.r.End); k != nil {
 			return c.c.Prev()
 		}
 	}
 	return c.c.Last()
+}
+
+func (c *cursor) step() (key, value []byte) {
+	switch {
+	case c.c == nil:
+		return nil, nil
+	case c.r.Reverse:
+		return c.c.Prev()
+	}
+	return c.c.Next()
 }
 
 // Close forgets what was read: the addresses may be the heap's once the file is no longer mapped.
