@@ -40,14 +40,7 @@ package buntkv
 import (
 	"context"
 	"errors"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-	"syscall"
 
-	"github.com/gofrs/flock"
 	"github.com/tidwall/buntdb"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -76,21 +69,24 @@ func (d Driver) Open(_ context.Context, c driver.Config) (_ driver.Store, err er
 	if err != nil {
 		return nil, err
 	}
-	s := &store{options: o, caps: o.caps(), log: c.Logger, stop: func() {}}
-	if err := s.claim(c); err != nil {
+	s := &store{options: o, caps: o.caps(), logger: c.Logger, stop: func() {}}
+	file, err := s.claim(c)
+	if err != nil {
 		return nil, err
 	}
-	load := s.loadPlain
-	switch {
-	case c.Mode == driver.ReadOnly:
-		load = s.loadReadOnly
-	case o.Frames:
-		load = s.loadFramed
+	readOnly := c.Mode == driver.ReadOnly
+	if o.Frames || readOnly {
+		err = s.openFramed(file, readOnly)
+	} else {
+		err = s.openPlain()
 	}
-	if err := load(); err != nil {
-		return nil, errors.Join(err, s.file.Close(), s.lock.Unlock())
+	if s.log == nil || err != nil {
+		err = errors.Join(err, file.Close())
 	}
-	if c.Mode != driver.ReadOnly {
+	if err != nil {
+		return nil, errors.Join(err, s.lock.Unlock())
+	}
+	if s.log != nil {
 		var ctx context.Context
 		ctx, s.stop = context.WithCancel(context.Background())
 		s.done.Go(func() { s.background(ctx) })
@@ -99,87 +95,4 @@ func (d Driver) Open(_ context.Context, c driver.Config) (_ driver.Store, err er
 		return checked{s}, nil
 	}
 	return s, nil
-}
-
-// claim finds or makes the file, locks it and opens it. Who only reads makes no lock: where there
-// is none, nobody has ever opened the file for writing.
-func (s *store) claim(c driver.Config) (err error) {
-	flags := os.O_RDWR | os.O_CREATE
-	if c.Mode == driver.ReadOnly {
-		flags = os.O_RDONLY
-	} else if err := driver.MakeDirs(filepath.Dir(c.Path)); err != nil {
-		return err
-	}
-	empty, err := recognise(c.Path, flags)
-	if err != nil {
-		return err
-	}
-	if s.path, err = filepath.EvalSymlinks(c.Path); err != nil {
-		return err
-	}
-	s.lock = flock.New(s.path+".lock", flock.SetFlag(flags))
-	try := s.lock.TryLock
-	if c.Mode == driver.ReadOnly {
-		try = s.lock.TryRLock
-	}
-	locked, err := try()
-	if c.Mode == driver.ReadOnly && errors.Is(err, fs.ErrNotExist) {
-		locked, err = true, nil
-	}
-	switch {
-	case err != nil:
-		return err
-	case !locked:
-		return &driver.Error{Kind: driver.Busy, Err: errors.New("the file is locked")}
-	}
-	if c.Mode != driver.ReadOnly {
-		if err = os.Remove(s.path + compacting); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		if empty {
-			err = errors.Join(err, driver.SyncDir(filepath.Dir(s.path)))
-		}
-	}
-	if err == nil {
-		s.file, err = os.OpenFile(s.path, flags, 0)
-	}
-	if err != nil {
-		return errors.Join(err, s.lock.Unlock())
-	}
-	return nil
-}
-
-// firstCommands are all that BuntDB writes at the start of a file, up to the first thing that
-// varies.
-var firstCommands = []string{
-	"*3\r\n$3\r\nset\r\n$", "*5\r\n$3\r\nset\r\n$", "*2\r\n$3\r\ndel\r\n$", "*1\r\n$7\r\nflushdb\r\n"}
-
-// recognise opens the file and returns an error if it is nothing that BuntDB has written, or begun
-// to.
-func recognise(path string, flags int) (empty bool, err error) {
-	f, err := os.OpenFile(path, flags, 0o600)
-	if err != nil {
-		return false, notAFile(err)
-	}
-	defer f.Close()
-	head := make([]byte, 512)
-	n, err := f.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return false, notAFile(err)
-	}
-	// BuntDB skips zero bytes between commands; a power loss can leave some.
-	text := strings.ToLower(strings.TrimLeft(string(head[:n]), "\x00"))
-	for _, c := range firstCommands {
-		if strings.HasPrefix(text, c) || strings.HasPrefix(c, text) {
-			return n == 0, nil
-		}
-	}
-	return false, corrupt("the file does not begin as one of BuntDB's does")
-}
-
-func notAFile(err error) error {
-	if errors.Is(err, syscall.EISDIR) {
-		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
-	}
-	return err
 }

@@ -60,7 +60,7 @@ func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	if c.Path != "" {
 		return Driver{}.Open(ctx, c)
 	}
-	s := &store{options: &options{}, log: c.Logger}
+	s := &store{options: &options{}, logger: c.Logger}
 	s.gate.db = w.h
 	if err := w.h.ReadConfig(&s.options.Config); err != nil {
 		return nil, err

@@ -52,12 +52,10 @@ func read(params map[string]string, base *buntdb.Config) (*options, error) {
 	return &o, nil
 }
 
-// config is what BuntDB itself is told. The driver syncs and shrinks in its place: BuntDB ignores
-// the errors of its syncs, and renames what it has not synced. With OnExpired BuntDB does not
-// delete on its own what has expired.
+// config is what BuntDB itself is told. With OnExpired it does not delete on its own what has
+// expired.
 func (o *options) config() buntdb.Config {
 	c := o.Config
-	c.SyncPolicy, c.AutoShrinkDisabled = buntdb.Never, true
 	if c.OnExpired == nil {
 		c.OnExpired = func([]string) {}
 	}
@@ -84,14 +82,9 @@ func (o *options) caps() driver.Caps {
 	for d := range c.Promises {
 		c.Promises[d] = driver.Promise{
 			Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
-		if o.syncs(driver.Durability(d)) {
+		if d == int(driver.Synced) || o.SyncPolicy == buntdb.Always {
 			c.Promises[d].Class = driver.Synced
 		}
 	}
 	return c
-}
-
-// syncs reports whether a commit of class d is synced.
-func (o *options) syncs(d driver.Durability) bool {
-	return d == driver.Synced || o.SyncPolicy == buntdb.Always
 }

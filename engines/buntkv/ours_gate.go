@@ -77,6 +77,14 @@ func (g *gate) write(ctx context.Context, upkeep bool) error {
 	})
 }
 
+// close closes the database, unless BuntDB holds its lock for good.
+func (g *gate) close() error {
+	if g.broken != nil {
+		return nil
+	}
+	return g.db.Close()
+}
+
 // endWrite lets others in, unless something is broken for good.
 func (g *gate) endWrite(broken error) {
 	g.mu.Lock()
