@@ -52,16 +52,6 @@ func read(params map[string]string, base *buntdb.Config) (*options, error) {
 	return &o, nil
 }
 
-// config is what BuntDB itself is told. With OnExpired it does not delete on its own what has
-// expired.
-func (o *options) config() buntdb.Config {
-	c := o.Config
-	if c.OnExpired == nil {
-		c.OnExpired = func([]string) {}
-	}
-	return c
-}
-
 // caps is what a store with these options can do.
 func (o *options) caps() driver.Caps {
 	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
@@ -75,16 +65,8 @@ func (o *options) caps() driver.Caps {
 		WritersBlockReaders: driver.Always,
 		Compacts:            true,
 	}
-	if !o.Frames {
-		return c
-	}
-	c.Checks = true
-	for d := range c.Promises {
-		c.Promises[d] = driver.Promise{
-			Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
-		if d == int(driver.Synced) || o.SyncPolicy == buntdb.Always {
-			c.Promises[d].Class = driver.Synced
-		}
+	if o.Frames {
+		c.Checks, c.Promises = true, o.framedPromises()
 	}
 	return c
 }

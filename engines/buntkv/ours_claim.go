@@ -1,7 +1,9 @@
 package buntkv
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,9 +12,48 @@ import (
 	"syscall"
 
 	"github.com/gofrs/flock"
+	"github.com/tidwall/buntdb"
 
 	"github.com/assaydb/assay/kv/driver"
 )
+
+// openFile locks and opens the file, and reads it.
+func (s *store) openFile(c driver.Config) error {
+	file, err := s.claim(c)
+	if err != nil {
+		return err
+	}
+	if readOnly := c.Mode == driver.ReadOnly; readOnly || s.options.Frames {
+		err = s.openFramed(file, readOnly)
+	} else {
+		err = s.openPlain()
+	}
+	if s.log == nil || err != nil {
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		return errors.Join(err, s.lock.Unlock())
+	}
+	if s.log != nil {
+		var ctx context.Context
+		ctx, s.log.stop = context.WithCancel(context.Background())
+		s.log.done.Go(func() { s.background(ctx) })
+	}
+	return nil
+}
+
+// openPlain refuses a file that was not closed by a store with frames: to go on behind a frame would
+// be taken for something torn.
+func (s *store) openPlain() (err error) {
+	defer recovered(&err)
+	if s.gate.db, err = buntdb.Open(s.path); err != nil {
+		return classify(err)
+	}
+	if err := s.gate.db.SetConfig(s.options.config()); err != nil {
+		return err
+	}
+	return s.gate.db.View(refuseUnclosed)
+}
 
 // claim finds or makes the file, locks it, for BuntDB does not, and opens it. Who only reads makes no
 // lock: where there is none, nobody has ever opened the file for writing.
@@ -90,4 +131,36 @@ func notAFile(err error) error {
 		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
 	}
 	return err
+}
+
+// classify tells what BuntDB says of a file that it loads: if it is no error of the operating
+// system it is about the content.
+func classify(err error) error {
+	var path *fs.PathError
+	var errno syscall.Errno
+	if err == nil || errors.As(err, &path) || errors.As(err, &errno) {
+		return err
+	}
+	return corrupt(err)
+}
+
+func corrupt(cause any) error {
+	return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("bunt: %v", cause),
+		Hint: "restore a backup, or name another file"}
+}
+
+// recovered makes an error of a panic: BuntDB's reader of files indexes into commands that it has
+// not measured. Use: defer recovered(&err).
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = corrupt(p)
+	}
+}
+
+// Files includes the lock, which stays when the store is closed: to remove it would let two in.
+func (s *store) Files() ([]string, error) {
+	if s.path == "" {
+		return nil, nil
+	}
+	return []string{s.path, s.lock.Path()}, nil
 }

@@ -32,6 +32,15 @@ func (s *store) compact(ctx context.Context) error {
 	return s.replace(g)
 }
 
+// shrink is the compaction of the plain form, with the new file as closed to others as the old one.
+func (s *store) shrink() error {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.gate.db.Shrink(), os.Chmod(s.path, info.Mode().Perm()))
+}
+
 // writer is a function that is written to.
 type writer func(b []byte) (int, error)
 

@@ -28,6 +28,9 @@ type log struct {
 	others       bool   // a part of the file has no frames, or there is no frame
 	buf          []byte // a transaction, in which a frame's room comes first
 	base         int64  // size after the last compaction
+
+	stop context.CancelFunc // of what runs in the background
+	done sync.WaitGroup
 }
 
 // openFramed reads the file, and cuts off what a crash has left, unless it may only read. That can
@@ -77,8 +80,12 @@ func (s *store) load(b []byte) (err error) {
 	return s.gate.db.SetConfig(s.options.config())
 }
 
-// beginFramed sees to it that transactions follow a frame, and returns the memory for one.
+// beginFramed sees to it that transactions follow a frame, and returns the memory for one; nil for
+// the plain form.
 func (s *store) beginFramed(ctx context.Context) ([]byte, error) {
+	if s.log == nil {
+		return nil, nil
+	}
 	if s.log.others {
 		if err := s.compact(ctx); err != nil {
 			return nil, err
@@ -152,6 +159,8 @@ func (s *store) sync() error {
 // closeFramed syncs the file and says so in it.
 func (s *store) closeFramed() (err error) {
 	l := s.log
+	l.stop()
+	l.done.Wait()
 	if s.failed.Err() == nil {
 		if err = s.sync(); err == nil && !l.others && l.last.kind == framed {
 			err = l.write(closed, make([]byte, frameSize))
@@ -208,4 +217,33 @@ func refuseUnclosed(tx *buntdb.Tx) error {
 			Hint: "open it once without Frames=false"}
 	}
 	return nil
+}
+
+// fail keeps err as the answer to later calls, unless it has left nothing behind, and returns it.
+func (s *store) fail(err error) error {
+	if driver.IsInDoubt(err) {
+		s.failed.Stop(err)
+	}
+	return err
+}
+
+// config is what BuntDB itself is told. With OnExpired it does not delete on its own what has
+// expired.
+func (o *options) config() buntdb.Config {
+	c := o.Config
+	if c.OnExpired == nil {
+		c.OnExpired = func([]string) {}
+	}
+	return c
+}
+
+// framedPromises are those of a store with frames.
+func (o *options) framedPromises() (p [3]driver.Promise) {
+	for d := range p {
+		p[d] = driver.Promise{Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
+		if d == int(driver.Synced) || o.SyncPolicy == buntdb.Always {
+			p[d].Class = driver.Synced
+		}
+	}
+	return p
 }

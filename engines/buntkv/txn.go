@@ -1,9 +1,6 @@
 package buntkv
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/tidwall/buntdb"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -16,20 +13,6 @@ type txn struct {
 	durability driver.Durability
 	ended      bool   // by a commit
 	buf        []byte // of a store with frames: what is to be written
-}
-
-func (t *txn) begin(ctx context.Context) (err error) {
-	s := t.store
-	if s.log != nil {
-		if t.buf, err = s.beginFramed(ctx); err != nil {
-			return err
-		}
-	}
-	tx, err := s.gate.db.Begin(readWrite)
-	if err == nil {
-		t.reader = newReader(tx, &s.gate)
-	}
-	return err
 }
 
 func (t *txn) Put(key, value []byte) error {
@@ -55,21 +38,12 @@ func (t *txn) Delete(key []byte) error {
 }
 
 // Commit appends the transaction to the file in one write. It lets others in before it syncs.
-func (t *txn) Commit() (err error) {
+func (t *txn) Commit() error {
 	t.ended = true
 	if t.buf != nil {
 		return t.commitFramed()
 	}
-	defer func() {
-		if p := recover(); p != nil { // BuntDB could not take a half-written commit back, and holds its lock
-			err = fmt.Errorf("bunt: %v", p)
-			t.gate.endWrite(err)
-			t.store.failed.Stop(err)
-		}
-	}()
-	err = t.tx.Commit()
-	t.gate.endWrite(nil)
-	return t.store.fail(err)
+	return t.store.fail(t.gate.commit(t.tx))
 }
 
 func (t *txn) Close() (err error) {

@@ -22,7 +22,6 @@ var moreCode = map[string]int{
 
 	// Until what is theirs is apart from what is ours. These numbers only go down.
 	"engines/badgerkv": 861,
-	"engines/buntkv":   1284,
 	"engines/levelkv":  633,
 	"engines/pebblekv": 800,
 }
