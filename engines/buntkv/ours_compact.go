@@ -71,9 +71,8 @@ func (s *store) rewrite(ctx context.Context) (g frame, err error) {
 	if err != nil {
 		return g, err
 	}
-	g = frame{kind: framed, size: g.size}.seal(0, sum)
 	b := make([]byte, frameSize)
-	g.put(b)
+	g = frame{kind: framed, size: g.size}.seal(b, 0, sum)
 	_, err = f.WriteAt(b, 0)
 	return g, errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync())
 }

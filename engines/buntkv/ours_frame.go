@@ -42,12 +42,13 @@ func (f frame) put(b []byte) {
 	_ = append(n.AppendUint32(v, f.sum), "\r\n"...)
 }
 
-// seal gives f its sum, behind a frame with the sum before; body is that of the transaction.
-func (f frame) seal(before, body uint32) frame {
-	var b [frameSize]byte
+// seal gives f its sum, behind a frame with the sum before; body is that of the transaction. It
+// writes f to the beginning of b.
+func (f frame) seal(b []byte, before, body uint32) frame {
 	f.sum = before
-	f.put(b[:])
-	f.sum = crc32.Update(body, castagnoli, b[:])
+	f.put(b)
+	f.sum = crc32.Update(body, castagnoli, b[:frameSize])
+	f.put(b)
 	return f
 }
 
@@ -79,13 +80,13 @@ type point struct {
 // examine returns up to where b, a file, is whole. What follows is what a crash has left, and to be
 // cut off. What is damaged, though it was synced once, is Corrupt.
 func examine(b []byte) (p point, err error) {
-	for {
+	for room := make([]byte, frameSize); ; {
 		rest := b[p.end:]
 		f, ok := frameAt(rest)
 		if !ok || f.at != p.end || f.size > int64(len(rest))-frameSize {
 			break
 		}
-		if f != f.seal(p.last.sum, sumOf(rest[frameSize:frameSize+f.size])) {
+		if f != f.seal(room, p.last.sum, sumOf(rest[frameSize:frameSize+f.size])) {
 			break
 		}
 		p.end, p.last = p.end+frameSize+f.size, f

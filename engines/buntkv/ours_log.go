@@ -122,8 +122,7 @@ const mostKept = 1 << 20
 func (l *log) write(kind byte, b []byte) error {
 	at := l.size.Load()
 	f := frame{kind: kind, at: at, size: int64(len(b)) - frameSize, synced: l.synced.Load()}
-	f = f.seal(l.last.sum, sumOf(b[frameSize:]))
-	f.put(b)
+	f = f.seal(b, l.last.sum, sumOf(b[frameSize:]))
 	if _, err := l.file.WriteAt(b, at); err != nil {
 		if terr := l.file.Truncate(at); terr != nil {
 			return errors.Join(err, terr)

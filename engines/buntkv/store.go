@@ -53,7 +53,9 @@ func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, err
 		s.gate.endWrite(nil)
 		return nil, err
 	}
-	return &txn{reader: newReader(tx, &s.gate), store: s, durability: d, buf: buf}, nil
+	t := txns.Get().(*txn)
+	*t = txn{reader: newReader(tx, &s.gate), store: s, durability: d, buf: buf}
+	return t, nil
 }
 
 // Compact lets nobody in.

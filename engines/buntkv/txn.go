@@ -1,6 +1,8 @@
 package buntkv
 
 import (
+	"sync"
+
 	"github.com/tidwall/buntdb"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -14,6 +16,9 @@ type txn struct {
 	ended      bool   // by a commit
 	buf        []byte // of a store with frames: what is to be written
 }
+
+// txns are those that were closed, as readers are.
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 func (t *txn) Put(key, value []byte) error {
 	_, _, err := t.tx.Set(string(key), string(value), nil)
@@ -52,5 +57,7 @@ func (t *txn) Close() (err error) {
 		t.gate.endWrite(nil)
 	}
 	t.reader.put()
+	*t = txn{}
+	txns.Put(t)
 	return err
 }
