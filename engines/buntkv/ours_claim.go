@@ -32,6 +32,9 @@ func (s *store) openFile(c driver.Config) error {
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
+		if s.gate.db != nil {
+			err = errors.Join(err, s.gate.db.Close()) // it has a goroutine
+		}
 		return errors.Join(err, s.lock.Unlock())
 	}
 	if s.log != nil {
