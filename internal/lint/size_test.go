@@ -55,7 +55,8 @@ func TestDriversAreSmall(t *testing.T) {
 			most = mostCode
 		}
 		if n > most {
-			t.Errorf("%s has %d lines of code, at most %d: delete what nobody asked for; what the engine itself does not have goes into ours_*.go", dir, n, most)
+			t.Errorf("%s has %d lines of code, at most %d: delete what nobody asked for; "+
+				"what the engine itself does not have goes into ours_*.go", dir, n, most)
 		}
 		t.Logf("%-24s %5d of %5d, ours %5d", dir, n, most, ours[dir])
 	}
@@ -118,7 +119,8 @@ func TestAdaptersAreSmall(t *testing.T) {
 	adapters := map[string]int{}
 	eachGoFile(t, func(file string) {
 		dir := path.Dir(file)
-		if strings.HasPrefix(dir, "foreign/") && !strings.HasPrefix(dir, "foreign/internal/") && !strings.HasSuffix(file, "_test.go") {
+		if strings.HasPrefix(dir, "foreign/") && !strings.HasPrefix(dir, "foreign/internal/") &&
+			!strings.HasSuffix(file, "_test.go") {
 			adapters[dir] += linesOfCode(t, file)
 		}
 	})
