@@ -22,8 +22,8 @@
 //
 // # Locks
 //
-// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting,
-// nobody else.
+// One process has the file open, or several do in ReadOnly mode, where Check only reads. Elsewhere
+// Check keeps writers waiting, nobody else.
 //
 // Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits
 // until every snapshot is closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of

@@ -50,9 +50,12 @@ func (s *store) copyFile(ctx context.Context, old *file, path string) (*file, er
 	if err != nil {
 		return nil, err
 	}
-	if same, err := isAt(info, path); err != nil || !same {
+	switch same, err := isAt(info, path); {
+	case err != nil:
+		return nil, err
+	case !same:
 		moved := fmt.Errorf("another file is at %s by now", path)
-		return nil, errors.Join(err, &driver.Error{Kind: driver.Invalid, Err: moved, Hint: "open the store again"})
+		return nil, &driver.Error{Kind: driver.Invalid, Err: moved, Hint: "open the store again"}
 	}
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".compact")
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // a process that was killed left it

@@ -60,9 +60,11 @@ func (f *file) verify(path string, o *options) error {
 	if err != nil {
 		return err
 	}
-	if same, err := isAt(info, path); err != nil || !same {
-		replaced := &driver.Error{Kind: driver.Busy, Err: errors.New("the file was replaced while it was opened")}
-		return errors.Join(err, replaced)
+	switch same, err := isAt(info, path); {
+	case err != nil:
+		return err
+	case !same:
+		return &driver.Error{Kind: driver.Busy, Err: errors.New("the file was replaced while it was opened")}
 	}
 	f.users.Add(1)
 	tx, b, err := f.begin(o, readOnly)
