@@ -32,3 +32,29 @@ func TestARefusedFileLeavesNothingRunning(t *testing.T) {
 		runtime.Gosched()
 	}
 }
+
+func TestAnEmptyFileOpenedReadOnlyIsMissing(t *testing.T) {
+	c := config(file(t, nil))
+	c.Mode = driver.ReadOnly
+	if _, err := (Driver{}).Open(t.Context(), c); driver.KindOf(err) != driver.NoStore || driver.HintOf(err) == "" {
+		t.Errorf("got %v, want no store, with a hint", err)
+	}
+}
+
+// What a compaction wrote is damaged before anything follows it: it was synced, and is no torn transaction.
+func TestADamagedCompactionIsNotCutOff(t *testing.T) {
+	path := file(t, nil)
+	s := opens(t, config(path))
+	awkward.commit(t, s, 0, driver.Synced)
+	must(t, s.(driver.Compacter).Compact(t.Context()))
+	b := contents(t, path)
+	must(t, s.Close())
+	for at := frameSize; at < int64(len(b)); at += 7 {
+		b[at] ^= 0x55
+		if s, err := (Driver{}).Open(t.Context(), config(file(t, b))); driver.KindOf(err) != driver.Corrupt {
+			t.Errorf("byte %d: %v, want Corrupt", at, err)
+			must(t, s.Close())
+		}
+		b[at] ^= 0x55
+	}
+}

@@ -72,7 +72,7 @@ func (s *store) rewrite(ctx context.Context) (g frame, err error) {
 		return g, err
 	}
 	b := make([]byte, frameSize)
-	g = frame{kind: framed, size: g.size}.seal(b, 0, sum)
+	g = frame{kind: framed, size: g.size, synced: frameSize + g.size}.seal(b, 0, sum)
 	_, err = f.WriteAt(b, 0)
 	return g, errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync())
 }
@@ -133,6 +133,6 @@ func (s *store) grown() bool {
 	o, l := s.options, s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	size := l.size.Load()
-	return !o.AutoShrinkDisabled && size > int64(o.AutoShrinkMinSize) && size > l.base+l.base*int64(o.AutoShrinkPercentage)/100
+	size, grown := l.size.Load(), l.base*int64(o.AutoShrinkPercentage)/100
+	return !o.AutoShrinkDisabled && size > int64(o.AutoShrinkMinSize) && size > l.base+grown
 }

@@ -46,7 +46,8 @@ func TestDamageThatLooksLikeSomethingElse(t *testing.T) {
 			t.Run(what+" of "+name, func(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, name)
-				store, err := state.New("bbolt:"+dir+"?PageSize=4096", &state.Options{Buckets: []state.Bucket{{Name: "b", Kind: kind}}})
+				buckets := []state.Bucket{{Name: "b", Kind: kind}}
+				store, err := state.New("bbolt:"+dir+"?PageSize=4096", &state.Options{Buckets: buckets})
 				if err != nil {
 					t.Fatal(err)
 				}
