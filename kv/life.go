@@ -130,7 +130,8 @@ func (db *DB) takesNot(d Durability) *Error {
 }
 
 func torn(d Durability) *Error {
-	return refusal(Unsupported, "choose another class, other options or another engine: assay engines tells which keep transactions whole",
+	return refusal(Unsupported,
+		"choose another class, other options or another engine: assay engines tells which keep transactions whole",
 		"a kill may leave a part of a transaction that was committed as %v", d)
 }
 
@@ -161,7 +162,8 @@ func (db *DB) enterShared(ctx context.Context, op string, d Durability) error {
 
 // waitedForItself adds what is most often wrong when a writer's turn does not come.
 func waitedForItself(err error) error {
-	return refusal(driver.KindOf(err), "end it first; do not call Update, Begin or Write within a function that View or Update runs",
+	return refusal(driver.KindOf(err),
+		"end it first; do not call Update, Begin or Write within a function that View or Update runs",
 		"another transaction of this program was running: %w", err)
 }
 

@@ -56,7 +56,8 @@ func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
 
 // MustDeliver refuses a store that does not deliver d or more when asked for d.
 func MustDeliver(d Durability) Option {
-	return must(d, func(p Promise) bool { return p.Supported }, refusal(Unsupported, "", "the store does not deliver %v", d))
+	return must(d, func(p Promise) bool { return p.Supported },
+		refusal(Unsupported, "", "the store does not deliver %v", d))
 }
 
 // MustStayIntact refuses a store that may be damaged by a power loss after commits of class d.
@@ -159,34 +160,40 @@ func names() string {
 func parse(rawURL string) (driver.Driver, *request, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	if !ok {
-		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("%q is not an engine's URL", rawURL),
-			Hint: "write ENGINE:PATH, for example bbolt:app.db"}
+		return nil, nil, wrapError("open", "", "",
+			refusal(Invalid, "write ENGINE:PATH, for example bbolt:app.db", "%q is not an engine's URL", rawURL))
 	}
 	d, ok := driver.Lookup(scheme)
 	if !ok {
-		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("unknown engine %q; this program has %s", scheme, names()),
-			Hint: "choose one of these, or import the package of another from github.com/assaydb/assay/engines"}
+		return nil, nil, wrapError("open", "", "", refusal(Invalid,
+			"choose one of these, or import the package of another from github.com/assaydb/assay/engines",
+			"unknown engine %q; this program has %s", scheme, names()))
 	}
+	r := &request{info: d.Info(), wait: DefaultWait}
+	if err := r.read(rest); err != nil {
+		return nil, nil, wrapError("open", scheme, r.path, err)
+	}
+	return d, r, nil
+}
+
+// read reads what follows the scheme of a URL.
+func (r *request) read(rest string) error {
 	path, query, _ := strings.Cut(rest, "?")
-	if strings.HasPrefix(path, "//") {
-		if path = path[2:]; path != "" && path[0] != '/' {
-			return nil, nil, &Error{Op: "open", Engine: scheme, Kind: Invalid, Err: fmt.Errorf("%q names a host", rawURL),
-				Hint: fmt.Sprintf("write %s:%s for a relative path, %s:///%s for an absolute one", scheme, path, scheme, path)}
+	if below, absolute := strings.CutPrefix(path, "//"); absolute {
+		if path = below; path != "" && path[0] != '/' {
+			hint := fmt.Sprintf("write %[1]s:%[2]s for a relative path, %[1]s:///%[2]s for an absolute one", r.info.Name, path)
+			return refusal(Invalid, hint, "%s:%s names a host", r.info.Name, rest)
 		}
 	}
 	path, err := url.PathUnescape(path)
 	if err != nil {
-		return nil, nil, &Error{Op: "open", Engine: scheme, Kind: Invalid, Err: err, Hint: "write a literal % as %25"}
+		return &Error{Kind: Invalid, Err: err, Hint: "write a literal % as %25"}
 	}
-	path = filepath.FromSlash(path)
-	r := &request{info: d.Info(), path: path, wait: DefaultWait, config: driver.Config{Path: path}}
-	if query == "" { // the common case of programs that open and close all the time
-		return d, r, nil
+	r.path = filepath.FromSlash(path)
+	if r.config.Path = r.path; query == "" { // the common case of programs that open and close all the time
+		return nil
 	}
-	if err := r.parameters(query); err != nil {
-		return nil, nil, wrapError("open", scheme, path, err)
-	}
-	return d, r, nil
+	return r.parameters(query)
 }
 
 // parameters sorts the URL's parameters into kv's own and the engine's.
@@ -208,12 +215,12 @@ func (r *request) parameters(query string) error {
 			r.config.Weakest, err = ParseDurability(value)
 		case "wait":
 			if r.wait, err = time.ParseDuration(value); err != nil {
-				err = &Error{Kind: Invalid, Err: fmt.Errorf("wait=%s is not a duration", value), Hint: "write wait=2s or wait=100ms"}
+				err = refusal(Invalid, "write wait=2s or wait=100ms", "wait=%s is not a duration", value)
 			}
 		default:
 			r.config.Params[name] = value
 			if !slices.ContainsFunc(r.info.Options, func(o driver.Option) bool { return o.Name == name }) {
-				err = &Error{Kind: Invalid, Err: fmt.Errorf("unknown option %q", name), Hint: "valid are " + r.optionNames()}
+				err = refusal(Invalid, "valid are "+r.optionNames(), "unknown option %q", name)
 			}
 		}
 		if err != nil {
@@ -235,7 +242,7 @@ func (r *request) optionNames() string {
 func (r *request) resolve() error {
 	caps := &r.info.Caps
 	if r.config.Path == "" && caps.Persistent {
-		return &Error{Kind: Invalid, Err: errors.New("no path"), Hint: "write " + r.info.Name + ":PATH"}
+		return refusal(Invalid, "write "+r.info.Name+":PATH", "no path")
 	}
 	if r.config.Path != "" {
 		// A program may change its folder while the store is open.
@@ -253,8 +260,7 @@ func (r *request) resolve() error {
 		return nil
 	}
 	if r.config.Mode = *r.mode; !caps.Supports(*r.mode) {
-		return &Error{Kind: Unsupported, Err: fmt.Errorf("mode %v is not honoured", *r.mode),
-			Hint: fmt.Sprintf("%s honours %v", r.info.Name, caps.Modes)}
+		return refusal(Unsupported, fmt.Sprintf("%s honours %v", r.info.Name, caps.Modes), "mode %v is not honoured", *r.mode)
 	}
 	return nil
 }

@@ -57,7 +57,8 @@ func (v *view) end() error {
 	err := v.r.Close()
 	v.r = nil
 	if left > 0 {
-		err = errors.Join(err, refusal(Invalid, "end loops, call the stop function of iter.Pull2, close iterators before the transaction ends",
+		err = errors.Join(err, refusal(Invalid,
+			"end loops, call the stop function of iter.Pull2, close iterators before the transaction ends",
 			"%d scans or iterators were still open at the end", left))
 	}
 	return err
@@ -66,7 +67,8 @@ func (v *view) end() error {
 // Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update end their own.
 func (s *Snapshot) Close() error {
 	if s.mu == nil {
-		return s.db.wrap("close", refusal(Invalid, "close only what DB.Snapshot returned", "a View or Update ends its snapshot itself"))
+		return s.db.wrap("close", refusal(Invalid, "close only what DB.Snapshot returned",
+			"a View or Update ends its snapshot itself"))
 	}
 	s.enter()
 	defer s.leave()
@@ -281,7 +283,8 @@ func (s *Snapshot) refuse(op string) error {
 }
 
 func errEnded() error {
-	return refusal(Closed, "use a snapshot only inside the function it was given to, or before its Close", "the transaction has ended")
+	return refusal(Closed, "use a snapshot only inside the function it was given to, or before its Close",
+		"the transaction has ended")
 }
 
 func errEmptyKey() error { return refusal(Invalid, "keys are at least one byte long", "empty key") }

@@ -1,10 +1,6 @@
 package kv
 
-import (
-	"errors"
-
-	"github.com/assaydb/assay/kv/driver"
-)
+import "github.com/assaydb/assay/kv/driver"
 
 // Tx is a read-write transaction. It sees its own writes. One that [DB.Update] gave to a function lives as long as that
 // function; one that [DB.Begin] returned lives until Commit or Rollback. It is used by one goroutine at a time.
@@ -55,68 +51,52 @@ func (tx *Tx) writeNow(name string, op *driver.Op) error {
 	return tx.db.wrap(name, err)
 }
 
-// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for each.
-func (tx *Tx) DeleteRange(r Range) error {
-	return tx.call("delete range", func(*span) error { return tx.db.wrap("delete range", tx.deleteRange(r)) })
-}
+// deleteChunk is how many keys DeleteRange holds at once where it deletes one by one.
+const deleteChunk = 1024
 
-func (tx *Tx) deleteRange(r Range) error {
-	if err := tx.writable(); err != nil || r.empty() {
+// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for
+// each.
+func (tx *Tx) DeleteRange(r Range) error {
+	r.Reverse = false
+	once := false
+	err := tx.call("delete range", func(*span) error {
+		err := tx.writable()
+		if d, ok := tx.w.(driver.RangeDeleter); ok && err == nil {
+			once, err = true, tx.deleteAtOnce(d, r)
+		}
+		return tx.db.wrap("delete range", err)
+	})
+	if err != nil || once {
 		return err
 	}
+	for {
+		var b Batch
+		for k := range tx.Keys(r) {
+			if b.Delete(k); b.Len() == deleteChunk {
+				break
+			}
+		}
+		err := tx.Err()
+		if err == nil {
+			err = b.Run(tx)
+		}
+		if err != nil || b.Len() < deleteChunk {
+			return err
+		}
+		r.Start = After(b.ops[deleteChunk-1].Key)
+	}
+}
+
+func (tx *Tx) deleteAtOnce(d driver.RangeDeleter, r Range) error {
+	if r.empty() {
+		return nil
+	}
 	it := Iterator{s: tx.Snapshot}
-	r.Reverse = false
 	it.setRange(&r)
 	if prefix := tx.db.prefix; len(prefix) > 0 && len(it.r.Start) == len(prefix) {
 		it.r.Start = After(prefix) // the prefix itself is a key of the parent
 	}
-	if d, ok := tx.w.(driver.RangeDeleter); ok {
-		return d.DeleteRange(it.r.Start, it.r.End)
-	}
-	return tx.deleteEach(it.r)
-}
-
-// deleteChunk is how many keys deleteEach holds at once.
-const deleteChunk = 1024
-
-// deleteEach deletes key by key: it collects some, closes the cursor, deletes them, and goes on behind them.
-func (tx *Tx) deleteEach(r driver.Range) error {
-	r.KeysOnly = true
-	for {
-		keys, err := collect(tx.r, r, deleteChunk)
-		if err != nil {
-			return err
-		}
-		for _, k := range keys {
-			if err := tx.w.Delete(k); err != nil {
-				return err
-			}
-		}
-		if len(keys) < deleteChunk {
-			return nil
-		}
-		r.Start = After(keys[len(keys)-1])
-		if r.End != nil && string(r.Start) >= string(r.End) {
-			return nil
-		}
-	}
-}
-
-// collect returns copies of the first n keys of r.
-func collect(from driver.Reader, r driver.Range, n int) (keys [][]byte, err error) {
-	c, err := from.Cursor(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	for len(keys) < n {
-		k, _, err := c.Next()
-		if err != nil || k == nil {
-			return keys, err
-		}
-		keys = append(keys, append([]byte(nil), k...))
-	}
-	return keys, nil
+	return d.DeleteRange(it.r.Start, it.r.End)
 }
 
 // Namespace returns a view of tx that holds only the keys beginning with prefix, shown without it. It is part of the same
@@ -171,7 +151,8 @@ func (tx *Tx) Rollback() error { return tx.finish("rollback") }
 
 func (tx *Tx) finish(op string) error {
 	if !tx.held {
-		return tx.db.wrap(op, refusal(Invalid, "return nil to commit, an error to roll back", "Update ends its transaction itself"))
+		return tx.db.wrap(op, refusal(Invalid, "return nil to commit, an error to roll back",
+			"Update ends its transaction itself"))
 	}
 	tx.enter()
 	defer tx.leave()
@@ -191,7 +172,8 @@ func (tx *Tx) writable() error {
 	case tx.r == nil:
 		return errEnded()
 	case tx.open != nil:
-		return refusal(Invalid, "collect the keys first, write after the loop; close iterators", "a scan of this transaction is running")
+		return refusal(Invalid, "collect the keys first, write after the loop; close iterators",
+			"a scan of this transaction is running")
 	}
 	return nil
 }

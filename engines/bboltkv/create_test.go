@@ -26,7 +26,7 @@ func TestCreationLeavesTheStoreOrNothing(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the folder holds %v (%v), want the store alone", entries, err)
 	}
-	if err := create(path, 0o600, bolt.Options{}); err != nil {
+	if err := create(path, bolt.Options{}); err != nil {
 		t.Errorf("another process created the store meanwhile: %v, want no error", err)
 	}
 }

@@ -22,8 +22,8 @@
 //
 // # Locks
 //
-// One process has the file open, or several do in ReadOnly mode. Check keeps writers waiting,
-// nobody else.
+// One process has the file open, or several do in ReadOnly mode, where Check only reads. Elsewhere
+// Check keeps writers waiting, nobody else.
 //
 // Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits
 // until every snapshot is closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of
@@ -35,13 +35,16 @@
 // # What is ours
 //
 // These files add to bbolt, and change neither the format of the file nor what a commit does:
-// create.go makes a new file appear as a whole, heal.go tells what became of a commit that failed
-// and mends the file, damage.go turns panics and faults over damaged pages into errors, apart.go
-// bounds the waiting, upkeep.go replaces the file by a compact one.
+//
+//   - ours_create.go makes a new file appear as a whole;
+//   - ours_file.go lets a file be replaced while snapshots of it go on, and ours_compact.go replaces
+//     it by a compact one;
+//   - ours_heal.go tells what became of a commit that failed, and mends the file;
+//   - ours_damage.go turns panics and faults over damaged pages into errors, for scans ours_ahead.go;
+//   - ours_growth.go bounds the waiting; how much is mapped stands in ours_unix.go, ours_other.go.
 //
 // One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking
-// all its pages in a goroutine of its own, and may then crash the process. The driver reads all
-// keys first, which finds most damage.
+// all its pages in a goroutine of its own, and may then crash the process.
 package bboltkv
 
 import (
@@ -104,7 +107,7 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	} else if s.file, err = openFile(c.Path, o); err != nil {
 		return nil, err
 	}
-	if s.file.db.NoSync {
+	if o.NoSync {
 		s.caps.Promises[driver.Synced] = driver.Promise{}
 	}
 	return s, nil

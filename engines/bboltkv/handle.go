@@ -10,14 +10,14 @@ import (
 )
 
 // Open opens the file at path with bbolt's own options; nil is the defaults of this package.
-// Timeout is not used: see [kv.WithWait]. An InitialMmapSize of 0 is chosen by the driver, as the
+// Timeout is not used (see [kv.WithWait]), nor is OpenFile. An InitialMmapSize of 0 is chosen by the driver, as the
 // option of that name says.
 func Open(ctx context.Context, path string, o *bolt.Options, options ...kv.Option) (*kv.DB, error) {
 	typed, c := defaults, driver.Config{Path: path}
 	if o != nil {
-		typed.bolt = *o
+		typed.Options = *o
 	}
-	if typed.bolt.ReadOnly {
+	if typed.ReadOnly {
 		c.Mode = driver.ReadOnly
 	}
 	return kv.OpenDriver(ctx, Driver{typed: &typed}, c, options...)
@@ -56,14 +56,4 @@ func Handle(db *kv.DB) (*bolt.DB, bool) {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	return s.file.db, true
-}
-
-// wrap makes s a store of h, whose commits may wait for readers at any time.
-func (s *store) wrap(h *bolt.DB) {
-	s.caps.Compacts, s.caps.Promises = false, [3]driver.Promise{synced, synced, synced}
-	if h.NoSync {
-		s.caps.Promises = [3]driver.Promise{{}, flushed, flushed}
-	}
-	s.file, s.growing = &file{db: h, pageSize: h.Info().PageSize, wrapped: true}, true
-	s.file.users.Store(1)
 }

@@ -180,6 +180,24 @@ func TestOpenTakesBboltsOptions(t *testing.T) {
 	}
 }
 
+// What a program copies through the handle is not taken for the store's file.
+func TestACopyByTheHandleChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "db")
+	db := open(t, path, "")
+	fill(t, db, 0, 100)
+	h, _ := bboltkv.Handle(db)
+	must(t, h.View(func(tx *bolt.Tx) error { return tx.CopyFile(filepath.Join(dir, "copy"), 0o600) }))
+	must(t, errors.Join(db.Compact(ctx), db.Backup(ctx, filepath.Join(dir, "backup")), db.Check(ctx)))
+	fill(t, db, 100, 200)
+	must(t, errors.Join(db.Compact(ctx), db.Close()))
+	for name, want := range map[string]int{"db": 200, "copy": 100, "backup": 100} {
+		if n := count(snapshots(t, open(t, filepath.Join(dir, name), ""), 1)[0]); n != want {
+			t.Errorf("%s holds %d pairs, want %d", name, n, want)
+		}
+	}
+}
+
 func TestAWrappedDBIsSharedWithTheProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	h := raw(t, path, nil)

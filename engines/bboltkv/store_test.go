@@ -12,7 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	_ "github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv"
 )
 
@@ -170,6 +170,44 @@ func TestAFileShorterThanItsHeaderSaysIsCorrupt(t *testing.T) {
 	}
 }
 
+// A bit of the page that names the buckets changes: such a file is damaged, and not another
+// program's, unless the name itself was changed into another one.
+func TestADamagedRootPageIsNotAnotherProgramsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "?PageSize=1024")
+	fill(t, db, 0, 80)
+	must(t, db.Close())
+	data, err := os.ReadFile(path)
+	must(t, err)
+	// A page's head has 16 bytes, 2 of them flags at 8; that of a leaf's element has 16, too: flags,
+	// position, and the sizes of key and value.
+	root := -1
+	for at := 0; at < len(data); at += 1024 {
+		if page := data[at : at+1024]; page[8] == 2 && page[10] == 1 && string(page[32:34]) == "kv" {
+			root = at // the last is as good as any other: all are tried
+			data, found := bytes.Clone(data), 0
+			for bit := 8 * 8; bit < 50*8; bit++ {
+				data[at+bit/8] ^= 1 << (bit % 8)
+				must(t, os.WriteFile(path, data, 0o600))
+				data[at+bit/8] ^= 1 << (bit % 8)
+				db, err := kv.Open(ctx, "bbolt:"+path+"?mode=ro")
+				switch {
+				case err == nil:
+					must(t, db.Close())
+				case errors.Is(err, kv.Corrupt):
+					found++
+				case bit/8 != 32 && bit/8 != 33:
+					t.Errorf("byte %d, bit %d: %v", bit/8, bit%8, err)
+				}
+			}
+			t.Logf("page %d: %d changes were found", at/1024, found)
+		}
+	}
+	if root < 0 {
+		t.Fatal("no page names the bucket")
+	}
+}
+
 // What meets a damaged page lets go of the lock, too: a program may then move the file out of the way, or restore it.
 func TestADamagedFileIsNotKeptLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
@@ -240,7 +278,9 @@ func TestNoSyncRefusesSynced(t *testing.T) {
 }
 
 func TestMaxSizeIsFull(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "db"), "?MaxSize=262144")
+	db, err := bboltkv.Open(ctx, filepath.Join(t.TempDir(), "db"), &bolt.Options{MaxSize: 262144})
+	must(t, err)
+	defer db.Close()
 	var b kv.Batch
 	b.Put([]byte("a"), make([]byte, 1<<20))
 	if err := db.Write(ctx, kv.Flushed, &b); !errors.Is(err, kv.Full) || kv.HintOf(err) == "" {
@@ -250,7 +290,7 @@ func TestMaxSizeIsFull(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, params := range []string{"PageSize=1000", "FreelistType=tree", "FillPercent=1.5", "FillPercent=0", "MaxSize=-1", "NoSync=maybe"} {
+	for _, params := range []string{"PageSize=1000", "FreelistType=tree", "FillPercent=1.5", "FillPercent=0", "InitialMmapSize=-1", "NoSync=maybe"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(ctx, "bbolt:"+path+"?"+params)
 		if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {

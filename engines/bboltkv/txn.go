@@ -1,7 +1,7 @@
 package bboltkv
 
 import (
-	"path/filepath"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -11,27 +11,24 @@ type txn struct {
 	reader
 	durability driver.Durability
 	fresh      bool  // it creates the bucket
-	written    int64 // bytes of Put, with what bbolt stores beside each
+	written    int64 // bytes of Put, with the 16 that bbolt stores beside each
 }
 
 var _ driver.Txn = (*txn)(nil)
-
-// perPair is how many bytes bbolt stores with a pair.
-const perPair = 16
 
 // createBucket creates the bucket if there is none.
 func (t *txn) createBucket() (err error) {
 	defer recovered(&err, protect())
 	o := t.store.options
 	if t.fresh = t.bucket == nil; t.fresh {
-		t.bucket, err = t.tx.CreateBucketIfNotExists(o.buckets[0])
-		for _, name := range o.buckets[1:] {
-			if err == nil {
-				t.bucket, err = t.bucket.CreateBucketIfNotExists(name)
+		var in interface {
+			CreateBucketIfNotExists(name []byte) (*bolt.Bucket, error)
+		} = t.tx
+		for _, name := range o.buckets {
+			if t.bucket, err = in.CreateBucketIfNotExists(name); err != nil {
+				return classify(err)
 			}
-		}
-		if err != nil {
-			return classify(err)
+			in = t.bucket
 		}
 	}
 	t.bucket.FillPercent = o.fillPercent
@@ -42,7 +39,7 @@ func (t *txn) createBucket() (err error) {
 // tells buckets.
 func (t *txn) Put(key, value []byte) (err error) {
 	defer recovered(&err, protect())
-	t.written += int64(len(key) + len(value) + perPair)
+	t.written += int64(len(key) + len(value) + 16)
 	return classify(t.bucket.Put(key, append(make([]byte, 0, len(value)), value...)))
 }
 
@@ -51,27 +48,13 @@ func (t *txn) Delete(key []byte) (err error) {
 	return classify(t.bucket.Delete(key))
 }
 
-// Commit syncs, or not, as Begin was asked.
+// Commit syncs, or not, as Begin was asked. A wrapped DB syncs as it does.
 func (t *txn) Commit() error {
-	s, f, tx := t.store, t.file, t.tx
-	if !f.wrapped {
-		if t.fresh && !s.options.bolt.NoSync { // this commit and all later ones rely on the file's name
-			path, err := filepath.EvalSymlinks(s.path)
-			if err == nil {
-				err = driver.SyncDir(filepath.Dir(path))
-			}
-			if err != nil {
-				return err
-			}
+	if t.file.os != nil {
+		if err := t.store.prepare(t); err != nil {
+			return err
 		}
-		f.db.NoSync = t.durability != driver.Synced || s.options.bolt.NoSync // bbolt reads it when it commits
-		if f.reserved {
-			f.db.AllocSize = min(s.options.allocSize, int(tx.Size())) // bbolt would take it from the size of the map
-		}
+		t.file.db.NoSync = t.durability != driver.Synced || t.store.options.NoSync // bbolt reads it when it commits
 	}
-	if f.tight(tx, t.written) {
-		t.tx = nil
-		return s.commitApart(f, tx)
-	}
-	return f.commit(tx)
+	return t.store.commit(t)
 }

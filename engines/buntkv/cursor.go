@@ -10,15 +10,16 @@ import (
 // the next pair: it runs the iteration for a chunk of pairs, stops it, and later starts another one
 // where it stopped. Strings of the engine never change, so the chunk needs no copies.
 type cursor struct {
-	reader               *reader
-	take, takeWithin     func(key, value string) bool // keep and keepWithin, bound once
-	start, end           string                       // the range
-	reverse              bool
-	chunk                []pair // as long as the chunk may become
-	n                    int    // chunk[:n] is filled
-	read                 int    // chunk[read:n] is to come
-	from                 string // where the next chunk starts
-	fromIsOut, exhausted bool
+	reader     *reader
+	take       func(key, value string) bool // keep, bound once
+	start, end string                       // the range
+	reverse    bool
+	chunk      []pair // as long as the chunk may become
+	n          int    // chunk[:n] is filled
+	read       int    // chunk[read:n] is to come
+	from       string // where the next chunk starts
+	passed     bool   // from was returned, or is out of the range
+	exhausted  bool
 }
 
 type pair struct{ key, value string }
@@ -31,24 +32,18 @@ const (
 	laterRoom = 128
 )
 
-// firstKey comes before all keys but that of the frames.
-const firstKey = "\x00"
-
 func newCursor(r *reader) *cursor {
 	c := &cursor{reader: r, chunk: make([]pair, laterRoom)}
-	c.take, c.takeWithin = c.keep, c.keepWithin
+	c.take = c.keep
 	return c
 }
 
-// open puts the cursor before the first pair of r.
+// open puts the cursor before the first pair of r, which is never that of the frames.
 func (c *cursor) open(r driver.Range) {
-	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
-	if c.start == frameKey {
-		c.start = firstKey
-	}
-	c.from, c.fromIsOut = c.start, false
+	c.start, c.end, c.reverse = max(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
+	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
-		c.from, c.fromIsOut = c.end, true
+		c.from = c.end
 	}
 	c.chunk, c.n, c.read, c.exhausted = c.chunk[:firstRoom], 0, 0, false
 }
@@ -65,52 +60,45 @@ func (c *cursor) Next() (key, value []byte, err error) {
 }
 
 // fill reads the next chunk and reports whether there is one.
-func (c *cursor) fill() (bool, error) {
+func (c *cursor) fill() (more bool, err error) {
 	c.n, c.read = 0, 0
 	if c.exhausted {
 		return false, nil
 	}
-	tx := c.reader.tx
-	var err error
-	switch {
-	case !c.reverse && c.end == "":
-		err = tx.AscendGreaterOrEqual("", c.from, c.take)
+	switch tx := c.reader.tx; {
 	case !c.reverse:
-		err = tx.AscendGreaterOrEqual("", c.from, c.takeWithin)
+		err = tx.AscendGreaterOrEqual("", c.from, c.take)
 	case c.from == "":
-		err = tx.Descend("", c.takeWithin)
+		err = tx.Descend("", c.take)
 	default:
-		err = tx.DescendLessOrEqual("", c.from, c.takeWithin)
+		err = tx.DescendLessOrEqual("", c.from, c.take)
 	}
 	if err != nil {
 		return false, err
 	}
-	if c.n > 0 && c.fromIsOut && c.chunk[0].key == c.from {
+	if c.n > 0 && c.passed && c.chunk[0].key == c.from {
 		c.read = 1
 	}
-	if c.n < len(c.chunk) {
-		c.exhausted = true
-	} else {
-		c.from, c.fromIsOut = c.chunk[c.n-1].key, true
+	if c.exhausted = c.n < len(c.chunk); !c.exhausted {
+		c.from, c.passed = c.chunk[c.n-1].key, true
 	}
 	c.chunk = c.chunk[:laterRoom]
 	return c.read < c.n, nil
 }
 
-// keep takes a pair into the chunk and reports whether there is room for another.
+// keep takes a pair of the range into the chunk and reports whether there is room for another.
 func (c *cursor) keep(key, value string) bool {
+	if c.reverse {
+		if key < c.start {
+			return false
+		}
+	} else if c.end != "" && key >= c.end {
+		return false
+	}
 	n := c.n
 	c.chunk[n] = pair{key, value}
 	c.n = n + 1
 	return n+1 < len(c.chunk)
-}
-
-// keepWithin is keep for a walk towards a bound.
-func (c *cursor) keepWithin(key, value string) bool {
-	if c.reverse {
-		return key >= c.start && c.keep(key, value)
-	}
-	return key < c.end && c.keep(key, value)
 }
 
 func (c *cursor) Close() error {

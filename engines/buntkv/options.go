@@ -52,18 +52,6 @@ func read(params map[string]string, base *buntdb.Config) (*options, error) {
 	return &o, nil
 }
 
-// config is what BuntDB itself is told. The driver syncs and shrinks in its place: BuntDB ignores
-// the errors of its syncs, and renames what it has not synced. With OnExpired BuntDB does not
-// delete on its own what has expired.
-func (o *options) config() buntdb.Config {
-	c := o.Config
-	c.SyncPolicy, c.AutoShrinkDisabled = buntdb.Never, true
-	if c.OnExpired == nil {
-		c.OnExpired = func([]string) {}
-	}
-	return c
-}
-
 // caps is what a store with these options can do.
 func (o *options) caps() driver.Caps {
 	flushed := driver.Promise{Supported: true, Class: driver.Flushed}
@@ -77,21 +65,8 @@ func (o *options) caps() driver.Caps {
 		WritersBlockReaders: driver.Always,
 		Compacts:            true,
 	}
-	if !o.Frames {
-		return c
-	}
-	c.Checks = true
-	for d := range c.Promises {
-		c.Promises[d] = driver.Promise{
-			Supported: true, Class: driver.Flushed, Intact: true, KillAtomic: true, PowerAtomic: true}
-		if o.syncs(driver.Durability(d)) {
-			c.Promises[d].Class = driver.Synced
-		}
+	if o.Frames {
+		c.Checks, c.Promises = true, o.framedPromises()
 	}
 	return c
-}
-
-// syncs reports whether a commit of class d is synced.
-func (o *options) syncs(d driver.Durability) bool {
-	return d == driver.Synced || o.SyncPolicy == buntdb.Always
 }

@@ -9,12 +9,6 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// The argument of BuntDB's Begin.
-const (
-	readOnly  = false
-	readWrite = true
-)
-
 // reader reads in a transaction of BuntDB's.
 type reader struct {
 	tx   *buntdb.Tx

@@ -10,10 +10,9 @@ import (
 	"github.com/assaydb/assay/kv/drivertest"
 )
 
-// BenchmarkThin measures kv against BuntDB's own API, in the plain form, with SyncPolicy
-// EverySecond and kv's Flushed.
+// BenchmarkThin measures kv against BuntDB's own API, with SyncPolicy EverySecond and kv's Flushed.
 func BenchmarkThin(b *testing.B) {
-	layer, db := thinKV(b, "Frames=false")
+	layer, db := thinKV(b, "")
 	path := filepath.Join(b.TempDir(), "raw.db")
 	if err := db.Backup(ctx, path); err != nil {
 		b.Fatal(err)

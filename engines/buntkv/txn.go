@@ -1,67 +1,54 @@
 package buntkv
 
 import (
-	"fmt"
+	"sync"
 
 	"github.com/tidwall/buntdb"
+
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // txn is BuntDB's read-write transaction.
 type txn struct {
 	*reader
-	store  *store
-	synced bool // what its commit is to be
-	ended  bool // by a commit
-	tally  tally
+	store      *store
+	durability driver.Durability
+	ended      bool   // by a commit
+	buf        []byte // of a store with frames: what is to be written
 }
 
+// txns are those that were closed, as readers are.
+var txns = sync.Pool{New: func() any { return new(txn) }}
+
 func (t *txn) Put(key, value []byte) error {
-	k, v := string(key), string(value)
-	_, _, err := t.tx.Set(k, v, nil)
-	if err == nil && t.store.frames != nil {
-		t.tally.add(k, setPart(k, v))
+	_, _, err := t.tx.Set(string(key), string(value), nil)
+	if err == nil && t.buf != nil {
+		t.buf = appendSet(t.buf, key, value)
 	}
 	return err
 }
 
 // Delete copies key: BuntDB keeps it until the transaction ends.
 func (t *txn) Delete(key []byte) error {
-	k := string(key)
-	switch _, err := t.tx.Delete(k); {
+	switch _, err := t.tx.Delete(string(key)); {
 	case err == buntdb.ErrNotFound:
 		return nil // and nothing will be written
 	case err != nil:
 		return err
 	}
-	if t.store.frames != nil {
-		t.tally.add(k, delPart(k))
+	if t.buf != nil {
+		t.buf = appendDelete(t.buf, key)
 	}
 	return nil
 }
 
-// Commit appends the transaction to the file in one write, and lets others in before it syncs.
+// Commit appends the transaction to the file in one write. It lets others in before it syncs.
 func (t *txn) Commit() error {
 	t.ended = true
-	if err := t.commit(); err != nil || !t.synced {
-		return t.store.fail(err)
+	if t.buf != nil {
+		return t.commitFramed()
 	}
-	return t.store.sync()
-}
-
-func (t *txn) commit() (err error) {
-	var broken error
-	defer func() {
-		if p := recover(); p != nil { // BuntDB could not take a half-written commit back, and holds its lock
-			err = fmt.Errorf("bunt: %v", p)
-			broken = err
-		}
-		t.gate.endWrite(broken)
-	}()
-	if t.store.frames != nil {
-		return t.store.frames.commit(t)
-	}
-	t.store.dirty.Store(true)
-	return t.tx.Commit()
+	return t.store.fail(t.gate.commit(t.tx))
 }
 
 func (t *txn) Close() (err error) {
@@ -70,5 +57,7 @@ func (t *txn) Close() (err error) {
 		t.gate.endWrite(nil)
 	}
 	t.reader.put()
+	*t = txn{}
+	txns.Put(t)
 	return err
 }

@@ -98,8 +98,7 @@ func (f *file) mend(ctx context.Context, cause error) error {
 		return err
 	case f.isOlder(cause):
 		return f.migrate(ctx)
-	case errors.Is(cause, kv.Corrupt), f.kind == Cache && errors.Is(cause, kv.Invalid):
-		// Invalid: a damaged page can look like another program's file. Wrong options stop the building of a new one.
+	case errors.Is(cause, kv.Corrupt):
 		return f.replace(ctx, cause)
 	}
 	return cause

@@ -7,10 +7,5 @@ import "os"
 // addresses is how much the driver maps at first. On Windows the file would be as long.
 const addresses = 0
 
-var openFileOS = os.OpenFile
-
-// names returns how many names a file may have.
-func names(os.FileInfo) int { return 2 }
-
 // unlock does nothing: here bbolt's lock ends when f is closed.
 func unlock(*os.File) error { return nil }

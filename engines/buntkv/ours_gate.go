@@ -3,6 +3,7 @@ package buntkv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,6 +26,12 @@ type gate struct {
 	upkeep  bool      // the writer is a compaction, which ends by itself
 	wanted  time.Time // since when a writer waits for the readers
 }
+
+// The argument of BuntDB's Begin.
+const (
+	readOnly  = false
+	readWrite = true
+)
 
 const (
 	// courtesy is how long readers who come let a writer go first who waits for readers. It is
@@ -75,6 +82,28 @@ func (g *gate) write(ctx context.Context, upkeep bool) error {
 		g.writing, g.upkeep, g.wanted = true, upkeep, time.Time{}
 		return true, nil
 	})
+}
+
+// commit commits tx and ends the write. Where BuntDB cannot take a half-written commit back it panics,
+// and holds its lock.
+func (g *gate) commit(tx *buntdb.Tx) (err error) {
+	var broken error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("bunt: %v", p)
+			broken = err
+		}
+		g.endWrite(broken)
+	}()
+	return tx.Commit()
+}
+
+// close closes the database, unless BuntDB holds its lock for good.
+func (g *gate) close() error {
+	if g.broken != nil {
+		return nil
+	}
+	return g.db.Close()
 }
 
 // endWrite lets others in, unless something is broken for good.

@@ -1,13 +1,15 @@
 package bboltkv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
-	"unsafe"
+	"strconv"
+	"strings"
+	"syscall"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -50,48 +52,33 @@ func (f *file) abandon() error {
 	return errors.Join(unlock(f.os), f.os.Close())
 }
 
-// whole reports whether all of b, which bbolt took from a page, can be read: a damaged length
-// reaches beyond the end of the file. What lies elsewhere, as what this transaction wrote and small
-// buckets do, it tries at both ends.
-func (c *cursor) whole(b []byte) bool {
-	if at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - c.pages; at <= c.size {
-		return uintptr(len(b)) <= c.size-at
-	}
-	if len(b) > 0 {
-		c.touched = b[0] + b[len(b)-1]
-	}
-	return true
-}
-
 // verify returns Busy if path leads to another file by now: the lock was got on a file that a
 // compaction replaced. It returns Corrupt if the file is shorter than its header says, where bbolt
-// would fault on a missing page, and Invalid if the file has other buckets than that of o.
+// would fault on a missing page.
 func (f *file) verify(path string, o *options) error {
 	info, err := f.os.Stat()
 	if err != nil {
 		return err
 	}
-	same := names(info) == 1 // the usual case; a look at the path is a twentieth of an opening
-	if names(info) > 1 {
-		if same, err = isAt(info, path); err != nil {
-			return err
-		}
-	}
-	if !same {
+	switch same, err := isAt(info, path); {
+	case err != nil:
+		return err
+	case !same:
 		return &driver.Error{Kind: driver.Busy, Err: errors.New("the file was replaced while it was opened")}
 	}
+	f.users.Add(1)
 	tx, b, err := f.begin(o, readOnly)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // fails only after an end
+	defer f.end(tx) // fails only after an end
 	switch {
 	case tx.Size() > info.Size():
 		return corrupt(fmt.Sprintf("the file has %d bytes, its header says %d", info.Size(), tx.Size()))
 	case b == nil:
 		err = o.refuseOthers(tx)
 	}
-	if err == nil && !o.bolt.ReadOnly && f.marked(info.Size()) {
+	if err == nil && !o.ReadOnly && f.marked(info.Size()) {
 		err = f.heal(tx.Size(), info.Size())
 	}
 	return err
@@ -106,43 +93,72 @@ func isAt(file os.FileInfo, path string) (bool, error) {
 	return err == nil && os.SameFile(file, named), err
 }
 
-// survey reads all keys of a file that keeps no free list. Opening it for writing reads all pages
-// too, but in a goroutine of bbolt's, where nobody could catch the panic over a damaged one.
-func survey(path string, o options) error {
-	o.bolt.ReadOnly, o.bolt.PreLoadFreelist = true, false
-	return withFile(path, &o, func(tx *bolt.Tx) error { return walk(context.Background(), tx) })
+// refuseOthers is for a file without the store's bucket: it returns Invalid if there are others,
+// which another program made, and Corrupt if those are none. A file without any is a new store.
+func (o *options) refuseOthers(tx *bolt.Tx) (err error) {
+	defer recovered(&err, protect())
+	var names []string
+	c := tx.Cursor()
+	for k, _ := c.First(); k != nil && len(names) < 20; k, _ = c.Next() {
+		b := tx.Bucket(k)
+		if b == nil || len(k) == 0 || int64(b.Root()) >= tx.Size()/int64(o.PageSize) {
+			return corrupt("what stands among the buckets is none")
+		}
+		b.Cursor().Seek(nil) // panics over what is no page of a bucket
+		names = append(names, strconv.Quote(string(k)))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &driver.Error{Kind: driver.Invalid,
+		Err:  fmt.Errorf("no bucket %q in a file that has %s", o.bucket, strings.Join(names, ", ")),
+		Hint: "name the bucket to open: ?Bucket=NAME, or ?Bucket=OUTER/INNER for one within another"}
 }
 
-// withFile opens path, apart from who may have opened it before, and calls do within a read
-// transaction.
-func withFile(path string, o *options, do func(tx *bolt.Tx) error) error {
-	f, err := openFile(path, o)
-	if err != nil {
-		return err
+// check returns the first fault. It walks first, because bbolt checks in a goroutine of its own,
+// where a fault could not be caught; and it leaves bbolt's check out where tx only reads, as that
+// loads the free list into the DB, which is not safe beside other readers.
+func check(ctx context.Context, tx *bolt.Tx) error {
+	first := walk(ctx, tx)
+	if first != nil || !tx.Writable() {
+		return first
 	}
-	tx, _, err := f.begin(o, readOnly)
-	if err != nil {
-		return errors.Join(err, f.release())
+	for err := range tx.Check() { // to its end, as bbolt requires
+		if first == nil {
+			first = corrupt(err)
+		}
 	}
-	return errors.Join(do(tx), f.end(tx))
+	return first
 }
 
-// walk reads every key, in all buckets, and requires them to ascend.
+// walk reads every key, in all buckets.
 func walk(ctx context.Context, tx *bolt.Tx) (err error) {
 	defer recovered(&err, protect())
 	return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walkBucket(ctx, b) })
 }
 
 func walkBucket(ctx context.Context, b *bolt.Bucket) error {
-	var last []byte
 	return b.ForEach(func(k, v []byte) error {
-		if last != nil && bytes.Compare(last, k) >= 0 {
-			return corrupt("keys out of order")
-		}
-		last = k
 		if v == nil {
 			return walkBucket(ctx, b.Bucket(k))
 		}
 		return ctx.Err()
 	})
+}
+
+// classifyOpen is classify for Open, where an error that is not the operating system's is about the
+// file's content.
+func classifyOpen(err error, path string, o *options) error {
+	info, serr := os.Stat(path)
+	c := classify(err)
+	switch {
+	case o.ReadOnly && serr == nil && info.Size() == 0:
+		return &driver.Error{Kind: driver.NoStore, Err: errors.New("an empty file"), Hint: "open it once without mode=ro"}
+	case errors.Is(err, syscall.EISDIR):
+		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
+	case c != err, driver.KindOf(err) != driver.Other,
+		errors.As(err, new(*fs.PathError)), errors.As(err, new(syscall.Errno)):
+		return c
+	}
+	return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "restore a backup, or name another file"}
 }

@@ -29,7 +29,7 @@ func (f *file) commit(tx *bolt.Tx) (err error) {
 	if errors.Is(err, berrors.ErrMaxSizeReached) || driver.KindOf(c) == driver.Full && written && f.last() < id {
 		return driver.NotDone(c)
 	}
-	if f.wrapped {
+	if f.os == nil {
 		return c
 	}
 	return errors.Join(c, f.mark())
@@ -62,13 +62,12 @@ func (f *file) mark() error {
 }
 
 // marked tells by the size of the file.
-func (f *file) marked(size int64) bool { return size%int64(f.pageSize) != 0 }
+func (f *file) marked(size int64) bool { return size%f.page != 0 }
 
 // heal writes the whole file once more, of which pages up to used are in use: first what the two
 // pages at its beginning name, then those.
 func (f *file) heal(used, size int64) error {
-	metas, page := 2*int64(f.pageSize), int64(f.pageSize)
-	for _, part := range [][2]int64{{metas, used}, {0, metas}} {
+	for _, part := range [][2]int64{{2 * f.page, used}, {0, 2 * f.page}} {
 		from, to := io.NewSectionReader(f.os, part[0], part[1]-part[0]), io.NewOffsetWriter(f.os, part[0])
 		if _, err := io.Copy(to, from); err != nil {
 			return err
@@ -77,5 +76,5 @@ func (f *file) heal(used, size int64) error {
 			return err
 		}
 	}
-	return f.os.Truncate(size - size%page)
+	return f.os.Truncate(size - size%f.page)
 }

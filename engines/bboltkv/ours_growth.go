@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -17,6 +18,14 @@ import (
 // runs, and always on a DB that is the program's, transactions begin and end in goroutines of their
 // own.
 
+// growth is what of a store meets when bbolt's memory map grows.
+type growth struct {
+	gate    sync.RWMutex   // shared by readers while they begin or end
+	file    *file          // under gate
+	growing bool           // under gate: a commit runs that may wait for readers
+	strays  sync.WaitGroup // goroutines whose calls are over
+}
+
 // patience is how long a call waits within bbolt for what may never come.
 var patience = 10 * time.Second
 
@@ -25,62 +34,83 @@ var errImpatient = errors.New("bbolt waits for transactions that are open")
 // apart runs call in a goroutine and returns what it does, or, when ctx or patience ends first, why
 // it did not wait. What call does without an error after that is undone.
 func (s *store) apart(ctx context.Context, call func() error, undo func()) error {
-	done, gone := make(chan error), make(chan struct{})
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errImpatient)
+	defer cancel()
+	done := make(chan error)
 	s.strays.Go(func() {
 		err := call()
 		select {
 		case done <- err:
-		case <-gone:
+		case <-ctx.Done():
 			if err == nil {
 				undo()
 			}
 		}
 	})
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		close(gone)
+		if context.Cause(ctx) == errImpatient {
+			return errImpatient
+		}
 		return ctx.Err()
-	case <-timer.C:
-		close(gone)
-		return errImpatient
 	}
 }
 
-// beginApart is begin of f, one of whose users it ends if it fails.
-func (s *store) beginApart(ctx context.Context, f *file, writable bool) (*bolt.Tx, *bolt.Bucket, error) {
+// begin begins a transaction on the current file, and returns it with the store's bucket.
+func (s *store) begin(ctx context.Context, writable bool) (*file, *bolt.Tx, *bolt.Bucket, error) {
+	s.gate.RLock()
+	f, growing := s.file, s.growing
+	f.users.Add(1)
+	if !growing {
+		tx, b, err := f.begin(s.options, writable)
+		s.gate.RUnlock()
+		return f, tx, b, err
+	}
+	s.gate.RUnlock()
 	var tx *bolt.Tx
 	var b *bolt.Bucket
 	err := s.apart(ctx, func() (err error) {
-		if tx, b, err = f.begin(s.options, writable); err != nil {
-			err = errors.Join(err, f.release())
-		}
+		tx, b, err = f.begin(s.options, writable)
 		return err
 	}, func() { _ = f.end(tx) })
 	if err == errImpatient {
 		err = &driver.Error{Kind: driver.Busy, Err: err, Hint: "close snapshots and transactions that are open"}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return tx, b, nil
+	return f, tx, b, nil
 }
 
-// tight reports whether a commit of tx, in which so many bytes were written, may enlarge the memory
-// map. At worst it rewrites every page, filled to a tenth, and twice that for pages that overflow.
-func (f *file) tight(tx *bolt.Tx, written int64) bool {
-	return 32*(tx.Size()+written) >= int64(f.mapped)
+// end ends what begin has begun, unless a goroutine has it.
+func (s *store) end(f *file, tx *bolt.Tx) error {
+	if tx == nil {
+		return nil
+	}
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.growing {
+		s.strays.Go(func() { _ = f.end(tx) })
+		return nil
+	}
+	return f.end(tx)
 }
 
-// commitApart commits tx, and ends its use of f.
-func (s *store) commitApart(f *file, tx *bolt.Tx) error {
+// commit commits t. If it says InDoubt the commit goes on.
+func (s *store) commit(t *txn) error {
+	f, tx := t.file, t.tx
+	// At worst a commit rewrites every page, filled to a tenth, and twice that for pages that
+	// overflow.
+	if 32*(tx.Size()+t.written) < int64(s.options.InitialMmapSize) {
+		return f.commit(tx)
+	}
+	t.tx = nil
 	s.setGrowing(true)
 	err := s.apart(context.Background(), func() error {
 		err := f.commit(tx)
-		s.setGrowing(f.wrapped)
+		s.setGrowing(f.os == nil)
 		return errors.Join(err, f.release())
 	}, func() {})
 	if err == errImpatient {

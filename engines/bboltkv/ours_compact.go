@@ -50,21 +50,23 @@ func (s *store) copyFile(ctx context.Context, old *file, path string) (*file, er
 	if err != nil {
 		return nil, err
 	}
-	if same, err := isAt(info, path); err != nil || !same {
+	switch same, err := isAt(info, path); {
+	case err != nil:
+		return nil, err
+	case !same:
 		moved := fmt.Errorf("another file is at %s by now", path)
-		return nil, errors.Join(err, &driver.Error{Kind: driver.Invalid, Err: moved, Hint: "open the store again"})
+		return nil, &driver.Error{Kind: driver.Invalid, Err: moved, Hint: "open the store again"}
 	}
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".compact")
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // a process that was killed left it
 		return nil, err
 	}
-	o := *s.options
-	o.bolt.PageSize = old.pageSize
-	fresh, err := openFile(temporary, &o)
+	fresh, err := openFile(temporary, s.options)
 	if err != nil {
 		return nil, err
 	}
-	if err = errors.Join(fresh.os.Chmod(info.Mode().Perm()), fresh.copyData(old), ctx.Err()); err == nil {
+	err = errors.Join(fresh.os.Chmod(info.Mode().Perm()), fresh.copyData(old, s.options), ctx.Err())
+	if err == nil {
 		err = os.Rename(temporary, path)
 	}
 	if err != nil {
@@ -74,58 +76,14 @@ func (s *store) copyFile(ctx context.Context, old *file, path string) (*file, er
 }
 
 // copyData syncs once, at the end.
-func (f *file) copyData(old *file) (err error) {
+func (f *file) copyData(old *file, o *options) (err error) {
 	defer f.recovered(&err, protect())
 	f.db.NoSync = true
-	if f.reserved {
-		f.db.AllocSize = f.pageSize
+	if o.reserved {
+		f.db.AllocSize = o.PageSize
 	}
 	if err := bolt.Compact(f.db, old.db, compactTxSize); err != nil {
 		return classify(err)
 	}
 	return f.db.Sync()
-}
-
-// Check reads all keys, then lets bbolt check every page and the free list. The reading comes first
-// because bbolt checks in a goroutine of its own, where a fault could not be caught.
-func (s *store) Check(ctx context.Context) error {
-	if s.options.bolt.ReadOnly {
-		// bbolt: a check loads the free list into the DB, which is not safe beside readers of the
-		// same DB.
-		return withFile(s.path, s.options, func(tx *bolt.Tx) error { return check(ctx, tx) })
-	}
-	var r reader
-	// bbolt: beside writers, of which a wrapped DB may have others than kv's, only a transaction of
-	// theirs may check.
-	if err := r.begin(ctx, s, readWrite); err != nil {
-		return err
-	}
-	return errors.Join(check(ctx, r.tx), r.Close())
-}
-
-// check returns the first fault. It reads bbolt's channel to its end, as bbolt requires.
-func check(ctx context.Context, tx *bolt.Tx) error {
-	first := walk(ctx, tx)
-	if first == nil {
-		for err := range tx.Check() {
-			if first == nil {
-				first = corrupt(err)
-			}
-		}
-	}
-	return first
-}
-
-// Backup writes the pages of the last committed state to path, those of other buckets included.
-func (s *store) Backup(ctx context.Context, path string) error {
-	var r reader
-	if err := r.begin(ctx, s, readOnly); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		_, err = r.tx.WriteTo(f)
-		err = errors.Join(classify(err), f.Close())
-	}
-	return errors.Join(err, r.Close())
 }
