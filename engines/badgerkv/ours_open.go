@@ -1,0 +1,97 @@
+package badgerkv
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	badgertable "github.com/dgraph-io/badger/v4/table"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// mend prepares the folder for Badger, or returns what is wrong with it.
+func (r *room) mend(o badger.Options) error {
+	if o.ReadOnly {
+		return checkTables(o)
+	}
+	return errors.Join(removeLeftovers(o), r.take(0), checkTables(o))
+}
+
+// clean removes the empty log files that a process leaves which was killed between making one and
+// giving it its size: they hold nothing, and Badger does not open a folder that has one ("Create a
+// new file"). It makes the file that Badger ends the process over when it cannot make it. Badger's
+// lock is held.
+func clean(o badger.Options) error {
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if ext := filepath.Ext(e.Name()); err == nil && info.Size() == 0 && (ext == ".vlog" || ext == ".mem") {
+			err = os.Remove(filepath.Join(o.Dir, e.Name()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(filepath.Join(o.ValueDir, "DISCARD")); err == nil && info.Size() > 0 {
+		return nil
+	}
+	if err := driver.MakeDirs(o.ValueDir); err != nil {
+		return err
+	}
+	discards, err := badger.InitDiscardStats(o)
+	if err != nil {
+		return err
+	}
+	return discards.Close(-1)
+}
+
+// checkTables finds tables whose footer makes no sense. Badger loads tables in goroutines of its
+// own and, where the lengths in a footer reach outside the file, panics there or calls os.Exit:
+// neither can be turned into an error. Only tables that the manifest lists are looked at; a killed
+// process may leave parts of others, which Badger removes. It also reports what cannot be opened.
+func checkTables(o badger.Options) error {
+	f, err := os.Open(filepath.Join(o.Dir, badger.ManifestFilename))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	manifest, _, err := badger.ReplayManifestFile(f, o.ExternalMagicVersion, o)
+	if err != nil {
+		return nil
+	}
+	for id := range manifest.Tables {
+		if t, err := os.Open(badgertable.NewFilename(id, o.Dir)); err == nil {
+			if err := errors.Join(checkFooter(t), t.Close()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkFooter reads a table's lengths from its end: … index, length of index (4 bytes), checksum,
+// length of checksum (4 bytes).
+func checkFooter(t *os.File) error {
+	info, err := t.Stat()
+	if err != nil {
+		return err
+	}
+	at := info.Size()
+	for range 2 {
+		var length [4]byte
+		if _, err := t.ReadAt(length[:], at-4); err != nil {
+			return corrupt("the end of a table: %w", err)
+		}
+		at -= 4 + int64(binary.BigEndian.Uint32(length[:]))
+	}
+	if at < 0 {
+		return corrupt("%s does not end like a table", t.Name())
+	}
+	return nil
+}
