@@ -82,7 +82,7 @@ func capabilities(o badger.Options) driver.Caps {
 		PureGo: true, Persistent: true, Folder: true, SharedReading: true, Compacts: true, Checks: true,
 		Modes:           []driver.Mode{driver.Exclusive, driver.ReadOnly},
 		Promises:        [3]driver.Promise{driver.Flushed: unsynced, driver.Buffered: unsynced},
-		ConcurrentApply: true,                                  // blind writes of one batch get one time stamp; those that run together share a sync
+		ConcurrentApply: true,                                  // blind writes of a batch get one time stamp; those that run together share a sync
 		TxnLimit:        true,                                  // some 15 % of MemTableSize
 		MaxKey:          65000,                                 // a constant within Badger's Txn.modify
 		MaxValue:        int(min(o.ValueLogFileSize, 1<<30-1)), // a larger one fits in no file of the value log

@@ -14,8 +14,12 @@ import (
 // the defaults of this package. Dir is path, and so is ValueDir where it is empty; Logger is that
 // of kv.WithLogger. Without SyncWrites Synced is refused.
 func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Option) (*kv.DB, error) {
-	return kv.OpenDriver(ctx, Driver{options: o}, config(path, o != nil && o.ReadOnly), options...)
+	c := driver.Config{Path: path, Mode: modes[o != nil && o.ReadOnly]}
+	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)
 }
+
+// modes are those of options that are read-only, or not.
+var modes = map[bool]driver.Mode{true: driver.ReadOnly}
 
 // Wrap makes a store of a database that the program has opened itself, in a folder and not with
 // OpenManaged. h stays the program's: closing the store does not close it. The program must not close h before the
@@ -23,8 +27,8 @@ func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Opt
 // here, so that values for it are TooLarge where commits are synced, and calls may hang when the
 // disk has failed.
 func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
-	o := h.Opts()
-	return kv.OpenDriver(context.Background(), wrapper{h: h}, config(o.Dir, o.ReadOnly), options...)
+	c := driver.Config{Path: h.Opts().Dir, Mode: modes[h.Opts().ReadOnly]}
+	return kv.OpenDriver(context.Background(), wrapper{h: h}, c, options...)
 }
 
 // Handle returns the Badger database of db; false if db is of another engine. The program must not
@@ -35,13 +39,6 @@ func Handle(db *kv.DB) (*badger.DB, bool) {
 		return s.db, true
 	}
 	return nil, false
-}
-
-func config(path string, readOnly bool) driver.Config {
-	if readOnly {
-		return driver.Config{Path: path, Mode: driver.ReadOnly}
-	}
-	return driver.Config{Path: path}
 }
 
 // wrapper opens the program's h where it lies; elsewhere, as for a backup, a store of its own.
