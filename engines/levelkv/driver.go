@@ -36,8 +36,6 @@ package levelkv
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/storage"
@@ -70,8 +68,8 @@ var (
 var capabilities = driver.Caps{
 	PureGo: true, Persistent: true, Folder: true, SharedReading: true, ConcurrentApply: true,
 	Compacts: true, Checks: true,
-	Modes: []driver.Mode{driver.Exclusive, driver.ReadOnly},
-	Promises: [3]driver.Promise{synced, flushed, flushed},
+	Modes:       []driver.Mode{driver.Exclusive, driver.ReadOnly},
+	Promises:    [3]driver.Promise{synced, flushed, flushed},
 	Compression: []string{"none", "snappy"},
 }
 
@@ -81,20 +79,14 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(c.Path)
-	switch {
-	case err == nil && !info.IsDir():
-		return nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("%s is a file", c.Path),
-			Hint: "leveldb keeps a store in a folder: name a folder"}
-	case !o.ReadOnly:
-		err = driver.MakeDirs(c.Path)
-	}
-	if err != nil {
-		return nil, err
+	if !o.ReadOnly {
+		if err := driver.MakeDirs(c.Path); err != nil {
+			return nil, err
+		}
 	}
 	disk, err := storage.OpenFile(c.Path, o.ReadOnly)
 	if err != nil {
-		return nil, lockFailure(err)
+		return nil, classifyOpen(err)
 	}
 	return open(disk, c.Path, o)
 }

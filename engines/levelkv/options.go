@@ -22,8 +22,6 @@ var table = driver.Table[opt.Options]{
 		func(o *opt.Options) *int { return &o.CompactionTotalSize }),
 	driver.OneOf("Compression", "of tables", func(o *opt.Options) *opt.Compression { return &o.Compression },
 		compression{Name: "none", Value: opt.NoCompression}, compression{Name: "snappy", Value: opt.SnappyCompression}),
-	driver.Whole("OpenFilesCacheCapacity", "number", 1, "most tables that are open at once",
-		func(o *opt.Options) *int { return &o.OpenFilesCacheCapacity }),
 	driver.Whole("WriteBuffer", "bytes", 1<<10, "size at which the table in memory is written out",
 		func(o *opt.Options) *int { return &o.WriteBuffer }),
 }
@@ -39,7 +37,6 @@ func inForce(o *opt.Options) *opt.Options {
 	told.CompactionTableSize = o.GetCompactionTableSize(0)
 	told.CompactionTotalSize = int(o.GetCompactionTotalSize(0))
 	told.Compression = o.GetCompression()
-	told.OpenFilesCacheCapacity = o.GetOpenFilesCacheCapacity()
 	told.WriteBuffer = o.GetWriteBuffer()
 	return &told
 }

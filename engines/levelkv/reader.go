@@ -71,16 +71,12 @@ var _ driver.Seeker = (*cursor)(nil)
 
 // start goes to the first pair of rg.
 func (c *cursor) start(rg driver.Range) {
-	c.rg, c.there, c.over = rg, true, false
-	switch {
-	case rg.Reverse && (rg.End == nil || !c.it.Seek(rg.End)):
-		c.it.Last()
-	case rg.Reverse:
-		c.it.Prev()
-	case rg.Start == nil:
-		c.it.First()
-	default:
+	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
 		c.it.Seek(rg.Start)
+	} else if rg.End != nil && c.it.Seek(rg.End) {
+		c.it.Prev()
+	} else {
+		c.it.Last()
 	}
 }
 
@@ -102,14 +98,8 @@ func (c *cursor) move() bool {
 	default:
 		c.it.Next()
 	}
-	switch {
-	case c.over || !c.it.Valid():
-		c.over = true
-	case c.rg.Reverse:
-		c.over = bytes.Compare(c.it.Key(), c.rg.Start) < 0
-	default:
-		c.over = c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
-	}
+	c.over = c.over || !c.it.Valid() || c.rg.Reverse && bytes.Compare(c.it.Key(), c.rg.Start) < 0 ||
+		!c.rg.Reverse && c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
 	return !c.over
 }
 

@@ -57,21 +57,15 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
 	for i := range ops {
-		if err := ops[i].Run(t); err != nil {
-			return err
-		}
+		_ = ops[i].Run(t) // into memory
 	}
-	return t.Commit()
+	return errors.Join(t.Commit(), t.Close())
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be
 // interrupted meanwhile.
-func (s *store) Compact(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (s *store) Compact(context.Context) error {
 	return classify(s.db.CompactRange(util.Range{}))
 }
 

@@ -298,7 +298,7 @@ func TestAStoreWhoseCreationWasCutOpens(t *testing.T) {
 
 func TestOptionsAreInForceAndToldBack(t *testing.T) {
 	const asked = "BlockCacheCapacity=1000000&BlockSize=8192&CompactionTableSize=100000&CompactionTotalSize=1000000&" +
-		"Compression=none&OpenFilesCacheCapacity=50&WriteBuffer=100000"
+		"Compression=none&WriteBuffer=100000"
 	db := openURL(t, "leveldb:"+t.TempDir()+"/db?"+asked, kv.WithWeakest(kv.Flushed))
 	told := map[string]string{}
 	for _, s := range db.Settings() {

@@ -44,15 +44,11 @@ func (t *txn) Delete(key []byte) error {
 // Commit writes the batch to the journal.
 func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
 
-// keptBatch is how large a batch is kept for the next transaction.
-const keptBatch = 1 << 20
-
 // Close drops the batch.
 func (t *txn) Close() error {
 	t.own = nil
-	_ = t.reader.Close()
-	if t.batch.Reset(); cap(t.batch.Dump()) <= keptBatch {
-		txns.Put(t)
-	}
-	return nil
+	t.batch.Reset()
+	err := t.reader.Close()
+	txns.Put(t)
+	return err
 }
