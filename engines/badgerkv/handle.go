@@ -22,10 +22,10 @@ func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Opt
 var modes = map[bool]driver.Mode{true: driver.ReadOnly}
 
 // Wrap makes a store of a database that the program has opened itself, in a folder and not with
-// OpenManaged. h stays the program's: closing the store does not close it. The program must not close h before the
-// store. What Badger logs is the program's to read: a failed sync of the value log goes unnoticed
-// here, so that values for it are TooLarge where commits are synced, and calls may hang when the
-// disk has failed.
+// OpenManaged. h stays the program's: closing the store does not close it. The program must not
+// close h before the store. What Badger logs is the program's to read: a failed sync of the value
+// log goes unnoticed here, so that values for it are TooLarge where commits are synced, and calls
+// may hang when the disk has failed.
 func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
 	c := driver.Config{Path: h.Opts().Dir, Mode: modes[h.Opts().ReadOnly]}
 	return kv.OpenDriver(context.Background(), wrapper{h: h}, c, options...)

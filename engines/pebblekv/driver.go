@@ -50,8 +50,7 @@ func (Driver) Info() driver.Info {
 		Name:    "pebble",
 		Summary: "log-structured merge tree in a folder, one process (CockroachDB's Pebble)",
 		Modules: []string{"github.com/cockroachdb/pebble/v2"},
-		Options: options,
-		Caps:    capabilities,
+		Options: options, Caps: capabilities,
 	}
 }
 

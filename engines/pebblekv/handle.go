@@ -14,8 +14,9 @@ import (
 
 // Open opens the store in the folder path with Pebble's own options, which stay unchanged; nil are
 // the defaults of this package. A Comparer of the program's must order keys by their bytes, and
-// DisableWAL is refused. FormatMajorVersion 0 keeps the format of a store that exists and gives a
-// new one the newest. The fence stands around path: not around a WALDir elsewhere.
+// DisableWAL is refused. Logger is that of kv.WithLogger. FormatMajorVersion 0 keeps the format of
+// a store that exists and gives a new one the newest. The fence stands around path: not around a
+// WALDir elsewhere.
 func Open(ctx context.Context, path string, o *pebble.Options, options ...kv.Option) (*kv.DB, error) {
 	c := driver.Config{Path: path, Mode: modes[o != nil && o.ReadOnly]}
 	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)

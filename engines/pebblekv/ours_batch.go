@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"errors"
 	"math"
 
@@ -25,14 +26,14 @@ func write(b *pebble.Batch, op *driver.Op) error {
 
 // end returns the end of the range from start to the last key, nil if it is empty: Pebble deletes
 // no range without one.
-func (t *txn) end(start []byte) ([]byte, error) {
+func (t *txn) end(start []byte) (end []byte, err error) {
 	c, err := t.Cursor(driver.Range{Start: start, Reverse: true, KeysOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	last, _, err := c.Next()
-	if last != nil {
-		last = append(append([]byte(nil), last...), 0)
+	end, _, err = c.Next()
+	if end != nil {
+		end = append(bytes.Clone(end), 0)
 	}
-	return last, errors.Join(err, c.Close())
+	return end, errors.Join(err, c.Close())
 }

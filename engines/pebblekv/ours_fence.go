@@ -44,14 +44,10 @@ type fence struct {
 var _ vfs.FS = (*fence)(nil)
 
 // guard completes what stands between Pebble and the rest: the disk, with a fence around it if o
-// has one, and what hears of trouble, which is log unless the program has said who. The folder is
-// still to be named.
+// has one, and what hears of trouble. The folder is still to be named.
 func (o *settings) guard(log *slog.Logger) *fence {
 	if o.FS == nil {
 		o.FS = vfs.Default // EnsureDefaults would start a goroutine that watches for slow disks
-	}
-	if o.Logger == nil {
-		o.Logger = logger{log.With("engine", "pebble")}
 	}
 	listener := pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) {
 		log.Error("pebble: corrupt data", "path", i.Path, "err", i.Details) // Pebble would end the process
@@ -60,8 +56,9 @@ func (o *settings) guard(log *slog.Logger) *fence {
 		listener = *o.EventListener // EnsureDefaults fills in what is missing
 	}
 	f := &fence{FS: o.FS, memory: vfs.NewMem(), log: log}
-	if o.EventListener = &listener; o.fenced {
-		o.FS, o.Logger = f, fatal{o.Logger, f}
+	o.EventListener, o.Logger = &listener, logger{log.With("engine", "pebble"), nil}
+	if o.fenced {
+		o.FS, o.Logger = f, logger{log.With("engine", "pebble"), f}
 	}
 	return f
 }
@@ -227,15 +224,22 @@ func (g *guardedFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// fatal is a logger that raises the fence instead of ending the process, and returns: what Pebble
-// does from there on reaches neither the disk nor a caller.
-type fatal struct {
-	pebble.Logger
-	fence *fence
+// logger passes Pebble's messages on.
+type logger struct {
+	to    *slog.Logger
+	fence *fence // nil without one
 }
 
-// Fatalf is part of pebble.Logger.
-func (l fatal) Fatalf(format string, args ...any) {
+// Infof is part of pebble.Logger, as are the methods that follow.
+func (l logger) Infof(format string, args ...any)  { l.to.Debug(fmt.Sprintf(format, args...)) }
+func (l logger) Errorf(format string, args ...any) { l.to.Error(fmt.Sprintf(format, args...)) }
+
+// Fatalf raises the fence instead of ending the process, and returns: what Pebble does from there on
+// reaches neither the disk nor a caller.
+func (l logger) Fatalf(format string, args ...any) {
+	if l.fence == nil {
+		pebble.DefaultLogger.Fatalf(format, args...)
+	}
 	err := fmt.Errorf(strings.TrimPrefix(format, "pebble: "), args...)
 	for _, a := range args {
 		if cause, ok := a.(error); ok {
@@ -243,17 +247,4 @@ func (l fatal) Fatalf(format string, args ...any) {
 		}
 	}
 	l.fence.raise(err)
-}
-
-// logger passes Pebble's messages on.
-type logger struct{ to *slog.Logger }
-
-// Infof is part of pebble.Logger, as are the methods that follow.
-func (l logger) Infof(format string, args ...any)  { l.to.Debug(fmt.Sprintf(format, args...)) }
-func (l logger) Errorf(format string, args ...any) { l.to.Error(fmt.Sprintf(format, args...)) }
-
-// Fatalf ends the process: Pebble does not work on after a fatal error.
-func (l logger) Fatalf(format string, args ...any) {
-	l.Errorf(format, args...)
-	pebble.DefaultLogger.Fatalf(format, args...)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // complete puts the fence around the disk, fills in Pebble's defaults and lets Pebble judge the
-// whole. What Pebble reports goes to l, unless the program has said where to.
+// whole. What Pebble reports goes to l.
 func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
 	defer recovered(&err, driver.Invalid)
 	f, format := o.guard(l), o.FormatMajorVersion
