@@ -84,14 +84,15 @@ func (db *DB) begin(ctx context.Context, d Durability) (driver.Txn, error) {
 }
 
 // commit commits tx unless a scan of it failed or is still running.
-func (db *DB) commit(tx *Tx) error {
-	_, sp := startSpan(tx.ctx, db.tracer, Event{Op: "commit", Durability: tx.d})
-	err := tx.err
-	if err == nil && tx.open == nil { // otherwise ending the transaction says so, and rolls it back
-		err = db.finish(tx.ctx, "commit", tx.w)
+func (db *DB) commit(tx *Tx) (err error) {
+	if db.tracer != nil {
+		_, sp := startSpan(tx.ctx, db.tracer, Event{Op: "commit", Durability: tx.d})
+		defer func() { sp.end(err) }()
 	}
-	sp.end(err)
-	return err
+	if tx.err != nil || tx.open != nil { // a scan that is open is told of, and rolled back, by the end of the transaction
+		return tx.err
+	}
+	return db.finish(tx.ctx, "commit", tx.w)
 }
 
 // finish commits w, and waits, within reason, for the readers that are in its way.
