@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"context"
 	"slices"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -62,27 +61,30 @@ type rangeAt struct {
 	r  Range
 }
 
+// Writer takes writes: a [Tx], or whatever a program wants the writes of a batch for.
+type Writer interface {
+	Put(key, value []byte) error
+	Delete(key []byte) error
+	DeleteRange(r Range) error
+}
+
 // Run makes the writes of b through tx, in order: b as a part of a larger transaction.
-func (b *Batch) Run(tx *Tx) error {
+func (b *Batch) Run(tx *Tx) error { return b.Replay(tx) }
+
+// Replay makes the writes of b to w, in order. w keeps nothing of what it is given.
+func (b *Batch) Replay(w Writer) (err error) {
 	ranges := b.ranges
 	for i := 0; ; i++ {
-		for len(ranges) > 0 && ranges[0].at == i {
-			if err := tx.DeleteRange(ranges[0].r); err != nil {
-				return err
-			}
-			ranges = ranges[1:]
+		for ; err == nil && len(ranges) > 0 && ranges[0].at == i; ranges = ranges[1:] {
+			err = w.DeleteRange(ranges[0].r)
 		}
-		if i == len(b.ops) {
-			return nil
-		}
-		op, err := &b.ops[i], error(nil)
-		if op.Delete {
-			err = tx.Delete(op.Key)
-		} else {
-			err = tx.Put(op.Key, op.Value)
-		}
-		if err != nil {
+		if err != nil || i == len(b.ops) {
 			return err
+		}
+		if op := &b.ops[i]; op.Delete {
+			err = w.Delete(op.Key)
+		} else {
+			err = w.Put(op.Key, op.Value)
 		}
 	}
 }
@@ -140,38 +142,4 @@ func (b *Batch) copy(p []byte) []byte {
 	n := len(b.buf)
 	b.buf = append(b.buf, p...)
 	return b.buf[n:len(b.buf):len(b.buf)]
-}
-
-// applyAgain goes on after a first Apply that failed. One that was Busy becomes a transaction where nobody else may
-// write: its commit keeps its place while it waits for readers, where Apply would begin anew behind others.
-func (db *DB) applyAgain(ctx context.Context, d Durability, ops []driver.Op, err error) error {
-	if driver.KindOf(err) == Busy && !db.caps.ConcurrentApply {
-		return db.applyInSteps(ctx, d, ops)
-	}
-	p := db.limit
-	for p.again(ctx, err) {
-		if err = db.applier.Apply(ctx, ops, d); err == nil {
-			return nil
-		}
-	}
-	return db.outcome("write", p.gaveUp(ctx, err))
-}
-
-// applyInSteps is Apply on a store that has none.
-func (db *DB) applyInSteps(ctx context.Context, d Durability, ops []driver.Op) (err error) {
-	w, err := db.begin(ctx, d)
-	if err != nil {
-		return db.wrap("write", err)
-	}
-	defer func() {
-		if cerr := w.Close(); cerr != nil && err == nil {
-			err = db.wrap("write", cerr)
-		}
-	}()
-	for i := range ops {
-		if err := ops[i].Run(w); err != nil {
-			return db.wrap("write", err)
-		}
-	}
-	return db.outcome("write", db.finish(ctx, w))
 }

@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -91,4 +92,71 @@ func TestEndedSnapshotsAreClosed(t *testing.T) {
 	wantKind(t, "delete", tx.Delete([]byte("a")), kv.Closed)
 	_, err = tx.Get([]byte("a"))
 	wantKind(t, "get of a transaction", err, kv.Closed)
+}
+
+// The memory of a View is used again by the next one, but for what the program may still have of it.
+func TestWhatIsKeptOfAViewStaysClosedInTheNext(t *testing.T) {
+	db := openMem(t)
+	put(t, db, "a=1", "b=2", "c=3")
+	type kept struct {
+		s, n *kv.Snapshot
+		it   *kv.Iterator
+		next func() ([]byte, []byte, bool)
+	}
+	keep := func(s *kv.Snapshot, open bool) (k kept) {
+		k.s, k.n, k.it = s, s.Namespace([]byte("b")), s.Iter(kv.Range{})
+		var stop func()
+		k.next, stop = iter.Pull2(s.Scan(kv.Range{}))
+		k.next()
+		if t.Cleanup(stop); !open {
+			stop()
+			if err := k.it.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		return k
+	}
+	for _, open := range []bool{false, true} {
+		var k kept
+		var tx *kv.Tx
+		err := db.View(ctx, func(s *kv.Snapshot) error { k = keep(s, open); return nil })
+		if (kv.KindOf(err) == kv.Invalid) != open {
+			t.Errorf("a View with open scans (%v): got %v", open, err)
+		}
+		if err := db.Update(ctx, kv.Buffered, func(got *kv.Tx) error { tx = got; return nil }); err != nil {
+			t.Error(err)
+		}
+		look := func() {
+			t.Helper()
+			for what, s := range map[string]*kv.Snapshot{"snapshot": k.s, "namespace": k.n, "transaction": tx.Snapshot} {
+				_, err := s.Get([]byte("a"))
+				wantKind(t, "get of a "+what, err, kv.Closed)
+				for range s.Scan(kv.Range{}) {
+					t.Errorf("a pair of a %s", what)
+				}
+				wantKind(t, "scan of a "+what, s.Err(), kv.Closed)
+			}
+			wantKind(t, "put", tx.Put([]byte("a"), nil), kv.Closed)
+			if k.it.Next() || kv.KindOf(k.it.Err()) != kv.Closed {
+				t.Errorf("iterator: got %q, %v", k.it.Key(), k.it.Err())
+			}
+			if key, _, ok := k.next(); ok {
+				t.Errorf("scan that was left open: got %q", key)
+			}
+		}
+		for range 2 {
+			err := db.View(ctx, func(s *kv.Snapshot) error {
+				for range s.Scan(kv.Range{}) {
+					look()
+				}
+				return s.Err()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { look(); return tx.Put([]byte("a"), nil) }); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }

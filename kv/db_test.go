@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -251,6 +252,97 @@ func TestErrorsAreOneKindWithHints(t *testing.T) {
 	} {
 		if got := c.err.Error(); got != c.text || kv.KindOf(c.err) != c.kind || kv.HintOf(c.err) != c.hint {
 			t.Errorf("got %q, %v, %q, want %q, %v, %q", got, kv.KindOf(c.err), kv.HintOf(c.err), c.text, c.kind, c.hint)
+		}
+	}
+}
+
+func TestStoresAreReadWithoutAView(t *testing.T) {
+	db, err := kv.Open(ctx, "mem:", kv.WithWeakest(kv.Buffered))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, db, "a=1", "b=22", "nx=333")
+	n := db.Namespace([]byte("n"))
+	has, err := n.Has(ctx, []byte("x"))
+	if !has || err != nil {
+		t.Errorf("has: got %v, %v", has, err)
+	}
+	if has, err := n.Has(ctx, []byte("a")); has || err != nil {
+		t.Errorf("has of an absent key: got %v, %v", has, err)
+	}
+	if got, err := db.Len(ctx, []byte("b")); got != 2 || err != nil {
+		t.Errorf("len: got %d, %v", got, err)
+	}
+	_, err = db.Len(ctx, []byte("c"))
+	wantKind(t, "len of an absent key", err, kv.NotFound)
+
+	it := db.Iter(ctx, kv.Range{})
+	put(t, db, "c=later")
+	got := ""
+	for it.Next() {
+		got += string(it.Key()) + "=" + string(it.Value()) + " "
+	}
+	want(t, "iterator", got, "a=1 b=22 nx=333 ")
+	if err := errors.Join(it.Err(), it.Close(), it.Close()); err != nil {
+		t.Error(err)
+	}
+	open := db.Iter(ctx, kv.Range{})
+	wantKind(t, "close with an iterator that is open", db.Close(), kv.Invalid)
+	if open.Next() || kv.KindOf(open.Err()) != kv.Closed {
+		t.Errorf("the iterator: got %v", open.Err())
+	}
+	late := db.Iter(ctx, kv.Range{})
+	if late.Next() || kv.KindOf(late.Err()) != kv.Closed || late.Close() != nil {
+		t.Errorf("an iterator of a closed store: got %v", late.Err())
+	}
+}
+
+// lines is a Writer.
+type lines []string
+
+func (l *lines) Put(k, v []byte) error { *l = append(*l, string(k)+"="+string(v)); return nil }
+func (l *lines) Delete(k []byte) error { *l = append(*l, "-"+string(k)); return nil }
+func (l *lines) DeleteRange(r kv.Range) error {
+	*l = append(*l, fmt.Sprintf("-[%s,%s)", r.Start, r.End))
+	return nil
+}
+
+func TestBatchesAreReplayed(t *testing.T) {
+	var b kv.Batch
+	b.DeleteRange(kv.Range{})
+	b.Put([]byte("a"), []byte("1"))
+	b.DeleteRange(kv.Prefix([]byte("b")))
+	b.Delete([]byte("c"))
+	b.DeleteRange(kv.Range{Start: []byte("d")})
+	var got lines
+	if err := b.Replay(&got); err != nil {
+		t.Error(err)
+	}
+	want(t, "replay", strings.Join(got, " "), "-[,) a=1 -[b,c) -c -[d,)")
+}
+
+// A turn within the process comes for certain, in order: only the context bounds the wait for it.
+func TestWaitIsForLocksOfOthersAlone(t *testing.T) {
+	db := mustOpen(t, "mem:", kv.WithWeakest(kv.Buffered), kv.WithWait(0))
+	tx, err := db.Begin(ctx, kv.Buffered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for range 2 {
+		go func() { done <- db.Put(ctx, kv.Buffered, []byte("a"), []byte("1")) }()
+	}
+	select {
+	case err := <-done:
+		t.Errorf("a write beside a transaction: got %v", err)
+	case <-time.After(10 * time.Millisecond): // longer than any limit
+	}
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Errorf("a write that waited for its turn: got %v", err)
 		}
 	}
 }

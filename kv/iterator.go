@@ -2,6 +2,8 @@ package kv
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -19,7 +21,7 @@ import (
 // An Iterator that is open when its snapshot ends is closed, and the end is an error.
 type Iterator struct {
 	s          *Snapshot
-	c          driver.Cursor // ended once the iterator is closed, nothing where no pair can come
+	c          driver.Cursor // nil once the iterator is closed, nothing where no pair can come
 	r          driver.Range  // as the engine knows it; its bounds lie in bounds
 	bounds     []byte
 	target     []byte // of Seek
@@ -27,6 +29,7 @@ type Iterator struct {
 	err        error
 	none       bool // no key is in the range
 	plain      bool // no lock, prefix or tracer stands between a step and the cursor
+	owns       bool // its snapshot
 	span       *span
 	prev, next *Iterator // of the view's
 }
@@ -37,33 +40,49 @@ var iterators = sync.Pool{New: func() any { return new(Iterator) }}
 // Iter returns an iterator before the first pair of r. What goes wrong is told by Err.
 func (s *Snapshot) Iter(r Range) *Iterator {
 	it := new(Iterator)
-	it.err = it.init(s, r)
+	it.err = it.init(s, &r)
 	return it
 }
 
-// init opens it on r. It copies the bounds.
-func (it *Iterator) init(s *Snapshot, r Range) (err error) {
-	it.s, it.c, it.bounds, it.prev = s, ended{}, it.bounds[:0], nil
-	_, it.span = s.db.startSpan(s.ctx, "scan")
-	s.enter()
-	defer s.leave()
+// Iter returns an iterator over the last committed state, which its Close lets go. See [DB.Snapshot] for what that
+// holds. What goes wrong is told by Err.
+func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
+	s, err := db.Snapshot(ctx)
+	if err != nil {
+		return &Iterator{s: &Snapshot{view: &endedView, db: db}, err: err}
+	}
+	it := s.Iter(r)
+	it.owns = true
+	return it
+}
+
+// init opens it on r. It copies the bounds. A Range does not fit into the registers that hold arguments.
+func (it *Iterator) init(s *Snapshot, r *Range) error {
+	it.s, it.c, it.span, it.bounds = s, nil, nil, it.bounds[:0]
+	if !s.plain() {
+		_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
+		s.enter()
+		defer s.leave()
+	}
 	if s.r == nil {
-		err = s.db.wrap("scan", errEnded())
+		err := s.refuse("scan")
 		it.span.end(err)
 		return err
 	}
 	it.setRange(r)
-	it.c, it.none = nothing{}, r.empty()
-	if !it.none {
-		if it.c, err = s.r.Cursor(it.r); err != nil {
-			it.c = ended{}
+	if it.none = r.empty(); it.none {
+		it.c = nothing{}
+	} else {
+		c, err := s.r.Cursor(it.r)
+		if err != nil {
 			err = s.db.wrap("scan", err)
 			it.span.end(err)
 			return err
 		}
+		it.c = c
 	}
-	it.plain = s.mu == nil && s.key == nil && s.db.tracer == nil
-	if it.next = s.open; it.next != nil {
+	it.plain = s.plain() && len(s.db.prefix) == 0
+	if it.prev, it.next = nil, s.open; it.next != nil {
 		it.next.prev = it
 	}
 	s.open = it
@@ -71,7 +90,7 @@ func (it *Iterator) init(s *Snapshot, r Range) (err error) {
 }
 
 // setRange makes r what the engine walks over.
-func (it *Iterator) setRange(r Range) {
+func (it *Iterator) setRange(r *Range) {
 	prefix := it.s.db.prefix
 	b := append(append(it.bounds, prefix...), r.Start...)
 	n := len(b)
@@ -81,12 +100,12 @@ func (it *Iterator) setRange(r Range) {
 		b = append(b, it.s.db.end...)
 	}
 	it.bounds = b
-	it.r = driver.Range{Start: b[:n:n], End: b[n:], Reverse: r.Reverse, KeysOnly: r.KeysOnly}
-	if n == 0 {
-		it.r.Start = nil
+	it.r.Start, it.r.End, it.r.Reverse, it.r.KeysOnly = nil, nil, r.Reverse, r.KeysOnly
+	if n > 0 {
+		it.r.Start = b[:n:n]
 	}
-	if n == len(b) {
-		it.r.End = nil
+	if n < len(b) {
+		it.r.End = b[n:]
 	}
 }
 
@@ -122,13 +141,11 @@ func (it *Iterator) Seek(key []byte) {
 	s := it.s
 	s.enter()
 	defer s.leave()
-	if _, closed := it.c.(ended); closed {
+	if it.c == nil {
 		it.err = s.db.wrap("seek", errEnded())
 		return
 	}
-	if err := it.seek(key); err != nil {
-		it.err = s.db.wrap("seek", err)
-	}
+	it.err = s.db.wrap("seek", it.seek(key))
 }
 
 func (it *Iterator) seek(key []byte) error {
@@ -175,21 +192,27 @@ func (it *Iterator) replace(c driver.Cursor, err error) error {
 
 // Close ends the walk. Closing again does nothing.
 func (it *Iterator) Close() error {
+	err := it.close()
+	if it.owns {
+		it.owns = false
+		err = errors.Join(err, it.s.Close())
+	}
+	return err
+}
+
+func (it *Iterator) close() error {
 	it.s.enter()
 	defer it.s.leave()
-	if it.c == (driver.Cursor)(ended{}) {
+	if it.c == nil {
 		return nil
 	}
-	if err := it.shut(); err != nil {
-		return it.s.db.wrap("scan", err)
-	}
-	return nil
+	return it.s.db.wrap("scan", it.shut())
 }
 
 // shut is Close for one that is open, within enter.
 func (it *Iterator) shut() error {
 	err := it.c.Close()
-	it.c, it.plain, it.key, it.value = ended{}, false, nil, nil
+	it.c, it.plain, it.key, it.value = nil, false, nil, nil
 	if it.prev != nil {
 		it.prev.next = it.next
 	} else {
@@ -208,14 +231,19 @@ const checkEvery = 64
 
 // step returns the next pair, a nil key at the end.
 func (it *Iterator) step() (k, v []byte, err error) {
-	if err := it.canceled(); err != nil {
-		return nil, nil, err
+	select {
+	case <-it.s.done: // nil if nothing ends the walk
+		return nil, nil, it.s.ctx.Err()
+	default:
 	}
 	if it.plain {
 		return it.c.Next()
 	}
 	it.s.enter()
 	defer it.s.leave()
+	if it.c == nil { // also that of a scan that a coroutine still holds
+		return nil, nil, errEnded()
+	}
 	n := len(it.s.db.prefix)
 	for {
 		k, v, err := it.c.Next()
@@ -229,25 +257,6 @@ func (it *Iterator) step() (k, v []byte, err error) {
 		return k[n:], v, nil
 	}
 }
-
-// canceled returns the error of the context whose end ends the walk.
-func (it *Iterator) canceled() error {
-	if it.s.done == nil {
-		return nil
-	}
-	select {
-	case <-it.s.done:
-		return it.s.ctx.Err()
-	default:
-		return nil
-	}
-}
-
-// ended is the cursor of an iterator that is closed: also of a scan that a coroutine still holds.
-type ended struct{}
-
-func (ended) Next() (key, value []byte, err error) { return nil, nil, errEnded() }
-func (ended) Close() error                         { return nil }
 
 // nothing is the cursor of a range without pairs.
 type nothing struct{}

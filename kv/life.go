@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +16,15 @@ func (db *DB) Close() error {
 	if len(db.prefix) > 0 {
 		return nil
 	}
-	db.closing.Do(func() { db.core.err = db.close() })
+	db.closing.Do(func() {
+		db.core.err = traced(context.Background(), db.tracer, Event{Op: "close"}, func(ctx context.Context) error {
+			return db.wrap("close", db.close(ctx))
+		})
+	})
 	return db.core.err
 }
 
-func (db *DB) close() (err error) {
-	_, sp := db.startSpan(context.Background(), "close")
-	defer func() { sp.end(err) }()
+func (db *DB) close(ctx context.Context) error {
 	db.active.Add(closedBit)
 	db.mu.Lock()
 	for db.active.Load() != closedBit {
@@ -30,12 +33,10 @@ func (db *DB) close() (err error) {
 	held := db.held
 	db.held = nil
 	db.mu.Unlock()
-	err = db.endHeld(held)
-	_ = db.writers.enterAlone(context.Background()) // for good; it cannot be canceled
-	if err = errors.Join(err, db.store.Close()); err != nil {
-		return db.wrap("close", err)
-	}
-	return nil
+	err := db.endHeld(held)
+	_ = db.writers.enterAlone(ctx) // which does not end
+	defer db.writers.leaveAlone()  // those who wait are told that the store is closed
+	return errors.Join(err, db.store.Close())
 }
 
 // endHeld ends what the program did not.
@@ -55,8 +56,8 @@ func (db *DB) endHeld(held map[*view]*Tx) error {
 		v.leave()
 	}
 	if left > 0 {
-		err = errors.Join(err, &Error{Kind: Invalid, Err: fmt.Errorf("%d snapshots or transactions were still open", left),
-			Hint: "close what Snapshot returned; Commit or Rollback what Begin returned"})
+		err = errors.Join(err, refusal(Invalid, "close what Snapshot returned; Commit or Rollback what Begin returned",
+			"%d snapshots or transactions were still open", left))
 	}
 	return err
 }
@@ -80,15 +81,11 @@ func (c *core) drop(v *view) {
 
 // enter counts a running call, and refuses it if the store is closed or ctx has ended.
 func (db *DB) enter(ctx context.Context, op string) error {
-	if db.active.Add(1) > closedBit {
-		db.leave()
-		return db.closed(op)
+	if db.active.Add(1) < closedBit && ctx.Err() == nil {
+		return nil
 	}
-	if err := ctx.Err(); err != nil {
-		db.leave()
-		return db.wrap(op, err)
-	}
-	return nil
+	db.leave()
+	return db.mayRun(ctx, op)
 }
 
 func (db *DB) leave() {
@@ -99,70 +96,94 @@ func (db *DB) leave() {
 	}
 }
 
-func (db *DB) closed(op string) error {
-	return db.wrap(op, &Error{Kind: Closed, Err: errors.New("the store is closed")})
+// mayRun refuses a call if the store is closed or ctx has ended.
+func (db *DB) mayRun(ctx context.Context, op string) error {
+	if db.active.Load() >= closedBit {
+		return db.wrap(op, refusal(Closed, "", "the store is closed"))
+	}
+	return db.wrap(op, ctx.Err())
 }
 
-// mayWrite refuses what this store never does, or does no more.
-func (db *DB) mayWrite(op string, d Durability) error {
-	if db.config.Mode == ReadOnly {
-		return db.wrap(op, &Error{Kind: NotWritable, Err: errors.New("the store was opened read-only")})
+// mayWrite also refuses what this store never does, or does no more.
+func (db *DB) mayWrite(ctx context.Context, op string, d Durability) error {
+	switch {
+	case db.takes>>d&1 == 0:
+		return db.wrap(op, db.takesNot(d))
+	case db.stopped.Load() != nil:
+		return db.wrap(op, db.stopped.Load())
+	case db.active.Load() < closedBit && ctx.Err() == nil:
+		return nil
 	}
-	p := db.caps.Promise(d)
-	if !p.Supported {
-		return db.wrap(op, &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d),
-			Hint: fmt.Sprintf("open it with ?durability=%v, or choose another engine", d)})
-	}
-	if db.atomic && !p.KillAtomic {
-		return db.wrap(op, torn(d))
-	}
-	if err := db.stopped.Load(); err != nil {
-		return db.wrap(op, err)
-	}
-	return nil
+	return db.mayRun(ctx, op)
 }
 
-func torn(d Durability) error {
-	return &Error{Kind: Unsupported, Err: fmt.Errorf("a kill may leave a part of a transaction that was committed as %v", d),
-		Hint: "choose another class, other options or another engine: assay engines tells which keep transactions whole"}
+// takesNot explains why no commit of class d is taken.
+func (db *DB) takesNot(d Durability) *Error {
+	switch {
+	case db.config.Mode == ReadOnly:
+		return refusal(NotWritable, "", "the store was opened read-only")
+	case !db.caps.Promise(d).Supported:
+		return refusal(Unsupported, fmt.Sprintf("open it with ?durability=%v, or choose another engine", d),
+			"the store does not deliver %v", d)
+	}
+	return torn(d)
 }
 
-// enterWriting waits until nobody else writes.
-func (db *DB) enterWriting(ctx context.Context, op string, d Durability) error {
-	if err := db.mayWrite(op, d); err != nil {
-		return err
-	}
-	if err := db.enter(ctx, op); err != nil {
-		return err
-	}
+func torn(d Durability) *Error {
+	return refusal(Unsupported,
+		"choose another class, other options or another engine: assay engines tells which keep transactions whole",
+		"a kill may leave a part of a transaction that was committed as %v", d)
+}
+
+// enterAlone waits until nobody else writes. The caller ends its turn by writers.leaveAlone, as after enterShared by
+// writers.leaveShared.
+func (db *DB) enterAlone(ctx context.Context, op string, d Durability) error {
 	if err := db.writers.enterAlone(ctx); err != nil {
-		db.leave()
 		return db.wrap(op, waitedForItself(err))
 	}
-	if db.stopped.Load() != nil { // by the one before
-		db.leaveWriting()
-		return db.mayWrite(op, d)
+	err := db.mayWrite(ctx, op, d)
+	if err != nil {
+		db.writers.leaveAlone()
 	}
-	return nil
+	return err
+}
+
+// enterShared waits until nobody who writes is alone.
+func (db *DB) enterShared(ctx context.Context, op string, d Durability) error {
+	if err := db.writers.enterShared(ctx); err != nil {
+		return db.wrap(op, waitedForItself(err))
+	}
+	err := db.mayWrite(ctx, op, d)
+	if err != nil {
+		db.writers.leaveShared()
+	}
+	return err
 }
 
 // waitedForItself adds what is most often wrong when a writer's turn does not come.
 func waitedForItself(err error) error {
-	return &Error{Kind: driver.KindOf(err), Err: fmt.Errorf("another transaction of this program was running: %w", err),
-		Hint: "end it first; do not call Update, Begin or Write within a function that View or Update runs"}
+	return refusal(driver.KindOf(err),
+		"end it first; do not call Update, Begin or Write within a function that View or Update runs",
+		"another transaction of this program was running: %w", err)
 }
 
-func (db *DB) leaveWriting() {
-	db.writers.leaveAlone()
-	db.leave()
+// refusal is an error without an operation, which wrap adds.
+func refusal(kind Kind, hint, text string, values ...any) *Error {
+	return &Error{Kind: kind, Err: fmt.Errorf(text, values...), Hint: hint}
 }
 
-func (db *DB) wrap(op string, err error) error { return wrapError(op, db.engine, db.path, err) }
+// wrap makes err, if there is one, the program's.
+func (db *DB) wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return wrapError(op, db.engine, db.path, err)
+}
 
 // wrapError makes err an *Error that names what was done to what. An Error of the driver keeps its kind and hint, and
 // nothing of err is lost.
 func wrapError(op, engine, path string, err error) error {
-	c := Error{Kind: driver.KindOf(err), Err: err, Hint: orElse(driver.HintOf(err), kindHint(err))}
+	c := Error{Kind: driver.KindOf(err), Err: err, Hint: cmp.Or(driver.HintOf(err), kindHint(err))}
 	if e, ok := err.(*Error); ok {
 		c = *e
 	}

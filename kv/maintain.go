@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -25,99 +24,75 @@ type Size struct {
 // Caps.Compacts is false it does nothing. Writers wait meanwhile. When ctx ends first, the engine goes on in the background, and
 // writers and Close wait until it is done.
 func (db *DB) Compact(ctx context.Context) error {
-	if err := db.enterWriting(ctx, "compact", db.caps.Cheapest()); err != nil {
+	if err := db.enterAlone(ctx, "compact", db.caps.Cheapest()); err != nil {
 		return err
 	}
 	c, ok := db.store.(driver.Compacter)
 	if !ok {
-		db.leaveWriting()
+		db.writers.leaveAlone()
 		return nil
 	}
-	return db.upkeep(ctx, "compact", db.leaveWriting, c.Compact)
+	return db.upkeep(ctx, "compact", db.writers.leaveAlone, c.Compact)
 }
 
 // Check examines the stored data: by the engine's own check if it has one, and otherwise by reading every pair. A fault
 // is Corrupt. Where Caps say ChecksAlone writers wait meanwhile. When ctx ends first, the engine goes on in the background.
 func (db *DB) Check(ctx context.Context) error {
-	check := db.readAll
+	check := func(ctx context.Context) error { return db.eachPair(ctx, func(_, _ []byte) error { return nil }) }
 	if c, ok := db.store.(driver.Checker); ok {
 		check = c.Check
 	}
-	if !db.caps.ChecksAlone || db.config.Mode == ReadOnly {
-		if err := db.enter(ctx, "check"); err != nil {
+	if db.caps.ChecksAlone && db.config.Mode != ReadOnly {
+		if err := db.writers.enterAlone(ctx); err != nil {
+			return db.wrap("check", waitedForItself(err))
+		}
+		if err := db.mayRun(ctx, "check"); err != nil {
+			db.writers.leaveAlone()
 			return err
 		}
-		return db.upkeep(ctx, "check", db.leave, check)
+		return db.upkeep(ctx, "check", db.writers.leaveAlone, check)
 	}
 	if err := db.enter(ctx, "check"); err != nil {
 		return err
 	}
-	if err := db.writers.enterAlone(ctx); err != nil {
-		db.leave()
-		return db.wrap("check", waitedForItself(err))
-	}
-	return db.upkeep(ctx, "check", db.leaveWriting, check)
+	return db.upkeep(ctx, "check", db.leave, check)
 }
 
 // upkeep runs a call that may be long, and calls leave when it has returned.
 func (db *DB) upkeep(ctx context.Context, op string, leave func(), call func(context.Context) error) error {
-	if db.tracer != nil {
-		_, sp := startSpan(db.tracer, ctx, op)
-		inner := call
-		call = func(ctx context.Context) error {
-			err := inner(ctx)
-			sp.end(err)
-			return err
-		}
-	}
 	_, err := bounded(ctx, func() (struct{}, error) {
 		defer leave()
-		for p := db.limit; ; {
-			err := call(ctx)
-			if err == nil || !p.again(ctx, err) {
-				return struct{}{}, p.gaveUp(ctx, err)
-			}
-		}
+		return struct{}{}, traced(ctx, db.tracer, Event{Op: op}, func(ctx context.Context) error {
+			once := func() error { return call(ctx) }
+			return db.limit.again(ctx, once(), once)
+		})
 	}, func(struct{}, error) {})
-	if err != nil {
-		return db.wrap(op, err)
-	}
-	return nil
+	return db.wrap(op, err)
 }
 
-// readAll reads every pair, whose keys must ascend.
-func (db *DB) readAll(ctx context.Context) (err error) {
+// eachPair gives all pairs of the store to do. Keys that do not ascend are Corrupt.
+func (db *DB) eachPair(ctx context.Context, do func(k, v []byte) error) (err error) {
 	r, err := db.reader(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return eachPair(ctx, r, func(_, _ []byte) error { return nil })
-}
-
-// eachPair gives all pairs of r to do. Keys that do not ascend are Corrupt.
-func eachPair(ctx context.Context, r driver.Reader, do func(k, v []byte) error) (err error) {
-	c, err := r.Cursor(driver.Range{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	f, s := newFrame(ctx, &DB{core: db.core, caps: db.caps}, r) // without namespace and tracer
+	defer func() {
+		if cerr := f.end(s); err == nil {
+			err = cerr
+		}
+	}()
 	var last []byte
-	for n := 0; ; n++ {
-		k, v, err := c.Next()
-		switch {
-		case err != nil || k == nil:
-			return err
-		case n > 0 && bytes.Compare(last, k) >= 0:
-			return &Error{Kind: Corrupt, Err: fmt.Errorf("key %x stands behind %x", k, last), Hint: "restore a backup"}
-		case n%checkEvery == 0 && ctx.Err() != nil:
-			return ctx.Err()
+	for k, v := range s.Scan(Range{}) {
+		if last != nil && bytes.Compare(last, k) >= 0 {
+			return refusal(Corrupt, "restore a backup", "key %x stands behind %x", k, last)
 		}
 		last = append(last[:0], k...)
 		if err := do(k, v); err != nil {
 			return err
 		}
 	}
+	return s.Err()
 }
 
 // Settings tells the settings in force, read back from the engine where it lets one; none after Close.
@@ -198,12 +173,11 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 
 func (db *DB) backup(ctx context.Context, path string) (err error) {
 	if !db.caps.Persistent {
-		return &Error{Kind: Unsupported, Err: errors.New("the store is in memory only"),
-			Hint: "copy its pairs into a store of another engine"}
+		return refusal(Unsupported, "copy its pairs into a store of another engine", "the store is in memory only")
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
-			err = &Error{Kind: Invalid, Err: fmt.Errorf("%s exists", path), Hint: "name a file that does not exist"}
+			err = refusal(Invalid, "name a file that does not exist", "%s exists", path)
 		}
 		return err
 	}
@@ -240,25 +214,17 @@ const copyBytes = 1 << 20
 func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 	c := db.config
 	c.Path, c.Mode, c.Weakest = path, db.caps.Modes[0], Synced
-	to, err := db.driver.Open(ctx, c)
+	to, err := OpenDriver(ctx, db.driver, c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	r, err := db.reader(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
 	var b Batch
 	flush := func() error {
 		defer b.Reset()
-		if len(b.ops) == 0 {
-			return nil
-		}
-		return driver.Apply(ctx, to, b.ops, to.Caps().Strongest())
+		return to.Write(ctx, to.caps.Strongest(), &b)
 	}
-	err = eachPair(ctx, r, func(k, v []byte) error {
+	err = db.eachPair(ctx, func(k, v []byte) error {
 		b.Put(k, v)
 		if b.Size() < copyBytes {
 			return nil

@@ -44,7 +44,8 @@ func WithMode(m Mode) Option { return func(r *request) { r.mode = &m } }
 func WithWeakest(d Durability) Option { return func(r *request) { r.config.Weakest = d } }
 
 // WithWait sets how long Open, and every later call, waits for a lock of another process; a call's context may end it
-// earlier. Zero tries once. The URL parameter is wait=2s.
+// earlier. Zero tries once. The URL parameter is wait=2s. It does not bound the wait for a writer's turn within this
+// process: that comes in order, and only the context ends it.
 func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 
 // WithLogger receives what the engine reports in the background. Without it such reports are dropped.
@@ -55,36 +56,30 @@ func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
 
 // MustDeliver refuses a store that does not deliver d or more when asked for d.
 func MustDeliver(d Durability) Option {
-	return must(d, func(p Promise) error {
-		if p.Supported {
-			return nil
-		}
-		return &Error{Kind: Unsupported, Err: fmt.Errorf("the store does not deliver %v", d)}
-	})
+	return must(d, func(p Promise) bool { return p.Supported },
+		refusal(Unsupported, "", "the store does not deliver %v", d))
 }
 
 // MustStayIntact refuses a store that may be damaged by a power loss after commits of class d.
 func MustStayIntact(d Durability) Option {
-	return must(d, func(p Promise) error {
-		if p.Supported && p.Intact {
-			return nil
-		}
-		return &Error{Kind: Unsupported, Err: fmt.Errorf("the store may be damaged by a power loss after %v commits", d)}
-	})
+	return must(d, func(p Promise) bool { return p.Supported && p.Intact },
+		refusal(Unsupported, "", "the store may be damaged by a power loss after %v commits", d))
 }
 
 // MustBeAtomic refuses a store in which the death of the process may leave a part of a transaction of class d.
 func MustBeAtomic(d Durability) Option {
-	return must(d, func(p Promise) error {
-		if p.Supported && p.KillAtomic {
-			return nil
-		}
-		return torn(d)
-	})
+	return must(d, func(p Promise) bool { return p.Supported && p.KillAtomic }, torn(d))
 }
 
-func must(d Durability, check func(Promise) error) Option {
-	return func(r *request) { r.checks = append(r.checks, func(c Caps) error { return check(c.Promise(d)) }) }
+func must(d Durability, holds func(Promise) bool, otherwise error) Option {
+	return func(r *request) {
+		r.checks = append(r.checks, func(c Caps) error {
+			if holds(c.Promise(d)) {
+				return nil
+			}
+			return otherwise
+		})
+	}
 }
 
 // Open opens the store that rawURL names, creating it if it does not exist and is not opened read-only.
@@ -116,25 +111,31 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 	for _, option := range options {
 		option(r)
 	}
-	if r.tracer != nil {
-		var sp *span
-		ctx, sp = startSpan(r.tracer, ctx, "open")
-		defer func() { sp.end(err) }()
-	}
-	fail := func(err error) (*DB, error) { return nil, wrapError("open", r.info.Name, r.path, err) }
+	err = traced(ctx, r.tracer, Event{Op: "open"}, func(ctx context.Context) error {
+		store, err := r.open(ctx, d)
+		if err != nil {
+			return wrapError("open", r.info.Name, r.path, err)
+		}
+		db = newDB(store, d, r)
+		return nil
+	})
+	return db, err
+}
+
+func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, error) {
 	if err := r.resolve(); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	store, err := openWaiting(ctx, d, r)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	for _, check := range r.checks {
 		if err := check(store.Caps()); err != nil {
-			return fail(errors.Join(err, store.Close()))
+			return nil, errors.Join(err, store.Close())
 		}
 	}
-	return newDB(store, d, r), nil
+	return store, nil
 }
 
 // PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in rawURL before it
@@ -159,34 +160,40 @@ func names() string {
 func parse(rawURL string) (driver.Driver, *request, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	if !ok {
-		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("%q is not an engine's URL", rawURL),
-			Hint: "write ENGINE:PATH, for example bbolt:app.db"}
+		return nil, nil, wrapError("open", "", "",
+			refusal(Invalid, "write ENGINE:PATH, for example bbolt:app.db", "%q is not an engine's URL", rawURL))
 	}
 	d, ok := driver.Lookup(scheme)
 	if !ok {
-		return nil, nil, &Error{Op: "open", Kind: Invalid, Err: fmt.Errorf("unknown engine %q; this program has %s", scheme, names()),
-			Hint: "choose one of these, or import the package of another from github.com/assaydb/assay/engines"}
+		return nil, nil, wrapError("open", "", "", refusal(Invalid,
+			"choose one of these, or import the package of another from github.com/assaydb/assay/engines",
+			"unknown engine %q; this program has %s", scheme, names()))
 	}
+	r := &request{info: d.Info(), wait: DefaultWait}
+	if err := r.read(rest); err != nil {
+		return nil, nil, wrapError("open", scheme, r.path, err)
+	}
+	return d, r, nil
+}
+
+// read reads what follows the scheme of a URL.
+func (r *request) read(rest string) error {
 	path, query, _ := strings.Cut(rest, "?")
-	if strings.HasPrefix(path, "//") {
-		if path = path[2:]; path != "" && path[0] != '/' {
-			return nil, nil, &Error{Op: "open", Engine: scheme, Kind: Invalid, Err: fmt.Errorf("%q names a host", rawURL),
-				Hint: fmt.Sprintf("write %s:%s for a relative path, %s:///%s for an absolute one", scheme, path, scheme, path)}
+	if below, absolute := strings.CutPrefix(path, "//"); absolute {
+		if path = below; path != "" && path[0] != '/' {
+			hint := fmt.Sprintf("write %[1]s:%[2]s for a relative path, %[1]s:///%[2]s for an absolute one", r.info.Name, path)
+			return refusal(Invalid, hint, "%s:%s names a host", r.info.Name, rest)
 		}
 	}
 	path, err := url.PathUnescape(path)
 	if err != nil {
-		return nil, nil, &Error{Op: "open", Engine: scheme, Kind: Invalid, Err: err, Hint: "write a literal % as %25"}
+		return &Error{Kind: Invalid, Err: err, Hint: "write a literal % as %25"}
 	}
-	path = filepath.FromSlash(path)
-	r := &request{info: d.Info(), path: path, wait: DefaultWait, config: driver.Config{Path: path}}
-	if query == "" { // the common case of programs that open and close all the time
-		return d, r, nil
+	r.path = filepath.FromSlash(path)
+	if r.config.Path = r.path; query == "" { // the common case of programs that open and close all the time
+		return nil
 	}
-	if err := r.parameters(query); err != nil {
-		return nil, nil, wrapError("open", scheme, path, err)
-	}
-	return d, r, nil
+	return r.parameters(query)
 }
 
 // parameters sorts the URL's parameters into kv's own and the engine's.
@@ -208,12 +215,12 @@ func (r *request) parameters(query string) error {
 			r.config.Weakest, err = ParseDurability(value)
 		case "wait":
 			if r.wait, err = time.ParseDuration(value); err != nil {
-				err = &Error{Kind: Invalid, Err: fmt.Errorf("wait=%s is not a duration", value), Hint: "write wait=2s or wait=100ms"}
+				err = refusal(Invalid, "write wait=2s or wait=100ms", "wait=%s is not a duration", value)
 			}
 		default:
 			r.config.Params[name] = value
 			if !slices.ContainsFunc(r.info.Options, func(o driver.Option) bool { return o.Name == name }) {
-				err = &Error{Kind: Invalid, Err: fmt.Errorf("unknown option %q", name), Hint: "valid are " + r.optionNames()}
+				err = refusal(Invalid, "valid are "+r.optionNames(), "unknown option %q", name)
 			}
 		}
 		if err != nil {
@@ -235,7 +242,7 @@ func (r *request) optionNames() string {
 func (r *request) resolve() error {
 	caps := &r.info.Caps
 	if r.config.Path == "" && caps.Persistent {
-		return &Error{Kind: Invalid, Err: errors.New("no path"), Hint: "write " + r.info.Name + ":PATH"}
+		return refusal(Invalid, "write "+r.info.Name+":PATH", "no path")
 	}
 	if r.config.Path != "" {
 		// A program may change its folder while the store is open.
@@ -253,8 +260,7 @@ func (r *request) resolve() error {
 		return nil
 	}
 	if r.config.Mode = *r.mode; !caps.Supports(*r.mode) {
-		return &Error{Kind: Unsupported, Err: fmt.Errorf("mode %v is not honoured", *r.mode),
-			Hint: fmt.Sprintf("%s honours %v", r.info.Name, caps.Modes)}
+		return refusal(Unsupported, fmt.Sprintf("%s honours %v", r.info.Name, caps.Modes), "mode %v is not honoured", *r.mode)
 	}
 	return nil
 }
@@ -265,15 +271,17 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for p := (patience{limit: r.wait, what: "another process has it open"}); ; {
-		store, err := bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) },
-			func(store driver.Store, err error) {
-				if err == nil {
-					_ = store.Close() // nobody is left to be told
-				}
-			})
-		if err == nil || !p.again(ctx, err) {
-			return store, p.gaveUp(ctx, err)
-		}
+	var store driver.Store
+	once := func() (err error) {
+		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
+		return err
+	}
+	return store, patience{limit: r.wait, what: "another process has it open"}.again(ctx, once(), once)
+}
+
+// closeLate closes a store that nobody waits for any more; nobody is left to be told.
+func closeLate(store driver.Store, err error) {
+	if err == nil {
+		_ = store.Close()
 	}
 }

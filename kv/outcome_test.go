@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ type moody struct {
 	torn     bool          // no transaction is atomic
 	tornFrom kv.Durability // from this class on none is, unless it is Synced
 	begun    int
+	noApply  bool
 }
 
 var theMood moody
@@ -37,6 +39,9 @@ func (m *moody) Info() driver.Info {
 func (m *moody) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	mem, _ := driver.Lookup("mem")
 	inner, err := mem.Open(ctx, c)
+	if m.noApply {
+		return struct{ driver.Store }{&moodyStore{inner, m}}, err
+	}
 	return &moodyStore{inner, m}, err
 }
 
@@ -104,6 +109,7 @@ func openMoody(t *testing.T, m moody) *kv.DB {
 var errIO = fmt.Errorf("fdatasync p: %w", syscall.EIO)
 
 func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "p", Err: syscall.ENOSPC}
 	for _, c := range []struct {
 		what    string
 		fail    error
@@ -111,13 +117,18 @@ func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
 	}{
 		{"a failed sync", errIO, true},
 		{"a full disk", &driver.Error{Kind: driver.Full, Err: syscall.ENOSPC}, true},
+		{"a full disk, in the words of the system", full, true},
+		{"a full disk beside another error", errors.Join(full, errors.New("and more")), true},
+		{"no permission, in the words of the system", &fs.PathError{Op: "open", Path: "p", Err: syscall.EACCES}, true},
+		{"a file that is gone", &fs.PathError{Op: "open", Path: "p", Err: syscall.ENOENT}, true},
 		{"a damaged page", &driver.Error{Kind: driver.Corrupt}, true},
 		{"a full disk before anything was written", driver.NotDone(syscall.ENOSPC), false},
 		{"a transaction that is too large", &driver.Error{Kind: driver.TooLarge}, false},
 		{"a closed store", driver.Closed, false},
 	} {
 		for how, commit := range map[string]func(*kv.DB) error{
-			"Write": func(db *kv.DB) error { return db.Put(ctx, kv.Synced, []byte("a"), []byte("1")) },
+			"Write":               func(db *kv.DB) error { return db.Put(ctx, kv.Synced, []byte("a"), []byte("1")) },
+			"Write without Apply": func(db *kv.DB) error { return db.Put(ctx, kv.Synced, []byte("a"), []byte("1")) },
 			"Update": func(db *kv.DB) error {
 				return db.Update(ctx, kv.Synced, func(tx *kv.Tx) error { return tx.Put([]byte("a"), nil) })
 			},
@@ -133,8 +144,11 @@ func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
 			},
 		} {
 			what := c.what + " in " + how
-			db := openMoody(t, moody{fail: []error{c.fail}})
+			db := openMoody(t, moody{fail: []error{c.fail}, noApply: strings.HasSuffix(how, "without Apply")})
 			err := commit(db)
+			if kind := kv.KindOf(c.fail); kind != driver.Other && !errors.Is(err, kind) {
+				t.Errorf("%s: %v is not of kind %v, too", what, err, kind)
+			}
 			if err == nil || errors.Is(err, kv.InDoubt) != c.inDoubt {
 				t.Errorf("%s: got %v, in doubt: want %v", what, err, c.inDoubt)
 			}

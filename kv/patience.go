@@ -29,12 +29,15 @@ const (
 	longestAbort  = 50 * time.Millisecond  // a transaction that met another one does all its work again
 )
 
-// again reports whether the call that failed with err is to be tried again, after a pause.
-func (p *patience) again(ctx context.Context, err error) bool {
-	if driver.KindOf(err) != Busy {
-		return false
+// again goes on with a call that returned err, while that is Busy and time is left.
+func (p patience) again(ctx context.Context, err error, call func() error) error {
+	for err != nil && driver.KindOf(err) == Busy {
+		if !p.rest(ctx) {
+			return p.gaveUp(ctx, err)
+		}
+		err = call()
 	}
-	return p.rest(ctx)
+	return err
 }
 
 // rest pauses, and reports whether time is left.
@@ -50,24 +53,14 @@ func (p *patience) rest(ctx context.Context) bool {
 	return true
 }
 
-// gaveUp explains a Busy that lasted too long. Other errors stay as they are.
+// gaveUp explains a Busy that lasted too long.
 func (p *patience) gaveUp(ctx context.Context, err error) error {
-	if err == nil || driver.KindOf(err) != Busy {
-		return err
-	}
 	why := fmt.Errorf("%s (%w)", p.what, err)
 	if ctx.Err() != nil {
 		why = fmt.Errorf("%w: %w", why, ctx.Err())
 	}
-	return &Error{Kind: Busy, Err: why, Hint: orElse(driver.HintOf(err),
+	return &Error{Kind: Busy, Err: why, Hint: cmp.Or(driver.HintOf(err),
 		fmt.Sprintf("end the other program or its transaction, or wait longer than %v: ?wait=1m", p.limit))}
-}
-
-func orElse(hint, otherwise string) string {
-	if hint != "" {
-		return hint
-	}
-	return otherwise
 }
 
 // sleep reports whether d passed before ctx ended.

@@ -3,7 +3,6 @@ package kv
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"sync"
 
@@ -14,11 +13,11 @@ import (
 //
 // One that [DB.View] or [DB.Update] gave to a function lives as long as that function and is used by one goroutine at a
 // time. One that [DB.Snapshot] returned lives until Close and may be used by several goroutines, which take turns. After
-// its end every method fails with Closed.
+// its end every method fails with Closed. It is not to be copied.
 type Snapshot struct {
+	_ [0]sync.Mutex // so that go vet finds copies
 	*view
-	db  *DB
-	key []byte // the namespace's prefix, with room for a key behind it
+	db *DB
 }
 
 // view is what a Snapshot shares with its namespaces.
@@ -29,7 +28,9 @@ type view struct {
 	mu      *sync.Mutex     // of a view that outlives a function, nil of others
 	open    *Iterator       // the first of those that are open
 	err     error           // the first error of a scan; View and Update return it
+	lent    bool            // to a namespace
 	scratch []byte          // for values that are not kept
+	key     []byte          // of a namespace, with its prefix
 	free    *Iterator       // of a scan that is over; nil where mu is not
 }
 
@@ -55,15 +56,41 @@ func (v *view) end() error {
 	}
 	err := v.r.Close()
 	v.r = nil
-	if v.free != nil {
-		iterators.Put(v.free)
-		v.free = nil
-	}
 	if left > 0 {
-		err = errors.Join(err, &Error{Kind: Invalid, Err: fmt.Errorf("%d scans or iterators were still open at the end", left),
-			Hint: "end loops, call the stop function of iter.Pull2, close iterators before the transaction ends"})
+		err = errors.Join(err, refusal(Invalid,
+			"end loops, call the stop function of iter.Pull2, close iterators before the transaction ends",
+			"%d scans or iterators were still open at the end", left))
 	}
 	return err
+}
+
+// Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update end their own.
+func (s *Snapshot) Close() error {
+	if s.mu == nil {
+		return s.db.wrap("close", refusal(Invalid, "close only what DB.Snapshot returned",
+			"a View or Update ends its snapshot itself"))
+	}
+	s.enter()
+	defer s.leave()
+	if s.r == nil {
+		return nil
+	}
+	s.db.drop(s.view)
+	return s.db.wrap("close", errors.Join(s.err, s.view.end()))
+}
+
+// plain reports whether nothing stands between a call and the engine: no lock, no tracer.
+func (s *Snapshot) plain() bool { return s.mu == nil && s.db.tracer == nil }
+
+// call runs do within enter and a span. What it returns has no operation yet.
+func (s *Snapshot) call(op string, do func(sp *span) error) (err error) {
+	_, sp := startSpan(s.ctx, s.db.tracer, Event{Op: op})
+	s.enter()
+	defer func() {
+		sp.end(err)
+		s.leave()
+	}()
+	return do(sp)
 }
 
 // Get returns a copy of the value of key. An absent key is NotFound.
@@ -77,18 +104,16 @@ func (s *Snapshot) Get(key []byte) ([]byte, error) {
 
 // Append appends the value of key to dst and returns the extended slice; it allocates only if dst is too short.
 // An absent key returns dst and NotFound.
-func (s *Snapshot) Append(dst, key []byte) ([]byte, error) {
-	if s.mu == nil && s.db.tracer == nil {
+func (s *Snapshot) Append(dst, key []byte) (v []byte, err error) {
+	if s.plain() {
 		return s.append(dst, key)
 	}
-	_, sp := s.db.startSpan(s.ctx, "get")
-	s.enter()
-	defer s.leave()
-	v, err := s.append(dst, key)
-	if err == nil {
-		sp.pair(key, v[len(dst):])
-	}
-	sp.end(err)
+	err = s.call("get", func(sp *span) (err error) {
+		if v, err = s.append(dst, key); err == nil {
+			sp.pair(key, v[len(dst):])
+		}
+		return err
+	})
 	return v, err
 }
 
@@ -106,22 +131,21 @@ func (s *Snapshot) append(dst, key []byte) ([]byte, error) {
 // Len returns the length of the value of key in bytes. An absent key is NotFound. Engines that can tell it without
 // reading the value do.
 func (s *Snapshot) Len(key []byte) (n int, err error) {
-	_, sp := s.db.startSpan(s.ctx, "len")
-	defer func() { sp.end(err) }()
-	s.enter()
-	defer s.leave()
-	if s.r == nil || len(key) == 0 {
-		return 0, s.refuse("len")
-	}
-	if l, ok := s.r.(driver.Lener); ok {
-		n, err = l.Len(s.full(key))
-	} else {
-		s.scratch, err = s.r.Get(s.scratch[:0], s.full(key))
-		n = len(s.scratch)
-	}
-	if err != nil && err != error(driver.NotFound) {
-		return 0, s.db.wrap("len", err)
-	}
+	err = s.call("len", func(*span) (err error) {
+		if s.r == nil || len(key) == 0 {
+			return s.refuse("len")
+		}
+		if l, ok := s.r.(driver.Lener); ok {
+			n, err = l.Len(s.full(key))
+		} else {
+			s.scratch, err = s.r.Get(s.scratch[:0], s.full(key))
+			n = len(s.scratch)
+		}
+		if err != nil && err != error(driver.NotFound) {
+			return s.db.wrap("len", err)
+		}
+		return err
+	})
 	return n, err
 }
 
@@ -138,21 +162,24 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 // nothing. A scan that fails, or whose context has ended, ends early, and View or Update then returns its error even if
 // the function returned nil; Err tells it earlier. Within an Update, writes are refused while a scan is running.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) { s.scan(r, yield) }
+	return func(yield func(k, v []byte) bool) { s.scan(&r, yield) }
 }
 
 // Keys returns the keys of r in order, as Scan does the pairs.
 func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	r.KeysOnly = true
 	return func(yield func(k []byte) bool) {
-		s.scan(r, func(k, _ []byte) bool { return yield(k) })
+		s.scan(&r, func(k, _ []byte) bool { return yield(k) })
 	}
 }
 
-// Err returns the first error that ended a scan of this snapshot early, or nil.
+// Err returns the first error that ended a scan of this snapshot early, or nil; after the end of the snapshot, Closed.
 func (s *Snapshot) Err() error {
 	s.enter()
 	defer s.leave()
+	if s.err == nil && s.r == nil {
+		return s.refuse("scan")
+	}
 	return s.err
 }
 
@@ -162,38 +189,30 @@ func (s *Snapshot) DB() *DB { return s.db }
 // Namespace returns a view of s that holds only the keys beginning with prefix, shown without it. It ends with s, and is
 // used like it.
 func (s *Snapshot) Namespace(prefix []byte) *Snapshot {
-	return newSnapshot(s.view, s.db.Namespace(prefix))
-}
-
-func newSnapshot(v *view, db *DB) *Snapshot {
-	s := new(Snapshot)
-	s.init(v, db)
-	return s
-}
-
-func (s *Snapshot) init(v *view, db *DB) {
-	s.view, s.db = v, db
-	if len(db.prefix) > 0 {
-		s.key = append(make([]byte, 0, len(db.prefix)+64), db.prefix...)
+	s.enter()
+	defer s.leave()
+	if s.r != nil {
+		s.lent = true
 	}
+	return &Snapshot{view: s.view, db: s.db.Namespace(prefix)}
 }
 
 // full returns key as the engine knows it. It holds until the next call.
 func (s *Snapshot) full(key []byte) []byte {
-	if s.key == nil {
+	if len(s.db.prefix) == 0 {
 		return key
 	}
-	s.key = append(s.key[:len(s.db.prefix)], key...)
+	s.key = append(append(s.key[:0], s.db.prefix...), key...)
 	return s.key
 }
 
 // scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an interface method
 // escapes, and with it the loop body and every variable that it uses.
-func (s *Snapshot) scan(r Range, yield func(k, v []byte) bool) {
+func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
 	it := s.iterator()
 	err := it.init(s, r)
 	defer func() {
-		if cerr := it.Close(); err == nil {
+		if cerr := it.close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
@@ -230,7 +249,7 @@ func (s *Snapshot) scan(r Range, yield func(k, v []byte) bool) {
 
 // iterator returns one for a scan: that of the scan before, if there was one.
 func (v *view) iterator() *Iterator {
-	if it := v.free; it != nil && v.mu == nil {
+	if it := v.free; it != nil {
 		v.free = nil
 		return it
 	}
@@ -246,10 +265,11 @@ func (v *view) recycle(it *Iterator) {
 	iterators.Put(it)
 }
 
+// fail keeps the error of a scan.
 func (s *Snapshot) fail(err error) {
 	s.enter()
 	defer s.leave()
-	if s.err == nil {
+	if s.err == nil && s.r != nil {
 		s.err = err
 	}
 }
@@ -263,13 +283,11 @@ func (s *Snapshot) refuse(op string) error {
 }
 
 func errEnded() error {
-	return &Error{Kind: Closed, Err: errors.New("the transaction has ended"),
-		Hint: "use a snapshot only inside the function it was given to, or before its Close"}
+	return refusal(Closed, "use a snapshot only inside the function it was given to, or before its Close",
+		"the transaction has ended")
 }
 
-func errEmptyKey() error {
-	return &Error{Kind: Invalid, Err: errors.New("empty key"), Hint: "keys are at least one byte long"}
-}
+func errEmptyKey() error { return refusal(Invalid, "keys are at least one byte long", "empty key") }
 
 // checkPair returns the error for a key or value that caps does not allow.
 func checkPair(caps *Caps, key, value []byte) error {
@@ -277,9 +295,9 @@ func checkPair(caps *Caps, key, value []byte) error {
 	case len(key) == 0:
 		return errEmptyKey()
 	case caps.MaxKey > 0 && len(key) > caps.MaxKey:
-		return &Error{Kind: TooLarge, Err: fmt.Errorf("key of %d bytes, at most %d", len(key), caps.MaxKey)}
+		return refusal(TooLarge, "", "key of %d bytes, at most %d", len(key), caps.MaxKey)
 	case caps.MaxValue > 0 && len(value) > caps.MaxValue:
-		return &Error{Kind: TooLarge, Err: fmt.Errorf("value of %d bytes, at most %d", len(value), caps.MaxValue)}
+		return refusal(TooLarge, "", "value of %d bytes, at most %d", len(value), caps.MaxValue)
 	}
 	return nil
 }

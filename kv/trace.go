@@ -18,8 +18,8 @@ type Tracer interface {
 
 // Event is one operation of a store.
 type Event struct {
-	// Op is "open", "close", "view", "snapshot", "update", "begin", "commit", "rollback", "write", "get", "len", "scan",
-	// "put", "delete", "delete range", "check", "compact", "backup" or "size".
+	// Op is "open", "close", "view", "snapshot", "update", "begin", "commit", "write", "get", "len", "scan", "put",
+	// "delete", "delete range", "check", "compact" or "backup".
 	Op         string
 	Durability Durability    // the class asked for, of update, begin, commit and write
 	Pairs      int           // pairs read or written
@@ -36,17 +36,20 @@ type span struct {
 	event  Event
 }
 
-// startSpan begins a span, and returns the context for what runs inside the operation.
-func (c *core) startSpan(ctx context.Context, op string) (context.Context, *span) {
-	if c.tracer == nil {
+// startSpan begins a span, and returns the context for what runs inside the operation. Without a tracer it is nil.
+func startSpan(ctx context.Context, t Tracer, e Event) (context.Context, *span) {
+	if t == nil {
 		return ctx, nil
 	}
-	return startSpan(c.tracer, ctx, op)
+	ctx = t.Start(ctx, e.Op)
+	return ctx, &span{tracer: t, ctx: ctx, start: time.Now(), event: e}
 }
 
-func startSpan(t Tracer, ctx context.Context, op string) (context.Context, *span) {
-	ctx = t.Start(ctx, op)
-	return ctx, &span{tracer: t, ctx: ctx, start: time.Now(), event: Event{Op: op}}
+// traced runs do within a span.
+func traced(ctx context.Context, t Tracer, e Event, do func(ctx context.Context) error) (err error) {
+	ctx, sp := startSpan(ctx, t, e)
+	defer func() { sp.end(err) }()
+	return do(ctx)
 }
 
 // end tells the tracer how the operation went.
@@ -56,13 +59,6 @@ func (s *span) end(err error) {
 	}
 	s.event.Took, s.event.Err = time.Since(s.start), err
 	s.tracer.End(s.ctx, s.event)
-}
-
-// asked notes the class that was asked for.
-func (s *span) asked(d Durability) {
-	if s != nil {
-		s.event.Durability = d
-	}
 }
 
 // pair counts a pair.

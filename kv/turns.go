@@ -3,69 +3,77 @@ package kv
 import (
 	"context"
 	"sync/atomic"
-
-	"golang.org/x/sync/semaphore"
 )
 
-// turns lets in either one writer alone or several at the same time. Those that come while nobody is or waits to be
-// alone take an atomic addition each way, and no lock; the rest queue for a semaphore, in the order they came.
+// turns lets in either one writer alone or several who share. Those who meet nobody take an atomic operation each way,
+// and no lock; the others queue in the order they came.
 type turns struct {
-	fast    atomic.Int64        // writers that are in without the semaphore, less gate while one is in alone
-	queue   *semaphore.Weighted // weight 1 for one among several, allTurns for one alone
-	drained chan struct{}       // wakes the one that waits to be alone, who then looks at fast again
+	in      atomic.Int64  // how many share, less gate for the one who is alone and for the one who waits to be
+	queue   chan struct{} // holds one: who has put it there waits at the gate, and others wait to put theirs
+	changed chan struct{} // wakes the one at the gate, who then looks at in again
 }
 
-const (
-	allTurns = 1 << 30
-	gate     = 1 << 62
-)
+const gate = 1 << 40
 
 func newTurns() turns {
-	return turns{queue: semaphore.NewWeighted(allTurns), drained: make(chan struct{}, 1)}
+	return turns{queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
-// tryShared lets one of several in, unless it must wait; then it may enterShared. The first ends with leaveFast.
-func (t *turns) tryShared() bool {
-	if t.fast.Add(1) > 0 {
-		return true
+// enterShared waits until nobody is alone, or ctx ends.
+func (t *turns) enterShared(ctx context.Context) error {
+	if t.in.Add(1) > 0 {
+		return nil
 	}
-	t.leaveFast()
-	return false
+	t.leaveShared()
+	return t.wait(ctx, 1)
 }
 
-func (t *turns) leaveFast() {
-	if t.fast.Add(-1) == -gate {
-		select {
-		case t.drained <- struct{}{}:
-		default:
-		}
+func (t *turns) leaveShared() {
+	if t.in.Add(-1) == -gate {
+		t.wake()
 	}
 }
-
-func (t *turns) enterShared(ctx context.Context) error { return t.queue.Acquire(ctx, 1) }
-
-func (t *turns) leaveShared() { t.queue.Release(1) }
 
 // enterAlone waits until nobody else is in, or ctx ends.
 func (t *turns) enterAlone(ctx context.Context) error {
-	if err := t.queue.Acquire(ctx, allTurns); err != nil {
-		return err
-	}
-	if t.fast.Add(-gate) == -gate {
+	if t.in.CompareAndSwap(0, -gate) {
 		return nil
 	}
-	for t.fast.Load() != -gate { // those that are turned away count for a moment, too
-		select {
-		case <-t.drained:
-		case <-ctx.Done():
-			t.leaveAlone()
-			return ctx.Err()
-		}
-	}
-	return nil
+	return t.wait(ctx, -gate)
 }
 
 func (t *turns) leaveAlone() {
-	t.fast.Add(gate)
-	t.queue.Release(allTurns)
+	if t.in.Add(gate) != 0 {
+		t.wake()
+	}
+}
+
+func (t *turns) wake() {
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+// wait queues, counts n in, and waits at the gate: 1 until nobody is alone, -gate until nobody else is in. Those that
+// are turned away count for a moment, too.
+func (t *turns) wait(ctx context.Context, n int64) error {
+	select {
+	case t.queue <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-t.queue }()
+	t.in.Add(n)
+	for {
+		if now := t.in.Load(); n > 0 && now > 0 || now == n && n < 0 {
+			return nil
+		}
+		select {
+		case <-t.changed:
+		case <-ctx.Done():
+			t.in.Add(-n)
+			return ctx.Err()
+		}
+	}
 }

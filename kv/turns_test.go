@@ -41,11 +41,6 @@ func TestTurns(t *testing.T) {
 					} else if !errors.Is(err, context.DeadlineExceeded) {
 						t.Error(err)
 					}
-				case turns.tryShared():
-					shared.Add(1)
-					look()
-					shared.Add(-1)
-					turns.leaveFast()
 				default:
 					if err := turns.enterShared(ctx); err == nil {
 						shared.Add(1)
@@ -59,43 +54,46 @@ func TestTurns(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if !turns.tryShared() {
-		t.Error("nobody is in, and one who shares must wait")
-	}
-	turns.leaveFast()
-	if n := turns.fast.Load(); n != 0 {
-		t.Errorf("%d are counted in, nobody is", n)
+	if n := turns.in.Load(); n != 0 || len(turns.queue) != 0 {
+		t.Errorf("%d are counted in and %d in the queue, nobody is", n, len(turns.queue))
 	}
 }
 
 // One who wants to be alone waits for those who are in, keeps later ones out, and may give up.
 func TestTurnsAloneWaits(t *testing.T) {
-	turns := newTurns()
-	turns.tryShared()
-	ctx, cancel := context.WithCancel(context.Background())
+	turns, free := newTurns(), context.Background()
+	enter := func(want error) {
+		t.Helper()
+		over, end := context.WithCancel(free)
+		end()
+		if err := turns.enterShared(over); !errors.Is(err, want) {
+			t.Errorf("one who shares: got %v, want %v", err, want)
+		} else if err == nil {
+			turns.leaveShared()
+		}
+	}
+	_ = turns.enterShared(free)
+	ctx, cancel := context.WithCancel(free)
 	done := make(chan error)
 	go func() { done <- turns.enterAlone(ctx) }()
-	for turns.fast.Load() > 0 { // until the gate is closed
+	for turns.in.Load() > 0 { // until the gate is closed
 		time.Sleep(time.Microsecond)
 	}
-	if turns.tryShared() {
-		t.Error("the gate is open")
-	}
+	enter(context.Canceled)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if !turns.tryShared() {
-		t.Error("the gate stayed closed")
-	}
-	turns.leaveFast()
-	go func() { done <- turns.enterAlone(context.Background()) }()
-	for turns.fast.Load() > 0 {
+	enter(nil)
+	go func() { done <- turns.enterAlone(free) }()
+	for turns.in.Load() > 0 {
 		time.Sleep(time.Microsecond)
 	}
-	turns.leaveFast()
+	turns.leaveShared()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+	enter(context.Canceled)
 	turns.leaveAlone()
+	enter(nil)
 }

@@ -1,10 +1,6 @@
 package kv
 
-import (
-	"errors"
-
-	"github.com/assaydb/assay/kv/driver"
-)
+import "github.com/assaydb/assay/kv/driver"
 
 // Tx is a read-write transaction. It sees its own writes. One that [DB.Update] gave to a function lives as long as that
 // function; one that [DB.Begin] returned lives until Commit or Rollback. It is used by one goroutine at a time.
@@ -23,112 +19,84 @@ type writing struct {
 }
 
 // Put sets key to value. It keeps neither.
-func (tx *Tx) Put(key, value []byte) (err error) {
-	_, sp := tx.db.startSpan(tx.ctx, "put")
-	sp.pair(key, value)
-	defer func() { sp.end(err) }()
-	tx.enter()
-	defer tx.leave()
-	if err := tx.writable("put"); err != nil {
-		return err
-	}
-	if err := checkPair(&tx.db.caps, key, value); err != nil {
-		return tx.db.wrap("put", err)
-	}
-	if err := tx.w.Put(tx.full(key), value); err != nil {
-		return tx.db.wrap("put", err)
-	}
-	return nil
+func (tx *Tx) Put(key, value []byte) error {
+	return tx.write("put", &driver.Op{Key: key, Value: value})
 }
 
 // Delete removes key. That it is absent is no error.
-func (tx *Tx) Delete(key []byte) (err error) {
-	_, sp := tx.db.startSpan(tx.ctx, "delete")
-	sp.pair(key, nil)
-	defer func() { sp.end(err) }()
-	tx.enter()
-	defer tx.leave()
-	if err := tx.writable("delete"); err != nil {
-		return err
-	}
-	if err := checkPair(&tx.db.caps, key, nil); err != nil {
-		return tx.db.wrap("delete", err)
-	}
-	if err := tx.w.Delete(tx.full(key)); err != nil {
-		return tx.db.wrap("delete", err)
-	}
-	return nil
+func (tx *Tx) Delete(key []byte) error {
+	return tx.write("delete", &driver.Op{Key: key, Delete: true})
 }
 
-// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for each.
-func (tx *Tx) DeleteRange(r Range) (err error) {
-	_, sp := tx.db.startSpan(tx.ctx, "delete range")
-	defer func() { sp.end(err) }()
-	tx.enter()
-	defer tx.leave()
-	if err := tx.writable("delete range"); err != nil {
+func (tx *Tx) write(name string, op *driver.Op) error {
+	if tx.plain() {
+		return tx.writeNow(name, op)
+	}
+	return tx.call(name, func(sp *span) error {
+		sp.pair(op.Key, op.Value)
+		return tx.writeNow(name, op)
+	})
+}
+
+// writeNow makes one write, within enter.
+func (tx *Tx) writeNow(name string, op *driver.Op) error {
+	err := tx.writable()
+	if err == nil {
+		err = checkPair(&tx.db.caps, op.Key, op.Value)
+	}
+	if err == nil {
+		op.Key = tx.full(op.Key)
+		err = op.Run(tx.w)
+	}
+	return tx.db.wrap(name, err)
+}
+
+// deleteChunk is how many keys DeleteRange holds at once where it deletes one by one.
+const deleteChunk = 1024
+
+// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for
+// each.
+func (tx *Tx) DeleteRange(r Range) error {
+	r.Reverse = false
+	once := false
+	err := tx.call("delete range", func(*span) error {
+		err := tx.writable()
+		if d, ok := tx.w.(driver.RangeDeleter); ok && err == nil {
+			once, err = true, tx.deleteAtOnce(d, r)
+		}
+		return tx.db.wrap("delete range", err)
+	})
+	if err != nil || once {
 		return err
 	}
+	for {
+		var b Batch
+		for k := range tx.Keys(r) {
+			if b.Delete(k); b.Len() == deleteChunk {
+				break
+			}
+		}
+		err := tx.Err()
+		if err == nil {
+			err = b.Run(tx)
+		}
+		if err != nil || b.Len() < deleteChunk {
+			return err
+		}
+		r.Start = After(b.ops[deleteChunk-1].Key)
+	}
+}
+
+func (tx *Tx) deleteAtOnce(d driver.RangeDeleter, r Range) error {
 	if r.empty() {
 		return nil
 	}
 	it := Iterator{s: tx.Snapshot}
-	it.setRange(Range{Start: r.Start, End: r.End})
+	it.setRange(&r)
 	if prefix := tx.db.prefix; len(prefix) > 0 && len(it.r.Start) == len(prefix) {
 		it.r.Start = After(prefix) // the prefix itself is a key of the parent
 	}
-	if d, ok := tx.w.(driver.RangeDeleter); ok {
-		err = d.DeleteRange(it.r.Start, it.r.End)
-	} else {
-		err = tx.deleteEach(it.r)
-	}
-	if err != nil {
-		return tx.db.wrap("delete range", err)
-	}
-	return nil
-}
-
-// deleteChunk is how many keys deleteEach holds at once.
-const deleteChunk = 1024
-
-// deleteEach deletes key by key: it collects some, closes the cursor, deletes them, and goes on behind them.
-func (tx *Tx) deleteEach(r driver.Range) error {
-	r.KeysOnly = true
-	for {
-		keys, err := collect(tx.r, r, deleteChunk)
-		if err != nil {
-			return err
-		}
-		for _, k := range keys {
-			if err := tx.w.Delete(k); err != nil {
-				return err
-			}
-		}
-		if len(keys) < deleteChunk {
-			return nil
-		}
-		r.Start = After(keys[len(keys)-1])
-		if r.End != nil && string(r.Start) >= string(r.End) {
-			return nil
-		}
-	}
-}
-
-// collect returns copies of the first n keys of r.
-func collect(from driver.Reader, r driver.Range, n int) (keys [][]byte, err error) {
-	c, err := from.Cursor(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	for len(keys) < n {
-		k, _, err := c.Next()
-		if err != nil || k == nil {
-			return keys, err
-		}
-		keys = append(keys, append([]byte(nil), k...))
-	}
-	return keys, nil
+	return d.DeleteRange(it.r.Start, it.r.End)
 }
 
 // Namespace returns a view of tx that holds only the keys beginning with prefix, shown without it. It is part of the same
@@ -147,8 +115,8 @@ func (tx *Tx) Rollback() error { return tx.finish("rollback") }
 
 func (tx *Tx) finish(op string) error {
 	if !tx.held {
-		return tx.db.wrap(op, &Error{Kind: Invalid, Err: errors.New("Update ends its transaction itself"),
-			Hint: "return nil to commit, an error to roll back"})
+		return tx.db.wrap(op, refusal(Invalid, "return nil to commit, an error to roll back",
+			"Update ends its transaction itself"))
 	}
 	tx.enter()
 	defer tx.leave()
@@ -163,13 +131,13 @@ func (tx *Tx) finish(op string) error {
 
 // writable refuses writes after the end, and during a scan: what an engine's cursor does when the tree under it
 // changes differs from engine to engine (bbolt's may skip a key).
-func (tx *Tx) writable(op string) error {
+func (tx *Tx) writable() error {
 	switch {
 	case tx.r == nil:
-		return tx.refuse(op)
+		return errEnded()
 	case tx.open != nil:
-		return tx.db.wrap(op, &Error{Kind: Invalid, Err: errors.New("a scan of this transaction is running"),
-			Hint: "collect the keys first, write after the loop; close iterators"})
+		return refusal(Invalid, "collect the keys first, write after the loop; close iterators",
+			"a scan of this transaction is running")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package nullkv_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
@@ -30,6 +31,21 @@ func BenchmarkThin(b *testing.B) {
 		}
 		return nil
 	}
+	within := func(op func(*kv.Snapshot) error) func(b *testing.B) {
+		return func(b *testing.B) {
+			b.ReportAllocs()
+			if err := db.View(ctx, func(s *kv.Snapshot) (err error) {
+				for b.Loop() {
+					err = errors.Join(err, op(s))
+				}
+				return err
+			}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("get", within(get))
+	b.Run("scan", within(scan))
 	put := func(tx *kv.Tx) error { return tx.Put(key, value) }
 	for _, c := range []struct {
 		name string

@@ -11,6 +11,15 @@ import (
 	"github.com/assaydb/assay/foreign/internal/stores"
 )
 
+// What a Datastore is, beyond what its name says.
+var (
+	_ ds.Batching            = (*Datastore)(nil)
+	_ ds.CheckedDatastore    = (*Datastore)(nil)
+	_ ds.GCDatastore         = (*Datastore)(nil)
+	_ ds.PersistentDatastore = (*Datastore)(nil)
+	_ ds.TxnDatastore        = (*Datastore)(nil)
+)
+
 func TestMain(m *testing.M) {
 	dstest.ElemCount = 20 // instead of 100: a thousand cases put up to four times that many pairs, each by a commit
 	os.Exit(m.Run())

@@ -1,8 +1,6 @@
 package ethdb
 
 import (
-	"bytes"
-	"context"
 	"errors"
 
 	"github.com/ethereum/go-ethereum/ethdb"
@@ -16,62 +14,49 @@ func (s *Store) NewBatch() ethdb.Batch { return &batch{s: s} }
 // NewBatchWithSize returns an empty batch, which grows as it must.
 func (s *Store) NewBatchWithSize(int) ethdb.Batch { return &batch{s: s} }
 
-// batch keeps its writes itself, as Replay needs them and a kv.Batch does not give them back.
 type batch struct {
-	s      *Store
-	writes []func(ethdb.KeyValueWriter) error
-	size   int
-}
-
-func (b *batch) add(size int, write func(ethdb.KeyValueWriter) error) error {
-	b.writes, b.size = append(b.writes, write), b.size+size
-	return nil
+	s *Store
+	b kv.Batch
 }
 
 func (b *batch) Put(key, value []byte) error {
-	k, v := bytes.Clone(key), bytes.Clone(value)
-	return b.add(len(k)+len(v), func(w ethdb.KeyValueWriter) error { return w.Put(k, v) })
-}
-
-func (b *batch) Delete(key []byte) error {
-	k := bytes.Clone(key)
-	return b.add(len(k), func(w ethdb.KeyValueWriter) error { return w.Delete(k) })
-}
-
-func (b *batch) DeleteRange(start, end []byte) error {
-	start, end = bytes.Clone(start), bytes.Clone(end)
-	return b.add(len(start)+len(end), func(w ethdb.KeyValueWriter) error {
-		if d, ok := w.(ethdb.KeyValueRangeDeleter); ok {
-			return d.DeleteRange(start, end)
-		}
-		return errors.New("ethdb: the target of the replay removes no ranges")
-	})
-}
-
-// Replay makes the writes to w, one by one.
-func (b *batch) Replay(w ethdb.KeyValueWriter) error {
-	for _, write := range b.writes {
-		if err := write(w); err != nil {
-			return err
-		}
-	}
+	b.b.Put(at(key), value)
 	return nil
 }
 
-// Write commits the batch as one transaction.
-func (b *batch) Write() error {
-	ctx, cancel := context.WithTimeout(background, b.s.db.Wait())
-	defer cancel()
-	return b.s.db.Update(ctx, b.s.d, func(tx *kv.Tx) error { return b.Replay(within{tx}) })
+func (b *batch) Delete(key []byte) error {
+	b.b.Delete(at(key))
+	return nil
 }
 
-func (b *batch) ValueSize() int { return b.size }
-func (b *batch) Reset()         { b.writes, b.size = b.writes[:0], 0 }
-func (b *batch) Close()         { b.Reset() }
+func (b *batch) DeleteRange(start, end []byte) error {
+	b.b.DeleteRange(between(start, end))
+	return nil
+}
 
-// within writes in a transaction.
-type within struct{ tx *kv.Tx }
+// Replay makes the writes to w, one by one.
+func (b *batch) Replay(w ethdb.KeyValueWriter) error { return b.b.Replay(target{w}) }
 
-func (w within) Put(key, value []byte) error         { return w.tx.Put(at(key), value) }
-func (w within) Delete(key []byte) error             { return w.tx.Delete(at(key)) }
-func (w within) DeleteRange(start, end []byte) error { return w.tx.DeleteRange(between(start, end)) }
+// Write commits the batch as one transaction.
+func (b *batch) Write() error { return b.s.write(b.s.d, &b.b) }
+
+func (b *batch) ValueSize() int { return b.b.Size() }
+func (b *batch) Reset()         { b.b.Reset() }
+func (b *batch) Close()         { b.b.Reset() }
+
+// target is where a batch is replayed to, by keys without top.
+type target struct{ w ethdb.KeyValueWriter }
+
+func (t target) Put(key, value []byte) error { return t.w.Put(key[1:], value) }
+func (t target) Delete(key []byte) error     { return t.w.Delete(key[1:]) }
+
+func (t target) DeleteRange(r kv.Range) error {
+	d, ok := t.w.(ethdb.KeyValueRangeDeleter)
+	if !ok {
+		return errors.New("ethdb: the target of the replay removes no ranges")
+	}
+	if r.End[0] != top {
+		return d.DeleteRange(r.Start[1:], nil)
+	}
+	return d.DeleteRange(r.Start[1:], r.End[1:])
+}

@@ -46,39 +46,37 @@ func between(start, end []byte) kv.Range {
 }
 
 // Has reports whether key is present.
-func (s *Store) Has(key []byte) (has bool, err error) {
-	err = s.db.View(background, func(r *kv.Snapshot) error {
-		has, err = r.Has(at(key))
-		return err
-	})
-	return has, err
-}
+func (s *Store) Has(key []byte) (bool, error) { return s.db.Has(background, at(key)) }
 
 // Get returns the value of key. An absent key is kv.NotFound.
 func (s *Store) Get(key []byte) ([]byte, error) { return s.db.Get(background, at(key)) }
 
-// write commits what fill puts into a batch.
-func (s *Store) write(d kv.Durability, fill func(b *kv.Batch)) error {
+// write commits b.
+func (s *Store) write(d kv.Durability, b *kv.Batch) error {
 	ctx, cancel := context.WithTimeout(background, s.db.Wait())
 	defer cancel()
-	var b kv.Batch
-	fill(&b)
-	return s.db.Write(ctx, d, &b)
+	return s.db.Write(ctx, d, b)
 }
 
 // Put sets key to value.
 func (s *Store) Put(key, value []byte) error {
-	return s.write(s.d, func(b *kv.Batch) { b.Put(at(key), value) })
+	var b kv.Batch
+	b.Put(at(key), value)
+	return s.write(s.d, &b)
 }
 
 // Delete removes key.
 func (s *Store) Delete(key []byte) error {
-	return s.write(s.d, func(b *kv.Batch) { b.Delete(at(key)) })
+	var b kv.Batch
+	b.Delete(at(key))
+	return s.write(s.d, &b)
 }
 
 // DeleteRange removes the keys in [start, end), of which nil is open.
 func (s *Store) DeleteRange(start, end []byte) error {
-	return s.write(s.d, func(b *kv.Batch) { b.DeleteRange(between(start, end)) })
+	var b kv.Batch
+	b.DeleteRange(between(start, end))
+	return s.write(s.d, &b)
 }
 
 // Stat returns the settings in force and the space on disk.
@@ -90,10 +88,13 @@ func (s *Store) Stat() (string, error) {
 // SyncKeyValue makes what was written before as durable as the store can: a commit covers the
 // weaker ones before it.
 func (s *Store) SyncKeyValue() error {
-	if strongest := s.db.Caps().Strongest(); s.d != strongest {
-		return s.write(strongest, func(b *kv.Batch) { b.Put(marker, nil) })
+	strongest := s.db.Caps().Strongest()
+	if s.d == strongest {
+		return nil
 	}
-	return nil
+	var b kv.Batch
+	b.Put(marker, nil)
+	return s.write(strongest, &b)
 }
 
 // Compact compacts the whole store, as kv knows no other.
@@ -105,48 +106,32 @@ func (s *Store) Close() error { return s.db.Close() }
 // NewIterator returns an iterator over the keys that begin with prefix, from prefix and start on.
 // It holds a snapshot.
 func (s *Store) NewIterator(prefix, start []byte) ethdb.Iterator {
-	r, err := s.db.Snapshot(background)
-	if err != nil {
-		return &iterator{err: err}
-	}
 	over := kv.Prefix(at(prefix))
 	over.Start = append(over.Start, start...)
-	return &iterator{it: r.Iter(over), r: r}
+	return &iterator{it: s.db.Iter(background, over)}
 }
 
-// iterator lets go of it and its snapshot at the end of the walk, as not everybody calls Release.
+// iterator lets go of its snapshot at the end of the walk, as not everybody calls Release.
 type iterator struct {
-	it  *kv.Iterator // nil at the end
-	r   *kv.Snapshot
-	err error
+	it    *kv.Iterator
+	ended bool
+	err   error
 }
 
 func (it *iterator) Next() bool {
-	if it.it != nil && !it.it.Next() {
-		it.Release()
+	if !it.ended && it.it.Next() {
+		return true
 	}
-	return it.it != nil
+	it.Release()
+	return false
 }
 
-func (it *iterator) Key() []byte {
-	if it.it == nil {
-		return nil
-	}
-	return bytes.TrimPrefix(it.it.Key(), []byte{top}) // nil before the first Next
-}
-
-func (it *iterator) Value() []byte {
-	if it.it == nil {
-		return nil
-	}
-	return it.it.Value()
-}
-
-func (it *iterator) Error() error { return it.err }
+func (it *iterator) Key() []byte   { return bytes.TrimPrefix(it.it.Key(), []byte{top}) } // nil before the first Next
+func (it *iterator) Value() []byte { return it.it.Value() }
+func (it *iterator) Error() error  { return it.err }
 
 func (it *iterator) Release() {
-	if it.it != nil {
-		it.err = errors.Join(it.it.Err(), it.it.Close(), it.r.Close())
-		it.it = nil
+	if !it.ended {
+		it.ended, it.err = true, errors.Join(it.it.Err(), it.it.Close())
 	}
 }

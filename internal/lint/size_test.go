@@ -52,7 +52,8 @@ func TestDriversAreSmall(t *testing.T) {
 			most = mostCode
 		}
 		if n > most {
-			t.Errorf("%s has %d lines of code, at most %d: delete what nobody asked for; what the engine itself does not have goes into ours_*.go", dir, n, most)
+			t.Errorf("%s has %d lines of code, at most %d: delete what nobody asked for; "+
+				"what the engine itself does not have goes into ours_*.go", dir, n, most)
 		}
 		t.Logf("%-24s %5d of %5d, ours %5d", dir, n, most, ours[dir])
 	}
@@ -103,6 +104,29 @@ func TestLinesOfCodeAreCounted(t *testing.T) {
 	} {
 		if got := countCode([]byte(src)); got != want {
 			t.Errorf("%q: got %d, want %d", src, got, want)
+		}
+	}
+}
+
+// mostAdapter is how many lines of code an adapter of foreign has: more would show that kv lacks something.
+const mostAdapter = 149
+
+// TestAdaptersAreSmall holds what other projects' stores need beside kv to a page.
+func TestAdaptersAreSmall(t *testing.T) {
+	adapters := map[string]int{}
+	eachGoFile(t, func(file string) {
+		dir := path.Dir(file)
+		if strings.HasPrefix(dir, "foreign/") && !strings.HasPrefix(dir, "foreign/internal/") &&
+			!strings.HasSuffix(file, "_test.go") {
+			adapters[dir] += linesOfCode(t, file)
+		}
+	})
+	if len(adapters) < 3 {
+		t.Errorf("only %d adapters were found", len(adapters))
+	}
+	for dir, n := range adapters {
+		if n > mostAdapter {
+			t.Errorf("%s has %d lines of code, at most %d: what does kv lack for it?", dir, n, mostAdapter)
 		}
 	}
 }

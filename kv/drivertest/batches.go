@@ -3,7 +3,7 @@ package drivertest
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -45,7 +45,7 @@ func writesEmptyBatch(e *env) {
 	db := e.open()
 	e.fill(db, "a=1")
 	e.must(db.Write(ctx, e.class, new(kv.Batch)))
-	e.update(db, func(*kv.Tx) error { return nil })
+	e.update(db, func(*kv.Tx) {})
 	e.want(db, "a=1")
 }
 
@@ -60,92 +60,46 @@ func reusesBatch(e *env) {
 		e.must(db.Write(ctx, e.class, &b))
 		e.must(db.Write(ctx, e.class, &b))
 	}
-	var want []string
-	for j := range 10 {
-		k, v := numbered(j, 4)
-		want = append(want, string(k)+"="+string(v))
-	}
-	e.want(db, want...)
+	e.want(db, records(10, 4)...)
 }
 
 func writesBatchesConcurrently(e *env) {
 	db := e.open()
 	const writers, batches, size = 8, 12, 5
-	var all sync.WaitGroup
-	errs := make([]error, writers)
-	for w := range writers {
-		all.Go(func() {
-			var b kv.Batch
-			for i := range batches {
-				b.Reset()
-				for j := range size {
-					b.Put(numbered((w*batches+i)*size+j, 0))
-				}
-				if err := db.Write(ctx, e.class, &b); err != nil {
-					errs[w] = err
-					return
-				}
+	e.must(together(writers, func(w int) error {
+		var b kv.Batch
+		for i := range batches {
+			b.Reset()
+			for j := range size {
+				b.Put(numbered((w*batches+i)*size+j, 0))
 			}
-		})
-	}
-	all.Wait()
-	for _, err := range errs {
-		e.must(err)
-	}
-	var want []string
-	for i := range writers * batches * size {
-		k, v := numbered(i, 0)
-		want = append(want, string(k)+"="+string(v))
-	}
-	e.want(db, want...)
+			if err := db.Write(ctx, e.class, &b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	e.want(db, records(writers*batches*size, 0)...)
 }
 
 func readsWholeBatches(e *env) {
 	db := e.open()
-	write := func(version int) error {
-		var b kv.Batch
-		for i := range 20 {
-			b.Put(fmt.Appendf(nil, "key%06d", i), fmt.Appendf(nil, "%d", version))
-		}
-		return db.Write(ctx, e.class, &b)
-	}
-	e.must(write(0))
-	done := make(chan error, 1)
-	go func() {
-		for version := range 40 {
-			if err := write(version); err != nil {
-				done <- err
-				return
+	var written atomic.Bool
+	e.must(together(2, func(i int) error {
+		for round := 0; i == 0 && round < 60; round++ { // every third removes what the others wrote
+			if err := rewriteBatch(db, e.class, round); err != nil {
+				written.Store(true)
+				return err
 			}
 		}
-		done <- nil
-	}()
-	for running := true; running; {
-		select {
-		case err := <-done:
-			e.must(err)
-			running = false
-		default:
+		for i == 1 && !written.Load() {
+			if err := readBatch(db); err != nil {
+				return err
+			}
 		}
-		e.view(db, func(s *kv.Snapshot) error {
-			first, n := "", 0
-			for _, v := range s.Scan(kv.Range{}) {
-				if n++; n == 1 {
-					first = string(v)
-				} else if string(v) != first {
-					e.Fatalf("one snapshot holds versions %s and %s", first, v)
-				}
-			}
-			if n != 20 {
-				e.Fatalf("a snapshot holds %d of 20 keys", n)
-			}
-			last, err := s.Get([]byte("key000019"))
-			if string(last) != first {
-				e.Fatalf("one snapshot holds versions %s and %s", first, last)
-			}
-			return err
-		})
-	}
+		written.Store(true)
+		return nil
+	}))
 }
 
 func writesLargeBatch(e *env) {
@@ -163,7 +117,7 @@ func writesLargeBatch(e *env) {
 		return
 	}
 	e.must(err)
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		i := 0
 		for k, v := range s.Scan(kv.Prefix([]byte("key"))) {
 			wantKey, want := numbered(i, 0)
@@ -175,6 +129,5 @@ func writesLargeBatch(e *env) {
 		if i != n {
 			e.Errorf("got %d pairs, want %d", i, n)
 		}
-		return nil
 	})
 }

@@ -48,8 +48,8 @@ func refusesAfterEnd(e *env) {
 	e.fill(db, "a=1")
 	var s *kv.Snapshot
 	var tx *kv.Tx
-	e.view(db, func(got *kv.Snapshot) error { s = got; return nil })
-	e.update(db, func(got *kv.Tx) error { tx = got; return nil })
+	e.view(db, func(got *kv.Snapshot) { s = got })
+	e.update(db, func(got *kv.Tx) { tx = got })
 	for what, s := range map[string]*kv.Snapshot{"snapshot": s, "transaction": tx.Snapshot} {
 		_, err := s.Get([]byte("a"))
 		e.wantKind("get of an ended "+what, err, kv.Closed)
@@ -116,7 +116,7 @@ func endsGoroutines(e *env) {
 	work := func() {
 		db := e.open()
 		e.fill(db, "a=1")
-		e.view(db, func(s *kv.Snapshot) error { e.wantGet("", s, "a", "1"); return nil })
+		e.view(db, func(s *kv.Snapshot) { e.wantGet("", s, "a", "1") })
 		e.must(db.Close())
 	}
 	work() // libraries start goroutines of their own the first time, for the whole program

@@ -46,9 +46,8 @@ func sumsIncrements(e *env) {
 		}
 		return nil
 	}))
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		e.wantGet("counter", s, "counter", string(binary.BigEndian.AppendUint64(nil, workers*rounds)))
-		return nil
 	})
 }
 
@@ -58,11 +57,10 @@ func runsSideBySide(e *env) {
 	db := e.open()
 	const accounts, units, rounds = 10, 1000, 30
 	account := func(i int) []byte { return fmt.Appendf(nil, "account%d", i) }
-	e.update(db, func(tx *kv.Tx) error {
+	e.update(db, func(tx *kv.Tx) {
 		for i := range accounts {
 			e.must(tx.Put(account(i), kv.AppendUint64(nil, units)))
 		}
-		return nil
 	})
 	workers := []func(round int) error{
 		func(round int) error {
@@ -157,6 +155,9 @@ func readBatch(db *kv.DB) error {
 			if string(v) != first {
 				return fmt.Errorf("one snapshot holds versions %s and %s of %q", first, v, k)
 			}
+		}
+		if last, err := s.Get([]byte("batch7")); n > 0 && (string(last) != first || err != nil) {
+			return fmt.Errorf("one snapshot holds versions %s and %s (%v)", first, last, err)
 		}
 		if n != 0 && n != 8 {
 			return fmt.Errorf("one snapshot holds %d of a batch's 8 keys", n)

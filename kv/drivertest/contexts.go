@@ -111,8 +111,8 @@ func returnsInTime(e *env) {
 	s := e.snapshot(db)
 	e.inTime("a snapshot that is held", e.calls(db))
 	e.must(s.Close())
-	e.update(db, func(*kv.Tx) error { e.inTime("an Update around it", e.calls(db)); return nil })
-	e.view(db, func(*kv.Snapshot) error { e.inTime("a View around it", e.calls(db)); return nil })
+	e.update(db, func(*kv.Tx) { e.inTime("an Update around it", e.calls(db)) })
+	e.view(db, func(*kv.Snapshot) { e.inTime("a View around it", e.calls(db)) })
 	e.must(db.Put(ctx, e.class, []byte("a"), []byte("at last")))
 	if v, err := db.Get(ctx, []byte("a")); string(v) != "at last" || err != nil {
 		e.Errorf("afterwards: got %q, %v", v, err)
@@ -148,16 +148,12 @@ func returnsBesideProcesses(e *env) {
 	}
 	c.kill()
 	db := e.open()
-	e.view(db, func(s *kv.Snapshot) error { e.wantGet("afterwards", s, "a", "1"); return nil })
+	e.view(db, func(s *kv.Snapshot) { e.wantGet("afterwards", s, "a", "1") })
 }
 
 func endsScans(e *env) {
 	db := e.open()
-	var b kv.Batch
-	for i := range 1000 {
-		b.Put(numbered(i, 0))
-	}
-	e.must(db.Write(ctx, e.class, &b))
+	e.fill(db, records(1000, 0)...)
 	short, cancel := context.WithCancel(ctx)
 	n := 0
 	err := db.View(short, func(s *kv.Snapshot) error {

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -92,24 +93,43 @@ func (e *env) fill(db *kv.DB, pairs ...string) {
 	e.did("committed %q as %v", clip(pairs), e.class)
 }
 
-func (e *env) update(db *kv.DB, fn func(*kv.Tx) error) {
+// update runs fn in a transaction. What fails in fn ends the case.
+func (e *env) update(db *kv.DB, fn func(*kv.Tx)) {
 	e.Helper()
 	e.did("an Update, to be %v:", e.class)
-	e.must(db.Update(ctx, e.class, fn))
+	e.must(db.Update(ctx, e.class, func(tx *kv.Tx) error { fn(tx); return nil }))
 }
 
-func (e *env) view(db *kv.DB, fn func(*kv.Snapshot) error) {
+// set makes writes, "key=value" or "-key".
+func (e *env) set(w kv.Writer, writes ...string) {
+	e.Helper()
+	e.must(set(w, writes...))
+}
+
+func set(w kv.Writer, writes ...string) (err error) {
+	for _, one := range writes {
+		if k, ok := strings.CutPrefix(one, "-"); ok {
+			err = errors.Join(err, w.Delete([]byte(k)))
+		} else {
+			k, v, _ := strings.Cut(one, "=")
+			err = errors.Join(err, w.Put([]byte(k), []byte(v)))
+		}
+	}
+	return err
+}
+
+// view runs fn on a snapshot. What fails in fn ends the case.
+func (e *env) view(db *kv.DB, fn func(*kv.Snapshot)) {
 	e.Helper()
 	e.did("a View:")
-	e.must(db.View(ctx, fn))
+	e.must(db.View(ctx, func(s *kv.Snapshot) error { fn(s); return nil }))
 }
 
 // want fails unless db holds exactly the pairs, written "key=value", in this order.
 func (e *env) want(db *kv.DB, pairs ...string) {
 	e.Helper()
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		e.wantScan("the store", s, kv.Range{}, pairs...)
-		return nil
 	})
 }
 
@@ -184,6 +204,16 @@ func clipString(s string) string {
 // numbered returns key and value of record i; the value differs with version.
 func numbered(i, version int) (key, value []byte) {
 	return fmt.Appendf(nil, "key%06d", i), fmt.Appendf(nil, "value %d of version %d", i, version)
+}
+
+// records returns the records from 0 to n-1, written "key=value".
+func records(n, version int) []string {
+	list := make([]string, n)
+	for i := range list {
+		k, v := numbered(i, version)
+		list[i] = string(k) + "=" + string(v)
+	}
+	return list
 }
 
 // overwrite fills b with rubbish.

@@ -21,17 +21,14 @@ var errorCases = []tcase{
 func findsNothing(e *env) {
 	db := e.open()
 	e.fill(db, "a=1", "ab=2")
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		for _, k := range []string{"\x00", "A", "aa", "a\x00", "abc", "b", "\xff"} {
 			e.wantAbsent("in View", s, k)
 		}
-		return nil
 	})
-	e.update(db, func(tx *kv.Tx) error {
-		e.must(tx.Delete([]byte("absent")))
-		e.must(tx.Delete([]byte("a")))
+	e.update(db, func(tx *kv.Tx) {
+		e.set(tx, "-absent", "-a")
 		e.wantAbsent("after Delete", tx.Snapshot, "a")
-		return nil
 	})
 	e.want(db, "ab=2")
 }

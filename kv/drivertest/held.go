@@ -58,12 +58,7 @@ func holdsSnapshots(e *env) {
 
 func sharesSnapshots(e *env) {
 	db := e.open()
-	var pairs []string
-	for i := range 200 {
-		k, v := numbered(i, 0)
-		pairs = append(pairs, string(k)+"="+string(v))
-	}
-	e.fill(db, pairs...)
+	e.fill(db, records(200, 0)...)
 	s := e.snapshot(db)
 	var all sync.WaitGroup
 	for g := range 4 {
@@ -109,14 +104,12 @@ func holdsTransactions(e *env) {
 	e.must(tx.Put([]byte("c"), []byte("3")))
 	e.must(tx.Rollback())
 	e.want(db, "a=1", "b=2")
-	e.update(db, func(tx *kv.Tx) error {
+	e.update(db, func(tx *kv.Tx) {
 		e.wantKind("commit within Update", tx.Commit(), kv.Invalid)
 		e.wantKind("rollback within Update", tx.Rollback(), kv.Invalid)
-		return nil
 	})
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		e.wantKind("close within View", s.Close(), kv.Invalid)
-		return nil
 	})
 }
 
@@ -153,21 +146,19 @@ func neverRevives(e *env) {
 	var kept []*kv.Snapshot
 	var keptTx []*kv.Tx
 	for range 5 {
-		e.view(db, func(s *kv.Snapshot) error { kept = append(kept, s); return nil })
-		e.update(db, func(tx *kv.Tx) error { keptTx = append(keptTx, tx); return nil })
+		e.view(db, func(s *kv.Snapshot) { kept = append(kept, s) })
+		e.update(db, func(tx *kv.Tx) { keptTx = append(keptTx, tx) })
 	}
-	e.view(db, func(*kv.Snapshot) error {
+	e.view(db, func(*kv.Snapshot) {
 		for _, s := range kept {
 			_, err := s.Get([]byte("a"))
 			e.wantKind("a snapshot of an earlier View", err, kv.Closed)
 		}
-		return nil
 	})
-	e.update(db, func(*kv.Tx) error {
+	e.update(db, func(*kv.Tx) {
 		for _, tx := range keptTx {
 			e.wantKind("a transaction of an earlier Update", tx.Put([]byte("a"), []byte("2")), kv.Closed)
 		}
-		return nil
 	})
 	e.want(db, "a=1")
 }
@@ -186,13 +177,12 @@ func endsStrayScans(e *env) {
 	})
 	e.wantKind("the View", err, kv.Invalid)
 	e.want(db, "a=1", "b=2", "c=3")
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		if k, _, ok := next(); ok {
 			e.Errorf("the scan of the View before went on to %q", k)
 		}
 		stop()
 		e.wantScan("the next View", s, kv.Range{}, "a=1", "b=2", "c=3")
-		return nil
 	})
 	e.fill(db, "d=4")
 	e.must(db.Check(ctx))
@@ -235,10 +225,9 @@ func shortcuts(e *env) {
 func nestsNamespaces(e *env) {
 	db := e.open()
 	e.fill(db, "n/a=1", "m=2")
-	e.update(db, func(tx *kv.Tx) error {
+	e.update(db, func(tx *kv.Tx) {
 		n := tx.Namespace([]byte("n/"))
-		e.must(n.Put([]byte("b"), []byte("3")))
-		e.must(n.Delete([]byte("a")))
+		e.set(n, "b=3", "-a")
 		e.wantScan("the namespace", n.Snapshot, kv.Range{}, "b=3")
 		e.wantScan("the transaction", tx.Snapshot, kv.Range{}, "m=2", "n/b=3")
 		deeper := n.Namespace([]byte("x"))
@@ -246,11 +235,9 @@ func nestsNamespaces(e *env) {
 		if fmt.Sprint(deeper.DB().Path()) != db.Path() {
 			e.Errorf("the namespace is of %s", deeper.DB().Path())
 		}
-		return nil
 	})
 	e.want(db, "m=2", "n/b=3", "n/xy=4")
-	e.view(db.Namespace([]byte("n/")), func(s *kv.Snapshot) error {
+	e.view(db.Namespace([]byte("n/")), func(s *kv.Snapshot) {
 		e.wantScan("a namespace of a namespace", s.Namespace([]byte("x")), kv.Range{}, "y=4")
-		return nil
 	})
 }

@@ -22,17 +22,8 @@ var isolationCases = []tcase{
 func seesOwnWrites(e *env) {
 	db := e.open()
 	e.fill(db, "a=1", "c=3", "e=5", "g=7")
-	e.update(db, func(tx *kv.Tx) error {
-		e.must(tx.Put([]byte("b"), []byte("new")))
-		e.must(tx.Put([]byte("c"), []byte("changed")))
-		e.must(tx.Delete([]byte("e")))
-		e.must(tx.Put([]byte("h"), nil))
-		e.must(tx.Put([]byte("a"), []byte("1st")))
-		e.must(tx.Put([]byte("a"), []byte("2nd")))
-		e.must(tx.Put([]byte("f"), []byte("gone again")))
-		e.must(tx.Delete([]byte("f")))
-		e.must(tx.Delete([]byte("g")))
-		e.must(tx.Put([]byte("g"), []byte("back")))
+	e.update(db, func(tx *kv.Tx) {
+		e.set(tx, "b=new", "c=changed", "-e", "h=", "a=1st", "a=2nd", "f=gone again", "-f", "-g", "g=back")
 		s := tx.Snapshot
 		e.wantScan("in the transaction", s, kv.Range{}, "a=2nd", "b=new", "c=changed", "g=back", "h=")
 		e.wantScan("in the transaction", s, kv.Range{Reverse: true}, "h=", "g=back", "c=changed", "b=new", "a=2nd")
@@ -42,7 +33,6 @@ func seesOwnWrites(e *env) {
 		e.wantAbsent("in the transaction", s, "f")
 		e.must(tx.Delete([]byte("a")))
 		e.wantScan("in the transaction", s, kv.Range{End: []byte("c")}, "b=new")
-		return nil
 	})
 	e.want(db, "b=new", "c=changed", "g=back", "h=")
 }
@@ -52,9 +42,7 @@ func rollsBackOnError(e *env) {
 	e.fill(db, "a=1", "b=2")
 	mine := errors.New("mine")
 	err := db.Update(ctx, e.class, func(tx *kv.Tx) error {
-		e.must(tx.Put([]byte("a"), []byte("changed")))
-		e.must(tx.Delete([]byte("b")))
-		e.must(tx.Put([]byte("c"), []byte("new")))
+		e.set(tx, "a=changed", "-b", "c=new")
 		return mine
 	})
 	if !errors.Is(err, mine) {
@@ -75,8 +63,7 @@ func rollsBackOnPanic(e *env) {
 			}
 		}()
 		_ = db.Update(ctx, e.class, func(tx *kv.Tx) error {
-			e.must(tx.Put([]byte("a"), []byte("changed")))
-			e.must(tx.Put([]byte("b"), []byte("new")))
+			e.set(tx, "a=changed", "b=new")
 			for range tx.Scan(kv.Range{}) {
 				panic("mine")
 			}
@@ -94,11 +81,9 @@ func pinsSnapshots(e *env) {
 	db := e.open()
 	e.fill(db, "a=1", "b=2", "c=3")
 	committed := make(chan error, 1)
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		write := func() error {
-			return db.Update(ctx, e.class, func(tx *kv.Tx) error {
-				return errors.Join(tx.Put([]byte("a"), []byte("changed")), tx.Delete([]byte("b")), tx.Put([]byte("d"), []byte("new")))
-			})
+			return db.Update(ctx, e.class, func(tx *kv.Tx) error { return set(tx, "a=changed", "-b", "d=new") })
 		}
 		if e.caps.ReadersBlockWriters != kv.Never {
 			go func() { committed <- write() }()
@@ -108,7 +93,6 @@ func pinsSnapshots(e *env) {
 		e.wantScan("the snapshot", s, kv.Range{}, "a=1", "b=2", "c=3")
 		e.wantScan("the snapshot", s, kv.Range{Reverse: true}, "c=3", "b=2", "a=1")
 		e.wantAbsent("the snapshot", s, "d")
-		return nil
 	})
 	e.must(<-committed)
 	e.want(db, "a=changed", "c=3", "d=new")
@@ -117,14 +101,10 @@ func pinsSnapshots(e *env) {
 func keepsOldSnapshots(e *env) {
 	e.needs(e.caps.ReadersBlockWriters != kv.Always, "writers wait for readers")
 	db := e.open()
-	var want []string
 	rewrite := func(version int) {
 		var b kv.Batch
 		for i := range 50 {
 			k, v := numbered(i, version)
-			if version == 0 {
-				want = append(want, string(k)+"="+string(v))
-			}
 			if version > 0 && (i+version)%3 == 0 {
 				b.Delete(k)
 			} else {
@@ -135,15 +115,14 @@ func keepsOldSnapshots(e *env) {
 		e.must(db.Write(ctx, e.class, &b))
 	}
 	rewrite(0)
-	e.update(db, func(tx *kv.Tx) error { return tx.Delete([]byte("new")) })
-	e.view(db, func(s *kv.Snapshot) error {
+	e.update(db, func(tx *kv.Tx) { e.must(tx.Delete([]byte("new"))) })
+	e.view(db, func(s *kv.Snapshot) {
 		for version := range 30 {
 			rewrite(version + 1)
 		}
 		e.must(db.Compact(ctx))
-		e.wantScan("the old snapshot", s, kv.Range{}, want...)
+		e.wantScan("the old snapshot", s, kv.Range{}, records(50, 0)...)
 		e.wantAbsent("the old snapshot", s, "new")
-		return nil
 	})
 }
 
@@ -162,16 +141,13 @@ func hidesUncommitted(e *env) {
 			return nil
 		})
 	}
-	e.update(db, func(tx *kv.Tx) error {
-		e.must(tx.Put([]byte("a"), []byte("changed")))
-		e.must(tx.Delete([]byte("b")))
-		e.must(tx.Put([]byte("c"), []byte("new")))
+	e.update(db, func(tx *kv.Tx) {
+		e.set(tx, "a=changed", "-b", "c=new")
 		if e.caps.WritersBlockReaders != kv.Never {
 			go func() { seen <- look() }()
 		} else {
 			seen <- look()
 		}
-		return nil
 	})
 	e.must(<-seen)
 	e.want(db, "a=changed", "c=new")
@@ -207,14 +183,13 @@ func givesUp(e *env) {
 	update := func() error {
 		return db.Update(ended, e.class, func(tx *kv.Tx) error { return tx.Put([]byte("a"), []byte("changed")) })
 	}
-	e.update(db, func(*kv.Tx) error {
+	e.update(db, func(*kv.Tx) {
 		waiting := make(chan error, 2)
 		go func() { waiting <- write() }()
 		go func() { waiting <- update() }()
 		end()
 		e.wantKind("what waited", <-waiting, kv.Canceled)
 		e.wantKind("what waited", <-waiting, kv.Canceled)
-		return nil
 	})
 	e.wantKind("write", write(), kv.Canceled)
 	e.wantKind("update", update(), kv.Canceled)

@@ -39,9 +39,9 @@ func seeks(e *env) {
 			walk(e, what, s, r, keys, rand.New(rand.NewPCG(seed, 0)))
 		}
 	}
-	e.view(db, func(s *kv.Snapshot) error { check("the store", s); return nil })
-	e.view(db.Namespace([]byte("n/")), func(s *kv.Snapshot) error { check("a namespace", s); return nil })
-	e.update(db, func(tx *kv.Tx) error { check("a transaction", tx.Snapshot); return nil })
+	e.view(db, func(s *kv.Snapshot) { check("the store", s) })
+	e.view(db.Namespace([]byte("n/")), func(s *kv.Snapshot) { check("a namespace", s) })
+	e.update(db, func(tx *kv.Tx) { check("a transaction", tx.Snapshot) })
 }
 
 // orPrefix keeps a range of the store out of the namespace.
@@ -124,12 +124,9 @@ func interleavesIterators(e *env) {
 
 func copiesBounds(e *env) {
 	db := e.open()
-	for i := range 100 {
-		k, v := numbered(i, 0)
-		e.fill(db, string(k)+"="+string(v))
-	}
+	e.fill(db, records(100, 0)...)
 	for _, reverse := range []bool{false, true} {
-		e.view(db, func(s *kv.Snapshot) error {
+		e.view(db, func(s *kv.Snapshot) {
 			start, _ := numbered(10, 0)
 			end, _ := numbered(90, 0)
 			n := 0
@@ -140,7 +137,6 @@ func copiesBounds(e *env) {
 			if n != 80 {
 				e.Errorf("reverse=%v: got %d pairs, want 80", reverse, n)
 			}
-			return nil
 		})
 	}
 }
@@ -171,8 +167,8 @@ func readsKeysOnly(e *env) {
 			e.Errorf("%s: an empty value: has gives %v, %v", what, has, err)
 		}
 	}
-	e.view(db, func(s *kv.Snapshot) error { check("a view", s); return nil })
-	e.update(db, func(tx *kv.Tx) error { check("a transaction", tx.Snapshot); return nil })
+	e.view(db, func(s *kv.Snapshot) { check("a view", s) })
+	e.update(db, func(tx *kv.Tx) { check("a transaction", tx.Snapshot) })
 }
 
 func deletesRanges(e *env) {
@@ -191,7 +187,7 @@ func deletesRanges(e *env) {
 		db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
 		e.must(err)
 		e.fill(db, "a=1", "b=2", "c=3", "d=4", "n=prefix", "na=x", "nb=y")
-		e.update(db, func(tx *kv.Tx) error {
+		e.update(db, func(tx *kv.Tx) {
 			e.must(tx.Put([]byte("e"), []byte("5")))
 			r := c.r
 			if r.End == nil {
@@ -200,7 +196,6 @@ func deletesRanges(e *env) {
 			e.must(tx.DeleteRange(r))
 			e.must(tx.Namespace([]byte("n")).DeleteRange(kv.Range{}))
 			e.wantScan(name+" within the transaction", tx.Snapshot, kv.Range{}, append(slices.Clip(c.want), "n=prefix")...)
-			return nil
 		})
 		e.want(db, append(slices.Clip(c.want), "n=prefix")...)
 		e.must(db.Close())
@@ -208,8 +203,7 @@ func deletesRanges(e *env) {
 	db := e.open()
 	var b kv.Batch
 	for i := range 3000 {
-		k, v := numbered(i, 0)
-		b.Put(k, v)
+		b.Put(numbered(i, 0))
 	}
 	err := db.Write(ctx, e.class, &b)
 	if e.caps.TxnLimit && kv.KindOf(err) == kv.TooLarge {
@@ -218,7 +212,7 @@ func deletesRanges(e *env) {
 	e.must(err)
 	start, _ := numbered(1, 0)
 	end, _ := numbered(2999, 0)
-	e.update(db, func(tx *kv.Tx) error { return tx.DeleteRange(kv.Range{Start: start, End: end}) })
+	e.update(db, func(tx *kv.Tx) { e.must(tx.DeleteRange(kv.Range{Start: start, End: end})) })
 	e.want(db, "key000000=value 0 of version 0", "key002999=value 2999 of version 0")
 }
 

@@ -141,7 +141,7 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 	e.Helper()
 	promise := db.Caps().Promise(class)
 	last = -1
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		i, found := 0, 0
 		end := func() { // of record i
 			switch {
@@ -174,7 +174,6 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 		if last >= 0 && promise.KillAtomic {
 			e.wantGet(class.String()+" after a kill", s, "last", strconv.Itoa(last))
 		}
-		return nil
 	})
 	return last
 }

@@ -15,13 +15,12 @@ var limitCases = []tcase{
 
 func refusesEmptyKey(e *env) {
 	db := e.open()
-	e.update(db, func(tx *kv.Tx) error {
+	e.update(db, func(tx *kv.Tx) {
 		e.wantKind("put", tx.Put(nil, []byte("v")), kv.Invalid)
 		e.wantKind("put", tx.Put([]byte{}, []byte("v")), kv.Invalid)
 		e.wantKind("delete", tx.Delete(nil), kv.Invalid)
 		_, err := tx.Get(nil)
 		e.wantKind("get", err, kv.Invalid)
-		return nil
 	})
 	var b kv.Batch
 	b.Put([]byte("a"), []byte("1"))
@@ -32,7 +31,7 @@ func refusesEmptyKey(e *env) {
 
 func keepsEmptyValue(e *env) {
 	db := e.open()
-	check := func(s *kv.Snapshot) error {
+	check := func(s *kv.Snapshot) {
 		if v, err := s.Get([]byte("empty")); v == nil || len(v) != 0 || err != nil {
 			e.Errorf("get: got %v, %v, want an empty value", v, err)
 		}
@@ -41,12 +40,10 @@ func keepsEmptyValue(e *env) {
 		}
 		e.wantAbsent("beside an empty value", s, "absent")
 		e.wantScan("empty value", s, kv.Range{}, "empty=", "full=1")
-		return nil
 	}
-	e.update(db, func(tx *kv.Tx) error {
-		e.must(tx.Put([]byte("full"), []byte("1")))
-		e.must(tx.Put([]byte("empty"), nil))
-		return check(tx.Snapshot)
+	e.update(db, func(tx *kv.Tx) {
+		e.set(tx, "full=1", "empty=")
+		check(tx.Snapshot)
 	})
 	e.view(db, check)
 	e.fill(db, "empty=")
@@ -66,12 +63,12 @@ func keepsLargeValues(e *env) {
 		return v
 	}
 	e.fill(db, "small=1")
-	e.update(db, func(tx *kv.Tx) error { return tx.Put([]byte("big"), big('1')) })
+	e.update(db, func(tx *kv.Tx) { e.must(tx.Put([]byte("big"), big('1'))) })
 	var b kv.Batch
 	b.Put([]byte("bigger"), big('2'))
 	e.must(db.Write(ctx, e.class, &b))
 	e.want(db, "big="+string(big('1')), "bigger="+string(big('2')), "small=1")
-	e.update(db, func(tx *kv.Tx) error { return tx.Delete([]byte("big")) })
+	e.update(db, func(tx *kv.Tx) { e.must(tx.Delete([]byte("big"))) })
 	e.want(db, "bigger="+string(big('2')), "small=1")
 }
 
@@ -85,15 +82,14 @@ func keepsLimits(e *env) {
 			return
 		}
 		k, v := pair(limit)
-		e.update(db, func(tx *kv.Tx) error { return tx.Put(k, v) })
-		e.view(db, func(s *kv.Snapshot) error {
+		e.update(db, func(tx *kv.Tx) { e.must(tx.Put(k, v)) })
+		e.view(db, func(s *kv.Snapshot) {
 			e.wantScan(what, s, kv.Range{}, string(k)+"="+string(v))
-			return nil
 		})
 		large, v2 := pair(limit + 1)
-		e.update(db, func(tx *kv.Tx) error {
+		e.update(db, func(tx *kv.Tx) {
 			e.wantKind("put of a "+what+" over the limit", tx.Put(large, v2), kv.TooLarge)
-			return tx.Delete(k)
+			e.must(tx.Delete(k))
 		})
 		var b kv.Batch
 		b.Put([]byte("a"), nil)

@@ -92,8 +92,8 @@ func shares(e *env) {
 	class := e.class.String()
 	for _, n := range []string{"1", "2", "3"} {
 		c.must("put", class, "theirs", n)
-		e.view(db, func(s *kv.Snapshot) error { e.wantGet("after their commit", s, "theirs", n); return nil })
-		e.update(db, func(tx *kv.Tx) error { return tx.Put([]byte("ours"), []byte(n)) })
+		e.view(db, func(s *kv.Snapshot) { e.wantGet("after their commit", s, "theirs", n) })
+		e.update(db, func(tx *kv.Tx) { e.must(tx.Put([]byte("ours"), []byte(n))) })
 		if got := c.must("get", "ours"); got != n {
 			e.Errorf("they read %q after our commit of %q", got, n)
 		}

@@ -18,21 +18,16 @@ func keepsNoArguments(e *env) {
 	db := e.open()
 	k, v := []byte("key"), []byte("value")
 	set := func(key, value string) { k, v = append(k[:0], key...), append(v[:0], value...) }
-	e.update(db, func(tx *kv.Tx) error {
+	e.update(db, func(tx *kv.Tx) {
 		for _, s := range []string{"a", "b", "c"} {
 			set(s, "of "+s)
-			if err := tx.Put(k, v); err != nil {
-				return err
-			}
+			e.must(tx.Put(k, v))
 			overwrite(k, v)
 		}
 		set("b", "")
-		if err := tx.Delete(k); err != nil {
-			return err
-		}
+		e.must(tx.Delete(k))
 		overwrite(k)
 		e.wantScan("before the commit", tx.Snapshot, kv.Range{}, "a=of a", "c=of c")
-		return nil
 	})
 	e.want(db, "a=of a", "c=of c")
 
@@ -50,14 +45,13 @@ func keepsNoArguments(e *env) {
 	b.Put([]byte("x"), []byte("overwrites the batch's memory"))
 	e.want(db, "c=of c", "d=of d", "e=of e")
 
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		set("c", "")
 		got, err := s.Get(k)
 		overwrite(k)
 		if string(got) != "of c" || err != nil {
 			e.Errorf("get: got %q, %v", got, err)
 		}
-		return nil
 	})
 	e.want(db, "c=of c", "d=of d", "e=of e")
 }
@@ -73,8 +67,8 @@ func ownsResults(e *env) {
 		}
 		return err
 	}
-	e.view(db, func(s *kv.Snapshot) error { return read(s, got[:2]) })
-	e.update(db, func(tx *kv.Tx) error { return read(tx.Snapshot, got[2:]) })
+	e.view(db, func(s *kv.Snapshot) { e.must(read(s, got[:2])) })
+	e.update(db, func(tx *kv.Tx) { e.must(read(tx.Snapshot, got[2:])) })
 	check := func(when string) {
 		e.Helper()
 		for i, want := range [][]byte{long, []byte("s"), long, []byte("s")} {
@@ -89,10 +83,10 @@ func ownsResults(e *env) {
 	}
 	check("after later writes")
 	overwrite(got[0], got[1])
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		e.wantGet("after a result was overwritten", s, "short", "t")
 		e.wantGet("after a result was overwritten", s, "long", string(bytes.Repeat([]byte{'a' + 19}, 20000)))
-		return read(s, got[:2])
+		e.must(read(s, got[:2]))
 	})
 	copy(got[0], long)
 	got[1] = []byte("s")
@@ -104,7 +98,7 @@ func appends(e *env) {
 	db := e.open()
 	long := bytes.Repeat([]byte("long"), 5000)
 	e.fill(db, "k=value", "empty=", "long="+string(long))
-	check := func(s *kv.Snapshot) error {
+	check := func(s *kv.Snapshot) {
 		for _, c := range []struct{ key, want string }{{"k", "value"}, {"empty", ""}, {"long", string(long)}} {
 			for _, room := range []int{0, 2, 100, 40000} {
 				buf := bytes.Repeat([]byte{'.'}, 7+room)
@@ -126,16 +120,15 @@ func appends(e *env) {
 		if string(got) != "value" || err != nil {
 			e.Errorf("append to nil: got %q, %v", got, err)
 		}
-		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error { return check(tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) { check(tx.Snapshot) })
 }
 
 func appendsNothing(e *env) {
 	db := e.open()
 	e.fill(db, "a=1")
-	check := func(s *kv.Snapshot) error {
+	check := func(s *kv.Snapshot) {
 		dst := []byte("dst")
 		got, err := s.Append(dst, []byte("absent"))
 		if err != error(kv.NotFound) || string(got) != "dst" || &got[0] != &dst[0] {
@@ -144,15 +137,14 @@ func appendsNothing(e *env) {
 		if got, err := s.Append(nil, []byte("absent")); got != nil || err != error(kv.NotFound) {
 			e.Errorf("append of an absent key to nil: got %q, %v", got, err)
 		}
-		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error {
+	e.update(db, func(tx *kv.Tx) {
 		e.must(tx.Delete([]byte("a")))
 		if _, err := tx.Append(nil, []byte("a")); err != error(kv.NotFound) {
 			e.Errorf("append of a key deleted in the transaction: %v", err)
 		}
-		return check(tx.Snapshot)
+		check(tx.Snapshot)
 	})
 }
 
@@ -162,21 +154,19 @@ func lendsPairs(e *env) {
 		k, v := numbered(i, 0)
 		e.fill(db, string(k)+"="+string(bytes.Repeat(v, 1+i%9)))
 	}
-	check := func(s *kv.Snapshot) error {
+	check := func(s *kv.Snapshot) {
 		i := 0
 		for k, v := range s.Scan(kv.Range{}) {
 			wantKey, want := numbered(i, 0)
 			other, _ := numbered(299-i, 0)
-			if _, err := s.Get(other); err != nil { // a read between two steps must not disturb them
-				return err
-			}
+			_, err := s.Get(other) // a read between two steps must not disturb them
+			e.must(err)
 			if !bytes.Equal(k, wantKey) || !bytes.Equal(v, bytes.Repeat(want, 1+i%9)) {
 				e.Fatalf("pair %d changed before the next step: %q=%q", i, k, clipString(string(v)))
 			}
 			i++
 		}
-		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error { return check(tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) { check(tx.Snapshot) })
 }

@@ -40,21 +40,20 @@ func scansIntervals(e *env) {
 			}
 		}
 	}
-	e.view(db, func(s *kv.Snapshot) error { check("in View", s); return nil })
-	e.update(db, func(tx *kv.Tx) error { check("in Update", tx.Snapshot); return nil })
+	e.view(db, func(s *kv.Snapshot) { check("in View", s) })
+	e.update(db, func(tx *kv.Tx) { check("in Update", tx.Snapshot) })
 }
 
 func scansEmptyStore(e *env) {
 	db := e.open()
-	check := func(s *kv.Snapshot) error {
+	check := func(s *kv.Snapshot) {
 		e.wantScan("empty store", s, kv.Range{})
 		e.wantScan("empty store", s, kv.Range{Reverse: true})
 		e.wantScan("empty store", s, kv.Prefix([]byte("a")))
 		e.wantAbsent("empty store", s, "a")
-		return nil
 	}
 	e.view(db, check)
-	e.update(db, func(tx *kv.Tx) error { return check(tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) { check(tx.Snapshot) })
 }
 
 func scansArbitraryKeys(e *env) {
@@ -71,7 +70,7 @@ func scansArbitraryKeys(e *env) {
 		b.Put([]byte(keys[i]), fmt.Appendf(nil, "value %d", i))
 	}
 	e.must(db.Write(ctx, e.class, &b))
-	e.view(db, func(s *kv.Snapshot) error {
+	e.view(db, func(s *kv.Snapshot) {
 		for _, reverse := range []bool{false, true} {
 			i := 0
 			for k, v := range s.Scan(kv.Range{Reverse: reverse}) {
@@ -88,33 +87,27 @@ func scansArbitraryKeys(e *env) {
 				e.Errorf("reverse=%v: got %d pairs, want %d", reverse, i, len(keys))
 			}
 		}
-		return nil
 	})
 }
 
 func breaksOffScans(e *env) {
 	db := e.open()
-	for i := range 50 {
-		k, v := numbered(i, 0)
-		e.fill(db, string(k)+"="+string(v))
-	}
+	e.fill(db, records(50, 0)...)
 	for i := range 200 {
-		scan := func(s *kv.Snapshot) error {
+		scan := func(s *kv.Snapshot) {
 			n := 0
 			for range s.Scan(kv.Range{Reverse: i%2 == 1}) {
 				if n++; n > i%7 {
 					break
 				}
 			}
-			return s.Err()
+			e.must(s.Err())
 		}
 		e.view(db, scan)
 		if i%10 == 0 {
-			e.update(db, func(tx *kv.Tx) error {
-				if err := scan(tx.Snapshot); err != nil {
-					return err
-				}
-				return tx.Put(numbered(i%50, i))
+			e.update(db, func(tx *kv.Tx) {
+				scan(tx.Snapshot)
+				e.must(tx.Put(numbered(i%50, i)))
 			})
 		}
 	}
@@ -125,7 +118,7 @@ func nestsScans(e *env) {
 	db := e.open()
 	e.fill(db, "a=1", "b=2", "c=3")
 	want := []string{"a:c", "a:b", "a:a", "b:c", "b:b", "b:a", "c:c", "c:b", "c:a"}
-	check := func(what string, s *kv.Snapshot) error {
+	check := func(what string, s *kv.Snapshot) {
 		var got []string
 		for k := range s.Scan(kv.Range{}) {
 			outer := string(k)
@@ -139,14 +132,12 @@ func nestsScans(e *env) {
 		if !slices.Equal(got, want) {
 			e.Errorf("%s:\n got %q\nwant %q", what, got, want)
 		}
-		return s.Err()
+		e.must(s.Err())
 	}
-	e.view(db, func(s *kv.Snapshot) error { return check("in View", s) })
-	e.update(db, func(tx *kv.Tx) error { return check("in Update", tx.Snapshot) })
-	e.update(db, func(tx *kv.Tx) error {
-		if err := tx.Put([]byte("b"), []byte("4")); err != nil {
-			return err
-		}
-		return check("in Update after a write", tx.Snapshot)
+	e.view(db, func(s *kv.Snapshot) { check("in View", s) })
+	e.update(db, func(tx *kv.Tx) { check("in Update", tx.Snapshot) })
+	e.update(db, func(tx *kv.Tx) {
+		e.set(tx, "b=4")
+		check("in Update after a write", tx.Snapshot)
 	})
 }

@@ -1,0 +1,125 @@
+package kv
+
+import (
+	"context"
+	"sync"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of a scan that ended
+// early.
+func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
+	if db.tracer == nil {
+		return db.view(ctx, fn)
+	}
+	return traced(ctx, db.tracer, Event{Op: "view"}, func(ctx context.Context) error { return db.view(ctx, fn) })
+}
+
+func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
+	if err := db.enter(ctx, "view"); err != nil {
+		return err
+	}
+	r, err := db.reader(ctx)
+	if err != nil {
+		db.leave()
+		return db.wrap("view", err)
+	}
+	f, s := newFrame(ctx, db, r)
+	defer func() {
+		cerr := f.end(s)
+		db.leave()
+		if cerr != nil && err == nil {
+			err = db.wrap("view", cerr)
+		}
+	}()
+	if err := fn(s); err != nil {
+		return err
+	}
+	return f.err
+}
+
+// reader returns the last committed state, and waits, within reason, for what keeps it from being read.
+func (db *DB) reader(ctx context.Context) (driver.Reader, error) {
+	r, err := db.store.Snapshot(ctx)
+	if err != nil {
+		err = db.limit.again(ctx, err, func() (err error) { r, err = db.store.Snapshot(ctx); return err })
+	}
+	return r, err
+}
+
+// Snapshot returns the last committed state, for programs whose reading does not fit into one function: pages of a
+// listing, iterators that are handed on. The caller closes it. Engines keep old data for as long as a snapshot is open,
+// and some keep writers waiting (see [Caps]). On a store that is Remote ctx holds for the snapshot's life.
+func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
+	err = traced(ctx, db.tracer, Event{Op: "snapshot"}, func(ctx context.Context) error {
+		if err := db.enter(ctx, "snapshot"); err != nil {
+			return err
+		}
+		defer db.leave()
+		r, err := db.reader(ctx)
+		if err != nil {
+			return db.wrap("snapshot", err)
+		}
+		s = &Snapshot{view: heldView(ctx, r), db: db}
+		db.hold(s.view, nil)
+		return nil
+	})
+	return s, err
+}
+
+func heldView(ctx context.Context, r driver.Reader) *view {
+	return &view{r: r, ctx: context.WithoutCancel(ctx), mu: new(sync.Mutex)}
+}
+
+// frame is the memory of a View or an Update, which the next one uses again. What the program may still have is not:
+// the Snapshot and the Tx, which are made many at a time, lose their view at the end.
+type frame struct {
+	view
+	w         writing
+	snapshots slab[Snapshot]
+	txs       slab[Tx]
+}
+
+var frames = sync.Pool{New: func() any { return new(frame) }}
+
+// slab makes values many at a time, and gives each out once.
+type slab[T any] struct {
+	all  *[32]T
+	used int
+}
+
+func (s *slab[T]) next() *T {
+	if s.all == nil || s.used == len(s.all) {
+		s.all, s.used = new([32]T), 0
+	}
+	s.used++
+	return &s.all[s.used-1]
+}
+
+// The view and the writing of what has ended. Nobody changes them.
+var (
+	endedView    = view{ctx: context.Background()}
+	endedWriting writing
+)
+
+func newFrame(ctx context.Context, db *DB, r driver.Reader) (*frame, *Snapshot) {
+	f := frames.Get().(*frame)
+	f.r, f.ctx, f.done = r, ctx, ctx.Done()
+	s := f.snapshots.next()
+	s.view, s.db = &f.view, db
+	return f, s
+}
+
+// end ends the view and its snapshot. The frame is not used again if something else may have the view: a namespace, or
+// a scan that was left open.
+func (f *frame) end(s *Snapshot) error {
+	again := f.open == nil && !f.lent
+	err := f.view.end()
+	s.view = &endedView
+	if again {
+		f.ctx, f.done, f.err, f.w = nil, nil, nil, writing{}
+		frames.Put(f)
+	}
+	return err
+}
