@@ -28,7 +28,8 @@
 // may be tried. In doubt, an error of kind [InDoubt]: a write or a sync failed amid it. It is there as a whole or not at
 // all, and which of the two is decided when the store is opened again; until then reads may show either. Because what
 // follows would build on it, the handle then takes no more commits: they fail with [Stopped], and nothing of them is
-// done. Close the store and open it again. On a store that is Remote (see [Caps]) commits go on.
+// done. Close the store and open it again. On a store that is Remote (see [Caps]) commits go on. What caused the doubt
+// is found by errors.Is, too: [Full], [Permission].
 //
 // # Bytes
 //

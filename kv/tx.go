@@ -21,20 +21,22 @@ type writing struct {
 }
 
 // Put sets key to value. It keeps neither.
-func (tx *Tx) Put(key, value []byte) error { return tx.write("put", driver.Op{Key: key, Value: value}) }
+func (tx *Tx) Put(key, value []byte) error {
+	return tx.write("put", &driver.Op{Key: key, Value: value})
+}
 
 // Delete removes key. That it is absent is no error.
 func (tx *Tx) Delete(key []byte) error {
-	return tx.write("delete", driver.Op{Key: key, Delete: true})
+	return tx.write("delete", &driver.Op{Key: key, Delete: true})
 }
 
-func (tx *Tx) write(name string, op driver.Op) error {
+func (tx *Tx) write(name string, op *driver.Op) error {
 	if tx.plain() {
-		return tx.writeNow(name, &op)
+		return tx.writeNow(name, op)
 	}
 	return tx.call(name, func(sp *span) error {
 		sp.pair(op.Key, op.Value)
-		return tx.writeNow(name, &op)
+		return tx.writeNow(name, op)
 	})
 }
 

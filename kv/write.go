@@ -84,17 +84,21 @@ func (db *DB) begin(ctx context.Context, d Durability) (driver.Txn, error) {
 }
 
 // commit commits tx unless a scan of it failed or is still running.
-func (db *DB) commit(tx *Tx) error {
-	_, sp := startSpan(tx.ctx, db.tracer, Event{Op: "commit", Durability: tx.d})
-	err := tx.err
-	if err == nil && tx.open == nil { // otherwise ending the transaction says so, and rolls it back
-		err = db.finish(tx.ctx, "commit", tx.w)
-		for i := 0; err == nil && i < len(tx.after); i++ {
-			tx.after[i]()
-		}
+func (db *DB) commit(tx *Tx) (err error) {
+	if db.tracer != nil {
+		_, sp := startSpan(tx.ctx, db.tracer, Event{Op: "commit", Durability: tx.d})
+		defer func() { sp.end(err) }()
 	}
-	sp.end(err)
-	return err
+	if tx.err != nil || tx.open != nil { // a scan that is open is told of, and rolled back, by the end of the transaction
+		return tx.err
+	}
+	if err := db.finish(tx.ctx, "commit", tx.w); err != nil {
+		return err
+	}
+	for _, fn := range tx.after {
+		fn()
+	}
+	return nil
 }
 
 // finish commits w, and waits, within reason, for the readers that are in its way.

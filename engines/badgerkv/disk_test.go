@@ -14,7 +14,7 @@ import (
 )
 
 func TestOnADiskThatFails(t *testing.T) {
-	drivertest.RunOnDisk(t, drivertest.Config{Engine: "badger", DiesOpening: true}, powertest.NewDisk(t, nil))
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: "badger"}, powertest.NewDisk(t, nil))
 }
 
 // Badger logs a failed sync of its file of values, and acknowledges the commit. Whichever call

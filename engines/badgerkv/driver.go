@@ -10,38 +10,40 @@
 // in one that has just been set aside and whose log nobody syncs before it is written out as a
 // table, some time later. Without SyncWrites a power loss may leave a store that does not open.
 //
-// Reads verify no checksums unless ChecksumVerificationMode says so; Check always does.
+// Reads verify no checksums unless Open is told so by ChecksumVerificationMode; Check always does.
 //
-// # When the disk fails
-//
-// Badger acknowledges a commit although a sync of its value log failed, and goes on behind a hole
-// in its log. The driver finds both (see trouble): such a commit is in doubt, and later ones are
-// refused. If the power fails then, too, the keys of the commit in doubt may be there without their
-// large values; to read these is Corrupt. Badger ends the process when it cannot make one of its
-// files while it opens.
-//
-// Badger tries for ever to write out a table, and commits, snapshots and Close wait for it. Once it
-// has logged that it fails, the driver lets none of its calls take more than ten seconds longer. A
-// Close that gives up leaves the folder locked until the process ends.
-//
-// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB. A
-// mapped file on a full disk kills the process (SIGBUS), which no program can prevent once it
-// happens. The store therefore stops with Full while there is still room to write out what is in
-// memory: see room.
+// Files are mapped into memory and sparse: an empty store looks like 2.2 GB and takes some 30 KB.
 //
 // # Keys
 //
 // Keys that begin with "!badger!" are Badger's own and Invalid here. A constant prefix before every
 // key would allow them, at the cost of a copy of the key in every operation.
+//
+// # What is ours
+//
+// Badger itself has none of this.
+//
+// ours_trouble.go: Badger acknowledges a commit although a sync of its value log failed, and goes
+// on behind a hole in its log. Such a commit is in doubt here, and later ones are refused. If the
+// power fails then, too, the keys of the commit in doubt may be there without their large values;
+// to read these is Corrupt. Badger tries for ever to write out a table, and commits, snapshots and
+// Close wait for it. Once it has logged that it fails, none of the driver's calls takes more than
+// ten seconds longer. A Close that gives up leaves the folder locked until the process ends.
+//
+// ours_room.go, ours_room_unix.go, ours_room_windows.go, ours_room_other.go: a mapped file on a
+// full disk kills the process (SIGBUS), which no program can prevent once it happens. The store
+// therefore stops with Full while there is still room to write out what is in memory.
+//
+// ours_open.go, ours_open_unix.go, ours_open_windows.go: what a killed process left and Badger does
+// not open, and what would make it end the process while it opens, is found before. On Windows only
+// damaged tables are.
+//
+// ours_check.go: Check reads every value, and outlives Badger's panics over damaged files.
 package badgerkv
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 
 	"github.com/dgraph-io/badger/v4"
@@ -58,8 +60,7 @@ type Driver struct{ options *badger.Options }
 // the weakest one; an open store tells its own.
 func (Driver) Info() driver.Info {
 	caps := capabilities(defaults())
-	caps.Promises = unsynced
-	caps.Promises[driver.Synced] = synced[driver.Synced]
+	caps.Promises[driver.Synced] = synced
 	return driver.Info{
 		Name:    "badger",
 		Summary: "log-structured merge tree in a folder, large values apart, one writing process (Dgraph's Badger)",
@@ -69,44 +70,26 @@ func (Driver) Info() driver.Info {
 	}
 }
 
-// What a store delivers with SyncWrites and without.
+// What a commit delivers with SyncWrites and without.
 var (
-	synced = [3]driver.Promise{
-		driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-		driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-		driver.Buffered: {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-	}
-	unsynced = [3]driver.Promise{
-		driver.Flushed:  {Supported: true, Class: driver.Flushed, KillAtomic: true},
-		driver.Buffered: {Supported: true, Class: driver.Flushed, KillAtomic: true},
-	}
-)
-
-const (
-	maxKey = 65000 // a constant within Badger's Txn.modify
-	// A larger value fits in no file of the value log, whatever its size.
-	maxValue = 1<<30 - 1
+	synced   = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	unsynced = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 )
 
 // capabilities tells what a store with the options o can do.
 func capabilities(o badger.Options) driver.Caps {
 	caps := driver.Caps{
-		PureGo:          true,
-		Persistent:      true,
-		Folder:          true,
+		PureGo: true, Persistent: true, Folder: true, SharedReading: true, Compacts: true, Checks: true,
 		Modes:           []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		SharedReading:   true,
-		Promises:        unsynced,
-		ConcurrentApply: true, // blind writes of one batch get one time stamp; those that run together share a sync
-		MaxKey:          maxKey,
-		MaxValue:        int(min(o.ValueLogFileSize, maxValue)),
-		TxnLimit:        true, // some 15 % of MemTableSize
+		Promises:        [3]driver.Promise{driver.Flushed: unsynced, driver.Buffered: unsynced},
+		ConcurrentApply: true,                                  // blind writes of a batch get one time stamp; those that run together share a sync
+		TxnLimit:        true,                                  // some 15 % of MemTableSize
+		MaxKey:          65000,                                 // a constant within Badger's Txn.modify
+		MaxValue:        int(min(o.ValueLogFileSize, 1<<30-1)), // a larger one fits in no file of the value log
 		Compression:     []string{"none", "snappy", "zstd"},
-		Compacts:        true,
-		Checks:          true,
 	}
 	if o.SyncWrites {
-		caps.Promises = synced
+		caps.Promises = [3]driver.Promise{synced, synced, synced}
 	}
 	if runtime.GOOS == "windows" {
 		caps.Modes, caps.SharedReading = caps.Modes[:1], false // Badger: ErrWindowsNotSupported
@@ -120,53 +103,23 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(c); err != nil {
-		return nil, err
-	}
+	t := newTrouble(c, o)
 	if c.Mode != driver.ReadOnly {
-		if err := errors.Join(removeLeftovers(c.Path), newRoom(c.Path, o).take(0)); err != nil {
-			return nil, err
-		}
+		err = driver.MakeDirs(c.Path)
 	}
-	if err := checkTables(o); err != nil {
-		return nil, err
+	if err := errors.Join(err, t.mend(o)); err != nil {
+		return nil, classify(err)
 	}
-	t := &trouble{to: c.Logger, seen: make(chan struct{})}
 	o.Logger = t
 	db, err := open(o)
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	return newStore(db, c.Path, t), nil
-}
-
-func newStore(db *badger.DB, path string, t *trouble) *store {
-	o := db.Opts()
-	return &store{db: db, path: path, caps: capabilities(o), room: newRoom(path, o), failed: t}
-}
-
-// prepare makes the folder, or checks in ReadOnly mode that a store is there.
-func prepare(c driver.Config) error {
-	info, err := os.Stat(c.Path)
-	if err == nil && !info.IsDir() {
-		return &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("%s is a file", c.Path),
-			Hint: "badger keeps a store in a folder: name a folder"}
-	}
-	if c.Mode != driver.ReadOnly {
-		return driver.MakeDirs(c.Path)
-	}
-	if _, err := os.Stat(filepath.Join(c.Path, badger.ManifestFilename)); errors.Is(err, fs.ErrNotExist) {
-		return &driver.Error{Op: "open", Kind: driver.NoStore, Err: fmt.Errorf("no badger store in %s", c.Path)}
-	}
-	return nil
+	return &store{db: db, caps: capabilities(o), trouble: t}, nil
 }
 
 // open opens the folder. Badger panics on some damaged files.
 func open(o badger.Options) (db *badger.DB, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("badger panics: %v", r)}
-		}
-	}()
+	defer recovered(&err)
 	return badger.Open(o)
 }

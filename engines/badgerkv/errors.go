@@ -3,6 +3,7 @@ package badgerkv
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -10,26 +11,31 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// texts tell the kind of an error that Badger wraps: y.Wrap keeps the text of the cause alone.
-var texts = []struct {
-	text string
-	kind driver.Kind
-	hint string
+// known tells the kind of an error of Badger by its text, as y.Wrap keeps no more of a cause.
+var known = []struct {
+	kind  driver.Kind
+	hint  string
+	texts []string
 }{
-	{"Another process is using this Badger database", driver.Busy, "close the other program or handle first"},
-	{"no space left on device", driver.Full, "free some space, or use another folder"},
-	{"not enough space on the disk", driver.Full, "free some space, or use another folder"},
-	{"disk quota exceeded", driver.Full, "free some space, or use another folder"},
-	{"permission denied", driver.Permission, "use a folder that you may write to"},
-	{"Access is denied", driver.Permission, "use a folder that you may write to"},
-	{"read-only file system", driver.Permission, "use a folder that you may write to"},
-	{"checksum mismatch", driver.Corrupt, "restore a backup"},
-	{"Log truncate required", driver.NotWritable, "the store was not closed: open it once for writing, which recovers it"},
+	{driver.TooLarge, "split the transaction, or open the store with a larger MemTableSize",
+		[]string{badger.ErrTxnTooBig.Error()}},
+	{driver.Invalid, `choose keys that do not begin with "!badger!"`, []string{badger.ErrInvalidKey.Error()}},
+	{driver.Closed, "", []string{badger.ErrDBClosed.Error()}},
+	{driver.Conflict, "", []string{badger.ErrConflict.Error()}},
+	{driver.Busy, "close the other program or handle first", []string{"Another process is using this Badger database"}},
+	{driver.Full, "free some space, or use another folder",
+		[]string{"no space left on device", "not enough space on the disk", "disk quota exceeded"}},
+	{driver.Permission, "use a folder that you may write to",
+		[]string{"permission denied", "Access is denied", "read-only file system"}},
+	{driver.NoStore, "", []string{"for read-only open", "required for read-only db"}},
+	{driver.NotWritable, "the store was not closed: open it once for writing, which recovers it",
+		[]string{badger.ErrTruncateNeeded.Error()}},
+	{driver.Corrupt, "badger keeps a store in a folder: name a folder", []string{"not a directory"}},
+	{driver.Corrupt, "restore a backup", []string{"checksum mismatch"}},
 }
 
 // classify turns an error of Badger into one of package driver.
 func classify(err error) error {
-	known := func(kind driver.Kind, hint string) error { return &driver.Error{Kind: kind, Err: err, Hint: hint} }
 	switch {
 	case err == nil:
 		return nil
@@ -37,18 +43,10 @@ func classify(err error) error {
 		return driver.NotFound
 	case errors.As(err, new(*driver.Error)):
 		return err
-	case errors.Is(err, badger.ErrTxnTooBig):
-		return known(driver.TooLarge, "split the transaction, or open the store with a larger MemTableSize")
-	case errors.Is(err, badger.ErrInvalidKey):
-		return known(driver.Invalid, `choose keys that do not begin with "!badger!"`)
-	case errors.Is(err, badger.ErrDBClosed), errors.Is(err, badger.ErrBlockedWrites):
-		return known(driver.Closed, "")
-	case errors.Is(err, badger.ErrConflict):
-		return known(driver.Conflict, "")
 	}
-	for _, t := range texts {
-		if strings.Contains(err.Error(), t.text) {
-			return known(t.kind, t.hint)
+	for _, k := range known {
+		if slices.ContainsFunc(k.texts, func(t string) bool { return strings.Contains(err.Error(), t) }) {
+			return &driver.Error{Kind: k.kind, Err: err, Hint: k.hint}
 		}
 	}
 	return err

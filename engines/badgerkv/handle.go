@@ -2,7 +2,6 @@ package badgerkv
 
 import (
 	"context"
-	"math"
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
@@ -15,23 +14,20 @@ import (
 // the defaults of this package. Dir is path, and so is ValueDir where it is empty; Logger is that
 // of kv.WithLogger. Without SyncWrites Synced is refused.
 func Open(ctx context.Context, path string, o *badger.Options, options ...kv.Option) (*kv.DB, error) {
-	c := driver.Config{Path: path}
-	if o != nil && o.ReadOnly {
-		c.Mode = driver.ReadOnly
-	}
+	c := driver.Config{Path: path, Mode: modes[o != nil && o.ReadOnly]}
 	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)
 }
 
-// Wrap makes a store of a database that the program has opened itself, not with OpenManaged. h
-// stays the program's: closing the store does not close it. The program must not close h before the
-// store. What Badger logs is the program's to read: a failed sync of the value log goes unnoticed
-// here, so that values for it are TooLarge where commits are synced, and calls may hang when the
-// disk has failed.
+// modes are those of options that are read-only, or not.
+var modes = map[bool]driver.Mode{true: driver.ReadOnly}
+
+// Wrap makes a store of a database that the program has opened itself, in a folder and not with
+// OpenManaged. h stays the program's: closing the store does not close it. The program must not
+// close h before the store. What Badger logs is the program's to read: a failed sync of the value
+// log goes unnoticed here, so that values for it are TooLarge where commits are synced, and calls
+// may hang when the disk has failed.
 func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
-	c := driver.Config{Path: h.Opts().Dir}
-	if h.Opts().ReadOnly {
-		c.Mode = driver.ReadOnly
-	}
+	c := driver.Config{Path: h.Opts().Dir, Mode: modes[h.Opts().ReadOnly]}
 	return kv.OpenDriver(context.Background(), wrapper{h: h}, c, options...)
 }
 
@@ -51,28 +47,14 @@ type wrapper struct {
 	h *badger.DB
 }
 
-// Info is that of the driver, but that a database in memory has no path.
-func (w wrapper) Info() driver.Info {
-	info := w.Driver.Info()
-	info.Caps.Persistent = !w.h.Opts().InMemory
-	return info
-}
-
 // Open returns a store of w.h.
 func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	o := w.h.Opts()
-	if own, err := filepath.Abs(o.Dir); !o.InMemory && (err != nil || c.Path != own) {
+	if own, err := filepath.Abs(o.Dir); err != nil || c.Path != own {
 		return w.Driver.Open(ctx, c)
 	}
-	s := newStore(w.h, c.Path, &trouble{to: c.Logger, seen: make(chan struct{})})
-	s.wrapped = true
-	switch {
-	case o.InMemory:
-		s.caps.Persistent = false
-		s.room.left.Store(math.MaxInt64)
-		s.caps.Promises = [3]driver.Promise{driver.Buffered: {
-			Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}}
-	case o.SyncWrites:
+	s := &store{db: w.h, caps: capabilities(o), trouble: newTrouble(c, o), wrapped: true}
+	if o.SyncWrites {
 		s.caps.MaxValue = int(min(int64(s.caps.MaxValue), o.ValueThreshold-1))
 	}
 	return s, nil

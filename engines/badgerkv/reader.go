@@ -10,11 +10,10 @@ import (
 
 // reader reads at one time stamp. Badger's own transaction is a new one for every reader.
 type reader struct {
-	txn  *badger.Txn
-	free *cursor // closed cursors, to be used again
+	txn    *badger.Txn
+	writes bool    // an iterator shows what was written before it was made
+	free   *cursor // closed cursors, to be used again
 }
-
-var _ driver.Reader = (*reader)(nil)
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
@@ -22,52 +21,42 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	if err != nil {
 		return dst, classify(err)
 	}
-	v, err := copyValue(item, dst[len(dst):])
-	if err != nil {
-		return dst, err
-	}
-	if len(v) <= cap(dst)-len(dst) {
-		return dst[:len(dst)+len(v)], nil // v lies there
-	}
-	if len(dst) == 0 {
-		return v, nil
-	}
-	return append(dst, v...), nil
+	return appendValue(dst, item)
 }
 
-// Close ends the transaction.
+// Close ends the transaction, with the iterators that were kept.
 func (r *reader) Close() error {
+	for c := r.free; c != nil; c = c.next {
+		c.it.Close()
+	}
 	r.txn.Discard()
 	return nil
 }
 
-// copyValue copies the item's value into the capacity of dst, or into new memory if that is too
-// little.
-//
-// Badger logs an error of its value log and returns no value instead of the error. An empty value
-// in place of one that is known to be longer is that case; ValueSize, where the value is in the
-// value log, is off by some bytes.
-func copyValue(item *badger.Item, dst []byte) ([]byte, error) {
-	const slack = 8
-	v, err := item.ValueCopy(dst)
-	if err == nil && len(v) == 0 && item.ValueSize() > slack {
-		err = corrupt("the value of %q cannot be read from the value log", item.Key())
-	}
-	return v, classify(err)
-}
-
-// Cursor returns a cursor before the first pair of rg.
+// Cursor returns a cursor before the first pair of rg. A closed one is used again with its iterator
+// if that one walks the same way.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	c := r.free
+	c, p := r.free, prefix(rg)
 	if c == nil {
 		c = &cursor{owner: r}
 	} else {
 		r.free = c.next
 	}
-	// Badger starts a goroutine per value to prefetch it, which pays only where a value is read
-	// from a slow disk.
-	c.it = r.txn.NewIterator(badger.IteratorOptions{Reverse: rg.Reverse, Prefix: prefix(rg)})
-	c.rg, c.state, c.next = rg, before, nil
+	if c.it == nil || c.rg.Reverse != rg.Reverse || !bytes.Equal(c.prefix, p) {
+		if c.it != nil {
+			c.it.Close()
+		}
+		// Badger starts a goroutine per value to prefetch it, which pays only where a value is read
+		// from a slow disk.
+		c.prefix = bytes.Clone(p)
+		c.it = r.txn.NewIterator(badger.IteratorOptions{Reverse: rg.Reverse, Prefix: c.prefix})
+	}
+	c.rg, c.there, c.over = rg, true, false
+	if !rg.Reverse {
+		c.it.Seek(rg.Start)
+	} else if c.it.Seek(rg.End); rg.End != nil && c.it.Valid() && bytes.Equal(c.it.Item().Key(), rg.End) {
+		c.it.Next() // Badger seeks the last key at or below the given one
+	}
 	return c, nil
 }
 
@@ -87,63 +76,42 @@ func prefix(rg driver.Range) []byte {
 	return rg.Start[:n]
 }
 
-// Where a cursor stands.
-const (
-	before = iota
-	within
-	after
-)
-
 // cursor walks over a range.
 type cursor struct {
-	owner *reader
-	it    *badger.Iterator
-	rg    driver.Range
-	state uint8
-	value []byte  // the value that Next returned, as Badger may unmap the file it lies in
-	next  *cursor // in owner.free
+	owner  *reader
+	it     *badger.Iterator
+	prefix []byte // of it
+	rg     driver.Range
+	there  bool    // it stands on the pair that Next returns
+	over   bool    // the walk is
+	value  []byte  // a copy of the value that Next returned
+	next   *cursor // in owner.free
 }
 
-var _ driver.Cursor = (*cursor)(nil)
+var _ driver.Seeker = (*cursor)(nil)
 
 // Next moves to the next pair.
 func (c *cursor) Next() (key, value []byte, err error) {
-	switch c.state {
-	case before:
-		c.start()
-	case within:
+	if !c.there && !c.over {
 		c.it.Next()
-	case after:
-		return nil, nil, nil
 	}
-	c.state = after
-	if !c.it.Valid() {
+	if c.there, c.over = false, c.over || !c.it.Valid(); c.over {
 		return nil, nil, nil
 	}
 	item := c.it.Item()
 	if key = item.Key(); c.beyond(key) {
+		c.over = true
 		return nil, nil, nil
 	}
-	c.state = within
-	if c.rg.KeysOnly {
+	switch {
+	case c.rg.KeysOnly:
 		return key, nil, nil
+	case item.EstimatedSize()-item.ValueSize() == item.KeySize(): // the value is not in the value log
+		err = item.Value(func(v []byte) error { value = v; return nil })
+		return key, value, classify(err)
 	}
-	if c.value, err = copyValue(item, c.value[:0]); err != nil {
-		c.state = after
-	}
+	c.value, err = appendValue(c.value[:0], item) // Badger may unmap the file that it lies in
 	return key, c.value, err
-}
-
-// start goes to the first pair. In reverse Badger seeks the last key at or below the given one,
-// which End excludes.
-func (c *cursor) start() {
-	if !c.rg.Reverse {
-		c.it.Seek(c.rg.Start)
-		return
-	}
-	if c.it.Seek(c.rg.End); c.rg.End != nil && c.it.Valid() && bytes.Equal(c.it.Item().Key(), c.rg.End) {
-		c.it.Next()
-	}
 }
 
 // beyond reports whether key lies behind the end of the walk.
@@ -154,10 +122,20 @@ func (c *cursor) beyond(key []byte) bool {
 	return c.rg.End != nil && bytes.Compare(key, c.rg.End) >= 0
 }
 
-// Close ends the walk and keeps the cursor for the next call of Cursor.
+// Seek moves to the first pair at or after key in the direction of the walk.
+func (c *cursor) Seek(key []byte) error {
+	c.it.Seek(key)
+	c.there, c.over = true, false
+	return nil
+}
+
+// Close ends the walk and keeps the cursor for the next call of Cursor, but in a transaction that may
+// write meanwhile.
 func (c *cursor) Close() error {
-	c.it.Close()
-	c.it, c.rg = nil, driver.Range{}
+	if c.owner.writes {
+		c.it.Close()
+		return nil
+	}
 	c.next, c.owner.free = c.owner.free, c
 	return nil
 }

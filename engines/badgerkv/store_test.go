@@ -70,10 +70,8 @@ func TestDurabilityIsFixedByTheWeakestClass(t *testing.T) {
 }
 
 func TestOptionsAreInForceAndToldBack(t *testing.T) {
-	const params = "Compression=zstd&ZSTDCompressionLevel=3&MemTableSize=1048576&ValueThreshold=1024&" +
-		"ValueLogFileSize=2097152&NumMemtables=3&NumCompactors=2&BlockCacheSize=1048576&DetectConflicts=true&MetricsEnabled=false&SyncWrites=false&" +
-		"ChecksumVerificationMode=OnBlockRead&NumVersionsToKeep=2&CompactL0OnClose=true&IndexCacheSize=1048576&" +
-		"BaseTableSize=1048576"
+	const params = "Compression=zstd&MemTableSize=1048576&ValueThreshold=1024&ValueLogFileSize=2097152&" +
+		"BlockCacheSize=1048576&SyncWrites=false"
 	db := open(t, "badger:"+t.TempDir()+"/db?"+params)
 	told := map[string]string{}
 	for _, s := range db.Settings() {
@@ -87,7 +85,7 @@ func TestOptionsAreInForceAndToldBack(t *testing.T) {
 }
 
 func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
-	for _, params := range []string{"BlockCacheSize=0", "NumCompactors=1", "ValueLogFileSize=1",
+	for _, params := range []string{"BlockCacheSize=0", "ValueLogFileSize=1",
 		"ValueLogFileSize=2147483648", "ValueThreshold=1048577", "MemTableSize=1048576&ValueThreshold=200000", "Compression=lzw", "MemTableSize=4000000000"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(context.Background(), "badger:"+path+"?"+params)

@@ -75,8 +75,8 @@ func within(t *testing.T, what string, call func() error) error {
 // No table can be written out any more: Badger tries for ever.
 func TestNothingHangsForEverWhenTheDiskFails(t *testing.T) {
 	disk := powertest.NewDisk(t, nil)
-	db, err := kv.Open(t.Context(), "badger:"+filepath.Join(disk.Dir(), "db")+
-		"?durability=flushed&MemTableSize=1048576&NumMemtables=1&ValueLogFileSize=1048576")
+	o := badger.DefaultOptions("").WithMemTableSize(1 << 20).WithNumMemtables(1).WithValueLogFileSize(1 << 20).WithValueThreshold(1 << 17)
+	db, err := badgerkv.Open(t.Context(), filepath.Join(disk.Dir(), "db"), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestOpenTakesBadgersOptions(t *testing.T) {
 		t.Error("the program's options were changed")
 	}
 	o = o.WithInMemory(true)
-	if _, err := badgerkv.Open(t.Context(), dir, &o); kv.KindOf(err) != kv.Unsupported {
+	if _, err := badgerkv.Open(t.Context(), dir, &o); kv.KindOf(err) != kv.Invalid {
 		t.Errorf("in memory: %v", err)
 	}
 	db, err = badgerkv.Open(t.Context(), dir, nil)
@@ -148,9 +148,8 @@ func TestOpenTakesBadgersOptions(t *testing.T) {
 
 func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 	for name, o := range map[string]badger.Options{
-		"synced":    badger.DefaultOptions(t.TempDir()).WithSyncWrites(true).WithValueThreshold(1 << 10),
-		"unsynced":  badger.DefaultOptions(t.TempDir()),
-		"in memory": badger.DefaultOptions("").WithInMemory(true),
+		"synced":   badger.DefaultOptions(t.TempDir()).WithSyncWrites(true).WithValueThreshold(1 << 10),
+		"unsynced": badger.DefaultOptions(t.TempDir()),
 	} {
 		h, err := badger.Open(o.WithLogger(nil).WithMemTableSize(8 << 20))
 		if err != nil {
@@ -161,7 +160,7 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := db.Caps().Cheapest()
-		want := map[string]kv.Durability{"synced": kv.Synced, "unsynced": kv.Flushed, "in memory": kv.Buffered}[name]
+		want := map[string]kv.Durability{"synced": kv.Synced, "unsynced": kv.Flushed}[name]
 		if p := db.Caps().Promise(d); p.Class != want || db.Caps().Promise(kv.Synced).Supported != (name == "synced") {
 			t.Errorf("%s promises %+v", name, db.Caps().Promises)
 		}

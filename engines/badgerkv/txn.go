@@ -1,43 +1,35 @@
 package badgerkv
 
-import "github.com/assaydb/assay/kv/driver"
-
 // txn is a transaction of Badger's, which holds what it writes in memory until the commit. A cursor
 // sees what was written before it was made.
 type txn struct {
 	reader
-	store *store
-	size  int64  // bytes that the commit will write
-	arena []byte // copies of keys and values: Badger refers to them until the commit, also one that hangs
+	trouble *trouble
+	size    int64  // bytes that the commit will write to Badger's log, about
+	arena   []byte // copies of keys and values: Badger refers to them until the commit, also one that hangs
 }
-
-var _ driver.Txn = (*txn)(nil)
 
 // Put sets key to value.
-func (t *txn) Put(key, value []byte) error {
-	t.size += pairSize(key, value)
-	return classify(t.txn.Set(t.copy(key), t.copy(value)))
-}
+func (t *txn) Put(key, value []byte) error { return classify(t.txn.Set(t.copy(key, value))) }
 
 // Delete removes key.
 func (t *txn) Delete(key []byte) error {
-	t.size += pairSize(key, nil)
-	return classify(t.txn.Delete(t.copy(key)))
+	key, _ = t.copy(key, nil)
+	return classify(t.txn.Delete(key))
 }
 
-// pairSize is about what a pair takes in Badger's log.
-func pairSize(key, value []byte) int64 { return int64(len(key) + len(value) + 32) }
-
-// copy returns a copy of b from the arena.
-func (t *txn) copy(b []byte) []byte {
+// copy returns copies of both from the arena.
+func (t *txn) copy(key, value []byte) (k, v []byte) {
 	const chunk = 4 << 10
-	if len(b) > cap(t.arena)-len(t.arena) {
-		t.arena = make([]byte, 0, max(len(b), min(chunk, 2*cap(t.arena)), 128))
+	n, size := len(t.arena), len(key)+len(value)
+	if size > cap(t.arena)-n {
+		n, t.arena = 0, make([]byte, 0, max(size, min(chunk, 2*cap(t.arena)), 128))
 	}
-	n := len(t.arena)
-	t.arena = append(t.arena, b...)
-	return t.arena[n:len(t.arena):len(t.arena)]
+	t.size += int64(size) + 32
+	t.arena = append(append(t.arena, key...), value...)
+	k, v = t.arena[n:n+len(key):n+len(key)], t.arena[n+len(key):n+size:n+size]
+	return k, v
 }
 
 // Commit writes everything to Badger's log.
-func (t *txn) Commit() error { return t.store.commit(t.txn, t.size) }
+func (t *txn) Commit() error { return t.trouble.commit(t.txn, t.size) }

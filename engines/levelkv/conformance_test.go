@@ -13,5 +13,5 @@ func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine:
 // case.
 func TestConformanceOfSmallTables(t *testing.T) {
 	drivertest.Run(t, drivertest.Config{Engine: "leveldb",
-		Params: "WriteBuffer=8192&CompactionTableSize=16384&CompactionTotalSize=65536&Filter=10&Compression=none"})
+		Params: "WriteBuffer=8192&CompactionTableSize=16384&CompactionTotalSize=65536&Compression=none"})
 }

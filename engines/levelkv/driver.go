@@ -19,21 +19,24 @@
 // Locks: one process alone may write (Exclusive); several may read (ReadOnly), each with the
 // journal's records in its own memory.
 //
-// Ours, not goleveldb's, are three repairs, which cost a sync per opening. A manifest is synced
-// before CURRENT names it, and after a write or sync that failed none is tried again (files.go):
-// reads go on, later commits are Stopped, and opening the store again brings back all that was
-// acknowledged. A folder in which a process died while it created a store opens (unborn.go). And
-// commits larger than WriteBuffer go through the journal as all others: goleveldb's way of writing
-// them into tables at once, DisableLargeBatchTransaction=false, hangs when the disk fails.
+// # What is ours
+//
+// ours_files.go costs a sync per opening: a manifest is synced before CURRENT names it, and after a
+// write or sync that failed none is tried again: reads go on, later commits are Stopped, and
+// opening the store again brings back all that was acknowledged. Commits larger than WriteBuffer go
+// through the journal as all others: goleveldb's way of writing them into tables at once,
+// DisableLargeBatchTransaction=false, hangs when the disk fails.
+//
+// ours_unborn.go: a folder in which a process died while it created a store opens, and one that
+// lost its manifest is refused, never begun anew.
+//
+// ours_index.go: a transaction reads what it has written.
 package levelkv
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 
-	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
@@ -43,11 +46,7 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // Driver opens LevelDB stores. The zero value is ready to use.
-type Driver struct {
-	options *opt.Options // of Open; nil reads the URL's parameters
-}
-
-var _ driver.Driver = Driver{}
+type Driver struct{ options *opt.Options }
 
 // Info describes the engine.
 func (Driver) Info() driver.Info {
@@ -56,90 +55,48 @@ func (Driver) Info() driver.Info {
 		Summary: "log-structured merge tree in a folder, one writing process (goleveldb, LevelDB in Go)",
 		Modules: []string{"github.com/syndtr/goleveldb"},
 		Options: options,
-		Caps:    capabilities(false),
+		Caps:    capabilities,
 	}
 }
 
-// capabilities tells what a store can do; with noSync nothing is ever synced.
-func capabilities(noSync bool) driver.Caps {
-	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
-	caps := driver.Caps{
-		PureGo:     true,
-		Persistent: true,
-		Folder:     true,
-		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
+var (
+	synced  = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	flushed = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
+)
 
-		SharedReading: true,
-		Promises: [3]driver.Promise{
-			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-			driver.Flushed:  flushed,
-			driver.Buffered: flushed,
-		},
-		ConcurrentApply: true,
-		Compression:     []string{"none", "snappy"},
-		Compacts:        true,
-		Checks:          true,
-	}
-	if noSync {
-		caps.Promises[driver.Synced] = driver.Promise{}
-	}
-	return caps
+// capabilities tells what a store can do.
+var capabilities = driver.Caps{
+	PureGo: true, Persistent: true, Folder: true, SharedReading: true, ConcurrentApply: true,
+	Compacts: true, Checks: true,
+	Modes:       []driver.Mode{driver.Exclusive, driver.ReadOnly},
+	Promises:    [3]driver.Promise{synced, flushed, flushed},
+	Compression: []string{"none", "snappy"},
 }
 
 // Open opens the store in the folder c.Path.
 func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	var o opt.Options
-	if d.options != nil {
-		o = *d.options
-	} else if err := table.Read(c.Params, &o); err != nil {
-		return nil, err
-	}
-	o.ReadOnly = c.Mode == driver.ReadOnly
-	info, err := os.Stat(c.Path)
-	switch {
-	case err == nil && !info.IsDir():
-		return nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("%s is a file", c.Path),
-			Hint: "leveldb keeps a store in a folder: name a folder"}
-	case !o.ReadOnly:
-		err = driver.MakeDirs(c.Path)
-	}
+	o, err := read(d.options, c)
 	if err != nil {
 		return nil, err
+	}
+	if !o.ReadOnly {
+		if err := driver.MakeDirs(c.Path); err != nil {
+			return nil, err
+		}
 	}
 	disk, err := storage.OpenFile(c.Path, o.ReadOnly)
 	if err != nil {
-		return nil, lockFailure(err)
+		return nil, classifyOpen(err)
 	}
-	return open(disk, c.Path, &o)
+	return open(disk, c.Path, o)
 }
 
 // open opens the store in files of the caller's choice, whose lock is held.
 func open(disk storage.Storage, path string, o *opt.Options) (*store, error) {
-	f := &files{Storage: disk, noSync: o.NoSync}
+	f := &files{Storage: disk}
 	db, err := openLocked(f, path, o)
 	if err != nil {
 		return nil, errors.Join(classify(err), f.Close())
 	}
-	return &store{db: db, files: f, o: o, caps: capabilities(o.NoSync)}, nil
-}
-
-// openLocked opens the folder whose lock is held. A folder that holds data and lost CURRENT, or the
-// manifest that it names, is refused, never begun anew.
-func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("goleveldb panics: %v", r)}
-		}
-	}()
-	data, err := f.List(storage.TypeJournal | storage.TypeTable)
-	if err == nil && len(data) == 0 && !o.ReadOnly {
-		err = removeUnborn(f, path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	begin := *o
-	begin.ErrorIfMissing = o.ErrorIfMissing || len(data) > 0
-	begin.DisableLargeBatchTransaction = true // v1.0.0: one that fails keeps the lock of the writers, and Close hangs
-	return leveldb.Open(f, &begin)
+	return &store{db: db, files: f, o: o}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/syndtr/goleveldb/leveldb"
@@ -16,18 +17,15 @@ import (
 // classify turns an error of goleveldb into one of package driver. Errors of the operating system
 // stay as they are: kv knows them.
 func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	var damaged *lerrors.ErrCorrupted
-	var damagedFile *storage.ErrCorrupted
 	switch {
+	case err == nil:
+		return nil
 	case err == leveldb.ErrNotFound:
 		return driver.NotFound
-	case errors.As(err, &damaged), errors.As(err, &damagedFile):
+	case errors.As(err, new(*lerrors.ErrCorrupted)), errors.As(err, new(*storage.ErrCorrupted)):
 		return &driver.Error{Kind: driver.Corrupt, Err: err,
 			Hint: "restore a backup, or save what is readable with leveldb.RecoverFile"}
-	case errors.Is(err, leveldb.ErrClosed), errors.Is(err, leveldb.ErrSnapshotReleased):
+	case errors.Is(err, leveldb.ErrClosed):
 		return &driver.Error{Kind: driver.Closed, Err: err}
 	case errors.Is(err, leveldb.ErrReadOnly):
 		return &driver.Error{Kind: driver.NotWritable, Err: err}
@@ -35,18 +33,17 @@ func classify(err error) error {
 	return err
 }
 
-// lockFailure makes Busy of the error for a folder that someone has open.
-func lockFailure(err error) error {
-	// The bare numbers are those of the lock call itself; on Windows it is opening the lock's file
-	// that fails.
-	var wrapped *os.PathError
+// classifyOpen makes Busy of the error for a folder that someone has open.
+func classifyOpen(err error) error {
 	var number syscall.Errno
-	if errors.As(err, &number) && (!errors.As(err, &wrapped) && number == syscall.EAGAIN ||
-		runtime.GOOS == "windows" && number == errSharingViolation) {
+	system, wrapped := errors.As(err, &number), errors.As(err, new(*os.PathError))
+	switch {
+	// The bare number is that of the lock call itself; on Windows opening the lock's file is a
+	// sharing violation.
+	case system && (!wrapped && number == syscall.EAGAIN || runtime.GOOS == "windows" && number == 32):
 		return &driver.Error{Op: "open", Kind: driver.Busy, Err: err, Hint: "close the other handle first"}
+	case strings.HasSuffix(err.Error(), "not a directory"):
+		return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "leveldb keeps a store in a folder: name a folder"}
 	}
 	return err
 }
-
-// errSharingViolation is ERROR_SHARING_VIOLATION of the Windows API.
-const errSharingViolation = syscall.Errno(32)

@@ -11,12 +11,9 @@ import (
 )
 
 // Open opens the store in the folder path with goleveldb's own options, which stay unchanged; nil
-// are the defaults. A Comparer of the program's must order keys by their bytes.
+// are the defaults. NoSync is refused. A Comparer of the program's must order keys by their bytes.
 func Open(ctx context.Context, path string, o *opt.Options, options ...kv.Option) (*kv.DB, error) {
-	c := driver.Config{Path: path}
-	if o.GetReadOnly() {
-		c.Mode = driver.ReadOnly
-	}
+	c := driver.Config{Path: path, Mode: map[bool]driver.Mode{true: driver.ReadOnly}[o.GetReadOnly()]}
 	return kv.OpenDriver(ctx, Driver{options: o}, c, options...)
 }
 
@@ -57,5 +54,5 @@ func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	if c.Path != "" {
 		return w.Driver.Open(ctx, c)
 	}
-	return &store{db: w.h, caps: capabilities(false)}, nil
+	return &store{db: w.h, files: new(files)}, nil
 }

@@ -1,6 +1,8 @@
 package levelkv
 
 import (
+	"bytes"
+
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/iterator"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -15,13 +17,12 @@ type source interface {
 	NewIterator(slice *util.Range, o *opt.ReadOptions) iterator.Iterator
 }
 
-// reader reads a source.
+// reader reads a source, which does not change meanwhile. Closed cursors are kept with their
+// iterators, which are over all keys, because to build one costs as much as to read ten pairs.
 type reader struct {
-	from     source
-	snapshot *leveldb.Snapshot
+	from source
+	free *cursor
 }
-
-var _ driver.Reader = (*reader)(nil)
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
@@ -34,31 +35,50 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	return &cursor{it: r.from.NewIterator(&util.Range{Start: rg.Start, Limit: rg.End}, nil), reverse: rg.Reverse}, nil
+	c := r.free
+	if c == nil {
+		c = &cursor{owner: r, it: r.from.NewIterator(nil, nil)}
+	} else {
+		r.free = c.next
+	}
+	c.start(rg)
+	return c, nil
 }
 
-// Close releases the snapshot.
+// Close releases the iterators that were kept, and the snapshot.
 func (r *reader) Close() error {
-	r.snapshot.Release()
+	for c := r.free; c != nil; c = c.next {
+		c.it.Release()
+	}
+	r.free = nil
+	if s, ok := r.from.(*leveldb.Snapshot); ok {
+		s.Release()
+	}
 	return nil
 }
 
-// Where a cursor stands.
-const (
-	before = iota
-	within
-	sought // on the pair that Next returns
-	after  // goleveldb: here an iterator would begin anew
-)
-
-// cursor walks an iterator in one direction.
+// cursor walks over a range.
 type cursor struct {
-	it      iterator.Iterator
-	reverse bool
-	state   uint8
+	owner *reader // nil of one that is not kept
+	it    iterator.Iterator
+	rg    driver.Range
+	there bool    // it stands on the pair that Next returns
+	over  bool    // the walk is; here goleveldb would begin anew
+	next  *cursor // in owner.free
 }
 
 var _ driver.Seeker = (*cursor)(nil)
+
+// start goes to the first pair of rg.
+func (c *cursor) start(rg driver.Range) {
+	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
+		c.it.Seek(rg.Start)
+	} else if rg.End != nil && c.it.Seek(rg.End) {
+		c.it.Prev()
+	} else {
+		c.it.Last()
+	}
+}
 
 // Next moves to the next pair.
 func (c *cursor) Next() (key, value []byte, err error) {
@@ -69,42 +89,39 @@ func (c *cursor) Next() (key, value []byte, err error) {
 }
 
 // move moves to the next pair and reports whether there is one.
-func (c *cursor) move() (found bool) {
+func (c *cursor) move() bool {
 	switch {
-	case c.state == after:
-		return false
-	case c.state == sought:
-		found = c.it.Valid()
-	case c.state == before && c.reverse:
-		found = c.it.Last()
-	case c.state == before:
-		found = c.it.First()
-	case c.reverse:
-		found = c.it.Prev()
+	case c.there || c.over:
+		c.there = false
+	case c.rg.Reverse:
+		c.it.Prev()
 	default:
-		found = c.it.Next()
+		c.it.Next()
 	}
-	if c.state = within; !found {
-		c.state = after
-	}
-	return found
+	c.over = c.over || !c.it.Valid() || c.rg.Reverse && bytes.Compare(c.it.Key(), c.rg.Start) < 0 ||
+		!c.rg.Reverse && c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
+	return !c.over
 }
 
 // Seek moves to the first pair at or after key in the direction of the walk.
 func (c *cursor) Seek(key []byte) error {
-	c.state = sought
+	c.there, c.over = true, false
 	switch found := c.it.Seek(key); {
-	case c.reverse && !found:
+	case c.rg.Reverse && !found:
 		c.it.Last()
-	case c.reverse && string(c.it.Key()) != string(key):
+	case c.rg.Reverse && string(c.it.Key()) != string(key):
 		c.it.Prev()
 	}
 	return classify(c.it.Error())
 }
 
-// Close releases the iterator.
+// Close keeps the cursor for the next call of Cursor, unless it has failed.
 func (c *cursor) Close() error {
 	err := c.it.Error()
-	c.it.Release()
-	return classify(err)
+	if c.owner == nil || err != nil {
+		c.it.Release()
+		return classify(err)
+	}
+	c.next, c.owner.free = c.owner.free, c
+	return nil
 }

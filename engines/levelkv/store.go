@@ -14,18 +14,12 @@ import (
 // store is an open LevelDB database.
 type store struct {
 	db    *leveldb.DB
-	files *files       // nil for a database that the program has opened
-	o     *opt.Options // likewise
-	caps  driver.Caps
+	files *files
+	o     *opt.Options // nil for a database that the program has opened
 }
 
-var (
-	_ driver.Compacter  = (*store)(nil)
-	_ driver.Configured = (*store)(nil)
-)
-
 // Caps tells what this store can do.
-func (s *store) Caps() driver.Caps { return s.caps }
+func (s *store) Caps() driver.Caps { return capabilities }
 
 // Settings tells the settings in force.
 func (s *store) Settings() []driver.Setting {
@@ -41,61 +35,44 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
-	return &reader{from: snap, snapshot: snap}, nil
+	return &reader{from: snap}, nil
 }
 
 // Begin starts a transaction.
 func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
-	if err := s.files.stopped(); err != nil {
+	if err := s.files.Err(); err != nil {
 		return nil, err
 	}
-	return s.begin(d), nil
-}
-
-func (s *store) begin(d driver.Durability) *txn {
 	t := txns.Get().(*txn)
-	t.from, t.db, t.how = s.db, s.db, flushed
-	if d == driver.Synced {
-		t.how = synced
-	}
-	return t
+	t.from, t.db, t.how = s.db, s.db, &hows[d]
+	return t, nil
 }
 
-var (
-	synced  = &opt.WriteOptions{Sync: true}
-	flushed = &opt.WriteOptions{}
-)
+// hows are the options that deliver each class.
+var hows = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}, driver.Buffered: {}}
 
 // Apply commits ops as one batch.
-func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
-	if err := s.files.stopped(); err != nil {
+func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	t, err := s.Begin(ctx, d)
+	if err != nil {
 		return err
 	}
-	t := s.begin(d)
-	defer t.Close()
 	for i := range ops {
-		if op := &ops[i]; op.Delete {
-			t.batch.Delete(op.Key)
-		} else {
-			t.batch.Put(op.Key, op.Value)
-		}
+		_ = ops[i].Run(t) // into memory
 	}
-	return t.Commit()
+	return errors.Join(t.Commit(), t.Close())
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be
 // interrupted meanwhile.
-func (s *store) Compact(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (s *store) Compact(context.Context) error {
 	return classify(s.db.CompactRange(util.Range{}))
 }
 
 // Close stops goleveldb's goroutines and releases the lock. The journal holds every commit already.
 // A database that the program has opened stays open.
 func (s *store) Close() error {
-	if s.files == nil {
+	if s.o == nil {
 		return nil
 	}
 	return errors.Join(classify(s.db.Close()), s.files.Close())

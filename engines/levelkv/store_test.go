@@ -297,10 +297,8 @@ func TestAStoreWhoseCreationWasCutOpens(t *testing.T) {
 }
 
 func TestOptionsAreInForceAndToldBack(t *testing.T) {
-	const asked = "BlockCacheCapacity=1000000&BlockRestartInterval=8&BlockSize=8192&CompactionL0Trigger=2&" +
-		"CompactionTableSize=100000&CompactionTotalSize=1000000&Compression=none&Filter=10&NoSync=true&" +
-		"NoWriteMerge=true&OpenFilesCacheCapacity=50&Strict=all&WriteBuffer=100000&WriteL0PauseTrigger=20&" +
-		"WriteL0SlowdownTrigger=10"
+	const asked = "BlockCacheCapacity=1000000&BlockSize=8192&CompactionTableSize=100000&CompactionTotalSize=1000000&" +
+		"Compression=none&WriteBuffer=100000"
 	db := openURL(t, "leveldb:"+t.TempDir()+"/db?"+asked, kv.WithWeakest(kv.Flushed))
 	told := map[string]string{}
 	for _, s := range db.Settings() {
@@ -314,14 +312,10 @@ func TestOptionsAreInForceAndToldBack(t *testing.T) {
 	if len(told) != len(options) {
 		t.Errorf("%d settings are told of %d options", len(told), len(options))
 	}
-	err := db.Update(t.Context(), kv.Synced, func(*kv.Tx) error { return nil })
-	if kv.KindOf(err) != kv.Unsupported {
-		t.Errorf("a synced commit under NoSync: got %v, want unsupported", err)
-	}
 }
 
 func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
-	for _, params := range []string{"WriteBuffer=1", "Compression=zstd", "Filter=x", "Strict=some"} {
+	for _, params := range []string{"WriteBuffer=1", "Compression=zstd"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(t.Context(), "leveldb:"+path+"?"+params)
 		if kv.KindOf(err) != kv.Invalid {
@@ -358,17 +352,16 @@ func TestCompactGivesSpaceBack(t *testing.T) {
 func TestLevelDBsOwnOptionsAndDatabases(t *testing.T) {
 	ctx, dir := t.Context(), filepath.Join(t.TempDir(), "db")
 	o := &opt.Options{WriteBuffer: 1 << 20, NoSync: true, Filter: filter.NewBloomFilter(12)}
+	if _, err := Open(ctx, dir, o); kv.KindOf(err) != kv.Invalid {
+		t.Errorf("without any sync: %v, want Invalid", err)
+	}
+	o.NoSync = false
 	db, err := Open(ctx, dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []kv.Setting{{Name: "WriteBuffer", Value: "1048576"}, {Name: "Filter", Value: "12"}} {
-		if !slices.Contains(db.Settings(), want) {
-			t.Errorf("the settings are %v, want %v among them", db.Settings(), want)
-		}
-	}
-	if db.Caps().Promise(kv.Synced).Supported {
-		t.Error("synced is promised under NoSync")
+	if want := (kv.Setting{Name: "WriteBuffer", Value: "1048576"}); !slices.Contains(db.Settings(), want) {
+		t.Errorf("the settings are %v, want %v among them", db.Settings(), want)
 	}
 	h, ok := Handle(db)
 	if !ok {

@@ -12,9 +12,5 @@ func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine:
 // Small memory tables make tables on disk, compactions and large batches part of every case.
 func TestConformanceOfSmallTables(t *testing.T) {
 	drivertest.Run(t, drivertest.Config{Engine: "pebble",
-		Params: "MemTableSize=65536&LBaseMaxBytes=65536&FilterPolicy=10&Compression=zstd&CompactionConcurrencyRange=1,4"})
-}
-
-func TestConformanceWithoutLog(t *testing.T) {
-	drivertest.Run(t, drivertest.Config{Engine: "pebble", Params: "DisableWAL=true"})
+		Params: "MemTableSize=65536&LBaseMaxBytes=65536&Compression=zstd&CompactionConcurrencyRange=1,4"})
 }

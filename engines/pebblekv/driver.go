@@ -17,18 +17,22 @@
 //
 // Locks: one process has the folder, in mode ro too.
 //
-// Ours, not Pebble's, is the fence (fence.go; Fence=false is Pebble without it): Pebble ends the
-// process or waits for ever when a write fails, on a full disk for example. Behind the fence the
-// first failed write ends the store's commits instead. Those that were running return the cause
+// # What is ours
+//
+// ours_fence.go: Pebble ends the process or waits for ever when a write fails, on a full disk for
+// example, and ends it when it meets damage. Behind the fence (Fence=false is Pebble without it)
+// the first failed write ends the store's commits instead. Those that were running return the cause
 // (Full on a full disk) and are in doubt, later ones are Stopped; reads go on and may show those in
 // doubt, each as a whole. Opening the store again brings back all that was acknowledged as synced.
+//
+// ours_open.go: options are judged before anything is made, a new store has the newest format, a
+// folder opens once under all its names, and read-only opening leaves nothing behind.
+//
+// ours_batch.go: a transaction at which Pebble would panic is TooLarge, and a range may have no end.
 package pebblekv
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -38,11 +42,7 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // Driver opens Pebble stores. The zero value is ready to use.
-type Driver struct {
-	options *pebble.Options // of Open; nil reads the URL's parameters
-}
-
-var _ driver.Driver = Driver{}
+type Driver struct{ options *pebble.Options }
 
 // Info describes the engine.
 func (Driver) Info() driver.Info {
@@ -50,94 +50,38 @@ func (Driver) Info() driver.Info {
 		Name:    "pebble",
 		Summary: "log-structured merge tree in a folder, one process (CockroachDB's Pebble)",
 		Modules: []string{"github.com/cockroachdb/pebble/v2"},
-		Options: options,
-		Caps:    capabilities(false),
+		Options: options, Caps: capabilities,
 	}
 }
 
-// capabilities tells what a store can do, with or without a log.
-func capabilities(noLog bool) driver.Caps {
-	caps := driver.Caps{
-		PureGo:     true,
-		Persistent: true,
-		Folder:     true,
-		Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		Promises: [3]driver.Promise{
-			driver.Synced:   {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-			driver.Flushed:  {Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true},
-			driver.Buffered: {Supported: true, Class: driver.Buffered, Intact: true, KillAtomic: true, PowerAtomic: true},
-		},
-		ConcurrentApply: true,
-		TxnLimit:        true, // 4 GiB, see maxBatch
-		Compression:     []string{"none", "snappy", "zstd", "minlz"},
-		Compacts:        true,
-		Checks:          true,
-	}
-	if noLog {
-		// Tables are written in the order of the commits and each as a whole: what a crash leaves
-		// is a prefix.
-		caps.Promises[driver.Synced] = driver.Promise{}
-		caps.Promises[driver.Flushed] = driver.Promise{}
-	}
-	return caps
+var synced = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+
+// capabilities tells what a store can do.
+var capabilities = driver.Caps{
+	PureGo: true, Persistent: true, Folder: true, ConcurrentApply: true, Compacts: true, Checks: true,
+	TxnLimit: true, // 4 GiB, see maxBatch
+	Modes:    []driver.Mode{driver.Exclusive, driver.ReadOnly},
+	Promises: [3]driver.Promise{synced, synced,
+		{Supported: true, Class: driver.Buffered, Intact: true, KillAtomic: true, PowerAtomic: true}},
+	Compression: []string{"none", "snappy", "zstd", "minlz"},
 }
 
 // Open opens the store in the folder c.Path.
 func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	o, err := read(d.options, c.Params)
+	o, err := read(d.options, c)
 	if err != nil {
 		return nil, err
 	}
-	return open(c, o)
-}
-
-func open(c driver.Config, o *settings) (driver.Store, error) {
-	o.ReadOnly = c.Mode == driver.ReadOnly
 	fence, err := o.complete(c.Logger)
+	if err == nil && !o.ReadOnly {
+		err = driver.MakeDirs(c.Path)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !o.ReadOnly {
-		if err := driver.MakeDirs(c.Path); err != nil {
-			return nil, err
-		}
-	}
-	path, err := filepath.EvalSymlinks(c.Path) // Pebble's lock knows by its name only what this process has open
-	if err != nil {
-		return nil, err
-	}
-	if fence != nil {
-		fence.folder = path
-	}
-	db, err := openDB(path, o)
-	if failed := fence.failed(); err == nil && failed != nil { // which Pebble does not know
-		err = errors.Join(failed, db.Close())
-	}
+	db, err := o.open(c.Path, fence)
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	o.format = uint64(db.FormatMajorVersion())
-	return newStore(store{db: db, o: o, fence: fence}, o.DisableWAL, o.ReadOnly), nil
-}
-
-// openDB opens the folder. A store that exists keeps its format unless a newer one was asked for; a
-// new one gets the newest.
-func openDB(path string, o *settings) (db *pebble.DB, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("pebble panics: %v", r)}
-		}
-	}()
-	found, err := pebble.Peek(path, o.FS)
-	switch {
-	case err != nil:
-		return nil, err
-	case o.ReadOnly && !found.Exists:
-		return nil, &driver.Error{Op: "open", Kind: driver.NoStore, Err: fmt.Errorf("%s holds no store", path)}
-	case o.FormatMajorVersion == pebble.FormatDefault && found.Exists:
-		o.FormatMajorVersion = found.FormatMajorVersion
-	case o.FormatMajorVersion == pebble.FormatDefault:
-		o.FormatMajorVersion = pebble.FormatNewest
-	}
-	return pebble.Open(path, &o.Options)
+	return newStore(&store{db: db, o: o, fence: fence}, o.ReadOnly), nil
 }

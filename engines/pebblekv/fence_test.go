@@ -112,17 +112,14 @@ func TestAFullDiskAsAProgramSeesIt(t *testing.T) {
 }
 
 func TestPebbleWithoutTheFence(t *testing.T) {
-	o, err := read(nil, map[string]string{"Fence": "false"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := open(driver.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}, o)
+	c := driver.Config{Path: t.TempDir(), Params: map[string]string{"Fence": "false"}, Logger: slog.New(slog.DiscardHandler)}
+	s, err := Driver{}.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if s.(checkpointed).fence != nil || o.FS != vfs.Default {
-		t.Errorf("something stands between Pebble and the disk: %T", o.FS)
+	if own := s.(checkpointed); own.o.FS != vfs.Default {
+		t.Errorf("something stands between Pebble and the disk: %T", own.o.FS)
 	}
 	if err := driver.Apply(t.Context(), s, []driver.Op{{Key: key(0), Value: value(0)}}, driver.Synced); err != nil {
 		t.Error(err)
@@ -150,12 +147,8 @@ func (f *failing) String() string { return "failing" }
 
 // openOn opens a store with small tables on a disk that fails.
 func openOn(path string, f errorfs.Injector) (driver.Store, error) {
-	o, err := read(nil, map[string]string{"MemTableSize": "65536", "LBaseMaxBytes": "65536"})
-	if err != nil {
-		return nil, err
-	}
-	o.FS = errorfs.Wrap(vfs.Default, f)
-	return open(driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler)}, o)
+	o := &pebble.Options{MemTableSize: 64 << 10, LBaseMaxBytes: 64 << 10, FS: errorfs.Wrap(vfs.Default, f)}
+	return Driver{options: o}.Open(context.Background(), driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // writeUntilError opens a store, commits numbered records until one fails or all are there, and

@@ -56,8 +56,8 @@ func TestOptionsAreInForceAndToldBack(t *testing.T) {
 
 func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
 	for _, params := range []string{"MemTableSize=1", "MemTableSize=99999999999", "CompactionConcurrencyRange=4",
-		"CompactionConcurrencyRange=3,2", "Compression=lzw", "FormatMajorVersion=9999", "FormatMajorVersion=1", "CacheSize=x",
-		"BlockSize=3000000000", "L0StopWritesThreshold=1"} {
+		"CompactionConcurrencyRange=3,2", "Compression=lzw", "CacheSize=x",
+		"L0StopWritesThreshold=1"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(context.Background(), "pebble:"+path+"?"+params)
 		if kv.KindOf(err) != kv.Invalid {
@@ -70,23 +70,28 @@ func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
 }
 
 func TestAStoreKeepsItsFormatUnlessANewerOneIsAskedFor(t *testing.T) {
-	path := "pebble:" + t.TempDir() + "/db"
-	format := func(url string) (v string) {
-		db := open(t, url)
-		for _, s := range db.Settings() {
-			if s.Name == "FormatMajorVersion" {
-				v = s.Value
-			}
+	path := t.TempDir() + "/db"
+	for _, c := range [][2]pebble.FormatMajorVersion{{16, 16}, {0, 16}, {17, 17}, {0, 17}} {
+		db, err := pebblekv.Open(t.Context(), path, &pebble.Options{FormatMajorVersion: c[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _ := pebblekv.Handle(db)
+		if got := h.FormatMajorVersion(); got != c[1] {
+			t.Errorf("asked for %d: format %d, want %d", c[0], got, c[1])
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return v
 	}
-	const old, newer = "?FormatMajorVersion=16", "?FormatMajorVersion=17"
-	for _, c := range [][2]string{{old, "16"}, {"", "16"}, {newer, "17"}, {"", "17"}} {
-		if got := format(path + c[0]); got != c[1] {
-			t.Errorf("opened with %q: format %s, want %s", c[0], got, c[1])
+	h, _ := pebblekv.Handle(open(t, "pebble:"+path+"-new"))
+	if got := h.FormatMajorVersion(); got != pebble.FormatNewest {
+		t.Errorf("a new store: format %d, want the newest", got)
+	}
+	for _, wrong := range []pebble.FormatMajorVersion{9999, 1} {
+		_, err := pebblekv.Open(t.Context(), path, &pebble.Options{FormatMajorVersion: wrong})
+		if kv.KindOf(err) != kv.Invalid {
+			t.Errorf("format %d: %v, want Invalid", wrong, err)
 		}
 	}
 }
@@ -102,23 +107,6 @@ func TestOneFolderOpensOnceUnderAllItsNames(t *testing.T) {
 		if _, err := kv.Open(context.Background(), "pebble:"+name, kv.WithWait(0)); kv.KindOf(err) != kv.Busy {
 			t.Errorf("%s: got %v, want Busy", name, err)
 		}
-	}
-}
-
-func TestWithoutALogOnlyBufferedIsDelivered(t *testing.T) {
-	url := "pebble:" + t.TempDir() + "/db?DisableWAL=true"
-	db := open(t, url)
-	for _, d := range []kv.Durability{kv.Synced, kv.Flushed} {
-		if p := db.Caps().Promise(d); p.Supported {
-			t.Errorf("%v: got %+v, want it unsupported", d, p)
-		}
-	}
-	put(t, db, kv.Buffered, 1)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := count(t, open(t, url)); n != 1 {
-		t.Errorf("after a clean Close: %d pairs, want 1", n)
 	}
 }
 
@@ -232,7 +220,7 @@ func TestDeleteRangeWithoutAnEndSeesTheTransactionsOwnKeys(t *testing.T) {
 
 func TestPebblesOwnOptionsAndDatabases(t *testing.T) {
 	ctx, dir := t.Context(), filepath.Join(t.TempDir(), "db")
-	o := &pebble.Options{MemTableSize: 1 << 20, DisableWAL: true}
+	o := &pebble.Options{MemTableSize: 1 << 20}
 	db, err := pebblekv.Open(ctx, dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -240,9 +228,8 @@ func TestPebblesOwnOptionsAndDatabases(t *testing.T) {
 	if o.FS != nil || o.Logger != nil || o.FormatMajorVersion != 0 {
 		t.Error("Open has changed the program's options")
 	}
-	promised := db.Caps().Promise(kv.Synced).Supported
-	if promised || !slices.Contains(db.Settings(), kv.Setting{Name: "MemTableSize", Value: "1048576"}) {
-		t.Errorf("the options are not in force: synced %v, %v", promised, db.Settings())
+	if !slices.Contains(db.Settings(), kv.Setting{Name: "MemTableSize", Value: "1048576"}) {
+		t.Errorf("the options are not in force: %v", db.Settings())
 	}
 	h, ok := pebblekv.Handle(db)
 	if !ok {
@@ -264,15 +251,17 @@ func TestPebblesOwnOptionsAndDatabases(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pebblekv.Open(ctx, dir, &pebble.Options{L0StopWritesThreshold: 1}); kv.KindOf(err) != kv.Invalid {
-		t.Errorf("options that Pebble refuses: got %v, want invalid", err)
+	for _, o := range []*pebble.Options{{L0StopWritesThreshold: 1}, {DisableWAL: true}} {
+		if _, err := pebblekv.Open(ctx, dir, o); kv.KindOf(err) != kv.Invalid {
+			t.Errorf("options that are refused: got %v, want Invalid", err)
+		}
 	}
 }
 
 func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	path := filepath.Join(dir, "db")
-	for _, o := range []*pebble.Options{{}, {DisableWAL: true}, {ReadOnly: true}} {
+	for _, o := range []*pebble.Options{{}, {ReadOnly: true}} {
 		h, err := pebble.Open(path, o)
 		if err != nil {
 			t.Fatal(err)
@@ -284,13 +273,10 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 		if db.Path() != path {
 			t.Errorf("path: got %s, want %s", db.Path(), path)
 		}
-		if got := db.Caps().Promise(kv.Synced).Supported; got == o.DisableWAL {
-			t.Errorf("synced is delivered: got %v, and no log is %v", got, o.DisableWAL)
-		}
 		if err := db.Put(ctx, kv.Buffered, []byte("k"), []byte("v")); (kv.KindOf(err) == kv.NotWritable) != o.ReadOnly {
 			t.Errorf("put, read-only %v: %v", o.ReadOnly, err)
 		}
-		copied := filepath.Join(dir, fmt.Sprintf("copy-%v-%v", o.DisableWAL, o.ReadOnly))
+		copied := filepath.Join(dir, fmt.Sprintf("copy-%v", o.ReadOnly))
 		if err := errors.Join(db.Check(ctx), db.Backup(ctx, copied), db.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -301,11 +287,6 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 			t.Errorf("after the store was closed: got %q, %v", v, err)
 		} else if err := closer.Close(); err != nil {
 			t.Error(err)
-		}
-		if o.DisableWAL {
-			if err := h.Flush(); err != nil {
-				t.Fatal(err)
-			}
 		}
 		if err := h.Close(); err != nil {
 			t.Fatal(err)

@@ -11,12 +11,15 @@ import (
 
 func TestFailureKeepsTheFirstError(t *testing.T) {
 	var f driver.Failure
-	if err := f.Err(); err != nil {
+	if err := errors.Join(f.Err(), f.Cause()); err != nil {
 		t.Errorf("a store that works: got %v", err)
 	}
 	first := &driver.Error{Kind: driver.Full, Err: errors.New("no space")}
 	if !f.Stop(first) || f.Stop(fs.ErrPermission) {
 		t.Error("Stop must report the first failure, and that alone")
+	}
+	if cause := f.Cause(); !errors.Is(cause, first) || driver.KindOf(cause) != driver.Full {
+		t.Errorf("the cause: got %v, want the first error", cause)
 	}
 	err := f.Err()
 	var e *driver.Error

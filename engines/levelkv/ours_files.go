@@ -2,7 +2,6 @@ package levelkv
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
@@ -21,9 +20,7 @@ import (
 // skipped together with it on opening.
 type files struct {
 	storage.Storage
-	noSync bool // the option NoSync
-
-	failed atomic.Pointer[error] // of the first write or sync that failed
+	driver.Failure // the first write or sync that failed
 
 	mu       sync.Mutex
 	manifest *file // the one that was created last
@@ -38,25 +35,13 @@ type file struct {
 
 // do runs a write or sync unless one has failed.
 func (f *files) do(change func() error) error {
-	if err := f.failed.Load(); err != nil {
-		return *err
+	if err := f.Cause(); err != nil {
+		return err
 	}
 	err := change()
 	if err != nil {
-		if kind := driver.KindOf(err); kind != driver.Other {
-			err = &driver.Error{Kind: kind, Err: err} // for errors.Is
-		}
-		f.failed.CompareAndSwap(nil, &err)
-	}
-	return err
-}
-
-// stopped returns why no commit is begun, or nil.
-func (f *files) stopped() error {
-	if f != nil {
-		if err := f.failed.Load(); err != nil {
-			return driver.StoppedBy(*err)
-		}
+		f.Stop(err)
+		return f.Cause()
 	}
 	return nil
 }
@@ -91,7 +76,7 @@ func (f *files) SetMeta(fd storage.FileDesc) error {
 	f.mu.Lock()
 	m := f.manifest
 	f.mu.Unlock()
-	if m != nil && m.fd == fd && !f.noSync {
+	if m != nil && m.fd == fd {
 		if err := m.Sync(); err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@ package badgerkv
 
 import (
 	"encoding/binary"
-	"io/fs"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -10,23 +10,33 @@ import (
 	badgertable "github.com/dgraph-io/badger/v4/table"
 )
 
+// mend prepares the folder for Badger, or returns what is wrong with it.
+func (r *room) mend(o badger.Options) error {
+	if o.ReadOnly {
+		return checkTables(o)
+	}
+	return errors.Join(removeLeftovers(o), r.take(0), checkTables(o))
+}
+
 // checkTables finds tables whose footer makes no sense. Badger loads tables in goroutines of its
 // own and, where the lengths in a footer reach outside the file, panics there or calls os.Exit:
 // neither can be turned into an error. Only tables that the manifest lists are looked at; a killed
-// process may leave parts of others, which Badger removes.
+// process may leave parts of others, which Badger removes. It also reports what cannot be opened.
 func checkTables(o badger.Options) error {
 	f, err := os.Open(filepath.Join(o.Dir, badger.ManifestFilename))
 	if err != nil {
-		return nil // a new store, or an error that Badger finds too
+		return nil
 	}
 	defer f.Close()
 	manifest, _, err := badger.ReplayManifestFile(f, o.ExternalMagicVersion, o)
 	if err != nil {
-		return nil // which Badger reports
+		return nil
 	}
 	for id := range manifest.Tables {
-		if err := checkFooter(badgertable.NewFilename(id, o.Dir)); err != nil {
-			return err
+		if t, err := os.Open(badgertable.NewFilename(id, o.Dir)); err == nil {
+			if err := errors.Join(checkFooter(t), t.Close()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -34,28 +44,21 @@ func checkTables(o badger.Options) error {
 
 // checkFooter reads a table's lengths from its end: … index, length of index (4 bytes), checksum,
 // length of checksum (4 bytes).
-func checkFooter(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil // Badger reports a table that is missing
-	}
-	defer f.Close()
-	info, err := f.Stat()
+func checkFooter(t *os.File) error {
+	info, err := t.Stat()
 	if err != nil {
 		return err
 	}
 	at := info.Size()
 	for range 2 {
 		var length [4]byte
-		if at -= 4; at < 0 {
-			return corrupt("%s is cut short", name)
+		if _, err := t.ReadAt(length[:], at-4); err != nil {
+			return corrupt("the end of a table: %w", err)
 		}
-		if _, err := f.ReadAt(length[:], at); err != nil {
-			return &fs.PathError{Op: "read", Path: name, Err: err}
-		}
-		if at -= int64(binary.BigEndian.Uint32(length[:])); at < 0 {
-			return corrupt("%s does not end like a table", name)
-		}
+		at -= 4 + int64(binary.BigEndian.Uint32(length[:]))
+	}
+	if at < 0 {
+		return corrupt("%s does not end like a table", t.Name())
 	}
 	return nil
 }

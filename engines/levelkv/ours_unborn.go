@@ -2,13 +2,39 @@ package levelkv
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/assaydb/assay/kv/driver"
 )
+
+// openLocked opens the folder whose lock is held. A folder that holds data and lost CURRENT, or the
+// manifest that it names, is refused.
+func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("goleveldb panics: %v", r)}
+		}
+	}()
+	data, err := f.List(storage.TypeJournal | storage.TypeTable)
+	if err == nil && len(data) == 0 && !o.ReadOnly {
+		err = removeUnborn(f, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	begin := *o
+	begin.ErrorIfMissing = o.ErrorIfMissing || len(data) > 0
+	begin.DisableLargeBatchTransaction = true // v1.0.0: one that fails keeps the lock of the writers, and Close hangs
+	return leveldb.Open(f, &begin)
+}
 
 // removeUnborn removes what a process that died while it created a store left: a manifest that
 // CURRENT does not name yet. goleveldb would refuse the folder for ever. There is no data: the

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -35,55 +34,63 @@ import (
 // as durable. The commits that met the failure are in doubt, as after any failed sync: their
 // records may have reached the disk.
 type fence struct {
-	vfs.FS
+	vfs.FS        // nil where there is no fence
 	folder string // the store's; what is written elsewhere (a backup) is let through
 	memory vfs.FS // holds what Pebble creates behind the fence
-	cause  atomic.Pointer[error]
 	log    *slog.Logger
+	driver.Failure
 }
 
 var _ vfs.FS = (*fence)(nil)
 
-// newFence puts one around the disk and the logger of o; the folder is still to be named.
-func newFence(o *settings, log *slog.Logger) *fence {
+// guard completes what stands between Pebble and the rest: the disk, with a fence around it if o
+// has one, and what hears of trouble. The folder is still to be named.
+func (o *settings) guard(log *slog.Logger) *fence {
+	if o.FS == nil {
+		o.FS = vfs.Default // EnsureDefaults would start a goroutine that watches for slow disks
+	}
+	listener := pebble.EventListener{DataCorruption: func(i pebble.DataCorruptionInfo) {
+		log.Error("pebble: corrupt data", "path", i.Path, "err", i.Details) // Pebble would end the process
+	}}
+	if o.EventListener != nil {
+		listener = *o.EventListener // EnsureDefaults fills in what is missing
+	}
 	f := &fence{FS: o.FS, memory: vfs.NewMem(), log: log}
-	o.FS, o.Logger = f, fatal{o.Logger, f}
+	o.EventListener, o.Logger = &listener, logger{log.With("engine", "pebble"), nil}
+	if o.fenced {
+		o.FS, o.Logger = f, logger{log.With("engine", "pebble"), f}
+	}
 	return f
-}
-
-// failed returns the error that raised the fence, or nil.
-func (f *fence) failed() error {
-	if f != nil {
-		if err := f.cause.Load(); err != nil {
-			return *err
-		}
-	}
-	return nil
-}
-
-// stopped returns why the store begins no commit, or nil.
-func (f *fence) stopped() error {
-	if err := f.failed(); err != nil {
-		return driver.StoppedBy(err)
-	}
-	return nil
 }
 
 // outcome returns what came of a call of Pebble that returned err: the failure, of which Pebble
 // knows nothing, if the fence is up.
 func (f *fence) outcome(err error) error {
-	if failed := f.failed(); failed != nil {
+	if failed := f.Cause(); failed != nil {
 		return failed
 	}
 	return classify(err)
 }
 
+// run returns what came of call, a call of Pebble that changes something.
+func (f *fence) run(call func() error) error {
+	if err := f.Err(); err != nil {
+		return err
+	}
+	return f.outcome(call())
+}
+
+// read is outcome for what changes nothing.
+func (f *fence) read(err error) error {
+	if err == nil || err == pebble.ErrNotFound {
+		return classify(err)
+	}
+	return f.outcome(err)
+}
+
 // raise raises the fence because of err; the first error stays the cause.
 func (f *fence) raise(err error) {
-	if kind := driver.KindOf(err); kind != driver.Other {
-		err = &driver.Error{Kind: kind, Err: err} // for errors.Is
-	}
-	if f.cause.CompareAndSwap(nil, &err) {
+	if f.Stop(err) {
 		f.log.Error("pebble: a write failed, the store stops", "folder", f.folder, "err", err)
 	}
 }
@@ -100,7 +107,7 @@ func (f *fence) do(name string, change func(fs vfs.FS) error) error {
 	if !f.guards(name) {
 		return change(f.FS)
 	}
-	if f.failed() == nil {
+	if f.Cause() == nil {
 		err := change(f.FS)
 		if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
 			return err
@@ -116,10 +123,11 @@ func (f *fence) open(name string, open func(fs vfs.FS) (vfs.File, error)) (vfs.F
 	if !f.guards(name) {
 		return open(f.FS)
 	}
-	if f.failed() == nil {
+	if f.Cause() == nil {
 		file, err := open(f.FS)
 		if err == nil {
-			return &guardedFile{File: file, fence: f, table: isTable(name)}, nil
+			table := strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob") // which is read again
+			return &guardedFile{File: file, fence: f, table: table}, nil
 		}
 		f.raise(err)
 	}
@@ -127,11 +135,6 @@ func (f *fence) open(name string, open func(fs vfs.FS) (vfs.File, error)) (vfs.F
 		return nil, err
 	}
 	return open(f.memory)
-}
-
-// isTable reports whether Pebble reads the file called name while the store is open.
-func isTable(name string) bool {
-	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
 // Create is part of vfs.FS, as are the methods that follow.
@@ -161,7 +164,7 @@ func (f *fence) OpenDir(name string) (vfs.File, error) {
 }
 
 func (f *fence) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
-	if f.failed() != nil && f.guards(name) {
+	if f.Cause() != nil && f.guards(name) {
 		if file, err := f.memory.Open(name, opts...); err == nil {
 			return file, nil
 		}
@@ -192,7 +195,7 @@ type guardedFile struct {
 
 // do runs a write or a sync. Pebble is told of its failure where the file is a table.
 func (g *guardedFile) do(change func() error) error {
-	err := g.fence.failed()
+	err := g.fence.Cause()
 	if err == nil {
 		if err = change(); err != nil {
 			g.fence.raise(err)
@@ -221,15 +224,22 @@ func (g *guardedFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// fatal is a logger that raises the fence instead of ending the process, and returns: what Pebble
-// does from there on reaches neither the disk nor a caller.
-type fatal struct {
-	pebble.Logger
-	fence *fence
+// logger passes Pebble's messages on.
+type logger struct {
+	to    *slog.Logger
+	fence *fence // nil without one
 }
 
-// Fatalf is part of pebble.Logger.
-func (l fatal) Fatalf(format string, args ...any) {
+// Infof is part of pebble.Logger, as are the methods that follow.
+func (l logger) Infof(format string, args ...any)  { l.to.Debug(fmt.Sprintf(format, args...)) }
+func (l logger) Errorf(format string, args ...any) { l.to.Error(fmt.Sprintf(format, args...)) }
+
+// Fatalf raises the fence instead of ending the process, and returns: what Pebble does from there on
+// reaches neither the disk nor a caller.
+func (l logger) Fatalf(format string, args ...any) {
+	if l.fence == nil {
+		pebble.DefaultLogger.Fatalf(format, args...)
+	}
 	err := fmt.Errorf(strings.TrimPrefix(format, "pebble: "), args...)
 	for _, a := range args {
 		if cause, ok := a.(error); ok {

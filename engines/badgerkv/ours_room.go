@@ -11,7 +11,7 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// room is ours: it refuses writes while there is still space on the disk.
+// room refuses writes while there is still space on the disk.
 //
 // Badger writes its logs and tables through sparse mapped files. Where the file system has no block
 // for a page that is written, the kernel sends SIGBUS and the Go runtime ends the process, in a

@@ -1,0 +1,58 @@
+package badgerkv
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Check verifies the checksum of every block of every table, and reads every value.
+func (s *store) Check(ctx context.Context) error {
+	return s.trouble.wait(func() (err error) {
+		defer recovered(&err)
+		if err := s.db.VerifyChecksum(); err != nil {
+			return corrupt("%w", err)
+		}
+		r, err := s.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		c, err := r.Cursor(driver.Range{})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		for {
+			k, _, err := c.Next()
+			if err = errors.Join(err, ctx.Err()); k == nil || err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// recovered makes Corrupt of a panic of Badger's over a damaged file. It is deferred.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = corrupt("badger panics: %v", r)
+	}
+}
+
+// appendValue appends the item's value to dst.
+//
+// Badger logs an error of its value log and returns no value instead of the error. An empty value
+// in place of one that is known to be longer is that case; ValueSize, where the value is in the
+// value log, is off by some bytes.
+func appendValue(dst []byte, item *badger.Item) ([]byte, error) {
+	const slack = 8
+	n := len(dst)
+	err := item.Value(func(v []byte) error { dst = append(dst, v...); return nil })
+	if err == nil && len(dst) == n && item.ValueSize() > slack {
+		err = corrupt("the value of %q cannot be read from the value log", item.Key())
+	}
+	return dst, classify(err)
+}

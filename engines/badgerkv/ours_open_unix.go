@@ -1,0 +1,59 @@
+//go:build unix
+
+package badgerkv
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	"golang.org/x/sys/unix"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// removeLeftovers cleans the folder. It holds Badger's own lock meanwhile, so that it meets no
+// process that is just making such a file.
+func removeLeftovers(o badger.Options) (err error) {
+	folder, err := os.Open(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }() // which frees the lock
+	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return &driver.Error{Op: "open", Kind: driver.Busy, Err: err}
+	}
+	return clean(o)
+}
+
+// clean removes the empty log files that a process leaves which was killed between making one and
+// giving it its size: they hold nothing, and Badger does not open a folder that has one ("Create a
+// new file"). It makes the file that Badger ends the process over when it cannot make it. Badger's
+// lock is held.
+func clean(o badger.Options) error {
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if ext := filepath.Ext(e.Name()); err == nil && info.Size() == 0 && (ext == ".vlog" || ext == ".mem") {
+			err = os.Remove(filepath.Join(o.Dir, e.Name()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(filepath.Join(o.ValueDir, "DISCARD")); err == nil && info.Size() > 0 {
+		return nil
+	}
+	if err := driver.MakeDirs(o.ValueDir); err != nil {
+		return err
+	}
+	discards, err := badger.InitDiscardStats(o)
+	if err != nil {
+		return err
+	}
+	return discards.Close(-1)
+}
