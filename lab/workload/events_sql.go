@@ -49,7 +49,7 @@ func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
 	}
 	for name := range given {
 		switch value := given.Get(name); name {
-		case "auto_vacuum", "cache_size", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint":
+		case "cache_size", "mmap_size", "page_size", "wal_autocheckpoint":
 			s.options.Pragmas[name] = value
 			continue
 		case "journal_mode":
@@ -91,7 +91,7 @@ func (s *sqlEvents) create(ctx context.Context, load func(*eventlog.Log) error) 
 // readSettings reads the settings that belong to the file.
 func (s *sqlEvents) readSettings(ctx context.Context) error {
 	return s.with(ctx, func(c *sql.Conn) error {
-		for _, name := range []string{"auto_vacuum", "journal_mode", "page_size"} {
+		for _, name := range []string{"journal_mode", "page_size"} {
 			set := kv.Setting{Name: name}
 			if err := c.QueryRowContext(ctx, "PRAGMA "+name).Scan(&set.Value); err != nil {
 				return err

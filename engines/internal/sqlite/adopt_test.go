@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,24 @@ func otherProgram(t *testing.T, path string, statements ...string) (found []stri
 		}
 	}
 	return found
+}
+
+// A bit of the schema's page may turn the name of a column into another one.
+func aTableThatIsNotWhatItWasMadeAsIsCorrupt(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "store")
+	db := open(t, engine, path, "")
+	if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("k"), []byte("v")), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	otherProgram(t, path, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' v ', ' w ') WHERE name = 'kv'")
+	db = open(t, engine, path, "")
+	defer db.Close()
+	if _, err := db.Get(t.Context(), []byte("k")); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("get: %v, want corrupt", err)
+	}
+	if err := db.Put(t.Context(), kv.Synced, []byte("k"), nil); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("put: %v, want corrupt", err)
+	}
 }
 
 func aTableOfAnotherProgramIsAStore(t *testing.T, engine string) {

@@ -44,6 +44,7 @@ var cases = []struct {
 	{"a writer waits for a lock until its time is up", aWriterWaitsForALockUntilItsTimeIsUp},
 	{"a reader waits for a commit no longer than its context", aReaderWaitsForACommitNoLongerThanItsContext},
 	{"a commit that readers block is busy and leaves nothing", aCommitThatReadersBlockIsBusyAndLeavesNothing},
+	{"a table that is not what it was made as is corrupt", aTableThatIsNotWhatItWasMadeAsIsCorrupt},
 	{"a table of another program is a store", aTableOfAnotherProgramIsAStore},
 	{"a table that no store can be kept in is refused and not touched", aTableThatNoStoreCanBeKeptInIsRefusedAndNotTouched},
 	{"typed options are those of the URL", typedOptionsAreThoseOfTheURL},

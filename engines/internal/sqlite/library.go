@@ -60,6 +60,7 @@ type Stmt interface {
 // The result codes of SQLite that matter here. The low byte is the primary code.
 const (
 	OK             = 0
+	GenericError   = 1
 	Perm           = 3
 	Busy           = 5
 	Locked         = 6
