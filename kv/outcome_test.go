@@ -52,7 +52,7 @@ type moodyStore struct {
 
 func (s *moodyStore) Caps() driver.Caps {
 	c := s.Info().Caps
-	c.MayAbort, c.Remote = s.mayAbort, s.remote
+	c.MayAbort, c.Remote, c.ConcurrentApply = s.mayAbort, s.remote, s.noApply
 	for d := range c.Promises {
 		c.Promises[d].KillAtomic = !s.torn && (s.tornFrom == kv.Synced || kv.Durability(d) < s.tornFrom)
 	}
@@ -145,6 +145,9 @@ func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
 		} {
 			what := c.what + " in " + how
 			db := openMoody(t, moody{fail: []error{c.fail}, noApply: strings.HasSuffix(how, "without Apply")})
+			if db.Caps().ConcurrentApply {
+				t.Errorf("%s: a store without Apply applies concurrently", what)
+			}
 			err := commit(db)
 			if kind := kv.KindOf(c.fail); kind != driver.Other && !errors.Is(err, kind) {
 				t.Errorf("%s: %v is not of kind %v, too", what, err, kind)
