@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// reader reads at one time stamp. Badger's own transaction is a new one for every reader.
+// reader reads at one time stamp. Badger's own transaction is a new one for every reader. Iterators
+// are kept, and what they keep from being removed, until the reader is closed.
 type reader struct {
 	txn    *badger.Txn
 	writes bool    // an iterator shows what was written before it was made

@@ -18,7 +18,8 @@ type source interface {
 }
 
 // reader reads a source, which does not change meanwhile. Closed cursors are kept with their
-// iterators, which are over all keys, because to build one costs as much as to read ten pairs.
+// iterators, which are over all keys, because to build one costs as much as to read ten pairs; they
+// keep tables that a compaction has replaced until the reader is closed.
 type reader struct {
 	from source
 	free *cursor

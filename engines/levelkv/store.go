@@ -32,10 +32,7 @@ func (s *store) Settings() []driver.Setting {
 // Snapshot returns the last committed state.
 func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	snap, err := s.db.GetSnapshot()
-	if err != nil {
-		return nil, classify(err)
-	}
-	return &reader{from: snap}, nil
+	return &reader{from: snap}, classify(err)
 }
 
 // Begin starts a transaction.
