@@ -165,7 +165,7 @@ func versions(entries []bench.Entry) map[string]string {
 func (f proveFlags) check() error {
 	for _, fault := range f.faults {
 		if !slices.Contains(prove.Faults, fault) {
-			return usage(fmt.Errorf("unknown fault %q", fault), "use %s", strings.Join(prove.Faults, ", "))
+			return usage(fmt.Errorf("unknown fault %q", fault), "%suse %s", bench.DidYouMean(fault, prove.Faults), strings.Join(prove.Faults, ", "))
 		}
 	}
 	for _, rule := range f.rules {

@@ -160,7 +160,8 @@ func setStorage(o *bench.Options, storage string) error {
 	}
 	latency, err := powerfs.ParseLatency(storage)
 	if err != nil {
-		return usage(fmt.Errorf("unknown storage %q", storage), "use fast, %s, or a folder with a slash: ./%s", models(), storage)
+		return usage(fmt.Errorf("unknown storage %q", storage), "%suse fast, %s, or a folder with a slash: ./%s",
+			bench.DidYouMean(storage, strings.Split("fast, "+models(), ", ")), models(), storage)
 	}
 	o.Storage = latency
 	return nil
@@ -196,7 +197,8 @@ func parseClasses(spec string) ([]kv.Durability, error) {
 	for name := range strings.SplitSeq(spec, ",") {
 		d, err := kv.ParseDurability(name)
 		if err != nil {
-			return nil, err
+			guess := bench.DidYouMean(name, []string{"synced", "flushed", "buffered", "all"})
+			return nil, usage(fmt.Errorf("unknown class %q", name), "%suse %s", guess, "synced, flushed, buffered or all")
 		}
 		classes = append(classes, d)
 	}

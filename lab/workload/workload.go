@@ -154,9 +154,6 @@ type Description struct {
 	Open     time.Duration // one open of the loaded store
 }
 
-// All returns the workloads, in the order in which they are shown.
-func All() []Workload { return []Workload{hook, events, feeds, jobs, records, ycsb} }
-
 // Lookup returns the workload called name.
 func Lookup(name string) (Workload, bool) {
 	for _, w := range All() {
