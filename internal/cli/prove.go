@@ -234,6 +234,23 @@ func (a *app) crash(ctx context.Context, o prove.Options) (*result.Proof, error)
 	return prove.Run(ctx, o)
 }
 
+// proofs returns the proof that is built in and those in the given folders.
+func proofs(dirs []string) (result.Proofs, error) {
+	shipped, err := result.Shipped()
+	if err != nil {
+		return nil, err
+	}
+	all := result.Proofs{shipped}
+	for _, dir := range dirs {
+		p, err := result.ReadProof(dir)
+		if err != nil {
+			return nil, usage(err, "make one with: assay prove --engines NAME --out %s", dir)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
 // showProof renders proof on standard output as text or json.
 func (a *app) showProof(proof *result.Proof, format string) error {
 	if format == "text" {
