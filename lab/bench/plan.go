@@ -154,10 +154,12 @@ func ParseSelections(args []string) ([]Selection, error) {
 		}
 		for _, params := range combinations(lists) {
 			s.Params = params
-			for _, op := range s.Ops { // New does nothing but look at the parameters
+			s.Ops = slices.Clone(s.Ops)
+			for i, op := range s.Ops { // New does nothing but look at the parameters
 				if _, err := op.New(workload.Env{Params: params}); errors.Is(err, kv.Invalid) {
 					return nil, err
 				}
+				s.Ops[i] = op.With(params)
 			}
 			all = append(all, s)
 		}
@@ -174,7 +176,8 @@ func parseSelection(arg string) (s Selection, query string, err error) {
 		names := WorkloadNames()
 		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", DidYouMean(name, names), strings.Join(names, ", "))
 	}
-	s = Selection{Workload: w, Ops: w.Ops}
+	given, _ := url.ParseQuery(query) // parseParams tells what is wrong with it
+	s = Selection{Workload: w, Ops: w.Asked(given.Has)}
 	if some {
 		s.Ops = nil
 		for op := range strings.SplitSeq(ops, ",") {
