@@ -31,6 +31,7 @@ type adviseFlags struct {
 	proofs                      []string
 	work                        []string // the arguments
 	asked                       bool     // the answers are from a terminal: it is told how to ask again
+	unknown                     []string // what no run can tell
 	needs                       advise.Needs
 	selections                  []bench.Selection
 }
@@ -115,6 +116,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags) error {
 		return err
 	}
 	advice := advise.Advise(f.needs, engines, run)
+	advice.Unknown = append(advice.Unknown, f.unknown...)
 	if f.json {
 		err = writeJSON(a.stdout, advice)
 	} else {
@@ -193,7 +195,8 @@ func (f *adviseFlags) add(arg string) error {
 	return nil
 }
 
-var manyProcesses = regexp.MustCompile(`processes_(\d+)$`)
+// manyProcesses is the name of an operation of so many processes. Those that have more in front of it keep the store open.
+var manyProcesses = regexp.MustCompile(`^(.*)processes_(\d+)$`)
 
 // together returns the operations in which as many processes work at the same time as the program has, or the next
 // number that the workload can do, where it has such operations and none was named.
@@ -204,18 +207,23 @@ func (f *adviseFlags) together(s bench.Selection) []workload.Op {
 	best, most := -1, 0
 	for i, op := range s.Workload.Ops {
 		m := manyProcesses.FindStringSubmatch(op.Name)
-		if m == nil {
+		if m == nil || f.held && m[1] == "" {
 			continue
 		}
-		n, _ := strconv.Atoi(m[1])
+		n, _ := strconv.Atoi(m[2])
 		if best < 0 || most < f.processes && n > most || n >= f.processes && n < most {
 			best, most = i, n
 		}
 	}
 	if best < 0 {
+		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare at %s: it has no operation of several", f.processes, s.Workload.Name))
 		return s.Ops
 	}
-	return []workload.Op{s.Workload.Ops[best]}
+	op := s.Workload.Ops[best]
+	if most != f.processes {
+		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare: %s/%s is of %d", f.processes, s.Workload.Name, op.Name, most))
+	}
+	return []workload.Op{op}
 }
 
 // advisable returns the engines to choose from.
@@ -251,11 +259,11 @@ func (a *app) advisable(ctx context.Context, f *adviseFlags) ([]advise.Engine, [
 	return all, entries, nil
 }
 
-// hasSQL reports whether some workload knows the engine in its form sql.
+// hasSQL reports whether some workload knows the engine, with some options, in its form sql.
 func hasSQL(e bench.Entry) bool {
 	for _, w := range workload.All() {
 		for _, op := range w.Ops {
-			if op.Forms != nil && slices.Contains(op.Forms(e.Engine, e.Options), "sql") {
+			if op.Forms != nil && slices.Contains(op.Forms(e.Engine, ""), "sql") {
 				return true
 			}
 		}

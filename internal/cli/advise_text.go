@@ -21,15 +21,23 @@ type advicePage struct {
 	text  strings.Builder
 }
 
-// line prints text behind a label, wrapped; further lines are indented to where the text began.
+// line prints text behind a label, wrapped at spaces; further lines are indented to where the text began.
 func (p *advicePage) line(label, text string) {
-	wrapped := lipgloss.Wrap(text, max(p.width-labelWidth, 20), "")
-	for i, l := range strings.Split(wrapped, "\n") {
-		if i > 0 {
-			label = ""
-		}
-		fmt.Fprintf(&p.text, "%-*s%s\n", labelWidth, label, strings.TrimRight(l, " "))
+	line := ""
+	flush := func() {
+		fmt.Fprintf(&p.text, "%-*s%s\n", labelWidth, label, line)
+		label, line = "", ""
 	}
+	for _, word := range strings.Fields(text) {
+		if line != "" && lipgloss.Width(line)+1+lipgloss.Width(word) > p.width-labelWidth {
+			flush()
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	flush()
 }
 
 // printAdvice prints the pick first, then what speaks against it, then why the others are out.
@@ -75,17 +83,21 @@ func (p *advicePage) nothing(a *advise.Advice) {
 		}
 		p.line(label, strings.Join(r.Needs, " and ")+": then "+strings.Join(r.Engines, ", "))
 	}
-	if len(a.Relax) == 0 {
-		p.line("", "Giving up a need does not help: what is left was not measured, or failed.")
+	switch {
+	case a.Next != "":
+		p.line("", "Some were not measured, or there was no time left for them.")
+		fmt.Fprintf(&p.text, "%-*s%s\n", labelWidth, "To know", a.Next)
+	case len(a.Relax) == 0:
+		p.line("", "Giving up a need does not help.")
 	}
 }
 
 func (p *advicePage) pick(a *advise.Advice) {
 	p.line("Pick", fmt.Sprintf("%s, for %s · %s", a.Pick.Name, workText(a.Needs), promised(*a.Pick)))
 	sure := map[string]string{advise.Sure: "Sure", advise.Equivalent: "As good", advise.Open: "Not sure", advise.Alone: "Alone"}
-	p.line(sure[a.Sure], a.Why+".")
+	p.line(sure[a.Sure], strings.ToUpper(a.Why[:1])+a.Why[1:]+".")
 	if a.Next != "" {
-		p.line("To know", a.Next)
+		fmt.Fprintf(&p.text, "%-*s%s\n", labelWidth, "To know", a.Next) // to be copied
 	}
 	p.line("It takes", figures(*a.Pick))
 	for i, r := range a.Others {

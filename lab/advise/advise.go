@@ -7,6 +7,7 @@ package advise
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,11 +85,11 @@ type Advice struct {
 	Code    string    `json:"code,omitempty"` // opens the pick
 }
 
-// How sure a pick is of the runner-up, Advice.Sure.
+// How sure a pick is, Advice.Sure, beside all others; and how one of them compares with it, Ranked.Is.
 const (
 	Sure       = "sure"       // it is faster, by an interval that is clear of 1
-	Equivalent = "equivalent" // they are as good as equal
-	Open       = "open"       // it is not decided
+	Equivalent = "equivalent" // none is surely faster or open, and some are as good as equal
+	Open       = "open"       // of some it is not decided
 	Alone      = "alone"      // there is no other
 )
 
@@ -151,10 +152,15 @@ func Advise(n Needs, engines []Engine, run *result.Run) *Advice {
 	}
 	if len(fit) == 0 {
 		a.Relax = relax(a.Removed)
+		if slices.ContainsFunc(a.Removed, func(r Removed) bool {
+			return !slices.ContainsFunc(r.Reasons, func(reason Reason) bool { return reason.Need != measured })
+		}) {
+			a.Next = fmt.Sprintf("assay run %s --durability %v --budget 3m", n.arguments(), n.Promise)
+		}
 		return a
 	}
 	a.rank(fit)
-	a.otherwise(all)
+	a.otherwise(all, run)
 	a.traits(fit)
 	a.unknown(fit)
 	return a

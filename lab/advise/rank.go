@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
@@ -40,24 +41,37 @@ func (a *Advice) rank(fit []contender) {
 	}
 	a.decide(fastest.name)
 	if a.Sure == Open {
-		second := fit[slices.IndexFunc(fit, func(c contender) bool { return c.name == a.Others[0].Name })]
-		a.Next = fmt.Sprintf("assay run %s --engines '%s,%s' --durability %v --budget 3m", n.arguments(), pick.engine.Argument,
-			second.engine.Argument, n.Promise)
+		engines := pick.engine.Argument
+		for _, o := range a.Others {
+			if o.Is == Open {
+				engines += "," + fit[slices.IndexFunc(fit, func(c contender) bool { return c.name == o.Name })].engine.Argument
+			}
+		}
+		a.Next = fmt.Sprintf("assay run %s --engines '%s' --durability %v --budget 3m", n.arguments(), engines, n.Promise)
 	}
 }
 
 // decide says how sure the pick is.
 func (a *Advice) decide(fastest string) {
-	second := a.Others[0]
-	a.Sure = second.Is
-	ratio := Times(second.Ratio)
-	switch {
-	case a.Sure == Sure:
-		a.Why = fmt.Sprintf("%s takes %s the time of %s for the same work", second.Name, ratio, a.Pick.Name)
-	case a.Sure == Equivalent:
-		a.Why = fmt.Sprintf("%s is as fast, within %.0f %%: it takes %s the time", second.Name, 100*stats.Margin, ratio)
+	a.Sure = Sure
+	var near []string
+	for _, o := range a.Others {
+		if o.Is == Open || o.Is == Equivalent && a.Sure == Sure {
+			a.Sure = o.Is
+		}
+	}
+	for _, o := range a.Others {
+		if o.Is == a.Sure {
+			near = append(near, fmt.Sprintf("%s, which takes %s the time", o.Name, Times(o.Ratio)))
+		}
+	}
+	switch a.Sure {
+	case Sure:
+		a.Why = fmt.Sprintf("the next, %s, takes %s the time for the same work", a.Others[0].Name, Times(a.Others[0].Ratio))
+	case Equivalent:
+		a.Why = fmt.Sprintf("as fast, within %.0f %%, is %s", 100*stats.Margin, strings.Join(near, "; "))
 	default:
-		a.Why = fmt.Sprintf("it is open whether %s is as fast: it takes %s the time", second.Name, ratio)
+		a.Why = "it is open how it compares with " + strings.Join(near, "; ")
 	}
 	if fastest != a.Pick.Name {
 		a.Why += fmt.Sprintf("; %s is preferred to %s, which is not surely faster, because its promise was tried", a.Pick.Name, fastest)

@@ -21,13 +21,20 @@ type contender struct {
 	engine Engine
 	name   string         // and its form behind a slash, unless it is kv
 	cells  []*result.Cell // of each Work; nil where the run has none
-	run    bool           // there is a run
+	run    *result.Run    // nil if there is none
+}
+
+// shows reports whether a run has an operation in the form sql, on any engine.
+func shows(run *result.Run, w Work) bool {
+	return slices.ContainsFunc(run.Cells, func(c result.Cell) bool {
+		return c.Form == "sql" && c.Workload == w.Workload && c.Operation == w.Operation && c.Params == w.Params
+	})
 }
 
 // newContender returns an engine as the work is done on it: through kv, or in SQL where the data must be readable so and
 // the workload can do it; in another form only where there is none of these.
 func newContender(n Needs, e Engine, run *result.Run) contender {
-	c := contender{engine: e, name: e.Name, run: run != nil}
+	c := contender{engine: e, name: e.Name, run: run}
 	if run == nil {
 		return c
 	}
@@ -129,7 +136,7 @@ func (c contender) lacks(n Needs) (all []Reason) {
 
 // misses returns what stands against the contender by what was measured, or was not.
 func (c contender) misses(n Needs) (all []Reason) {
-	if !c.run {
+	if c.run == nil {
 		return nil
 	}
 	no := func(need, text string, args ...any) { all = append(all, Reason{need, fmt.Sprintf(text, args...)}) }
@@ -143,6 +150,8 @@ func (c contender) misses(n Needs) (all []Reason) {
 			no(measured, "%v was skipped: %s", w, cell.Error)
 		case cell.NS == nil:
 			no(measured, "%v has no figure", w)
+		case n.SQL && c.engine.SQL && formOf(*cell) != "sql" && shows(c.run, w):
+			no("--sql", "at %v it keeps pairs of bytes, of which SQL shows no fields", w)
 		case cell.Promise.Proof == result.Disproved:
 			no(never, "assay prove saw the promise of %v broken", w)
 		}

@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/result"
@@ -17,7 +18,7 @@ type trait struct {
 
 var traits = []trait{
 	{"several processes may read and write the store at the same time", func(c contender) bool { return c.engine.Caps.Supports(kv.Shared) }},
-	{"its data can be read with SQL", func(c contender) bool { return c.engine.SQL }},
+	{"its data can be read with SQL", func(c contender) bool { return strings.HasSuffix(c.name, "/sql") }},
 	{"the store is one file instead of a folder", func(c contender) bool { return !c.engine.Caps.Folder }},
 	{"no C compiler is needed", func(c contender) bool { return c.engine.Caps.PureGo }},
 	{"it can compress what it stores", func(c contender) bool { return len(c.engine.Caps.Compression) > 0 }},
@@ -73,8 +74,9 @@ func (a *Advice) traits(fit []contender) {
 	figure(r.Binary, s.Binary, "it adds %s to the program instead of %s", Bytes)
 }
 
-// otherwise tells when another engine would be the pick: if one operation counted alone, and without one of the needs.
-func (a *Advice) otherwise(all []contender) {
+// otherwise tells when another engine would be the pick: if one operation counted alone, without one of the needs, and if
+// a weaker promise were enough.
+func (a *Advice) otherwise(all []contender, run *result.Run) {
 	n := a.Needs
 	pick := all[slices.IndexFunc(all, func(c contender) bool { return c.name == a.Pick.Name })]
 	if len(n.Work) > 1 {
@@ -103,6 +105,23 @@ func (a *Advice) otherwise(all []contender) {
 		r := c.beside(pick, n, max(len(a.Others), 1))
 		if r.Ratio.Hi < 1 && r.Ratio.Mid < 1-stats.MinEffect {
 			a.Otherwise = append(a.Otherwise, fmt.Sprintf("without %s: %s, in %s the time", removed.Reasons[0].Need, c.name, Times(r.Ratio)))
+		}
+	}
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered}[n.Promise+1:] {
+		weaker := n
+		weaker.Promise = d
+		var best *Ranked
+		for _, c := range all {
+			w := newContender(weaker, c.engine, run)
+			if len(w.reasons(weaker)) > 0 {
+				continue
+			}
+			if r := w.beside(pick, n, len(all)); best == nil || r.Ratio.Mid < best.Ratio.Mid {
+				best = &r
+			}
+		}
+		if best != nil && best.Ratio.Hi < 1 && best.Ratio.Mid < 1-stats.MinEffect && best.Promise.Delivered == d.String() {
+			a.Otherwise = append(a.Otherwise, fmt.Sprintf("if %v commits were enough: %s, in %s the time", d, best.Name, Times(best.Ratio)))
 		}
 	}
 }
