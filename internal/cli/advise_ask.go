@@ -54,7 +54,8 @@ func (a *app) questions(g *answers) *huh.Form {
 	}
 	return huh.NewForm(
 		huh.NewGroup(
-			huh.NewMultiSelect[string]().Title("What does the program do? (space marks, enter goes on)").Options(work...).Value(&g.work).
+			huh.NewMultiSelect[string]().Title("What does the program do? (space marks, enter goes on)").Options(work...).
+				Height(len(work)+2).Value(&g.work).
 				Validate(func(all []string) error {
 					if len(all) == 0 {
 						return errors.New("mark what is nearest")
@@ -76,7 +77,7 @@ func (a *app) questions(g *answers) *huh.Form {
 				huh.NewOption("the store is a file, not a folder", "file"),
 				huh.NewOption("the data can be read with SQL", "sql"),
 				huh.NewOption("a power loss leaves the store whole", "intact"),
-				huh.NewOption("what commits survive was tried", "proved")).Value(&g.needs),
+				huh.NewOption("what commits survive was tried", "proved")).Height(7).Value(&g.needs),
 			huh.NewInput().Title("What may the process take of memory? (60MB; empty: as it likes)").Value(&g.memory).Validate(size),
 			huh.NewInput().Title("How long may opening take? (5ms; empty: as it likes)").Value(&g.open).
 				Validate(func(s string) error {

@@ -181,7 +181,7 @@ func perOperation(n advise.Needs, r advise.Ranked) string {
 	}
 	var parts []string
 	for _, c := range r.Work {
-		parts = append(parts, fmt.Sprintf("%s %.3gx", c.Operation, c.Ratio.Mid))
+		parts = append(parts, c.Operation+" "+advise.Factor(c.Ratio.Mid)+"x")
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }

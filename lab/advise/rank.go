@@ -92,12 +92,12 @@ func (n Needs) arguments() string {
 
 // Times returns "3.6x [3.4–3.7]".
 func Times(r result.Interval) string {
-	return fmt.Sprintf("%sx [%s–%s]", factor(r.Mid), factor(r.Lo), factor(r.Hi))
+	return fmt.Sprintf("%sx [%s–%s]", Factor(r.Mid), Factor(r.Lo), Factor(r.Hi))
 }
 
-// factor returns a ratio in three digits; what is beyond a thousand tells nothing more.
-func factor(v float64) string {
-	if !(v < 1000) {
+// Factor returns a ratio in three digits; what is beyond a thousand tells nothing more.
+func Factor(v float64) string {
+	if !(v < 999.5) {
 		return ">1000"
 	}
 	return fmt.Sprintf("%.3g", v)
