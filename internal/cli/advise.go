@@ -274,7 +274,7 @@ func hasSQL(e bench.Entry) bool {
 // figures returns a run that has the work on the engines that are left: one that was kept, with what it lacks measured now.
 // It is nil where nothing was kept and nothing is to be measured.
 func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine, entries []bench.Entry) (*result.Run, error) {
-	run, dir, err := keptRun(f, left)
+	run, dir, err := keptRun(f, left, versions(entries))
 	if err != nil || len(left) == 0 {
 		return run, err
 	}
@@ -332,20 +332,34 @@ func measuredIn(run *result.Run, c result.Cell) bool {
 	})
 }
 
-// keptRun returns the run of --from, or the newest that has some of the work, and its folder.
-func keptRun(f *adviseFlags, left []advise.Engine) (*result.Run, string, error) {
+// keptRun returns the run of --from, or the newest that has some of the work, and its folder. The newest is one of the same
+// versions of the engines, on the disk's own speed.
+func keptRun(f *adviseFlags, left []advise.Engine, versions map[string]string) (*result.Run, string, error) {
 	if f.from != "" {
 		run, err := result.Read(f.from)
+		if err == nil && run.Environment.Unranked != "" {
+			return nil, "", usage(fmt.Errorf("the timings in %s mean nothing: %s", f.from, run.Environment.Unranked), "name another run")
+		}
 		return run, f.from, noResult(f.from, err)
 	}
 	dirs, err := runDirs()
 	for _, dir := range dirs {
 		run, err := result.Read(dir)
-		if err == nil && run.Environment.Unranked == "" && len(lacking(f, run, left)) < len(f.selections) {
+		if err == nil && sameAsNow(run.Environment, versions) && len(lacking(f, run, left)) < len(f.selections) {
 			return run, dir, nil
 		}
 	}
 	return nil, "", err
+}
+
+// sameAsNow reports whether figures from e are what engines of these versions would show now.
+func sameAsNow(e result.Environment, versions map[string]string) bool {
+	for module, v := range e.Modules {
+		if now, ok := versions[module]; ok && now != v {
+			return false
+		}
+	}
+	return e.Unranked == "" && e.Storage == ""
 }
 
 // lacking returns the selections of which a run does not have every engine that is left.

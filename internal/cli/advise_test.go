@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/assaydb/assay/lab/result"
 )
 
 func advising(t *testing.T, line string) (*adviseFlags, error) {
@@ -61,6 +63,24 @@ func TestWrongNeedsAreToldWithWhatIsRight(t *testing.T) {
 		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs, nil); status != exitUsage ||
 			!strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %s", line, status, &errs)
+		}
+	}
+}
+
+func TestOnlyFiguresOfTheSameEnginesOnTheDisksOwnSpeedAreTakenByThemselves(t *testing.T) {
+	now := map[string]string{"bbolt": "v1.5.0", "pebble": "v2.1.7"}
+	for _, c := range []struct {
+		e    result.Environment
+		want bool
+	}{
+		{result.Environment{}, true},
+		{result.Environment{Modules: map[string]string{"bbolt": "v1.5.0", "other": "v9"}}, true},
+		{result.Environment{Modules: map[string]string{"bbolt": "v1.4.0"}}, false},
+		{result.Environment{Storage: "hdd"}, false},
+		{result.Environment{Unranked: "built with -race"}, false},
+	} {
+		if got := sameAsNow(c.e, now); got != c.want {
+			t.Errorf("%+v: got %v", c.e, got)
 		}
 	}
 }
