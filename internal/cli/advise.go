@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -178,7 +179,7 @@ func (f *adviseFlags) add(arg string) error {
 		if !strings.Contains(named, "/") && slices.ContainsFunc(s.Ops, func(o workload.Op) bool { return o.Core }) {
 			s.Ops = slices.DeleteFunc(slices.Clone(s.Ops), func(o workload.Op) bool { return !o.Core })
 		}
-		s.Ops = f.together(s)
+		s = f.together(s)
 		for _, op := range s.Ops {
 			w := advise.Work{Workload: s.Workload.Name, Operation: op.Name, Params: s.Query(), Weight: weight}
 			same := func(o advise.Work) bool { o.Weight = w.Weight; return o == w }
@@ -198,11 +199,11 @@ func (f *adviseFlags) add(arg string) error {
 // manyProcesses is the name of an operation of so many processes. Those that have more in front of it keep the store open.
 var manyProcesses = regexp.MustCompile(`^(.*)processes_(\d+)$`)
 
-// together returns the operations in which as many processes work at the same time as the program has, or the next
-// number that the workload can do, where it has such operations and none was named.
-func (f *adviseFlags) together(s bench.Selection) []workload.Op {
+// together returns s with the operation in which as many processes work at the same time as the program has, where none
+// such was named: that of just so many, or "processes" with its parameter n, or the next number that there is.
+func (f *adviseFlags) together(s bench.Selection) bench.Selection {
 	if f.processes == 1 || slices.ContainsFunc(s.Ops, func(o workload.Op) bool { return manyProcesses.MatchString(o.Name) }) {
-		return s.Ops
+		return s
 	}
 	best, most := -1, 0
 	for i, op := range s.Workload.Ops {
@@ -215,15 +216,24 @@ func (f *adviseFlags) together(s bench.Selection) []workload.Op {
 			best, most = i, n
 		}
 	}
-	if best < 0 {
+	crowd, ok := s.Workload.Op("processes")
+	ok = ok && !f.held && slices.ContainsFunc(s.Workload.Params, func(p workload.Param) bool { return p.Name == "n" })
+	switch {
+	case ok && most != f.processes:
+		s.Params = maps.Clone(s.Params)
+		s.Params["n"] = strconv.Itoa(f.processes)
+		s.Ops = []workload.Op{crowd.With(s.Params)}
+		return s
+	case best < 0:
 		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare at %s: it has no operation of several", f.processes, s.Workload.Name))
-		return s.Ops
+		return s
 	}
 	op := s.Workload.Ops[best]
 	if most != f.processes {
 		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare: %s/%s is of %d", f.processes, s.Workload.Name, op.Name, most))
 	}
-	return []workload.Op{op}
+	s.Ops = []workload.Op{op}
+	return s
 }
 
 // advisable returns the engines to choose from.

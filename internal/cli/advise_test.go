@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/workload"
 )
 
 func advising(t *testing.T, line string) (*adviseFlags, error) {
@@ -35,13 +36,30 @@ func TestWorkIsWhatARunTakesWithWeights(t *testing.T) {
 }
 
 func TestManyProcessesAreMeasuredAsTheNextNumberThatTheWorkloadHas(t *testing.T) {
-	for processes, want := range map[int]string{1: "put", 2: "processes_4", 4: "processes_4", 9: "processes_14", 200: "processes_14"} {
-		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"hook/put"}}
+	for processes, want := range map[int]string{1: "cycle", 2: "cycle_processes_4", 4: "cycle_processes_4", 9: "cycle_processes_16", 200: "cycle_processes_16"} {
+		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"queue"}}
 		if err := f.check(); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.needs.Work[0].Operation; got != want {
 			t.Errorf("%d processes: got %s, want %s", processes, got, want)
+		}
+	}
+}
+
+func TestAnyNumberOfProcessesIsMeasuredWhereAParameterSaysHowMany(t *testing.T) {
+	op := workload.Op{Name: "put", Core: true, New: func(workload.Env) (workload.Runner, error) { return nil, nil }}
+	some, four := op, op
+	some.Name, four.Name = "processes", "processes_4"
+	workload.Register(workload.Workload{Name: "crowd", Summary: "for this test", Ops: []workload.Op{op, four, some},
+		Params: []workload.Param{{Name: "n", Default: "50"}}})
+	for processes, want := range map[int]string{1: "crowd/put", 4: "crowd/processes_4", 200: "crowd/processes?n=200"} {
+		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"crowd/put"}}
+		if err := f.check(); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.needs.Work[0].String(); got != want || len(f.unknown) > 0 || f.selections[0].Ops[0].Name != f.needs.Work[0].Operation {
+			t.Errorf("%d processes: got %s (%q), want %s", processes, got, f.unknown, want)
 		}
 	}
 }
