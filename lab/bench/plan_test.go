@@ -94,15 +94,15 @@ func TestAListOfValuesIsASelectionOfEach(t *testing.T) {
 		}
 		var got []string
 		for _, s := range selections {
-			got = append(got, s.query())
+			got = append(got, s.Query())
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.arg, got, c.want)
 		}
 	}
 	for _, s := range DefaultSelections() {
-		if want := map[string]string{"records": "n=100"}[s.Workload.Name]; s.query() != want {
-			t.Errorf("%s by default: got %q, want %q", s.Workload.Name, s.query(), want)
+		if want := map[string]string{"records": "n=100"}[s.Workload.Name]; s.Query() != want {
+			t.Errorf("%s by default: got %q, want %q", s.Workload.Name, s.Query(), want)
 		}
 	}
 }

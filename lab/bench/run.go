@@ -48,7 +48,7 @@ type Options struct {
 	// Child is the command that runs Child in a new process, Helper the one that runs workload.Helper.
 	Child, Helper []string
 
-	Proof    *result.Proof // says of each promise whether it was proved; nil is of none
+	Proofs   result.Proofs // say of each promise whether it was proved
 	Command  []string      // recorded in the result
 	Progress func(Progress)
 }
@@ -156,6 +156,14 @@ func (r *runner) describe() error {
 	}
 	r.run = result.Run{Schema: result.Schema, Command: r.Command, Started: r.started.UTC(), Seed: r.Seed,
 		Precision: r.Precision, Environment: env, Warnings: warnings}
+	for _, e := range r.Entries {
+		if e.Plain != "" && slices.ContainsFunc(r.Entries, func(o Entry) bool { return o.Name == e.Plain }) {
+			if r.run.Plain == nil {
+				r.run.Plain = map[string]string{}
+			}
+			r.run.Plain[e.Name] = e.Plain
+		}
+	}
 	r.named = r.Classes != nil
 	if env.Tmpfs {
 		if slices.Contains(r.Classes, kv.Synced) {

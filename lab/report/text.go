@@ -26,6 +26,7 @@ func Text(w io.Writer, run *result.Run, o Options) error {
 		p.line("Nothing was measured.")
 		p.blank()
 	}
+	p.additions(run)
 	p.legend(run, tables)
 	_, err := io.WriteString(w, p.String())
 	return err
