@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // execute runs this test binary as the command, as user uid (-1: as this one), and returns its exit status.
@@ -201,5 +203,17 @@ func waitFor(t *testing.T, what string, done func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited a minute for %s", what)
 		}
+	}
+}
+
+func TestInspectThatWaitsEndsAtAnInterrupt(t *testing.T) {
+	url := "bbolt:" + filepath.ToSlash(filepath.Join(t.TempDir(), "store"))
+	db, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if status, said := interruptAt(t, command(t, "inspect", url+"?wait=1h"), "waiting for"); status != 130 {
+		t.Errorf("waiting for the store: exit status %d, want 130; said:\n%s", status, said)
 	}
 }

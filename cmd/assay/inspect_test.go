@@ -104,18 +104,6 @@ func contents(t *testing.T, path string) map[string]string {
 	return all
 }
 
-func TestInspectThatWaitsEndsAtAnInterrupt(t *testing.T) {
-	url := "bbolt:" + filepath.ToSlash(filepath.Join(t.TempDir(), "store"))
-	db, err := kv.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if status, said := interruptAt(t, command(t, "inspect", url+"?wait=1h"), "waiting for"); status != 130 {
-		t.Errorf("waiting for the store: exit status %d, want 130; said:\n%s", status, said)
-	}
-}
-
 func TestInspectCreatesNothing(t *testing.T) {
 	dir := t.TempDir()
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
