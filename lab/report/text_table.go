@@ -20,9 +20,6 @@ func (p *page) table(run *result.Run, t result.Table) {
 		title += " · " + s
 	}
 	p.paragraph("", p.styles.plain, title, p.styles.title)
-	if meaning := promiseMeaning(t.Promise); meaning != "" {
-		p.paragraph("", p.styles.plain, meaning, p.styles.dim)
-	}
 	p.blank()
 	rows := tableRows(run, t)
 	if slices.ContainsFunc(rows, func(r row) bool { return r.cell != nil && r.cell.NS != nil }) {
