@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// assay runs this test binary as the command, as user uid (-1: as this one), and returns its exit status.
-func assay(t *testing.T, uid int, args ...string) (status int, stdout, stderr string) {
+// execute runs this test binary as the command, as user uid (-1: as this one), and returns its exit status.
+func execute(t *testing.T, uid int, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	cmd := command(t, args...)
 	if uid >= 0 {
@@ -61,7 +61,7 @@ func TestReadOnlyFolderIsOneClearError(t *testing.T) {
 		}
 		opened(t, filepath.Join(filepath.Dir(out), "x"))
 	}
-	status, stdout, stderr := assay(t, uid, "run", "ycsb/C", "--engines", "bbolt", "--dir", dir, "--out", out, "--budget", "3s")
+	status, stdout, stderr := execute(t, uid, "run", "ycsb/C", "--engines", "bbolt", "--dir", dir, "--out", out, "--budget", "3s")
 	if status != 1 || stdout != "" || !strings.Contains(stderr, "permission denied") || !strings.Contains(stderr, "--dir") {
 		t.Errorf("status %d, stdout %q, stderr %q; want 1 and one error with a hint at --dir", status, stdout, stderr)
 	}
@@ -94,7 +94,7 @@ func tmpfs(t *testing.T, size string) string {
 
 func TestFullDiskEndsCellsWithTheReason(t *testing.T) {
 	dir := tmpfs(t, "1m")
-	status, stdout, stderr := assay(t, -1, "run", "ycsb/fillrandom?value=1000", "--engines", "bbolt,sqlite", "--durability", "flushed",
+	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?value=1000", "--engines", "bbolt,sqlite", "--durability", "flushed",
 		"--dir", dir, "--budget", "10s")
 	if status != 1 || !strings.Contains(stdout, "no space left") {
 		t.Errorf("status %d, want 1 and the reason in the table; stdout:\n%s\nstderr:\n%s", status, stdout, stderr)
@@ -106,7 +106,7 @@ func TestFullDiskEndsCellsWithTheReason(t *testing.T) {
 
 func TestSyncedOnATmpfsIsRefused(t *testing.T) {
 	dir := tmpfs(t, "64m")
-	status, stdout, stderr := assay(t, -1, "run", "ycsb/fillrandom?records=100", "--engines", "bbolt", "--durability", "synced", "--dir", dir)
+	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?records=100", "--engines", "bbolt", "--durability", "synced", "--dir", dir)
 	if status != 2 || stdout != "" || !strings.Contains(stderr, "tmpfs") || !strings.Contains(stderr, "--dir") {
 		t.Errorf("status %d, stdout %q, stderr %q; want 2 and a hint", status, stdout, stderr)
 	}

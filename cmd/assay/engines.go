@@ -1,8 +1,7 @@
 package main
 
 import (
-	"github.com/assaydb/assay/internal/cli"
-	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay"
 
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
@@ -17,30 +16,32 @@ import (
 
 // catalog names the engines in this binary, with the settings that are worth comparing. A file with a build constraint
 // adds those that need more than Go, or says in absent how to get them.
-var catalog = []cli.Contender{
-	{Entry: bench.Entry{Name: "bbolt", Engine: "bbolt"}, Default: true, Summary: "B+ tree in one file"},
-	{Entry: bench.Entry{Name: "pebble", Engine: "pebble"}, Default: true, Summary: "LSM tree, CockroachDB's"},
-	{Entry: bench.Entry{Name: "badger", Engine: "badger"}, Default: true, Summary: "LSM tree with a value log, snappy as by default"},
-	{Entry: bench.Entry{Name: "bunt", Engine: "bunt"}, Default: true, Summary: "B-tree in memory, append-only file"},
-	{Entry: bench.Entry{Name: "sqlite", Engine: "sqlite"}, Default: true, Summary: "SQLite in pure Go, WAL journal"},
-	{Entry: bench.Entry{Name: "sqlite-delete", Engine: "sqlite", Options: "journal_mode=DELETE"}, Default: true,
+var catalog = []assay.Engine{
+	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
+	{Name: "pebble", Engine: "pebble", Plain: "pebble-plain", Default: true, Summary: "LSM tree, CockroachDB's"},
+	{Name: "badger", Engine: "badger", Default: true, Summary: "LSM tree with a value log, snappy as by default"},
+	{Name: "bunt", Engine: "bunt", Plain: "bunt-plain", Default: true, Summary: "B-tree in memory, append-only file"},
+	{Name: "sqlite", Engine: "sqlite", Default: true, Summary: "SQLite in pure Go, WAL journal"},
+	{Name: "sqlite-delete", Engine: "sqlite", Options: "journal_mode=DELETE", Default: true,
 		Summary: "SQLite with its rollback journal: no companion file between runs"},
-	{Entry: bench.Entry{Name: "badger-none", Engine: "badger", Options: "Compression=none"}, Summary: "Badger without compression"},
-	{Entry: bench.Entry{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd"}, Summary: "Badger with zstd"},
-	{Entry: bench.Entry{Name: "bunt-plain", Engine: "bunt", Options: "Frames=false"}, Prove: true,
+	{Name: "badger-none", Engine: "badger", Options: "Compression=none", Summary: "Badger without compression"},
+	{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd", Summary: "Badger with zstd"},
+	{Name: "bunt-plain", Engine: "bunt", Options: "Frames=false", Prove: true,
 		Summary: "BuntDB's file as it is by itself: a torn one does not open"},
-	{Entry: bench.Entry{Name: "sqlite-off", Engine: "sqlite", Options: "synchronous=OFF"}, Prove: true,
+	{Name: "pebble-plain", Engine: "pebble", Options: "Fence=false",
+		Summary: "Pebble as it is by itself: a failing disk ends the process"},
+	{Name: "sqlite-off", Engine: "sqlite", Options: "synchronous=OFF", Prove: true,
 		Summary: "SQLite that never syncs: power loss must break it, or the proof is worth nothing"},
-	{Entry: bench.Entry{Name: "sqlite-delete-full", Engine: "sqlite", Options: "journal_mode=DELETE&synchronous=FULL"}, Prove: true,
+	{Name: "sqlite-delete-full", Engine: "sqlite", Options: "journal_mode=DELETE&synchronous=FULL", Prove: true,
 		Summary: "SQLite with its rollback journal and FULL, which can lose the last commit where EXTRA does not"},
-	{Entry: bench.Entry{Name: "leveldb", Engine: "leveldb"}, Summary: "LSM tree, LevelDB in Go"},
-	{Entry: bench.Entry{Name: "sqlite-wasm", Engine: "sqlite-wasm"}, Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
-	{Entry: bench.Entry{Name: "margaret", Engine: "margaret"}, Summary: "message log in Margaret's format, for the workload feed alone"},
-	{Entry: bench.Entry{Name: "null", Engine: "null", Unranked: true}, Summary: "does nothing: the harness's own cost, never ranked"},
+	{Name: "leveldb", Engine: "leveldb", Summary: "LSM tree, LevelDB in Go"},
+	{Name: "sqlite-wasm", Engine: "sqlite-wasm", Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
+	{Name: "margaret", Engine: "margaret", Summary: "message log in Margaret's format, for the workload feed alone"},
+	{Name: "null", Engine: "null", Unranked: true, Summary: "does nothing: the harness's own cost, never ranked"},
 }
 
 // absent names the engines that this binary lacks.
-var absent = []cli.Absent{
+var absent = []assay.Absent{
 	{Name: "duckdb", Summary: "DuckDB, a column store for analytics",
 		How: "needs cgo and downloads half a gigabyte: cd engines/duckdbkv && go build ./assay"},
 	{Name: "moss", Summary: "moss, sorted segments in memory and in an append-only file",

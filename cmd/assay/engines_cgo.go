@@ -3,13 +3,12 @@
 package main
 
 import (
-	"github.com/assaydb/assay/internal/cli"
-	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay"
 
 	_ "github.com/assaydb/assay/engines/sqliteckv"
 )
 
 func init() {
-	catalog = append(catalog, cli.Contender{Entry: bench.Entry{Name: "sqlite-c", Engine: "sqlite-c"},
+	catalog = append(catalog, assay.Engine{Name: "sqlite-c", Engine: "sqlite-c",
 		Summary: "SQLite itself, in C, WAL journal"})
 }

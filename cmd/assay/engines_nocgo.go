@@ -2,9 +2,9 @@
 
 package main
 
-import "github.com/assaydb/assay/internal/cli"
+import "github.com/assaydb/assay"
 
 func init() {
-	absent = append(absent, cli.Absent{Name: "sqlite-c", Summary: "SQLite itself, in C",
+	absent = append(absent, assay.Absent{Name: "sqlite-c", Summary: "SQLite itself, in C",
 		How: "build with CGO_ENABLED=1 and a C compiler"})
 }

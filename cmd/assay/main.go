@@ -2,13 +2,6 @@
 // applications do, each at a promise that it really makes. Run "assay help".
 package main
 
-import (
-	"context"
-	"os"
+import "github.com/assaydb/assay"
 
-	"github.com/assaydb/assay/internal/cli"
-)
-
-func main() {
-	os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, catalog, absent...))
-}
+func main() { assay.Main(assay.Config{Engines: catalog, Absent: absent}) }

@@ -31,14 +31,6 @@ const (
 	exitInterrupted = 130 // 128 + SIGINT, as shells count
 )
 
-// Contender is an engine of the binary, with settings that are worth comparing.
-type Contender struct {
-	bench.Entry
-	Default bool   // takes part when --engines does not say otherwise
-	Prove   bool   // takes part in assay prove all the same: a setting whose losses are known must lose
-	Summary string // one line
-}
-
 // app is what all commands share.
 type app struct {
 	catalog        []Contender
@@ -61,12 +53,16 @@ var errInterrupted = errors.New("interrupted")
 
 // Run runs the command with args, without the program's name, and returns the exit status. An interrupt or a request
 // to terminate ends it in good order; a second one ends it at once.
-// absent lists engines that the binary lacks.
+// A nil catalog is every engine that is registered; absent lists engines that the binary lacks.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, catalog []Contender, absent ...Absent) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	a := &app{catalog: catalog, absent: absent, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{absent: absent, stdin: stdin, stdout: stdout, stderr: stderr}
+	var err error
+	if a.catalog, err = whole(catalog); err != nil {
+		return a.status(err)
+	}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -146,9 +142,22 @@ func flagError(cmd *cobra.Command, err error) error {
 		switch value.GetFlag().Value.Type() {
 		case "duration":
 			return usage(fmt.Errorf("--%s %s is not a time", name, value.GetValue()), "give it a unit, for example: --%s 5m", name)
+		case "float64":
+			return usage(fmt.Errorf("--%s %s is not a number", name, value.GetValue()), "for example: --%s 1000", name)
 		case "uint64", "int":
 			return usage(fmt.Errorf("--%s %s is not a whole number", name, value.GetValue()), "for example: --%s 7", name)
 		}
+	}
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) && len(missing.GetSpecifiedName()) > 1 {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, "--"+f.Name)
+			}
+		})
+		name := "--" + missing.GetSpecifiedName()
+		return usage(fmt.Errorf("unknown flag %s", name), "%ssee: %s --help", bench.DidYouMean(name, known), cmd.CommandPath())
 	}
 	return usage(err, "see: %s --help", cmd.CommandPath())
 }
@@ -173,29 +182,4 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return usage(err, "see: %s --help", cmd.CommandPath())
 	}
-}
-
-// entries returns the contenders as the lab knows them.
-func (a *app) entries() []bench.Entry {
-	entries := make([]bench.Entry, len(a.catalog))
-	for i, c := range a.catalog {
-		entries[i] = c.Entry
-	}
-	return entries
-}
-
-// defaults returns the contenders that take part when nothing was said.
-func (a *app) defaults() []bench.Entry {
-	return a.chosen(func(c Contender) bool { return c.Default })
-}
-
-// chosen returns the contenders that pass.
-func (a *app) chosen(pass func(Contender) bool) []bench.Entry {
-	var entries []bench.Entry
-	for _, c := range a.catalog {
-		if pass(c) {
-			entries = append(entries, c.Entry)
-		}
-	}
-	return entries
 }

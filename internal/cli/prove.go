@@ -165,7 +165,7 @@ func versions(entries []bench.Entry) map[string]string {
 func (f proveFlags) check() error {
 	for _, fault := range f.faults {
 		if !slices.Contains(prove.Faults, fault) {
-			return usage(fmt.Errorf("unknown fault %q", fault), "use %s", strings.Join(prove.Faults, ", "))
+			return usage(fmt.Errorf("unknown fault %q", fault), "%suse %s", bench.DidYouMean(fault, prove.Faults), strings.Join(prove.Faults, ", "))
 		}
 	}
 	for _, rule := range f.rules {
@@ -232,6 +232,23 @@ func (a *app) crash(ctx context.Context, o prove.Options) (*result.Proof, error)
 	defer p.end()
 	o.Progress = p.ofProof()
 	return prove.Run(ctx, o)
+}
+
+// proofs returns the proof that is built in and those in the given folders.
+func proofs(dirs []string) (result.Proofs, error) {
+	shipped, err := result.Shipped()
+	if err != nil {
+		return nil, err
+	}
+	all := result.Proofs{shipped}
+	for _, dir := range dirs {
+		p, err := result.ReadProof(dir)
+		if err != nil {
+			return nil, usage(err, "make one with: assay prove --engines NAME --out %s", dir)
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // showProof renders proof on standard output as text or json.

@@ -25,6 +25,7 @@ import (
 type runFlags struct {
 	engines, durability, dir, out string
 	storage                       string
+	proofs                        []string
 	budget                        time.Duration
 	precision                     percent
 	seed                          uint64
@@ -44,7 +45,9 @@ operations. A parameter with several values is measured with each, in tables of 
 parameters. Engines that promise different things are never ranked in one table: an engine takes part once for each
 class of durability that it delivers.
 
-An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options.
+An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options. It stands in the
+same tables as the rest, marked unproved; after "assay prove --engines NAME=ENGINE:?OPTION=VALUE --out DIR", run it with
+--proof DIR.
 
 The data lies in a fresh folder under --dir while the run lasts, and is removed at its end. The result is kept in --out:
 result.json and samples.txt, which benchstat reads.
@@ -54,7 +57,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 		Example: `  assay run
   assay run hook events/append1,append100 --budget 5m
   assay run 'ycsb?records=100k&value=1000' --engines bbolt,pebble --durability synced --budget 10m
-  assay run hook --engines 'bbolt,nosync=bbolt:?NoSync=true'
+  assay run hook --engines 'bbolt,mine=bbolt:?FreelistType=hashmap' --proof proofs/mine
   assay run records --budget 20m
   assay run 'queue/claim?backlog=0,1k,100k' --budget 5m
   assay run events --storage hdd
@@ -85,6 +88,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: start this many operations per second, latency from the intended start")
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
+	flags.StringSliceVar(&f.proofs, "proof", nil, "folder of a proof that assay prove --out made, which counts beside the one that is built in")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON document")
 	flags.BoolVar(&f.aa, "aa", false, "check the harness: compare every engine with itself and count the differences reported")
 	flags.BoolVar(&f.published, "like-published", false, "measure what others published, as they did and at the same promise, and print ours beside theirs")
@@ -121,6 +125,9 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	}
 	if o.Classes, err = parseClasses(f.durability); err != nil {
 		return o, usageError{err}
+	}
+	if o.Proofs, err = proofs(f.proofs); err != nil {
+		return o, err
 	}
 	if err := setStorage(&o, f.storage); err != nil {
 		return o, err
@@ -160,7 +167,8 @@ func setStorage(o *bench.Options, storage string) error {
 	}
 	latency, err := powerfs.ParseLatency(storage)
 	if err != nil {
-		return usage(fmt.Errorf("unknown storage %q", storage), "use fast, %s, or a folder with a slash: ./%s", models(), storage)
+		return usage(fmt.Errorf("unknown storage %q", storage), "%suse fast, %s, or a folder with a slash: ./%s",
+			bench.DidYouMean(storage, strings.Split("fast, "+models(), ", ")), models(), storage)
 	}
 	o.Storage = latency
 	return nil
@@ -196,7 +204,8 @@ func parseClasses(spec string) ([]kv.Durability, error) {
 	for name := range strings.SplitSeq(spec, ",") {
 		d, err := kv.ParseDurability(name)
 		if err != nil {
-			return nil, err
+			guess := bench.DidYouMean(name, []string{"synced", "flushed", "buffered", "all"})
+			return nil, usage(fmt.Errorf("unknown class %q", name), "%suse %s", guess, "synced, flushed, buffered or all")
 		}
 		classes = append(classes, d)
 	}
@@ -258,8 +267,10 @@ func (a *app) measure(ctx context.Context, o bench.Options) (*result.Run, error)
 	defer p.end()
 	o.Progress = p.ofRun()
 	var err error
-	if o.Proof, err = result.Shipped(); err != nil {
-		return nil, err
+	if o.Proofs == nil {
+		if o.Proofs, err = proofs(nil); err != nil {
+			return nil, err
+		}
 	}
 	return bench.Run(ctx, o)
 }

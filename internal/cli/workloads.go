@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/workload"
 )
 
@@ -28,7 +29,8 @@ func (a *app) workloadsCommand() *cobra.Command {
 			for _, name := range args {
 				w, ok := workload.Lookup(name)
 				if !ok {
-					return usage(fmt.Errorf("unknown workload %q", name), "use one of %s", strings.Join(workloadNames(), ", "))
+					names := bench.WorkloadNames()
+					return usage(fmt.Errorf("unknown workload %q", name), "%suse one of %s", bench.DidYouMean(name, names), strings.Join(names, ", "))
 				}
 				list = append(list, w)
 			}
@@ -40,14 +42,6 @@ func (a *app) workloadsCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
-}
-
-func workloadNames() []string {
-	var names []string
-	for _, w := range workload.All() {
-		names = append(names, w.Name)
-	}
-	return names
 }
 
 // completeWorkloads completes WORKLOAD and WORKLOAD/OPERATION, and the name of a parameter behind either.

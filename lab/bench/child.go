@@ -119,7 +119,7 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
+	s.spec, s.op, s.runner, s.slicer = &spec, op.With(spec.Params), runner, newSlicer(runner, op.Workers)
 	resetPeakRSS()
 	if err := runner.Setup(ctx); err != nil {
 		return nil, fmt.Errorf("load: %w", err)

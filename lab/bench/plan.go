@@ -61,7 +61,8 @@ func parseEntry(item string, known []Entry) (Entry, error) {
 		for i, e := range known {
 			names[i] = e.Name
 		}
-		return Entry{}, invalid(fmt.Errorf("unknown engine %q", rawURL), "use one of %s, or NAME=ENGINE:?OPTIONS", strings.Join(names, ", "))
+		return Entry{}, invalid(fmt.Errorf("unknown engine %q", rawURL), "%suse one of %s, or NAME=ENGINE:?OPTIONS",
+			DidYouMean(rawURL, names), strings.Join(names, ", "))
 	}
 	path, options, _ := strings.Cut(rest, "?")
 	if path != "" {
@@ -153,10 +154,12 @@ func ParseSelections(args []string) ([]Selection, error) {
 		}
 		for _, params := range combinations(lists) {
 			s.Params = params
-			for _, op := range s.Ops { // New does nothing but look at the parameters
+			s.Ops = slices.Clone(s.Ops)
+			for i, op := range s.Ops { // New does nothing but look at the parameters
 				if _, err := op.New(workload.Env{Params: params}); errors.Is(err, kv.Invalid) {
 					return nil, err
 				}
+				s.Ops[i] = op.With(params)
 			}
 			all = append(all, s)
 		}
@@ -170,19 +173,18 @@ func parseSelection(arg string) (s Selection, query string, err error) {
 	name, ops, some := strings.Cut(spec, "/")
 	w, ok := workload.Lookup(name)
 	if !ok {
-		var names []string
-		for _, w := range workload.All() {
-			names = append(names, w.Name)
-		}
-		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "use one of %s", strings.Join(names, ", "))
+		names := WorkloadNames()
+		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", DidYouMean(name, names), strings.Join(names, ", "))
 	}
-	s = Selection{Workload: w, Ops: w.Ops}
+	given, _ := url.ParseQuery(query) // parseParams tells what is wrong with it
+	s = Selection{Workload: w, Ops: w.Asked(given.Has)}
 	if some {
 		s.Ops = nil
 		for op := range strings.SplitSeq(ops, ",") {
 			o, ok := w.Op(op)
 			if !ok {
-				return s, "", invalid(fmt.Errorf("%s has no operation %q", name, op), "use one of %s", strings.Join(opNames(w), ", "))
+				return s, "", invalid(fmt.Errorf("%s has no operation %q", name, op), "%suse one of %s",
+					DidYouMean(op, opNames(w)), strings.Join(opNames(w), ", "))
 			}
 			s.Ops = append(s.Ops, o)
 		}
@@ -204,7 +206,8 @@ func parseParams(w workload.Workload, query string) (lists []paramList, err erro
 	}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(w.Params, func(p workload.Param) bool { return p.Name == key }) {
-			return nil, invalid(fmt.Errorf("%s has no parameter %q", w.Name, key), "use one of %s", strings.Join(paramNames(w), ", "))
+			return nil, invalid(fmt.Errorf("%s has no parameter %q", w.Name, key), "%suse one of %s",
+				DidYouMean(key, paramNames(w)), strings.Join(paramNames(w), ", "))
 		}
 	}
 	for _, p := range w.Params {
@@ -256,6 +259,15 @@ func combinations(lists []paramList) []map[string]string {
 		all = next
 	}
 	return all
+}
+
+// WorkloadNames returns the names of all workloads.
+func WorkloadNames() []string {
+	var names []string
+	for _, w := range workload.All() {
+		names = append(names, w.Name)
+	}
+	return names
 }
 
 func opNames(w workload.Workload) []string {

@@ -8,7 +8,7 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// label adds to a promise of the engine at url what the shipped proof says of it. In SQL an engine commits as it does
+// label adds to a promise of the engine at url what the proofs say of it. In SQL an engine commits as it does
 // under kv: its journal and its syncs are the same.
 func (r *runner) label(url string, p result.Promise) result.Promise {
 	engine, _, _ := strings.Cut(url, ":")
@@ -21,5 +21,5 @@ func (r *runner) label(url string, p result.Promise) result.Promise {
 			}
 		}
 	}
-	return r.Proof.Label(s, p)
+	return r.Proofs.Label(s, p)
 }

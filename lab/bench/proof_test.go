@@ -42,7 +42,7 @@ func TestPromisesCarryWhatWasProved(t *testing.T) {
 		{"other options", "bbolt:?NoSync=true", proof, result.Unproved, 0},
 		{"an engine that is not in the binary", "nosuch:", proof, result.Unproved, 0},
 	} {
-		r.Proof = c.proof
+		r.Proofs = result.Proofs{c.proof}
 		if got := r.label(c.url, flushed); got.Proof != c.want || got.Images != c.images {
 			t.Errorf("%s: got %s by %d images, want %s by %d", c.name, got.Proof, got.Images, c.want, c.images)
 		}

@@ -48,7 +48,7 @@ type Options struct {
 	// Child is the command that runs Child in a new process, Helper the one that runs workload.Helper.
 	Child, Helper []string
 
-	Proof    *result.Proof // says of each promise whether it was proved; nil is of none
+	Proofs   result.Proofs // say of each promise whether it was proved
 	Command  []string      // recorded in the result
 	Progress func(Progress)
 }

@@ -60,7 +60,9 @@ func matrices(run *result.Run) []matrix {
 			reads = append(reads, races...)
 		case i >= 0:
 			all[i].races = append(all[i].races, races...)
-			all[i].promise.Images = min(all[i].promise.Images, t.Promise.Images)
+			if t.Promise.Proof == result.Proved {
+				all[i].promise.Proof = result.Proved
+			}
 		default:
 			all = append(all, matrix{promise: t.Promise, races: races})
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/assaydb/assay/lab/result"
 )
@@ -52,10 +53,14 @@ func proof(cells []result.Cell, t result.Table) string {
 	var names []string
 	for _, g := range t.Groups {
 		for _, i := range g.Cells {
-			if c := cells[i]; c.Ranked && !slices.Contains(names, c.Engine) {
+			if c := cells[i]; c.Ranked && !slices.Contains(names, c.Engine) && !slices.Contains(t.Unproved, c.Name()) {
 				names = append(names, c.Engine)
 			}
 		}
+	}
+	but := ""
+	if len(t.Unproved) > 0 {
+		but = "; unproved: " + strings.Join(t.Unproved, ", ")
 	}
 	switch p := t.Promise; {
 	case p.Delivered == "read" || len(names) == 0:
@@ -63,8 +68,8 @@ func proof(cells []result.Cell, t result.Table) string {
 	case p.Proof != result.Proved || p.Images == 0:
 		return p.Proof
 	case len(names) == 1:
-		return fmt.Sprintf("proved in %s crashes", Grouped(p.Images))
+		return fmt.Sprintf("proved in %s crashes%s", Grouped(p.Images), but)
 	default:
-		return fmt.Sprintf("proved in ≥ %s crashes each", Grouped(p.Images))
+		return fmt.Sprintf("proved in ≥ %s crashes each%s", Grouped(p.Images), but)
 	}
 }

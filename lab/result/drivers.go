@@ -1,8 +1,12 @@
 package result
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
+	"io"
+	"os"
 	"sync"
 )
 
@@ -19,5 +23,29 @@ var digests = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// DriverDigest returns the digest of the source of a shipped engine's driver, "" for any other engine.
-func DriverDigest(engine string) string { return digests()[engine] }
+// DriverDigest returns the digest of the source of a shipped engine's driver. Of any other engine it is that of the running
+// program: a proof of it counts for the binary that made it, and no longer once something is changed. It is "" where the
+// program cannot be read.
+func DriverDigest(engine string) string {
+	if d, ok := digests()[engine]; ok {
+		return d
+	}
+	return programDigest()
+}
+
+var programDigest = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return "program " + hex.EncodeToString(h.Sum(nil)[:16])
+})

@@ -5,6 +5,24 @@ import (
 	"strings"
 )
 
+// Proofs are what tells of promises: the shipped proof, and those that users made of their own engines and settings.
+type Proofs []*Proof
+
+// Label returns promise with what the proofs tell of it. One that saw it broken outweighs the others, and of those that
+// proved it the one with the most crashes counts.
+func (all Proofs) Label(s Subject, promise Promise) Promise {
+	best := (*Proof)(nil).Label(s, promise)
+	for _, p := range all {
+		switch l := p.Label(s, promise); {
+		case l.Proof == Disproved:
+			return l
+		case l.Proof == Proved && (best.Proof != Proved || l.Images > best.Images):
+			best = l
+		}
+	}
+	return best
+}
+
 // Subject is an engine in a binary, of whose promises a proof may tell.
 type Subject struct {
 	URL     string            // engine and options, as ENGINE:?NAME=VALUE

@@ -208,3 +208,37 @@ func FuzzParseProof(f *testing.F) {
 		}
 	})
 }
+
+func TestOfSeveralProofsTheOneThatSawAPromiseBrokenCounts(t *testing.T) {
+	subject := Subject{URL: "mine:", OS: "linux", Own: true, Driver: "d"}
+	proof := func(images int, verdict string) *Proof {
+		p := &Proof{Environment: Environment{OS: "linux"}, Drivers: map[string]string{"mine": "d"}}
+		p.Cells = []ProofCell{{URL: "mine:", Delivered: "flushed", Fault: FaultKill, Images: images,
+			Keeps: Finding{Claimed: true, Verdict: verdict}}}
+		return p
+	}
+	few, many, broken := proof(3, Proved), proof(90, Proved), proof(2, Disproved)
+	for _, c := range []struct {
+		proofs Proofs
+		want   string
+		images int
+	}{
+		{nil, Unproved, 0}, {Proofs{nil, few}, Proved, 3}, {Proofs{many, few}, Proved, 90}, {Proofs{few, many}, Proved, 90},
+		{Proofs{few, broken, many}, Disproved, 2}, {Proofs{proof(3, Unproved)}, Unproved, 0},
+	} {
+		got := c.proofs.Label(subject, Promise{Requested: "flushed", Delivered: "flushed"})
+		if got.Proof != c.want || got.Images != c.images {
+			t.Errorf("%d proofs: got %s by %d, want %s by %d", len(c.proofs), got.Proof, got.Images, c.want, c.images)
+		}
+	}
+}
+
+func TestAnEngineOfOnesOwnIsKnownByTheProgramThatItIsIn(t *testing.T) {
+	one, other := DriverDigest("mine"), DriverDigest("yours")
+	if !strings.HasPrefix(one, "program ") || one != other {
+		t.Errorf("got %q and %q", one, other)
+	}
+	if got := DriverDigest("bbolt"); strings.HasPrefix(got, "program ") {
+		t.Errorf("bbolt: got %q", got)
+	}
+}

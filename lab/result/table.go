@@ -6,7 +6,9 @@ import "slices"
 type Table struct {
 	Workload string
 	Params   string
-	Promise  Promise // Delivered, Intact and Proof; Images is the fewest of any cell
+	// Promise is Delivered, Intact and Proof: Proved if that of any ranked cell is; Images is then the fewest of those.
+	Promise  Promise
+	Unproved []string // the contenders among proved ones that are not: ranked all the same, and to be marked
 	Groups   []Group
 }
 
@@ -28,11 +30,11 @@ func Tables(cells []Cell) []Table {
 		if t < 0 {
 			t = len(tables)
 			p := c.Promise.class()
-			p.Images = c.Promise.Images
+			p.Proof = c.Promise.Proof
 			tables = append(tables, Table{Workload: c.Workload, Params: c.Params, Promise: p})
 		}
 		if c.Ranked {
-			tables[t].Promise.Images = min(tables[t].Promise.Images, c.Promise.Images)
+			tables[t].add(c)
 		}
 		g := slices.IndexFunc(tables[t].Groups, func(g Group) bool { return g.Operation == c.Operation })
 		if g < 0 {
@@ -41,8 +43,28 @@ func Tables(cells []Cell) []Table {
 		}
 		tables[t].Groups[g].Cells = append(tables[t].Groups[g].Cells, i)
 	}
+	for i := range tables {
+		if tables[i].Promise.Proof != Proved {
+			tables[i].Unproved = nil // all are
+		}
+	}
 	orderTables(tables)
 	return tables
+}
+
+// add notes how well the promise of a ranked cell is proved.
+func (t *Table) add(c Cell) {
+	switch p := &t.Promise; {
+	case p.Delivered == "read":
+	case c.Promise.Proof == Unproved:
+		if !slices.Contains(t.Unproved, c.Name()) {
+			t.Unproved = append(t.Unproved, c.Name())
+		}
+	case p.Proof != c.Promise.Proof || p.Images == 0:
+		p.Proof, p.Images = c.Promise.Proof, c.Promise.Images
+	default:
+		p.Images = min(p.Images, c.Promise.Images)
+	}
 }
 
 // rankedFirst returns the indices of cells, those that are not ranked last: nobody proves the harness's own floor, and it
@@ -59,15 +81,20 @@ func rankedFirst(cells []Cell) []int {
 	return append(ranked, rest...)
 }
 
-// Same reports whether two promises are the same, and as well proved: only then are their cells compared.
+// Same reports whether two promises are the same, so that their cells are compared. One that nobody proved is compared with
+// one that was proved, and marked; one that was seen broken is not: it is another promise.
 func (p Promise) Same(other Promise) bool { return p.class() == other.class() }
 
 // class returns the part of a promise that decides what may be compared. A read promises nothing.
 func (p Promise) class() Promise {
-	if p.Delivered == "read" {
-		return Promise{Delivered: "read"}
+	c := Promise{Delivered: p.Delivered}
+	if p.Delivered != "read" {
+		c.Intact = p.Intact
+		if p.Proof == Disproved {
+			c.Proof = Disproved
+		}
 	}
-	return Promise{Delivered: p.Delivered, Intact: p.Intact, Proof: p.Proof}
+	return c
 }
 
 // orderTables sorts by workload and parameters, in the order of their first cells, then by promise.

@@ -9,6 +9,7 @@ package workload
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,6 +76,12 @@ type Op struct {
 
 	// CoreForms are those in which a core operation runs when no workload was named; nil is all.
 	CoreForms []string
+
+	// Own names parameters that bear on this operation alone. It runs where it is named, or one of them is given.
+	Own []string
+
+	// Shape tells Cycle and Commits of an operation whose parameters decide them; nil is as they are above.
+	Shape func(params map[string]string) (cycle int, commits bool)
 
 	// New returns a Runner that has done nothing yet. Wrong parameters are kv.Invalid.
 	New func(Env) (Runner, error)
@@ -154,9 +161,6 @@ type Description struct {
 	Open     time.Duration // one open of the loaded store
 }
 
-// All returns the workloads, in the order in which they are shown.
-func All() []Workload { return []Workload{hook, events, feeds, jobs, records, ycsb} }
-
 // Lookup returns the workload called name.
 func Lookup(name string) (Workload, bool) {
 	for _, w := range All() {
@@ -175,4 +179,31 @@ func (w Workload) Op(name string) (Op, bool) {
 		}
 	}
 	return Op{}, false
+}
+
+// With returns op as it is with the given parameters.
+func (op Op) With(params map[string]string) Op {
+	if op.Shape != nil {
+		op.Cycle, op.Commits = op.Shape(params)
+	}
+	return op
+}
+
+// Asked returns the operations that run where none was named: those that have parameters of their own if one of these was
+// given, and the others if not.
+func (w Workload) Asked(given func(param string) bool) (ops []Op) {
+	for _, op := range w.Ops {
+		if slices.ContainsFunc(op.Own, given) {
+			ops = append(ops, op)
+		}
+	}
+	if ops != nil {
+		return ops
+	}
+	for _, op := range w.Ops {
+		if op.Own == nil {
+			ops = append(ops, op)
+		}
+	}
+	return ops
 }

@@ -9,6 +9,12 @@ import (
 var ycsbParams = []Param{
 	{Name: "records", Default: "10k", Usage: "records that the store is loaded with"},
 	{Name: "value", Default: "100", Usage: "size of a value in bytes"},
+	{Name: "read", Default: "rest", Usage: "of the operation mix: gets, in percent; the parts make 100"},
+	{Name: "update", Default: "0", Usage: "of the operation mix: puts of records that are there, in percent"},
+	{Name: "insert", Default: "0", Usage: "of the operation mix: puts of new records, in percent"},
+	{Name: "modify", Default: "0", Usage: "of the operation mix: gets and puts in one transaction, in percent"},
+	{Name: "scan", Default: "0", Usage: "of the operation mix: scans of 1 to 100 records, in percent"},
+	{Name: "choose", Default: "zipfian", Usage: "of the operation mix: which records: zipfian, latest or uniform"},
 }
 
 // ycsb is the mixes A to F of the Yahoo! Cloud Serving Benchmark, as its core workloads define them, and the basic
@@ -32,6 +38,8 @@ var ycsb = Workload{
 		{Name: "readrandom", Summary: "get, uniform", Core: true, New: newYCSB("readrandom")},
 		{Name: "readseq", Summary: "scan of the next 100", Items: maxScan, New: newYCSB("readseq")},
 		{Name: "deleterandom", Summary: "delete, uniform, each once", Commits: true, New: newYCSB("deleterandom")},
+		{Name: "mix", Summary: "a mix of your own: 'ycsb?read=60&update=30&scan=10'", Commits: true, Own: mixParams,
+			Shape: shapeOfMix, New: newMix},
 	},
 }
 
@@ -86,27 +94,28 @@ func byAge(records uint64) picker  { return newLatest(records) }
 
 // newYCSB returns the constructor of the operation called name.
 func newYCSB(name string) func(Env) (Runner, error) {
-	return func(env Env) (Runner, error) {
-		p := env.params(ycsbParams)
-		records := p.count("records", maxScan, 1e8)
-		size := p.count("value", minValue, 8<<10)
-		if p.err != nil {
-			return nil, p.err
-		}
-		mix := mixes[name]
-		r := &ycsbRunner{
-			kvStore: newKVStore(env),
-			null:    env.Engine == "null",
-			records: records,
-			values:  values{seed: env.Seed, size: size},
-			plan:    plan{mix: mix, rand: random(env.Seed, "ycsb/"+name), pick: uniform{}, model: model{order: mix.order}},
-		}
-		if mix.choose != nil {
-			r.plan.pick = mix.choose(uint64(records))
-		}
-		r.onRead, r.onModify, r.onScan = r.read, r.modify, r.scan
-		return r, nil
+	return func(env Env) (Runner, error) { return newYCSBRunner(env, name, mixes[name]) }
+}
+
+func newYCSBRunner(env Env, name string, mix mix) (Runner, error) {
+	p := env.params(ycsbParams)
+	records := p.count("records", maxScan, 1e8)
+	size := p.count("value", minValue, 8<<10)
+	if p.err != nil {
+		return nil, p.err
 	}
+	r := &ycsbRunner{
+		kvStore: newKVStore(env),
+		null:    env.Engine == "null",
+		records: records,
+		values:  values{seed: env.Seed, size: size},
+		plan:    plan{mix: mix, rand: random(env.Seed, "ycsb/"+name), pick: uniform{}, model: model{order: mix.order}},
+	}
+	if mix.choose != nil {
+		r.plan.pick = mix.choose(uint64(records))
+	}
+	r.onRead, r.onModify, r.onScan = r.read, r.modify, r.scan
+	return r, nil
 }
 
 // random returns the random numbers that the operation called name draws its inputs from.

@@ -68,6 +68,7 @@ type model struct {
 	order    keyOrder
 	versions []uint32 // of each record that was ever put, the last one written, from 1; or'ed with gone once deleted
 	sorted   []place  // all of them by key; brought up to date by sort, where there are scans
+	before   []uint32 // versions when the slice began, where a mix has both scans and updates; nil elsewhere
 }
 
 // place is a record in the order of keys.
@@ -138,6 +139,9 @@ func (p *plan) draw(n int) {
 		return
 	}
 	p.deal(n)
+	if p.mix.scan > 0 && p.mix.update+p.mix.modify > 0 {
+		p.model.before = append(p.model.before[:0], p.model.versions...)
+	}
 	for i := range p.steps {
 		p.steps[i] = p.one(p.dealt[i])
 	}

@@ -78,8 +78,8 @@ func TestYCSBMixesHaveTheirParts(t *testing.T) {
 
 func TestEverySliceOfAMixHoldsItsPartsInProportion(t *testing.T) {
 	for _, op := range ycsb.Ops {
-		m := mixes[op.Name]
-		if m.walks || m.deletes {
+		m, known := mixes[op.Name]
+		if !known || m.walks || m.deletes {
 			continue
 		}
 		cycle := max(op.Cycle, 1)

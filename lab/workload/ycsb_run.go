@@ -89,8 +89,7 @@ func (r *ycsbRunner) modify(tx *kv.Tx) error {
 	return tx.Put(r.step.key[:], r.value)
 }
 
-// scan compares every pair of the scan with the next one in the model. Scans and updates never meet in one mix, so
-// that the model has the versions of every moment of the slice.
+// scan compares every pair of the scan with the next one in the model.
 func (r *ycsbRunner) scan(s *kv.Snapshot) error {
 	st, m := r.step, &r.plan.model
 	at, left := int(st.first), st.count
@@ -103,7 +102,7 @@ func (r *ycsbRunner) scan(s *kv.Snapshot) error {
 			return fmt.Errorf("scan: key %x, want that of key %d", k, m.sorted[at].record)
 		}
 		n := m.sorted[at].record
-		if err := r.values.check(v, uint64(n), uint64(m.versions[n])); err != nil {
+		if err := r.scanned(v, n); err != nil {
 			return err
 		}
 		at++
@@ -116,6 +115,27 @@ func (r *ycsbRunner) scan(s *kv.Snapshot) error {
 	}
 	if at = m.next(at, st.live); at < len(m.sorted) && !r.null {
 		return fmt.Errorf("scan: ended before key %d, with %d to come", m.sorted[at].record, left)
+	}
+	return nil
+}
+
+// scanned checks the value of a record in a scan. The model has the versions of every moment of the slice, unless its mix
+// updates, too: then the version is one of those that the record has in the slice.
+func (r *ycsbRunner) scanned(value []byte, n record) error {
+	m := &r.plan.model
+	if m.before == nil {
+		return r.values.check(value, uint64(n), uint64(m.versions[n]))
+	}
+	got, err := r.values.version(value, uint64(n))
+	if err != nil {
+		return err
+	}
+	first := uint32(1) // of a record that the slice inserts
+	if int(n) < len(m.before) {
+		first = m.before[n]
+	}
+	if got < uint64(first) || got > uint64(m.versions[n]) {
+		return fmt.Errorf("scan: key %d: version %d, want one from %d to %d", n, got, first, m.versions[n])
 	}
 	return nil
 }

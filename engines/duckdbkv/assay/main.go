@@ -2,11 +2,7 @@
 package main
 
 import (
-	"context"
-	"os"
-
-	"github.com/assaydb/assay/internal/cli"
-	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/duckdbkv"
@@ -14,12 +10,10 @@ import (
 )
 
 // catalog names the engines in this binary.
-var catalog = []cli.Contender{
-	{Entry: bench.Entry{Name: "bbolt", Engine: "bbolt"}, Default: true, Summary: "B+ tree in one file"},
-	{Entry: bench.Entry{Name: "sqlite", Engine: "sqlite"}, Default: true, Summary: "SQLite in pure Go, WAL journal"},
-	{Entry: bench.Entry{Name: "duckdb", Engine: "duckdb"}, Default: true, Summary: "column store for analytics: not made for single keys"},
+var catalog = []assay.Engine{
+	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
+	{Name: "sqlite", Engine: "sqlite", Default: true, Summary: "SQLite in pure Go, WAL journal"},
+	{Name: "duckdb", Engine: "duckdb", Default: true, Summary: "column store for analytics: not made for single keys"},
 }
 
-func main() {
-	os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, catalog))
-}
+func main() { assay.Main(assay.Config{Engines: catalog}) }

@@ -2,11 +2,7 @@
 package main
 
 import (
-	"context"
-	"os"
-
-	"github.com/assaydb/assay/internal/cli"
-	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/mosskv"
@@ -14,12 +10,10 @@ import (
 )
 
 // catalog names the engines in this binary.
-var catalog = []cli.Contender{
-	{Entry: bench.Entry{Name: "bbolt", Engine: "bbolt"}, Default: true, Summary: "B+ tree in one file"},
-	{Entry: bench.Entry{Name: "pebble", Engine: "pebble"}, Default: true, Summary: "LSM tree, CockroachDB's"},
-	{Entry: bench.Entry{Name: "moss", Engine: "moss"}, Default: true, Summary: "sorted segments in memory, written in the background"},
+var catalog = []assay.Engine{
+	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
+	{Name: "pebble", Engine: "pebble", Default: true, Summary: "LSM tree, CockroachDB's"},
+	{Name: "moss", Engine: "moss", Default: true, Summary: "sorted segments in memory, written in the background"},
 }
 
-func main() {
-	os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, catalog))
-}
+func main() { assay.Main(assay.Config{Engines: catalog}) }

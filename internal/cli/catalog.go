@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/bench"
+)
+
+// Contender is an engine of the binary, with settings that are worth comparing.
+type Contender struct {
+	bench.Entry
+	Default bool   // takes part when --engines does not say otherwise
+	Prove   bool   // takes part in assay prove all the same: a setting whose losses are known must lose
+	Summary string // one line
+	Plain   string // the contender that is the engine as its own users know it, where this one is more
+}
+
+// whole returns catalog with what it leaves out: nil is every engine that is registered, an empty name and an empty summary
+// are the engine's own. An engine that is not there, or a name that is there twice, is an error.
+func whole(catalog []Contender) ([]Contender, error) {
+	if catalog == nil {
+		for _, name := range driver.Names() {
+			catalog = append(catalog, Contender{Entry: bench.Entry{Engine: name}, Default: true})
+		}
+	}
+	out := slices.Clone(catalog)
+	for i := range out {
+		c := &out[i]
+		d, ok := driver.Lookup(c.Engine)
+		if !ok {
+			return nil, usage(fmt.Errorf("the engine %q is listed and not registered", c.Engine), "import its package")
+		}
+		if c.Name == "" {
+			c.Name = c.Engine
+		}
+		if c.Summary == "" {
+			c.Summary = d.Info().Summary
+		}
+		if slices.ContainsFunc(out[:i], func(o Contender) bool { return o.Name == c.Name }) {
+			return nil, usage(fmt.Errorf("the engine %q is listed twice", c.Name), "give it two names")
+		}
+	}
+	for _, c := range out {
+		if c.Plain != "" && !slices.ContainsFunc(out, func(o Contender) bool { return o.Name == c.Plain && o.Engine == c.Engine }) {
+			return nil, usage(fmt.Errorf("%s names %q as its plain form, which is not listed", c.Name, c.Plain), "list it, of the same engine")
+		}
+	}
+	return out, nil
+}
+
+// entries returns the contenders as the lab knows them.
+func (a *app) entries() []bench.Entry { return a.chosen(func(Contender) bool { return true }) }
+
+// defaults returns the contenders that take part when nothing was said.
+func (a *app) defaults() []bench.Entry {
+	return a.chosen(func(c Contender) bool { return c.Default })
+}
+
+// chosen returns the contenders that pass.
+func (a *app) chosen(pass func(Contender) bool) []bench.Entry {
+	entries := []bench.Entry{}
+	for _, c := range a.catalog {
+		if pass(c) {
+			entries = append(entries, c.Entry)
+		}
+	}
+	return entries
+}
