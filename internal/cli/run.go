@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,19 +39,20 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD[/OPERATION,...][?PARAM=VALUE,...&...]]...",
 		Short: "Compare engines on real work",
-		Long: `Runs workloads on engines, interleaved, in a process each, and prints a table for each workload and promise.
+		Long: `Runs workloads on engines, interleaved, in a process each, and ends with its answer: for each promise who is the fastest
+at what, by how much, and what is not sure. "assay report --all" shows the tables behind it.
 
 Without arguments, the core operations of every workload run on the default engines. A named workload runs all its
 operations. A parameter with several values is measured with each, in tables of their own; "assay workloads" lists the
-parameters. Engines that promise different things are never ranked in one table: an engine takes part once for each
-class of durability that it delivers.
+parameters. Engines that promise different things are never ranked together: an engine takes part once for each class
+of durability that it delivers.
 
 An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options. It stands in the
 same tables as the rest, marked unproved; after "assay prove --engines NAME=ENGINE:?OPTION=VALUE --out DIR", run it with
 --proof DIR.
 
 The data lies in a fresh folder under --dir while the run lasts, and is removed at its end. The result is kept in --out:
-result.json and samples.txt, which benchstat reads.
+result.json and samples.txt, which benchstat reads. "assay compare" compares two of them.
 
 With --like-published it measures what five published comparisons measured, as they did and then with the same promise for
 both, and prints our ratios beside theirs. Arguments then name publications, by the workload that was made from them.`,
@@ -111,7 +113,7 @@ func names(entries []bench.Entry) string {
 // options checks the command line.
 func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (bench.Options, error) {
 	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision), Seed: f.seed,
-		Rate: f.rate, Command: append([]string{"assay", "run"}, args...)}
+		Rate: f.rate, Command: f.command(args)}
 	var err error
 	if f.engines != "" || enginesGiven {
 		if o.Entries, err = a.parseEngines(f.engines); err != nil {
@@ -151,6 +153,22 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	}
 	o.Helper, err = self(helperName)
 	return o, err
+}
+
+// command returns the command line as a result keeps it: with the flags that decide what was measured.
+func (f runFlags) command(args []string) []string {
+	command := append([]string{"assay", "run"}, args...)
+	flag := func(name, value, usual string) {
+		if value != usual {
+			command = append(command, "--"+name, value)
+		}
+	}
+	flag("engines", f.engines, "")
+	flag("durability", f.durability, "all")
+	flag("storage", f.storage, "fast")
+	flag("dir", f.dir, "")
+	flag("rate", strconv.FormatFloat(f.rate, 'f', -1, 64), "0")
+	return command
 }
 
 // setStorage says where the data lies: a folder, or a modelled disk.
@@ -222,19 +240,16 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 	if err != nil {
 		return errors.Join(err, removeEmpty(dir))
 	}
-	format := "text"
-	if f.json {
-		format = "json"
-	}
-	if err := errors.Join(a.show(run, format), result.Write(dir, run)); err != nil {
+	if err := result.Write(dir, run); err != nil {
 		return err
 	}
-	again := "assay report"
-	if f.out != "" {
-		again += " " + dir
+	fmt.Fprintln(a.stderr, "kept in", dir) // before the report, which is what a terminal shows in the end
+	if f.json {
+		err = a.show(run, "json", view{})
+	} else {
+		err = a.show(run, "text", view{dir: f.out})
 	}
-	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
-	return outcome(run, o.Budget)
+	return cmp.Or(err, outcome(run, o.Budget))
 }
 
 // resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache folder.
@@ -314,7 +329,10 @@ func (p *percent) Set(s string) error {
 	if isPercent {
 		v /= 100
 	}
-	if err != nil || v <= 0 || v >= 1 {
+	switch {
+	case err == nil && !isPercent && v >= 1 && v < 100:
+		return fmt.Errorf("write %s%%", s)
+	case err != nil || v <= 0 || v >= 1:
 		return fmt.Errorf("%q is not between 0%% and 100%%", s)
 	}
 	*p = percent(v)

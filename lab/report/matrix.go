@@ -279,6 +279,9 @@ func (p *page) matrix(run *result.Run, m matrix) {
 	}
 	for len(columns) > 1 {
 		n := len(columns)
+		if len(rows) > 0 && !slices.ContainsFunc(rows[0], func(c gridCell) bool { return c.text != "" }) {
+			rows = rows[1:] // the rest of names that are in other grids
+		}
 		for n > 2 && gridWidth(columns[:n], firstCells(rows, n)) > p.width {
 			n--
 		}
@@ -373,9 +376,33 @@ func (p *page) matrixCell(r race, x *row, intervals bool) gridCell {
 		}
 	}
 	if s > failed && r.mixed() && x.cell.Name() != x.cell.Engine {
-		text += "/" + x.cell.Form
+		text += "/" + p.suffix(x.cell.Form)
 	}
 	return gridCell{text, p.standingStyle(s)}
+}
+
+// suffix returns what stands for a form: its first letter, where no other form has the same.
+func (p *page) suffix(form string) string {
+	alike := slices.ContainsFunc(p.forms, func(f string) bool { return f != form && f[:1] == form[:1] })
+	if alike {
+		return form
+	}
+	return form[:1]
+}
+
+// formsOf returns the forms, other than the usual one, that the cells of matrices tell.
+func formsOf(all []matrix) []string {
+	var forms []string
+	for _, m := range all {
+		for _, r := range m.races {
+			for _, e := range m.engines {
+				if x := r.of(e); x != nil && r.standing(x) > failed && r.mixed() && x.cell.Name() != x.cell.Engine && !slices.Contains(forms, x.cell.Form) {
+					forms = append(forms, x.cell.Form)
+				}
+			}
+		}
+	}
+	return forms
 }
 
 var marks = map[standing]string{fastest: "● ", leads: "○ ", equivalent: "=", open: "~"}

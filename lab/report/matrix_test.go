@@ -123,6 +123,7 @@ func TestManyEnginesStandInSeveralGrids(t *testing.T) {
 	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
 	for i := range 14 {
 		b.cell("hook", "put", fmt.Sprintf("engine%02d", i), syncedProved, float64(1000*(1+i)), 12)
+		b.cell("ycsb", "A", fmt.Sprintf("engine%02d", i), syncedProved, float64(1000*(1+i)), 12)
 	}
 	stats.Finish(b.run)
 	got := text(t, b.run, Options{})
@@ -149,7 +150,7 @@ func TestMatrixTellsTheForm(t *testing.T) {
 	}
 	stats.Finish(b.run)
 	got := text(t, b.run, Options{})
-	for _, want := range []string{`events append1  ● \d\.\dµs  2\.0/sql\n`, `records read    ● \d\.\dµs     1\.\d\d\n`} {
+	for _, want := range []string{`events append1  ● \d\.\dµs   2\.0/s\n`, `records read    ● \d\.\dµs    1\.\d\d\n`, `/s natively in SQL`} {
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("no line %s in\n%s", want, got)
 		}

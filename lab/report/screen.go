@@ -43,7 +43,7 @@ func (o Options) fits(matrices, lines int) bool {
 
 // screenLines returns the screen with some of all matrices; a dense one tells less of the others.
 func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool) []string {
-	q := page{options: p.options, width: p.width, styles: p.styles}
+	q := page{options: p.options, width: p.width, styles: p.styles, forms: formsOf(all[:shown])}
 	for _, m := range all[:shown] {
 		q.matrix(run, m)
 	}
@@ -95,15 +95,11 @@ func skippedRows(run *result.Run) []row {
 
 // marksLegend explains the marks that occur.
 func (p *page) marksLegend(all []matrix) {
-	seen, forms := map[standing]bool{}, []string(nil)
+	seen := map[standing]bool{}
 	for _, m := range all {
 		for _, r := range m.races {
 			for _, e := range m.engines {
-				x := r.of(e)
-				seen[r.standing(x)] = true
-				if x != nil && r.mixed() && x.cell.Name() != x.cell.Engine && !slices.Contains(forms, x.cell.Form) {
-					forms = append(forms, x.cell.Form)
-				}
+				seen[r.standing(r.of(e))] = true
 			}
 		}
 	}
@@ -116,8 +112,8 @@ func (p *page) marksLegend(all []matrix) {
 			items = append(items, item.text)
 		}
 	}
-	for _, form := range forms {
-		items = append(items, "/"+form+" "+cmp.Or(formMeanings[form], "in that form"))
+	for _, form := range p.forms {
+		items = append(items, "/"+p.suffix(form)+" "+cmp.Or(formMeanings[form], "in the form "+form))
 	}
 	if len(items) > 0 {
 		p.list("", p.styles.plain, items, p.styles.dim)

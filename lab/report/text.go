@@ -46,6 +46,7 @@ type page struct {
 	width   int
 	styles  styles
 	lines   []string
+	forms   []string // that the matrices tell
 }
 
 // styles are the looks of things. Without colour they are all plain, for what they say is also said in words.
