@@ -73,8 +73,8 @@ func Main(c Config) {
 	}
 	catalog := make([]cli.Contender, len(c.Engines))
 	for i, e := range c.Engines {
-		catalog[i] = cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options, Unranked: e.Unranked},
-			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Plain: e.Plain}
+		catalog[i] = cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options, Unranked: e.Unranked, Plain: e.Plain},
+			Default: e.Default, Prove: e.Prove, Summary: e.Summary}
 	}
 	absent := make([]cli.Absent, len(c.Absent))
 	for i, a := range c.Absent {

@@ -14,7 +14,6 @@ type Contender struct {
 	Default bool   // takes part when --engines does not say otherwise
 	Prove   bool   // takes part in assay prove all the same: a setting whose losses are known must lose
 	Summary string // one line
-	Plain   string // the contender that is the engine as its own users know it, where this one is more
 }
 
 // whole returns catalog with what it leaves out: nil is every engine that is registered, an empty name and an empty summary

@@ -26,7 +26,7 @@ func TestAWrongCatalogIsWrongUsageWithWhatToDo(t *testing.T) {
 	for hint, catalog := range map[string][]Contender{
 		"import its package":     {{Entry: bench.Entry{Engine: "forgotten"}}},
 		"give it two names":      {{Entry: mem}, {Entry: mem}},
-		"list it, of the same e": {{Entry: mem, Plain: "mem-plain"}},
+		"list it, of the same e": {{Entry: bench.Entry{Engine: "mem", Plain: "mem-plain"}}},
 	} {
 		var out, errs bytes.Buffer
 		if status := Run(t.Context(), []string{"engines"}, strings.NewReader(""), &out, &errs, catalog); status != exitUsage ||

@@ -18,6 +18,7 @@ type Entry struct {
 	Engine   string // the engine's name, a scheme registered with kv
 	Options  string // its options as a URL query, without "?"
 	Unranked bool   // shown, never ranked: the harness's own floor
+	Plain    string // the entry that is the engine as its own users know it, where this one is more
 }
 
 // URL returns the entry as ENGINE:?OPTIONS.

@@ -156,6 +156,14 @@ func (r *runner) describe() error {
 	}
 	r.run = result.Run{Schema: result.Schema, Command: r.Command, Started: r.started.UTC(), Seed: r.Seed,
 		Precision: r.Precision, Environment: env, Warnings: warnings}
+	for _, e := range r.Entries {
+		if e.Plain != "" && slices.ContainsFunc(r.Entries, func(o Entry) bool { return o.Name == e.Plain }) {
+			if r.run.Plain == nil {
+				r.run.Plain = map[string]string{}
+			}
+			r.run.Plain[e.Name] = e.Plain
+		}
+	}
 	r.named = r.Classes != nil
 	if env.Tmpfs {
 		if slices.Contains(r.Classes, kv.Synced) {

@@ -53,6 +53,7 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 	if name, single := oneWorkload(run.Cells); single && p.options.Class == "" {
 		q.pick(run, name, all[0])
 	}
+	q.additions(run)
 	q.notMeasured(run)
 	q.doubts(run)
 	weaker := ""

@@ -24,8 +24,10 @@ type Run struct {
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	Environment Environment   `json:"environment"`
 	Floor       Floor         `json:"floor"`
-	Cells       []Cell        `json:"cells"`
-	Verdicts    []Verdict     `json:"verdicts"`
+	// Plain names, of contenders that are more than their engine, the one of the run that is the engine alone.
+	Plain    map[string]string `json:"plain,omitempty"`
+	Cells    []Cell            `json:"cells"`
+	Verdicts []Verdict         `json:"verdicts"`
 }
 
 // Warning is something that a reader must know to trust the numbers: what was noticed and what to do about it.
