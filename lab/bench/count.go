@@ -34,23 +34,11 @@ func (r *runner) counts() bool {
 	return *r.countable
 }
 
-// counting returns how much of share counting will take, by what loading took.
-func (g *group) counting(share time.Duration) time.Duration {
-	if !g.op.Commits {
-		return 0
-	}
-	var sum time.Duration
-	for _, c := range g.live() {
-		sum += 2*c.loading + countTime // closing takes its time, too
-	}
-	return min(sum, share/4)
-}
-
 // count finds out how many syncs and writes an operation takes, in a short untimed run on a disk that counts them. What
 // goes wrong there leaves the figures out, and the cell as it was measured.
 func (g *group) count(ctx context.Context, c *cell) {
 	if c.Status != result.OK || c.N == 0 || c.resets || !g.op.Commits && c.written == 0 || ctx.Err() != nil ||
-		time.Until(g.r.deadline()) < c.loading || !g.r.counts() {
+		time.Until(g.r.deadline()) < 2*c.loading+countTime || !g.r.counts() {
 		return
 	}
 	if err := g.countOne(ctx, c); err != nil && ctx.Err() == nil {
@@ -68,9 +56,7 @@ func (g *group) countOne(ctx context.Context, c *cell) (err error) {
 		return err
 	}
 	defer func() {
-		if ctx.Err() != nil || err != nil {
-			g.r.drop(c.key) // it has files open there
-		}
+		g.r.drop(c.key) // it may have files open there
 		err = errors.Join(err, s.close())
 	}()
 	spec := c.spec

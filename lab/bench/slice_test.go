@@ -103,14 +103,14 @@ func TestOpenLoopCountsLatencyFromTheIntendedStart(t *testing.T) {
 	if _, _, err := s.run(t.Context(), sliceSpec{N: 100, Rate: 10_000}); err != nil {
 		t.Fatal(err)
 	}
-	if p50 := time.Duration(s.latency().P50); p50 < 39*time.Millisecond {
+	if p50 := time.Duration(latencyOf(s.total).P50); p50 < 39*time.Millisecond {
 		t.Errorf("median latency %v: the wait behind the slow operation was left out", p50)
 	}
 	closed := newSlicer(&stalling{stall: 50 * time.Millisecond}, 1)
 	if _, _, err := closed.run(t.Context(), sliceSpec{N: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if closed.latency().P50 >= s.latency().P50 {
+	if latencyOf(closed.total).P50 >= latencyOf(s.total).P50 {
 		t.Error("a closed loop has the latencies of an open one")
 	}
 }
@@ -193,7 +193,7 @@ func TestAPercentileNeedsTenOperationsBeyondIt(t *testing.T) {
 		for range c.n {
 			record(s.total, 1000)
 		}
-		l := s.latency()
+		l := latencyOf(s.total)
 		if got := [4]bool{l.P50 > 0, l.P90 > 0, l.P99 > 0, l.P999 > 0}; got != c.told || l.Max == 0 {
 			t.Errorf("%d operations: told %v and a maximum of %d, want %v and some", c.n, got, l.Max, c.told)
 		}

@@ -39,6 +39,7 @@ const (
 	equivalent // to the fastest
 	open
 	slower
+	behind // by a factor that was sure early, so that it got no more rounds
 )
 
 // matrices returns those of a run, the strongest promise first, and those in which nobody has a rival last. Operations that
@@ -158,6 +159,8 @@ func (r race) standing(x *row) standing {
 			return fastest
 		}
 		return leads
+	case x.cell.Ratio.Different && x.cell.Early == result.EarlyBehind:
+		return behind
 	case x.cell.Ratio.Different:
 		return slower
 	case x.cell.Ratio.Equivalent:
@@ -366,6 +369,8 @@ func (p *page) matrixCell(r race, x *row, intervals bool) gridCell {
 		if intervals && !x.few {
 			text += " " + halfWidth(x.cell.NS.Lo, x.cell.NS.Hi)
 		}
+	case behind:
+		text = marks[s] + times(x.cell.Ratio.Lo)
 	default:
 		text = marks[s] + times(x.cell.Ratio.Mid)
 		if isBest(x.cell) {
@@ -405,7 +410,7 @@ func formsOf(all []matrix) []string {
 	return forms
 }
 
-var marks = map[standing]string{fastest: "● ", leads: "○ ", equivalent: "=", open: "~"}
+var marks = map[standing]string{fastest: "● ", leads: "○ ", equivalent: "=", open: "~", behind: ">"}
 
 // mixed reports whether the contenders do the operation in several ways, so that a cell must tell in which.
 func (r race) mixed() bool {

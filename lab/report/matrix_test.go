@@ -55,7 +55,7 @@ func TestFastestOnlyForSure(t *testing.T) {
 			if c.slower[1:] != nil && name == "equivalent" && e != "pebble" { // which of the two leads is chance
 				s = map[standing]standing{leads: leads, equivalent: equivalent}[s]
 			}
-			got = append(got, e+" "+[]string{"absent", "skipped", "failed", "alone", "fastest", "leads", "equivalent", "open", "slower"}[s])
+			got = append(got, e+" "+[]string{"absent", "skipped", "failed", "alone", "fastest", "leads", "equivalent", "open", "slower", "behind"}[s])
 		}
 		text := strings.Join(got, ", ")
 		if name == "equivalent" {
@@ -137,6 +137,18 @@ func TestManyEnginesStandInSeveralGrids(t *testing.T) {
 	}
 }
 
+// Who was dropped early is told by what is sure of it.
+func TestDroppedEarlyIsAtLeast(t *testing.T) {
+	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+	b.cell("hook", "put", "bbolt", syncedProved, 1000, 30)
+	b.cell("hook", "put", "badger", syncedProved, 80_000, 5).Early = result.EarlyBehind
+	stats.Finish(b.run)
+	b.run.Cells[1].Ratio.Lo = 41.3
+	if got := text(t, b.run, Options{}); !regexp.MustCompile(`hook put  ● \S+ +>41\n`).MatchString(got) || !strings.Contains(got, "> more, dropped early") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // A form stands behind a figure where the contenders have several, and nowhere else.
 func TestMatrixTellsTheForm(t *testing.T) {
 	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
@@ -162,12 +174,16 @@ func TestClosingCommandIsTheSameExperiment(t *testing.T) {
 	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{Took: 90 * 1e9}}
 	b.run.Command = []string{"assay", "run", "hook", "ycsb?records=1k", "--engines", "bbolt,mine=bbolt:?NoSync=true,sqlite", "--storage", "hdd"}
 	for i, engine := range []string{"bbolt", "mine", "sqlite"} {
-		b.cell("hook", "put", engine, syncedProved, 1000+float64(40*i*i*i*i*i), 5)
+		b.cell("hook", "put", engine, syncedProved, 1000*float64(1+i), 30)
 		b.cell("hook", "get", engine, syncedProved, 1000*float64(1+i), 30)
-		c := b.cell("ycsb", "A", engine, syncedProved, 1000+float64(40*i*i*i*i*i), 5)
-		c.Params = "records=1k"
+		b.cell("ycsb", "A", engine, syncedProved, 1000*float64(1+i), 30).Params = "records=1k"
 	}
 	stats.Finish(b.run)
+	for i := range b.run.Cells {
+		if c := &b.run.Cells[i]; c.Engine == "mine" && c.Operation != "get" {
+			c.Ratio = &result.Ratio{To: "bbolt", Lo: 0.9, Mid: 1.1, Hi: 1.3}
+		}
+	}
 	want := "assay run hook/put 'ycsb/A?records=1k' --engines 'bbolt,mine=bbolt:?NoSync=true' --durability synced --storage hdd --budget 5m"
 	if got := closing(b.run, matrices(b.run)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -67,7 +67,7 @@ func choose(m matrix) choice {
 			c.leads = append(c.leads, op+" "+brief(x.cell.NS.Mid))
 		case open:
 			c.undecided = append(c.undecided, op)
-		case slower:
+		case slower, behind:
 			c.behind = append(c.behind, fmt.Sprintf("%s %s than %s", op, interval(x.cell.Ratio), x.cell.Ratio.To))
 		default:
 			if x != nil && c.without == nil {
@@ -241,9 +241,10 @@ func (p *page) proofOfPick(run *result.Run, engine string, promise result.Promis
 		if c.Engine != engine || c.Promise.Label() != promise.Label() {
 			continue
 		}
-		if c.Promise.Proof == result.Proved {
+		switch {
+		case c.Promise.Proof == result.Proved && c.Promise.Images > 0:
 			p.paragraph("  proved: ", p.styles.dim, fmt.Sprintf("kept in all of %s crashes (assay engines --proof)", Grouped(c.Promise.Images)), p.styles.plain)
-		} else {
+		case c.Promise.Proof != result.Proved:
 			p.paragraph("  "+c.Promise.Proof+": ", p.styles.warn, "assay prove --engines "+strings.Join(engineSpecs(p.options.flags, []string{engine}), ","), p.styles.plain)
 		}
 		return

@@ -108,7 +108,7 @@ func (p *page) marksLegend(all []matrix) {
 	for _, item := range []struct {
 		s    standing
 		text string
-	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, "2.1 times as long"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
+	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, "2.1 times as long"}, {behind, "> more, dropped early"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
 		if seen[item.s] {
 			items = append(items, item.text)
 		}
@@ -161,7 +161,7 @@ func (p *page) openLine(run *result.Run, shown []matrix) {
 	switch {
 	case total == 0:
 	case undecided == 0:
-		p.paragraph("", p.styles.plain, fmt.Sprintf("Decided: all %s.", countOf(total, "comparison")), p.styles.plain)
+		p.paragraph("Open: ", p.styles.dim, "nothing, "+countOf(total, "comparison")+" decided", p.styles.plain)
 	default:
 		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %s → %s", undecided, countOf(total, "comparison"), closing(run, shown)), p.styles.plain)
 	}
