@@ -319,7 +319,7 @@ func TestVersusMarksWhatIsOpen(t *testing.T) {
 		b.cell("hook", "once", engine, promise, float64(1000*(1+i)), 1)
 		b.cell("hook", "slower", engine, promise, float64(1000*(1+i)), 14)
 		b.cell("hook", "same", engine, promise, 1000, 30)
-		b.cell("hook", "near", engine, promise, 1000*(1+0.09*float64(i)), 5)
+		b.cell("hook", "near", engine, promise, 1000*(1+0.05*float64(i)), 5)
 	}
 	var out bytes.Buffer
 	if _, err := Versus(&out, b.run, stats.Contender{Name: "bbolt"}, stats.Contender{Name: "sqlite"}); err != nil {
