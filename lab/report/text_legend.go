@@ -15,9 +15,9 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 	entry := func(term, text string) {
 		p.paragraph(padRight(term, 12), p.styles.dim, text, p.styles.dim)
 	}
-	entry("time/op", "median of the rounds, ± its 95 % interval. n=3 instead: too few rounds for one.")
+	entry("time/op", "total time over total operations, ± its 95 % interval. n=3 instead: too few rounds for one.")
 	if run.Environment.Unranked == "" {
-		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its interval: 95 %, corrected for the number of comparisons with the fastest, and widened by the accidents of a process's memory. The bar shows it on a logarithmic scale.")
+		entry("vs fastest", "time divided by that of the fastest at the same promise, of the rounds that both have, and its interval: 95 %, corrected for the number of comparisons with the fastest, and as wide as rounds and processes differ. The bar shows it on a logarithmic scale.")
 		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
 	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {

@@ -65,10 +65,10 @@ type Floor struct {
 }
 
 // Processes says how much two processes of one program differ for as long as they live, as the sigma of the logarithm of
-// their mean times. Measured is false where too few were started to tell: Sigma is then what is usual.
+// their mean times, and by how many restarts that is known.
 type Processes struct {
-	Sigma    float64 `json:"sigma"`
-	Measured bool    `json:"measured"`
+	Sigma   float64 `json:"sigma"`
+	Freedom float64 `json:"freedom"`
 }
 
 // Machine is what else went on while a run lasted. What the system does not tell is absent.

@@ -21,7 +21,7 @@ func Finish(run *result.Run) {
 	run.Warnings = withoutOwn(run.Warnings)
 	tables := result.Tables(run.Cells)
 	p := processesOf(run.Cells, tables)
-	run.Processes = result.Processes{Sigma: p.Sigma, Measured: p.Freedom > Usual.Freedom}
+	run.Processes = result.Processes(p)
 	for i := range run.Cells {
 		p.measure(&run.Cells[i], run.Floor)
 	}

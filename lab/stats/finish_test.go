@@ -40,8 +40,9 @@ func example() *result.Run {
 	weak := cell("append1", "sqlite", samples(10, 50))
 	weak.Promise = result.Promise{Delivered: "flushed", Intact: true, Proof: "unproved"}
 	return &result.Run{
-		Took:     time.Minute,
-		Floor:    result.Floor{AppendSync: &result.Interval{Lo: 90, Mid: 100, Hi: 110}},
+		Took: time.Minute,
+		Floor: result.Floor{AppendSync: &result.Interval{Lo: 90, Mid: 100, Hi: 110},
+			OverwriteSync: &result.Interval{Lo: 110, Mid: 120, Hi: 130}},
 		Warnings: []result.Warning{{Text: "the machine is busy", Hint: "close other programs"}},
 		Cells: []result.Cell{
 			cell("append1", "sqlite", samples(10, 400)), cell("append1", "bbolt", samples(10, 200)),
