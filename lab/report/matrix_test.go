@@ -189,3 +189,27 @@ func TestClosingCommandIsTheSameExperiment(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+func TestComparisonLooksAsItDid(t *testing.T) {
+	interval := func(lo, mid, hi float64) *result.Interval { return &result.Interval{Lo: lo, Mid: mid, Hi: hi} }
+	change := func(operation, engine, time string, before, after float64, times *result.Interval, counts ...result.Count) result.Change {
+		return result.Change{Workload: "queue", Operation: operation, Engine: engine, Promise: "synced-intact", Beside: "bbolt",
+			Before: before, After: after, Times: times, Time: time, Counts: counts}
+	}
+	old, now := exampleRun(), exampleRun()
+	now.Environment.CPU, now.Environment.Modules["go.etcd.io/bbolt"] = "Another CPU", "v1.6.0"
+	c := &result.Comparison{Old: "results/main", New: "results/branch", Crossed: []string{"time>10%: queue cycle mine takes 1.31x"}, Changes: []result.Change{
+		change("publish", "mine", result.Same, 1, 1.01, interval(0.98, 1.01, 1.04)),
+		change("claim", "mine", result.Faster, 2, 1, interval(0.46, 0.5, 0.55), result.Count{Name: "syncs", Before: 2, After: 1, Exact: true}),
+		change("cycle", "mine", result.Slower, 1, 1.31, interval(1.22, 1.31, 1.41), result.Count{Name: "written", Before: 4096, After: 8192, Exact: true}),
+		change("ack", "mine", result.Undecided, 1, 1.2, interval(0.9, 1.2, 1.6), result.Count{Name: "writes", Before: 2.5, After: 3.25}),
+		{Workload: "queue", Operation: "nack", Engine: "mine", Promise: "synced-intact", Time: result.Undecided},
+	}}
+	for name, all := range map[string]bool{"comparison80.golden": false, "comparison_all80.golden": true} {
+		var b strings.Builder
+		if err := Comparison(&b, c, old, now, all, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}
