@@ -42,10 +42,11 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Runs workloads on engines, interleaved, in a process each, and ends with its answer: for each promise who is the fastest
 at what, by how much, and what is not sure. "assay report --all" shows the tables behind it.
 
-Without arguments, the core operations of every workload run on the default engines. A named workload runs all its
-operations. A parameter with several values is measured with each, in tables of their own; "assay workloads" lists the
-parameters. Engines that promise different things are never ranked together: an engine takes part once for each class
-of durability that it delivers.
+Without arguments, the core operations run on the default engines. A named workload runs all its operations. A parameter
+with several values is measured with each, in tables of their own; "assay workloads" lists the parameters.
+
+Commits are measured at synced, which is what a program gets that asks for nothing; --durability all measures every class
+that an engine delivers. Engines that promise different things are never ranked in one table.
 
 An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options. It stands in the
 same tables as the rest, marked unproved; after "assay prove --engines NAME=ENGINE:?OPTION=VALUE --out DIR", run it with
@@ -82,11 +83,11 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+")")
-	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
+	flags.StringVar(&f.durability, "durability", "", "synced, flushed, buffered (several with commas) or all (default: synced; flushed in memory)")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
-	flags.Var(&f.precision, "precision", "stop an operation when its ratios are known to within this")
+	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: start this many operations per second, latency from the intended start")
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
@@ -125,8 +126,10 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 			return o, usageError{err}
 		}
 	}
-	if o.Classes, err = parseClasses(f.durability); err != nil {
-		return o, usageError{err}
+	if o.Strongest = f.durability == ""; !o.Strongest {
+		if o.Classes, err = parseClasses(f.durability); err != nil {
+			return o, usageError{err}
+		}
 	}
 	if o.Proofs, err = proofs(f.proofs); err != nil {
 		return o, err

@@ -107,7 +107,7 @@ func Forms(e Entry, selections []Selection) []string {
 	return all
 }
 
-// DefaultSelections returns every workload with its core operations, and the first of each parameter that is a list.
+// DefaultSelections returns every workload that has core operations with these, and the first of each parameter that is a list.
 func DefaultSelections() []Selection {
 	var all []Selection
 	for _, w := range workload.All() {
@@ -122,7 +122,9 @@ func DefaultSelections() []Selection {
 				s.Ops = append(s.Ops, withCoreForms(op))
 			}
 		}
-		all = append(all, s)
+		if len(s.Ops) > 0 {
+			all = append(all, s)
+		}
 	}
 	return all
 }

@@ -207,13 +207,30 @@ func TestABinaryThatMeansNothingRanksNothing(t *testing.T) {
 	}
 }
 
-func TestAACountsDifferences(t *testing.T) {
-	run := example()
-	Finish(run)
-	if got := AA(run).String(); got != "2 of 3 (66.7%)" {
-		t.Errorf("got %q, want 2 of 3: sqlite at append1 and at read100", got)
+func TestACheckCountsWhatIsWrong(t *testing.T) {
+	names := []string{"e", "again", "slow10", "slow25"}
+	slow := func(name string) float64 { return map[string]float64{"slow10": 0.10, "slow25": 0.25}[name] }
+	run := &result.Run{}
+	add := func(operation string, times ...float64) {
+		for i, ns := range times {
+			run.Cells = append(run.Cells, cell(operation, names[i], samples(10, ns)))
+		}
 	}
-	if got := AA(&result.Run{}).Fraction(); got != 0 {
+	add("right", 100, 100, 110, 125)
+	add("falsely", 100, 120, 110, 125)
+	add("unseen", 100, 100, 100, 125)
+	add("reversed", 200, 200, 100, 250)
+	Finish(run)
+	var k Check
+	k.Add(run, slow)
+	// In the last one everything is compared with slow10, and the two equals are called slower than it.
+	if k.False != (Share{1, 3}) || k.Wrong != (Share{2, 12}) || k.Found[0.10] != (Share{2, 3}) || k.Found[0.25] != (Share{3, 4}) {
+		t.Errorf("got %+v", k)
+	}
+	if got := k.False.String(); got != "1 of 3 (33.3%)" {
+		t.Errorf("got %q", got)
+	}
+	if got := (Share{}).Fraction(); got != 0 {
 		t.Errorf("of nothing: %g, want 0", got)
 	}
 }
