@@ -53,6 +53,10 @@ type Engine struct {
 	// Plain names another entry: the engine as its own users know it, where this one is more than that. Reports tell
 	// what the difference costs.
 	Plain string
+
+	// Package is the import path of the package that registers the engine, for the code that assay advise prints; empty is
+	// that of the driver's type.
+	Package string
 }
 
 // Absent is an engine that is not in the program.
@@ -74,7 +78,7 @@ func Main(c Config) {
 	catalog := make([]cli.Contender, len(c.Engines))
 	for i, e := range c.Engines {
 		catalog[i] = cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options, Unranked: e.Unranked, Plain: e.Plain},
-			Default: e.Default, Prove: e.Prove, Summary: e.Summary}
+			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Package: e.Package}
 	}
 	absent := make([]cli.Absent, len(c.Absent))
 	for i, a := range c.Absent {

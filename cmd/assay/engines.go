@@ -14,6 +14,9 @@ import (
 	_ "github.com/assaydb/assay/stores/eventlog/margaret" // opens by URL, has no keys
 )
 
+// The drivers of SQLite are of a type that they share.
+const sqliteKV = "github.com/assaydb/assay/engines/sqlitekv"
+
 // catalog names the engines in this binary, with the settings that are worth comparing. A file with a build constraint
 // adds those that need more than Go, or says in absent how to get them.
 var catalog = []assay.Engine{
@@ -21,8 +24,8 @@ var catalog = []assay.Engine{
 	{Name: "pebble", Engine: "pebble", Plain: "pebble-plain", Default: true, Summary: "LSM tree, CockroachDB's"},
 	{Name: "badger", Engine: "badger", Default: true, Summary: "LSM tree with a value log, snappy as by default"},
 	{Name: "bunt", Engine: "bunt", Plain: "bunt-plain", Default: true, Summary: "B-tree in memory, append-only file"},
-	{Name: "sqlite", Engine: "sqlite", Default: true, Summary: "SQLite in pure Go, WAL journal"},
-	{Name: "sqlite-delete", Engine: "sqlite", Options: "journal_mode=DELETE", Prove: true,
+	{Name: "sqlite", Engine: "sqlite", Package: sqliteKV, Default: true, Summary: "SQLite in pure Go, WAL journal"},
+	{Name: "sqlite-delete", Engine: "sqlite", Package: sqliteKV, Options: "journal_mode=DELETE", Prove: true,
 		Summary: "SQLite with its rollback journal: no companion file between runs"},
 	{Name: "badger-none", Engine: "badger", Options: "Compression=none", Summary: "Badger without compression"},
 	{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd", Summary: "Badger with zstd"},
@@ -30,12 +33,13 @@ var catalog = []assay.Engine{
 		Summary: "BuntDB's file as it is by itself: a torn one does not open"},
 	{Name: "pebble-plain", Engine: "pebble", Options: "Fence=false",
 		Summary: "Pebble as it is by itself: a failing disk ends the process"},
-	{Name: "sqlite-off", Engine: "sqlite", Options: "synchronous=OFF", Prove: true,
+	{Name: "sqlite-off", Engine: "sqlite", Package: sqliteKV, Options: "synchronous=OFF", Prove: true,
 		Summary: "SQLite that never syncs: power loss must break it, or the proof is worth nothing"},
-	{Name: "sqlite-delete-full", Engine: "sqlite", Options: "journal_mode=DELETE&synchronous=FULL", Prove: true,
+	{Name: "sqlite-delete-full", Engine: "sqlite", Package: sqliteKV, Options: "journal_mode=DELETE&synchronous=FULL", Prove: true,
 		Summary: "SQLite with its rollback journal and FULL, which can lose the last commit where EXTRA does not"},
 	{Name: "leveldb", Engine: "leveldb", Summary: "LSM tree, LevelDB in Go"},
-	{Name: "sqlite-wasm", Engine: "sqlite-wasm", Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
+	{Name: "sqlite-wasm", Engine: "sqlite-wasm", Package: "github.com/assaydb/assay/engines/sqlitewasmkv",
+		Summary: "SQLite by WebAssembly translated to Go, WAL journal"},
 	{Name: "margaret", Engine: "margaret", Summary: "message log in Margaret's format, for the workload feed alone"},
 	{Name: "null", Engine: "null", Unranked: true, Summary: "does nothing: the harness's own cost, never ranked"},
 }

@@ -10,5 +10,5 @@ import (
 
 func init() {
 	catalog = append(catalog, assay.Engine{Name: "sqlite-c", Engine: "sqlite-c",
-		Summary: "SQLite itself, in C, WAL journal"})
+		Package: "github.com/assaydb/assay/engines/sqliteckv", Summary: "SQLite itself, in C, WAL journal"})
 }

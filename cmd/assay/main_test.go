@@ -21,10 +21,16 @@ func TestMain(m *testing.M) {
 
 // TestCommand runs the scripts in testdata on the real command, with real engines.
 func TestCommand(t *testing.T) {
+	stored, err := filepath.Abs("../../lab/advise/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("STORED", stored)
+			e.Setenv("COLUMNS", "100")
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			return nil
 		},

@@ -4,7 +4,7 @@
 //	go build -o ownassay .
 //	./ownassay prove --engines journal --budget 1m --out proof
 //	./ownassay run sessions --proof proof
-//	./ownassay advise --workload sessions
+//	./ownassay advise sessions
 package main
 
 import (

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -14,6 +15,7 @@ type Contender struct {
 	Default bool   // takes part when --engines does not say otherwise
 	Prove   bool   // takes part in assay prove all the same: a setting whose losses are known must lose
 	Summary string // one line
+	Package string // the import path of the package that registers the engine
 }
 
 // whole returns catalog with what it leaves out: nil is every engine that is registered, an empty name and an empty summary
@@ -37,6 +39,9 @@ func whole(catalog []Contender) ([]Contender, error) {
 		if c.Summary == "" {
 			c.Summary = d.Info().Summary
 		}
+		if c.Package == "" {
+			c.Package = packageOf(d)
+		}
 		if slices.ContainsFunc(out[:i], func(o Contender) bool { return o.Name == c.Name }) {
 			return nil, usage(fmt.Errorf("the engine %q is listed twice", c.Name), "give it two names")
 		}
@@ -47,6 +52,15 @@ func whole(catalog []Contender) ([]Contender, error) {
 		}
 	}
 	return out, nil
+}
+
+// packageOf returns the import path of a driver's type, which is that of the package that registers it, as a rule.
+func packageOf(d driver.Driver) string {
+	t := reflect.TypeOf(d)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath()
 }
 
 // entries returns the contenders as the lab knows them.

@@ -108,6 +108,7 @@ Start with:
 
   assay run                    every engine, every workload, in 90 seconds
   assay run hook --budget 3m   one workload, all its operations, more precisely
+  assay advise                 which engine fits your program, and why
   assay prove                  what commits survive: kill -9, power cuts, failing disks, in 5 minutes
   assay compare OLD NEW        what changed between two runs, with limits for CI
   assay engines                what is in this binary and what each engine promises
@@ -122,7 +123,7 @@ Start with:
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagError(cmd, err)
 	})
-	cmd.AddCommand(a.runCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
+	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
 		a.childCommand(), a.helperCommand(), a.proveChildCommand())
 	return cmd
 }

@@ -125,7 +125,7 @@ type limit struct {
 	part         bool
 }
 
-var figures = []string{"time", "syncs", "writes", "written"}
+var limitable = []string{"time", "syncs", "writes", "written"}
 
 // parseLimits returns the limits that spec lists.
 func parseLimits(spec string) ([]limit, error) {
@@ -139,9 +139,9 @@ func parseLimits(spec string) ([]limit, error) {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "allocs":
-			return nil, usage(errors.New("--fail-on allocs: allocations differ by a few from run to run"), "use one of %s", strings.Join(figures, ", "))
-		case !slices.Contains(figures, name):
-			return nil, usage(fmt.Errorf("--fail-on %q: unknown figure %q", text, name), "%suse one of %s", bench.DidYouMean(name, figures), strings.Join(figures, ", "))
+			return nil, usage(errors.New("--fail-on allocs: allocations differ by a few from run to run"), "use one of %s", strings.Join(limitable, ", "))
+		case !slices.Contains(limitable, name):
+			return nil, usage(fmt.Errorf("--fail-on %q: unknown figure %q", text, name), "%suse one of %s", bench.DidYouMean(name, limitable), strings.Join(limitable, ", "))
 		case !ok:
 			return nil, usage(fmt.Errorf("--fail-on %q has no limit", text), "write %s>20%%", name)
 		}

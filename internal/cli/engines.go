@@ -132,32 +132,41 @@ func (a *app) describeEngines(ctx context.Context, names []string, probe bool, s
 		if len(names) > 0 && !slices.Contains(names, c.Name) {
 			continue
 		}
-		d, ok := driver.Lookup(c.Engine)
-		if !ok {
-			return nil, fmt.Errorf("the engine %q is not in this binary", c.Engine)
-		}
-		info := d.Info()
-		env, _ := result.CurrentEnvironment(".", info.Modules) // the warnings are about timings
-		e := engineJSON{Name: c.Name, URL: c.URL(), Summary: c.Summary, Default: c.Default, Prove: c.Prove, Caps: info.Caps,
-			Modules: env.Modules, Options: []optionJSON{}}
-		for _, o := range info.Options {
-			e.Options = append(e.Options, optionJSON(o))
-		}
-		if err := e.open(ctx, c.Entry, probe); err != nil {
+		e, err := describe(ctx, c, probe, result.Proofs{shipped})
+		if err != nil {
 			return nil, err
 		}
-		e.label(shipped, result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules, Driver: result.DriverDigest(c.Engine),
-			Own: len(info.Modules) == 0})
 		out = append(out, e)
 	}
 	return out, nil
 }
 
-// label says of each promise what a proof tells of it.
-func (e *engineJSON) label(proof *result.Proof, subject result.Subject) {
+// describe returns what is known of a contender, and what proofs tell of its promises.
+func describe(ctx context.Context, c Contender, probe bool, proofs result.Proofs) (engineJSON, error) {
+	d, ok := driver.Lookup(c.Engine)
+	if !ok {
+		return engineJSON{}, fmt.Errorf("the engine %q is not in this binary", c.Engine)
+	}
+	info := d.Info()
+	env, _ := result.CurrentEnvironment(".", info.Modules) // the warnings are about timings
+	e := engineJSON{Name: c.Name, URL: c.URL(), Summary: c.Summary, Default: c.Default, Prove: c.Prove, Caps: info.Caps,
+		Modules: env.Modules, Options: []optionJSON{}}
+	for _, o := range info.Options {
+		e.Options = append(e.Options, optionJSON(o))
+	}
+	if err := e.open(ctx, c.Entry, probe); err != nil {
+		return e, err
+	}
+	e.label(proofs, result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules, Driver: result.DriverDigest(c.Engine),
+		Own: len(info.Modules) == 0})
+	return e, nil
+}
+
+// label says of each promise what proofs tell of it.
+func (e *engineJSON) label(proofs result.Proofs, subject result.Subject) {
 	for d, p := range e.Caps.Promises {
 		if p.Supported {
-			e.Promises[d] = proof.Label(subject, result.Promise{Requested: kv.Durability(d).String(), Delivered: p.Class.String(), Intact: p.Intact})
+			e.Promises[d] = proofs.Label(subject, result.Promise{Requested: kv.Durability(d).String(), Delivered: p.Class.String(), Intact: p.Intact})
 		}
 	}
 }

@@ -289,6 +289,21 @@ func newResultDir(started time.Time) (string, error) {
 	return filepath.Join(dir, started.Format("2006-01-02T15-04-05")), err
 }
 
+// runDirs returns the folders that keep runs, the newest first.
+func runDirs() ([]string, error) {
+	dir, err := resultsDir()
+	if err != nil {
+		return nil, nil // nothing is kept where there is no cache folder
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", result.DocumentFile))
+	slices.Sort(files)
+	slices.Reverse(files)
+	for i, f := range files {
+		files[i] = filepath.Dir(f)
+	}
+	return files, err
+}
+
 // newestResult returns the newest folder, of runs and proofs without --out, that holds a file of one of the names; the
 // folders' names sort by time. One that was interrupted is passed over, with a word, if there is another.
 func (a *app) newestResult(names []string) (string, error) {

@@ -63,6 +63,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
   assay run hook --engines 'bbolt,mine=bbolt:?FreelistType=hashmap' --proof proofs/mine
   assay run records --budget 20m
   assay run 'queue/claim?backlog=0,1k,100k' --budget 5m
+  assay run 'ycsb?read=60&update=30&scan=10'
   assay run events --storage hdd
   assay run --like-published
   assay run --json >result.json`,
@@ -167,7 +168,7 @@ func (f runFlags) command(args []string) []string {
 		}
 	}
 	flag("engines", f.engines, "")
-	flag("durability", f.durability, "all")
+	flag("durability", f.durability, "")
 	flag("storage", f.storage, "fast")
 	flag("dir", f.dir, "")
 	flag("rate", strconv.FormatFloat(f.rate, 'f', -1, 64), "0")

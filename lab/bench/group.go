@@ -90,7 +90,7 @@ func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise)
 	c := &cell{
 		key: childKey{e.Name, form, class}, op: g.op,
 		Cell: result.Cell{
-			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.query(),
+			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.Query(),
 			Engine: e.Name, Form: form, URL: e.URL(), Ranked: !e.Unranked, Promise: g.r.label(e.URL(), p), Status: result.OK,
 			Workers: max(g.op.Workers, 1), Items: max(g.op.Items, 1), Rate: g.r.Rate,
 		},

@@ -83,8 +83,8 @@ type Selection struct {
 	Params   map[string]string
 }
 
-// query returns the parameters as a URL query, sorted.
-func (s Selection) query() string {
+// Query returns the parameters as a URL query, sorted, as result.Cell has them.
+func (s Selection) Query() string {
 	values := url.Values{}
 	for k, v := range s.Params {
 		values.Set(k, v)

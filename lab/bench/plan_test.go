@@ -94,15 +94,15 @@ func TestAListOfValuesIsASelectionOfEach(t *testing.T) {
 		}
 		var got []string
 		for _, s := range selections {
-			got = append(got, s.query())
+			got = append(got, s.Query())
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.arg, got, c.want)
 		}
 	}
 	for _, s := range DefaultSelections() {
-		if len(s.Ops) == 0 || s.query() != map[string]string{"queue": s.query()}[s.Workload.Name] {
-			t.Errorf("%s by default: %d operations with the parameters %q", s.Workload.Name, len(s.Ops), s.query())
+		if len(s.Ops) == 0 || s.Query() != map[string]string{"queue": s.Query()}[s.Workload.Name] {
+			t.Errorf("%s by default: %d operations with the parameters %q", s.Workload.Name, len(s.Ops), s.Query())
 		}
 	}
 }

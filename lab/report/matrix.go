@@ -39,7 +39,7 @@ const (
 	equivalent // to the fastest
 	open
 	slower
-	behind // by a factor that was sure early, so that it got no more rounds
+	behind // surely by more than twice, so that it got no more rounds: its ratio is rough
 )
 
 // matrices returns those of a run, the strongest promise first, and those in which nobody has a rival last. Operations that
@@ -369,14 +369,12 @@ func (p *page) matrixCell(r race, x *row, intervals bool) gridCell {
 		if intervals && !x.few {
 			text += " " + halfWidth(x.cell.NS.Lo, x.cell.NS.Hi)
 		}
-	case behind:
-		text = marks[s] + times(x.cell.Ratio.Lo)
 	default:
 		text = marks[s] + times(x.cell.Ratio.Mid)
 		if isBest(x.cell) {
 			text = marks[s] + brief(x.cell.NS.Mid)
 		}
-		if intervals && !x.few {
+		if intervals && !x.few && s != behind {
 			text += " " + halfWidth(x.cell.Ratio.Lo, x.cell.Ratio.Hi)
 		}
 	}
@@ -410,7 +408,7 @@ func formsOf(all []matrix) []string {
 	return forms
 }
 
-var marks = map[standing]string{fastest: "● ", leads: "○ ", equivalent: "=", open: "~", behind: ">"}
+var marks = map[standing]string{fastest: "● ", leads: "○ ", equivalent: "=", open: "~", behind: "»"}
 
 // mixed reports whether the contenders do the operation in several ways, so that a cell must tell in which.
 func (r race) mixed() bool {

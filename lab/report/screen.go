@@ -56,7 +56,10 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 	q.additions(run)
 	q.notMeasured(run)
 	q.doubts(run)
-	weaker := ""
+	weaker, more := "", ""
+	if !dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
+		more = " · assay run --durability all (other promises)"
+	}
 	for _, m := range all[shown:] {
 		if !dense {
 			q.otherPromise(m)
@@ -64,7 +67,7 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 			weaker += "--durability " + class + " · "
 		}
 	}
-	q.paragraph("More: ", p.styles.dim, p.again(weaker+"--all (tables, what was skipped) · --explain (words)"), p.styles.dim)
+	q.paragraph("More: ", p.styles.dim, p.again(weaker+"--all (tables, what was skipped) · --explain (words)")+more, p.styles.dim)
 	return q.lines
 }
 
@@ -108,7 +111,7 @@ func (p *page) marksLegend(all []matrix) {
 	for _, item := range []struct {
 		s    standing
 		text string
-	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, "2.1 times as long"}, {behind, "> more, dropped early"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
+	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, "2.1 times as long"}, {behind, "» far behind"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
 		if seen[item.s] {
 			items = append(items, item.text)
 		}

@@ -136,7 +136,7 @@ func ascii(s string) string {
 var asciiFor = map[rune]rune{
 	'·': '|', '—': '-', '–': '-', '─': '-', '×': 'x', 'µ': 'u', '±': '~', '…': '.', '✗': 'x', '⚠': '!', '█': '#', '²': '2',
 	'▏': '.', '▎': '.', '▍': ':', '▌': ':', '▋': ':', '▊': '#', '▉': '#', '→': '>', '✓': '+', '≤': '<', '≥': '>',
-	'●': '*', '○': 'o',
+	'●': '*', '○': 'o', '»': '>',
 }
 
 // clean replaces control characters: an engine's message, or a document from elsewhere, must not steer the terminal.

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+func advising(t *testing.T, line string) (*adviseFlags, error) {
+	t.Helper()
+	f := &adviseFlags{promise: "synced", processes: 1, work: strings.Fields(line)}
+	return f, f.check()
+}
+
+func TestWorkIsWhatARunTakesWithWeights(t *testing.T) {
+	f, err := advising(t, "hook/put hook/get:10 hook/put:2 ycsb?read=95&update=5:3 queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, w := range f.needs.Work {
+		got = append(got, strings.TrimSuffix(w.String(), "?")+" "+strings.Repeat("I", int(w.Weight)))
+		if op := f.selections[i].Ops; len(op) != 1 || op[0].Name != w.Operation {
+			t.Errorf("%v is measured by %v", w, op)
+		}
+	}
+	want := "hook/put III, hook/get IIIIIIIIII, ycsb/mix?read=95&update=5 III, queue/cycle I"
+	if s := strings.Join(got, ", "); s != want {
+		t.Errorf("got %s, want %s", s, want)
+	}
+}
+
+func TestManyProcessesAreMeasuredAsTheNextNumberThatTheWorkloadHas(t *testing.T) {
+	for processes, want := range map[int]string{1: "put", 2: "processes_4", 4: "processes_4", 9: "processes_14", 200: "processes_14"} {
+		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"hook/put"}}
+		if err := f.check(); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.needs.Work[0].Operation; got != want {
+			t.Errorf("%d processes: got %s, want %s", processes, got, want)
+		}
+	}
+}
+
+func TestWrongNeedsAreToldWithWhatIsRight(t *testing.T) {
+	for line, want := range map[string]string{
+		"advise --promise synced":                "name it: assay advise hook/put",
+		"advise hook/put:often":                  "hook/put:10",
+		"advise hook/put:-1":                     "hook/put:10",
+		"advise hok":                             "did you mean hook?",
+		"advise hook --promise durable":          "use synced, flushed or buffered",
+		"advise hook --promise synce":            "did you mean synced?",
+		"advise hook --memory lots":              "60MB",
+		"advise hook --held":                     "--processes 4 --held",
+		"advise hook --processes 0":              "--processes 14",
+		"advise hook --from nowhere --engines x": "unknown engine",
+	} {
+		var out, errs bytes.Buffer
+		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs, nil); status != exitUsage ||
+			!strings.Contains(errs.String(), want) {
+			t.Errorf("%s: status %d, %s", line, status, &errs)
+		}
+	}
+}
+
+func TestAnswersBecomeFlags(t *testing.T) {
+	a := &app{}
+	g := answers{promise: "synced", processes: "one"}
+	// The plain form of the questions: numbers of what is chosen, 0 ends a list.
+	typed := "1\n0\n" + "2\n" + "4\n" + "1\n3\n0\n" + "60MB\n" + "5ms\n"
+	if err := a.questions(&g).WithAccessible(true).WithInput(iotest.OneByteReader(strings.NewReader(typed))).WithOutput(&bytes.Buffer{}).Run(); err != nil {
+		t.Fatal(err)
+	}
+	f := &adviseFlags{processes: 1}
+	if err := g.fill(f); err != nil {
+		t.Fatal(err)
+	}
+	const want = "assay advise 'hook' --promise flushed --processes 2 --held --pure-go --sql --memory 60MB --open 5ms"
+	if got := f.line(); got != want || f.open != 5*time.Millisecond {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{"60MB": 60e6, "4.5MB": 45e5, "1GB": 1e9, "512kB": 512e3, "7B": 7} {
+		var b byteSize
+		if err := b.Set(text); err != nil || int64(b) != want {
+			t.Errorf("%s: got %d, %v", text, b, err)
+		}
+	}
+	for _, text := range []string{"", "60", "MB", "-1MB", "0B", "1e99GB", "NaNMB"} {
+		if err := new(byteSize).Set(text); err == nil {
+			t.Errorf("%q passed", text)
+		}
+	}
+}
