@@ -111,11 +111,14 @@ type view struct {
 }
 
 // check returns an error where a view is none, or has no place.
-func (v view) check(format, versus string) error {
+func (v *view) check(format, versus string) error {
 	if v.class != "" {
-		if _, err := kv.ParseDurability(v.class); err != nil {
-			return usageError{err}
+		if _, err := parseClasses(v.class); err != nil {
+			return err
 		}
+	}
+	if v.class == "all" {
+		v.class = ""
 	}
 	if (v.all || v.explain || v.class != "") && (format != "text" || versus != "") {
 		return usage(errors.New("--all, --explain and --durability are of the report in words"), "leave them out, or --format, --json and --versus")

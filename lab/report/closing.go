@@ -39,7 +39,7 @@ func closing(run *result.Run, shown []matrix) string {
 }
 
 func (r race) undecided() bool {
-	return slices.ContainsFunc(r.rows, func(x row) bool { return !isBest(x.cell) && r.standing(&x) == open })
+	return slices.ContainsFunc(r.rivals(), func(x row) bool { return r.standing(&x) == open })
 }
 
 // work returns a cell's operation as an argument of assay run.
@@ -74,32 +74,36 @@ func measureCommand(run *result.Run, works, engines []string, class string, budg
 	return strings.Join(append(words, "--budget", budgetText(budget)), " ")
 }
 
-// joined returns works with the operations of each workload in one argument.
+// longWork is about how long an argument of several operations may be: a terminal breaks a longer one.
+const longWork = 44
+
+// joined returns works with the operations of each workload in one argument, or in several where it would be long.
 func joined(works []string) []string {
-	var out, keys []string
+	type argument struct{ name, ops, params string }
+	var all []argument
 	for _, w := range works {
-		name, rest, _ := strings.Cut(w, "/")
-		op, params, some := strings.Cut(rest, "?")
-		key := name
-		if some {
-			key += "?" + params
-		}
-		i := slices.Index(keys, key)
-		if i < 0 {
-			keys, out = append(keys, key), append(out, name+"/"+op)
+		path, params, _ := strings.Cut(w, "?")
+		name, op, _ := strings.Cut(path, "/")
+		same := func(a argument) bool { return a.name == name && a.params == params }
+		if slices.ContainsFunc(all, func(a argument) bool { return same(a) && slices.Contains(strings.Split(a.ops, ","), op) }) {
 			continue
 		}
-		if !slices.Contains(strings.Split(strings.TrimPrefix(out[i], name+"/"), ","), op) {
-			out[i] += "," + op
+		i := slices.IndexFunc(all, func(a argument) bool { return same(a) && len(a.name+a.ops+a.params+op) < longWork })
+		if i < 0 {
+			all = append(all, argument{name, op, params})
+		} else {
+			all[i].ops += "," + op
 		}
 	}
-	for i, key := range keys {
-		if _, params, some := strings.Cut(key, "?"); some {
-			out[i] += "?" + params
+	var words []string
+	for _, a := range all {
+		word := a.name + "/" + a.ops
+		if a.params != "" {
+			word += "?" + a.params
 		}
-		out[i] = quote(out[i])
+		words = append(words, quote(word))
 	}
-	return out
+	return words
 }
 
 // quote makes s one word of a shell.

@@ -150,7 +150,7 @@ func (r race) standing(x *row) standing {
 		return failed
 	case x.cell.Status != result.OK || x.cell.NS == nil:
 		return skipped
-	case x.cell.Ratio == nil, isBest(x.cell) && len(r.rows) == 1:
+	case x.cell.Ratio == nil, isBest(x.cell) && len(r.rivals()) == 0:
 		return alone
 	case x.few && r.measured() > 1:
 		return open
@@ -169,14 +169,20 @@ func (r race) standing(x *row) standing {
 	return open
 }
 
-// decided reports whether the first is faster than all others for sure, and none of them was skipped.
-func (r race) decided() bool {
-	for i := range r.rows {
-		if x := &r.rows[i]; !isBest(x.cell) && x.cell.Status != result.Failed && (x.few || x.cell.Ratio == nil || !x.cell.Ratio.Different) {
-			return false
-		}
+// rivals returns the rows of all engines but that of the fastest: in which form it is so is another question.
+func (r race) rivals() []row {
+	i := slices.IndexFunc(r.rows, func(x row) bool { return isBest(x.cell) })
+	if i < 0 {
+		return r.rows
 	}
-	return true
+	return slices.DeleteFunc(slices.Clone(r.rows), func(x row) bool { return x.cell.Engine == r.rows[i].cell.Engine })
+}
+
+// decided reports whether the first is faster than all other engines for sure, and none of them was skipped.
+func (r race) decided() bool {
+	return !slices.ContainsFunc(r.rivals(), func(x row) bool {
+		return x.cell.Status != result.Failed && (x.few || x.cell.Ratio == nil || !x.cell.Ratio.Different)
+	})
 }
 
 // order puts the races into the order in which they ran, and the engines into that of what they show on the whole: the
@@ -224,13 +230,13 @@ func ratioLog(x *row) float64 {
 	return math.Log(x.cell.Ratio.Mid)
 }
 
-// comparisons returns how many were made with a fastest, and how many of them are open.
+// comparisons returns how many were made with the fastest engine of a race, and how many of them are open.
 func (m matrix) comparisons() (all, undecided int) {
 	for _, r := range m.races {
-		for i := range r.rows {
-			if x := &r.rows[i]; x.cell.Ratio != nil && !isBest(x.cell) {
+		for _, x := range r.rivals() {
+			if x.cell.Ratio != nil {
 				all++
-				if r.standing(x) == open {
+				if r.standing(&x) == open {
 					undecided++
 				}
 			}
@@ -239,9 +245,14 @@ func (m matrix) comparisons() (all, undecided int) {
 	return all, undecided
 }
 
+// contested reports whether two engines have a figure.
+func (r race) contested() bool {
+	return slices.ContainsFunc(r.rivals(), func(x row) bool { return x.cell.NS != nil })
+}
+
 // rivals reports whether any engine has one at any operation.
 func (m matrix) rivals() bool {
-	return slices.ContainsFunc(m.races, func(r race) bool { return r.measured() > 1 })
+	return slices.ContainsFunc(m.races, race.contested)
 }
 
 // leader returns the engine that is first in the most races of those that have rivals, and in how many it is.
@@ -250,7 +261,7 @@ func (m matrix) leader() (engine string, first, races int) {
 		n := 0
 		races = 0
 		for _, r := range m.races {
-			if r.measured() < 2 {
+			if !r.contested() {
 				continue
 			}
 			races++

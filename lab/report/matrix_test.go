@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,14 @@ func TestMatrixTellsTheForm(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("no line %s in\n%s", want, got)
 		}
+	}
+}
+
+func TestLongCommandsHaveShortWords(t *testing.T) {
+	got := joined([]string{"queue/publish", "queue/claim", "ycsb/A?n=1", "queue/claim_batch100", "queue/cycle_processes_16", "ycsb/C?n=1", "queue/claim"})
+	want := []string{"queue/publish,claim,claim_batch100", "'ycsb/A,C?n=1'", "queue/cycle_processes_16"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

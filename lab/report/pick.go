@@ -81,7 +81,7 @@ func choose(m matrix) choice {
 
 // complete reports whether no contender was skipped.
 func (r race) complete() bool {
-	return !slices.ContainsFunc(r.rows, func(x row) bool { return x.cell.Status == result.Skipped })
+	return !slices.ContainsFunc(r.rivals(), func(x row) bool { return x.cell.Status == result.Skipped })
 }
 
 // nextText tells of the best of the other engines in a race that engine leads: ", sqlite 3.6x [3.4–3.7]".
