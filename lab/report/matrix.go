@@ -286,7 +286,7 @@ func (p *page) matrix(run *result.Run, m matrix) {
 	p.paragraph("", p.styles.plain, title, p.styles.title)
 	var columns []gridColumn
 	var rows [][]gridCell
-	for _, o := range []gridOptions{{intervals: true}, {}, {split: true}} {
+	for _, o := range []gridOptions{{intervals: true, bounds: true}, {intervals: true}, {}, {split: true}} {
 		if columns, rows = p.matrixGrid(m, o); gridWidth(columns, rows) <= p.width && (!o.intervals || p.width >= wide) {
 			break
 		}
@@ -317,6 +317,7 @@ const wide = 100
 // gridOptions say how much a matrix tells.
 type gridOptions struct {
 	intervals bool
+	bounds    bool // of the intervals of ratios, and not how wide they are
 	split     bool // long names take two lines
 }
 
@@ -346,7 +347,7 @@ func (p *page) matrixGrid(m matrix, o gridOptions) (columns []gridColumn, rows [
 	for _, r := range m.races {
 		line := []gridCell{{text: r.label}}
 		for _, e := range m.engines {
-			line = append(line, p.matrixCell(r, r.of(e), o.intervals))
+			line = append(line, p.matrixCell(r, r.of(e), o))
 		}
 		rows = append(rows, line)
 	}
@@ -365,7 +366,7 @@ func split(name string) (first, rest string) {
 }
 
 // matrixCell returns "● 529µs" of the fastest, "4.0" of one that takes four times as long, and what is not sure with its mark.
-func (p *page) matrixCell(r race, x *row, intervals bool) gridCell {
+func (p *page) matrixCell(r race, x *row, o gridOptions) gridCell {
 	s := r.standing(x)
 	text := ""
 	switch s {
@@ -375,24 +376,33 @@ func (p *page) matrixCell(r race, x *row, intervals bool) gridCell {
 		text = "failed"
 	case skipped:
 		text = "-"
-	case fastest, leads, alone:
-		text = marks[s] + brief(x.cell.NS.Mid)
-		if intervals && !x.few {
-			text += " " + halfWidth(x.cell.NS.Lo, x.cell.NS.Hi)
-		}
 	default:
-		text = marks[s] + times(x.cell.Ratio.Mid)
-		if isBest(x.cell) {
-			text = marks[s] + brief(x.cell.NS.Mid)
-		}
-		if intervals && !x.few && s != behind {
-			text += " " + halfWidth(x.cell.Ratio.Lo, x.cell.Ratio.Hi)
-		}
+		text = marks[s] + p.figure(s, x, o)
 	}
 	if s > failed && r.mixed() && x.cell.Name() != x.cell.Engine {
 		text += "/" + p.suffix(x.cell.Form)
 	}
 	return gridCell{text, p.standingStyle(s)}
+}
+
+// figure returns a time or a ratio with its interval, which those that left early and those of few rounds have none of.
+func (p *page) figure(s standing, x *row, o gridOptions) string {
+	told := o.intervals && !x.few && s != behind
+	if isBest(x.cell) || s == alone {
+		text := brief(x.cell.NS.Mid)
+		if told {
+			text += " " + halfWidth(x.cell.NS.Lo, x.cell.NS.Hi)
+		}
+		return text
+	}
+	r := x.cell.Ratio
+	switch {
+	case told && o.bounds:
+		return fmt.Sprintf("%s [%s–%s]", times(r.Mid), times(r.Lo), times(r.Hi))
+	case told:
+		return times(r.Mid) + " " + halfWidth(r.Lo, r.Hi)
+	}
+	return times(r.Mid)
 }
 
 // suffix returns what stands for a form: its first letter, where no other form has the same.

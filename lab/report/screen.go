@@ -107,11 +107,15 @@ func (p *page) marksLegend(all []matrix) {
 			}
 		}
 	}
+	ratio := "2.1 times as long"
+	if p.width >= wide {
+		ratio = "2.1 [1.9–2.3] times as long, 95 % interval"
+	}
 	var items []string
 	for _, item := range []struct {
 		s    standing
 		text string
-	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, "2.1 times as long"}, {behind, "» far behind"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
+	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
 		if seen[item.s] {
 			items = append(items, item.text)
 		}
