@@ -17,11 +17,11 @@ const (
 	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is up.
 	firstRounds, moreRounds = stats.MinRounds, 3
 	// mostFirst is how many rounds of the first process are enough to see what is worth measuring.
-	mostFirst = 3 * aimRounds
+	mostFirst = 2 * aimRounds
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than maxSlice gains nothing.
-	minSlice, maxSlice = 2 * time.Millisecond, 50 * time.Millisecond
+	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// aimRounds is how many rounds the first sitting is divided into.
-	aimRounds = 8
+	aimRounds = 12
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store, until about the time given.
