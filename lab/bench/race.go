@@ -133,7 +133,7 @@ func (r *runner) plan(n int) []planned {
 func (r *runner) deadline() time.Time {
 	reserve := min(max(r.Budget/45, 500*time.Millisecond), 10*time.Second)
 	if !r.counting && r.commits() {
-		reserve += time.Duration(reserved * float64(r.Budget))
+		reserve += max(time.Duration(reserved*float64(r.Budget)), min(time.Second, r.Budget/4))
 	}
 	return r.started.Add(r.Budget - reserve)
 }

@@ -108,6 +108,7 @@ func (g *group) setup(ctx context.Context, c *cell) {
 	}
 	s := resp.Setup
 	c.loading, c.resets, c.Settings = time.Since(start), s.Resets, nil
+	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
 	for _, setting := range s.Description.Settings {
 		c.Settings = append(c.Settings, result.Setting(setting))
 	}
@@ -138,7 +139,7 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 		c.n, c.target, c.took = resp.Slice.N, target, resp.Slice.NS*float64(resp.Slice.N)
 		if g.r.Rate > 0 {
 			// An open loop takes the time that its schedule says.
-			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(g.op))
+			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(c.op))
 			c.took = float64(c.n) / g.r.Rate * float64(time.Second)
 		}
 	}
