@@ -121,7 +121,12 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.spec, s.op, s.runner, s.slicer = &spec, op.With(spec.Params), runner, newSlicer(runner, op.Workers)
+	op = op.With(spec.Params)
+	if crowd, ok := runner.(workload.Crowd); ok {
+		op.Workers = crowd.Workers()
+		op.Cycle = op.Workers
+	}
+	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
 	s.slicer.slow(spec.Slow)
 	resetPeakRSS()
 	if err := runner.Setup(ctx); err != nil {
@@ -132,7 +137,8 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 		return nil, err
 	}
 	runtime.GC() // the garbage of loading is not the operation's
-	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(), Resets: s.slicer.reset != nil}, nil
+	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(),
+		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}, nil
 }
 
 // calibrate warms up with slices that double until one takes target, and returns the last one. The first slice only

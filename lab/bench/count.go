@@ -69,7 +69,7 @@ func (g *group) countOne(ctx context.Context, c *cell) (err error) {
 		return err
 	}
 	n := min(max(int(float64(countTime)/max(warm.Slice.NS, 1)), minCounted, 2*c.Workers), maxCounted)
-	n = max(n/cycleOf(g.op), 1) * cycleOf(g.op)
+	n = max(n/cycleOf(c.op), 1) * cycleOf(c.op)
 	if _, err := g.ask(ctx, c, request{Command: cmdPrepare, Slice: &sliceSpec{N: n}}); err != nil {
 		return err
 	}

@@ -71,6 +71,8 @@ type setupReport struct {
 	Description workload.Description
 	Size        kv.Size
 	Goroutines  int  // with the store open and idle
+	Workers     int  // goroutines that do the operation
+	Cycle       int  // a slice is a whole number of so many iterations
 	Resets      bool // every iteration needs something put in place, untimed
 }
 

@@ -18,7 +18,7 @@ const (
 	// fullSittings is how many sittings all have that need them; what is left after them goes to those that are still open.
 	fullSittings = 3
 	// reserved is the part of the budget that is kept for counting syncs.
-	reserved = 0.08
+	reserved = 0.05
 )
 
 // measure lets every group sit, and then again those whose comparisons are open, as long as they need.
@@ -131,9 +131,9 @@ func (r *runner) plan(n int) []planned {
 
 // deadline is when the last measurement must end, so that everything is closed and reported within the budget.
 func (r *runner) deadline() time.Time {
-	reserve := min(max(r.Budget/30, 500*time.Millisecond), 10*time.Second)
+	reserve := min(max(r.Budget/45, 500*time.Millisecond), 10*time.Second)
 	if !r.counting && r.commits() {
-		reserve += time.Duration(reserved * float64(r.Budget))
+		reserve += max(time.Duration(reserved*float64(r.Budget)), min(time.Second, r.Budget/4))
 	}
 	return r.started.Add(r.Budget - reserve)
 }

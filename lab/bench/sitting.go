@@ -17,11 +17,11 @@ const (
 	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is up.
 	firstRounds, moreRounds = stats.MinRounds, 3
 	// mostFirst is how many rounds of the first process are enough to see what is worth measuring.
-	mostFirst = 3 * aimRounds
+	mostFirst = 2 * aimRounds
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than maxSlice gains nothing.
-	minSlice, maxSlice = 2 * time.Millisecond, 50 * time.Millisecond
+	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// aimRounds is how many rounds the first sitting is divided into.
-	aimRounds = 8
+	aimRounds = 12
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store, until about the time given.
@@ -108,6 +108,7 @@ func (g *group) setup(ctx context.Context, c *cell) {
 	}
 	s := resp.Setup
 	c.loading, c.resets, c.Settings = time.Since(start), s.Resets, nil
+	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
 	for _, setting := range s.Description.Settings {
 		c.Settings = append(c.Settings, result.Setting(setting))
 	}
@@ -138,7 +139,7 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 		c.n, c.target, c.took = resp.Slice.N, target, resp.Slice.NS*float64(resp.Slice.N)
 		if g.r.Rate > 0 {
 			// An open loop takes the time that its schedule says.
-			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(g.op))
+			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(c.op))
 			c.took = float64(c.n) / g.r.Rate * float64(time.Second)
 		}
 	}

@@ -141,8 +141,8 @@ type Cell struct {
 	Metrics    []Metric `json:"metrics,omitempty"` // the workload's own figures
 }
 
-// Why a cell got no more rounds, though there was time: how it compares with the best was sure already. Its ratio is of the
-// rounds that it has, at the higher confidence that leaving early takes.
+// Why a cell got no more rounds, though there was time: how it compared with the best was sure already, at a higher confidence
+// than that of the ratio.
 const (
 	EarlyBehind  = "behind"  // it surely takes more than twice as long
 	EarlyDecided = "decided" // its verdict is sure
@@ -192,7 +192,7 @@ type Latency struct {
 }
 
 // Ratio compares a cell with another by their paired rounds: above 1 is slower. Lo and Hi are the interval that decides,
-// corrected for the number of comparisons with the fastest of the operation.
+// corrected for the number of contenders of the operation.
 type Ratio struct {
 	To  string  `json:"to"` // the other cell's engine, and its form behind a slash if it has one
 	Lo  float64 `json:"lo"`

@@ -39,6 +39,9 @@ type Comparison struct {
 // ratio, and the comparison is open.
 func (c Comparison) Enough() bool { return c.Rounds >= MinRounds }
 
+// decided reports whether it is not open.
+func (c Comparison) decided() bool { return c.Different || c.Equivalent }
+
 // HalfWidth is how far the interval reaches from the middle, relative to it: 0.05 is ±5 %. It is infinite if there were too
 // few rounds.
 func (c Comparison) HalfWidth() float64 {

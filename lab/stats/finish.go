@@ -13,8 +13,8 @@ import (
 // about comparisons that could not be resolved. What it computed before is replaced, so that it may be called again,
 // also on a run that was read from disk.
 //
-// The fastest of k cells of a group is compared with each of the others, and the confidence is corrected for these k-1
-// comparisons: who reads one group asks nothing of the others. Where the binary's timings mean nothing
+// The fastest of k cells of a group is compared with each of the others, and the confidence is corrected for all pairs of
+// them: who reads one group asks nothing of the others, and any of its cells might have come out as the fastest. Where the binary's timings mean nothing
 // (Environment.Unranked) there are times, but neither ratios nor the naming of a best.
 func Finish(run *result.Run) {
 	run.Verdicts = nil
@@ -64,8 +64,7 @@ func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
 		if i == best {
 			continue
 		}
-		alpha := (1 - Confidence) * share(cells[i]) / float64(len(group)-1)
-		c := p.compare(cells[i].Samples, cells[best].Samples, alpha)
+		c := p.compare(cells[i].Samples, cells[best].Samples, finalShare*level(len(group)))
 		// Rounds that only one of them had may say the opposite. Then nothing is sure.
 		if (c.Mid > 1) != (cells[i].NS.Mid > cells[best].NS.Mid) {
 			c.Different = false

@@ -24,7 +24,7 @@ func (p Processes) mean(samples []result.Sample) result.Interval {
 		return ns
 	}
 	values := pulls(samples)
-	terms := p.terms(momentsOf(samples, values, values), 1)
+	terms := p.terms(momentsOf(samples, values, values), inflation(samples, values), 1)
 	below, above := reach(values, quantile(1-Confidence, freedom(terms)))
 	sigma := math.Sqrt(variance(terms))
 	ns.Lo, ns.Hi = ns.Mid*max(1-below*sigma, 0), ns.Mid*(1+above*sigma)

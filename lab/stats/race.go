@@ -19,13 +19,9 @@ const (
 	lookShare  = (1 - finalShare) / MostLooks
 )
 
-// share is the part of the chance of error that a comparison of c was made with.
-func share(c result.Cell) float64 {
-	if c.Early == "" {
-		return finalShare
-	}
-	return lookShare
-}
+// level is the chance of error of one comparison among k contenders with the best of them. Any of them may be the best, and
+// which one is was found by looking: so it is corrected for all pairs.
+func level(k int) float64 { return (1 - Confidence) / float64(max(k*(k-1)/2, 1)) }
 
 // Standing is what a look at a race says of one cell.
 type Standing struct {
@@ -35,8 +31,9 @@ type Standing struct {
 
 // Look returns where each cell stands: who may leave because how it compares with the best of its group is sure already, and
 // how many more rounds the others need, as a multiple of those that they have. More is infinite if the rounds so far say
-// nothing, and 0 of cells that left. A group's best goes on as long as another one does. Cells that left
-// before stay out. precision is the half-width at which a ratio is known well enough, decided or not.
+// nothing, and 0 of cells that leave. A group's best goes on as long as another one does. Who left before stays out unless it
+// is no longer decided, for which there must be another best. precision is the half-width at which a ratio is known well
+// enough, decided or not.
 func Look(cells []result.Cell, precision float64) []Standing {
 	out := make([]Standing, len(cells))
 	tables := result.Tables(cells)
@@ -48,30 +45,27 @@ func Look(cells []result.Cell, precision float64) []Standing {
 			}
 		}
 	}
-	for i, c := range cells {
-		if c.Early != "" {
-			out[i] = Standing{Early: c.Early}
-		}
-	}
 	return out
 }
 
 func (p Processes) look(cells []result.Cell, group []int, precision float64, out []Standing) {
 	best := fastest(cells, group)
-	alpha := (1 - Confidence) / float64(max(len(group)-1, 1))
+	alpha := level(len(group))
 	out[best].Early = result.EarlyDecided
 	for _, i := range group {
 		if i == best {
 			continue
 		}
 		sure := p.compare(cells[i].Samples, cells[best].Samples, lookShare*alpha)
+		last := p.compare(cells[i].Samples, cells[best].Samples, finalShare*alpha)
 		switch {
+		case cells[i].Early != "" && last.decided():
+			out[i].Early = cells[i].Early
 		case sure.Enough() && sure.Lo > Behind:
 			out[i].Early = result.EarlyBehind
-		case sure.Enough() && (sure.Different || sure.Equivalent || sure.HalfWidth() <= precision):
+		case sure.decided() || sure.Enough() && sure.HalfWidth() <= precision:
 			out[i].Early = result.EarlyDecided
-		case cells[i].Early == "":
-			last := p.compare(cells[i].Samples, cells[best].Samples, finalShare*alpha)
+		default:
 			out[i].More = last.more()
 			out[best].Early, out[best].More = "", max(out[best].More, out[i].More)
 		}

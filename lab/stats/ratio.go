@@ -21,12 +21,13 @@ type ratio struct {
 // ofPairs returns the ratio of x to y, which are of the same rounds: what slowed both down in a round cancels out.
 func (p Processes) ofPairs(x, y []result.Sample) ratio {
 	a, b := pulls(x), pulls(y)
-	r := ratio{
-		first: variance(p.terms(momentsOf(x, a, a), 1)), second: variance(p.terms(momentsOf(y, b, b), 1)),
-		both: variance(p.terms(momentsOf(x, a, b), 0)), pulls: differences(a, b),
+	d := differences(a, b)
+	f := inflation(x, d)
+	both := p.terms(momentsOf(x, d, d), f, 2)
+	return ratio{
+		first: variance(p.terms(momentsOf(x, a, a), f, 1)), second: variance(p.terms(momentsOf(y, b, b), f, 1)),
+		both: variance(p.terms(momentsOf(x, a, b), f, 0)), freedom: freedom(both), pulls: d,
 	}
-	r.freedom = freedom(p.terms(momentsOf(x, r.pulls, r.pulls), 2))
-	return r
 }
 
 // differences returns how far the pulls a are above the pulls b.
@@ -41,7 +42,8 @@ func differences(a, b []float64) []float64 {
 // ofStrangers returns the ratio of x to y, which share no round.
 func (p Processes) ofStrangers(x, y []result.Sample) ratio {
 	a, b := pulls(x), pulls(y)
-	one, other := p.terms(momentsOf(x, a, a), 1), p.terms(momentsOf(y, b, b), 1)
+	one := p.terms(momentsOf(x, a, a), inflation(x, a), 1)
+	other := p.terms(momentsOf(y, b, b), inflation(y, b), 1)
 	r := ratio{first: variance(one), second: variance(other), freedom: freedom(append(one, other...)), pulls: a}
 	if r.second > r.first {
 		for i := range b {

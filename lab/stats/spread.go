@@ -66,6 +66,29 @@ func momentsOf(samples []result.Sample, x, y []float64) moments {
 	return m
 }
 
+// inflation returns by what factor rounds that follow each other are more alike than chance has it: what disturbs a machine
+// often lasts longer than a round, and so many rounds then say less than they seem to. values are those of samples, in time.
+func inflation(samples []result.Sample, values []float64) float64 {
+	var products, squares, pairs float64
+	for i, v := range values {
+		squares += v * v
+		if i > 0 && samples[i-1].Process == samples[i].Process {
+			products += v * values[i-1]
+			pairs++
+		}
+	}
+	if squares == 0 || pairs == 0 {
+		return 1
+	}
+	n := float64(len(values))
+	alike := products/pairs/(squares/n) + 1/n // it comes out too low by so much
+	alike = min(max(alike, 0), mostAlike)
+	return (1 + alike) / (1 - alike)
+}
+
+// mostAlike limits what few rounds can say of each other.
+const mostAlike = 0.6
+
 // excess is what processes differ by beyond what their rounds explain; it may come out negative.
 func (m moments) excess() float64 { return (m.between - m.within) * m.processes / m.rounds }
 
@@ -81,10 +104,11 @@ type term struct{ variance, freedom float64 }
 // There are two sources (Kalibera and Jones, ISMM 2013): rounds differ within a process, and processes differ for as long as
 // they live. The few processes of one comparison say little of the latter by themselves, so that what they say is mixed with
 // what all processes of the run say, which counts as shrinkage more of them (Smyth, 2004).
-func (p Processes) terms(m moments, contenders float64) []term {
+// Within a process rounds are not quite independent of each other: inflation says how much.
+func (p Processes) terms(m moments, inflation, contenders float64) []term {
 	pooled := shrinkage / (shrinkage + m.processes - 1)
 	terms := []term{
-		{pooled * m.within / m.rounds, m.rounds - m.processes},
+		{pooled * m.within * inflation / m.rounds, (m.rounds - m.processes) / inflation},
 		{pooled * contenders * p.Sigma * p.Sigma / m.processes, p.Freedom},
 	}
 	if m.processes > 1 {

@@ -45,6 +45,7 @@ var hook = Workload{
 			Workers: 4}, newProcessRunner),
 		hookOp(Op{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
 			Workers: 14}, newProcessRunner),
+		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true}, newCrowdRunner),
 	},
 }
 
@@ -68,7 +69,11 @@ func hookForms(engine, options string) []string {
 var hookParams = []Param{
 	{Name: "keys", Default: "100", Usage: "keys in the store: 10, 100, 1k, 100k, 1M"},
 	{Name: "value", Default: "128", Usage: "bytes of a value"},
+	{Name: "n", Default: "50", Usage: "processes at a time, of processes alone: 50, 200, 500"},
 }
+
+// mostProcesses is how many processes may run at a time: more than a system lets a user have helps nobody.
+const mostProcesses = 10_000
 
 // groupSize is how many keys share a prefix.
 const groupSize = 20

@@ -28,6 +28,8 @@ func inputs(t *testing.T, op Op, seed uint64, slices ...int) []any {
 			drawn = reflect.ValueOf(r.keys)
 		case *staleRunner:
 			drawn = reflect.ValueOf(r.groups)
+		case crowdRunner:
+			drawn = reflect.ValueOf(r.steps)
 		case *processRunner:
 			drawn = reflect.ValueOf(r.steps)
 		}

@@ -28,6 +28,28 @@ type processRunner struct {
 	seen processStats
 }
 
+// crowdRunner is a processRunner whose parameter says how many processes run at a time.
+type crowdRunner struct {
+	*processRunner
+	size int
+}
+
+func newCrowdRunner(env Env) (Runner, error) {
+	p := env.params(hookParams)
+	size := p.count("n", 1, mostProcesses)
+	if p.err != nil {
+		return nil, p.err
+	}
+	r, err := newProcessRunner(env)
+	if err != nil {
+		return nil, err
+	}
+	return crowdRunner{r.(*processRunner), size}, nil
+}
+
+// Workers returns how many processes run at a time.
+func (r crowdRunner) Workers() int { return r.size }
+
 // processStep is one process.
 type processStep struct {
 	hookStep
@@ -49,6 +71,7 @@ const (
 type processStats struct {
 	runs, waits, works []time.Duration // waits: opening; works: all after that
 	spans              []time.Duration // waits and works
+	cpus               []time.Duration // of whole processes
 	timeouts, killed   int
 	openAfter          time.Duration
 }
@@ -161,6 +184,7 @@ func (r *processRunner) start(ctx context.Context, task hookTask, step processSt
 	}
 	report, err := parseProcessReport(stdout.String())
 	report.killed, report.run = killed, took
+	report.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if err == nil && !killed && !report.closed && !report.busy {
 		err = fmt.Errorf("helper process: it ended without a report: %q", stdout.String())
 	}
@@ -183,6 +207,7 @@ func (r *processRunner) count(report processReport) {
 		s.works = append(s.works, report.work)
 		s.spans = append(s.spans, report.wait+report.work)
 		s.runs = append(s.runs, report.run)
+		s.cpus = append(s.cpus, report.cpu)
 	}
 }
 
@@ -230,7 +255,8 @@ func (r *processRunner) Metrics() []Metric {
 			Metric{Name: "lock-wait-p99-ns", Value: float64(durationAt(s.waits, 0.99))})
 	}
 	if len(s.works) > 0 {
-		metrics = append(metrics, Metric{Name: "work-p50-ns", Value: float64(durationAt(s.works, 0.5))})
+		metrics = append(metrics, Metric{Name: "work-p50-ns", Value: float64(durationAt(s.works, 0.5))},
+			Metric{Name: "cpu-p50-ns", Value: float64(durationAt(s.cpus, 0.5))})
 	}
 	return metrics
 }
@@ -248,7 +274,7 @@ type processReport struct {
 	busy       bool   // it did nothing: a lock was taken for too long
 	killed     bool
 	wait, work time.Duration
-	run        time.Duration // of the whole process, measured outside
+	run, cpu   time.Duration // of the whole process, measured outside
 }
 
 // parseProcessReport reads the lines of a helper process. The last one is not whole if the process was killed, and
