@@ -30,6 +30,7 @@ func TestCommand(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("STORED", stored)
+			e.Setenv("SIX", "bbolt,pebble,badger,bunt,sqlite,sqlite-delete") // of which STORED tells
 			e.Setenv("COLUMNS", "100")
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			return nil

@@ -103,7 +103,7 @@ func TestWhatWasDisprovedIsNeverRecommended(t *testing.T) {
 }
 
 func TestOfTwoThatAreNotToldApartTheProvedOneIsThePick(t *testing.T) {
-	run := &result.Run{Cells: []result.Cell{measuredAt("believed", "put", "synced", 100, proof(result.Unproved)), measuredAt("tried", "put", "synced", 102)}}
+	run := &result.Run{Cells: []result.Cell{measuredAt("believed", "put", "synced", 100, proof(result.Unproved)), measuredAt("tried", "put", "synced", 100.1)}}
 	a := Advise(put, []Engine{engine("believed"), engine("tried")}, run)
 	if a.Pick.Name != "tried" || !strings.Contains(a.Why, "tried is preferred to believed") || a.Sure != Equivalent {
 		t.Errorf("got %s, %s: %s", a.Pick.Name, a.Sure, a.Why)

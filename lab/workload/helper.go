@@ -21,6 +21,9 @@ func Helper(ctx context.Context, args []string, stdin io.Reader, stdout io.Write
 	case queueHelperName:
 		return queueHelper(ctx, args[1:], stdin, stdout)
 	}
+	if w, ok := Lookup(args[0]); ok && w.Helper != nil {
+		return w.Helper(ctx, args[1:], stdin, stdout)
+	}
 	return &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("unknown workload %q", args[0]), Hint: helperHint}
 }
 

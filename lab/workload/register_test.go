@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -110,6 +111,22 @@ func TestAWrongParameterOfAnOwnWorkloadIsInvalid(t *testing.T) {
 	_, err := visits.Ops[0].New(workload.Env{Params: map[string]string{"pages": "many"}})
 	if !errors.Is(err, kv.Invalid) || !strings.Contains(kv.HintOf(err), "from 1 to") {
 		t.Errorf("got %v, hint %q", err, kv.HintOf(err))
+	}
+}
+
+func TestAnOwnWorkloadHasHelpersOfItsOwn(t *testing.T) {
+	w := visits
+	w.Name = "visits-of-processes"
+	w.Helper = func(_ context.Context, args []string, in io.Reader, out io.Writer) error {
+		said, err := io.ReadAll(in)
+		fmt.Fprintf(out, "%s %s", args, said)
+		return err
+	}
+	workload.Register(w)
+	var out strings.Builder
+	err := workload.Helper(t.Context(), []string{w.Name, "a", "b"}, strings.NewReader("hello"), &out)
+	if err != nil || out.String() != "[a b] hello" {
+		t.Errorf("got %q, %v", &out, err)
 	}
 }
 

@@ -8,6 +8,7 @@ package workload
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -23,6 +24,10 @@ type Workload struct {
 	Params  []Param // what can be varied
 	Forms   []Form  // the ways to do its operations, of which an engine has some: see Op.Forms
 	Ops     []Op
+
+	// Helper is the whole life of a process that a Runner started as Env.Self, the workload's name, and args; nil where there
+	// are none. Its error is printed on standard error before the process ends with status 1.
+	Helper func(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error
 }
 
 // Form is a way to do the operations of a workload on an engine. Reports name it behind a slash: sqlite/sql.
