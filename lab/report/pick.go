@@ -109,11 +109,7 @@ func (c choice) verdict() (text string, picked bool) {
 	case decided == all && len(c.without) == 0:
 		return c.engine + ", for sure", true
 	}
-	text = c.engine + ", on the whole"
-	if decided > 0 {
-		text += "; for sure at " + some(c.sure)
-	}
-	return text, true
+	return c.engine + ", on the whole", true
 }
 
 // pick prints which engine a run of one workload is for, by how much, how sure that is, and how to take it.
@@ -140,6 +136,7 @@ func (p *page) pick(run *result.Run, workload string, m matrix) {
 	if !picked {
 		return
 	}
+	p.items("  for sure at ", c.sure, 6)
 	p.items("  ", c.leads, 4)
 	p.items("  slower at ", c.behind, 3)
 	p.items("  open at ", c.undecided, 6)
