@@ -150,7 +150,7 @@ func (r race) standing(x *row) standing {
 		return failed
 	case x.cell.Status != result.OK || x.cell.NS == nil:
 		return skipped
-	case x.cell.Ratio == nil, isBest(x.cell) && len(r.rivals()) == 0:
+	case x.cell.Ratio == nil, isBest(x.cell) && !r.contested() && r.complete():
 		return alone
 	case x.few && r.measured() > 1:
 		return open

@@ -45,6 +45,7 @@ func TestFastestOnlyForSure(t *testing.T) {
 		"one skipped":    {[]float64{1, 2, 3}, []int{20, 20, 0}, "bbolt leads, sqlite slower, pebble skipped"},
 		"all skipped":    {[]float64{1, 2, 3}, []int{20, 0, 0}, "bbolt leads, sqlite skipped, pebble skipped"},
 		"one failed":     {[]float64{1, 2, 3}, []int{20, 20, -1}, "bbolt fastest, sqlite slower, pebble failed"},
+		"others failed":  {[]float64{1, 2, 3}, []int{20, -1, -1}, "bbolt alone, sqlite failed, pebble failed"},
 		"too few rounds": {[]float64{1, 2, 3}, []int{2, 2, 2}, "bbolt open, sqlite open, pebble open"},
 		"one with few":   {[]float64{1, 2, 3}, []int{20, 20, 1}, "bbolt leads, sqlite slower, pebble open"},
 		"equivalent":     {[]float64{1, 1, 3}, []int{60, 60, 60}, "bbolt leads, sqlite equivalent, pebble slower"},

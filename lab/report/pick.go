@@ -48,8 +48,10 @@ type choice struct {
 // choose returns what m says of its first engine.
 func choose(m matrix) choice {
 	c := choice{engine: m.engines[0]}
-	if len(m.engines) > 1 {
-		c.next = m.engines[1]
+	for _, e := range slices.Backward(m.engines[1:]) {
+		if slices.ContainsFunc(m.races, func(r race) bool { return r.standing(r.of(e)) > failed }) {
+			c.next = e
+		}
 	}
 	for _, r := range m.races {
 		x := r.of(c.engine)
@@ -113,7 +115,7 @@ func (c choice) verdict() (text string, picked bool) {
 }
 
 // pick prints which engine a run of one workload is for, by how much, how sure that is, and how to take it.
-func (p *page) pick(run *result.Run, workload string, m matrix) {
+func (p *page) pick(run *result.Run, workload string, m matrix, dense bool) {
 	if len(m.engines) == 0 || m.promise.Proof == result.Disproved {
 		return
 	}
@@ -147,7 +149,11 @@ func (p *page) pick(run *result.Run, workload string, m matrix) {
 	if m.promise.Delivered != "read" {
 		p.proofOfPick(run, c.engine, m.promise)
 	}
-	p.paragraph("  adopt: ", p.styles.dim, fmt.Sprintf("go doc "+module+"%s · "+a.code, a.pkg, urlWithPath(run, c.engine)), p.styles.plain)
+	adopt := "go doc " + module + a.pkg
+	if !dense {
+		adopt += fmt.Sprintf(" · "+a.code, urlWithPath(run, c.engine))
+	}
+	p.paragraph("  adopt: ", p.styles.dim, adopt, p.styles.plain)
 }
 
 // items prints a list, of many the number of the rest.

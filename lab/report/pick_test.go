@@ -49,7 +49,7 @@ func TestAWorkloadEndsWithItsPick(t *testing.T) {
 	for _, want := range []string{
 		"For a short-lived command, synced: bbolt, on the whole", "for sure at put · get · scan20 put 63",
 		"slower at get_shared_14", "not with bbolt: processes_14: one process alone", "you give up several processes at once, SQL on its file",
-		"proved: kept in all of 355 crashes", `state.New("bbolt:app.db"`, "Not measured: hook delete_stale → assay run hook/delete_stale",
+		"proved: kept in all of 355 crashes", "adopt: go doc github.com/assaydb/assay/stores/state", "Not measured: hook delete_stale → assay run hook/delete_stale",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -58,6 +58,9 @@ func TestAWorkloadEndsWithItsPick(t *testing.T) {
 	_, answer, _ := strings.Cut(got, "\n\n")
 	if n := strings.Count(answer, "\n"); n >= 24 {
 		t.Errorf("the answer has %d lines", n)
+	}
+	if got := text(t, hookRun(), Options{}); !strings.Contains(got, `state.New("bbolt:app.db", options)`) {
+		t.Errorf("no code where there is room for it:\n%s", got)
 	}
 }
 

@@ -51,8 +51,9 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 	q.unprovedAmong(all[:shown])
 	q.openLine(run, all[:shown])
 	if name, single := oneWorkload(run.Cells); single && p.options.Class == "" {
-		q.pick(run, name, all[0])
+		q.pick(run, name, all[0], dense)
 	}
+	q.failures(run)
 	q.additions(run)
 	q.notMeasured(run)
 	q.doubts(run)
@@ -83,18 +84,22 @@ func (p *page) again(options string) string {
 // nothing says why there is no matrix.
 func (p *page) nothing(run *result.Run) {
 	p.line("Nothing was measured.")
-	p.notes(skippedRows(run))
-}
-
-// skippedRows returns the cells without a figure, as the lines of a table.
-func skippedRows(run *result.Run) []row {
 	var rows []row
 	for i := range run.Cells {
-		if c := &run.Cells[i]; c.Status != result.OK {
+		rows = append(rows, row{cell: &run.Cells[i]})
+	}
+	p.notes(rows)
+}
+
+// failures says which engines failed at what.
+func (p *page) failures(run *result.Run) {
+	var rows []row
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Status == result.Failed {
 			rows = append(rows, row{cell: c})
 		}
 	}
-	return rows
+	p.noteLines(tableNotes(rows))
 }
 
 // marksLegend explains the marks that occur.

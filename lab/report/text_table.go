@@ -146,15 +146,19 @@ type note struct {
 // notes prints why cells have no number, once for all that have none for the same reason.
 func (p *page) notes(rows []row) {
 	notes := tableNotes(rows)
+	p.noteLines(notes)
+	if len(notes) > 0 {
+		p.blank()
+	}
+}
+
+func (p *page) noteLines(notes []note) {
 	for _, n := range notes {
 		mark, style := "✗ ", p.styles.bad
 		if n.skipped {
 			mark, style = "· ", p.styles.dim
 		}
 		p.paragraph(mark, style, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "), strings.Join(n.operations, ", "), n.text), style)
-	}
-	if len(notes) > 0 {
-		p.blank()
 	}
 }
 
