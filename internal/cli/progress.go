@@ -25,8 +25,8 @@ type progress struct {
 	stopped chan struct{}
 }
 
-// frame is how often the line is written.
-const frame = 200 * time.Millisecond
+// refresh is how often the line is written.
+const refresh = 200 * time.Millisecond
 
 func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress {
 	p := &progress{out: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", deadline: started.Add(budget), text: "starting",
@@ -40,7 +40,7 @@ func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress
 // draw writes the line until end.
 func (p *progress) draw() {
 	defer close(p.stopped)
-	tick := time.NewTicker(frame)
+	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
 		select {
@@ -48,12 +48,16 @@ func (p *progress) draw() {
 			fmt.Fprint(p.out, "\r\x1b[K")
 			return
 		case <-tick.C:
-			p.mu.Lock()
-			line := p.text
-			p.mu.Unlock()
-			fmt.Fprint(p.out, "\r"+progressLine(line, time.Until(p.deadline), reportOptions(p.out).Width)+"\x1b[K")
+			p.frame()
 		}
 	}
+}
+
+// frame writes the line once.
+func (p *progress) frame() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.out, "\r"+progressLine(p.text, time.Until(p.deadline), reportOptions(p.out).Width)+"\x1b[K")
 }
 
 // progressLine returns "1m2s left  text", cut so that a terminal of width columns does not break it.
