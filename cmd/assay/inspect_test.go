@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -24,9 +26,10 @@ func inspect(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
-	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "sqlite"} {
+	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite", "sqlite-wasm"} {
 		t.Run(engine, func(t *testing.T) {
-			url := engine + ":" + filepath.ToSlash(filepath.Join(t.TempDir(), "store"))
+			path := filepath.Join(t.TempDir(), "store")
+			url := engine + ":" + filepath.ToSlash(path)
 			db, err := kv.Open(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)
@@ -47,6 +50,7 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
+			before := contents(t, path)
 			for _, c := range []struct {
 				args   []string
 				status int
@@ -69,8 +73,35 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr, c.status, c.want)
 				}
 			}
+			after := contents(t, path)
+			for name, data := range before {
+				if after[name] != data {
+					t.Errorf("%s was changed by looking at it: %d bytes before, %d after", name, len(data), len(after[name]))
+				}
+			}
+			if engine != "sqlite" && engine != "sqlite-wasm" && len(after) != len(before) { // which may leave -shm and -wal
+				t.Errorf("looking left %d files, there were %d", len(after), len(before))
+			}
 		})
 	}
+}
+
+// contents returns what the files of the store at path hold, by their names.
+func contents(t *testing.T, path string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[path] = string(data)
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatal(len(all), "files:", err)
+	}
+	return all
 }
 
 func TestInspectThatWaitsEndsAtAnInterrupt(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -178,7 +179,7 @@ func (f *adviseFlags) add(arg string) error {
 		if !strings.Contains(named, "/") && slices.ContainsFunc(s.Ops, func(o workload.Op) bool { return o.Core }) {
 			s.Ops = slices.DeleteFunc(slices.Clone(s.Ops), func(o workload.Op) bool { return !o.Core })
 		}
-		s.Ops = f.together(s)
+		s = f.together(s)
 		for _, op := range s.Ops {
 			w := advise.Work{Workload: s.Workload.Name, Operation: op.Name, Params: s.Query(), Weight: weight}
 			same := func(o advise.Work) bool { o.Weight = w.Weight; return o == w }
@@ -198,11 +199,11 @@ func (f *adviseFlags) add(arg string) error {
 // manyProcesses is the name of an operation of so many processes. Those that have more in front of it keep the store open.
 var manyProcesses = regexp.MustCompile(`^(.*)processes_(\d+)$`)
 
-// together returns the operations in which as many processes work at the same time as the program has, or the next
-// number that the workload can do, where it has such operations and none was named.
-func (f *adviseFlags) together(s bench.Selection) []workload.Op {
+// together returns s with the operation in which as many processes work at the same time as the program has, where none
+// such was named: that of just so many, or "processes" with its parameter n, or the next number that there is.
+func (f *adviseFlags) together(s bench.Selection) bench.Selection {
 	if f.processes == 1 || slices.ContainsFunc(s.Ops, func(o workload.Op) bool { return manyProcesses.MatchString(o.Name) }) {
-		return s.Ops
+		return s
 	}
 	best, most := -1, 0
 	for i, op := range s.Workload.Ops {
@@ -215,15 +216,24 @@ func (f *adviseFlags) together(s bench.Selection) []workload.Op {
 			best, most = i, n
 		}
 	}
-	if best < 0 {
+	crowd, ok := s.Workload.Op("processes")
+	ok = ok && !f.held && slices.ContainsFunc(s.Workload.Params, func(p workload.Param) bool { return p.Name == "n" })
+	switch {
+	case ok && most != f.processes:
+		s.Params = maps.Clone(s.Params)
+		s.Params["n"] = strconv.Itoa(f.processes)
+		s.Ops = []workload.Op{crowd.With(s.Params)}
+		return s
+	case best < 0:
 		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare at %s: it has no operation of several", f.processes, s.Workload.Name))
-		return s.Ops
+		return s
 	}
 	op := s.Workload.Ops[best]
 	if most != f.processes {
 		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare: %s/%s is of %d", f.processes, s.Workload.Name, op.Name, most))
 	}
-	return []workload.Op{op}
+	s.Ops = []workload.Op{op}
+	return s
 }
 
 // advisable returns the engines to choose from.
@@ -274,7 +284,7 @@ func hasSQL(e bench.Entry) bool {
 // figures returns a run that has the work on the engines that are left: one that was kept, with what it lacks measured now.
 // It is nil where nothing was kept and nothing is to be measured.
 func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine, entries []bench.Entry) (*result.Run, error) {
-	run, dir, err := keptRun(f, left)
+	run, dir, err := keptRun(f, left, versions(entries))
 	if err != nil || len(left) == 0 {
 		return run, err
 	}
@@ -332,20 +342,34 @@ func measuredIn(run *result.Run, c result.Cell) bool {
 	})
 }
 
-// keptRun returns the run of --from, or the newest that has some of the work, and its folder.
-func keptRun(f *adviseFlags, left []advise.Engine) (*result.Run, string, error) {
+// keptRun returns the run of --from, or the newest that has some of the work, and its folder. The newest is one of the same
+// versions of the engines, on the disk's own speed.
+func keptRun(f *adviseFlags, left []advise.Engine, versions map[string]string) (*result.Run, string, error) {
 	if f.from != "" {
 		run, err := result.Read(f.from)
+		if err == nil && run.Environment.Unranked != "" {
+			return nil, "", usage(fmt.Errorf("the timings in %s mean nothing: %s", f.from, run.Environment.Unranked), "name another run")
+		}
 		return run, f.from, noResult(f.from, err)
 	}
 	dirs, err := runDirs()
 	for _, dir := range dirs {
 		run, err := result.Read(dir)
-		if err == nil && run.Environment.Unranked == "" && len(lacking(f, run, left)) < len(f.selections) {
+		if err == nil && sameAsNow(run.Environment, versions) && len(lacking(f, run, left)) < len(f.selections) {
 			return run, dir, nil
 		}
 	}
 	return nil, "", err
+}
+
+// sameAsNow reports whether figures from e are what engines of these versions would show now.
+func sameAsNow(e result.Environment, versions map[string]string) bool {
+	for module, v := range e.Modules {
+		if now, ok := versions[module]; ok && now != v {
+			return false
+		}
+	}
+	return e.Unranked == "" && e.Storage == ""
 }
 
 // lacking returns the selections of which a run does not have every engine that is left.

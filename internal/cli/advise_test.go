@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/workload"
 )
 
 func advising(t *testing.T, line string) (*adviseFlags, error) {
@@ -33,13 +36,30 @@ func TestWorkIsWhatARunTakesWithWeights(t *testing.T) {
 }
 
 func TestManyProcessesAreMeasuredAsTheNextNumberThatTheWorkloadHas(t *testing.T) {
-	for processes, want := range map[int]string{1: "put", 2: "processes_4", 4: "processes_4", 9: "processes_14", 200: "processes_14"} {
-		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"hook/put"}}
+	for processes, want := range map[int]string{1: "cycle", 2: "cycle_processes_4", 4: "cycle_processes_4", 9: "cycle_processes_16", 200: "cycle_processes_16"} {
+		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"queue"}}
 		if err := f.check(); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.needs.Work[0].Operation; got != want {
 			t.Errorf("%d processes: got %s, want %s", processes, got, want)
+		}
+	}
+}
+
+func TestAnyNumberOfProcessesIsMeasuredWhereAParameterSaysHowMany(t *testing.T) {
+	op := workload.Op{Name: "put", Core: true, New: func(workload.Env) (workload.Runner, error) { return nil, nil }}
+	some, four := op, op
+	some.Name, four.Name = "processes", "processes_4"
+	workload.Register(workload.Workload{Name: "crowd", Summary: "for this test", Ops: []workload.Op{op, four, some},
+		Params: []workload.Param{{Name: "n", Default: "50"}}})
+	for processes, want := range map[int]string{1: "crowd/put", 4: "crowd/processes_4", 200: "crowd/processes?n=200"} {
+		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"crowd/put"}}
+		if err := f.check(); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.needs.Work[0].String(); got != want || len(f.unknown) > 0 || f.selections[0].Ops[0].Name != f.needs.Work[0].Operation {
+			t.Errorf("%d processes: got %s (%q), want %s", processes, got, f.unknown, want)
 		}
 	}
 }
@@ -61,6 +81,24 @@ func TestWrongNeedsAreToldWithWhatIsRight(t *testing.T) {
 		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs, nil); status != exitUsage ||
 			!strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %s", line, status, &errs)
+		}
+	}
+}
+
+func TestOnlyFiguresOfTheSameEnginesOnTheDisksOwnSpeedAreTakenByThemselves(t *testing.T) {
+	now := map[string]string{"bbolt": "v1.5.0", "pebble": "v2.1.7"}
+	for _, c := range []struct {
+		e    result.Environment
+		want bool
+	}{
+		{result.Environment{}, true},
+		{result.Environment{Modules: map[string]string{"bbolt": "v1.5.0", "other": "v9"}}, true},
+		{result.Environment{Modules: map[string]string{"bbolt": "v1.4.0"}}, false},
+		{result.Environment{Storage: "hdd"}, false},
+		{result.Environment{Unranked: "built with -race"}, false},
+	} {
+		if got := sameAsNow(c.e, now); got != c.want {
+			t.Errorf("%+v: got %v", c.e, got)
 		}
 	}
 }

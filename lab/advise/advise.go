@@ -144,7 +144,11 @@ func Advise(n Needs, engines []Engine, run *result.Run) *Advice {
 	}
 	var fit []contender
 	for _, c := range all {
-		if reasons := c.reasons(n); len(reasons) > 0 {
+		reasons := c.reasons(n)
+		if len(reasons) == 0 && run == nil {
+			reasons = []Reason{{measured, "nothing was measured"}}
+		}
+		if len(reasons) > 0 {
 			a.Removed = append(a.Removed, Removed{c.name, reasons})
 		} else {
 			fit = append(fit, c)

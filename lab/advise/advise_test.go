@@ -186,6 +186,15 @@ func TestTheSmallestSetOfNeedsIsToBeGivenUp(t *testing.T) {
 	}
 }
 
+func TestWithoutARunNothingIsRecommended(t *testing.T) {
+	for _, run := range []*result.Run{nil, {}, {Cells: []result.Cell{measuredAt("a", "put", "synced", 100, func(c *result.Cell) { c.Rate = 9 })}}} {
+		a := Advise(put, []Engine{engine("a"), engine("b", func(e *Engine) { e.Caps.Persistent = false })}, run)
+		if a.Pick != nil || len(a.Removed) != 2 || a.Removed[0].Reasons[0].Need != measured || !strings.HasPrefix(a.Next, "assay run 'w/put'") {
+			t.Errorf("got %+v", a)
+		}
+	}
+}
+
 func TestAFigureThatIsNotThereIsSaidToBeNotKnown(t *testing.T) {
 	bare := func(c *result.Cell) { c.RSS, c.Open = nil, nil }
 	n := Needs{Work: put.Work, Memory: 1e6, Open: 1, Binary: 1}

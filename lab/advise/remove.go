@@ -77,7 +77,7 @@ var strength = map[string]int{"buffered": 1, "flushed": 2, "synced": 3, "read": 
 func find(run *result.Run, engine, form string, w Work, need kv.Durability) (best *result.Cell) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if c.Engine != engine || formOf(*c) != form || !c.Ranked || c.Workload != w.Workload || c.Operation != w.Operation ||
+		if c.Engine != engine || formOf(*c) != form || !c.Ranked || c.Rate > 0 || c.Workload != w.Workload || c.Operation != w.Operation ||
 			c.Params != w.Params || strength[c.Promise.Delivered] < strength[need.String()] {
 			continue
 		}

@@ -44,13 +44,13 @@
 //
 // # Several processes
 //
-// Any number of processes may use a folder at the same time. A call that does not get its lock tries again, with short
-// random pauses, for Options.Wait (0.9 s) and then fails with kv.Busy, having done nothing. A writer holds the lock for
-// one opening, one commit and one closing.
+// Any number of processes may use a folder at the same time. Who does not get a file at once stands in line for it, in the
+// kernel's queue for a lock beside it (.lock-state), so that hundreds cost nothing while they wait. After Options.Wait
+// (0.9 s) a call fails with kv.Busy, having done nothing. A writer has the lock for one opening, one commit, one closing.
 //
-// With bbolt or SQLite readers do not wait for each other, and never longer than for the commit of a writer; with Badger
-// they open one after the other. BuntDB and Pebble let one process at a time have a file open: their readers wait for
-// each other, too.
+// With bbolt or SQLite readers do not wait for each other, but for the writer at work, and with bbolt for writers that
+// came before them; with Badger they open one after the other. BuntDB and Pebble let one process at a time have a file
+// open: their readers wait for each other, too.
 //
 // A process may be killed at any moment. What was acknowledged, by a method that returned nil, is there; the next
 // process gets the lock at once.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +21,11 @@ type file struct {
 	store            *Store
 	kind             Kind
 	path             string
-	url, freshURL    string // of path, and of where a new one is built
+	fresh            string // where a new one is built
+	url, freshURL    string // of path and of fresh
+	line, sign       string // files of the line of those who want it
 	class            kv.Durability
-	reading, writing []kv.Option
+	reading, writing opening
 	engine           driver.Info
 
 	// looks: a call that reads must look at the file before it opens it, because opening would create it, or because
@@ -42,11 +43,15 @@ func (f *file) init(s *Store, kind Kind, rawURL string, engine driver.Info) erro
 	if kind == Cache {
 		f.class = kv.Flushed
 	}
-	f.url, f.freshURL = fileURL(rawURL, name), fileURL(rawURL, name+freshEnding)
-	f.writing = []kv.Option{kv.WithWait(s.options.Wait), kv.WithWeakest(f.class), kv.WithLogger(s.options.Logger)}
+	f.fresh = filepath.Join(dir, freshPrefix+kind.String())
+	f.url, f.freshURL = fileURL(rawURL, name), fileURL(rawURL, filepath.Base(f.fresh))
+	f.line, f.sign = filepath.Join(dir, linePrefix+kind.String()), filepath.Join(dir, signPrefix+kind.String())
+	options := []kv.Option{kv.WithWeakest(f.class), kv.WithLogger(s.options.Logger)}
+	f.writing = newOpening(s.options.Wait, options...)
 	f.reading = f.writing
 	if engine.Caps.Supports(kv.ReadOnly) {
-		f.reading = append(slices.Clip(f.writing), kv.WithMode(kv.ReadOnly))
+		f.reading = newOpening(s.options.Wait, append(options, kv.WithMode(kv.ReadOnly))...)
+		f.reading.together = engine.Caps.SharedReading || engine.Caps.Supports(kv.Shared)
 	}
 	f.looks = kind == Secret || engine.Caps.Folder || !engine.Caps.Supports(kv.ReadOnly)
 	return nil
@@ -78,7 +83,7 @@ const (
 
 // view opens, runs fn and closes. From the second attempt on it opens for writing, as some engines cannot open a file
 // read-only that a killed process left behind.
-func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) error) error {
+func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) error) (err error) {
 	if f.looks || try > first {
 		there, err := f.look()
 		if err != nil {
@@ -88,11 +93,12 @@ func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) 
 			return f.viewNothing(b, fn)
 		}
 	}
-	needs := f.reading
+	how := f.reading
 	if try > first {
-		needs = f.writing
+		how = f.writing
 	}
-	db, err := f.open(ctx, try, needs)
+	db, p, err := f.open(ctx, try, how)
+	defer func() { err = released(err, p.leave()) }()
 	switch kv.KindOf(err) {
 	case kv.NoStore:
 		if _, serr := os.Stat(f.path); errors.Is(serr, fs.ErrNotExist) && !f.interrupted() {
@@ -144,7 +150,7 @@ func (f *file) viewNothing(b *bucket, fn func(*View) error) error {
 }
 
 // update opens, runs fn in a transaction and closes.
-func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) error) error {
+func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) error) (err error) {
 	there, err := f.look()
 	if err != nil {
 		return err
@@ -152,10 +158,11 @@ func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) 
 	if !there {
 		return trouble{kv.NoStore}
 	}
-	db, err := f.open(ctx, try, f.writing)
+	db, p, err := f.open(ctx, try, f.writing)
 	if err != nil {
 		return f.usable(err)
 	}
+	defer func() { err = released(err, p.leave()) }()
 	c := updating{fn: fn}
 	c.tx.View = View{access: &c.access, b: b}
 	err = closing(db, func() error { return db.Update(ctx, f.class, c.run) })
@@ -241,24 +248,12 @@ func ownerOnly(info fs.FileInfo) fs.FileMode {
 	return 0o600
 }
 
-// open opens the file, waiting for the locks of other processes. A folder is let go between the attempts.
-func (f *file) open(ctx context.Context, try attempt, needs []kv.Option) (db *kv.DB, err error) {
-	if !f.engine.Caps.Folder || try == alone {
-		return f.openURL(ctx, f.url, needs)
+// openURL opens the file, a folder under the folder's lock: it cannot be replaced at one stroke, and who opens it in
+// between would make another one.
+func (f *file) openURL(ctx context.Context, needs []kv.Option) (db *kv.DB, err error) {
+	if !f.engine.Caps.Folder {
+		return openWhole(ctx, f.url, needs)
 	}
-	needs = append(slices.Clip(needs), kv.WithWait(0))
-	var w waiter
-	for {
-		db, err = f.openFolder(ctx, needs)
-		if kv.KindOf(err) != kv.Busy || !w.wait(ctx, f.store.options.Wait) {
-			return db, f.waited(ctx, err)
-		}
-	}
-}
-
-// openFolder opens a folder under the lock: it cannot be replaced at one stroke, and who opens it in between would
-// make another one.
-func (f *file) openFolder(ctx context.Context, needs []kv.Option) (db *kv.DB, err error) {
 	unlock, err := f.store.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -283,15 +278,10 @@ func openWhole(ctx context.Context, url string, needs []kv.Option) (*kv.DB, erro
 	return whole, nil
 }
 
-func (f *file) openURL(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
-	db, err := openWhole(ctx, url, needs)
-	return db, f.waited(ctx, err)
-}
-
 // waited returns err, which if it is Busy says what was waited for.
 func (f *file) waited(ctx context.Context, err error) error {
-	switch {
-	case kv.KindOf(err) != kv.Busy:
+	switch kind := kv.KindOf(err); {
+	case kind != kv.Busy && kind != kv.Canceled:
 		return err
 	case ctx.Err() != nil:
 		return &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Canceled, Err: ctx.Err()}

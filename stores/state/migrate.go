@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/assaydb/assay/kv"
@@ -124,7 +125,7 @@ func copyFile(to, from string) error {
 		return err
 	}
 	defer source.Close()
-	partial := to + freshEnding
+	partial := filepath.Join(filepath.Dir(to), freshPrefix+filepath.Base(to))
 	target, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

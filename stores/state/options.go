@@ -190,9 +190,10 @@ func (o *Options) fileName(kind Kind) string {
 	return kind.String() + ".db"
 }
 
-// plainName reports whether name is one of a file in the folder, which is not the lock's.
+// plainName reports whether name is one of a file in the folder, and none of the locks'.
 func plainName(name string) bool {
-	return name != "" && name != "." && name != ".." && name != lockName && !strings.ContainsAny(name, `/\:`)
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, `/\:`) &&
+		!strings.HasPrefix(name, lockName) && !strings.HasPrefix(name, signPrefix) && !strings.HasPrefix(name, freshPrefix)
 }
 
 func invalid(err error, hint string) error {

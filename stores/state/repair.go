@@ -20,8 +20,8 @@ import (
 // It is never removed: that would let two processes in.
 const lockName = ".lock"
 
-// freshEnding is how the name of a file ends while it is built.
-const freshEnding = ".new"
+// freshPrefix is how the name of a file begins while it is built; the kind follows.
+const freshPrefix = ".new-"
 
 // lock takes the lock of the folder, which it makes if it is missing.
 func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
@@ -30,23 +30,17 @@ func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
 		return nil, err
 	}
 	l := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
-	var w waiter
-	for {
-		locked, err := l.TryLock()
-		switch {
-		case err != nil:
-			return nil, err
-		case locked:
-			return l.Unlock, nil
-		case w.wait(ctx, s.options.MigrationWait):
-		case ctx.Err() != nil:
-			return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Canceled, Err: ctx.Err()}
-		default:
-			return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Busy,
-				Err:  fmt.Errorf("another process has been creating or migrating for %v", s.options.MigrationWait),
-				Hint: "wait for it, or end it: what it has not finished is begun again"}
-		}
+	switch err := take(ctx, l, false, s.options.MigrationWait); {
+	case err == nil:
+		return l.Unlock, nil
+	case ctx.Err() != nil:
+		return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Canceled, Err: ctx.Err()}
+	case kv.KindOf(err) != kv.Busy:
+		return nil, err
 	}
+	return nil, &kv.Error{Op: "open", Path: l.Path(), Kind: kv.Busy,
+		Err:  fmt.Errorf("another process has been creating or migrating for %v", s.options.MigrationWait),
+		Hint: "wait for it, or end it: what it has not finished is begun again"}
 }
 
 // repair runs once again, alone in the folder: another process may have repaired the file since. If it is no better it
@@ -148,15 +142,11 @@ func (f *file) giveName(second string) error {
 // stamp is how the time is written in names of files.
 const stamp = "20060102T150405.000000000Z"
 
-// companions returns how the names of files go on that an engine keeps beside the file, such as SQLite's "-wal".
+// companions returns how the names of the files end that SQLite keeps beside the file.
 func (f *file) companions() (endings []string) {
-	entries, err := os.ReadDir(filepath.Dir(f.path))
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), filepath.Base(f.path)+"-"); ok {
-			endings = append(endings, "-"+rest)
+	for _, ending := range []string{"-wal", "-shm", "-journal"} {
+		if _, err := os.Lstat(f.path + ending); err == nil {
+			endings = append(endings, ending)
 		}
 	}
 	return endings
@@ -165,12 +155,12 @@ func (f *file) companions() (endings []string) {
 // build makes a new file beside its place, lets fill fill it, syncs it, lets prepare make room and gives it its name.
 // So a file with its name is whole, whenever the process is killed or the power fails.
 func (f *file) build(ctx context.Context, fill func(*kv.DB) error, prepare func() error) (err error) {
-	fresh := f.path + freshEnding
+	fresh := f.fresh
 	if err := removeAll(fresh); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeAll(fresh)) }()
-	db, err := f.openURL(ctx, f.freshURL, f.writing)
+	db, err := openWhole(ctx, f.freshURL, f.writing.patient)
 	if err != nil {
 		return err
 	}
@@ -204,7 +194,7 @@ func mark(ctx context.Context, db *kv.DB, now time.Time) error {
 	return db.Write(ctx, db.Caps().Cheapest(), &batch)
 }
 
-// removeAll removes everything whose name begins with path, which ends with freshEnding.
+// removeAll removes everything whose name begins with path, which is the fresh one of a file.
 func removeAll(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
@@ -290,11 +280,12 @@ func (f *file) check(ctx context.Context) error {
 	return err
 }
 
-func (f *file) inspect(ctx context.Context) error {
-	db, err := f.open(ctx, first, f.writing)
+func (f *file) inspect(ctx context.Context) (err error) {
+	db, p, err := f.open(ctx, first, f.writing)
 	if err != nil {
 		return err
 	}
+	defer func() { err = released(err, p.leave()) }()
 	return closing(db, func() error {
 		if err := db.Check(ctx); err != nil {
 			return err

@@ -106,7 +106,7 @@ func testMigration(s *suite) {
 	for bucket, path := range files {
 		s.put(after, bucket, "new", "v")
 		s.wantGet(after, bucket, string(legacyKey(rows-1)), string(legacyValue(rows-1)))
-		if left, _ := filepath.Glob(path + ".new*"); !s.onlyLocks(left) {
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*")); !s.onlyLocks(left) {
 			s.Errorf("left over: %v", left)
 		}
 		if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
@@ -211,7 +211,7 @@ func testMigrationKilled(s *suite) {
 		store := s.store(withLegacy)
 		s.wantMigrated(store, "a", rows)
 		s.must("check", store.Check(s.ctx()))
-		if left, _ := filepath.Glob(path + ".new*"); !s.onlyLocks(left) {
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*")); !s.onlyLocks(left) {
 			s.Errorf("left over: %v", left)
 		}
 		if head, err := os.ReadFile(path + ".sqlite"); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
