@@ -24,7 +24,8 @@ type group struct {
 	sittings int           // so far
 	round    int           // so far
 	idle     time.Duration // of the last sitting, what it took beside its rounds: starting, loading, closing
-	rounds   time.Duration // of the last sitting, what a round of the cells that are live took
+	rounds   time.Duration // of the last sitting, what a round took
+	sat      int           // cells in the last sitting
 	heavy    bool          // loading takes so long that it is done once
 	more     float64       // how many more rounds would decide what is open, as a multiple of those so far
 }

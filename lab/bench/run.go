@@ -58,11 +58,12 @@ type Options struct {
 type Progress struct {
 	Workload, Operation string
 	Params              string // of the workload, as a URL query
-	Phase               string // "probe", "load", "measure"
+	Phase               string // "probe", "plan", "load", "warm up", "measure", "close"
 	Engine              string // at work now
 	Round               int
 	Group, Groups       int // operations: this one, counted from 1, and all
 	Elapsed, Budget     time.Duration
+	Needs               time.Duration // of phase "plan": about how long a run takes that decides all this
 }
 
 // Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set) or cells failed;

@@ -28,6 +28,7 @@ const (
 func (g *group) sit(ctx context.Context, until time.Time) {
 	began, first := time.Now(), g.sittings == 0
 	live := g.live()
+	g.sat = len(live)
 	for _, c := range live {
 		if _, err := g.r.child(c.key); err != nil { // all begin to start together
 			c.fail(err)
