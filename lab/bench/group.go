@@ -116,10 +116,18 @@ func (g *group) look() {
 		}
 	}
 	g.more = 0
-	for i, s := range stats.Look(cells, g.r.Precision) {
-		if c := g.cells[i]; c.N > 0 && c.Status == result.OK {
-			c.Early = s.Early
-			g.more = max(g.more, s.More)
+	open := false
+	standings := stats.Look(cells, g.r.Precision)
+	for i, c := range g.cells {
+		if c.N > 0 && c.Status == result.OK && c.Ranked {
+			c.Early = standings[i].Early
+			g.more = max(g.more, standings[i].More)
+			open = open || c.Early == ""
+		}
+	}
+	for _, c := range g.cells { // nobody waits for the harness's floor
+		if c.N > 0 && !c.Ranked && !open {
+			c.Early = result.EarlyDecided
 		}
 	}
 }

@@ -92,6 +92,31 @@ func TestOnlyTheStrongestPromiseIsMeasured(t *testing.T) {
 	}
 }
 
+func TestNobodyWaitsForTheFloor(t *testing.T) {
+	g := &group{r: &runner{Options: Options{Precision: 0.05}}}
+	add := func(name string, ranked bool, ns float64) *cell {
+		c := &cell{Cell: result.Cell{Operation: "put", Engine: name, Ranked: ranked, Status: result.OK}}
+		for round := range 12 {
+			c.record(round, round/6, &sliceReport{N: 10, NS: ns + float64(round%3)})
+		}
+		g.cells = append(g.cells, c)
+		return c
+	}
+	null := add("null", false, 10)
+	add("bbolt", true, 1000)
+	slow := add("sqlite", true, 9000)
+	if g.look(); slow.Early != result.EarlyBehind || null.Early == "" {
+		t.Errorf("9 times as slow: %q; the floor then: %q, want both to leave", slow.Early, null.Early)
+	}
+	near := add("pebble", true, 1080)
+	for i := range near.Samples {
+		near.Samples[i].NS += float64(i%5-2) * 100
+	}
+	if g.look(); near.Early != "" || null.Early == "" {
+		t.Errorf("8 %% slower with much noise: %q, want open; the floor left and is %q", near.Early, null.Early)
+	}
+}
+
 // What is open after the first sitting is measured again, in another process.
 func TestOpenComparisonsGetMoreProcesses(t *testing.T) {
 	o := options(t, "a=bbolt:,b=bbolt:,c=bbolt:", "ycsb/C?records=200")

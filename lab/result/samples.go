@@ -17,8 +17,7 @@ import (
 var units = []string{"ns/op", "B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
 
 // Samples returns the samples of run in the Go benchmark format, one line for each round of each cell that ended well,
-// for benchstat and golang.org/x/perf. Rounds are in order, so that the n-th lines of two engines were measured
-// together. Of values that were measured once for a cell and not for each round, every line of the cell tells the same.
+// for benchstat and golang.org/x/perf. Rounds are in order; who leaves the race early has fewer. Of values that were measured once for a cell and not for each round, every line of the cell tells the same.
 func Samples(run *Run) []byte {
 	var b bytes.Buffer
 	for _, c := range configuration(run) {
