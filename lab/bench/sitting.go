@@ -146,10 +146,12 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 	}
 }
 
-// warm runs a slice of each cell's new process that does not count.
+// warm runs a short slice of each cell's new process that does not count.
 func (g *group) warm(ctx context.Context) {
+	const part = 3 // of a slice
 	for _, c := range g.live() {
-		_, c.warm = g.call(ctx, c, "warm up", request{Command: cmdSlice, Slice: &sliceSpec{N: c.n, Rate: g.r.Rate}})
+		n := whole(c.n/part, cycleOf(c.op))
+		_, c.warm = g.call(ctx, c, "warm up", request{Command: cmdSlice, Slice: &sliceSpec{N: n, Rate: g.r.Rate}})
 	}
 }
 
