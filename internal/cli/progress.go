@@ -100,13 +100,15 @@ func (p *progress) ofRun() func(bench.Progress) {
 		switch {
 		case s.Phase == "probe":
 			text = "asking the engines what they promise"
+		case s.Phase == "plan":
+			text = fmt.Sprintf("to decide all this takes about --budget %v", s.Needs.Round(10*time.Second))
 		case s.Phase == "measure":
 			text += fmt.Sprintf(" · round %d · %s", s.Round, s.Engine)
 		default:
 			text += fmt.Sprintf(" · %s · %s", s.Phase, s.Engine)
 		}
 		switch {
-		case s.Phase == "probe" && last.Phase == "":
+		case s.Phase == "probe" && last.Phase == "", s.Phase == "plan":
 			line = text
 		case s.Group != last.Group:
 			line = where

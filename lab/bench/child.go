@@ -124,7 +124,7 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	op = op.With(spec.Params)
 	if crowd, ok := runner.(workload.Crowd); ok {
 		op.Workers = crowd.Workers()
-		op.Cycle = op.Workers
+		op.Cycle = whole(op.Workers, cycleOf(op))
 	}
 	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
 	s.slicer.slow(spec.Slow)

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -46,21 +45,30 @@ func (g *group) count(ctx context.Context, c *cell) {
 	}
 }
 
-func (g *group) countOne(ctx context.Context, c *cell) (err error) {
-	dir := filepath.Join(g.r.dir.Path, "count")
+// counter returns the disk that counts, mounted once for all cells.
+func (r *runner) counter() (*storage, error) {
+	if r.counted != nil {
+		return r.counted, nil
+	}
+	dir := filepath.Join(r.dir.Path, "count")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	s, err := openStorage(dir, powerfs.Latency{})
+	if err == nil {
+		r.counted = s
+	}
+	return s, err
+}
+
+func (g *group) countOne(ctx context.Context, c *cell) error {
+	s, err := g.r.counter()
 	if err != nil {
 		return err
 	}
-	defer func() {
-		g.r.drop(c.key) // it may have files open there
-		err = errors.Join(err, s.close())
-	}()
+	defer g.r.drop(c.key) // it may have files open there
 	spec := c.spec
-	spec.Dir = filepath.Join(s.path, "cell")
+	spec.Dir = filepath.Join(s.path, filepath.Base(spec.Dir))
 	if _, err := g.ask(ctx, c, request{Command: cmdSetup, Cell: &spec}); err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ type group struct {
 	sittings int           // so far
 	round    int           // so far
 	idle     time.Duration // of the last sitting, what it took beside its rounds: starting, loading, closing
-	rounds   time.Duration // of the last sitting, what a round of the cells that are live took
+	rounds   time.Duration // of the last sitting, what a round took
+	sat      int           // cells in the last sitting
 	heavy    bool          // loading takes so long that it is done once
 	more     float64       // how many more rounds would decide what is open, as a multiple of those so far
 }
@@ -115,10 +116,18 @@ func (g *group) look() {
 		}
 	}
 	g.more = 0
-	for i, s := range stats.Look(cells, g.r.Precision) {
-		if c := g.cells[i]; c.N > 0 && c.Status == result.OK {
-			c.Early = s.Early
-			g.more = max(g.more, s.More)
+	open := false
+	standings := stats.Look(cells, g.r.Precision)
+	for i, c := range g.cells {
+		if c.N > 0 && c.Status == result.OK && c.Ranked {
+			c.Early = standings[i].Early
+			g.more = max(g.more, standings[i].More)
+			open = open || c.Early == ""
+		}
+	}
+	for _, c := range g.cells { // nobody waits for the harness's floor
+		if c.N > 0 && !c.Ranked && !open {
+			c.Early = result.EarlyDecided
 		}
 	}
 }

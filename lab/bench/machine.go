@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -46,8 +47,6 @@ func (m *machine) look() {
 	m.speed = append(m.speed, float64(best))
 }
 
-var workDone uint64 // keeps the compiler from leaving fixedWork out
-
 // fixedWork takes some hundred microseconds on a processor that has nothing else to do.
 func fixedWork() {
 	x := uint64(88172645463325252)
@@ -56,7 +55,7 @@ func fixedWork() {
 		x ^= x >> 7
 		x ^= x << 17
 	}
-	workDone += x
+	runtime.KeepAlive(x) // or the compiler leaves the loop out
 }
 
 // report returns what was seen. All children must have ended: their time is not that of others.

@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -31,7 +33,9 @@ func (r *runner) measure(ctx context.Context) {
 	for i, g := range r.groups {
 		g.number = i + 1
 	}
+	r.checkBudget()
 	r.first(ctx)
+	r.announce()
 	for n := 1; n < stats.MostLooks && ctx.Err() == nil; n++ {
 		plan := r.plan(n)
 		if len(plan) == 0 {
@@ -80,18 +84,52 @@ type planned struct {
 	time  time.Duration
 }
 
-// leastTime is how long another sitting of a group takes at least.
-func (g *group) leastTime() time.Duration { return g.idle + (moreRounds+1)*g.rounds }
+// sitting returns how long another sitting of so many rounds takes of those who are live, by what the last one took.
+func (g *group) sitting(rounds float64) time.Duration {
+	share := float64(len(g.live())) / float64(max(g.sat, 1))
+	return time.Duration(share * (float64(g.idle) + rounds*float64(g.rounds)))
+}
+
+// leastTime is how long another sitting takes at least: its warm-up is one more round.
+func (g *group) leastTime() time.Duration { return g.sitting(moreRounds + 1) }
 
 // needed is how long another sitting takes that decides what is open, if the rounds so far tell the truth. Where they say
-// nothing, it is as many rounds again.
-func (g *group) needed() time.Duration {
+// nothing, it is as many rounds again; where they say that it would take hopelessly long, false.
+func (g *group) needed() (time.Duration, bool) {
 	const safety = 1.5 // estimates of a variance from few rounds are often too low
-	more := min(g.more, 50)
-	if !(g.more < 1e6) {
+	more, sure := g.more, true
+	switch {
+	case math.IsInf(more, 1):
 		more = 1
+	case more > stats.Hopeless:
+		more, sure = stats.Hopeless, false
 	}
-	return max(g.leastTime(), g.idle+time.Duration(safety*more*float64(g.round)*float64(g.rounds)))
+	return max(g.leastTime(), g.sitting(safety*more*float64(g.round))), sure
+}
+
+// announce says after the first sitting how long the run would have to be to decide everything, if it is too short for that.
+func (r *runner) announce() {
+	all := time.Since(r.started)
+	for _, g := range r.groups {
+		if needed, sure := g.needed(); sure && len(g.live()) > 0 {
+			all += needed
+		}
+	}
+	if all > r.Budget {
+		r.Progress(Progress{Phase: "plan", Needs: all, Elapsed: time.Since(r.started), Budget: r.Budget})
+	}
+}
+
+// leastCell is how long a cell takes at least: starting, loading and warming up take most of it.
+const leastCell = 400 * time.Millisecond
+
+// checkBudget warns before the first sitting of a run that is too short for its cells.
+func (r *runner) checkBudget() {
+	if cells := r.left(1); time.Duration(cells)*leastCell > r.Budget {
+		r.warn(fmt.Sprintf("%d cells share %v: hardly any comparison will be decided", cells, r.Budget),
+			"name fewer operations or engines, or measure longer")
+		r.Progress(Progress{Phase: "plan", Needs: time.Duration(cells) * 4 * leastCell, Elapsed: time.Since(r.started), Budget: r.Budget})
+	}
 }
 
 // plan returns who sits in sitting n, counted from 0, and for how long. Each that needs it gets a second process; what is left
@@ -113,11 +151,16 @@ func (r *runner) plan(n int) []planned {
 		}
 	}
 	order := slices.Clone(plan)
-	slices.SortStableFunc(order, func(a, b planned) int { return cmp.Compare(a.group.needed(), b.group.needed()) })
+	slices.SortStableFunc(order, func(a, b planned) int {
+		x, _ := a.group.needed()
+		y, _ := b.group.needed()
+		return cmp.Compare(x, y)
+	})
 	for i := range order {
 		p := &order[i]
 		if p.time > 0 {
-			more := min(p.group.needed()-p.time, pool)
+			needed, _ := p.group.needed()
+			more := min(needed-p.time, pool)
 			p.time, pool = p.time+more, pool-more
 		}
 	}

@@ -58,11 +58,12 @@ type Options struct {
 type Progress struct {
 	Workload, Operation string
 	Params              string // of the workload, as a URL query
-	Phase               string // "probe", "load", "measure"
+	Phase               string // "probe", "plan", "load", "warm up", "measure", "close"
 	Engine              string // at work now
 	Round               int
 	Group, Groups       int // operations: this one, counted from 1, and all
 	Elapsed, Budget     time.Duration
+	Needs               time.Duration // of phase "plan": about how long a run takes that decides all this
 }
 
 // Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set) or cells failed;
@@ -145,7 +146,8 @@ type runner struct {
 	rounds   int  // of all groups so far
 	counting bool // nothing is timed any more
 
-	countable *bool // whether syncs can be counted; nil until it was tried
+	counted   *storage // mounted while syncs are counted
+	countable *bool    // whether syncs can be counted; nil until it was tried
 }
 
 // childKey names a child process: one a contender and class.
@@ -234,11 +236,13 @@ func (r *runner) mount() (err error) {
 	return nil
 }
 
-func (r *runner) unmount() error {
-	if r.storage == nil {
-		return nil
+func (r *runner) unmount() (err error) {
+	for _, s := range []*storage{r.counted, r.storage} {
+		if s != nil {
+			err = errors.Join(err, s.close())
+		}
 	}
-	return r.storage.close()
+	return err
 }
 
 // probe asks each engine what it promises, in a child. An option with a wrong value ends the run; an engine that

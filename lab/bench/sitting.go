@@ -28,6 +28,7 @@ const (
 func (g *group) sit(ctx context.Context, until time.Time) {
 	began, first := time.Now(), g.sittings == 0
 	live := g.live()
+	g.sat = len(live)
 	for _, c := range live {
 		if _, err := g.r.child(c.key); err != nil { // all begin to start together
 			c.fail(err)
@@ -145,10 +146,12 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 	}
 }
 
-// warm runs a slice of each cell's new process that does not count.
+// warm runs a short slice of each cell's new process that does not count.
 func (g *group) warm(ctx context.Context) {
+	const part = 3 // of a slice
 	for _, c := range g.live() {
-		_, c.warm = g.call(ctx, c, "warm up", request{Command: cmdSlice, Slice: &sliceSpec{N: c.n, Rate: g.r.Rate}})
+		n := whole(c.n/part, cycleOf(c.op))
+		_, c.warm = g.call(ctx, c, "warm up", request{Command: cmdSlice, Slice: &sliceSpec{N: n, Rate: g.r.Rate}})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -73,7 +74,7 @@ func (s *slowed) Do(ctx context.Context, worker, i int) error {
 	end := clock()
 	d := &s.debts[worker]
 	d.ns += s.by * float64(end-start)
-	for until := end + int64(d.ns); d.ns > 0; {
+	for until := end + int64(math.Ceil(d.ns)); d.ns > 0; {
 		if now := clock(); now >= until {
 			d.ns -= float64(now - end)
 			break

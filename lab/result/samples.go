@@ -17,9 +17,8 @@ import (
 var units = []string{"B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
 
 // Samples returns the samples of run in the Go benchmark format, one line for each round of each cell that ended well,
-// for benchstat and golang.org/x/perf. Rounds are in order, so that the n-th lines of two engines were measured
-// together. Values that were measured once for a cell stand in its first line alone: told in each, they would look
-// like samples that agree.
+// for benchstat and golang.org/x/perf. Rounds are in order; who leaves the race early has fewer. Values that were
+// measured once for a cell stand in its first line alone: told in each, they would look like samples that agree.
 //
 // Only what the machine is stands in the lines "key: value". benchstat makes a table of its own of each set of them, so
 // whatever may differ between two runs that are to be compared is a comment.

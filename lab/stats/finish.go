@@ -128,7 +128,7 @@ func (u *unresolved) add(made []Comparison) {
 			u.few++
 		case !c.Different && !c.Equivalent:
 			u.open++
-			if more := c.more(); more > hopeless {
+			if more := c.more(); more > Hopeless {
 				u.near++
 			} else {
 				u.most = max(u.most, more)
@@ -137,8 +137,8 @@ func (u *unresolved) add(made []Comparison) {
 	}
 }
 
-// hopeless is how many times as many rounds nobody waits for.
-const hopeless = 500
+// Hopeless is how many times as many rounds nobody waits for.
+const Hopeless = 500
 
 const longerHint = "measure longer: --budget "
 
@@ -164,7 +164,7 @@ func (u unresolved) warnings(took time.Duration) []result.Warning {
 // longer returns a budget, in whole minutes, in which what is open gets so many times more rounds. The rounds of what is decided
 // cost less than they did, and estimates of what is needed come out too low, which about evens out.
 func longer(took time.Duration, more float64) string {
-	times := min(max(1+more, 3), hopeless)
+	times := min(max(1+more, 3), Hopeless)
 	return fmt.Sprintf("%dm", max(5, int(math.Ceil(times*took.Minutes()))))
 }
 

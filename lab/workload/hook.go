@@ -40,12 +40,12 @@ var hook = Workload{
 		hookOp(Op{Name: "delete_stale", Summary: "open, delete the 10 old ones of the 20 keys of a prefix, close", Commits: true,
 			Items: groupSize / 2}, newStaleRunner),
 		hookOp(Op{Name: "processes_1", Summary: "a process opens, does one get or put, closes; 5 % are killed", Commits: true,
-			Workers: 1}, newProcessRunner),
+			Workers: 1, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes_4", Summary: "the same, 4 processes at a time", Commits: true,
-			Workers: 4}, newProcessRunner),
+			Workers: 4, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
-			Workers: 14}, newProcessRunner),
-		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true}, newCrowdRunner),
+			Workers: 14, Cycle: putEvery}, newProcessRunner),
+		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true, Cycle: putEvery}, newCrowdRunner),
 	},
 }
 

@@ -19,6 +19,8 @@ type processRunner struct {
 	hookStore
 	ledger hookLedger
 	steps  []processStep // of the slice, by iteration
+	drawn  int           // steps so far
+	putAt  int           // which of the next putEvery puts
 
 	// The medians of the processes that were not killed: the whole process, and that part of it which opens the store,
 	// works and closes it.
@@ -77,7 +79,7 @@ type processStats struct {
 }
 
 const (
-	putShare  = 0.2
+	putEvery  = 5    // one of so many processes puts, the others get
 	killShare = 0.05 // to be killed; the few that end before are not, and do not count as killed
 
 	// atOnce is how long the store may take to get free after the last process ended.
@@ -124,10 +126,14 @@ func (r *processRunner) Prepare(n int) error {
 	r.seen = processStats{}
 	r.steps = r.steps[:0]
 	for range n {
+		if r.drawn%putEvery == 0 {
+			r.putAt = r.rand.IntN(putEvery)
+		}
 		s := processStep{
-			hookStep: hookStep{key: r.drawKey(), put: r.rand.Float64() < putShare},
+			hookStep: hookStep{key: r.drawKey(), put: r.drawn%putEvery == r.putAt},
 			delay:    r.rand.Float64(),
 		}
+		r.drawn++
 		switch kill := r.rand.Float64(); {
 		case kill < killShare/2:
 			s.kill = killedRun
