@@ -53,7 +53,7 @@ func TestReportLooksAsItDid(t *testing.T) {
 	for name, o := range map[string]Options{
 		"text80.golden": {}, "text120.golden": {Width: 120}, "text120x45.golden": {Width: 120, Height: 45}, "ascii80.golden": {ASCII: true},
 		"color80.golden": {Color: true}, "class80.golden": {Class: "flushed"},
-		"all80.golden": {All: true, Explain: true}, "all160.golden": {Width: 160, All: true, Explain: true},
+		"all80.golden": {All: true, Explain: true}, "explain80.golden": {Explain: true}, "all160.golden": {Width: 160, All: true, Explain: true},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, text(t, exampleRun(), o)) })
 	}
