@@ -120,6 +120,9 @@ func (p *page) matrixCell(r race, x *row, o gridOptions) gridCell {
 	return gridCell{text, p.standingStyle(s)}
 }
 
+// vague is the quotient of the bounds of an interval beyond which the upper one says nothing.
+const vague = 400
+
 // figure returns a time or a ratio with its interval, which those that left early and those of few rounds have none of.
 func (p *page) figure(s standing, x *row, o gridOptions) string {
 	told := o.intervals && !x.few && s != behind
@@ -132,6 +135,10 @@ func (p *page) figure(s standing, x *row, o gridOptions) string {
 	}
 	r := x.cell.Ratio
 	switch {
+	case told && o.bounds && r.Hi > vague*r.Lo && s == slower:
+		return fmt.Sprintf("%s [≥%s]", times(r.Mid), times(r.Lo))
+	case told && o.bounds && r.Hi > vague*r.Lo:
+		return times(r.Mid) // its interval says nothing
 	case told && o.bounds:
 		return fmt.Sprintf("%s [%s–%s]", times(r.Mid), times(r.Lo), times(r.Hi))
 	case told:
