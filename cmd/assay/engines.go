@@ -25,7 +25,7 @@ var catalog = []assay.Engine{
 	{Name: "badger", Engine: "badger", Default: true, Summary: "LSM tree with a value log, snappy as by default"},
 	{Name: "bunt", Engine: "bunt", Plain: "bunt-plain", Default: true, Summary: "B-tree in memory, append-only file"},
 	{Name: "sqlite", Engine: "sqlite", Package: sqliteKV, Default: true, Summary: "SQLite in pure Go, WAL journal"},
-	{Name: "sqlite-delete", Engine: "sqlite", Package: sqliteKV, Options: "journal_mode=DELETE", Default: true,
+	{Name: "sqlite-delete", Engine: "sqlite", Package: sqliteKV, Options: "journal_mode=DELETE", Prove: true,
 		Summary: "SQLite with its rollback journal: no companion file between runs"},
 	{Name: "badger-none", Engine: "badger", Options: "Compression=none", Summary: "Badger without compression"},
 	{Name: "badger-zstd", Engine: "badger", Options: "Compression=zstd", Summary: "Badger with zstd"},

@@ -1,8 +1,8 @@
 // Package cli is the assay command: a function of arguments and streams.
 //
 // One file holds one command. What a command prints on standard output is its result; progress, warnings and errors go
-// to standard error. The exit status is 0 when all is well, 1 when something failed, 2 for wrong usage, and 130 after
-// an interrupt.
+// to standard error. The exit status is 0 when all is well, 1 when something failed, 2 for wrong usage, 3 when assay compare
+// found that a limit of --fail-on was crossed, and 130 after an interrupt.
 package cli
 
 import (
@@ -28,6 +28,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitCrossed     = 3
 	exitInterrupted = 130 // 128 + SIGINT, as shells count
 )
 
@@ -79,6 +80,8 @@ func (a *app) status(err error) int {
 		return exitOK
 	case errors.Is(err, errReported):
 		return exitFailed
+	case errors.Is(err, errCrossed):
+		return exitCrossed
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.stderr, "assay: interrupted")
 		return exitInterrupted
@@ -107,6 +110,7 @@ Start with:
   assay run hook --budget 3m   one workload, all its operations, more precisely
   assay advise                 which engine fits your program, and why
   assay prove                  what commits survive: kill -9, power cuts, failing disks, in 5 minutes
+  assay compare OLD NEW        what changed between two runs, with limits for CI
   assay engines                what is in this binary and what each engine promises
   assay workloads              what the workloads do`,
 		Version:                    version(),
@@ -119,7 +123,7 @@ Start with:
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagError(cmd, err)
 	})
-	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
+	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
 		a.childCommand(), a.helperCommand(), a.proveChildCommand())
 	return cmd
 }

@@ -3,70 +3,89 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
-
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/prove"
 )
 
-// progress shows where the lab stands: a bar on a terminal, else a line for each larger step.
+// progress shows where the lab stands: one line of a terminal that is written again and again, else a line for each larger
+// step. It never erases more than its own line: terminals that keep what is erased would keep every frame.
 type progress struct {
+	out      io.Writer
+	live     bool
+	deadline time.Time
+
 	mu   sync.Mutex
-	text string // beside the bar
+	text string
 
-	lines io.Writer // without a terminal
-
-	bars *mpb.Progress
-	bar  *mpb.Bar
+	stop    chan struct{}
+	stopped chan struct{}
 }
 
-const barSteps = 1000
+// refresh is how often the line is written.
+const refresh = 200 * time.Millisecond
 
 func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress {
-	if !isTerminal(w) {
-		return &progress{lines: w}
+	p := &progress{out: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", deadline: started.Add(budget), text: "starting",
+		stop: make(chan struct{}), stopped: make(chan struct{})}
+	if p.live {
+		go p.draw()
 	}
-	width := reportOptions(w).Width
-	p := &progress{text: "starting", bars: mpb.New(mpb.WithOutput(w), mpb.WithWidth(min(max(width-60, 10), 60)), mpb.WithRefreshRate(150*time.Millisecond))}
-	p.bar = p.bars.AddBar(barSteps,
-		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.text
-		})),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			left := max(budget-time.Since(started), 0).Round(time.Second)
-			return fmt.Sprintf(" at most %v left", left)
-		})),
-	)
 	return p
 }
 
-// show puts text beside the bar, of which done of all is full; without a terminal it prints line, if that is not empty.
-func (p *progress) show(text, line string, done, all time.Duration) {
-	switch {
-	case p.bar != nil:
-		p.mu.Lock()
-		p.text = text
-		p.mu.Unlock()
-		p.bar.SetCurrent(int64(barSteps * float64(min(done, all)) / float64(all+1)))
-	case line != "":
-		fmt.Fprintln(p.lines, line)
+// draw writes the line until end.
+func (p *progress) draw() {
+	defer close(p.stopped)
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			fmt.Fprint(p.out, "\r\x1b[K")
+			return
+		case <-tick.C:
+			p.frame()
+		}
 	}
 }
 
-// end removes the bar.
-func (p *progress) end() {
-	if p.bar == nil {
-		return
+// frame writes the line once.
+func (p *progress) frame() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.out, "\r"+progressLine(p.text, time.Until(p.deadline), reportOptions(p.out).Width)+"\x1b[K")
+}
+
+// progressLine returns "1m2s left  text", cut so that a terminal of width columns does not break it.
+func progressLine(text string, left time.Duration, width int) string {
+	line := []rune(fmt.Sprintf("%6v left  %s", max(left, 0).Round(time.Second), text))
+	if width > 1 && len(line) >= width {
+		line = line[:width-1]
 	}
-	p.bar.Abort(true)
-	p.bars.Wait()
+	return string(line)
+}
+
+// show puts text into the line of a terminal; elsewhere it prints line, if that is not empty.
+func (p *progress) show(text, line string) {
+	if p.live {
+		p.mu.Lock()
+		p.text = text
+		p.mu.Unlock()
+	} else if line != "" {
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+// end removes the line.
+func (p *progress) end() {
+	if p.live {
+		close(p.stop)
+		<-p.stopped
+	}
 }
 
 // ofRun returns a function that is told of every step of a run, one at a time.
@@ -81,19 +100,21 @@ func (p *progress) ofRun() func(bench.Progress) {
 		switch {
 		case s.Phase == "probe":
 			text = "asking the engines what they promise"
+		case s.Phase == "plan":
+			text = fmt.Sprintf("to decide all this takes about --budget %v", s.Needs.Round(10*time.Second))
 		case s.Phase == "measure":
-			text += fmt.Sprintf(" · round %d · %s ", s.Round, s.Engine)
+			text += fmt.Sprintf(" · round %d · %s", s.Round, s.Engine)
 		default:
-			text += fmt.Sprintf(" · %s · %s ", s.Phase, s.Engine)
+			text += fmt.Sprintf(" · %s · %s", s.Phase, s.Engine)
 		}
 		switch {
-		case s.Phase == "probe" && last.Phase == "":
+		case s.Phase == "probe" && last.Phase == "", s.Phase == "plan":
 			line = text
 		case s.Group != last.Group:
 			line = where
 		}
 		last = s
-		p.show(text, line, s.Elapsed, s.Budget)
+		p.show(text, line)
 	}
 }
 
@@ -114,6 +135,6 @@ func (p *progress) ofProof() func(prove.Progress) {
 			line = fmt.Sprintf("%s · at most %v left", text, max(s.Budget-s.Elapsed, 0).Round(time.Second))
 			said, done = s.Elapsed, s.Done
 		}
-		p.show(text+" ", line, s.Elapsed, s.Budget)
+		p.show(text, line)
 	}
 }

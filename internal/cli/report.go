@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,25 +14,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/report"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	var format, versus string
+	var format, versus, against string
 	var asJSON bool
+	var v view
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
 		Short: "Show the result of a run, or a proof, again",
-		Long: `Shows what "assay run" or "assay prove" kept in DIR, or the newest of all.
+		Long: `Shows what "assay run" or "assay prove" kept in DIR, or in the newest of all that were not interrupted.
 
-Formats: text (tables), bench (the Go benchmark format, for benchstat; of a run alone), json (the document itself), markdown
+Of a run it shows the answer, as the run did. --all shows the tables behind it and what was skipped, --explain what words
+and marks mean, --durability the matrix of one class.
+
+Formats: text, bench (the Go benchmark format, for benchstat; of a run alone), json (the document itself), markdown
 (of published comparisons alone).
 
 Tables never rank engines that promise different things. --versus compares two of them all the same, as many published
 comparisons do, and puts beside it how they compare where both make the same promise.`,
 		Example: `  assay report
+  assay report --all --explain | less
+  assay report --durability flushed
+  assay report --against results/sunday
   assay report results/monday
   assay report --format bench >samples.txt
   assay report --format markdown results/published >published.md
@@ -47,6 +57,12 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			if versus != "" && format != "text" {
 				return usage(fmt.Errorf("--versus has no format %s", format), "leave --format out")
 			}
+			if err := v.check(format, versus); err != nil {
+				return err
+			}
+			if against != "" {
+				return a.compareKept(append([]string{against}, args...), compareFlags{json: format == "json"})
+			}
 			wanted := []string{result.DocumentFile, result.ProofFile, result.PublishedFile}
 			switch {
 			case versus != "" || format == "bench":
@@ -54,7 +70,7 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			case format == "markdown":
 				wanted = wanted[2:]
 			}
-			kept, err := read(args, wanted)
+			kept, err := a.read(args, wanted)
 			if err != nil {
 				return err
 			}
@@ -70,14 +86,44 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			if versus != "" {
 				return a.showVersus(kept.run, versus)
 			}
-			return a.showKept(kept, format)
+			if len(args) > 0 {
+				v.dir = args[0]
+			}
+			return a.showKept(kept, format, v)
 		},
 	}
+	cmd.Flags().BoolVar(&v.all, "all", false, "show a table for each workload and promise, and what was skipped")
+	cmd.Flags().BoolVar(&v.explain, "explain", false, "say what the words and marks mean")
+	cmd.Flags().StringVar(&v.class, "durability", "", "show one class alone: synced, flushed or buffered")
+	cmd.Flags().StringVar(&against, "against", "", "compare with an earlier result, as assay compare does")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&versus, "versus", "", "compare two contenders, ENGINE@CLASS,ENGINE@CLASS, also where their promises differ")
 	cmd.Flags().StringVar(&format, "format", "text", "text, bench, json or markdown")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// view is what of a run is shown.
+type view struct {
+	all, explain bool
+	class        string
+	dir          string // that was named; empty is the newest
+}
+
+// check returns an error where a view is none, or has no place.
+func (v *view) check(format, versus string) error {
+	if v.class != "" {
+		if _, err := parseClasses(v.class); err != nil {
+			return err
+		}
+	}
+	if v.class == "all" {
+		v.class = ""
+	}
+	if (v.all || v.explain || v.class != "") && (format != "text" || versus != "") {
+		return usage(errors.New("--all, --explain and --durability are of the report in words"), "leave them out, or --format, --json and --versus")
+	}
+	return nil
 }
 
 // kept is what a folder holds: a run, a proof or both, or published comparisons.
@@ -90,11 +136,11 @@ type kept struct {
 
 // read returns what is in the folder that args names, or in the newest that holds a document with one of the wanted names;
 // args may name a document itself.
-func read(args []string, wanted []string) (kept, error) {
+func (a *app) read(args []string, wanted []string) (kept, error) {
 	var k kept
 	var err error
 	if len(args) == 0 {
-		if k.dir, err = newestResult(wanted); err != nil {
+		if k.dir, err = a.newestResult(wanted); err != nil {
 			return k, err
 		}
 	} else {
@@ -144,12 +190,12 @@ func noResult(path string, err error) error {
 }
 
 // showKept renders a run and a proof on standard output.
-func (a *app) showKept(k kept, format string) error {
+func (a *app) showKept(k kept, format string, v view) error {
 	if k.run != nil && k.proof != nil && format == "json" {
 		return usage(fmt.Errorf("%s holds a run and a proof", k.dir), "name one: %s", filepath.Join(k.dir, result.DocumentFile))
 	}
 	if k.run != nil {
-		if err := a.show(k.run, format); err != nil {
+		if err := a.show(k.run, format, v); err != nil {
 			return err
 		}
 	}
@@ -165,10 +211,15 @@ func (a *app) showKept(k kept, format string) error {
 var formats = []string{"text", "bench", "json", "markdown"}
 
 // show renders run on standard output, in one of formats.
-func (a *app) show(run *result.Run, format string) error {
+func (a *app) show(run *result.Run, format string, v view) error {
 	switch format {
 	case "text":
-		return report.Text(a.stdout, run, reportOptions(a.stdout))
+		o := reportOptions(a.stdout)
+		o.All, o.Explain, o.Class, o.Command, o.Facts = v.all, v.explain, v.class, "assay report", facts
+		if v.dir != "" {
+			o.Command += " " + v.dir
+		}
+		return report.Text(a.stdout, run, o)
 	case "bench":
 		return report.Bench(a.stdout, run)
 	default:
@@ -178,6 +229,19 @@ func (a *app) show(run *result.Run, format string) error {
 		}
 		_, err = a.stdout.Write(data)
 		return err
+	}
+}
+
+// facts returns what is known of an engine without measuring it.
+func facts(engine string) report.Facts {
+	d, ok := driver.Lookup(engine)
+	if !ok {
+		return report.Facts{}
+	}
+	caps := d.Info().Caps
+	return report.Facts{
+		Shared: caps.Supports(kv.Shared), File: !caps.Folder, PureGo: caps.PureGo,
+		SQL: slices.Contains(bench.Forms(bench.Entry{Engine: engine}, bench.DefaultSelections()), "sql"),
 	}
 }
 
@@ -244,24 +308,44 @@ func runDirs() ([]string, error) {
 }
 
 // newestResult returns the newest folder, of runs and proofs without --out, that holds a file of one of the names; the
-// folders' names sort by time.
-func newestResult(names []string) (string, error) {
+// folders' names sort by time. One that was interrupted is passed over, with a word, if there is another.
+func (a *app) newestResult(names []string) (string, error) {
 	dir, err := resultsDir()
 	if err != nil {
 		return "", err
 	}
-	newest := ""
+	var files []string
 	for _, name := range names {
-		files, err := filepath.Glob(filepath.Join(dir, "*", name))
+		some, err := filepath.Glob(filepath.Join(dir, "*", name))
 		if err != nil {
 			return "", err
 		}
-		for _, f := range files {
-			newest = max(newest, filepath.Dir(f))
-		}
+		files = append(files, some...)
 	}
-	if newest == "" {
+	if len(files) == 0 {
 		return "", &kv.Error{Err: errors.New("no run was kept yet"), Hint: "type: assay run"}
 	}
-	return newest, nil
+	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Dir(b), filepath.Dir(a)) })
+	for i, f := range files {
+		if !interrupted(f) {
+			if i > 0 {
+				fmt.Fprintf(a.stderr, "a newer one was interrupted; to see it: assay report %s\n", filepath.Dir(files[0]))
+			}
+			return filepath.Dir(f), nil
+		}
+	}
+	return filepath.Dir(files[0]), nil
+}
+
+// interrupted reports whether the document at path is of a run that was interrupted. One that cannot be read is told as such
+// by whoever reads all of it.
+func interrupted(path string) bool {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	var head struct {
+		Interrupted bool `json:"interrupted"`
+	}
+	return json.Unmarshal(data, &head) == nil && head.Interrupted
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,19 +39,21 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD[/OPERATION,...][?PARAM=VALUE,...&...]]...",
 		Short: "Compare engines on real work",
-		Long: `Runs workloads on engines, interleaved, in a process each, and prints a table for each workload and promise.
+		Long: `Runs workloads on engines, interleaved, in a process each, and ends with its answer: for each promise who is the fastest
+at what, by how much, and what is not sure. "assay report --all" shows the tables behind it.
 
-Without arguments, the core operations of every workload run on the default engines. A named workload runs all its
-operations. A parameter with several values is measured with each, in tables of their own; "assay workloads" lists the
-parameters. Engines that promise different things are never ranked in one table: an engine takes part once for each
-class of durability that it delivers.
+Without arguments, the core operations run on the default engines. A named workload runs all its operations. A parameter
+with several values is measured with each, in tables of their own; "assay workloads" lists the parameters.
+
+Commits are measured at synced, which is what a program gets that asks for nothing; --durability all measures every class
+that an engine delivers. Engines that promise different things are never ranked in one table.
 
 An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options. It stands in the
 same tables as the rest, marked unproved; after "assay prove --engines NAME=ENGINE:?OPTION=VALUE --out DIR", run it with
 --proof DIR.
 
 The data lies in a fresh folder under --dir while the run lasts, and is removed at its end. The result is kept in --out:
-result.json and samples.txt, which benchstat reads.
+result.json and samples.txt, which benchstat reads. "assay compare" compares two of them.
 
 With --like-published it measures what five published comparisons measured, as they did and then with the same promise for
 both, and prints our ratios beside theirs. Arguments then name publications, by the workload that was made from them.`,
@@ -81,11 +84,11 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+")")
-	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
+	flags.StringVar(&f.durability, "durability", "", "synced, flushed, buffered (several with commas) or all (default: synced; flushed in memory)")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
-	flags.Var(&f.precision, "precision", "stop an operation when its ratios are known to within this")
+	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: start this many operations per second, latency from the intended start")
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
@@ -112,7 +115,7 @@ func names(entries []bench.Entry) string {
 // options checks the command line.
 func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (bench.Options, error) {
 	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision), Seed: f.seed,
-		Rate: f.rate, Command: append([]string{"assay", "run"}, args...)}
+		Rate: f.rate, Command: f.command(args)}
 	var err error
 	if f.engines != "" || enginesGiven {
 		if o.Entries, err = a.parseEngines(f.engines); err != nil {
@@ -124,8 +127,10 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 			return o, usageError{err}
 		}
 	}
-	if o.Classes, err = parseClasses(f.durability); err != nil {
-		return o, usageError{err}
+	if o.Strongest = f.durability == ""; !o.Strongest {
+		if o.Classes, err = parseClasses(f.durability); err != nil {
+			return o, usageError{err}
+		}
 	}
 	if o.Proofs, err = proofs(f.proofs); err != nil {
 		return o, err
@@ -152,6 +157,22 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	}
 	o.Helper, err = self(helperName)
 	return o, err
+}
+
+// command returns the command line as a result keeps it: with the flags that decide what was measured.
+func (f runFlags) command(args []string) []string {
+	command := append([]string{"assay", "run"}, args...)
+	flag := func(name, value, usual string) {
+		if value != usual {
+			command = append(command, "--"+name, value)
+		}
+	}
+	flag("engines", f.engines, "")
+	flag("durability", f.durability, "")
+	flag("storage", f.storage, "fast")
+	flag("dir", f.dir, "")
+	flag("rate", strconv.FormatFloat(f.rate, 'f', -1, 64), "0")
+	return command
 }
 
 // setStorage says where the data lies: a folder, or a modelled disk.
@@ -223,19 +244,16 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 	if err != nil {
 		return errors.Join(err, removeEmpty(dir))
 	}
-	format := "text"
-	if f.json {
-		format = "json"
-	}
-	if err := errors.Join(a.show(run, format), result.Write(dir, run)); err != nil {
+	if err := result.Write(dir, run); err != nil {
 		return err
 	}
-	again := "assay report"
-	if f.out != "" {
-		again += " " + dir
+	fmt.Fprintln(a.stderr, "kept in", dir) // before the report, which is what a terminal shows in the end
+	if f.json {
+		err = a.show(run, "json", view{})
+	} else {
+		err = a.show(run, "text", view{dir: f.out})
 	}
-	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
-	return outcome(run, o.Budget)
+	return cmp.Or(err, outcome(run, o.Budget))
 }
 
 // resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache folder.
@@ -315,7 +333,10 @@ func (p *percent) Set(s string) error {
 	if isPercent {
 		v /= 100
 	}
-	if err != nil || v <= 0 || v >= 1 {
+	switch {
+	case err == nil && !isPercent && v >= 1 && v < 100:
+		return fmt.Errorf("write %s%%", s)
+	case err != nil || v <= 0 || v >= 1:
 		return fmt.Errorf("%q is not between 0%% and 100%%", s)
 	}
 	*p = percent(v)

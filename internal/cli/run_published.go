@@ -150,7 +150,8 @@ func (p *publishedRun) partOptions(part published.Part, m published.Measured) (b
 			return o, err
 		}
 	}
-	o.Classes, o.Hang = part.Classes, bench.DefaultHang // a cold read of a slow disk takes long, and the parts are short
+	o.Classes, o.Strongest = part.Classes, false
+	o.Hang = bench.DefaultHang // a cold read of a slow disk takes long, and the parts are short
 	o.Command = append([]string{"assay", "run"}, part.Work...)
 	left := max(time.Until(p.started.Add(o.Budget)), time.Second)
 	o.Budget = time.Duration(float64(left) * float64(part.Share) / float64(published.DefaultBudget(p.publications)-p.spent))

@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/child"
@@ -52,7 +54,7 @@ func (s *state) answer(ctx context.Context, r request) response {
 	case cmdDo:
 		err = s.do(ctx, r.Slice.N)
 	case cmdFinish:
-		resp.Finish, err = s.finish(ctx)
+		resp.Finish, err = s.finish(ctx, r.Compact)
 	default:
 		err = fmt.Errorf("unknown command %q", r.Command)
 	}
@@ -119,7 +121,13 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.spec, s.op, s.runner, s.slicer = &spec, op.With(spec.Params), runner, newSlicer(runner, op.Workers)
+	op = op.With(spec.Params)
+	if crowd, ok := runner.(workload.Crowd); ok {
+		op.Workers = crowd.Workers()
+		op.Cycle = whole(op.Workers, cycleOf(op))
+	}
+	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
+	s.slicer.slow(spec.Slow)
 	resetPeakRSS()
 	if err := runner.Setup(ctx); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
@@ -128,7 +136,9 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(), Resets: s.slicer.reset != nil}, nil
+	runtime.GC() // the garbage of loading is not the operation's
+	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(),
+		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}, nil
 }
 
 // calibrate warms up with slices that double until one takes target, and returns the last one. The first slice only
@@ -137,7 +147,6 @@ func (s *state) calibrate(ctx context.Context, target time.Duration) (*sliceRepo
 	if s.runner == nil {
 		return nil, errors.New("calibrate: no cell is set up")
 	}
-	runtime.GC() // the garbage of loading is not the operation's
 	cycle := cycleOf(s.op)
 	n := cycle
 	for first := true; ; first = false {
@@ -170,7 +179,7 @@ func (s *state) slice(ctx context.Context, spec sliceSpec) (*sliceReport, error)
 	}
 	used := s.slicer.meter.used
 	r := &sliceReport{
-		N: spec.N, Wall: wall, NS: perOp, Latency: s.slicer.latency(),
+		N: spec.N, Wall: wall, NS: perOp,
 		Allocs: float64(used.allocs), AllocBytes: float64(used.allocBytes),
 		CPU: used.cpu, Written: used.written, RSS: peakRSS(),
 	}
@@ -195,7 +204,7 @@ func (s *state) do(ctx context.Context, n int) error {
 	return err
 }
 
-func (s *state) finish(ctx context.Context) (*finishReport, error) {
+func (s *state) finish(ctx context.Context, compact bool) (*finishReport, error) {
 	if s.runner == nil {
 		return nil, errors.New("finish: no cell is set up")
 	}
@@ -204,7 +213,7 @@ func (s *state) finish(ctx context.Context) (*finishReport, error) {
 	if r.Churned, err = s.runner.Size(); err != nil {
 		return nil, err
 	}
-	if s.op.Sized {
+	if compact {
 		if err := s.runner.Compact(ctx); err != nil {
 			return nil, err
 		}
@@ -213,6 +222,9 @@ func (s *state) finish(ctx context.Context) (*finishReport, error) {
 			return nil, err
 		}
 		r.Compacted = &size
+	}
+	if r.Latencies, err = s.slicer.total.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil {
+		return nil, err
 	}
 	return &r, s.close()
 }

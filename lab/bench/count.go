@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -34,23 +33,11 @@ func (r *runner) counts() bool {
 	return *r.countable
 }
 
-// counting returns how much of share counting will take, by what loading took.
-func (g *group) counting(share time.Duration) time.Duration {
-	if !g.op.Commits {
-		return 0
-	}
-	var sum time.Duration
-	for _, c := range g.live() {
-		sum += 2*c.loading + countTime // closing takes its time, too
-	}
-	return min(sum, share/4)
-}
-
 // count finds out how many syncs and writes an operation takes, in a short untimed run on a disk that counts them. What
 // goes wrong there leaves the figures out, and the cell as it was measured.
 func (g *group) count(ctx context.Context, c *cell) {
 	if c.Status != result.OK || c.N == 0 || c.resets || !g.op.Commits && c.written == 0 || ctx.Err() != nil ||
-		time.Until(g.r.deadline()) < c.loading || !g.r.counts() {
+		time.Until(g.r.deadline()) < 2*c.loading+countTime || !g.r.counts() {
 		return
 	}
 	if err := g.countOne(ctx, c); err != nil && ctx.Err() == nil {
@@ -58,23 +45,30 @@ func (g *group) count(ctx context.Context, c *cell) {
 	}
 }
 
-func (g *group) countOne(ctx context.Context, c *cell) (err error) {
-	dir := filepath.Join(g.r.dir.Path, "count")
+// counter returns the disk that counts, mounted once for all cells.
+func (r *runner) counter() (*storage, error) {
+	if r.counted != nil {
+		return r.counted, nil
+	}
+	dir := filepath.Join(r.dir.Path, "count")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	s, err := openStorage(dir, powerfs.Latency{})
+	if err == nil {
+		r.counted = s
+	}
+	return s, err
+}
+
+func (g *group) countOne(ctx context.Context, c *cell) error {
+	s, err := g.r.counter()
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if ctx.Err() != nil || err != nil {
-			g.r.drop(c.key) // it has files open there
-		}
-		err = errors.Join(err, s.close())
-	}()
+	defer g.r.drop(c.key) // it may have files open there
 	spec := c.spec
-	spec.Dir = filepath.Join(s.path, "cell")
+	spec.Dir = filepath.Join(s.path, filepath.Base(spec.Dir))
 	if _, err := g.ask(ctx, c, request{Command: cmdSetup, Cell: &spec}); err != nil {
 		return err
 	}
@@ -83,7 +77,7 @@ func (g *group) countOne(ctx context.Context, c *cell) (err error) {
 		return err
 	}
 	n := min(max(int(float64(countTime)/max(warm.Slice.NS, 1)), minCounted, 2*c.Workers), maxCounted)
-	n = max(n/cycleOf(g.op), 1) * cycleOf(g.op)
+	n = max(n/cycleOf(c.op), 1) * cycleOf(c.op)
 	if _, err := g.ask(ctx, c, request{Command: cmdPrepare, Slice: &sliceSpec{N: n}}); err != nil {
 		return err
 	}

@@ -15,10 +15,11 @@ import (
 // Entry is one contender: an engine with options, under a name of its own.
 type Entry struct {
 	Name     string
-	Engine   string // the engine's name, a scheme registered with kv
-	Options  string // its options as a URL query, without "?"
-	Unranked bool   // shown, never ranked: the harness's own floor
-	Plain    string // the entry that is the engine as its own users know it, where this one is more
+	Engine   string  // the engine's name, a scheme registered with kv
+	Options  string  // its options as a URL query, without "?"
+	Unranked bool    // shown, never ranked: the harness's own floor
+	Plain    string  // the entry that is the engine as its own users know it, where this one is more
+	Slow     float64 // every operation is made so much slower, 0.1 by 10 %: a difference that is there to be found
 }
 
 // URL returns the entry as ENGINE:?OPTIONS.
@@ -106,7 +107,7 @@ func Forms(e Entry, selections []Selection) []string {
 	return all
 }
 
-// DefaultSelections returns every workload with its core operations, and the first of each parameter that is a list.
+// DefaultSelections returns every workload that has core operations with these, and the first of each parameter that is a list.
 func DefaultSelections() []Selection {
 	var all []Selection
 	for _, w := range workload.All() {
@@ -121,7 +122,9 @@ func DefaultSelections() []Selection {
 				s.Ops = append(s.Ops, withCoreForms(op))
 			}
 		}
-		all = append(all, s)
+		if len(s.Ops) > 0 {
+			all = append(all, s)
+		}
 	}
 	return all
 }

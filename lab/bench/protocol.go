@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/workload"
 )
 
@@ -17,6 +16,7 @@ type request struct {
 	Cell    *cellSpec     `json:",omitempty"`
 	Slice   *sliceSpec    `json:",omitempty"`
 	Target  time.Duration `json:",omitempty"` // of calibrate: how long a slice should take
+	Compact bool          `json:",omitempty"` // of finish: compact the store, too
 }
 
 type command string
@@ -43,6 +43,7 @@ type cellSpec struct {
 	Engine, Options     string
 	Form                string
 	Durability          kv.Durability
+	Slow                float64 // as in Entry
 	Seed                uint64
 	Dir                 string
 	Helper              []string
@@ -70,15 +71,16 @@ type setupReport struct {
 	Description workload.Description
 	Size        kv.Size
 	Goroutines  int  // with the store open and idle
+	Workers     int  // goroutines that do the operation
+	Cycle       int  // a slice is a whole number of so many iterations
 	Resets      bool // every iteration needs something put in place, untimed
 }
 
 type sliceReport struct {
 	N          int
-	Wall       time.Duration  // of the whole slice
-	NS         float64        // per operation: Wall/N, or in open-loop mode the mean latency
-	Latency    result.Latency // of all slices since calibrate or Forget
-	Allocs     float64        // of the slice's operations alone, without Prepare and Verify; so are the next three
+	Wall       time.Duration // of the whole slice
+	NS         float64       // per operation: Wall/N, or in open-loop mode the mean latency
+	Allocs     float64       // of the slice's operations alone, without Prepare and Verify; so are the next three
 	AllocBytes float64
 	CPU        time.Duration
 	Written    *int64 // nil where the system does not tell
@@ -89,4 +91,5 @@ type sliceReport struct {
 type finishReport struct {
 	Churned   kv.Size
 	Compacted *kv.Size
+	Latencies []byte // of all slices since calibrate or Forget, as hdrhistogram encodes them
 }

@@ -1,9 +1,9 @@
 // Package bench runs workloads on engines and measures them.
 //
-// Each engine works in a child process of its own, one for each promise that it is measured at. Only one child runs at
-// a time; the others are stopped. Every round visits all contenders of an operation in random order, so that drift of
-// the machine meets all alike, and ratios are taken round by round. Rounds go on until every ratio is precise enough or
-// the operation's share of the budget is spent; what is then still unresolved is a tie. See docs/design.md.
+// Each contender of an operation works in a child process of its own. Only one child runs at a time; the others are stopped.
+// Every round visits all contenders in random order, so that drift of the machine meets all alike. After a sitting of some
+// rounds the processes end; who is surely far behind, or surely told apart, sits no more, and time goes to what is open.
+// See docs/measuring.md.
 package bench
 
 import (
@@ -36,10 +36,11 @@ type Options struct {
 	Entries    []Entry
 	Selections []Selection     // nil is DefaultSelections
 	Classes    []kv.Durability // asked for; nil is every class, without Synced where nothing can be synced
+	Strongest  bool            // of Classes that are nil, only the strongest
 	Dir        string          // where the run makes its folder; "" is workdir.Default
 	Storage    powerfs.Latency // of a modelled disk that is mounted in that folder for the data; zero is the folder's own disk
 	Budget     time.Duration   // the whole run ends within
-	Precision  float64         // half-width of the ratios' intervals at which rounds stop; 0.05 is 5 %
+	Precision  float64         // half-width of a ratio's interval at which it is known well enough; 0.05 is 5 %
 	Seed       uint64
 	Form       string        // leaves out the other forms of operations: "kv", "sql"; "" is all
 	Rate       float64       // operations per second in open-loop mode; 0 is closed-loop
@@ -57,11 +58,12 @@ type Options struct {
 type Progress struct {
 	Workload, Operation string
 	Params              string // of the workload, as a URL query
-	Phase               string // "probe", "load", "measure"
+	Phase               string // "probe", "plan", "load", "warm up", "measure", "close"
 	Engine              string // at work now
 	Round               int
 	Group, Groups       int // operations: this one, counted from 1, and all
 	Elapsed, Budget     time.Duration
+	Needs               time.Duration // of phase "plan": about how long a run takes that decides all this
 }
 
 // Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set) or cells failed;
@@ -81,7 +83,7 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	r := &runner{Options: o, dir: dir, data: dir.Path, started: time.Now(), children: map[childKey]*child.Process{},
+	r := &runner{Options: o, machine: newMachine(), dir: dir, data: dir.Path, started: time.Now(), children: map[childKey]*child.Process{},
 		random: rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
 	defer func() { err = errors.Join(err, r.unmount()) }()
 	defer r.endAll()
@@ -96,7 +98,9 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 		return nil, err
 	}
 	r.measure(ctx)
+	r.endAll()
 	r.run.Floor = r.floor.result()
+	r.reportMachine()
 	r.run.Took = time.Since(r.started)
 	r.run.Interrupted = ctx.Err() != nil
 	stats.Finish(&r.run)
@@ -135,11 +139,15 @@ type runner struct {
 	promises map[string][]kv.Promise // by entry, indexed by the class asked for
 	broken   map[string]error        // entries that could not be opened at all
 	children map[childKey]*child.Process
+	machine  machine
 	named    bool // the classes were asked for by name
 	cells    int  // made so far, for their folders' names
-	groups   int
+	groups   []*group
+	rounds   int  // of all groups so far
+	counting bool // nothing is timed any more
 
-	countable *bool // whether syncs can be counted; nil until it was tried
+	counted   *storage // mounted while syncs are counted
+	countable *bool    // whether syncs can be counted; nil until it was tried
 }
 
 // childKey names a child process: one a contender and class.
@@ -172,12 +180,12 @@ func (r *runner) describe() error {
 				Hint: "name a folder on a disk with --dir, or ask for --durability flushed"}
 		}
 		if r.Classes == nil {
-			r.Classes = []kv.Durability{kv.Flushed, kv.Buffered}
+			r.Classes = r.strongest([]kv.Durability{kv.Flushed, kv.Buffered})
 			r.warn("the data lies on a tmpfs, where nothing can be synced: synced was left out", "name a folder on a disk with --dir")
 		}
 	}
 	if r.Classes == nil {
-		r.Classes = driver.Durabilities
+		r.Classes = r.strongest(driver.Durabilities)
 	}
 	if !child.CanStop {
 		r.warn("this system cannot stop a process: idle engines' background work may disturb the others", "")
@@ -187,6 +195,14 @@ func (r *runner) describe() error {
 			Hint: "free some space, or name another folder with --dir"}
 	}
 	return nil
+}
+
+// strongest returns the classes, or only the first if no more were asked for.
+func (r *runner) strongest(classes []kv.Durability) []kv.Durability {
+	if r.Strongest {
+		return classes[:1]
+	}
+	return classes
 }
 
 func (r *runner) warn(text, hint string) {
@@ -220,11 +236,13 @@ func (r *runner) mount() (err error) {
 	return nil
 }
 
-func (r *runner) unmount() error {
-	if r.storage == nil {
-		return nil
+func (r *runner) unmount() (err error) {
+	for _, s := range []*storage{r.counted, r.storage} {
+		if s != nil {
+			err = errors.Join(err, s.close())
+		}
 	}
-	return r.storage.close()
+	return err
 }
 
 // probe asks each engine what it promises, in a child. An option with a wrong value ends the run; an engine that
@@ -254,33 +272,6 @@ func (r *runner) probe(ctx context.Context) error {
 		r.promises[e.Name] = resp.Promises
 	}
 	return nil
-}
-
-// measure runs every operation, each within its share of the time that is left.
-func (r *runner) measure(ctx context.Context) {
-	for _, s := range r.Selections {
-		r.groups += len(s.Ops)
-	}
-	done := 0
-	for _, s := range r.Selections {
-		for _, op := range s.Ops {
-			if ctx.Err() != nil {
-				return
-			}
-			done++
-			g := newGroup(r, s, op, done)
-			left := time.Until(r.deadline())
-			g.run(ctx, left/time.Duration(r.groups-done+1))
-			r.run.Cells = append(r.run.Cells, g.results()...)
-		}
-		r.endAll() // a workload's processes end with it, so that memory is each one's own
-	}
-}
-
-// deadline is when the last measurement must end, so that everything is closed and reported within the budget.
-func (r *runner) deadline() time.Time {
-	reserve := min(max(r.Budget/30, 500*time.Millisecond), 10*time.Second)
-	return r.started.Add(r.Budget - reserve)
 }
 
 // child returns the process of a contender, starting it if there is none.

@@ -153,8 +153,8 @@ func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
 }
 
 func TestAnInterruptKeepsWhatWasMeasuredAndLeavesNothing(t *testing.T) {
-	o := options(t, "a=bbolt:,b=bbolt:", "ycsb?records=200")
-	o.Budget = time.Hour
+	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/fillseq,C,readrandom?records=200")
+	o.Classes, o.Budget = []kv.Durability{kv.Synced}, time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o.Progress = func(p Progress) {

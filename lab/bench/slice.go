@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -42,6 +43,44 @@ func newSlicer(r workload.Runner, workers int) *slicer {
 	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits), meter: newMeter()}
 	s.reset, _ = r.(workload.Resetter)
 	return s
+}
+
+// slow makes every operation take so much longer, 0.1 by 10 %.
+func (s *slicer) slow(by float64) {
+	if by > 0 {
+		s.runner = &slowed{Runner: s.runner, by: by, debts: make([]debt, s.workers)}
+	}
+}
+
+// slowed delays a runner by a share of what it takes, so that there is a difference to be found. The delay is measured: what one
+// was too long, as a reading of the clock makes it, the next ones are shorter.
+type slowed struct {
+	workload.Runner
+	by    float64
+	debts []debt // by worker
+}
+
+// debt is how long a worker still has to wait, in ns.
+type debt struct {
+	ns float64
+	_  [56]byte // a line of the cache for each worker
+}
+
+func (s *slowed) Do(ctx context.Context, worker, i int) error {
+	start := clock()
+	if err := s.Runner.Do(ctx, worker, i); err != nil {
+		return err
+	}
+	end := clock()
+	d := &s.debts[worker]
+	d.ns += s.by * float64(end-start)
+	for until := end + int64(math.Ceil(d.ns)); d.ns > 0; {
+		if now := clock(); now >= until {
+			d.ns -= float64(now - end)
+			break
+		}
+	}
+	return nil
 }
 
 // forget drops the latencies so far: they were of the warm-up.
@@ -217,14 +256,14 @@ func record(h *hdrhistogram.Histogram, ns int64) {
 // beyond is how many operations must lie beyond a percentile for it to be told.
 const beyond = 10
 
-// latency summarises all slices since forget.
-func (s *slicer) latency() result.Latency {
-	n := float64(s.total.TotalCount())
+// latencyOf summarises latencies.
+func latencyOf(h *hdrhistogram.Histogram) result.Latency {
+	n := float64(h.TotalCount())
 	q := func(p float64) int64 {
 		if n*(100-p) < 100*beyond-0.01 { // 99.9 is not exact
 			return 0
 		}
-		return s.total.ValueAtQuantile(p)
+		return h.ValueAtQuantile(p)
 	}
-	return result.Latency{P50: q(50), P90: q(90), P99: q(99), P999: q(99.9), Max: s.total.Max()}
+	return result.Latency{P50: q(50), P90: q(90), P99: q(99), P999: q(99.9), Max: h.Max()}
 }

@@ -163,11 +163,7 @@ func side(c result.Cell, size bool) result.Side {
 		s.Allocs = nil
 		return s
 	}
-	times := make([]float64, len(c.Samples))
-	for i, sample := range c.Samples {
-		times[i] = sample.NS
-	}
-	ns, _ := stats.Median(times)
+	ns := stats.Mean(c.Samples)
 	for _, m := range c.Metrics {
 		if m.Name == "record-ns" && ns.Mid > 0 {
 			perRecord := m.Value / ns.Mid

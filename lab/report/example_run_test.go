@@ -30,7 +30,7 @@ func (b *builder) cell(workload, operation, engine string, p result.Promise, ns 
 	}
 	for r := range rounds {
 		t := ns * math.Exp(0.02*b.rng.NormFloat64())
-		c.Samples = append(c.Samples, result.Sample{Round: r, N: 200, NS: t})
+		c.Samples = append(c.Samples, result.Sample{Round: r, N: 200, NS: t, Process: 3 * r / rounds})
 		c.N += 200
 	}
 	c.Latency = &result.Latency{P50: int64(ns * 0.97), P90: int64(ns * 1.3), P99: int64(ns * 2.1), P999: int64(ns * 4), Max: int64(ns * 17)}

@@ -16,9 +16,19 @@ const minWidth = 72
 
 // Options say how a report is drawn. The zero value is for files and pipes.
 type Options struct {
-	Width int  // columns; 0 is DefaultWidth
-	Color bool // colours, as ANSI escape sequences
-	ASCII bool // no character beyond ASCII
+	Width  int  // columns; 0 is DefaultWidth
+	Height int  // lines of the terminal; 0 is no limit
+	Color  bool // colours, as ANSI escape sequences
+	ASCII  bool // no character beyond ASCII
+
+	// Of a run.
+	All     bool   // with a table for each workload and promise, and what was skipped
+	Explain bool   // with the meaning of words and marks
+	Class   string // at one class of durability alone; empty is all
+	Command string // shows the run again: "assay report DIR"
+	Facts   func(engine string) Facts
+
+	flags map[string]string // of the command of the run
 }
 
 // OptionsFor returns how to draw on f: as wide as its terminal, and in colour unless NO_COLOR (https://no-color.org) is
@@ -28,8 +38,8 @@ func OptionsFor(f *os.File) Options {
 	if !term.IsTerminal(int(f.Fd())) {
 		return o
 	}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		o.Width = width
+	if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width, o.Height = width, height
 	}
 	o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return o

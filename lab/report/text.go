@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,23 +12,30 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Text writes the report of a finished run for reading in a terminal or a log: what was measured where, the fastest at
-// each operation, a table and a verdict for each workload and promise, and how to read them.
+// Text writes the report of a finished run for reading in a terminal or a log: where it took place, and the answer last,
+// where a terminal shows it. With Options.All a table for each workload and promise comes before the answer, and with
+// Options.Explain how to read all that. A run that ranks nothing has tables alone.
 func Text(w io.Writer, run *result.Run, o Options) error {
+	o.flags = commandFlags(run.Command)
 	p := page{options: o, width: o.width(), styles: newStyles(o)}
-	tables := result.Tables(run.Cells)
+	tables := slices.DeleteFunc(result.Tables(run.Cells), func(t result.Table) bool {
+		return o.Class != "" && t.Promise.Delivered != o.Class && t.Promise.Delivered != "read"
+	})
+	unranked := run.Environment.Unranked != ""
 	p.header(run)
-	p.warnings(run)
-	p.summary(run, tables)
-	for _, t := range tables {
-		p.table(run, t)
+	if o.All || unranked {
+		p.warnings(run)
+		for _, t := range tables {
+			p.table(run, t)
+		}
 	}
-	if len(tables) == 0 {
-		p.line("Nothing was measured.")
+	if o.Explain {
+		p.legend(run, tables)
 		p.blank()
 	}
-	p.additions(run)
-	p.legend(run, tables)
+	if !unranked || len(tables) == 0 {
+		p.screen(run)
+	}
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -38,6 +46,7 @@ type page struct {
 	width   int
 	styles  styles
 	lines   []string
+	forms   []string // that the matrices tell
 }
 
 // styles are the looks of things. Without colour they are all plain, for what they say is also said in words.
@@ -126,7 +135,8 @@ func ascii(s string) string {
 
 var asciiFor = map[rune]rune{
 	'·': '|', '—': '-', '–': '-', '─': '-', '×': 'x', 'µ': 'u', '±': '~', '…': '.', '✗': 'x', '⚠': '!', '█': '#', '²': '2',
-	'▏': '.', '▎': '.', '▍': ':', '▌': ':', '▋': ':', '▊': '#', '▉': '#', '→': '>', '✓': '+', '≤': '<',
+	'▏': '.', '▎': '.', '▍': ':', '▌': ':', '▋': ':', '▊': '#', '▉': '#', '→': '>', '✓': '+', '≤': '<', '≥': '>',
+	'●': '*', '○': 'o', '»': '>',
 }
 
 // clean replaces control characters: an engine's message, or a document from elsewhere, must not steer the terminal.

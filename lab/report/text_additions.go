@@ -26,9 +26,6 @@ func (p *page) additions(run *result.Run) {
 		}
 		p.paragraph("+ ", p.styles.dim, "What assay adds to "+most.Plain+": "+most.Engine+" "+text+".", p.styles.plain)
 		all = all[n:]
-		if len(all) == 0 {
-			p.blank()
-		}
 	}
 }
 

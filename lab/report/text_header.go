@@ -35,7 +35,8 @@ func (p *page) facts(label string, items ...string) {
 	}
 }
 
-func (p *page) warnings(run *result.Run) {
+// warnings returns what a reader must know to trust the numbers.
+func warnings(run *result.Run) []result.Warning {
 	all := run.Warnings
 	if run.Interrupted {
 		all = append([]result.Warning{{Text: "the run was interrupted: this is what had been measured by then"}}, all...)
@@ -43,100 +44,25 @@ func (p *page) warnings(run *result.Run) {
 	if why := run.Environment.Unranked; why != "" && !slices.ContainsFunc(all, func(w result.Warning) bool { return strings.Contains(w.Text, why) }) {
 		all = append([]result.Warning{{Text: "nothing is ranked: this binary was " + why, Hint: "build it again without"}}, all...)
 	}
+	return all
+}
+
+func (p *page) warnings(run *result.Run) {
+	all := warnings(run)
 	for _, w := range all {
-		text := w.Text
-		if w.Hint != "" {
-			text += " → " + w.Hint
-		}
-		p.paragraph("⚠ ", p.styles.warn, text, p.styles.warn)
+		p.warning(w)
 	}
 	if len(all) > 0 {
 		p.blank()
 	}
 }
 
-// summary prints the fastest at each operation, a line for each table. One table needs no summary.
-func (p *page) summary(run *result.Run, tables []result.Table) {
-	if len(tables) < 2 || run.Environment.Unranked != "" {
-		return
+func (p *page) warning(w result.Warning) {
+	text := w.Text
+	if w.Hint != "" {
+		text += " → " + w.Hint
 	}
-	label := 0
-	names := summaryNames(tables)
-	for _, name := range names {
-		label = max(label, len([]rune(name)))
-	}
-	p.line(paint(p.styles.title, "Fastest at each operation"))
-	for i, t := range tables {
-		var winners []string
-		for _, g := range t.Groups {
-			if w := fastest(run.Cells, g); w != "" {
-				winners = append(winners, g.Operation+" "+w)
-			}
-		}
-		if len(winners) == 0 {
-			winners = []string{"nothing could be ranked"}
-		}
-		p.list(fmt.Sprintf("%-*s  ", label, names[i]), p.styles.dim, winners, p.styles.plain)
-	}
-	p.blank()
-}
-
-// summaryNames returns the names of tables; those that differ in their proof alone are told apart by it.
-func summaryNames(tables []result.Table) []string {
-	count := map[string]int{}
-	for _, t := range tables {
-		count[tableName(t)]++
-	}
-	var names []string
-	for _, t := range tables {
-		name := tableName(t)
-		if count[name] > 1 {
-			name += " · " + t.Promise.Proof
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// fastest returns the fastest of a group, after a "=" each that is equivalent to it, and after a "~" each of which it is
-// open how it compares. Where there are too few rounds to compare any, it names none, and it tells if some were skipped
-// or only one was measured.
-func fastest(cells []result.Cell, g result.Group) string {
-	const most = 3
-	text, open, named, measured, skipped := "", "", 0, 0, 0
-	for _, r := range groupRows(cells, g) {
-		switch {
-		case class(r.cell) == 2:
-			skipped++
-		case class(r.cell) == 0 && len(r.cell.Samples) > 0:
-			measured++
-		}
-		switch c := r.cell; {
-		case class(c) != 0 || len(c.Samples) == 0 || c.Ratio != nil && c.Ratio.Different:
-			continue
-		case isBest(c) && r.few:
-			return "too few rounds"
-		case isBest(c):
-			text = c.Name()
-		case named >= most:
-		case c.Ratio != nil && c.Ratio.Equivalent:
-			text += " = " + c.Name()
-		default:
-			open += " ~ " + c.Name()
-		}
-		named++
-	}
-	text += open
-	if named > most {
-		text += fmt.Sprintf(" and %d more", named-most)
-	}
-	switch {
-	case measured == 1:
-		return "only " + text
-	case measured > 1 && skipped > 0:
-		text += fmt.Sprintf(" (%d skipped)", skipped)
-	}
-	return text
+	p.paragraph("⚠ ", p.styles.warn, text, p.styles.warn)
 }
 
 func storage(e result.Environment) string {

@@ -8,31 +8,35 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// legend explains what the tables show, and only that.
+// legend explains what the report shows, and only that.
 func (p *page) legend(run *result.Run, tables []result.Table) {
 	has := func(f func(result.Cell) bool) bool { return slices.ContainsFunc(run.Cells, f) }
 	p.line(paint(p.styles.title, "Understanding this report"))
 	entry := func(term, text string) {
 		p.paragraph(padRight(term, 12), p.styles.dim, text, p.styles.dim)
 	}
-	entry("time/op", "median of the rounds, ± its 95 % interval. n=3 instead: too few rounds for one.")
 	if run.Environment.Unranked == "" {
-		entry("vs fastest", "time divided by that of the fastest at the same promise, round by round, and its interval: 95 %, corrected for the number of comparisons with the fastest, and widened by the accidents of a process's memory. The bar shows it on a logarithmic scale.")
+		entry("● ○", "● is faster than all other engines, for sure. ○ leads: another one is equivalent or open, or was not measured. The time is total time over total operations.")
+		entry("2.1 »", "times as long as the fastest at the same promise, of the rounds that both have, with its interval where there is room: 95 %, corrected for the number of comparisons with the fastest, and as wide as rounds and processes differ. » is surely more than twice as long, and was measured no further.")
 		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
 	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {
 		entry("engine/form", "behind the slash is another way to do the operation on the engine than through package kv: assay workloads NAME explains the forms of a workload.")
 	}
-	if has(func(c result.Cell) bool { return c.Floor != nil }) {
+	tabled := p.options.All || run.Environment.Unranked != ""
+	if tabled {
+		entry("time/op", "total time over total operations, ± its 95 % interval. n=3 instead: too few rounds for one. The bar shows a ratio on a logarithmic scale.")
+	}
+	if tabled && has(func(c result.Cell) bool { return c.Floor != nil }) {
 		entry("× floor", "time as a multiple of what the disk itself needs, measured in the same run.")
 	}
-	if has(func(c result.Cell) bool { return c.Latency != nil }) {
+	if tabled && has(func(c result.Cell) bool { return c.Latency != nil }) {
 		entry("p50 p99 max", "half of the operations, 99 in 100, and all took at most so long. Empty: fewer than 10 operations took longer.")
 	}
-	if has(func(c result.Cell) bool { return c.Syncs != nil }) {
+	if tabled && has(func(c result.Cell) bool { return c.Syncs != nil }) {
 		entry("syncs/op", "counted, with the writes and the bytes written, in a short run on a file system that counts them. What mapped files hold in memory is not among them.")
 	}
-	if has(func(c result.Cell) bool { return !c.Ranked && c.Status == result.OK }) {
+	if tabled && has(func(c result.Cell) bool { return !c.Ranked && c.Status == result.OK }) {
 		entry("null", "stores nothing: the time is what the measurement itself costs. It is not ranked.")
 	}
 	var seen []string

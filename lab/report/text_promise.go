@@ -8,13 +8,13 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// tableName returns "hook · synced, intact".
+// tableName returns "hook · synced, intact: survives power loss".
 func tableName(t result.Table) string {
 	name := t.Workload
 	if t.Params != "" {
 		name += "?" + t.Params
 	}
-	return name + " · " + promiseName(t.Promise)
+	return name + " · " + promiseTitle(t.Promise)
 }
 
 func promiseName(p result.Promise) string {
@@ -27,22 +27,24 @@ func promiseName(p result.Promise) string {
 	return p.Delivered + ", not intact"
 }
 
-// promiseMeaning tells in words what survives.
-func promiseMeaning(p result.Promise) string {
-	meanings := map[string]string{
-		"synced-intact":   "acknowledged commits survive power loss",
-		"synced":          "acknowledged commits survive power loss; one that is under way may be left half applied or do damage",
-		"flushed-intact":  "acknowledged commits survive kill -9; power loss takes the latest and leaves the store whole",
-		"flushed":         "acknowledged commits survive kill -9; power loss may destroy the store",
-		"buffered-intact": "kill -9 and power loss take the latest acknowledged commits; the store stays whole",
-		"buffered":        "kill -9 takes the latest acknowledged commits; power loss may destroy the store",
-		"read":            "nothing is committed, so that all engines are compared whatever they promise",
+// promiseTitle returns a promise with what survives in words: "synced, intact: survives power loss".
+func promiseTitle(p result.Promise) string {
+	meaning := map[string]string{
+		"synced-intact":   "survives power loss",
+		"synced":          "survives power loss, but what was under way may do damage",
+		"flushed-intact":  "survives kill -9; power loss takes the last commits",
+		"flushed":         "survives kill -9; power loss may destroy the store",
+		"buffered-intact": "survives neither kill -9 nor power loss; stays whole",
+		"buffered":        "survives no kill -9; power loss may destroy the store",
+		"read":            "nothing is committed",
+	}[p.Label()]
+	switch {
+	case meaning == "":
+		return promiseName(p)
+	case p.Proof == result.Disproved && p.Delivered != "read":
+		meaning = "seen broken: " + meaning
 	}
-	meaning := meanings[p.Label()]
-	if p.Proof == result.Disproved && meaning != "" {
-		return "said to hold, and seen broken: " + meaning
-	}
-	return meaning
+	return promiseName(p) + ": " + meaning
 }
 
 // proof tells how well the promise of a table was proved: "proved in 1,240 crashes", "unproved". Of several engines, it is
@@ -68,6 +70,6 @@ func proof(cells []result.Cell, t result.Table) string {
 	case len(names) == 1:
 		return fmt.Sprintf("proved in %s crashes%s", Grouped(p.Images), but)
 	default:
-		return fmt.Sprintf("proved in at least %s crashes each%s", Grouped(p.Images), but)
+		return fmt.Sprintf("proved in ≥ %s crashes each%s", Grouped(p.Images), but)
 	}
 }

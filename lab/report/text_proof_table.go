@@ -1,11 +1,6 @@
 package report
 
-import (
-	"strings"
-
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
-)
+import "charm.land/lipgloss/v2"
 
 // proofColumn is a column of the table of promises.
 type proofColumn struct {
@@ -107,46 +102,22 @@ func proofWidth(rows []*proofRow, columns []proofColumn) int {
 // drawProof prints the table. Where there is no column of engines, each name stands above its promises.
 func (p *page) drawProof(rows []*proofRow, columns []proofColumn) {
 	stacked := columns[0].key != "engine"
-	tab := table.New().Border(rule()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		BorderColumn(false).BorderHeader(true).BorderStyle(p.styles.dim).Wrap(false)
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.name)
+	heads := make([]gridColumn, len(columns))
+	for i, c := range columns {
+		heads[i] = gridColumn{c.name, c.right}
 	}
-	tab.Headers(names...)
-	var lines []*proofRow // nil: a name
+	var lines [][]gridCell
 	for _, r := range rows {
 		if stacked && r.firstOfEngine {
-			lines = append(lines, nil)
-			tab.Row(append([]string{clip(clean(r.engine), columns[0].width(rows))}, make([]string, len(columns)-1)...)...)
+			lines = append(lines, []gridCell{{text: clip(clean(r.engine), columns[0].width(rows))}})
 		}
-		lines = append(lines, r)
-		values := make([]string, len(columns))
+		line := make([]gridCell, len(columns))
 		for i, c := range columns {
-			values[i] = clean(c.value(r))
+			line[i] = gridCell{c.value(r), c.style(r)}
 		}
-		tab.Row(values...)
+		lines = append(lines, line)
 	}
-	tab.StyleFunc(func(line, i int) lipgloss.Style {
-		style := p.styles.plain
-		switch {
-		case line == table.HeaderRow:
-			style = p.styles.heading
-		case lines[line] != nil:
-			style = columns[i].style(lines[line])
-		}
-		style = style.Align(lipgloss.Left)
-		if columns[i].right {
-			style = style.Align(lipgloss.Right)
-		}
-		if i < len(columns)-1 {
-			style = style.PaddingRight(gap)
-		}
-		return style
-	})
-	for _, l := range strings.Split(strings.TrimRight(tab.Render(), "\n"), "\n") {
-		p.line(l)
-	}
+	p.grid(heads, lines, true)
 }
 
 // clip cuts s to width columns.

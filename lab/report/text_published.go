@@ -42,20 +42,15 @@ func (p *page) publication(publication result.Publication) {
 		p.paragraph("  "+part.Name+": ", p.styles.dim, partText(part), p.styles.dim)
 	}
 	p.blank()
-	names, columns := []string{}, []int{len("published"), len("here, as published")}
-	width := 0
-	for _, l := range publication.Lines {
-		names = append(names, l.Engine+" "+l.Operation)
-		width = max(width, len(names[len(names)-1]))
-		columns[0] = max(columns[0], len([]rune(publishedRatio(l.Figure))))
-		columns[1] = max(columns[1], len([]rune(ourRatio(l.Published))))
-	}
-	row := func(a, b, c, d string) string {
-		return padRight(a, width) + "  " + padRight(b, columns[0]) + "  " + padRight(c, columns[1]) + "  " + d
-	}
-	p.line(paint(p.styles.heading, row("", "published", "here, as published", "same promise")))
+	heads := []gridColumn{{name: ""}, {name: "published"}, {name: "here, as published"}, {name: "same promise"}}
+	rows := make([][]gridCell, len(publication.Lines))
 	for i, l := range publication.Lines {
-		p.line(row(names[i], publishedRatio(l.Figure), ourRatio(l.Published), ourRatio(l.Matched)))
+		rows[i] = []gridCell{{text: l.Engine + " " + l.Operation}, {text: publishedRatio(l.Figure)}, {text: ourRatio(l.Published)}, {text: ourRatio(l.Matched)}}
+	}
+	widths := gridWidths(heads, rows)
+	p.gridLine(heads, widths, []gridCell{{}, {"published", p.styles.heading}, {"here, as published", p.styles.heading}, {"same promise", p.styles.heading}})
+	for i, l := range publication.Lines {
+		p.gridLine(heads, widths, rows[i])
 		for _, note := range lineNotes(l) {
 			p.paragraph("  "+note.label+" ", p.styles.dim, note.text, p.styles.dim)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
@@ -21,9 +20,6 @@ func (p *page) table(run *result.Run, t result.Table) {
 		title += " · " + s
 	}
 	p.paragraph("", p.styles.plain, title, p.styles.title)
-	if meaning := promiseMeaning(t.Promise); meaning != "" {
-		p.paragraph("", p.styles.plain, meaning, p.styles.dim)
-	}
 	p.blank()
 	rows := tableRows(run, t)
 	if slices.ContainsFunc(rows, func(r row) bool { return r.cell != nil && r.cell.NS != nil }) {
@@ -150,15 +146,19 @@ type note struct {
 // notes prints why cells have no number, once for all that have none for the same reason.
 func (p *page) notes(rows []row) {
 	notes := tableNotes(rows)
+	p.noteLines(notes)
+	if len(notes) > 0 {
+		p.blank()
+	}
+}
+
+func (p *page) noteLines(notes []note) {
 	for _, n := range notes {
 		mark, style := "✗ ", p.styles.bad
 		if n.skipped {
 			mark, style = "· ", p.styles.dim
 		}
 		p.paragraph(mark, style, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "), strings.Join(n.operations, ", "), n.text), style)
-	}
-	if len(notes) > 0 {
-		p.blank()
 	}
 }
 
@@ -202,54 +202,23 @@ func operationNotes(rows []row) []note {
 
 // draw prints rows with as many columns as there is room for.
 func (p *page) draw(rows []row) {
-	scale := barScale(rows)
-	columns := p.fit(rows, scale)
-	tab := table.New().Border(rule()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		BorderColumn(false).BorderHeader(true).BorderStyle(p.styles.dim).Wrap(false).
-		StyleFunc(func(r, c int) lipgloss.Style { return p.cellStyle(rows, columns, r, c) })
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.name)
+	columns := p.fit(rows, barScale(rows))
+	heads := make([]gridColumn, len(columns))
+	for i, c := range columns {
+		heads[i] = gridColumn{c.name, c.right}
 	}
-	tab.Headers(names...)
+	var lines [][]gridCell
 	for _, r := range rows {
-		values := make([]string, len(columns))
+		line := make([]gridCell, len(columns))
 		for i, c := range columns {
-			values[i] = clean(c.value(r))
+			line[i].text = c.value(r)
+			if r.cell != nil {
+				line[i].style = p.rowStyle(r.cell, c)
+			}
 		}
-		tab.Row(values...)
+		lines = append(lines, line)
 	}
-	for _, l := range strings.Split(strings.TrimRight(tab.Render(), "\n"), "\n") {
-		p.line(l)
-	}
-}
-
-// rule is a border of which only the line under the headers is drawn.
-func rule() lipgloss.Border {
-	b := lipgloss.NormalBorder()
-	b.MiddleLeft, b.MiddleRight, b.Middle = "", "", b.Top
-	return b
-}
-
-// gap is the space between columns.
-const gap = 2
-
-func (p *page) cellStyle(rows []row, columns []column, r, c int) lipgloss.Style {
-	style := p.styles.plain
-	switch {
-	case r == table.HeaderRow:
-		style = p.styles.heading
-	case rows[r].cell != nil:
-		style = p.rowStyle(rows[r].cell, columns[c])
-	}
-	style = style.Align(lipgloss.Left)
-	if columns[c].right {
-		style = style.Align(lipgloss.Right)
-	}
-	if c < len(columns)-1 {
-		style = style.PaddingRight(gap)
-	}
-	return style
+	p.grid(heads, lines, true)
 }
 
 // rowStyle tells the fastest and what is equivalent to it from the others by the colours of their names, ratios and bars.

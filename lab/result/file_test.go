@@ -28,16 +28,16 @@ func example() *Run {
 			{
 				Workload: "events", Operation: "append1", Engine: "bbolt", URL: "bbolt:", Ranked: true, Status: OK, Workers: 1, Items: 1, N: 30,
 				Promise: Promise{Requested: "synced", Delivered: "synced", Intact: true, Proof: "proved"},
-				Samples: []Sample{{2, 10, 1300.5}, {0, 10, 1100}, {1, 10, 1200}},
+				Samples: []Sample{{2, 10, 1300.5, 1}, {0, 10, 1100, 0}, {1, 10, 1200, 0}},
 				NS:      &Interval{1100, 1200, 1300.5}, Latency: &Latency{P50: 1000, P99: 9000, Max: 10000},
 				Ratio: &Ratio{To: "bbolt", Lo: 1, Mid: 1, Hi: 1}, Allocs: ptr(3.0), AllocBytes: ptr(128.0), Written: ptr(4096.0),
 				Syncs: ptr(2.0), RSS: ptr(int64(1 << 20)), Metrics: []Metric{{"lock-wait-p99-ns", 17}},
 			},
 			{
 				Workload: "events", Operation: "read 100", Params: "events=10&x=a/b", Engine: "sqlite", Form: "sql", Ranked: true, Status: OK, Workers: 8,
-				Promise: Promise{Delivered: "read"}, Samples: []Sample{{0, 1, 5}},
+				Promise: Promise{Delivered: "read"}, Samples: []Sample{{0, 1, 5, 0}},
 			},
-			{Workload: "events", Operation: "append1", Engine: "buntdb", Ranked: true, Status: Failed, Error: "wrong answer", Samples: []Sample{{0, 1, 5}}},
+			{Workload: "events", Operation: "append1", Engine: "buntdb", Ranked: true, Status: Failed, Error: "wrong answer", Samples: []Sample{{0, 1, 5, 0}}},
 		},
 		Verdicts: []Verdict{{Workload: "events", Text: "only bbolt was measured.", Best: []string{"bbolt"}}},
 	}

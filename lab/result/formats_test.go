@@ -41,6 +41,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	visit(reflect.TypeFor[Run]())
 	visit(reflect.TypeFor[Proof]())
 	visit(reflect.TypeFor[Published]())
+	visit(reflect.TypeFor[Comparison]())
 	for _, unit := range units {
 		if !strings.Contains(string(page), "`"+unit+"`") {
 			t.Errorf("docs/formats.md does not tell of the unit `%s`", unit)
@@ -53,7 +54,7 @@ func TestPageFitsTheSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, schema := range []string{Schema, ProofSchema, PublishedSchema} {
+	for _, schema := range []string{Schema, ProofSchema, PublishedSchema, ComparisonSchema} {
 		if !strings.Contains(string(page), "`"+schema+"`") {
 			t.Errorf("docs/formats.md does not name the schema %s", schema)
 		}

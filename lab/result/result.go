@@ -23,6 +23,9 @@ type Run struct {
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Warnings    []Warning     `json:"warnings,omitempty"`
 	Environment Environment   `json:"environment"`
+	Processes   Processes     `json:"processes"`
+	Machine     *Machine      `json:"machine,omitempty"`     // during the run
+	Measured    time.Duration `json:"measured_ns,omitempty"` // the part of Took in which operations were timed
 	Floor       Floor         `json:"floor"`
 	// Plain names, of contenders that are more than their engine, the one of the run that is the engine alone.
 	Plain    map[string]string `json:"plain,omitempty"`
@@ -61,7 +64,24 @@ type Floor struct {
 	OpenClose     *Interval `json:"open_close_ns,omitempty"`     // open, lock, read 4 KiB, close
 }
 
-// Interval is an estimate: the median and the bounds of its 95 % confidence interval.
+// Processes says how much two processes of one program differ for as long as they live, as the sigma of the logarithm of
+// their mean times, and by how many restarts that is known.
+type Processes struct {
+	Sigma   float64 `json:"sigma"`
+	Freedom float64 `json:"freedom"`
+}
+
+// Machine is what else went on while a run lasted. What the system does not tell is absent.
+type Machine struct {
+	LoadBefore *float64 `json:"load_before,omitempty"` // load average of one minute, as the run began
+	LoadMost   *float64 `json:"load_most,omitempty"`   // the highest seen during the run, which itself adds about 1
+	Others     *float64 `json:"others,omitempty"`      // processor time of other programs, as a share of all processors
+	Steal      *float64 `json:"steal,omitempty"`       // processor time that the hypervisor gave to other machines, as such a share
+	CPUDrift   *float64 `json:"cpu_drift,omitempty"`   // how much slower the processor was in the slowest third of the run than in the fastest: 0.1 is 10 %
+	DiskDrift  *float64 `json:"disk_drift,omitempty"`  // the same of a small append and its sync
+}
+
+// Interval is an estimate and the bounds of its 95 % confidence interval.
 type Interval struct {
 	Lo  float64 `json:"lo"`
 	Mid float64 `json:"mid"`
@@ -98,7 +118,8 @@ type Cell struct {
 	Rate    float64   `json:"rate,omitempty"`    // operations per second asked for in open-loop mode
 	N       int64     `json:"n"`                 // operations measured
 	Samples []Sample  `json:"samples,omitempty"` // one a round
-	NS      *Interval `json:"ns,omitempty"`      // per operation
+	Early   string    `json:"early,omitempty"`   // why it got no more rounds than it has: EarlyBehind or EarlyDecided
+	NS      *Interval `json:"ns,omitempty"`      // total time over total operations
 	Latency *Latency  `json:"latency,omitempty"`
 	Ratio   *Ratio    `json:"ratio,omitempty"` // to the fastest ranked cell of the same table row group
 	Floor   *float64  `json:"floor,omitempty"` // NS.Mid as a multiple of the disk's floor for such an operation
@@ -119,6 +140,13 @@ type Cell struct {
 	Size       *Size    `json:"size,omitempty"`
 	Metrics    []Metric `json:"metrics,omitempty"` // the workload's own figures
 }
+
+// Why a cell got no more rounds, though there was time: how it compared with the best was sure already, at a higher confidence
+// than that of the ratio.
+const (
+	EarlyBehind  = "behind"  // it surely takes more than twice as long
+	EarlyDecided = "decided" // its verdict is sure
+)
 
 // Setting is one setting of the engine, read back from it.
 type Setting struct {
@@ -144,11 +172,12 @@ type Promise struct {
 	States int `json:"states,omitempty"`
 }
 
-// Sample is one round.
+// Sample is one round. Cells that have samples of the same round were measured together.
 type Sample struct {
-	Round int     `json:"round"`
-	N     int64   `json:"n"`
-	NS    float64 `json:"ns"` // per operation
+	Round   int     `json:"round"`
+	N       int64   `json:"n"`
+	NS      float64 `json:"ns"`                // per operation
+	Process int     `json:"process,omitempty"` // the number of the process that measured it, from 0
 }
 
 // Latency is the distribution of single operations. In open-loop mode it counts from the intended start. A percentile
@@ -163,7 +192,7 @@ type Latency struct {
 }
 
 // Ratio compares a cell with another by their paired rounds: above 1 is slower. Lo and Hi are the interval that decides,
-// corrected for the number of comparisons with the fastest of the operation.
+// corrected for the number of contenders of the operation.
 type Ratio struct {
 	To  string  `json:"to"` // the other cell's engine, and its form behind a slash if it has one
 	Lo  float64 `json:"lo"`

@@ -13,19 +13,25 @@ import (
 	"unicode/utf8"
 )
 
-// units are those of every cell. All but the first are measured once for a cell.
-var units = []string{"ns/op", "B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
+// units are those of every cell besides the time: measured once for it, and not in each round.
+var units = []string{"B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
 
 // Samples returns the samples of run in the Go benchmark format, one line for each round of each cell that ended well,
-// for benchstat and golang.org/x/perf. Rounds are in order, so that the n-th lines of two engines were measured
-// together. Of values that were measured once for a cell and not for each round, every line of the cell tells the same.
+// for benchstat and golang.org/x/perf. Rounds are in order; who leaves the race early has fewer. Values that were
+// measured once for a cell stand in its first line alone: told in each, they would look like samples that agree.
+//
+// Only what the machine is stands in the lines "key: value". benchstat makes a table of its own of each set of them, so
+// whatever may differ between two runs that are to be compared is a comment.
 func Samples(run *Run) []byte {
 	var b bytes.Buffer
-	for _, c := range configuration(run) {
-		fmt.Fprintf(&b, "%s: %s\n", c.key, oneLine(c.value))
+	for _, s := range machine(run.Environment) {
+		fmt.Fprintf(&b, "%s: %s\n", s.key, oneLine(s.value))
 	}
-	for _, u := range units[1:] {
-		fmt.Fprintf(&b, "Unit %s assume=exact better=lower\n", u)
+	for _, s := range conditions(run) {
+		fmt.Fprintf(&b, "# %s: %s\n", oneLine(s.key), oneLine(s.value))
+	}
+	for _, u := range units {
+		fmt.Fprintf(&b, "Unit %s better=lower\n", u)
 	}
 	b.WriteByte('\n')
 	for _, c := range run.Cells {
@@ -35,6 +41,7 @@ func Samples(run *Run) []byte {
 		name, rest := benchmarkName(c), benchmarkValues(c)
 		for _, s := range slices.SortedStableFunc(slices.Values(c.Samples), func(a, b Sample) int { return cmp.Compare(a.Round, b.Round) }) {
 			fmt.Fprintf(&b, "%s %d %s ns/op%s\n", name, max(1, s.N), number(s.NS), rest)
+			rest = ""
 		}
 	}
 	return b.Bytes()
@@ -42,22 +49,31 @@ func Samples(run *Run) []byte {
 
 type setting struct{ key, value string }
 
-// configuration returns what holds for all lines, with keys as the Go benchmark format wants them: lower case.
-func configuration(run *Run) []setting {
-	e := run.Environment
-	all := []setting{
-		{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}, {"go", e.Go}, {"kernel", e.Kernel}, {"filesystem", e.FileSystem},
-		{"device", e.Device}, {"assay", e.Assay}, {"seed", strconv.FormatUint(run.Seed, 10)}, {"unranked", e.Unranked},
-	}
+// machine returns what holds for all lines, with keys as the Go benchmark format wants them: lower case.
+func machine(e Environment) []setting {
+	all := []setting{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}, {"filesystem", e.FileSystem}, {"device", e.Device},
+		{"storage", e.Storage}, {"unranked", e.Unranked}}
 	if e.CPUs > 0 {
 		all = append(all, setting{"cpus", strconv.Itoa(e.CPUs)})
 	}
+	return told(all)
+}
+
+// conditions returns what else there is to know of a run.
+func conditions(run *Run) []setting {
+	e := run.Environment
+	all := []setting{{"assay", e.Assay}, {"go", e.Go}, {"kernel", e.Kernel}, {"seed", strconv.FormatUint(run.Seed, 10)}}
 	if !run.Started.IsZero() {
 		all = append(all, setting{"started", run.Started.UTC().Format("2006-01-02T15:04:05Z")})
 	}
 	for _, m := range slices.Sorted(maps.Keys(e.Modules)) {
-		all = append(all, setting{"module-" + strings.ToLower(printable(m, '-')), e.Modules[m]})
+		all = append(all, setting{"module " + m, e.Modules[m]})
 	}
+	return told(all)
+}
+
+// told returns the settings that have a value.
+func told(all []setting) []setting {
 	return slices.DeleteFunc(all, func(s setting) bool { return strings.TrimSpace(s.value) == "" })
 }
 

@@ -2,6 +2,10 @@ package result
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"golang.org/x/perf/benchfmt"
@@ -46,16 +50,59 @@ func TestBenchfmtReadsSamples(t *testing.T) {
 			t.Errorf("%s is %g, %v; want %g", unit, got, ok, want)
 		}
 	}
-	for key, want := range map[string]string{
-		"goos": "linux", "cpu": "Example CPU", "cpus": "2", "filesystem": "ext4", "seed": "18446744073709551615",
-		"module-go.etcd.io-bbolt": "v1.5.0", "module-github.com-upper-case": "v1.0.0", "started": "2026-11-02T03:04:05Z",
-	} {
+	for i, r := range all[1:3] {
+		if _, ok := r.Value("allocs/op"); ok {
+			t.Errorf("round %d tells again what was measured once", i+1)
+		}
+	}
+	for _, comment := range []string{"# seed: 18446744073709551615\n", "# started: 2026-11-02T03:04:05Z\n", "# module go.etcd.io/bbolt: v1.5.0\n"} {
+		if !bytes.Contains(Samples(example()), []byte(comment)) {
+			t.Errorf("no comment %q", comment)
+		}
+	}
+	for key, want := range map[string]string{"goos": "linux", "cpu": "Example CPU", "cpus": "2", "filesystem": "ext4"} {
 		if got := first.GetConfig(key); got != want {
 			t.Errorf("configuration %s is %q, want %q", key, got, want)
 		}
 	}
 	if got, want := all[3].Name.String(), "Events/op=read_100/engine=sqlite/form=sql/params=events=10&x=a_b/workers=8/promise=read"; got != want {
 		t.Errorf("name %q, want %q", got, want)
+	}
+}
+
+// TestBenchstatComparesTwoRuns runs benchstat without options, as one does with the files of go test -bench.
+func TestBenchstatComparesTwoRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds benchstat; not in a short run")
+	}
+	before, after := example(), example()
+	after.Seed, after.Started, after.Environment.Assay, after.Environment.Go = 1, after.Started.AddDate(0, 0, 1), "v9.9.9", "go9.9"
+	after.Environment.Modules["go.etcd.io/bbolt"] = "v9.9.9"
+	dir := t.TempDir()
+	args := []string{"tool", "-modfile=" + filepath.Join("..", "..", "tools.mod"), "benchstat"}
+	for name, run := range map[string]*Run{"a.txt": before, "b.txt": after} {
+		c := &run.Cells[0]
+		c.Samples = nil
+		for i := range 10 {
+			c.Samples = append(c.Samples, Sample{Round: i, N: 100, NS: 1000 + float64(i)})
+			if run == after {
+				c.Samples[i].NS *= 2
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), Samples(run), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command("go", append(args, filepath.Join(dir, "a.txt"), filepath.Join(dir, "b.txt"))...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`Events/op=append1/engine=bbolt/promise=synced-intact +1\.00\S+ ± 0% +2\.00\S+ ± 0% +\+100\.00% \(p=0\.000 n=10\)`)
+	if !row.Match(out) {
+		t.Errorf("the two runs do not stand side by side with twice the time:\n%s", out)
+	}
+	if bytes.Contains(out, []byte("allocs/op")) && !bytes.Contains(out, []byte("n=1)")) {
+		t.Errorf("what was measured once is told as samples:\n%s", out)
 	}
 }
 

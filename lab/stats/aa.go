@@ -22,18 +22,38 @@ func (s Share) String() string {
 	return fmt.Sprintf("%d of %d (%.1f%%)", s.Part, s.Of, 100*s.Fraction())
 }
 
-// AA returns how many of the comparisons of a finished run were called different. In a run of one engine under several
-// names there is no difference to find, so that this is how often the lab is wrong.
-func AA(run *result.Run) Share {
-	var s Share
+func (s *Share) count(yes bool) {
+	s.Of++
+	if yes {
+		s.Part++
+	}
+}
+
+// Check says how often the lab is right about runs of one engine under several names, some of which were made slower.
+type Check struct {
+	False Share             // of the comparisons of equal ones, those called different
+	Wrong Share             // of all comparisons, those called different the wrong way round
+	Found map[float64]Share // by how much slower one is, 0.25 is 25 %: of the comparisons with an equal of the fastest, those called slower
+}
+
+// Add counts the comparisons of a finished run. slow returns by how much the contender of a name was made slower.
+func (k *Check) Add(run *result.Run, slow func(name string) float64) {
+	if k.Found == nil {
+		k.Found = map[float64]Share{}
+	}
 	for _, c := range run.Cells {
 		if c.Ratio == nil || c.Ratio.To == c.Name() {
 			continue
 		}
-		s.Of++
-		if c.Ratio.Different {
-			s.Part++
+		truth := (1 + slow(c.Name())) / (1 + slow(c.Ratio.To))
+		k.Wrong.count(c.Ratio.Different && (c.Ratio.Mid-1)*(truth-1) < 0)
+		switch {
+		case truth == 1:
+			k.False.count(c.Ratio.Different)
+		case slow(c.Name()) > 0:
+			s := k.Found[slow(c.Name())]
+			s.count(c.Ratio.Different && c.Ratio.Mid > 1 && slow(c.Ratio.To) == 0)
+			k.Found[slow(c.Name())] = s
 		}
 	}
-	return s
 }

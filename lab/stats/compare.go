@@ -2,9 +2,6 @@ package stats
 
 import (
 	"math"
-	"slices"
-
-	"github.com/aclements/go-moremath/stats"
 
 	"github.com/assaydb/assay/lab/result"
 )
@@ -16,24 +13,16 @@ const (
 	// Margin is how far the ratio of two contenders may be from 1, either way, if they are called equivalent: 10 %.
 	Margin = 0.10
 
-	// processSigma is how much two processes that run the same program on the same machine differ for as long as they
-	// live, each to either side, by where their memory and files happen to lie: 2 %. No number of rounds averages that
-	// out. Were it left out, then the longer a run, the more such accidents it would report.
-	processSigma = 0.02
-
-	// MinRounds is the fewest rounds that can show a difference: below it too few are left after trimming.
+	// MinRounds is the fewest rounds that can show a difference.
 	MinRounds = 5
-
-	// trim is the share of rounds that is left out at either end: every fifth may be an outlier.
-	trim = 0.2
 )
 
 // Comparison is the ratio of the times of two contenders: above 1, the first is slower.
 type Comparison struct {
-	// Lo, Mid, Hi are the estimate and its interval: 95 %, corrected for the number of comparisons, and widened by what
-	// distinguishes two processes. It decides.
+	// Lo, Mid, Hi are the estimate and its interval: 95 %, corrected for the number of comparisons and for how often
+	// they are looked at. It decides.
 	Lo, Mid, Hi float64
-	Rounds      int // that both took part in
+	Rounds      int // that both took part in; if there is none, those of the one that has fewer
 
 	// Different: the interval is clear of 1, and Mid is at least MinEffect away from it.
 	Different bool
@@ -42,95 +31,119 @@ type Comparison struct {
 	// is not enough: where there is little data, nothing is. What is neither Different nor Equivalent is open.
 	Equivalent bool
 
-	chance float64 // how far the 95 % interval of chance alone reaches, as a logarithm
+	ratio ratio
+	alpha float64
 }
 
 // Enough reports whether there were enough rounds for an interval. Without, Lo and Hi are the smallest and the largest
 // ratio, and the comparison is open.
 func (c Comparison) Enough() bool { return c.Rounds >= MinRounds }
 
-// HalfWidth is how far chance alone reaches from the middle, relative to it and at 95 %: 0.05 is ±5 %. More rounds make
-// it smaller, unlike what distinguishes two processes. It is infinite if there were too few rounds.
+// decided reports whether it is not open.
+func (c Comparison) decided() bool { return c.Different || c.Equivalent }
+
+// HalfWidth is how far the interval reaches from the middle, relative to it: 0.05 is ±5 %. It is infinite if there were too
+// few rounds.
 func (c Comparison) HalfWidth() float64 {
 	if !c.Enough() {
 		return math.Inf(1)
 	}
-	return math.Expm1(c.chance)
+	return math.Expm1(math.Log(c.Hi/c.Lo) / 2)
 }
 
-// Compare compares the times a with the times b, by the rounds that both have; comparisons is how many are
-// made with the same contender, at least 1: those of one table, for each is read by itself.
+// Compare compares the times a with the times b; comparisons is how many are made with the same contender, at least 1: those
+// of one table, for each is read by itself. What distinguishes two processes of a program is taken from these samples and
+// from what [Usual] says.
 //
-// The ratio of each round is free of the machine's drift. Its logarithm makes twice as fast and twice as slow equally
-// far from none. The centre is the mean of the logarithms without the fifth at either end, and the interval is
-// Yuen's: Student's t with the Winsorized variance. The alternatives were simulated (see the tests): the interval of
-// the sign test and that of Wilcoxon's hold their level but cannot reach the corrected one in fewer than 12 to 16
-// rounds, so that a tenfold difference would be open in a short run; the plain t interval is stretched by a single
-// outlier.
-//
-// The correction is Bonferroni's, and the interval allows for the accidents of two processes. Merely requiring a larger effect was simulated too: it either misses more differences or invents more.
+// The estimate is the ratio of two means, each total time over total operations of the rounds that both have, so that
+// drift of the machine meets both alike. Two contenders that share no round were not measured together; their means are then
+// compared as they are, and the interval does not know how the machine changed between them.
 func Compare(a, b []result.Sample, comparisons int) Comparison {
-	logs := pairedLogs(a, b)
-	c := Comparison{Rounds: len(logs), Lo: math.NaN(), Mid: math.NaN(), Hi: math.NaN()}
-	if len(logs) == 0 {
-		return c
+	return Usual.compare(a, b, (1-Confidence)*finalShare/float64(max(1, comparisons)))
+}
+
+func (p Processes) compare(a, b []result.Sample, alpha float64) Comparison {
+	x, y := paired(a, b)
+	if len(x) == 0 {
+		return p.apart(a, b, alpha)
 	}
-	slices.Sort(logs)
-	mid, err, df := trimmedMean(logs)
-	c.Mid = math.Exp(mid)
+	c := Comparison{Rounds: len(x), Mid: meanOf(x) / meanOf(y)}
 	if !c.Enough() {
-		c.Lo, c.Hi = math.Exp(logs[0]), math.Exp(logs[len(logs)-1])
+		c.Lo, c.Hi = math.Inf(1), 0
+		for i := range x {
+			c.Lo, c.Hi = min(c.Lo, x[i].NS/y[i].NS), max(c.Hi, x[i].NS/y[i].NS)
+		}
 		return c
 	}
-	c.chance = err * quantile(1-Confidence, df)
-	alpha := (1 - Confidence) / float64(max(1, comparisons))
-	reach := math.Hypot(err*quantile(alpha, df), processSigma*math.Sqrt2*-stats.StdNormal.InvCDF(alpha/2))
-	c.Lo, c.Hi = math.Exp(mid-reach), math.Exp(mid+reach)
-	c.Different = math.Abs(mid) > max(reach, math.Log1p(MinEffect))
-	c.Equivalent = !c.Different && math.Abs(mid)+reach <= math.Log1p(Margin)
+	return c.decide(p.ofPairs(x, y), alpha)
+}
+
+// apart compares contenders that share no round.
+func (p Processes) apart(a, b []result.Sample, alpha float64) Comparison {
+	a, b = positive(a), positive(b)
+	c := Comparison{Rounds: min(len(a), len(b)), Lo: math.NaN(), Mid: math.NaN(), Hi: math.NaN()}
+	if c.Rounds == 0 {
+		return c
+	}
+	c.Mid = meanOf(a) / meanOf(b)
+	if c.Lo, c.Hi = c.Mid, c.Mid; !c.Enough() {
+		return c
+	}
+	return c.decide(p.ofStrangers(a, b), alpha)
+}
+
+// decide sets the interval of a ratio and what follows from it.
+func (c Comparison) decide(r ratio, alpha float64) Comparison {
+	c.ratio, c.alpha = r, alpha
+	lo, hi := r.interval(alpha)
+	c.Lo, c.Hi = c.Mid*lo, c.Mid*hi
+	c.Different = math.Abs(math.Log(c.Mid)) > math.Log1p(MinEffect) && (c.Lo > 1 || c.Hi < 1)
+	c.Equivalent = !c.Different && c.Hi <= 1+Margin && c.Lo >= 1/(1+Margin)
 	return c
 }
 
-// pairedLogs returns the logarithm of a/b for each round that both have a positive time of.
-func pairedLogs(a, b []result.Sample) []float64 {
-	times := make(map[int]float64, len(b))
-	for _, s := range b {
-		times[s.Round] = s.NS
+// more returns how many more rounds, with processes in proportion, a comparison needs to be decided, as a multiple of those
+// that it has, if the estimate is the truth.
+func (c Comparison) more() float64 {
+	if !c.Enough() {
+		return math.Inf(1)
 	}
-	var logs []float64
-	for _, s := range a {
-		if l := math.Log(s.NS / times[s.Round]); s.NS > 0 && times[s.Round] > 0 && !math.IsNaN(l) && !math.IsInf(l, 0) {
-			logs = append(logs, l)
+	t := quantile(c.alpha, c.ratio.freedom)
+	refute := func(r float64) float64 { // how many times as many rounds refute that the ratio is r
+		far := 1 - r/c.Mid
+		return t * t * c.ratio.at(r/c.Mid) / (far * far)
+	}
+	need := math.Inf(1)
+	if math.Abs(math.Log(c.Mid)) > math.Log1p(MinEffect) {
+		need = refute(1)
+	}
+	if c.Mid < 1+Margin && c.Mid > 1/(1+Margin) {
+		need = min(need, max(refute(1+Margin), refute(1/(1+Margin))))
+	}
+	return max(need-1, 0)
+}
+
+// paired returns the samples of the rounds that both have a positive time of, in the same order.
+func paired(a, b []result.Sample) (x, y []result.Sample) {
+	other := make(map[int]result.Sample, len(b))
+	for _, s := range positive(b) {
+		other[s.Round] = s
+	}
+	for _, s := range positive(a) {
+		if o, ok := other[s.Round]; ok {
+			x, y = append(x, s), append(y, o)
 		}
 	}
-	return logs
+	return x, y
 }
 
-// trimmedMean returns the trimmed mean of sorted values, its standard error and the degrees of freedom, after Yuen
-// (Biometrika 61, 1974). Of fewer than 2 values the error is 0.
-func trimmedMean(sorted []float64) (mean, err float64, df int) {
-	n := len(sorted)
-	cut := int(trim * float64(n))
-	kept := n - 2*cut
-	for _, v := range sorted[cut : n-cut] {
-		mean += v / float64(kept)
+// positive returns the samples that have a time.
+func positive(samples []result.Sample) []result.Sample {
+	kept := make([]result.Sample, 0, len(samples))
+	for _, s := range samples {
+		if s.NS > 0 && !math.IsInf(s.NS, 0) {
+			kept = append(kept, s)
+		}
 	}
-	if kept < 2 {
-		return mean, 0, 0
-	}
-	lo, hi := sorted[cut], sorted[n-1-cut]
-	var winsorized, squares float64
-	for _, v := range sorted {
-		winsorized += min(max(v, lo), hi) / float64(n)
-	}
-	for _, v := range sorted {
-		d := min(max(v, lo), hi) - winsorized
-		squares += d * d
-	}
-	return mean, math.Sqrt(squares / float64(kept*(kept-1))), kept - 1
-}
-
-// quantile returns how many standard errors an interval reaches to either side at the level alpha.
-func quantile(alpha float64, df int) float64 {
-	return -stats.InvCDF(stats.TDist{V: float64(df)})(alpha / 2)
+	return kept
 }

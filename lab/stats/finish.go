@@ -13,22 +13,23 @@ import (
 // about comparisons that could not be resolved. What it computed before is replaced, so that it may be called again,
 // also on a run that was read from disk.
 //
-// The fastest of k cells of a group is compared with each of the others, and the confidence is corrected for these k-1
-// comparisons: who reads one group asks nothing of the others. The fastest was chosen by looking, which is not corrected
-// for: one of five equal cells is called slower than the luckiest in 8 of 100 groups instead of 5 (simulated). Where the binary's timings mean nothing
-// (Environment.Unranked) there are medians, but neither ratios nor the naming of a best.
+// The fastest of k cells of a group is compared with each of the others, and the confidence is corrected for all pairs of
+// them: who reads one group asks nothing of the others, and any of its cells might have come out as the fastest. Where the binary's timings mean nothing
+// (Environment.Unranked) there are times, but neither ratios nor the naming of a best.
 func Finish(run *result.Run) {
 	run.Verdicts = nil
 	run.Warnings = withoutOwn(run.Warnings)
-	for i := range run.Cells {
-		measure(&run.Cells[i], run.Floor)
-	}
 	tables := result.Tables(run.Cells)
-	u := unresolved{precision: run.Precision}
+	p := processesOf(run.Cells, tables)
+	run.Processes = result.Processes(p)
+	for i := range run.Cells {
+		p.measure(&run.Cells[i], run.Floor)
+	}
+	u := unresolved{}
 	for _, t := range tables {
 		for _, g := range t.Groups {
 			if run.Environment.Unranked == "" {
-				u.add(rankGroup(run.Cells, rankable(run.Cells, g)))
+				u.add(p.rankGroup(run.Cells, rankable(run.Cells, g)))
 			}
 		}
 		run.Verdicts = append(run.Verdicts, verdicts(run, t)...)
@@ -37,13 +38,12 @@ func Finish(run *result.Run) {
 }
 
 // measure sets what a cell shows by itself.
-func measure(c *result.Cell, floor result.Floor) {
+func (p Processes) measure(c *result.Cell, floor result.Floor) {
 	c.NS, c.Ratio, c.Floor = nil, nil, nil
-	values := finite(times(c.Samples))
-	if c.Status != result.OK || len(values) == 0 {
+	if c.Status != result.OK || len(positive(c.Samples)) == 0 {
 		return
 	}
-	ns, _ := Median(values)
+	ns := p.mean(c.Samples)
 	c.NS = &ns
 	if limit, ok := diskFloor(*c, floor); ok && limit > 0 && c.Ranked {
 		multiple := ns.Mid / limit
@@ -52,7 +52,7 @@ func measure(c *result.Cell, floor result.Floor) {
 }
 
 // rankGroup compares the cells of a group with the fastest of them. It returns the comparisons that were made.
-func rankGroup(cells []result.Cell, group []int) []Comparison {
+func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
 	if len(group) == 0 {
 		return nil
 	}
@@ -64,7 +64,11 @@ func rankGroup(cells []result.Cell, group []int) []Comparison {
 		if i == best {
 			continue
 		}
-		c := Compare(cells[i].Samples, cells[best].Samples, len(group)-1)
+		c := p.compare(cells[i].Samples, cells[best].Samples, finalShare*level(len(group)))
+		// Rounds that only one of them had may say the opposite. Then nothing is sure.
+		if (c.Mid > 1) != (cells[i].NS.Mid > cells[best].NS.Mid) {
+			c.Different = false
+		}
 		made = append(made, c)
 		if c.Rounds == 0 {
 			continue
@@ -79,39 +83,41 @@ func rankGroup(cells []result.Cell, group []int) []Comparison {
 func rankable(cells []result.Cell, g result.Group) []int {
 	var kept []int
 	for _, i := range g.Cells {
-		if c := cells[i]; c.Ranked && c.Status == result.OK && len(finite(times(c.Samples))) > 0 {
+		if c := cells[i]; c.Ranked && c.Status == result.OK && len(positive(c.Samples)) > 0 {
 			kept = append(kept, i)
 		}
 	}
 	return kept
 }
 
-// fastest returns the cell of a group, which is not empty, with the lowest median. One with too few rounds to be compared
-// is the fastest only if all are such.
+// fastest returns the cell of a group, which is not empty, with the lowest mean. One with too few rounds to be compared
+// is the fastest only if all are such, and one that left the race as far behind only if all did.
 func fastest(cells []result.Cell, group []int) int {
-	best, lowest, enough := group[0], math.Inf(1), false
+	rank := func(c result.Cell) int {
+		switch {
+		case len(c.Samples) < MinRounds:
+			return 0
+		case c.Early == result.EarlyBehind:
+			return 1
+		}
+		return 2
+	}
+	best, lowest, most := group[0], math.Inf(1), -1
 	for _, i := range group {
-		ns, _ := Median(times(cells[i].Samples))
-		switch e := len(cells[i].Samples) >= MinRounds; {
-		case e && !enough, e == enough && ns.Mid < lowest:
-			best, lowest, enough = i, ns.Mid, e
+		mean := meanOf(positive(cells[i].Samples))
+		switch r := rank(cells[i]); {
+		case r > most, r == most && mean < lowest:
+			best, lowest, most = i, mean, r
 		}
 	}
 	return best
 }
 
-func times(samples []result.Sample) []float64 {
-	values := make([]float64, len(samples))
-	for i, s := range samples {
-		values[i] = s.NS
-	}
-	return values
-}
-
 // unresolved counts the comparisons that are open, of which a longer run would tell more.
 type unresolved struct {
-	precision                float64
-	total, few, open, coarse int
+	total, few, open int
+	near             int     // of the open ones, those that would take hopelessly long
+	most             float64 // rounds that the others need, as a multiple of those they have
 }
 
 func (u *unresolved) add(made []Comparison) {
@@ -122,17 +128,22 @@ func (u *unresolved) add(made []Comparison) {
 			u.few++
 		case !c.Different && !c.Equivalent:
 			u.open++
-			if u.precision > 0 && c.HalfWidth() > u.precision {
-				u.coarse++
+			if more := c.more(); more > Hopeless {
+				u.near++
+			} else {
+				u.most = max(u.most, more)
 			}
 		}
 	}
 }
 
+// Hopeless is how many times as many rounds nobody waits for.
+const Hopeless = 500
+
 const longerHint = "measure longer: --budget "
 
 func (u unresolved) warnings(took time.Duration) []result.Warning {
-	hint := longerHint + longer(took)
+	hint := longerHint + longer(took, u.most)
 	var w []result.Warning
 	if u.few > 0 {
 		w = append(w, result.Warning{
@@ -142,17 +153,19 @@ func (u unresolved) warnings(took time.Duration) []result.Warning {
 	}
 	if u.open > 0 {
 		text := fmt.Sprintf("%d of %d comparisons are open: neither a difference nor equivalence within %.0f %% is sure", u.open, u.total, 100*Margin)
-		if u.coarse > 0 {
-			text += fmt.Sprintf("; %d of them are less precise than the ±%.3g %% asked for", u.coarse, 100*u.precision)
+		if u.near > 0 {
+			text += fmt.Sprintf("; %d of them are so near to a limit that they would take hundreds of times as long", u.near)
 		}
 		w = append(w, result.Warning{Text: text, Hint: hint})
 	}
 	return w
 }
 
-// longer returns a budget, in whole minutes, of about three times what a run took.
-func longer(took time.Duration) string {
-	return fmt.Sprintf("%dm", max(5, int(math.Ceil((3*took).Minutes()))))
+// longer returns a budget, in whole minutes, in which what is open gets so many times more rounds. The rounds of what is decided
+// cost less than they did, and estimates of what is needed come out too low, which about evens out.
+func longer(took time.Duration, more float64) string {
+	times := min(max(1+more, 3), Hopeless)
+	return fmt.Sprintf("%dm", max(5, int(math.Ceil(times*took.Minutes()))))
 }
 
 // withoutOwn returns the warnings that are not of Finish.

@@ -6,16 +6,16 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// diskFloor returns what the disk itself needs for an operation such as c's, in nanoseconds:
+// diskFloor returns what the disk itself needs at least for an operation such as c's, in nanoseconds:
 //
-//   - a commit that survives power loss needs at least one append and its sync;
+//   - a commit that survives power loss needs a write and its sync, at the end of a file or in place, whichever is faster here;
 //   - an operation of the workload hook opens and closes the store too, save where a handle is shared;
 //   - everything else may stay in memory, and has no floor.
 //
-// Operations that read in some iterations and commit in others, or that start a process, have none either. Where several
-// workers commit at the same time they may share a sync, so that a multiple below 1 is possible.
+// Operations that read in some iterations and commit in others, or that start a process, have none either, and those of several
+// workers, who may share a sync.
 func diskFloor(c result.Cell, f result.Floor) (ns float64, ok bool) {
-	if mixed(c) {
+	if mixed(c) || c.Workers > 1 {
 		return 0, false
 	}
 	if c.Workload == "hook" && !strings.Contains(c.Operation, "shared") {
@@ -25,10 +25,10 @@ func diskFloor(c result.Cell, f result.Floor) (ns float64, ok bool) {
 		ns, ok = f.OpenClose.Mid, true
 	}
 	if c.Promise.Delivered == "synced" {
-		if f.AppendSync == nil {
+		if f.AppendSync == nil || f.OverwriteSync == nil {
 			return 0, false
 		}
-		ns, ok = ns+f.AppendSync.Mid, true
+		ns, ok = ns+min(f.AppendSync.Mid, f.OverwriteSync.Mid), true
 	}
 	return ns, ok
 }

@@ -1,9 +1,8 @@
 // Package stats turns the samples of a run into estimates, comparisons and verdicts.
 //
-// Everything here is a function of what was measured: a run that was read from disk gives the same numbers again.
-// Timings are neither normal nor free of outliers, and the machine drifts while it measures. So the centre of a sample
-// is its median, and two contenders are compared round by round, as ratios, by a trimmed mean of their logarithms:
-// see [Compare] for how, and for what is called a difference.
+// Everything here is a function of what was measured: a run that was read from disk gives the same numbers again. What ranks is
+// the mean, total time over total operations; see [Compare] for how two are compared, [Look] for who needs more rounds, and
+// docs/measuring.md for the whole.
 package stats
 
 import (

@@ -55,7 +55,7 @@ func outcomeOf(cells []result.Cell, g result.Group) outcome {
 		switch {
 		case n == 0 || c.Ratio != nil && c.Ratio.Equivalent:
 			o.first = append(o.first, c.Name())
-		case c.Ratio == nil || c.Ratio.Open(), c.Ratio.Mid < 1: // the rounds contradict the medians
+		case c.Ratio == nil || c.Ratio.Open(), c.Ratio.Mid < 1: // the rounds in common contradict all rounds
 			o.open = append(o.open, c.Name())
 		case o.next == "":
 			o.next, o.lead = c.Name(), c.Ratio

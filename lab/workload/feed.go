@@ -30,11 +30,11 @@ var feeds = Workload{
 		{margaretForm, "files of Margaret's log format offset2"},
 	},
 	Ops: []Op{
-		feedOp(Op{Name: "append", Summary: "append 5,000 messages in one transaction", Core: true}, feedTask{appends: 5000}),
+		feedOp(Op{Name: "append", Summary: "append 5,000 messages in one transaction"}, feedTask{appends: 5000}),
 		feedOp(Op{Name: "append_1000", Summary: "append 1,000 messages in one transaction"}, feedTask{appends: 1000}),
 		feedOp(Op{Name: "append_100", Summary: "append 100 messages in one transaction"}, feedTask{appends: 100}),
 		feedOp(Op{Name: "append_1", Summary: "append one message"}, feedTask{appends: 1}),
-		feedOp(Op{Name: "read_random", Summary: "read 5,000 messages anywhere in the feed, in one read transaction", Core: true},
+		feedOp(Op{Name: "read_random", Summary: "read 5,000 messages anywhere in the feed, in one read transaction"},
 			feedTask{reads: 5000, read: (*feedRunner).random}),
 		feedOp(Op{Name: "read_sequential", Summary: "read 5,000 consecutive messages one by one, in one read transaction"},
 			feedTask{reads: 5000, read: (*feedRunner).sequential}),

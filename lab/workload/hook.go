@@ -21,17 +21,17 @@ var hook = Workload{
 	Params:  hookParams,
 	Forms:   []Form{throughKV, {stateForm, "through package state, as a command-line tool keeps its state"}},
 	Ops: []Op{
-		hookOp(Op{Name: "open_close", Summary: "open and close", Core: true},
+		hookOp(Op{Name: "open_close", Summary: "open and close"},
 			hookWork((*hookRunner).nothing, (*hookRunner).stateNothing)),
 		hookOp(Op{Name: "put", Summary: "open, put one key, close", Commits: true, Core: true},
 			hookWork((*hookRunner).put, (*hookRunner).statePut)),
 		hookOp(Op{Name: "get", Summary: "open, get one key, close", Core: true},
 			hookWork((*hookRunner).get, (*hookRunner).stateGet)),
-		hookOp(Op{Name: "put_get", Summary: "open, put one key, get it, close", Commits: true, Core: true},
+		hookOp(Op{Name: "put_get", Summary: "open, put one key, get it, close", Commits: true},
 			hookWork((*hookRunner).putGet, (*hookRunner).statePutGet)),
-		hookOp(Op{Name: "scan20", Summary: "open, scan the 20 keys of a prefix, close", Core: true},
+		hookOp(Op{Name: "scan20", Summary: "open, scan the 20 keys of a prefix, close"},
 			hookWork((*hookRunner).scan, (*hookRunner).stateScan)),
-		{Name: "get_shared_14", Summary: "14 goroutines get keys through one open handle", Core: true, Workers: 14,
+		{Name: "get_shared_14", Summary: "14 goroutines get keys through one open handle", Workers: 14,
 			New: sharedRead(14, (*hookReader).get)},
 		{Name: "scan20_shared", Summary: "scan the 20 keys of a prefix through an open handle",
 			New: sharedRead(1, (*hookReader).scan)},
@@ -40,11 +40,12 @@ var hook = Workload{
 		hookOp(Op{Name: "delete_stale", Summary: "open, delete the 10 old ones of the 20 keys of a prefix, close", Commits: true,
 			Items: groupSize / 2}, newStaleRunner),
 		hookOp(Op{Name: "processes_1", Summary: "a process opens, does one get or put, closes; 5 % are killed", Commits: true,
-			Workers: 1}, newProcessRunner),
+			Workers: 1, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes_4", Summary: "the same, 4 processes at a time", Commits: true,
-			Workers: 4}, newProcessRunner),
+			Workers: 4, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
-			Workers: 14}, newProcessRunner),
+			Workers: 14, Cycle: putEvery}, newProcessRunner),
+		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true, Cycle: putEvery}, newCrowdRunner),
 	},
 }
 
@@ -68,7 +69,11 @@ func hookForms(engine, options string) []string {
 var hookParams = []Param{
 	{Name: "keys", Default: "100", Usage: "keys in the store: 10, 100, 1k, 100k, 1M"},
 	{Name: "value", Default: "128", Usage: "bytes of a value"},
+	{Name: "n", Default: "50", Usage: "processes at a time, of processes alone: 50, 200, 500"},
 }
+
+// mostProcesses is how many processes may run at a time: more than a system lets a user have helps nobody.
+const mostProcesses = 10_000
 
 // groupSize is how many keys share a prefix.
 const groupSize = 20

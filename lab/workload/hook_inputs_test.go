@@ -28,6 +28,8 @@ func inputs(t *testing.T, op Op, seed uint64, slices ...int) []any {
 			drawn = reflect.ValueOf(r.keys)
 		case *staleRunner:
 			drawn = reflect.ValueOf(r.groups)
+		case crowdRunner:
+			drawn = reflect.ValueOf(r.steps)
 		case *processRunner:
 			drawn = reflect.ValueOf(r.steps)
 		}
@@ -68,14 +70,14 @@ func TestHookMixesHaveTheirParts(t *testing.T) {
 	const n = 20_000
 	puts = 0
 	var kills [3]int
-	for _, s := range inputs(t, processes, 3, n) {
+	for i, s := range inputs(t, processes, 3, n) {
 		if s.(processStep).put {
 			puts++
 		}
+		if i%processes.Cycle == processes.Cycle-1 && puts*processes.Cycle != i+1 {
+			t.Fatalf("%d of the first %d processes put, want one in each %d", puts, i+1, processes.Cycle)
+		}
 		kills[s.(processStep).kill]++
-	}
-	if share := float64(puts) / n; share < 0.19 || share > 0.21 {
-		t.Errorf("%v of the processes put, want 0.2", share)
 	}
 	if share := float64(n-kills[notKilled]) / n; share < 0.045 || share > 0.055 {
 		t.Errorf("%v of the processes are killed, want 0.05", share)

@@ -19,6 +19,8 @@ type processRunner struct {
 	hookStore
 	ledger hookLedger
 	steps  []processStep // of the slice, by iteration
+	drawn  int           // steps so far
+	putAt  int           // which of the next putEvery puts
 
 	// The medians of the processes that were not killed: the whole process, and that part of it which opens the store,
 	// works and closes it.
@@ -27,6 +29,28 @@ type processRunner struct {
 	mu   sync.Mutex // guards seen
 	seen processStats
 }
+
+// crowdRunner is a processRunner whose parameter says how many processes run at a time.
+type crowdRunner struct {
+	*processRunner
+	size int
+}
+
+func newCrowdRunner(env Env) (Runner, error) {
+	p := env.params(hookParams)
+	size := p.count("n", 1, mostProcesses)
+	if p.err != nil {
+		return nil, p.err
+	}
+	r, err := newProcessRunner(env)
+	if err != nil {
+		return nil, err
+	}
+	return crowdRunner{r.(*processRunner), size}, nil
+}
+
+// Workers returns how many processes run at a time.
+func (r crowdRunner) Workers() int { return r.size }
 
 // processStep is one process.
 type processStep struct {
@@ -49,12 +73,13 @@ const (
 type processStats struct {
 	runs, waits, works []time.Duration // waits: opening; works: all after that
 	spans              []time.Duration // waits and works
+	cpus               []time.Duration // of whole processes
 	timeouts, killed   int
 	openAfter          time.Duration
 }
 
 const (
-	putShare  = 0.2
+	putEvery  = 5    // one of so many processes puts, the others get
 	killShare = 0.05 // to be killed; the few that end before are not, and do not count as killed
 
 	// atOnce is how long the store may take to get free after the last process ended.
@@ -101,10 +126,14 @@ func (r *processRunner) Prepare(n int) error {
 	r.seen = processStats{}
 	r.steps = r.steps[:0]
 	for range n {
+		if r.drawn%putEvery == 0 {
+			r.putAt = r.rand.IntN(putEvery)
+		}
 		s := processStep{
-			hookStep: hookStep{key: r.drawKey(), put: r.rand.Float64() < putShare},
+			hookStep: hookStep{key: r.drawKey(), put: r.drawn%putEvery == r.putAt},
 			delay:    r.rand.Float64(),
 		}
+		r.drawn++
 		switch kill := r.rand.Float64(); {
 		case kill < killShare/2:
 			s.kill = killedRun
@@ -161,6 +190,7 @@ func (r *processRunner) start(ctx context.Context, task hookTask, step processSt
 	}
 	report, err := parseProcessReport(stdout.String())
 	report.killed, report.run = killed, took
+	report.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if err == nil && !killed && !report.closed && !report.busy {
 		err = fmt.Errorf("helper process: it ended without a report: %q", stdout.String())
 	}
@@ -183,6 +213,7 @@ func (r *processRunner) count(report processReport) {
 		s.works = append(s.works, report.work)
 		s.spans = append(s.spans, report.wait+report.work)
 		s.runs = append(s.runs, report.run)
+		s.cpus = append(s.cpus, report.cpu)
 	}
 }
 
@@ -230,7 +261,8 @@ func (r *processRunner) Metrics() []Metric {
 			Metric{Name: "lock-wait-p99-ns", Value: float64(durationAt(s.waits, 0.99))})
 	}
 	if len(s.works) > 0 {
-		metrics = append(metrics, Metric{Name: "work-p50-ns", Value: float64(durationAt(s.works, 0.5))})
+		metrics = append(metrics, Metric{Name: "work-p50-ns", Value: float64(durationAt(s.works, 0.5))},
+			Metric{Name: "cpu-p50-ns", Value: float64(durationAt(s.cpus, 0.5))})
 	}
 	return metrics
 }
@@ -248,7 +280,7 @@ type processReport struct {
 	busy       bool   // it did nothing: a lock was taken for too long
 	killed     bool
 	wait, work time.Duration
-	run        time.Duration // of the whole process, measured outside
+	run, cpu   time.Duration // of the whole process, measured outside
 }
 
 // parseProcessReport reads the lines of a helper process. The last one is not whole if the process was killed, and

@@ -154,3 +154,26 @@ func TestHelperRefusesWhatIsNoTask(t *testing.T) {
 		}
 	}
 }
+
+// A crowd is as large as its parameter says, and its row tells of time-outs and processor time.
+func TestACrowdIsAsLargeAsAsked(t *testing.T) {
+	env := workload.Env{Engine: "bbolt", Durability: kv.Flushed, Seed: 3, Params: map[string]string{"n": "20"}}
+	c := newHookCell(t, "processes", env)
+	crowd, ok := c.Runner.(workload.Crowd)
+	if !ok || crowd.Workers() != 20 {
+		t.Fatalf("%T has not 20 workers", c.Runner)
+	}
+	if err := errors.Join(c.do(t.Context(), 40), c.Verify(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	m := metrics(t, c.Runner)
+	if _, told := m["timeouts"]; !told || m["cpu-p50-ns"] <= 0 {
+		t.Errorf("metrics %v, want the time-outs and the processor time", m)
+	}
+	hook, _ := workload.Lookup("hook")
+	op, _ := hook.Op("processes")
+	env.Params, env.Self = map[string]string{"n": "0"}, []string{"self"}
+	if _, err := op.New(env); kv.KindOf(err) != kv.Invalid {
+		t.Errorf("no process at a time: %v, want Invalid", err)
+	}
+}

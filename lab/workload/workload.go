@@ -141,6 +141,12 @@ type Runner interface {
 	Close() error
 }
 
+// Crowd is a Runner whose parameters say how many goroutines call Do at the same time, instead of Op.Workers. A slice is then
+// a whole number of turns of all.
+type Crowd interface {
+	Workers() int
+}
+
 // Resetter is a Runner whose iterations each need something put in place first, which is not timed.
 type Resetter interface {
 	Reset(ctx context.Context, worker, i int) error

@@ -35,7 +35,7 @@ var ycsb = Workload{
 		{Name: "fillseq", Summary: "insert at the end", Commits: true, Core: true, Sized: true, New: newYCSB("fillseq")},
 		{Name: "fillrandom", Summary: "insert anywhere", Commits: true, Sized: true, New: newYCSB("fillrandom")},
 		{Name: "overwrite", Summary: "update, uniform", Commits: true, Sized: true, New: newYCSB("overwrite")},
-		{Name: "readrandom", Summary: "get, uniform", Core: true, New: newYCSB("readrandom")},
+		{Name: "readrandom", Summary: "get, uniform", New: newYCSB("readrandom")},
 		{Name: "readseq", Summary: "scan of the next 100", Items: maxScan, New: newYCSB("readseq")},
 		{Name: "deleterandom", Summary: "delete, uniform, each once", Commits: true, New: newYCSB("deleterandom")},
 		{Name: "mix", Summary: "a mix of your own: 'ycsb?read=60&update=30&scan=10'", Commits: true, Own: mixParams,

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// A terminal keeps nothing of a progress that stays in its line: it neither breaks it nor erases more than it.
+func TestProgressStaysInItsLine(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{out: &out, live: true, deadline: time.Now().Add(time.Minute), stop: make(chan struct{}), stopped: make(chan struct{})}
+	p.show(strings.Repeat("[1/11] hook put · ", 20), "a line")
+	go p.draw()
+	p.frame()
+	p.end()
+	got := out.String()
+	if !strings.Contains(got, "left  [1/11] hook put") || !strings.HasSuffix(got, "\r\x1b[K") || strings.ContainsAny(got, "\n") || strings.Contains(got, "\x1b[J") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProgressLineFitsTheTerminal(t *testing.T) {
+	text := strings.Repeat("hook put · ", 20)
+	for _, width := range []int{20, 80, 120} {
+		if got := utf8.RuneCountInString(progressLine(text, time.Second, width)); got != width-1 {
+			t.Errorf("at %d columns the line has %d", width, got)
+		}
+	}
+	if got := progressLine("probe", -time.Second, 80); got != "    0s left  probe" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProgressWithoutATerminalIsLines(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, time.Now(), time.Minute)
+	p.show("what a terminal sees", "")
+	p.show("what a terminal sees", "[1/11] hook put")
+	p.end()
+	if got := out.String(); got != "[1/11] hook put\n" {
+		t.Errorf("got %q", got)
+	}
+}

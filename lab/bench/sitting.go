@@ -1,0 +1,257 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/child"
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
+)
+
+const (
+	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is up.
+	firstRounds, moreRounds = stats.MinRounds, 3
+	// mostFirst is how many rounds of the first process are enough to see what is worth measuring.
+	mostFirst = 2 * aimRounds
+	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than maxSlice gains nothing.
+	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
+	// aimRounds is how many rounds the first sitting is divided into.
+	aimRounds = 12
+)
+
+// sit measures the cells of a group that are live, each in a fresh process with a fresh store, until about the time given.
+func (g *group) sit(ctx context.Context, until time.Time) {
+	began, first := time.Now(), g.sittings == 0
+	live := g.live()
+	g.sat = len(live)
+	for _, c := range live {
+		if _, err := g.r.child(c.key); err != nil { // all begin to start together
+			c.fail(err)
+		}
+	}
+	for _, c := range g.live() {
+		if ctx.Err() == nil && time.Now().Before(g.r.deadline()) {
+			g.setup(ctx, c)
+		} else {
+			c.end(ctx)
+		}
+	}
+	if loading := time.Since(began); first && loading > time.Until(until)/2 {
+		// One load must do. The time of further ones goes to rounds now.
+		g.heavy = true
+		until = until.Add(time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(g.r.left(g.number))))
+	}
+	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
+		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
+	}
+	if first {
+		g.calibrate(ctx, until)
+	} else {
+		g.warm(ctx)
+	}
+	rounds, before := time.Now(), g.round
+	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, g.round-before) {
+		g.measureRound(ctx, g.round-before)
+	}
+	g.rounds = time.Since(rounds) / time.Duration(max(g.round-before, 1))
+	took := time.Since(rounds)
+	for _, c := range g.live() {
+		if c.N == 0 {
+			c.end(ctx)
+		} else if ctx.Err() == nil {
+			g.finish(ctx, c, first)
+		}
+	}
+	g.r.endAll() // the next sitting has processes of its own
+	g.idle = time.Since(began) - took
+	g.sittings++
+	g.look()
+}
+
+// live returns the cells that go on.
+func (g *group) live() []*cell {
+	var live []*cell
+	for _, c := range g.cells {
+		if c.Status == result.OK && !c.over && c.Early == "" {
+			live = append(live, c)
+		}
+	}
+	return live
+}
+
+// enough reports whether a sitting may end after so many rounds.
+func (g *group) enough(until time.Time, rounds int) bool {
+	var round time.Duration
+	for _, c := range g.live() {
+		round += time.Duration(c.took)
+	}
+	next := time.Now().Add(round)
+	if next.After(g.r.deadline()) {
+		return g.round > 0
+	}
+	if g.sittings == 0 {
+		return rounds >= firstRounds && next.After(until) || rounds >= mostFirst && !g.heavy
+	}
+	return rounds >= moreRounds && next.After(until)
+}
+
+// setup loads a cell's store.
+func (g *group) setup(ctx context.Context, c *cell) {
+	start := time.Now()
+	resp, ok := g.call(ctx, c, "load", request{Command: cmdSetup, Cell: &c.spec})
+	if !ok {
+		return
+	}
+	s := resp.Setup
+	c.loading, c.resets, c.Settings = time.Since(start), s.Resets, nil
+	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
+	for _, setting := range s.Description.Settings {
+		c.Settings = append(c.Settings, result.Setting(setting))
+	}
+	if p := s.Description.Promise; g.op.Commits && p.Supported {
+		c.Promise.Delivered, c.Promise.Intact = p.Class.String(), p.Intact
+		c.Promise = g.r.label(c.URL, c.Promise)
+	}
+	opened := int64(s.Description.Open)
+	c.Open = &opened
+	if c.Size == nil {
+		c.Size = &result.Size{Loaded: &s.Size.Allocated}
+	}
+	c.Files, c.Goroutines = &s.Size.Files, &s.Goroutines
+}
+
+// calibrate warms every cell up and finds the number of iterations that fill its slice.
+func (g *group) calibrate(ctx context.Context, until time.Time) {
+	live := g.live()
+	for i, c := range live {
+		// Calibrating costs about as much as three slices.
+		left := min(time.Until(until), time.Until(g.r.deadline()))
+		target := left / time.Duration(len(live)*aimRounds+3*(len(live)-i))
+		target = min(max(target, minSlice), maxSlice)
+		resp, ok := g.call(ctx, c, "warm up", request{Command: cmdCalibrate, Target: target})
+		if !ok {
+			continue
+		}
+		c.n, c.target, c.took = resp.Slice.N, target, resp.Slice.NS*float64(resp.Slice.N)
+		if g.r.Rate > 0 {
+			// An open loop takes the time that its schedule says.
+			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(c.op))
+			c.took = float64(c.n) / g.r.Rate * float64(time.Second)
+		}
+	}
+}
+
+// warm runs a short slice of each cell's new process that does not count.
+func (g *group) warm(ctx context.Context) {
+	const part = 3 // of a slice
+	for _, c := range g.live() {
+		n := whole(c.n/part, cycleOf(c.op))
+		_, c.warm = g.call(ctx, c, "warm up", request{Command: cmdSlice, Slice: &sliceSpec{N: n, Rate: g.r.Rate}})
+	}
+}
+
+// measureRound runs one slice of every cell, in random order. rounds are those of the sitting before this one.
+func (g *group) measureRound(ctx context.Context, rounds int) {
+	g.round++
+	g.r.rounds++
+	live := g.live()
+	g.r.random.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+	for _, c := range live {
+		if ctx.Err() != nil {
+			return
+		}
+		spec := &sliceSpec{N: c.n, Rate: g.r.Rate, Forget: c.tooFew || c.warm}
+		resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
+		if !ok {
+			continue
+		}
+		if c.tooFew {
+			c.forget()
+		}
+		c.warm, c.took = false, float64(resp.Slice.Wall)
+		g.r.run.Measured += resp.Slice.Wall
+		c.record(g.r.rounds, g.sittings, resp.Slice)
+		if g.sittings == 0 && rounds < refitRounds && g.r.Rate == 0 {
+			c.refit(resp.Slice)
+		}
+	}
+}
+
+// finish closes a cell's store. The first sitting also tells what space it takes.
+func (g *group) finish(ctx context.Context, c *cell, first bool) {
+	resp, ok := g.call(ctx, c, "close", request{Command: cmdFinish, Compact: first && g.op.Sized})
+	if !ok {
+		return
+	}
+	if first {
+		c.Size.Churned = &resp.Finish.Churned.Allocated
+	}
+	if resp.Finish.Compacted != nil {
+		c.Size.Compacted = &resp.Finish.Compacted.Allocated
+	}
+	h, err := hdrhistogram.Decode(resp.Finish.Latencies)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	if c.latencies != nil {
+		h.Merge(c.latencies)
+	}
+	c.latencies = h
+	l := latencyOf(h)
+	c.Latency = &l
+}
+
+// call lets the cell's child run for one request. It returns false, and the cell has ended, if that failed.
+func (g *group) call(ctx context.Context, c *cell, phase string, req request) (response, bool) {
+	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase, Engine: c.Name(), Round: g.round,
+		Group: g.number, Groups: len(g.r.groups), Elapsed: time.Since(g.r.started), Budget: g.r.Budget})
+	p, err := g.r.child(c.key)
+	if err != nil {
+		c.fail(err)
+		return response{}, false
+	}
+	p.Resume()
+	limit, cut := g.patience(req.Command)
+	var resp response
+	err = p.Call(ctx, string(req.Command), req, &resp, limit)
+	var gone *child.Error
+	switch {
+	case errors.As(err, &gone):
+		g.r.drop(c.key)
+		if gone.Hung && cut {
+			c.end(ctx)
+		} else {
+			c.fail(err)
+		}
+		return resp, false
+	case err != nil: // interrupted: what was measured stays
+		g.r.drop(c.key)
+		return resp, false
+	case resp.Refused:
+		c.skip(resp.Error)
+		c.Hint = resp.Hint
+		return resp, false
+	case resp.Error != "":
+		c.fail(&child.Error{Text: resp.Error, Hint: resp.Hint})
+		return resp, false
+	}
+	p.Suspend()
+	return resp, true
+}
+
+// patience returns how long a request may take, and whether that is cut short by the budget, so that an engine that does
+// not answer in time need not have hung. Loading may take half of what is left of the budget: it depends on the size.
+func (g *group) patience(cmd command) (limit time.Duration, cut bool) {
+	left := max(time.Until(g.r.started.Add(g.r.Budget)), time.Second)
+	limit = g.r.Hang
+	if cmd == cmdSetup && left/2 > limit {
+		return left / 2, true
+	}
+	return min(limit, left), left < limit
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Comparison writes what changed between two runs: the cells that differ, all of them if asked for, and how many there are
+// of each kind.
+func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all bool, o Options) error {
+	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	p.runLine("old", c.Old, old)
+	p.runLine("new", c.New, now)
+	p.machines(old.Environment, now.Environment)
+	p.blank()
+	var rows [][]gridCell
+	numbers := map[string]int{}
+	counted, alone := 0, 0
+	for _, kind := range []string{result.Slower, result.Faster, result.Undecided, result.Same} {
+		for _, change := range c.Changes {
+			if change.Time != kind {
+				continue
+			}
+			numbers[kind]++
+			if change.Beside == "" {
+				alone++
+			}
+			if kind == result.Slower || kind == result.Faster || all {
+				rows = append(rows, p.changeRow(change))
+			}
+			for _, n := range change.Counts {
+				if n.Changed() {
+					counted++
+					rows = append(rows, p.countRow(change, n))
+				}
+			}
+		}
+	}
+	if len(rows) > 0 {
+		p.grid([]gridColumn{{name: "operation"}, {name: "engine"}, {name: "beside"}, {name: "old", right: true}, {name: "new", right: true}, {name: ""}}, rows, false)
+		p.blank()
+	}
+	text := fmt.Sprintf("%s: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "time"), numbers[result.Slower], numbers[result.Faster],
+		numbers[result.Same], numbers[result.Undecided])
+	p.paragraph("", p.styles.plain, text+fmt.Sprintf("; %s changed.", someOf(counted, "count")), p.styles.plain)
+	switch open := numbers[result.Undecided]; {
+	case alone > 0:
+		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d stand beside no other engine in both runs, or in too few rounds, so that it may be the machine → measure longer, with engines that did not change", alone), p.styles.plain)
+	case open > 0:
+		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %d → measure both longer", open, len(c.Changes)), p.styles.plain)
+	}
+	for _, text := range c.Crossed {
+		p.paragraph("✗ ", p.styles.bad, text, p.styles.bad)
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// someOf is countOf that knows none.
+func someOf(n int, what string) string {
+	if n == 0 {
+		return "no " + what
+	}
+	return countOf(n, what)
+}
+
+func (p *page) runLine(label, path string, run *result.Run) {
+	e := run.Environment
+	items := []string{path, started(run.Started), prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1), prefixed("took ", took(run.Took))}
+	p.facts(label, items...)
+}
+
+// machines warns where two runs were made on different ones.
+func (p *page) machines(old, now result.Environment) {
+	var differ []string
+	for _, f := range []struct{ name, old, now string }{
+		{"processor", old.CPU, now.CPU}, {"disk", storage(old), storage(now)}, {"system", system(old), system(now)},
+	} {
+		if f.old != f.now {
+			differ = append(differ, fmt.Sprintf("%s %s, was %s", f.name, f.now, f.old))
+		}
+	}
+	for _, module := range slices.Sorted(maps.Keys(now.Modules)) {
+		if was, both := old.Modules[module]; both && was != now.Modules[module] {
+			differ = append(differ, fmt.Sprintf("%s, was %s", modules(map[string]string{module: now.Modules[module]})[0], was))
+		}
+	}
+	if len(differ) > 0 {
+		p.paragraph("⚠ ", p.styles.warn, strings.Join(differ, "; "), p.styles.warn)
+	}
+}
+
+// changeOperation returns "hook put, synced".
+func changeOperation(c result.Change) string {
+	text := c.Workload + " " + c.Operation
+	if c.Params != "" {
+		text = c.Workload + "?" + c.Params + " " + c.Operation
+	}
+	if c.Promise != "read" {
+		text += ", " + strings.TrimSuffix(c.Promise, "-intact")
+	}
+	return text
+}
+
+// changeRow returns the line of a time: its ratio to the other in both runs, and the quotient of both with its interval.
+func (p *page) changeRow(c result.Change) []gridCell {
+	style := map[string]lipgloss.Style{result.Slower: p.styles.bad, result.Faster: p.styles.best, result.Undecided: p.styles.warn, result.Same: p.styles.dim}[c.Time]
+	mark := map[string]string{result.Slower: "✗ ", result.Faster: "✓ ", result.Undecided: "~ ", result.Same: "= "}[c.Time]
+	line := []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: c.Beside}, {}, {}, {mark + c.Time, style}}
+	if c.Times != nil {
+		line[3].text, line[4].text = factor(c.Before), factor(c.After)
+		line[5].text = fmt.Sprintf("%s%sx [%s–%s] %s", mark, factor(c.Times.Mid), factor(c.Times.Lo), factor(c.Times.Hi), c.Time)
+	}
+	return line
+}
+
+// countRow returns the line of a count that changed.
+func (p *page) countRow(c result.Change, n result.Count) []gridCell {
+	mark, style, text := "✗ ", p.styles.bad, "more "+n.Name
+	if n.After < n.Before {
+		mark, style, text = "✓ ", p.styles.best, "fewer "+n.Name
+	}
+	if n.Name == "written" {
+		text = strings.Replace(strings.Replace(text, "fewer", "less", 1), "written", "is written", 1)
+	}
+	return []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: "exact"}, {text: count(n.Before)}, {text: count(n.After)}, {mark + text, style}}
+}

@@ -1,0 +1,276 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Facts are what is known of an engine without measuring it.
+type Facts struct {
+	Shared bool // several processes may write to a store
+	File   bool // a store is one file, not a folder
+	SQL    bool // its files can be queried with SQL
+	PureGo bool
+}
+
+// adoption is how a program of one kind takes an engine.
+type adoption struct {
+	kind, pkg, symbol, code string
+}
+
+// adoptions are those of the workloads that come with assay.
+var adoptions = map[string]adoption{
+	"hook":    {"a short-lived command", "stores/state", "New", `state.New(%q, options)`},
+	"events":  {"an event store", "stores/eventlog", "New", `kv.Open(ctx, %q); eventlog.New(db, nil)`},
+	"feed":    {"a message log", "stores/eventlog/feed", "New", `kv.Open(ctx, %q); feed.New(db, nil)`},
+	"queue":   {"a job queue", "stores/queue", "New", `kv.Open(ctx, %q); queue.New(db, nil)`},
+	"records": {"typed records", "stores/record", "Open", `kv.Open(ctx, %q); record.Open[T](ctx, db, nil)`},
+	"ycsb":    {"keys and values", "kv", "Open", `kv.Open(ctx, %q)`},
+}
+
+// module is the path in front of the packages of adoptions.
+const module = "github.com/assaydb/assay/"
+
+// choice is what a matrix says of the engine that is best on the whole.
+type choice struct {
+	engine, next  string
+	sure          []string // operations at which it is the fastest, or equivalent to it, for sure
+	undecided     []string
+	leads, behind []string // by how much
+	without       []string // operations of which it has no figure
+	why           string   // of the first of them
+}
+
+// choose returns what m says of its first engine.
+func choose(m matrix) choice {
+	c := choice{engine: m.engines[0]}
+	for _, e := range slices.Backward(m.engines[1:]) {
+		if slices.ContainsFunc(m.races, func(r race) bool { return r.standing(r.of(e)) > failed }) {
+			c.next = e
+		}
+	}
+	for _, r := range m.races {
+		x := r.of(c.engine)
+		op := strings.SplitN(r.label, " ", 2)[1]
+		switch s := r.standing(x); s {
+		case fastest, leads, alone:
+			if s == fastest || s == leads && !r.undecided() && r.complete() {
+				c.sure = append(c.sure, op)
+			} else if s == leads {
+				c.undecided = append(c.undecided, op)
+			}
+			c.leads = append(c.leads, op+" "+brief(x.cell.NS.Mid)+r.nextText(c.engine))
+		case equivalent:
+			c.sure = append(c.sure, op)
+			c.leads = append(c.leads, op+" "+brief(x.cell.NS.Mid))
+		case open:
+			c.undecided = append(c.undecided, op)
+		case slower, behind:
+			c.behind = append(c.behind, fmt.Sprintf("%s %s than %s", op, interval(x.cell.Ratio), x.cell.Ratio.To))
+		default:
+			if x != nil && c.without == nil {
+				c.why = oneLine(x.cell.Error)
+			}
+			c.without = append(c.without, op)
+		}
+	}
+	return c
+}
+
+// complete reports whether no contender was skipped.
+func (r race) complete() bool {
+	return !slices.ContainsFunc(r.rivals(), func(x row) bool { return x.cell.Status == result.Skipped })
+}
+
+// nextText tells of the best of the other engines in a race that engine leads: ", sqlite 3.6x [3.4–3.7]".
+func (r race) nextText(engine string) string {
+	for _, x := range r.rows {
+		if c := x.cell; c.Engine != engine && c.Ratio != nil && !x.few {
+			return ", " + c.Name() + " " + interval(c.Ratio)
+		}
+	}
+	return ""
+}
+
+func interval(r *result.Ratio) string {
+	return fmt.Sprintf("%sx [%s–%s]", times(r.Mid), times(r.Lo), times(r.Hi))
+}
+
+// verdict returns the headline, and whether it is a pick.
+func (c choice) verdict() (text string, picked bool) {
+	decided, all := len(c.sure), len(c.sure)+len(c.undecided)+len(c.behind)
+	switch {
+	case c.next == "":
+		return "only " + c.engine + " was measured, nothing to pick from", false
+	case all == 0 || 2*len(c.undecided) > all:
+		return fmt.Sprintf("no pick yet, %s or %s: open at %d of %d", c.engine, c.next, len(c.undecided), all), false
+	case decided == all && len(c.without) == 0:
+		return c.engine + ", for sure", true
+	}
+	return c.engine + ", on the whole", true
+}
+
+// pick prints which engine a run of one workload is for, by how much, how sure that is, and how to take it.
+func (p *page) pick(run *result.Run, workload string, m matrix, dense bool) {
+	if len(m.engines) == 0 || m.promise.Proof == result.Disproved {
+		return
+	}
+	a, known := adoptions[workload]
+	if !known {
+		a = adoptions["ycsb"]
+		a.kind = workload
+	}
+	c := choose(m)
+	text, picked := c.verdict()
+	promise := ""
+	if m.promise.Delivered != "read" {
+		promise = ", " + m.promise.Delivered
+	}
+	style := p.styles.best
+	if !picked {
+		style = p.styles.warn
+	}
+	p.paragraph("For "+a.kind+promise+": ", p.styles.title, text, style)
+	if !picked {
+		return
+	}
+	p.items("  for sure at ", c.sure, 6)
+	p.items("  ", c.leads, 4)
+	p.items("  slower at ", c.behind, 3)
+	p.items("  open at ", c.undecided, 6)
+	if len(c.without) > 0 {
+		p.paragraph("  not with "+c.engine+": ", p.styles.dim, some(c.without)+": "+c.why, p.styles.plain)
+	}
+	p.trade(run, c)
+	if m.promise.Delivered != "read" {
+		p.proofOfPick(run, c.engine, m.promise)
+	}
+	adopt := "go doc " + module + a.pkg
+	if !dense {
+		adopt += fmt.Sprintf(" · "+a.code, urlWithPath(run, c.engine))
+	}
+	p.paragraph("  adopt: ", p.styles.dim, adopt, p.styles.plain)
+}
+
+// items prints a list, of many the number of the rest.
+func (p *page) items(label string, items []string, most int) {
+	if len(items) == 0 {
+		return
+	}
+	if len(items) > most {
+		items = append(slices.Clone(items[:most]), fmt.Sprintf("%d more", len(items)-most))
+	}
+	p.list(label, p.styles.dim, items, p.styles.plain)
+}
+
+// trade prints what the pick costs and brings beside the next engine: what is known of both, and what was measured.
+func (p *page) trade(run *result.Run, c choice) {
+	var up, gain []string
+	say := func(mine, its bool, what string) {
+		switch {
+		case mine && !its:
+			gain = append(gain, what)
+		case its && !mine:
+			up = append(up, what)
+		}
+	}
+	if known := p.options.Facts; known != nil {
+		mine, its := known(scheme(run, c.engine)), known(scheme(run, c.next))
+		say(mine.Shared, its.Shared, "several processes at once")
+		say(mine.SQL, its.SQL, "SQL on its file")
+		say(mine.File, its.File, "one file")
+		say(mine.PureGo, its.PureGo, "pure Go")
+	}
+	for _, f := range []struct {
+		what string
+		of   func(*result.Cell) *int64
+	}{{"memory", func(c *result.Cell) *int64 { return c.RSS }}, {"space", storeSize}} {
+		switch r := typical(run, c.engine, c.next, f.of); {
+		case r == 0:
+		case r <= 0.67:
+			gain = append(gain, times(1/r)+"x less "+f.what)
+		case r >= 1.5:
+			up = append(up, times(r)+"x the "+f.what)
+		}
+	}
+	var parts []string
+	if len(up) > 0 {
+		parts = append(parts, "you give up "+strings.Join(up, ", "))
+	}
+	if len(gain) > 0 {
+		parts = append(parts, "you gain "+strings.Join(gain, ", "))
+	}
+	if len(parts) > 0 {
+		p.paragraph("  against "+c.next+": ", p.styles.dim, strings.Join(parts, "; "), p.styles.plain)
+	}
+}
+
+// typical returns the middle of the ratios of a figure of two engines, over the operations that both have it of; 0 if none.
+func typical(run *result.Run, one, other string, of func(*result.Cell) *int64) float64 {
+	figures := map[string]map[string]float64{one: {}, other: {}}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if v := of(c); figures[c.Engine] != nil && v != nil && *v > 0 {
+			figures[c.Engine][work(c)+c.Form+c.Promise.Label()] = float64(*v)
+		}
+	}
+	var logs []float64
+	for key, v := range figures[one] {
+		if w := figures[other][key]; w > 0 {
+			logs = append(logs, math.Log(v/w))
+		}
+	}
+	if len(logs) == 0 {
+		return 0
+	}
+	slices.Sort(logs)
+	return math.Exp(logs[len(logs)/2])
+}
+
+func storeSize(c *result.Cell) *int64 {
+	if c.Size == nil {
+		return nil
+	}
+	return c.Size.Churned
+}
+
+// proofOfPick prints whether the promise of the pick was proved.
+func (p *page) proofOfPick(run *result.Run, engine string, promise result.Promise) {
+	for _, c := range run.Cells {
+		if c.Engine != engine || c.Promise.Label() != promise.Label() {
+			continue
+		}
+		switch {
+		case c.Promise.Proof == result.Proved && c.Promise.Images > 0:
+			p.paragraph("  proved: ", p.styles.dim, fmt.Sprintf("kept in all of %s crashes (assay engines --proof)", Grouped(c.Promise.Images)), p.styles.plain)
+		case c.Promise.Proof != result.Proved:
+			p.paragraph("  "+c.Promise.Proof+": ", p.styles.warn, "assay prove --engines "+strings.Join(engineSpecs(p.options.flags, []string{engine}), ","), p.styles.plain)
+		}
+		return
+	}
+}
+
+// scheme returns what the URLs of an engine of the run begin with.
+func scheme(run *result.Run, engine string) string {
+	name, _, _ := strings.Cut(urlOf(run, engine), ":")
+	return name
+}
+
+func urlOf(run *result.Run, engine string) string {
+	for _, c := range run.Cells {
+		if c.Engine == engine && c.URL != "" {
+			return c.URL
+		}
+	}
+	return engine + ":"
+}
+
+// urlWithPath returns the URL with which a program opens a store of an engine of the run: "bbolt:app.db".
+func urlWithPath(run *result.Run, engine string) string {
+	name, options, _ := strings.Cut(urlOf(run, engine), ":")
+	return name + ":app.db" + options
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
+)
+
+// hookRun is a finished run of one workload: bbolt leads almost everywhere, one operation it lost, one it does not have.
+func hookRun() *result.Run {
+	b := builder{rand.New(rand.NewPCG(7, 7)), exampleRun()}
+	b.run.Cells, b.run.Command = nil, []string{"assay", "run", "hook", "--durability", "synced"}
+	proved := syncedProved
+	proved.Images = 355
+	reads := result.Promise{Delivered: "read"}
+	for i, engine := range []string{"bbolt", "sqlite", "pebble"} {
+		slow := float64(1 + 3*i)
+		b.cell("hook", "put", engine, proved, 630_000*slow, 20)
+		b.cell("hook", "get", engine, reads, 31_000*slow*slow, 20)
+		b.cell("hook", "scan20", engine, reads, 44_000*slow, 20)
+		b.cell("hook", "get_shared_14", engine, reads, 2_000-300*float64(i), 20)
+		b.fail("hook", "delete_stale", engine, proved, result.Skipped, "no time was left for it", "")
+		if engine == "sqlite" {
+			b.cell("hook", "processes_14", engine, proved, 9_000_000, 20)
+		} else {
+			b.fail("hook", "processes_14", engine, proved, result.Skipped, "one process alone may have the store open", "")
+		}
+	}
+	for i := range b.run.Cells {
+		b.run.Cells[i].URL = b.run.Cells[i].Engine + ":"
+	}
+	stats.Finish(b.run)
+	return b.run
+}
+
+func TestAWorkloadEndsWithItsPick(t *testing.T) {
+	known := map[string]Facts{"bbolt": {File: true, PureGo: true}, "sqlite": {File: true, PureGo: true, SQL: true, Shared: true}, "pebble": {PureGo: true}}
+	o := Options{Height: 24, Facts: func(engine string) Facts { return known[engine] }}
+	got := text(t, hookRun(), o)
+	golden(t, "pick80.golden", got)
+	for _, want := range []string{
+		"For a short-lived command, synced: bbolt, on the whole", "for sure at put · get · scan20 put 63",
+		"slower at get_shared_14", "not with bbolt: processes_14: one process alone", "you give up several processes at once, SQL on its file",
+		"proved: kept in all of 355 crashes", "adopt: go doc github.com/assaydb/assay/stores/state", "Not measured: hook delete_stale → assay run hook/delete_stale",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	_, answer, _ := strings.Cut(got, "\n\n")
+	if n := strings.Count(answer, "\n"); n >= 24 {
+		t.Errorf("the answer has %d lines", n)
+	}
+	if got := text(t, hookRun(), Options{}); !strings.Contains(got, `state.New("bbolt:app.db", options)`) {
+		t.Errorf("no code where there is room for it:\n%s", got)
+	}
+}
+
+// Nothing is picked that is not decided, that has no rival, or whose promise was seen broken.
+func TestNoPickWithoutReason(t *testing.T) {
+	promise := func(proof string) result.Promise {
+		return result.Promise{Delivered: "synced", Intact: true, Proof: proof}
+	}
+	for name, c := range map[string]struct {
+		proof   string
+		engines []string
+		rounds  int
+		want    string
+	}{
+		"open":      {result.Proved, []string{"a", "b"}, 3, "no pick yet"},
+		"alone":     {result.Proved, []string{"a"}, 20, "only a was measured"},
+		"disproved": {result.Disproved, []string{"a", "b"}, 20, ""},
+		"unproved":  {result.Unproved, []string{"a", "b"}, 20, "unproved: assay prove --engines a"},
+	} {
+		b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+		for i, engine := range c.engines {
+			b.cell("queue", "cycle", engine, promise(c.proof), float64(1000*(1+i)), c.rounds)
+		}
+		stats.Finish(b.run)
+		got := text(t, b.run, Options{})
+		if c.want == "" && strings.Contains(got, "For a job queue") || !strings.Contains(got, c.want) || strings.Contains(got, "adopt") != (name == "unproved") {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+}
+
+// What the pick says to read and to call is there.
+func TestAdoptionsExist(t *testing.T) {
+	for name, a := range adoptions {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(a.pkg), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, f := range files {
+			source, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range source.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				found = found || ok && f.Recv == nil && f.Name.Name == a.symbol
+			}
+		}
+		if call := path.Base(a.pkg) + "." + a.symbol; !found || !strings.Contains(a.code, call) {
+			t.Errorf("%s: %s has no %s, or it is not what is called: %s", name, a.pkg, a.symbol, a.code)
+		}
+	}
+}

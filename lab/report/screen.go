@@ -1,0 +1,239 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// screen prints the answer of a run, made to be the last that is seen of it: a matrix of the strongest promise and of as many
+// others as there is room for, what is not sure, and what to type next.
+func (p *page) screen(run *result.Run) {
+	all := slices.DeleteFunc(matrices(run), func(m matrix) bool { return p.options.Class != "" && m.promise.Delivered != p.options.Class })
+	if len(all) == 0 {
+		p.nothing(run)
+		return
+	}
+	for shown := len(all); ; shown-- {
+		lines := p.screenLines(run, all, shown, false)
+		switch {
+		case shown > 1 && p.options.Class == "" && (!p.options.fits(shown, len(lines)) || !all[shown-1].rivals()):
+			continue
+		case shown == 1 && !p.options.fits(shown, len(lines)):
+			lines = p.screenLines(run, all, shown, true)
+		}
+		p.lines = append(p.lines, lines...)
+		return
+	}
+}
+
+// most is how many matrices are shown where the page has no end.
+const most = 2
+
+// fits reports whether the last screen may have so many matrices and lines; one line is left to the shell.
+func (o Options) fits(matrices, lines int) bool {
+	if o.Height <= 0 {
+		return matrices <= most
+	}
+	return lines < o.Height
+}
+
+// screenLines returns the screen with some of all matrices; a dense one tells less of the others.
+func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool) []string {
+	q := page{options: p.options, width: p.width, styles: p.styles, forms: formsOf(all[:shown])}
+	for _, m := range all[:shown] {
+		q.matrix(run, m)
+	}
+	q.marksLegend(all[:shown])
+	q.unprovedAmong(all[:shown])
+	q.openLine(run, all[:shown])
+	if name, single := oneWorkload(run.Cells); single && p.options.Class == "" {
+		q.pick(run, name, all[0], dense)
+	}
+	q.failures(run)
+	q.additions(run)
+	q.notMeasured(run)
+	q.doubts(run)
+	weaker, more := "", ""
+	if !dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
+		more = " · assay run --durability all (other promises)"
+	}
+	for _, m := range all[shown:] {
+		if !dense {
+			q.otherPromise(m)
+		} else if class := m.promise.Delivered; !strings.Contains(weaker, class) {
+			weaker += "--durability " + class + " · "
+		}
+	}
+	q.paragraph("More: ", p.styles.dim, p.again(weaker+"--all (tables, what was skipped) · --explain (words)")+more, p.styles.dim)
+	return q.lines
+}
+
+// again returns the command that shows the run with other options.
+func (p *page) again(options string) string {
+	command := p.options.Command
+	if command == "" {
+		command = "assay report"
+	}
+	return command + " " + options
+}
+
+// nothing says why there is no matrix.
+func (p *page) nothing(run *result.Run) {
+	p.line("Nothing was measured.")
+	var rows []row
+	for i := range run.Cells {
+		rows = append(rows, row{cell: &run.Cells[i]})
+	}
+	p.notes(rows)
+}
+
+// failures says which engines failed at what.
+func (p *page) failures(run *result.Run) {
+	var rows []row
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Status == result.Failed {
+			rows = append(rows, row{cell: c})
+		}
+	}
+	p.noteLines(tableNotes(rows))
+}
+
+// marksLegend explains the marks that occur.
+func (p *page) marksLegend(all []matrix) {
+	seen := map[standing]bool{}
+	for _, m := range all {
+		for _, r := range m.races {
+			for _, e := range m.engines {
+				seen[r.standing(r.of(e))] = true
+			}
+		}
+	}
+	ratio := "2.1 times as long"
+	if p.width >= wide {
+		ratio = "2.1 [1.9–2.3] times as long, 95 % interval"
+	}
+	var items []string
+	for _, item := range []struct {
+		s    standing
+		text string
+	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
+		if seen[item.s] {
+			items = append(items, item.text)
+		}
+	}
+	for _, form := range p.forms {
+		items = append(items, "/"+p.suffix(form)+" "+cmp.Or(formMeanings[form], "in the form "+form))
+	}
+	if len(items) > 0 {
+		p.list("", p.styles.plain, items, p.styles.dim)
+	}
+}
+
+// formMeanings are short ones of the forms of the workloads that come with assay.
+var formMeanings = map[string]string{"sql": "natively in SQL", "zstd": "in compressed blocks", "state": "through stores/state"}
+
+// unprovedAmong names the engines that nobody proved where others of the same matrix are.
+func (p *page) unprovedAmong(all []matrix) {
+	var names []string
+	for _, m := range all {
+		var proved, not []string
+		for _, e := range m.engines {
+			for _, r := range m.races {
+				if x := r.of(e); !r.read && x != nil && x.cell.Promise.Proof == result.Proved {
+					proved = append(proved, e)
+					break
+				} else if !r.read && x != nil {
+					not = append(not, e)
+					break
+				}
+			}
+		}
+		for _, e := range not {
+			if len(proved) > 0 && !slices.Contains(names, e) {
+				names = append(names, e)
+			}
+		}
+	}
+	if len(names) > 0 {
+		p.paragraph("Unproved: ", p.styles.warn, strings.Join(names, ", ")+" → assay prove --engines "+strings.Join(engineSpecs(p.options.flags, names), ","), p.styles.plain)
+	}
+}
+
+// openLine tells how many comparisons are open, and what to type to close them.
+func (p *page) openLine(run *result.Run, shown []matrix) {
+	total, undecided := 0, 0
+	for _, m := range shown {
+		all, some := m.comparisons()
+		total, undecided = total+all, undecided+some
+	}
+	switch {
+	case total == 0:
+	case undecided == 0:
+		p.paragraph("Open: ", p.styles.dim, "nothing, "+countOf(total, "comparison")+" decided", p.styles.plain)
+	default:
+		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %s → %s", undecided, countOf(total, "comparison"), closing(run, shown)), p.styles.plain)
+	}
+}
+
+// notMeasured names the operations of which there is no figure at all.
+func (p *page) notMeasured(run *result.Run) {
+	missing := unmeasured(run.Cells)
+	if len(missing) == 0 {
+		return
+	}
+	var names, works []string
+	late := true
+	for _, g := range missing {
+		names = append(names, g.name)
+		works = append(works, g.work)
+		late = late && g.late
+	}
+	how := p.again("--all") + " says why"
+	if late {
+		how = measureCommand(run, works, nil, "", budgetFor(run, len(works)))
+	}
+	p.paragraph("Not measured: ", p.styles.warn, some(names)+" → "+how, p.styles.plain)
+}
+
+// some lists names; of many it tells the number of the rest.
+func some(names []string) string {
+	const most = 4
+	if n := len(names); n > most+1 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", n-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+// doubts prints what a reader must know to trust the numbers, but for what the line of the open comparisons says.
+func (p *page) doubts(run *result.Run) {
+	for _, w := range warnings(run) {
+		if strings.HasPrefix(w.Hint, "measure longer") {
+			continue
+		}
+		p.warning(w)
+	}
+}
+
+// otherPromise tells of a promise whose matrix is not shown.
+func (p *page) otherPromise(m matrix) {
+	text := "only " + strings.Join(m.engines, ", ")
+	if engine, first, races := m.leader(); first > 0 {
+		text = fmt.Sprintf("%s leads at %d of %d", engine, first, races)
+	}
+	p.paragraph(promiseName(m.promise)+": ", p.styles.dim, text+" → "+p.again("--durability "+m.promise.Delivered), p.styles.plain)
+}
+
+// oneWorkload returns the workload of a run that has only one.
+func oneWorkload(cells []result.Cell) (name string, single bool) {
+	for _, c := range cells {
+		if name != "" && c.Workload != name {
+			return "", false
+		}
+		name = c.Workload
+	}
+	return name, name != ""
+}

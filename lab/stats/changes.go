@@ -1,0 +1,136 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// changeAlpha is how often a comparison of two runs of the same program may call a cell different: 1 in 100.
+const changeAlpha = 0.01
+
+// raceKey names an operation at one promise: what is compared within a run.
+type raceKey struct {
+	workload, operation, params, promise string
+	rate                                 float64
+}
+
+func keyOf(c result.Cell) raceKey {
+	return raceKey{c.Workload, c.Operation, c.Params, c.Promise.Label(), c.Rate}
+}
+
+// Changes returns what became of each contender between two runs, at every operation and promise that both have it at.
+//
+// Two runs were made on two machines, or on one that changed meanwhile. So a time is taken beside that of another contender, in
+// the same rounds of the same run, and the two ratios are compared. A change of the other one looks like the opposite change;
+// of several others the middle one counts, and of two in the middle the one that shows less: what changed has changed beside
+// most of them. beside names the only one to look at instead, which is known not to have changed; it is left out then.
+func Changes(old, now *result.Run, beside string) []result.Change {
+	before, after := measuredCells(old), measuredCells(now)
+	sigmas := [2]Processes{processesOf(old.Cells, result.Tables(old.Cells)), processesOf(now.Cells, result.Tables(now.Cells))}
+	var all []result.Change
+	for _, c := range now.Cells {
+		key := keyOf(c)
+		was, both := before[key][c.Name()]
+		if _, measured := after[key][c.Name()]; !both || !measured || c.Name() == beside {
+			continue
+		}
+		change := result.Change{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Engine: c.Engine, Form: c.Form,
+			Promise: c.Promise.Label(), Rate: c.Rate, Time: result.Undecided, Counts: counts(was, c)}
+		var seen []ratioChange
+		for name, other := range after[key] {
+			otherWas, both := before[key][name]
+			if !both || name == c.Name() || beside != "" && name != beside {
+				continue
+			}
+			one := sigmas[0].compare(was.Samples, otherWas.Samples, changeAlpha)
+			two := sigmas[1].compare(c.Samples, other.Samples, changeAlpha)
+			if one.Enough() && two.Enough() {
+				seen = append(seen, changeOf(name, one, two))
+			}
+		}
+		if len(seen) > 0 {
+			middle(seen).tell(&change)
+		}
+		all = append(all, change)
+	}
+	return all
+}
+
+// measuredCells returns the ranked cells of a run that have samples, by operation and name.
+func measuredCells(run *result.Run) map[raceKey]map[string]result.Cell {
+	all := map[raceKey]map[string]result.Cell{}
+	for _, c := range run.Cells {
+		if c.Status != result.OK || !c.Ranked || len(c.Samples) == 0 {
+			continue
+		}
+		if all[keyOf(c)] == nil {
+			all[keyOf(c)] = map[string]result.Cell{}
+		}
+		all[keyOf(c)][c.Name()] = c
+	}
+	return all
+}
+
+// ratioChange is the change of a ratio to another contender.
+type ratioChange struct {
+	beside        string
+	before, after float64
+	times         result.Interval
+}
+
+// changeOf divides a ratio by what it was. The bounds of the quotient's logarithm are as far away as those of both together.
+func changeOf(beside string, was, is Comparison) ratioChange {
+	reach := func(a, b, c, d float64) float64 { return math.Hypot(math.Log(a/b), math.Log(c/d)) }
+	mid := is.Mid / was.Mid
+	return ratioChange{beside: beside, before: was.Mid, after: is.Mid, times: result.Interval{
+		Lo: mid * math.Exp(-reach(is.Mid, is.Lo, was.Hi, was.Mid)), Mid: mid, Hi: mid * math.Exp(reach(is.Hi, is.Mid, was.Mid, was.Lo)),
+	}}
+}
+
+// middle returns the middle one of changes, and of two the one that is nearer to none.
+func middle(all []ratioChange) ratioChange {
+	slices.SortFunc(all, func(a, b ratioChange) int {
+		return cmp.Or(cmp.Compare(a.times.Mid, b.times.Mid), cmp.Compare(a.beside, b.beside))
+	})
+	a, b := all[(len(all)-1)/2], all[len(all)/2]
+	if math.Abs(math.Log(b.times.Mid)) < math.Abs(math.Log(a.times.Mid)) {
+		return b
+	}
+	return a
+}
+
+// tell puts a change and its verdict into c.
+func (r ratioChange) tell(c *result.Change) {
+	c.Beside, c.Before, c.After, c.Times = r.beside, r.before, r.after, &r.times
+	switch t := r.times; {
+	case t.Lo > 1 && t.Mid > 1+MinEffect:
+		c.Time = result.Slower
+	case t.Hi < 1 && t.Mid < 1/(1+MinEffect):
+		c.Time = result.Faster
+	case t.Lo >= 1/(1+Margin) && t.Hi <= 1+Margin:
+		c.Time = result.Same
+	}
+}
+
+// counts returns what both cells counted. A count is exact where every operation has the same whole number, and one worker
+// does them: several share their commits as it happens.
+func counts(was, is result.Cell) []result.Count {
+	if was.Syncs == nil || is.Syncs == nil { // then nothing was counted: what else there is, the system estimates
+		return nil
+	}
+	var all []result.Count
+	for _, f := range []struct {
+		name    string
+		was, is *float64
+	}{{"syncs", was.Syncs, is.Syncs}, {"writes", was.Writes, is.Writes}, {"written", was.Written, is.Written}} {
+		if f.was == nil || f.is == nil {
+			continue
+		}
+		exact := is.Workers <= 1 && was.Workers <= 1 && *f.was == math.Trunc(*f.was) && *f.is == math.Trunc(*f.is)
+		all = append(all, result.Count{Name: f.name, Before: *f.was, After: *f.is, Exact: exact})
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package stats
+
+import (
+	"math"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+const (
+	// MostLooks is how often a race may look at its comparisons before the last time.
+	MostLooks = 8
+
+	// Behind is the factor by which a contender is surely slower that needs no more rounds, whatever else is open.
+	Behind = 2
+
+	// finalShare is the part of the chance of error that the last look has; the others share the rest. So who is told apart
+	// early is so for sure, and the last look loses little.
+	finalShare = 0.8
+	lookShare  = (1 - finalShare) / MostLooks
+)
+
+// level is the chance of error of one comparison among k contenders with the best of them. Any of them may be the best, and
+// which one is was found by looking: so it is corrected for all pairs.
+func level(k int) float64 { return (1 - Confidence) / float64(max(k*(k-1)/2, 1)) }
+
+// Standing is what a look at a race says of one cell.
+type Standing struct {
+	Early string // why it needs no more rounds: result.EarlyBehind, result.EarlyDecided; empty if it goes on
+	More  float64
+}
+
+// Look returns where each cell stands: who may leave because how it compares with the best of its group is sure already, and
+// how many more rounds the others need, as a multiple of those that they have. More is infinite if the rounds so far say
+// nothing, and 0 of cells that leave. A group's best goes on as long as another one does. Who left before stays out unless it
+// is no longer decided, for which there must be another best. precision is the half-width at which a ratio is known well
+// enough, decided or not.
+func Look(cells []result.Cell, precision float64) []Standing {
+	out := make([]Standing, len(cells))
+	tables := result.Tables(cells)
+	p := processesOf(cells, tables)
+	for _, t := range tables {
+		for _, g := range t.Groups {
+			if group := rankable(cells, g); len(group) > 0 {
+				p.look(cells, group, precision, out)
+			}
+		}
+	}
+	return out
+}
+
+func (p Processes) look(cells []result.Cell, group []int, precision float64, out []Standing) {
+	best := fastest(cells, group)
+	alpha := level(len(group))
+	out[best].Early = result.EarlyDecided
+	for _, i := range group {
+		if i == best {
+			continue
+		}
+		sure := p.compare(cells[i].Samples, cells[best].Samples, lookShare*alpha)
+		last := p.compare(cells[i].Samples, cells[best].Samples, finalShare*alpha)
+		switch {
+		case cells[i].Early != "" && last.decided():
+			out[i].Early = cells[i].Early
+		case sure.Enough() && sure.Lo > Behind:
+			out[i].Early = result.EarlyBehind
+		case sure.decided() || sure.Enough() && sure.HalfWidth() <= precision:
+			out[i].Early = result.EarlyDecided
+		default:
+			out[i].More = last.more()
+			out[best].Early, out[best].More = "", max(out[best].More, out[i].More)
+		}
+	}
+	if len(group) == 1 && len(cells[best].Samples) < MinRounds {
+		out[best] = Standing{More: math.Inf(1)}
+	}
+}

@@ -1,0 +1,237 @@
+package stats
+
+import (
+	"encoding/json"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// recording is how long the slices of an operation took in a real run, round by round, in thousandths of their mean: what was
+// measured together on several engines, with the machine's drift, bursts, modes and slow syncs in it.
+type recording struct {
+	Name       string
+	Contenders [][]float64
+}
+
+func recordings(t *testing.T) (all []recording) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/noise.json")
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// table simulates one operation on contenders, of which each takes its effect times as long as one of effect 1.
+type table struct {
+	rng     *rand.Rand
+	noise   recording
+	calm    float64 // how much of the recorded noise there is: 1 is all
+	bias    float64 // sigma of what distinguishes processes
+	effects []float64
+	cells   []result.Cell
+	columns []int // in the recording, by contender; nil if all are alike
+	round   int
+	sitting int
+}
+
+// newTable returns a table of contenders whose noise is alike.
+func newTable(rng *rand.Rand, noise recording, calm float64, effects ...float64) *table {
+	t := &table{rng: rng, noise: noise, calm: calm, bias: 0.01, effects: effects}
+	for i := range effects {
+		t.cells = append(t.cells, cell("put", string(rune('A'+i)), nil))
+	}
+	return t
+}
+
+// blockRounds is how many rounds are taken from a recording in a row, so that what lasts some rounds lasts here, too.
+const blockRounds = 4
+
+// sit adds so many rounds of new processes to the cells that are in the race.
+func (t *table) sit(rounds int) {
+	bias := make([]float64, len(t.cells))
+	for i := range bias {
+		bias[i] = t.bias * t.rng.NormFloat64()
+	}
+	at, shift := 0, 0
+	for r := range rounds {
+		t.round++
+		if at++; r%blockRounds == 0 {
+			at, shift = t.rng.IntN(len(t.noise.Contenders[0])), t.rng.IntN(len(t.noise.Contenders))
+		}
+		for i := range t.cells {
+			if t.cells[i].Early != "" {
+				continue
+			}
+			column := t.noise.Contenders[(i+shift)%len(t.noise.Contenders)]
+			if t.columns != nil {
+				column = t.noise.Contenders[t.columns[i]]
+			}
+			// Which contender meets a slow moment is chance: it is that of the same round, or of one beside it.
+			x := column[(at+t.rng.IntN(2))%len(column)] / 1000
+			ns := 1000 * t.effects[i] * math.Exp(bias[i]) * (1 + t.calm*(x-1))
+			t.cells[i].Samples = append(t.cells[i].Samples, result.Sample{Round: t.round, N: 10, NS: ns, Process: t.sitting})
+		}
+	}
+	t.sitting++
+}
+
+// race runs the whole race as package bench does: sittings, looks, and the end after most rounds.
+func (t *table) race(most int) result.Run {
+	t.sit(12)
+	for t.sitting < MostLooks {
+		done := true
+		for i, s := range Look(t.cells, 0.05) {
+			t.cells[i].Early = s.Early
+			done = done && s.Early != ""
+		}
+		if done || t.round >= most {
+			break
+		}
+		t.sit(min(12, most-t.round))
+	}
+	run := result.Run{Cells: t.cells}
+	Finish(&run)
+	return run
+}
+
+// checked runs many races and counts what was right.
+func checked(t *testing.T, noise recording, calm float64, most, races int, effects ...float64) (k Check, covered Share, rounds float64) {
+	rng := rand.New(rand.NewPCG(3, uint64(most)))
+	for range races {
+		r := newTable(rng, noise, calm, effects...).race(most)
+		k.Add(&r, func(name string) float64 { return effects[name[0]-'A'] - 1 })
+		for i, c := range r.Cells {
+			rounds += float64(len(c.Samples)) / float64(races*len(effects))
+			if c.Ratio != nil && c.Ratio.To != c.Name() {
+				truth := effects[i] / effects[c.Ratio.To[0]-'A']
+				covered.count(c.Ratio.Lo <= truth && truth <= c.Ratio.Hi)
+			}
+		}
+	}
+	return k, covered, rounds
+}
+
+// races is how many are simulated of each kind.
+var races = 100
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		races = 30
+	}
+	os.Exit(m.Run())
+}
+
+// Looking again and again, leaving early and choosing the fastest by looking are all in it.
+func TestARaceInventsNoDifference(t *testing.T) {
+	var all Check
+	for _, noise := range recordings(t) {
+		for _, calm := range []float64{1, 0.2} {
+			k, covered, _ := checked(t, noise, calm, 60, races, 1, 1, 1, 1, 1)
+			if k.False.Fraction() > 0.03 || covered.Fraction() < 0.95 {
+				t.Errorf("%s, %v of it: called different though equal are %v; the interval holds the ratio in %v", noise.Name, calm, k.False, covered)
+			}
+			all.False.Part, all.False.Of = all.False.Part+k.False.Part, all.False.Of+k.False.Of
+		}
+	}
+	if t.Logf("false differences: %v", all.False); all.False.Fraction() > 0.01 {
+		t.Errorf("called different though equal are %v of all, want at most 1 %%", all.False)
+	}
+}
+
+func TestARaceFindsWhatIsThere(t *testing.T) {
+	for _, noise := range recordings(t) {
+		k, covered, rounds := checked(t, noise, 0.1, 60, races, 1, 1, 1.10, 1.25)
+		t.Logf("a tenth of %s: found at 25 %% %v, at 10 %% %v, wrong %v, covered %v, %.0f rounds", noise.Name, k.Found[0.25], k.Found[effect(1.10)], k.Wrong, covered, rounds)
+		if k.Wrong.Part > 0 || covered.Fraction() < 0.95 || k.Found[0.25].Fraction() < 0.95 || k.Found[effect(1.10)].Fraction() < 0.7 {
+			t.Errorf("a tenth of %s: %+v, covered %v", noise.Name, k, covered)
+		}
+		if busy, covered, _ := checked(t, noise, 1, 60, races, 1, 1, 1.10, 1.25); busy.Wrong.Fraction() > 0.002 || covered.Fraction() < 0.95 {
+			t.Errorf("%s: %+v, covered %v", noise.Name, busy, covered)
+		}
+	}
+}
+
+// Two whose means are equal and whose tails are not: what is rare and was not seen in any round is in no interval. That is
+// what longer runs are for; here it must stay seldom.
+func TestTailsThatDifferSeldomMislead(t *testing.T) {
+	for _, noise := range recordings(t) {
+		rng := rand.New(rand.NewPCG(11, 11))
+		var k Check
+		for range races {
+			tb := newTable(rng, noise, 1, 1, 1, 1, 1, 1)
+			for range tb.effects {
+				tb.columns = append(tb.columns, rng.IntN(len(noise.Contenders)))
+			}
+			r := tb.race(60)
+			k.Add(&r, func(string) float64 { return 0 })
+		}
+		if k.False.Fraction() > 0.15 {
+			t.Errorf("%s: called different though the means are equal are %v", noise.Name, k.False)
+		}
+	}
+}
+
+func effect(f float64) float64 { return f - 1 }
+
+// Who is far behind leaves, and the rounds go to those who are near each other.
+func TestARaceSpendsItsRoundsOnTheClose(t *testing.T) {
+	noise := recordings(t)[0]
+	rng := rand.New(rand.NewPCG(5, 5))
+	behind, near := 0.0, 0.0
+	for range races {
+		r := newTable(rng, noise, 0.1, 1, 1.07, 30, 30, 30).race(60)
+		near += float64(len(r.Cells[1].Samples)) / float64(races)
+		for _, c := range r.Cells[2:] {
+			behind += float64(len(c.Samples)) / float64(races) / 3
+			if c.Early == "" || !c.Ratio.Different {
+				t.Fatalf("30 times as slow: left as %q, ratio %+v", c.Early, c.Ratio)
+			}
+		}
+	}
+	if behind > 13 || near < 2*behind {
+		t.Errorf("those 30 times as slow got %.0f rounds, the close one %.0f", behind, near)
+	}
+}
+
+func TestALookSaysHowMuchIsNeeded(t *testing.T) {
+	noise := recordings(t)[0]
+	rng := rand.New(rand.NewPCG(7, 7))
+	var needs []float64
+	for range races {
+		few := newTable(rng, noise, 0.3, 1, 1.3)
+		few.sit(8)
+		few.sit(8)
+		if s := Look(few.cells, 0.01); s[1].Early == "" {
+			needs = append(needs, s[1].More)
+		}
+	}
+	if len(needs) < races/10 {
+		t.Fatalf("only %d of %d races were open", len(needs), races)
+	}
+	slices.Sort(needs)
+	more := needs[len(needs)/2]
+	after := Share{}
+	for range races {
+		enough := newTable(rng, noise, 0.3, 1, 1.3)
+		for range int(math.Ceil(2 * (1 + more))) {
+			enough.sit(8)
+		}
+		run := result.Run{Cells: enough.cells}
+		Finish(&run)
+		after.count(run.Cells[1].Ratio.Different || run.Cells[0].Ratio.Different)
+	}
+	if after.Fraction() < 0.5 {
+		t.Errorf("after %.1f times as many rounds, as was said to be needed, %v are decided", 1+more, after)
+	}
+}
