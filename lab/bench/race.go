@@ -37,11 +37,7 @@ func (r *runner) measure(ctx context.Context) {
 	r.first(ctx)
 	r.announce()
 	for n := 1; n < stats.MostLooks && ctx.Err() == nil; n++ {
-		plan := r.plan(n)
-		if len(plan) == 0 {
-			break
-		}
-		for _, p := range plan {
+		for _, p := range r.plan(n) {
 			if ctx.Err() == nil && time.Until(r.deadline()) > p.group.leastTime() {
 				r.machine.look()
 				p.group.sit(ctx, time.Now().Add(p.time))

@@ -20,6 +20,8 @@ const (
 	mostFirst = 2 * aimRounds
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
+	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
+	heavyPart = 4
 	// aimRounds is how many rounds the first sitting is divided into.
 	aimRounds = 12
 )
@@ -41,10 +43,10 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 			c.end(ctx)
 		}
 	}
-	if loading := time.Since(began); first && loading > time.Until(until)/2 {
+	all := time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(max(g.r.left(g.number), 1)))
+	if first && time.Since(began) > all/heavyPart {
 		// One load must do. The time of further ones goes to rounds now.
-		g.heavy = true
-		until = until.Add(time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(g.r.left(g.number))))
+		g.heavy, until = true, began.Add(all)
 	}
 	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
 		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
