@@ -15,6 +15,7 @@ import (
 
 func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A,readrandom?records=200")
+	o.Budget = 20 * time.Second
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -48,6 +48,7 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 		// One load must do. The time of further ones goes to rounds now.
 		g.heavy, until = true, began.Add(all)
 	}
+	patience := began.Add(max(2*until.Sub(began), all/2)) // for the rounds that an interval needs
 	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
 		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
 	}
@@ -57,7 +58,7 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 		g.warm(ctx)
 	}
 	rounds, before := time.Now(), g.round
-	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, g.round-before) {
+	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, patience, g.round-before) {
 		g.measureRound(ctx, g.round-before)
 	}
 	g.rounds = time.Since(rounds) / time.Duration(max(g.round-before, 1))
@@ -87,14 +88,14 @@ func (g *group) live() []*cell {
 }
 
 // enough reports whether a sitting may end after so many rounds.
-func (g *group) enough(until time.Time, rounds int) bool {
+func (g *group) enough(until, patience time.Time, rounds int) bool {
 	var round time.Duration
 	for _, c := range g.live() {
 		round += time.Duration(c.took)
 	}
 	next := time.Now().Add(round)
-	if next.After(g.r.deadline()) {
-		return g.round > 0
+	if next.After(g.r.deadline()) || next.After(patience) {
+		return rounds > 0
 	}
 	if g.sittings == 0 {
 		return rounds >= firstRounds && next.After(until) || rounds >= mostFirst && !g.heavy
