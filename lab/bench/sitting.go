@@ -14,11 +14,13 @@ import (
 )
 
 const (
-	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is up.
+	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is
+	// up.
 	firstRounds, moreRounds = stats.MinRounds, 3
 	// mostFirst is how many rounds of the first process are enough to see what is worth measuring.
 	mostFirst = 2 * aimRounds
-	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than maxSlice gains nothing.
+	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
+	// maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
@@ -26,7 +28,8 @@ const (
 	aimRounds = 12
 )
 
-// sit measures the cells of a group that are live, each in a fresh process with a fresh store, until about the time given.
+// sit measures the cells of a group that are live, each in a fresh process with a fresh store,
+// until about the time given.
 func (g *group) sit(ctx context.Context, until time.Time) {
 	began, first := time.Now(), g.sittings == 0
 	live := g.live()
@@ -158,7 +161,8 @@ func (g *group) warm(ctx context.Context) {
 	}
 }
 
-// measureRound runs one slice of every cell, in random order. rounds are those of the sitting before this one.
+// measureRound runs one slice of every cell, in random order. rounds are those of the sitting
+// before this one.
 func (g *group) measureRound(ctx context.Context, rounds int) {
 	g.round++
 	g.r.rounds++
@@ -210,7 +214,8 @@ func (g *group) finish(ctx context.Context, c *cell, first bool) {
 	c.Latency = &l
 }
 
-// call lets the cell's child run for one request. It returns false, and the cell has ended, if that failed.
+// call lets the cell's child run for one request. It returns false, and the cell has ended, if that
+// failed.
 func (g *group) call(ctx context.Context, c *cell, phase string, req request) (response, bool) {
 	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase, Engine: c.Name(), Round: g.round,
 		Group: g.number, Groups: len(g.r.groups), Elapsed: time.Since(g.r.started), Budget: g.r.Budget})
@@ -248,8 +253,9 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 	return resp, true
 }
 
-// patience returns how long a request may take, and whether that is cut short by the budget, so that an engine that does
-// not answer in time need not have hung. Loading may take half of what is left of the budget: it depends on the size.
+// patience returns how long a request may take, and whether that is cut short by the budget, so
+// that an engine that does not answer in time need not have hung. Loading may take half of what is
+// left of the budget: it depends on the size.
 func (g *group) patience(cmd command) (limit time.Duration, cut bool) {
 	left := max(time.Until(g.r.started.Add(g.r.Budget)), time.Second)
 	limit = g.r.Hang

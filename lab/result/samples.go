@@ -16,8 +16,10 @@ import (
 // units are those of every cell. All but the first are measured once for a cell.
 var units = []string{"ns/op", "B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
 
-// Samples returns the samples of run in the Go benchmark format, one line for each round of each cell that ended well,
-// for benchstat and golang.org/x/perf. Rounds are in order; who leaves the race early has fewer. Of values that were measured once for a cell and not for each round, every line of the cell tells the same.
+// Samples returns the samples of run in the Go benchmark format, one line for each round of each
+// cell that ended well, for benchstat and golang.org/x/perf. Rounds are in order; who leaves the
+// race early has fewer. Of values that were measured once for a cell and not for each round, every
+// line of the cell tells the same.
 func Samples(run *Run) []byte {
 	var b bytes.Buffer
 	for _, c := range configuration(run) {
@@ -41,7 +43,8 @@ func Samples(run *Run) []byte {
 
 type setting struct{ key, value string }
 
-// configuration returns what holds for all lines, with keys as the Go benchmark format wants them: lower case.
+// configuration returns what holds for all lines, with keys as the Go benchmark format wants them:
+// lower case.
 func configuration(run *Run) []setting {
 	e := run.Environment
 	all := []setting{
@@ -60,9 +63,9 @@ func configuration(run *Run) []setting {
 	return slices.DeleteFunc(all, func(s setting) bool { return strings.TrimSpace(s.value) == "" })
 }
 
-// benchmarkName returns BenchmarkHook/op=put/engine=bbolt/promise=synced-intact, with form, params, workers and rate
-// where there is something to tell. The promise is last: it never ends with a hyphen and digits, which the format would
-// take for GOMAXPROCS.
+// benchmarkName returns BenchmarkHook/op=put/engine=bbolt/promise=synced-intact, with form, params,
+// workers and rate where there is something to tell. The promise is last: it never ends with a
+// hyphen and digits, which the format would take for GOMAXPROCS.
 func benchmarkName(c Cell) string {
 	var b strings.Builder
 	b.WriteString("Benchmark" + title(printable(c.Workload, '_')))
