@@ -84,7 +84,8 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+")")
-	flags.StringVar(&f.durability, "durability", "", "synced, flushed, buffered (several with commas) or all (default: synced; flushed in memory)")
+	flags.StringVar(&f.durability, "durability", "",
+		"synced, flushed, buffered (several with commas) or all (default: synced; flushed in memory)")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")

@@ -14,15 +14,15 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// aaCell is the time that a check takes for each cell unless the user said otherwise: about what a run without arguments has
-// for one of its own.
+// aaCell is the time that a check takes for each cell unless the user said otherwise: about what a
+// run without arguments has for one of its own.
 const aaCell = 1600 * time.Millisecond
 
 // planted are the differences that a check must find.
 var planted = []float64{0.10, 0.25}
 
-// runAA compares every engine with itself, and with itself made slower. A difference between equals is the harness's own fault,
-// and so is one that was planted and not found.
+// runAA compares every engine with itself, and with itself made slower. A difference between equals
+// is the harness's own fault, and so is one that was planted and not found.
 func (a *app) runAA(ctx context.Context, o bench.Options, budgeted bool) error {
 	if o.Selections == nil {
 		o.Selections = bench.DefaultSelections()
@@ -32,7 +32,8 @@ func (a *app) runAA(ctx context.Context, o bench.Options, budgeted bool) error {
 	if !budgeted {
 		o.Budget = aaBudget(o, sets)
 	}
-	fmt.Fprintf(a.stdout, "each engine beside itself, and beside itself with every operation made 10 %% and 25 %% slower; %v in all\n",
+	fmt.Fprintf(a.stdout,
+		"each engine beside itself, and beside itself with every operation made 10 %% and 25 %% slower; %v in all\n",
 		o.Budget.Round(time.Second))
 	var all stats.Check
 	whole, end := o.Budget, time.Now().Add(o.Budget)
@@ -104,7 +105,8 @@ func aaSets(o bench.Options) []aaSet {
 	return sets
 }
 
-// aaSelections leaves out the operations of several workers: a delay of one is hidden where others work meanwhile.
+// aaSelections leaves out the operations of several workers: a delay of one is hidden where others
+// work meanwhile.
 func aaSelections(all []bench.Selection) []bench.Selection {
 	all = slices.Clone(all)
 	for i := range all {
@@ -127,16 +129,18 @@ func aaBudget(o bench.Options, sets []aaSet) (budget time.Duration) {
 	return max(budget, time.Minute)
 }
 
-// printErrors prints what was called different and is not, what was not found, and the cells that failed.
+// printErrors prints what was called different and is not, what was not found, and the cells that
+// failed.
 func (a *app) printErrors(run *result.Run, set aaSet) {
 	for _, c := range run.Cells {
 		where := fmt.Sprintf("  %s %s %s %s", c.Workload, c.Operation, c.Promise.Delivered, c.Name())
 		switch {
 		case c.Status == result.Failed:
 			fmt.Fprintf(a.stdout, "%s: %s\n", where, c.Error)
-		case c.Ratio != nil && c.Ratio.To != c.Name() && c.Ratio.Different != (set.slow(c.Name()) > set.slow(c.Ratio.To)):
-			fmt.Fprintf(a.stdout, "%s to %s: %.2fx [%.2f-%.2f] in %d rounds\n", where, c.Ratio.To, c.Ratio.Mid, c.Ratio.Lo, c.Ratio.Hi,
-				len(c.Samples))
+		case c.Ratio == nil || c.Ratio.To == c.Name():
+		case c.Ratio.Different != (set.slow(c.Name()) > set.slow(c.Ratio.To)):
+			fmt.Fprintf(a.stdout, "%s to %s: %.2fx [%.2f-%.2f] in %d rounds\n", where,
+				c.Ratio.To, c.Ratio.Mid, c.Ratio.Lo, c.Ratio.Hi, len(c.Samples))
 		}
 	}
 }

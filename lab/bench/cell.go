@@ -107,7 +107,8 @@ func (g *group) results(ctx context.Context) []result.Cell {
 	return out
 }
 
-// checkRate ends a cell of an open loop whose engine did not keep up: its latencies grow with the length of the run.
+// checkRate ends a cell of an open loop whose engine did not keep up: its latencies grow with the
+// length of the run.
 func (c *cell) checkRate() {
 	if c.Rate == 0 || c.Status != result.OK || c.N == 0 {
 		return

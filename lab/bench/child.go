@@ -71,7 +71,8 @@ func (s *state) answer(ctx context.Context, r request) response {
 	return resp
 }
 
-// reason is what err says beside what was done to what, so that it is the same text for all engines.
+// reason is what err says beside what was done to what, so that it is the same text for all
+// engines.
 func reason(err error) string {
 	var e *kv.Error
 	if errors.As(err, &e) && e.Err != nil {
@@ -80,7 +81,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Probe opens fresh stores of an entry in dir, one for each class, and tells what a commit of each delivers.
+// Probe opens fresh stores of an entry in dir, one for each class, and tells what a commit of each
+// delivers.
 func Probe(ctx context.Context, e Entry, dir string) (promises [3]kv.Promise, err error) {
 	for _, d := range driver.Durabilities {
 		url := fmt.Sprintf("%s:%s?%s", e.Engine, filepath.ToSlash(filepath.Join(dir, d.String())), e.Options)
@@ -141,8 +143,8 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}, nil
 }
 
-// calibrate warms up with slices that double until one takes target, and returns the last one. The first slice only
-// warms up: what it took is never the estimate.
+// calibrate warms up with slices that double until one takes target, and returns the last one. The
+// first slice only warms up: what it took is never the estimate.
 func (s *state) calibrate(ctx context.Context, target time.Duration) (*sliceReport, error) {
 	if s.runner == nil {
 		return nil, errors.New("calibrate: no cell is set up")

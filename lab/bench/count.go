@@ -11,16 +11,16 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// The operations of a count: enough that what happens at every commit stands out, few enough that what happens once in
-// thousands, as a compaction, does not.
+// The operations of a count: enough that what happens at every commit stands out, few enough that
+// what happens once in thousands, as a compaction, does not.
 const (
 	minCounted = 8
 	maxCounted = 64
 	countTime  = 100 * time.Millisecond
 )
 
-// counts reports whether the run counts what commits ask of the disk. Where no disk that counts can be mounted, the run
-// says so once.
+// counts reports whether the run counts what commits ask of the disk. Where no disk that counts can
+// be mounted, the run says so once.
 func (r *runner) counts() bool {
 	if r.countable == nil {
 		err := powerfs.Available()
@@ -33,8 +33,8 @@ func (r *runner) counts() bool {
 	return *r.countable
 }
 
-// count finds out how many syncs and writes an operation takes, in a short untimed run on a disk that counts them. What
-// goes wrong there leaves the figures out, and the cell as it was measured.
+// count finds out how many syncs and writes an operation takes, in a short untimed run on a disk
+// that counts them. What goes wrong there leaves the figures out, and the cell as it was measured.
 func (g *group) count(ctx context.Context, c *cell) {
 	if c.Status != result.OK || c.N == 0 || c.resets || !g.op.Commits && c.written == 0 || ctx.Err() != nil ||
 		time.Until(g.r.deadline()) < 2*c.loading+countTime || !g.r.counts() {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// minOps is how many operations a slice holds at least, where they fit into stretch times its share of the time:
-	// one operation, or two, are no sample.
+	// minOps is how many operations a slice holds at least, where they fit into stretch times its
+	// share of the time: one operation, or two, are no sample.
 	minOps  = 8
 	stretch = 4
 
@@ -25,7 +25,8 @@ func fit(target time.Duration, perOp float64, cycle int) int {
 	return whole(int(min(max(n, min(minOps, stretch*n)), maxOps)), cycle)
 }
 
-// whole returns n in whole cycles of an operation that is a mix: every slice then holds the same parts of it.
+// whole returns n in whole cycles of an operation that is a mix: every slice then holds the same
+// parts of it.
 func whole(n, cycle int) int {
 	n = max(n+cycle-1, cycle) / cycle * cycle
 	if n > maxOps {
@@ -37,8 +38,9 @@ func whole(n, cycle int) int {
 // cycleOf returns the fewest iterations of op that hold each of its kinds in proportion.
 func cycleOf(op workload.Op) int { return max(op.Cycle, 1) }
 
-// refit finds n again after one of the first rounds if the warm-up was wrong about it by more than a factor of two, as
-// where an engine's first operations are slow. One slow slice among others makes the next no shorter.
+// refit finds n again after one of the first rounds if the warm-up was wrong about it by more than
+// a factor of two, as where an engine's first operations are slow. One slow slice among others
+// makes the next no shorter.
 func (c *cell) refit(s *sliceReport) {
 	perOp := min(s.NS, float64(c.wall)/float64(c.N))
 	n := fit(c.target, perOp, cycleOf(c.op))

@@ -9,8 +9,9 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// floor measures what the disk itself can do, with plain system calls in the folder where the engines work. It is
-// measured again before every operation, so that it sees the same disk as they do.
+// floor measures what the disk itself can do, with plain system calls in the folder where the
+// engines work. It is measured again before every operation, so that it sees the same disk as they
+// do.
 type floor struct {
 	dir                             string
 	appendSync, overwrite, openings []float64
@@ -49,7 +50,8 @@ func (f *floor) appends() error {
 	})
 }
 
-// overwrites times one overwrite of a page in place and a sync of the data. It leaves the file for opens.
+// overwrites times one overwrite of a page in place and a sync of the data. It leaves the file for
+// opens.
 func (f *floor) overwrites(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
 	if err != nil {

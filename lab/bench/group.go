@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// group is one operation at one promise on all contenders: the cells that are measured in the same rounds. Promises do not
-// share rounds: one's dirty pages would be another's sync.
+// group is one operation at one promise on all contenders: the cells that are measured in the same
+// rounds. Promises do not share rounds: one's dirty pages would be another's sync.
 type group struct {
 	r         *runner
 	selection Selection
@@ -30,7 +30,8 @@ type group struct {
 	more     float64       // how many more rounds would decide what is open, as a multiple of those so far
 }
 
-// newGroups returns the groups of an operation: of each promise that a contender makes, or one of reads.
+// newGroups returns the groups of an operation: of each promise that a contender makes, or one of
+// reads.
 func newGroups(r *runner, s Selection, op workload.Op) []*group {
 	var all []*group
 	add := func(e Entry, form string, class kv.Durability, p result.Promise) *cell {
@@ -60,7 +61,8 @@ func forms(op workload.Op, e Entry) []string {
 	return op.Forms(e.Engine, e.Options)
 }
 
-// addContender adds a cell for each promise that the engine makes; one cell if the operation only reads.
+// addContender adds a cell for each promise that the engine makes; one cell if the operation only
+// reads.
 func (r *runner) addContender(op workload.Op, e Entry, form string, add func(Entry, string, kv.Durability, result.Promise) *cell) {
 	if err := r.broken[e.Name]; err != nil {
 		add(e, form, r.Classes[0], result.Promise{Delivered: "unknown"}).fail(err)
@@ -106,7 +108,8 @@ func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise)
 	return c
 }
 
-// look takes cells out of the race whose comparisons are sure already, and finds out how much the others need.
+// look takes cells out of the race whose comparisons are sure already, and finds out how much the
+// others need.
 func (g *group) look() {
 	cells := make([]result.Cell, len(g.cells))
 	for i, c := range g.cells {

@@ -30,8 +30,9 @@ func (e Entry) URL() string {
 	return e.Engine + ":?" + e.Options
 }
 
-// ParseEntries returns the entries that spec lists, separated by commas. Each is the name of one of known, or
-// NAME=ENGINE:?OPTIONS, or ENGINE:?OPTIONS. What is wrong is Invalid, and the hint lists what there is.
+// ParseEntries returns the entries that spec lists, separated by commas. Each is the name of one of
+// known, or NAME=ENGINE:?OPTIONS, or ENGINE:?OPTIONS. What is wrong is Invalid, and the hint lists
+// what there is.
 func ParseEntries(spec string, known []Entry) ([]Entry, error) {
 	var entries []Entry
 	for item := range strings.SplitSeq(spec, ",") {
@@ -92,7 +93,8 @@ func (s Selection) Query() string {
 	return values.Encode()
 }
 
-// Forms returns the forms in which an entry takes part in selections, without those that it has nowhere.
+// Forms returns the forms in which an entry takes part in selections, without those that it has
+// nowhere.
 func Forms(e Entry, selections []Selection) []string {
 	var all []string
 	for _, s := range selections {
@@ -107,7 +109,8 @@ func Forms(e Entry, selections []Selection) []string {
 	return all
 }
 
-// DefaultSelections returns every workload that has core operations with these, and the first of each parameter that is a list.
+// DefaultSelections returns every workload that has core operations with these, and the first of
+// each parameter that is a list.
 func DefaultSelections() []Selection {
 	var all []Selection
 	for _, w := range workload.All() {
@@ -142,9 +145,10 @@ func withCoreForms(op workload.Op) workload.Op {
 	return op
 }
 
-// ParseSelections returns what the arguments name: WORKLOAD[/OPERATION[,OPERATION]][?PARAM=VALUE[,VALUE][&...]]. A parameter
-// with several values, given or by default, makes a selection of each, and several such parameters one of each combination.
-// What is wrong is Invalid, and the hint lists what there is.
+// ParseSelections returns what the arguments name:
+// WORKLOAD[/OPERATION[,OPERATION]][?PARAM=VALUE[,VALUE][&...]]. A parameter with several values,
+// given or by default, makes a selection of each, and several such parameters one of each
+// combination. What is wrong is Invalid, and the hint lists what there is.
 func ParseSelections(args []string) ([]Selection, error) {
 	var all []Selection
 	for _, arg := range args {
@@ -202,7 +206,8 @@ type paramList struct {
 	values []string
 }
 
-// parseParams returns the values that query gives parameters of w, in the order of w, and the defaults that are lists.
+// parseParams returns the values that query gives parameters of w, in the order of w, and the
+// defaults that are lists.
 func parseParams(w workload.Workload, query string) (lists []paramList, err error) {
 	given, err := url.ParseQuery(query)
 	if err != nil {
@@ -229,7 +234,8 @@ func parseParams(w workload.Workload, query string) (lists []paramList, err erro
 	return lists, nil
 }
 
-// check returns an error if a parameter that was given some times is not a list of different values.
+// check returns an error if a parameter that was given some times is not a list of different
+// values.
 func (l paramList) check(times int) error {
 	hint := fmt.Sprintf("list different values once, separated by commas: %s=100,10k", l.name)
 	if times > 1 {

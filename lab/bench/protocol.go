@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// The parent drives a child over its standard input and output: one JSON request a line, one JSON response a line.
+// The parent drives a child over its standard input and output: one JSON request a line, one JSON
+// response a line.
 
 // request is one command to a child.
 type request struct {

@@ -13,17 +13,21 @@ import (
 )
 
 const (
-	// pilot is the part of the time in which every group sits once, in the order in which they were named.
+	// pilot is the part of the time in which every group sits once, in the order in which they were
+	// named.
 	pilot = 0.35
-	// ahead is the part of the time left that one sitting of all may plan, except the last: what it shows decides about the rest.
+	// ahead is the part of the time left that one sitting of all may plan, except the last: what it
+	// shows decides about the rest.
 	ahead = 0.55
-	// fullSittings is how many sittings all have that need them; what is left after them goes to those that are still open.
+	// fullSittings is how many sittings all have that need them; what is left after them goes to
+	// those that are still open.
 	fullSittings = 3
 	// reserved is the part of the budget that is kept for counting syncs.
 	reserved = 0.05
 )
 
-// measure lets every group sit, and then again those whose comparisons are open, as long as they need.
+// measure lets every group sit, and then again those whose comparisons are open, as long as they
+// need.
 func (r *runner) measure(ctx context.Context) {
 	for _, s := range r.Selections {
 		for _, op := range s.Ops {
@@ -37,11 +41,7 @@ func (r *runner) measure(ctx context.Context) {
 	r.first(ctx)
 	r.announce()
 	for n := 1; n < stats.MostLooks && ctx.Err() == nil; n++ {
-		plan := r.plan(n)
-		if len(plan) == 0 {
-			break
-		}
-		for _, p := range plan {
+		for _, p := range r.plan(n) {
 			if ctx.Err() == nil && time.Until(r.deadline()) > p.group.leastTime() {
 				r.machine.look()
 				p.group.sit(ctx, time.Now().Add(p.time))
@@ -84,7 +84,8 @@ type planned struct {
 	time  time.Duration
 }
 
-// sitting returns how long another sitting of so many rounds takes of those who are live, by what the last one took.
+// sitting returns how long another sitting of so many rounds takes of those who are live, by what
+// the last one took.
 func (g *group) sitting(rounds float64) time.Duration {
 	share := float64(len(g.live())) / float64(max(g.sat, 1))
 	return time.Duration(share * (float64(g.idle) + rounds*float64(g.rounds)))
@@ -93,8 +94,9 @@ func (g *group) sitting(rounds float64) time.Duration {
 // leastTime is how long another sitting takes at least: its warm-up is one more round.
 func (g *group) leastTime() time.Duration { return g.sitting(moreRounds + 1) }
 
-// needed is how long another sitting takes that decides what is open, if the rounds so far tell the truth. Where they say
-// nothing, it is as many rounds again; where they say that it would take hopelessly long, false.
+// needed is how long another sitting takes that decides what is open, if the rounds so far tell the
+// truth. Where they say nothing, it is as many rounds again; where they say that it would take
+// hopelessly long, false.
 func (g *group) needed() (time.Duration, bool) {
 	const safety = 1.5 // estimates of a variance from few rounds are often too low
 	more, sure := g.more, true
@@ -107,7 +109,8 @@ func (g *group) needed() (time.Duration, bool) {
 	return max(g.leastTime(), g.sitting(safety*more*float64(g.round))), sure
 }
 
-// announce says after the first sitting how long the run would have to be to decide everything, if it is too short for that.
+// announce says after the first sitting how long the run would have to be to decide everything, if
+// it is too short for that.
 func (r *runner) announce() {
 	all := time.Since(r.started)
 	for _, g := range r.groups {
@@ -132,8 +135,9 @@ func (r *runner) checkBudget() {
 	}
 }
 
-// plan returns who sits in sitting n, counted from 0, and for how long. Each that needs it gets a second process; what is left
-// goes to those first that need the least, so that as much as possible is decided.
+// plan returns who sits in sitting n, counted from 0, and for how long. Each that needs it gets a
+// second process; what is left goes to those first that need the least, so that as much as possible
+// is decided.
 func (r *runner) plan(n int) []planned {
 	var plan []planned
 	for _, g := range r.groups {
@@ -172,7 +176,8 @@ func (r *runner) plan(n int) []planned {
 	return slices.DeleteFunc(order, func(p planned) bool { return p.time == 0 })
 }
 
-// deadline is when the last measurement must end, so that everything is closed and reported within the budget.
+// deadline is when the last measurement must end, so that everything is closed and reported within
+// the budget.
 func (r *runner) deadline() time.Time {
 	reserve := min(max(r.Budget/45, 500*time.Millisecond), 10*time.Second)
 	if !r.counting && r.commits() {

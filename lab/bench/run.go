@@ -1,9 +1,9 @@
 // Package bench runs workloads on engines and measures them.
 //
-// Each contender of an operation works in a child process of its own. Only one child runs at a time; the others are stopped.
-// Every round visits all contenders in random order, so that drift of the machine meets all alike. After a sitting of some
-// rounds the processes end; who is surely far behind, or surely told apart, sits no more, and time goes to what is open.
-// See docs/measuring.md.
+// Each contender of an operation works in a child process of its own. Only one child runs at a
+// time; the others are stopped. Every round visits all contenders in random order, so that drift of
+// the machine meets all alike. After a sitting of some rounds the processes end; who is surely far
+// behind, or surely told apart, sits no more, and time goes to what is open. See docs/measuring.md.
 package bench
 
 import (
@@ -46,7 +46,8 @@ type Options struct {
 	Rate       float64       // operations per second in open-loop mode; 0 is closed-loop
 	Hang       time.Duration // a child that gives no answer for so long has hung
 
-	// Child is the command that runs Child in a new process, Helper the one that runs workload.Helper.
+	// Child is the command that runs Child in a new process, Helper the one that runs
+	// workload.Helper.
 	Child, Helper []string
 
 	Proofs   result.Proofs // say of each promise whether it was proved
@@ -66,8 +67,8 @@ type Progress struct {
 	Needs               time.Duration // of phase "plan": about how long a run takes that decides all this
 }
 
-// Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set) or cells failed;
-// an error means that nothing could be run. Nothing is left in Dir.
+// Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set)
+// or cells failed; an error means that nothing could be run. Nothing is left in Dir.
 func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 	o = o.withDefaults()
 	if len(o.Entries) == 0 || len(o.Selections) == 0 {
@@ -245,8 +246,8 @@ func (r *runner) unmount() (err error) {
 	return err
 }
 
-// probe asks each engine what it promises, in a child. An option with a wrong value ends the run; an engine that
-// fails otherwise is shown as failed in every cell.
+// probe asks each engine what it promises, in a child. An option with a wrong value ends the run;
+// an engine that fails otherwise is shown as failed in every cell.
 func (r *runner) probe(ctx context.Context) error {
 	r.promises, r.broken = map[string][]kv.Promise{}, map[string]error{}
 	for i, e := range r.Entries {

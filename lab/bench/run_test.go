@@ -15,6 +15,7 @@ import (
 
 func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A,readrandom?records=200")
+	o.Budget = 20 * time.Second
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,8 @@ func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
 	checkEmpty(t, o.Dir)
 }
 
-// unranked returns why this binary's timings mean nothing, as the race detector's do; "" if they mean something.
+// unranked returns why this binary's timings mean nothing, as the race detector's do; "" if they
+// mean something.
 func unranked(t *testing.T) string {
 	t.Helper()
 	env, _ := result.CurrentEnvironment(t.TempDir(), nil)

@@ -14,17 +14,22 @@ import (
 )
 
 const (
-	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is up.
+	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is
+	// up.
 	firstRounds, moreRounds = stats.MinRounds, 3
 	// mostFirst is how many rounds of the first process are enough to see what is worth measuring.
 	mostFirst = 2 * aimRounds
-	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than maxSlice gains nothing.
+	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
+	// maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
+	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
+	heavyPart = 4
 	// aimRounds is how many rounds the first sitting is divided into.
 	aimRounds = 12
 )
 
-// sit measures the cells of a group that are live, each in a fresh process with a fresh store, until about the time given.
+// sit measures the cells of a group that are live, each in a fresh process with a fresh store,
+// until about the time given.
 func (g *group) sit(ctx context.Context, until time.Time) {
 	began, first := time.Now(), g.sittings == 0
 	live := g.live()
@@ -41,11 +46,12 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 			c.end(ctx)
 		}
 	}
-	if loading := time.Since(began); first && loading > time.Until(until)/2 {
+	all := time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(max(g.r.left(g.number), 1)))
+	if first && time.Since(began) > all/heavyPart {
 		// One load must do. The time of further ones goes to rounds now.
-		g.heavy = true
-		until = until.Add(time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(g.r.left(g.number))))
+		g.heavy, until = true, began.Add(all)
 	}
+	patience := began.Add(max(2*until.Sub(began), all/2)) // for the rounds that an interval needs
 	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
 		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
 	}
@@ -55,7 +61,7 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 		g.warm(ctx)
 	}
 	rounds, before := time.Now(), g.round
-	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, g.round-before) {
+	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, patience, g.round-before) {
 		g.measureRound(ctx, g.round-before)
 	}
 	g.rounds = time.Since(rounds) / time.Duration(max(g.round-before, 1))
@@ -85,14 +91,14 @@ func (g *group) live() []*cell {
 }
 
 // enough reports whether a sitting may end after so many rounds.
-func (g *group) enough(until time.Time, rounds int) bool {
+func (g *group) enough(until, patience time.Time, rounds int) bool {
 	var round time.Duration
 	for _, c := range g.live() {
 		round += time.Duration(c.took)
 	}
 	next := time.Now().Add(round)
-	if next.After(g.r.deadline()) {
-		return g.round > 0
+	if next.After(g.r.deadline()) || next.After(patience) {
+		return rounds > 0
 	}
 	if g.sittings == 0 {
 		return rounds >= firstRounds && next.After(until) || rounds >= mostFirst && !g.heavy
@@ -155,7 +161,8 @@ func (g *group) warm(ctx context.Context) {
 	}
 }
 
-// measureRound runs one slice of every cell, in random order. rounds are those of the sitting before this one.
+// measureRound runs one slice of every cell, in random order. rounds are those of the sitting
+// before this one.
 func (g *group) measureRound(ctx context.Context, rounds int) {
 	g.round++
 	g.r.rounds++
@@ -207,7 +214,8 @@ func (g *group) finish(ctx context.Context, c *cell, first bool) {
 	c.Latency = &l
 }
 
-// call lets the cell's child run for one request. It returns false, and the cell has ended, if that failed.
+// call lets the cell's child run for one request. It returns false, and the cell has ended, if that
+// failed.
 func (g *group) call(ctx context.Context, c *cell, phase string, req request) (response, bool) {
 	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase, Engine: c.Name(), Round: g.round,
 		Group: g.number, Groups: len(g.r.groups), Elapsed: time.Since(g.r.started), Budget: g.r.Budget})
@@ -245,8 +253,9 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 	return resp, true
 }
 
-// patience returns how long a request may take, and whether that is cut short by the budget, so that an engine that does
-// not answer in time need not have hung. Loading may take half of what is left of the budget: it depends on the size.
+// patience returns how long a request may take, and whether that is cut short by the budget, so
+// that an engine that does not answer in time need not have hung. Loading may take half of what is
+// left of the budget: it depends on the size.
 func (g *group) patience(cmd command) (limit time.Duration, cut bool) {
 	left := max(time.Until(g.r.started.Add(g.r.Budget)), time.Second)
 	limit = g.r.Hang

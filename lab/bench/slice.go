@@ -17,14 +17,16 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// Latencies from 1 ns to 10 minutes with 2 significant digits: 1 % is finer than any two runs agree.
+// Latencies from 1 ns to 10 minutes with 2 significant digits: 1 % is finer than any two runs
+// agree.
 const (
 	minLatency = 1
 	maxLatency = int64(10 * time.Minute)
 	digits     = 2
 )
 
-// epoch makes clock read the monotonic clock only: time.Since of a monotonic time is half the price of time.Now.
+// epoch makes clock read the monotonic clock only: time.Since of a monotonic time is half the price
+// of time.Now.
 var epoch = time.Now()
 
 func clock() int64 { return int64(time.Since(epoch)) }
@@ -52,8 +54,9 @@ func (s *slicer) slow(by float64) {
 	}
 }
 
-// slowed delays a runner by a share of what it takes, so that there is a difference to be found. The delay is measured: what one
-// was too long, as a reading of the clock makes it, the next ones are shorter.
+// slowed delays a runner by a share of what it takes, so that there is a difference to be found.
+// The delay is measured: what one was too long, as a reading of the clock makes it, the next ones
+// are shorter.
 type slowed struct {
 	workload.Runner
 	by    float64
@@ -86,8 +89,9 @@ func (s *slowed) Do(ctx context.Context, worker, i int) error {
 // forget drops the latencies so far: they were of the warm-up.
 func (s *slicer) forget() { s.total.Reset() }
 
-// run does n iterations and returns how long they took in all and, per operation, how long one took: the share of the
-// whole time, or in open-loop mode the mean from the intended start to the end.
+// run does n iterations and returns how long they took in all and, per operation, how long one
+// took: the share of the whole time, or in open-loop mode the mean from the intended start to the
+// end.
 func (s *slicer) run(ctx context.Context, spec sliceSpec) (wall time.Duration, perOp float64, err error) {
 	if err := s.prepare(spec.N); err != nil {
 		return 0, 0, err
@@ -134,8 +138,8 @@ func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, er
 	return s.single(ctx, spec.N)
 }
 
-// single is the closed loop of one worker. The end of an iteration is the start of the next, so that an operation
-// costs one reading of the clock.
+// single is the closed loop of one worker. The end of an iteration is the start of the next, so
+// that an operation costs one reading of the clock.
 func (s *slicer) single(ctx context.Context, n int) (time.Duration, error) {
 	took, r := s.took[:n], s.runner
 	start := clock()
@@ -151,7 +155,8 @@ func (s *slicer) single(ctx context.Context, n int) (time.Duration, error) {
 	return time.Duration(last - start), nil
 }
 
-// resetting is the closed loop of a runner whose iterations each need something put in place, untimed and unmetered.
+// resetting is the closed loop of a runner whose iterations each need something put in place,
+// untimed and unmetered.
 func (s *slicer) resetting(ctx context.Context, spec sliceSpec) (wall time.Duration, err error) {
 	switch {
 	case spec.Rate > 0:
@@ -195,9 +200,9 @@ func (s *slicer) parallel(ctx context.Context, n int) (time.Duration, error) {
 	})
 }
 
-// open starts iteration i at i/Rate seconds, whether or not those before it have ended, as far as there are workers; a
-// latency counts from the intended start, so that an operation that stands in line behind a slow one is as late as
-// its caller would see it.
+// open starts iteration i at i/Rate seconds, whether or not those before it have ended, as far as
+// there are workers; a latency counts from the intended start, so that an operation that stands in
+// line behind a slow one is as late as its caller would see it.
 func (s *slicer) open(ctx context.Context, spec sliceSpec) (time.Duration, error) {
 	interval := float64(time.Second) / spec.Rate
 	var next atomic.Int64
@@ -218,7 +223,8 @@ func (s *slicer) open(ctx context.Context, spec sliceSpec) (time.Duration, error
 	})
 }
 
-// together runs fn for each worker and returns the time until the last one ended. The first error ends all.
+// together runs fn for each worker and returns the time until the last one ended. The first error
+// ends all.
 func (s *slicer) together(ctx context.Context, fn func(ctx context.Context, worker int) error) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -236,8 +242,8 @@ func (s *slicer) together(ctx context.Context, fn func(ctx context.Context, work
 	return wall, context.Cause(ctx)
 }
 
-// waitUntil sleeps until shortly before t and yields for the rest, as long as a sleep may be late: that lateness would
-// count as the engine's.
+// waitUntil sleeps until shortly before t and yields for the rest, as long as a sleep may be late:
+// that lateness would count as the engine's.
 func waitUntil(t int64) {
 	if left := t - clock(); left > int64(sleepLateness) {
 		sleep(time.Duration(left) - sleepLateness)

@@ -35,10 +35,11 @@ func nullRunner(tb testing.TB, operation string) workload.Runner {
 	return r
 }
 
-// BenchmarkOverheadNull is what the harness itself adds to every operation, in ns: with an engine that does nothing, an
-// operation in a slice (ns/op), the same one in a bare loop (bare-ns), and one reading of the clock (clock-ns), all measured in
-// turns. The harness costs their difference (harness-ns); what of that is not the reading of the clock is over-clock-ns. Each
-// is the fastest of many slices: the rest is the machine's.
+// BenchmarkOverheadNull is what the harness itself adds to every operation, in ns: with an engine
+// that does nothing, an operation in a slice (ns/op), the same one in a bare loop (bare-ns), and
+// one reading of the clock (clock-ns), all measured in turns. The harness costs their difference
+// (harness-ns); what of that is not the reading of the clock is over-clock-ns. Each is the fastest
+// of many slices: the rest is the machine's.
 func BenchmarkOverheadNull(b *testing.B) {
 	const slice = 1 << 12
 	ctx, r := b.Context(), nullRunner(b, "readrandom")
@@ -132,7 +133,8 @@ func (s *stalling) Do(_ context.Context, _, i int) error {
 }
 
 func TestOpenLoopCountsLatencyFromTheIntendedStart(t *testing.T) {
-	// 100 operations are due within 10 ms, and the first one takes 50: all others end at least 40 ms late.
+	// 100 operations are due within 10 ms, and the first one takes 50: all others end at least 40
+	// ms late.
 	r := &stalling{stall: 50 * time.Millisecond}
 	s := newSlicer(r, 1)
 	if _, _, err := s.run(t.Context(), sliceSpec{N: 100, Rate: 10_000}); err != nil {
@@ -166,8 +168,8 @@ func TestEachIterationRunsOnceWhateverTheWorkers(t *testing.T) {
 	}
 }
 
-// lavish is a runner whose Prepare, Reset and Verify allocate much more than its operation. All allocations are large:
-// the runtime counts those at once.
+// lavish is a runner whose Prepare, Reset and Verify allocate much more than its operation. All
+// allocations are large: the runtime counts those at once.
 type lavish struct {
 	workload.Runner // nil: nothing else is called
 	n               int
@@ -205,7 +207,8 @@ func TestAllocationsAreThoseOfTheOperationAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The rest of this process may allocate a little too, but not half of what the others do.
+			// The rest of this process may allocate a little too, but not half of what the others
+			// do.
 			if report.Allocs < n || report.Allocs > n*lavishExtra/2 {
 				t.Errorf("%v allocations in %d operations of one", report.Allocs, n)
 			}

@@ -15,7 +15,8 @@ type storage struct {
 	mount *powerfs.Mount
 }
 
-// openStorage mounts a disk with the given latency below dir. What does not fit into memory goes to a file in dir.
+// openStorage mounts a disk with the given latency below dir. What does not fit into memory goes to
+// a file in dir.
 func openStorage(dir string, latency powerfs.Latency) (*storage, error) {
 	path := filepath.Join(dir, "disk")
 	if err := os.MkdirAll(path, 0o700); err != nil {

@@ -12,11 +12,11 @@ type usage struct {
 	written            *int64 // bytes sent to the device; nil where the system does not tell
 }
 
-// meter sums up what is used between start and stop, over any number of such spans. Its own readings allocate and take
-// time, and none of that counts.
+// meter sums up what is used between start and stop, over any number of such spans. Its own
+// readings allocate and take time, and none of that counts.
 //
-// The runtime counts a small allocation when the block that it came from is full. A span may be off by what is left of
-// one block of each size, to either side: over many spans that evens out.
+// The runtime counts a small allocation when the block that it came from is full. A span may be off
+// by what is left of one block of each size, to either side: over many spans that evens out.
 type meter struct {
 	heap   [2]metrics.Sample
 	before usage
@@ -30,7 +30,8 @@ func newMeter() meter {
 // reset forgets what was used.
 func (m *meter) reset() { m.used = usage{written: new(int64)} }
 
-// start reads the counters, without stopping the world; the one that the other readings move most comes last.
+// start reads the counters, without stopping the world; the one that the other readings move most
+// comes last.
 func (m *meter) start() {
 	m.before.written = bytesWritten()
 	m.before.allocs, m.before.allocBytes = m.readHeap()

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// bytesWritten is how many bytes this process and the children that it has waited for made the kernel send to the
-// device, counted when a page of a file becomes dirty, memory-mapped files included (proc(5), write_bytes).
+// bytesWritten is how many bytes this process and the children that it has waited for made the
+// kernel send to the device, counted when a page of a file becomes dirty, memory-mapped files
+// included (proc(5), write_bytes).
 func bytesWritten() *int64 {
 	if n, ok := procNumber("/proc/self/io", "write_bytes:"); ok {
 		return &n

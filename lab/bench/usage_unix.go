@@ -20,7 +20,8 @@ func cpuTime() time.Duration {
 	return sum
 }
 
-// peakRSS is the most memory that this process held since it started, or since resetPeakRSS where that works.
+// peakRSS is the most memory that this process held since it started, or since resetPeakRSS where
+// that works.
 func peakRSS() int64 {
 	if kb, ok := procNumber("/proc/self/status", "VmHWM:"); ok {
 		return kb * 1024

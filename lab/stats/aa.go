@@ -29,14 +29,16 @@ func (s *Share) count(yes bool) {
 	}
 }
 
-// Check says how often the lab is right about runs of one engine under several names, some of which were made slower.
+// Check says how often the lab is right about runs of one engine under several names, some of which
+// were made slower.
 type Check struct {
 	False Share             // of the comparisons of equal ones, those called different
 	Wrong Share             // of all comparisons, those called different the wrong way round
 	Found map[float64]Share // by how much slower one is, 0.25 is 25 %: of the comparisons with an equal of the fastest, those called slower
 }
 
-// Add counts the comparisons of a finished run. slow returns by how much the contender of a name was made slower.
+// Add counts the comparisons of a finished run. slow returns by how much the contender of a name
+// was made slower.
 func (k *Check) Add(run *result.Run, slow func(name string) float64) {
 	if k.Found == nil {
 		k.Found = map[float64]Share{}

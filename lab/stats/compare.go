@@ -7,10 +7,12 @@ import (
 )
 
 const (
-	// MinEffect is the smallest difference that is called one, however sure it is: 5 % decides nobody's choice.
+	// MinEffect is the smallest difference that is called one, however sure it is: 5 % decides
+	// nobody's choice.
 	MinEffect = 0.05
 
-	// Margin is how far the ratio of two contenders may be from 1, either way, if they are called equivalent: 10 %.
+	// Margin is how far the ratio of two contenders may be from 1, either way, if they are called
+	// equivalent: 10 %.
 	Margin = 0.10
 
 	// MinRounds is the fewest rounds that can show a difference.
@@ -19,31 +21,32 @@ const (
 
 // Comparison is the ratio of the times of two contenders: above 1, the first is slower.
 type Comparison struct {
-	// Lo, Mid, Hi are the estimate and its interval: 95 %, corrected for the number of comparisons and for how often
-	// they are looked at. It decides.
+	// Lo, Mid, Hi are the estimate and its interval: 95 %, corrected for the number of comparisons
+	// and for how often they are looked at. It decides.
 	Lo, Mid, Hi float64
 	Rounds      int // that both took part in; if there is none, those of the one that has fewer
 
 	// Different: the interval is clear of 1, and Mid is at least MinEffect away from it.
 	Different bool
 
-	// Equivalent: not Different, and the whole interval is within Margin of 1. That two were not shown to differ
-	// is not enough: where there is little data, nothing is. What is neither Different nor Equivalent is open.
+	// Equivalent: not Different, and the whole interval is within Margin of 1. That two were not
+	// shown to differ is not enough: where there is little data, nothing is. What is neither
+	// Different nor Equivalent is open.
 	Equivalent bool
 
 	ratio ratio
 	alpha float64
 }
 
-// Enough reports whether there were enough rounds for an interval. Without, Lo and Hi are the smallest and the largest
-// ratio, and the comparison is open.
+// Enough reports whether there were enough rounds for an interval. Without, Lo and Hi are the
+// smallest and the largest ratio, and the comparison is open.
 func (c Comparison) Enough() bool { return c.Rounds >= MinRounds }
 
 // decided reports whether it is not open.
 func (c Comparison) decided() bool { return c.Different || c.Equivalent }
 
-// HalfWidth is how far the interval reaches from the middle, relative to it: 0.05 is ±5 %. It is infinite if there were too
-// few rounds.
+// HalfWidth is how far the interval reaches from the middle, relative to it: 0.05 is ±5 %. It is
+// infinite if there were too few rounds.
 func (c Comparison) HalfWidth() float64 {
 	if !c.Enough() {
 		return math.Inf(1)
@@ -51,13 +54,14 @@ func (c Comparison) HalfWidth() float64 {
 	return math.Expm1(math.Log(c.Hi/c.Lo) / 2)
 }
 
-// Compare compares the times a with the times b; comparisons is how many are made with the same contender, at least 1: those
-// of one table, for each is read by itself. What distinguishes two processes of a program is taken from these samples and
-// from what [Usual] says.
+// Compare compares the times a with the times b; comparisons is how many are made with the same
+// contender, at least 1: those of one table, for each is read by itself. What distinguishes two
+// processes of a program is taken from these samples and from what [Usual] says.
 //
-// The estimate is the ratio of two means, each total time over total operations of the rounds that both have, so that
-// drift of the machine meets both alike. Two contenders that share no round were not measured together; their means are then
-// compared as they are, and the interval does not know how the machine changed between them.
+// The estimate is the ratio of two means, each total time over total operations of the rounds that
+// both have, so that drift of the machine meets both alike. Two contenders that share no round were
+// not measured together; their means are then compared as they are, and the interval does not know
+// how the machine changed between them.
 func Compare(a, b []result.Sample, comparisons int) Comparison {
 	return Usual.compare(a, b, (1-Confidence)*finalShare/float64(max(1, comparisons)))
 }
@@ -102,8 +106,8 @@ func (c Comparison) decide(r ratio, alpha float64) Comparison {
 	return c
 }
 
-// more returns how many more rounds, with processes in proportion, a comparison needs to be decided, as a multiple of those
-// that it has, if the estimate is the truth.
+// more returns how many more rounds, with processes in proportion, a comparison needs to be
+// decided, as a multiple of those that it has, if the estimate is the truth.
 func (c Comparison) more() float64 {
 	if !c.Enough() {
 		return math.Inf(1)

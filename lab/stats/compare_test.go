@@ -22,8 +22,8 @@ type machine struct {
 // sittings is how many processes of a contender share the rounds.
 const sittings = 3
 
-// processes returns the samples of a contender for each effect, interleaved, in sittings processes each; a contender takes
-// effect times as long as one of effect 1.
+// processes returns the samples of a contender for each effect, interleaved, in sittings processes
+// each; a contender takes effect times as long as one of effect 1.
 func (m machine) processes(rounds int, effects ...float64) [][]result.Sample {
 	all := make([][]result.Sample, len(effects))
 	bias := make([]float64, len(effects))
@@ -48,7 +48,8 @@ func (m machine) processes(rounds int, effects ...float64) [][]result.Sample {
 	return all
 }
 
-// pair returns the samples of two processes, of which the second takes effect times as long as the first.
+// pair returns the samples of two processes, of which the second takes effect times as long as the
+// first.
 func (m machine) pair(rounds int, effect float64) (a, b []result.Sample) {
 	p := m.processes(rounds, 1, effect)
 	return p[0], p[1]
@@ -186,8 +187,9 @@ func TestRealDifferencesAreFound(t *testing.T) {
 	}
 }
 
-// What is outside of the margin is hardly ever called equivalent, however much noise there is and however few rounds. A
-// tie that only means "not shown to differ" fails here: most pairs of few rounds are one.
+// What is outside of the margin is hardly ever called equivalent, however much noise there is and
+// however few rounds. A tie that only means "not shown to differ" fails here: most pairs of few
+// rounds are one.
 func TestWhatIsNotWithinTheMarginIsNotEquivalent(t *testing.T) {
 	for _, noise := range []float64{0.01, 0.05, 0.3} {
 		for _, rounds := range []int{3, 5, 15} {
@@ -239,7 +241,8 @@ func TestIntervalCoversTheRatio(t *testing.T) {
 	}
 }
 
-// A checkpoint in one round of ten is part of the price: what it adds to the mean is neither trimmed nor missed.
+// A checkpoint in one round of ten is part of the price: what it adds to the mean is neither
+// trimmed nor missed.
 func TestCheckpointsAreInTheRatio(t *testing.T) {
 	m, covered, sum := newMachine(0.05), 0, 0.0
 	m.outlie, m.checks = 0, 0.1
@@ -260,7 +263,8 @@ func TestCheckpointsAreInTheRatio(t *testing.T) {
 	}
 }
 
-// One round that took 100 times as long as the others decides nothing: it is in the mean, and in the interval.
+// One round that took 100 times as long as the others decides nothing: it is in the mean, and in
+// the interval.
 func TestOneOutlierDecidesNothing(t *testing.T) {
 	m := newMachine(0.02)
 	m.outlie = 0

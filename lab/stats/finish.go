@@ -9,12 +9,13 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Finish computes what follows from the samples of run: NS, Ratio and Floor of its cells, its verdicts, and warnings
-// about comparisons that could not be resolved. What it computed before is replaced, so that it may be called again,
-// also on a run that was read from disk.
+// Finish computes what follows from the samples of run: NS, Ratio and Floor of its cells, its
+// verdicts, and warnings about comparisons that could not be resolved. What it computed before is
+// replaced, so that it may be called again, also on a run that was read from disk.
 //
-// The fastest of k cells of a group is compared with each of the others, and the confidence is corrected for all pairs of
-// them: who reads one group asks nothing of the others, and any of its cells might have come out as the fastest. Where the binary's timings mean nothing
+// The fastest of k cells of a group is compared with each of the others, and the confidence is
+// corrected for all pairs of them: who reads one group asks nothing of the others, and any of its
+// cells might have come out as the fastest. Where the binary's timings mean nothing
 // (Environment.Unranked) there are times, but neither ratios nor the naming of a best.
 func Finish(run *result.Run) {
 	run.Verdicts = nil
@@ -51,7 +52,8 @@ func (p Processes) measure(c *result.Cell, floor result.Floor) {
 	}
 }
 
-// rankGroup compares the cells of a group with the fastest of them. It returns the comparisons that were made.
+// rankGroup compares the cells of a group with the fastest of them. It returns the comparisons that
+// were made.
 func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
 	if len(group) == 0 {
 		return nil
@@ -79,7 +81,8 @@ func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
 	return made
 }
 
-// rankable returns those cells of a group that are ranked: they ended well, have samples and are no floor.
+// rankable returns those cells of a group that are ranked: they ended well, have samples and are no
+// floor.
 func rankable(cells []result.Cell, g result.Group) []int {
 	var kept []int
 	for _, i := range g.Cells {
@@ -90,8 +93,9 @@ func rankable(cells []result.Cell, g result.Group) []int {
 	return kept
 }
 
-// fastest returns the cell of a group, which is not empty, with the lowest mean. One with too few rounds to be compared
-// is the fastest only if all are such, and one that left the race as far behind only if all did.
+// fastest returns the cell of a group, which is not empty, with the lowest mean. One with too few
+// rounds to be compared is the fastest only if all are such, and one that left the race as far
+// behind only if all did.
 func fastest(cells []result.Cell, group []int) int {
 	rank := func(c result.Cell) int {
 		switch {
@@ -161,8 +165,9 @@ func (u unresolved) warnings(took time.Duration) []result.Warning {
 	return w
 }
 
-// longer returns a budget, in whole minutes, in which what is open gets so many times more rounds. The rounds of what is decided
-// cost less than they did, and estimates of what is needed come out too low, which about evens out.
+// longer returns a budget, in whole minutes, in which what is open gets so many times more rounds.
+// The rounds of what is decided cost less than they did, and estimates of what is needed come out
+// too low, which about evens out.
 func longer(took time.Duration, more float64) string {
 	times := min(max(1+more, 3), Hopeless)
 	return fmt.Sprintf("%dm", max(5, int(math.Ceil(times*took.Minutes()))))

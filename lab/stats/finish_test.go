@@ -223,7 +223,8 @@ func TestACheckCountsWhatIsWrong(t *testing.T) {
 	Finish(run)
 	var k Check
 	k.Add(run, slow)
-	// In the last one everything is compared with slow10, and the two equals are called slower than it.
+	// In the last one everything is compared with slow10, and the two equals are called slower than
+	// it.
 	if k.False != (Share{1, 3}) || k.Wrong != (Share{2, 12}) || k.Found[0.10] != (Share{2, 3}) || k.Found[0.25] != (Share{3, 4}) {
 		t.Errorf("got %+v", k)
 	}

@@ -6,14 +6,17 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// diskFloor returns what the disk itself needs at least for an operation such as c's, in nanoseconds:
+// diskFloor returns what the disk itself needs at least for an operation such as c's, in
+// nanoseconds:
 //
-//   - a commit that survives power loss needs a write and its sync, at the end of a file or in place, whichever is faster here;
-//   - an operation of the workload hook opens and closes the store too, save where a handle is shared;
+//   - a commit that survives power loss needs a write and its sync, at the end of a file or in
+//     place, whichever is faster here;
+//   - an operation of the workload hook opens and closes the store too, save where a handle is
+//     shared;
 //   - everything else may stay in memory, and has no floor.
 //
-// Operations that read in some iterations and commit in others, or that start a process, have none either, and those of several
-// workers, who may share a sync.
+// Operations that read in some iterations and commit in others, or that start a process, have none
+// either, and those of several workers, who may share a sync.
 func diskFloor(c result.Cell, f result.Floor) (ns float64, ok bool) {
 	if mixed(c) || c.Workers > 1 {
 		return 0, false
@@ -33,8 +36,8 @@ func diskFloor(c result.Cell, f result.Floor) (ns float64, ok bool) {
 	return ns, ok
 }
 
-// mixed reports whether the iterations of an operation differ in kind: the mixes A to F of ycsb, and the sessions and
-// processes of hook.
+// mixed reports whether the iterations of an operation differ in kind: the mixes A to F of ycsb,
+// and the sessions and processes of hook.
 func mixed(c result.Cell) bool {
 	switch c.Workload {
 	case "ycsb":

@@ -6,9 +6,9 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Mean returns what an operation costs: total time over total operations of samples, and its 95 % interval. Of fewer than
-// [MinRounds] samples the bounds are the fastest and the slowest, and are not an interval of any confidence; of none, all
-// three are NaN.
+// Mean returns what an operation costs: total time over total operations of samples, and its 95 %
+// interval. Of fewer than [MinRounds] samples the bounds are the fastest and the slowest, and are
+// not an interval of any confidence; of none, all three are NaN.
 func Mean(samples []result.Sample) result.Interval { return Usual.mean(samples) }
 
 func (p Processes) mean(samples []result.Sample) result.Interval {

@@ -10,17 +10,18 @@ const (
 	// MostLooks is how often a race may look at its comparisons before the last time.
 	MostLooks = 8
 
-	// Behind is the factor by which a contender is surely slower that needs no more rounds, whatever else is open.
+	// Behind is the factor by which a contender is surely slower that needs no more rounds,
+	// whatever else is open.
 	Behind = 2
 
-	// finalShare is the part of the chance of error that the last look has; the others share the rest. So who is told apart
-	// early is so for sure, and the last look loses little.
+	// finalShare is the part of the chance of error that the last look has; the others share the
+	// rest. So who is told apart early is so for sure, and the last look loses little.
 	finalShare = 0.8
 	lookShare  = (1 - finalShare) / MostLooks
 )
 
-// level is the chance of error of one comparison among k contenders with the best of them. Any of them may be the best, and
-// which one is was found by looking: so it is corrected for all pairs.
+// level is the chance of error of one comparison among k contenders with the best of them. Any of
+// them may be the best, and which one is was found by looking: so it is corrected for all pairs.
 func level(k int) float64 { return (1 - Confidence) / float64(max(k*(k-1)/2, 1)) }
 
 // Standing is what a look at a race says of one cell.
@@ -29,11 +30,12 @@ type Standing struct {
 	More  float64
 }
 
-// Look returns where each cell stands: who may leave because how it compares with the best of its group is sure already, and
-// how many more rounds the others need, as a multiple of those that they have. More is infinite if the rounds so far say
-// nothing, and 0 of cells that leave. A group's best goes on as long as another one does. Who left before stays out unless it
-// is no longer decided, for which there must be another best. precision is the half-width at which a ratio is known well
-// enough, decided or not.
+// Look returns where each cell stands: who may leave because how it compares with the best of its
+// group is sure already, and how many more rounds the others need, as a multiple of those that they
+// have. More is infinite if the rounds so far say nothing, and 0 of cells that leave. A group's
+// best goes on as long as another one does. Who left before stays out unless it is no longer
+// decided, for which there must be another best. precision is the half-width at which a ratio is
+// known well enough, decided or not.
 func Look(cells []result.Cell, precision float64) []Standing {
 	out := make([]Standing, len(cells))
 	tables := result.Tables(cells)

@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// recording is how long the slices of an operation took in a real run, round by round, in thousandths of their mean: what was
-// measured together on several engines, with the machine's drift, bursts, modes and slow syncs in it.
+// recording is how long the slices of an operation took in a real run, round by round, in
+// thousandths of their mean: what was measured together on several engines, with the machine's
+// drift, bursts, modes and slow syncs in it.
 type recording struct {
 	Name       string
 	Contenders [][]float64
@@ -31,7 +32,8 @@ func recordings(t *testing.T) (all []recording) {
 	return all
 }
 
-// table simulates one operation on contenders, of which each takes its effect times as long as one of effect 1.
+// table simulates one operation on contenders, of which each takes its effect times as long as one
+// of effect 1.
 type table struct {
 	rng     *rand.Rand
 	noise   recording
@@ -53,7 +55,8 @@ func newTable(rng *rand.Rand, noise recording, calm float64, effects ...float64)
 	return t
 }
 
-// blockRounds is how many rounds are taken from a recording in a row, so that what lasts some rounds lasts here, too.
+// blockRounds is how many rounds are taken from a recording in a row, so that what lasts some
+// rounds lasts here, too.
 const blockRounds = 4
 
 // sit adds so many rounds of new processes to the cells that are in the race.
@@ -76,7 +79,8 @@ func (t *table) sit(rounds int) {
 			if t.columns != nil {
 				column = t.noise.Contenders[t.columns[i]]
 			}
-			// Which contender meets a slow moment is chance: it is that of the same round, or of one beside it.
+			// Which contender meets a slow moment is chance: it is that of the same round, or of
+			// one beside it.
 			x := column[(at+t.rng.IntN(2))%len(column)] / 1000
 			ns := 1000 * t.effects[i] * math.Exp(bias[i]) * (1 + t.calm*(x-1))
 			t.cells[i].Samples = append(t.cells[i].Samples, result.Sample{Round: t.round, N: 10, NS: ns, Process: t.sitting})
@@ -162,8 +166,8 @@ func TestARaceFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-// Two whose means are equal and whose tails are not: what is rare and was not seen in any round is in no interval. That is
-// what longer runs are for; here it must stay seldom.
+// Two whose means are equal and whose tails are not: what is rare and was not seen in any round is
+// in no interval. That is what longer runs are for; here it must stay seldom.
 func TestTailsThatDifferSeldomMislead(t *testing.T) {
 	for _, noise := range recordings(t) {
 		rng := rand.New(rand.NewPCG(11, 11))

@@ -6,19 +6,21 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// ratio is what is known of the ratio of two means, relative to the estimate: the variances of the numerator and of the
-// denominator, and their covariance.
+// ratio is what is known of the ratio of two means, relative to the estimate: the variances of the
+// numerator and of the denominator, and their covariance.
 //
-// The interval is Fieller's: it holds every ratio r that the test of "the first takes r times as long as the second" does not
-// refute. That test is of the difference of two totals. A logarithm's standard error would not do: one round that takes a
-// hundred times as long looks like a difference there, and here it is one round.
+// The interval is Fieller's: it holds every ratio r that the test of "the first takes r times as
+// long as the second" does not refute. That test is of the difference of two totals. A logarithm's
+// standard error would not do: one round that takes a hundred times as long looks like a difference
+// there, and here it is one round.
 type ratio struct {
 	first, second, both float64
 	freedom             float64
 	pulls               []float64 // of the difference, for how skewed it is
 }
 
-// ofPairs returns the ratio of x to y, which are of the same rounds: what slowed both down in a round cancels out.
+// ofPairs returns the ratio of x to y, which are of the same rounds: what slowed both down in a
+// round cancels out.
 func (p Processes) ofPairs(x, y []result.Sample) ratio {
 	a, b := pulls(x), pulls(y)
 	d := differences(a, b)

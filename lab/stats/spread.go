@@ -33,7 +33,8 @@ func pulls(samples []result.Sample) []float64 {
 	return out
 }
 
-// moments are the mean products of two contenders' pulls in the same rounds, within processes and between them.
+// moments are the mean products of two contenders' pulls in the same rounds, within processes and
+// between them.
 type moments struct {
 	rounds, processes float64
 	within            float64 // of rounds-processes degrees of freedom
@@ -66,8 +67,9 @@ func momentsOf(samples []result.Sample, x, y []float64) moments {
 	return m
 }
 
-// inflation returns by what factor rounds that follow each other are more alike than chance has it: what disturbs a machine
-// often lasts longer than a round, and so many rounds then say less than they seem to. values are those of samples, in time.
+// inflation returns by what factor rounds that follow each other are more alike than chance has it:
+// what disturbs a machine often lasts longer than a round, and so many rounds then say less than
+// they seem to. values are those of samples, in time.
 func inflation(samples []result.Sample, values []float64) float64 {
 	var products, squares, pairs float64
 	for i, v := range values {
@@ -98,13 +100,14 @@ const shrinkage = 4
 // term is a part of a variance, and how many degrees of freedom it was measured with.
 type term struct{ variance, freedom float64 }
 
-// terms returns the variance of a mean, or the covariance of two, for which contenders is 0: processes of different
-// contenders have nothing in common.
+// terms returns the variance of a mean, or the covariance of two, for which contenders is 0:
+// processes of different contenders have nothing in common.
 //
-// There are two sources (Kalibera and Jones, ISMM 2013): rounds differ within a process, and processes differ for as long as
-// they live. The few processes of one comparison say little of the latter by themselves, so that what they say is mixed with
-// what all processes of the run say, which counts as shrinkage more of them (Smyth, 2004).
-// Within a process rounds are not quite independent of each other: inflation says how much.
+// There are two sources (Kalibera and Jones, ISMM 2013): rounds differ within a process, and
+// processes differ for as long as they live. The few processes of one comparison say little of the
+// latter by themselves, so that what they say is mixed with what all processes of the run say,
+// which counts as shrinkage more of them (Smyth, 2004). Within a process rounds are not quite
+// independent of each other: inflation says how much.
 func (p Processes) terms(m moments, inflation, contenders float64) []term {
 	pooled := shrinkage / (shrinkage + m.processes - 1)
 	terms := []term{
@@ -136,9 +139,10 @@ func freedom(terms []term) float64 {
 	return math.Max(variance(terms)*variance(terms)/squares, 1)
 }
 
-// reach is how many standard errors an interval reaches below and above an estimate that was made from values: as far as
-// Student's, and farther to the side of the long tail (Johnson, JASA 73, 1978), for rounds without a checkpoint say too little
-// of those with one. To the other side it stays, which is more than is needed.
+// reach is how many standard errors an interval reaches below and above an estimate that was made
+// from values: as far as Student's, and farther to the side of the long tail (Johnson, JASA 73,
+// 1978), for rounds without a checkpoint say too little of those with one. To the other side it
+// stays, which is more than is needed.
 func reach(values []float64, t float64) (below, above float64) {
 	var squares, cubes float64
 	for _, v := range values {

@@ -21,7 +21,8 @@ type outcome struct {
 	skipped   bool // some were not measured
 }
 
-// verdicts returns one verdict for each group of a table in which something was measured, and one for the table.
+// verdicts returns one verdict for each group of a table in which something was measured, and one
+// for the table.
 func verdicts(run *result.Run, t result.Table) []result.Verdict {
 	base := result.Verdict{Workload: t.Workload, Params: t.Params, Promise: t.Promise, Best: []string{}}
 	if why := run.Environment.Unranked; why != "" {
@@ -72,8 +73,8 @@ func outcomeOf(cells []result.Cell, g result.Group) outcome {
 	return o
 }
 
-// compareRatios orders the fastest first, although another may have a ratio below 1 to it, and cells without a ratio
-// last.
+// compareRatios orders the fastest first, although another may have a ratio below 1 to it, and
+// cells without a ratio last.
 func compareRatios(a, b result.Cell) int {
 	key := func(c result.Cell) float64 {
 		switch {
@@ -109,8 +110,8 @@ func (o outcome) clauses() []string {
 	return all
 }
 
-// text says who is first at operations. lead is by how much the first is faster than the next that is told apart, empty
-// without such a one.
+// text says who is first at operations. lead is by how much the first is faster than the next that
+// is told apart, empty without such a one.
 func (o outcome) text(operations, lead string) string {
 	all := slices.Concat(o.first, o.open)
 	is, behind, fastest := "", "", "the fastest"
@@ -135,8 +136,8 @@ func (o outcome) text(operations, lead string) string {
 	return fmt.Sprintf("%s are equivalent at %s%s", join(o.first), operations, is)
 }
 
-// tableClauses says what a table shows: one clause for each set of winners, the one that wins most first, then the
-// failures.
+// tableClauses says what a table shows: one clause for each set of winners, the one that wins most
+// first, then the failures.
 func tableClauses(outcomes []outcome) []string {
 	merged := map[string][]outcome{}
 	var order []string
@@ -206,7 +207,8 @@ func some(names []string) string {
 	return join(names)
 }
 
-// overall returns the contenders that are first, or equivalent to the first, in every group; both are empty where none is.
+// overall returns the contenders that are first, or equivalent to the first, in every group; both
+// are empty where none is.
 func overall(outcomes []outcome) (best, ties []string) {
 	best = []string{}
 	var always []string

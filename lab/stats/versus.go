@@ -32,7 +32,8 @@ func ParseContender(s string) (Contender, error) {
 	return Contender{Name: name, Class: class}, nil
 }
 
-// Duel is one operation on two contenders: as they were named, and wherever both make the same promise.
+// Duel is one operation on two contenders: as they were named, and wherever both make the same
+// promise.
 type Duel struct {
 	Workload, Params, Operation string
 	AsNamed                     *Match // nil if one of them was not measured so
@@ -45,8 +46,9 @@ type Match struct {
 	Comparison
 }
 
-// Versus compares two contenders of a run at every operation that both took part in, round by round, whatever they
-// promise: how much of a published difference is the engine's, and how much the promise's.
+// Versus compares two contenders of a run at every operation that both took part in, round by
+// round, whatever they promise: how much of a published difference is the engine's, and how much
+// the promise's.
 func Versus(run *result.Run, first, second Contender) []Duel {
 	p := Usual
 	if run.Processes.Freedom > 0 {
@@ -92,7 +94,8 @@ func named(cells []result.Cell, name string) []result.Cell {
 	return out
 }
 
-// operations returns the cells of each operation, whatever they promise, in the order of their first cells.
+// operations returns the cells of each operation, whatever they promise, in the order of their
+// first cells.
 func operations(cells []result.Cell) [][]result.Cell {
 	type key struct{ workload, params, operation string }
 	index := map[key]int{}

@@ -50,7 +50,8 @@ func TestParseContender(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotCertainIsOpen takes a contender that is far slower in every round, in too few rounds to be sure.
+// TestWhatIsNotCertainIsOpen takes a contender that is far slower in every round, in too few rounds
+// to be sure.
 func TestWhatIsNotCertainIsOpen(t *testing.T) {
 	fast, slow := cellAt("fast", "", "synced", true, 1_000), cellAt("slow", "", "synced", true, 1_000)
 	fast.Samples, slow.Samples = fast.Samples[:5], slow.Samples[:5]
@@ -69,7 +70,8 @@ func TestWhatIsNotCertainIsOpen(t *testing.T) {
 	}
 }
 
-// TestVerdictNamesWhatIsOpen takes contenders that are open and lie between the fastest and one that is slower for sure.
+// TestVerdictNamesWhatIsOpen takes contenders that are open and lie between the fastest and one
+// that is slower for sure.
 func TestVerdictNamesWhatIsOpen(t *testing.T) {
 	best := func(op string) outcome {
 		return outcome{operation: op, first: []string{"bbolt"}, next: "pebble", lead: &result.Ratio{Lo: 6.3, Mid: 10, Hi: 16}}

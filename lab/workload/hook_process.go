@@ -22,8 +22,8 @@ type processRunner struct {
 	drawn  int           // steps so far
 	putAt  int           // which of the next putEvery puts
 
-	// The medians of the processes that were not killed: the whole process, and that part of it which opens the store,
-	// works and closes it.
+	// The medians of the processes that were not killed: the whole process, and that part of it
+	// which opens the store, works and closes it.
 	typicalRun, typicalWork time.Duration
 
 	mu   sync.Mutex // guards seen
@@ -59,8 +59,9 @@ type processStep struct {
 	delay float64 // after what share of the typical time it is killed
 }
 
-// killing says when a process is killed. Most of the time of a short process is its start, in which there is nothing
-// to destroy; so that enough of the kills hit the rest, half of them are aimed at it.
+// killing says when a process is killed. Most of the time of a short process is its start, in which
+// there is nothing to destroy; so that enough of the kills hit the rest, half of them are aimed at
+// it.
 type killing uint8
 
 const (
@@ -217,7 +218,8 @@ func (r *processRunner) count(report processReport) {
 	}
 }
 
-// Verify opens the store, which no process has open now, and compares it with what was acknowledged.
+// Verify opens the store, which no process has open now, and compares it with what was
+// acknowledged.
 func (r *processRunner) Verify(ctx context.Context) (err error) {
 	r.learn()
 	c := r.comparison(r.ledger.takeTouched(), r.ledger.settle)
@@ -283,8 +285,8 @@ type processReport struct {
 	run, cpu   time.Duration // of the whole process, measured outside
 }
 
-// parseProcessReport reads the lines of a helper process. The last one is not whole if the process was killed, and
-// is then passed over.
+// parseProcessReport reads the lines of a helper process. The last one is not whole if the process
+// was killed, and is then passed over.
 func parseProcessReport(text string) (r processReport, err error) {
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") {
