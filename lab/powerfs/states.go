@@ -297,3 +297,15 @@ func (p *Player) filePicks(n *inode, rng *rand.Rand) []selection {
 	}
 	return picks
 }
+
+// Some is States without single pages, sectors and random states: those that a fault before most often leads to.
+func (p *Player) Some(e Entries, rng *rand.Rand) []State {
+	var some []State
+	for _, s := range p.States(e, rng) {
+		random := s.pick == nil && s.Survivors != Nothing && s.Survivors != Everything
+		if !random && (s.pick == nil || s.pick.part != onePage && s.pick.part != tornPage) {
+			some = append(some, s)
+		}
+	}
+	return some
+}

@@ -31,6 +31,9 @@ type messages struct {
 
 var _ subject = (*messages)(nil)
 
+// upkeep does nothing: a log is not compacted.
+func (s *messages) upkeep(context.Context, string, string) error { return nil }
+
 // Check runs the log's own check.
 func (s *messages) Check(ctx context.Context) error { return s.Store.(driver.Checker).Check(ctx) }
 
