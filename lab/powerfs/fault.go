@@ -119,9 +119,7 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 			continue
 		}
 		err = f.result()
-		if d.tape != nil {
-			d.tape.steps[len(d.tape.steps)-1].Failed = true
-		}
+		d.failed()
 		d.strikes = append(d.strikes, Strike{Fault: f.Fault, Op: d.ops, Path: where, Monotonic: monotonicNow()})
 	}
 	return err

@@ -40,6 +40,7 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 		data = data[:max(min(int64(len(data)), n.live.size-off), 0)]
 	}
 	if data = d.fitting(n, off, data); data == nil {
+		d.failed()
 		return 0, syscall.ENOSPC
 	}
 	d.count(n, func(c *Counters) { c.Writes++; c.Bytes += int64(len(data)) })

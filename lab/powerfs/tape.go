@@ -57,6 +57,13 @@ func (d *Disk) begin(kind FaultOp, n *inode, name string, cache bool) {
 		taped{Step: Step{Kind: kind, Path: where, Monotonic: monotonicNow(), Cache: cache}})
 }
 
+// failed notes that the last step has failed.
+func (d *Disk) failed() {
+	if d.tape != nil {
+		d.tape.steps[len(d.tape.steps)-1].Failed = true
+	}
+}
+
 // did notes what the last step does to a disk.
 func (d *Disk) did(effect func(*Disk) error) {
 	if d.tape == nil {
@@ -169,3 +176,6 @@ func (p *Player) finish(s *survival) *Image {
 	keep(img.root)
 	return img
 }
+
+// Used returns the bytes that files take.
+func (p *Player) Used() int64 { return p.disk.used * pageSize }

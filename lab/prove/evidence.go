@@ -25,7 +25,7 @@ type evidence struct {
 }
 
 // found counts a state of a recording. Of what lacks a property, the one with the smallest history is kept.
-func (c *cell) found(x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified, known bool) {
+func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified, known bool) {
 	lacks := false
 	if !known {
 		lacks = c.record(tr, v.outcome)
@@ -35,9 +35,9 @@ func (c *cell) found(x *explorer, i int, s powerfs.State, img *powerfs.Image, tr
 	if v.lacks = v.lacks || lacks; !lacks {
 		return
 	}
-	if x.rec.scene.small && c.What != "" && !c.small {
+	if options := x.rec.store.Entry.Options; x.rec.scene.small && options != t.entry.Options && c.What != "" && !c.small {
 		if c.small = true; c.keeps.failed+c.whole.failed == 1 {
-			c.What = "with ?" + x.rec.store.Entry.Options + ": " + c.What
+			c.What = "with ?" + options + ": " + c.What
 		}
 	}
 	if c.shown == nil || tr.acked() < c.shown.trial.acked() {

@@ -139,7 +139,7 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 			crashed[c] = true
 			c.crash(tr)
 		}
-		c.found(x, i, s, img, tr, v, known)
+		c.found(t, x, i, s, img, tr, v, known)
 		if !known {
 			t.saw(c, sum, v.outcome)
 			if !v.Late {

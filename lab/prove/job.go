@@ -284,10 +284,10 @@ func (r *recording) killed(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 	return p.Killed(rng)
 }
 
-// target is an operation that is to fail.
+// target is an operation that is to fail, and how.
 type target struct {
-	kind powerfs.FaultOp
-	nth  uint64
+	powerfs.Fault
+	space int64 // instead, so many bytes fit on the disk
 }
 
 // faults is a job: one operation of a short run fails, or the disk becomes full, and the process goes on as far as the
@@ -306,7 +306,8 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	return l.another(j), nil
 }
 
-// targetsOf returns the operations of each faulty scene, those of rare kinds first.
+// targetsOf returns the operations of each faulty scene that are to fail, those of rare kinds first. A write fails as a
+// whole and half done; a disk becomes full at one write, or for good.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 	var all [][]target
 	for k, s := range faulty {
@@ -314,24 +315,57 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 		if err != nil {
 			return nil, err
 		}
+		p, err := rec.tape.Play()
+		if err != nil {
+			return nil, err
+		}
 		nth := map[powerfs.FaultOp]uint64{}
-		numbers := make([]target, len(rec.steps)+1)
+		at := make([][]target, len(rec.steps)+1)
 		for i, s := range rec.steps {
-			if s.Kind != 0 {
-				nth[s.Kind]++
-				numbers[i] = target{s.Kind, nth[s.Kind]}
+			if s.Kind == 0 {
+				continue
 			}
+			if err := p.Forward(i); err != nil {
+				return nil, err
+			}
+			nth[s.Kind]++
+			at[i] = j.variants(powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, p.Used()+int64(s.Bytes)/2)
 		}
 		var list []target
 		rng := rand.New(rand.NewPCG(mix(l.Seed, "targets", k, j.number), l.Seed))
 		for _, i := range moments(rec.steps, 0, rng) {
-			if t := numbers[i]; t.kind != 0 && (j.fault == result.FaultEIO || t.kind == powerfs.OnWrite) {
-				list = append(list, t)
-			}
+			list = append(list, at[i]...)
 		}
 		all = append(all, list)
 	}
 	return all, nil
+}
+
+// variants returns how one operation can fail.
+func (j *job) variants(f powerfs.Fault, space int64) []target {
+	short, sticky := f, f
+	short.Short, sticky.Sticky = true, true
+	var all []target
+	for i, v := range []powerfs.Fault{f, short, sticky} {
+		if v.Short && f.Op != powerfs.OnWrite {
+			continue
+		}
+		v.Err = syscall.EIO
+		if j.fault == result.FaultENOSPC {
+			v.Err = syscall.ENOSPC
+		}
+		// A disk that fails for good shows little: it comes now and then.
+		if !v.Sticky || f.Nth%8 == 1 {
+			all = append(all, target{Fault: v})
+		}
+		if j.fault == result.FaultENOSPC && i == 0 {
+			all = append(all, target{space: space})
+		}
+	}
+	if j.fault == result.FaultENOSPC && f.Op&(powerfs.OnWrite|powerfs.OnCreate|powerfs.OnAllocate|powerfs.OnTruncate) == 0 {
+		return nil
+	}
+	return all
 }
 
 func (l *lane) faultRound(ctx context.Context, j *job) error {
@@ -340,8 +374,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	l.begun(j.task)
 	scene := k % len(faulty)
 	seed := mix(l.Seed, "fault", j.fault, k)
-	rng := rand.New(rand.NewPCG(seed, 1))
-	o := l.faultOf(j, scene, k/len(faulty), rng)
+	o := j.faultOf(scene, k/len(faulty))
 	rec, err := l.record(ctx, j.task, j.fitted(faulty[scene]), mix(l.Seed, "faulty", scene), o, nil)
 	if err != nil {
 		return err
@@ -379,21 +412,13 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 const faultMoments = 20
 
 // faultOf returns a disk that fails.
-func (l *lane) faultOf(j *job, scene, turn int, rng *rand.Rand) (o powerfs.Options) {
-	list := j.targets[scene]
-	if len(list) == 0 {
-		return o
-	}
-	t := list[turn%len(list)]
-	f := powerfs.Fault{Op: t.kind, Nth: t.nth, Err: syscall.EIO, Sticky: rng.IntN(4) == 0}
-	if j.fault == result.FaultENOSPC {
-		f.Err, f.Sticky = syscall.ENOSPC, rng.IntN(3) > 0
-	}
-	if t.kind == powerfs.OnWrite && rng.IntN(2) == 0 {
-		if f.Short = true; rng.IntN(3) == 0 && !f.Sticky {
-			f.Err = 0
+func (j *job) faultOf(scene, turn int) (o powerfs.Options) {
+	if list := j.targets[scene]; len(list) > 0 {
+		if t := list[turn%len(list)]; t.space > 0 {
+			o.Space = t.space
+		} else {
+			o.Faults = []powerfs.Fault{t.Fault}
 		}
 	}
-	o.Faults = []powerfs.Fault{f}
 	return o
 }

@@ -187,10 +187,10 @@ func (r *runner) probe(ctx context.Context, spec storeSpec) (all [3]caps, err er
 	return *m.Done.Caps, nil
 }
 
-// work has as many lanes as there are processors do slices of the jobs, the one always whose task is furthest behind its
+// work has some lanes do slices of the jobs, the one always whose task is furthest behind its
 // share of the time. It returns the errors of controls.
 func (r *runner) work(ctx context.Context) error {
-	lanes := max(runtime.GOMAXPROCS(0), 2)
+	lanes := runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
 	each := 1
 	if r.Rounds == 0 {
 		each = (lanes + len(r.tasks) - 1) / len(r.tasks)

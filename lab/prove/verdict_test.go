@@ -147,12 +147,12 @@ func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *t
 	rec.steps = []powerfs.Step{{Monotonic: 15}, {Monotonic: 25}, {Monotonic: 50}}
 	c, x, v := &cell{}, &explorer{rec: rec}, &verified{outcome: outcome{N: []uint64{1}}}
 	for i := range 3 {
-		c.found(x, i, powerfs.State{}, nil, rec.trial(i), v, i > 0)
+		c.found(&task{pair: &pair{}}, x, i, powerfs.State{}, nil, rec.trial(i), v, i > 0)
 		if want := min(i/2, 1); c.keeps.failed != want || c.Images != 1 {
 			t.Errorf("before step %d: %d states lack commits, want %d, of %d", i, c.keeps.failed, want, c.Images)
 		}
 	}
-	if c.found(x, 2, powerfs.State{}, nil, rec.trial(2), v, true); c.keeps.failed != 1 {
+	if c.found(&task{pair: &pair{}}, x, 2, powerfs.State{}, nil, rec.trial(2), v, true); c.keeps.failed != 1 {
 		t.Errorf("one state counts %d times", c.keeps.failed)
 	}
 }

@@ -307,7 +307,7 @@ func (s *walStore) recoverByFolding(ctx context.Context, segments []uint32) erro
 
 func (s *walStore) loadTable(ctx context.Context, data []byte) error {
 	if len(data) < 4 || crc32.ChecksumIEEE(data[4:]) != binary.LittleEndian.Uint32(data) {
-		if !s.bug("tables are not checked") && !s.bug("an unfinished table is taken") {
+		if !s.bug("an unfinished table is taken") {
 			return errors.New("table: wrong checksum")
 		}
 		if len(data) < 4 {
