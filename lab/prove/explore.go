@@ -18,6 +18,7 @@ type explorer struct {
 	rec    *recording
 	rng    *rand.Rand
 	left   []int // moments to come, those first that are worth most
+	all    []int // all of them, for a second pass with more states at each; nil is none
 	known  map[[32]byte]*verified
 	states func(*powerfs.Player, *rand.Rand) []powerfs.State
 	cells  func(rule powerfs.Rule) *cell
@@ -104,6 +105,9 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 			done[i] = true
 		}
 		x.left = slices.DeleteFunc(x.left, func(i int) bool { return done[i] })
+		if len(x.left) == 0 {
+			x.left, x.all = x.all, nil
+		}
 	}
 	return len(x.left) > 0, nil
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -142,9 +143,15 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 	}
 	return l.explorers(ctx, j, until, func(rec *recording) *explorer {
 		x := newExplorer(rec, 0, "power")
+		if l.Rounds == 0 { // first a few states of all moments
+			x.all = slices.Clone(x.left)
+		}
 		x.cells = j.cellOf
 		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 			states := p.States(powerfs.Ordered, rng)
+			if x.all != nil {
+				states = few(states, rng)
+			}
 			if j.strict && rng.IntN(8) == 0 {
 				states = append(states, p.States(powerfs.Strict, rng)...)
 			}
@@ -152,6 +159,14 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 		}
 		return x
 	})
+}
+
+// few returns some of the states of a moment: nothing, and others at random.
+func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
+	const most = 5
+	rest := states[1:]
+	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	return states[:min(most, len(states))]
 }
 
 // cellOf returns the cell of a rule, nil if the rule was not asked for.
@@ -389,10 +404,13 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		first = len(rec.steps)
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
-	for i := min(first+6, len(rec.steps)); i > first; i-- { // the moments right behind it
-		x.left = append([]int{i}, slices.DeleteFunc(x.left, func(n int) bool { return n == i })...)
+	telling := rec.telling(first)
+	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)
+	if k/len(faulty) < len(j.targets[scene]) { // first all operations, then more of what follows each
+		x.left = x.left[:min(tellingMoments, len(x.left))]
+	} else {
+		x.left = x.left[:min(faultMoments, len(x.left))]
 	}
-	x.left = x.left[:min(faultMoments, len(x.left))]
 	x.cells = j.cellOf
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		var states []powerfs.State
@@ -408,8 +426,39 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	return err
 }
 
-// faultMoments is how many moments behind a fault are looked at.
-const faultMoments = 20
+// Moments behind a fault that are looked at: at first a few, then more.
+const (
+	tellingMoments = 6
+	faultMoments   = 24
+)
+
+// telling returns the moments behind a fault at step i that show most: right behind it, behind the next acknowledgements,
+// and at the end.
+func (r *recording) telling(i int) []int {
+	found := []int{min(i+1, len(r.steps)), len(r.steps)}
+	var done []int64
+	for _, list := range r.ledger.acks {
+		for _, a := range list {
+			if i < len(r.steps) && a.Done > r.steps[i].Monotonic {
+				done = append(done, a.Done)
+			}
+		}
+	}
+	slices.Sort(done)
+	for n, at := range done {
+		if n < tellingMoments-2 {
+			found = append(found, r.behind(at))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// behind returns the first moment after a time.
+func (r *recording) behind(at int64) int {
+	i, _ := slices.BinarySearchFunc(r.steps, at, func(s powerfs.Step, at int64) int { return cmp.Compare(s.Monotonic, at+1) })
+	return i
+}
 
 // faultOf returns a disk that fails.
 func (j *job) faultOf(scene, turn int) (o powerfs.Options) {
