@@ -2,9 +2,9 @@ package prove
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"path"
 	"regexp"
 	"slices"
 	"time"
@@ -191,12 +191,16 @@ func (l *lane) troubled(cells []*cell, rec *recording) {
 	}
 }
 
-// happened says what a recording did, by the kinds of operations, for a report.
+// happened says what a recording did, by kinds of operations, and of files where it is more than writes and syncs.
 func (r *recording) happened() map[string]int {
 	n := map[string]int{}
 	for _, s := range r.steps {
-		if s.Kind != 0 {
-			n[fmt.Sprint(s.Kind)]++
+		switch s.Kind {
+		case 0:
+		case powerfs.OnWrite, powerfs.OnSync:
+			n[s.Kind.String()]++
+		default:
+			n[s.Kind.String()+" "+path.Base(digits.ReplaceAllString(s.Path, "#"))]++
 		}
 	}
 	return n

@@ -58,7 +58,10 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	failed := r.work(ctx)
 	r.proof.Interrupted = ctx.Err() != nil
 	for _, t := range r.tasks {
-		for _, c := range t.cells {
+		for i, c := range t.cells {
+			if t.fault == result.FaultPower && i == 0 {
+				c.Did = t.did
+			}
 			if c.shown != nil && r.Evidence != "" {
 				c.shown.dir = filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
 				if err := c.shown.keep(c.shown.dir, t, c.atomic); err != nil {

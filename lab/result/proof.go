@@ -51,6 +51,9 @@ type ProofCell struct {
 	// States is how many distinct ones were opened and compared, without those that an earlier rule of the same fault
 	// left as well.
 	States int `json:"states,omitempty"`
+	// Did is what the recorded runs did meanwhile, by the kind of operation and of file: "create #.sst". The first cell of
+	// power failures tells it.
+	Did map[string]int `json:"did,omitempty"`
 	// Late is how many stores, beside the images, were not verified in time. Nothing is known of them.
 	Late  int   `json:"late,omitempty"`
 	Acked int64 `json:"acked"` // commits acknowledged before the crashes
