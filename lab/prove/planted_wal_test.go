@@ -44,7 +44,7 @@ func proveWAL(t *testing.T, bug string, budget time.Duration, seed uint64) *resu
 		entry.Options = url.Values{"Bug": {bug}}.Encode()
 	}
 	p, err := Run(t.Context(), Options{Entries: []bench.Entry{entry}, Seed: seed, Dir: filepath.Join(t.TempDir(), "data"), Budget: budget,
-		Child: []string{exe, role}})
+		Evidence: filepath.Join(t.TempDir(), "evidence"), Child: []string{exe, role}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +71,30 @@ func TestPlantedFaultsOfALogStructuredEngineAreFound(t *testing.T) {
 				t.Logf("%s %s %s: %d lost, %d broken, %d torn of %d states: %s", c.Requested, c.Fault, c.Rule, c.Keeps.Failed, c.Broken, c.Torn,
 					c.Images, c.What)
 			}
+			if len(found) > 0 && bug == "" {
+				logEvidence(t, found[0])
+			}
 			if len(found) > 0 != (bug != "") {
 				t.Errorf("%d promises are broken", len(found))
 			}
 		})
+	}
+}
+
+// logEvidence tells how a promise was broken that should have held.
+func logEvidence(t *testing.T, c result.ProofCell) {
+	t.Helper()
+	for _, f := range []result.Finding{c.Keeps, c.Whole} {
+		if dir, ok := strings.CutPrefix(f.Command, "assay prove --again "); ok {
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, lacking, err := Again(t.Context(), dir, []string{exe, role})
+			t.Logf("%s\nlacking: %s %v", strings.Join(before, "\n"), lacking, err)
+			story, err := os.ReadFile(filepath.Join(dir, storyName))
+			t.Logf("%s %v", story, err)
+			return
+		}
 	}
 }

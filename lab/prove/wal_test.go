@@ -60,6 +60,7 @@ type walStore struct {
 	synced  int64 // until here
 	values  *os.File
 	end     int64 // of the values
+	kept    int64 // of the values, what is synced
 	folding []uint32
 	spare   []uint32 // segments to be used again
 	failed  error
@@ -550,10 +551,11 @@ func (s *walStore) commit(ctx context.Context, all []*walCommit) (err error) {
 	}
 	s.commits++
 	if sync {
-		if s.end > before && !s.bug("large values are not synced") {
+		if s.end > s.kept && !s.bug("large values are not synced") && (s.end > before || !s.bug("large values of weaker commits stay unsynced")) {
 			if err := s.values.Sync(); err != nil && !s.bug("an error of the value log's sync is dropped") {
 				return err
 			}
+			s.kept = s.end
 		}
 		skip := s.bug("large transactions are not synced") && largest > 20<<10 || s.bug("every fifth sync is skipped") && s.commits%5 == 0
 		if !skip {
@@ -627,7 +629,7 @@ func (s *walStore) fold(ctx context.Context) error {
 		return err
 	}
 	s.values.Close()
-	s.values, s.end = values, 0
+	s.values, s.end, s.kept = values, 0, 0
 	if s.file != nil {
 		s.file.Close()
 		s.file = nil
