@@ -348,7 +348,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 		}
 		var list []target
 		rng := rand.New(rand.NewPCG(mix(l.Seed, "targets", k, j.number), l.Seed))
-		for _, i := range moments(rec.steps, 0, rng) {
+		for _, i := range turns(rec.steps, rng) {
 			list = append(list, at[i]...)
 		}
 		all = append(all, list)
@@ -361,7 +361,7 @@ func (j *job) variants(f powerfs.Fault, space int64) []target {
 	short, sticky := f, f
 	short.Short, sticky.Sticky = true, true
 	var all []target
-	for i, v := range []powerfs.Fault{f, short, sticky} {
+	for i, v := range []powerfs.Fault{short, f, sticky} {
 		if v.Short && f.Op != powerfs.OnWrite {
 			continue
 		}
@@ -373,7 +373,7 @@ func (j *job) variants(f powerfs.Fault, space int64) []target {
 		if !v.Sticky || f.Nth%8 == 1 {
 			all = append(all, target{Fault: v})
 		}
-		if j.fault == result.FaultENOSPC && i == 0 {
+		if j.fault == result.FaultENOSPC && i == 1 {
 			all = append(all, target{space: space})
 		}
 	}

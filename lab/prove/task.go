@@ -42,8 +42,8 @@ func weightOf(c caps, fault string) int {
 		result.FaultKill:     {4, 4, 3},
 		result.FaultPower:    {9, 5, 2},
 		result.FaultRecovery: {5, 2, 1},
-		result.FaultEIO:      {8, 1, 1},
-		result.FaultENOSPC:   {2, 1, 1},
+		result.FaultEIO:      {12, 2, 1},
+		result.FaultENOSPC:   {3, 1, 1},
 	}[fault]
 	switch {
 	case c.Class == kv.Synced:
