@@ -72,6 +72,7 @@ func (t trial) disorder(n []uint64) string {
 		var last ack
 		for i, a := range list {
 			switch {
+			case a.Began >= t.at: // what is there under its number is a commit before it, which returned an error
 			case a.N == n[w]:
 				began = later(began, a)
 			case a.N+1 == n[w] && i == len(list)-1: // its successor was not acknowledged, and began afterwards

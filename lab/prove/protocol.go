@@ -96,6 +96,7 @@ type failure struct {
 type resumption struct {
 	W     int
 	After uint64
+	Had   uint64 // the salt of commit After; 0 is not known
 	Salt  uint64
 }
 

@@ -157,7 +157,7 @@ func (p past) after(l ledger) past {
 		out.Unsure[f.W] = append(out.Unsure[f.W], stampJSON{f.N, f.Salt})
 	}
 	for _, r := range l.resumed {
-		out.Chains[r.W] = out.Chains[r.W].next(r.After, r.Salt)
+		out.Chains[r.W] = out.Chains[r.W].resumed(r)
 	}
 	return out
 }

@@ -19,8 +19,8 @@ type subject interface {
 	last(w int) stamp
 	// next makes the next commit of writer w, under a salt.
 	next(ctx context.Context, w int, salt uint64, class kv.Durability) error
-	// count asks the store how many commits of writer w it holds.
-	count(ctx context.Context, w int) (uint64, error)
+	// count asks the store which commit of writer w is the last that it holds. A log does not tell its salt.
+	count(ctx context.Context, w int) (stamp, error)
 	// compare reads all of the store and holds it against what the commits of a past wrote. An error is that it could
 	// not be read.
 	compare(ctx context.Context, p past) (outcome, error)

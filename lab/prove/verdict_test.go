@@ -157,6 +157,13 @@ func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *t
 	}
 }
 
+func TestCommitThatWasTriedAgainLaterIsNotTheOneThatIsThere(t *testing.T) {
+	tr := trial{at: 50, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 60, Done: 70}}}}}
+	if what := tr.disorder([]uint64{2}); what != "" {
+		t.Errorf("commit 2 returned an error before and is there: %s", what)
+	}
+}
+
 func TestCommitOfAWeakerClassMayBeLost(t *testing.T) {
 	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Done: 20}, {N: 2, Done: 40, Weak: true}}}}}
 	c := &cell{}

@@ -369,6 +369,20 @@ func (s *walStore) replay(ctx context.Context, n uint32, last bool) error {
 		s.at = int64(len(bytes.TrimRight(data, "\x00")))
 		return nil
 	}
+	// Where a sync has failed, the pages that everybody reads may not be on the disk: they are written once more.
+	if _, err := f.WriteAt(data[:whole], 0); err != nil {
+		return err
+	}
+	values, err := os.ReadFile(s.values.Name())
+	if err != nil {
+		return err
+	}
+	if _, err := s.values.WriteAt(values, 0); err != nil {
+		return err
+	}
+	if err := s.values.Sync(); err != nil {
+		return err
+	}
 	// What lies behind the last record must not be taken for one later.
 	zeros := make([]byte, int64(len(data))-s.at)
 	if _, err := f.WriteAt(zeros, s.at); err != nil {

@@ -124,22 +124,34 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint6
 // resume asks the store, after a commit that returned an error, how many commits it holds, and begins a segment behind
 // them. It returns false if the store does not tell, or lacks what was acknowledged: what is left of it will show that.
 func (s *state) resume(ctx context.Context, w int) bool {
-	n, err := s.subject.count(ctx, w)
-	if err != nil || n > s.subject.last(w).n || n < s.acked[w] {
+	at, err := s.subject.count(ctx, w)
+	if err != nil || at.n > s.subject.last(w).n || at.n < s.acked[w] {
 		return false
 	}
 	salt := s.chains[w][len(s.chains[w])-1].Salt + 1
-	s.chains[w] = s.chains[w].next(n, salt)
-	s.subject.seek(w, n, s.chains[w])
-	s.say(message{Resumed: &resumption{W: w, After: n, Salt: salt}})
+	if at.salt == 0 && at.n > s.acked[w] {
+		return false // a log does not tell under which salt the commit in doubt was made
+	}
+	r := resumption{W: w, After: at.n, Had: at.salt, Salt: salt}
+	s.chains[w] = s.chains[w].resumed(r)
+	s.subject.seek(w, at.n, s.chains[w])
+	s.say(message{Resumed: &r})
 	s.failed[w] = false
 	return true
 }
 
+// resumed returns the chain of a writer that goes on. The last commit that is there may be one that returned an error, and
+// was tried again under another salt since.
+func (c chain) resumed(r resumption) chain {
+	if r.After > 0 && r.Had != 0 && c.salt(r.After) != r.Had {
+		c = c.from(r.After-1, r.Had)
+	}
+	return c.next(r.After, r.Salt)
+}
+
 // count reads the counter of writer w.
-func (s *keys) count(ctx context.Context, w int) (uint64, error) {
-	var at stamp
-	err := s.View(ctx, func(v *kv.Snapshot) error {
+func (s *keys) count(ctx context.Context, w int) (at stamp, err error) {
+	err = s.View(ctx, func(v *kv.Snapshot) error {
 		value, err := v.Get([]byte(s.scripts[w].counterKey()))
 		if errors.Is(err, kv.NotFound) {
 			return nil
@@ -150,7 +162,7 @@ func (s *keys) count(ctx context.Context, w int) (uint64, error) {
 		at, err = parseCounter(value)
 		return err
 	})
-	return at.n, err
+	return at, err
 }
 
 // commit makes the script's next commit. The first writer reads what it changes and the others do not, except that one

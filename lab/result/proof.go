@@ -47,7 +47,7 @@ type ProofCell struct {
 	// Cuts is how many independent runs they are of, each with a seed of its own.
 	Cuts   int `json:"cuts,omitempty"`
 	Kills  int `json:"kills,omitempty"` // of the rounds, real ones
-	Images int `json:"images"` // crashed stores that were opened and compared
+	Images int `json:"images"`          // crashed stores that were opened and compared
 	// States is how many distinct ones were opened and compared, without those that an earlier rule of the same fault
 	// left as well.
 	States int `json:"states,omitempty"`
