@@ -15,7 +15,6 @@ type cell struct {
 	whole  tally
 	runs   map[uint64]int64 // by the seeds of the runs that crashes came from, what each acknowledged
 	judged int              // states, those that are alike at several moments once for each
-	small  bool             // something was lacking with small options
 	unkept bool             // a claimed property was disproved
 	shown  *evidence        // of a property that is lacking, by the smallest history
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -26,7 +27,7 @@ type evidence struct {
 
 // found counts a state of a recording. Of what lacks a property, the one with the smallest history is kept.
 func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified, known bool) {
-	lacks := false
+	lacks, first := false, c.What == "" && c.keeps.failed+c.whole.failed == 0
 	if !known {
 		lacks = c.record(tr, v.outcome)
 	} else if c.judged++; !v.lacks {
@@ -35,10 +36,8 @@ func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.
 	if v.lacks = v.lacks || lacks; !lacks {
 		return
 	}
-	if options := x.rec.store.Entry.Options; x.rec.scene.small && options != t.entry.Options && c.What != "" && !c.small {
-		if c.small = true; c.keeps.failed+c.whole.failed == 1 {
-			c.What = "with ?" + options + ": " + c.What
-		}
+	if options := x.rec.store.Entry.Options; first && options != t.entry.Options {
+		c.What = strings.TrimSuffix("with ?"+options+": "+c.What, ": ")
 	}
 	if c.shown == nil || tr.acked() < c.shown.trial.acked() {
 		c.shown = &evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome}

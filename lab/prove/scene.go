@@ -15,6 +15,7 @@ type scene struct {
 	work    work
 	weak    bool // every third commit is of the weakest class that leaves the store intact
 	small   bool // with options that let files be filled, merged and replaced within the run
+	fails   bool // an operation fails
 	slow    bool // a sync takes a while, so that commits meet in one
 	legs    []leg
 }
@@ -32,7 +33,7 @@ var scenes = []scene{
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
-	{writers: 1, small: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 14}, {compact, 3}, {reopen, 5}, {reopen, 2}}},
+	{writers: 1, small: true, fails: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 14}, {compact, 3}, {reopen, 5}, {reopen, 2}}},
 	{writers: 3, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
 }
@@ -47,9 +48,13 @@ var smallOptions = []map[string]string{
 	{"AllocSize": "65536", "PageSize": "1024"},
 }
 
+// calm are small options that are left out where the disk fails: Badger gives up a table when the sync of its manifest
+// fails, and does not open again (docs/durability.md). By its own options it comes to that after 64 MiB.
+var calm = map[string][]string{"ValueThreshold": {"MemTableSize", "BaseTableSize"}}
+
 // smaller returns the options of an engine with small ones among them; those that were given stay. It returns the
 // same where it knows of none.
-func smaller(engine, options string) string {
+func smaller(engine, options string, fails bool) string {
 	d, ok := driver.Lookup(engine)
 	given, err := url.ParseQuery(options)
 	if !ok || err != nil {
@@ -60,6 +65,9 @@ func smaller(engine, options string) string {
 			continue
 		}
 		for name, value := range set {
+			if fails && slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(o string) bool { return slices.Contains(calm[o], name) }) {
+				continue
+			}
 			if !given.Has(name) {
 				given.Set(name, value)
 			}
@@ -88,7 +96,7 @@ func (p *pair) fitted(s scene) scene {
 func (p *pair) storeOf(s scene, dir string) storeSpec {
 	spec := p.store(dir)
 	if s.small {
-		spec.Entry.Options = smaller(spec.Entry.Engine, spec.Entry.Options)
+		spec.Entry.Options = smaller(spec.Entry.Engine, spec.Entry.Options, s.fails)
 	}
 	return spec
 }
