@@ -428,30 +428,35 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 
 // Moments behind a fault that are looked at: at first a few, then more.
 const (
-	tellingMoments = 6
+	tellingMoments = 10
 	faultMoments   = 24
 )
 
-// telling returns the moments behind a fault at step i that show most: right behind it, behind the next acknowledgements,
-// and at the end.
+// telling returns the moments behind a fault at step i that show most: right behind it, before and behind the syncs of the
+// commits that follow, for until then the disk may still need what they replace, and at the end.
 func (r *recording) telling(i int) []int {
 	found := []int{min(i+1, len(r.steps)), len(r.steps)}
-	var done []int64
+	var later []ack
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
-			if i < len(r.steps) && a.Done > r.steps[i].Monotonic {
-				done = append(done, a.Done)
+			if i < len(r.steps) && a.Began > r.steps[i].Monotonic {
+				later = append(later, a)
 			}
 		}
 	}
-	slices.Sort(done)
-	for n, at := range done {
-		if n < tellingMoments-2 {
-			found = append(found, r.behind(at))
+	slices.SortFunc(later, func(a, b ack) int { return cmp.Compare(a.Began, b.Began) })
+	for _, a := range later[:min(2, len(later))] {
+		end := r.behind(a.Done)
+		for k := r.behind(a.Began); k < end; k++ {
+			if r.steps[k].Kind == powerfs.OnSync {
+				found = append(found, k, k+1)
+			}
 		}
+		found = append(found, end)
 	}
 	slices.Sort(found)
-	return slices.Compact(found)
+	found = slices.Compact(found)
+	return found[:min(tellingMoments, len(found))]
 }
 
 // behind returns the first moment after a time.
