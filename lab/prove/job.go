@@ -344,7 +344,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 				return nil, err
 			}
 			nth[s.Kind]++
-			at[i] = j.variants(powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, p.Used()+int64(s.Bytes)/2)
+			at[i] = j.variants(powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, max(p.Used()+int64(s.Bytes)/2, 1))
 		}
 		var list []target
 		rng := rand.New(rand.NewPCG(mix(l.Seed, "targets", k, j.number), l.Seed))
