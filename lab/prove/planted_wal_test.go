@@ -20,12 +20,15 @@ const walBudget = "ASSAY_PLANTED"
 // walFaults returns the faults that the engine can have: what it asks for by name.
 func walFaults(t *testing.T) []string {
 	t.Helper()
-	source, err := os.ReadFile("wal_test.go")
-	if err != nil {
-		t.Fatal(err)
+	var source, names []string
+	for _, file := range []string{"wal_test.go", "wal_commit_test.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, string(text))
 	}
-	var names []string
-	for _, m := range regexp.MustCompile(`s\.bug\("([^"]+)"\)`).FindAllStringSubmatch(string(source), -1) {
+	for _, m := range regexp.MustCompile(`s\.bug\("([^"]+)"\)`).FindAllStringSubmatch(strings.Join(source, "\n"), -1) {
 		if !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
