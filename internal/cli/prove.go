@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +25,10 @@ import (
 // proveFlags is the command line of assay prove.
 type proveFlags struct {
 	engines, durability, dir, out, ship string
+	again                               string
 	faults, rules                       []string
-	rounds, images, every, writers      int
-	cut, seed                           uint64
+	rounds, writers                     int
+	seed                                uint64
 	budget                              time.Duration
 	json                                bool
 }
@@ -37,8 +39,9 @@ func (a *app) proveCommand() *cobra.Command {
 		Use:   "prove",
 		Short: "Find out what acknowledged commits survive",
 		Long: `Crashes engines and looks at what is left: kills the writing process, cuts the power of its disk, cuts it again while
-the store recovers, lets writes and syncs fail, fills the disk up. A second process opens each crashed store, compares
-all of it with what had been acknowledged, writes on and compares again.
+the store recovers, lets every kind of operation fail, fills the disk up. Runs are recorded, so that one run is crashed
+before each of its operations, in every way that the rules allow. A second process opens each crashed store, compares all
+of it with what had been acknowledged, writes on and compares again.
 
 The table shows, for each engine and class of durability, what was promised and held, what was promised and did not
 (the exit status is then 1), and what nobody promised. Each failure comes with the command that shows it again.
@@ -49,10 +52,13 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
   assay prove --engines bbolt,pebble --durability synced --budget 20m
   assay prove --engines 'mine=bbolt:?NoFreelistSync=true' --faults kill,power
   assay prove --engines sqlite-delete-full --faults power --rule ordered/sectors --seed 7 --rounds 1
-  assay prove --engines bbolt --durability synced --faults power --every 1
+  assay prove --again out/evidence/3
   assay prove --json >proof.json`,
 		Args: usageArgs(noEngines),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.again != "" {
+				return a.proveAgain(cmd.Context(), f.again)
+			}
 			o, err := a.proveOptions(f, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
 			if err != nil {
 				return err
@@ -66,11 +72,9 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
 	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+" (default: all)")
 	flags.StringSliceVar(&f.rules, "rule", nil, "what may remain when power fails, such as ordered/sectors (default: all rules)")
-	flags.IntVar(&f.rounds, "rounds", 0, "crashes of each engine, class and fault (default: as many as the budget allows)")
-	flags.IntVar(&f.images, "images", 0, fmt.Sprintf("random states to verify for each power cut and rule (default %d)", prove.DefaultImages))
-	flags.IntVar(&f.writers, "writers", 0, "goroutines that commit at the same time (default: one or four, by the seed)")
-	flags.IntVar(&f.every, "every", 0, "cut power before every K-th operation of a short run, instead of at random")
-	flags.Uint64Var(&f.cut, "cut", 0, "cut power before this operation in every round")
+	flags.IntVar(&f.rounds, "rounds", 0, "recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
+	flags.IntVar(&f.writers, "writers", 0, "goroutines that commit at the same time (default: one in some runs, several in others)")
+	flags.StringVar(&f.again, "again", "", "verify once more a state that broke a promise, from the folder that the report names")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.DurationVar(&f.budget, "budget", prove.DefaultBudget, "time for the whole proof")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data (default: in the user's cache folder)")
@@ -119,7 +123,7 @@ func noEngines(_ *cobra.Command, args []string) error {
 
 // proveOptions checks the command line.
 func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Options, error) {
-	o := prove.Options{Entries: a.proved(), Faults: f.faults, Rules: f.rules, Rounds: f.rounds, Images: f.images, Every: f.every, Cut: f.cut,
+	o := prove.Options{Entries: a.proved(), Faults: f.faults, Rules: f.rules, Rounds: f.rounds,
 		Seed: f.seed, Writers: f.writers, Dir: f.dir, Budget: f.budget}
 	if f.ship != "" {
 		o.Entries = a.chosen(func(c Contender) bool { return !c.Unranked })
@@ -176,16 +180,13 @@ func (f proveFlags) check() error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"rounds", f.rounds}, {"images", f.images}, {"every", f.every}, {"writers", f.writers}} {
+	}{{"rounds", f.rounds}, {"writers", f.writers}} {
 		if n.value < 0 {
 			return usage(fmt.Errorf("--%s %d is negative", n.name, n.value), "for example: --%s 10", n.name)
 		}
 	}
-	switch {
-	case f.budget <= 0:
+	if f.budget <= 0 {
 		return usage(fmt.Errorf("--budget %v is not a time", f.budget), "for example: --budget 10m")
-	case f.every > 0 && f.cut > 0:
-		return usage(errors.New("--every and --cut do not go together"), "leave one out")
 	}
 	return nil
 }
@@ -196,6 +197,7 @@ func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
 	if err != nil {
 		return err
 	}
+	o.Evidence = filepath.Join(dir, "evidence")
 	proof, failure := a.crash(ctx, o)
 	if proof == nil {
 		return errors.Join(failure, removeEmpty(dir))
@@ -224,6 +226,27 @@ func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
 		return errReported
 	}
 	return nil
+}
+
+// proveAgain verifies a state of an earlier proof and shows what led to it.
+func (a *app) proveAgain(ctx context.Context, dir string) error {
+	child, err := self(proveName)
+	if err != nil {
+		return err
+	}
+	before, lacking, err := prove.Again(ctx, dir, child)
+	if err != nil {
+		return err
+	}
+	for _, line := range before {
+		fmt.Fprintln(a.stdout, line)
+	}
+	if lacking == "" {
+		fmt.Fprintln(a.stdout, "Nothing is lacking.")
+		return nil
+	}
+	fmt.Fprintln(a.stdout, "Lacking: "+lacking)
+	return errReported
 }
 
 // crash runs the lab under a progress display.

@@ -18,6 +18,7 @@ type Options struct {
 	Latency  Latency // zero: none
 	Memory   int64   // bytes of pages in memory before they go to a file; 0 is 256 MiB. Unsynced writes take a quarter more.
 	SpillDir string  // for that file; "" is the system's temporary folder
+	Record   bool    // keep everything that is done, see Disk.Tape
 }
 
 const (
@@ -57,6 +58,9 @@ type Disk struct {
 	journal    []*op  // entry operations that no sync of their folder has made durable, oldest first
 	committed  uint64 // the ordered journal is durable up to this operation
 
+	tape    *Tape // what was done, if it is recorded
+	replica bool  // a player's: nothing is forgotten
+
 	faults  []armedFault
 	strikes []Strike
 	counts  counts
@@ -79,6 +83,9 @@ func New(options Options) (*Disk, error) {
 	d := &Disk{options: options, down: make(chan struct{}), inodes: make(map[ID]*inode), logLimit: options.Memory / 4}
 	d.changed = sync.NewCond(&d.mu)
 	d.pool = pool{limit: options.Memory, dir: options.SpillDir}
+	if options.Record {
+		d.tape = &Tape{from: options.From}
+	}
 	for _, f := range options.Faults {
 		d.faults = append(d.faults, armedFault{Fault: f})
 	}
@@ -156,6 +163,7 @@ func (d *Disk) enter(kind FaultOp, n *inode, name string) error {
 	d.ops++
 	d.calls[bits.TrailingZeros16(uint16(kind))]++
 	d.seq++
+	d.begin(kind, n, name, false)
 	return d.strike(kind, n, name)
 }
 

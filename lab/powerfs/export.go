@@ -69,7 +69,7 @@ func exportFile(f File, path string) (err error) {
 	var buf [pageSize]byte
 	for _, r := range runs(f.node.filled()) {
 		for first := r.first; first < r.first+r.pages; first += stretch {
-			var b []byte
+			b := make([]byte, 0, min(stretch, r.pages)*pageSize)
 			for index := first; index < min(first+stretch, r.first+r.pages); index++ {
 				data, err := f.node.pages[index].bytes(&buf)
 				if err != nil {

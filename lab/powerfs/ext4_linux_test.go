@@ -294,6 +294,10 @@ func ext4Child(args []string) (err error) {
 		n, err := strconv.ParseUint(seed, 10, 64)
 		must(err)
 		do = scriptOf(n)
+	} else if number, ok := strings.CutPrefix(args[3], "data "); ok {
+		i, err := strconv.Atoi(number)
+		must(err)
+		do = func(b doer) { dataSyncs[i].do(b.(dataDoer)) }
 	}
 	return onExt4(args[0], args[1], args[2], do)
 }

@@ -119,6 +119,7 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 			continue
 		}
 		err = f.result()
+		d.failed()
 		d.strikes = append(d.strikes, Strike{Fault: f.Fault, Op: d.ops, Path: where, Monotonic: monotonicNow()})
 	}
 	return err

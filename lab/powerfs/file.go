@@ -30,13 +30,17 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 	}
 	if from == FromCache && (d.power == settling || d.power == on && d.quiet) {
 		d.seq++
+		d.begin(0, n, "", true)
 	} else if err := d.enter(OnWrite, n, ""); err != nil {
 		return d.writeHalf(n, off, data, err)
+	} else if d.tape != nil {
+		d.tape.steps[len(d.tape.steps)-1].Cache = from == FromCache
 	}
 	if from == FromCache {
 		data = data[:max(min(int64(len(data)), n.live.size-off), 0)]
 	}
 	if data = d.fitting(n, off, data); data == nil {
+		d.failed()
 		return 0, syscall.ENOSPC
 	}
 	d.count(n, func(c *Counters) { c.Writes++; c.Bytes += int64(len(data)) })
@@ -63,6 +67,9 @@ func (d *Disk) write(n *inode, off int64, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
+	if n.allocates(off, off+int64(len(data))) {
+		n.allocated = d.seq
+	}
 	before, size := len(n.live.pages), n.live.size
 	err := n.live.write(&d.pool, off, data)
 	d.used += int64(len(n.live.pages) - before)
@@ -72,7 +79,22 @@ func (d *Disk) write(n *inode, off int64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return d.log(n, event{kind: wrote, off: off, n: int64(len(data)), data: append([]byte(nil), data...)})
+	data = append([]byte(nil), data...)
+	d.didWrite(n.id, off, data)
+	return d.log(n, event{kind: wrote, off: off, n: int64(len(data)), data: data})
+}
+
+// allocates reports whether a write to [off, end) resizes the file, or fills what has no blocks on the disk yet.
+func (n *inode) allocates(off, end int64) bool {
+	if end > n.live.size || end > n.durable.size {
+		return true
+	}
+	for index := off / pageSize; index*pageSize < end; index++ {
+		if n.durable.pages[index] == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // fitting returns the part of data that fits on the disk, nil if nothing does.
@@ -143,6 +165,9 @@ func (d *Disk) change(n *inode, e event) error {
 		n.soil(e.n, max(n.live.size, n.durable.size))
 		n.sized = true
 	}
+	id := n.id
+	n.allocated = d.seq
+	d.did(func(p *Disk) error { return p.change(p.inodes[id], e) })
 	before := len(n.live.pages)
 	err := e.apply(&d.pool, &n.live)
 	d.used += int64(len(n.live.pages) - before)
@@ -218,6 +243,9 @@ func (d *Disk) Setattr(id ID, s Setting) (Attr, error) {
 	}
 	if s.Mode != nil {
 		n.mode = n.mode&ModeType | *s.Mode&modePerm
+		mode := n.mode
+		d.begin(0, n, "", false)
+		d.did(func(p *Disk) error { p.inodes[id].mode = mode; return nil })
 	}
 	if s.UID != nil {
 		n.owner.UID = *s.UID

@@ -5,7 +5,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const writeCache = 1 // of WriteIn.WriteFlags: the kernel writes back pages that were mapped
+const (
+	writeCache = 1 // of WriteIn.WriteFlags: the kernel writes back pages that were mapped
+	fsyncData  = 1 // of FsyncIn.FsyncFlags: it is an fdatasync
+)
 
 func access(flags uint32) Access {
 	if flags&unix.O_ACCMODE == unix.O_RDONLY {
@@ -69,6 +72,9 @@ func (fs *fuseFS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint3
 func (fs *fuseFS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	if fs.isSettler(&in.InHeader) {
 		return fuse.OK // the kernel has written the pages back before it asked; they are not to be durable
+	}
+	if in.FsyncFlags&fsyncData != 0 {
+		return status(fs.disk.SyncData(ID(in.NodeId)))
 	}
 	return status(fs.disk.Sync(ID(in.NodeId)))
 }

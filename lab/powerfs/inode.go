@@ -52,6 +52,7 @@ type inode struct {
 	live, durable content
 	dirty         map[int64]struct{} // pages that a sync writes out
 	sized         bool               // a sync writes out the size
+	allocated     uint64             // the last operation that resized it or gave it blocks
 	events        []*event
 	base          map[int64]*page // nil for a hole
 	baseSize      int64
@@ -169,7 +170,7 @@ func (d *Disk) newInode(mode uint32, owner Owner) *inode {
 // reap forgets what nothing can reach any more: the live content of a file without a name that nobody has open, and
 // the durable one once no image could hold it either. After the cut nothing is forgotten: images are made from it.
 func (d *Disk) reap(n *inode) {
-	if d.power == off || n.links > 0 || n.refs > 0 || n.opens > 0 || n.id == Root {
+	if d.power == off || d.replica || n.links > 0 || n.refs > 0 || n.opens > 0 || n.id == Root {
 		return
 	}
 	delete(d.inodes, n.id)

@@ -18,6 +18,7 @@ type change struct {
 // through here.
 func (d *Disk) record(o op) {
 	o.seq = d.seq
+	d.didRecord(o)
 	for _, c := range o.changes {
 		old := c.dir.entries[c.name]
 		if old == c.to {

@@ -15,6 +15,13 @@
 //	disk.Fail(powerfs.Fault{Op: powerfs.OnSync, Nth: 3}) // the third sync from now on
 //	image := disk.Image(rule, seed)
 //
+// And it can record all that is done to it, so that the state before each operation can be made again:
+//
+//	disk, _ := powerfs.New(powerfs.Options{Record: true})
+//	player, _ := disk.Tape().Play() // once the work is done
+//	player.Forward(1000)
+//	for _, state := range player.States(powerfs.Ordered, rng) { image, _ := player.Image(state) }
+//
 // # Crash model
 //
 // Every write, truncation, allocation, sync and change of an entry has a number, given under one lock; the cut has
@@ -23,7 +30,8 @@
 //
 // Sync (fsync, fdatasync, msync with MS_SYNC, and every write through O_SYNC, O_DSYNC or RWF_DSYNC, which the kernel
 // follows with an fsync) makes the bytes and the size of a file durable. Close, munmap, sync_file_range, msync with
-// MS_ASYNC and the passing of time make nothing durable.
+// MS_ASYNC and the passing of time make nothing durable. An fdatasync, which msync and O_DSYNC are to the
+// kernel, commits no journal where its file was not resized and got no new blocks.
 //
 // Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in order, all changes
 // of entries (a rename is one change, of both folders), truncations and allocations. Any sync of any file or folder
@@ -36,8 +44,8 @@
 // file's data (auto_da_alloc), but as mounted by default it does not wait for that before it commits: the name may
 // then lead to zeroes, as the test against a real ext4 has found. xfs begins nothing, and may leave an empty file.
 //
-// This is kinder than ext4 in two points: there, a sync of a file with no metadata of its own to commit (fdatasync
-// after an overwrite in place) writes its data only; and a hole punched into a file that has grown since its sync lets
+// This is kinder than ext4 in two points: there, an fsync of a file that was not changed since the journal was
+// committed commits nothing; and a hole punched into a file that has grown since its sync lets
 // the journal carry a size up to the end of the hole. And it is harsher in two: ext4 commits every five seconds
 // without being asked, and writes the data of a file that was truncated to nothing and written anew when it is
 // closed.

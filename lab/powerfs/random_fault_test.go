@@ -33,6 +33,9 @@ func TestRandomFailedSyncsLoseTheirPages(t *testing.T) {
 				}
 			}
 		}
+		for _, s := range []Survivors{Nothing, Everything} {
+			w.mustBePlayedAgain(Rule{Ordered, s}, crash.Image(Rule{Ordered, s}, 0))
+		}
 		for seed := range uint64(3) {
 			for _, r := range Rules() {
 				w.mustBeADiskAgain(crash.Image(r, seed))

@@ -3,6 +3,7 @@ package powerfs
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"syscall"
 	"testing"
@@ -32,8 +33,12 @@ func TestRandomOperationsAgainstAHistory(t *testing.T) {
 					t.Fatalf("%v, seed %d: %s", r, seed, why)
 				}
 				w.mustBeADiskAgain(img)
+				if r.Survivors == Nothing || r.Survivors == Everything {
+					w.mustBePlayedAgain(r, img)
+				}
 			}
 		}
+		w.mustPlayAllowedStates()
 	})
 }
 
@@ -77,7 +82,7 @@ type world struct {
 }
 
 func newWorld(t *rapid.T, spill string) *world {
-	d, err := New(Options{Memory: leastMemory, SpillDir: spill})
+	d, err := New(Options{Memory: leastMemory, SpillDir: spill, Record: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,4 +366,39 @@ func (w *world) mustBeADiskAgain(img *Image) {
 			w.t.Fatalf("%v: a disk made from the image is another one", s)
 		}
 	}
+}
+
+// mustBePlayedAgain wants the tape to lead to the same image.
+func (w *world) mustBePlayedAgain(r Rule, want *Image) {
+	got, err := w.played().Image(Random(r, 0))
+	if err != nil || got.Sum() != want.Sum() {
+		w.t.Fatalf("%v: played again it is another image: %v", r, err)
+	}
+}
+
+// mustPlayAllowedStates holds all states that are enumerated against the history.
+func (w *world) mustPlayAllowedStates() {
+	p := w.played()
+	for _, e := range []Entries{Ordered, Strict} {
+		for _, s := range p.States(e, rand.New(rand.NewPCG(1, 1))) {
+			img, err := p.Image(s)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if why := w.h.forbids(s.Rule, img); why != "" {
+				w.t.Fatalf("%v: %s", s, why)
+			}
+		}
+	}
+}
+
+func (w *world) played() *Player {
+	p, err := w.d.Tape().Play()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := p.Forward(len(p.tape.steps)); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
 }

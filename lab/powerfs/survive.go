@@ -25,6 +25,7 @@ type survival struct {
 	rule    Rule
 	seed    uint64
 	rng     *rand.Rand
+	pick    *selection                   // what is chosen in place of random numbers
 	until   uint64                       // Prefix: changes until this one survive
 	torn    *event                       // Prefix: of this write, tear bytes survive too
 	tear    int64                        //
@@ -45,7 +46,10 @@ func (s *survival) choose() {
 		return
 	}
 	s.journal = max(s.d.committed, s.until)
-	if s.subset() {
+	switch {
+	case s.subset() && s.pick != nil:
+		s.journal = s.pick.journal
+	case s.subset():
 		s.journal = s.choosePoint(s.pendingMetadata())
 	}
 	for _, o := range s.d.journal {
@@ -116,8 +120,26 @@ func (s *survival) choosePoint(pending []uint64) uint64 {
 
 // choosePrefix picks the moment until which everything survives, and how much of the write after it does.
 func (s *survival) choosePrefix() {
-	var pending []uint64
-	writes := make(map[uint64]*event)
+	pending, writes := s.pendingAll()
+	if s.pick != nil {
+		s.until, s.torn, s.tear = s.pick.until, writes[s.pick.torn], s.pick.tear
+		return
+	}
+	i := s.rng.IntN(len(pending) + 1)
+	if i > 0 {
+		s.until = pending[i-1]
+	}
+	if i == len(pending) || i == 0 && s.d.hasFolded() {
+		return
+	}
+	if s.torn = writes[pending[i]]; s.torn != nil {
+		s.tear = boundary(s.rng, s.torn, sectorSize)
+	}
+}
+
+// pendingAll returns the changes that are not durable, by number, and those of them that are writes.
+func (s *survival) pendingAll() (pending []uint64, writes map[uint64]*event) {
+	writes = make(map[uint64]*event)
 	for _, e := range s.d.order {
 		if e.dead {
 			continue
@@ -133,17 +155,7 @@ func (s *survival) choosePrefix() {
 		}
 	}
 	slices.Sort(pending)
-	pending = slices.Compact(pending)
-	i := s.rng.IntN(len(pending) + 1)
-	if i > 0 {
-		s.until = pending[i-1]
-	}
-	if i == len(pending) || i == 0 && s.d.hasFolded() {
-		return
-	}
-	if s.torn = writes[pending[i]]; s.torn != nil {
-		s.tear = boundary(s.rng, s.torn, sectorSize)
-	}
+	return slices.Compact(pending), writes
 }
 
 func (d *Disk) hasFolded() bool {

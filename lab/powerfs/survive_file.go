@@ -49,6 +49,13 @@ func (f *choice) grow() {
 	if !f.s.subset() {
 		return
 	}
+	if f.s.pick != nil {
+		if f.s.pick.grows(f.n) {
+			f.grown = len(f.events)
+		}
+		f.partly = whole64
+		return
+	}
 	f.grown, f.partly = version(f.rng, len(f.events)), whole64
 	if f.grown == 0 {
 		return
@@ -120,7 +127,10 @@ func (f *choice) page(index int64) (*page, error) {
 		}
 	}
 	kept := 0 // of touching, those that survive in this page
-	if f.s.subset() {
+	switch {
+	case f.s.subset() && f.s.pick != nil:
+		kept = f.s.pick.version(f.n, index, f.events, touching)
+	case f.s.subset():
 		kept = version(f.rng, len(touching))
 	}
 	if kept == 0 && f.n.folded == 0 && !f.anySure(touching) {
@@ -152,11 +162,19 @@ func (f *choice) anySure(events []int) bool {
 
 // tear lets some sectors of b be as an earlier version of the page: the write-back that was under way.
 func (f *choice) tear(b *[pageSize]byte, index int64, touching []int, kept int) error {
-	older, err := f.build(index, touching, f.rng.IntN(kept))
+	version, mask := 0, uint32(0)
+	switch k := f.s.pick; {
+	case k == nil:
+		version, mask = f.rng.IntN(kept), f.rng.Uint32()
+	case k.file == f.n.id && k.part == tornPage && k.index == index:
+		mask = k.mask
+	default:
+		return nil
+	}
+	older, err := f.build(index, touching, version)
 	if err != nil {
 		return err
 	}
-	mask := f.rng.Uint32()
 	for sector := range pageSize / sectorSize {
 		if mask>>sector&1 == 0 {
 			at := sector * sectorSize

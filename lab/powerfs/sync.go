@@ -2,9 +2,15 @@ package powerfs
 
 import "cmp"
 
-// Sync makes the file's bytes and size durable, as fsync and fdatasync do. Under Ordered it also commits all entry
+// Sync makes the file's bytes and size durable, as fsync does. Under Ordered it also commits all entry
 // operations and truncations of all files until now. Syncing a folder makes its entries durable.
-func (d *Disk) Sync(id ID) error {
+func (d *Disk) Sync(id ID) error { return d.sync(id, false) }
+
+// SyncData is Sync as fdatasync does it: where the file neither was resized nor got new blocks since the
+// journal was committed, its bytes alone are written, and the journal stays as it is.
+func (d *Disk) SyncData(id ID) error { return d.sync(id, true) }
+
+func (d *Disk) sync(id ID, dataOnly bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n, err := d.inode(id)
@@ -22,13 +28,22 @@ func (d *Disk) Sync(id ID) error {
 		return nil
 	}
 	done := d.arm.sync(&d.options.Latency, n, d.uncommitted())
+	d.makeDurable(n, !dataOnly || n.isDir() || n.allocated > d.committed)
+	return d.wait(done)
+}
+
+// makeDurable is a sync that succeeds. Unless it commits, the journal stays as it is.
+func (d *Disk) makeDurable(n *inode, commits bool) {
+	id := n.id
+	d.did(func(p *Disk) error { p.makeDurable(p.inodes[id], commits); return nil })
 	if n.isDir() {
 		d.settleDir(n)
 	} else {
 		d.flush(n)
 	}
-	d.committed = d.seq
-	return d.wait(done)
+	if commits {
+		d.committed = d.seq
+	}
 }
 
 // uncommitted reports whether an ordered journal has something to commit.
@@ -66,6 +81,8 @@ func (d *Disk) loseDirty(n *inode) error {
 	if n.isDir() {
 		return nil
 	}
+	id := n.id
+	d.did(func(p *Disk) error { return p.loseDirty(p.inodes[id]) })
 	for _, e := range n.events {
 		if !e.journaled() {
 			continue

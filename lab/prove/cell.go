@@ -10,38 +10,32 @@ import (
 // cell gathers what is found of one engine, class, fault and rule.
 type cell struct {
 	result.ProofCell
-	atomic  bool
-	keeps   tally
-	whole   tally
-	trials  int // rounds, each with a seed of its own, that crashes came from
-	seed    uint64
-	cut     uint64
-	unkept  bool // a claimed property was disproved
-	control bool // it tells of the disk, not of the engine, and is not in the proof
+	atomic bool
+	keeps  tally
+	whole  tally
+	runs   map[uint64]int64 // by the seeds of the runs that crashes came from, what each acknowledged
+	judged int              // states, those that are alike at several moments once for each
+	unkept bool             // a claimed property was disproved
+	shown  *evidence        // of a property that is lacking, by the smallest history
 }
 
 // tally counts images that lack a property.
 type tally struct {
 	failed int
-	trials int    // that had one
-	last   uint64 // the seed of the last of them
-	first  trial  // to show it again: the first, but one that goes the same way each time is preferred
+	seed   uint64 // of the first
+	trials map[uint64]bool
 }
 
 // trial is one crash, or fault, and what was acknowledged before it.
 type trial struct {
 	seed   uint64
-	cut    uint64 // the operation before which power failed, 0 if that was not by count
+	cut    uint64 // the operation before which it came, 0 if that was not by count
 	past   past
 	ledger ledger
 	at     int64 // when, by clock
 }
 
 func (t trial) writers() int { return len(t.past.Chains) }
-
-// repeatable reports whether the seed and the cut alone make it happen again: several writers interleave anew each
-// time, unless power fails before they begin.
-func (t trial) repeatable() bool { return t.cut > 0 && (t.writers() == 1 || t.acked() == 0) }
 
 // acked returns how many commits were acknowledged before the trial's moment.
 func (t trial) acked() (n int64) {
@@ -59,7 +53,7 @@ func (t trial) acked() (n int64) {
 func (t trial) lost(n []uint64) (lost int64, age time.Duration) {
 	for w, list := range t.ledger.acks {
 		for _, a := range list {
-			if a.N > n[w] && a.Done < t.at {
+			if a.N > n[w] && a.Done < t.at && !a.Weak {
 				lost++
 				age = max(age, time.Duration(t.at-a.Done))
 			}
@@ -77,6 +71,7 @@ func (t trial) disorder(n []uint64) string {
 		var last ack
 		for i, a := range list {
 			switch {
+			case a.Began >= t.at: // what is there under its number is a commit before it, which returned an error
 			case a.N == n[w]:
 				began = later(began, a)
 			case a.N+1 == n[w] && i == len(list)-1: // its successor was not acknowledged, and began afterwards
@@ -119,39 +114,45 @@ func later(a, b ack) ack {
 
 // crash counts a trial, of which images will be recorded.
 func (c *cell) crash(t trial) {
-	if c.Cuts == 0 || c.seed != t.seed || c.cut != t.cut {
-		c.Cuts, c.cut = c.Cuts+1, t.cut
+	if c.runs == nil {
+		c.runs = map[uint64]int64{}
 	}
-	if c.trials == 0 || c.seed != t.seed {
-		c.trials, c.seed = c.trials+1, t.seed
+	if acked := t.acked(); acked > c.runs[t.seed] {
+		c.Acked += acked - c.runs[t.seed]
+		c.runs[t.seed] = acked
+	} else if acked == 0 {
+		c.runs[t.seed] += 0
 	}
+	c.Cuts = len(c.runs)
 	c.Rounds++
-	c.Acked += t.acked()
 }
 
-// record adds one image of a trial. One that was not verified in time is none, though what its process read wrong counts.
-func (c *cell) record(t trial, o outcome) {
+// record adds one image of a trial, and reports whether it lacks a property. One that was not verified in time is none,
+// though what its process read wrong counts.
+func (c *cell) record(t trial, o outcome) bool {
 	if o.Late {
 		c.Late++
-		c.judge(t, o)
-		return
+	} else {
+		c.Images++
 	}
-	c.Images++
-	lost, age := t.lost(o.N)
-	if lost > 0 {
-		c.Lost += lost
-		c.LostMax = max(c.LostMax, lost)
-		c.LostAge = max(c.LostAge, age)
-		c.keeps.add(t)
-	}
-	if o.Broken == "" && o.Torn == "" {
-		o.Broken = t.disorder(o.N)
-	}
-	c.judge(t, o)
+	return c.judge(t, o)
 }
 
-// judge counts a store that is not whole.
-func (c *cell) judge(t trial, o outcome) {
+// judge holds what was found in an image against what was acknowledged before one moment that leaves it.
+func (c *cell) judge(t trial, o outcome) bool {
+	before := c.keeps.failed + c.whole.failed
+	c.judged++
+	if !o.Late {
+		if lost, age := t.lost(o.N); lost > 0 {
+			c.Lost += lost
+			c.LostMax = max(c.LostMax, lost)
+			c.LostAge = max(c.LostAge, age)
+			c.keeps.add(t)
+		}
+		if o.Broken == "" && o.Torn == "" {
+			o.Broken = t.disorder(o.N)
+		}
+	}
 	if o.Torn != "" {
 		c.Torn++
 		c.say(o.Torn)
@@ -163,6 +164,7 @@ func (c *cell) judge(t trial, o outcome) {
 	if o.Broken != "" || o.Torn != "" && c.atomic {
 		c.whole.add(t)
 	}
+	return c.keeps.failed+c.whole.failed > before
 }
 
 func (c *cell) say(what string) {
@@ -172,12 +174,9 @@ func (c *cell) say(what string) {
 }
 
 func (y *tally) add(t trial) {
-	if y.trials == 0 || !y.first.repeatable() && t.repeatable() {
-		y.first = t
+	if y.failed == 0 {
+		y.seed, y.trials = t.seed, map[uint64]bool{}
 	}
-	if y.trials == 0 || y.last != t.seed {
-		y.trials++
-	}
-	y.last = t.seed
+	y.trials[t.seed] = true
 	y.failed++
 }

@@ -33,6 +33,10 @@ type state struct {
 	out io.Writer
 
 	subject subject // of a writer, once it is open
+	chains  []chain // of its writers, as they have gone on
+	failed  []bool  // the last commit returned an error, after which its writer has not gone on
+	doubt   []bool  // some commit has returned an error
+	acked   []uint64
 }
 
 func (s *state) answer(ctx context.Context, r request) (done doneMessage, err error) {
@@ -77,7 +81,11 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 			return nil, err
 		}
 		_, log := logOf(spec.Entry.Engine)
-		all[d] = caps{db.Caps().Promise(d), log}
+		all[d] = caps{Promise: db.Caps().Promise(d), Log: log}
+		whole := db.Caps().Promise(kv.Synced)
+		if d != kv.Synced && whole.Supported && whole.Class == kv.Synced && all[d].Intact && all[d].Class == d {
+			all[kv.Synced].Mixed = d
+		}
 		if err := db.Close(); err != nil {
 			return nil, err
 		}

@@ -29,6 +29,7 @@ type outcome struct {
 // commits that returned an error, of which each may be there or not.
 type past struct {
 	Seed   uint64
+	Work   work
 	Chains []chain
 	Unsure [][]stampJSON
 }
@@ -51,7 +52,7 @@ func (p past) compare(found map[string][]byte) outcome {
 
 // compareWriter takes the writer's keys out of left and adds what they are to o.
 func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
-	s := newScript(p.Seed, w)
+	s := p.script(w)
 	mine := map[string][]byte{}
 	prefix := fmt.Sprintf("writer%d/", w)
 	for k, v := range left {
@@ -72,7 +73,7 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 	if len(diff) == 0 {
 		return
 	}
-	before := newScript(p.Seed, w)
+	before := p.script(w)
 	before.playTo(max(at.n, 1)-1, c)
 	now := s.content()
 	switch {
@@ -98,7 +99,7 @@ func (p past) nextExplains(w int, n uint64, c chain, got map[string][]byte, keys
 		}
 	}
 	return slices.ContainsFunc(salts, func(salt uint64) bool {
-		s := newScript(p.Seed, w)
+		s := p.script(w)
 		s.playTo(n, c)
 		s.play(salt)
 		return explains(got, keys, s.content())

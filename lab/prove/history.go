@@ -1,11 +1,14 @@
 package prove
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // The shape of a history. Each writer has keys of its own: accounts whose sum never changes, a counter of its commits,
@@ -71,10 +74,47 @@ func (c chain) next(n, salt uint64) chain {
 	return c.from(n, salt)
 }
 
-// op is one write of a commit; a nil value deletes.
+// op is one write of a commit; a nil value deletes, all keys up to another one if that is not empty.
 type op struct {
 	key   string
 	value []byte
+	until string
+}
+
+// work is what the commits of a history are like, beside their seed. The zero value is small commits alone.
+type work struct {
+	Sizes int           `json:",omitempty"` // index of recordSizes
+	Batch int           `json:",omitempty"` // pairs of a large commit, of which there is one in seven; 0 is none
+	Weak  kv.Durability `json:",omitempty"` // the class of every third commit, if it is not Synced
+}
+
+// class returns the class of commit n of a history that promises class.
+func (k work) class(n uint64, class kv.Durability) kv.Durability {
+	if k.Weak != kv.Synced && n%3 == 1 {
+		return k.Weak
+	}
+	return class
+}
+
+// The large commits: the first is small, so that creating a store stays short, and its pairs are deleted after some more.
+const (
+	batchEvery = 7
+	batchLife  = 5
+)
+
+// pairs returns how many pairs commit n puts beside its own.
+func (k work) pairs(n uint64) int {
+	if k.Batch == 0 || n%batchEvery != 3 {
+		return 0
+	}
+	return k.Batch
+}
+
+// recordSizes are sizes about which engines decide: empty, sectors, pages, log blocks of 32 KiB, buffers of 64 and 128 KiB,
+// values of 1 MiB that Badger keeps apart, and more than a memtable of 4 MiB holds after some of them.
+var recordSizes = [][]int{
+	1: {0, 0, 1, 60, 200, 511, 513, 1000, 4000, 4096, 4200, 9000, 16 << 10, 32<<10 - 20, 33 << 10, 66 << 10, 140 << 10},
+	2: {0, 100, 300, 4096, 40 << 10, 300 << 10, 1<<20 - 100, 1<<20 + 5000, 2 << 20},
 }
 
 // stamp is the commit that wrote something last.
@@ -82,6 +122,7 @@ type stamp struct{ n, salt uint64 }
 
 // script plays one writer's commits and knows what the store holds of it after each.
 type script struct {
+	work
 	seed   uint64
 	writer int
 	last   stamp // the last commit that was played
@@ -89,10 +130,26 @@ type script struct {
 	balances [accounts]int64
 	moved    [accounts]stamp
 	records  map[uint64]stamp // by the number of the commit that first wrote it
+	batches  map[uint64]stamp // by the number of the commit
 }
 
 func newScript(seed uint64, writer int) *script {
-	return &script{seed: seed, writer: writer, records: map[uint64]stamp{}}
+	return &script{seed: seed, writer: writer, records: map[uint64]stamp{}, batches: map[uint64]stamp{}}
+}
+
+// script returns the script of one of the past's writers, before its first commit.
+func (p past) script(writer int) *script {
+	s := newScript(p.Seed, writer)
+	s.work = p.Work
+	return s
+}
+
+// kept is how many records a writer has: fewer where they are large.
+func (k work) kept() uint64 {
+	if k.Sizes == 2 {
+		return 5
+	}
+	return maxRecords
 }
 
 // commit is what one commit does, a function of the seed, the writer, the number and the salt.
@@ -108,10 +165,11 @@ func (s *script) plan(n, salt uint64) commit {
 	r := rand.New(rand.NewPCG(mix(s.seed, "commit", s.writer, n, salt), salt))
 	c := commit{stamp: stamp{n, salt}, from: r.IntN(accounts), amount: 1 + r.Int64N(100)}
 	c.to = (c.from + 1 + r.IntN(accounts-1)) % accounts
-	if n > maxRecords {
-		c.deletes = n - maxRecords
+	most := s.kept()
+	if n > most {
+		c.deletes = n - most
 	}
-	if older := min(n, maxRecords) - 1; older > 0 {
+	if older := min(n, most) - 1; older > 0 {
 		c.rewrites = n - 1 - r.Uint64N(older)
 	}
 	return c
@@ -133,6 +191,12 @@ func (s *script) play(salt uint64) commit {
 		s.records[c.rewrites] = c.stamp
 	}
 	delete(s.records, c.deletes)
+	if s.pairs(c.n) > 0 {
+		s.batches[c.n] = c.stamp
+	}
+	if c.n > batchLife {
+		delete(s.batches, c.n-batchLife)
+	}
 	s.last = c.stamp
 	return c
 }
@@ -147,7 +211,7 @@ func (s *script) playTo(n uint64, c chain) {
 // ops returns the writes of the commit that was played last. The two sides of its transfer are far apart, and the
 // counter is between them, so that no part of it looks like a whole.
 func (s *script) ops(c commit) []op {
-	ops := []op{s.account(c.from), s.record(c.n), {s.counterKey(), s.counter()}}
+	ops := []op{s.account(c.from), s.record(c.n), {key: s.counterKey(), value: s.counter()}}
 	if c.n == 1 {
 		for i := range accounts {
 			if i != c.from && i != c.to {
@@ -160,6 +224,12 @@ func (s *script) ops(c commit) []op {
 	}
 	if c.rewrites > 0 {
 		ops = append(ops, s.record(c.rewrites))
+	}
+	for i := range s.pairs(c.n) {
+		ops = append(ops, s.pair(c.n, i))
+	}
+	if c.n > batchLife && s.pairs(c.n-batchLife) > 0 {
+		ops = append(ops, op{key: s.pairKey(c.n-batchLife, 0), until: s.pairKey(c.n-batchLife+1, 0)})
 	}
 	return append(ops, s.account(c.to))
 }
@@ -179,6 +249,12 @@ func (s *script) content() map[string][]byte {
 		o := s.record(n)
 		all[o.key] = o.value
 	}
+	for n := range s.batches {
+		for i := range s.pairs(n) {
+			o := s.pair(n, i)
+			all[o.key] = o.value
+		}
+	}
 	return all
 }
 
@@ -191,16 +267,26 @@ func (s *script) recordKey(n uint64) string { return fmt.Sprintf("writer%d/recor
 func (s *script) counter() []byte { return fmt.Appendf(nil, "%d %d", s.last.n, s.last.salt) }
 
 func (s *script) account(i int) op {
-	return op{s.accountKey(i), fmt.Appendf(nil, "%d %d %d", s.balances[i], s.moved[i].n, s.moved[i].salt)}
+	return op{key: s.accountKey(i), value: fmt.Appendf(nil, "%d %d %d", s.balances[i], s.moved[i].n, s.moved[i].salt)}
 }
 
 func (s *script) record(n uint64) op {
-	return op{s.recordKey(n), recordValue(s.seed, s.writer, n, s.records[n])}
+	return op{key: s.recordKey(n), value: recordValue(s.seed, s.writer, n, s.records[n], s.Sizes)}
+}
+
+func (s *script) pairKey(n uint64, i int) string {
+	return fmt.Sprintf("writer%d/pair/%08d/%05d", s.writer, n, i)
+}
+
+// pair returns one of the pairs of the large commit n.
+func (s *script) pair(n uint64, i int) op {
+	v := fmt.Appendf(nil, "pair %d of commit %d %d ", i, n, s.batches[n].salt)
+	return op{key: s.pairKey(n, i), value: append(v, bytes.Repeat([]byte{'.'}, i*37%300)...)}
 }
 
 // recordValue returns what the commit by wrote as record n. Most are small, some some hundred bytes, and a few so large
 // that engines keep them elsewhere (overflow pages, value logs).
-func recordValue(seed uint64, writer int, n uint64, by stamp) []byte {
+func recordValue(seed uint64, writer int, n uint64, by stamp, sizes int) []byte {
 	r := rand.New(rand.NewPCG(mix(seed, "record", writer, n, by.n, by.salt), n))
 	size := r.IntN(400)
 	switch kind := r.IntN(40); {
@@ -209,9 +295,23 @@ func recordValue(seed uint64, writer int, n uint64, by stamp) []byte {
 	case kind < 6:
 		size = r.IntN(2 << 10)
 	}
+	if sizes > 0 {
+		of := recordSizes[sizes]
+		size = of[r.IntN(len(of))]
+	}
 	v := fmt.Appendf(make([]byte, 0, size+64), "record %d of writer %d by commit %d %d ", n, writer, by.n, by.salt)
-	for len(v) < size {
-		v = binary.LittleEndian.AppendUint64(v, r.Uint64())
+	if size < 16<<10 {
+		for len(v) < size {
+			v = binary.LittleEndian.AppendUint64(v, r.Uint64())
+		}
+		return v[:size]
+	}
+	block := make([]byte, 0, 4096+8) // made once: random numbers are slow
+	for len(block) < 4096 {
+		block = binary.LittleEndian.AppendUint64(block, r.Uint64())
+	}
+	for at := uint64(0); len(v) < size; at++ {
+		v = append(binary.LittleEndian.AppendUint64(v, at), block...)
 	}
 	return v[:size]
 }

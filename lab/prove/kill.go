@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/assaydb/assay/lab/powerfs"
 )
 
 const (
@@ -11,16 +13,39 @@ const (
 	maxKillAcks    = 200 // acknowledgements, at most, before a process is killed
 )
 
-// kill is a task: a writer process is killed (kill -9) at some moment, the store opened and compared, and a writer goes
-// on in it, with other values, to be killed again.
-func (l *lane) kill(ctx context.Context, t *task) error {
-	for l.more(t) {
-		if err := l.killRound(ctx, t, l.seed(t)); err != nil {
-			return err
+// kill is a job: a writer process is killed (kill -9) at some moment, the store opened and compared, and a writer goes
+// on in it, with other values, to be killed again. Beside, kills are modelled: before every operation of recorded runs,
+// and between the pages of every write.
+func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) {
+	half := time.Now().Add(time.Until(until) / 2)
+	for first := true; l.killsLeft(j) && (first || l.Rounds > 0 || time.Now().Before(half)); first = false {
+		k := j.turns*j.of + j.number
+		j.turns++
+		l.begun(j.task)
+		seed := l.Seed
+		if k > 0 {
+			seed = mix(l.Seed, "round", k)
+		}
+		if err := l.killRound(ctx, j.task, seed); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	if l.unavailable != nil || l.Rounds > 0 {
+		return l.killsLeft(j), nil
+	}
+	_, err := l.explorers(ctx, j, until, func(rec *recording) *explorer {
+		if rec.mapped {
+			return nil
+		}
+		x := newExplorer(rec, 0, "kill")
+		x.cells = j.cellOf
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.Killed(rng) }
+		return x
+	})
+	return true, err
 }
+
+func (l *lane) killsLeft(j *job) bool { return l.Rounds == 0 || j.turns*j.of+j.number < l.Rounds }
 
 func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 	rng, p := rand.New(rand.NewPCG(mix(seed, "kill"), seed)), newPast(seed, l.writers(t.pair, seed))
@@ -31,16 +56,17 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 	tr.ledger.acks = make([][]ack, len(from))
 	generations := 1 + rng.IntN(maxGenerations)
 	for g := range generations {
-		fresh, err := l.writeAndKill(ctx, writeSpec{Store: t.store(dir), Past: tr.past, From: from}, rng, g == 0)
+		fresh, err := l.writeAndKill(ctx, writeSpec{Store: t.store(dir), Past: tr.past, From: from, Legs: []leg{{}}}, rng, g == 0)
 		if err != nil {
 			return err
 		}
-		before := tr.acked()
 		tr.ledger.add(fresh.ledger)
 		tr.at = clock()
 		c := t.cells[0]
+		l.mu.Lock()
 		c.crash(tr)
-		c.Acked -= before // of earlier generations, which were counted then
+		c.Kills++
+		l.mu.Unlock()
 		spec := verifySpec{Store: t.store(dir), Past: tr.past, Salt: mix(seed, "salt", g+1)}
 		if g == generations-1 {
 			spec.More = moreCommits
@@ -51,14 +77,11 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		}
 		switch {
 		case late(fresh.trouble):
-			l.record(c, tr, outcome{Late: true})
+			l.count(c, tr, outcome{Late: true})
 		case fresh.trouble != nil:
 			o.broken("while it ran: " + fresh.trouble.Error())
 		}
-		l.record(c, tr, o)
-		if !o.Late {
-			c.States++ // each is of another history
-		}
+		l.count(c, tr, o)
 		if o.Late || o.Broken != "" || o.Torn != "" {
 			return nil
 		}
@@ -132,4 +155,15 @@ func (l *ledger) forget(w int, n uint64) {
 		list = list[:len(list)-1]
 	}
 	l.acks[w] = list
+}
+
+// count adds the store that a kill has left to a cell.
+func (l *lane) count(c *cell, t trial, o outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.record(t, o)
+	if !o.Late {
+		c.States++ // each is of another history
+		l.images++
+	}
 }

@@ -37,6 +37,15 @@ func (l *lane) folder(what string) string {
 	return filepath.Join(l.dir.Path, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
 }
 
+// fastFolder is folder, in memory if this machine has room there: what is in it is only opened and compared.
+func (l *lane) fastFolder(what string) string {
+	if l.fast == "" {
+		return l.folder(what)
+	}
+	l.folders++
+	return filepath.Join(l.fast, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
+}
+
 // verify has the verifier examine the store that spec names. That it crashes, or is too slow, is an outcome; an error is
 // that there is none.
 func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/result"
 
@@ -29,6 +30,7 @@ const (
 func TestMain(m *testing.M) {
 	registerPlanted()
 	registerPlantedLogs()
+	driver.Register(wal{})
 	if len(os.Args) == 2 && os.Args[1] == role {
 		if err := Child(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -31,6 +31,9 @@ type messages struct {
 
 var _ subject = (*messages)(nil)
 
+// upkeep does nothing: a log is not compacted.
+func (s *messages) upkeep(context.Context, string, string) error { return nil }
+
 // Check runs the log's own check.
 func (s *messages) Check(ctx context.Context) error { return s.Store.(driver.Checker).Check(ctx) }
 
@@ -61,16 +64,16 @@ func (s *messages) next(ctx context.Context, _ int, salt uint64, class kv.Durabi
 	return err
 }
 
-func (s *messages) count(ctx context.Context, _ int) (uint64, error) {
+func (s *messages) count(ctx context.Context, _ int) (at stamp, err error) {
 	found, err := s.feed.Len(ctx)
 	if err != nil {
-		return 0, err
+		return at, err
 	}
-	n := s.tape.commits(found)
-	if end := s.tape.end(n); end != found {
-		return 0, fmt.Errorf("%w: %d messages end within commit %d", errWrong, found, n+1)
+	at.n = s.tape.commits(found)
+	if end := s.tape.end(at.n); end != found {
+		return at, fmt.Errorf("%w: %d messages end within commit %d", errWrong, found, at.n+1)
 	}
-	return n, nil
+	return at, nil
 }
 
 func (s *messages) compare(ctx context.Context, p past) (outcome, error) {

@@ -111,10 +111,8 @@ func TestLogKeepsWhatWasSyncedWhenTheDiskFails(t *testing.T) {
 	needsPower(t)
 	t.Parallel()
 	o := options(t, "margaret", kv.Synced, result.FaultPower, result.FaultRecovery, result.FaultEIO, result.FaultENOSPC)
-	o.Rules, o.Images, o.Rounds = []string{"ordered/nothing", "ordered/pages", "ordered/sectors"}, 1, 2
-	if testing.Short() {
-		o.Rules, o.Rounds = []string{"ordered/sectors"}, 1
-	}
+	o.Rules = []string{"ordered/nothing", "ordered/pages", "ordered/sectors"}
+	o.Rounds = 6
 	for _, c := range prove(t, o) {
 		if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || !c.Keeps.Claimed || !c.Whole.Claimed {
 			t.Errorf("%s %s: %+v", c.Fault, c.Rule, c)
@@ -129,7 +127,7 @@ func TestFlushedLogLosesWhatItDoesNotPromise(t *testing.T) {
 	needsPower(t)
 	t.Parallel()
 	o := options(t, "margaret", kv.Flushed, result.FaultPower)
-	o.Rules, o.Images, o.Rounds, o.Cut = []string{"ordered/nothing", "ordered/everything"}, 1, 1, 300
+	o.Rules, o.Rounds = []string{"ordered/nothing", "ordered/everything"}, 1
 	cells := prove(t, o)
 	if c := cellOf(t, cells, "ordered/nothing"); c.Lost == 0 || c.Keeps.Claimed || c.Whole.Claimed {
 		t.Errorf("%+v", c)

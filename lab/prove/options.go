@@ -12,7 +12,6 @@ import (
 const (
 	DefaultBudget = 270 * time.Second
 	DefaultHang   = 20 * time.Second
-	DefaultImages = 3
 )
 
 // Faults lists what can be inflicted, in the order of the proof's cells.
@@ -26,22 +25,19 @@ type Options struct {
 	// Rules lists what may remain when power fails, as powerfs.ParseRule takes it: "ordered/sectors". nil is every rule.
 	Rules []string
 
-	// Rounds is how many crashes, or faults, each cell has. 0 is as many as are worth it within the budget; a number is
-	// kept even if the budget does not suffice.
+	// Rounds is how many recorded runs, kills or faults each cell has, and bounds what is looked at of each. 0 is as many as
+	// fit into the budget.
 	Rounds int
-	// Images is how many random states are verified for each power cut and rule; rules that leave one state have one.
-	Images int
-	// Every, if not 0, cuts power before every Every-th operation of a short run instead of at random.
-	Every int
-	// Cut, if not 0, is the operation before which power fails, or the write or sync that fails, in every round.
-	Cut uint64
-	// Seed determines what is written, where power fails and what remains. The first round uses it as it is, so that the
-	// seed of a finding, with its Cut, makes that round again.
+	// Seed determines what is written, which operations fail and what remains. The first round uses it as it is, so that the
+	// seed of a finding makes that round again.
 	Seed uint64
-	// Writers is how many goroutines commit at the same time. 0 is one in some rounds and four in others, by the seed.
+	// Writers is how many goroutines commit at the same time. 0 is one in some rounds and several in others.
 	Writers int
 
-	Dir    string        // where the run makes its folder; "" is workdir.Default
+	Dir string // where the run makes its folder; "" is workdir.Default
+	// Evidence is a folder for the states that lack what was claimed, one for each cell, for Again. "" keeps none.
+	Evidence string
+
 	Budget time.Duration // the whole run ends within, but every cell has at least one round
 	Hang   time.Duration // a process that gives no answer for so long has hung
 
@@ -55,8 +51,8 @@ type Progress struct {
 	Engine  string // at work now, one of several
 	Class   string
 	Fault   string
-	Round   int // of Rounds, of this engine, class and fault
-	Rounds  int
+	Round   int // of this engine, class and fault
+	Rounds  int // 0: as many as fit into the budget
 	Images  int // verified so far, in the whole run
 	Unkept  int // cells so far in which a claimed property was disproved
 	Done    int // engines × classes × faults that are done, of All
@@ -71,9 +67,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Faults == nil {
 		o.Faults = Faults
-	}
-	if o.Images == 0 {
-		o.Images = DefaultImages
 	}
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget

@@ -25,6 +25,9 @@ type storeSpec struct {
 	Class kv.Durability
 }
 
+// backup returns the path that the store is copied to.
+func (s storeSpec) backup() string { return filepath.Join(s.Dir, "backup") }
+
 // url returns the store's URL, of which the characters that mean something in URLs are escaped.
 func (s storeSpec) url() string {
 	path := filepath.ToSlash(filepath.Join(s.Dir, "store"))
@@ -32,14 +35,27 @@ func (s storeSpec) url() string {
 }
 
 type writeSpec struct {
-	Store   storeSpec
-	Past    past
-	From    []uint64 // how many commits of each writer are in the store
-	Commits uint64   // of each writer; 0 is until the process is killed
+	Store storeSpec
+	Past  past
+	From  []uint64 // how many commits of each writer are in the store
+	Legs  []leg
 	// Resume: after a commit that returned an error, the writer asks the store whether it is there, and goes on.
 	Resume bool
 	Close  bool // the store when it is done
 }
+
+// leg is a stretch of commits, and what is done before them.
+type leg struct {
+	First   string // one of the constants below; "" is nothing
+	Commits uint64 // of each writer; 0 is until the process is killed
+}
+
+// What a process does before a leg. What the engine cannot do is left out.
+const (
+	reopen  = "reopen"  // close the store and open it again
+	compact = "compact" // beside the commits of the leg
+	backup  = "backup"  // to the file or folder backup, beside the store, which must be whole if it is there
+)
 
 type verifySpec struct {
 	Store storeSpec
@@ -51,6 +67,7 @@ type verifySpec struct {
 // message is what a child says.
 type message struct {
 	Opening bool         `json:",omitempty"` // the store is about to be opened
+	Upkeep  string       `json:",omitempty"` // how a compaction or a backup has failed
 	Ack     *ack         `json:",omitempty"`
 	Failed  *failure     `json:",omitempty"`
 	Resumed *resumption  `json:",omitempty"`
@@ -61,6 +78,7 @@ type message struct {
 type ack struct {
 	W           int
 	N           uint64
+	Weak        bool `json:",omitempty"` // of a weaker class than is promised
 	Began, Done int64
 }
 
@@ -69,6 +87,7 @@ type failure struct {
 	W     int
 	N     uint64
 	Salt  uint64
+	At    int64 // by clock
 	Text  string
 	Wrong bool `json:",omitempty"`
 }
@@ -77,6 +96,7 @@ type failure struct {
 type resumption struct {
 	W     int
 	After uint64
+	Had   uint64 // the salt of commit After; 0 is not known
 	Salt  uint64
 }
 
@@ -92,5 +112,6 @@ type doneMessage struct {
 // caps is what matters here of an engine that was opened for a class.
 type caps struct {
 	kv.Promise
-	Log bool // it keeps messages, not keys
+	Log   bool          // it keeps messages, not keys
+	Mixed kv.Durability // of Synced: a weaker class that one store can have beside it and stay whole; Synced is none
 }

@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"context"
 	"errors"
 	"os"
 
@@ -55,51 +54,3 @@ func (g *rig) unmount() error {
 }
 
 func (g *rig) close() error { return errors.Join(g.unmount(), g.disk.Close()) }
-
-// run is what came of a writer process on a rig.
-type run struct {
-	ledger  ledger
-	trouble error // what went wrong while power was on
-	hung    bool  // it had to be killed
-	at      int64
-}
-
-// runUntilCut has a process commit until the moment at which power fails, or until it has done all that spec says: then
-// power fails when it has. The zero moment never comes.
-func (l *lane) runUntilCut(ctx context.Context, g *rig, spec writeSpec, cut moment) (run, error) {
-	arm := func(pid int) {
-		if cut.op > 0 {
-			g.disk.CutBefore(cut.op, func() { g.settle(pid) })
-		}
-	}
-	w, err := startWriter(l.Child, spec, cut.acks, arm)
-	if err != nil {
-		return run{}, err
-	}
-	limited, cancel := context.WithTimeout(ctx, l.Hang)
-	defer cancel()
-	event := g.disk.Down()
-	if cut.acks > 0 {
-		event = w.enough
-	}
-	d, err := w.wait(limited, event)
-	ended := w.ended()
-	if cut.acks > 0 && err == nil && d == nil && ended == nil {
-		g.settle(w.p.PID())
-		g.disk.Cut()
-	}
-	_, off := g.disk.CutAt()
-	g.disk.Cut()
-	at, _ := g.disk.CutAt()
-	r := run{ledger: w.stop(), at: at}
-	switch {
-	case ctx.Err() != nil:
-		return r, ctx.Err()
-	case off: // what it said afterwards is of a disk without power
-	case err != nil:
-		r.trouble = &lateError{l.Hang}
-	default:
-		r.trouble = trouble(d, r.ledger, ended)
-	}
-	return r, nil
-}

@@ -28,6 +28,7 @@ import (
 // controls failed: then the cells that rest on it are unproved. No process, mount or file is left behind.
 func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	r := &runner{Options: o.withDefaults(), started: time.Now()}
+	r.freed = sync.NewCond(&r.mu)
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -35,6 +36,14 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 		if r.Dir, err = workdir.Default(); err != nil {
 			return nil, err
 		}
+	}
+	if memory := memoryFolder(); memory != "" {
+		fast, err := workdir.New(memory)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = fast.Remove() }() // the next run removes what cannot be removed now
+		r.fast = fast.Path
 	}
 	if r.dir, err = workdir.New(r.Dir); err != nil {
 		return nil, err
@@ -49,7 +58,16 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	failed := r.work(ctx)
 	r.proof.Interrupted = ctx.Err() != nil
 	for _, t := range r.tasks {
-		for _, c := range t.cells {
+		for i, c := range t.cells {
+			if t.fault == result.FaultPower && i == 0 {
+				c.Did = t.did
+			}
+			if c.shown != nil && r.Evidence != "" {
+				c.shown.dir = filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
+				if err := c.shown.keep(c.shown.dir, t, c.atomic); err != nil {
+					return &r.proof, errors.Join(failed, err)
+				}
+			}
 			r.proof.Cells = append(r.proof.Cells, r.finish(t, c))
 		}
 	}
@@ -68,13 +86,13 @@ type runner struct {
 	proof         result.Proof
 	tasks         []*task
 
-	mu      sync.Mutex // of all that follows, and of the calls of Progress
-	begin   []*task    // have not begun
-	waiting int        // their weight
-	short   []*task    // ended before they had all their rounds, because their time was over
-	done    int
-	images  int
-	unkept  int
+	fast   string     // a folder in memory, "" if there is none
+	mu     sync.Mutex // of all that follows, and of the calls of Progress
+	freed  *sync.Cond // a job is no longer busy
+	jobs   []*job
+	done   int
+	images int
+	unkept int
 }
 
 // check refuses options that mean nothing.
@@ -172,21 +190,27 @@ func (r *runner) probe(ctx context.Context, spec storeSpec) (all [3]caps, err er
 	return *m.Done.Caps, nil
 }
 
-// work does the tasks in as many lanes as there are processors. It returns the errors of controls.
+// work has some lanes do slices of the jobs, the one always whose task is furthest behind its
+// share of the time. It returns the errors of controls.
 func (r *runner) work(ctx context.Context) error {
-	for _, t := range r.tasks {
-		r.waiting += t.weight
+	lanes := runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
+	each := 1
+	if r.Rounds == 0 {
+		each = (lanes + len(r.tasks) - 1) / len(r.tasks)
 	}
-	r.begin = slices.Clone(r.tasks)
-	lanes := min(runtime.GOMAXPROCS(0)+1, 5) // one more than there are processors: engines also wait for the disk
+	for _, t := range r.tasks {
+		for n := range each {
+			r.jobs = append(r.jobs, &job{task: t, number: n, of: each})
+		}
+	}
 	errs := make([]error, lanes)
 	var all sync.WaitGroup
 	for i := range lanes {
 		all.Go(func() {
 			l := &lane{runner: r, number: i}
 			defer l.close()
-			for t := r.next(lanes); t != nil; t = r.next(lanes) {
-				errs[i] = errors.Join(errs[i], l.do(ctx, t))
+			for j := r.next(); j != nil; j = r.next() {
+				errs[i] = errors.Join(errs[i], l.do(ctx, j))
 			}
 		})
 	}
@@ -194,95 +218,111 @@ func (r *runner) work(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// next returns the next task and gives it its share of the time that is left. Once all have had a turn, those whose
-// share did not suffice go on with what the others left.
-func (r *runner) next(lanes int) *task {
+// next returns the job that is to have the next slice; nil if there is nothing more to do, or no time.
+func (r *runner) next() *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.Budget - time.Since(r.started)
-	if len(r.begin) == 0 && left > 0 {
-		r.begin, r.short = r.short, nil
-		for _, t := range r.begin {
-			r.waiting += t.weight
+	for {
+		var best *job
+		busy := false
+		for _, j := range r.jobs {
+			if j.busy {
+				busy = true
+			}
+			if !j.busy && !j.over && (best == nil || j.share() < best.share()) {
+				best = j
+			}
 		}
-	}
-	if len(r.begin) == 0 {
+		late := r.Rounds == 0 && time.Since(r.started) >= r.Budget
+		if best != nil && (!late || best.spent == 0) {
+			best.busy = true
+			return best
+		}
+		if best == nil && busy && !late {
+			r.freed.Wait() // a job may become free, and have more to do
+			continue
+		}
 		return nil
 	}
-	t := r.begin[0]
-	lanes = min(lanes, len(r.begin))
-	t.deadline = time.Now().Add(left * time.Duration(lanes*t.weight) / time.Duration(max(r.waiting, 1)))
-	r.waiting -= t.weight
-	r.begin = r.begin[1:]
-	return t
 }
 
-// do does one task. What keeps it from its end is noted in it; only the failure of a control is an error.
-func (l *lane) do(ctx context.Context, t *task) error {
-	var err error
+// share is the time that a job has had, by its weight.
+func (j *job) share() float64 { return float64(j.spent) / float64(j.weight) }
+
+// sliceTime is how long a lane stays with a job.
+func (r *runner) sliceTime() time.Duration {
+	return min(max(r.Budget/time.Duration(10*len(r.jobs)), 300*time.Millisecond), 2*time.Second)
+}
+
+// do does a slice of a job. What keeps its task from its end is noted in it; only the failure of a control is an error.
+func (l *lane) do(ctx context.Context, j *job) error {
+	began := time.Now()
+	more, err := false, error(nil)
 	switch {
-	case t.why != "":
+	case j.why != "":
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case t.fault == result.FaultKill:
-		err = l.kill(ctx, t)
-	case l.unavailable != nil:
-		err = l.unavailable
 	default:
-		err = l.onPowerDisk(ctx, t)
-	}
-	l.ended(ctx, t, err)
-	var control *controlError
-	switch {
-	case ctx.Err() != nil:
-		t.why = "interrupted"
-	case err != nil:
-		t.why = err.Error()
-		if errors.As(err, &control) {
-			t.void = err
-			return err
+		until := began.Add(l.sliceTime())
+		if end := l.started.Add(l.Budget); l.Rounds == 0 && end.After(began) && end.Before(until) {
+			until = end
 		}
+		more, err = l.slice(ctx, j, until)
+	}
+	l.ended(ctx, j, time.Since(began), more, err)
+	var control *controlError
+	if ctx.Err() == nil && errors.As(err, &control) {
+		return err
 	}
 	return nil
 }
 
-// ended takes down that a task came to its end, or will go on later.
-func (r *runner) ended(ctx context.Context, t *task, err error) {
-	if ctx.Err() != nil { // an interrupt ends what it cuts short, and nothing of it is done
-		return
-	}
+// ended takes down what came of a slice.
+func (r *runner) ended(ctx context.Context, j *job, took time.Duration, more bool, err error) {
 	r.mu.Lock()
-	if err == nil && t.round > 0 && t.round < t.planned {
-		r.short = append(r.short, t)
-	} else {
+	j.busy, j.spent = false, j.spent+max(took, 1)
+	j.over = err != nil || !more
+	var control *controlError
+	switch {
+	case ctx.Err() != nil && (r.Rounds > 0 || time.Since(r.started) < r.Budget):
+		j.why = "interrupted"
+	case err != nil:
+		if j.why = err.Error(); errors.As(err, &control) {
+			j.void = err
+		}
+	}
+	if !slices.ContainsFunc(r.jobs, func(o *job) bool { return o.task == j.task && !o.over }) && !j.done {
+		j.done = true
 		r.done++
 	}
-	for _, c := range t.cells {
-		keeps, whole := claims(t.caps, t.fault, c.Rule)
+	for _, c := range j.cells {
+		keeps, whole := claims(j.caps, j.fault, c.Rule)
 		if !c.unkept && (keeps && c.keeps.failed > 0 || whole && c.whole.failed > 0) {
 			c.unkept = true
 			r.unkept++
 		}
 	}
+	r.freed.Broadcast()
 	r.mu.Unlock()
-	r.report(t)
+	r.report(j.task)
 }
 
-// record adds one image to a cell and, unless that is a control, to the run's figures.
-func (r *runner) record(c *cell, t trial, o outcome) {
-	c.record(t, o)
-	if c.control || o.Late {
-		return
-	}
+// noteWork adds what a recording did to what is told of a pair.
+func (r *runner) noteWork(p *pair, rec *recording) {
 	r.mu.Lock()
-	r.images++
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	if p.did == nil {
+		p.did = map[string]int{}
+	}
+	for k, n := range rec.happened() {
+		p.did[k] += n
+	}
 }
 
 // report tells where the run stands.
 func (r *runner) report(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Progress(Progress{Engine: t.entry.Name, Class: t.class.String(), Fault: t.fault, Round: t.round, Rounds: t.planned,
+	r.Progress(Progress{Engine: t.entry.Name, Class: t.class.String(), Fault: t.fault, Round: t.round, Rounds: r.Rounds,
 		Images: r.images, Unkept: r.unkept, Done: r.done, All: len(r.tasks), Elapsed: time.Since(r.started), Budget: r.Budget})
 }

@@ -2,7 +2,9 @@ package prove
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -17,26 +19,29 @@ type subject interface {
 	last(w int) stamp
 	// next makes the next commit of writer w, under a salt.
 	next(ctx context.Context, w int, salt uint64, class kv.Durability) error
-	// count asks the store how many commits of writer w it holds.
-	count(ctx context.Context, w int) (uint64, error)
+	// count asks the store which commit of writer w is the last that it holds. A log does not tell its salt.
+	count(ctx context.Context, w int) (stamp, error)
 	// compare reads all of the store and holds it against what the commits of a past wrote. An error is that it could
 	// not be read.
 	compare(ctx context.Context, p past) (outcome, error)
+
+	// upkeep compacts the store, or copies it to a path.
+	upkeep(ctx context.Context, what, to string) error
 
 	Check(ctx context.Context) error // the engine's own
 	io.Closer
 }
 
-// openSubject opens the store that spec names, for a history of seed and a number of writers. The engine decides which.
-func openSubject(ctx context.Context, spec storeSpec, seed uint64, writers int) (subject, error) {
+// openSubject opens the store that spec names, for a history. The engine decides which.
+func openSubject(ctx context.Context, spec storeSpec, p past) (subject, error) {
 	if d, ok := logOf(spec.Entry.Engine); ok {
-		return openMessages(ctx, d, spec, seed)
+		return openMessages(ctx, d, spec, p.Seed)
 	}
-	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(spec.Class))
+	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(max(spec.Class, p.Work.Weak)))
 	if err != nil {
 		return nil, err
 	}
-	return &keys{DB: db, seed: seed, scripts: make([]*script, writers)}, nil
+	return &keys{DB: db, past: p, scripts: make([]*script, len(p.Chains))}, nil
 }
 
 // logOf returns the driver of an engine that keeps messages instead of keys.
@@ -49,14 +54,14 @@ func logOf(engine string) (logDriver, bool) {
 // keys is a store of keys and values.
 type keys struct {
 	*kv.DB
-	seed    uint64
+	past    past
 	scripts []*script // of each writer
 }
 
 var _ subject = (*keys)(nil)
 
 func (s *keys) seek(w int, n uint64, c chain) {
-	s.scripts[w] = newScript(s.seed, w)
+	s.scripts[w] = s.past.script(w)
 	s.scripts[w].playTo(n, c)
 }
 
@@ -64,6 +69,22 @@ func (s *keys) last(w int) stamp { return s.scripts[w].last }
 
 func (s *keys) next(ctx context.Context, w int, salt uint64, class kv.Durability) error {
 	return s.commit(ctx, s.scripts[w], salt, class, len(s.scripts))
+}
+
+func (s *keys) upkeep(ctx context.Context, what, to string) error {
+	err := s.Compact
+	if what == backup {
+		err = func(ctx context.Context) error {
+			if err := os.RemoveAll(to); err != nil {
+				return err
+			}
+			return s.Backup(ctx, to)
+		}
+	}
+	if err := err(ctx); !errors.Is(err, kv.Unsupported) {
+		return err
+	}
+	return nil
 }
 
 func (s *keys) compare(ctx context.Context, p past) (outcome, error) {

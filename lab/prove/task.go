@@ -1,8 +1,8 @@
 package prove
 
 import (
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
@@ -15,64 +15,58 @@ type pair struct {
 	class kv.Durability // the strongest one asked for that is delivered so
 	caps  caps
 
-	measuring sync.Mutex
-	measured  *figures // of the pair on a disk that nothing happens to; nil until they are needed
-	void      error    // the failure of a control
+	recording  sync.Mutex // is made
+	recordings map[int]*recording
+	measured   *figures       // of the pair on a disk that nothing happens to; nil if there is none
+	void       error          // the failure of a control
+	did        map[string]int // by kind of operation, what the recordings hold
 }
 
 // task is a pair under one fault.
 type task struct {
 	*pair
-	fault    string
-	cells    []*cell // one for each rule, or one
-	planned  int     // rounds, unless time runs out
-	weight   int     // its share of the time
-	round    int
-	deadline time.Time
-	control  *cell             // of power: an image that holds everything, of each crash
-	hung     bool              // a verifier has hung
-	seen     map[[32]byte]bool // the states that were opened and compared, by their sums
-	why      string            // it was not tried, or not to the end
+	fault  string
+	cells  []*cell           // one for each rule, or one
+	weight int               // its share of the time
+	round  int               // recordings, kills and faults that were begun
+	strict bool              // rules for portability alone are tried, too
+	hung   bool              // a verifier has hung
+	seen   map[[32]byte]bool // the states that were opened and compared, by their sums
+	why    string            // it was not tried, or not to the end
+	done   bool
 }
 
-// The rounds and weights of the faults within the default budget. A power cut of a Synced class has so many rounds that
-// each such class has more than 200 images with its entries in order.
-var plans = map[string]struct{ rounds, weight int }{
-	result.FaultKill:     {6, 3},
-	result.FaultPower:    {16, 6},
-	result.FaultRecovery: {4, 2},
-	result.FaultEIO:      {12, 2},
-	result.FaultENOSPC:   {8, 2},
+// weightOf returns a task's share of the time: of what is promised most is to be found out.
+func weightOf(c caps, fault string) int {
+	weights := map[string][3]int{ // of Synced, of what stays intact, of the rest
+		result.FaultKill:     {4, 4, 3},
+		result.FaultPower:    {9, 5, 2},
+		result.FaultRecovery: {5, 2, 1},
+		result.FaultEIO:      {12, 2, 1},
+		result.FaultENOSPC:   {3, 1, 1},
+	}[fault]
+	switch {
+	case c.Class == kv.Synced:
+		return weights[0]
+	case c.Intact:
+		return weights[1]
+	}
+	return weights[2]
 }
-
-const (
-	syncedRounds = 22
-	syncedWeight = 10
-)
 
 // newTask returns a task with its empty cells.
 func (r *runner) newTask(p *pair, fault string) *task {
-	t := &task{pair: p, fault: fault, planned: plans[fault].rounds, weight: plans[fault].weight}
-	if fault == result.FaultPower && p.caps.Class == kv.Synced {
-		t.planned, t.weight = syncedRounds, syncedWeight
-	}
-	if scale := float64(r.Budget) / float64(DefaultBudget); scale > 1 {
-		t.planned = int(float64(t.planned) * scale)
-	}
-	if r.Rounds > 0 {
-		t.planned = r.Rounds
-	}
-	t.control = p.newCell(fault, everything.String())
-	t.control.control = true
+	t := &task{pair: p, fault: fault, weight: weightOf(p.caps, fault)}
 	for _, rule := range r.rulesOf(fault) {
 		t.cells = append(t.cells, p.newCell(fault, rule))
+		t.strict = t.strict || strings.HasPrefix(rule, "strict/")
 	}
 	return t
 }
 
 // saw counts a state that was opened and compared, unless it has been before.
 func (t *task) saw(c *cell, sum [32]byte, o outcome) {
-	if o.Late || c.control || t.seen[sum] {
+	if o.Late || t.seen[sum] {
 		return
 	}
 	if t.seen == nil {
@@ -103,28 +97,18 @@ func (r *runner) rulesOf(fault string) []string {
 	return []string{""}
 }
 
-// more reports whether the task has another round: at least one, and no more than planned or than time allows.
-func (r *runner) more(t *task) bool {
-	if t.round > 0 && (t.round >= t.planned || r.Rounds == 0 && time.Now().After(t.deadline)) {
-		return false
-	}
+// begun notes that a task has begun another recording, kill or fault.
+func (r *runner) begun(t *task) {
+	r.mu.Lock()
 	t.round++
+	r.mu.Unlock()
 	r.report(t)
-	return true
-}
-
-// seed returns the seed of the task's current round.
-func (r *runner) seed(t *task) uint64 {
-	if t.round == 1 {
-		return r.Seed
-	}
-	return mix(r.Seed, "round", t.round)
 }
 
 // defaultWriters is how many goroutines commit at the same time where one alone does not.
 const defaultWriters = 4
 
-// writers returns how many goroutines commit in the round with a seed. A log has one: the order of several would be another
+// writers returns how many goroutines commit in the kill with a seed. A log has one: the order of several would be another
 // each time, and with it every message.
 func (r *runner) writers(p *pair, seed uint64) int {
 	switch {

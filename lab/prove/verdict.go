@@ -18,9 +18,9 @@ func (r *runner) finish(t *task, c *cell) result.ProofCell {
 		c.Keeps = result.Finding{Claimed: keeps, Verdict: result.Unproved, Why: "no commit was acknowledged before a fault"}
 	}
 	c.Whole = c.finding(t, whole, c.whole)
-	if f := t.measured; f != nil && f.perCount > 0 {
-		per := func(n int64) *float64 { v := float64(n) / float64(f.perCount); return &v }
-		c.SyncsPerCommit, c.WritesPerCommit, c.BytesPerCommit = per(f.per.Syncs), per(f.per.Writes), per(f.per.Bytes)
+	if f := t.measured; f != nil && f.commits > 0 {
+		per := func(n int64) *float64 { v := float64(n) / float64(f.commits); return &v }
+		c.SyncsPerCommit, c.WritesPerCommit, c.BytesPerCommit = per(int64(f.syncs)), per(int64(f.writes)), per(f.bytes)
 	}
 	return c.ProofCell
 }
@@ -41,21 +41,21 @@ func claims(c caps, fault, rule string) (keeps, whole bool) {
 	return ordered && c.Class == kv.Synced, ordered && (c.Intact || c.Class == kv.Synced)
 }
 
-// finding is the verdict on one property: disproved by a single image, otherwise proved as far as the number of cuts
-// goes, for images of one cut are no trials of their own, unless the task did not come to its end.
+// finding is the verdict on one property: disproved by a single image, otherwise proved as far as the number of runs
+// goes, for images of one run are no trials of their own, unless the task did not come to its end.
 func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 	f := result.Finding{Claimed: claimed, Failed: y.failed}
 	switch {
+	case y.failed > 0:
+		f.Verdict, f.Seed = result.Disproved, y.seed
+		f.Command = c.command(t, y)
 	case t.void != nil && t.fault != result.FaultKill:
 		f.Verdict, f.Why = result.Unproved, t.void.Error()
-	case y.failed > 0:
-		f.Verdict, f.Seed = result.Disproved, y.first.seed
-		f.Command = c.command(t, y)
 	case t.why != "":
 		f.Verdict, f.Why = result.Unproved, t.why
 	case c.Late > 0:
 		f.Verdict, f.Why = result.Unproved, fmt.Sprintf("not verified in time: %d, beside %d in time", c.Late, c.Images)
-	case c.Images == 0:
+	case c.judged == 0:
 		f.Verdict, f.Why = result.Unproved, "no time was left for it"
 	default:
 		f.Verdict, f.UpperBound = result.Proved, upperBound(c.Cuts)
@@ -66,9 +66,12 @@ func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 // upperBound returns the rate of failure at which n trials without one would have a probability of 5 %.
 func upperBound(n int) float64 { return 1 - math.Pow(0.05, 1/float64(n)) }
 
-// command returns the command that shows again what y counts: the round that showed it first, if that goes the same way
-// each time, otherwise as many rounds as show it with a probability of 99 %.
+// command returns the command that shows again what y counts: the very state if it was kept, otherwise as many rounds as
+// show it with a probability of 99 %.
 func (c *cell) command(t *task, y tally) string {
+	if c.shown != nil && c.shown.dir != "" {
+		return "assay prove --again " + quote(c.shown.dir)
+	}
 	engine := t.entry.Name
 	if t.entry.Options != "" || engine != t.entry.Engine {
 		engine += "=" + t.entry.URL()
@@ -77,14 +80,8 @@ func (c *cell) command(t *task, y tally) string {
 	if c.Rule != "" {
 		args = append(args, "--rule", c.Rule)
 	}
-	args = append(args, "--seed", strconv.FormatUint(y.first.seed, 10))
-	rounds := 1
-	if y.first.repeatable() {
-		args = append(args, "--cut", strconv.FormatUint(y.first.cut, 10))
-	} else {
-		rounds = roundsFor(float64(y.trials) / float64(max(c.trials, 1)))
-	}
-	return strings.Join(append(args, "--rounds", strconv.Itoa(rounds)), " ")
+	rounds := roundsFor(float64(len(y.trials)) / float64(max(len(c.runs), 1)))
+	return strings.Join(append(args, "--seed", strconv.FormatUint(y.seed, 10), "--rounds", strconv.Itoa(rounds)), " ")
 }
 
 // roundsFor returns how many rounds show with a probability of 99 % what one shows with p.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 )
 
@@ -115,7 +116,7 @@ func TestTornTransactionIsNoFailureOfAnEngineThatClaimsNone(t *testing.T) {
 	}
 }
 
-func TestImagesOfOneCutAreOneTrialAndAlikeOnesOneState(t *testing.T) {
+func TestCrashesOfOneRunAreOneTrialAndAlikeStatesAreOne(t *testing.T) {
 	tr := trial{past: newPast(1, 1), ledger: ledger{acks: make([][]ack, 1)}}
 	held, late := outcome{N: []uint64{0}}, outcome{Late: true}
 	c, other, task := &cell{}, &cell{}, &task{pair: &pair{}}
@@ -126,19 +127,49 @@ func TestImagesOfOneCutAreOneTrialAndAlikeOnesOneState(t *testing.T) {
 		task.saw(c, [32]byte{sum}, o)
 	}
 	record(c, 1, 7, 1, held)
-	record(c, 1, 7, 2, held) // another image of the same cut
-	record(c, 1, 8, 1, held) // another cut, and the same state
+	record(c, 1, 8, 2, held) // another moment of the same run
 	record(c, 2, 8, 3, held)
 	record(c, 3, 8, 4, late)
 	record(other, 3, 8, 1, held) // another rule, and the same state
 	record(other, 3, 8, 4, held)
-	if c.Cuts != 4 || c.Images != 4 || c.States != 3 || other.Cuts != 1 || other.Images != 2 || other.States != 1 {
+	if c.Cuts != 3 || c.Images != 3 || c.States != 3 || other.Cuts != 1 || other.Images != 2 || other.States != 1 {
 		t.Errorf("got %+v and %+v", c.ProofCell, other.ProofCell)
 	}
 	task.caps.Class = kv.Synced
 	c.Late = 0
-	if f := (&runner{}).finish(task, c).Whole; f.UpperBound != upperBound(4) {
-		t.Errorf("of 4 cuts: %+v", f)
+	if f := (&runner{}).finish(task, c).Whole; f.UpperBound != upperBound(3) {
+		t.Errorf("of 3 runs: %+v", f)
+	}
+}
+
+func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *testing.T) {
+	rec := &recording{past: newPast(1, 1), at: 100, ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 30, Done: 40}}}}}
+	rec.steps = []powerfs.Step{{Monotonic: 15}, {Monotonic: 25}, {Monotonic: 50}}
+	c, x, v := &cell{}, &explorer{rec: rec}, &verified{outcome: outcome{N: []uint64{1}}}
+	for i := range 3 {
+		c.found(&task{pair: &pair{}}, x, i, powerfs.State{}, nil, rec.trial(i), v, i > 0)
+		if want := min(i/2, 1); c.keeps.failed != want || c.Images != 1 {
+			t.Errorf("before step %d: %d states lack commits, want %d, of %d", i, c.keeps.failed, want, c.Images)
+		}
+	}
+	if c.found(&task{pair: &pair{}}, x, 2, powerfs.State{}, nil, rec.trial(2), v, true); c.keeps.failed != 1 {
+		t.Errorf("one state counts %d times", c.keeps.failed)
+	}
+}
+
+func TestCommitThatWasTriedAgainLaterIsNotTheOneThatIsThere(t *testing.T) {
+	tr := trial{at: 50, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 60, Done: 70}}}}}
+	if what := tr.disorder([]uint64{2}); what != "" {
+		t.Errorf("commit 2 returned an error before and is there: %s", what)
+	}
+}
+
+func TestCommitOfAWeakerClassMayBeLost(t *testing.T) {
+	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Done: 20}, {N: 2, Done: 40, Weak: true}}}}}
+	c := &cell{}
+	c.record(tr, outcome{N: []uint64{1}})
+	if c.record(tr, outcome{N: []uint64{0}}); c.keeps.failed != 1 || c.Lost != 1 {
+		t.Errorf("%+v", c.ProofCell)
 	}
 }
 
@@ -171,7 +202,8 @@ func TestVerdicts(t *testing.T) {
 		"interrupted":      {why: "interrupted", verdict: result.Unproved, outcomes: []outcome{good}, in: "interrupted"},
 		"failed before":    {why: "interrupted", verdict: result.Disproved, outcomes: []outcome{bad}, in: "assay prove"},
 		"no image":         {verdict: result.Unproved, in: "no time"},
-		"a control failed": {void: &controlError{"lying"}, why: "x", verdict: result.Unproved, outcomes: []outcome{bad}, in: "a control failed: lying"},
+		"a control failed": {void: &controlError{"lying"}, why: "x", verdict: result.Unproved, outcomes: []outcome{good}, in: "a control failed: lying"},
+		"and one failed":   {void: &controlError{"lying"}, why: "x", verdict: result.Disproved, outcomes: []outcome{bad}, in: "assay prove"},
 	} {
 		c := images(one.outcomes...)
 		c.Rule = "ordered/sectors"

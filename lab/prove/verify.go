@@ -16,7 +16,7 @@ func verify(ctx context.Context, spec verifySpec) outcome {
 	if spec.More == 0 || o.Torn != "" || o.Broken != "" {
 		return o
 	}
-	then := past{Seed: spec.Past.Seed}
+	then := past{Seed: spec.Past.Seed, Work: spec.Past.Work}
 	for w, c := range o.chains {
 		then.Chains = append(then.Chains, c.next(o.N[w], spec.Salt))
 	}
@@ -44,7 +44,7 @@ func examine(ctx context.Context, spec storeSpec, p past) (o outcome) {
 	gone := func(what string, err error) outcome {
 		return outcome{N: make([]uint64, len(p.Chains)), Broken: what + ": " + without(spec.Dir, err), Gone: true}
 	}
-	s, err := openSubject(ctx, spec, p.Seed, len(p.Chains))
+	s, err := openSubject(ctx, spec, p)
 	if err != nil {
 		return gone("did not open", err)
 	}
@@ -75,7 +75,7 @@ func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 
 // writeOn makes further commits, writer by writer in turn.
 func writeOn(ctx context.Context, spec verifySpec, then past, from []uint64) error {
-	s, err := openSubject(ctx, spec.Store, then.Seed, len(then.Chains))
+	s, err := openSubject(ctx, spec.Store, then)
 	if err != nil {
 		return fmt.Errorf("did not open again: %w", err)
 	}

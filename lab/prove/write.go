@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/assaydb/assay/kv"
@@ -13,6 +14,9 @@ import (
 // maxResumes is how often a writer goes on after an error.
 const maxResumes = 4
 
+// mostOpenings is how often a writer tries to open a store whose disk fails.
+const mostOpenings = 3
+
 // errWrong is that a transaction read what no commit wrote.
 var errWrong = errors.New("wrong content")
 
@@ -20,64 +24,134 @@ var errWrong = errors.New("wrong content")
 // failures of commits are messages of their own, and that of closing.
 func (s *state) write(ctx context.Context, spec writeSpec) error {
 	if s.subject == nil {
-		s.say(message{Opening: true})
-		opened, err := openSubject(ctx, spec.Store, spec.Past.Seed, len(spec.Past.Chains))
-		if err != nil {
-			return fmt.Errorf("%s", without(spec.Store.Dir, err))
-		}
-		s.subject = opened
-		for w, c := range spec.Past.Chains {
-			s.subject.seek(w, spec.From[w], c)
+		n := len(spec.Past.Chains)
+		s.chains, s.failed, s.doubt, s.acked = spec.Past.Chains, make([]bool, n), make([]bool, n), slices.Clone(spec.From)
+		if err := s.open(ctx, spec, func(w int) uint64 { return spec.From[w] }); err != nil {
+			return err
 		}
 	}
-	var writers sync.WaitGroup
-	for w := range spec.Past.Chains {
-		writers.Go(func() { s.writer(ctx, w, spec) })
+	for _, leg := range spec.Legs {
+		if leg.First == reopen {
+			if err := s.reopen(ctx, spec); err != nil {
+				return err
+			}
+		}
+		var all sync.WaitGroup
+		var upkeep error
+		if leg.First == compact || leg.First == backup {
+			all.Go(func() { upkeep = s.subject.upkeep(ctx, leg.First, spec.Store.backup()) })
+		}
+		for w := range s.chains {
+			all.Go(func() { s.writer(ctx, w, spec, leg.Commits) })
+		}
+		all.Wait()
+		if upkeep != nil {
+			s.say(message{Upkeep: without(spec.Store.Dir, upkeep)})
+		}
 	}
-	writers.Wait()
 	if spec.Close {
-		return s.subject.Close()
+		err := s.subject.Close()
+		s.subject = nil
+		return err
+	}
+	return nil
+}
+
+// open opens the store, in which each writer goes on behind a commit.
+func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint64) error {
+	s.say(message{Opening: true})
+	opened, err := openSubject(ctx, spec.Store, spec.Past)
+	for tries := 1; err != nil && spec.Resume && tries < mostOpenings; tries++ { // the disk may have failed once
+		opened, err = openSubject(ctx, spec.Store, spec.Past)
+	}
+	if err != nil {
+		return fmt.Errorf("%s", without(spec.Store.Dir, err))
+	}
+	s.subject = opened
+	for w, c := range s.chains {
+		s.subject.seek(w, from(w), c)
+	}
+	return nil
+}
+
+// reopen closes the store and opens it again. A writer of which a
+// commit has returned an error asks what is there: a commit in doubt may be gone now.
+func (s *state) reopen(ctx context.Context, spec writeSpec) error {
+	last := make([]stamp, len(s.chains))
+	for w := range last {
+		last[w] = s.subject.last(w)
+	}
+	err := s.subject.Close()
+	if err != nil && !spec.Resume {
+		return err
+	}
+	if err := s.open(ctx, spec, func(w int) uint64 { return last[w].n }); err != nil {
+		return err
+	}
+	for w := range last {
+		if s.doubt[w] {
+			s.failed[w] = true
+			s.resume(ctx, w)
+		}
 	}
 	return nil
 }
 
 // writer makes the commits of writer w.
-func (s *state) writer(ctx context.Context, w int, spec writeSpec) {
-	c := spec.Past.Chains[w]
-	for made, resumes := uint64(0), 0; spec.Commits == 0 || made < spec.Commits; made++ {
+func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint64) {
+	if s.failed[w] {
+		return
+	}
+	for made, resumes := uint64(0), 0; commits == 0 || made < commits; made++ {
 		n := s.subject.last(w).n + 1
+		class := spec.Past.Work.class(n, spec.Store.Class)
 		began := clock()
-		err := s.subject.next(ctx, w, c.salt(n), spec.Store.Class)
+		err := s.subject.next(ctx, w, s.chains[w].salt(n), class)
 		if err == nil {
-			s.say(message{Ack: &ack{W: w, N: n, Began: began, Done: clock()}})
+			s.acked[w] = n
+			s.say(message{Ack: &ack{W: w, N: n, Weak: class != spec.Store.Class, Began: began, Done: clock()}})
 			continue
 		}
-		s.say(message{Failed: &failure{W: w, N: n, Salt: c.salt(n), Text: without(spec.Store.Dir, err), Wrong: errors.Is(err, errWrong)}})
-		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w, &c) {
+		s.say(message{Failed: &failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err),
+			Wrong: errors.Is(err, errWrong)}})
+		s.failed[w], s.doubt[w] = true, true
+		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w) {
 			return
 		}
 	}
 }
 
-// resume asks the store, after a commit that returned an error, whether that is there, and begins a segment behind what
-// is. It returns false if the store does not tell.
-func (s *state) resume(ctx context.Context, w int, c *chain) bool {
-	failed := s.subject.last(w)
-	n, err := s.subject.count(ctx, w)
-	if err != nil || n > failed.n || n+1 < failed.n {
+// resume asks the store, after a commit that returned an error, how many commits it holds, and begins a segment behind
+// them. It returns false if the store does not tell, or lacks what was acknowledged: what is left of it will show that.
+func (s *state) resume(ctx context.Context, w int) bool {
+	at, err := s.subject.count(ctx, w)
+	if err != nil || at.n > s.subject.last(w).n || at.n < s.acked[w] {
 		return false
 	}
-	salt := failed.salt + 1
-	*c = c.next(n, salt)
-	s.subject.seek(w, n, *c)
-	s.say(message{Resumed: &resumption{W: w, After: n, Salt: salt}})
+	salt := s.chains[w][len(s.chains[w])-1].Salt + 1
+	if at.salt == 0 && at.n > s.acked[w] {
+		return false // a log does not tell under which salt the commit in doubt was made
+	}
+	r := resumption{W: w, After: at.n, Had: at.salt, Salt: salt}
+	s.chains[w] = s.chains[w].resumed(r)
+	s.subject.seek(w, at.n, s.chains[w])
+	s.say(message{Resumed: &r})
+	s.failed[w] = false
 	return true
 }
 
+// resumed returns the chain of a writer that goes on. The last commit that is there may be one that returned an error, and
+// was tried again under another salt since.
+func (c chain) resumed(r resumption) chain {
+	if r.After > 0 && r.Had != 0 && c.salt(r.After) != r.Had {
+		c = c.from(r.After-1, r.Had)
+	}
+	return c.next(r.After, r.Salt)
+}
+
 // count reads the counter of writer w.
-func (s *keys) count(ctx context.Context, w int) (uint64, error) {
-	var at stamp
-	err := s.View(ctx, func(v *kv.Snapshot) error {
+func (s *keys) count(ctx context.Context, w int) (at stamp, err error) {
+	err = s.View(ctx, func(v *kv.Snapshot) error {
 		value, err := v.Get([]byte(s.scripts[w].counterKey()))
 		if errors.Is(err, kv.NotFound) {
 			return nil
@@ -88,7 +162,7 @@ func (s *keys) count(ctx context.Context, w int) (uint64, error) {
 		at, err = parseCounter(value)
 		return err
 	})
-	return at.n, err
+	return at, err
 }
 
 // commit makes the script's next commit. The first writer reads what it changes and the others do not, except that one
@@ -99,9 +173,12 @@ func (s *keys) commit(ctx context.Context, sc *script, salt uint64, class kv.Dur
 		ops := sc.ops(sc.play(salt))
 		var b kv.Batch
 		for _, o := range ops {
-			if o.value == nil {
+			switch {
+			case o.until != "":
+				b.DeleteRange(o.span())
+			case o.value == nil:
 				b.Delete([]byte(o.key))
-			} else {
+			default:
 				b.Put([]byte(o.key), o.value)
 			}
 		}
@@ -118,9 +195,12 @@ func (s *keys) commit(ctx context.Context, sc *script, salt uint64, class kv.Dur
 		}
 		for _, o := range ops {
 			var err error
-			if o.value == nil {
+			switch {
+			case o.until != "":
+				err = tx.DeleteRange(o.span())
+			case o.value == nil:
 				err = tx.Delete([]byte(o.key))
-			} else {
+			default:
 				err = tx.Put([]byte(o.key), o.value)
 			}
 			if err != nil {
@@ -131,12 +211,14 @@ func (s *keys) commit(ctx context.Context, sc *script, salt uint64, class kv.Dur
 	})
 }
 
+func (o op) span() kv.Range { return kv.Range{Start: []byte(o.key), End: []byte(o.until)} }
+
 // reads returns what the store holds, before commit c, of that which c changes.
 func (s *script) reads(c commit) []op {
 	if c.n == 1 {
 		return nil
 	}
-	ops := []op{{s.counterKey(), s.counter()}, s.account(c.from), s.account(c.to), {key: s.recordKey(c.n)}}
+	ops := []op{{key: s.counterKey(), value: s.counter()}, s.account(c.from), s.account(c.to), {key: s.recordKey(c.n)}}
 	if c.rewrites > 0 {
 		ops = append(ops, s.record(c.rewrites))
 	}

@@ -104,18 +104,6 @@ func (w *writer) wait(ctx context.Context, event <-chan struct{}) (*doneMessage,
 	}
 }
 
-// more lets the process make further commits in the store that it has open.
-func (w *writer) more(ctx context.Context, spec writeSpec) (*doneMessage, error) {
-	if err := w.p.Send(request{Write: &spec}); err != nil {
-		return nil, w.p.Ended()
-	}
-	d, err := w.wait(ctx, nil)
-	if err == nil && d == nil {
-		err = w.p.Ended()
-	}
-	return d, err
-}
-
 // said returns how much the process has said.
 func (w *writer) said() int {
 	w.mu.Lock()

@@ -37,6 +37,12 @@ func (b *proofBuilder) promise(engine, options, requested string, p result.Promi
 			Acked: int64(100 * f.images), Lost: int64(d.lost) * d.most, LostMax: d.most, Broken: d.broke, What: d.said,
 			SyncsPerCommit: ptr(syncs), WritesPerCommit: ptr(writes),
 		}
+		if f.fault == result.FaultKill {
+			c.Kills = c.Rounds
+		}
+		if f.rule == "ordered/nothing" {
+			c.Did = map[string]int{"write": 5 * f.images, "sync": f.images, "create #.sst": 9, "rename MANIFEST-#": 2, "remove #.log": 4}
+		}
 		if d.lost > 0 {
 			c.LostAge = 40 * time.Millisecond
 		}
@@ -52,7 +58,7 @@ func (b *proofBuilder) finding(c result.ProofCell, claimed bool, failed int) res
 	if failed == 0 {
 		return result.Finding{Claimed: claimed, Verdict: result.Proved, UpperBound: 3 / float64(c.Cuts)}
 	}
-	command := fmt.Sprintf("assay prove --engines %s --durability %s --faults %s --seed 4711 --rounds 1 --cut 1832", c.Engine, c.Requested, c.Fault)
+	command := fmt.Sprintf("assay prove --engines %s --durability %s --faults %s --seed 4711 --rounds 1", c.Engine, c.Requested, c.Fault)
 	if c.Rule != "" {
 		command += " --rule " + c.Rule
 	}

@@ -29,6 +29,7 @@ func Proof(w io.Writer, proof *result.Proof, o Options) error {
 	p.blank()
 	p.proofVerdict(rows)
 	p.blank()
+	p.proofWork(proof)
 	p.brokenPromises(rows)
 	p.notPromised(rows)
 	p.notProved(rows)

@@ -269,7 +269,7 @@ func (p *page) proofLegend(rows []*proofRow) {
 	}
 	if fewest, most := held(rows); most > 0 {
 		text := fmt.Sprintf("promised, and none of so many crashed stores broke it. "+
-			"Stores of one crash are no trials of their own, crashes are: at 0 of %s the rate of failure is below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
+			"Stores of one run are no trials of their own, runs are: at 0 of %s the rate of failure is below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
 		if most > fewest {
 			text += fmt.Sprintf("; at 0 of %s below %s", Grouped(most), bound(most))
 		}
@@ -294,14 +294,15 @@ func (p *page) proofLegend(rows []*proofRow) {
 	if has(func(o outcome) bool { return o.any(result.ProofCell.Strict) }) {
 		entry("strict", "the same where a file's name is durable only once its folder was synced, as POSIX has it: how portable the engine is, not what it loses on Linux.")
 	}
-	entry("not tried", "reads that fail, bits that rot, disks that lie about syncs; "+
+	entry("not tried", "reads that fail, bits that rot, disks that lie about syncs, sectors torn within; "+
+		"several processes on one store; what is mapped into memory at a modelled kill; code that asks for the type of the file system; "+
 		"file systems with rules of their own: btrfs, f2fs, APFS, NTFS, network file systems.")
 	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.syncs != nil }) {
 		entry("syncs", "and writes are system calls per commit, counted by the file system below the engine.")
 	}
 }
 
-// held returns the smallest and the largest number of independent crashes that a promise held in, 0 if none did.
+// held returns the smallest and the largest number of independent runs that a promise held in, 0 if none did.
 func held(rows []*proofRow) (fewest, most int) {
 	for _, r := range rows {
 		for _, f := range faultColumns {

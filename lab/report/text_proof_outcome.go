@@ -53,7 +53,7 @@ func (o outcome) images() int {
 	return n
 }
 
-// cuts returns how many independent crashes there were: the rules of one fault share them. A proof that does not tell
+// cuts returns how many independent runs there were: the rules of one fault share them. A proof that does not tell
 // has no more than its rounds.
 func (o outcome) cuts() int {
 	most, all := map[string]int{}, 0

@@ -43,13 +43,17 @@ type ProofCell struct {
 	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a kill.
 	Rule string `json:"rule,omitempty"`
 
-	Rounds int `json:"rounds"` // crashes, or faults
-	// Cuts is how many of the rounds are independent of each other: those in a store that was crashed before are not.
+	Rounds int `json:"rounds"` // crash points: moments of recorded runs, and real kills
+	// Cuts is how many independent runs they are of, each with a seed of its own.
 	Cuts   int `json:"cuts,omitempty"`
-	Images int `json:"images"` // crashed stores, alike or not: several come from one power cut
+	Kills  int `json:"kills,omitempty"` // of the rounds, real ones
+	Images int `json:"images"`          // crashed stores that were opened and compared
 	// States is how many distinct ones were opened and compared, without those that an earlier rule of the same fault
 	// left as well.
 	States int `json:"states,omitempty"`
+	// Did is what the recorded runs did meanwhile, by the kind of operation and of file: "create #.sst". The first cell of
+	// power failures tells it.
+	Did map[string]int `json:"did,omitempty"`
 	// Late is how many stores, beside the images, were not verified in time. Nothing is known of them.
 	Late  int   `json:"late,omitempty"`
 	Acked int64 `json:"acked"` // commits acknowledged before the crashes

@@ -1,0 +1,244 @@
+package prove
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/lab/powerfs"
+)
+
+// explorer goes through the moments of a recording: before each operation it makes the states that a crash may leave,
+// has those verified that are new, and holds all against what was acknowledged until then.
+type explorer struct {
+	rec    *recording
+	rng    *rand.Rand
+	left   []int // moments to come, those first that are worth most
+	all    []int // all of them, for a second pass with more states at each; nil is none
+	known  map[[32]byte]*verified
+	states func(*powerfs.Player, *rand.Rand) []powerfs.State
+	cells  func(rule powerfs.Rule) *cell
+	// keep, if set, is told of each new state that is whole.
+	keep func(i int, s powerfs.State, img *powerfs.Image, o outcome)
+}
+
+// verified is a state that was opened and compared.
+type verified struct {
+	outcome
+	lacks bool // a property, and was counted
+}
+
+// newExplorer returns one of the moments of rec from index first on.
+func newExplorer(rec *recording, first int, salt string) *explorer {
+	x := &explorer{rec: rec, known: map[[32]byte]*verified{}}
+	x.rng = rand.New(rand.NewPCG(mix(rec.seed, "explore", salt), rec.seed))
+	x.left = moments(rec.steps, first, x.rng)
+	return x
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// kindOf returns what kind of operation a step is: the call, and the file without its number.
+func kindOf(s powerfs.Step) string {
+	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
+}
+
+// moments returns the moments before the steps from index first on, and behind the last, in the order of their worth: each
+// kind of operation has its turns, so that rare ones come early, at once before and behind them.
+func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
+	var kinds []string
+	of := map[string][]int{}
+	for i := first; i < len(steps); i++ {
+		k := kindOf(steps[i])
+		if of[k] == nil {
+			kinds = append(kinds, k)
+		}
+		of[k] = append(of[k], i)
+	}
+	for _, k := range kinds {
+		list := of[k]
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	order, seen := []int{len(steps)}, map[int]bool{len(steps): true}
+	for turn := 0; len(seen) < len(steps)-first+1; turn++ {
+		for _, k := range kinds {
+			if turn >= len(of[k]) {
+				continue
+			}
+			for _, i := range []int{of[k][turn], of[k][turn] + 1} {
+				if !seen[i] {
+					seen[i], order = true, append(order, i)
+				}
+			}
+		}
+	}
+	return order
+}
+
+// turns returns the indexes of the steps that processes asked for, one of each kind in turn: syncs first, of which a failure
+// is forgotten most easily, then writes, then the rest.
+func turns(steps []powerfs.Step, rng *rand.Rand) []int {
+	of := map[string][]int{}
+	var kinds []string
+	for _, i := range rng.Perm(len(steps)) {
+		if steps[i].Kind == 0 {
+			continue
+		}
+		k := kindOf(steps[i])
+		if of[k] == nil {
+			kinds = append(kinds, k)
+		}
+		of[k] = append(of[k], i)
+	}
+	rank := func(kind string) int {
+		switch call, _, _ := strings.Cut(kind, " "); call {
+		case powerfs.OnSync.String():
+			return 0
+		case powerfs.OnWrite.String():
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return rank(a) - rank(b) })
+	var order []int
+	for turn := 0; len(order) < len(steps) && turn < len(steps); turn++ {
+		for _, k := range kinds {
+			if turn < len(of[k]) {
+				order = append(order, of[k][turn])
+			}
+		}
+	}
+	return order
+}
+
+// chunk is how many moments are looked at while the tape is played once.
+const chunk = 12
+
+// explore looks at moments until none is left or until, and returns whether any is left.
+func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Time) (more bool, err error) {
+	for first := true; len(x.left) > 0 && (first || time.Now().Before(until)); first = false {
+		some := slices.Clone(x.left[:min(chunk, len(x.left))])
+		slices.Sort(some)
+		p, err := x.rec.tape.Play()
+		if err != nil {
+			return false, err
+		}
+		done := map[int]bool{}
+		for _, i := range some {
+			if len(done) > 0 && !time.Now().Before(until) {
+				break
+			}
+			if err := p.Forward(i); err != nil {
+				return false, err
+			}
+			if err := l.exploreMoment(ctx, t, x, p, i); err != nil {
+				return false, err
+			}
+			done[i] = true
+		}
+		x.left = slices.DeleteFunc(x.left, func(i int) bool { return done[i] })
+		if len(x.left) == 0 {
+			x.left, x.all = x.all, nil
+		}
+	}
+	return len(x.left) > 0, nil
+}
+
+// exploreMoment looks at the states of one moment.
+func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *powerfs.Player, i int) error {
+	tr := x.rec.trial(i)
+	crashed := map[*cell]bool{}
+	for _, s := range x.states(p, x.rng) {
+		c := x.cells(s.Rule)
+		if c == nil {
+			continue
+		}
+		img, err := p.Image(s)
+		if err != nil {
+			return err
+		}
+		sum := img.Sum()
+		v, known := x.known[sum]
+		if !known {
+			o, err := l.examineImage(ctx, t, img, x.rec, sum[0]%2 == 0)
+			if err != nil {
+				return err
+			}
+			v = &verified{outcome: o}
+			x.known[sum] = v
+			if x.keep != nil && o.Broken == "" && o.Torn == "" && !o.Late {
+				x.keep(i, s, img, o)
+			}
+		}
+		l.mu.Lock()
+		if !crashed[c] {
+			crashed[c] = true
+			c.crash(tr)
+		}
+		c.found(t, x, i, s, img, tr, v, known)
+		if !known {
+			t.saw(c, sum, v.outcome)
+			if !v.Late {
+				l.images++
+			}
+		}
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// examineImage has an image verified, and written on if writeOn is set.
+func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, rec *recording, writeOn bool) (outcome, error) {
+	dir := l.fastFolder("image")
+	defer discard(dir)
+	if err := img.Export(dir); err != nil {
+		return outcome{}, err
+	}
+	spec := verifySpec{Store: rec.store, Past: rec.past, Salt: mix(rec.seed, "salt", 1)}
+	spec.Store.Dir = dir
+	if writeOn {
+		spec.More = moreCommits
+	}
+	return l.verify(ctx, t, spec)
+}
+
+// troubled records that a run went wrong by itself.
+func (l *lane) troubled(cells []*cell, rec *recording) {
+	if rec.trouble == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tr := rec.trial(len(rec.steps))
+	o := outcome{Late: late(rec.trouble)}
+	for range tr.writers() {
+		o.N = append(o.N, math.MaxUint64) // of what is kept, its images tell
+	}
+	if !o.Late {
+		o.Broken = "while it ran: " + rec.trouble.Error()
+	}
+	for _, c := range cells {
+		c.crash(tr)
+		c.record(tr, o)
+	}
+}
+
+// happened says what a recording did, by kinds of operations, and of files where it is more than writes and syncs.
+func (r *recording) happened() map[string]int {
+	n := map[string]int{}
+	for _, s := range r.steps {
+		switch s.Kind {
+		case 0:
+		case powerfs.OnWrite, powerfs.OnSync:
+			n[s.Kind.String()]++
+		default:
+			n[s.Kind.String()+" "+path.Base(digits.ReplaceAllString(s.Path, "#"))]++
+		}
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package prove
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// scene is the work of one recorded run: what its commits are like, and what is done between them.
+type scene struct {
+	writers int
+	work    work
+	weak    bool // every third commit is of the weakest class that leaves the store intact
+	small   bool // with options that let files be filled, merged and replaced within the run
+	fails   bool // an operation fails
+	slow    bool // a sync takes a while, so that commits meet in one
+	legs    []leg
+}
+
+// scenes are the recorded runs. A proof goes through them again and again, with other seeds.
+var scenes = []scene{
+	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 8}, {reopen, 7}, {compact, 6}, {backup, 3}, {reopen, 4}}},
+	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 8}, {reopen, 6}}},
+	{writers: 1, small: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 24}, {compact, 10}, {reopen, 8}}},
+	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 9}, {reopen, 9}}},
+	{writers: 3, slow: true, small: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 8}, {reopen, 6}, {compact, 4}}},
+	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 14}, {reopen, 10}}},
+}
+
+// faulty are the runs in which an operation fails: short, so that each operation has its turn.
+var faulty = []scene{
+	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
+	{writers: 1, small: true, fails: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 14}, {compact, 3}, {reopen, 5}, {reopen, 2}}},
+	{writers: 3, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
+	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
+}
+
+// smallOptions let files fill up within a short run. The first set of which an engine knows all options is used.
+var smallOptions = []map[string]string{
+	{"MemTableSize": "1310720", "ValueThreshold": "4096", "BaseTableSize": "131072"},
+	{"MemTableSize": "65536", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
+	{"WriteBuffer": "65536", "CompactionL0Trigger": "2", "CompactionTableSize": "32768"},
+	{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
+	{"wal_autocheckpoint": "20", "page_size": "1024"},
+	{"AllocSize": "65536", "PageSize": "1024"},
+}
+
+// calm are small options that are left out where the disk fails: Badger gives up a table when the sync of its manifest
+// fails, and does not open again (docs/durability.md). By its own options it comes to that after 64 MiB.
+var calm = map[string][]string{"ValueThreshold": {"MemTableSize", "BaseTableSize"}}
+
+// smaller returns the options of an engine with small ones among them; those that were given stay. It returns the
+// same where it knows of none.
+func smaller(engine, options string, fails bool) string {
+	d, ok := driver.Lookup(engine)
+	given, err := url.ParseQuery(options)
+	if !ok || err != nil {
+		return options
+	}
+	for _, set := range smallOptions {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(name string) bool { return !knows(d.Info(), name) }) {
+			continue
+		}
+		for name, value := range set {
+			if fails && slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(o string) bool { return slices.Contains(calm[o], name) }) {
+				continue
+			}
+			if !given.Has(name) {
+				given.Set(name, value)
+			}
+		}
+		return given.Encode()
+	}
+	return options
+}
+
+func knows(info driver.Info, option string) bool {
+	return slices.ContainsFunc(info.Options, func(o driver.Option) bool { return o.Name == option })
+}
+
+// fitted returns the scene as a pair can play it: a log has one writer, and mixes no classes.
+func (p *pair) fitted(s scene) scene {
+	if p.caps.Log {
+		s.writers, s.work = 1, work{}
+	}
+	if s.weak && p.caps.Class == kv.Synced {
+		s.work.Weak = p.caps.Mixed
+	}
+	return s
+}
+
+// storeOf returns the pair's store in dir, with small options if the scene asks for them.
+func (p *pair) storeOf(s scene, dir string) storeSpec {
+	spec := p.store(dir)
+	if s.small {
+		spec.Entry.Options = smaller(spec.Entry.Engine, spec.Entry.Options, s.fails)
+	}
+	return spec
+}

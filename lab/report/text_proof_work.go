@@ -1,0 +1,70 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// proofWork tells how much was tried, and what the stores did meanwhile: a crash during a compaction was tried only if
+// there was one.
+func (p *page) proofWork(proof *result.Proof) {
+	points, kills, states, runs := 0, 0, 0, map[string]int{}
+	for _, c := range proof.Cells {
+		kills += c.Kills
+		states += c.States
+		key := c.Engine + " " + c.Requested + " " + c.Fault
+		runs[key] = max(runs[key], c.Cuts)
+		points += c.Rounds - c.Kills
+	}
+	all := 0
+	for _, n := range runs {
+		all += n
+	}
+	if states == 0 || kills == 0 && !slices.ContainsFunc(proof.Cells, func(c result.ProofCell) bool { return c.Did != nil }) {
+		return
+	}
+	text := fmt.Sprintf("%s crash points of %s, and %s, left %s distinct states", Grouped(points), countOf(all, "run"),
+		countOf(kills, "kill"), Grouped(states))
+	if s := proof.Took.Seconds(); s >= 1 {
+		text += fmt.Sprintf(": %s a second were opened and compared", Grouped(int(float64(states)/s)))
+	}
+	p.paragraph("· ", p.styles.dim, text+".", p.styles.plain)
+	last := ""
+	for _, c := range proof.Cells { // of each engine its first promise: the others do much the same
+		if did := didText(c.Did); did != "" && c.Engine != last {
+			last = c.Engine
+			p.paragraph("· ", p.styles.dim, c.Engine+" · "+c.Requested+" did meanwhile: "+did+".", p.styles.dim)
+		}
+	}
+	p.blank()
+}
+
+// mostDid is how many kinds of operations are told of one promise.
+const mostDid = 14
+
+// didText returns "412 writes, 97 syncs, create #.sst 9", the kinds of which there are most behind writes and syncs.
+func didText(did map[string]int) string {
+	if len(did) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(did), func(a, b string) int {
+		if did[a] != did[b] {
+			return did[b] - did[a]
+		}
+		return strings.Compare(a, b)
+	})
+	said := []string{countOf(did["write"], "write"), countOf(did["sync"], "sync")}
+	for _, name := range names {
+		if name != "write" && name != "sync" && len(said) < mostDid {
+			said = append(said, fmt.Sprintf("%s %s", name, Grouped(did[name])))
+		}
+	}
+	if more := len(names) - len(said); more > 0 {
+		said = append(said, fmt.Sprintf("and %d more kinds", more))
+	}
+	return strings.Join(said, ", ")
+}
