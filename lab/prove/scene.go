@@ -40,17 +40,17 @@ var faulty = []scene{
 
 // smallOptions let files fill up within a short run. The first set of which an engine knows all options is used.
 var smallOptions = []map[string]string{
-	{"MemTableSize": "1310720", "ValueThreshold": "4096", "BaseTableSize": "131072"},
+	{"MemTableSize": "1310720", "ValueThreshold": "4096"},
 	{"MemTableSize": "65536", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
-	{"WriteBuffer": "65536", "CompactionL0Trigger": "2", "CompactionTableSize": "32768"},
+	{"WriteBuffer": "65536", "CompactionTableSize": "32768", "CompactionTotalSize": "65536"},
 	{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
 	{"wal_autocheckpoint": "20", "page_size": "1024"},
-	{"AllocSize": "65536", "PageSize": "1024"},
+	{"PageSize": "1024", "FreelistType": "hashmap"},
 }
 
 // calm are small options that are left out where the disk fails: Badger gives up a table when the sync of its manifest
 // fails, and does not open again (docs/durability.md). By its own options it comes to that after 64 MiB.
-var calm = map[string][]string{"ValueThreshold": {"MemTableSize", "BaseTableSize"}}
+var calm = map[string][]string{"ValueThreshold": {"MemTableSize"}}
 
 // smaller returns the options of an engine with small ones among them; those that were given stay. It returns the
 // same where it knows of none.

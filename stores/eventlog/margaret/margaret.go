@@ -163,7 +163,11 @@ func (b *backend) openFiles() error {
 		}
 		*f = opened
 	}
-	return nil
+	info, err := b.journal.Stat()
+	if err == nil && info.Size() == 0 { // nothing was appended yet: the sync of who made the files may have failed
+		err = driver.SyncDir(b.dir)
+	}
+	return err
 }
 
 // create creates the files that are missing. The others must be empty, as a crash while they were being created leaves
@@ -182,7 +186,7 @@ func (b *backend) create(names []string) error {
 			return corrupt(fmt.Errorf("there is a file %s, and one of the others is missing", name))
 		}
 	}
-	return driver.SyncDir(b.dir)
+	return nil
 }
 
 // Repaired tells what Open did to the end of the log.
