@@ -153,7 +153,7 @@ func (s *walStore) commitUnsynced(ctx context.Context, all []*walCommit) error {
 			err = s.append(body)
 		}
 		if err == nil {
-			err = s.Store.Apply(ctx, c.ops, driver.Buffered)
+			err = driver.Apply(ctx, s.Store, c.ops, driver.Buffered)
 		}
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func (s *walStore) commit(ctx context.Context, all []*walCommit) (err error) {
 		}
 	}
 	for _, c := range all {
-		if err := s.Store.Apply(ctx, c.ops, driver.Buffered); err != nil {
+		if err := driver.Apply(ctx, s.Store, c.ops, driver.Buffered); err != nil {
 			return err
 		}
 	}

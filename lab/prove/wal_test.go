@@ -314,7 +314,7 @@ func (s *walStore) loadTable(ctx context.Context, data []byte) error {
 		}
 	}
 	ops, _ := decode(data[4:])
-	return s.Store.Apply(ctx, ops, driver.Buffered)
+	return driver.Apply(ctx, s.Store, ops, driver.Buffered)
 }
 
 func (s *walStore) replay(ctx context.Context, n uint32, last bool) error {
@@ -350,7 +350,7 @@ func (s *walStore) replay(ctx context.Context, n uint32, last bool) error {
 			}
 			return err
 		}
-		if err := s.Store.Apply(ctx, ops, driver.Buffered); err != nil {
+		if err := driver.Apply(ctx, s.Store, ops, driver.Buffered); err != nil {
 			return err
 		}
 		body, at, whole = nil, final, final
