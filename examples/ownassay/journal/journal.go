@@ -77,7 +77,7 @@ func open(ctx context.Context, path string) (*store, error) {
 	s := &store{Store: inner}
 	content, err := os.ReadFile(path)
 	if err == nil {
-		err = replay(content, func(ops []driver.Op) error { return inner.Apply(ctx, ops, driver.Buffered) })
+		err = replay(content, func(ops []driver.Op) error { return driver.Apply(ctx, inner, ops, driver.Buffered) })
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -169,7 +169,7 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	if err := s.commit(ops, d); err != nil {
 		return err
 	}
-	return s.Store.Apply(ctx, ops, d)
+	return driver.Apply(ctx, s.Store, ops, d)
 }
 
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
