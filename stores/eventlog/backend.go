@@ -18,11 +18,11 @@ type Backend interface {
 	// It keeps nothing of group, and is called by one goroutine at a time.
 	Commit(ctx context.Context, d kv.Durability, group []*Pending) error
 
-	// Load returns the events of a normal range of positions in order, all as of one moment.
-	Load(ctx context.Context, r Range) ([]Event, error)
+	// Load returns the events of a span of positions in its order, all as of one moment.
+	Load(ctx context.Context, r Span) ([]Event, error)
 
-	// LoadStream returns the events of a normal range of versions in a stream, all as of one moment.
-	LoadStream(ctx context.Context, stream string, r Range) ([]Event, error)
+	// LoadStream returns the events of a span of versions in a stream, in its order and all as of one moment.
+	LoadStream(ctx context.Context, stream string, r Span) ([]Event, error)
 
 	// LastPosition returns the position of the last event, 0 if there is none.
 	LastPosition(ctx context.Context) (uint64, error)

@@ -35,12 +35,12 @@ func (b *kvBackend) LastPosition(ctx context.Context) (last uint64, err error) {
 const presize = 1024
 
 // Load implements Backend.
-func (b *kvBackend) Load(ctx context.Context, r Range) ([]Event, error) {
+func (b *kvBackend) Load(ctx context.Context, r Span) ([]Event, error) {
 	if r.To = min(r.To, b.limit()); r.From > r.To {
 		return nil, nil
 	}
 	var bounds [18]byte
-	scan := kv.Range{Start: appendEventKey(bounds[:0:9], r.From), End: appendEventKey(bounds[9:9], r.To+1)}
+	scan := kv.Range{Start: appendEventKey(bounds[:0:9], r.From), End: appendEventKey(bounds[9:9], r.To+1), Reverse: r.Reverse}
 	var c decoder
 	err := b.db.View(ctx, func(s *kv.Snapshot) error {
 		for key, value := range s.Scan(scan) {
@@ -67,8 +67,8 @@ func (b *kvBackend) Load(ctx context.Context, r Range) ([]Event, error) {
 }
 
 // LoadStream implements Backend.
-func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Range) ([]Event, error) {
-	scan := kv.Range{Start: appendStreamKey(nil, stream, r.From), End: appendStreamKey(nil, stream, r.To+1)}
+func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Span) ([]Event, error) {
+	scan := kv.Range{Start: appendStreamKey(nil, stream, r.From), End: appendStreamKey(nil, stream, r.To+1), Reverse: r.Reverse}
 	limit := b.limit()
 	var c decoder
 	err := b.db.View(ctx, func(s *kv.Snapshot) error {
@@ -79,6 +79,9 @@ func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Range) ([]E
 				return err
 			}
 			if position > limit {
+				if r.Reverse {
+					continue
+				}
 				break
 			}
 			key = appendEventKey(key[:0], position)

@@ -72,6 +72,8 @@ var cases = []testCase{
 	{name: "streams with similar names are kept apart", run: testStreamNames},
 	{name: "without the index of streams what needs it is refused", run: testNoStreams},
 	{name: "a range is what it says", run: testRanges},
+	{name: "up to position 0 there is nothing", run: testUpToNothing},
+	{name: "a range in reverse is read from its end", run: testReverse},
 	{name: "a walk in batches reads everything there was", run: testBatches},
 	{name: "a walk can be left early and fails once its context has ended", run: testBatchesEnd},
 	{name: "a reader that goes on from where it was misses nothing", run: testFollow},
