@@ -76,7 +76,8 @@ type Options struct {
 
 	// Reserve is how many positions are reserved first, before an append that is weaker than Synced; 0 is 4,096.
 	// Each further block is four times as large, up to a million, so that the syncs for it are few.
-	// NoReserve reserves none: then positions of events that were lost in a crash are used again.
+	// NoReserve reserves none: then positions of events that were lost in a crash are used again,
+	// unless a subscription acknowledged them.
 	Reserve int
 }
 

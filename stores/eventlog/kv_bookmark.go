@@ -56,6 +56,18 @@ func (b *kvBackend) Bookmarks(ctx context.Context) (all []Bookmark, err error) {
 	return all, err
 }
 
+// highestBookmark returns how far the subscription has come that is ahead of all others.
+func highestBookmark(s *kv.Snapshot) (highest uint64, err error) {
+	for key, value := range s.Scan(kv.Prefix([]byte{bookmarkPrefix})) {
+		position, err := number(key, value)
+		if err != nil {
+			return 0, err
+		}
+		highest = max(highest, position)
+	}
+	return highest, s.Err()
+}
+
 // DeleteBookmark implements Backend.
 func (b *kvBackend) DeleteBookmark(ctx context.Context, name string) error {
 	key := bookmarkKey(name)

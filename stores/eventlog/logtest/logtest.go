@@ -22,6 +22,9 @@ type Target struct {
 	// Delivers tells what an append of each class that may be asked for is delivered as. It is not empty.
 	Delivers map[kv.Durability]kv.Durability
 
+	// Lose takes the events above position out of the closed log in dir, as a crash may. Nil if nothing outlives closeAll.
+	Lose func(dir string, position uint64) error
+
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the log open
 }
@@ -87,6 +90,7 @@ var cases = []testCase{
 	{name: "a log keeps the options that it was begun with", run: testOptionsFixed, reopens: true},
 	{name: "no position is used twice after the process was killed", run: testKill, reopens: true},
 	{name: "no position is used twice after a power loss took the newest events", run: testLostTail, reopens: true},
+	{name: "no event is skipped where a crash took acknowledged ones", run: testLostAcknowledged, reopens: true},
 	{name: "several processes append to one log", run: testProcesses, reopens: true, processes: true},
 	{name: "a subscription sees what another process appends", run: testProcessFollow, reopens: true, processes: true},
 }
