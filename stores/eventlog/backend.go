@@ -33,8 +33,10 @@ type Backend interface {
 	// Bookmark returns a subscription's position, creating the subscription at 0 if there is none.
 	Bookmark(ctx context.Context, name string) (uint64, error)
 
-	// SetBookmark raises a subscription's position; a lower one changes nothing. No such subscription is NotFound.
-	SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error
+	// SetBookmarks raises the positions of subscriptions as one transaction; a lower one changes nothing. It sets Err of
+	// each, whatever was there: NotFound if there is no such subscription, which stops no other. If it returns an error
+	// nothing was changed; Canceled means that ctx ended before the commit began.
+	SetBookmarks(ctx context.Context, d kv.Durability, marks []*Mark) error
 
 	// Bookmarks returns the positions of all subscriptions by name, sorted.
 	Bookmarks(ctx context.Context) ([]Bookmark, error)
@@ -66,6 +68,13 @@ type Pending struct {
 type Bookmark struct {
 	Name     string
 	Position uint64 // every event up to it is acknowledged
+}
+
+// Mark is a bookmark to set, and its outcome.
+type Mark struct {
+	Name     string
+	Position uint64
+	Err      error // the NotFound of this mark alone
 }
 
 // Options is how a log is kept. A nil *Options is the zero Options.

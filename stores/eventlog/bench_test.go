@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -13,7 +14,7 @@ import (
 
 // The engine is Pebble with the cheapest class, where the log's own work weighs most.
 func benchLog(b *testing.B, engine string, o eventlog.Options) *eventlog.Log {
-	log, closeAll, err := open(engine+":"+b.TempDir(), o)
+	log, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "log"), o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -27,10 +27,17 @@ func (b *kvBackend) Bookmark(ctx context.Context, name string) (position uint64,
 	return position, err
 }
 
-// SetBookmark implements Backend.
-func (b *kvBackend) SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error {
-	key := bookmarkKey(name)
-	return b.db.Update(ctx, d, func(tx *kv.Tx) error { return raiseBookmark(tx, key, position) })
+// SetBookmarks implements Backend.
+func (b *kvBackend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*Mark) error {
+	return b.db.Update(ctx, d, func(tx *kv.Tx) error {
+		for _, m := range marks {
+			m.Err = raiseBookmark(tx, bookmarkKey(m.Name), m.Position)
+			if m.Err != nil && !errors.Is(m.Err, kv.NotFound) {
+				return m.Err
+			}
+		}
+		return nil
+	})
 }
 
 func raiseBookmark(tx *kv.Tx, key []byte, position uint64) error {

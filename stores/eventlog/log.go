@@ -16,6 +16,7 @@ type Log struct {
 	backend Backend
 	traits  Traits
 	bell    bell
+	acks    acks
 	done    chan struct{} // closed by Close
 
 	mu     sync.Mutex

@@ -111,7 +111,7 @@ func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64
 	if err := s.log.open("ack"); err != nil {
 		return err
 	}
-	if err := s.log.backend.SetBookmark(ctx, d, s.name, position); err != nil {
+	if err := s.log.acknowledge(ctx, d, s.name, position); err != nil {
 		return err
 	}
 	s.acknowledged(position)

@@ -84,6 +84,7 @@ var cases = []testCase{
 	{name: "a subscription delivers every event once and in order", run: testSubscription},
 	{name: "a subscription waits for an event, its context or the end", run: testSubscriptionWaits},
 	{name: "an acknowledgement only moves forward", run: testAck},
+	{name: "acknowledgements at the same time disturb no other", run: testConcurrentAcks},
 	{name: "subscriptions are listed and deleted", run: testSubscriptions},
 	{name: "a subscription goes on where it was acknowledged", run: testSubscriptionReopened, reopens: true},
 	{name: "a clean close leaves no gap", run: testReopen, reopens: true},

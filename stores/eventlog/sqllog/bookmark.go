@@ -24,10 +24,17 @@ func (b *backend) Bookmark(ctx context.Context, name string) (position uint64, e
 	return position, b.wrap("subscribe", err)
 }
 
-// SetBookmark implements eventlog.Backend.
-func (b *backend) SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error {
+// SetBookmarks implements eventlog.Backend.
+func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*eventlog.Mark) error {
 	err := b.transaction(ctx, d, func() error {
-		return b.changeBookmark(name, `UPDATE subscriptions SET position = max(position, ?) WHERE name = ?`, int64(position), name)
+		for _, m := range marks {
+			result, err := b.mark.ExecContext(context.Background(), int64(m.Position), m.Name)
+			if err = changed(result, err, m.Name); err != nil && !errors.Is(err, kv.NotFound) {
+				return err
+			}
+			m.Err = b.wrap("ack", err)
+		}
+		return nil
 	})
 	return b.wrap("ack", err)
 }
@@ -35,13 +42,14 @@ func (b *backend) SetBookmark(ctx context.Context, d kv.Durability, name string,
 // DeleteBookmark implements eventlog.Backend.
 func (b *backend) DeleteBookmark(ctx context.Context, name string) error {
 	err := b.transaction(ctx, kv.Synced, func() error {
-		return b.changeBookmark(name, `DELETE FROM subscriptions WHERE name = ?`, name)
+		result, err := b.writer.ExecContext(context.Background(), `DELETE FROM subscriptions WHERE name = ?`, name)
+		return changed(result, err, name)
 	})
 	return b.wrap("unsubscribe", err)
 }
 
-func (b *backend) changeBookmark(name, query string, args ...any) error {
-	result, err := b.writer.ExecContext(context.Background(), query, args...)
+// changed returns the NotFound of a statement that found no subscription called name.
+func changed(result sql.Result, err error, name string) error {
 	if err != nil {
 		return err
 	}

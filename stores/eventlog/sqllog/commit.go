@@ -21,6 +21,7 @@ func (b *backend) prepareWriter() error {
 		&b.state: `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events'), (SELECT reserved FROM eventlog),
 			(SELECT max(position) FROM events)`,
 		&b.version: selectVersion,
+		&b.mark:    `UPDATE subscriptions SET position = max(position, ?) WHERE name = ?`,
 		&b.single: `INSERT INTO events (stream, type, data, time) SELECT ?, ?, ?, ? FROM eventlog
 			WHERE ? OR reserved > (SELECT seq FROM sqlite_sequence WHERE name = 'events')`,
 	}
