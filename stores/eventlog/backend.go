@@ -41,7 +41,16 @@ type Backend interface {
 	// Bookmarks returns the positions of all subscriptions by name, sorted.
 	Bookmarks(ctx context.Context) ([]Bookmark, error)
 
-	// DeleteBookmark removes a subscription. No such subscription is NotFound.
+	// Park records that a subscription could not deal with the event at position, and why; again replaces it.
+	Park(ctx context.Context, d kv.Durability, name string, position uint64, cause string) error
+
+	// Parked returns what Park recorded, in order, of each Event no more than the Position.
+	Parked(ctx context.Context, name string) ([]Parked, error)
+
+	// Unpark removes what Park recorded. No such record is NotFound.
+	Unpark(ctx context.Context, d kv.Durability, name string, position uint64) error
+
+	// DeleteBookmark removes a subscription with what it parked. No such subscription is NotFound.
 	DeleteBookmark(ctx context.Context, name string) error
 
 	// Close gives back what was reserved and releases what the backend itself opened. No Commit is running.

@@ -10,7 +10,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm' and 's' and nothing else; to keep it
+// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm', 'p' and 's' and nothing else; to keep it
 // beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
 // In a store opened in Exclusive mode positions are counted in memory: a second Log over the same keys is Invalid until the
