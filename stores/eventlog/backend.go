@@ -30,6 +30,9 @@ type Backend interface {
 	// StreamVersion returns the version of the stream's last event, 0 if there is none.
 	StreamVersion(ctx context.Context, stream string) (uint64, error)
 
+	// Streams returns the first streams, by name and at most limit, whose name is above after and begins with prefix.
+	Streams(ctx context.Context, prefix, after string, limit int) ([]Stream, error)
+
 	// Bookmark returns a subscription's position, creating the subscription at 0 if there is none.
 	Bookmark(ctx context.Context, name string) (uint64, error)
 
@@ -71,6 +74,12 @@ type Pending struct {
 
 	Appended Appended
 	Err      error // the Conflict of this append alone
+}
+
+// Stream is a stream and the version of its last event.
+type Stream struct {
+	Name    string
+	Version uint64
 }
 
 // Bookmark is how far a subscription has come.

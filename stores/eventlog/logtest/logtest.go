@@ -73,6 +73,7 @@ var cases = []testCase{
 	{name: "of concurrent appends that expect one position one wins", run: testPositionRace},
 	{name: "a failed expectation disturbs no other append", run: testBystanders},
 	{name: "streams with similar names are kept apart", run: testStreamNames},
+	{name: "streams are listed by name, with a prefix and in parts", run: testStreamList},
 	{name: "without the index of streams what needs it is refused", run: testNoStreams},
 	{name: "a range is what it says", run: testRanges},
 	{name: "up to position 0 there is nothing", run: testUpToNothing},

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
@@ -15,8 +16,8 @@ const (
 
 // statements are those of the readers.
 type statements struct {
-	load, loadBack, stream, streamBack *sql.Stmt
-	last, version, bookmark, bookmarks *sql.Stmt
+	load, loadBack, stream, streamBack          *sql.Stmt
+	last, version, streams, bookmark, bookmarks *sql.Stmt
 }
 
 func (b *backend) prepareReaders() error {
@@ -30,8 +31,10 @@ func (b *backend) prepareReaders() error {
 		&s.streamBack: selectEvents + spanOf + ` ORDER BY version DESC LIMIT ?4 + 0`,
 		&s.last:       `SELECT max(position) FROM events`,
 		&s.version:    selectVersion,
-		&s.bookmark:   `SELECT position FROM subscriptions WHERE name = ?`,
-		&s.bookmarks:  `SELECT name, position FROM subscriptions ORDER BY name`,
+		&s.streams: `SELECT stream, max(version) FROM events WHERE version IS NOT NULL AND stream > ? AND stream >= ?
+			AND (? OR stream < ?) GROUP BY stream ORDER BY stream LIMIT ?5 + 0`,
+		&s.bookmark:  `SELECT position FROM subscriptions WHERE name = ?`,
+		&s.bookmarks: `SELECT name, position FROM subscriptions ORDER BY name`,
 	} {
 		var err error
 		if *stmt, err = b.readers.Prepare(query); err != nil {
@@ -124,4 +127,22 @@ func (b *backend) StreamVersion(ctx context.Context, stream string) (uint64, err
 	var version sql.Null[uint64]
 	err := b.read.version.QueryRowContext(ctx, stream).Scan(&version)
 	return version.V, b.wrap("stream version", err)
+}
+
+// Streams implements eventlog.Backend.
+func (b *backend) Streams(ctx context.Context, prefix, after string, limit int) (all []eventlog.Stream, err error) {
+	end := kv.PrefixEnd([]byte(prefix))
+	rows, err := b.read.streams.QueryContext(ctx, after, prefix, end == nil, string(end), limit)
+	if err != nil {
+		return nil, b.wrap("streams", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s eventlog.Stream
+		if err := rows.Scan(&s.Name, &s.Version); err != nil {
+			return nil, b.wrap("streams", err)
+		}
+		all = append(all, s)
+	}
+	return all, b.wrap("streams", rows.Err())
 }
