@@ -16,6 +16,9 @@ type acks struct {
 	led   bool // one commits, or was told to
 	queue []*ack
 	crowd int // how many the last group had
+
+	group []*ack // memory for his group who leads
+	marks []*Mark
 }
 
 // ack is one acknowledgement.
@@ -73,7 +76,7 @@ func (q *acks) withdraw(a *ack) bool {
 // gather returns a with those in the queue that ask for the same durability. As with appends, those whose commit just
 // ended may come back for it first.
 func (q *acks) gather(a *ack) []*ack {
-	group := []*ack{a}
+	group := append(q.group[:0], a)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := 0; i < 4 && len(q.queue)+1 < q.crowd; i++ {
@@ -88,7 +91,7 @@ func (q *acks) gather(a *ack) []*ack {
 		group = append(group, m)
 		return true
 	})
-	q.crowd = len(group)
+	q.crowd, q.group = len(group), group
 	return group
 }
 
@@ -139,10 +142,11 @@ func (l *Log) commitAcks(group []*ack) {
 func (a *ack) ended() bool { return a.ctx.Err() != nil }
 
 func (l *Log) setBookmarks(group []*ack) error {
-	marks := make([]*Mark, len(group))
-	for i, m := range group {
-		marks[i] = &m.Mark
+	marks := l.acks.marks[:0]
+	for _, m := range group {
+		marks = append(marks, &m.Mark)
 	}
+	l.acks.marks = marks
 	ctx, stop := untilAny(len(group), func(i int) context.Context { return group[i].ctx })
 	defer stop()
 	return l.backend.SetBookmarks(ctx, group[0].durability, marks)
