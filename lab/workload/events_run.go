@@ -162,7 +162,7 @@ func (r *eventsRunner) loadAnywhere(ctx context.Context, start int) error {
 
 func (r *eventsRunner) loadFrom(ctx context.Context, start int) error {
 	from, to := uint64(start+1), uint64(start+r.task.reads)
-	list, err := r.log.Load(ctx, eventlog.Range{From: from, To: to})
+	list, err := r.log.Load(ctx, eventlog.Range{From: from}.To(to))
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (r *eventsRunner) readBack(ctx context.Context) error {
 	stride := part * max(1, (len(r.drafts)+mostVerified-1)/mostVerified)
 	for end := r.first + len(r.drafts); end > r.first; end -= stride {
 		from := uint64(max(r.first, end-part)) + 1
-		list, err := r.log.Load(ctx, eventlog.Range{From: from, To: uint64(end)})
+		list, err := r.log.Load(ctx, eventlog.Range{From: from}.To(uint64(end)))
 		if err != nil {
 			return err
 		}

@@ -249,17 +249,29 @@ func (l *Log) putBack(r *request) {
 
 // commitGroup gives up waiting for the store as soon as the context of any member ends.
 func (l *Log) commitGroup(d kv.Durability) error {
-	if len(l.members) == 1 {
-		return l.backend.Commit(l.members[0].ctx, d, l.group)
+	ctx, stop := untilAny(len(l.members), func(i int) context.Context { return l.members[i].ctx })
+	defer stop()
+	return l.backend.Commit(ctx, d, l.group)
+}
+
+// untilAny returns a context that ends as soon as one of n does, until stop.
+func untilAny(n int, of func(i int) context.Context) (ctx context.Context, stop func()) {
+	if n == 1 {
+		return of(0), func() {}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(l.members[0].ctx))
-	defer cancel()
-	for _, m := range l.members {
-		if m.ctx.Done() != nil {
-			defer context.AfterFunc(m.ctx, cancel)()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(of(0)))
+	var stops []func() bool
+	for i := range n {
+		if c := of(i); c.Done() != nil {
+			stops = append(stops, context.AfterFunc(c, cancel))
 		}
 	}
-	return l.backend.Commit(ctx, d, l.group)
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
 }
 
 func (l *Log) someEnded() bool {

@@ -18,11 +18,11 @@ type Backend interface {
 	// It keeps nothing of group, and is called by one goroutine at a time.
 	Commit(ctx context.Context, d kv.Durability, group []*Pending) error
 
-	// Load returns the events of a normal range of positions in order, all as of one moment.
-	Load(ctx context.Context, r Range) ([]Event, error)
+	// Load returns the events of a span of positions in its order, all as of one moment.
+	Load(ctx context.Context, r Span) ([]Event, error)
 
-	// LoadStream returns the events of a normal range of versions in a stream, all as of one moment.
-	LoadStream(ctx context.Context, stream string, r Range) ([]Event, error)
+	// LoadStream returns the events of a span of versions in a stream, in its order and all as of one moment.
+	LoadStream(ctx context.Context, stream string, r Span) ([]Event, error)
 
 	// LastPosition returns the position of the last event, 0 if there is none.
 	LastPosition(ctx context.Context) (uint64, error)
@@ -30,16 +30,30 @@ type Backend interface {
 	// StreamVersion returns the version of the stream's last event, 0 if there is none.
 	StreamVersion(ctx context.Context, stream string) (uint64, error)
 
+	// Streams returns the first streams, by name and at most limit, whose name is above after and begins with prefix.
+	Streams(ctx context.Context, prefix, after string, limit int) ([]Stream, error)
+
 	// Bookmark returns a subscription's position, creating the subscription at 0 if there is none.
 	Bookmark(ctx context.Context, name string) (uint64, error)
 
-	// SetBookmark raises a subscription's position; a lower one changes nothing. No such subscription is NotFound.
-	SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error
+	// SetBookmarks raises the positions of subscriptions as one transaction; a lower one changes nothing. It sets Err of
+	// each, whatever was there: NotFound if there is no such subscription, which stops no other. If it returns an error
+	// nothing was changed; Canceled means that ctx ended before the commit began.
+	SetBookmarks(ctx context.Context, d kv.Durability, marks []*Mark) error
 
 	// Bookmarks returns the positions of all subscriptions by name, sorted.
 	Bookmarks(ctx context.Context) ([]Bookmark, error)
 
-	// DeleteBookmark removes a subscription. No such subscription is NotFound.
+	// Park records that a subscription could not deal with the event at position, and why; again replaces it.
+	Park(ctx context.Context, d kv.Durability, name string, position uint64, cause string) error
+
+	// Parked returns what Park recorded, in order, of each Event no more than the Position.
+	Parked(ctx context.Context, name string) ([]Parked, error)
+
+	// Unpark removes what Park recorded. No such record is NotFound.
+	Unpark(ctx context.Context, d kv.Durability, name string, position uint64) error
+
+	// DeleteBookmark removes a subscription with what it parked. No such subscription is NotFound.
 	DeleteBookmark(ctx context.Context, name string) error
 
 	// Close gives back what was reserved and releases what the backend itself opened. No Commit is running.
@@ -62,10 +76,23 @@ type Pending struct {
 	Err      error // the Conflict of this append alone
 }
 
+// Stream is a stream and the version of its last event.
+type Stream struct {
+	Name    string
+	Version uint64
+}
+
 // Bookmark is how far a subscription has come.
 type Bookmark struct {
 	Name     string
 	Position uint64 // every event up to it is acknowledged
+}
+
+// Mark is a bookmark to set, and its outcome.
+type Mark struct {
+	Name     string
+	Position uint64
+	Err      error // the NotFound of this mark alone
 }
 
 // Options is how a log is kept. A nil *Options is the zero Options.
@@ -76,7 +103,8 @@ type Options struct {
 
 	// Reserve is how many positions are reserved first, before an append that is weaker than Synced; 0 is 4,096.
 	// Each further block is four times as large, up to a million, so that the syncs for it are few.
-	// NoReserve reserves none: then positions of events that were lost in a crash are used again.
+	// NoReserve reserves none: then positions of events that were lost in a crash are used again,
+	// unless a subscription acknowledged them.
 	Reserve int
 }
 

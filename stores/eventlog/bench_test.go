@@ -2,7 +2,9 @@ package eventlog_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 
 // The engine is Pebble with the cheapest class, where the log's own work weighs most.
 func benchLog(b *testing.B, engine string, o eventlog.Options) *eventlog.Log {
-	log, closeAll, err := open(engine+":"+b.TempDir(), o)
+	log, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "log"), o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func BenchmarkRead100(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		events, err := log.Load(ctx, eventlog.Range{From: 1, To: 100})
+		events, err := log.Load(ctx, eventlog.Range{From: 1}.To(100))
 		if err != nil || len(events) != 100 {
 			b.Fatal(len(events), err)
 		}
@@ -115,4 +117,59 @@ func BenchmarkAppendParallel(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkAck measures acknowledgements at the same time, each of another subscription, beside as many appends.
+func BenchmarkAck(b *testing.B) {
+	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
+		for _, at := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%s/append/at=%d", engine, at), func(b *testing.B) {
+				log, drafts := benchLog(b, engine, eventlog.Options{}), benchDrafts(1)
+				together(b, at, func(int, uint64) error {
+					_, err := log.Append(b.Context(), cheapest(engine), "", eventlog.Any, drafts...)
+					return err
+				})
+			})
+			b.Run(fmt.Sprintf("%s/ack/at=%d", engine, at), func(b *testing.B) {
+				log := benchLog(b, engine, eventlog.Options{})
+				subs := make([]*eventlog.Subscription, at)
+				for i := range subs {
+					var err error
+					if subs[i], err = log.Subscribe(b.Context(), fmt.Sprint(i)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := log.Append(b.Context(), cheapest(engine), "", eventlog.Any, benchDrafts(b.N/at+2)...); err != nil {
+					b.Fatal(err)
+				}
+				together(b, at, func(i int, n uint64) error { return subs[i].Ack(b.Context(), cheapest(engine), n) })
+			})
+		}
+	}
+}
+
+// cheapest is the weakest class that an engine takes when opened without options.
+func cheapest(engine string) kv.Durability {
+	if engine == "pebble" {
+		return kv.Buffered
+	}
+	return kv.Flushed
+}
+
+// together does b.N times do, by so many goroutines at once, each counting n from 1.
+func together(b *testing.B, at int, do func(i int, n uint64) error) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	var all sync.WaitGroup
+	for i := range at {
+		all.Go(func() {
+			for n := uint64(1); n <= uint64(b.N/at)+1; n++ {
+				if err := do(i, n); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }

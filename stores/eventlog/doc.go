@@ -21,6 +21,10 @@
 //	events, err := sub.Next(ctx, 100) // waits for at least one
 //	err = sub.Ack(ctx, kv.Synced, events[len(events)-1].Position)
 //
+// Or have a function deal with each event, again if it fails; what it never manages is parked, to be looked at.
+//
+//	err := log.Follow(ctx, "mailer", sendMail, &eventlog.FollowOptions{Filter: eventlog.Filter{Types: []string{"OrderPaid"}}})
+//
 // [New] keeps a log in any engine of package kv; package sqllog keeps one in SQL tables of an SQLite file. Both give
 // a [*Log] with the same promises, and package logtest holds the tests that say what they are.
 //
@@ -32,6 +36,7 @@
 //
 // Appends that wait for each other are committed together: eight writers that ask for [kv.Synced] share one sync. Each
 // is still atomic, and one whose expectation fails gets its own Conflict and disturbs no other.
+// Acknowledgements of subscriptions are committed together in the same way.
 //
 // # Positions are not used twice
 //

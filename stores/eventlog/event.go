@@ -22,7 +22,7 @@ type Event struct {
 
 // Draft is an event to append.
 type Draft struct {
-	Type string    // not empty, valid UTF-8
+	Type string    // valid UTF-8; an empty one is Invalid
 	Data []byte    // usually JSON, but any bytes are stored and come back unchanged
 	Time time.Time // when it happened; the zero Time is now. Years 1678 to 2261.
 }
@@ -33,24 +33,45 @@ type Appended struct {
 	Version     uint64 // of the stream after the append; 0 without a stream or without Options.Streams
 }
 
-// Range selects events by position, or by version within a stream. The zero Range is everything.
+// Range selects events by position, or by version within a stream. The zero Range is everything; [Range.To] ends it.
+//
+//	eventlog.Range{From: 5}                        // from 5 to the end
+//	eventlog.Range{From: 5}.To(9)                  // five of them
+//	eventlog.Range{Reverse: true, Limit: 10}       // the last ten, the newest first
+//	eventlog.Range{Reverse: true, Limit: 1}.To(9)  // the newest that is not above 9
 type Range struct {
-	From  uint64 // the first, inclusive; 0 is 1
-	To    uint64 // the last, inclusive; 0 is the end
-	Limit int    // at most so many; 0 is no limit
+	From    uint64 // the first, inclusive; 0 is 1
+	Limit   int    // at most so many; 0 is no limit, and below it nothing is selected
+	Reverse bool   // from the last to the first
+
+	ends bool
+	last uint64
 }
 
-// Normal returns r with From at least 1, and To and Limit at their largest value where they are open (To at that of an
-// int64), and whether any event can be in it. It is for backends.
-func (r Range) Normal() (n Range, some bool) {
-	n = Range{From: max(r.From, 1), To: r.To, Limit: r.Limit}
-	if n.To == 0 || n.To > math.MaxInt64 {
-		n.To = math.MaxInt64
+// To returns r with last as its last event, inclusive. Nothing is up to 0, so that what ends at the last event of an
+// empty log is empty, too.
+func (r Range) To(last uint64) Range {
+	r.ends, r.last = true, last
+	return r
+}
+
+// Span is a Range with all its bounds: 1 <= From <= To, which is at most the largest int64, and 1 <= Limit.
+type Span struct {
+	From, To uint64
+	Limit    int
+	Reverse  bool
+}
+
+// Span returns r with all its bounds, and whether any event can be in it. It is for backends.
+func (r Range) Span() (s Span, some bool) {
+	s = Span{From: max(r.From, 1), To: math.MaxInt64, Limit: r.Limit, Reverse: r.Reverse}
+	if r.ends {
+		s.To = min(r.last, s.To)
 	}
-	if n.Limit == 0 {
-		n.Limit = math.MaxInt
+	if s.Limit == 0 {
+		s.Limit = math.MaxInt
 	}
-	return n, n.From <= n.To && n.Limit > 0
+	return s, s.From <= s.To && s.Limit > 0
 }
 
 // MaxName is the length in bytes of the longest name of a stream or subscription.

@@ -56,6 +56,48 @@ func Example() {
 	// 3 account-1 Closed
 }
 
+// The last events are read backwards; a handler is given those that its filter selects.
+func ExampleLog_Follow() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	db, err := kv.Open(ctx, "mem:follow")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	orders, err := eventlog.New(db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer orders.Close()
+	for _, kind := range []string{"Placed", "Paid", "Placed", "Paid"} {
+		if _, err := orders.Append(ctx, kv.Buffered, "order", eventlog.Any, eventlog.Draft{Type: kind}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	newest, err := orders.Load(ctx, eventlog.Range{Reverse: true, Limit: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("the newest is", newest[0].Position)
+
+	mail := func(_ context.Context, e eventlog.Event) error {
+		fmt.Println("mail about", e.Position)
+		if e.Position == newest[0].Position {
+			cancel() // a program that serves goes on
+		}
+		return nil
+	}
+	err = orders.Follow(ctx, "mailer", mail, &eventlog.FollowOptions{
+		Filter: eventlog.Filter{Types: []string{"Paid"}}, Durability: kv.Buffered})
+	fmt.Println(errors.Is(err, kv.Canceled))
+	// Output:
+	// the newest is 4
+	// mail about 2
+	// mail about 4
+	// true
+}
+
 // A subscription remembers, durably, how far a reader has come.
 func ExampleLog_Subscribe() {
 	ctx := context.Background()

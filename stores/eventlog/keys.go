@@ -15,11 +15,13 @@ import (
 //	'e' position         -> the event's envelope
 //	's' stream version   -> position, with Options.Streams
 //	'b' subscription     -> position, acknowledged; the name is the rest of the key as it is
+//	'p' subscription position -> why that event is parked; the name is as kv.AppendString writes it
 //	'm'                  -> meta, as JSON
 const (
 	eventPrefix    = 'e'
 	streamPrefix   = 's'
 	bookmarkPrefix = 'b'
+	parkedPrefix   = 'p'
 	metaPrefix     = 'm'
 )
 
@@ -41,6 +43,13 @@ func appendStreamPrefix(key []byte, stream string) []byte {
 }
 
 func bookmarkKey(name string) []byte { return append([]byte{bookmarkPrefix}, name...) }
+
+func parkedKey(name string, position uint64) []byte {
+	return kv.AppendUint64(parkedBefore(name), position)
+}
+
+// parkedBefore returns what the keys of all events that a subscription parked begin with.
+func parkedBefore(name string) []byte { return kv.AppendString([]byte{parkedPrefix}, name) }
 
 // number reads the value of an index or bookmark.
 func number(key, value []byte) (uint64, error) {

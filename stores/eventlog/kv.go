@@ -10,7 +10,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm' and 's' and nothing else; to keep it
+// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm', 'p' and 's' and nothing else; to keep it
 // beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
 // In a store opened in Exclusive mode positions are counted in memory: a second Log over the same keys is Invalid until the
@@ -112,12 +112,15 @@ var _ Backend = (*kvBackend)(nil)
 func (b *kvBackend) Traits() Traits { return Traits{Streams: b.streams, Shared: !b.inMemory} }
 
 // start reads where the log ends. Positions that were reserved and not given back may be those of events that are lost,
-// so the log goes on above them.
+// so the log goes on above them, and above what a subscription acknowledged, which would not see an event below.
 func (b *kvBackend) start(ctx context.Context) error {
-	var last uint64
+	var last, acknowledged uint64
 	err := b.db.View(ctx, func(s *kv.Snapshot) (err error) {
 		if b.meta, b.stored, err = readMeta(s, b.streams); err == nil {
 			last, err = lastEvent(s)
+		}
+		if err == nil {
+			acknowledged, err = highestBookmark(s)
 		}
 		return err
 	})
@@ -128,14 +131,14 @@ func (b *kvBackend) start(ctx context.Context) error {
 		return corrupt(errors.New("there are events and no meta"))
 	}
 	if b.inMemory {
-		b.assigned = max(last, b.meta.Floor, b.meta.Reserved)
+		b.assigned = max(last, b.meta.Floor, b.meta.Reserved, acknowledged)
 		b.visible.Store(last)
 		return nil
 	}
-	if b.db.Mode() == kv.ReadOnly || b.meta.Reserved <= max(last, b.meta.Floor) {
+	if b.db.Mode() == kv.ReadOnly || max(b.meta.Reserved, acknowledged) <= max(last, b.meta.Floor) {
 		return nil
 	}
-	return b.skipReserved(ctx)
+	return b.skipReserved(ctx, acknowledged)
 }
 
 // Close gives back the positions that are reserved and not used. The commit for it makes all earlier ones as durable.

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -35,12 +36,12 @@ func (b *kvBackend) LastPosition(ctx context.Context) (last uint64, err error) {
 const presize = 1024
 
 // Load implements Backend.
-func (b *kvBackend) Load(ctx context.Context, r Range) ([]Event, error) {
+func (b *kvBackend) Load(ctx context.Context, r Span) ([]Event, error) {
 	if r.To = min(r.To, b.limit()); r.From > r.To {
 		return nil, nil
 	}
 	var bounds [18]byte
-	scan := kv.Range{Start: appendEventKey(bounds[:0:9], r.From), End: appendEventKey(bounds[9:9], r.To+1)}
+	scan := kv.Range{Start: appendEventKey(bounds[:0:9], r.From), End: appendEventKey(bounds[9:9], r.To+1), Reverse: r.Reverse}
 	var c decoder
 	err := b.db.View(ctx, func(s *kv.Snapshot) error {
 		for key, value := range s.Scan(scan) {
@@ -67,8 +68,8 @@ func (b *kvBackend) Load(ctx context.Context, r Range) ([]Event, error) {
 }
 
 // LoadStream implements Backend.
-func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Range) ([]Event, error) {
-	scan := kv.Range{Start: appendStreamKey(nil, stream, r.From), End: appendStreamKey(nil, stream, r.To+1)}
+func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Span) ([]Event, error) {
+	scan := kv.Range{Start: appendStreamKey(nil, stream, r.From), End: appendStreamKey(nil, stream, r.To+1), Reverse: r.Reverse}
 	limit := b.limit()
 	var c decoder
 	err := b.db.View(ctx, func(s *kv.Snapshot) error {
@@ -79,6 +80,9 @@ func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Range) ([]E
 				return err
 			}
 			if position > limit {
+				if r.Reverse {
+					continue
+				}
 				break
 			}
 			key = appendEventKey(key[:0], position)
@@ -137,4 +141,47 @@ func streamVersion(s *kv.Snapshot, stream string, limit uint64) (uint64, error) 
 		}
 	}
 	return 0, s.Err()
+}
+
+// Streams implements Backend.
+func (b *kvBackend) Streams(ctx context.Context, prefix, after string, limit int) (all []Stream, err error) {
+	begin := appendStreamPrefix(nil, prefix)
+	left := kv.Prefix(begin[:len(begin)-2]) // without the end of the string
+	left.KeysOnly = true
+	if above := kv.PrefixEnd(appendStreamPrefix(nil, after)); bytes.Compare(above, left.Start) > 0 {
+		left.Start = above
+	}
+	visible := b.limit()
+	err = b.db.View(ctx, func(s *kv.Snapshot) error {
+		for len(all) < limit {
+			name, err := firstStream(s, left)
+			if name == "" || err != nil {
+				return err
+			}
+			version, err := streamVersion(s, name, visible)
+			if err != nil {
+				return err
+			}
+			if version > 0 {
+				all = append(all, Stream{Name: name, Version: version})
+			}
+			if left.Start = kv.PrefixEnd(appendStreamPrefix(nil, name)); ctx.Err() != nil {
+				return &kv.Error{Op: "streams", Kind: kv.Canceled, Err: ctx.Err()}
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// firstStream returns the name in the first key of r, "" if there is none.
+func firstStream(s *kv.Snapshot, r kv.Range) (string, error) {
+	for key := range s.Scan(r) {
+		name, rest, ok := kv.CutString(key[1:])
+		if !ok || len(rest) != 8 || name == "" {
+			return "", corrupt(fmt.Errorf("key %q is not that of a stream", key))
+		}
+		return name, nil
+	}
+	return "", s.Err()
 }

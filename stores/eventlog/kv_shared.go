@@ -67,10 +67,10 @@ func (b *kvBackend) reserveShared(ctx context.Context, assigned uint64) error {
 	return err
 }
 
-// skipReserved gives up the positions that are reserved: a crash may have lost the events that had them.
+// skipReserved gives up the positions that are reserved or acknowledged: a crash may have lost the events that had them.
 // That another process is still using them cannot be known, and costs it no more than a new reservation.
-func (b *kvBackend) skipReserved(ctx context.Context) error {
-	return b.changeMeta(ctx, func(m *meta, last uint64) { m.Floor = max(m.Floor, m.Reserved, last) })
+func (b *kvBackend) skipReserved(ctx context.Context, acknowledged uint64) error {
+	return b.changeMeta(ctx, func(m *meta, last uint64) { m.Floor = max(m.Floor, m.Reserved, last, acknowledged) })
 }
 
 // giveBack ends the reservation at the last position given out. A process that still uses it reserves again.

@@ -40,6 +40,9 @@ func target(t *testing.T, engine, params string) logtest.Target {
 		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 			return open(engine+":"+filepath.Join(dir, "log")+params, o)
 		},
+		Lose: func(dir string, position uint64) error {
+			return lose(engine+":"+filepath.Join(dir, "log")+params, position)
+		},
 		Delivers:  map[kv.Durability]kv.Durability{},
 		Volatile:  !db.Caps().Persistent,
 		Processes: db.Mode() == kv.Shared,
@@ -62,6 +65,21 @@ func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	return log, func() error { return errors.Join(log.Close(), db.Close()) }, nil
+}
+
+// lose deletes the events above position, each after the entry of its stream, if the log has one stream called s.
+func lose(url string, position uint64) error {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	events := kv.Range{Start: kv.AppendUint64([]byte{'e'}, position+1), End: []byte{'f'}}
+	entries := kv.Range{Start: kv.AppendUint64(kv.AppendString([]byte{'s'}, "s"), position+1), End: []byte{'t'}}
+	err = db.Update(ctx, db.Caps().Cheapest(), func(tx *kv.Tx) error {
+		return errors.Join(tx.DeleteRange(events), tx.DeleteRange(entries))
+	})
+	return errors.Join(err, db.Close())
 }
 
 func TestNamespace(t *testing.T) {

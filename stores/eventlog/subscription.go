@@ -91,7 +91,8 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 	}
 }
 
-// Ack records that every event up to position is dealt with. A lower position than before changes nothing. One above
+// Ack records that every event up to position is dealt with. A lower position than before says nothing new and changes
+// nothing, so that acknowledgements may come in any order; to go back, Unsubscribe and Subscribe anew. One above
 // what Next returned skips the events between, so that Ack of [Log.LastPosition] makes a new subscription begin at the
 // end; one above the last event is Invalid. If the subscription was deleted, that is NotFound.
 func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64) error {
@@ -110,7 +111,7 @@ func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64
 	if err := s.log.open("ack"); err != nil {
 		return err
 	}
-	if err := s.log.backend.SetBookmark(ctx, d, s.name, position); err != nil {
+	if err := s.log.acknowledge(ctx, d, s.name, position); err != nil {
 		return err
 	}
 	s.acknowledged(position)

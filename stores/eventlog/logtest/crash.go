@@ -161,6 +161,34 @@ func testLostTail(s *suite) {
 	}
 }
 
+// An acknowledgement may outlive the events that it is of. Where no positions are reserved, events that follow must not get
+// positions that the subscription is past already.
+func testLostAcknowledged(s *suite) {
+	for _, o := range []eventlog.Options{{Streams: true, Reserve: eventlog.NoReserve}, {Streams: true}} {
+		dir := s.TempDir()
+		log, closeAll := s.openIn(dir, o)
+		s.append(log, "s", drafts("before", 10)...)
+		s.must("ack", s.subscribe(log, "reader").Ack(s.ctx(), s.class, 10))
+		closeAll()
+		s.must("lose", s.target.Lose(dir, 5))
+		for round := range 2 { // the second follows a clean close
+			log, closeAll = s.openIn(dir, o)
+			s.wantPositions(s.load(log, eventlog.Range{}.To(10)), 1, 5)
+			done := s.append(log, "s", drafts("after", 3)...)
+			sub := s.subscribe(log, "reader")
+			if sub.Position() >= done.First {
+				s.Fatalf("%+v: the subscription is at %d already and will not see event %d", o, sub.Position(), done.First)
+			}
+			events, err := sub.Next(s.ctx(), 10)
+			s.must("next", err)
+			first := 11 + 3*uint64(round)
+			s.wantPositions(events, first, first+2)
+			s.must("ack", sub.Ack(s.ctx(), s.class, first+2))
+			closeAll()
+		}
+	}
+}
+
 func testProcesses(s *suite) {
 	const processes, appends = 3, 40
 	dir := s.TempDir()

@@ -3,6 +3,7 @@ package logtest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -171,6 +172,44 @@ func testStreamNames(s *suite) {
 	}
 }
 
+func testStreamList(s *suite) {
+	log := s.open(eventlog.Options{Streams: true})
+	want := []string{"\x00", "a", "a\x00", "a\x00\x01", "a\x00b", "a\x00\u00ff", "a\x01", "ab", "b", "é"}
+	version := map[string]uint64{}
+	for i, name := range want { // in another order than by name
+		at := (i*7 + 3) % len(want)
+		version[want[at]] = s.append(log, want[at], drafts(name, 1+i%3)...).Version
+	}
+	s.append(log, "", draft("of no stream"))
+	for _, prefix := range []string{"", "a", "a\x00", "ab", "é", "c", "\U0010ffff"} {
+		for _, after := range []string{"", "a", "a\x00b", "aa", "b", "z", "é"} {
+			var expected []eventlog.Stream
+			for _, name := range want {
+				if strings.HasPrefix(name, prefix) && name > after {
+					expected = append(expected, eventlog.Stream{Name: name, Version: version[name]})
+				}
+			}
+			for _, limit := range []int{0, 1, 3} {
+				var got []eventlog.Stream
+				for at := after; ; at = got[len(got)-1].Name {
+					part, err := log.Streams(s.ctx(), prefix, at, limit)
+					s.must("streams", err)
+					if limit > 0 && len(part) > limit {
+						s.Errorf("got %d streams, want at most %d", len(part), limit)
+					}
+					if len(part) == 0 {
+						break
+					}
+					got = append(got, part...)
+				}
+				if fmt.Sprint(got) != fmt.Sprint(expected) {
+					s.Errorf("streams with %q above %q are %v, want %v", prefix, after, got, expected)
+				}
+			}
+		}
+	}
+}
+
 func testNoStreams(s *suite) {
 	log := s.open(eventlog.Options{})
 	if done := s.append(log, "s", drafts("s", 2)...); done != (eventlog.Appended{First: 1, Last: 2}) {
@@ -183,6 +222,8 @@ func testNoStreams(s *suite) {
 	}
 	_, err := log.LoadStream(s.ctx(), "s", eventlog.Range{})
 	s.wantKind("load stream", err, kv.Unsupported)
+	_, err = log.Streams(s.ctx(), "", "", 0)
+	s.wantKind("streams", err, kv.Unsupported)
 	_, err = log.StreamVersion(s.ctx(), "s")
 	s.wantKind("stream version", err, kv.Unsupported)
 	_, err = log.Append(s.ctx(), s.class, "s", eventlog.Empty, draft("1"))

@@ -22,6 +22,9 @@ type Target struct {
 	// Delivers tells what an append of each class that may be asked for is delivered as. It is not empty.
 	Delivers map[kv.Durability]kv.Durability
 
+	// Lose takes the events above position out of the closed log in dir, as a crash may. Nil if nothing outlives closeAll.
+	Lose func(dir string, position uint64) error
+
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the log open
 }
@@ -70,8 +73,11 @@ var cases = []testCase{
 	{name: "of concurrent appends that expect one position one wins", run: testPositionRace},
 	{name: "a failed expectation disturbs no other append", run: testBystanders},
 	{name: "streams with similar names are kept apart", run: testStreamNames},
+	{name: "streams are listed by name, with a prefix and in parts", run: testStreamList},
 	{name: "without the index of streams what needs it is refused", run: testNoStreams},
 	{name: "a range is what it says", run: testRanges},
+	{name: "up to position 0 there is nothing", run: testUpToNothing},
+	{name: "a range in reverse is read from its end", run: testReverse},
 	{name: "a walk in batches reads everything there was", run: testBatches},
 	{name: "a walk can be left early and fails once its context has ended", run: testBatchesEnd},
 	{name: "a reader that goes on from where it was misses nothing", run: testFollow},
@@ -79,12 +85,17 @@ var cases = []testCase{
 	{name: "a subscription delivers every event once and in order", run: testSubscription},
 	{name: "a subscription waits for an event, its context or the end", run: testSubscriptionWaits},
 	{name: "an acknowledgement only moves forward", run: testAck},
+	{name: "acknowledgements at the same time disturb no other", run: testConcurrentAcks},
+	{name: "a handler is given what the filter selects, in order, until it succeeds", run: testHandler},
+	{name: "an event that no attempt deals with is parked and the others go on", run: testPoison},
+	{name: "a handler that is interrupted goes on where it was", run: testHandlerInterrupted},
 	{name: "subscriptions are listed and deleted", run: testSubscriptions},
 	{name: "a subscription goes on where it was acknowledged", run: testSubscriptionReopened, reopens: true},
 	{name: "a clean close leaves no gap", run: testReopen, reopens: true},
 	{name: "a log keeps the options that it was begun with", run: testOptionsFixed, reopens: true},
 	{name: "no position is used twice after the process was killed", run: testKill, reopens: true},
 	{name: "no position is used twice after a power loss took the newest events", run: testLostTail, reopens: true},
+	{name: "no event is skipped where a crash took acknowledged ones", run: testLostAcknowledged, reopens: true},
 	{name: "several processes append to one log", run: testProcesses, reopens: true, processes: true},
 	{name: "a subscription sees what another process appends", run: testProcessFollow, reopens: true, processes: true},
 }

@@ -21,21 +21,21 @@ func testRanges(s *suite) {
 		first, last uint64 // of 1 to n
 	}{
 		{eventlog.Range{}, 1, n},
-		{eventlog.Range{From: 1, To: n}, 1, n},
+		{eventlog.Range{From: 1}.To(n), 1, n},
 		{eventlog.Range{From: 3}, 3, n},
-		{eventlog.Range{To: 3}, 1, 3},
-		{eventlog.Range{From: 3, To: 3}, 3, 3},
-		{eventlog.Range{From: 4, To: 3}, 1, 0},
+		{eventlog.Range{}.To(3), 1, 3},
+		{eventlog.Range{From: 3}.To(3), 3, 3},
+		{eventlog.Range{From: 4}.To(3), 1, 0},
 		{eventlog.Range{From: n}, n, n},
 		{eventlog.Range{From: n + 1}, 1, 0},
-		{eventlog.Range{To: 1 << 62}, 1, n},
+		{eventlog.Range{}.To(1 << 62), 1, n},
 		{eventlog.Range{From: 1 << 62}, 1, 0},
-		{eventlog.Range{From: 1<<64 - 1, To: 1<<64 - 1}, 1, 0},
-		{eventlog.Range{To: 1<<64 - 1}, 1, n},
+		{eventlog.Range{From: 1<<64 - 1}.To(1<<64 - 1), 1, 0},
+		{eventlog.Range{}.To(1<<64 - 1), 1, n},
 		{eventlog.Range{Limit: 4}, 1, 4},
 		{eventlog.Range{From: 2, Limit: 4}, 2, 5},
-		{eventlog.Range{From: 2, To: 4, Limit: 100}, 2, 4},
-		{eventlog.Range{From: 2, To: 9, Limit: 3}, 2, 4},
+		{eventlog.Range{From: 2, Limit: 100}.To(4), 2, 4},
+		{eventlog.Range{From: 2, Limit: 3}.To(9), 2, 4},
 		{eventlog.Range{Limit: -1}, 1, 0},
 	} {
 		s.Run(fmt.Sprintf("%+v", c.r), func(t *testing.T) {
@@ -54,11 +54,11 @@ func testRanges(s *suite) {
 			}
 		})
 	}
-	s.wantPositions(s.load(log, eventlog.Range{From: 2, To: n + 1}), 2, n+1)
+	s.wantPositions(s.load(log, eventlog.Range{From: 2}.To(n+1)), 2, n+1)
 	s.wantPositions(s.load(log, eventlog.Range{From: 5, Limit: 3}), 5, 7)
 	s.wantPositions(s.load(log, eventlog.Range{From: n + 2}), n+2, n+2)
-	s.wantPositions(s.load(log, eventlog.Range{To: 1<<64 - 1}), 1, n+2)
-	for _, r := range []eventlog.Range{{From: n + 3}, {From: 5, To: 4}, {From: 1<<64 - 1}, {Limit: -5}} {
+	s.wantPositions(s.load(log, eventlog.Range{}.To(1<<64-1)), 1, n+2)
+	for _, r := range []eventlog.Range{{From: n + 3}, eventlog.Range{From: 5}.To(4), {From: 1<<64 - 1}, {Limit: -5}} {
 		if events := s.load(log, r); len(events) != 0 {
 			s.Errorf("%+v: got %d events, want none", r, len(events))
 		}
@@ -73,14 +73,14 @@ func testBatches(s *suite) {
 		r           eventlog.Range
 		size        int
 		batches     int
-		first, last uint64
+		first, last uint64 // 0 is whatever is the last
 	}{
-		{eventlog.Range{}, 0, 3, 1, n},
-		{eventlog.Range{}, 1000, 3, 1, n},
-		{eventlog.Range{}, n, 1, 1, n},
-		{eventlog.Range{From: 100, To: 199}, 7, 15, 100, 199},
+		{eventlog.Range{}, 0, 3, 1, 0},
+		{eventlog.Range{}, 1000, 3, 1, 0},
+		{eventlog.Range{}, n, 1, 1, 0},
+		{eventlog.Range{From: 100}.To(199), 7, 15, 100, 199},
 		{eventlog.Range{From: 100, Limit: 50}, 20, 3, 100, 149},
-		{eventlog.Range{From: n - 1}, 10, 1, n - 1, n},
+		{eventlog.Range{From: n - 1}, 10, 1, n - 1, 0},
 	} {
 		batches := 0
 		var all []eventlog.Event
@@ -90,7 +90,7 @@ func testBatches(s *suite) {
 			all = append(all, events...)
 			s.append(log, "", draft("later")) // is not part of the walk
 		}
-		if c.r.To == 0 && c.r.Limit == 0 {
+		if c.last == 0 {
 			c.last = all[len(all)-1].Position
 			s.wantPositions(all, c.first, max(c.last, n))
 		} else {
@@ -110,6 +110,88 @@ func testBatches(s *suite) {
 		}
 	}
 	s.wantPositions(all, 1, before)
+}
+
+// What a program knows of an empty log is that its last event is 0: up to it there is nothing.
+func testUpToNothing(s *suite) {
+	log := s.open(eventlog.Options{Streams: true})
+	before := s.last(log)
+	s.append(log, "s", drafts("later", 3)...)
+	for _, r := range []eventlog.Range{eventlog.Range{}.To(before), eventlog.Range{Reverse: true}.To(before)} {
+		if events := s.load(log, r); len(events) != 0 {
+			s.Errorf("%+v: got %d events, want none", r, len(events))
+		}
+		if events := s.loadStream(log, "s", r); len(events) != 0 {
+			s.Errorf("%+v of a stream: got %d events, want none", r, len(events))
+		}
+		for range log.All(s.ctx(), r) {
+			s.Errorf("%+v: a walk found something", r)
+		}
+	}
+}
+
+// A range in reverse is that range with the last event first, and its Limit then keeps the last ones.
+func testReverse(s *suite) {
+	const n = 10
+	log := s.open(eventlog.Options{Streams: true})
+	for i := range 2 * n {
+		s.append(log, []string{"s", "z"}[i%2], draft(fmt.Sprint(i)))
+	}
+	for _, c := range []struct {
+		r           eventlog.Range
+		first, last uint64 // versions, the first being the highest
+	}{
+		{eventlog.Range{}, n, 1},
+		{eventlog.Range{Limit: 1}, n, n},
+		{eventlog.Range{Limit: 3}, n, n - 2},
+		{eventlog.Range{From: 4}, n, 4},
+		{eventlog.Range{From: n, Limit: 5}, n, n},
+		{eventlog.Range{From: 3}.To(7), 7, 3},
+		{eventlog.Range{From: 3, Limit: 2}.To(7), 7, 6},
+		{eventlog.Range{Limit: 1}.To(7), 7, 7},
+		{eventlog.Range{}.To(1<<64 - 1), n, 1},
+		{eventlog.Range{From: n + 1}, 0, 1},
+		{eventlog.Range{Limit: -1}, 0, 1},
+	} {
+		c.r.Reverse = true
+		what := fmt.Sprintf("%+v", c.r)
+		s.wantBackwards(what, versionsOf(s.loadStream(log, "s", c.r)), c.first, c.last)
+	}
+	for _, size := range []int{1, 7, 100} {
+		var seen []uint64
+		top := s.last(log)
+		for events, err := range log.Batches(s.ctx(), eventlog.Range{From: 3, Limit: 15, Reverse: true}, size) {
+			s.must("batch", err)
+			for _, e := range events {
+				seen = append(seen, e.Position)
+			}
+			s.append(log, "z", draft("later")) // is not part of the walk
+		}
+		s.wantBackwards(fmt.Sprintf("a walk by %d", size), seen, top, top-14)
+	}
+	last := s.last(log)
+	events := s.load(log, eventlog.Range{Limit: 1, Reverse: true})
+	s.wantPositions(events, last, last)
+}
+
+func versionsOf(events []eventlog.Event) (versions []uint64) {
+	for _, e := range events {
+		versions = append(versions, e.Version)
+	}
+	return versions
+}
+
+// wantBackwards checks that got counts from first down to last.
+func (s *suite) wantBackwards(what string, got []uint64, first, last uint64) {
+	s.Helper()
+	if want := int(first + 1 - last); len(got) != want {
+		s.Fatalf("%s: got %v, want %d to %d", what, got, first, last)
+	}
+	for i, n := range got {
+		if n != first-uint64(i) {
+			s.Fatalf("%s: got %v, want %d to %d", what, got, first, last)
+		}
+	}
 }
 
 func testBatchesEnd(s *suite) {
@@ -199,7 +281,7 @@ func testConcurrent(s *suite) {
 					s.Errorf("append: %v", err)
 					return
 				}
-				events, err := log.Load(s.ctx(), eventlog.Range{From: done.First, To: done.Last})
+				events, err := log.Load(s.ctx(), eventlog.Range{From: done.First}.To(done.Last))
 				if err != nil || len(events) != 1 || string(events[0].Data) != fmt.Sprintf(`"%s/%d"`, stream, i) {
 					s.Errorf("what was just appended at %d reads %v, %v", done.First, events, err)
 				}

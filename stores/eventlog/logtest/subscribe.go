@@ -126,6 +126,39 @@ func testAck(s *suite) {
 	s.wantKind("ack after unsubscribe", sub.Ack(s.ctx(), s.class, 10), kv.NotFound)
 }
 
+func testConcurrentAcks(s *suite) {
+	const subs, events = 8, 30
+	log := s.open(eventlog.Options{})
+	s.append(log, "", drafts("x", events)...)
+	classes := s.target.classes()
+	var wg sync.WaitGroup
+	for i := range subs {
+		d := classes[i%len(classes)]
+		sub := s.subscribe(log, fmt.Sprint(i))
+		gone := s.subscribe(log, fmt.Sprint("gone ", i))
+		s.must("unsubscribe", log.Unsubscribe(s.ctx(), gone.Name()))
+		wg.Go(func() {
+			for p := range uint64(events) {
+				if err := sub.Ack(s.ctx(), d, p+1); err != nil {
+					s.Errorf("ack: %v", err)
+				}
+				if again, err := log.Subscribe(s.ctx(), sub.Name()); err != nil || again.Position() != p+1 {
+					s.Errorf("acknowledged %d, subscribed again: %v, %v", p+1, again, err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range events {
+				s.wantKind("ack after unsubscribe", gone.Ack(s.ctx(), d, 1), kv.NotFound)
+			}
+		})
+	}
+	wg.Wait()
+	ctx, cancel := context.WithCancel(s.ctx())
+	cancel()
+	s.wantKind("ack with a canceled context", s.subscribe(log, "0").Ack(ctx, s.class, 1), kv.Canceled)
+}
+
 func testSubscriptions(s *suite) {
 	log := s.open(eventlog.Options{})
 	s.append(log, "", drafts("x", 3)...)

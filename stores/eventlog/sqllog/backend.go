@@ -33,6 +33,7 @@ type backend struct {
 	rollback *sql.Stmt
 	state    *sql.Stmt
 	version  *sql.Stmt
+	mark     *sql.Stmt
 	insert   []*sql.Stmt // for as many events as rows says
 	single   *sql.Stmt   // an append as a transaction of its own
 	versions map[string]uint64

@@ -53,7 +53,7 @@ func BenchmarkRead100(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		events, err := log.Load(b.Context(), eventlog.Range{From: 1, To: 100})
+		events, err := log.Load(b.Context(), eventlog.Range{From: 1}.To(100))
 		if err != nil || len(events) != 100 {
 			b.Fatal(len(events), err)
 		}

@@ -24,10 +24,17 @@ func (b *backend) Bookmark(ctx context.Context, name string) (position uint64, e
 	return position, b.wrap("subscribe", err)
 }
 
-// SetBookmark implements eventlog.Backend.
-func (b *backend) SetBookmark(ctx context.Context, d kv.Durability, name string, position uint64) error {
+// SetBookmarks implements eventlog.Backend.
+func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*eventlog.Mark) error {
 	err := b.transaction(ctx, d, func() error {
-		return b.changeBookmark(name, `UPDATE subscriptions SET position = max(position, ?) WHERE name = ?`, int64(position), name)
+		for _, m := range marks {
+			result, err := b.mark.ExecContext(context.Background(), int64(m.Position), m.Name)
+			if err = changed(result, err, eventlog.NoSubscription(m.Name)); err != nil && !errors.Is(err, kv.NotFound) {
+				return err
+			}
+			m.Err = b.wrap("ack", err)
+		}
+		return nil
 	})
 	return b.wrap("ack", err)
 }
@@ -35,20 +42,24 @@ func (b *backend) SetBookmark(ctx context.Context, d kv.Durability, name string,
 // DeleteBookmark implements eventlog.Backend.
 func (b *backend) DeleteBookmark(ctx context.Context, name string) error {
 	err := b.transaction(ctx, kv.Synced, func() error {
-		return b.changeBookmark(name, `DELETE FROM subscriptions WHERE name = ?`, name)
+		result, err := b.writer.ExecContext(context.Background(), `DELETE FROM subscriptions WHERE name = ?`, name)
+		if err := changed(result, err, eventlog.NoSubscription(name)); err != nil {
+			return err
+		}
+		return b.exec(`DELETE FROM parked WHERE name = ?`, name)
 	})
 	return b.wrap("unsubscribe", err)
 }
 
-func (b *backend) changeBookmark(name, query string, args ...any) error {
-	result, err := b.writer.ExecContext(context.Background(), query, args...)
+// changed returns notFound after a statement that changed nothing.
+func changed(result sql.Result, err, notFound error) error {
 	if err != nil {
 		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n > 0 {
 		return err
 	}
-	return eventlog.NoSubscription(name)
+	return notFound
 }
 
 // Bookmarks implements eventlog.Backend.
@@ -66,4 +77,38 @@ func (b *backend) Bookmarks(ctx context.Context) (all []eventlog.Bookmark, err e
 		all = append(all, m)
 	}
 	return all, b.wrap("subscriptions", rows.Err())
+}
+
+// Park implements eventlog.Backend.
+func (b *backend) Park(ctx context.Context, d kv.Durability, name string, position uint64, cause string) error {
+	err := b.transaction(ctx, d, func() error {
+		return b.exec(`INSERT OR REPLACE INTO parked (name, position, cause) VALUES (?, ?, ?)`, name, int64(position), cause)
+	})
+	return b.wrap("park", err)
+}
+
+// Parked implements eventlog.Backend.
+func (b *backend) Parked(ctx context.Context, name string) (all []eventlog.Parked, err error) {
+	rows, err := b.readers.QueryContext(ctx, `SELECT position, cause FROM parked WHERE name = ? ORDER BY position`, name)
+	if err != nil {
+		return nil, b.wrap("parked", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p eventlog.Parked
+		if err := rows.Scan(&p.Event.Position, &p.Err); err != nil {
+			return nil, b.wrap("parked", err)
+		}
+		all = append(all, p)
+	}
+	return all, b.wrap("parked", rows.Err())
+}
+
+// Unpark implements eventlog.Backend.
+func (b *backend) Unpark(ctx context.Context, d kv.Durability, name string, position uint64) error {
+	err := b.transaction(ctx, d, func() error {
+		result, err := b.writer.ExecContext(context.Background(), `DELETE FROM parked WHERE name = ? AND position = ?`, name, int64(position))
+		return changed(result, err, eventlog.NotParked(name, position))
+	})
+	return b.wrap("unpark", err)
 }

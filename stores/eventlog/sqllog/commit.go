@@ -21,6 +21,7 @@ func (b *backend) prepareWriter() error {
 		&b.state: `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events'), (SELECT reserved FROM eventlog),
 			(SELECT max(position) FROM events)`,
 		&b.version: selectVersion,
+		&b.mark:    `UPDATE subscriptions SET position = max(position, ?) WHERE name = ?`,
 		&b.single: `INSERT INTO events (stream, type, data, time) SELECT ?, ?, ?, ? FROM eventlog
 			WHERE ? OR reserved > (SELECT seq FROM sqlite_sequence WHERE name = 'events')`,
 	}
@@ -222,18 +223,17 @@ func (b *backend) reserve(ctx context.Context, assigned uint64) error {
 	return err
 }
 
-// skipReserved gives up the positions that are reserved: a crash may have lost the events that had them.
+// skipReserved gives up the positions that are reserved or acknowledged: a crash may have lost the events that had them.
 // That another process is still using them cannot be known, and costs it no more than a new reservation.
 func (b *backend) skipReserved(ctx context.Context) error {
-	if s, err := b.readState(); err != nil || s.reserved <= s.floor {
+	var behind bool
+	const skipped = `max((SELECT reserved FROM eventlog), (SELECT ifnull(max(position), 0) FROM subscriptions))`
+	err := b.row(`SELECT seq < ` + skipped + ` FROM sqlite_sequence WHERE name = 'events'`).Scan(&behind)
+	if err != nil || !behind {
 		return err
 	}
 	return b.transaction(ctx, kv.Synced, func() error {
-		s, err := b.readState()
-		if err != nil {
-			return err
-		}
-		return b.exec(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'events'`, int64(max(s.floor, s.reserved)))
+		return b.exec(`UPDATE sqlite_sequence SET seq = max(seq, ` + skipped + `) WHERE name = 'events'`)
 	})
 }
 

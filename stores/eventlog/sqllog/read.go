@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
@@ -15,17 +16,23 @@ const (
 
 // statements are those of the readers.
 type statements struct {
-	load, stream, last, version, bookmark, bookmarks *sql.Stmt
+	load, loadBack, stream, streamBack          *sql.Stmt
+	last, version, streams, bookmark, bookmarks *sql.Stmt
 }
 
 func (b *backend) prepareReaders() error {
 	s := &b.read
 	// SQLite: a statement whose LIMIT is a bare parameter is compiled anew for each value.
+	const span, spanOf = `WHERE position BETWEEN ? AND ?`, `WHERE stream = ? AND version BETWEEN ? AND ?`
 	for stmt, query := range map[**sql.Stmt]string{
-		&s.load:      selectEvents + `WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?3 + 0`,
-		&s.stream:    selectEvents + `WHERE stream = ? AND version BETWEEN ? AND ? ORDER BY version LIMIT ?4 + 0`,
-		&s.last:      `SELECT max(position) FROM events`,
-		&s.version:   selectVersion,
+		&s.load:       selectEvents + span + ` ORDER BY position LIMIT ?3 + 0`,
+		&s.loadBack:   selectEvents + span + ` ORDER BY position DESC LIMIT ?3 + 0`,
+		&s.stream:     selectEvents + spanOf + ` ORDER BY version LIMIT ?4 + 0`,
+		&s.streamBack: selectEvents + spanOf + ` ORDER BY version DESC LIMIT ?4 + 0`,
+		&s.last:       `SELECT max(position) FROM events`,
+		&s.version:    selectVersion,
+		&s.streams: `SELECT stream, max(version) FROM events WHERE version IS NOT NULL AND stream > ? AND stream >= ?
+			AND (? OR stream < ?) GROUP BY stream ORDER BY stream LIMIT ?5 + 0`,
 		&s.bookmark:  `SELECT position FROM subscriptions WHERE name = ?`,
 		&s.bookmarks: `SELECT name, position FROM subscriptions ORDER BY name`,
 	} {
@@ -38,8 +45,12 @@ func (b *backend) prepareReaders() error {
 }
 
 // Load implements eventlog.Backend.
-func (b *backend) Load(ctx context.Context, r eventlog.Range) ([]eventlog.Event, error) {
-	rows, err := b.read.load.QueryContext(ctx, int64(r.From), int64(r.To), r.Limit)
+func (b *backend) Load(ctx context.Context, r eventlog.Span) ([]eventlog.Event, error) {
+	stmt := b.read.load
+	if r.Reverse {
+		stmt = b.read.loadBack
+	}
+	rows, err := stmt.QueryContext(ctx, int64(r.From), int64(r.To), r.Limit)
 	if err != nil {
 		return nil, b.wrap("load", err)
 	}
@@ -48,8 +59,12 @@ func (b *backend) Load(ctx context.Context, r eventlog.Range) ([]eventlog.Event,
 }
 
 // LoadStream implements eventlog.Backend.
-func (b *backend) LoadStream(ctx context.Context, stream string, r eventlog.Range) ([]eventlog.Event, error) {
-	rows, err := b.read.stream.QueryContext(ctx, stream, int64(r.From), int64(r.To), r.Limit)
+func (b *backend) LoadStream(ctx context.Context, stream string, r eventlog.Span) ([]eventlog.Event, error) {
+	stmt := b.read.stream
+	if r.Reverse {
+		stmt = b.read.streamBack
+	}
+	rows, err := stmt.QueryContext(ctx, stream, int64(r.From), int64(r.To), r.Limit)
 	if err != nil {
 		return nil, b.wrap("load stream", err)
 	}
@@ -112,4 +127,22 @@ func (b *backend) StreamVersion(ctx context.Context, stream string) (uint64, err
 	var version sql.Null[uint64]
 	err := b.read.version.QueryRowContext(ctx, stream).Scan(&version)
 	return version.V, b.wrap("stream version", err)
+}
+
+// Streams implements eventlog.Backend.
+func (b *backend) Streams(ctx context.Context, prefix, after string, limit int) (all []eventlog.Stream, err error) {
+	end := kv.PrefixEnd([]byte(prefix))
+	rows, err := b.read.streams.QueryContext(ctx, after, prefix, end == nil, string(end), limit)
+	if err != nil {
+		return nil, b.wrap("streams", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s eventlog.Stream
+		if err := rows.Scan(&s.Name, &s.Version); err != nil {
+			return nil, b.wrap("streams", err)
+		}
+		all = append(all, s)
+	}
+	return all, b.wrap("streams", rows.Err())
 }

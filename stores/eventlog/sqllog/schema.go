@@ -33,6 +33,15 @@ CREATE TABLE IF NOT EXISTS eventlog (
 	reserved INTEGER NOT NULL
 );`
 
+// parkedTable is made whenever it is missing: logs that older programs began have none.
+const parkedTable = `
+CREATE TABLE IF NOT EXISTS parked (
+	name     TEXT NOT NULL,
+	position INTEGER NOT NULL,
+	cause    TEXT NOT NULL,
+	PRIMARY KEY (name, position)
+) WITHOUT ROWID`
+
 const versionIndex = `CREATE UNIQUE INDEX IF NOT EXISTS events_version ON events (stream, version) WHERE version IS NOT NULL`
 
 // create makes what is not there yet, in the transaction that is open.
@@ -54,6 +63,9 @@ func (b *backend) create(o *Options) error {
 		}
 	}
 	if err := b.matchOptions(o); err != nil {
+		return err
+	}
+	if err := b.exec(parkedTable); err != nil {
 		return err
 	}
 	if o.Streams {

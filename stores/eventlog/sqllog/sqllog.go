@@ -10,6 +10,7 @@
 //	events         position INTEGER PRIMARY KEY AUTOINCREMENT, stream TEXT, version INTEGER, type TEXT, data BLOB,
 //	               time INTEGER in nanoseconds since 1970, UTC
 //	subscriptions  name TEXT PRIMARY KEY, position INTEGER
+//	parked         name TEXT, position INTEGER, cause TEXT
 //	eventlog       one row: format, streams, reserved
 //
 // stream is empty for none; version is NULL without a stream or without Options.Streams. The unique index events_version on

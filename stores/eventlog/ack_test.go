@@ -1,0 +1,100 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// commits counts the commits of a store.
+type commits struct{ n atomic.Int64 }
+
+func (c *commits) Start(ctx context.Context, _ string) context.Context { return ctx }
+
+func (c *commits) End(_ context.Context, e kv.Event) {
+	if e.Op == "commit" {
+		c.n.Add(1)
+	}
+}
+
+// While the store is taken, one acknowledgement waits for it and the others for that one. Then it takes two commits for all,
+// but for those whose context ended meanwhile.
+func TestAcknowledgementsThatWaitShareACommit(t *testing.T) {
+	const subs, ended = 16, 3
+	var count commits
+	ctx := t.Context()
+	db, err := kv.Open(ctx, "mem:acks", kv.WithTracer(&count))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	log, err := New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if _, err := log.Append(ctx, kv.Buffered, "", Any, Draft{Type: "T"}); err != nil {
+		t.Fatal(err)
+	}
+	var all [subs]*Subscription
+	for i := range all {
+		if all[i], err = log.Subscribe(ctx, fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx, err := db.Begin(ctx, kv.Buffered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count.n.Store(0)
+	short, cancel := context.WithCancel(ctx)
+	var acks sync.WaitGroup
+	var errs [subs]error
+	for i, sub := range all {
+		ctx := ctx
+		if i < ended {
+			ctx = short
+		}
+		acks.Go(func() { errs[i] = sub.Ack(ctx, kv.Buffered, 1) })
+	}
+	waiting := func() int {
+		log.acks.mu.Lock()
+		defer log.acks.mu.Unlock()
+		return len(log.acks.queue)
+	}
+	for waiting() < subs-1 {
+		runtime.Gosched()
+	}
+	cancel()
+	for waiting() >= subs-ended { // the leader may be among those that ended
+		runtime.Gosched()
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	acks.Wait()
+	for i, err := range errs {
+		if canceled := kv.KindOf(err) == kv.Canceled; canceled != (i < ended) || !canceled && err != nil {
+			t.Errorf("acknowledgement %d: %v", i, err)
+		}
+	}
+	if n := count.n.Load(); n > 2 {
+		t.Errorf("%d commits for %d acknowledgements, want 2", n, subs)
+	}
+	marks, err := log.Subscriptions(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acknowledged := 0
+	for _, m := range marks {
+		acknowledged += int(m.Position)
+	}
+	if acknowledged != subs-ended {
+		t.Errorf("%d subscriptions were acknowledged, want %d", acknowledged, subs-ended)
+	}
+}
