@@ -77,6 +77,9 @@ func (f Field[T, V]) Read(r *Reader[T], id ID) (V, error) {
 // fallback returns the value of a record that does not have the field.
 func (f Field[T, V]) fallback() (v V) {
 	copyValue(f.slot.kind, unsafe.Pointer(&v), unsafe.Add(unsafe.Pointer(&f.c.defaults), f.slot.offset))
+	if f.slot.kind == kindBytes {
+		storeBytes(unsafe.Pointer(&v), *(*[]byte)(unsafe.Pointer(&v)))
+	}
 	return v
 }
 
@@ -151,7 +154,9 @@ func (f Field[T, V]) scan(ctx context.Context, s Span, fn func(key []byte, v V) 
 		n, fallback := 0, f.fallback()
 		v := fallback
 		err := r.b.ColumnOf(keys, f.column, func(key, value []byte) (more bool) {
-			v = fallback
+			if v = fallback; f.slot.kind == kindBytes {
+				v = f.fallback() // no two records share memory
+			}
 			if failed = f.c.plan.field(value, &f.slot, unsafe.Pointer(&v)); failed != nil {
 				return false
 			}

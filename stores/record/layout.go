@@ -51,7 +51,8 @@ type Options struct {
 	Indexes []Index
 
 	// Default is where fields come from that a record does not have because they were added later: a *T, or nil for zero
-	// values.
+	// values. The default of a field is stored when it is added, and holds however the collection is opened from then on:
+	// to ask for another one later is a Conflict, to leave it out or zero changes nothing.
 	Default any
 }
 

@@ -33,6 +33,7 @@ type Store interface {
 	Fewer(ctx context.Context, o *record.Options) (*record.Collection[Fewer], error)
 	More(ctx context.Context, o *record.Options) (*record.Collection[More], error)
 	Other(ctx context.Context, o *record.Options) (*record.Collection[Other], error)
+	Alike(ctx context.Context, o *record.Options) (*record.Collection[Alike], error)
 	Texts(ctx context.Context, o *record.Options) (*record.Collection[Text], error)
 	Close() error
 }
@@ -84,6 +85,9 @@ var cases = []testCase{
 	{name: "readers see all of an update or nothing", run: testIsolation},
 	{name: "a type that differs is an error that names the fields", run: testRefuse},
 	{name: "a field that was added has the default in old records", run: testExtend},
+	{name: "a default stays when the collection is opened without it", run: testDefaultStays},
+	{name: "a record has a default of its own", run: testDefaultOwned},
+	{name: "a new field called like a stored one is refused", run: testAlike},
 	{name: "what a type lacks stays through every write", run: testKeep},
 	{name: "what a type lacks is dropped where that was chosen", run: testDrop},
 	{name: "records outlive the store's closing", run: testReopen, reopens: true},
