@@ -111,6 +111,7 @@ func (f Field[T, V]) Write(w *Writer[T], id ID, v V) error {
 	if err := w.decode(&w.old, extra); err != nil {
 		return err
 	}
+	w.damaged = false
 	changed := w.old
 	m := memory{rec: unsafe.Pointer(&changed), extra: extra}
 	copyValue(f.slot.kind, f.slot.at(m), unsafe.Pointer(&v))

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -54,6 +55,9 @@ func (r *Reader[T]) ids(q Query) (ids [][]byte, err error) {
 		return nil, invalid("query", fmt.Errorf("no index %q", q.Index), "name it in Options.Indexes")
 	}
 	x := &r.c.plan.indexes[i]
+	if err := r.current(x); err != nil {
+		return nil, err
+	}
 	keys, err := x.rangeOf(q)
 	if err != nil {
 		return nil, err
@@ -67,6 +71,25 @@ func (r *Reader[T]) ids(q Query) (ids [][]byte, err error) {
 		return len(ids) != q.Limit
 	})
 	return ids, errors.Join(err, scan)
+}
+
+// current returns the Conflict of an index that another process dropped or replaced in the meantime.
+func (r *Reader[T]) current(x *index) error {
+	if !r.c.traits.Shared {
+		return nil
+	}
+	text, err := r.b.Pair(nil, headerKey)
+	if err != nil || bytes.Equal(text, r.c.header) {
+		return err
+	}
+	h, err := parseHeader(text)
+	if err != nil {
+		return err
+	}
+	if now := h.index(x.Name); now == nil || !reflect.DeepEqual(*now, x.headerIndex) {
+		return conflict("query", fmt.Errorf("another process dropped or replaced index %s", x.Name), "open the collection again")
+	}
+	return nil
 }
 
 // idOf returns the id of an entry.

@@ -10,7 +10,8 @@ type Writer[T any] struct {
 	Reader[T]
 	w       BackendWriter
 	encoder encoder[T]
-	old     T // what is stored of the record that is being changed
+	old     T    // what is stored of the record that is being changed
+	damaged bool // old could not be decoded
 	changes []indexChange
 }
 
@@ -61,16 +62,24 @@ func (w *Writer[T]) Put(v *T) error {
 	if err != nil {
 		return err
 	}
+	if w.damaged {
+		m.extra = w.c.plan.newExtra()
+	}
 	return w.replace(w.key, found, m)
 }
 
-// stored reads what is stored under an id's key to w.old and, unless it is nil, extra.
+// stored reads what is stored under an id's key to w.old and, unless it is nil, extra. A record that cannot be decoded is
+// found and damaged: it can be replaced and deleted.
 func (w *Writer[T]) stored(id []byte, extra unsafe.Pointer) (found bool, err error) {
-	err = w.read(id, &w.old, extra)
-	if isNotFound(err) {
-		return false, nil
+	w.damaged = false
+	if w.buf, err = w.b.Row(w.buf, w.row, id); err != nil {
+		if isNotFound(err) {
+			err = nil
+		}
+		return false, err
 	}
-	return err == nil, err
+	w.damaged = w.decode(&w.old, extra) != nil
+	return true, nil
 }
 
 // replace writes m in the place of w.old, if that was found.
