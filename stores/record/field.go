@@ -89,7 +89,9 @@ func (f Field[T, V]) Set(ctx context.Context, d kv.Durability, id ID, v V) error
 }
 
 // Write is Set within an Update.
-func (f Field[T, V]) Write(w *Writer[T], id ID, v V) error {
+func (f Field[T, V]) Write(w *Writer[T], id ID, v V) error { return w.ended(f.write(w, id, v)) }
+
+func (f Field[T, V]) write(w *Writer[T], id ID, v V) error {
 	p := f.c.plan
 	if err := p.idKind().check("set field", id); err != nil {
 		return err

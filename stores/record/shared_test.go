@@ -29,7 +29,7 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	}
 	var list []Account
 	for i := range int64(records) {
-		list = append(list, Account{ID: i, Email: fmt.Sprintf("%d@example.com", i), City: fmt.Sprint(i % 7)})
+		list = append(list, Account{ID: i + 1, Email: fmt.Sprintf("%d@example.com", i), City: fmt.Sprint(i % 7)})
 	}
 	if err := first.PutAll(t.Context(), kv.Flushed, list); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	}
 	wg.Wait()
 
-	err = first.Put(t.Context(), kv.Flushed, &Account{ID: records})
+	err = first.Put(t.Context(), kv.Flushed, &Account{ID: records + 1})
 	if kv.KindOf(err) != kv.Conflict || kv.HintOf(err) == "" {
 		t.Errorf("a put that knows nothing of the indexes: %v, want a conflict with a hint", err)
 	}
@@ -58,7 +58,7 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Put(t.Context(), kv.Flushed, &Account{ID: records, Email: "last"}); err != nil {
+	if err := again.Put(t.Context(), kv.Flushed, &Account{ID: records + 1, Email: "last"}); err != nil {
 		t.Error(err)
 	}
 	if err := again.Check(t.Context()); err != nil {

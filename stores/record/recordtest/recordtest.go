@@ -64,6 +64,9 @@ var cases = []testCase{
 	{name: "an empty collection has nothing", run: testEmpty},
 	{name: "what was put comes back unchanged", run: testRoundTrip},
 	{name: "a put replaces, and of a list the last wins", run: testReplace},
+	{name: "an insert refuses a second record, a replace one that is not there", run: testInsert},
+	{name: "an id that was forgotten overwrites nothing", run: testForgottenID},
+	{name: "an update that passes over a failure changes nothing", run: testFailure},
 	{name: "an update that fails changes nothing", run: testRollback},
 	{name: "bytes given and got belong to the caller", run: testOwnership},
 	{name: "a span is what it says", run: testSpans},
@@ -147,6 +150,7 @@ func (s *suite) storeIn(dir string) (store Store, closeAll func()) {
 // items opens the collection of items in a store.
 func (s *suite) items(store Store, o record.Options) *record.Collection[Item] {
 	s.Helper()
+	o.ZeroID = true // of the edges of ids it is one
 	c, err := store.Items(s.ctx(), s.target.options(o))
 	s.must("open collection", err)
 	return c
