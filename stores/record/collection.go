@@ -147,6 +147,27 @@ func (c *Collection[T]) Find(ctx context.Context, index string, values ...any) (
 	return list, nil
 }
 
+// Count returns how many records q describes; the zero Query is all of them. Without conditions no record is read.
+func (c *Collection[T]) Count(ctx context.Context, q Query) (n int, err error) {
+	err = c.View(ctx, func(r *Reader[T]) error {
+		n, err = r.Count(q)
+		return err
+	})
+	return n, err
+}
+
+// DeleteWhere removes the records that q describes in one transaction and returns how many they were.
+func (c *Collection[T]) DeleteWhere(ctx context.Context, d kv.Durability, q Query) (n int, err error) {
+	err = c.Update(ctx, d, func(w *Writer[T]) error {
+		n, err = w.DeleteWhere(q)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 // Check reads all records and entries of indexes and compares them. A record that cannot be decoded and an index that
 // does not agree with the records are Corrupt.
 func (c *Collection[T]) Check(ctx context.Context) error {

@@ -80,6 +80,7 @@ var cases = []testCase{
 	{name: "a field that there is not is refused", run: testWrongField},
 	{name: "an index follows every write", run: testIndexFollows},
 	{name: "a query is what it says", run: testQuery},
+	{name: "a condition is what it says, and counts and deletions agree with queries", run: testWhere},
 	{name: "a unique index refuses a second record and nothing is changed", run: testUnique},
 	{name: "an index is built for what is there", run: testIndexBuilt},
 	{name: "an index that cannot be built leaves no trace", run: testIndexFails},
