@@ -72,22 +72,11 @@ func (c *cborCodec) decode(data []byte, m memory) error {
 	return decodeCBOR(c.shadow, data, m)
 }
 
-// decodeCBOR sets the fields of a shadow. The library writes a zero time as null, and reads null as nothing: a time that
-// has a default is made zero first.
+// decodeCBOR sets the fields of a shadow. The library writes a zero time as null, and reads null as
+// nothing: a time that has a default is made zero first.
 func decodeCBOR(sh *shadow, data []byte, m memory) error {
-	var raw map[string]cbor.RawMessage
 	for _, i := range sh.times {
-		s := &sh.slots[i]
-		at := (*time.Time)(s.at(m))
-		if at == nil || at.IsZero() {
-			continue
-		}
-		if raw == nil {
-			if err := cborDecoding.Unmarshal(data, &raw); err != nil {
-				return corrupt("cbor: %w", err)
-			}
-		}
-		if string(raw[s.name]) == "\xf6" {
+		if at := (*time.Time)(sh.slots[i].at(m)); at != nil && !at.IsZero() && isNull(data, sh.slots[i].name) {
 			*at = time.Time{}
 		}
 	}
@@ -95,6 +84,12 @@ func decodeCBOR(sh *shadow, data []byte, m memory) error {
 		return corrupt("cbor: %w", err)
 	}
 	return nil
+}
+
+// isNull reports whether the field called name is null in a map.
+func isNull(data []byte, name string) bool {
+	var raw map[string]cbor.RawMessage
+	return cborDecoding.Unmarshal(data, &raw) == nil && string(raw[name]) == "\xf6"
 }
 
 // field decodes a map with one field of interest; the library steps over the others.

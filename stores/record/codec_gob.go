@@ -107,8 +107,9 @@ func (c *gobCodec) encode(dst []byte, m memory) ([]byte, error) {
 		if s.kind != kindFloat32 && s.kind != kindFloat64 {
 			continue
 		}
-		// What equals zero is left out.
-		if at := s.at(m); loadFloat(s.kind, at) == 0 && math.Signbit(loadFloat(s.kind, at)) || s.kind == kindFloat32 && signals(at) {
+		at := s.at(m)
+		f := loadFloat(s.kind, at)
+		if f == 0 && math.Signbit(f) || s.kind == kindFloat32 && signals(at) { // what equals 0 is left out
 			return dst, notExact(s, at)
 		}
 	}

@@ -24,8 +24,9 @@ func (c *Collection[T]) View(ctx context.Context, fn func(*Reader[T]) error) err
 	return c.backend.View(ctx, func(b BackendReader) error { return c.explain(b, fn(c.reader(b))) })
 }
 
-// Update runs fn on a transaction and commits it with at least the durability d. If fn returns an error nothing is
-// changed, nor if it passes over an error of w other than a Conflict or NotFound. There is one writer at a time; fn must not call methods of the collection that write.
+// Update runs fn on a transaction and commits it with at least the durability d. If fn returns an
+// error nothing is changed, nor if it passes over an error of w other than a Conflict or NotFound.
+// There is one writer at a time; fn must not call methods of the collection that write.
 func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Writer[T]) error) error {
 	return c.backend.Update(ctx, d, func(b BackendWriter) error {
 		var failed error
@@ -40,9 +41,10 @@ func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Wr
 	})
 }
 
-// In returns a Writer that is part of tx, a transaction of the store that the collection is kept in, whatever its
-// namespace: one transaction may change several collections, and other keys. It ends with tx. After an error of a
-// method that writes, tx commits nothing, unless it is a Conflict or NotFound: those are answers, and change nothing.
+// In returns a Writer that is part of tx, a transaction of the store that the collection is kept
+// in, whatever its namespace: one transaction may change several collections, and other keys. It
+// ends with tx. After an error of a method that writes, tx commits nothing, unless it is a Conflict
+// or NotFound: those are answers, and change nothing.
 func (c *Collection[T]) In(tx *kv.Tx) (*Writer[T], error) {
 	b, ok := c.backend.(*kvBackend)
 	if !ok {
@@ -80,8 +82,8 @@ func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
 	})
 }
 
-// Insert stores v if there is no record with its id; one that there is is a Conflict. A number that is 0 is set to the next
-// one: see [Writer.Insert].
+// Insert stores v if there is no record with its id; one that there is is a Conflict. A number that
+// is 0 is set to the next one: see [Writer.Insert].
 func (c *Collection[T]) Insert(ctx context.Context, d kv.Durability, v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	chosen := !c.plan.forgotten(m)
@@ -147,7 +149,8 @@ func (c *Collection[T]) Find(ctx context.Context, index string, values ...any) (
 	return list, nil
 }
 
-// Count returns how many records q describes; the zero Query is all of them. Without conditions no record is read.
+// Count returns how many records q describes; the zero Query is all of them. Without conditions no
+// record is read.
 func (c *Collection[T]) Count(ctx context.Context, q Query) (n int, err error) {
 	err = c.View(ctx, func(r *Reader[T]) error {
 		n, err = r.Count(q)
@@ -156,7 +159,8 @@ func (c *Collection[T]) Count(ctx context.Context, q Query) (n int, err error) {
 	return n, err
 }
 
-// DeleteWhere removes the records that q describes in one transaction and returns how many they were.
+// DeleteWhere removes the records that q describes in one transaction and returns how many they
+// were.
 func (c *Collection[T]) DeleteWhere(ctx context.Context, d kv.Durability, q Query) (n int, err error) {
 	err = c.Update(ctx, d, func(w *Writer[T]) error {
 		n, err = w.DeleteWhere(q)

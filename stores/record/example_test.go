@@ -147,7 +147,8 @@ func ExampleCollection_In() {
 	// {1 7} <nil> <nil>
 }
 
-// A record without an id is given one, one that is there is not overwritten, and one that is not there is not made.
+// A record without an id is given one, one that is there is not overwritten, and one that is not
+// there is not made.
 func ExampleCollection_Insert() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:insert")
@@ -175,7 +176,8 @@ func ExampleCollection_Insert() {
 	// without an id: true
 }
 
-// Records are counted and deleted by what a query says of them: an index first, then conditions of any field.
+// Records are counted and deleted by what a query says of them: an index first, then conditions of
+// any field.
 func ExampleCollection_DeleteWhere() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:where")

@@ -36,8 +36,9 @@ type headerField struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
 
-	// Default is what records have that were written without the field, as in appendValue. It is set when the field is added
-	// and stays, because entries of indexes are made of it. Nil is none: no record lacks the field.
+	// Default is what records have that were written without the field, as in appendValue. It is
+	// set when the field is added and stays, because entries of indexes are made of it. Nil is
+	// none: no record lacks the field.
 	Default []byte `json:"default,omitzero"`
 }
 
@@ -167,8 +168,8 @@ const (
 	Drop                    // the type may have more and fewer; what it lacks is gone from a record once it is written again
 )
 
-// adopt changes h, which was stored, so that records of a type with fields are written. Fields that are added get their
-// defaults from the record at defaults.
+// adopt changes h, which was stored, so that records of a type with fields are written. Fields that
+// are added get their defaults from the record at defaults.
 func (h *header) adopt(fields []typeField, e Evolution, defaults unsafe.Pointer) error {
 	var version []int
 	var added, missing []string
@@ -212,8 +213,8 @@ func (h *header) adopt(fields []typeField, e Evolution, defaults unsafe.Pointer)
 	return nil
 }
 
-// distinct refuses the name of a new field that a codec would take for one that is in old records: JSON does not tell
-// upper from lower case, Gob calls a field note Xnote.
+// distinct refuses the name of a new field that a codec would take for one that is in old records:
+// JSON does not tell upper from lower case, Gob calls a field note Xnote.
 func (h *header) distinct(name string) error {
 	for _, f := range h.Fields {
 		if strings.EqualFold(f.Name, name) || strings.EqualFold(goName(f.Name), goName(name)) {
@@ -224,8 +225,9 @@ func (h *header) distinct(name string) error {
 	return nil
 }
 
-// setDefault notes what records have that lack a field of the type: its value in the record at defaults if the field is
-// added now, or by a program that did not note it. Another one later is a Conflict; zero asks for nothing.
+// setDefault notes what records have that lack a field of the type: its value in the record at
+// defaults if the field is added now, or by a program that did not note it. Another one later is a
+// Conflict; zero asks for nothing.
 func (h *header) setDefault(stored *headerField, f typeField, added bool, defaults unsafe.Pointer) error {
 	lacks := func(version []int) bool { return !slices.Contains(version, stored.Number) }
 	if !added && !slices.ContainsFunc(h.Versions, lacks) {

@@ -37,8 +37,8 @@ func anything(r *rand.Rand) (v everything) {
 	return v
 }
 
-// What a codec takes comes back to the bit, whatever was in the memory before, and its entries in indexes are the same;
-// what it cannot hold it refuses.
+// What a codec takes comes back to the bit, whatever was in the memory before, and its entries in
+// indexes are the same; what it cannot hold it refuses.
 func TestEveryCodecIsAnIdentityOrRefuses(t *testing.T) {
 	exact := planFor[everything](t, Options{})
 	same := func(v *everything) []byte {
@@ -98,7 +98,8 @@ func TestEveryCodecIsAnIdentityOrRefuses(t *testing.T) {
 	}
 }
 
-// A record that lies in memory as the codec's own is not copied, unless a time is elsewhere than in UTC.
+// A record that lies in memory as the codec's own is not copied, unless a time is elsewhere than in
+// UTC.
 func TestATimeElsewhereIsTheSameMoment(t *testing.T) {
 	type stamp struct {
 		ID int64

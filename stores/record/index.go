@@ -115,7 +115,8 @@ func (w *Writer[T]) planIndexes(id []byte, old, rec unsafe.Pointer) error {
 	return nil
 }
 
-// removeAll plans to remove the entries of a record that cannot be decoded, for which every entry is read.
+// removeAll plans to remove the entries of a record that cannot be decoded, for which every entry
+// is read.
 func (w *Writer[T]) removeAll(id []byte) error {
 	for i := range w.c.plan.indexes {
 		x := &w.c.plan.indexes[i]

@@ -302,7 +302,8 @@ func format(k kind, p unsafe.Pointer) string {
 	return fmt.Sprintf("%q", *(*[]byte)(p))
 }
 
-// signals reports whether the float32 at p is a signalling NaN, which is another one once it was a float64.
+// signals reports whether the float32 at p is a signalling NaN, which is another one once it was a
+// float64.
 func signals(p unsafe.Pointer) bool {
 	f := *(*float32)(p)
 	return f != f && math.Float32bits(f)&(1<<22) == 0

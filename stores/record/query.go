@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Query selects records by an index: those whose first fields equal Equal and whose next field is in [From, To), and for
-// which every condition of Where holds. Values have the type of their field, or the one that it is made of.
+// Query selects records by an index: those whose first fields equal Equal and whose next field is
+// in [From, To), and for which every condition of Where holds. Values have the type of their field,
+// or the one that it is made of.
 type Query struct {
 	Index   string // "" is the order of ids: Equal, From and To are of the field with the id
 	Equal   []any
@@ -24,7 +25,8 @@ type Query struct {
 	Limit   int // at most so many; 0 is no limit
 }
 
-// Condition is one of a field, in an index or not: that it equals Equal, or is in [From, To). Nil asks for nothing.
+// Condition is one of a field, in an index or not: that it equals Equal, or is in [From, To). Nil
+// asks for nothing.
 type Condition struct {
 	Field    string // its stored name
 	Equal    any
@@ -71,8 +73,8 @@ func (w *Writer[T]) DeleteWhere(q Query) (int, error) {
 	return len(ids), nil
 }
 
-// find calls fn with the key of the id of each record that q describes until it returns false; and with the record, if it
-// is to be loaded.
+// find calls fn with the key of the id of each record that q describes until it returns false; and
+// with the record, if it is to be loaded.
 func (r *Reader[T]) find(q Query, load bool, fn func(id []byte, v *T) bool) error {
 	x, err := r.lookup(q.Index)
 	if err != nil {
@@ -149,7 +151,8 @@ func (r *Reader[T]) lookup(name string) (*index, error) {
 	return &p.indexes[i], r.current(&p.indexes[i])
 }
 
-// alone returns what is like an index of one field, without a prefix, or nil if there is no such field.
+// alone returns what is like an index of one field, without a prefix, or nil if there is no such
+// field.
 func (p *plan) alone(field string) *index {
 	s := p.named(field)
 	if s == nil {
@@ -197,7 +200,8 @@ func (m matcher) match(rec unsafe.Pointer) bool {
 	return true
 }
 
-// current returns the Conflict of an index that another process dropped or replaced in the meantime.
+// current returns the Conflict of an index that another process dropped or replaced in the
+// meantime.
 func (r *Reader[T]) current(x *index) error {
 	if !r.c.traits.Shared {
 		return nil
@@ -211,7 +215,8 @@ func (r *Reader[T]) current(x *index) error {
 		return err
 	}
 	if now := h.index(x.Name); now == nil || !reflect.DeepEqual(*now, x.headerIndex) {
-		return conflict("query", fmt.Errorf("another process dropped or replaced index %s", x.Name), "open the collection again")
+		err := fmt.Errorf("another process dropped or replaced index %s", x.Name)
+		return conflict("query", err, "open the collection again")
 	}
 	return nil
 }

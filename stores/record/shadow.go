@@ -71,7 +71,8 @@ func (sh *shadow) place(p unsafe.Pointer, i int) unsafe.Pointer {
 	return unsafe.Add(p, sh.typ.Field(i).Offset)
 }
 
-// encode calls fn with a pointer to a shadow of m, with times in UTC: text rounds an offset to minutes, which moves them.
+// encode calls fn with a pointer to a shadow of m, with times in UTC: text rounds an offset to
+// minutes, which moves them.
 func (sh *shadow) encode(m memory, fn func(v any) error) error {
 	if sh.same && !slices.ContainsFunc(sh.times, func(i int) bool { return elsewhere(sh.slots[i].at(m)) }) {
 		return fn(reflect.NewAt(sh.typ, m.rec).Interface())

@@ -53,8 +53,8 @@ func TestATransactionOfAnyNamespaceWritesUnderTheCollectionsKeys(t *testing.T) {
 	}
 }
 
-// An index entry whose key is too long fails after the record was written: whoever passes over the error commits nothing
-// of the transaction, whose own pair included.
+// An index entry whose key is too long fails after the record was written: whoever passes over the
+// error commits nothing of the transaction, whose own pair included.
 func TestAHalfDoneChangeIsNotCommittedWithTheCallersTransaction(t *testing.T) {
 	type page struct {
 		ID   int64

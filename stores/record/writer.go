@@ -58,7 +58,8 @@ func (e *encoder[T]) write(b BackendPutter, id []byte, m memory) (err error) {
 	return b.PutRow(id, e.row, e.c.plan.stale)
 }
 
-// ended returns err, after which the transaction must not be committed, unless it is an answer by which nothing changed.
+// ended returns err, after which the transaction must not be committed, unless it is an answer by
+// which nothing changed.
 func (w *Writer[T]) ended(err error) error {
 	if err != nil && kv.KindOf(err) != kv.Conflict && !isNotFound(err) {
 		w.fail(err)
@@ -66,13 +67,14 @@ func (w *Writer[T]) ended(err error) error {
 	return err
 }
 
-// Put stores v under its id, whether or not there was a record before. A unique index in which another record has the
-// same values is a Conflict, and nothing is changed. An id that is 0 or "" is Invalid, unless [Options.ZeroID] is set.
+// Put stores v under its id, whether or not there was a record before. A unique index in which
+// another record has the same values is a Conflict, and nothing is changed. An id that is 0 or ""
+// is Invalid, unless [Options.ZeroID] is set.
 func (w *Writer[T]) Put(v *T) error { return w.ended(w.put(v, always)) }
 
-// Insert stores v if there is no record with its id; one that there is is a Conflict. An id that is 0 is set to the one
-// after the largest that there is, at least 1, unless [Options.ZeroID] is set: as in SQLite, the id of the newest record
-// is given out again once that is deleted.
+// Insert stores v if there is no record with its id; one that there is is a Conflict. An id that is
+// 0 is set to the one after the largest that there is, at least 1, unless [Options.ZeroID] is set:
+// as in SQLite, the id of the newest record is given out again once that is deleted.
 func (w *Writer[T]) Insert(v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	if !w.c.plan.forgotten(m) || w.c.plan.idKind() == textID {
@@ -143,7 +145,8 @@ func (w *Writer[T]) put(v *T, when condition) error {
 	case found && when == ifAbsent:
 		return conflict("insert", fmt.Errorf("there is a record %v", w.c.plan.idOf(m)), "choose another id, or use Put")
 	case !found && when == ifPresent:
-		return &kv.Error{Op: "replace", Kind: kv.NotFound, Err: fmt.Errorf("record %v", w.c.plan.idOf(m)), Hint: "use Insert or Put"}
+		return &kv.Error{Op: "replace", Kind: kv.NotFound, Err: fmt.Errorf("record %v", w.c.plan.idOf(m)),
+			Hint: "use Insert or Put"}
 	case !carries:
 		return w.encoder.put(w.w, v)
 	}
@@ -153,8 +156,8 @@ func (w *Writer[T]) put(v *T, when condition) error {
 	return w.replace(w.key, found, m)
 }
 
-// stored reads what is stored under an id's key to w.old and, unless it is nil, extra. A record that cannot be decoded is
-// found and damaged: it can be replaced and deleted.
+// stored reads what is stored under an id's key to w.old and, unless it is nil, extra. A record
+// that cannot be decoded is found and damaged: it can be replaced and deleted.
 func (w *Writer[T]) stored(id []byte, extra unsafe.Pointer) (found bool, err error) {
 	w.damaged = false
 	if w.buf, err = w.b.Row(w.buf, w.row, id); err != nil {
