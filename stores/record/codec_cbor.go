@@ -19,8 +19,9 @@ type cborCodec struct {
 }
 
 var (
-	cborEncoding = must(cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode())
-	cborDecoding = must(cbor.DecOptions{}.DecMode())
+	cborEncoding = must(cbor.EncOptions{Time: cbor.TimeRFC3339Nano, NaNConvert: cbor.NaNConvertNone,
+		InfConvert: cbor.InfConvertNone}.UserBufferEncMode())
+	cborDecoding = must(cbor.DecOptions{FieldNameMatching: cbor.FieldNameMatchingCaseSensitive}.DecMode())
 )
 
 func must[M any](mode M, err error) M {
@@ -52,6 +53,10 @@ func (c *cborCodec) encode(dst []byte, m memory) ([]byte, error) {
 			if y := (*time.Time)(at).UTC().Year(); y < 0 || y > 9999 {
 				return dst, textual([]slot{*s}, m)
 			}
+		case kindFloat32:
+			if signals(at) {
+				return dst, notExact(s, at)
+			}
 		}
 	}
 	buf := c.pool.Get().(*bytes.Buffer)
@@ -64,10 +69,27 @@ func (c *cborCodec) encode(dst []byte, m memory) ([]byte, error) {
 }
 
 func (c *cborCodec) decode(data []byte, m memory) error {
-	if err := c.shadow.decode(m, func(v any) error { return cborDecoding.Unmarshal(data, v) }); err != nil {
+	return decodeCBOR(c.shadow, data, m)
+}
+
+// decodeCBOR sets the fields of a shadow. The library writes a zero time as null, and reads null as
+// nothing: a time that has a default is made zero first.
+func decodeCBOR(sh *shadow, data []byte, m memory) error {
+	for _, i := range sh.times {
+		if at := (*time.Time)(sh.slots[i].at(m)); at != nil && !at.IsZero() && isNull(data, sh.slots[i].name) {
+			*at = time.Time{}
+		}
+	}
+	if err := sh.decode(m, func(v any) error { return cborDecoding.Unmarshal(data, v) }); err != nil {
 		return corrupt("cbor: %w", err)
 	}
 	return nil
+}
+
+// isNull reports whether the field called name is null in a map.
+func isNull(data []byte, name string) bool {
+	var raw map[string]cbor.RawMessage
+	return cborDecoding.Unmarshal(data, &raw) == nil && string(raw[name]) == "\xf6"
 }
 
 // field decodes a map with one field of interest; the library steps over the others.
@@ -76,8 +98,5 @@ func (c *cborCodec) field(data []byte, s *slot, p unsafe.Pointer) error {
 	if err != nil {
 		return err
 	}
-	if err := sh.decode(memory{rec: p}, func(v any) error { return cborDecoding.Unmarshal(data, v) }); err != nil {
-		return corrupt("cbor: %w", err)
-	}
-	return nil
+	return decodeCBOR(sh, data, memory{rec: p})
 }

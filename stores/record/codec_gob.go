@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/gob"
 	"fmt"
+	"math"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -101,6 +102,17 @@ func (c *gobCodec) add(slots []slot, preamble []byte) {
 }
 
 func (c *gobCodec) encode(dst []byte, m memory) ([]byte, error) {
+	for i := range c.shadow.slots {
+		s := &c.shadow.slots[i]
+		if s.kind != kindFloat32 && s.kind != kindFloat64 {
+			continue
+		}
+		at := s.at(m)
+		f := loadFloat(s.kind, at)
+		if f == 0 && math.Signbit(f) || s.kind == kindFloat32 && signals(at) { // what equals 0 is left out
+			return dst, notExact(s, at)
+		}
+	}
 	dst = binary.AppendUvarint(dst, uint64(c.number))
 	if !c.shared {
 		out := appender{dst}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"unsafe"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -23,21 +24,27 @@ func (c *Collection[T]) View(ctx context.Context, fn func(*Reader[T]) error) err
 	return c.backend.View(ctx, func(b BackendReader) error { return c.explain(b, fn(c.reader(b))) })
 }
 
-// Update runs fn on a transaction and commits it with at least the durability d. If fn returns an error nothing is
-// changed. There is one writer at a time; fn must not call methods of the collection that write.
+// Update runs fn on a transaction and commits it with at least the durability d. If fn returns an
+// error nothing is changed, nor if it passes over an error of w other than a Conflict or NotFound.
+// There is one writer at a time; fn must not call methods of the collection that write.
 func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Writer[T]) error) error {
 	return c.backend.Update(ctx, d, func(b BackendWriter) error {
-		w, err := c.writer(b)
+		var failed error
+		w, err := c.writer(b, func(err error) { failed = errors.Join(failed, err) })
 		if err != nil {
 			return err
 		}
-		return fn(w)
+		if err := fn(w); err != nil {
+			return err
+		}
+		return failed
 	})
 }
 
-// In returns a Writer that is part of tx, a transaction of the store that the collection is kept in, whatever its
-// namespace: one transaction may change several collections, and other keys. It ends with tx. After an error of the
-// Writer, return the error from the function that tx was given to: part of a change may be done.
+// In returns a Writer that is part of tx, a transaction of the store that the collection is kept
+// in, whatever its namespace: one transaction may change several collections, and other keys. It
+// ends with tx. After an error of a method that writes, tx commits nothing, unless it is a Conflict
+// or NotFound: those are answers, and change nothing.
 func (c *Collection[T]) In(tx *kv.Tx) (*Writer[T], error) {
 	b, ok := c.backend.(*kvBackend)
 	if !ok {
@@ -48,7 +55,7 @@ func (c *Collection[T]) In(tx *kv.Tx) (*Writer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.writer(b.over(joined))
+	return c.writer(b.over(joined), joined.Fail)
 }
 
 // Get returns the record with an id. An absent one is NotFound.
@@ -64,7 +71,7 @@ func (c *Collection[T]) Read(ctx context.Context, id ID, into *T) error {
 }
 
 // Put stores v under its id, whether or not there was a record before. A unique index in which another record has the
-// same values is a Conflict.
+// same values is a Conflict. An id that is 0 or "" is Invalid, unless [Options.ZeroID] is set.
 func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
 	if !c.blind() {
 		return c.Update(ctx, d, func(w *Writer[T]) error { return w.Put(v) })
@@ -73,6 +80,23 @@ func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
 		e := encoder[T]{c: c}
 		return e.put(b, v)
 	})
+}
+
+// Insert stores v if there is no record with its id; one that there is is a Conflict. A number that
+// is 0 is set to the next one: see [Writer.Insert].
+func (c *Collection[T]) Insert(ctx context.Context, d kv.Durability, v *T) error {
+	m := memory{rec: unsafe.Pointer(v)}
+	chosen := !c.plan.forgotten(m)
+	err := c.Update(ctx, d, func(w *Writer[T]) error { return w.Insert(v) })
+	if err != nil && !chosen {
+		c.plan.forget(m)
+	}
+	return err
+}
+
+// Replace stores v in the place of the record with its id. That there is none is NotFound.
+func (c *Collection[T]) Replace(ctx context.Context, d kv.Durability, v *T) error {
+	return c.Update(ctx, d, func(w *Writer[T]) error { return w.Replace(v) })
 }
 
 // PutAll stores all of list in one transaction. Later ones replace earlier ones of the same id.
@@ -123,6 +147,29 @@ func (c *Collection[T]) Find(ctx context.Context, index string, values ...any) (
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// Count returns how many records q describes; the zero Query is all of them. Without conditions no
+// record is read.
+func (c *Collection[T]) Count(ctx context.Context, q Query) (n int, err error) {
+	err = c.View(ctx, func(r *Reader[T]) error {
+		n, err = r.Count(q)
+		return err
+	})
+	return n, err
+}
+
+// DeleteWhere removes the records that q describes in one transaction and returns how many they
+// were.
+func (c *Collection[T]) DeleteWhere(ctx context.Context, d kv.Durability, q Query) (n int, err error) {
+	err = c.Update(ctx, d, func(w *Writer[T]) error {
+		n, err = w.DeleteWhere(q)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // Check reads all records and entries of indexes and compares them. A record that cannot be decoded and an index that

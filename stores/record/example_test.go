@@ -146,3 +146,61 @@ func ExampleCollection_In() {
 	// Output:
 	// {1 7} <nil> <nil>
 }
+
+// A record without an id is given one, one that is there is not overwritten, and one that is not
+// there is not made.
+func ExampleCollection_Insert() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:insert")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	accounts, err := record.Open[Account](ctx, db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ada := Account{Email: "ada@example.com"}
+	err = accounts.Insert(ctx, kv.Buffered, &ada)
+	fmt.Println("ada is", ada.ID, err)
+	err = accounts.Insert(ctx, kv.Buffered, &Account{ID: 1, Email: "kurt@example.com"})
+	fmt.Println("a second 1:", errors.Is(err, kv.Conflict))
+	err = accounts.Replace(ctx, kv.Buffered, &Account{ID: 2, Email: "kurt@example.com"})
+	fmt.Println("in the place of nobody:", errors.Is(err, kv.NotFound))
+	err = accounts.Put(ctx, kv.Buffered, &Account{Email: "forgotten"})
+	fmt.Println("without an id:", errors.Is(err, kv.Invalid))
+	// Output:
+	// ada is 1 <nil>
+	// a second 1: true
+	// in the place of nobody: true
+	// without an id: true
+}
+
+// Records are counted and deleted by what a query says of them: an index first, then conditions of
+// any field.
+func ExampleCollection_DeleteWhere() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:where")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	accounts, err := record.Open[Account](ctx, db, &record.Options{Indexes: []record.Index{{Name: "city", Fields: []string{"city"}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = accounts.PutAll(ctx, kv.Buffered, []Account{
+		{1, "ada@example.com", "London", 0}, {2, "kurt@example.com", "Vienna", 0}, {3, "alan@example.com", "London", 40},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	empty := record.Query{Index: "city", Equal: []any{"London"}, Where: []record.Condition{{Field: "balance", Equal: 0.0}}}
+	n, err := accounts.DeleteWhere(ctx, kv.Buffered, empty)
+	fmt.Println("deleted:", n, err)
+	n, err = accounts.Count(ctx, record.Query{})
+	fmt.Println("left:", n, err)
+	// Output:
+	// deleted: 1 <nil>
+	// left: 2 <nil>
+}

@@ -77,6 +77,9 @@ func (f Field[T, V]) Read(r *Reader[T], id ID) (V, error) {
 // fallback returns the value of a record that does not have the field.
 func (f Field[T, V]) fallback() (v V) {
 	copyValue(f.slot.kind, unsafe.Pointer(&v), unsafe.Add(unsafe.Pointer(&f.c.defaults), f.slot.offset))
+	if f.slot.kind == kindBytes {
+		storeBytes(unsafe.Pointer(&v), *(*[]byte)(unsafe.Pointer(&v)))
+	}
 	return v
 }
 
@@ -86,7 +89,9 @@ func (f Field[T, V]) Set(ctx context.Context, d kv.Durability, id ID, v V) error
 }
 
 // Write is Set within an Update.
-func (f Field[T, V]) Write(w *Writer[T], id ID, v V) error {
+func (f Field[T, V]) Write(w *Writer[T], id ID, v V) error { return w.ended(f.write(w, id, v)) }
+
+func (f Field[T, V]) write(w *Writer[T], id ID, v V) error {
 	p := f.c.plan
 	if err := p.idKind().check("set field", id); err != nil {
 		return err
@@ -108,6 +113,7 @@ func (f Field[T, V]) Write(w *Writer[T], id ID, v V) error {
 	if err := w.decode(&w.old, extra); err != nil {
 		return err
 	}
+	w.damaged = false
 	changed := w.old
 	m := memory{rec: unsafe.Pointer(&changed), extra: extra}
 	copyValue(f.slot.kind, f.slot.at(m), unsafe.Pointer(&v))
@@ -151,7 +157,9 @@ func (f Field[T, V]) scan(ctx context.Context, s Span, fn func(key []byte, v V) 
 		n, fallback := 0, f.fallback()
 		v := fallback
 		err := r.b.ColumnOf(keys, f.column, func(key, value []byte) (more bool) {
-			v = fallback
+			if v = fallback; f.slot.kind == kindBytes {
+				v = f.fallback() // no two records share memory
+			}
 			if failed = f.c.plan.field(value, &f.slot, unsafe.Pointer(&v)); failed != nil {
 				return false
 			}

@@ -1,12 +1,15 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -32,6 +35,11 @@ type headerField struct {
 	Number int    `json:"number"`
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
+
+	// Default is what records have that were written without the field, as in appendValue. It is
+	// set when the field is added and stays, because entries of indexes are made of it. Nil is
+	// none: no record lacks the field.
+	Default []byte `json:"default,omitzero"`
 }
 
 type headerIndex struct {
@@ -118,6 +126,11 @@ func (h *header) check() error {
 			return fmt.Errorf("field %d %q of kind %q", f.Number, f.Name, f.Kind)
 		}
 		numbers[f.Number] = true
+		if k := kindNamed(f.Kind); f.Default != nil {
+			if err := storeValue(k, reflect.New(kinds[k].typ).UnsafePointer(), f.Default); err != nil {
+				return fmt.Errorf("default of field %s: %w", f.Name, err)
+			}
+		}
 	}
 	for i, version := range h.Versions {
 		for _, number := range version {
@@ -155,16 +168,20 @@ const (
 	Drop                    // the type may have more and fewer; what it lacks is gone from a record once it is written again
 )
 
-// adopt changes h, which was stored, so that records of a type with fields are written.
-func (h *header) adopt(fields []typeField, e Evolution) error {
+// adopt changes h, which was stored, so that records of a type with fields are written. Fields that
+// are added get their defaults from the record at defaults.
+func (h *header) adopt(fields []typeField, e Evolution, defaults unsafe.Pointer) error {
 	var version []int
 	var added, missing []string
 	for _, f := range fields {
 		stored := h.fieldNamed(f.name)
 		switch {
 		case stored == nil:
-			stored = &headerField{Number: h.nextNumber(), Name: f.name, Kind: kinds[f.kind].name}
-			h.Fields = append(h.Fields, *stored)
+			if err := h.distinct(f.name); err != nil {
+				return err
+			}
+			h.Fields = append(h.Fields, headerField{Number: h.nextNumber(), Name: f.name, Kind: kinds[f.kind].name})
+			stored = &h.Fields[len(h.Fields)-1]
 			added = append(added, f.name)
 		case stored.Kind != kinds[f.kind].name:
 			return mismatch(fmt.Errorf("field %s is stored as %s, the type has %s", f.name, stored.Kind, kinds[f.kind].name),
@@ -173,6 +190,9 @@ func (h *header) adopt(fields []typeField, e Evolution) error {
 			added = append(added, f.name)
 		}
 		version = append(version, stored.Number)
+		if err := h.setDefault(stored, f, slices.Contains(added, f.name), defaults); err != nil {
+			return err
+		}
 	}
 	for _, number := range h.Versions[h.Current] {
 		if !slices.Contains(version, number) {
@@ -189,6 +209,38 @@ func (h *header) adopt(fields []typeField, e Evolution) error {
 	if h.Current = slices.IndexFunc(h.Versions, func(v []int) bool { return slices.Equal(v, version) }); h.Current < 0 {
 		h.Versions = append(h.Versions, version)
 		h.Current = len(h.Versions) - 1
+	}
+	return nil
+}
+
+// distinct refuses the name of a new field that a codec would take for one that is in old records:
+// JSON does not tell upper from lower case, Gob calls a field note Xnote.
+func (h *header) distinct(name string) error {
+	for _, f := range h.Fields {
+		if strings.EqualFold(f.Name, name) || strings.EqualFold(goName(f.Name), goName(name)) {
+			return mismatch(fmt.Errorf("the new field %s is called like the stored field %s", name, f.Name),
+				"give the new field another name; upper and lower case, and an X before a name, are not told apart")
+		}
+	}
+	return nil
+}
+
+// setDefault notes what records have that lack a field of the type: its value in the record at
+// defaults if the field is added now, or by a program that did not note it. Another one later is a
+// Conflict; zero asks for nothing.
+func (h *header) setDefault(stored *headerField, f typeField, added bool, defaults unsafe.Pointer) error {
+	lacks := func(version []int) bool { return !slices.Contains(version, stored.Number) }
+	if !added && !slices.ContainsFunc(h.Versions, lacks) {
+		return nil
+	}
+	asked := appendValue([]byte{}, f.kind, unsafe.Add(defaults, f.offset))
+	zero := appendValue([]byte{}, f.kind, reflect.New(kinds[f.kind].typ).UnsafePointer())
+	switch {
+	case added || stored.Default == nil:
+		stored.Default = asked
+	case !bytes.Equal(asked, stored.Default) && !bytes.Equal(asked, zero):
+		return mismatch(fmt.Errorf("field %s was added with another default", f.name),
+			"leave it out of Options.Default: a default is fixed when its field is added; put the records anew to change them")
 	}
 	return nil
 }

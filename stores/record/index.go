@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // index is an index of the header, seen from the program's type.
@@ -86,6 +88,12 @@ type indexChange struct {
 // index that has another record's entry in the place is a Conflict.
 func (w *Writer[T]) planIndexes(id []byte, old, rec unsafe.Pointer) error {
 	w.changes = w.changes[:0]
+	if w.damaged && old != nil {
+		if err := w.removeAll(id); err != nil {
+			return err
+		}
+		old = nil
+	}
 	for i := range w.c.plan.indexes {
 		change := indexChange{x: &w.c.plan.indexes[i]}
 		if old != nil {
@@ -103,6 +111,24 @@ func (w *Writer[T]) planIndexes(id []byte, old, rec unsafe.Pointer) error {
 			}
 		}
 		w.changes = append(w.changes, change)
+	}
+	return nil
+}
+
+// removeAll plans to remove the entries of a record that cannot be decoded, for which every entry
+// is read.
+func (w *Writer[T]) removeAll(id []byte) error {
+	for i := range w.c.plan.indexes {
+		x := &w.c.plan.indexes[i]
+		err := w.b.Pairs(kv.Prefix(x.prefix), func(key, value []byte) bool {
+			if owner, err := x.idOf(key, value, w.c.plan.idKind()); err == nil && bytes.Equal(owner, id) {
+				w.changes = append(w.changes, indexChange{x: x, remove: slices.Clone(key)})
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

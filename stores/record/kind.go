@@ -302,6 +302,19 @@ func format(k kind, p unsafe.Pointer) string {
 	return fmt.Sprintf("%q", *(*[]byte)(p))
 }
 
+// signals reports whether the float32 at p is a signalling NaN, which is another one once it was a
+// float64.
+func signals(p unsafe.Pointer) bool {
+	f := *(*float32)(p)
+	return f != f && math.Float32bits(f)&(1<<22) == 0
+}
+
+// notExact is the error of a float that a codec would store as another one.
+func notExact(s *slot, at unsafe.Pointer) error {
+	return invalid("encode", fmt.Errorf("field %s is %s, which the codec would change", s.name, format(s.kind, at)),
+		"put 0 or another number, or choose the codec Binary")
+}
+
 // finite reports whether the value at p is a number that text can express.
 func finite(k kind, p unsafe.Pointer) bool {
 	f := loadFloat(k, p)

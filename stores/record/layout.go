@@ -50,8 +50,14 @@ type Options struct {
 	// An index stays, and is kept, until DropIndex: opening without it changes nothing.
 	Indexes []Index
 
-	// Default is where fields come from that a record does not have because they were added later: a *T, or nil for zero
-	// values.
+	// ZeroID makes 0 and "" ids like others. Without it a record that has one is taken for one
+	// whose id was forgotten: Put refuses it, and Insert gives it the next number.
+	ZeroID bool
+
+	// Default is where fields come from that a record does not have because they were added later:
+	// a *T, or nil for zero values. The default of a field is stored when it is added, and holds
+	// however the collection is opened from then on: to ask for another one later is a Conflict, to
+	// leave it out or zero changes nothing.
 	Default any
 }
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"time"
+	"unsafe"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -103,6 +104,10 @@ func (c *Collection[T]) start(ctx context.Context, t reflect.Type, fields []type
 		return err
 	}
 	c.header = s.header.encode()
+	c.defaults = *new(T) // from here on those that are stored
+	if err := s.loadDefaults(fields, unsafe.Pointer(&c.defaults)); err != nil {
+		return err
+	}
 	if c.plan, err = newPlan(s, o, c.traits.ByField); err != nil {
 		return err
 	}
@@ -168,7 +173,7 @@ func (c *Collection[T]) compare(h *header, fields []typeField, o *Options) error
 			return mismatch(fmt.Errorf("the collection's id is the field %s, not %s", h.ID, f.name), "tag that field as the id")
 		}
 	}
-	return h.adopt(fields, o.Evolve)
+	return h.adopt(fields, o.Evolve, unsafe.Pointer(&c.defaults))
 }
 
 func (c *Collection[T]) columnNames() [][]byte {

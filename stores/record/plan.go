@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"slices"
 	"unsafe"
 )
@@ -13,10 +14,11 @@ type plan struct {
 	written []int  // by field: indexes of the columns that the type has
 	stale   []int  // by field: indexes of the columns that are removed when a record is written
 	indexes []index
+	zeroID  bool // 0 and "" are ids like others
 }
 
 func newPlan(s *schema, o *Options, byField bool) (*plan, error) {
-	p := &plan{schema: s}
+	p := &plan{schema: s, zeroID: o.ZeroID}
 	if !byField {
 		var err error
 		p.codec, err = newCodec(o.Codec, s)
@@ -112,6 +114,31 @@ func (p *plan) idOf(m memory) ID {
 		return Uint(loadUint(k, at))
 	}
 	return Text(*(*string)(at))
+}
+
+// forgotten reports whether the id in m is one that nobody gave.
+func (p *plan) forgotten(m memory) bool {
+	if p.zeroID {
+		return false
+	}
+	id := p.idOf(m)
+	return id.n == 0 && id.text == ""
+}
+
+// checkID refuses an id that was forgotten.
+func (p *plan) checkID(m memory) error {
+	if !p.forgotten(m) {
+		return nil
+	}
+	return invalid("put", fmt.Errorf("field %s, the id, is not set", p.id.name),
+		"set it; Insert chooses a number; Options.ZeroID makes 0 and the empty string ids like others")
+}
+
+// forget makes the id in m 0, if it is a number.
+func (p *plan) forget(m memory) {
+	if p.idKind() != textID {
+		zero(p.id.kind, unsafe.Add(m.rec, p.id.offset))
+	}
 }
 
 // idKind returns the kind of the collection's ids.

@@ -97,7 +97,7 @@ func openKV(engine string, layout record.Layout) func(string, ...record.Index) (
 		if err != nil {
 			return nil, nil, err
 		}
-		c, err := record.Open[account](context.Background(), db, &record.Options{Layout: layout, Indexes: indexes})
+		c, err := record.Open[account](context.Background(), db, &record.Options{ZeroID: true, Layout: layout, Indexes: indexes})
 		if err != nil {
 			return nil, nil, errors.Join(err, db.Close())
 		}
@@ -110,7 +110,7 @@ func openNested(dir string, indexes ...record.Index) (*record.Collection[account
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := bboltnested.Collection[account](context.Background(), s, &record.Options{Indexes: indexes})
+	c, err := bboltnested.Collection[account](context.Background(), s, &record.Options{ZeroID: true, Indexes: indexes})
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}

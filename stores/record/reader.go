@@ -49,6 +49,9 @@ func (r *Reader[T]) read(id []byte, into *T, extra unsafe.Pointer) (err error) {
 // decode fills into from the row that was read.
 func (r *Reader[T]) decode(into *T, extra unsafe.Pointer) error {
 	*into = r.c.defaults
+	if r.c.plan.ownBytes {
+		r.c.plan.detach(unsafe.Pointer(into))
+	}
 	return r.c.plan.decode(r.row, memory{unsafe.Pointer(into), extra})
 }
 

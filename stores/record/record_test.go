@@ -108,6 +108,10 @@ func (s store) Other(ctx context.Context, o *record.Options) (*record.Collection
 	return record.Open[recordtest.Other](ctx, s.DB, o)
 }
 
+func (s store) Alike(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Alike], error) {
+	return record.Open[recordtest.Alike](ctx, s.DB, o)
+}
+
 func (s store) Texts(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Text], error) {
 	return record.Open[recordtest.Text](ctx, s.DB, o)
 }

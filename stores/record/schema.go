@@ -16,6 +16,8 @@ type schema struct {
 	extra   reflect.Type // struct of the stored fields that the type lacks and keeps; nil if there are none
 	place   map[int]slot // by number of the field
 	size    uintptr      // of the program's type
+
+	ownBytes bool // a default has bytes, which no two records may share
 }
 
 func newSchema(t reflect.Type, fields []typeField, h *header) *schema {
@@ -58,12 +60,40 @@ func (s *schema) keep() {
 	}
 }
 
-// newExtra returns room for the kept fields, or nil if there are none.
+// newExtra returns room for the kept fields with their defaults, or nil if there are none.
 func (s *schema) newExtra() unsafe.Pointer {
 	if s.extra == nil {
 		return nil
 	}
-	return reflect.New(s.extra).UnsafePointer()
+	p := reflect.New(s.extra).UnsafePointer()
+	for number, slot := range s.place {
+		if value := s.header.field(number).Default; slot.base == inExtra && value != nil {
+			_ = storeValue(slot.kind, unsafe.Add(p, slot.offset), value) // the header was checked
+		}
+	}
+	return p
+}
+
+// loadDefaults sets the fields of the record at p to the stored defaults.
+func (s *schema) loadDefaults(fields []typeField, p unsafe.Pointer) error {
+	for _, f := range fields {
+		if value := s.header.fieldNamed(f.name).Default; value != nil {
+			if err := storeValue(f.kind, unsafe.Add(p, f.offset), value); err != nil {
+				return corrupt("default of field %s: %w", f.name, err)
+			}
+			s.ownBytes = s.ownBytes || f.kind == kindBytes && len(value) > 0
+		}
+	}
+	return nil
+}
+
+// detach gives the bytes of the record at p, which are those of the defaults, memory of their own.
+func (s *schema) detach(p unsafe.Pointer) {
+	for _, f := range s.fields {
+		if at := unsafe.Add(p, f.offset); f.kind == kindBytes {
+			storeBytes(at, *(*[]byte)(at))
+		}
+	}
 }
 
 // slots returns the fields of a version by number.

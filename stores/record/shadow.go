@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -17,6 +18,7 @@ type shadow struct {
 	slots []slot
 	typ   reflect.Type
 	same  bool
+	times []int     // indexes of the slots that are times
 	pool  sync.Pool // of *shadowValue
 }
 
@@ -44,6 +46,9 @@ func newShadow(slots []slot, size uintptr, tag string) (*shadow, error) {
 	sh := &shadow{slots: slots, typ: reflect.StructOf(fields)}
 	sh.same = sh.typ.Size() == size
 	for i, s := range slots {
+		if s.kind == kindTime {
+			sh.times = append(sh.times, i)
+		}
 		sh.same = sh.same && s.base == inRecord && s.offset == sh.typ.Field(i).Offset
 	}
 	sh.pool.New = func() any {
@@ -66,9 +71,10 @@ func (sh *shadow) place(p unsafe.Pointer, i int) unsafe.Pointer {
 	return unsafe.Add(p, sh.typ.Field(i).Offset)
 }
 
-// encode calls fn with a pointer to a shadow of m.
+// encode calls fn with a pointer to a shadow of m, with times in UTC: text rounds an offset to
+// minutes, which moves them.
 func (sh *shadow) encode(m memory, fn func(v any) error) error {
-	if sh.same {
+	if sh.same && !slices.ContainsFunc(sh.times, func(i int) bool { return elsewhere(sh.slots[i].at(m)) }) {
 		return fn(reflect.NewAt(sh.typ, m.rec).Interface())
 	}
 	v := sh.pool.Get().(*shadowValue)
@@ -76,8 +82,12 @@ func (sh *shadow) encode(m memory, fn func(v any) error) error {
 	for i := range sh.slots {
 		copyValue(sh.slots[i].kind, sh.place(v.p, i), sh.slots[i].at(m))
 	}
+	sh.clean(v.p)
 	return fn(v.any)
 }
+
+// elsewhere reports whether the time at p is not in UTC.
+func elsewhere(p unsafe.Pointer) bool { return (*time.Time)(p).Location() != time.UTC }
 
 // decode calls fn with a pointer to a shadow, which it fills, and moves what that holds to m. Fields that fn does not
 // touch stay as they are.

@@ -29,7 +29,7 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	}
 	var list []Account
 	for i := range int64(records) {
-		list = append(list, Account{ID: i, Email: fmt.Sprintf("%d@example.com", i), City: fmt.Sprint(i % 7)})
+		list = append(list, Account{ID: i + 1, Email: fmt.Sprintf("%d@example.com", i), City: fmt.Sprint(i % 7)})
 	}
 	if err := first.PutAll(t.Context(), kv.Flushed, list); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	}
 	wg.Wait()
 
-	err = first.Put(t.Context(), kv.Flushed, &Account{ID: records})
+	err = first.Put(t.Context(), kv.Flushed, &Account{ID: records + 1})
 	if kv.KindOf(err) != kv.Conflict || kv.HintOf(err) == "" {
 		t.Errorf("a put that knows nothing of the indexes: %v, want a conflict with a hint", err)
 	}
@@ -58,7 +58,7 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Put(t.Context(), kv.Flushed, &Account{ID: records, Email: "last"}); err != nil {
+	if err := again.Put(t.Context(), kv.Flushed, &Account{ID: records + 1, Email: "last"}); err != nil {
 		t.Error(err)
 	}
 	if err := again.Check(t.Context()); err != nil {
@@ -152,5 +152,83 @@ func TestDamageIsCorrupt(t *testing.T) {
 			t.Errorf("key %q: %v, want corrupt", key, err)
 		}
 		db.Close()
+	}
+}
+
+// An index that another process dropped has no entries, which is not to have found nothing.
+func TestAQueryByAnIndexThatAnotherProcessDroppedIsAConflict(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "store")
+	open := func() *record.Collection[Account] {
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		accounts, err := record.Open[Account](t.Context(), db, &record.Options{Indexes: []record.Index{
+			{Name: "email", Fields: []string{"email"}}, {Name: "city", Fields: []string{"city"}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return accounts
+	}
+	one, two := open(), open()
+	if err := one.Put(t.Context(), kv.Flushed, &Account{ID: 1, Email: "ada", City: "London"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.DropIndex(t.Context(), "email"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := one.Find(t.Context(), "email", "ada"); kv.KindOf(err) != kv.Conflict || kv.HintOf(err) == "" {
+		t.Errorf("found %v, %v, want a conflict with a hint", list, err)
+	}
+	if list, err := one.Find(t.Context(), "city", "London"); err != nil || len(list) != 1 {
+		t.Errorf("by an index that is there: %v, %v", list, err)
+	}
+	two = open() // which builds it anew
+	if list, err := two.Find(t.Context(), "email", "ada"); err != nil || len(list) != 1 {
+		t.Errorf("by the new index: %v, %v", list, err)
+	}
+}
+
+// A damaged record goes when it is replaced or deleted, and its entries with it.
+func TestADamagedRecordCanBeReplacedAndDeleted(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:damaged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	accounts, err := record.Open[Account](t.Context(), db, &record.Options{Indexes: []record.Index{
+		{Name: "email", Fields: []string{"email"}, Unique: true}, {Name: "city", Fields: []string{"city"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []Account{{1, "ada", "London", 1}, {2, "kurt", "Vienna", 2}, {3, "alan", "London", 3}}
+	if err := accounts.PutAll(t.Context(), kv.Buffered, list); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range "\x01\x02" {
+		err := db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
+			return tx.Put([]byte("r\x80\x00\x00\x00\x00\x00\x00"+string(id)), []byte("?"))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := accounts.Check(t.Context()); kv.KindOf(err) != kv.Corrupt {
+		t.Fatalf("check: %v, want corrupt", err)
+	}
+	if err := accounts.Put(t.Context(), kv.Buffered, &Account{ID: 1, Email: "lovelace", City: "Bath"}); err != nil {
+		t.Errorf("put: %v", err)
+	}
+	if err := accounts.Delete(t.Context(), kv.Buffered, record.Int(2)); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if err := accounts.Check(t.Context()); err != nil {
+		t.Errorf("check: %v", err)
+	}
+	if err := accounts.Put(t.Context(), kv.Buffered, &Account{ID: 4, Email: "ada", City: "Turin"}); err != nil {
+		t.Errorf("the email of the record that was damaged: %v", err)
 	}
 }

@@ -1,7 +1,11 @@
 package record
 
 import (
+	"fmt"
+	"math"
 	"unsafe"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // Writer is a transaction of a collection. It sees its own writes, lives as long as the function it was given to and is
@@ -9,18 +13,20 @@ import (
 type Writer[T any] struct {
 	Reader[T]
 	w       BackendWriter
+	fail    func(error) // has the transaction end with an error after which a change may be half done
 	encoder encoder[T]
-	old     T // what is stored of the record that is being changed
+	old     T    // what is stored of the record that is being changed
+	damaged bool // old could not be decoded
 	changes []indexChange
 }
 
-func (c *Collection[T]) writer(b BackendWriter) (*Writer[T], error) {
+func (c *Collection[T]) writer(b BackendWriter, fail func(error)) (*Writer[T], error) {
 	if c.traits.Shared {
 		if err := c.changed(b); err != nil {
 			return nil, err
 		}
 	}
-	w := &Writer[T]{w: b, encoder: encoder[T]{c: c}}
+	w := &Writer[T]{w: b, fail: fail, encoder: encoder[T]{c: c}}
 	w.Reader = *c.reader(b)
 	return w, nil
 }
@@ -35,6 +41,9 @@ type encoder[T any] struct {
 // put writes v where nothing of what is stored is needed.
 func (e *encoder[T]) put(b BackendPutter, v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
+	if err := e.c.plan.checkID(m); err != nil {
+		return err
+	}
 	e.key = e.c.plan.appendID(e.key[:0], m)
 	return e.write(b, e.key, m)
 }
@@ -49,28 +58,116 @@ func (e *encoder[T]) write(b BackendPutter, id []byte, m memory) (err error) {
 	return b.PutRow(id, e.row, e.c.plan.stale)
 }
 
-// Put stores v under its id, whether or not there was a record before. A unique index in which another record has the
-// same values is a Conflict, and nothing is changed.
-func (w *Writer[T]) Put(v *T) error {
-	if !w.c.plan.carries() {
-		return w.encoder.put(w.w, v)
+// ended returns err, after which the transaction must not be committed, unless it is an answer by
+// which nothing changed.
+func (w *Writer[T]) ended(err error) error {
+	if err != nil && kv.KindOf(err) != kv.Conflict && !isNotFound(err) {
+		w.fail(err)
 	}
-	m := memory{rec: unsafe.Pointer(v), extra: w.c.plan.newExtra()}
-	w.key = w.c.plan.appendID(w.key[:0], m)
-	found, err := w.stored(w.key, m.extra)
+	return err
+}
+
+// Put stores v under its id, whether or not there was a record before. A unique index in which
+// another record has the same values is a Conflict, and nothing is changed. An id that is 0 or ""
+// is Invalid, unless [Options.ZeroID] is set.
+func (w *Writer[T]) Put(v *T) error { return w.ended(w.put(v, always)) }
+
+// Insert stores v if there is no record with its id; one that there is is a Conflict. An id that is
+// 0 is set to the one after the largest that there is, at least 1, unless [Options.ZeroID] is set:
+// as in SQLite, the id of the newest record is given out again once that is deleted.
+func (w *Writer[T]) Insert(v *T) error {
+	m := memory{rec: unsafe.Pointer(v)}
+	if !w.c.plan.forgotten(m) || w.c.plan.idKind() == textID {
+		return w.ended(w.put(v, ifAbsent))
+	}
+	err := w.assign(m)
+	if err == nil {
+		err = w.put(v, ifAbsent)
+	}
+	if err != nil {
+		w.c.plan.forget(m)
+	}
+	return w.ended(err)
+}
+
+// Replace stores v in the place of the record with its id. That there is none is NotFound.
+func (w *Writer[T]) Replace(v *T) error { return w.ended(w.put(v, ifPresent)) }
+
+// condition says when a record is stored.
+type condition uint8
+
+const (
+	always condition = iota
+	ifAbsent
+	ifPresent
+)
+
+// assign sets the id in m to the one after the largest.
+func (w *Writer[T]) assign(m memory) error {
+	last, k := ID{kind: w.c.plan.idKind()}, w.c.plan.id.kind
+	err := w.b.Rows(kv.Range{Reverse: true}, w.row, func(key []byte) bool {
+		last, _, _ = last.kind.cutID(key)
+		return false
+	})
 	if err != nil {
 		return err
+	}
+	at := unsafe.Add(m.rec, w.c.plan.id.offset)
+	full := last.n == math.MaxInt64
+	if k.signed() {
+		err = storeInt(k, at, max(last.Int64()+1, 1))
+	} else {
+		full = last.n == math.MaxUint64
+		err = storeUint(k, at, last.n+1)
+	}
+	if full || err != nil {
+		return &kv.Error{Op: "insert", Kind: kv.TooLarge, Err: fmt.Errorf("no id follows %v", last), Hint: "choose ids"}
+	}
+	return nil
+}
+
+// put stores v if there is a record, or none, as the condition wants it.
+func (w *Writer[T]) put(v *T, when condition) error {
+	m := memory{rec: unsafe.Pointer(v)}
+	if err := w.c.plan.checkID(m); err != nil {
+		return err
+	}
+	carries := w.c.plan.carries()
+	if !carries && when == always {
+		return w.encoder.put(w.w, v)
+	}
+	m.extra = w.c.plan.newExtra()
+	w.key = w.c.plan.appendID(w.key[:0], m)
+	found, err := w.stored(w.key, m.extra)
+	switch {
+	case err != nil:
+		return err
+	case found && when == ifAbsent:
+		return conflict("insert", fmt.Errorf("there is a record %v", w.c.plan.idOf(m)), "choose another id, or use Put")
+	case !found && when == ifPresent:
+		return &kv.Error{Op: "replace", Kind: kv.NotFound, Err: fmt.Errorf("record %v", w.c.plan.idOf(m)),
+			Hint: "use Insert or Put"}
+	case !carries:
+		return w.encoder.put(w.w, v)
+	}
+	if w.damaged {
+		m.extra = w.c.plan.newExtra()
 	}
 	return w.replace(w.key, found, m)
 }
 
-// stored reads what is stored under an id's key to w.old and, unless it is nil, extra.
+// stored reads what is stored under an id's key to w.old and, unless it is nil, extra. A record
+// that cannot be decoded is found and damaged: it can be replaced and deleted.
 func (w *Writer[T]) stored(id []byte, extra unsafe.Pointer) (found bool, err error) {
-	err = w.read(id, &w.old, extra)
-	if isNotFound(err) {
-		return false, nil
+	w.damaged = false
+	if w.buf, err = w.b.Row(w.buf, w.row, id); err != nil {
+		if isNotFound(err) {
+			err = nil
+		}
+		return false, err
 	}
-	return err == nil, err
+	w.damaged = w.decode(&w.old, extra) != nil
+	return true, nil
 }
 
 // replace writes m in the place of w.old, if that was found.
@@ -91,9 +188,14 @@ func (w *Writer[T]) replace(id []byte, found bool, m memory) error {
 // Delete removes the record with an id. That it is absent is no error.
 func (w *Writer[T]) Delete(id ID) error {
 	if err := w.c.plan.idKind().check("delete", id); err != nil {
-		return err
+		return w.ended(err)
 	}
 	w.key = id.AppendKey(w.key[:0])
+	return w.ended(w.remove())
+}
+
+// remove deletes the record whose id's key is in w.key.
+func (w *Writer[T]) remove() error {
 	if len(w.c.plan.indexes) > 0 {
 		found, err := w.stored(w.key, nil)
 		if err != nil || !found {

@@ -41,6 +41,10 @@ func (s store) Other(ctx context.Context, o *record.Options) (*record.Collection
 	return bboltnested.Collection[recordtest.Other](ctx, s.Store, o)
 }
 
+func (s store) Alike(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Alike], error) {
+	return bboltnested.Collection[recordtest.Alike](ctx, s.Store, o)
+}
+
 func (s store) Texts(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Text], error) {
 	return bboltnested.Collection[recordtest.Text](ctx, s.Store, o)
 }

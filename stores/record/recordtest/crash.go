@@ -101,6 +101,7 @@ func (job task) run(target Target) error {
 		return err
 	}
 	o := killIndexes
+	o.ZeroID = true
 	c, err := store.Items(ctx, target.options(o))
 	if err != nil {
 		return err

@@ -154,7 +154,7 @@ func testSpans(s *suite) {
 }
 
 func testTexts(s *suite) {
-	c, err := s.store().Texts(s.ctx(), s.target.options(record.Options{Indexes: []record.Index{{Name: "by_value", Fields: []string{"value"}}}}))
+	c, err := s.store().Texts(s.ctx(), s.target.options(record.Options{ZeroID: true, Indexes: []record.Index{{Name: "by_value", Fields: []string{"value"}}}}))
 	s.must("open", err)
 	keys := []string{"", "\x00", "\x00\x00", "\x00\x01", "\x01", "a", "a\x00", "a\x00b", "ab", "b", "é"}
 	for i := len(keys) - 1; i >= 0; i-- {

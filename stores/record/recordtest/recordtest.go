@@ -33,6 +33,7 @@ type Store interface {
 	Fewer(ctx context.Context, o *record.Options) (*record.Collection[Fewer], error)
 	More(ctx context.Context, o *record.Options) (*record.Collection[More], error)
 	Other(ctx context.Context, o *record.Options) (*record.Collection[Other], error)
+	Alike(ctx context.Context, o *record.Options) (*record.Collection[Alike], error)
 	Texts(ctx context.Context, o *record.Options) (*record.Collection[Text], error)
 	Close() error
 }
@@ -63,6 +64,9 @@ var cases = []testCase{
 	{name: "an empty collection has nothing", run: testEmpty},
 	{name: "what was put comes back unchanged", run: testRoundTrip},
 	{name: "a put replaces, and of a list the last wins", run: testReplace},
+	{name: "an insert refuses a second record, a replace one that is not there", run: testInsert},
+	{name: "an id that was forgotten overwrites nothing", run: testForgottenID},
+	{name: "an update that passes over a failure changes nothing", run: testFailure},
 	{name: "an update that fails changes nothing", run: testRollback},
 	{name: "bytes given and got belong to the caller", run: testOwnership},
 	{name: "a span is what it says", run: testSpans},
@@ -76,6 +80,7 @@ var cases = []testCase{
 	{name: "a field that there is not is refused", run: testWrongField},
 	{name: "an index follows every write", run: testIndexFollows},
 	{name: "a query is what it says", run: testQuery},
+	{name: "a condition is what it says, and counts and deletions agree with queries", run: testWhere},
 	{name: "a unique index refuses a second record and nothing is changed", run: testUnique},
 	{name: "an index is built for what is there", run: testIndexBuilt},
 	{name: "an index that cannot be built leaves no trace", run: testIndexFails},
@@ -84,6 +89,9 @@ var cases = []testCase{
 	{name: "readers see all of an update or nothing", run: testIsolation},
 	{name: "a type that differs is an error that names the fields", run: testRefuse},
 	{name: "a field that was added has the default in old records", run: testExtend},
+	{name: "a default stays when the collection is opened without it", run: testDefaultStays},
+	{name: "a record has a default of its own", run: testDefaultOwned},
+	{name: "a new field called like a stored one is refused", run: testAlike},
 	{name: "what a type lacks stays through every write", run: testKeep},
 	{name: "what a type lacks is dropped where that was chosen", run: testDrop},
 	{name: "records outlive the store's closing", run: testReopen, reopens: true},
@@ -143,6 +151,7 @@ func (s *suite) storeIn(dir string) (store Store, closeAll func()) {
 // items opens the collection of items in a store.
 func (s *suite) items(store Store, o record.Options) *record.Collection[Item] {
 	s.Helper()
+	o.ZeroID = true // of the edges of ids it is one
 	c, err := store.Items(s.ctx(), s.target.options(o))
 	s.must("open collection", err)
 	return c

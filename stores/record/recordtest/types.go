@@ -48,6 +48,14 @@ type Other struct {
 	Balance string `record:"balance"`
 }
 
+// Alike is Fewer with a field whose name differs from one of Item in case alone.
+type Alike struct {
+	ID      int64   `record:"id"`
+	Name    string  `record:"name"`
+	Balance float64 `record:"balance"`
+	Note    int64   `record:"Note"`
+}
+
 // Text has a string as its id.
 type Text struct {
 	Key   string `record:"key,id"`
