@@ -80,14 +80,9 @@ func (f *failing) try(n int, fault error) bool {
 	f.n, f.fault = n, fault
 	class := f.classes[0] // the strongest
 	f.before = f.disk.Failed()
-	if !f.DiesOpening {
-		f.disk.Fail(n, fault)
-	}
+	f.disk.Fail(n, fault)
 	db, err := kv.Open(ctx, f.url("db"), kv.WithWeakest(class))
 	if err == nil {
-		if f.DiesOpening {
-			f.disk.Fail(n, fault)
-		}
 		f.work(db, class)
 	}
 	hit := f.disk.Failed() > f.before
