@@ -29,6 +29,9 @@ type Disk interface {
 // is there as a whole or not at all, and nothing is committed after it.
 func RunOnDisk(t *testing.T, c Config, disk Disk) {
 	s := newSuite(t, c)
+	if !s.caps.Persistent {
+		t.Skipf("%s declares: nothing is on disk", c.Engine)
+	}
 	for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
 		t.Run(fmt.Sprintf("a call fails with %v", fault), func(t *testing.T) {
 			step := 5
