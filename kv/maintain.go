@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -38,7 +37,9 @@ func (db *DB) Compact(ctx context.Context) error {
 // Check examines the stored data: by the engine's own check if it has one, and otherwise by reading every pair. A fault
 // is Corrupt. Where Caps say ChecksAlone writers wait meanwhile. When ctx ends first, the engine goes on in the background.
 func (db *DB) Check(ctx context.Context) error {
-	check := func(ctx context.Context) error { return db.eachPair(ctx, func(_, _ []byte) error { return nil }) }
+	check := func(ctx context.Context) error {
+		return driver.EachPair(ctx, db.store, func(_, _ []byte) error { return nil })
+	}
 	if c, ok := db.store.(driver.Checker); ok {
 		check = c.Check
 	}
@@ -68,31 +69,6 @@ func (db *DB) upkeep(ctx context.Context, op string, leave func(), call func(con
 		})
 	}, func(struct{}, error) {})
 	return db.wrap(op, err)
-}
-
-// eachPair gives all pairs of the store to do. Keys that do not ascend are Corrupt.
-func (db *DB) eachPair(ctx context.Context, do func(k, v []byte) error) (err error) {
-	r, err := db.reader(ctx)
-	if err != nil {
-		return err
-	}
-	f, s := newFrame(ctx, &DB{core: db.core, caps: db.caps}, r) // without namespace and tracer
-	defer func() {
-		if cerr := f.end(s); err == nil {
-			err = cerr
-		}
-	}()
-	var last []byte
-	for k, v := range s.Scan(Range{}) {
-		if last != nil && bytes.Compare(last, k) >= 0 {
-			return refusal(Corrupt, "restore a backup", "key %x stands behind %x", k, last)
-		}
-		last = append(last[:0], k...)
-		if err := do(k, v); err != nil {
-			return err
-		}
-	}
-	return s.Err()
 }
 
 // Settings tells the settings in force, read back from the engine where it lets one; none after Close.
@@ -224,7 +200,7 @@ func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 		defer b.Reset()
 		return to.Write(ctx, to.caps.Strongest(), &b)
 	}
-	err = db.eachPair(ctx, func(k, v []byte) error {
+	err = driver.EachPair(ctx, db.store, func(k, v []byte) error {
 		b.Put(k, v)
 		if b.Size() < copyBytes {
 			return nil

@@ -117,3 +117,71 @@ func TestBackupOfAStoreInMemoryIsUnsupported(t *testing.T) {
 		t.Errorf("%s was made", path)
 	}
 }
+
+// unread is an engine without a check of its own, whose cursors give pairs and then fail.
+type unread struct {
+	pairs []string
+	fail  error
+}
+
+var theUnread unread
+
+func init() { driver.Register(&theUnread) }
+
+func (*unread) Info() driver.Info {
+	info := new(spy).Info()
+	info.Name = "unread"
+	return info
+}
+
+func (u *unread) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	mem, _ := driver.Lookup("mem")
+	inner, err := mem.Open(ctx, c)
+	return &unreadStore{spyStore{inner, u.Info().Caps}}, err
+}
+
+type unreadStore struct{ spyStore }
+
+func (s *unreadStore) Snapshot(ctx context.Context) (driver.Reader, error) {
+	r, err := s.spyStore.Snapshot(ctx)
+	return unreadReader{r}, err
+}
+
+type unreadReader struct{ driver.Reader }
+
+func (unreadReader) Cursor(driver.Range) (driver.Cursor, error) {
+	c := theUnread
+	return &c, nil
+}
+
+func (u *unread) Next() (key, value []byte, err error) {
+	if len(u.pairs) == 0 {
+		return nil, nil, u.fail
+	}
+	k := u.pairs[0]
+	u.pairs = u.pairs[1:]
+	return []byte(k), nil, nil
+}
+
+func (*unread) Close() error { return nil }
+
+func TestCheckReadsEveryPairWhereTheEngineHasNoCheck(t *testing.T) {
+	t.Cleanup(func() { theUnread = unread{} })
+	db := mustOpen(t, "unread:p")
+	theUnread = unread{pairs: []string{"a", "b", "c"}}
+	if err := db.Check(ctx); err != nil {
+		t.Errorf("of pairs in order: %v", err)
+	}
+	theUnread.fail = errDisk
+	if err := db.Check(ctx); !errors.Is(err, errDisk) {
+		t.Errorf("of a store whose end cannot be read: got %v", err)
+	}
+	for _, pairs := range [][]string{{"a", "c", "b"}, {"a", "b", "b"}} {
+		theUnread = unread{pairs: pairs}
+		err := db.Check(ctx)
+		wantKind(t, "check", err, kv.Corrupt)
+		if kv.HintOf(err) == "" {
+			t.Errorf("%v: no hint", err)
+		}
+	}
+}

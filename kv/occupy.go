@@ -1,9 +1,11 @@
 package kv
 
+import "sync"
+
 // Occupy notes that the keys of db belong to one value of the program that keeps something of them in memory, such as the
-// end of a log. Until leave is called, another Occupy of the same namespace of the store, from any handle to it, is
-// Invalid: two such values would overwrite each other's pairs. What names the value in that error. It binds nobody else,
-// and other processes neither.
+// end of a log. Until leave is called, another Occupy of the same namespace is Invalid, whichever DB of this opening it is
+// asked of: two such values would overwrite each other's pairs. What names the value in that error. It binds nobody else: not
+// who reads and writes, not another opening of a Shared store, here or in another process. Calling leave again does nothing.
 func (db *DB) Occupy(what string) (leave func(), err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -16,9 +18,9 @@ func (db *DB) Occupy(what string) (leave func(), err error) {
 		db.occupied = map[string]string{}
 	}
 	db.occupied[key] = what
-	return func() {
+	return sync.OnceFunc(func() {
 		db.mu.Lock()
 		defer db.mu.Unlock()
 		delete(db.occupied, key)
-	}, nil
+	}), nil
 }

@@ -2,7 +2,6 @@ package badgerkv
 
 import (
 	"context"
-	"errors"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -16,22 +15,7 @@ func (s *store) Check(ctx context.Context) error {
 		if err := s.db.VerifyChecksum(); err != nil {
 			return corrupt("%w", err)
 		}
-		r, err := s.Snapshot(ctx)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		c, err := r.Cursor(driver.Range{})
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		for {
-			k, _, err := c.Next()
-			if err = errors.Join(err, ctx.Err()); k == nil || err != nil {
-				return err
-			}
-		}
+		return driver.EachPair(ctx, s, func(_, _ []byte) error { return nil })
 	})
 }
 

@@ -14,3 +14,7 @@ func TestConformanceOfSmallTables(t *testing.T) {
 	drivertest.Run(t, drivertest.Config{Engine: "pebble",
 		Params: "MemTableSize=65536&LBaseMaxBytes=65536&Compression=zstd&CompactionConcurrencyRange=1,4"})
 }
+
+func TestConformanceOfThePlainForm(t *testing.T) {
+	drivertest.Run(t, drivertest.Config{Engine: "pebble", Params: "Fence=false"})
+}

@@ -12,8 +12,10 @@
 package driver
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 )
 
@@ -204,6 +206,35 @@ func Apply(ctx context.Context, s Store, ops []Op, d Durability) error {
 		}
 	}
 	return errors.Join(t.Commit(), t.Close())
+}
+
+// EachPair gives all pairs of the last committed state of s, in order, to do, which borrows them. Keys that do not ascend
+// are Corrupt. An error of do, or the end of ctx, ends it.
+func EachPair(ctx context.Context, s Store, do func(k, v []byte) error) (err error) {
+	r, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	c, err := r.Cursor(Range{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	var last []byte
+	for {
+		k, v, err := c.Next()
+		if err = errors.Join(err, ctx.Err()); k == nil || err != nil {
+			return err
+		}
+		if last != nil && bytes.Compare(last, k) >= 0 {
+			return &Error{Kind: Corrupt, Err: fmt.Errorf("key %x stands behind %x", k, last), Hint: "restore a backup"}
+		}
+		last = append(last[:0], k...)
+		if err := do(k, v); err != nil {
+			return err
+		}
+	}
 }
 
 // Range is the half-open interval [Start, End) of keys. A nil bound is open.

@@ -27,10 +27,19 @@ func refusesAfterClose(e *env) {
 	b.Put([]byte("a"), []byte("2"))
 	for name, db := range derived {
 		_, sizeErr := db.Size()
+		_, getErr := db.Get(ctx, []byte("a"))
+		_, snapshotErr := db.Snapshot(ctx)
+		_, beginErr := db.Begin(ctx, e.class)
 		for what, err := range map[string]error{
 			"view":         db.View(ctx, func(*kv.Snapshot) error { return nil }),
 			"update":       db.Update(ctx, e.class, func(*kv.Tx) error { return nil }),
 			"write":        db.Write(ctx, e.class, &b),
+			"get":          getErr,
+			"put":          db.Put(ctx, e.class, []byte("a"), []byte("2")),
+			"delete":       db.Delete(ctx, e.class, []byte("a")),
+			"snapshot":     snapshotErr,
+			"begin":        beginErr,
+			"iterator":     db.Iter(ctx, kv.Range{}).Err(),
 			"empty write":  db.Write(ctx, e.class, new(kv.Batch)),
 			"compact":      db.Compact(ctx),
 			"check":        db.Check(ctx),
@@ -39,6 +48,9 @@ func refusesAfterClose(e *env) {
 			"nested write": db.Namespace([]byte("x")).Write(ctx, e.class, &b),
 		} {
 			e.wantKind(what+" of "+name, err, kv.Closed)
+		}
+		if s := db.Settings(); s != nil {
+			e.Errorf("the settings of %s: got %v, want none", name, s)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func pinsSnapshots(e *env) {
 		write := func() error {
 			return db.Update(ctx, e.class, func(tx *kv.Tx) error { return set(tx, "a=changed", "-b", "d=new") })
 		}
-		if e.caps.ReadersBlockWriters != kv.Never {
+		if e.caps.ReadersBlockWriters == kv.Always {
 			go func() { committed <- write() }()
 		} else {
 			committed <- write()

@@ -24,10 +24,6 @@ import (
 type Config struct {
 	Engine string // the registered name
 	Params string // parameters of every URL, "journal_mode=DELETE&cache_size=100"; may be empty
-
-	// DiesOpening: the engine ends the process when the disk fails while it opens a store. RunOnDisk then lets the disk
-	// fail from there on.
-	DiesOpening bool
 }
 
 // Run tests the engine. Call it at most once in a test or subtest.

@@ -1,7 +1,7 @@
 // Package memkv is the reference engine: an ordered map in memory, registered as "mem".
 //
 // It is the model that other engines are compared with, what tests of programs use, and the
-// shortest driver there is: docs/adding-an-engine.md explains it line by line. Nothing outlives
+// shortest driver there is: docs/adding-an-engine.md shows all of it, to be copied. Nothing outlives
 // Close, so that it delivers Buffered alone. Every open store is a map of its own; the path in its
 // URL is only a name:
 //

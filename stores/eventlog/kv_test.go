@@ -10,6 +10,7 @@ import (
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
@@ -18,10 +19,11 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/logtest"
 )
 
-func TestMem(t *testing.T)    { logtest.Run(t, target(t, "mem", "")) }
-func TestBolt(t *testing.T)   { logtest.Run(t, target(t, "bbolt", "")) }
-func TestPebble(t *testing.T) { logtest.Run(t, target(t, "pebble", "")) }
-func TestBadger(t *testing.T) { logtest.Run(t, target(t, "badger", "")) }
+func TestMem(t *testing.T)     { logtest.Run(t, target(t, "mem", "")) }
+func TestBolt(t *testing.T)    { logtest.Run(t, target(t, "bbolt", "")) }
+func TestPebble(t *testing.T)  { logtest.Run(t, target(t, "pebble", "")) }
+func TestLevelDB(t *testing.T) { logtest.Run(t, target(t, "leveldb", "")) }
+func TestBadger(t *testing.T)  { logtest.Run(t, target(t, "badger", "")) }
 
 // Opened like this it delivers no Synced, and reserves nothing: what it promises is what survives a kill.
 func TestBadgerFlushed(t *testing.T) { logtest.Run(t, target(t, "badger", "?durability=flushed")) }

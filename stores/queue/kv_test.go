@@ -12,6 +12,7 @@ import (
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
@@ -20,12 +21,13 @@ import (
 	"github.com/assaydb/assay/stores/queue/queuetest"
 )
 
-func TestMem(t *testing.T)    { queuetest.Run(t, target(t, "mem", "")) }
-func TestBolt(t *testing.T)   { queuetest.Run(t, target(t, "bbolt", "")) }
-func TestPebble(t *testing.T) { queuetest.Run(t, target(t, "pebble", "")) }
-func TestBadger(t *testing.T) { queuetest.Run(t, target(t, "badger", "?durability=flushed")) }
-func TestBunt(t *testing.T)   { queuetest.Run(t, target(t, "bunt", "")) }
-func TestSQLite(t *testing.T) { queuetest.Run(t, target(t, "sqlite", "")) }
+func TestMem(t *testing.T)     { queuetest.Run(t, target(t, "mem", "")) }
+func TestBolt(t *testing.T)    { queuetest.Run(t, target(t, "bbolt", "")) }
+func TestPebble(t *testing.T)  { queuetest.Run(t, target(t, "pebble", "")) }
+func TestLevelDB(t *testing.T) { queuetest.Run(t, target(t, "leveldb", "")) }
+func TestBadger(t *testing.T)  { queuetest.Run(t, target(t, "badger", "?durability=flushed")) }
+func TestBunt(t *testing.T)    { queuetest.Run(t, target(t, "bunt", "")) }
+func TestSQLite(t *testing.T)  { queuetest.Run(t, target(t, "sqlite", "")) }
 
 // target describes the queues kept in an engine, asking an open store what it promises.
 func target(t *testing.T, engine, params string) queuetest.Target {

@@ -8,6 +8,7 @@ import (
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
@@ -20,6 +21,9 @@ func TestMem(t *testing.T)  { recordtest.Run(t, target(t, "mem", record.Binary, 
 func TestBolt(t *testing.T) { recordtest.Run(t, target(t, "bbolt", record.Binary, record.SingleKey)) }
 func TestPebble(t *testing.T) {
 	recordtest.Run(t, target(t, "pebble", record.Binary, record.SingleKey))
+}
+func TestLevelDB(t *testing.T) {
+	recordtest.Run(t, target(t, "leveldb", record.Binary, record.SingleKey))
 }
 func TestBadger(t *testing.T) {
 	recordtest.Run(t, target(t, "badger", record.Binary, record.SingleKey))

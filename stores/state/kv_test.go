@@ -6,6 +6,7 @@ import (
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/stores/state/statetest"
@@ -27,6 +28,9 @@ func TestBunt(t *testing.T) {
 	statetest.Run(t, target("bunt", "", statetest.Target{Damage: true, Slow: true}))
 }
 func TestPebble(t *testing.T) { statetest.Run(t, target("pebble", "", statetest.Target{Slow: true})) }
+func TestLevelDB(t *testing.T) {
+	statetest.Run(t, target("leveldb", "", statetest.Target{Readers: true, Slow: true}))
+}
 func TestBadger(t *testing.T) {
 	statetest.Run(t, target("badger", "", statetest.Target{Readers: true, Slow: true}))
 }

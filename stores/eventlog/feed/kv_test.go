@@ -9,6 +9,7 @@ import (
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
@@ -17,12 +18,13 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/feedtest"
 )
 
-func TestMem(t *testing.T)    { feedtest.Run(t, target(t, "mem", nil)) }
-func TestBolt(t *testing.T)   { feedtest.Run(t, target(t, "bbolt", nil)) }
-func TestPebble(t *testing.T) { feedtest.Run(t, target(t, "pebble", nil)) }
-func TestBadger(t *testing.T) { feedtest.Run(t, target(t, "badger", nil)) }
-func TestBunt(t *testing.T)   { feedtest.Run(t, target(t, "bunt", nil)) }
-func TestSQLite(t *testing.T) { feedtest.Run(t, target(t, "sqlite", nil)) }
+func TestMem(t *testing.T)     { feedtest.Run(t, target(t, "mem", nil)) }
+func TestBolt(t *testing.T)    { feedtest.Run(t, target(t, "bbolt", nil)) }
+func TestPebble(t *testing.T)  { feedtest.Run(t, target(t, "pebble", nil)) }
+func TestLevelDB(t *testing.T) { feedtest.Run(t, target(t, "leveldb", nil)) }
+func TestBadger(t *testing.T)  { feedtest.Run(t, target(t, "badger", nil)) }
+func TestBunt(t *testing.T)    { feedtest.Run(t, target(t, "bunt", nil)) }
+func TestSQLite(t *testing.T)  { feedtest.Run(t, target(t, "sqlite", nil)) }
 
 func TestMemZstd(t *testing.T)    { feedtest.Run(t, target(t, "mem", small)) }
 func TestBoltZstd(t *testing.T)   { feedtest.Run(t, target(t, "bbolt", small)) }
