@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"sync"
 	"time"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/fxamacker/cbor/v2"
@@ -44,17 +43,13 @@ func newCBORCodec(s *schema) (codec, error) {
 func (c *cborCodec) encode(dst []byte, m memory) ([]byte, error) {
 	for i := range c.shadow.slots {
 		s := &c.shadow.slots[i]
-		switch at := s.at(m); s.kind {
-		case kindString:
-			if !utf8.ValidString(*(*string)(at)) {
-				return dst, notText(s, at)
-			}
-		case kindTime:
-			if y := (*time.Time)(at).UTC().Year(); y < 0 || y > 9999 {
-				return dst, textual([]slot{*s}, m)
+		switch s.kind {
+		case kindString, kindTime:
+			if err := textual(c.shadow.slots[i:i+1], m); err != nil {
+				return dst, err
 			}
 		case kindFloat32:
-			if signals(at) {
+			if at := s.at(m); signals(at) {
 				return dst, notExact(s, at)
 			}
 		}
@@ -80,10 +75,7 @@ func decodeCBOR(sh *shadow, data []byte, m memory) error {
 			*at = time.Time{}
 		}
 	}
-	if err := sh.decode(m, func(v any) error { return cborDecoding.Unmarshal(data, v) }); err != nil {
-		return corrupt("cbor: %w", err)
-	}
-	return nil
+	return sh.read("cbor", data, m, cborDecoding.Unmarshal)
 }
 
 // isNull reports whether the field called name is null in a map.

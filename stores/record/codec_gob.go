@@ -159,10 +159,7 @@ func (c *gobCodec) decode(data []byte, m memory) error {
 			zero(v.slots[i].kind, at)
 		}
 	}
-	if err := c.shadow.decode(m, func(to any) error { return v.read(data, to) }); err != nil {
-		return corrupt("gob: %w", err)
-	}
-	return nil
+	return c.shadow.read("gob", data, m, v.read)
 }
 
 // zero makes the value at p zero.
@@ -208,8 +205,5 @@ func (c *gobCodec) field(data []byte, s *slot, p unsafe.Pointer) error {
 		return err
 	}
 	zero(s.kind, p)
-	if err := sh.decode(memory{rec: p}, func(to any) error { return v.read(data, to) }); err != nil {
-		return corrupt("gob: %w", err)
-	}
-	return nil
+	return sh.read("gob", data, memory{rec: p}, v.read)
 }

@@ -77,11 +77,7 @@ func (c *jsonCodec) encode(dst []byte, m memory) ([]byte, error) {
 }
 
 func (c *jsonCodec) decode(data []byte, m memory) error {
-	err := c.shadow.decode(m, func(v any) error { return json.Unmarshal(data, v) })
-	if err != nil {
-		return corrupt("json: %w", err)
-	}
-	return nil
+	return c.shadow.read("json", data, m, json.Unmarshal)
 }
 
 func (c *jsonCodec) field(data []byte, s *slot, p unsafe.Pointer) error {
@@ -89,8 +85,5 @@ func (c *jsonCodec) field(data []byte, s *slot, p unsafe.Pointer) error {
 	if err != nil {
 		return err
 	}
-	if err := sh.decode(memory{rec: p}, func(v any) error { return json.Unmarshal(data, v) }); err != nil {
-		return corrupt("json: %w", err)
-	}
-	return nil
+	return sh.read("json", data, memory{rec: p}, json.Unmarshal)
 }

@@ -73,13 +73,7 @@ func (c *Collection[T]) Read(ctx context.Context, id ID, into *T) error {
 // Put stores v under its id, whether or not there was a record before. A unique index in which another record has the
 // same values is a Conflict. An id that is 0 or "" is Invalid, unless [Options.ZeroID] is set.
 func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
-	if !c.blind() {
-		return c.Update(ctx, d, func(w *Writer[T]) error { return w.Put(v) })
-	}
-	return c.backend.Blind(ctx, d, func(b BackendPutter) error {
-		e := encoder[T]{c: c}
-		return e.put(b, v)
-	})
+	return c.PutAll(ctx, d, unsafe.Slice(v, 1))
 }
 
 // Insert stores v if there is no record with its id; one that there is is a Conflict. A number that

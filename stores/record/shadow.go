@@ -118,6 +118,14 @@ func (sh *shadow) decode(m memory, fn func(v any) error) error {
 	return nil
 }
 
+// read is decode with a library's function. An error is Corrupt.
+func (sh *shadow) read(codec string, data []byte, m memory, fn func(data []byte, to any) error) error {
+	if err := sh.decode(m, func(v any) error { return fn(data, v) }); err != nil {
+		return corrupt("%s: %w", codec, err)
+	}
+	return nil
+}
+
 // put empties v, which must not keep what it pointed to, and gives it back.
 func (sh *shadow) put(v *shadowValue) {
 	reflect.NewAt(sh.typ, v.p).Elem().SetZero()
