@@ -74,24 +74,30 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 	return nil
 }
 
-// reopen closes the store and opens it again. A writer of which a
-// commit has returned an error asks what is there: a commit in doubt may be gone now.
+// reopen closes the store and opens it again. A writer of which a commit has returned an error asks what is there: a
+// commit in doubt may be gone now. If closing failed all of them ask: it may have lost what was in memory. Nobody goes on
+// then behind commits that are lost, as what follows would not be what a crash leaves.
 func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 	last := make([]stamp, len(s.chains))
 	for w := range last {
 		last[w] = s.subject.last(w)
 	}
-	err := s.subject.Close()
-	if err != nil && !spec.Resume {
-		return err
+	unclosed := s.subject.Close()
+	if unclosed != nil && !spec.Resume {
+		return unclosed
 	}
 	if err := s.open(ctx, spec, func(w int) uint64 { return last[w].n }); err != nil {
 		return err
 	}
 	for w := range last {
-		if s.doubt[w] {
+		if s.doubt[w] || unclosed != nil {
 			s.failed[w] = true
 			s.resume(ctx, w)
+		}
+	}
+	if unclosed != nil && slices.Contains(s.failed, true) {
+		for w := range s.failed {
+			s.failed[w] = true
 		}
 	}
 	return nil
