@@ -7,8 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -61,8 +60,8 @@ func (s *walStore) syncLog() error {
 	}
 	s.synced = s.size
 	for {
-		err := unix.Fdatasync(int(s.file.Fd()))
-		if err == unix.EINTR {
+		err := syncData(s.file)
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if s.bug("an error of a sync is dropped") {
