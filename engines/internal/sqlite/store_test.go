@@ -289,8 +289,26 @@ func aWriterWaitsForALockUntilItsTimeIsUp(t *testing.T, engine string) {
 
 // aReaderWaitsForACommitNoLongerThanItsContext has another connection hold the lock that keeps
 // readers out.
+// lateDir is t.TempDir for a test that gives an opening up, which goes on by itself for a moment and may make files.
+func lateDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for tries := 0; os.RemoveAll(dir) != nil; tries++ {
+			if time.Sleep(10 * time.Millisecond); tries == 6000 {
+				t.Errorf("%s cannot be removed", dir)
+				return
+			}
+		}
+	})
+	return dir
+}
+
 func aReaderWaitsForACommitNoLongerThanItsContext(t *testing.T, engine string) {
-	path := filepath.Join(t.TempDir(), "db")
+	path := filepath.Join(lateDir(t), "db")
 	db := open(t, engine, path, "?journal_mode=DELETE&wait=1h")
 	put(t, db, "a", "1")
 	other := openStoreAt(t, engine, path, map[string]string{"journal_mode": "DELETE"})
