@@ -65,7 +65,7 @@ func TestAnyNumberOfProcessesIsMeasuredWhereAParameterSaysHowMany(t *testing.T) 
 }
 
 func TestWrongNeedsAreToldWithWhatIsRight(t *testing.T) {
-	for line, want := range map[string]string{
+	refuses(t, map[string]string{
 		"advise --promise synced":                "name it: assay advise hook/put",
 		"advise hook/put:often":                  "hook/put:10",
 		"advise hook/put:-1":                     "hook/put:10",
@@ -76,13 +76,7 @@ func TestWrongNeedsAreToldWithWhatIsRight(t *testing.T) {
 		"advise hook --held":                     "--processes 4 --held",
 		"advise hook --processes 0":              "--processes 14",
 		"advise hook --from nowhere --engines x": "unknown engine",
-	} {
-		var out, errs bytes.Buffer
-		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs, nil); status != exitUsage ||
-			!strings.Contains(errs.String(), want) {
-			t.Errorf("%s: status %d, %s", line, status, &errs)
-		}
-	}
+	})
 }
 
 func TestOnlyFiguresOfTheSameEnginesOnTheDisksOwnSpeedAreTakenByThemselves(t *testing.T) {

@@ -37,7 +37,7 @@ func TestAWrongCatalogIsWrongUsageWithWhatToDo(t *testing.T) {
 }
 
 func TestWrongWordsAreAnsweredWithTheNearestRightOne(t *testing.T) {
-	for line, want := range map[string]string{
+	refuses(t, map[string]string{
 		"run --bugdet 3s":       "did you mean --budget?",
 		"run hok":               "did you mean hook?",
 		"run ycsb/redrandom":    "did you mean readrandom?",
@@ -48,7 +48,13 @@ func TestWrongWordsAreAnsweredWithTheNearestRightOne(t *testing.T) {
 		"engines mum":           "did you mean mem?",
 		"run --durability sync": "did you mean synced?",
 		"prove --faults pwoer":  "did you mean power?",
-	} {
+	})
+}
+
+// refuses runs command lines that are wrong: each ends with the status for that, and says what is right.
+func refuses(t *testing.T, lines map[string]string) {
+	t.Helper()
+	for line, want := range lines {
 		var out, errs bytes.Buffer
 		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs, nil); status != exitUsage ||
 			!strings.Contains(errs.String(), want) {

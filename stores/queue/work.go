@@ -31,13 +31,10 @@ func (q *Queue) Work(ctx context.Context, d kv.Durability, do func(context.Conte
 		}
 		done = done[:0]
 		for _, job := range jobs {
-			switch err := q.run(ctx, d, job, do); {
-			case err == nil:
+			if err := q.run(ctx, d, job, do); err == nil {
 				done = append(done, job.Receipt)
-			default:
-				if err := q.giveBack(ctx, d, job, err); err != nil {
-					return err
-				}
+			} else if err := q.giveBack(ctx, d, job, err); err != nil {
+				return err
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func (f *file) migrate(ctx context.Context) error {
 		return &kv.Error{Op: "migrate", Engine: f.engine.Name, Path: f.path, Kind: kv.KindOf(err), Err: err, Hint: kv.HintOf(err)}
 	}
 	for _, ending := range []string{"-wal", "-shm"} { // empty
-		if err := os.Remove(f.path + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := removed(f.path + ending); err != nil {
 			return err
 		}
 	}
