@@ -171,7 +171,7 @@ func (db *DB) backup(ctx context.Context, path string) (err error) {
 	if err := write(ctx, partial); err != nil {
 		return err
 	}
-	if err := syncTree(partial); err != nil {
+	if err := driver.SyncTree(partial); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -211,21 +211,4 @@ func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 		return err
 	}
 	return flush()
-}
-
-// syncTree syncs every file and folder at and below path.
-func syncTree(path string) error {
-	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return driver.SyncDir(path)
-		}
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(f.Sync(), f.Close())
-	})
 }

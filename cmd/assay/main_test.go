@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -35,7 +37,7 @@ func TestCommand(t *testing.T) {
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "store": store},
 	})
 }
 
@@ -57,4 +59,20 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s: exit status %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+}
+
+// store makes a store: store bbolt:app.db KEY=VALUE...
+func store(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: store URL KEY=VALUE...")
+	}
+	scheme, path, _ := strings.Cut(args[0], ":")
+	db, err := kv.Open(context.Background(), scheme+":"+ts.MkAbs(path))
+	ts.Check(err)
+	var b kv.Batch
+	for _, pair := range args[1:] {
+		key, value, _ := strings.Cut(pair, "=")
+		b.Put([]byte(key), []byte(value))
+	}
+	ts.Check(errors.Join(db.Write(context.Background(), kv.Synced, &b), db.Close()))
 }

@@ -110,6 +110,7 @@ Start with:
   assay run hook --budget 3m   one workload, all its operations, more precisely
   assay advise                 which engine fits your program, and why
   assay prove                  what commits survive: kill -9, power cuts, failing disks, in 5 minutes
+  assay copy SRC DST           a store to another engine, whole and verified
   assay compare OLD NEW        what changed between two runs, with limits for CI
   assay engines                what is in this binary and what each engine promises
   assay workloads              what the workloads do`,
@@ -124,7 +125,7 @@ Start with:
 		return flagError(cmd, err)
 	})
 	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
-		a.childCommand(), a.helperCommand(), a.proveChildCommand())
+		a.copyCommand(), a.verifyCommand(), a.childCommand(), a.helperCommand(), a.proveChildCommand())
 	return cmd
 }
 

@@ -76,13 +76,20 @@ func inspectVerb(args []string) (verb string, operand []byte, err error) {
 	if len(operands) == 0 {
 		return verb, nil, nil
 	}
-	key := operands[0]
-	if strings.HasPrefix(key, `"`) {
-		if key, err = strconv.Unquote(key); err != nil {
-			return "", nil, usage(fmt.Errorf("key %s: %w", operands[0], err), `write it in Go's syntax, as '"\x00\x01"'`)
-		}
+	operand, err = parseKey(operands[0])
+	return verb, operand, err
+}
+
+// parseKey returns the key that text names: text itself, or what it says in Go's syntax if it begins with a quote.
+func parseKey(text string) ([]byte, error) {
+	if !strings.HasPrefix(text, `"`) {
+		return []byte(text), nil
 	}
-	return verb, []byte(key), nil
+	key, err := strconv.Unquote(text)
+	if err != nil {
+		return nil, usage(fmt.Errorf("key %s: %w", text, err), `write it in Go's syntax, as '"\x00\x01"'`)
+	}
+	return []byte(key), nil
 }
 
 // openExisting opens a store that is there, read-only if the engine can, and says so when it has to wait for another

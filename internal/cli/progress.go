@@ -16,7 +16,7 @@ import (
 type progress struct {
 	out      io.Writer
 	live     bool
-	deadline time.Time
+	deadline time.Time // zero if nobody knows
 
 	mu   sync.Mutex
 	text string
@@ -29,7 +29,16 @@ type progress struct {
 const refresh = 200 * time.Millisecond
 
 func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress {
-	p := &progress{out: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", deadline: started.Add(budget), text: "starting",
+	p := newMeter(w)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deadline = started.Add(budget)
+	return p
+}
+
+// newMeter is newProgress for what takes as long as it takes.
+func newMeter(w io.Writer) *progress {
+	p := &progress{out: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", text: "starting",
 		stop: make(chan struct{}), stopped: make(chan struct{})}
 	if p.live {
 		go p.draw()
@@ -57,12 +66,16 @@ func (p *progress) draw() {
 func (p *progress) frame() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprint(p.out, "\r"+progressLine(p.text, time.Until(p.deadline), reportOptions(p.out).Width)+"\x1b[K")
+	text := p.text
+	if !p.deadline.IsZero() {
+		text = fmt.Sprintf("%6v left  %s", max(time.Until(p.deadline), 0).Round(time.Second), text)
+	}
+	fmt.Fprint(p.out, "\r"+cutLine(text, reportOptions(p.out).Width)+"\x1b[K")
 }
 
-// progressLine returns "1m2s left  text", cut so that a terminal of width columns does not break it.
-func progressLine(text string, left time.Duration, width int) string {
-	line := []rune(fmt.Sprintf("%6v left  %s", max(left, 0).Round(time.Second), text))
+// cutLine returns the beginning of text that a terminal of width columns does not break.
+func cutLine(text string, width int) string {
+	line := []rune(text)
 	if width > 1 && len(line) >= width {
 		line = line[:width-1]
 	}

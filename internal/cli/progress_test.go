@@ -25,12 +25,17 @@ func TestProgressStaysInItsLine(t *testing.T) {
 func TestProgressLineFitsTheTerminal(t *testing.T) {
 	text := strings.Repeat("hook put · ", 20)
 	for _, width := range []int{20, 80, 120} {
-		if got := utf8.RuneCountInString(progressLine(text, time.Second, width)); got != width-1 {
+		if got := utf8.RuneCountInString(cutLine(text, width)); got != width-1 {
 			t.Errorf("at %d columns the line has %d", width, got)
 		}
 	}
-	if got := progressLine("probe", -time.Second, 80); got != "    0s left  probe" {
-		t.Errorf("got %q", got)
+	var out bytes.Buffer
+	for deadline, want := range map[time.Time]string{time.Now().Add(-time.Second): "\r    0s left  probe\x1b[K", {}: "\rprobe\x1b[K"} {
+		out.Reset()
+		p := &progress{out: &out, text: "probe", deadline: deadline}
+		if p.frame(); out.String() != want {
+			t.Errorf("got %q, want %q", out.String(), want)
+		}
 	}
 }
 

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/transfer"
+)
+
+// part says which pairs are copied or compared.
+type part struct{ prefix, as string }
+
+func (p *part) flags(cmd *cobra.Command, verb string) {
+	cmd.Flags().StringVar(&p.prefix, "prefix", "", verb+" the keys of SRC that begin so")
+	cmd.Flags().StringVar(&p.as, "as", "", "with --prefix: the beginning that these keys have in DST instead")
+}
+
+// options returns p as transfer has it.
+func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
+	prefix, err := parseKey(p.prefix)
+	if err != nil {
+		return nil, err
+	}
+	o := &transfer.Options{}
+	if len(prefix) > 0 {
+		o.Range = kv.Prefix(prefix)
+	}
+	if !cmd.Flags().Changed("as") {
+		return o, nil
+	}
+	if len(prefix) == 0 {
+		return nil, usage(errors.New("--as without --prefix"), "say which keys: --prefix old/ --as new/")
+	}
+	as, err := parseKey(p.as)
+	if err != nil {
+		return nil, err
+	}
+	var key []byte
+	o.Change = func(k, v []byte) ([]byte, []byte, bool) {
+		key = append(append(key[:0], as...), bytes.TrimPrefix(k, prefix)...)
+		return key, v, true
+	}
+	return o, nil
+}
+
+func (a *app) copyCommand() *cobra.Command {
+	var p part
+	var rate string
+	var dry, restart, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "copy SRC DST",
+		Short: "Copy a store to another engine, whole and verified",
+		Long: `Copies every pair of the store SRC to a new store DST, of the same engine or another. SRC is opened read-only where
+its engine can, and never changed.
+
+DST must not exist. It appears when it is complete: the copy is written beside it, synced, read again and compared with what
+was read from SRC by number and digest. A copy that was killed or interrupted goes on when the same command is run again.
+If there are pairs that the engine of DST cannot hold, they are listed and nothing is copied.
+
+KEYs are taken as they are, or in Go's syntax if they begin with a quote: --prefix '"\x00\x01"'.`,
+		Example: `  assay copy sqlite:old.db pebble:data
+  assay copy --dry-run bbolt:app.db badger:data
+  assay copy --prefix user/ --as u/ bbolt:app.db 'bbolt:users.db'
+  assay copy --rate 20MB pebble:data sqlite:data.db`,
+		Args: usageArgs(twoStores("SRC and DST", "assay copy sqlite:old.db pebble:data")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := p.options(cmd)
+			if err != nil {
+				return err
+			}
+			if rate != "" {
+				n, err := humanize.ParseBytes(rate)
+				if err != nil || n == 0 || n > 1<<40 {
+					return usage(fmt.Errorf("--rate %s is not a number of bytes", rate), "for example: --rate 20MB")
+				}
+				o.BytesPerSecond = int(n)
+			}
+			o.Restart = restart
+			return a.copy(cmd, args[0], args[1], o, dry, asJSON)
+		},
+	}
+	p.flags(cmd, "copy only")
+	cmd.Flags().StringVar(&rate, "rate", "", "copy at most so many bytes of keys and values a second, for example 20MB")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only tell what would be copied, and whether it fits")
+	cmd.Flags().BoolVar(&restart, "restart", false, "do not go on with what an interrupted copy left, begin anew")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was copied as one JSON document")
+	return cmd
+}
+
+func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry, asJSON bool) error {
+	end := a.watch(o)
+	var report transfer.Report
+	var err error
+	if dry {
+		report.Summary, err = transfer.Plan(cmd.Context(), from, to, o)
+	} else {
+		report, err = transfer.Copy(cmd.Context(), from, to, o)
+	}
+	end()
+	if errors.Is(err, kv.Canceled) && !dry {
+		fmt.Fprintf(a.stderr, "nothing is at %s yet; the same command goes on with what was copied, --restart begins anew\n", to)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.stdout, report)
+	}
+	verb := "copied and verified"
+	if dry {
+		verb = "would copy"
+	}
+	fmt.Fprintf(a.stdout, "%s %s, %s, digest %.16s\n", verb, count(report.Pairs, "pair"), humanize.Bytes(uint64(report.Bytes)), report.Digest)
+	if dry {
+		return nil
+	}
+	if report.Resumed > 0 {
+		fmt.Fprintf(a.stdout, "%s of them were there from an earlier copy\n", humanize.Comma(report.Resumed))
+	}
+	fmt.Fprintf(a.stdout, "in %v, %s/s; %s is kept as it was\n", report.Took.Round(time.Millisecond), perSecond(report.Bytes, report.Took), from)
+	return nil
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var p part
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify A B",
+		Short: "Compare two stores pair by pair",
+		Long: `Reads both stores in the order of their keys and names the first differences. Neither is changed.
+The exit status is 0 if they are equal and 1 if they differ.`,
+		Example: `  assay verify sqlite:old.db pebble:data
+  assay verify --limit 100 bbolt:a.db bbolt:b.db`,
+		Args: usageArgs(twoStores("A and B", "assay verify sqlite:old.db pebble:data")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := p.options(cmd)
+			if err != nil {
+				return err
+			}
+			if limit < 1 {
+				return usage(fmt.Errorf("--limit %d", limit), "name at least one difference: --limit 1")
+			}
+			o.Limit = limit
+			end := a.watch(o)
+			c, err := transfer.Verify(cmd.Context(), args[0], args[1], o)
+			end()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = writeJSON(a.stdout, c)
+			} else {
+				err = printComparison(a.stdout, args[0], args[1], c)
+			}
+			if err == nil && c.Differing > 0 {
+				err = errReported
+			}
+			return err
+		},
+	}
+	p.flags(cmd, "compare only")
+	cmd.Flags().IntVar(&limit, "limit", 10, "name at most so many differences")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as one JSON document")
+	return cmd
+}
+
+func printComparison(w io.Writer, a, b string, c transfer.Comparison) error {
+	for _, d := range c.First {
+		text := fmt.Sprintf("differs: %s and %s", length(d.A), length(d.B))
+		switch {
+		case d.B == nil:
+			text = "only in " + a + ": " + length(d.A)
+		case d.A == nil:
+			text = "only in " + b + ": " + length(d.B)
+		}
+		if _, err := fmt.Fprintf(w, "%q  %s\n", d.Key, text); err != nil {
+			return err
+		}
+	}
+	if more := c.Differing - int64(len(c.First)); more > 0 {
+		fmt.Fprintf(w, "and %s more; see more with --limit\n", humanize.Comma(more))
+	}
+	if c.Differing == 0 {
+		_, err := fmt.Fprintf(w, "equal: %s, %s, digest %.16s\n", count(c.A.Pairs, "pair"), humanize.Bytes(uint64(c.A.Bytes)), c.A.Digest)
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s of %s and %s differ\n", count(c.Differing, "key"), humanize.Comma(c.A.Pairs), count(c.B.Pairs, "pair"))
+	return err
+}
+
+func length(n *int) string {
+	if n == nil {
+		return "no value"
+	}
+	return count(int64(*n), "byte")
+}
+
+// count returns "1 pair", "1,234 pairs".
+func count(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return humanize.Comma(n) + " " + what
+}
+
+func perSecond(n int64, took time.Duration) string {
+	return humanize.Bytes(uint64(float64(n) / max(took.Seconds(), 1e-3)))
+}
+
+// twoStores refuses any other number of arguments.
+func twoStores(what, example string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return nil
+		}
+		return usage(fmt.Errorf("name %s; %s given", what, count(int64(len(args)), "argument")), "for example: %s", example)
+	}
+}
+
+// watch shows how far a copy or comparison with o is. The caller calls end.
+func (a *app) watch(o *transfer.Options) (end func()) {
+	p := newMeter(a.stderr)
+	began, phase := time.Now(), ""
+	o.Progress = func(s transfer.Progress) {
+		if s.Phase != phase {
+			began, phase = time.Now(), s.Phase
+		}
+		text := map[string]string{"check": "checking that all fits", "copy": "copying", "verify": "verifying"}[s.Phase]
+		if s.Of > 0 {
+			text += fmt.Sprintf(" %d %%,", 100*s.Pairs/s.Of)
+		}
+		text += fmt.Sprintf(" %s, %s, %s/s", count(s.Pairs, "pair"), humanize.Bytes(uint64(s.Bytes)), perSecond(s.Bytes, time.Since(began)))
+		p.show(text, "")
+	}
+	return p.end
+}

@@ -1,0 +1,291 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Report is what Copy did.
+type Report struct {
+	Summary
+	Resumed int64         `json:"resumed"` // pairs that an earlier copy had left, which was killed or interrupted
+	Took    time.Duration `json:"took_ns"`
+}
+
+// Copy copies the pairs of the store that the URL from names to a new store at the URL to. Source and destination must be
+// different paths; the source must exist, the destination must not.
+//
+// The source is opened read-only where its engine can. Where several processes may work on it they go on meanwhile, and the
+// copy is of the state when it began. A source that another process holds alone is Busy.
+//
+// If Copy fails, or its process ends, there is nothing at the destination. What it wrote stays beside it, in a folder
+// .NAME.transfer, and the next Copy to the same destination goes on from there, if it is still the beginning of what it
+// would write; otherwise, and with Options.Restart, it begins anew. Pairs that the destination cannot hold are an error of
+// type [*Misfit], and nothing stays.
+func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
+	began := time.Now()
+	report, err := copyAll(ctx, from, to, o.or())
+	report.Took = time.Since(began)
+	if err != nil {
+		return report, failed("copy", from, to, err)
+	}
+	return report, nil
+}
+
+func copyAll(ctx context.Context, from, to string, o Options) (report Report, err error) {
+	p, err := newPartial(to)
+	if err != nil {
+		return report, err
+	}
+	if same, err := samePath(from, to); err != nil || same {
+		return report, errors.Join(err, refuse(same, "name another path", "source and destination are the same"))
+	}
+	source, err := openSource(ctx, from)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	return copyTo(ctx, source, p, o)
+}
+
+// copyTo copies source to the place of p.
+func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report Report, err error) {
+	if err := p.enter(o.Restart); err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, p.leave()) }()
+	c := copier{source: source, partial: p, o: o}
+	if err := c.fits(ctx); err != nil {
+		return report, err
+	}
+	err = c.run(ctx)
+	if errors.Is(err, errOther) {
+		if err = p.clear(); err == nil {
+			err = c.run(ctx)
+		}
+	}
+	if err != nil {
+		return report, err
+	}
+	report = Report{Summary: c.read.summary(), Resumed: c.resumed}
+	if err := c.verify(ctx, report.Summary); err != nil {
+		return report, err
+	}
+	return report, p.publish()
+}
+
+// errOther says that what an earlier copy left is not the beginning of this one.
+var errOther = errors.New("what an earlier copy left is of another state")
+
+// batchBytes is how much a transaction of a copy holds; of larger pairs, one. Two wait while one is committed.
+const batchBytes = 1 << 20
+
+// copier fills a partial store.
+type copier struct {
+	source  *kv.DB
+	partial *partial
+	o       Options
+	read    *digest // of what the destination shall hold
+	resumed int64
+}
+
+// run fills the partial store and closes it, durable.
+func (c *copier) run(ctx context.Context) error {
+	db, err := c.partial.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.fill(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return c.partial.sync()
+}
+
+// fill reads the source in one goroutine and commits to db in another.
+func (c *copier) fill(ctx context.Context, db *kv.DB) error {
+	group, ctx := errgroup.WithContext(ctx)
+	full, empty := make(chan *kv.Batch, 1), make(chan *kv.Batch, 3)
+	for range cap(empty) {
+		empty <- new(kv.Batch)
+	}
+	group.Go(func() error {
+		defer close(full)
+		return c.readAll(ctx, db, full, empty)
+	})
+	group.Go(func() error {
+		class := db.Caps().Cheapest()
+		for b := range full {
+			if err := db.Write(ctx, class, b); err != nil {
+				return err
+			}
+			b.Reset()
+			empty <- b
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// readAll reads the source, passes over what db holds already, and hands on the rest.
+func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, empty <-chan *kv.Batch) error {
+	c.read, c.resumed = newDigest(), 0
+	held := db.Iter(ctx, kv.Range{})
+	defer func() { _ = held.Close() }() // what goes wrong in it is told by Err
+	limit := c.o.limiter()
+	b := <-empty
+	send := func() error {
+		if b.Len() == 0 {
+			return nil
+		}
+		c.o.Progress(Progress{Phase: "copy", Pairs: c.read.pairs, Bytes: c.read.bytes})
+		if err := await(ctx, limit, b.Size()); err != nil {
+			return err
+		}
+		select {
+		case full <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		select {
+		case b = <-empty:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	resuming := true
+	err := c.o.each(ctx, c.source, func(k, v []byte) error {
+		c.read.add(k, v)
+		if resuming {
+			switch {
+			case held.Next():
+				if !bytes.Equal(held.Key(), k) || !bytes.Equal(held.Value(), v) {
+					return errOther
+				}
+				c.resumed++
+				return nil
+			case held.Err() != nil:
+				return held.Err()
+			}
+			resuming = false
+			if err := held.Close(); err != nil { // before the first write: some engines' readers keep writers waiting
+				return err
+			}
+		}
+		b.Put(k, v)
+		if b.Size() < batchBytes {
+			return nil
+		}
+		return send()
+	})
+	if err != nil {
+		return err
+	}
+	if resuming {
+		if held.Next() {
+			return errOther
+		}
+		if err := errors.Join(held.Err(), held.Close()); err != nil {
+			return err
+		}
+	}
+	return send()
+}
+
+// verify reads the copy again and compares it with what was read from the source.
+func (c *copier) verify(ctx context.Context, want Summary) error {
+	db, err := c.partial.openAgain(ctx)
+	if err != nil {
+		return err
+	}
+	c.o.Range, c.o.Change = kv.Range{}, nil
+	got, err := summarise(ctx, db, c.o, want.Pairs)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if got != want {
+		return &kv.Error{Kind: kv.Corrupt, Hint: "nothing was put at the destination; run the copy again with Restart (--restart)",
+			Err: fmt.Errorf("the copy holds %d pairs of %d bytes, digest %.12s, and %d of %d, %.12s, were read",
+				got.Pairs, got.Bytes, got.Digest, want.Pairs, want.Bytes, want.Digest)}
+	}
+	return c.partial.sync()
+}
+
+// summarise reads db within the bounds of o.
+func summarise(ctx context.Context, db *kv.DB, o Options, of int64) (Summary, error) {
+	d := newDigest()
+	said := int64(0)
+	err := o.each(ctx, db, func(k, v []byte) error {
+		d.add(k, v)
+		if d.bytes-said >= batchBytes {
+			said = d.bytes
+			o.Progress(Progress{Phase: "verify", Pairs: d.pairs, Bytes: d.bytes, Of: of})
+		}
+		return nil
+	})
+	return d.summary(), err
+}
+
+// each gives the pairs of a snapshot of db to do, as Range and Change have them, in ascending order.
+func (o *Options) each(ctx context.Context, db *kv.DB, do func(k, v []byte) error) error {
+	return db.View(ctx, func(s *kv.Snapshot) error {
+		var last []byte
+		for k, v := range s.Scan(o.Range) {
+			if o.Change != nil {
+				var keep bool
+				if k, v, keep = o.Change(k, v); !keep {
+					continue
+				}
+				if bytes.Compare(k, last) <= 0 {
+					return &kv.Error{Kind: kv.Invalid, Hint: "a change must keep the order of keys, and give each its own",
+						Err: fmt.Errorf("the change made key %q, which does not come after %q", k, last)}
+				}
+				last = append(last[:0], k...)
+			}
+			if err := do(k, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Plan tells what Copy would read, and fails as Copy would before it copies anything: the destination exists, pairs do not
+// fit. It leaves nothing behind and changes nothing.
+func Plan(ctx context.Context, from, to string, o *Options) (Summary, error) {
+	summary, err := plan(ctx, from, to, o.or())
+	if err != nil {
+		return summary, failed("plan to copy", from, to, err)
+	}
+	return summary, nil
+}
+
+func plan(ctx context.Context, from, to string, o Options) (summary Summary, err error) {
+	p, err := newPartial(to)
+	if err != nil {
+		return summary, err
+	}
+	source, err := openSource(ctx, from)
+	if err != nil {
+		return summary, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := p.enter(false); err != nil {
+		return summary, err
+	}
+	p.keep = p.begun()
+	defer func() { err = errors.Join(err, p.leave()) }()
+	c := copier{source: source, partial: p, o: o}
+	if err := c.fits(ctx); err != nil {
+		return summary, err
+	}
+	return summarise(ctx, source, o, 0)
+}

@@ -1,0 +1,98 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/transfer"
+)
+
+// task is the variable that makes the test binary a process that copies, which is killed.
+const task = "ASSAY_TRANSFER_COPY"
+
+func TestMain(m *testing.M) {
+	if from := os.Getenv(task); from != "" {
+		if _, err := transfer.Copy(context.Background(), from, os.Getenv(task+"_TO"), nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestKilled kills the process that copies at random moments. The destination is then whole or absent; the next process goes
+// on. At last it is whole, and nothing is left beside it. ASSAY_KILLS=200 kills as often.
+func TestKilled(t *testing.T) {
+	kills := 20
+	if testing.Short() {
+		kills = 5
+	}
+	if text := os.Getenv("ASSAY_KILLS"); text != "" {
+		if _, err := fmt.Sscan(text, &kills); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, engine := range []string{"pebble", "sqlite", "bbolt", "badger", "bunt"} {
+		t.Run("to "+engine, func(t *testing.T) { killed(t, engine, kills) })
+	}
+}
+
+func killed(t *testing.T, engine string, kills int) {
+	dir := t.TempDir()
+	from := "leveldb:" + filepath.Join(dir, "old")
+	fill(t, from, 3000)
+	began := time.Now()
+	if err := copying(t, from, engine+":"+filepath.Join(dir, "first")).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(began)
+	amid, resumed := 0, 0
+	for n := 0; n < kills; {
+		path := filepath.Join(dir, fmt.Sprint("new", n))
+		to := engine + ":" + path
+		for {
+			c := copying(t, from, to)
+			time.Sleep(rand.N(whole))
+			_ = c.Process.Kill() // it may have ended
+			_ = c.Wait()
+			n++
+			if _, err := os.Lstat(path); err == nil || n >= kills {
+				break
+			}
+			amid++
+		}
+		report, err := transfer.Copy(t.Context(), from, to, nil)
+		switch {
+		case err == nil && report.Resumed > 0:
+			resumed++
+		case err != nil && !errors.Is(err, kv.Invalid): // it is there
+			t.Fatal(err)
+		}
+		c, err := transfer.Verify(t.Context(), from, to, nil)
+		if err != nil || c.Differing > 0 {
+			t.Fatalf("after %d kills: %d pairs of %d differ, %v", n, c.Differing, c.A.Pairs, err)
+		}
+		nothingBeside(t, path)
+	}
+	t.Logf("%d kills, %d of them amid a copy; %d copies went on to the end", kills, amid, resumed)
+}
+
+// copying starts a process that copies.
+func copying(t *testing.T, from, to string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), task+"="+from, task+"_TO="+to)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,188 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// partial is a destination that has not got its name yet: a store within a folder beside its place, so that whatever the
+// engine puts beside its file is in there, too. One process at a time works on it.
+type partial struct {
+	to   string // the path of the destination
+	url  string // of the store in the folder
+	dir  string // the folder
+	lock *flock.Flock
+	keep bool // what is in the folder, for the copy that goes on
+}
+
+// newPartial returns that of the destination to, which must not exist.
+func newPartial(to string) (*partial, error) {
+	path, err := kv.PathOf(to)
+	if err != nil {
+		return nil, err
+	}
+	if d, err := lookup(to); err != nil || path == "" || !d.Info().Caps.Persistent {
+		return nil, errors.Join(err, refuse(err == nil, "name a path and an engine that keeps data", "%s is not a place on disk", to))
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".transfer")
+	p := &partial{to: path, dir: dir, url: withPath(to, filepath.Join(dir, filepath.Base(path)))}
+	for _, suffix := range append([]string{""}, companions...) {
+		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			exists := refuse(err == nil, "name a path that does not exist, or move it away first", "%s exists", path+suffix)
+			return nil, errors.Join(err, exists, p.sweep())
+		}
+	}
+	return p, nil
+}
+
+// sweep removes the folder of a copy that was killed when it had given the store its name.
+func (p *partial) sweep() error {
+	if _, err := os.Lstat(p.dir); err != nil || p.begun() {
+		return nil
+	}
+	if err := p.enter(false); err != nil {
+		return nil // another process is at it
+	}
+	p.keep = false
+	return p.leave()
+}
+
+// companions are what engines put beside a file, and would take for a part of another file of that name.
+var companions = []string{"-wal", "-shm", "-journal", ".wal"}
+
+// lookup returns the driver of a URL.
+func lookup(rawURL string) (driver.Driver, error) {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	d, ok := driver.Lookup(scheme)
+	if !ok {
+		return nil, refuse(true, "", "unknown engine %q", scheme)
+	}
+	return d, nil
+}
+
+// withPath returns rawURL with another path.
+func withPath(rawURL, path string) string {
+	scheme, rest, _ := strings.Cut(rawURL, ":")
+	u := scheme + ":" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	if _, query, ok := strings.Cut(rest, "?"); ok {
+		u += "?" + query
+	}
+	return u
+}
+
+// path returns where the store lies as long as it has not got its name.
+func (p *partial) path() string { return filepath.Join(p.dir, filepath.Base(p.to)) }
+
+// enter makes the folder this process's own. With anew it is emptied.
+func (p *partial) enter(anew bool) error {
+	if err := driver.MakeDirs(p.dir); err != nil {
+		return err
+	}
+	p.lock = flock.New(filepath.Join(p.dir, "lock"), flock.SetPermissions(0o600))
+	switch taken, err := p.lock.TryLock(); {
+	case err != nil:
+		return err
+	case !taken:
+		return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process copies to it"), Hint: "wait for it, or end it"}
+	}
+	if same, err := p.owned(); err != nil || !same {
+		return errors.Join(err, p.lock.Unlock(), &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process has just ended a copy to it")})
+	}
+	p.keep = true
+	if anew {
+		if err := p.clear(); err != nil {
+			return errors.Join(err, p.leave())
+		}
+	}
+	return nil
+}
+
+// owned reports whether the lock is still that of the folder: one that has ended removes both.
+func (p *partial) owned() (bool, error) {
+	held, err := p.lock.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(p.lock.Path())
+	return err == nil && os.SameFile(held, there), nil
+}
+
+// clear removes all but the lock.
+func (p *partial) clear() error {
+	entries, err := os.ReadDir(p.dir)
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// leave gives the folder up, and removes it unless what is in it is for the copy that goes on.
+func (p *partial) leave() error {
+	var err error
+	if !p.keep || !p.begun() {
+		err = os.RemoveAll(p.dir)
+	}
+	return errors.Join(err, p.lock.Unlock())
+}
+
+// begun reports whether there is something that a copy can go on with.
+func (p *partial) begun() bool {
+	_, err := os.Lstat(p.path())
+	return err == nil
+}
+
+// open opens the store, for a copy that goes on or begins. One that a power loss has damaged is removed first.
+func (p *partial) open(ctx context.Context) (*kv.DB, error) {
+	db, err := p.openAgain(ctx)
+	if errors.Is(err, kv.Corrupt) {
+		if err = p.clear(); err == nil {
+			db, err = p.openAgain(ctx)
+		}
+	}
+	return db, err
+}
+
+// openAgain opens the store, not read-only: a reader may leave files that only a writer removes.
+func (p *partial) openAgain(ctx context.Context) (*kv.DB, error) {
+	d, err := lookup(p.url)
+	if err != nil {
+		return nil, err
+	}
+	return kv.Open(ctx, p.url, kv.WithWeakest(d.Info().Caps.Cheapest()))
+}
+
+// sync makes what was written durable, whatever class it was committed with. The store is closed.
+func (p *partial) sync() error { return driver.SyncTree(p.dir) }
+
+// publish gives the store its name.
+func (p *partial) publish() error {
+	for _, suffix := range companions {
+		if info, err := os.Lstat(p.path() + suffix); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%s was left beside the store when it was closed, and would have to move with it", info.Name())
+		}
+	}
+	if _, err := os.Lstat(p.to); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, refuse(err == nil, "move it away and run the copy again", "%s was created meanwhile", p.to))
+	}
+	if err := os.Rename(p.path(), p.to); err != nil {
+		return err
+	}
+	p.keep = false
+	return driver.SyncDir(filepath.Dir(p.to))
+}

@@ -1,0 +1,92 @@
+package transfer_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powertest"
+	"github.com/assaydb/assay/transfer"
+)
+
+// step is what the process that copies says: "source" when that is complete, "copy" when Copy has returned.
+type step string
+
+// TestPower: whatever a power cut leaves, the source is whole, and the destination is whole or absent; the copy then goes
+// on to its end and leaves nothing beside it.
+func TestPower(t *testing.T) {
+	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"pebble", "sqlite"}, {"sqlite", "bbolt"}, {"bbolt", "badger"}, {"sqlite", "bunt"}} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			urls := func(dir string) (from, to string) {
+				return c.from + ":" + filepath.Join(dir, "old"), c.to + ":" + filepath.Join(dir, "new")
+			}
+			powertest.Run(t, powertest.Case[step]{
+				Work: func(dir string, log *powertest.Log[step]) error {
+					from, to := urls(dir)
+					if err := fillForPower(t, from); err != nil {
+						return err
+					}
+					log.Try("source")
+					log.Done("source")
+					log.Try("copy")
+					if _, err := transfer.Copy(t.Context(), from, to, nil); err != nil {
+						return err
+					}
+					log.Done("copy")
+					return nil
+				},
+				Check: func(dir string, h powertest.History[step]) error {
+					if len(h.Done) == 0 {
+						return nil
+					}
+					from, to := urls(dir)
+					return checkPower(t, from, to, len(h.Done) > 1)
+				},
+			})
+		})
+	}
+}
+
+func fillForPower(t *testing.T, from string) error {
+	db, err := kv.Open(t.Context(), from)
+	if err != nil {
+		return err
+	}
+	var b kv.Batch
+	for i := range 40 {
+		b.Put(fmt.Appendf(nil, "%03d", i), make([]byte, 100*i))
+	}
+	return errors.Join(db.Write(t.Context(), kv.Synced, &b), db.Close())
+}
+
+func checkPower(t *testing.T, from, to string, done bool) error {
+	path, err := kv.PathOf(to)
+	if err != nil {
+		return err
+	}
+	if _, there := os.Lstat(path); there != nil {
+		if done {
+			return fmt.Errorf("the copy had ended: %w", there)
+		}
+		if _, err := transfer.Copy(t.Context(), from, to, nil); err != nil {
+			return err
+		}
+	}
+	if _, err := transfer.Copy(t.Context(), from, to, nil); !errors.Is(err, kv.Invalid) {
+		return fmt.Errorf("a copy to what is there: %w", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
+		return fmt.Errorf("left beside the copy: %v, %w", left, err)
+	}
+	c, err := transfer.Verify(t.Context(), from, to, nil)
+	if err != nil {
+		return err
+	}
+	if c.Differing > 0 || c.A.Pairs != 40 {
+		return fmt.Errorf("%d of %d pairs differ", c.Differing, c.A.Pairs)
+	}
+	return nil
+}

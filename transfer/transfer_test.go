@@ -1,0 +1,379 @@
+package transfer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer"
+
+	_ "github.com/assaydb/assay/engines/badgerkv"
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/buntkv"
+	_ "github.com/assaydb/assay/engines/levelkv"
+	_ "github.com/assaydb/assay/engines/pebblekv"
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+	_ "github.com/assaydb/assay/engines/sqlitewasmkv"
+)
+
+var engines = []string{"badger", "bbolt", "bunt", "leveldb", "pebble", "sqlite", "sqlite-wasm"}
+
+// fill makes a store of n records of every kind that the engine can hold: empty values, keys of one byte, keys and values
+// of any bytes.
+func fill(t *testing.T, rawURL string, n int) {
+	t.Helper()
+	ctx := t.Context()
+	db, err := kv.Open(ctx, rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(7, 0))
+	for i := 0; i < n; {
+		var b kv.Batch
+		for ; i < n && b.Size() < 1<<20; i++ {
+			value := make([]byte, r.IntN(300))
+			for j := range value {
+				value[j] = byte(r.Uint32())
+			}
+			key := []byte(fmt.Sprintf("user/%07d", r.IntN(10*n)))
+			switch i % 16 {
+			case 0:
+				key = []byte{byte(r.Uint32())}
+			case 1:
+				value = nil
+			case 2:
+				key = binary.BigEndian.AppendUint64(nil, r.Uint64())
+			}
+			b.Put(key, value)
+		}
+		if err := db.Write(ctx, db.Caps().Strongest(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fillLarge adds two values of a megabyte, or of what the engine can hold.
+func fillLarge(t *testing.T, rawURL string) {
+	t.Helper()
+	db, err := kv.Open(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"large/1", "large/2"} {
+		value := bytes.Repeat([]byte(k+"\x00"), 1<<20/8)
+		if most := db.Caps().MaxValue; most > 0 {
+			value = value[:min(len(value), most)]
+		}
+		if err := db.Put(t.Context(), db.Caps().Strongest(), []byte(k), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pairs is how many records a store of a test has.
+func pairs(t *testing.T) int {
+	if text := os.Getenv("ASSAY_TRANSFER_PAIRS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if testing.Short() {
+		return 1000
+	}
+	return 10_000
+}
+
+// TestEveryPairOfEngines copies from each engine to each other one and to itself. ASSAY_TRANSFER_PAIRS=100000 makes it larger.
+func TestEveryPairOfEngines(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	for _, from := range engines {
+		source := from + ":" + filepath.Join(dir, "from-"+from)
+		fill(t, source, pairs(t))
+		fillLarge(t, source)
+		for _, to := range engines {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				dest := to + ":" + filepath.Join(t.TempDir(), "below", "to")
+				report, err := transfer.Copy(ctx, source, dest, nil)
+				if misfit := (*transfer.Misfit)(nil); errors.As(err, &misfit) {
+					d, _ := driver.Lookup(to)
+					if d.Info().Caps.MaxValue == 0 {
+						t.Fatal(err)
+					}
+					if misfit.Count != 2 || !strings.HasPrefix(string(misfit.First[0].Key), "large/") {
+						t.Fatalf("what does not fit into %s: %v", to, misfit)
+					}
+					small := &transfer.Options{Change: func(k, v []byte) ([]byte, []byte, bool) {
+						return k, v, !bytes.HasPrefix(k, []byte("large/"))
+					}}
+					equal(t, source, dest, small, copied(t, source, dest, small))
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				equal(t, source, dest, nil, report)
+				if report.Pairs < int64(pairs(t))*9/10 {
+					t.Errorf("%d pairs were copied", report.Pairs)
+				}
+			})
+		}
+	}
+}
+
+func copied(t *testing.T, from, to string, o *transfer.Options) transfer.Report {
+	t.Helper()
+	report, err := transfer.Copy(t.Context(), from, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// equal fails unless both stores are equal, to Verify and to the report, and nothing was left beside the copy.
+func equal(t *testing.T, from, to string, o *transfer.Options, report transfer.Report) {
+	t.Helper()
+	c, err := transfer.Verify(t.Context(), from, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Differing != 0 || c.A != c.B || c.A != report.Summary {
+		t.Fatalf("%s and %s: %+v; reported %+v", from, to, c, report)
+	}
+	path, err := kv.PathOf(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothingBeside(t, path)
+}
+
+func nothingBeside(t *testing.T, path string) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
+	if err != nil || len(left) > 0 {
+		t.Fatalf("left beside the copy: %v, %v", left, err)
+	}
+}
+
+func small(t *testing.T, engine string) (dir, rawURL string) {
+	t.Helper()
+	dir = t.TempDir()
+	rawURL = engine + ":" + filepath.Join(dir, "old")
+	db, err := kv.Open(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b kv.Batch
+	for i := range 100 {
+		b.Put(fmt.Appendf(nil, "%02d", i), fmt.Appendf(nil, "value %d", i))
+	}
+	if err := errors.Join(db.Write(t.Context(), kv.Synced, &b), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir, rawURL
+}
+
+func TestVerifyNamesDifferences(t *testing.T) {
+	ctx := t.Context()
+	dir, from := small(t, "bbolt")
+	to := "pebble:" + filepath.Join(dir, "new")
+	copied(t, from, to, nil)
+	db, err := kv.Open(ctx, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
+		return errors.Join(tx.Delete([]byte("03")), tx.Put([]byte("03x"), []byte("new")), tx.Put([]byte("50"), nil),
+			tx.Put([]byte("zz"), []byte("last")))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := transfer.Verify(ctx, from, to, &transfer.Options{Limit: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range c.First {
+		got = append(got, fmt.Sprintf("%s %v %v", d.Key, d.A != nil, d.B != nil))
+	}
+	want := "03 true false, 03x false true, 50 true true"
+	if text := strings.Join(got, ", "); text != want || c.Differing != 4 || c.A.Digest == c.B.Digest {
+		t.Errorf("differences %q of %d, want %q of 4", text, c.Differing, want)
+	}
+	swapped, err := transfer.Verify(ctx, to, from, nil)
+	if err != nil || swapped.Differing != 4 || swapped.A != c.B || swapped.B != c.A {
+		t.Errorf("the other way round: %+v, %v", swapped, err)
+	}
+}
+
+func TestRangeAndChange(t *testing.T) {
+	dir, from := small(t, "sqlite")
+	to := "bbolt:" + filepath.Join(dir, "part")
+	o := &transfer.Options{Range: kv.Range{Start: []byte("10"), End: []byte("20")}}
+	if report := copied(t, from, to, o); report.Pairs != 10 {
+		t.Errorf("%d pairs of a range of 10", report.Pairs)
+	}
+	o.Change = func(k, v []byte) ([]byte, []byte, bool) { return append([]byte("n/"), k...), v, k[1] != '3' }
+	to = "bbolt:" + filepath.Join(dir, "changed")
+	report := copied(t, from, to, o)
+	if report.Pairs != 9 {
+		t.Errorf("%d pairs, want 9", report.Pairs)
+	}
+	equal(t, from, to, o, report)
+}
+
+// TestRefusals: each is an error of its kind with nothing at the destination or beside it.
+func TestRefusals(t *testing.T) {
+	dir, from := small(t, "bbolt")
+	there := filepath.Join(dir, "there")
+	if err := os.WriteFile(there, []byte("something"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "old-log-wal"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	backwards := func(k, v []byte) ([]byte, []byte, bool) { return []byte{'9' - k[0], '9' - k[1]}, v, true }
+	for _, c := range []struct {
+		name, from, to string
+		o              *transfer.Options
+		kind           kv.Kind
+	}{
+		{"no source", "bbolt:" + filepath.Join(dir, "none"), "pebble:" + filepath.Join(dir, "x"), nil, kv.NoStore},
+		{"a source of another engine", "sqlite:" + filepath.Join(dir, "old"), "pebble:" + filepath.Join(dir, "x"), nil, kv.Invalid},
+		{"an existing destination", from, "pebble:" + there, nil, kv.Invalid},
+		{"a log of another file", from, "sqlite:" + filepath.Join(dir, "old-log"), nil, kv.Invalid},
+		{"itself", from, from, nil, kv.Invalid},
+		{"an unknown engine", from, "nosuch:" + filepath.Join(dir, "x"), nil, kv.Invalid},
+		{"an unknown option", from, "pebble:" + filepath.Join(dir, "x") + "?nosuch=1", nil, kv.Invalid},
+		{"keys out of order", from, "pebble:" + filepath.Join(dir, "y"), &transfer.Options{Change: backwards}, kv.Invalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := transfer.Copy(t.Context(), c.from, c.to, c.o)
+			if !errors.Is(err, c.kind) {
+				t.Fatalf("error %v, want one of kind %v", err, c.kind)
+			}
+			t.Log(err)
+			if path, err := kv.PathOf(c.to); err == nil && c.name != "an existing destination" && c.name != "itself" {
+				if _, err := os.Lstat(path); err == nil {
+					t.Errorf("%s is there", path)
+				}
+			}
+		})
+	}
+}
+
+// TestGoesOn: a copy that was ended goes on where it stopped; one of a source that has changed since begins anew.
+func TestGoesOn(t *testing.T) {
+	for _, to := range engines {
+		t.Run(to, func(t *testing.T) {
+			dir := t.TempDir()
+			from := "bbolt:" + filepath.Join(dir, "old")
+			fill(t, from, 40_000)
+			o := &transfer.Options{}
+			dest := to + ":" + filepath.Join(dir, "new")
+			interrupt := func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := *o
+				ended.Progress = func(p transfer.Progress) {
+					if p.Phase == "copy" && p.Bytes > 4*1<<20 { // more than can wait: some is committed
+						cancel()
+					}
+				}
+				if _, err := transfer.Copy(ctx, from, dest, &ended); !errors.Is(err, kv.Canceled) {
+					t.Fatalf("an ended copy: %v", err)
+				}
+			}
+			interrupt()
+			report := copied(t, from, dest, o)
+			if report.Resumed == 0 || report.Resumed >= report.Pairs {
+				t.Errorf("%d of %d pairs were there", report.Resumed, report.Pairs)
+			}
+			equal(t, from, dest, o, report)
+
+			dest = to + ":" + filepath.Join(dir, "newer")
+			interrupt()
+			db, err := kv.Open(t.Context(), from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte{0, 0}, nil), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if report = copied(t, from, dest, o); report.Resumed != 0 {
+				t.Errorf("%d pairs were taken from a copy of another state", report.Resumed)
+			}
+			equal(t, from, dest, o, report)
+		})
+	}
+}
+
+// TestOneAtATime: a second copy to the same destination is Busy, and harms nothing.
+func TestOneAtATime(t *testing.T) {
+	dir, from := small(t, "sqlite")
+	dest := "pebble:" + filepath.Join(dir, "new")
+	var second error
+	o := &transfer.Options{Change: func(k, v []byte) ([]byte, []byte, bool) {
+		if string(k) == "50" && second == nil {
+			_, second = transfer.Copy(t.Context(), from, dest, nil)
+		}
+		return k, v, true
+	}}
+	report := copied(t, from, dest, o)
+	if !errors.Is(second, kv.Busy) {
+		t.Errorf("a second copy at the same time: %v", second)
+	}
+	equal(t, from, dest, nil, report)
+}
+
+// TestMisfit: keys that are too long are all named before anything is copied, and nothing stays.
+func TestMisfit(t *testing.T) {
+	ctx := t.Context()
+	dir, from := small(t, "pebble")
+	db, err := kv.Open(ctx, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		err = errors.Join(err, db.Put(ctx, kv.Synced, append([]byte{'k', byte('0' + i)}, make([]byte, 40_000)...), nil))
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "new")
+	for name, try := range map[string]func() error{
+		"copy": func() error { _, err := transfer.Copy(ctx, from, "bbolt:"+to, &transfer.Options{Limit: 2}); return err },
+		"plan": func() error { _, err := transfer.Plan(ctx, from, "bbolt:"+to, &transfer.Options{Limit: 2}); return err },
+	} {
+		err := try()
+		var misfit *transfer.Misfit
+		if !errors.Is(err, kv.TooLarge) || !errors.As(err, &misfit) || misfit.Count != 5 || len(misfit.First) != 2 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if text := err.Error(); !strings.Contains(text, `"k0\x00`) || !strings.Contains(text, "and 3 more") {
+			t.Errorf("%s: the error reads %q", name, text)
+		}
+		if _, err := os.Lstat(to); err == nil {
+			t.Errorf("%s made the destination", name)
+		}
+		nothingBeside(t, to)
+	}
+}

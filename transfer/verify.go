@@ -1,0 +1,101 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Comparison is what Verify found. The stores are equal if Differing is 0.
+type Comparison struct {
+	A         Summary      `json:"a"`
+	B         Summary      `json:"b"`
+	Differing int64        `json:"differing"` // keys that one store lacks, or whose values differ
+	First     []Difference `json:"first"`     // some of them, in the order of their keys; see Options.Limit
+}
+
+// Difference is a key about which two stores do not agree.
+type Difference struct {
+	Key []byte `json:"key"`
+	A   *int   `json:"a_bytes"` // length of the value in a; nil where a has no such key
+	B   *int   `json:"b_bytes"` // the same of b
+}
+
+// Verify compares the pairs of two stores, one after the other in the order of their keys. Options.Change is applied to
+// the pairs of a, so that a store can be compared with a copy that was changed; Options.Range bounds the keys of a, and
+// where there is no Change those of b.
+func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err error) {
+	dbA, err := openSource(ctx, a)
+	if err != nil {
+		return c, failed("verify", a, b, err)
+	}
+	defer func() { err = errors.Join(err, dbA.Close()) }()
+	dbB, err := openSource(ctx, b)
+	if err != nil {
+		return c, failed("verify", a, b, err)
+	}
+	defer func() { err = errors.Join(err, dbB.Close()) }()
+	if c, err = compare(ctx, dbA, dbB, o.or()); err != nil {
+		return c, failed("verify", a, b, err)
+	}
+	return c, nil
+}
+
+func compare(ctx context.Context, a, b *kv.DB, o Options) (c Comparison, err error) {
+	r := kv.Range{}
+	if o.Change == nil {
+		r = o.Range
+	}
+	it := b.Iter(ctx, r)
+	defer func() { err = errors.Join(err, it.Close()) }()
+	sumA, sumB := newDigest(), newDigest()
+	differ := func(d Difference) {
+		if c.Differing++; len(c.First) < o.Limit {
+			d.Key = bytes.Clone(d.Key)
+			c.First = append(c.First, d)
+		}
+	}
+	next := func() bool {
+		ok := it.Next()
+		if ok {
+			sumB.add(it.Key(), it.Value())
+		}
+		return ok
+	}
+	onlyB := func() { differ(Difference{Key: it.Key(), B: length(it.Value())}) }
+	said := int64(0)
+	more := next()
+	err = o.each(ctx, a, func(k, v []byte) error {
+		sumA.add(k, v)
+		if sumA.bytes-said >= batchBytes {
+			said = sumA.bytes
+			o.Progress(Progress{Phase: "verify", Pairs: sumA.pairs, Bytes: sumA.bytes})
+		}
+		for more && bytes.Compare(it.Key(), k) < 0 {
+			onlyB()
+			more = next()
+		}
+		switch {
+		case !more || !bytes.Equal(it.Key(), k):
+			differ(Difference{Key: k, A: length(v)})
+		default:
+			if !bytes.Equal(it.Value(), v) {
+				differ(Difference{Key: k, A: length(v), B: length(it.Value())})
+			}
+			more = next()
+		}
+		return it.Err()
+	})
+	for ; err == nil && more; more = next() {
+		onlyB()
+	}
+	c.A, c.B = sumA.summary(), sumB.summary()
+	return c, errors.Join(err, it.Err())
+}
+
+func length(value []byte) *int {
+	n := len(value)
+	return &n
+}
