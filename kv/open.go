@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -128,7 +129,7 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 	}
 	store, err := openWaiting(ctx, d, r)
 	if err != nil {
-		return nil, err
+		return nil, r.foreign(err)
 	}
 	for _, check := range r.checks {
 		if err := check(store.Caps()); err != nil {
@@ -136,6 +137,19 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 		}
 	}
 	return store, nil
+}
+
+// foreign returns err, of an opening, or another one if the store turns out to be of another engine. Drivers of SQLite tell
+// that themselves: the file must not be opened and closed beside it, which drops its locks.
+func (r *request) foreign(err error) error {
+	if driver.KindOf(err) != Corrupt || strings.HasPrefix(r.info.Name, "sqlite") {
+		return err
+	}
+	found, derr := detect.Path(r.config.Path)
+	if derr != nil || found.Engine == r.info.Name {
+		return err
+	}
+	return refusal(Invalid, fmt.Sprintf("open it as %s:%s", found.Engine, r.path), "a store of %s, not of %s", found.Engine, r.info.Name)
 }
 
 // PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in rawURL before it

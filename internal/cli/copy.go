@@ -60,7 +60,7 @@ func (a *app) copyCommand() *cobra.Command {
 		Long: `Copies every pair of the store SRC to a new store DST, of the same engine or another. SRC is opened read-only where
 its engine can, and never changed.
 
-DST must not exist. It appears when it is complete: the copy is written beside it, synced, read again and compared with what
+SRC is a URL, or a path: then its content says which engine it is of. DST must not exist. It appears when it is complete: the copy is written beside it, synced, read again and compared with what
 was read from SRC by number and digest. A copy that was killed or interrupted goes on when the same command is run again.
 If there are pairs that the engine of DST cannot hold, they are listed and nothing is copied.
 
@@ -83,6 +83,9 @@ KEYs are taken as they are, or in Go's syntax if they begin with a quote: --pref
 				o.BytesPerSecond = int(n)
 			}
 			o.Restart = restart
+			if args[0], err = storeURL(args[0]); err != nil {
+				return err
+			}
 			return a.copy(cmd, args[0], args[1], o, dry, asJSON)
 		},
 	}
@@ -149,6 +152,11 @@ The exit status is 0 if they are equal and 1 if they differ.`,
 				return usage(fmt.Errorf("--limit %d", limit), "name at least one difference: --limit 1")
 			}
 			o.Limit = limit
+			for i := range args {
+				if args[i], err = storeURL(args[i]); err != nil {
+					return err
+				}
+			}
 			end := a.watch(o)
 			c, err := transfer.Verify(cmd.Context(), args[0], args[1], o)
 			end()

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -21,18 +22,20 @@ func (a *app) inspectCommand() *cobra.Command {
 	var asJSON bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "inspect URL [stats | check | get KEY | scan [PREFIX]]",
+		Use:   "inspect STORE [stats | check | detect | get KEY | scan [PREFIX]]",
 		Short: "Look into a store",
-		Long: `Opens the store that URL names, read-only where the engine can, and shows what it holds. A store
-that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
+		Long: `Opens a store, read-only where the engine can, and shows what it holds. STORE is a URL, or a path: then the
+content says which engine it is of. A store that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
 
   stats          pairs, bytes, space on disk and settings (the default)
   check          the engine's own check of the stored data
+  detect         engine, version of the format, state and locks, without opening it
   get KEY        the value of a key, as it is
   scan [PREFIX]  pairs, quoted, in the order of their keys
 
 KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'.`,
-		Example: `  assay inspect bbolt:app.db
+		Example: `  assay inspect app.db
+  assay inspect bbolt:app.db
   assay inspect 'sqlite:app.db?wait=1s' check
   assay inspect pebble:data scan user/ --limit 20`,
 		Args: usageArgs(cobra.MatchAll(aStore, cobra.RangeArgs(1, 3))),
@@ -41,14 +44,21 @@ KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quo
 			if err != nil {
 				return err
 			}
-			db, err := a.openExisting(cmd.Context(), args[0])
+			rawURL, err := storeURL(args[0])
+			if err != nil {
+				return err
+			}
+			if verb == "detect" {
+				return a.detect(rawURL, asJSON)
+			}
+			db, err := a.openExisting(cmd.Context(), rawURL)
 			if err != nil {
 				return err
 			}
 			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, limit, asJSON), db.Close())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "stats as one JSON document")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stats, or what detect found, as one JSON document")
 	cmd.Flags().IntVar(&limit, "limit", 0, "scan at most so many pairs (default: all)")
 	return cmd
 }
@@ -61,13 +71,13 @@ func inspectVerb(args []string) (verb string, operand []byte, err error) {
 	}
 	least, most := 0, 0
 	switch verb {
-	case "stats", "check":
+	case "stats", "check", "detect":
 	case "get":
 		least, most = 1, 1
 	case "scan":
 		most = 1
 	default:
-		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, get or scan")
+		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, detect, get or scan")
 	}
 	operands := args[min(1, len(args)):]
 	if len(operands) < least || len(operands) > most {
@@ -111,11 +121,7 @@ func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
 		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)
 	})
 	defer patience.Stop()
-	db, err := kv.Open(ctx, rawURL, needs...)
-	if err != nil && scheme != "sqlite" && isSQLite(path) {
-		return nil, usage(fmt.Errorf("%s is no store of %s", path, scheme), "it is an SQLite file: assay inspect sqlite:%s", path)
-	}
-	return db, err
+	return kv.Open(ctx, rawURL, needs...)
 }
 
 // aStore refuses to have no arguments.
@@ -126,17 +132,21 @@ func aStore(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// isSQLite reports whether the file begins as SQLite's format has it.
-func isSQLite(path string) bool {
-	const magic = "SQLite format 3\x00"
-	f, err := os.Open(path)
+// detect prints what the store holds by its content.
+func (a *app) detect(rawURL string, asJSON bool) error {
+	path, err := kv.PathOf(rawURL)
 	if err != nil {
-		return false
+		return usageError{err}
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	head := make([]byte, len(magic))
-	_, err = io.ReadFull(f, head)
-	return err == nil && string(head) == magic
+	found, err := detect.Path(path)
+	if err != nil {
+		return &kv.Error{Op: "detect", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a store that exists"}
+	}
+	if asJSON {
+		return writeJSON(a.stdout, found)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: %v\n", path, found)
+	return err
 }
 
 func (a *app) inspect(ctx context.Context, db *kv.DB, verb string, key []byte, limit int, asJSON bool) error {

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/assaydb/assay/kv/detect"
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// storeURL returns the URL of a store that was named by its URL, or by its path alone: then its content says which engine
+// it is of.
+func storeURL(name string) (string, error) {
+	if scheme, _, ok := strings.Cut(name, ":"); ok {
+		if _, known := driver.Lookup(scheme); known {
+			return name, nil
+		}
+	}
+	path, query, _ := strings.Cut(name, "?")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return name, nil // what opens it says what is wrong
+	}
+	found, err := detect.Path(path)
+	if err != nil {
+		return "", usage(fmt.Errorf("%s: %w", path, err), "name the engine: ENGINE:%s", path)
+	}
+	if _, known := driver.Lookup(found.Engine); !known {
+		return "", usage(fmt.Errorf("%s is a store of %s, which this binary does not have", path, found.Engine), "assay engines lists what it has")
+	}
+	if found.State == detect.Damaged {
+		return "", fmt.Errorf("%s is a damaged store of %s: %s", path, found.Engine, found.Detail)
+	}
+	u := found.Engine + ":" + strings.ReplaceAll(strings.ReplaceAll(path, "%", "%25"), "?", "%3F")
+	if query != "" {
+		u += "?" + query
+	}
+	return u, nil
+}
