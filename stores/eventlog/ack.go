@@ -31,11 +31,11 @@ func (l *Log) newAcks() *groupcommit.Committer[Mark] {
 	})
 }
 
-// acknowledge raises the bookmark of a subscription.
-func (l *Log) acknowledge(ctx context.Context, d kv.Durability, name string, position uint64) error {
+// acknowledge raises the position of a subscription.
+func (l *Log) acknowledge(ctx context.Context, d kv.Durability, m Mark) error {
 	a := acks.Get().(*ack)
 	defer acks.Put(a)
-	a.Mark = Mark{Name: name, Position: position}
+	a.Mark = m
 	l.acks.Do(ctx, d, &a.call)
 	return a.Err
 }

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ func (l *Log) newAppends() *groupcommit.Committer[Pending] {
 	return groupcommit.New(groupcommit.Rules[Pending]{
 		Name:     "the log",
 		Commit:   l.backend.Commit,
-		Fail:     func(p *Pending, err error) { p.Appended, p.Err = Appended{}, err },
+		Fail:     func(p *Pending, err error) { p.fail(err) },
 		Op:       func(*Pending) string { return "append" },
 		Done:     func([]*Pending) { l.bell.ring() },
 		MaxCalls: groupAppends,
@@ -62,11 +63,61 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	defer r.clear()
-	if err := r.set(stream, expected, events); err != nil {
+	r.Stream, r.Expected = stream, expected
+	var err error
+	if r.Drafts, r.call.Size, err = checked(r.Drafts, events); err != nil {
 		return Appended{}, err
 	}
 	l.appends.Do(ctx, d, &r.call)
 	return r.Appended, r.Err
+}
+
+// Part is what an append of several parts appends to one stream.
+type Part struct {
+	Stream   string // "" is none
+	Expected Expected
+	Events   []Draft
+}
+
+// AppendParts appends to several streams as one transaction, if all is as expected before it; otherwise nothing is appended.
+// It returns where the events of each part are. A stream that has a name may be in one part only. See Append.
+func (l *Log) AppendParts(ctx context.Context, d kv.Durability, parts ...Part) ([]Appended, error) {
+	if len(parts) == 0 {
+		return nil, l.open("append")
+	}
+	r := requests.Get().(*request)
+	defer requests.Put(r)
+	defer r.clear()
+	seen := map[string]bool{}
+	for i, part := range parts {
+		if err := l.check(part.Stream, part.Expected); err != nil {
+			return nil, err
+		}
+		if seen[part.Stream] {
+			return nil, invalid("append", fmt.Errorf("stream %q in two parts", part.Stream), "give its events as one part")
+		}
+		seen[part.Stream] = part.Stream != ""
+		drafts, size, err := checked(nil, part.Events)
+		if err != nil {
+			return nil, err
+		}
+		r.call.Size += size
+		p := Pending{Stream: part.Stream, Expected: part.Expected, Drafts: drafts}
+		if i == 0 {
+			r.Pending = p
+		} else {
+			r.More = append(r.More, &p)
+		}
+	}
+	l.appends.Do(ctx, d, &r.call)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	all := []Appended{r.Appended}
+	for _, p := range r.More {
+		all = append(all, p.Appended)
+	}
+	return all, nil
 }
 
 // check refuses a stream or an expectation that is wrong.
@@ -82,22 +133,21 @@ func (l *Log) check(stream string, expected Expected) error {
 	return nil
 }
 
-// set fills r with copies of the drafts, checked and each with a time.
-func (r *request) set(stream string, expected Expected, events []Draft) error {
-	r.Stream, r.Expected = stream, expected
-	r.Drafts = append(r.Drafts[:0], events...)
+// checked returns copies of the drafts, in the memory of to, checked and each with a time, and their size in bytes.
+func checked(to, events []Draft) (drafts []Draft, size int, err error) {
+	to = append(to[:0], events...)
 	var now time.Time
-	for i := range r.Drafts {
-		draft := &r.Drafts[i]
-		if draft.Time.IsZero() {
-			draft.Time = at(&now)
+	for i := range to {
+		d := &to[i]
+		if d.Time.IsZero() {
+			d.Time = at(&now)
 		}
-		if err := checkEvent(draft.Type, draft.Time); err != nil {
-			return err
+		if err := checkDraft(d, d.Time); err != nil {
+			return to, 0, err
 		}
-		r.call.Size += len(draft.Data) + len(draft.Type)
+		size += len(d.Data) + len(d.Type)
 	}
-	return nil
+	return to, size, nil
 }
 
 // at returns now, which is the same for all events of an append and is looked up for the first that needs it.

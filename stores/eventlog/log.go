@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,10 @@ type Log struct {
 
 	closing sync.Once
 	err     error // of Close
+
+	mu         sync.Mutex
+	refilling  bool           // guarded by mu
+	background sync.WaitGroup // of refill
 }
 
 // NewLog returns a log over a backend. Programs call New, or sqllog.Open.
@@ -91,6 +96,22 @@ func (l *Log) Streams(ctx context.Context, prefix, after string, limit int) ([]S
 		limit = DefaultBatch
 	}
 	return l.backend.Streams(ctx, prefix, after, limit)
+}
+
+// Truncate removes the events below a position, of which there must be an event or one above: the last event stays. The
+// positions and versions of those that are left stay as they are, and no position is used again; a stream that has no event
+// left keeps its version. Subscriptions that have not come that far pass over what is gone.
+//
+// Many events go in several transactions, the first ones first: if ctx ends, or the program, some are gone and some not.
+func (l *Log) Truncate(ctx context.Context, d kv.Durability, before uint64) error {
+	last, err := l.LastPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if before > last {
+		return invalid("truncate", fmt.Errorf("position %d is above the last event %d", before, last), "keep the last event")
+	}
+	return l.backend.Truncate(ctx, d, before)
 }
 
 // DefaultBatch is how many events [Log.All] reads at a time.
@@ -191,7 +212,10 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 // given to New: close the log first.
 func (l *Log) Close() error {
 	l.closing.Do(func() {
+		l.mu.Lock()
 		close(l.done)
+		l.mu.Unlock()
+		l.background.Wait()
 		l.appends.Close()
 		l.acks.Close()
 		l.err = l.backend.Close()
