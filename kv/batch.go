@@ -16,6 +16,7 @@ type Batch struct {
 	emptyKey                 bool
 
 	ranges []rangeAt
+	turn   func() error // of OnTurn
 }
 
 // Put adds "set key to value". It copies both.
@@ -55,6 +56,12 @@ func (b *Batch) DeleteRange(r Range) {
 	b.ranges = append(b.ranges, d)
 }
 
+// OnTurn has fn called when b's turn to be written has come: nothing of it is written yet, and no [Tx] of this opening of
+// the store is running. If fn returns an error nothing is written and Write returns that. It is for a batch that was made
+// from what the program keeps in memory of the store, which a transaction may have changed since. fn must not call the
+// store. Reset forgets it, and Run and Replay do not call it.
+func (b *Batch) OnTurn(fn func() error) { b.turn = fn }
+
 // rangeAt is a range to delete before the write ops[at].
 type rangeAt struct {
 	at int
@@ -70,6 +77,16 @@ type Writer interface {
 
 // Run makes the writes of b through tx, in order: b as a part of a larger transaction.
 func (b *Batch) Run(tx *Tx) error { return b.Replay(tx) }
+
+// runInTurn is Run within the transaction that Write makes of b.
+func (b *Batch) runInTurn(tx *Tx) error {
+	if b.turn != nil {
+		if err := b.turn(); err != nil {
+			return err
+		}
+	}
+	return b.Run(tx)
+}
 
 // Replay makes the writes of b to w, in order. w keeps nothing of what it is given.
 func (b *Batch) Replay(w Writer) (err error) {

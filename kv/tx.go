@@ -20,6 +20,9 @@ type writing struct {
 	after []func() // of OnCommit
 }
 
+// Durability returns the class that tx is committed with.
+func (tx *Tx) Durability() Durability { return tx.d }
+
 // Put sets key to value. It keeps neither.
 func (tx *Tx) Put(key, value []byte) error {
 	return tx.write("put", &driver.Op{Key: key, Value: value})

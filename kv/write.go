@@ -181,20 +181,20 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 		return db.wrap("write", err)
 	}
 	if len(b.ranges) > 0 {
-		return db.updateAgain(ctx, d, b.Run)
+		return db.updateAgain(ctx, d, b.runInTurn)
 	}
 	ops := b.ops
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	err := db.write(ctx, d, ops)
+	err := db.write(ctx, d, ops, b.turn)
 	if err != nil && db.caps.MayAbort {
-		return db.retry(ctx, "write", err, func() error { return db.write(ctx, d, ops) })
+		return db.retry(ctx, "write", err, func() error { return db.write(ctx, d, ops, b.turn) })
 	}
 	return err
 }
 
-func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op) error {
+func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
 	if db.caps.ConcurrentApply {
 		if err := db.enterShared(ctx, "write", d); err != nil {
 			return err
@@ -205,6 +205,11 @@ func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op) error {
 			return err
 		}
 		defer db.writers.leaveAlone()
+	}
+	if turn != nil {
+		if err := turn(); err != nil {
+			return err
+		}
 	}
 	if len(ops) == 0 {
 		return nil

@@ -18,6 +18,10 @@ type Backend interface {
 	// It keeps nothing of group, and is called by one goroutine at a time.
 	Commit(ctx context.Context, d kv.Durability, group []*Pending) error
 
+	// Truncate removes the events below a position, of which there is one, as several transactions if they are many. The
+	// versions of their streams stay.
+	Truncate(ctx context.Context, d kv.Durability, before uint64) error
+
 	// Load returns the events of a span of positions in its order, all as of one moment.
 	Load(ctx context.Context, r Span) ([]Event, error)
 
@@ -53,6 +57,13 @@ type Backend interface {
 	// Unpark removes what Park recorded. No such record is NotFound.
 	Unpark(ctx context.Context, d kv.Durability, name string, position uint64) error
 
+	// Lease gives a subscription to holder until a moment in ms since 1970, unless at now somebody else has it: that is a
+	// Conflict. It creates the subscription. Until 0 gives it back.
+	Lease(ctx context.Context, name, holder string, now, until int64) error
+
+	// Leases returns how far the subscriptions have come whose names begin with prefix, and when their leases end.
+	Leases(ctx context.Context, prefix string) ([]Leased, error)
+
 	// DeleteBookmark removes a subscription with what it parked. No such subscription is NotFound.
 	DeleteBookmark(ctx context.Context, name string) error
 
@@ -66,14 +77,43 @@ type Traits struct {
 	Shared  bool // other processes, or other Logs, may append too
 }
 
-// Pending is one append of a group, and its outcome.
+// Joined is a log within a transaction of the program's. It is used by one goroutine.
+type Joined interface {
+	// Append appends as Commit does what is one append, and sets Appended of each part. If it returns a Conflict nothing
+	// was appended. Refill is how many positions to reserve soon, 0 if enough are.
+	Append(parts []*Pending) (refill uint64, err error)
+
+	// Ack raises the position of a subscription. One above the last event is Invalid, no such subscription NotFound.
+	Ack(name string, position uint64) error
+
+	// OnCommit has fn called once the transaction is committed. Where that cannot be known fn is not called.
+	OnCommit(fn func())
+
+	// Fail has the transaction end with err, where that can be done.
+	Fail(err error)
+}
+
+// Pending is one append of a group, or a part of it, and its outcome.
 type Pending struct {
 	Stream   string // "" is none
 	Expected Expected
-	Drafts   []Draft // checked, each with a Time
+	Drafts   []Draft    // checked, each with a Time
+	More     []*Pending // further parts of the same append, to other streams: all or none
+	Reserve  uint64     // reserve so many positions, too
 
 	Appended Appended
 	Err      error // the Conflict of this append alone
+}
+
+// Parts returns p and its further parts, in the memory of to.
+func (p *Pending) Parts(to []*Pending) []*Pending { return append(append(to[:0], p), p.More...) }
+
+// fail makes err the outcome of p.
+func (p *Pending) fail(err error) {
+	p.Appended, p.Err = Appended{}, err
+	for _, part := range p.More {
+		part.Appended, part.Err = Appended{}, err
+	}
 }
 
 // Stream is a stream and the version of its last event.
@@ -88,11 +128,18 @@ type Bookmark struct {
 	Position uint64 // every event up to it is acknowledged
 }
 
+// Leased is a subscription that may be held by one.
+type Leased struct {
+	Bookmark
+	Until int64 // in ms since 1970; 0 if nobody holds it
+}
+
 // Mark is a bookmark to set, and its outcome.
 type Mark struct {
 	Name     string
 	Position uint64
-	Err      error // the NotFound of this mark alone
+	Holder   string // who must have its lease, or ""; else it is a Conflict
+	Err      error  // the NotFound or Conflict of this mark alone
 }
 
 // Options is how a log is kept. A nil *Options is the zero Options.

@@ -2,24 +2,60 @@ package eventlog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
-// The envelope is the value that an event is stored as: a head, which is one line of JSON, and the data as it is.
+// The envelope is the value that an event is stored as: a head, and the data as they are. The head is
 //
-//	{"position":7,"version":2,"stream":"order-17","type":"OrderPaid","time":"2026-01-02T03:04:05.600000000Z"}
-//	{"cents":1200}
+//	flags    1 byte: the sum of withStream, withID and withMeta
+//	time     8 bytes, big-endian: nanoseconds since 1970
+//	type     a text
+//	version  a uvarint, then the stream, a text: withStream
+//	id       a text: withID
+//	meta     a uvarint, how many pairs, then key and value of each, texts, sorted: withMeta
 //
-// version and stream are left out where there is none. The head ends with a newline, and contains none; its members may
-// come in any order, and unknown ones are ignored. Whatever follows is the data.
-type head struct {
-	Position uint64    `json:"position"`
-	Version  uint64    `json:"version"`
-	Stream   string    `json:"stream"`
-	Type     string    `json:"type"`
-	Time     time.Time `json:"time"`
+// A text is its length, a uvarint, and its bytes. Whatever follows is the data. Up to format 2 the head was a line of
+// JSON, which is known by its first byte and still read.
+const (
+	withStream = 1 << iota
+	withID
+	withMeta
+
+	knownFlags = withStream | withID | withMeta
+)
+
+// appendEnvelope appends the envelope of a draft that happened at t to b.
+func appendEnvelope(b []byte, version uint64, stream string, d *Draft, t time.Time) []byte {
+	at := len(b)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(t.UnixNano()))
+	b = appendText(b, d.Type)
+	if stream != "" {
+		b[at] |= withStream
+		b = appendText(binary.AppendUvarint(b, version), stream)
+	}
+	if d.ID != "" {
+		b[at] |= withID
+		b = appendText(b, d.ID)
+	}
+	if len(d.Meta) > 0 {
+		b[at] |= withMeta
+		b = binary.AppendUvarint(b, uint64(len(d.Meta)))
+		for _, key := range slices.Sorted(maps.Keys(d.Meta)) {
+			b = appendText(appendText(b, key), d.Meta[key])
+		}
+	}
+	return append(b, d.Data...)
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // decoder decodes the envelopes of one call, whose events share memory.
@@ -32,89 +68,102 @@ type decoder struct {
 // arenaSize is how much memory an event that is kept can keep alive.
 const arenaSize = 32 << 10
 
+var errCut = errors.New("the head is cut off or damaged")
+
 // add decodes the envelope stored at a position and appends the event to c.events.
 func (c *decoder) add(position uint64, value []byte) error {
-	end := bytes.IndexByte(value, '\n')
-	if end < 0 {
-		return corrupt(fmt.Errorf("event %d: the head does not end", position))
-	}
 	c.events = append(c.events, Event{})
 	e := &c.events[len(c.events)-1]
-	if !c.decode(e, value[:end]) {
-		if err := e.decodeSlowly(value[:end]); err != nil {
-			return corrupt(fmt.Errorf("event %d: %w", position, err))
-		}
+	e.Position = position
+	data, err := c.decode(e, value)
+	if err == nil && e.Position != position {
+		err = fmt.Errorf("it says that it is %d", e.Position)
 	}
-	if e.Position != position {
-		return corrupt(fmt.Errorf("event %d says that it is %d", position, e.Position))
+	if err != nil {
+		return corrupt(fmt.Errorf("event %d: %w", position, err))
 	}
-	if data := value[end+1:]; len(data) > 0 {
+	if len(data) > 0 {
 		e.Data = c.keep(data)
 	}
 	return nil
 }
 
-func (e *Event) decodeSlowly(text []byte) error {
-	var h head
-	if err := json.Unmarshal(text, &h); err != nil {
-		return err
+// decode decodes a head into e and returns the data behind it.
+func (c *decoder) decode(e *Event, value []byte) (data []byte, err error) {
+	if len(value) > 0 && value[0] == '{' {
+		return e.decodeLine(value)
+	}
+	if len(value) < 10 || value[0]&^knownFlags != 0 {
+		return nil, errCut
+	}
+	flags := value[0]
+	e.Time = time.Unix(0, int64(binary.BigEndian.Uint64(value[1:]))).UTC()
+	left := cutter{value[9:]}
+	e.Type = reuse(&c.typ, left.text())
+	if flags&withStream != 0 {
+		e.Version = left.number()
+		e.Stream = reuse(&c.stream, left.text())
+	}
+	if flags&withID != 0 {
+		e.ID = string(left.text())
+	}
+	if flags&withMeta != 0 {
+		n := left.number()
+		if n > uint64(len(left.b)) {
+			return nil, errCut
+		}
+		e.Meta = make(map[string]string, n)
+		for range n {
+			key := string(left.text())
+			e.Meta[key] = string(left.text())
+		}
+	}
+	if left.b == nil {
+		return nil, errCut
+	}
+	return left.b, nil
+}
+
+// cutter cuts the parts of a head off the front of b, which is nil after one that is not whole.
+type cutter struct{ b []byte }
+
+func (c *cutter) number() uint64 {
+	n, size := binary.Uvarint(c.b)
+	if size <= 0 {
+		c.b = nil
+		return 0
+	}
+	c.b = c.b[size:]
+	return n
+}
+
+func (c *cutter) text() []byte {
+	n := c.number()
+	if n > uint64(len(c.b)) {
+		c.b = nil
+		return nil
+	}
+	text := c.b[:n]
+	c.b = c.b[n:]
+	return text
+}
+
+// decodeLine is decode of a head that is a line of JSON.
+func (e *Event) decodeLine(value []byte) (data []byte, err error) {
+	var h struct {
+		Position, Version uint64
+		Stream, Type      string
+		Time              time.Time
+	}
+	head, data, ok := bytes.Cut(value, []byte{'\n'})
+	if !ok {
+		return nil, errCut
+	}
+	if err := json.Unmarshal(head, &h); err != nil {
+		return nil, err
 	}
 	*e = Event{Position: h.Position, Version: h.Version, Stream: h.Stream, Type: h.Type, Time: h.Time.UTC()}
-	return nil
-}
-
-// decode decodes a head as encoder writes it, in any order of members. False means that it is something else, which may
-// still be a valid head.
-func (c *decoder) decode(e *Event, b []byte) bool {
-	if len(b) == 0 || b[0] != '{' {
-		return false
-	}
-	for i := 1; i < len(b); i++ {
-		name, at := plainString(b, i)
-		if at < 0 || at >= len(b) || b[at] != ':' {
-			return false
-		}
-		if i = c.member(e, name, b, at+1); i < 0 || i >= len(b) {
-			return false
-		}
-		if b[i] == '}' {
-			return i == len(b)-1
-		}
-		if b[i] != ',' {
-			return false
-		}
-	}
-	return false
-}
-
-// member decodes the value at b[i] and returns the index after it, or -1.
-func (c *decoder) member(e *Event, name, b []byte, i int) (end int) {
-	switch string(name) {
-	case "position":
-		e.Position, end = plainNumber(b, i)
-		return end
-	case "version":
-		e.Version, end = plainNumber(b, i)
-		return end
-	}
-	text, end := plainString(b, i)
-	if end < 0 {
-		return -1
-	}
-	switch string(name) {
-	case "type":
-		e.Type = reuse(&c.typ, text)
-	case "stream":
-		e.Stream = reuse(&c.stream, text)
-	case "time":
-		if e.Time.UnmarshalText(text) != nil {
-			return -1
-		}
-		e.Time = e.Time.UTC()
-	default:
-		return -1
-	}
-	return end
+	return data, nil
 }
 
 // keep copies data to where it stays.
@@ -143,35 +192,4 @@ func reuse(before *string, text []byte) string {
 		*before = string(text)
 	}
 	return *before
-}
-
-// plainString returns the text of the string at b[i], which needs no decoding, and the index after it, or -1.
-func plainString(b []byte, i int) (text []byte, end int) {
-	if i >= len(b) || b[i] != '"' {
-		return nil, -1
-	}
-	i++
-	for end = i; end < len(b) && b[end] != '"'; end++ {
-		if c := b[end]; c < ' ' || c == '\\' {
-			return nil, -1
-		}
-	}
-	if end == len(b) {
-		return nil, -1
-	}
-	return b[i:end], end + 1
-}
-
-// plainNumber returns the number at b[i] and the index after it, or -1.
-func plainNumber(b []byte, i int) (n uint64, end int) {
-	for end = i; end < len(b) && b[end] >= '0' && b[end] <= '9'; end++ {
-		if end-i == 18 {
-			return 0, -1
-		}
-		n = n*10 + uint64(b[end]-'0')
-	}
-	if end == i || end-i > 1 && b[i] == '0' {
-		return 0, -1
-	}
-	return n, end
 }

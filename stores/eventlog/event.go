@@ -18,6 +18,8 @@ type Event struct {
 	Type     string    // what happened: "OrderPaid"
 	Data     []byte    // exactly the bytes appended; nil if there were none
 	Time     time.Time // in UTC, to the nanosecond
+	ID       string    // as it was appended with, "" for none
+	Meta     map[string]string
 }
 
 // Draft is an event to append.
@@ -25,7 +27,23 @@ type Draft struct {
 	Type string    // valid UTF-8; an empty one is Invalid
 	Data []byte    // usually JSON, but any bytes are stored and come back unchanged
 	Time time.Time // when it happened; the zero Time is now. Years 1678 to 2261.
+
+	// ID makes an append that is tried again one append; "" is none, and it is at most MaxID bytes of valid UTF-8. If all
+	// events of an append are in the log under their IDs, it appends nothing and returns where they are, whatever was
+	// expected; if some are, or are other events, that is a Conflict. An ID is remembered until the log has grown by
+	// Remembered events at least, and by twice as many at most. Each costs a read, and a pair that is deleted afterwards.
+	ID string
+
+	// Meta is whatever else is to be known of the event: who caused it, what it belongs to. Valid UTF-8, and keys and
+	// values of an event at most MaxMeta bytes together.
+	Meta map[string]string
 }
+
+const (
+	MaxID      = 255      // bytes of the longest Draft.ID
+	MaxMeta    = 64 << 10 // bytes of the keys and values in Draft.Meta
+	Remembered = 1 << 16  // for so many events, at least, an ID is remembered
+)
 
 // Appended says where the events of one append are. It is zero if there were none.
 type Appended struct {
@@ -82,28 +100,39 @@ var (
 	lastTime  = time.Unix(0, math.MaxInt64)
 )
 
-// The seconds from firstSecond to lastSecond are between firstTime and lastTime as a whole.
-const (
-	firstSecond = math.MinInt64 / 1_000_000_000
-	lastSecond  = math.MaxInt64/1_000_000_000 - 1
-)
-
-// checkEvent refuses a type or a time that is wrong.
-func checkEvent(kind string, t time.Time) error {
+// checkDraft refuses a draft that is wrong, or that happened at a wrong time.
+func checkDraft(d *Draft, t time.Time) error {
 	switch {
-	case kind == "":
+	case d.Type == "":
 		return invalid("append", errors.New("event without a type"), "set Draft.Type to what happened")
-	case !utf8.ValidString(kind):
-		return invalid("append", fmt.Errorf("type %q is not valid UTF-8", kind), "")
+	case !utf8.ValidString(d.Type):
+		return invalid("append", fmt.Errorf("type %q is not valid UTF-8", d.Type), "")
 	case t.Before(firstTime) || t.After(lastTime):
 		return invalid("append", fmt.Errorf("time %v is out of range", t), "use a time from 1678 to 2261")
+	case d.ID == "" && len(d.Meta) == 0:
+		return nil
+	case len(d.ID) > MaxID:
+		return tooLarge("append", fmt.Errorf("id of %d bytes, at most %d", len(d.ID), MaxID))
+	case !utf8.ValidString(d.ID):
+		return invalid("append", fmt.Errorf("id %q is not valid UTF-8", d.ID), "")
+	}
+	size := 0
+	for k, v := range d.Meta {
+		if size += len(k) + len(v); !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return invalid("append", fmt.Errorf("meta %q: %q is not valid UTF-8", k, v), "")
+		}
+	}
+	if size > MaxMeta {
+		return tooLarge("append", fmt.Errorf("meta of %d bytes, at most %d", size, MaxMeta))
 	}
 	return nil
 }
 
+func tooLarge(op string, err error) error { return &kv.Error{Op: op, Kind: kv.TooLarge, Err: err} }
+
 func checkName(op, what, name string) error {
 	if len(name) > MaxName {
-		return &kv.Error{Op: op, Kind: kv.TooLarge, Err: fmt.Errorf("%s name of %d bytes, at most %d", what, len(name), MaxName)}
+		return tooLarge(op, fmt.Errorf("%s name of %d bytes, at most %d", what, len(name), MaxName))
 	}
 	if !utf8.ValidString(name) {
 		return invalid(op, fmt.Errorf("%s name %q is not valid UTF-8", what, name), "")

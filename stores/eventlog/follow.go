@@ -32,6 +32,16 @@ type FollowOptions struct {
 	Batch      int           // acknowledge after at most so many events; 0 is 100
 	Attempts   int           // at one event before it is parked; 0 is 5, and below it the event is tried for ever
 
+	// Partitions has all who follow under one name, here and in other processes, share the work: the events are dealt out to
+	// so many partitions by their streams, each of which is worked on by one at a time, in order, and goes to another when
+	// that one ends or dies. Each partition is a subscription of its own, called by the name, a slash and its number from
+	// 0. The number must be the same for all and stay so. 0 is no sharing: whoever follows gets all events.
+	Partitions int
+
+	// Lease is for how long a partition is held by one who died; 0 is 30 s. Who works keeps it longer. Clocks of machines
+	// that share a log must agree.
+	Lease time.Duration
+
 	// Backoff is how long to wait after the attempt n, from 1, that failed. Nil is from 50 to 100 ms after the first, twice
 	// as long after each further one, and at most 30 s.
 	Backoff func(n int) time.Duration
@@ -43,6 +53,9 @@ func (o *FollowOptions) complete() {
 	}
 	if o.Attempts == 0 {
 		o.Attempts = 5
+	}
+	if o.Lease <= 0 {
+		o.Lease = 30 * time.Second
 	}
 	if o.Backoff == nil {
 		o.Backoff = backoff
@@ -59,29 +72,33 @@ func backoff(n int) time.Duration {
 //
 // An event whose handle returns an error is tried again, the others waiting meanwhile; after its last attempt it is
 // parked, and the others go on: see [Log.Parked]. Delivery is at least once: what a crash or the end of ctx left
-// unacknowledged comes again. To deal with an event exactly once, commit its effect with [Subscription.AckIn].
+// unacknowledged comes again. To deal with an event exactly once, commit its effect with [Tx.Ack].
 func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error, opts *FollowOptions) error {
 	var o FollowOptions
 	if opts != nil {
 		o = *opts
 	}
 	o.complete()
+	if o.Partitions > 0 {
+		return l.share(ctx, name, handle, &o)
+	}
 	sub, err := l.Subscribe(ctx, name)
 	for err == nil {
 		var events []Event
 		if events, err = sub.Next(ctx, o.Batch); err == nil {
-			err = sub.work(ctx, events, handle, &o)
+			err = sub.work(ctx, events, handle, &o, o.Filter.Match)
 		}
 	}
 	return err
 }
 
-// work deals with events and acknowledges those that it came past, also if ctx ends.
-func (s *Subscription) work(ctx context.Context, events []Event, handle func(context.Context, Event) error, o *FollowOptions) error {
+// work deals with the events that are selected and acknowledges those that it came past, also if ctx ends.
+func (s *Subscription) work(ctx context.Context, events []Event, handle func(context.Context, Event) error, o *FollowOptions,
+	selects func(*Event) bool) error {
 	var err error
 	done := s.Position()
 	for i := range events {
-		if o.Filter.Match(&events[i]) {
+		if selects(&events[i]) {
 			if err = s.deal(ctx, events[i], handle, o); err != nil {
 				break
 			}

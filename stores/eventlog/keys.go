@@ -15,12 +15,18 @@ import (
 //	'e' position         -> the event's envelope
 //	's' stream version   -> position, with Options.Streams
 //	'b' subscription     -> position, acknowledged; the name is the rest of the key as it is
+//	'i' generation id    -> position, version of the stream, 4 bytes of checksum; the id is the rest of the key
+//	'i'                  -> the generation of the next id, and how many are in it
+//	'l' subscription     -> when its lease ends, in ms since 1970, and by whom it is held; the name is as it is
 //	'p' subscription position -> why that event is parked; the name is as kv.AppendString writes it
 //	'm'                  -> meta, as JSON
+//	'm' 't'              -> position: events below it may be gone
 const (
 	eventPrefix    = 'e'
 	streamPrefix   = 's'
 	bookmarkPrefix = 'b'
+	idPrefix       = 'i'
+	leasePrefix    = 'l'
 	parkedPrefix   = 'p'
 	metaPrefix     = 'm'
 )
@@ -59,8 +65,11 @@ func number(key, value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// format is the version of this layout.
-const format = 2
+// format is the version of this layout. What has the one before is read, and gets this one with the next event.
+const (
+	format        = 3
+	formatOfLines = 2 // heads of events are lines of JSON
+)
 
 // meta describes a log as a whole. It is written with the first event.
 type meta struct {
@@ -70,26 +79,26 @@ type meta struct {
 	Reserved uint64 `json:"reserved"` // positions up to it may have been given to events that a crash can lose
 }
 
-// readMeta returns the log's meta, and whether it was written yet.
-func readMeta(s *kv.Snapshot, streams bool) (m meta, ok bool, err error) {
+// readMeta returns the log's meta. It is to be written if its Format is not the present one, and is 0 before the first event.
+func readMeta(s *kv.Snapshot, streams bool) (m meta, err error) {
 	value, err := s.Get(metaKey)
 	if errors.Is(err, kv.NotFound) {
-		return meta{Format: format, Streams: streams}, false, nil
+		return meta{Streams: streams}, nil
 	}
 	if err != nil {
-		return m, false, err
+		return m, err
 	}
 	if err := json.Unmarshal(value, &m); err != nil {
-		return m, false, corrupt(fmt.Errorf("meta: %w", err))
+		return m, corrupt(fmt.Errorf("meta: %w", err))
 	}
-	if m.Format != format {
-		return m, false, &kv.Error{Op: "open log", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", m.Format, format),
+	if m.Format != format && m.Format != formatOfLines {
+		return m, &kv.Error{Op: "open log", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", m.Format, format),
 			Hint: "use a newer program"}
 	}
 	if m.Streams != streams {
-		return m, false, OptionMismatch(m.Streams)
+		return m, OptionMismatch(m.Streams)
 	}
-	return m, true, nil
+	return m, nil
 }
 
 // OptionMismatch is the error of opening a log whose Options.Streams is the other one. It is for backends.
@@ -98,6 +107,7 @@ func OptionMismatch(stored any) error {
 }
 
 func (m meta) encode() []byte {
+	m.Format = format
 	value, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // numbers and a boolean

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'm', 'p' and 's' and nothing else; to keep it
+// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'i', 'l', 'm', 'p' and 's' and nothing
+// else; to keep it
 // beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
 // In a store opened in Exclusive mode positions are counted in memory: a second Log over the same keys is Invalid until the
@@ -30,14 +32,16 @@ func New(db *kv.DB, opts *Options) (*Log, error) {
 	b := &kvBackend{db: db, streams: o.Streams, strongest: strongest(db.Caps()), inMemory: db.Mode() == kv.Exclusive}
 	if db.Caps().Persistent {
 		b.block = FirstBlock(o.Reserve)
+		b.first = b.block
 	}
 	for d := range b.weak {
 		caps := db.Caps()
 		b.weak[d] = b.block > 0 && caps.Promise(kv.Durability(d)).Class > caps.Promise(b.strongest).Class
 	}
 	if b.inMemory {
-		b.versions = map[string]uint64{}
-		b.plan = plan{b: b, versionOf: b.storedVersion}
+		b.plan = plan{b: b, batch: &b.batch, versions: map[string]uint64{}}
+		b.marks = map[string]uint64{}
+		b.isCurrent, b.marksAreCurrent = b.current, b.currentMarks
 		if b.leave, err = db.Occupy("log"); err != nil {
 			return nil, err
 		}
@@ -95,16 +99,31 @@ type kvBackend struct {
 	// show a commit to readers before it is durable, so they are held back to it. Not used unless inMemory.
 	visible atomic.Uint64
 
-	// The rest is used by Commit and Close alone.
-	block    uint64            // positions to reserve next, 0 for none
-	meta     meta              // as stored, or to be stored with the first event
-	stored   bool              // meta is stored
-	assigned uint64            // the last position given out or given up
-	versions map[string]uint64 // of streams used lately
-	plan     plan
-	encoder  encoder
-	batch    kv.Batch
-	key      []byte
+	first     uint64        // positions that are reserved first, 0 for none
+	floor     atomic.Uint64 // positions up to it are given up, whatever is stored; 0 unless inMemory
+	forgotten atomic.Uint64 // ids of generations below it are known to be deleted
+
+	epoch atomic.Uint64 // counts the appends in transactions, if inMemory
+	mu    sync.Mutex
+	told  told // guarded by mu
+
+	// What follows is used by Commit and Close alone.
+	block     uint64 // positions to reserve next, 0 for none
+	meta      meta   // as stored, or to be stored with the first event
+	stored    bool   // meta is stored
+	assigned  uint64 // the last position given out or given up
+	seen      uint64 // the epoch that all this is of
+	plan      plan
+	batch     kv.Batch
+	isCurrent func() error // current
+
+	// The rest is used by SetBookmarks alone.
+	marksEpoch      atomic.Uint64     // but for this: counts the changes that others made to bookmarks
+	marksSeen       uint64            // the epoch that marks are of
+	marks           map[string]uint64 // bookmarks as stored, of those acknowledged lately; nil unless inMemory
+	markBatch       kv.Batch
+	markKey         []byte
+	marksAreCurrent func() error // currentMarks
 }
 
 var _ Backend = (*kvBackend)(nil)
@@ -116,7 +135,7 @@ func (b *kvBackend) Traits() Traits { return Traits{Streams: b.streams, Shared: 
 func (b *kvBackend) start(ctx context.Context) error {
 	var last, acknowledged uint64
 	err := b.db.View(ctx, func(s *kv.Snapshot) (err error) {
-		if b.meta, b.stored, err = readMeta(s, b.streams); err == nil {
+		if b.meta, err = readMeta(s, b.streams); err == nil {
 			last, err = lastEvent(s)
 		}
 		if err == nil {
@@ -127,11 +146,13 @@ func (b *kvBackend) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if last > 0 && !b.stored {
+	if last > 0 && b.meta.Format == 0 {
 		return corrupt(errors.New("there are events and no meta"))
 	}
 	if b.inMemory {
+		b.stored = b.meta.Format == format
 		b.assigned = max(last, b.meta.Floor, b.meta.Reserved, acknowledged)
+		b.floor.Store(b.assigned)
 		b.visible.Store(last)
 		return nil
 	}
@@ -149,6 +170,9 @@ func (b *kvBackend) Close() error {
 		return nil
 	case !b.inMemory:
 		return b.giveBack(context.Background())
+	}
+	b.begin()
+	switch {
 	case b.meta.Reserved <= b.assigned:
 		return nil
 	}

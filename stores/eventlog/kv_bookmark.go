@@ -1,9 +1,11 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -29,15 +31,95 @@ func (b *kvBackend) Bookmark(ctx context.Context, name string) (position uint64,
 
 // SetBookmarks implements Backend.
 func (b *kvBackend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*Mark) error {
+	if b.marks != nil && !slices.ContainsFunc(marks, func(m *Mark) bool { return m.Holder != "" }) {
+		return b.setKnownBookmarks(ctx, d, marks)
+	}
 	return b.db.Update(ctx, d, func(tx *kv.Tx) error {
+		b.marksChanged(tx)
 		for _, m := range marks {
-			m.Err = raiseBookmark(tx, bookmarkKey(m.Name), m.Position)
-			if m.Err != nil && !errors.Is(m.Err, kv.NotFound) {
+			m.Err = setBookmark(tx, m)
+			if kind := kv.KindOf(m.Err); m.Err != nil && kind != kv.NotFound && kind != kv.Conflict {
 				return m.Err
 			}
 		}
 		return nil
 	})
+}
+
+func setBookmark(tx *kv.Tx, m *Mark) error {
+	if m.Holder != "" {
+		if _, holder, err := readLease(tx.Snapshot, m.Name); err != nil || holder != m.Holder {
+			return cmp.Or(err, NotHeld(m.Name))
+		}
+	}
+	return raiseBookmark(tx, bookmarkKey(m.Name), m.Position)
+}
+
+// setKnownBookmarks is SetBookmarks where nobody else writes but this program. It reads only what it does not know, and
+// begins anew if a transaction changed bookmarks meanwhile.
+func (b *kvBackend) setKnownBookmarks(ctx context.Context, d kv.Durability, marks []*Mark) error {
+	for {
+		b.markBatch.Reset()
+		if b.marksSeen != b.marksEpoch.Load() || len(b.marks) > cachedVersions {
+			b.marksSeen = b.marksEpoch.Load()
+			clear(b.marks)
+		}
+		for _, m := range marks {
+			if err := b.planMark(ctx, m); err != nil {
+				clear(b.marks)
+				return err
+			}
+		}
+		if b.markBatch.Len() == 0 {
+			return nil
+		}
+		b.markBatch.OnTurn(b.marksAreCurrent)
+		err := b.db.Write(ctx, d, &b.markBatch)
+		if err != nil {
+			clear(b.marks)
+		}
+		if err != errJoined {
+			return err
+		}
+	}
+}
+
+// planMark plans to raise a bookmark.
+func (b *kvBackend) planMark(ctx context.Context, m *Mark) error {
+	m.Err = nil
+	before, ok := b.marks[m.Name]
+	if !ok {
+		err := b.db.View(ctx, func(s *kv.Snapshot) (err error) {
+			before, err = readBookmark(s, bookmarkKey(m.Name))
+			return err
+		})
+		if errors.Is(err, kv.NotFound) {
+			m.Err = err
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.marks[m.Name] = max(before, m.Position)
+	if m.Position > before {
+		b.markKey = append(append(b.markKey[:0], bookmarkPrefix), m.Name...)
+		b.markBatch.Put(b.markKey, kv.AppendUint64(b.markBatch.AvailableBuffer(), m.Position))
+	}
+	return nil
+}
+
+// currentMarks stops a batch that was planned before somebody else changed bookmarks. It is called in the batch's turn.
+func (b *kvBackend) currentMarks() error {
+	if b.marksSeen != b.marksEpoch.Load() {
+		return errJoined
+	}
+	return nil
+}
+
+// marksChanged is called in a transaction that changes bookmarks.
+func (b *kvBackend) marksChanged(tx *kv.Tx) {
+	tx.OnCommit(func() { b.marksEpoch.Add(1) })
 }
 
 func raiseBookmark(tx *kv.Tx, key []byte, position uint64) error {
@@ -82,7 +164,8 @@ func (b *kvBackend) DeleteBookmark(ctx context.Context, name string) error {
 		if _, err := readBookmark(tx.Snapshot, key); err != nil {
 			return err
 		}
-		return errors.Join(tx.Delete(key), tx.DeleteRange(kv.Prefix(parkedBefore(name))))
+		b.marksChanged(tx)
+		return errors.Join(tx.Delete(key), tx.Delete(leaseKey(name)), tx.DeleteRange(kv.Prefix(parkedBefore(name))))
 	})
 }
 

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -86,7 +87,9 @@ func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Span) ([]Ev
 				break
 			}
 			key = appendEventKey(key[:0], position)
-			if value, err = s.Append(value[:0], key); err != nil {
+			if value, err = s.Append(value[:0], key); errors.Is(err, kv.NotFound) && position < truncatedBelow(s) {
+				continue
+			} else if err != nil {
 				return corrupt(fmt.Errorf("stream %q names event %d: %w", stream, position, err))
 			}
 			if err := c.add(position, value); err != nil {
@@ -112,15 +115,6 @@ func (b *kvBackend) StreamVersion(ctx context.Context, stream string) (version u
 	limit := b.limit()
 	err = b.db.View(ctx, func(s *kv.Snapshot) (err error) {
 		version, err = streamVersion(s, stream, limit)
-		return err
-	})
-	return version, err
-}
-
-// storedVersion is StreamVersion for Commit, for which everything stored counts.
-func (b *kvBackend) storedVersion(ctx context.Context, stream string) (version uint64, err error) {
-	err = b.db.View(ctx, func(s *kv.Snapshot) (err error) {
-		version, err = streamVersion(s, stream, noLimit)
 		return err
 	})
 	return version, err

@@ -14,48 +14,46 @@ var errReserve = errors.New("positions must be reserved")
 // transaction. A reservation needs another class of durability, hence a transaction of its own, before.
 func (b *kvBackend) commitShared(ctx context.Context, d kv.Durability, group []*Pending) error {
 	for {
-		var assigned uint64
-		err := b.db.Update(ctx, d, func(tx *kv.Tx) error { return b.planShared(ctx, tx, d, group, &assigned) })
+		var needed uint64
+		err := b.db.Update(ctx, d, func(tx *kv.Tx) error { return b.planShared(tx, d, group, &needed) })
+		if err == errUnchanged {
+			return nil
+		}
 		if err != errReserve {
 			return err
 		}
-		if err := b.reserveShared(ctx, assigned); err != nil {
+		if err := b.reserveShared(ctx, needed); err != nil {
 			return err
 		}
 	}
 }
 
-func (b *kvBackend) planShared(ctx context.Context, tx *kv.Tx, d kv.Durability, group []*Pending, assigned *uint64) error {
-	m, stored, last, err := readState(tx, b.streams)
+func (b *kvBackend) planShared(tx *kv.Tx, d kv.Durability, group []*Pending, needed *uint64) error {
+	m, last, err := readState(tx, b.streams)
 	if err != nil {
 		return err
 	}
-	b.versions = map[string]uint64{}
-	plan := plan{b: b, last: last, assigned: max(last, m.Floor), tx: tx,
-		versionOf: func(_ context.Context, stream string) (uint64, error) {
-			return streamVersion(tx.Snapshot, stream, noLimit)
-		}}
-	if err := plan.group(ctx, group); err != nil {
+	plan := plan{b: b, tx: tx, last: last, assigned: max(last, m.Floor), versions: map[string]uint64{}}
+	if err := plan.group(context.Background(), group); err != nil {
 		return err
 	}
-	*assigned = plan.assigned
-	if plan.last == last {
-		return nil
+	if *needed = plan.assigned + plan.reserve; plan.reserve == 0 && plan.last == last {
+		return errUnchanged
 	}
-	if b.mustReserve(d) && plan.assigned > m.Reserved {
+	if b.mustReserve(d) && *needed > m.Reserved {
 		return errReserve
 	}
-	if stored {
+	if m.Format == format || plan.last == last {
 		return nil
 	}
 	return tx.Put(metaKey, m.encode())
 }
 
-func readState(tx *kv.Tx, streams bool) (m meta, stored bool, last uint64, err error) {
-	if m, stored, err = readMeta(tx.Snapshot, streams); err == nil {
+func readState(tx *kv.Tx, streams bool) (m meta, last uint64, err error) {
+	if m, err = readMeta(tx.Snapshot, streams); err == nil {
 		last, err = lastEvent(tx.Snapshot)
 	}
-	return m, stored, last, err
+	return m, last, err
 }
 
 // reserveShared reserves a block above assigned.
@@ -85,7 +83,7 @@ var errUnchanged = errors.New("unchanged")
 
 func (b *kvBackend) changeMeta(ctx context.Context, change func(m *meta, last uint64)) error {
 	err := b.db.Update(ctx, b.strongest, func(tx *kv.Tx) error {
-		m, _, last, err := readState(tx, b.streams)
+		m, last, err := readState(tx, b.streams)
 		if err != nil {
 			return err
 		}

@@ -3,12 +3,14 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
 // Log is an open event log. Its methods may be called concurrently.
@@ -16,26 +18,23 @@ type Log struct {
 	backend Backend
 	traits  Traits
 	bell    bell
-	acks    acks
+	appends *groupcommit.Committer[Pending]
+	acks    *groupcommit.Committer[Mark]
+	direct  *kvBackend    // the backend, if it can append without a group
 	done    chan struct{} // closed by Close
 
-	mu     sync.Mutex
-	idle   sync.Cond // signalled when the turn has stopped
-	queue  []*request
-	crowd  int // how many appends the last group had that was taken from the queue
-	closed bool
-	err    error // of Close
+	closing sync.Once
+	err     error // of Close
 
-	turn    turn
-	direct  *kvBackend // the backend, if it can append without a group; this and the rest are his who has the turn
-	members []*request // the group being committed
-	group   []*Pending
+	mu         sync.Mutex
+	refilling  bool           // guarded by mu
+	background sync.WaitGroup // of refill
 }
 
 // NewLog returns a log over a backend. Programs call New, or sqllog.Open.
 func NewLog(b Backend) *Log {
 	l := &Log{backend: b, traits: b.Traits(), done: make(chan struct{})}
-	l.idle.L = &l.mu
+	l.appends, l.acks = l.newAppends(), l.newAcks()
 	if b, ok := b.(*kvBackend); ok && b.inMemory {
 		l.direct = b
 	}
@@ -97,6 +96,22 @@ func (l *Log) Streams(ctx context.Context, prefix, after string, limit int) ([]S
 		limit = DefaultBatch
 	}
 	return l.backend.Streams(ctx, prefix, after, limit)
+}
+
+// Truncate removes the events below a position, of which there must be an event or one above: the last event stays. The
+// positions and versions of those that are left stay as they are, and no position is used again; a stream that has no event
+// left keeps its version. Subscriptions that have not come that far pass over what is gone.
+//
+// Many events go in several transactions, the first ones first: if ctx ends, or the program, some are gone and some not.
+func (l *Log) Truncate(ctx context.Context, d kv.Durability, before uint64) error {
+	last, err := l.LastPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if before > last {
+		return invalid("truncate", fmt.Errorf("position %d is above the last event %d", before, last), "keep the last event")
+	}
+	return l.backend.Truncate(ctx, d, before)
 }
 
 // DefaultBatch is how many events [Log.All] reads at a time.
@@ -192,21 +207,19 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// Close waits for running appends and gives back the positions reserved and not used, so that the next event follows
-// without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB given to
-// New: close the log first.
+// Close waits for running appends and acknowledgements, and gives back the positions reserved and not used, so that the next
+// event follows without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB
+// given to New: close the log first.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return l.err
-	}
-	l.closed = true
-	close(l.done)
-	for !l.turn.stop() {
-		l.idle.Wait()
-	}
-	l.err = l.backend.Close()
+	l.closing.Do(func() {
+		l.mu.Lock()
+		close(l.done)
+		l.mu.Unlock()
+		l.background.Wait()
+		l.appends.Close()
+		l.acks.Close()
+		l.err = l.backend.Close()
+	})
 	return l.err
 }
 

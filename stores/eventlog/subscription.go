@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/assaydb/assay/kv"
@@ -14,8 +15,10 @@ import (
 //
 // Delivery is at least once: what was not acknowledged comes again after the next Subscribe.
 type Subscription struct {
-	log  *Log
-	name string
+	log    *Log
+	name   string
+	holder string // who must have its lease to acknowledge, or ""
+	filter Filter
 
 	mu   sync.Mutex
 	next uint64 // the position that Next goes on from
@@ -28,10 +31,7 @@ func (l *Log) Subscribe(ctx context.Context, name string) (*Subscription, error)
 	if err := l.open("subscribe"); err != nil {
 		return nil, err
 	}
-	if name == "" {
-		return nil, invalid("subscribe", errors.New("no name"), "name the subscription after what it feeds")
-	}
-	if err := checkName("subscribe", "subscription", name); err != nil {
+	if err := checkSubscription("subscribe", name); err != nil {
 		return nil, err
 	}
 	done, err := l.backend.Bookmark(ctx, name)
@@ -39,6 +39,13 @@ func (l *Log) Subscribe(ctx context.Context, name string) (*Subscription, error)
 		return nil, err
 	}
 	return &Subscription{log: l, name: name, next: done + 1, done: done}, nil
+}
+
+func checkSubscription(op, name string) error {
+	if name == "" {
+		return invalid(op, errors.New("no name"), "name the subscription after what it feeds")
+	}
+	return checkName(op, "subscription", name)
 }
 
 // Subscriptions returns all subscriptions and how far each has come, sorted by name.
@@ -67,6 +74,21 @@ func (s *Subscription) Position() uint64 {
 	return s.done
 }
 
+// Select has Next return only the events that f selects. It passes over the others: see [Subscription.Passed].
+func (s *Subscription) Select(f Filter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.filter = f
+}
+
+// Passed returns the position of the last event that Next has returned or passed over. When those that it returned are
+// dealt with, it may be acknowledged.
+func (s *Subscription) Passed() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next - 1
+}
+
 // Next returns the events after those it returned last, at most limit (0 is DefaultBatch), and waits until there is one
 // or ctx ends.
 func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
@@ -75,7 +97,7 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 	}
 	for {
 		s.mu.Lock()
-		next := s.next
+		next, filter := s.next, s.filter
 		s.mu.Unlock()
 		events, err := s.log.Load(ctx, Range{From: next, Limit: limit})
 		if err != nil {
@@ -83,7 +105,11 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 		}
 		if len(events) > 0 {
 			s.advance(events[len(events)-1].Position)
-			return events, nil
+			events = slices.DeleteFunc(events, func(e Event) bool { return !filter.Match(&e) })
+			if len(events) > 0 {
+				return events, nil
+			}
+			continue
 		}
 		if err := s.log.Wait(ctx, next-1); err != nil {
 			return nil, err
@@ -105,46 +131,17 @@ func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64
 			return err
 		}
 		if position > last {
-			return aboveLast(position, last)
+			return AboveLast(position, last)
 		}
 	}
 	if err := s.log.open("ack"); err != nil {
 		return err
 	}
-	if err := s.log.acknowledge(ctx, d, s.name, position); err != nil {
+	if err := s.log.acknowledge(ctx, d, Mark{Name: s.name, Position: position, Holder: s.holder}); err != nil {
 		return err
 	}
 	s.acknowledged(position)
 	return nil
-}
-
-// AckIn is Ack within tx, a transaction of the store that [New] was given, whatever its namespace: what was made of the
-// events and how far that has come are committed together, so that no event is dealt with twice. After a rollback, and
-// after a crash, the events come again from the next Subscribe; [Subscription.Rewind] has this one return them.
-func (s *Subscription) AckIn(tx *kv.Tx, position uint64) error {
-	b, ok := s.log.backend.(*kvBackend)
-	if !ok {
-		return &kv.Error{Op: "ack", Kind: kv.Unsupported, Err: errors.New("the log is not kept in a key-value store"),
-			Hint: "keep it in one, beside what is made of it: eventlog.New(db, nil)"}
-	}
-	if err := s.log.open("ack"); err != nil {
-		return err
-	}
-	joined, err := b.db.Join(tx)
-	if err != nil {
-		return err
-	}
-	last, err := lastEvent(joined.Snapshot)
-	if err == nil && position > last {
-		err = aboveLast(position, last)
-	}
-	if err == nil {
-		err = raiseBookmark(joined, bookmarkKey(s.name), position)
-	}
-	if err == nil {
-		joined.OnCommit(func() { s.acknowledged(position) })
-	}
-	return err
 }
 
 // Rewind has Next return again what it returned and was not acknowledged.
@@ -162,7 +159,8 @@ func (s *Subscription) acknowledged(position uint64) {
 	s.done = max(s.done, position)
 }
 
-func aboveLast(position, last uint64) error {
+// AboveLast is the error of an acknowledgement of what is not there yet. It is for backends.
+func AboveLast(position, last uint64) error {
 	return invalid("ack", fmt.Errorf("position %d is above the last event %d", position, last), "give the position of an event")
 }
 

@@ -50,7 +50,7 @@ func TestWhatIsMadeOfEventsIsCommittedWithTheirAcknowledgement(t *testing.T) {
 						return err
 					}
 					n, _ := strconv.Atoi(string(text))
-					err = errors.Join(tx.Put(total, []byte(strconv.Itoa(n+len(events)))), sub.AckIn(tx, events[len(events)-1].Position))
+					err = errors.Join(tx.Put(total, []byte(strconv.Itoa(n+len(events)))), ackIn(log, tx, sub, events[len(events)-1].Position))
 					if try%2 == 0 {
 						err = boom
 					}
@@ -70,12 +70,20 @@ func TestWhatIsMadeOfEventsIsCommittedWithTheirAcknowledgement(t *testing.T) {
 			if err != nil || again.Position() != 10 {
 				t.Errorf("subscribed again at %d, %v", again.Position(), err)
 			}
-			err = db.Update(ctx, class, func(tx *kv.Tx) error { return sub.AckIn(tx, 11) })
+			err = db.Update(ctx, class, func(tx *kv.Tx) error { return ackIn(log, tx, sub, 11) })
 			if !errors.Is(err, kv.Invalid) || sub.Position() != 10 {
 				t.Errorf("above the last event: %v, position %d", err, sub.Position())
 			}
 		})
 	}
+}
+
+func ackIn(log *eventlog.Log, tx *kv.Tx, sub *eventlog.Subscription, position uint64) error {
+	events, err := log.In(tx)
+	if err != nil {
+		return err
+	}
+	return events.Ack(sub, position)
 }
 
 // Two logs that each count positions would overwrite each other's events.

@@ -16,7 +16,7 @@ import (
 // backend keeps a log in SQLite: one connection that writes and several that read.
 type backend struct {
 	path    string
-	streams bool
+	indexed bool // Options.Streams
 	wait    time.Duration
 
 	writers *sql.DB // of one connection
@@ -28,22 +28,18 @@ type backend struct {
 	writer   *sql.Conn
 	level    string // of synchronous on it
 	block    uint64 // positions to reserve next, 0 for none
+	first    uint64 // positions that are reserved first
 	begin    *sql.Stmt
 	commit   *sql.Stmt
 	rollback *sql.Stmt
-	state    *sql.Stmt
-	version  *sql.Stmt
-	mark     *sql.Stmt
-	insert   []*sql.Stmt // for as many events as rows says
-	single   *sql.Stmt   // an append as a transaction of its own
-	versions map[string]uint64
-	args     []any
+	single   *sql.Stmt // an append as a transaction of its own
+	*writing
 }
 
 var _ eventlog.Backend = (*backend)(nil)
 
 // Traits implements eventlog.Backend.
-func (b *backend) Traits() eventlog.Traits { return eventlog.Traits{Streams: b.streams, Shared: true} }
+func (b *backend) Traits() eventlog.Traits { return eventlog.Traits{Streams: b.indexed, Shared: true} }
 
 // Close implements eventlog.Backend.
 func (b *backend) Close() error {
@@ -68,10 +64,21 @@ func (b *backend) release() error {
 // begins prepares the turns of the writer.
 func (b *backend) begins() error {
 	b.turn = make(chan struct{}, 1)
-	return b.prepare(map[**sql.Stmt]string{&b.begin: `BEGIN IMMEDIATE`, &b.commit: `COMMIT`, &b.rollback: `ROLLBACK`})
+	return b.prepareAll(map[**sql.Stmt]string{&b.begin: `BEGIN IMMEDIATE`, &b.commit: `COMMIT`, &b.rollback: `ROLLBACK`})
 }
 
-func (b *backend) prepare(queries map[**sql.Stmt]string) error {
+// prepareWriter prepares what needs the tables.
+func (b *backend) prepareWriter() error {
+	b.writing = newWriting(b.writer, b.indexed)
+	err := b.prepareAll(map[**sql.Stmt]string{&b.single: `INSERT INTO events (stream, type, data, time) SELECT ?, ?, ?, ? FROM eventlog
+		WHERE ? OR reserved > (SELECT seq FROM sqlite_sequence WHERE name = 'events')`})
+	if err != nil {
+		return err
+	}
+	return b.prepare(context.Background(), b.writer)
+}
+
+func (b *backend) prepareAll(queries map[**sql.Stmt]string) error {
 	for stmt, query := range queries {
 		var err error
 		if *stmt, err = b.writer.PrepareContext(context.Background(), query); err != nil {
@@ -158,8 +165,8 @@ func (b *backend) retry(ctx context.Context, try func() error) error {
 }
 
 func isBusy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_BUSY || e.Code()&0xff == lib.SQLITE_LOCKED)
+	code := codeOf(err)
+	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
 }
 
 // wrap makes err an error of kv.
@@ -185,10 +192,18 @@ var kinds = map[int]kv.Kind{
 	lib.SQLITE_NOTADB: kv.Corrupt, lib.SQLITE_FULL: kv.Full, lib.SQLITE_TOOBIG: kv.TooLarge,
 }
 
-func kindOf(err error) kv.Kind {
+// codeOf returns SQLite's primary code of an error, 0 if it has none.
+func codeOf(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
-		return kinds[e.Code()&0xff]
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func kindOf(err error) kv.Kind {
+	if code := codeOf(err); code != 0 {
+		return kinds[code]
 	}
 	if errors.Is(err, sql.ErrConnDone) {
 		return kv.Closed

@@ -28,8 +28,8 @@ func (b *backend) Bookmark(ctx context.Context, name string) (position uint64, e
 func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*eventlog.Mark) error {
 	err := b.transaction(ctx, d, func() error {
 		for _, m := range marks {
-			result, err := b.mark.ExecContext(context.Background(), int64(m.Position), m.Name)
-			if err = changed(result, err, eventlog.NoSubscription(m.Name)); err != nil && !errors.Is(err, kv.NotFound) {
+			err := b.raise(m)
+			if kind := kindOf(err); err != nil && kind != kv.NotFound && kind != kv.Conflict {
 				return err
 			}
 			m.Err = b.wrap("ack", err)
@@ -39,6 +39,53 @@ func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*ev
 	return b.wrap("ack", err)
 }
 
+// raise raises the position of a subscription, which its holder must have.
+func (w *writing) raise(m *eventlog.Mark) error {
+	if m.Holder != "" {
+		var holder string
+		err := w.mark.on.QueryRowContext(context.Background(), `SELECT holder FROM leases WHERE name = ?`, m.Name).Scan(&holder)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if holder != m.Holder {
+			return eventlog.NotHeld(m.Name)
+		}
+	}
+	result, err := w.mark.exec(int64(m.Position), m.Name)
+	return changed(result, err, eventlog.NoSubscription(m.Name))
+}
+
+// Lease implements eventlog.Backend.
+func (b *backend) Lease(ctx context.Context, name, holder string, now, until int64) error {
+	err := b.transaction(ctx, kv.Flushed, func() error {
+		if err := b.exec(`INSERT INTO subscriptions (name, position) VALUES (?, 0) ON CONFLICT DO NOTHING`, name); err != nil {
+			return err
+		}
+		result, err := b.writer.ExecContext(context.Background(), `INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?4)
+			ON CONFLICT DO UPDATE SET holder = ?2, until = ?4 WHERE holder = ?2 OR until <= ?3`, name, holder, now, until)
+		return changed(result, err, eventlog.NotHeld(name))
+	})
+	return b.wrap("lease", err)
+}
+
+// Leases implements eventlog.Backend.
+func (b *backend) Leases(ctx context.Context, prefix string) (all []eventlog.Leased, err error) {
+	rows, err := b.readers.QueryContext(ctx, `SELECT name, position, ifnull(until, 0) FROM subscriptions LEFT JOIN leases USING (name)
+		WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name`, prefix)
+	if err != nil {
+		return nil, b.wrap("leases", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var l eventlog.Leased
+		if err := rows.Scan(&l.Name, &l.Position, &l.Until); err != nil {
+			return nil, b.wrap("leases", err)
+		}
+		all = append(all, l)
+	}
+	return all, b.wrap("leases", rows.Err())
+}
+
 // DeleteBookmark implements eventlog.Backend.
 func (b *backend) DeleteBookmark(ctx context.Context, name string) error {
 	err := b.transaction(ctx, kv.Synced, func() error {
@@ -46,7 +93,7 @@ func (b *backend) DeleteBookmark(ctx context.Context, name string) error {
 		if err := changed(result, err, eventlog.NoSubscription(name)); err != nil {
 			return err
 		}
-		return b.exec(`DELETE FROM parked WHERE name = ?`, name)
+		return b.exec(`DELETE FROM parked WHERE name = ?1; DELETE FROM leases WHERE name = ?1`, name)
 	})
 	return b.wrap("unsubscribe", err)
 }

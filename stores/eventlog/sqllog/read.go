@@ -3,6 +3,8 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -10,8 +12,9 @@ import (
 )
 
 const (
-	selectEvents  = `SELECT position, stream, version, type, data, time FROM events `
-	selectVersion = `SELECT max(version) FROM events WHERE stream = ? AND version IS NOT NULL`
+	selectEvents  = `SELECT position, stream, version, type, data, time, extra FROM events `
+	selectVersion = `SELECT coalesce((SELECT max(version) FROM events WHERE stream = ?1 AND version IS NOT NULL),
+		(SELECT version FROM truncated WHERE stream = ?1))`
 )
 
 // statements are those of the readers.
@@ -31,8 +34,11 @@ func (b *backend) prepareReaders() error {
 		&s.streamBack: selectEvents + spanOf + ` ORDER BY version DESC LIMIT ?4 + 0`,
 		&s.last:       `SELECT max(position) FROM events`,
 		&s.version:    selectVersion,
-		&s.streams: `SELECT stream, max(version) FROM events WHERE version IS NOT NULL AND stream > ? AND stream >= ?
-			AND (? OR stream < ?) GROUP BY stream ORDER BY stream LIMIT ?5 + 0`,
+		&s.streams: `SELECT stream, max(version) FROM events WHERE version IS NOT NULL AND stream > ?1 AND stream >= ?2
+				AND (?3 OR stream < ?4) GROUP BY stream
+			UNION ALL SELECT stream, version FROM truncated WHERE stream > ?1 AND stream >= ?2 AND (?3 OR stream < ?4)
+				AND NOT EXISTS (SELECT 1 FROM events WHERE events.stream = truncated.stream AND version IS NOT NULL)
+			ORDER BY stream LIMIT ?5 + 0`,
 		&s.bookmark:  `SELECT position FROM subscriptions WHERE name = ?`,
 		&s.bookmarks: `SELECT name, position FROM subscriptions ORDER BY name`,
 	} {
@@ -79,7 +85,7 @@ const presize = 1024
 func collect(rows *sql.Rows, n uint64) (events []eventlog.Event, err error) {
 	defer rows.Close()
 	var version sql.Null[uint64]
-	var stream, kind sql.RawBytes
+	var stream, kind, more sql.RawBytes
 	var at int64
 	for rows.Next() {
 		if events == nil {
@@ -87,13 +93,20 @@ func collect(rows *sql.Rows, n uint64) (events []eventlog.Event, err error) {
 		}
 		events = append(events, eventlog.Event{})
 		e := &events[len(events)-1]
-		if err := rows.Scan(&e.Position, &stream, &version, &kind, &e.Data, &at); err != nil {
+		if err := rows.Scan(&e.Position, &stream, &version, &kind, &e.Data, &at, &more); err != nil {
 			return nil, err
 		}
 		e.Version = version.V
 		e.Time = time.Unix(0, at).UTC()
 		if len(e.Data) == 0 {
 			e.Data = nil
+		}
+		if more != nil {
+			var x extra
+			if err := json.Unmarshal(more, &x); err != nil {
+				return nil, &kv.Error{Kind: kv.Corrupt, Err: fmt.Errorf("event %d: column extra: %w", e.Position, err)}
+			}
+			e.ID, e.Meta = x.ID, x.Meta
 		}
 		var before eventlog.Event
 		if len(events) > 1 {

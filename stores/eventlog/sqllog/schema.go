@@ -5,13 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// format is the version of the tables.
-const format = 1
+// format is the version of the tables. Those of the one before are changed when they are opened.
+const (
+	format        = 2
+	formatWithout = 1 // the column extra and the tables of newTables
+)
 
 const tables = `
 CREATE TABLE IF NOT EXISTS events (
@@ -20,7 +24,8 @@ CREATE TABLE IF NOT EXISTS events (
 	version  INTEGER,
 	type     TEXT NOT NULL,
 	data     BLOB NOT NULL,
-	time     INTEGER NOT NULL
+	time     INTEGER NOT NULL,
+	extra    TEXT
 );
 CREATE TABLE IF NOT EXISTS subscriptions (
 	name     TEXT PRIMARY KEY NOT NULL,
@@ -33,13 +38,29 @@ CREATE TABLE IF NOT EXISTS eventlog (
 	reserved INTEGER NOT NULL
 );`
 
-// parkedTable is made whenever it is missing: logs that older programs began have none.
-const parkedTable = `
+// newTables are made whenever they are missing: logs that older programs began have none.
+const newTables = `
 CREATE TABLE IF NOT EXISTS parked (
 	name     TEXT NOT NULL,
 	position INTEGER NOT NULL,
 	cause    TEXT NOT NULL,
 	PRIMARY KEY (name, position)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS truncated (
+	stream   TEXT PRIMARY KEY NOT NULL,
+	version  INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ids (
+	n        INTEGER PRIMARY KEY AUTOINCREMENT,
+	id       TEXT UNIQUE NOT NULL,
+	position INTEGER NOT NULL,
+	version  INTEGER NOT NULL,
+	sum      INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS leases (
+	name     TEXT PRIMARY KEY NOT NULL,
+	holder   TEXT NOT NULL,
+	until    INTEGER NOT NULL
 ) WITHOUT ROWID`
 
 const versionIndex = `CREATE UNIQUE INDEX IF NOT EXISTS events_version ON events (stream, version) WHERE version IS NOT NULL`
@@ -65,7 +86,7 @@ func (b *backend) create(o *Options) error {
 	if err := b.matchOptions(o); err != nil {
 		return err
 	}
-	if err := b.exec(parkedTable); err != nil {
+	if err := b.exec(newTables); err != nil {
 		return err
 	}
 	if o.Streams {
@@ -91,9 +112,15 @@ func (b *backend) matchOptions(o *Options) error {
 		return &kv.Error{Kind: kv.Corrupt, Err: errors.New("the table eventlog is empty")}
 	case err != nil:
 		return err
+	case stored == formatWithout:
+		if err := b.exec(`ALTER TABLE events ADD COLUMN extra TEXT; UPDATE eventlog SET format = ` + strconv.Itoa(format)); err != nil {
+			return err
+		}
 	case stored != format:
 		return &kv.Error{Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", stored, format),
 			Hint: "use a newer program"}
+	}
+	switch {
 	case streams == o.Streams:
 		return nil
 	case some:

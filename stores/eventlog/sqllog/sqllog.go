@@ -8,9 +8,12 @@
 // # Tables
 //
 //	events         position INTEGER PRIMARY KEY AUTOINCREMENT, stream TEXT, version INTEGER, type TEXT, data BLOB,
-//	               time INTEGER in nanoseconds since 1970, UTC
+//	               time INTEGER in nanoseconds since 1970, UTC, extra TEXT: JSON with id and meta, or NULL
+//	truncated      stream TEXT PRIMARY KEY, version INTEGER: of streams whose last events were removed
+//	ids            n INTEGER PRIMARY KEY, id TEXT, position, version and sum INTEGER: those that are remembered
 //	subscriptions  name TEXT PRIMARY KEY, position INTEGER
 //	parked         name TEXT, position INTEGER, cause TEXT
+//	leases         name TEXT PRIMARY KEY, holder TEXT, until INTEGER in milliseconds since 1970
 //	eventlog       one row: format, streams, reserved
 //
 // stream is empty for none; version is NULL without a stream or without Options.Streams. The unique index events_version on
@@ -104,7 +107,8 @@ func Open(ctx context.Context, path string, opts *Options) (*eventlog.Log, error
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o777)
 	}
-	b := &backend{path: path, streams: o.Streams, wait: o.Wait, block: eventlog.FirstBlock(o.Reserve)}
+	b := &backend{path: path, indexed: o.Streams, wait: o.Wait, block: eventlog.FirstBlock(o.Reserve)}
+	b.first = b.block
 	if err == nil {
 		err = b.open(ctx, &o)
 	}

@@ -1,0 +1,126 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// kvJoined is a log within a transaction of the program's. It plans from what is stored, as nobody else writes until the
+// transaction ends. An append that was planned before, and waits for that, then is planned anew: see learn.
+type kvJoined struct {
+	b    *kvBackend
+	tx   *kv.Tx
+	plan plan
+}
+
+var _ Joined = (*kvJoined)(nil)
+
+// join returns the log within tx.
+func (b *kvBackend) join(tx *kv.Tx) (*kvJoined, error) {
+	joined, err := b.db.Join(tx)
+	if err != nil {
+		return nil, err
+	}
+	return &kvJoined{b: b, tx: joined, plan: plan{b: b, tx: joined}}, nil
+}
+
+// Append implements Joined.
+func (j *kvJoined) Append(parts []*Pending) (refill uint64, err error) {
+	m, last, err := readState(j.tx, j.b.streams)
+	if err != nil {
+		return 0, err
+	}
+	p, d := &j.plan, j.tx.Durability()
+	p.last, p.assigned = last, max(last, m.Floor, j.b.floor.Load())
+	p.versions, p.ids = map[string]uint64{}, nil
+	if err := p.append(context.Background(), parts); err != nil || p.last == last {
+		return 0, err
+	}
+	weak := j.b.mustReserve(d)
+	if weak && p.assigned > m.Reserved {
+		return 0, NotReserved(d)
+	}
+	if m.Format != format {
+		if err := j.tx.Put(metaKey, m.encode()); err != nil {
+			return 0, err
+		}
+	}
+	if j.b.inMemory {
+		assigned, versions := p.assigned, p.versions
+		j.tx.OnCommit(func() { j.b.tell(assigned, versions) })
+	}
+	if weak && m.Reserved-p.assigned < j.b.first {
+		refill = 4 * j.b.first
+	}
+	return refill, nil
+}
+
+// NotReserved is the error of an append in a transaction of class d that needs more positions than are reserved. It is for
+// backends.
+func NotReserved(d kv.Durability) error {
+	return invalid("append", fmt.Errorf("too few positions are reserved for a transaction of class %v", d),
+		"call Log.Reserve before the transaction, or commit it with kv.Synced")
+}
+
+// Ack implements Joined.
+func (j *kvJoined) Ack(name string, position uint64) error {
+	last, err := lastEvent(j.tx.Snapshot)
+	if err == nil && position > last {
+		err = AboveLast(position, last)
+	}
+	if err == nil {
+		err = raiseBookmark(j.tx, bookmarkKey(name), position)
+	}
+	if err == nil {
+		j.b.marksChanged(j.tx)
+	}
+	return err
+}
+
+// OnCommit implements Joined.
+func (j *kvJoined) OnCommit(fn func()) { j.tx.OnCommit(fn) }
+
+// Fail implements Joined.
+func (j *kvJoined) Fail(err error) { j.tx.Fail(err) }
+
+// told is what transactions appended that the one who commits groups does not know yet.
+type told struct {
+	assigned uint64
+	versions map[string]uint64
+}
+
+// tell is called when a transaction with appends is committed, before the next writer's turn.
+func (b *kvBackend) tell(assigned uint64, versions map[string]uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told.assigned = assigned
+	if b.told.versions == nil {
+		b.told.versions = versions
+	} else {
+		maps.Copy(b.told.versions, versions)
+	}
+	b.epoch.Add(1)
+	raise(&b.visible, assigned)
+}
+
+// learn takes over what was told.
+func (b *kvBackend) learn() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen = b.epoch.Load()
+	b.stored = true
+	b.assigned = max(b.assigned, b.told.assigned)
+	maps.Copy(b.plan.versions, b.told.versions)
+	b.told = told{}
+}
+
+// current stops a batch that was planned before a transaction appended. It is called in the batch's turn.
+func (b *kvBackend) current() error {
+	if b.epoch.Load() != b.seen {
+		return errJoined
+	}
+	return nil
+}

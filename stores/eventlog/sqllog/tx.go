@@ -1,0 +1,114 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
+)
+
+// In returns the log within tx, a transaction of the same file that the program opened with the driver modernc.org/sqlite:
+// events and rows of the program are committed together, or not at all. See [eventlog.Tx]. Another driver in the same
+// process would take this one's locks away.
+//
+//	tx, err := db.BeginTx(ctx, nil)
+//	...
+//	events, err := sqllog.In(tx, log)
+//	_, err = events.Append("order-17", eventlog.Any, eventlog.Draft{Type: "OrderPlaced"})
+//	...
+//	err = tx.Commit()
+//
+// The class of tx is what its connection is set to: with synchronous = FULL, which is what SQLite does if nothing is said, it
+// is Synced; with less, positions must be reserved: see [eventlog.Log.Reserve]. Open the program's connections with
+// _txlock=immediate, or SQLite may have a transaction fail that reads before it writes. An error other than a Conflict
+// rolls tx back.
+//
+// The log is not told that tx was committed: those who wait see its events after 100 ms at most, and a subscription whose
+// Ack was part of it stands where it was until Subscribe is called again.
+func In(tx *sql.Tx, log *eventlog.Log) (*eventlog.Tx, error) {
+	b, ok := log.Backend().(*backend)
+	if !ok {
+		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the log is not kept in SQL tables"),
+			Hint: "use Log.In with a transaction of its store"}
+	}
+	ctx := context.Background()
+	var path string
+	if err := tx.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&path); err != nil {
+		return nil, b.wrap("join", err)
+	}
+	theirs, err := os.Stat(path)
+	if err != nil {
+		return nil, b.wrap("join", err)
+	}
+	ours, err := os.Stat(b.path)
+	if err != nil {
+		return nil, b.wrap("join", err)
+	}
+	if !os.SameFile(theirs, ours) {
+		return nil, b.wrap("join", &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("it is a transaction of %s", path),
+			Hint: "give a transaction of the file that the log is in"})
+	}
+	j := &joined{b: b, tx: tx, w: newWriting(tx, b.indexed), class: kv.Flushed}
+	var level int
+	if err := tx.QueryRowContext(ctx, `PRAGMA synchronous`).Scan(&level); err != nil {
+		return nil, b.wrap("join", err)
+	}
+	if level >= 2 { // FULL or EXTRA
+		j.class = kv.Synced
+	}
+	return log.Join(j)
+}
+
+// joined is a log within a transaction of the program's.
+type joined struct {
+	b     *backend
+	tx    *sql.Tx
+	w     *writing
+	class kv.Durability
+}
+
+var _ eventlog.Joined = (*joined)(nil)
+
+// Append implements eventlog.Joined.
+func (j *joined) Append(parts []*eventlog.Pending) (refill uint64, err error) {
+	s, err := j.w.readState()
+	if err != nil {
+		return 0, j.b.wrap("append", err)
+	}
+	needed, err := j.w.append(s, parts)
+	if err != nil {
+		return 0, j.b.wrap("append", err)
+	}
+	if parts[0].Err != nil || j.class == kv.Synced || j.b.first == 0 || needed == max(s.floor, s.last) {
+		return 0, parts[0].Err
+	}
+	if needed > max(s.reserved, s.floor) {
+		return 0, j.b.wrap("append", eventlog.NotReserved(j.class))
+	}
+	if s.reserved-needed < j.b.first {
+		refill = 4 * j.b.first
+	}
+	return refill, nil
+}
+
+// Ack implements eventlog.Joined.
+func (j *joined) Ack(name string, position uint64) error {
+	s, err := j.w.readState()
+	if err == nil && position > s.last {
+		err = eventlog.AboveLast(position, s.last)
+	}
+	if err == nil {
+		err = j.w.raise(&eventlog.Mark{Name: name, Position: position})
+	}
+	return j.b.wrap("ack", err)
+}
+
+// OnCommit implements eventlog.Joined.
+func (j *joined) OnCommit(func()) {}
+
+// Fail implements eventlog.Joined.
+func (j *joined) Fail(error) { _ = j.tx.Rollback() } // it has ended, or a Commit will fail as well
