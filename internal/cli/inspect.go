@@ -18,10 +18,9 @@ import (
 )
 
 func (a *app) inspectCommand() *cobra.Command {
-	var asJSON bool
-	var limit int
+	var f queueFlags
 	cmd := &cobra.Command{
-		Use:   "inspect URL [stats | check | get KEY | scan [PREFIX]]",
+		Use:   "inspect URL [stats | check | get KEY | scan [PREFIX] | queues | jobs QUEUE [ID...]]",
 		Short: "Look into a store",
 		Long: `Opens the store that URL names, read-only where the engine can, and shows what it holds. A store
 that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
@@ -30,26 +29,48 @@ that does not exist is not created. (SQLite in WAL mode may leave its -shm and -
   check          the engine's own check of the stored data
   get KEY        the value of a key, as it is
   scan [PREFIX]  pairs, quoted, in the order of their keys
+  queues         the job queues of the store, and how many jobs they have in each state
+  jobs QUEUE     the jobs of a queue; those of the IDs with all that is kept of them, why they failed included
+
+Nothing is changed without --requeue, which makes dead jobs ready again, or --delete, which deletes jobs: those of the
+IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
 
 KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'.`,
 		Example: `  assay inspect bbolt:app.db
   assay inspect 'sqlite:app.db?wait=1s' check
-  assay inspect pebble:data scan user/ --limit 20`,
-		Args: usageArgs(cobra.MatchAll(aStore, cobra.RangeArgs(1, 3))),
+  assay inspect pebble:data scan user/ --limit 20
+  assay inspect bbolt:app.db jobs mail --state dead
+  assay inspect bbolt:app.db jobs mail 1768465445123000 --requeue`,
+		Args: usageArgs(aStore),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isQueueVerb(args[1:]) {
+				task, err := f.task(args[1:])
+				if err != nil {
+					return err
+				}
+				return a.inspectQueues(cmd.Context(), args[0], task)
+			}
+			if err := f.refused(); err != nil {
+				return err
+			}
 			verb, operand, err := inspectVerb(args[1:])
 			if err != nil {
 				return err
 			}
-			db, err := a.openExisting(cmd.Context(), args[0])
+			db, err := a.openExisting(cmd.Context(), args[0], false)
 			if err != nil {
 				return err
 			}
-			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, limit, asJSON), db.Close())
+			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, f.limit, f.asJSON), db.Close())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "stats as one JSON document")
-	cmd.Flags().IntVar(&limit, "limit", 0, "scan at most so many pairs (default: all)")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "stats, queues and jobs as one JSON document")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "scan at most so many pairs, show at most so many jobs (default: all pairs, 20 jobs)")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "where in the store the queues are, as the program has it")
+	cmd.Flags().StringVar(&f.state, "state", "", "jobs in this state: ready, delayed, claimed, dead (default: all)")
+	cmd.Flags().BoolVar(&f.requeue, "requeue", false, "make dead jobs ready again")
+	cmd.Flags().BoolVar(&f.delete, "delete", false, "delete jobs")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with --requeue or --delete: all jobs, in the state given")
 	return cmd
 }
 
@@ -67,7 +88,7 @@ func inspectVerb(args []string) (verb string, operand []byte, err error) {
 	case "scan":
 		most = 1
 	default:
-		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, get or scan")
+		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, get, scan, queues or jobs")
 	}
 	operands := args[min(1, len(args)):]
 	if len(operands) < least || len(operands) > most {
@@ -76,18 +97,25 @@ func inspectVerb(args []string) (verb string, operand []byte, err error) {
 	if len(operands) == 0 {
 		return verb, nil, nil
 	}
-	key := operands[0]
-	if strings.HasPrefix(key, `"`) {
-		if key, err = strconv.Unquote(key); err != nil {
-			return "", nil, usage(fmt.Errorf("key %s: %w", operands[0], err), `write it in Go's syntax, as '"\x00\x01"'`)
-		}
-	}
-	return verb, []byte(key), nil
+	operand, err = keyOperand(operands[0])
+	return verb, operand, err
 }
 
-// openExisting opens a store that is there, read-only if the engine can, and says so when it has to wait for another
-// process.
-func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
+// keyOperand returns the key that an argument is.
+func keyOperand(arg string) ([]byte, error) {
+	if !strings.HasPrefix(arg, `"`) {
+		return []byte(arg), nil
+	}
+	key, err := strconv.Unquote(arg)
+	if err != nil {
+		return nil, usage(fmt.Errorf("key %s: %w", arg, err), `write it in Go's syntax, as '"\x00\x01"'`)
+	}
+	return []byte(key), nil
+}
+
+// openExisting opens a store that is there, read-only if the engine can and it is not to be changed, and says so when it
+// has to wait for another process.
+func (a *app) openExisting(ctx context.Context, rawURL string, change bool) (*kv.DB, error) {
 	path, err := kv.PathOf(rawURL)
 	if err != nil {
 		return nil, usageError{err}
@@ -97,7 +125,7 @@ func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
 	}
 	var needs []kv.Option
 	scheme, _, _ := strings.Cut(rawURL, ":")
-	if d, ok := driver.Lookup(scheme); ok && d.Info().Caps.Supports(kv.ReadOnly) {
+	if d, ok := driver.Lookup(scheme); ok && !change && d.Info().Caps.Supports(kv.ReadOnly) {
 		needs = append(needs, kv.WithMode(kv.ReadOnly))
 	}
 	patience := time.AfterFunc(time.Second, func() {
