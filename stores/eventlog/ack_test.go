@@ -62,16 +62,11 @@ func TestAcknowledgementsThatWaitShareACommit(t *testing.T) {
 		}
 		acks.Go(func() { errs[i] = sub.Ack(ctx, kv.Buffered, 1) })
 	}
-	waiting := func() int {
-		log.acks.mu.Lock()
-		defer log.acks.mu.Unlock()
-		return len(log.acks.queue)
-	}
-	for waiting() < subs-1 {
+	for log.acks.Waiting() < subs-1 {
 		runtime.Gosched()
 	}
 	cancel()
-	for waiting() >= subs-ended { // the leader may be among those that ended
+	for log.acks.Waiting() >= subs-ended { // the leader may be among those that ended
 		runtime.Gosched()
 	}
 	if err := tx.Rollback(); err != nil {

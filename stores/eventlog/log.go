@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
 // Log is an open event log. Its methods may be called concurrently.
@@ -16,26 +17,19 @@ type Log struct {
 	backend Backend
 	traits  Traits
 	bell    bell
-	acks    acks
+	appends *groupcommit.Committer[Pending]
+	acks    *groupcommit.Committer[Mark]
+	direct  *kvBackend    // the backend, if it can append without a group
 	done    chan struct{} // closed by Close
 
-	mu     sync.Mutex
-	idle   sync.Cond // signalled when the turn has stopped
-	queue  []*request
-	crowd  int // how many appends the last group had that was taken from the queue
-	closed bool
-	err    error // of Close
-
-	turn    turn
-	direct  *kvBackend // the backend, if it can append without a group; this and the rest are his who has the turn
-	members []*request // the group being committed
-	group   []*Pending
+	closing sync.Once
+	err     error // of Close
 }
 
 // NewLog returns a log over a backend. Programs call New, or sqllog.Open.
 func NewLog(b Backend) *Log {
 	l := &Log{backend: b, traits: b.Traits(), done: make(chan struct{})}
-	l.idle.L = &l.mu
+	l.appends, l.acks = l.newAppends(), l.newAcks()
 	if b, ok := b.(*kvBackend); ok && b.inMemory {
 		l.direct = b
 	}
@@ -192,21 +186,16 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// Close waits for running appends and gives back the positions reserved and not used, so that the next event follows
-// without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB given to
-// New: close the log first.
+// Close waits for running appends and acknowledgements, and gives back the positions reserved and not used, so that the next
+// event follows without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB
+// given to New: close the log first.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return l.err
-	}
-	l.closed = true
-	close(l.done)
-	for !l.turn.stop() {
-		l.idle.Wait()
-	}
-	l.err = l.backend.Close()
+	l.closing.Do(func() {
+		close(l.done)
+		l.appends.Close()
+		l.acks.Close()
+		l.err = l.backend.Close()
+	})
 	return l.err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
 // Store is an open store of queues. Its methods, and those of its queues, may be called concurrently.
@@ -16,18 +17,17 @@ type Store struct {
 	traits  Traits
 	done    chan struct{} // closed by Close
 
+	requests *groupcommit.Committer[request]
+	group    []*Op // of commit
+
 	mu      sync.Mutex
-	idle    sync.Cond        // signalled when running or leading falls to none
+	idle    sync.Cond        // signalled when running falls to none
 	running int              // reads in progress
 	lines   map[string]*line // of the queues that were asked for, by name
-	pending []*request       // in the order of their calls
-	leading bool             // a group is being committed, or its leader was told to
-	crowd   int              // how many requests the last group had
 	closed  bool
-	err     error // of Close
 
-	members []*request // the group being committed; the leader's alone
-	group   []*Op
+	closing sync.Once
+	err     error // of Close
 }
 
 // NewStore returns a store over a backend. Programs call New, or sqlqueue.Open.
@@ -41,6 +41,7 @@ func NewStore(b Backend, opts *Options) (*Store, error) {
 	}
 	s := &Store{backend: b, options: o, traits: b.Traits(), done: make(chan struct{}), lines: map[string]*line{}}
 	s.idle.L = &s.mu
+	s.requests = s.newGroup()
 	return s, nil
 }
 
@@ -76,24 +77,23 @@ func (s *Store) Queues(ctx context.Context) (names []string, err error) {
 // Close waits for running calls. Workers that wait, and later calls, fail with Closed. Claims stay as they are: another
 // Store can acknowledge them. It does not close the *kv.DB given to New: close the store first.
 func (s *Store) Close() error {
+	s.closing.Do(s.end)
+	return s.err
+}
+
+func (s *Store) end() {
+	close(s.done)
+	s.requests.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		for s.leading || s.running > 0 {
-			s.idle.Wait()
-		}
-		return s.err
-	}
 	s.closed = true
-	close(s.done)
-	for s.leading || s.running > 0 {
+	for s.running > 0 {
 		s.idle.Wait()
 	}
 	for _, l := range s.lines {
 		l.stop()
 	}
 	s.err = s.backend.Close()
-	return s.err
 }
 
 // read runs fn unless the store is closed, which waits for it.

@@ -1,17 +1,17 @@
-package eventlog
+package groupcommit
 
 import "sync/atomic"
 
-// turn tells who may commit. One append after another takes and leaves it without a lock; as soon as two meet, Log.mu
-// and the queue decide. Changes to anything but alone and back are made under Log.mu.
+// turn tells who may commit. One call after another takes and leaves it without a lock; as soon as two meet, Committer.mu
+// and those that wait decide. Changes to anything but alone and back are made under Committer.mu.
 type turn struct{ state atomic.Uint32 }
 
 const (
 	idle    uint32 = iota // nobody commits
-	alone                 // one append commits that nobody waits for
-	queued                // a leader commits, or was told to; it must call Log.next
+	alone                 // one call commits that nobody waits for
+	queued                // a leader commits, or was told to; it must call Committer.next
 	crowded               // nobody commits, but several did at once before: the next must gather
-	stopped               // the log is closed
+	stopped               // nobody may commit any more
 )
 
 // tryAlone takes the turn if nobody has it or is about to come back for it.
@@ -42,7 +42,7 @@ func (t *turn) leave(crowd int) {
 // end lets nobody commit any more; it is for one who has the turn.
 func (t *turn) end() { t.state.Store(stopped) }
 
-// stop lets nobody commit any more, unless somebody has the turn: he must call Log.next.
+// stop lets nobody commit any more, unless somebody has the turn: he must call Committer.next.
 func (t *turn) stop() bool {
 	if t.take() {
 		t.end()
