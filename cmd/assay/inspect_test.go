@@ -1,14 +1,19 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
 
 // inspect runs assay inspect and returns what it did.
@@ -102,6 +107,107 @@ func contents(t *testing.T, path string) map[string]string {
 		t.Fatal(len(all), "files:", err)
 	}
 	return all
+}
+
+// queueWithJobs makes a queue with a job in each state, of which the dead one failed, and returns its URL.
+func queueWithJobs(t *testing.T, scheme string) (url string, ids []uint64) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store")
+	url = scheme + ":" + filepath.ToSlash(path)
+	store, closeAll := openQueues(t, scheme, path)
+	defer closeAll()
+	q, err := store.Queue("mail", &queue.Settings{MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err = q.Publish(t.Context(), kv.Synced, queue.Draft{Payload: []byte("bad")}, queue.Draft{Payload: []byte("held")},
+		queue.Draft{Payload: []byte("next"), Key: "one"}, queue.Draft{Payload: []byte("\xff"), Delay: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := q.Claim(t.Context(), kv.Synced, 2)
+	if err == nil {
+		err = q.Fail(t.Context(), kv.Synced, errors.New("nobody is called bad"), 0, jobs[0].Receipt)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url, ids
+}
+
+func openQueues(t *testing.T, scheme, path string) (store *queue.Store, closeAll func()) {
+	t.Helper()
+	if scheme == "sqlqueue" {
+		store, err := sqlqueue.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store, func() { _ = store.Close() }
+	}
+	db, err := kv.Open(t.Context(), scheme+":"+path)
+	if err == nil {
+		store, err = queue.New(db.Namespace([]byte("jobs/")), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, func() { _ = errors.Join(store.Close(), db.Close()) }
+}
+
+func TestInspectShowsRequeuesAndDeletesJobs(t *testing.T) {
+	for _, scheme := range []string{"bbolt", "pebble", "sqlite", "sqlqueue"} {
+		t.Run(scheme, func(t *testing.T) {
+			url, ids := queueWithJobs(t, scheme)
+			id := func(i int) string { return fmt.Sprint(ids[i]) }
+			for _, c := range []struct {
+				args   []string
+				status int
+				want   string // of standard output, or of standard error if the status is not 0
+			}{
+				{[]string{"queues"}, 0, "mail   1      1        1        1"},
+				{[]string{"queues", "--json"}, 0, `"dead": 1`},
+				{[]string{"jobs", "mail"}, 0, `"nobody is called bad"`},
+				{[]string{"jobs", "mail", "--state", "ready"}, 0, `"next"`},
+				{[]string{"jobs", "mail", "--limit", "1"}, 0, `"next"`},
+				{[]string{"jobs", "mail", id(0)}, 0, `"nobody is called bad"`},
+				{[]string{"jobs", "mail", id(2), "--json"}, 0, `"key": "one"`},
+				{[]string{"jobs", "mail", id(3), "--json"}, 0, `"payload_base64": "/w=="`},
+				{[]string{"jobs", "mail", "7"}, 1, "no job 7"},
+				{[]string{"jobs"}, 2, "no queue"},
+				{[]string{"jobs", "mail", "x"}, 2, "no id"},
+				{[]string{"jobs", "mail", "--state", "lost"}, 2, "ready, delayed, claimed, dead"},
+				{[]string{"jobs", "mail", "--requeue"}, 2, "--all"},
+				{[]string{"jobs", "mail", "--all"}, 2, "without"},
+				{[]string{"jobs", "mail", "--delete", "--all"}, 2, "--state"},
+				{[]string{"jobs", "mail", id(0), "--delete", "--requeue"}, 2, "exclude"},
+				{[]string{"scan", "--delete"}, 2, "about jobs"},
+				{[]string{"jobs", "mail", id(2), "--requeue"}, 1, "no dead job"},
+				{[]string{"queues"}, 0, "mail   1      1        1        1"}, // none of these changed anything
+				{[]string{"jobs", "mail", id(0), "--requeue"}, 0, "requeued 1 jobs"},
+				{[]string{"queues"}, 0, "mail   2      1        1        0"},
+				{[]string{"jobs", "mail", id(0), id(1), "--delete", "--json"}, 0, `"deleted": [`},
+				{[]string{"jobs", "mail", "--delete", "--all", "--state", "delayed"}, 0, "deleted 1 jobs"},
+				{[]string{"jobs", "mail", "--requeue", "--all"}, 0, "requeued 0 jobs"},
+				{[]string{"queues"}, 0, "mail   1      0        0        0"},
+			} {
+				args := append([]string{url}, c.args...)
+				if scheme != "sqlqueue" && c.args[0] != "scan" {
+					args = append(args, "--namespace", "jobs/")
+				}
+				status, stdout, stderr := inspect(t, args...)
+				said := stdout
+				if c.status != 0 {
+					said = stderr
+				}
+				if status != c.status || !strings.Contains(said, c.want) {
+					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr, c.status, c.want)
+				}
+			}
+		})
+	}
+	if status, _, stderr := inspect(t, "sqlqueue:"+filepath.Join(t.TempDir(), "none"), "queues"); status != 1 || !strings.Contains(stderr, "none") {
+		t.Errorf("queues that are not there: status %d, %q", status, stderr)
+	}
 }
 
 func TestInspectCreatesNothing(t *testing.T) {

@@ -19,10 +19,9 @@ import (
 )
 
 func (a *app) inspectCommand() *cobra.Command {
-	var asJSON bool
-	var limit int
+	var f queueFlags
 	cmd := &cobra.Command{
-		Use:   "inspect STORE [stats | check | detect | get KEY | scan [PREFIX]]",
+		Use:   "inspect STORE [stats | check | detect | get KEY | scan [PREFIX] | queues | jobs QUEUE [ID...]]",
 		Short: "Look into a store",
 		Long: `Opens a store, read-only where the engine can, and shows what it holds. STORE is a URL, or a path: then the
 content says which engine it is of. A store that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
@@ -32,34 +31,56 @@ content says which engine it is of. A store that does not exist is not created. 
   detect         engine, version of the format, state and locks, without opening it
   get KEY        the value of a key, as it is
   scan [PREFIX]  pairs, quoted, in the order of their keys
+  queues         the job queues of the store, and how many jobs they have in each state
+  jobs QUEUE     the jobs of a queue; those of the IDs with all that is kept of them, why they failed included
+
+Nothing is changed without --requeue, which makes dead jobs ready again, or --delete, which deletes jobs: those of the
+IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
 
 KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'.`,
 		Example: `  assay inspect app.db
   assay inspect bbolt:app.db
   assay inspect 'sqlite:app.db?wait=1s' check
-  assay inspect pebble:data scan user/ --limit 20`,
-		Args: usageArgs(cobra.MatchAll(aStore, cobra.RangeArgs(1, 3))),
+  assay inspect pebble:data scan user/ --limit 20
+  assay inspect bbolt:app.db jobs mail --state dead
+  assay inspect bbolt:app.db jobs mail 1768465445123000 --requeue`,
+		Args: usageArgs(aStore),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			verb, operand, err := inspectVerb(args[1:])
-			if err != nil {
-				return err
-			}
 			rawURL, err := storeURL(args[0])
 			if err != nil {
 				return err
 			}
-			if verb == "detect" {
-				return a.detect(rawURL, asJSON)
+			if isQueueVerb(args[1:]) {
+				task, err := f.task(args[1:])
+				if err != nil {
+					return err
+				}
+				return a.inspectQueues(cmd.Context(), rawURL, task)
 			}
-			db, err := a.openExisting(cmd.Context(), rawURL)
+			if err := f.refused(); err != nil {
+				return err
+			}
+			verb, operand, err := inspectVerb(args[1:])
 			if err != nil {
 				return err
 			}
-			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, limit, asJSON), db.Close())
+			if verb == "detect" {
+				return a.detect(rawURL, f.asJSON)
+			}
+			db, err := a.openExisting(cmd.Context(), rawURL, false)
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, f.limit, f.asJSON), db.Close())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "stats, or what detect found, as one JSON document")
-	cmd.Flags().IntVar(&limit, "limit", 0, "scan at most so many pairs (default: all)")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "stats, what detect found, queues and jobs as one JSON document")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "scan at most so many pairs, show at most so many jobs (default: all pairs, 20 jobs)")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "where in the store the queues are, as the program has it")
+	cmd.Flags().StringVar(&f.state, "state", "", "jobs in this state: ready, delayed, claimed, dead (default: all)")
+	cmd.Flags().BoolVar(&f.requeue, "requeue", false, "make dead jobs ready again")
+	cmd.Flags().BoolVar(&f.delete, "delete", false, "delete jobs")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with --requeue or --delete: all jobs, in the state given")
 	return cmd
 }
 
@@ -77,7 +98,7 @@ func inspectVerb(args []string) (verb string, operand []byte, err error) {
 	case "scan":
 		most = 1
 	default:
-		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, detect, get or scan")
+		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, detect, get, scan, queues or jobs")
 	}
 	operands := args[min(1, len(args)):]
 	if len(operands) < least || len(operands) > most {
@@ -90,21 +111,21 @@ func inspectVerb(args []string) (verb string, operand []byte, err error) {
 	return verb, operand, err
 }
 
-// parseKey returns the key that text names: text itself, or what it says in Go's syntax if it begins with a quote.
-func parseKey(text string) ([]byte, error) {
-	if !strings.HasPrefix(text, `"`) {
-		return []byte(text), nil
+// parseKey returns the key that arg names: arg itself, or what it says in Go's syntax if it begins with a quote.
+func parseKey(arg string) ([]byte, error) {
+	if !strings.HasPrefix(arg, `"`) {
+		return []byte(arg), nil
 	}
-	key, err := strconv.Unquote(text)
+	key, err := strconv.Unquote(arg)
 	if err != nil {
-		return nil, usage(fmt.Errorf("key %s: %w", text, err), `write it in Go's syntax, as '"\x00\x01"'`)
+		return nil, usage(fmt.Errorf("key %s: %w", arg, err), `write it in Go's syntax, as '"\x00\x01"'`)
 	}
 	return []byte(key), nil
 }
 
-// openExisting opens a store that is there, read-only if the engine can, and says so when it has to wait for another
-// process.
-func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
+// openExisting opens a store that is there, read-only if the engine can and it is not to be changed, and says so when it
+// has to wait for another process.
+func (a *app) openExisting(ctx context.Context, rawURL string, change bool) (*kv.DB, error) {
 	path, err := kv.PathOf(rawURL)
 	if err != nil {
 		return nil, usageError{err}
@@ -114,7 +135,7 @@ func (a *app) openExisting(ctx context.Context, rawURL string) (*kv.DB, error) {
 	}
 	var needs []kv.Option
 	scheme, _, _ := strings.Cut(rawURL, ":")
-	if d, ok := driver.Lookup(scheme); ok && d.Info().Caps.Supports(kv.ReadOnly) {
+	if d, ok := driver.Lookup(scheme); ok && !change && d.Info().Caps.Supports(kv.ReadOnly) {
 		needs = append(needs, kv.WithMode(kv.ReadOnly))
 	}
 	patience := time.AfterFunc(time.Second, func() {

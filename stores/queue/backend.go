@@ -24,6 +24,9 @@ type Backend interface {
 	// delayed ones as they become ready, claimed ones as their leases end, dead ones by id.
 	List(ctx context.Context, queue string, state State, limit int) ([]Job, error)
 
+	// Find returns a job as List does, or NoJob.
+	Find(ctx context.Context, queue string, id uint64) (Job, error)
+
 	// Queues returns the names of all queues that ever had a job, sorted.
 	Queues(ctx context.Context) ([]string, error)
 
@@ -41,22 +44,30 @@ type Verb uint8
 
 // The verbs. Times are in milliseconds since 1970.
 const (
-	// Publish adds Drafts, gives them increasing IDs, and sets IDs.
+	// Publish adds Drafts, gives them increasing IDs, and sets IDs. A key is held until its key_until, and while its job is
+	// there and not dead: whose key is held is not published, and has the id 0.
 	Publish Verb = iota
 	// Claim first deletes the jobs of Receipts, then makes ready what is due, then claims the first Limit ready jobs that are not too old until Until,
 	// with a random token each, and sets Jobs. To those before them that are too old it does what Settings say, and sets Done
 	// to how many; where they are many it may stop early, with fewer jobs.
 	Claim
+	// Tick is Publish if the last tick that is stored of Schedule, or 0, is From; it then stores At. It sets Last to what is
+	// stored then.
+	Tick
 	// Ack deletes the jobs of Receipts.
 	Ack
-	// Nack makes the jobs of Receipts ready at Until, or dead if they are exhausted.
+	// Nack makes the jobs of Receipts ready at Until, or dead if they are exhausted, or Bury is set. It keeps Cause as a
+	// Failure of each, if it is not empty. So does, with the Cause LeaseEnded, what makes jobs ready whose lease has ended.
 	Nack
-	// Release makes the jobs of Receipts ready, with one attempt less than they have.
+	// Release makes the jobs of Receipts ready at Until, with one attempt less than they have.
 	Release
 	// Extend makes the claims of Receipts last until Until.
 	Extend
-	// Requeue makes the dead jobs IDs ready, with no attempts.
+	// Requeue makes the dead jobs IDs ready, with no attempts or Failures. Err is NotDead, or KeyTaken where another job has the
+	// key; a key that was given up is held again.
 	Requeue
+	// Delete deletes the jobs IDs, whatever their state. Err is NoJob.
+	Delete
 	// Purge deletes up to Limit jobs in State, and sets Done to how many.
 	Purge
 	// Sweep makes ready what is due, then moves or deletes up to Limit jobs that are too old, and sets Done to how many
@@ -64,7 +75,7 @@ const (
 	Sweep
 )
 
-var verbNames = [...]string{"publish", "claim", "ack", "nack", "release", "extend", "requeue", "purge", "sweep"}
+var verbNames = [...]string{"publish", "claim", "tick", "ack", "nack", "release", "extend", "requeue", "delete", "purge", "sweep"}
 
 func (v Verb) String() string { return verbNames[v] }
 
@@ -81,14 +92,19 @@ type Op struct {
 	State    State
 	Drafts   []Draft   // checked
 	Receipts []Receipt // none twice
-	IDs      []uint64  // given to Requeue, none twice; set by Publish
+	IDs      []uint64  // given to Requeue and Delete, none twice; set by Publish
+	Cause    string
+	Bury     bool
+
+	Schedule       string
+	From, At, Last int64
 
 	Clock      func() time.Time
 	Now, Until int64 // set by Begin
 
 	Jobs []Job
 	Done int
-	Err  error // of this operation alone, which then did nothing: a StaleError, or NotDead
+	Err  error // of this operation alone, which then did nothing: a StaleError, NotDead, NoJob, KeyTaken
 
 	// Ready is about how many jobs of the queue can be claimed now: workers that wait are woken for as many.
 	// Due is when the next job can become ready by the clock, or earlier; 0 is never. It is above Now after a Claim or
@@ -106,8 +122,8 @@ func (op *Op) Begin() {
 }
 
 func (op *Op) clear() {
-	if op.Verb == Publish {
+	if op.Verb == Publish || op.Verb == Tick {
 		op.IDs = op.IDs[:0]
 	}
-	op.Jobs, op.Done, op.Err, op.Ready, op.Due = nil, 0, nil, 0, 0
+	op.Jobs, op.Done, op.Err, op.Ready, op.Due, op.Last = nil, 0, nil, 0, 0, 0
 }

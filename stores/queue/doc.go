@@ -24,12 +24,24 @@
 //		return err
 //	})
 //
-// Work keeps a job claimed for as long as its function runs, takes a panic for a failure, and gives a job back, the attempt
-// not counted, when the program ends. It is a loop around the calls that programs can also make themselves: [Queue.Next] claims a job and waits for it,
-// [Queue.Claim] does not wait, [Queue.Ack] says that it is done, [Queue.Nack] gives it back, and [Queue.Swap] acknowledges and
-// claims in one transaction.
+// [Workers] runs several kinds of jobs, each with a typed function of its own, a number at once and settings, and the
+// [Schedule] values that publish jobs by the clock:
 //
-// A program that ends when there is nothing left to do calls Claim and Ack until Claim returns no job, or ends Work by its ctx.
+//	var letters = queue.Kind[Letter]{Name: "mail"}
+//
+//	w, err := queue.NewWorkers(store, kv.Synced, &queue.WorkersOptions{Total: 16})
+//	err = queue.Handle(w, letters, 4, nil, func(ctx context.Context, l Letter) error { return send(ctx, l) })
+//	err = w.Run(ctx) // until w.Shutdown
+//
+// Both keep a job claimed for as long as its function runs, take a panic for a failure, keep the error of each failure with the
+// job, and give a job back, the attempt not counted, when the program ends. A function says by its error what becomes of
+// its job: tried again after [Settings.Backoff], dead at once ([Never]), or tried again [Later] without an attempt.
+// [Options.Ended] and [Queue.Stats] tell how attempts ended, how long jobs waited and how long they ran.
+//
+// Beneath are the calls that programs can also make themselves: [Queue.Next] claims a job and waits for it,
+// [Queue.Claim] does not wait, [Queue.Ack] says that it is done, [Queue.Fail] and [Queue.Nack] give it back, and [Queue.Swap]
+// acknowledges and claims in one transaction. A program that ends when there is nothing left to do calls Claim and Ack
+// until Claim returns no job, or ends Work by its ctx.
 //
 // [New] keeps queues in any engine of package kv; package sqlqueue keeps them in SQL tables of an SQLite file. Both give
 // a [*Store] with the same promises, and package queuetest holds the tests that say what they are. On SQLite the first is
@@ -38,10 +50,14 @@
 // # A job's life
 //
 // A job is [Ready], or [Delayed] until its time has come. A claim makes it [Claimed] for as long as the lease, 30 s by
-// default, and counts an attempt. [Queue.Ack] deletes it. [Queue.Nack] makes it ready again, or delayed.
-// [Queue.Extend] makes the lease longer, [Queue.Release] gives the job back as if it had not been claimed. When a lease ends without any of these, as when the worker died, the job is
-// ready again. After [Settings.MaxAttempts] attempts that ended with a Nack or the end of a lease it is [Dead]: it is kept,
+// default, and counts an attempt. [Queue.Ack] deletes it. [Queue.Nack] makes it ready again, or delayed, and so does
+// [Queue.Fail], which keeps why. [Queue.Extend] makes the lease longer; [Queue.Release] and [Queue.Snooze] give the job back as if
+// it had not been claimed. When a lease ends without any of these, as when the worker died, the job is ready again, and that is
+// kept as its failure. After [Settings.MaxAttempts] attempts that failed, or [Draft.MaxAttempts], it is [Dead]: it is kept,
 // listed by [Queue.List], and given out no more until [Queue.Requeue].
+//
+// A job with a [Draft.Key] is alone in its queue: while it is ready, delayed or claimed, and for as long as [Draft.KeyFor] says,
+// no other with that key is published.
 //
 // Delays and leases end by the clock, and take effect at the next Claim, Next or Sweep of the queue in any process.
 //
@@ -54,12 +70,13 @@
 //     job apart: what is done with a receipt that is not live fails with a [*StaleError], of kind Conflict, and
 //     changes nothing.
 //   - A job that was acknowledged does not come back.
+//   - One job of a key, and one of each tick of a schedule, however many processes publish at once.
 //   - Order: a claim takes the first of the ready jobs by (priority, visible_at, id), the smallest first. visible_at
 //     is when the job became ready, in milliseconds: when it was published, its delay ended, it was given back, or its
 //     lease ended. Ids grow in the order of publishing. Where more than 1,000 delays and leases have ended since the
 //     last claim, the jobs become ready in the order of visible_at, at least 1,000 at each claim.
 //   - All or nothing: what one call publishes is there as a whole or not at all, and so are the jobs of one Claim, Ack,
-//     Nack, Extend and Requeue. Purge and Sweep work in several transactions.
+//     Nack, Extend, Requeue and Delete. Purge and Sweep work in several transactions.
 //   - If ctx ends before the commit began, nothing was done and the error is Canceled. No claim is lost to a
 //     cancellation: a call that claimed returns the jobs.
 //
@@ -67,8 +84,9 @@
 //
 // Each call names the class that its own effect needs. After a crash that the class does not survive
 //
-//   - a Publish may be undone: the job never was. Use the class that the publisher must be able to rely on.
-//   - a Claim, Nack or Extend may be undone: the job is as it was before, and is given out again. The weakest class
+//   - a Publish may be undone: the job never was, and its key is free. Use the class that the publisher must be able to
+//     rely on. The tick of a schedule goes with its job, so that it is published again.
+//   - a Claim, Nack, Fail, Snooze or Extend may be undone: the job is as it was before, and is given out again. The weakest class
 //     does no harm here but attempts that are not counted and receipts that are stale.
 //   - an Ack may be undone: the job is given out again, although it was done. That is at least once, not a loss.
 //

@@ -40,6 +40,18 @@ func NotDead(queue string, id uint64) error {
 		Hint: "list the dead jobs"}
 }
 
+// NoJob is the NotFound of a job that is to be deleted or shown. It is for backends.
+func NoJob(op, queue string, id uint64) error {
+	return &kv.Error{Op: op, Kind: kv.NotFound, Err: fmt.Errorf("queue %q has no job %d", queue, id),
+		Hint: "it is done, or was deleted; list the jobs"}
+}
+
+// KeyTaken is the Conflict of a job that is to be requeued and whose key another has. It is for backends.
+func KeyTaken(queue string, id uint64, key string) error {
+	return &kv.Error{Op: "requeue", Kind: kv.Conflict, Err: fmt.Errorf("queue %q: another job has the key %q of job %d", queue, key, id),
+		Hint: "wait until that is done, or delete one of the two"}
+}
+
 func invalid(op string, err error, hint string) error {
 	return &kv.Error{Op: op, Kind: kv.Invalid, Err: err, Hint: hint}
 }

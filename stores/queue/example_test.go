@@ -127,7 +127,7 @@ func ExampleQueue_Work() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	work, err := store.Queue("work", &queue.Settings{Retry: time.Millisecond})
+	work, err := store.Queue("work", &queue.Settings{Backoff: queue.Exponential(time.Millisecond, time.Second)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func ExampleQueue_Work() {
 	}
 	err = work.Work(ctx, kv.Buffered, func(_ context.Context, job queue.Job) error {
 		if string(job.Payload) == "hard" && job.Attempts < 3 {
-			return errors.New("too hard") // the queue tries again, after 1 ms, then 2 ms
+			return errors.New("too hard") // the queue tries again, after about 1 ms, then 2 ms
 		}
 		fmt.Printf("%s: done at attempt %d\n", job.Payload, job.Attempts)
 		if string(job.Payload) == "hard" {

@@ -11,6 +11,19 @@ type Draft struct {
 	Payload  []byte        // what the job is about; may be empty, and comes back as nil then
 	Delay    time.Duration // the job becomes ready so much later; 0 is at once, less is Invalid
 	Priority int8          // jobs of a smaller number are claimed first
+
+	// MaxAttempts is after how many attempts without an Ack this job is dead; 0 is what [Settings.MaxAttempts] says,
+	// NoLimit is never.
+	MaxAttempts int
+
+	// Timeout is how long [Queue.Work] lets an attempt of this job run; 0 is what [Settings.Timeout] says.
+	Timeout time.Duration
+
+	// Key makes the job unique in its queue, if it is not empty: while another job with this key is ready, delayed or
+	// claimed, this one is not published, and its id is 0. KeyFor keeps the key for that long from publishing even if the
+	// job is done, deleted or dead before. A key has at most [MaxKey] bytes of UTF-8.
+	Key    string
+	KeyFor time.Duration
 }
 
 // Job is a job as it was when it was claimed or listed. Its bytes are the caller's.
@@ -22,7 +35,17 @@ type Job struct {
 	Attempts  int       // how often it was claimed, this claim included, since it was published or requeued
 	CreatedAt time.Time // when it was published
 	VisibleAt time.Time // when it became or becomes ready; of a claimed job, when its lease ends; of a dead one, when it died
+	ReadyAt   time.Time // since when it was ready, of a job that was just claimed; zero in lists
 	Receipt   Receipt   // of the claim; zero unless the job is claimed
+
+	MaxAttempts int           // as in its Draft
+	Timeout     time.Duration // as in its Draft
+	Key         string        // as in its Draft
+	KeyUntil    time.Time     // until when its period keeps the key; zero without one
+
+	// Failures tell of the last attempts that failed, at most [MostFailures], the oldest first. They are there in lists and
+	// in what Find returns, not in claims.
+	Failures []Failure
 }
 
 // State is where a job is in its life.

@@ -10,7 +10,7 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the queues kept in db. It uses the keys that begin with 'd', 'j', 'q', 'r', 't' and 'x' and nothing else;
+// New returns the queues kept in db. It uses the keys that begin with one of "dejqrstuvx" and nothing else;
 // to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before db.
 func New(db *kv.DB, opts *Options) (*Store, error) {
 	db, err := db.RequireAtomic()
@@ -195,6 +195,10 @@ func (q *kvQueue) do(b *kvBackend, op *Op) error {
 		return q.withClaims(b, op, q.extend)
 	case Requeue:
 		return q.requeue(b, op)
+	case Delete:
+		return q.deleteJobs(b, op)
+	case Tick:
+		return q.tick(b, op)
 	case Purge:
 		return q.purge(b, op)
 	default:

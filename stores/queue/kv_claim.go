@@ -11,10 +11,10 @@ import (
 // claimed is a claim that is live. kvQueue.slots has the first of them, kvQueue.claims some of the others.
 type claimed struct {
 	place    // of 'j'
+	tried    // this attempt included
 	kind     byte
 	until    int64
 	token    uint64
-	attempts int  // this one included
 	extended bool // of one in a slot: its receipt tells an earlier end
 }
 
@@ -29,7 +29,7 @@ func (q *kvQueue) addClaim(b *kvBackend, until int64, e entry) (claimed, error) 
 		}
 	}
 	q.counts.Claimed++
-	c := claimed{place: e.homePlace(), until: until, token: rand.Uint64() | 1, attempts: e.attempts + 1}
+	c := claimed{place: e.homePlace(), until: until, token: rand.Uint64() | 1, tried: tried{e.attempts + 1, e.special}}
 	q.slots, q.changed = append(q.slots, c), true
 	q.due = min(q.due, until)
 	return c, nil
@@ -57,7 +57,7 @@ func (q *kvQueue) setClaim(b *kvBackend, c claimed) error {
 	if len(q.claims) < mostClaims {
 		q.claims[c.id] = c
 	}
-	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, attempts: c.attempts, priority: c.priority, at: c.at, token: c.token})
+	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, tried: c.tried, priority: c.priority, at: c.at, token: c.token})
 }
 
 // setExtended writes where a claim is found whose receipt tells an earlier end.
@@ -146,7 +146,7 @@ func (q *kvQueue) readTimer(b *kvBackend, until int64, r Receipt) (c claimed, ok
 
 // claimed returns the claim that a timer is of.
 func (t timer) claimed(until int64, id uint64) claimed {
-	return claimed{place: place{t.priority, t.at, id}, kind: t.kind, until: until, token: t.token, attempts: t.attempts}
+	return claimed{place: place{t.priority, t.at, id}, kind: t.kind, until: until, token: t.token, tried: t.tried}
 }
 
 // extend moves the end of a claim. Where it has a slot its receipt finds it whatever that is.

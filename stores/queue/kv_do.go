@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -12,6 +11,14 @@ import (
 func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 	for i := range op.Drafts {
 		draft := &op.Drafts[i]
+		if draft.Key != "" {
+			if held, err := q.isHeld(b, op.Now, draft.Key, 0); err != nil {
+				return err
+			} else if held {
+				op.IDs = append(op.IDs, 0)
+				continue
+			}
+		}
 		id := NextID(q.last, op.Now)
 		q.last = id
 		op.IDs = append(op.IDs, id)
@@ -21,7 +28,14 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 		if !fresh {
 			e.home = 0
 		}
-		b.value = append(put64(b.value[:0], uint64(op.Now)), draft.Payload...)
+		special := draft.Special(op.Now)
+		e.special = special != nil
+		if draft.Key != "" {
+			if err := q.holdKey(b, op.Now, draft.Key, id, op.Now+draft.KeyFor.Milliseconds()); err != nil {
+				return err
+			}
+		}
+		b.value = append(appendJob(b.value[:0], op.Now, special), draft.Payload...)
 		if err := b.put(q, q.at(q.job, e.homePlace()), b.value); err != nil {
 			return err
 		}
@@ -31,7 +45,7 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 			q.head.add(e)
 			continue
 		}
-		if err := q.giveOut(b, op.Now, op.Now+draft.Delay.Milliseconds(), e.homePlace(), 0); err != nil {
+		if err := q.giveOut(b, op.Now, op.Now+draft.Delay.Milliseconds(), e.homePlace(), e.tried); err != nil {
 			return err
 		}
 	}
@@ -42,16 +56,16 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 func NextID(last uint64, now int64) uint64 { return max(last+1, uint64(now)*1000) }
 
 // giveOut makes a job ready that is in no state, or delayed until a time.
-func (q *kvQueue) giveOut(b *kvBackend, now, at int64, home place, attempts int) error {
+func (q *kvQueue) giveOut(b *kvBackend, now, at int64, home place, t tried) error {
 	if at > now {
 		q.counts.Delayed++
-		return q.setTimer(b, at, home.id, timer{kind: timerDelay, attempts: attempts, priority: home.priority, at: home.at})
+		return q.setTimer(b, at, home.id, timer{kind: timerDelay, tried: t, priority: home.priority, at: home.at})
 	}
 	q.counts.Ready++
 	q.readies++
-	e := entry{place: place{home.priority, at, home.id}, home: home.at, attempts: attempts}
+	e := entry{place: place{home.priority, at, home.id}, home: home.at, tried: t}
 	q.head.add(e)
-	b.value = put64(put32(b.value[:0], attempts), uint64(home.at))
+	b.value = put64(t.append(b.value[:0]), uint64(home.at))
 	return b.put(q, q.at(q.ready, e.place), b.value)
 }
 
@@ -68,33 +82,42 @@ func (q *kvQueue) takeOut(b *kvBackend, e entry) error {
 }
 
 // bury makes a job dead that is in no state.
-func (q *kvQueue) bury(b *kvBackend, now int64, home place, attempts int) error {
+func (q *kvQueue) bury(b *kvBackend, now int64, home place, t tried) error {
 	q.counts.Dead++
-	b.value = append(put32(put64(b.value[:0], uint64(now)), attempts), home.priority)
+	b.value = append(t.append(put64(b.value[:0], uint64(now))), home.priority)
 	b.value = put64(b.value, uint64(home.at))
 	return b.put(q, q.with(q.dead, home.id), b.value)
 }
 
 // outdate does what the settings say to a job that is too old and in no state.
-func (q *kvQueue) outdate(b *kvBackend, op *Op, home place, attempts int) error {
+func (q *kvQueue) outdate(b *kvBackend, op *Op, home place, t tried) error {
 	op.Done++
 	if op.Settings.Outdated == Drop {
-		return q.forget(b, home)
+		return q.forget(b, op.Now, home, t)
 	}
-	return q.bury(b, op.Now, home, attempts)
+	return q.bury(b, op.Now, home, t)
 }
 
-// forget deletes a job that is in no state.
-func (q *kvQueue) forget(b *kvBackend, home place) error { return b.del(q, q.at(q.job, home)) }
+// forget deletes a job that is in no state, which was tried so often before, and what else is kept of it.
+func (q *kvQueue) forget(b *kvBackend, now int64, home place, t tried) error {
+	if t.attempts > 0 {
+		if err := b.del(q, q.with(q.failure, home.id)); err != nil {
+			return err
+		}
+	}
+	if t.special {
+		if err := q.freeKey(b, now, home); err != nil {
+			return err
+		}
+	}
+	return b.del(q, q.at(q.job, home))
+}
 
 // readJob returns a job without its state.
 func readJob(s *kv.Snapshot, k *keys, home place) (Job, error) {
 	v, err := s.Get(k.at(k.job, home))
 	if err != nil {
-		if errors.Is(err, kv.NotFound) {
-			err = corrupt("there is no job %d, though the queue has it", home.id)
-		}
-		return Job{}, err
+		return Job{}, missing(err, home.id)
 	}
 	return parseJob(home, v)
 }
@@ -124,7 +147,7 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 		}
 		if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
 			old++
-			if err := q.outdate(b, op, e.homePlace(), e.attempts); err != nil {
+			if err := q.outdate(b, op, e.homePlace(), e.tried); err != nil {
 				return err
 			}
 			continue
@@ -133,7 +156,7 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 		if err != nil {
 			return err
 		}
-		job.State, job.Attempts, job.VisibleAt = Claimed, c.attempts, Millis(op.Until)
+		job.State, job.Attempts, job.VisibleAt, job.ReadyAt = Claimed, c.attempts, Millis(op.Until), Millis(e.at)
 		job.Receipt = Receipt{ID: e.id, Until: op.Until, Token: c.token}
 		if op.Jobs == nil {
 			op.Jobs = make([]Job, 0, max(1, min(op.Limit, q.counts.Ready+1))) // whatever a damaged counter says
@@ -152,57 +175,35 @@ func (q *kvQueue) readEntry(b *kvBackend, e entry) (Job, error) {
 }
 
 // ack deletes a claimed job.
-func (q *kvQueue) ack(b *kvBackend, _ *Op, c claimed) error {
+func (q *kvQueue) ack(b *kvBackend, op *Op, c claimed) error {
 	if err := q.endClaim(b, c); err != nil {
 		return err
 	}
-	return q.forget(b, c.place)
+	return q.forget(b, op.Now, c.place, c.before())
 }
 
 func (q *kvQueue) nack(b *kvBackend, op *Op, c claimed) error {
 	if err := q.endClaim(b, c); err != nil {
 		return err
 	}
-	if op.Settings.Exhausted(c.attempts) {
-		return q.bury(b, op.Now, c.place, c.attempts)
+	if op.Cause != "" {
+		if err := q.addFailure(b, op, c, op.Cause); err != nil {
+			return err
+		}
 	}
-	return q.giveOut(b, op.Now, op.Until, c.place, c.attempts)
+	dead, err := q.exhausted(b, op, c)
+	if err != nil {
+		return err
+	}
+	if dead || op.Bury {
+		return q.bury(b, op.Now, c.place, c.tried)
+	}
+	return q.giveOut(b, op.Now, op.Until, c.place, c.tried)
 }
 
 func (q *kvQueue) release(b *kvBackend, op *Op, c claimed) error {
 	if err := q.endClaim(b, c); err != nil {
 		return err
 	}
-	return q.giveOut(b, op.Now, op.Now, c.place, c.attempts-1)
-}
-
-// requeue does a Requeue.
-func (q *kvQueue) requeue(b *kvBackend, op *Op) error {
-	homes := make([]place, 0, len(op.IDs))
-	for _, id := range op.IDs {
-		key := q.with(q.dead, id)
-		v, err := b.tx.Append(b.value[:0], key)
-		if b.value = v; errors.Is(err, kv.NotFound) {
-			op.Err = NotDead(op.Queue, id)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		_, _, home, err := parseDead(key, v, id)
-		if err != nil {
-			return err
-		}
-		homes = append(homes, home)
-	}
-	for _, home := range homes {
-		q.counts.Dead--
-		if err := b.del(q, q.with(q.dead, home.id)); err != nil {
-			return err
-		}
-		if err := q.giveOut(b, op.Now, op.Now, home, 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return q.giveOut(b, op.Now, op.Until, c.place, c.before())
 }

@@ -83,8 +83,17 @@ func (q *kvQueue) findDue(b *kvBackend, now int64) error {
 // comeBack makes a job ready whose delay or lease has ended, unless it is dead or too old. With a retention its age must be
 // looked up.
 func (q *kvQueue) comeBack(b *kvBackend, op *Op, c claimed) error {
-	if c.kind != timerDelay && op.Settings.Exhausted(c.attempts) {
-		return q.bury(b, op.Now, c.place, c.attempts)
+	if c.kind != timerDelay {
+		if err := q.addFailure(b, op, c, LeaseEnded); err != nil {
+			return err
+		}
+		dead, err := q.exhausted(b, op, c)
+		if err != nil {
+			return err
+		}
+		if dead {
+			return q.bury(b, op.Now, c.place, c.tried)
+		}
 	}
 	if op.Settings.Retention > 0 {
 		job, err := readJob(b.tx.Snapshot, &q.keys, c.place)
@@ -92,8 +101,8 @@ func (q *kvQueue) comeBack(b *kvBackend, op *Op, c claimed) error {
 			return err
 		}
 		if op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
-			return q.outdate(b, op, c.place, c.attempts)
+			return q.outdate(b, op, c.place, c.tried)
 		}
 	}
-	return q.giveOut(b, op.Now, c.until, c.place, c.attempts)
+	return q.giveOut(b, op.Now, c.until, c.place, c.tried)
 }

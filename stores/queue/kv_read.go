@@ -67,13 +67,9 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 			return err
 		}
 		for _, f := range list {
-			job, err := readJob(s, &k, f.claim.place)
+			job, err := readFound(s, &k, state, f)
 			if err != nil {
 				return err
-			}
-			job.State, job.Attempts, job.VisibleAt = state, f.claim.attempts, Millis(f.at)
-			if state == Claimed {
-				job.Receipt = Receipt{ID: job.ID, Until: f.at, Token: f.claim.token}
 			}
 			jobs = append(jobs, job)
 		}

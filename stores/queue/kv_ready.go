@@ -8,14 +8,19 @@ import (
 
 // entry is a ready job. What was published never changes, so that it may be read long before the claim.
 type entry struct {
-	place          // in the order of claims
-	home     int64 // at of 'j'
-	attempts int
-	fresh    bool   // it is ready by its 'j', and has no 'r'
-	value    []byte // of 'j', nil if it was not read yet
+	place // in the order of claims
+	tried
+	home  int64  // at of 'j'
+	fresh bool   // it is ready by its 'j', and has no 'r'
+	value []byte // of 'j', nil if it was not read yet
 }
 
 func (e entry) homePlace() place { return place{e.priority, e.home, e.id} }
+
+// freshEntry returns the entry of a job that is ready by its 'j'.
+func freshEntry(p place, value []byte) entry {
+	return entry{place: p, tried: tried{special: isSpecial(value)}, home: p.at, fresh: true, value: value}
+}
 
 // mostAhead is how many bytes of jobs are read at once, roughly.
 const mostAhead = 1 << 20
@@ -25,7 +30,7 @@ const mostAhead = 1 << 20
 func readReady(s *kv.Snapshot, k *keys, q *stats, after *place, n int) (list []entry, more bool, err error) {
 	size := 0
 	err = scanFresh(s, k, q, after, func(p place, value []byte) bool {
-		list = append(list, entry{place: p, home: p.at, fresh: true, value: slices.Clone(value)})
+		list = append(list, freshEntry(p, slices.Clone(value)))
 		size += len(value)
 		return len(list) < n && size < mostAhead
 	})
@@ -103,7 +108,7 @@ func scanReady(s *kv.Snapshot, k *keys, after *place, yield func(entry) bool) er
 			return err
 		}
 		e := entry{place: p}
-		if e.attempts, e.home, err = parseReady(key, value); err != nil {
+		if e.tried, e.home, err = parseReady(key, value); err != nil {
 			return err
 		}
 		if !yield(e) {

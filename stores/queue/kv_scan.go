@@ -10,7 +10,7 @@ import (
 // found is a job that a scan found, to be changed after it.
 type found struct {
 	at    int64   // as Job.VisibleAt says
-	claim claimed // of one that is claimed; of others place and attempts, and of delayed ones kind and until
+	claim claimed // of one that is claimed; of others place and tried, and of delayed ones kind and until
 	ready entry   // of one that is ready
 }
 
@@ -39,7 +39,7 @@ func findState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list 
 }
 
 func foundReady(e entry) found {
-	return found{at: e.at, claim: claimed{place: e.homePlace(), attempts: e.attempts}, ready: e}
+	return found{at: e.at, claim: claimed{place: e.homePlace(), tried: e.tried}, ready: e}
 }
 
 // scanTimers calls yield with the delayed or the claimed jobs, until it returns false.
@@ -90,7 +90,7 @@ func scanDead(s *kv.Snapshot, k *keys, yield func(found) bool) error {
 			return err
 		}
 		var f found
-		if f.at, f.claim.attempts, f.claim.place, err = parseDead(key, value, id); err != nil {
+		if f.at, f.claim.tried, f.claim.place, err = parseDead(key, value, id); err != nil {
 			return err
 		}
 		if !yield(f) {
@@ -107,7 +107,7 @@ func (q *kvQueue) purge(b *kvBackend, op *Op) error {
 		return err
 	}
 	for _, f := range list {
-		if err := q.delete(b, op.State, f); err != nil {
+		if err := q.delete(b, op, op.State, f); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,8 @@ func (q *kvQueue) purge(b *kvBackend, op *Op) error {
 }
 
 // delete deletes a job that is in a state.
-func (q *kvQueue) delete(b *kvBackend, state State, f found) (err error) {
+func (q *kvQueue) delete(b *kvBackend, op *Op, state State, f found) (err error) {
+	t := f.claim.tried
 	switch state {
 	case Ready:
 		err = q.takeOut(b, f.ready)
@@ -126,7 +127,7 @@ func (q *kvQueue) delete(b *kvBackend, state State, f found) (err error) {
 		q.counts.Delayed--
 		err = q.endTimer(b, f.at, f.claim.id, timerDelay)
 	case Claimed:
-		err = q.endClaim(b, f.claim)
+		t, err = t.before(), q.endClaim(b, f.claim)
 	default:
 		q.counts.Dead--
 		err = b.del(q, q.with(q.dead, f.claim.id))
@@ -134,5 +135,5 @@ func (q *kvQueue) delete(b *kvBackend, state State, f found) (err error) {
 	if err != nil {
 		return err
 	}
-	return q.forget(b, f.claim.place)
+	return q.forget(b, op.Now, f.claim.place, t)
 }

@@ -33,7 +33,7 @@ func (s *stats) append(b []byte) []byte {
 	}
 	for i := range s.slots {
 		c := &s.slots[i]
-		b = put32(put64(put64(c.place.append(b), uint64(c.until)), c.token), c.attempts)
+		b = c.tried.append(put64(put64(c.place.append(b), uint64(c.until)), c.token))
 		if c.extended {
 			b = append(b, 1)
 		} else {
@@ -44,7 +44,7 @@ func (s *stats) append(b []byte) []byte {
 }
 
 func parseStats(key, v []byte) (s stats, err error) {
-	if len(v) > 0 && v[0] != format {
+	if len(v) > 0 && v[0] != format && v[0] != oldFormat {
 		return s, FormatError(int(v[0]), format)
 	}
 	size := len(v)
@@ -68,7 +68,7 @@ func parseStats(key, v []byte) (s stats, err error) {
 	for ; len(v) > 0; v = v[slotSize:] {
 		c := claimed{place: parsePlaceBytes(v)}
 		rest := v[placeSize:]
-		c.until, c.token, c.attempts, c.extended = int64(be64(rest)), be64(rest[8:]), int(binary.BigEndian.Uint32(rest[16:])), rest[20] != 0
+		c.until, c.token, c.tried, c.extended = int64(be64(rest)), be64(rest[8:]), parseTried(rest[16:]), rest[20] != 0
 		s.slots = append(s.slots, c)
 	}
 	return s, nil
@@ -83,7 +83,7 @@ func (s *stats) isStored(v []byte) bool {
 	if len(v) == 0 {
 		return s.version == 0
 	}
-	return len(v) >= statsHeader && v[0] == format && be64(v[1:]) == s.version
+	return len(v) >= statsHeader && v[0] <= format && be64(v[1:]) == s.version
 }
 
 // mark returns the last place in a priority whose job is not ready by that alone.

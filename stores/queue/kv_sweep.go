@@ -29,7 +29,7 @@ func (q *kvQueue) sweepReady(b *kvBackend, op *Op) error {
 		if err := q.takeOut(b, e); err != nil {
 			return err
 		}
-		if err := q.outdate(b, op, e.homePlace(), e.attempts); err != nil {
+		if err := q.outdate(b, op, e.homePlace(), e.tried); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
 		return err
 	}
 	for _, f := range list {
-		if err := q.delete(b, Dead, f); err != nil {
+		if err := q.delete(b, op, Dead, f); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -15,9 +16,9 @@ type Options struct {
 	// Clock tells the time; nil is time.Now. With another one, workers that wait still sleep in real time.
 	Clock func() time.Time
 
-	// Failed is told, by [Queue.Work], of every job whose function returned an error or panicked ([*PanicError]), before
-	// the job is given back: to log why. nil tells nobody.
-	Failed func(queue string, job Job, err error)
+	// Ended is told, by [Queue.Work] and [Workers], how each attempt ended, once that is committed: to log and measure. It is
+	// called by the worker, which waits for it, and by several at once. nil tells nobody.
+	Ended func(Outcome)
 }
 
 // Settings is how one queue works. A nil *Settings is the zero Settings. They are not stored: every program that claims
@@ -29,8 +30,12 @@ type Settings struct {
 	// MaxAttempts is after how many attempts without an Ack a job is dead; 0 is 5, NoLimit is never.
 	MaxAttempts int
 
-	// Retry is after what time a job that failed in [Queue.Work] is ready again, times how often it was tried; 0 is 1 s.
-	Retry time.Duration
+	// Backoff tells after what time a job that failed in [Queue.Work] is ready again; job is as it was claimed. nil is
+	// Exponential(DefaultRetry, DefaultLongestRetry).
+	Backoff func(job Job, err error) time.Duration
+
+	// Timeout is after what time the context of a function in [Queue.Work] ends, unless its job has its own; 0 is never.
+	Timeout time.Duration
 
 	// Retention is at what age a job is not given out any more; 0 is never. Age counts from publishing. A job that is
 	// claimed is left to its worker. See Outdated for what becomes of it, and Sweep for when.
@@ -57,10 +62,11 @@ const (
 
 // Defaults of Settings and Options.
 const (
-	DefaultLease       = 30 * time.Second
-	DefaultMaxAttempts = 5
-	DefaultRetry       = time.Second
-	DefaultPoll        = 100 * time.Millisecond
+	DefaultLease        = 30 * time.Second
+	DefaultMaxAttempts  = 5
+	DefaultRetry        = time.Second
+	DefaultLongestRetry = time.Hour
+	DefaultPoll         = 100 * time.Millisecond
 )
 
 func (o *Options) complete() error {
@@ -83,10 +89,10 @@ func (s *Settings) complete() error {
 	if s.MaxAttempts == 0 {
 		s.MaxAttempts = DefaultMaxAttempts
 	}
-	if s.Retry == 0 {
-		s.Retry = DefaultRetry
+	if s.Backoff == nil {
+		s.Backoff = Exponential(DefaultRetry, DefaultLongestRetry)
 	}
-	for name, d := range map[string]time.Duration{"Lease": s.Lease, "Retry": s.Retry, "Retention": s.Retention, "DeadRetention": s.DeadRetention} {
+	for name, d := range map[string]time.Duration{"Lease": s.Lease, "Timeout": s.Timeout, "Retention": s.Retention, "DeadRetention": s.DeadRetention} {
 		if d < 0 || d > maxDelay || d > 0 && d < time.Millisecond {
 			return invalid("open queue", fmt.Errorf("setting %s %v", name, d), "give a millisecond to 100 years, or 0 for the default")
 		}
@@ -106,9 +112,10 @@ const (
 	maxAttempts = 1 << 30
 )
 
-// Exhausted reports whether a job that was tried so often is dead. It is for backends.
-func (s *Settings) Exhausted(attempts int) bool {
-	return s.MaxAttempts != NoLimit && attempts >= s.MaxAttempts
+// Exhausted reports whether a job that was tried so often, and whose [Draft.MaxAttempts] is own, is dead. It is for backends.
+func (s *Settings) Exhausted(own, attempts int) bool {
+	most := cmp.Or(own, s.MaxAttempts)
+	return most != NoLimit && attempts >= most
 }
 
 // TooOld reports whether a job published at created, in milliseconds, is older than Retention. It is for backends.

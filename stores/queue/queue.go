@@ -25,8 +25,8 @@ const MaxBatch = 10_000
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.name }
 
-// Publish adds jobs as one transaction with at least the durability d, and returns their ids, in the order given. It
-// keeps nothing of what it is given.
+// Publish adds jobs as one transaction with at least the durability d, and returns their ids, in the order given; the id of
+// one whose [Draft.Key] another job has is 0. It keeps nothing of what it is given.
 func (q *Queue) Publish(ctx context.Context, d kv.Durability, drafts ...Draft) ([]uint64, error) {
 	if err := checkDrafts(drafts); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func checkDrafts(drafts []Draft) error {
 		return err
 	}
 	for i := range drafts {
-		if d := drafts[i].Delay; d < 0 || d > maxDelay {
-			return invalid("publish", fmt.Errorf("job %d: delay %v", i, d), "give 0 to 100 years")
+		if err := drafts[i].check(i); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -113,19 +113,50 @@ func (op *Op) stillDue() bool { return op.Due != 0 && op.Due <= op.Now }
 //
 // A lease that has ended, but whose job was not made ready again since, does not make a receipt stale.
 func (q *Queue) Ack(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
-	return q.settle(ctx, d, Ack, 0, receipts)
+	return q.settle(ctx, d, ending{verb: Ack}, receipts)
 }
 
 // Nack gives jobs back that could not be done. They become ready after delay, behind those that are ready by then;
-// those that were tried as often as [Settings.MaxAttempts] says are dead. Of stale receipts see Ack.
+// those that were tried as often as [Settings.MaxAttempts], or their Draft, says are dead. Of stale receipts see Ack.
 func (q *Queue) Nack(ctx context.Context, d kv.Durability, delay time.Duration, receipts ...Receipt) error {
-	return q.settle(ctx, d, Nack, delay, receipts)
+	return q.settle(ctx, d, ending{verb: Nack, after: delay}, receipts)
+}
+
+// Fail is Nack that keeps cause with the jobs: see [Job.Failures]. Where cause is, or wraps, what [Never] returned, the jobs
+// are dead whatever their attempts.
+func (q *Queue) Fail(ctx context.Context, d kv.Durability, cause error, delay time.Duration, receipts ...Receipt) error {
+	end, err := failed(cause, delay)
+	if err != nil {
+		return err
+	}
+	return q.settle(ctx, d, end, receipts)
+}
+
+// ending is what is done with receipts: the fields of Op of those names.
+type ending struct {
+	verb  Verb
+	after time.Duration
+	cause string
+	bury  bool
+}
+
+func failed(cause error, delay time.Duration) (ending, error) {
+	if cause == nil {
+		return ending{}, invalid(Nack.String(), errors.New("no cause"), "give the error that the job failed with, or use Nack or Ack")
+	}
+	return ending{verb: Nack, after: delay, cause: errorText(cause), bury: isNever(cause)}, nil
 }
 
 // Release gives jobs back that nobody has begun, or could not finish for no fault of theirs: because the program ends, say.
 // They become ready at once, behind those that are, and the attempt does not count. Of stale receipts see Ack.
 func (q *Queue) Release(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
-	return q.settle(ctx, d, Release, 0, receipts)
+	return q.settle(ctx, d, ending{verb: Release}, receipts)
+}
+
+// Snooze gives jobs back whose time has not come: they become ready after delay, and the attempt does not count. Of stale
+// receipts see Ack.
+func (q *Queue) Snooze(ctx context.Context, d kv.Durability, delay time.Duration, receipts ...Receipt) error {
+	return q.settle(ctx, d, ending{verb: Release, after: delay}, receipts)
 }
 
 // Extend makes the leases of jobs end after lease from now, sooner or later than they would. 0 is the queue's lease. Of
@@ -134,18 +165,18 @@ func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration
 	if lease == 0 {
 		lease = q.settings.Lease
 	}
-	return q.settle(ctx, d, Extend, lease, receipts)
+	return q.settle(ctx, d, ending{verb: Extend, after: lease}, receipts)
 }
 
 // settle does what takes receipts.
-func (q *Queue) settle(ctx context.Context, d kv.Durability, verb Verb, after time.Duration, receipts []Receipt) error {
-	if err := checkSettle(verb, after, receipts); err != nil || len(receipts) == 0 {
+func (q *Queue) settle(ctx context.Context, d kv.Durability, end ending, receipts []Receipt) error {
+	if err := checkSettle(end.verb, end.after, receipts); err != nil || len(receipts) == 0 {
 		return err
 	}
-	r := q.request(verb)
+	r := q.request(end.verb)
 	defer r.release()
 	r.setReceipts(receipts)
-	r.After = after
+	r.After, r.Cause, r.Bury = end.after, end.cause, end.bury
 	return q.store.do(ctx, d, r)
 }
 
@@ -180,13 +211,25 @@ func once(dst, receipts []Receipt) []Receipt {
 	return dst
 }
 
-// Requeue makes dead jobs ready, behind those that are, as if they had never been tried. Where one is not dead that is
-// NotFound, and none is requeued. Their age still counts from when they were published.
+// Requeue makes dead jobs ready, behind those that are, as if they had never been tried: their failures are forgotten. Where
+// one is not dead that is NotFound, where another job has the key of one that is Conflict, and none is requeued. Their age
+// still counts from when they were published.
 func (q *Queue) Requeue(ctx context.Context, d kv.Durability, ids ...uint64) error {
-	if err := checkBatch(Requeue, len(ids)); err != nil || len(ids) == 0 {
+	return q.byID(ctx, d, Requeue, ids)
+}
+
+// Delete deletes jobs, whatever their state. Where one is not there that is NotFound, and none is deleted. The receipt of one
+// that is claimed is stale: a worker in [Queue.Work] has its context ended by the next heartbeat. It looks at all jobs of the
+// queue for one that is not dead.
+func (q *Queue) Delete(ctx context.Context, d kv.Durability, ids ...uint64) error {
+	return q.byID(ctx, d, Delete, ids)
+}
+
+func (q *Queue) byID(ctx context.Context, d kv.Durability, verb Verb, ids []uint64) error {
+	if err := checkBatch(verb, len(ids)); err != nil || len(ids) == 0 {
 		return err
 	}
-	r := q.request(Requeue)
+	r := q.request(verb)
 	defer r.release()
 	r.IDs = append(r.IDs[:0], ids...)
 	slices.Sort(r.IDs)
@@ -281,4 +324,14 @@ func (q *Queue) List(ctx context.Context, state State, limit int) (jobs []Job, e
 		return err
 	})
 	return jobs, err
+}
+
+// Find returns a job, whatever its state. Where there is none of this id that is NotFound. It looks at all jobs of the queue
+// for one that is not dead.
+func (q *Queue) Find(ctx context.Context, id uint64) (job Job, err error) {
+	err = q.store.read("find", func() error {
+		job, err = q.store.backend.Find(ctx, q.name, id)
+		return err
+	})
+	return job, err
 }

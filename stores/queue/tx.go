@@ -50,9 +50,8 @@ func (t *Tx) Publish(drafts ...Draft) ([]uint64, error) {
 	if err := checkDrafts(drafts); err != nil || len(drafts) == 0 {
 		return nil, err
 	}
-	op := t.op(Publish)
-	op.Drafts = drafts
-	err := t.do(op)
+	op := Op{Verb: Publish, Drafts: drafts}
+	err := t.do(&op)
 	return op.IDs, err
 }
 
@@ -64,56 +63,64 @@ func (t *Tx) Claim(limit int) ([]Job, error) {
 	if err := checkBatch(Claim, limit); err != nil {
 		return nil, err
 	}
-	op := t.op(Claim)
-	op.Limit, op.After = limit, t.queue.settings.Lease
-	err := t.do(op)
+	op := Op{Verb: Claim, Limit: limit, After: t.queue.settings.Lease}
+	err := t.do(&op)
 	return op.Jobs, err
 }
 
 // Ack deletes jobs that are done: what they did, written in the same transaction, is done exactly once. If a receipt is
 // stale, that is a [*StaleError] and no job is deleted; a function that returns it leaves its work undone, too.
-func (t *Tx) Ack(receipts ...Receipt) error { return t.settle(Ack, 0, receipts) }
+func (t *Tx) Ack(receipts ...Receipt) error { return t.settle(ending{verb: Ack}, receipts) }
 
 // Nack gives jobs back, to become ready after delay: see [Queue.Nack].
 func (t *Tx) Nack(delay time.Duration, receipts ...Receipt) error {
-	return t.settle(Nack, delay, receipts)
+	return t.settle(ending{verb: Nack, after: delay}, receipts)
+}
+
+// Fail gives jobs back and keeps why: see [Queue.Fail].
+func (t *Tx) Fail(cause error, delay time.Duration, receipts ...Receipt) error {
+	end, err := failed(cause, delay)
+	if err != nil {
+		return err
+	}
+	return t.settle(end, receipts)
 }
 
 // Release gives jobs back without counting the attempt: see [Queue.Release].
-func (t *Tx) Release(receipts ...Receipt) error { return t.settle(Release, 0, receipts) }
+func (t *Tx) Release(receipts ...Receipt) error { return t.settle(ending{verb: Release}, receipts) }
+
+// Snooze gives jobs back until later without counting the attempt: see [Queue.Snooze].
+func (t *Tx) Snooze(delay time.Duration, receipts ...Receipt) error {
+	return t.settle(ending{verb: Release, after: delay}, receipts)
+}
 
 // Extend makes the leases of jobs end after lease from now; 0 is the queue's lease. See [Queue.Extend].
 func (t *Tx) Extend(lease time.Duration, receipts ...Receipt) error {
 	if lease == 0 {
 		lease = t.queue.settings.Lease
 	}
-	return t.settle(Extend, lease, receipts)
+	return t.settle(ending{verb: Extend, after: lease}, receipts)
 }
 
-func (t *Tx) settle(verb Verb, after time.Duration, receipts []Receipt) error {
-	if err := checkSettle(verb, after, receipts); err != nil || len(receipts) == 0 {
+func (t *Tx) settle(end ending, receipts []Receipt) error {
+	if err := checkSettle(end.verb, end.after, receipts); err != nil || len(receipts) == 0 {
 		return err
 	}
-	op := t.op(verb)
-	op.After, op.Receipts = after, once(nil, receipts)
-	return t.do(op)
-}
-
-func (t *Tx) op(verb Verb) *Op {
-	q := t.queue
-	return &Op{Verb: verb, Queue: q.name, Settings: &q.settings, Clock: q.store.options.Clock}
+	return t.do(&Op{Verb: end.verb, After: end.after, Cause: end.cause, Bury: end.bury, Receipts: once(nil, receipts)})
 }
 
 // do does op in the transaction.
 func (t *Tx) do(op *Op) error {
-	return t.queue.store.read(op.Verb.String(), func() error {
+	q := t.queue
+	op.Queue, op.Settings, op.Clock = q.name, &q.settings, q.store.options.Clock
+	return q.store.read(op.Verb.String(), func() error {
 		t.backend.group = append(t.backend.group[:0], op)
 		if err := t.backend.ended(t.backend.turn(t.tx)); err != nil {
 			t.tx.Fail(err) // a part of it may be written
 			return err
 		}
 		if op.Err == nil {
-			t.tx.OnCommit(func() { t.queue.line.settle(op) })
+			t.tx.OnCommit(func() { q.line.settle(op) })
 		}
 		return op.Err
 	})

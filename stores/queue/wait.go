@@ -44,6 +44,7 @@ func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, er
 type line struct {
 	store *Store
 	swept atomic.Int64 // when the queue was swept last
+	tally
 
 	mu      sync.Mutex
 	waiting []*waiter     // the one that waits longest first

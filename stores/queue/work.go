@@ -1,54 +1,112 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/assaydb/assay/kv"
 )
 
 // Work is a worker: until ctx ends it waits for a job, calls do with it, and acknowledges it, together with the claim of
-// the next (see [Queue.Swap]). Where do returns an error, or panics, the job is given back and ready again after
-// [Settings.Retry], or dead. Programs start as many as there are to work at once, each in a goroutine of its own.
+// the next (see [Queue.Swap]). Where do returns an error, or panics, the error is kept with the job ([Job.Failures]), which
+// is ready again after [Settings.Backoff], or dead. [Never] and [Later] make errors that say otherwise. Programs start as many as
+// there are to work at once, each in a goroutine of its own, or use [Workers].
 //
-// While do runs, Work extends the lease, so that a job may take as long as it takes. The context of do ends with ctx, and
-// when the job is no longer this worker's: it was purged, or the program stood still for longer than a lease and another
-// has it. Its cause is then a [*StaleError].
+// While do runs, Work extends the lease, so that a job may take as long as it takes, or as [Settings.Timeout] allows. The
+// context of do ends with ctx, by the timeout, and when the job is no longer this worker's: it was deleted, or the program stood
+// still for longer than a lease and another has it. Its cause is then a [*StaleError].
 //
 // When ctx ends, do is to come to an end soon. What it has done by then is acknowledged still; a job that it returns an
 // error of after that is given back at once, and the attempt does not count. Work then returns Canceled; other errors are
 // those of the queue.
 func (q *Queue) Work(ctx context.Context, d kv.Durability, do func(context.Context, Job) error) error {
-	var done []Receipt
+	w := worker{queue: q, class: d, do: do}
+	return w.work(ctx, ctx)
+}
+
+// worker works on the jobs of a queue, one after the other.
+type worker struct {
+	queue *Queue
+	class kv.Durability
+	do    func(context.Context, Job) error
+	team  *team // nil for one who works alone
+}
+
+// work claims until one context ends; what it then does goes on until another ends.
+func (w *worker) work(claims, runs context.Context) error {
+	var done *Outcome // its acknowledgement is committed with the next claim
 	for {
-		jobs, err := q.nextAfter(ctx, d, done)
+		job, err := w.next(claims, done)
 		if err != nil {
 			return err
 		}
-		done = done[:0]
-		for _, job := range jobs {
-			if err := q.run(ctx, d, job, do); err == nil {
-				done = append(done, job.Receipt)
-			} else if err := q.giveBack(ctx, d, job, err); err != nil {
-				return err
-			}
+		o := Outcome{Queue: w.queue.name, Job: job}
+		if o.Err = w.attempt(claims, runs, &o); o.Err == nil {
+			done = &o
+		} else if done, err = nil, w.giveBack(runs, &o); err != nil {
+			return err
 		}
 	}
 }
 
-// run calls do while a heartbeat keeps the job claimed.
-func (q *Queue) run(ctx context.Context, d kv.Durability, job Job, do func(context.Context, Job) error) error {
-	ctx, lose := context.WithCancelCause(ctx)
+// next acknowledges what is done, whatever becomes of ctx, and waits for the next job.
+func (w *worker) next(ctx context.Context, done *Outcome) (Job, error) {
+	if done != nil && !w.team.wasTaken(done) {
+		jobs, err := w.queue.Swap(ctx, w.class, 1, done.Job.Receipt)
+		switch {
+		case isStale(err): // another does it again
+			w.report(done, Lost)
+		case errors.Is(err, kv.Canceled):
+			aerr := w.queue.Ack(context.WithoutCancel(ctx), w.class, done.Job.Receipt)
+			if aerr != nil && !isStale(aerr) {
+				return Job{}, aerr
+			}
+			w.reportUnlessStale(done, Done, aerr)
+			return Job{}, err
+		case err != nil:
+			return Job{}, err
+		default:
+			if w.report(done, Done); len(jobs) > 0 {
+				return jobs[0], nil
+			}
+		}
+	}
+	jobs, err := w.queue.Next(ctx, w.class, 1)
+	if err != nil {
+		return Job{}, err
+	}
+	return jobs[0], nil
+}
+
+// errNotBegun is of a job that was claimed and for which there was no place before the end.
+var errNotBegun = errors.New("the program ended before the job was begun")
+
+// attempt calls do while a heartbeat keeps the job claimed, and sets the times of o.
+func (w *worker) attempt(claims, runs context.Context, o *Outcome) error {
+	q, job := w.queue, o.Job
+	ctx, lose := context.WithCancelCause(runs)
 	defer lose(nil)
 	h := heartbeat{every: q.settings.Lease / 3, lose: lose}
-	h.beat = func() error { return q.Extend(context.WithoutCancel(ctx), d, 0, job.Receipt) }
+	h.beat = func() error { return q.Extend(context.WithoutCancel(ctx), w.class, 0, job.Receipt) }
 	h.start()
 	defer h.stop()
-	return protect(ctx, job, do)
+	if !w.team.enter(claims, w, job) {
+		return errNotBegun
+	}
+	defer w.team.leave(job)
+	began := q.store.options.Clock()
+	o.Wait = max(0, began.Sub(job.ReadyAt))
+	defer func() { o.Run = q.store.options.Clock().Sub(began) }()
+	if timeout := cmp.Or(job.Timeout, q.settings.Timeout); timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the job took longer than %v: %w", timeout, context.DeadlineExceeded))
+		defer cancel()
+	}
+	return protect(ctx, job, w.do)
 }
 
 // PanicError is what a job failed with whose function panicked.
@@ -68,79 +126,49 @@ func protect(ctx context.Context, job Job, do func(context.Context, Job) error) 
 	return do(ctx, job)
 }
 
-// heartbeat calls beat again and again, until it is stopped or the claim is lost.
-type heartbeat struct {
-	every time.Duration
-	beat  func() error
-	lose  context.CancelCauseFunc
-
-	mu      sync.Mutex // held during a beat
-	timer   *time.Timer
-	stopped bool
-}
-
-func (h *heartbeat) start() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.timer = time.AfterFunc(h.every, h.ring)
-}
-
-func (h *heartbeat) ring() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stopped {
-		return
-	}
-	if err := h.beat(); isStale(err) {
-		h.lose(err)
-		return
-	}
-	h.timer.Reset(h.every) // after another error, too: the lease lasts for two more beats
-}
-
-// stop waits for a beat that is running: nothing must follow that makes its receipt stale.
-func (h *heartbeat) stop() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stopped = true
-	h.timer.Stop()
-}
-
-// nextAfter acknowledges done, whatever becomes of ctx, and waits for the next job.
-func (q *Queue) nextAfter(ctx context.Context, d kv.Durability, done []Receipt) ([]Job, error) {
-	if len(done) > 0 {
-		jobs, err := q.Swap(ctx, d, 1, done...)
-		switch {
-		case isStale(err): // another does it again
-		case errors.Is(err, kv.Canceled):
-			if aerr := q.Ack(context.WithoutCancel(ctx), d, done...); aerr != nil && !isStale(aerr) {
-				return nil, aerr
-			}
-			return nil, err
-		case err != nil || len(jobs) > 0:
-			return jobs, err
-		}
-	}
-	return q.Next(ctx, d, 1)
-}
-
-// giveBack gives a job back that failed with cause, unless its lease has ended.
-func (q *Queue) giveBack(ctx context.Context, d kv.Durability, job Job, cause error) error {
-	if report := q.store.options.Failed; report != nil {
-		report(q.name, job, cause)
-	}
-	var panicked *PanicError
-	err := ctx.Err()
-	if ctx = context.WithoutCancel(ctx); err != nil && !errors.As(cause, &panicked) {
-		err = q.Release(ctx, d, job.Receipt)
-	} else {
-		delay := min(q.settings.Retry*time.Duration(min(job.Attempts, 1000)), maxDelay)
-		err = q.Nack(ctx, d, delay, job.Receipt)
-	}
-	if isStale(err) {
+// giveBack gives a job back that was not done, unless its lease has ended or the team gave it back.
+func (w *worker) giveBack(runs context.Context, o *Outcome) error {
+	if w.team.wasTaken(o) {
 		return nil
 	}
-	return err
+	q, ctx, receipt := w.queue, context.WithoutCancel(runs), o.Job.Receipt
+	var panicked *PanicError
+	var later laterError
+	result := Retried
+	var err error
+	switch {
+	case o.Err == errNotBegun, runs.Err() != nil && !errors.As(o.Err, &panicked):
+		result, err = Released, q.Release(ctx, w.class, receipt)
+	case errors.As(o.Err, &later):
+		result, err = Snoozed, q.Snooze(ctx, w.class, time.Duration(later), receipt)
+	default:
+		if isNever(o.Err) || q.settings.Exhausted(o.Job.MaxAttempts, o.Job.Attempts) {
+			result = Buried
+		}
+		delay := min(max(0, q.settings.Backoff(o.Job, o.Err)), maxDelay)
+		err = q.Fail(ctx, w.class, o.Err, delay, receipt)
+	}
+	if err != nil && !isStale(err) {
+		return err
+	}
+	w.reportUnlessStale(o, result, err)
+	return nil
+}
+
+func (w *worker) reportUnlessStale(o *Outcome, result Result, err error) {
+	if isStale(err) {
+		result = Lost
+	}
+	w.report(o, result)
+}
+
+// report counts and tells how a job ended.
+func (w *worker) report(o *Outcome, result Result) {
+	o.Result = result
+	w.queue.line.count(o)
+	if tell := w.queue.store.options.Ended; tell != nil {
+		tell(*o)
+	}
 }
 
 func isStale(err error) bool {

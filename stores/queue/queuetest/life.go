@@ -55,7 +55,7 @@ func testRoundTrip(s *suite) {
 		}
 		job.Payload = nil
 		want := queue.Job{ID: ids[i], State: queue.Claimed, Priority: int8(i), Attempts: 1, CreatedAt: start,
-			VisibleAt: start.Add(queue.DefaultLease), Receipt: job.Receipt}
+			VisibleAt: start.Add(queue.DefaultLease), ReadyAt: start, Receipt: job.Receipt}
 		if fmt.Sprint(job) != fmt.Sprint(want) || job.Receipt.ID != job.ID || job.Receipt.Token == 0 || tokens[job.Receipt.Token] {
 			s.Errorf("got  %+v\nwant %+v", job, want)
 		}

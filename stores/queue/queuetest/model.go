@@ -2,12 +2,14 @@ package queuetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -15,7 +17,33 @@ import (
 type model struct {
 	settings queue.Settings
 	now      time.Time
-	jobs     []*queue.Job // by id
+	jobs     []*queue.Job       // by id
+	keys     map[string]holding // by key
+}
+
+// holding tells who has a key: a job as long as it is there and not dead, and in any case until a time.
+type holding struct {
+	job   *queue.Job
+	until time.Time
+}
+
+// isHeld reports whether another than job holds the key.
+func (m *model) isHeld(key string, job *queue.Job) bool {
+	h, ok := m.keys[key]
+	return ok && h.job != job && (h.until.After(m.now) || slices.Contains(m.jobs, h.job) && h.job.State != queue.Dead)
+}
+
+// fail ends an attempt, and reports whether the job is dead now.
+func (m *model) fail(job *queue.Job, cause string, never bool) bool {
+	if cause != "" {
+		all := append(job.Failures, queue.Failure{At: m.now, Attempt: job.Attempts, Error: cause})
+		job.Failures = slices.Clone(all[max(0, len(all)-queue.MostFailures):])
+	}
+	if !never && !m.settings.Exhausted(job.MaxAttempts, job.Attempts) {
+		return false
+	}
+	job.State, job.VisibleAt = queue.Dead, m.now
+	return true
 }
 
 // readyNow makes ready what is due.
@@ -23,8 +51,7 @@ func (m *model) readyNow() {
 	for _, job := range m.jobs {
 		due := (job.State == queue.Delayed || job.State == queue.Claimed) && !job.VisibleAt.After(m.now)
 		switch {
-		case due && job.State == queue.Claimed && m.settings.Exhausted(job.Attempts):
-			job.State, job.VisibleAt = queue.Dead, m.now
+		case due && job.State == queue.Claimed && m.fail(job, queue.LeaseEnded, false):
 		case due:
 			job.State = queue.Ready
 		}
@@ -71,7 +98,7 @@ func testModel(s *suite) {
 	s.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	b := s.bench(queue.Settings{MaxAttempts: 3, Lease: 5 * time.Second})
-	m := &model{settings: queue.Settings{MaxAttempts: 3}, now: start}
+	m := &model{settings: queue.Settings{MaxAttempts: 3}, now: start, keys: map[string]holding{}}
 	steps := 600
 	if testing.Short() {
 		steps = 150
@@ -109,8 +136,10 @@ func (p *play) step() {
 		p.claimSome(1 + p.IntN(8)*p.IntN(2))
 	case n < 95:
 		p.settleOne()
-	case n < 98:
+	case n < 97:
 		p.requeueOne()
+	case n < 99:
+		p.deleteOne()
 	default:
 		p.purgeOne()
 	}
@@ -124,12 +153,34 @@ func (p *play) publishSome() {
 		if p.IntN(4) == 0 {
 			d.Delay = time.Duration(p.IntN(4000)) * time.Millisecond
 		}
+		switch p.IntN(6) {
+		case 0:
+			d.MaxAttempts = p.IntN(5) - 1
+			d.Timeout = time.Duration(p.IntN(3)) * time.Second
+		case 1:
+			d.Key = fmt.Sprint("key ", p.IntN(12))
+			d.KeyFor = time.Duration(p.IntN(2)*p.IntN(20)) * time.Second
+		}
 		drafts = append(drafts, d)
 	}
 	for i, id := range p.publishDrafts(drafts...) {
-		job := &queue.Job{ID: id, Payload: drafts[i].Payload, Priority: drafts[i].Priority, CreatedAt: p.model.now, VisibleAt: p.model.now.Add(drafts[i].Delay)}
-		if drafts[i].Delay > 0 {
+		d := drafts[i]
+		if held := d.Key != "" && p.isHeld(d.Key, nil); held || id == 0 {
+			if !held || id != 0 {
+				p.Fatalf("job of the key %q: id %d, held: %t", d.Key, id, held)
+			}
+			continue
+		}
+		job := &queue.Job{ID: id, Payload: d.Payload, Priority: d.Priority, CreatedAt: p.model.now, VisibleAt: p.model.now.Add(d.Delay),
+			MaxAttempts: d.MaxAttempts, Timeout: d.Timeout, Key: d.Key}
+		if d.Delay > 0 {
 			job.State = queue.Delayed
+		}
+		if d.KeyFor > 0 {
+			job.KeyUntil = p.model.now.Add(d.KeyFor)
+		}
+		if d.Key != "" {
+			p.keys[d.Key] = holding{job, p.model.now.Add(d.KeyFor)}
 		}
 		p.jobs = append(p.jobs, job)
 	}
@@ -147,6 +198,7 @@ func (p *play) wereClaimed(got []queue.Job, limit int) {
 	want := p.in(queue.Ready)
 	want = want[:min(limit, len(want))]
 	for i, job := range want {
+		job.ReadyAt = job.VisibleAt
 		job.State, job.VisibleAt = queue.Claimed, p.model.now.Add(5*time.Second)
 		job.Attempts++
 		if i < len(got) {
@@ -167,7 +219,8 @@ func (p *play) settleOne() {
 	var err error
 	var swapped []queue.Job
 	after := time.Duration(p.IntN(2)*p.IntN(3000)) * time.Millisecond
-	verb, limit := p.IntN(4), 1+p.IntN(4)*p.IntN(2)
+	verb, limit := p.IntN(6), 1+p.IntN(4)*p.IntN(2)
+	cause, never := fmt.Sprint("failure ", p.IntN(100)), p.IntN(5) == 0
 	switch verb {
 	case 0:
 		err = p.Ack(p.ctx(), p.class, receipt)
@@ -178,6 +231,18 @@ func (p *play) settleOne() {
 		err = p.Extend(p.ctx(), p.class, after, receipt)
 	case 3:
 		swapped, err = p.Swap(p.ctx(), p.class, limit, receipt)
+	case 4:
+		if after == 0 {
+			err = p.Release(p.ctx(), p.class, receipt)
+		} else {
+			err = p.Snooze(p.ctx(), p.class, after, receipt)
+		}
+	case 5:
+		failed := errors.New(cause)
+		if never {
+			failed = queue.Never(failed)
+		}
+		err = p.Fail(p.ctx(), p.class, failed, after, receipt)
 	}
 	if i < 0 {
 		p.wantStale("with a stale receipt", err, receipt)
@@ -186,21 +251,32 @@ func (p *play) settleOne() {
 	}
 	p.must("settle", err)
 	job := p.jobs[i]
-	switch {
-	case verb == 0:
+	switch verb {
+	case 0:
 		p.drop(job)
-	case verb == 3:
+	case 1:
+		if !p.fail(job, "", false) {
+			p.giveBack(job, after)
+		}
+	case 2:
+		job.VisibleAt = p.model.now.Add(after)
+	case 3:
 		p.drop(job)
 		p.wereClaimed(swapped, limit)
-	case verb == 1 && p.model.settings.Exhausted(job.Attempts):
-		job.State, job.VisibleAt = queue.Dead, p.model.now
-	case verb == 1:
-		job.State, job.VisibleAt = queue.Ready, p.model.now.Add(after)
-		if after > 0 {
-			job.State = queue.Delayed
+	case 4:
+		job.Attempts--
+		p.giveBack(job, after)
+	case 5:
+		if !p.fail(job, cause, never) {
+			p.giveBack(job, after)
 		}
-	default:
-		job.VisibleAt = p.model.now.Add(after)
+	}
+}
+
+func (m *model) giveBack(job *queue.Job, after time.Duration) {
+	job.State, job.VisibleAt = queue.Ready, m.now.Add(after)
+	if after > 0 {
+		job.State = queue.Delayed
 	}
 }
 
@@ -210,8 +286,36 @@ func (p *play) requeueOne() {
 		return
 	}
 	job := dead[p.IntN(len(dead))]
-	p.must("requeue", p.Requeue(p.ctx(), p.class, job.ID))
-	job.State, job.Attempts, job.VisibleAt = queue.Ready, 0, p.model.now
+	err := p.Requeue(p.ctx(), p.class, job.ID)
+	if job.Key != "" {
+		if p.isHeld(job.Key, job) {
+			p.wantKind("requeue of a job whose key is held", err, kv.Conflict)
+			return
+		}
+		p.keys[job.Key] = holding{job, job.KeyUntil}
+	}
+	p.must("requeue", err)
+	job.State, job.Attempts, job.VisibleAt, job.Failures = queue.Ready, 0, p.model.now, nil
+}
+
+// deleteOne finds a job, which may be due, and deletes it.
+func (p *play) deleteOne() {
+	if len(p.jobs) == 0 {
+		return
+	}
+	if _, err := p.Sweep(p.ctx(), p.class); err != nil { // so that states are equal
+		p.Fatalf("sweep: %v", err)
+	}
+	p.readyNow()
+	job := p.jobs[p.IntN(len(p.jobs))]
+	got, err := p.Find(p.ctx(), job.ID)
+	p.must("find", err)
+	p.same("find", []queue.Job{got}, []*queue.Job{job})
+	p.wantKind("delete of a job that is not there, and one that is", p.Delete(p.ctx(), p.class, job.ID, 1), kv.NotFound)
+	p.must("delete", p.Delete(p.ctx(), p.class, job.ID))
+	p.drop(job)
+	_, err = p.Find(p.ctx(), job.ID)
+	p.wantKind("find", err, kv.NotFound)
 }
 
 func (p *play) purgeOne() {
@@ -241,6 +345,11 @@ func (p *play) same(what string, got []queue.Job, want []*queue.Job) {
 			w.Receipt = g.Receipt
 		} else if g.Receipt.Token == w.Receipt.Token {
 			w.Receipt = g.Receipt // of an extended claim, it tells when it ends now
+		}
+		if what == "claim" {
+			w.Failures = nil
+		} else {
+			w.ReadyAt = time.Time{}
 		}
 		if fmt.Sprint(g) != fmt.Sprint(w) {
 			p.Fatalf("%s, job %d of %d:\ngot  %+v\nwant %+v", what, i, len(got), g, w)

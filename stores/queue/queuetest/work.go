@@ -47,7 +47,7 @@ func testSwap(s *suite) {
 func testWork(s *suite) {
 	const jobs, workers = 40, 4
 	store := s.open(queue.Options{})
-	q := s.queue(store, "work", queue.Settings{Lease: time.Hour, MaxAttempts: 2, Retry: time.Millisecond})
+	q := s.queue(store, "work", queue.Settings{Lease: time.Hour, MaxAttempts: 2, Backoff: soon})
 	var drafts []queue.Draft
 	for _, text := range numbered("", jobs) {
 		drafts = append(drafts, queue.Draft{Payload: []byte(text)})
@@ -162,13 +162,13 @@ func testLostJob(s *suite) {
 
 func testPanic(s *suite) {
 	failed := make(chan error, 2)
-	store := s.open(queue.Options{Failed: func(_ string, job queue.Job, err error) {
-		if string(job.Payload) != "bad" {
-			s.Errorf("job %q failed", job.Payload)
+	store := s.open(queue.Options{Ended: func(o queue.Outcome) {
+		if string(o.Job.Payload) != "bad" {
+			s.Errorf("job %q failed", o.Job.Payload)
 		}
-		failed <- err
+		failed <- o.Err
 	}})
-	q := s.queue(store, "work", queue.Settings{Retry: time.Millisecond, MaxAttempts: 2})
+	q := s.queue(store, "work", queue.Settings{Backoff: soon, MaxAttempts: 2})
 	_, err := q.Publish(s.ctx(), s.class, queue.Draft{Payload: []byte("bad")})
 	s.must("publish", err)
 	b := &bench{suite: s, Queue: q}

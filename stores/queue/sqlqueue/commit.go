@@ -3,6 +3,7 @@ package sqlqueue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -46,11 +47,11 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
-		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && b.holds(op)
+		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Key == "" && b.holds(op)
 	case queue.Claim:
 		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
-		return len(op.Receipts) == 1
+		return len(op.Receipts) == 1 && op.Cause == ""
 	}
 	return false
 }
@@ -65,8 +66,12 @@ func (b *backend) do(op *queue.Op) error {
 		return b.claim(op)
 	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
 		return b.settle(op)
+	case queue.Tick:
+		return b.tick(op)
 	case queue.Requeue:
-		return b.requeue(op)
+		return b.forIDs(op, b.requeue)
+	case queue.Delete:
+		return b.forIDs(op, b.deleteID)
 	case queue.Purge:
 		n, err := b.write.purge.run(op.Queue, int64(op.State), op.Limit)
 		op.Done = n
@@ -96,6 +101,12 @@ func (b *backend) publishHeld(op *queue.Op) error {
 	due := b.dueOf(op.Queue)
 	for i := range op.Drafts {
 		draft := &op.Drafts[i]
+		if held, err := b.isHeld(op, draft.Key, -1); err != nil {
+			return err
+		} else if held {
+			op.IDs = append(op.IDs, 0)
+			continue
+		}
 		state, rank, at := queue.Ready, int64(draft.Priority), op.Now+draft.Delay.Milliseconds()
 		if at > op.Now {
 			state, rank = queue.Delayed, 0
@@ -109,12 +120,15 @@ func (b *backend) publishHeld(op *queue.Op) error {
 			payload = draft.Payload
 		}
 		id := h.next(op.Now)
-		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
+		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self, text(draft.Special(op.Now)))
 		if err == nil && n == 0 { // of the first: nobody takes them during a transaction
-			op.Ready, err = 0, errNotHeld
+			op.Ready, op.IDs, err = 0, op.IDs[:0], errNotHeld
 		}
 		if err == nil && large {
 			err = run(b.write.setPayload, op.Queue, int64(id), draft.Payload)
+		}
+		if err == nil && draft.Key != "" {
+			err = b.holdKey(op, draft.Key, id, op.Now+draft.KeyFor.Milliseconds())
 		}
 		if err != nil {
 			return err
@@ -163,18 +177,21 @@ func (b *backend) claim(op *queue.Op) error {
 
 // claimOnce claims up to n jobs. SQLite returns changed rows in no order.
 func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
+	var bad error
 	scan := func(r row) {
 		id := uint64(r.integer(0))
-		jobs = append(jobs, queue.Job{ID: id, State: queue.Claimed, VisibleAt: queue.Millis(op.Until), Priority: int8(r.integer(2)),
-			CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)), Payload: r.blob(6),
-			Receipt: queue.Receipt{ID: id, Until: r.integer(3), Token: uint64(r.integer(1))}})
+		job := queue.Job{ID: id, State: queue.Claimed, VisibleAt: queue.Millis(op.Until), Priority: int8(r.integer(2)),
+			ReadyAt: queue.Millis(r.integer(3)), CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)), Payload: r.blob(7),
+			Receipt: queue.Receipt{ID: id, Until: r.integer(3), Token: uint64(r.integer(1))}}
+		bad = errors.Join(bad, job.SetSpecial(r.blob(6)))
+		jobs = append(jobs, job)
 	}
 	if n == 1 {
 		err = b.write.claimOne.each(scan, op.Queue, op.Until)
 	} else {
 		err = b.write.claim.each(scan, op.Queue, op.Until, n)
 	}
-	if err != nil {
+	if err = errors.Join(err, bad); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(jobs, func(a, b queue.Job) int { // Until is visible_at here
@@ -221,24 +238,36 @@ func (b *backend) settle(op *queue.Op) error {
 }
 
 func (b *backend) settleOne(op *queue.Op, r queue.Receipt) (int, error) {
-	args := [7]any{op.Queue, int64(r.ID), int64(r.Token), r.Until}
-	var s *settling
+	args := [8]any{op.Queue, int64(r.ID), int64(r.Token), r.Until}
 	used := args[:4]
 	switch op.Verb {
 	case queue.Nack:
+		if op.Cause != "" {
+			if n, err := b.write.addFailure.run(append(used, op.Now, op.Cause)); n == 0 || err != nil {
+				return n, err
+			}
+		}
 		b.dueOf(op.Queue).add(op.Until)
-		s, used = &b.write.nack, append(used, op.Now, op.Until, deadAt(op.Settings))
+		bury := int64(0)
+		if op.Bury {
+			bury = 1
+		}
+		return b.write.nack.run(append(used, op.Now, op.Until, deadAt(op.Settings), bury))
 	case queue.Release:
-		s, used = &b.write.giveBack, append(used, op.Now)
+		b.dueOf(op.Queue).add(op.Until)
+		return b.write.giveBack.run(append(used, op.Now, op.Until))
 	case queue.Extend:
 		b.dueOf(op.Queue).add(op.Until)
-		s, used = &b.write.extend, append(used, op.Until)
-	default:
-		s = &b.write.ack
+		return b.write.extend.run(append(used, op.Until))
 	}
-	n, err := s.claimed.run(used...)
+	return b.write.ack.run(used)
+}
+
+// run runs the statement on a claim, or else on one that was extended, and returns how many rows it changed.
+func (s *settling) run(args []any) (int, error) {
+	n, err := s.claimed.run(args...)
 	if n == 0 && err == nil {
-		n, err = s.extended.run(used...)
+		n, err = s.extended.run(args...)
 	}
 	return n, err
 }
@@ -249,25 +278,4 @@ func deadAt(s *queue.Settings) int64 {
 		return math.MaxInt64
 	}
 	return int64(s.MaxAttempts)
-}
-
-func (b *backend) requeue(op *queue.Op) error {
-	if err := run(b.write.savepoint); err != nil {
-		return err
-	}
-	for _, id := range op.IDs {
-		n, err := b.write.requeue.run(op.Queue, int64(id), op.Now)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			op.Err = queue.NotDead(op.Queue, id)
-			if err := run(b.write.undo); err != nil {
-				return err
-			}
-			return run(b.write.release)
-		}
-	}
-	op.Ready = len(op.IDs)
-	return run(b.write.release)
 }

@@ -45,16 +45,20 @@ func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
 	if !d.mustLook(op.Now) {
 		return 0, nil
 	}
-	at := int64(math.MaxInt64)
+	var at, leaseEnd int64
 	look := func() error {
 		return b.write.nextDue.each(func(r row) {
-			if at = r.integer(0); r.isNull(0) {
-				at = math.MaxInt64
-			}
+			leaseEnd = r.timeOr(1, math.MaxInt64)
+			at = min(r.timeOr(0, math.MaxInt64), leaseEnd)
 		}, op.Queue)
 	}
 	if err := look(); err != nil {
 		return 0, err
+	}
+	if leaseEnd <= op.Now {
+		if err := run(b.write.addEnded, op.Queue, op.Now, nil, queue.MostDue); err != nil {
+			return 0, err
+		}
 	}
 	if at <= op.Now {
 		if moved, err = b.write.makeReady.run(op.Queue, op.Now, deadAt(op.Settings), queue.MostDue); err != nil {

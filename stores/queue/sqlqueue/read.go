@@ -9,7 +9,7 @@ import (
 
 // readStatements are those of the readers.
 type readStatements struct {
-	counts, list, queues *sql.Stmt
+	counts, list, find, queues *sql.Stmt
 }
 
 func (b *backend) prepareReaders() (err error) {
@@ -20,8 +20,8 @@ func (b *backend) prepareReaders() (err error) {
 	}
 	prepare(&b.read.counts, `SELECT state, count(*), count(*) FILTER (WHERE state IN (1, 2) AND at <= ?2) FROM jobs WHERE queue = ?1 GROUP BY state`)
 	prepare(&b.read.queues, `SELECT name FROM queues ORDER BY name`)
-	prepare(&b.read.list, `SELECT id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, `+thePayload+`
-		FROM jobs WHERE queue = ?1 AND state = ?2 ORDER BY rank, at, id LIMIT ?3 + 0`)
+	prepare(&b.read.list, selectJobs+` WHERE queue = ?1 AND state = ?2 ORDER BY rank, at, id LIMIT ?3 + 0`)
+	prepare(&b.read.find, selectJobs+` WHERE queue = ?1 AND id = ?2`)
 	return err
 }
 
@@ -47,26 +47,60 @@ func (b *backend) Counts(ctx context.Context, name string, now int64) (c queue.C
 // List implements queue.Backend.
 func (b *backend) List(ctx context.Context, name string, state queue.State, limit int) (jobs []queue.Job, err error) {
 	rows, err := b.read.list.QueryContext(ctx, name, state, limit)
-	if err != nil {
-		return nil, b.wrap("list", err)
+	if err == nil {
+		jobs, err = scanJobs(rows)
 	}
+	return jobs, b.wrap("list", err)
+}
+
+// Find implements queue.Backend.
+func (b *backend) Find(ctx context.Context, name string, id uint64) (queue.Job, error) {
+	rows, err := b.read.find.QueryContext(ctx, name, int64(id))
+	var jobs []queue.Job
+	if err == nil {
+		jobs, err = scanJobs(rows)
+	}
+	switch {
+	case err != nil:
+		return queue.Job{}, b.wrap("find", err)
+	case len(jobs) == 0:
+		return queue.Job{}, queue.NoJob("find", name, id)
+	}
+	return jobs[0], nil
+}
+
+// selectJobs selects what scanJobs scans.
+const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, special, ` + thePayload + `,
+	iif(attempts > 0, (SELECT json_group_array(json_object('at', f.at, 'attempt', f.attempt, 'error', f.error) ORDER BY f.attempt)
+		FROM failures f WHERE f.queue = jobs.queue AND f.id = jobs.id), NULL)
+	FROM jobs`
+
+// scanJobs returns the jobs of rows, and closes them.
+func scanJobs(rows *sql.Rows) (jobs []queue.Job, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var id, token, at, created int64
-		job := queue.Job{State: state}
-		if err := rows.Scan(&id, &token, &job.Priority, &at, &created, &job.Attempts, &job.Payload); err != nil {
-			return nil, b.wrap("list", err)
+		var special, failures []byte
+		var job queue.Job
+		if err := rows.Scan(&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special, &job.Payload, &failures); err != nil {
+			return nil, err
 		}
 		if len(job.Payload) == 0 {
 			job.Payload = nil
 		}
 		job.ID, job.VisibleAt, job.CreatedAt = uint64(id), queue.Millis(at), queue.Millis(created)
-		if state == queue.Claimed {
+		if job.State == queue.Claimed {
 			job.Receipt = queue.Receipt{ID: job.ID, Until: at, Token: uint64(token)}
+		}
+		if err := job.SetSpecial(special); err != nil {
+			return nil, err
+		}
+		if job.Failures, err = queue.ParseFailures(job.ID, failures); err != nil {
+			return nil, err
 		}
 		jobs = append(jobs, job)
 	}
-	return jobs, b.wrap("list", rows.Err())
+	return jobs, rows.Err()
 }
 
 // Queues implements queue.Backend.

@@ -57,6 +57,10 @@ type Options struct {
 	// Readers is how many connections count and list at once; 0 is 2.
 	Readers int
 
+	// Existing opens only queues that are there, in the format of this program: otherwise Open is NotFound or Unsupported,
+	// and nothing is created or changed.
+	Existing bool
+
 	// Wait is how long to wait for another process's transaction; 0 is 10 s. A context may end it earlier.
 	Wait time.Duration
 }
@@ -97,6 +101,11 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 		return nil, invalid(errors.New("no path to a file"), "give the path of a file: queues have several connections, which memory does not share")
 	}
 	path, err := filepath.Abs(path)
+	if err == nil && o.Existing {
+		if err := existing(ctx, path); err != nil {
+			return nil, err
+		}
+	}
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o777)
 	}
@@ -112,6 +121,29 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 		return nil, errors.Join(err, b.Close())
 	}
 	return store, nil
+}
+
+// existing is the error of queues that are not there, or in another format. It changes nothing.
+func existing(ctx context.Context, path string) error {
+	missing := &kv.Error{Op: "open queues", Engine: "sqlite", Path: path, Kind: kv.NotFound, Hint: "name an SQLite file with the tables of queues"}
+	if _, err := os.Stat(path); err != nil {
+		missing.Kind, missing.Err = kv.KindOf(err), err
+		return missing
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro"}).String())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var stored int
+	if err := db.QueryRowContext(ctx, `SELECT format FROM jobqueue`).Scan(&stored); err != nil {
+		missing.Err = err
+		return missing
+	}
+	if stored != format {
+		return queue.FormatError(stored, format)
+	}
+	return nil
 }
 
 // open opens the writer, whose connection makes the tables, then the readers.

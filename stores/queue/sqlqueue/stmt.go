@@ -115,8 +115,12 @@ type row struct{ s *statement }
 // integer returns column i as a number, 0 if it is NULL.
 func (r row) integer(i int32) int64 { return lib.Xsqlite3_column_int64(r.s.c.tls, r.s.handle, i) }
 
-func (r row) isNull(i int32) bool {
-	return lib.Xsqlite3_column_type(r.s.c.tls, r.s.handle, i) == lib.SQLITE_NULL
+// timeOr returns column i as a number, or none if it is NULL.
+func (r row) timeOr(i int32, none int64) int64 {
+	if lib.Xsqlite3_column_type(r.s.c.tls, r.s.handle, i) == lib.SQLITE_NULL {
+		return none
+	}
+	return r.integer(i)
 }
 
 // blob returns a copy of column i, nil if it is empty.
