@@ -23,7 +23,6 @@ type Target struct {
 	Delivers map[kv.Durability]kv.Durability
 
 	Codec    record.Codec
-	Layout   record.Layout
 	Volatile bool // nothing outlives Close
 }
 
@@ -119,7 +118,7 @@ func (s *suite) ctx() context.Context {
 
 // options completes o with what the target is.
 func (target Target) options(o record.Options) *record.Options {
-	o.Codec, o.Layout = target.Codec, target.Layout
+	o.Codec = target.Codec
 	return &o
 }
 
