@@ -17,11 +17,15 @@ type form struct {
 }
 
 type formField struct {
-	Name string `json:"name"`
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"` // its name in JSON, if that is another: its first one
 	form
 	Gone bool `json:"gone,omitempty"` // the type lacks it now
 	was  string
 }
+
+// label returns the field's name in JSON.
+func (f *formField) label() string { return orElse(f.Label, f.Name) }
 
 // formOf returns the form of a type. within are the structs that it is part of.
 func formOf(t reflect.Type, within []reflect.Type) (f form, err error) {
@@ -150,11 +154,14 @@ func (f *form) fit(now form, path string, d *differences) error {
 		i := f.indexOf(field.Name)
 		if i < 0 && field.was != "" {
 			if i = f.indexOf(field.was); i >= 0 {
-				f.Fields[i].Name = field.Name
+				f.Fields[i].Name, f.Fields[i].Label = field.Name, f.Fields[i].label()
 			}
 		}
 		known[field.Name] = true
 		if i < 0 {
+			if slices.ContainsFunc(f.Fields, func(other formField) bool { return other.Label == field.Name }) {
+				return mismatch(fmt.Errorf("the new field %s.%s has the first name of another", path, field.Name), "give it another name")
+			}
 			d.added = append(d.added, path+"."+field.Name)
 			f.Fields = append(f.Fields, field)
 			continue

@@ -82,3 +82,19 @@ func (s store) Alike(ctx context.Context, o *record.Options) (*record.Collection
 func (s store) Texts(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Text], error) {
 	return record.Open[recordtest.Text](ctx, s.DB, o)
 }
+
+func (s store) Riches(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Rich], error) {
+	return record.Open[recordtest.Rich](ctx, s.DB, o)
+}
+
+func (s store) Richers(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Richer], error) {
+	return record.Open[recordtest.Richer](ctx, s.DB, o)
+}
+
+func (s store) Olders(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Older], error) {
+	return record.Open[recordtest.Older](ctx, s.DB, o)
+}
+
+func (s store) Newers(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Newer], error) {
+	return record.Open[recordtest.Newer](ctx, s.DB, o)
+}

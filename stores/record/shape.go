@@ -26,6 +26,7 @@ type shape struct {
 type shapeField struct {
 	*shape
 	name   string
+	label  string // in JSON
 	offset uintptr
 }
 
@@ -51,7 +52,7 @@ func newShape(t reflect.Type, f *form) *shape {
 		parts, _ = structFields(t, nil) // Open has seen them
 	}
 	for i := range f.Fields {
-		field := shapeField{name: f.Fields[i].Name}
+		field := shapeField{name: f.Fields[i].Name, label: f.Fields[i].label()}
 		at := slices.IndexFunc(parts, func(p typeField) bool { return p.name == field.name })
 		if at < 0 {
 			field.shape = newShape(nil, &f.Fields[i].form)

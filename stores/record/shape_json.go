@@ -117,7 +117,7 @@ func (s *shape) appendJSON(dst []byte, p unsafe.Pointer) (_ []byte, err error) {
 			if at == nil {
 				continue
 			}
-			dst = append(strconv.AppendQuote(comma(dst, n), f.name), ':')
+			dst = append(strconv.AppendQuote(comma(dst, n), f.label), ':')
 			if dst, err = f.appendJSON(dst, at); err != nil {
 				return dst, err
 			}
@@ -195,7 +195,7 @@ func (s *shape) readJSON(text []byte, p unsafe.Pointer) (err error) {
 				continue
 			}
 			f.value(at).SetZero()
-			if text, ok := all[f.name]; ok {
+			if text, ok := all[f.label]; ok {
 				if err := f.readJSON(text, at); err != nil {
 					return fmt.Errorf("%s: %w", f.name, err)
 				}
