@@ -39,6 +39,7 @@ type core struct {
 	idle     sync.Cond         // on mu: active fell to closedBit
 	held     map[*view]*Tx     // snapshots and transactions that the program holds, under mu; nil values are snapshots
 	occupied map[string]string // what has the keys of a namespace, by its prefix, under mu
+	common   map[commonKey]any // of Common, under mu
 	closing  sync.Once
 	err      error // of Close
 }

@@ -24,3 +24,21 @@ func (db *DB) Occupy(what string) (leave func(), err error) {
 		delete(db.occupied, key)
 	}), nil
 }
+
+// Common returns the value that all who ask for it by name share, in the namespace of db and this opening of the store; who
+// asks first makes it. It is for what several values over the same keys must agree on in memory. It binds no other opening of
+// a Shared store, here or in another process.
+func (db *DB) Common(name string, create func() any) any {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	key := commonKey{string(db.prefix), name}
+	if _, ok := db.common[key]; !ok {
+		if db.common == nil {
+			db.common = map[commonKey]any{}
+		}
+		db.common[key] = create()
+	}
+	return db.common[key]
+}
+
+type commonKey struct{ prefix, name string }

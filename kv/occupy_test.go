@@ -33,3 +33,16 @@ func TestANamespaceIsOccupiedByOneValue(t *testing.T) {
 	leave()
 	refused("after the one before has left again")
 }
+
+func TestWhatIsCommonIsSharedWithinANamespace(t *testing.T) {
+	db := openMem(t)
+	made := 0
+	create := func() any { made++; return new(int) }
+	first := db.Namespace([]byte("a")).Common("counter", create)
+	if again := db.Namespace([]byte("a")).Common("counter", create); again != first {
+		t.Error("the same namespace has another value")
+	}
+	if db.Common("counter", create) == first || db.Namespace([]byte("a")).Common("other", create) == first || made != 3 {
+		t.Errorf("another namespace or name shares it; %d were made, want 3", made)
+	}
+}

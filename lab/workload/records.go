@@ -1,10 +1,6 @@
 package workload
 
-import (
-	"slices"
-
-	recordstore "github.com/assaydb/assay/stores/record"
-)
+import "github.com/assaydb/assay/lab/workload/encodings"
 
 // recordsParams is what can be varied in records.
 var recordsParams = []Param{
@@ -23,19 +19,7 @@ var records = Workload{
 	Name:    "records",
 	Summary: "typed records: insert, read, add up a field, update a field, size; a form for each codec and layout",
 	Params:  recordsParams,
-	Forms: []Form{
-		{recordstore.Binary.String(), "a pair for each record: fields in binary, without names"},
-		{recordstore.BinaryNames.String(), "the same, each field behind its name"},
-		{recordstore.JSON.String(), "a pair for each record: a JSON object"},
-		{recordstore.Gob.String(), "a pair for each record: gob, each with the type's definition"},
-		{recordstore.GobShared.String(), "the same, the type's definition kept once"},
-		{recordstore.MessagePack.String(), "a pair for each record: a MessagePack map with names"},
-		{recordstore.CBOR.String(), "a pair for each record: a CBOR map with names"},
-		{recordstore.Protobuf.String(), "a pair for each record: a protobuf message"},
-		{recordstore.MultiKV.String(), "a pair for each field, its name in the key"},
-		{recordstore.MultiNumbers.String(), "a pair for each field, its number in the key"},
-		{nestedForm, "a bucket for each record, bbolt's own"},
-	},
+	Forms:   recordFormList,
 	Ops: []Op{
 		recordOp(Op{Name: "write_single", Summary: "insert one record", Commits: true, Items: 1}, (*recordsRunner).writeSingle),
 		recordOp(Op{Name: "write_bulk", Summary: "insert 1,000 records in one transaction", Commits: true, Items: bulk}, (*recordsRunner).writeBulk),
@@ -50,7 +34,7 @@ var records = Workload{
 // recordOp completes an operation with what an iteration does.
 func recordOp(op Op, do func(*recordsRunner, iteration) error) Op {
 	op.Forms = recordForms
-	op.CoreForms = []string{recordstore.Binary.String()}
+	op.CoreForms = []string{encodings.Binary}
 	inserts := 0 // an iteration
 	if op.Commits {
 		inserts = op.Items
@@ -60,10 +44,11 @@ func recordOp(op Op, do func(*recordsRunner, iteration) error) Op {
 }
 
 // recordForms are the codecs and the layouts; buckets within buckets where the engine is bbolt as it comes.
-func recordForms(engine, options string) []string {
-	forms := slices.Clone(kvRecordForms)
-	if engine == "bbolt" && options == "" {
-		forms = append(forms, nestedForm)
+func recordForms(engine, options string) (forms []string) {
+	for _, f := range recordFormList {
+		if f.Name != nestedForm || engine == "bbolt" && options == "" {
+			forms = append(forms, f.Name)
+		}
 	}
 	return forms
 }
@@ -71,10 +56,9 @@ func recordForms(engine, options string) []string {
 // nestedForm is a bucket for each record.
 const nestedForm = "nested"
 
-// kvRecordForms are the forms over kv.
-var kvRecordForms = func() (forms []string) {
-	for _, c := range recordstore.Codecs() {
-		forms = append(forms, c.String())
+var recordFormList = func() (forms []Form) {
+	for _, f := range encodings.Forms {
+		forms = append(forms, Form{f.Name, f.Summary})
 	}
-	return append(forms, recordstore.MultiKV.String(), recordstore.MultiNumbers.String())
+	return append(forms, Form{nestedForm, "a bucket for each record, bbolt's own"})
 }()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
-	recordstore "github.com/assaydb/assay/stores/record"
+	"github.com/assaydb/assay/lab/workload/encodings"
 )
 
 // recordsRunner runs one operation on one collection. The record with index i has the id i+1.
@@ -22,8 +22,7 @@ type recordsRunner struct {
 	do      func(*recordsRunner, iteration) error
 	rand    *rand.Rand
 
-	users   *users
-	balance recordstore.Field[user, float64]
+	users encodings.Users
 
 	// What the store must hold, by index.
 	sums     []uint64
@@ -31,9 +30,9 @@ type recordsRunner struct {
 	total    float64 // of the balances that were loaded, added up in order
 
 	// The slice.
-	list   []user    // to insert
-	chosen []int     // indexes to read or update
-	values []float64 // to set
+	list   []encodings.User // to insert
+	chosen []int            // indexes to read or update
+	values []float64        // to set
 
 	// Of iterations over several records: how many, and how long they took.
 	several int
@@ -71,27 +70,26 @@ func newRecordsRunner(env Env, name string, inserts int, do func(*recordsRunner,
 
 // Setup creates the collection and loads it.
 func (r *recordsRunner) Setup(ctx context.Context) (err error) {
-	if r.users, err = r.create(ctx, func(c *users, weakest kv.Durability) error { return r.load(ctx, c, weakest) }); err != nil {
+	if r.users, err = r.create(ctx, func(c encodings.Users, weakest kv.Durability) error { return r.load(ctx, c, weakest) }); err != nil {
 		return err
 	}
-	r.balance, err = recordstore.FieldOf[float64](r.users, "balance")
 	for _, b := range r.balances {
 		r.total += b
 	}
 	return err
 }
 
-func (r *recordsRunner) load(ctx context.Context, c *users, weakest kv.Durability) error {
+func (r *recordsRunner) load(ctx context.Context, c encodings.Users, weakest kv.Durability) error {
 	for len(r.sums) < r.loaded {
 		list := r.draw(min(bulk, r.loaded-len(r.sums)))
 		if r.insert == "bulk" {
-			if err := c.PutAll(ctx, r.env.Durability, list); err != nil {
+			if err := c.Put(ctx, r.env.Durability, list); err != nil {
 				return err
 			}
 			continue
 		}
 		for i := range list {
-			if err := c.Put(ctx, weakest, &list[i]); err != nil {
+			if err := c.Put(ctx, weakest, list[i:i+1]); err != nil {
 				return err
 			}
 		}
@@ -100,12 +98,12 @@ func (r *recordsRunner) load(ctx context.Context, c *users, weakest kv.Durabilit
 }
 
 // draw returns the next n users, and notes that the store will hold them.
-func (r *recordsRunner) draw(n int) []user {
+func (r *recordsRunner) draw(n int) []encodings.User {
 	r.list = r.list[:0]
 	for range n {
-		u := newUser(r.env.Seed, int64(len(r.sums)+1))
+		u := encodings.NewUser(r.env.Seed, int64(len(r.sums)+1))
 		r.list = append(r.list, u)
-		r.sums = append(r.sums, u.sum())
+		r.sums = append(r.sums, u.Sum())
 		r.balances = append(r.balances, u.Balance)
 	}
 	return r.list
@@ -130,17 +128,17 @@ func (r *recordsRunner) Prepare(n int) error {
 func (r *recordsRunner) Do(ctx context.Context, _, i int) error { return r.do(r, iteration{ctx, i}) }
 
 func (r *recordsRunner) writeSingle(it iteration) error {
-	return r.users.Put(it, r.env.Durability, &r.list[it.i])
+	return r.users.Put(it, r.env.Durability, r.list[it.i:][:1])
 }
 
 func (r *recordsRunner) writeBulk(it iteration) error {
 	defer r.record(time.Now(), bulk)
-	return r.users.PutAll(it, r.env.Durability, r.list[it.i*bulk:][:bulk])
+	return r.users.Put(it, r.env.Durability, r.list[it.i*bulk:][:bulk])
 }
 
 func (r *recordsRunner) readOne(it iteration) error {
-	var u user
-	err := r.users.Read(it, recordstore.Int(int64(r.chosen[it.i]+1)), &u)
+	var u encodings.User
+	err := r.users.Read(it, int64(r.chosen[it.i]+1), &u)
 	return r.check(&u, r.chosen[it.i], err)
 }
 
@@ -148,12 +146,16 @@ func (r *recordsRunner) readMany(it iteration) error {
 	n, at := r.loaded/3, r.loaded/2
 	defer r.record(time.Now(), n)
 	left := n
-	for u, err := range r.users.All(it, recordstore.Span{From: recordstore.Int(int64(at + 1)), Limit: n}) {
-		if err := r.check(&u, at, err); err != nil {
+	err := r.users.Walk(it, int64(at+1), n, func(u *encodings.User) error {
+		if err := r.check(u, at, nil); err != nil {
 			return err
 		}
 		at++
 		left--
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if left != 0 && !r.null {
 		return fmt.Errorf("read many: %d records, want %d", n-left, n)
@@ -163,21 +165,21 @@ func (r *recordsRunner) readMany(it iteration) error {
 
 func (r *recordsRunner) fieldSum(it iteration) error {
 	defer r.record(time.Now(), r.loaded)
-	total, err := recordstore.Sum(it, r.balance, recordstore.Span{})
+	total, n, err := r.users.Sum(it)
 	switch {
 	case err != nil:
 		return err
 	case r.null:
 		return nil
-	case total.Count != r.loaded || total.Float != r.total:
-		return fmt.Errorf("field sum: %v of %d records, want %v of %d", total.Float, total.Count, r.total, r.loaded)
+	case n != r.loaded || total != r.total:
+		return fmt.Errorf("field sum: %v of %d records, want %v of %d", total, n, r.total, r.loaded)
 	}
 	return nil
 }
 
 func (r *recordsRunner) update(it iteration) error {
 	index := r.chosen[it.i]
-	err := r.balance.Set(it, r.env.Durability, recordstore.Int(int64(index+1)), r.values[it.i])
+	err := r.users.SetBalance(it, r.env.Durability, int64(index+1), r.values[it.i])
 	if err != nil {
 		if r.null && kv.KindOf(err) == kv.NotFound {
 			return nil
@@ -195,14 +197,14 @@ func (r *recordsRunner) record(start time.Time, n int) {
 }
 
 // check compares a user with what the store must hold at an index.
-func (r *recordsRunner) check(u *user, index int, err error) error {
+func (r *recordsRunner) check(u *encodings.User, index int, err error) error {
 	switch {
 	case r.null && (err == nil || kv.KindOf(err) == kv.NotFound):
 		return nil
 	case err != nil:
 		return fmt.Errorf("record %d: %w", index+1, err)
-	case u.sum() != r.sums[index] || u.Balance != r.balances[index]:
-		return fmt.Errorf("record %d: %+v, want %+v with the balance %v", index+1, *u, newUser(r.env.Seed, int64(index+1)), r.balances[index])
+	case u.Sum() != r.sums[index] || u.Balance != r.balances[index]:
+		return fmt.Errorf("record %d: %+v, want %+v with the balance %v", index+1, *u, encodings.NewUser(r.env.Seed, int64(index+1)), r.balances[index])
 	}
 	return nil
 }
@@ -219,16 +221,14 @@ func (r *recordsRunner) Verify(ctx context.Context) error {
 		r.chosen = indexes
 	}
 	stride := max(1, (len(indexes)+mostVerified-1)/mostVerified)
-	return r.users.View(ctx, func(reader *recordstore.Reader[user]) error {
-		var u user
-		for i := len(indexes) - 1; i >= 0; i -= stride {
-			err := reader.Read(recordstore.Int(int64(indexes[i]+1)), &u)
-			if err := r.check(&u, indexes[i], err); err != nil {
-				return fmt.Errorf("after the slice: %w", err)
-			}
+	var u encodings.User
+	for i := len(indexes) - 1; i >= 0; i -= stride {
+		err := r.users.Read(ctx, int64(indexes[i]+1), &u)
+		if err := r.check(&u, indexes[i], err); err != nil {
+			return fmt.Errorf("after the slice: %w", err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Metrics returns the time for one record, of iterations over several. It is what the published figures are.

@@ -10,16 +10,13 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
-	recordstore "github.com/assaydb/assay/stores/record"
-	"github.com/assaydb/assay/stores/record/bboltnested"
+	"github.com/assaydb/assay/lab/workload/encodings"
 )
-
-type users = recordstore.Collection[user]
 
 // recordStore keeps the records, in one of the forms.
 type recordStore interface {
-	// create lets load fill a new collection, and opens it again, timed. load is given the weakest class of the store.
-	create(ctx context.Context, load func(*users, kv.Durability) error) (*users, error)
+	// create lets load fill a new store, and opens it again, timed. load is given the weakest class of the store.
+	create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users, error)
 
 	Describe() Description
 	Size() (kv.Size, error)
@@ -34,75 +31,62 @@ var (
 
 // newRecordStore returns what keeps the records in the form of env, of which "" is binary.
 func newRecordStore(env Env) (recordStore, error) {
-	s := &kvRecords{kvStore: newKVStore(env)}
 	if env.Form == "" {
-		return s, nil
-	}
-	var err error
-	if s.options.Codec, err = recordstore.ParseCodec(env.Form); err == nil {
-		return s, nil
-	}
-	if s.options.Layout, err = recordstore.ParseLayout(env.Form); err == nil && s.options.Layout != recordstore.SingleKey {
-		return s, nil
+		env.Form = encodings.Binary
 	}
 	forms := recordForms(env.Engine, env.Options)
-	if env.Form == nestedForm && slices.Contains(forms, nestedForm) {
+	switch {
+	case !slices.Contains(forms, env.Form):
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: fmt.Errorf("form %q", env.Form),
+			Hint: "use one of " + strings.Join(forms, ", ")}
+	case env.Form == nestedForm:
 		return &nestedRecords{path: filepath.Join(env.Dir, "store"), durability: env.Durability}, nil
 	}
-	return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: fmt.Errorf("form %q", env.Form),
-		Hint: "use one of " + strings.Join(forms, ", ")}
+	return &kvRecords{kvStore: newKVStore(env), form: env.Form}, nil
 }
 
 // kvRecords keeps records in an engine of kv.
 type kvRecords struct {
 	kvStore
-	options recordstore.Options
+	form string
 }
 
-func (s *kvRecords) create(ctx context.Context, load func(*users, kv.Durability) error) (*users, error) {
+func (s *kvRecords) create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users, error) {
 	err := s.kvStore.create(ctx, func(db *kv.DB) error {
-		c, err := recordstore.Open[user](ctx, db, &s.options)
+		users, err := encodings.Over(ctx, db, s.form)
 		if err != nil {
 			return err
 		}
-		return load(c, db.Caps().Cheapest())
+		return load(users, db.Caps().Cheapest())
 	})
 	if err != nil {
 		return nil, err
 	}
-	return recordstore.Open[user](ctx, s.db, &s.options)
+	return encodings.Over(ctx, s.db, s.form)
 }
 
 // nestedRecords keeps records in bbolt, a bucket for each.
 type nestedRecords struct {
 	path       string
 	durability kv.Durability
-	store      *bboltnested.Store
+	store      *encodings.Nested
 	about      Description
 }
 
-func (s *nestedRecords) open(ctx context.Context) (*users, error) {
-	var err error
-	if s.store, err = bboltnested.Open(ctx, s.path); err != nil {
-		return nil, err
-	}
-	return bboltnested.Collection[user](ctx, s.store, nil)
-}
-
-func (s *nestedRecords) create(ctx context.Context, load func(*users, kv.Durability) error) (*users, error) {
-	c, err := s.open(ctx)
+func (s *nestedRecords) create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users, error) {
+	store, err := encodings.OpenNested(s.path)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(load(c, kv.Buffered), s.store.Close()); err != nil {
+	if err := errors.Join(load(store, kv.Buffered), store.Close()); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	if c, err = s.open(ctx); err != nil {
+	if s.store, err = encodings.OpenNested(s.path); err != nil {
 		return nil, err
 	}
 	s.about = Description{Open: time.Since(start), Promise: s.store.Promise(s.durability), Settings: s.store.Settings()}
-	return c, nil
+	return s.store, nil
 }
 
 // Describe tells what the store was when it was created.

@@ -2,13 +2,14 @@ package record
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 	"unsafe"
 )
 
 // binaryCodec writes: the version of the schema as a uvarint (one byte below 128 versions), the fields of fixed size by
-// number, little-endian and without padding, then the strings and after them the bytes, each behind its length as a
-// uvarint. The place of a fixed field is the same in every record of a version, so that it can be read and changed alone.
+// number, little-endian and without padding, then the strings, after them the bytes, and after them what is made of
+// others, each behind its length as a uvarint. The place of a fixed field is the same in every record of a version, so that it can be read and changed alone.
 type binaryCodec struct {
 	current int
 	plans   []binaryPlan // by version
@@ -18,8 +19,9 @@ type binaryCodec struct {
 type binaryPlan struct {
 	fixed   []fixedSlot
 	size    int    // of all fixed fields
-	texts   []slot // strings, then bytes
+	texts   []slot // strings, then bytes, then what is made of others
 	strings int    // how many of texts are strings
+	blobs   int    // how many are strings or bytes
 	last    int    // of the highest number
 	where   []int  // by number: index in fixed, or in texts counted from len(fixed), plus 1
 }
@@ -32,13 +34,13 @@ type fixedSlot struct {
 func newBinaryCodec(s *schema) *binaryCodec {
 	c := &binaryCodec{current: s.current}
 	for version := range s.header.Versions {
-		c.plans = append(c.plans, newBinaryPlan(s.slots(version)))
+		c.plans = append(c.plans, newBinaryPlan(s.slots(s.header.Versions[version])))
 	}
 	return c
 }
 
 func newBinaryPlan(slots []slot) (p binaryPlan) {
-	var blobs []slot
+	var blobs, parts []slot
 	for _, s := range slots {
 		p.last = max(p.last, s.number)
 		switch size := s.kind.size(); {
@@ -47,12 +49,15 @@ func newBinaryPlan(slots []slot) (p binaryPlan) {
 			p.size += size
 		case s.kind == kindString:
 			p.texts = append(p.texts, s)
-		default:
+		case s.kind == kindBytes:
 			blobs = append(blobs, s)
+		default:
+			parts = append(parts, s)
 		}
 	}
 	p.strings = len(p.texts)
-	p.texts = append(p.texts, blobs...)
+	p.blobs = p.strings + len(blobs)
+	p.texts = slices.Concat(p.texts, blobs, parts)
 	p.where = make([]int, p.last+1)
 	for i := range p.fixed {
 		p.where[p.fixed[i].number] = i + 1
@@ -99,12 +104,35 @@ func (c *binaryCodec) encode(dst []byte, m memory) ([]byte, error) {
 		s := *(*string)(p.texts[i].at(m))
 		dst = append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 	}
-	for i := range p.texts[p.strings:] {
+	for i := range p.texts[p.strings:p.blobs] {
 		b := *(*[]byte)(p.texts[p.strings+i].at(m))
-		dst = append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+		dst = append(appendLength(dst, len(b), b == nil), b...)
+	}
+	for i := range p.texts[p.blobs:] {
+		s := &p.texts[p.blobs+i]
+		dst = appendSized(dst, s.shape, s.at(m))
 	}
 	return dst, nil
 }
+
+// appendSized appends a value behind its length.
+func appendSized(dst []byte, s *shape, p unsafe.Pointer) []byte {
+	start := len(dst)
+	dst = s.append(append(dst, 0), p)
+	n := len(dst) - start - 1
+	if n < 0x80 {
+		dst[start] = byte(n)
+		return dst
+	}
+	var length [binary.MaxVarintLen64]byte
+	return slices.Replace(dst, start, start+1, length[:binary.PutUvarint(length[:], uint64(n))]...)
+}
+
+func (c *binaryCodec) part(dst []byte, s *slot, p unsafe.Pointer) ([]byte, error) {
+	return s.shape.append(dst, p), nil
+}
+
+func (c *binaryCodec) readPart(data []byte, s *slot, m memory) error { return s.read(data, m) }
 
 // open returns the plan of data and what follows the version.
 func (c *binaryCodec) open(data []byte) (*binaryPlan, []byte, error) {
@@ -174,19 +202,37 @@ func (p *binaryPlan) decodeTexts(data []byte, m memory) error {
 		}
 	}
 	for i := range p.texts[p.strings:] {
+		s := &p.texts[p.strings+i]
 		b, width, err := cutBytes(data[end:])
 		if err != nil {
 			return err
 		}
 		end += width
-		if to := p.texts[p.strings+i].at(m); to != nil {
-			storeBytes(to, b)
+		to := s.at(m)
+		switch {
+		case to == nil:
+		case s.kind != kindBytes:
+			err = s.read(b, m)
+		default:
+			storeNilable(to, b, width)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if end != len(data) {
 		return corrupt("%d bytes behind the record", len(data)-end)
 	}
 	return nil
+}
+
+// storeNilable sets the bytes at p to b, which took width bytes with its length: one alone is nil.
+func storeNilable(p unsafe.Pointer, b []byte, width int) {
+	if width == 1 {
+		*(*[]byte)(p) = nil
+		return
+	}
+	storeBytes(p, b)
 }
 
 // skip returns where the first n texts of data end.
@@ -240,11 +286,21 @@ func (c *binaryCodec) field(data []byte, s *slot, to unsafe.Pointer) error {
 	if err != nil {
 		return err
 	}
-	b, _, err := cutBytes(data[p.size+start:])
-	if err != nil {
+	b, width, err := cutBytes(data[p.size+start:])
+	switch {
+	case err != nil:
 		return err
+	case s.kind == kindString:
+		*(*string)(to) = string(b)
+		return nil
+	case s.kind == kindBytes:
+		storeNilable(to, b, width)
+		return nil
 	}
-	return storeValue(s.kind, to, b)
+	if err := s.shape.read(b, to); err != nil {
+		return corrupt("field %s: %w", s.name, err)
+	}
+	return nil
 }
 
 // patch overwrites a fixed field.

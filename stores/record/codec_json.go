@@ -3,19 +3,16 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"sync"
-	"time"
-	"unicode/utf8"
 	"unsafe"
 )
 
 // jsonCodec writes an object with encoding/json.
 type jsonCodec struct {
-	unpatchable
-	shadow *shadow
-	single single
-	pool   sync.Pool // of *jsonEncoder
+	written *shadow
+	read    *shadow // with the fields that have pairs of their own now, which older records have
+	single  single
+	pool    sync.Pool // of *jsonEncoder
 }
 
 type jsonEncoder struct {
@@ -23,67 +20,70 @@ type jsonEncoder struct {
 	enc *json.Encoder
 }
 
-func newJSONCodec(s *schema) (codec, error) {
-	sh, err := newShadow(s.slots(s.current), s.size, "json")
-	if err != nil {
-		return nil, err
+func newJSONCodec(s *schema) *jsonCodec {
+	label := func(number int) string { return s.header.field(number).label() }
+	c := &jsonCodec{written: newShadow(s.slots(s.header.Versions[s.current]), s.size, label), single: single{label: label}}
+	if c.read = c.written; len(s.header.hot(s.current)) > 0 {
+		c.read = newShadow(s.slots(s.header.all(s.current)), s.size, label)
 	}
-	c := &jsonCodec{shadow: sh, single: single{tag: "json"}}
 	c.pool.New = func() any {
 		e := new(jsonEncoder)
 		e.enc = json.NewEncoder(&e.buf)
 		e.enc.SetEscapeHTML(false)
 		return e
 	}
-	return c, nil
-}
-
-// textual refuses what UTF-8 text cannot hold; encoding/json would replace it.
-func textual(slots []slot, m memory) error {
-	for i := range slots {
-		s := &slots[i]
-		at := s.at(m)
-		switch s.kind {
-		case kindString:
-			if !utf8.ValidString(*(*string)(at)) {
-				return notText(s, at)
-			}
-		case kindFloat32, kindFloat64:
-			if !finite(s.kind, at) {
-				return invalid("encode", errors.New("field "+s.name+" is "+format(s.kind, at)+", which JSON cannot express"), "choose another codec")
-			}
-		case kindTime:
-			if y := (*time.Time)(at).UTC().Year(); y < 0 || y > 9999 {
-				return invalid("encode", errors.New("field "+s.name+" is in a year that RFC 3339 cannot express"), "choose the codec Binary")
-			}
-		}
-	}
-	return nil
+	return c
 }
 
 func (c *jsonCodec) encode(dst []byte, m memory) ([]byte, error) {
-	if err := textual(c.shadow.slots, m); err != nil {
-		return dst, err
+	for i := range c.written.slots {
+		s := &c.written.slots[i]
+		if err := c.fits(s, s.at(m)); err != nil {
+			return dst, err
+		}
 	}
 	e := c.pool.Get().(*jsonEncoder)
 	defer c.pool.Put(e)
 	e.buf.Reset()
-	err := c.shadow.encode(m, e.enc.Encode)
-	if err != nil {
+	if err := c.written.encode(m, e.enc.Encode); err != nil {
 		return dst, invalid("encode", err, "")
 	}
 	text := e.buf.Bytes()
 	return append(dst, text[:len(text)-1]...), nil // without the line's end
 }
 
-func (c *jsonCodec) decode(data []byte, m memory) error {
-	return c.shadow.read("json", data, m, json.Unmarshal)
+func (c *jsonCodec) fits(s *slot, p unsafe.Pointer) error {
+	if wrong := s.shape.unfit(p); wrong != nil {
+		return invalid("encode", wrong.of(s.name), "change the value, or choose the codec Binary, which holds every value")
+	}
+	return nil
+}
+
+func (c *jsonCodec) decode(data []byte, m memory) error { return c.into(c.read, data, m) }
+
+func (c *jsonCodec) into(sh *shadow, data []byte, m memory) error {
+	if err := sh.decode(m, func(v any) error { return json.Unmarshal(data, v) }); err != nil {
+		return corrupt("json: %w", err)
+	}
+	return nil
 }
 
 func (c *jsonCodec) field(data []byte, s *slot, p unsafe.Pointer) error {
-	sh, err := c.single.of(s)
-	if err != nil {
-		return err
+	return c.into(c.single.of(s), data, memory{rec: p})
+}
+
+func (c *jsonCodec) patch([]byte, *slot, unsafe.Pointer) bool { return false }
+
+func (c *jsonCodec) part(dst []byte, s *slot, p unsafe.Pointer) ([]byte, error) {
+	if err := c.fits(s, p); err != nil {
+		return dst, err
 	}
-	return sh.read("json", data, memory{rec: p}, json.Unmarshal)
+	return s.shape.appendJSON(dst, p)
+}
+
+func (c *jsonCodec) readPart(data []byte, s *slot, m memory) error {
+	if err := s.shape.readJSON(data, s.at(m)); err != nil {
+		return corrupt("field %s: json: %w", s.name, err)
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ func planFor[T any](t testing.TB, o Options) *plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlan(newSchema(typ, fields, newHeader(fields, o.Codec, o.Layout.String())), &o, o.Layout != SingleKey)
+	p, err := newPlan(newSchema(typ, fields, newHeader(fields, o.Codec)), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ var samples = []everything{
 }
 
 func TestEveryCodecGivesBackWhatItGot(t *testing.T) {
-	for _, c := range Codecs() {
+	for _, c := range []Codec{Binary, JSON} {
 		p := planFor[everything](t, Options{Codec: c})
 		for i := range samples {
 			in := samples[i]
@@ -89,7 +89,7 @@ func TestEveryCodecGivesBackWhatItGot(t *testing.T) {
 }
 
 func TestEveryCodecReadsEveryFieldAlone(t *testing.T) {
-	for _, c := range Codecs() {
+	for _, c := range []Codec{Binary, JSON} {
 		p := planFor[everything](t, Options{Codec: c})
 		for i := range samples {
 			in := samples[i]
@@ -97,7 +97,7 @@ func TestEveryCodecReadsEveryFieldAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range p.slots(0) {
+			for _, s := range p.slots(p.header.Versions[0]) {
 				var out everything
 				m := memory{rec: unsafe.Pointer(&out)}
 				if err := p.codec.field(data, &s, s.at(m)); err != nil {
@@ -149,9 +149,7 @@ func TestTextCodecsRefuseWhatTheyCannotHold(t *testing.T) {
 		record *everything
 		ok     bool
 	}{
-		{JSON, &bad, false}, {CBOR, &bad, false}, {Protobuf, &bad, false}, {Binary, &bad, true}, {MessagePack, &bad, true}, {Gob, &bad, true},
-		{JSON, &nan, false}, {CBOR, &nan, true}, {Binary, &nan, true},
-		{JSON, &late, false}, {CBOR, &late, false}, {Binary, &late, true}, {Protobuf, &late, true},
+		{JSON, &bad, false}, {Binary, &bad, true}, {JSON, &nan, false}, {Binary, &nan, true}, {JSON, &late, false}, {Binary, &late, true},
 	} {
 		p := planFor[everything](t, Options{Codec: c.codec})
 		_, err := p.codec.encode(nil, memory{rec: unsafe.Pointer(c.record)})
@@ -193,7 +191,7 @@ func FuzzBinary(f *testing.F) {
 				t.Fatalf("%x becomes %x, then %x, %v", data, again, twice, err)
 			}
 		}
-		for _, s := range p.slots(0) {
+		for _, s := range p.slots(p.header.Versions[0]) {
 			var one everything
 			_ = p.codec.field(data, &s, s.at(memory{rec: unsafe.Pointer(&one)}))
 		}
@@ -203,7 +201,7 @@ func FuzzBinary(f *testing.F) {
 // FuzzCodecs gives arbitrary bytes to the other codecs.
 func FuzzCodecs(f *testing.F) {
 	var plans []*plan
-	for _, c := range Codecs() {
+	for _, c := range []Codec{Binary, JSON} {
 		p := planFor[everything](f, Options{Codec: c})
 		plans = append(plans, p)
 		for i := range samples {
@@ -221,7 +219,7 @@ func FuzzCodecs(f *testing.F) {
 		if err := p.codec.decode(data, memory{rec: unsafe.Pointer(&out)}); err != nil && kv.KindOf(err) != kv.Corrupt {
 			t.Fatalf("%v: error %v, want corrupt", Codec(c), err)
 		}
-		for _, s := range p.slots(0) {
+		for _, s := range p.slots(p.header.Versions[0]) {
 			var one everything
 			_ = p.codec.field(data, &s, s.at(memory{rec: unsafe.Pointer(&one)}))
 		}

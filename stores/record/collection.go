@@ -12,25 +12,29 @@ import (
 // Collection is an open collection of records of type T. Its methods may be called concurrently; each is a transaction
 // of its own. View and Update do several things in one.
 type Collection[T any] struct {
-	backend  Backend
-	traits   Traits
-	plan     *plan
-	header   []byte // as stored
-	defaults T
+	db        *kv.DB
+	shared    bool // other processes may write too
+	readOnly  bool
+	strongest kv.Durability // that commits can have
+	common    *common
+	known     *string // what common.header was when c was opened
+	plan      *plan
+	header    []byte // as stored
+	defaults  T
 }
 
 // View runs fn on a snapshot that was fixed before fn began.
 func (c *Collection[T]) View(ctx context.Context, fn func(*Reader[T]) error) error {
-	return c.backend.View(ctx, func(b BackendReader) error { return c.explain(b, fn(c.reader(b))) })
+	return c.db.View(ctx, func(s *kv.Snapshot) error { return c.explain(s, fn(c.reader(s))) })
 }
 
 // Update runs fn on a transaction and commits it with at least the durability d. If fn returns an
 // error nothing is changed, nor if it passes over an error of w other than a Conflict or NotFound.
 // There is one writer at a time; fn must not call methods of the collection that write.
 func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Writer[T]) error) error {
-	return c.backend.Update(ctx, d, func(b BackendWriter) error {
+	return c.db.Update(ctx, d, func(tx *kv.Tx) error {
 		var failed error
-		w, err := c.writer(b, func(err error) { failed = errors.Join(failed, err) })
+		w, err := c.writer(tx, func(err error) { failed = errors.Join(failed, err) })
 		if err != nil {
 			return err
 		}
@@ -46,16 +50,11 @@ func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Wr
 // ends with tx. After an error of a method that writes, tx commits nothing, unless it is a Conflict
 // or NotFound: those are answers, and change nothing.
 func (c *Collection[T]) In(tx *kv.Tx) (*Writer[T], error) {
-	b, ok := c.backend.(*kvBackend)
-	if !ok {
-		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the collection is not kept in a key-value store"),
-			Hint: "use a collection over kv"}
-	}
-	joined, err := b.db.Join(tx)
+	joined, err := c.db.Join(tx)
 	if err != nil {
 		return nil, err
 	}
-	return c.writer(b.over(joined), joined.Fail)
+	return c.writer(joined, joined.Fail)
 }
 
 // Get returns the record with an id. An absent one is NotFound.
@@ -76,8 +75,8 @@ func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
 	return c.PutAll(ctx, d, unsafe.Slice(v, 1))
 }
 
-// Insert stores v if there is no record with its id; one that there is is a Conflict. A number that
-// is 0 is set to the next one: see [Writer.Insert].
+// Insert stores v if there is no record with its id; one that there is is a Conflict, and a
+// [Duplicate]. A number that is 0 is set to the next one: see [Writer.Insert].
 func (c *Collection[T]) Insert(ctx context.Context, d kv.Durability, v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	chosen := !c.plan.forgotten(m)
@@ -105,15 +104,19 @@ func (c *Collection[T]) PutAll(ctx context.Context, d kv.Durability, list []T) e
 			return nil
 		})
 	}
-	return c.backend.Blind(ctx, d, func(b BackendPutter) error {
-		e := encoder[T]{c: c}
-		for i := range list {
-			if err := e.put(b, &list[i]); err != nil {
-				return err
-			}
+	c.common.changing.RLock() // until the commit, which must not come after a change of the indexes
+	defer c.common.changing.RUnlock()
+	if err := c.changed(nil); err != nil {
+		return err
+	}
+	var b batch
+	e := encoder[T]{c: c}
+	for i := range list {
+		if err := e.put(&b, &list[i]); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return c.db.Write(ctx, d, &b.Batch)
 }
 
 // Delete removes the record with an id. That it is absent is no error.
@@ -166,8 +169,19 @@ func (c *Collection[T]) DeleteWhere(ctx context.Context, d kv.Durability, q Quer
 	return n, nil
 }
 
-// Check reads all records and entries of indexes and compares them. A record that cannot be decoded and an index that
-// does not agree with the records are Corrupt.
+// Page returns the records that q describes, at most q.Limit, and where the next page begins: [Query.After] of the same
+// query, or nil after the last page. What is written in the meantime moves no record from one page to another, unless its own
+// fields in the index change.
+func (c *Collection[T]) Page(ctx context.Context, q Query) (list []T, next []byte, err error) {
+	err = c.View(ctx, func(r *Reader[T]) error {
+		list, next, err = r.Page(q)
+		return err
+	})
+	return list, next, err
+}
+
+// Check reads all records, hot fields and entries of indexes and compares them. A record that cannot be decoded, what
+// belongs to none, and an index that does not agree with the records are Corrupt.
 func (c *Collection[T]) Check(ctx context.Context) error {
 	return c.View(ctx, func(r *Reader[T]) error { return r.check() })
 }
@@ -196,12 +210,12 @@ func (c *Collection[T]) walk(ctx context.Context, fn func(*Reader[T]) iter.Seq2[
 }
 
 // blind reports whether a put needs to read nothing.
-func (c *Collection[T]) blind() bool { return !c.traits.Shared && !c.plan.carries() }
+func (c *Collection[T]) blind() bool { return !c.shared && !c.plan.carries() }
 
-// explain returns a better error where a record could not be read because another process changed the type.
-func (c *Collection[T]) explain(r BackendReader, err error) error {
-	if err != nil && c.traits.Shared && errors.Is(err, kv.Corrupt) {
-		if changed := c.changed(r); changed != nil {
+// explain returns a better error where a record could not be read because the type was changed in the meantime.
+func (c *Collection[T]) explain(s *kv.Snapshot, err error) error {
+	if err != nil && errors.Is(err, kv.Corrupt) {
+		if changed := c.changed(s); changed != nil {
 			return changed
 		}
 	}

@@ -6,39 +6,33 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"time"
 	"unsafe"
 
 	"github.com/assaydb/assay/kv"
 )
 
-// Value is a type that a field may have; of a field whose type is made of one of these it is that one.
-type Value interface {
-	bool | int | int8 | int16 | int32 | int64 | uint | uint8 | uint16 | uint32 | uint64 |
-		float32 | float64 | string | []byte | time.Time
-}
-
 // Field is one field of the records of a collection, to be read and written alone.
 //
-// Reading decodes nothing else where the codec allows it: Binary goes to the place of a number; BinaryNames,
-// MessagePack and Protobuf step over the fields before it; JSON, CBOR and Gob scan the record and build one value; the
-// layouts with a pair for each field read that pair.
-type Field[T any, V Value] struct {
-	c      *Collection[T]
-	slot   slot
-	column int
+// Reading decodes nothing else where it can: a hot field is a pair of its own; in the others Binary goes to the place of a
+// number and steps over texts; JSON scans the record and builds one value.
+type Field[T, V any] struct {
+	c    *Collection[T]
+	slot slot
+	hot  int // which of the hot fields, or -1
 }
 
-// FieldOf returns the field with a stored name, whose type is V. A field that there is not, or is of another type, is Invalid.
-func FieldOf[V Value, T any](c *Collection[T], name string) (Field[T, V], error) {
+// FieldOf returns the field with a stored name, of a type V: that of the field, or the one that it is made of, as string. Of
+// a struct within the record, the fields have names like address.city. A field that there is not, or is of another type, is
+// Invalid.
+func FieldOf[V, T any](c *Collection[T], name string) (Field[T, V], error) {
 	s := c.plan.named(name)
 	if s == nil {
 		return Field[T, V]{}, invalid("field", fmt.Errorf("no field %q", name), "use one of "+c.plan.fieldNames())
 	}
-	if k := kindOf(reflect.TypeFor[V]()); k != s.kind {
-		return Field[T, V]{}, invalid("field", fmt.Errorf("field %s is a %v, not a %v", name, kinds[s.kind].typ, reflect.TypeFor[V]()), "")
+	if t := reflect.TypeFor[V](); t != s.shape.typ && (!s.kind.scalar() || kindOf(t) != s.kind) {
+		return Field[T, V]{}, invalid("field", fmt.Errorf("field %s is a %v, not a %v", name, s.shape.typ, t), "")
 	}
-	return Field[T, V]{c: c, slot: *s, column: c.plan.column(s)}, nil
+	return Field[T, V]{c: c, slot: *s, hot: c.plan.hotIndex(s)}, nil
 }
 
 // Get returns the field of the record with an id. An absent record is NotFound.
@@ -57,29 +51,40 @@ func (f Field[T, V]) Read(r *Reader[T], id ID) (V, error) {
 		return v, err
 	}
 	r.key = id.AppendKey(r.key[:0])
-	value, err := r.b.Column(r.buf[:0], r.key, f.column)
-	if isNotFound(err) && f.c.traits.ByField { // the record may have been written without the field
-		has, hasErr := r.Has(id)
-		if has || hasErr != nil {
-			return v, hasErr
+	if f.hot >= 0 {
+		value, err := r.hot(f.hot, r.key)
+		if err == nil {
+			err = f.readHot(value, &v)
+		}
+		if !isNotFound(err) {
+			return v, err
 		}
 	}
+	r.full = join(r.full, rowPrefix, r.key)
+	value, err := r.s.Append(r.bufs[0][:0], r.full)
 	if err != nil {
 		return v, err
 	}
-	r.buf = value[:0]
-	if value == nil {
-		value = []byte{}
-	}
-	return v, f.c.plan.field(value, &f.slot, unsafe.Pointer(&v))
+	r.bufs[0] = value
+	return v, f.c.plan.codec.field(value, &f.slot, unsafe.Pointer(&v))
+}
+
+// readHot sets v to the pair of a hot field.
+func (f Field[T, V]) readHot(value []byte, v *V) error {
+	alone := f.slot
+	alone.offset = 0
+	return f.c.plan.codec.readPart(value, &alone, memory{rec: unsafe.Pointer(v)})
 }
 
 // fallback returns the value of a record that does not have the field.
 func (f Field[T, V]) fallback() (v V) {
-	copyValue(f.slot.kind, unsafe.Pointer(&v), unsafe.Add(unsafe.Pointer(&f.c.defaults), f.slot.offset))
-	if f.slot.kind == kindBytes {
-		storeBytes(unsafe.Pointer(&v), *(*[]byte)(unsafe.Pointer(&v)))
+	for i := range f.c.plan.lent {
+		if d := &f.c.plan.lent[i]; d.slot.number == f.slot.number {
+			_ = d.slot.shape.read(d.value, unsafe.Pointer(&v)) // no two records share memory
+			return v
+		}
 	}
+	f.slot.shape.copyTo(unsafe.Pointer(&v), unsafe.Add(unsafe.Pointer(&f.c.defaults), f.slot.offset))
 	return v
 }
 
@@ -100,14 +105,19 @@ func (f Field[T, V]) write(w *Writer[T], id ID, v V) error {
 		return invalid("set field", errors.New("an id does not change"), "put the record under the new id and delete the old one")
 	}
 	w.key = id.AppendKey(w.key[:0])
-	var err error
-	if w.buf, err = w.b.Row(w.buf, w.row, w.key); err != nil {
-		return err
-	}
-	if !p.indexed(f.slot.number) {
-		if done, err := f.patch(w, &v); done {
+	indexed := p.indexed(f.slot.number)
+	if f.hot >= 0 && !indexed && p.hot[f.hot].written {
+		if err := w.exists(f.hot); err != nil {
 			return err
 		}
+		return w.encoder.writeHot(w.tx, &p.hot[f.hot], w.key, unsafe.Pointer(&v))
+	}
+	if err := w.load(w.key); err != nil {
+		return err
+	}
+	if f.hot < 0 && !indexed && p.codec.patch(w.parts[0], &f.slot, unsafe.Pointer(&v)) {
+		w.full = join(w.full, rowPrefix, w.key)
+		return w.tx.Put(w.full, w.parts[0])
 	}
 	extra := p.newExtra()
 	if err := w.decode(&w.old, extra); err != nil {
@@ -116,22 +126,22 @@ func (f Field[T, V]) write(w *Writer[T], id ID, v V) error {
 	w.damaged = false
 	changed := w.old
 	m := memory{rec: unsafe.Pointer(&changed), extra: extra}
-	copyValue(f.slot.kind, f.slot.at(m), unsafe.Pointer(&v))
+	f.slot.shape.copyTo(f.slot.at(m), unsafe.Pointer(&v))
 	return w.replace(w.key, true, m)
 }
 
-// patch changes the row that was read in place, if the codec can.
-func (f Field[T, V]) patch(w *Writer[T], v *V) (done bool, err error) {
-	if codec := f.c.plan.codec; codec != nil {
-		if !codec.patch(w.row[0], &f.slot, unsafe.Pointer(v)) {
-			return false, nil
-		}
-		return true, w.w.PutRow(w.key, w.row, nil)
+// exists returns NotFound unless there is a record with the id in w.key, which its pair of a hot field shows.
+func (w *Writer[T]) exists(hot int) error {
+	_, err := w.hot(hot, w.key)
+	if !isNotFound(err) {
+		return err
 	}
-	clear(w.row)
-	w.encoder.buf = appendValue(w.encoder.buf[:0], f.slot.kind, unsafe.Pointer(v))
-	w.row[f.column] = present(w.encoder.buf, true)
-	return true, w.w.PutRow(w.key, w.row, nil)
+	w.full = join(w.full, rowPrefix, w.key)
+	has, err := w.s.Has(w.full)
+	if err == nil && !has {
+		err = kv.NotFound
+	}
+	return err
 }
 
 // Each calls fn with the field of every record of a span in the order of their ids, as of one moment, until fn returns
@@ -156,11 +166,16 @@ func (f Field[T, V]) scan(ctx context.Context, s Span, fn func(key []byte, v V) 
 	return f.c.View(ctx, func(r *Reader[T]) (failed error) {
 		n, fallback := 0, f.fallback()
 		v := fallback
-		err := r.b.ColumnOf(keys, f.column, func(key, value []byte) (more bool) {
-			if v = fallback; f.slot.kind == kindBytes {
-				v = f.fallback() // no two records share memory
+		err := r.column(&f.slot, f.hot, keys, func(key, value []byte, hot bool) (more bool) {
+			if v = fallback; f.slot.kind >= kindBytes {
+				v = f.fallback()
 			}
-			if failed = f.c.plan.field(value, &f.slot, unsafe.Pointer(&v)); failed != nil {
+			if hot {
+				failed = f.readHot(value, &v)
+			} else {
+				failed = f.c.plan.codec.field(value, &f.slot, unsafe.Pointer(&v))
+			}
+			if failed != nil {
 				return false
 			}
 			n++
@@ -171,6 +186,34 @@ func (f Field[T, V]) scan(ctx context.Context, s Span, fn func(key []byte, v V) 
 	})
 }
 
+// column calls fn with the key of each id of a range and what holds a field: its pair if it is hot, or the record's, until it
+// returns false. If every record has the pair, nothing else is read.
+func (r *Reader[T]) column(s *slot, hot int, ids kv.Range, fn func(id, value []byte, hot bool) bool) (err error) {
+	prefix := rowPrefix
+	alone := hot >= 0 && r.c.plan.header.onlyHot(s.number)
+	if alone {
+		prefix = r.c.plan.hot[hot].prefix
+	}
+	var beside merge
+	if hot >= 0 && !alone {
+		beside = newMerge(r.s, &r.c.plan.hot[hot], ids)
+		defer func() { err = errors.Join(err, beside.Err(), beside.Close()) }()
+	}
+	for k, v := range r.s.Scan(under(prefix, ids)) {
+		id := k[len(prefix):]
+		apart := alone
+		if beside.Iterator != nil {
+			if own := beside.at(id); own != nil {
+				v, apart = own, true
+			}
+		}
+		if !fn(id, v, apart) {
+			break
+		}
+	}
+	return r.s.Err()
+}
+
 // Number is a type that can be added up.
 type Number interface {
 	int | int8 | int16 | int32 | int64 | uint | uint8 | uint16 | uint32 | uint64 | float32 | float64
@@ -178,10 +221,7 @@ type Number interface {
 
 // Sum returns the sum of a field over the records of a span, added up in the order of their ids, as float64 where the
 // field is a float, and as an integer otherwise. Where that is over the largest int64 the error is TooLarge.
-func Sum[T any, V interface {
-	Value
-	Number
-}](ctx context.Context, f Field[T, V], s Span) (Total, error) {
+func Sum[T any, V Number](ctx context.Context, f Field[T, V], s Span) (Total, error) {
 	var t Total
 	err := f.scan(ctx, s, func(_ []byte, v V) (bool, error) {
 		t.Count++
@@ -205,5 +245,3 @@ type Total struct {
 	Int   int64   // exact; of a field that is an integer
 	Float float64 // rounded at each step, as adding float64 does
 }
-
-func isNotFound(err error) bool { return err != nil && errors.Is(err, kv.NotFound) }

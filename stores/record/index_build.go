@@ -1,7 +1,9 @@
 package record
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -43,6 +45,15 @@ func (h *header) want(indexes []Index, fields []typeField) error {
 	return nil
 }
 
+// unwanted marks indexes to be removed.
+func (h *header) unwanted(names []string) {
+	for i := range h.Indexes {
+		if slices.Contains(names, h.Indexes[i].Name) {
+			h.Indexes[i].Building = true
+		}
+	}
+}
+
 // buildIndexes puts the indexes of the header to use, those first that are finished.
 func (c *Collection[T]) buildIndexes(ctx context.Context, o *Options) error {
 	for _, h := range slices.Clone(c.plan.schema.header.Indexes) {
@@ -52,7 +63,7 @@ func (c *Collection[T]) buildIndexes(ctx context.Context, o *Options) error {
 			return err
 		case !h.Building:
 			c.plan.indexes = append(c.plan.indexes, x)
-		case c.traits.ReadOnly:
+		case c.readOnly:
 			return &kv.Error{Op: "open collection", Kind: kv.NotWritable, Err: fmt.Errorf("index %s is not built", h.Name),
 				Hint: "open the store for writing once"}
 		default:
@@ -99,23 +110,25 @@ const part = 1000
 func (c *Collection[T]) fillIndex(ctx context.Context, x index) error {
 	var next []byte
 	for done := false; !done; {
-		err := c.Update(ctx, c.traits.Strongest, func(w *Writer[T]) error {
-			entries, ids, err := w.entries(x, next)
+		err := c.Update(ctx, c.strongest, func(w *Writer[T]) error {
+			entries, ids, err := w.gather(x, next)
 			if err != nil {
 				return err
 			}
-			if done = len(ids) < part; !done {
+			if done = len(ids) == 0; !done {
 				next = kv.PrefixEnd(ids[len(ids)-1]) // no id begins with another
 				done = next == nil
 			}
-			for i, key := range entries {
-				if x.Unique {
-					if err := w.unused(&x, key, ids[i]); err != nil {
+			for i, id := range ids {
+				for _, key := range entries[i] {
+					if x.Unique {
+						if err := w.unused(&x, key, id); err != nil {
+							return err
+						}
+					}
+					if err := w.tx.Put(key, x.value(id)); err != nil {
 						return err
 					}
-				}
-				if err := w.w.SetPair(key, x.value(ids[i])); err != nil {
-					return err
 				}
 			}
 			return nil
@@ -127,26 +140,25 @@ func (c *Collection[T]) fillIndex(ctx context.Context, x index) error {
 	return nil
 }
 
-// entries returns the keys of the entries of some records, and those of the records, from a key on.
-func (w *Writer[T]) entries(x index, from []byte) (keys, ids [][]byte, err error) {
-	scan := w.b.Rows(kv.Range{Start: from}, w.row, func(id []byte) bool {
+// gather returns the keys of the entries of some records, and those of the records, from a key on.
+func (w *Writer[T]) gather(x index, from []byte) (entries [][][]byte, ids [][]byte, err error) {
+	n := 0
+	scan := w.scan(kv.Range{Start: from}, func(id []byte) bool {
 		if err = w.decode(&w.old, nil); err != nil {
 			return false
 		}
-		keys = append(keys, x.appendKey(nil, unsafe.Pointer(&w.old), id))
+		entries = append(entries, x.keys(nil, unsafe.Pointer(&w.old), id))
 		ids = append(ids, slices.Clone(id))
-		return len(ids) < part
+		n += 1 + len(entries[len(entries)-1])
+		return n < part
 	})
-	if err == nil {
-		err = scan
-	}
-	return keys, ids, err
+	return entries, ids, errors.Join(err, scan)
 }
 
 // unused is vacant for a record that is not in memory.
 func (w *Writer[T]) unused(x *index, key, id []byte) error {
-	owner, err := w.b.Pair(nil, key)
-	if isNotFound(err) {
+	owner, err := w.s.Get(key)
+	if isNotFound(err) || err == nil && bytes.Equal(owner, id) {
 		return nil
 	}
 	if err != nil {
@@ -166,14 +178,16 @@ func (w *Writer[T]) unused(x *index, key, id []byte) error {
 func (c *Collection[T]) clearIndex(ctx context.Context, x index) error {
 	for {
 		var keys [][]byte
-		err := c.Update(ctx, c.traits.Strongest, func(w *Writer[T]) error {
-			err := w.b.Pairs(kv.Prefix(x.prefix), func(key, _ []byte) bool {
-				keys = append(keys, slices.Clone(key))
-				return len(keys) < part
-			})
+		err := c.Update(ctx, c.strongest, func(w *Writer[T]) error {
+			for key := range w.s.Keys(kv.Prefix(x.prefix)) {
+				if keys = append(keys, slices.Clone(key)); len(keys) == part {
+					break
+				}
+			}
+			err := w.s.Err()
 			for _, key := range keys {
 				if err == nil {
-					err = w.w.DeletePair(key)
+					err = w.tx.Delete(key)
 				}
 			}
 			return err
@@ -202,13 +216,16 @@ func (c *Collection[T]) rewrite(ctx context.Context, change func(*header)) error
 	before := slices.Clone(h.Indexes)
 	change(h)
 	text := h.encode()
-	err := c.Update(ctx, c.traits.Strongest, func(w *Writer[T]) error { return w.w.SetPair(headerKey, text) })
+	err := c.change(ctx, func(tx *kv.Tx) error {
+		if err := c.changed(tx.Snapshot); err != nil {
+			return err
+		}
+		return c.store(tx, text)
+	})
 	if err != nil {
 		h.Indexes = before
-		return err
 	}
-	c.header = text
-	return nil
+	return err
 }
 
 // DropIndex removes an index and its entries. No other call of this collection may run at the same time. An index that

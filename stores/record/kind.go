@@ -33,10 +33,17 @@ const (
 	kindTime
 	kindString
 	kindBytes
+
+	// Those below are made of others: see shape.
+	kindList
+	kindArray
+	kindMap
+	kindOptional // a pointer
+	kindStruct
 )
 
 // kinds says of each kind the name under which it is stored, the bytes that it takes (0 is a length of its own), and the
-// type with the same memory.
+// type with the same memory, if there is one.
 var kinds = [...]struct {
 	name string
 	size int
@@ -58,10 +65,17 @@ var kinds = [...]struct {
 	kindTime:    {"time", 12, reflect.TypeFor[time.Time]()},
 	kindString:  {"string", 0, reflect.TypeFor[string]()},
 	kindBytes:   {"bytes", 0, reflect.TypeFor[[]byte]()},
+
+	kindList:     {"list", 0, nil},
+	kindArray:    {"array", 0, nil},
+	kindMap:      {"map", 0, nil},
+	kindOptional: {"optional", 0, nil},
+	kindStruct:   {"struct", 0, nil},
 }
 
 // supportedKinds is what errors say of them.
-const supportedKinds = "bool, int and uint of every size, float32, float64, string, []byte, time.Time and types made of these"
+const supportedKinds = "bool, int and uint of every size, float32, float64, string, []byte, time.Time, and structs, slices, arrays, " +
+	"pointers and maps of these"
 
 // kindOf returns the kind of values of type t, or unsupported.
 func kindOf(t reflect.Type) kind {
@@ -76,12 +90,16 @@ func kindOf(t reflect.Type) kind {
 			return k
 		}
 	}
-	return unsupported
+	return made[t.Kind()]
 }
+
+// made are the kinds that are made of others.
+var made = map[reflect.Kind]kind{reflect.Slice: kindList, reflect.Array: kindArray, reflect.Map: kindMap,
+	reflect.Pointer: kindOptional, reflect.Struct: kindStruct}
 
 // kindNamed returns the kind that is stored under name, or unsupported.
 func kindNamed(name string) kind {
-	for k := kindBool; k <= kindBytes; k++ {
+	for k := kindBool; k <= kindStruct; k++ {
 		if kinds[k].name == name {
 			return k // int64 is found before int
 		}
@@ -92,6 +110,7 @@ func kindNamed(name string) kind {
 func (k kind) signed() bool   { return k >= kindInt8 && k <= kindInt }
 func (k kind) unsigned() bool { return k >= kindUint8 && k <= kindUint }
 func (k kind) size() int      { return kinds[k].size }
+func (k kind) scalar() bool   { return k >= kindBool && k <= kindBytes }
 
 // loadInt and loadUint read an integer of any size.
 func loadInt(k kind, p unsafe.Pointer) int64 {
@@ -161,8 +180,8 @@ func storeUint(k kind, p unsafe.Pointer, n uint64) error {
 	return nil
 }
 
-// storeBytes sets bytes at p to a copy of b. No bytes are nil.
-func storeBytes(p unsafe.Pointer, b []byte) { *(*[]byte)(p) = append([]byte(nil), b...) }
+// storeBytes sets bytes at p to a copy of b, which is not nil.
+func storeBytes(p unsafe.Pointer, b []byte) { *(*[]byte)(p) = append([]byte{}, b...) }
 
 // appendValue appends the value at p: little-endian in as many bytes as its kind takes, or just its bytes.
 func appendValue(dst []byte, k kind, p unsafe.Pointer) []byte {
@@ -230,21 +249,6 @@ func storeTime(p unsafe.Pointer, seconds, nanos int64) error {
 	return nil
 }
 
-// copyValue copies a value of kind k. Bytes are shared.
-func copyValue(k kind, to, from unsafe.Pointer) {
-	switch k {
-	case kindString:
-		*(*string)(to) = *(*string)(from)
-	case kindBytes:
-		*(*[]byte)(to) = *(*[]byte)(from)
-	case kindTime:
-		*(*time.Time)(to) = *(*time.Time)(from)
-	default:
-		n := kinds[k].typ.Size()
-		copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
-	}
-}
-
 // appendOrdered appends the value at p so that the bytes sort as the values do and end recognisably. Of floats -0 sorts
 // below 0, and NaN above everything or, with its sign set, below.
 func appendOrdered(key []byte, k kind, p unsafe.Pointer) []byte {
@@ -300,19 +304,6 @@ func format(k kind, p unsafe.Pointer) string {
 		return strconv.Quote(*(*string)(p))
 	}
 	return fmt.Sprintf("%q", *(*[]byte)(p))
-}
-
-// signals reports whether the float32 at p is a signalling NaN, which is another one once it was a
-// float64.
-func signals(p unsafe.Pointer) bool {
-	f := *(*float32)(p)
-	return f != f && math.Float32bits(f)&(1<<22) == 0
-}
-
-// notExact is the error of a float that a codec would store as another one.
-func notExact(s *slot, at unsafe.Pointer) error {
-	return invalid("encode", fmt.Errorf("field %s is %s, which the codec would change", s.name, format(s.kind, at)),
-		"put 0 or another number, or choose the codec Binary")
 }
 
 // finite reports whether the value at p is a number that text can express.

@@ -23,27 +23,17 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 	if opts != nil {
 		o = *opts
 	}
-	if int(o.Layout) >= len(layoutNames) {
-		return nil, invalid("open collection", fmt.Errorf("layout %v", o.Layout), "use SingleKey, MultiKV or MultiNumbers")
-	}
 	db, err := db.RequireAtomic()
 	if err != nil {
 		return nil, err
 	}
-	return OpenBackend[T](ctx, newKVBackend(db, o.Name, o.Layout), &o)
-}
-
-// OpenBackend opens a collection over a backend. Programs call [Open], or that of package bboltnested.
-func OpenBackend[T any](ctx context.Context, b Backend, opts *Options) (*Collection[T], error) {
-	o := *opts
 	t := reflect.TypeFor[T]()
 	fields, err := fieldsOf(t)
 	if err != nil {
 		return nil, err
 	}
-	traits := b.Traits()
-	if err := o.check(traits); err != nil {
-		return nil, err
+	if o.Evolve > Drop {
+		return nil, invalid("open collection", fmt.Errorf("Options.Evolve %d", o.Evolve), "use Refuse, Extend, Keep or Drop")
 	}
 	var defaults T
 	if o.Default != nil {
@@ -54,7 +44,8 @@ func OpenBackend[T any](ctx context.Context, b Backend, opts *Options) (*Collect
 		defaults = *d
 	}
 	for pause := time.Millisecond; ; pause *= 2 {
-		c := &Collection[T]{backend: b, traits: traits, defaults: defaults}
+		c := newCollection[T](namespace(db, o.Name))
+		c.defaults = defaults
 		if err = c.start(ctx, t, fields, &o); err == nil {
 			err = c.buildIndexes(ctx, &o)
 		}
@@ -72,60 +63,67 @@ func OpenBackend[T any](ctx context.Context, b Backend, opts *Options) (*Collect
 	}
 }
 
-func (o *Options) check(t Traits) error {
-	if t.ByField && o.Codec != Binary {
-		return invalid("open collection", fmt.Errorf("codec %v in the layout %s", o.Codec, t.Layout), "a pair for each field needs no codec: leave it out")
+func newCollection[T any](db *kv.DB) *Collection[T] {
+	c := &Collection[T]{db: db, shared: db.Mode() == kv.Shared, readOnly: db.Mode() == kv.ReadOnly, strongest: kv.Buffered}
+	for _, d := range []kv.Durability{kv.Flushed, kv.Synced} {
+		if db.Caps().Promise(d).Supported {
+			c.strongest = d
+		}
 	}
-	if o.Evolve > Drop {
-		return invalid("open collection", fmt.Errorf("Options.Evolve %d", o.Evolve), "use Refuse, Extend, Keep or Drop")
-	}
-	return nil
+	c.common = db.Common("record", func() any { return new(common) }).(*common)
+	return c
 }
-
-var headerKey = []byte{'h'}
 
 // start reads the header, changes it where that is allowed and needed, and makes the plan.
 func (c *Collection[T]) start(ctx context.Context, t reflect.Type, fields []typeField, o *Options) error {
 	var text []byte
 	var s *schema
-	err := c.backend.View(ctx, func(r BackendReader) (err error) {
+	err := c.db.View(ctx, func(r *kv.Snapshot) (err error) {
 		text, s, err = c.adopt(r, t, fields, o)
 		return err
 	})
-	if err == nil && !bytes.Equal(text, s.header.encode()) && !c.traits.ReadOnly {
-		err = c.backend.Update(ctx, c.traits.Strongest, func(w BackendWriter) (err error) {
-			if _, s, err = c.adopt(w, t, fields, o); err != nil {
+	switch {
+	case err != nil:
+	case bytes.Equal(text, s.header.encode()) || c.readOnly:
+		err = c.know(text)
+	default:
+		err = c.change(ctx, func(tx *kv.Tx) (err error) {
+			if _, s, err = c.adopt(tx.Snapshot, t, fields, o); err != nil {
 				return err
 			}
-			return w.SetPair(headerKey, s.header.encode())
+			return c.store(tx, s.header.encode())
 		})
 	}
 	if err != nil {
 		return err
 	}
-	c.header = s.header.encode()
 	c.defaults = *new(T) // from here on those that are stored
-	if err := s.loadDefaults(fields, unsafe.Pointer(&c.defaults)); err != nil {
+	if err := s.loadDefaults(unsafe.Pointer(&c.defaults)); err != nil {
 		return err
 	}
-	if c.plan, err = newPlan(s, o, c.traits.ByField); err != nil {
-		return err
-	}
-	c.backend.SetColumns(c.columnNames(), c.plan.idKind().length)
-	return nil
+	c.plan, err = newPlan(s, o)
+	return err
+}
+
+// change runs fn, which writes the header, in a transaction.
+func (c *Collection[T]) change(ctx context.Context, fn func(*kv.Tx) error) error {
+	c.common.changing.Lock()
+	defer c.common.changing.Unlock()
+	return c.db.Update(ctx, c.strongest, fn)
 }
 
 // adopt returns the header as stored, and the schema for the type with a header that may differ from it.
-func (c *Collection[T]) adopt(r BackendReader, t reflect.Type, fields []typeField, o *Options) (text []byte, s *schema, err error) {
-	text, err = r.Pair(nil, headerKey)
+func (c *Collection[T]) adopt(r *kv.Snapshot, t reflect.Type, fields []typeField, o *Options) (text []byte, s *schema, err error) {
+	text, err = r.Get(headerKey)
 	var h *header
 	switch {
 	case err == nil:
 		if h, err = parseHeader(text); err == nil {
+			h.unwanted(o.DropIndexes)
 			err = c.compare(h, fields, o)
 		}
-	case errors.Is(err, kv.NotFound):
-		h, err = newHeader(fields, o.Codec, c.traits.Layout), nil
+	case isNotFound(err):
+		h, err = newHeader(fields, o.Codec), nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -139,64 +137,23 @@ func (c *Collection[T]) adopt(r BackendReader, t reflect.Type, fields []typeFiel
 			return nil, nil, err
 		}
 	}
-	if !c.traits.ByField {
-		_, err = newCodec(o.Codec, s) // adds the definitions of GobShared
-	}
+	_, err = newCodec(o.Codec, s)
 	return text, s, err
-}
-
-// newHeader returns the header of a new collection.
-func newHeader(fields []typeField, codec Codec, layout string) *header {
-	h := &header{Format: headerFormat, Codec: codec.String(), Layout: layout, Versions: [][]int{{}}}
-	for i, f := range fields {
-		h.Fields = append(h.Fields, headerField{Number: i + 1, Name: f.name, Kind: kinds[f.kind].name})
-		h.Versions[0] = append(h.Versions[0], i+1)
-		if f.id {
-			h.ID = f.name
-		}
-	}
-	return h
 }
 
 // compare refuses another way of keeping the collection, and adopts the type.
 func (c *Collection[T]) compare(h *header, fields []typeField, o *Options) error {
-	for _, one := range []struct{ what, stored, asked string }{
-		{"codec", h.Codec, o.Codec.String()}, {"layout", h.Layout, c.traits.Layout},
-	} {
-		if one.stored != one.asked {
-			return mismatch(fmt.Errorf("the collection's %s is %s, not %s", one.what, one.stored, one.asked),
-				"open it with that, or copy the records to a new collection")
-		}
+	if h.Codec != o.Codec.String() {
+		return mismatch(fmt.Errorf("the collection's codec is %s, not %v", h.Codec, o.Codec),
+			"open it with that, or copy the records to a new collection")
+	}
+	if err := h.adopt(fields, o.Evolve, unsafe.Pointer(&c.defaults)); err != nil {
+		return err
 	}
 	for _, f := range fields {
 		if f.id && f.name != h.ID {
 			return mismatch(fmt.Errorf("the collection's id is the field %s, not %s", h.ID, f.name), "tag that field as the id")
 		}
 	}
-	return h.adopt(fields, o.Evolve, unsafe.Pointer(&c.defaults))
+	return nil
 }
-
-func (c *Collection[T]) columnNames() [][]byte {
-	if !c.traits.ByField {
-		return nil
-	}
-	names := make([][]byte, len(c.plan.columns))
-	for i, s := range c.plan.columns {
-		names[i] = []byte(s.name)
-		if c.traits.Layout == MultiNumbers.String() {
-			names[i] = columnNumber(s.number)
-		}
-	}
-	return names
-}
-
-// changed returns the Conflict of a collection that another process opened with another type or index in the meantime.
-func (c *Collection[T]) changed(r BackendReader) error {
-	text, err := r.Pair(nil, headerKey)
-	if err != nil || bytes.Equal(text, c.header) {
-		return err
-	}
-	return conflict("use collection", errChanged, "open it again")
-}
-
-var errChanged = errors.New("another process changed the collection's type or indexes")

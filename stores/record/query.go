@@ -14,7 +14,8 @@ import (
 
 // Query selects records by an index: those whose first fields equal Equal and whose next field is
 // in [From, To), and for which every condition of Where holds. Values have the type of their field,
-// or the one that it is made of.
+// or the one that it is made of; of a field that is a slice, that of its elements; of one that is a
+// pointer, that of what it points to, or nil. A record comes once, whatever its entries.
 type Query struct {
 	Index   string // "" is the order of ids: Equal, From and To are of the field with the id
 	Equal   []any
@@ -22,15 +23,19 @@ type Query struct {
 	To      any         // exclusive; nil is no bound
 	Where   []Condition // each is looked at in every record that the index gives
 	Reverse bool
-	Limit   int // at most so many; 0 is no limit
+	Offset  int    // so many are passed over, which costs what reading them does: Page goes on without
+	Limit   int    // at most so many; 0 is no limit
+	After   []byte // where the page before ended: what Page returned for the same query
 }
 
-// Condition is one of a field, in an index or not: that it equals Equal, or is in [From, To). Nil
-// asks for nothing.
+// Condition is one of a field, in an index or not: that it equals Equal or one of In, or is in [From, To). Nil asks for
+// nothing. Of a field that is a slice it is that an element does.
 type Condition struct {
 	Field    string // its stored name
 	Equal    any
+	In       []any
 	From, To any
+	Not      bool // that it does not
 }
 
 // Query returns the records that q describes in the order of its index, and of ids where that does not decide. After an
@@ -38,7 +43,7 @@ type Condition struct {
 func (r *Reader[T]) Query(q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ended := false
-		err := r.find(q, true, func(_ []byte, v *T) bool {
+		err := r.find(q, true, func(_, _ []byte, v *T) bool {
 			ended = !yield(*v, nil)
 			return !ended
 		})
@@ -48,16 +53,36 @@ func (r *Reader[T]) Query(q Query) iter.Seq2[T, error] {
 	}
 }
 
-// Count returns how many records q describes. Without conditions no record is read.
+// Page returns the records that q describes, at most q.Limit, and where the next page begins: see [Collection.Page].
+func (r *Reader[T]) Page(q Query) (list []T, next []byte, err error) {
+	if q.Limit <= 0 {
+		return nil, nil, invalid("page", errors.New("Query.Limit is not set"), "set it to the length of a page")
+	}
+	limit := q.Limit
+	q.Limit++ // to see whether more follows
+	var last []byte
+	err = r.find(q, true, func(key, _ []byte, v *T) bool {
+		if len(list) == limit {
+			next = last
+			return false
+		}
+		list, last = append(list, *v), append(last[:0], key...)
+		return true
+	})
+	return list, next, err
+}
+
+// Count returns how many records q describes. Without conditions no record is read, but by an index of a slice of which not
+// every value is given.
 func (r *Reader[T]) Count(q Query) (n int, err error) {
-	err = r.find(q, false, func([]byte, *T) bool { n++; return true })
+	err = r.find(q, false, func(_, _ []byte, _ *T) bool { n++; return true })
 	return n, err
 }
 
 // DeleteWhere removes the records that q describes and returns how many they were.
 func (w *Writer[T]) DeleteWhere(q Query) (int, error) {
 	var ids [][]byte
-	err := w.find(q, false, func(id []byte, _ *T) bool {
+	err := w.find(q, false, func(_, id []byte, _ *T) bool {
 		ids = append(ids, slices.Clone(id))
 		return true
 	})
@@ -73,9 +98,9 @@ func (w *Writer[T]) DeleteWhere(q Query) (int, error) {
 	return len(ids), nil
 }
 
-// find calls fn with the key of the id of each record that q describes until it returns false; and
-// with the record, if it is to be loaded.
-func (r *Reader[T]) find(q Query, load bool, fn func(id []byte, v *T) bool) error {
+// find calls fn with the key of the entry, or of the record in the order of ids, and the key of the id of each record that q
+// describes until it returns false; and with the record, if it is to be loaded.
+func (r *Reader[T]) find(q Query, load bool, fn func(key, id []byte, v *T) bool) error {
 	x, err := r.lookup(q.Index)
 	if err != nil {
 		return err
@@ -88,61 +113,119 @@ func (r *Reader[T]) find(q Query, load bool, fn func(id []byte, v *T) bool) erro
 	if err != nil {
 		return err
 	}
-	load = load || where != nil
-	var v T
-	n := 0
-	step := func(id []byte) bool {
-		if !where.match(unsafe.Pointer(&v)) {
-			return true
+	once := x.multi >= len(q.Equal) // one record may have several entries in the range
+	f := finder[T]{r: r, x: x, keys: keys, where: where, load: load || where != nil || once, once: once, skip: q.Offset, limit: q.Limit, fn: fn}
+	if q.After != nil {
+		if !bytes.HasPrefix(q.After, x.prefix) {
+			return invalid("query", errors.New("Query.After is of another query"), "give what Page returned for this one")
 		}
-		n++
-		return fn(id, &v) && n != q.Limit
+		if q.Reverse {
+			keys.End = q.After
+		} else {
+			keys.Start = kv.After(q.After)
+		}
 	}
 	if q.Index == "" {
-		scan := r.b.Rows(keys, r.row, func(id []byte) bool {
-			if load {
-				if err = r.decode(&v, nil); err != nil {
-					return false
-				}
-			}
-			return step(id)
-		})
-		return errors.Join(err, scan)
+		ids := kv.Range{Start: keys.Start[len(rowPrefix):], Reverse: q.Reverse, KeysOnly: !f.load}
+		if len(keys.End) > 1 {
+			ids.End = keys.End[len(rowPrefix):]
+		}
+		return errors.Join(r.scan(ids, f.record), f.err)
 	}
-	var ids [][]byte
-	scan := r.b.Pairs(keys, func(key, value []byte) bool {
-		var id []byte
-		if id, err = x.idOf(key, value, r.c.plan.idKind()); err != nil {
-			return false
-		}
-		if !load {
-			return step(id)
-		}
-		ids = append(ids, slices.Clone(id))
-		return where != nil || len(ids) != q.Limit
-	})
-	if err := errors.Join(err, scan); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := r.read(id, &v, nil); err != nil {
-			if isNotFound(err) {
-				err = corrupt("index %s has an entry of a record that does not exist", q.Index)
-			}
-			return err
-		}
-		if !step(id) {
+	keys.KeysOnly = !x.Unique
+	for key, value := range r.s.Scan(keys) {
+		if !f.entry(key, value) {
 			break
 		}
 	}
-	return nil
+	return errors.Join(f.err, r.s.Err())
+}
+
+// finder is one walk of find.
+type finder[T any] struct {
+	r           *Reader[T]
+	x           *index
+	keys        kv.Range // of the whole query
+	where       matcher
+	load, once  bool
+	skip, limit int
+	fn          func(key, id []byte, v *T) bool
+	n           int
+	v           T
+	entries     [][]byte
+	err         error
+}
+
+// record takes a record of a walk in the order of ids.
+func (f *finder[T]) record(id []byte) bool {
+	if f.load {
+		if f.err = f.r.decode(&f.v, nil); f.err != nil {
+			return false
+		}
+	}
+	f.r.full = join(f.r.full, rowPrefix, id)
+	return f.take(f.r.full, id)
+}
+
+// entry takes an entry of an index.
+func (f *finder[T]) entry(key, value []byte) bool {
+	var id []byte
+	if id, f.err = f.x.idOf(key, value, f.r.c.plan.idKind()); f.err != nil {
+		return false
+	}
+	if f.load {
+		if f.err = f.r.read(id, &f.v, nil); f.err != nil {
+			if isNotFound(f.err) {
+				f.err = corrupt("index %s has an entry of a record that does not exist", f.x.Name)
+			}
+			return false
+		}
+	}
+	if f.once && !f.first(key, id) {
+		return true
+	}
+	return f.take(key, id)
+}
+
+// first reports whether an entry is the first one of its record that the whole query meets.
+func (f *finder[T]) first(key, id []byte) bool {
+	f.entries = f.x.keys(f.entries, unsafe.Pointer(&f.v), id)
+	inside := slices.DeleteFunc(f.entries, func(key []byte) bool { return !within(key, f.keys) })
+	if len(inside) == 0 {
+		return true
+	}
+	at := 0
+	if f.keys.Reverse {
+		at = len(inside) - 1
+	}
+	return bytes.Equal(inside[at], key)
+}
+
+// take gives a record to fn if it is one, and reports whether more are wanted.
+func (f *finder[T]) take(key, id []byte) bool {
+	if !f.where.match(unsafe.Pointer(&f.v)) {
+		return true
+	}
+	if f.skip > 0 {
+		f.skip--
+		return true
+	}
+	f.n++
+	return f.fn(key, id, &f.v) && f.n != f.limit
+}
+
+// within reports whether a key is in a range.
+func within(key []byte, r kv.Range) bool {
+	return bytes.Compare(key, r.Start) >= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
 }
 
 // lookup returns an index; the one called "" is the order of ids, whose keys are those of rows.
 func (r *Reader[T]) lookup(name string) (*index, error) {
 	p := r.c.plan
 	if name == "" {
-		return p.alone(p.id.name), nil
+		x := p.alone(p.id.name)
+		x.prefix = rowPrefix
+		return x, nil
 	}
 	i := slices.IndexFunc(p.indexes, func(x index) bool { return x.Name == name })
 	if i < 0 {
@@ -158,33 +241,51 @@ func (p *plan) alone(field string) *index {
 	if s == nil {
 		return nil
 	}
-	return &index{headerIndex: headerIndex{Name: "of the field " + field, Fields: []string{field}}, slots: []slot{*s}}
+	x := &index{headerIndex: headerIndex{Name: "of the field " + field, Fields: []string{field}}, slots: []slot{*s}, orders: []*shape{s.shape}, multi: -1}
+	if s.kind == kindList {
+		x.orders[0], x.multi = s.shape.elem, 0
+	}
+	return x
 }
 
-// matcher is conditions: the ordered bytes of each field are in a range.
-type matcher []struct {
-	slot slot
-	keys kv.Range
+// matcher is conditions.
+type matcher []fieldCondition
+
+// fieldCondition is that one of the ordered bytes of a field is in one of the ranges, or is in none.
+type fieldCondition struct {
+	x   *index
+	in  []kv.Range
+	not bool
 }
 
 func (p *plan) matcher(list []Condition) (m matcher, err error) {
 	for _, c := range list {
 		x := p.alone(c.Field)
-		if x == nil {
-			return nil, invalid("query", fmt.Errorf("no field %q", c.Field), "use one of "+p.fieldNames())
+		if x == nil || !x.orders[0].ordered() {
+			return nil, invalid("query", fmt.Errorf("no field %q that has an order", c.Field), "use one of "+p.fieldNames())
 		}
-		q := Query{From: c.From, To: c.To}
+		one := fieldCondition{x: x, not: c.Not}
+		queries := []Query{{From: c.From, To: c.To}}
 		if c.Equal != nil {
-			q.Equal = []any{c.Equal}
+			queries[0].Equal = []any{c.Equal}
 		}
-		keys, err := x.rangeOf(q)
-		if err != nil {
-			return nil, err
+		if c.In != nil {
+			if c.Equal != nil || c.From != nil || c.To != nil {
+				return nil, invalid("query", fmt.Errorf("a condition of %s has In and another one", c.Field), "use two conditions")
+			}
+			queries = nil
 		}
-		m = append(m, struct {
-			slot slot
-			keys kv.Range
-		}{x.slots[0], keys})
+		for _, v := range c.In {
+			queries = append(queries, Query{Equal: []any{v}})
+		}
+		for _, q := range queries {
+			keys, err := x.rangeOf(q)
+			if err != nil {
+				return nil, err
+			}
+			one.in = append(one.in, keys)
+		}
+		m = append(m, one)
 	}
 	return m, nil
 }
@@ -192,21 +293,28 @@ func (p *plan) matcher(list []Condition) (m matcher, err error) {
 // match reports whether all conditions hold for a record.
 func (m matcher) match(rec unsafe.Pointer) bool {
 	for i := range m {
-		key := appendOrdered(nil, m[i].slot.kind, m[i].slot.at(memory{rec: rec}))
-		if bytes.Compare(key, m[i].keys.Start) < 0 || m[i].keys.End != nil && bytes.Compare(key, m[i].keys.End) >= 0 {
+		if m[i].holds(rec) == m[i].not {
 			return false
 		}
 	}
 	return true
 }
 
-// current returns the Conflict of an index that another process dropped or replaced in the
-// meantime.
+func (c *fieldCondition) holds(rec unsafe.Pointer) bool {
+	for _, key := range c.x.keys(nil, rec, nil) {
+		if slices.ContainsFunc(c.in, func(r kv.Range) bool { return within(key, r) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// current returns the Conflict of an index that was dropped or replaced in the meantime.
 func (r *Reader[T]) current(x *index) error {
-	if !r.c.traits.Shared {
+	if r.c.changed(r.s) == nil {
 		return nil
 	}
-	text, err := r.b.Pair(nil, headerKey)
+	text, err := r.s.Get(headerKey)
 	if err != nil || bytes.Equal(text, r.c.header) {
 		return err
 	}
@@ -215,46 +323,10 @@ func (r *Reader[T]) current(x *index) error {
 		return err
 	}
 	if now := h.index(x.Name); now == nil || !reflect.DeepEqual(*now, x.headerIndex) {
-		err := fmt.Errorf("another process dropped or replaced index %s", x.Name)
+		err := fmt.Errorf("index %s was dropped or replaced through another Collection, or by another process", x.Name)
 		return conflict("query", err, "open the collection again")
 	}
 	return nil
-}
-
-// idOf returns the id of an entry.
-func (x *index) idOf(key, value []byte, kind idKind) ([]byte, error) {
-	id := value
-	if !x.Unique {
-		id = key[len(x.prefix):]
-		for i := range x.slots {
-			n := orderedLength(x.slots[i].kind, id)
-			if n < 0 {
-				return nil, corrupt("index %s: entry %q", x.Name, key)
-			}
-			id = id[n:]
-		}
-	}
-	if kind.length(id) != len(id) {
-		return nil, corrupt("index %s: entry %q", x.Name, key)
-	}
-	return id, nil
-}
-
-// orderedLength returns how many bytes of key the value at its start takes, or -1.
-func orderedLength(k kind, key []byte) int {
-	n := 8
-	switch k {
-	case kindBool:
-		n = 1
-	case kindTime:
-		n = 12
-	case kindString, kindBytes:
-		return textID.length(key)
-	}
-	if len(key) < n {
-		return -1
-	}
-	return n
 }
 
 // rangeOf returns the range of the keys of entries.
@@ -286,12 +358,9 @@ func (x *index) rangeOf(q Query) (kv.Range, error) {
 
 // appendValue appends a value of field i, as it stands in keys.
 func (x *index) appendValue(key []byte, i int, v any) ([]byte, error) {
-	s := &x.slots[i]
-	from := reflect.ValueOf(v)
-	if !from.IsValid() || kindOf(from.Type()) != s.kind {
-		return nil, invalid("query", fmt.Errorf("index %s: %v is a %T", x.Name, v, v), fmt.Sprintf("field %s takes a %v", s.name, kinds[s.kind].typ))
+	key, err := x.orders[i].keyOf(key, v)
+	if err != nil {
+		return nil, invalid("query", fmt.Errorf("index %s, field %s: %w", x.Name, x.slots[i].name, err), "give a value of the field's type")
 	}
-	p := reflect.New(kinds[s.kind].typ)
-	p.Elem().Set(from.Convert(kinds[s.kind].typ))
-	return appendOrdered(key, s.kind, unsafe.Pointer(p.Pointer())), nil
+	return key, nil
 }

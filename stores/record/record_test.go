@@ -17,57 +17,21 @@ import (
 	"github.com/assaydb/assay/stores/record/recordtest"
 )
 
-func TestMem(t *testing.T)  { recordtest.Run(t, target(t, "mem", record.Binary, record.SingleKey)) }
-func TestBolt(t *testing.T) { recordtest.Run(t, target(t, "bbolt", record.Binary, record.SingleKey)) }
-func TestPebble(t *testing.T) {
-	recordtest.Run(t, target(t, "pebble", record.Binary, record.SingleKey))
-}
-func TestLevelDB(t *testing.T) {
-	recordtest.Run(t, target(t, "leveldb", record.Binary, record.SingleKey))
-}
-func TestBadger(t *testing.T) {
-	recordtest.Run(t, target(t, "badger", record.Binary, record.SingleKey))
-}
-func TestBunt(t *testing.T) { recordtest.Run(t, target(t, "bunt", record.Binary, record.SingleKey)) }
-func TestSQLite(t *testing.T) {
-	recordtest.Run(t, target(t, "sqlite", record.Binary, record.SingleKey))
-}
+func TestMem(t *testing.T)     { recordtest.Run(t, target(t, "mem", record.Binary)) }
+func TestBolt(t *testing.T)    { recordtest.Run(t, target(t, "bbolt", record.Binary)) }
+func TestPebble(t *testing.T)  { recordtest.Run(t, target(t, "pebble", record.Binary)) }
+func TestLevelDB(t *testing.T) { recordtest.Run(t, target(t, "leveldb", record.Binary)) }
+func TestBadger(t *testing.T)  { recordtest.Run(t, target(t, "badger", record.Binary)) }
+func TestBunt(t *testing.T)    { recordtest.Run(t, target(t, "bunt", record.Binary)) }
+func TestSQLite(t *testing.T)  { recordtest.Run(t, target(t, "sqlite", record.Binary)) }
 
-// The layouts of many pairs depend on what an engine's scans do.
-func TestMultiKVMem(t *testing.T) { recordtest.Run(t, target(t, "mem", record.Binary, record.MultiKV)) }
-func TestMultiKVBolt(t *testing.T) {
-	recordtest.Run(t, target(t, "bbolt", record.Binary, record.MultiKV))
-}
-func TestMultiKVPebble(t *testing.T) {
-	recordtest.Run(t, target(t, "pebble", record.Binary, record.MultiKV))
-}
-func TestMultiKVSQLite(t *testing.T) {
-	recordtest.Run(t, target(t, "sqlite", record.Binary, record.MultiKV))
-}
-func TestMultiNumbers(t *testing.T) {
-	recordtest.Run(t, target(t, "mem", record.Binary, record.MultiNumbers))
-}
-
-// The codecs do not see the engine.
-func TestNames(t *testing.T) {
-	recordtest.Run(t, target(t, "mem", record.BinaryNames, record.SingleKey))
-}
-func TestJSON(t *testing.T) { recordtest.Run(t, target(t, "mem", record.JSON, record.SingleKey)) }
-func TestGob(t *testing.T)  { recordtest.Run(t, target(t, "mem", record.Gob, record.SingleKey)) }
-func TestGobShared(t *testing.T) {
-	recordtest.Run(t, target(t, "bbolt", record.GobShared, record.SingleKey))
-}
-func TestMessagePack(t *testing.T) {
-	recordtest.Run(t, target(t, "mem", record.MessagePack, record.SingleKey))
-}
-func TestCBOR(t *testing.T) { recordtest.Run(t, target(t, "mem", record.CBOR, record.SingleKey)) }
-func TestProtobuf(t *testing.T) {
-	recordtest.Run(t, target(t, "mem", record.Protobuf, record.SingleKey))
-}
+// The codec does not see the engine.
+func TestJSON(t *testing.T)       { recordtest.Run(t, target(t, "mem", record.JSON)) }
+func TestJSONSQLite(t *testing.T) { recordtest.Run(t, target(t, "sqlite", record.JSON)) }
 
 // target describes a way of keeping collections in an engine, asking an open store what it promises.
-func target(t *testing.T, engine string, c record.Codec, l record.Layout) recordtest.Target {
-	if testing.Short() && engine != "mem" && (c != record.Binary || l != record.SingleKey) {
+func target(t *testing.T, engine string, c record.Codec) recordtest.Target {
+	if testing.Short() && engine != "mem" && c != record.Binary {
 		t.Skip("the same runs in memory")
 	}
 	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe"))
@@ -82,7 +46,6 @@ func target(t *testing.T, engine string, c record.Codec, l record.Layout) record
 		},
 		Delivers: map[kv.Durability]kv.Durability{},
 		Codec:    c,
-		Layout:   l,
 		Volatile: !db.Caps().Persistent,
 	}
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
@@ -118,4 +81,20 @@ func (s store) Alike(ctx context.Context, o *record.Options) (*record.Collection
 
 func (s store) Texts(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Text], error) {
 	return record.Open[recordtest.Text](ctx, s.DB, o)
+}
+
+func (s store) Riches(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Rich], error) {
+	return record.Open[recordtest.Rich](ctx, s.DB, o)
+}
+
+func (s store) Richers(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Richer], error) {
+	return record.Open[recordtest.Richer](ctx, s.DB, o)
+}
+
+func (s store) Olders(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Older], error) {
+	return record.Open[recordtest.Older](ctx, s.DB, o)
+}
+
+func (s store) Newers(ctx context.Context, o *record.Options) (*record.Collection[recordtest.Newer], error) {
+	return record.Open[recordtest.Newer](ctx, s.DB, o)
 }

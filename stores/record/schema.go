@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,23 +17,78 @@ type schema struct {
 	extra   reflect.Type // struct of the stored fields that the type lacks and keeps; nil if there are none
 	place   map[int]slot // by number of the field
 	size    uintptr      // of the program's type
+	lent    []lentDefault
+}
 
-	ownBytes bool // a default has bytes, which no two records may share
+// lentDefault is a default that no two records may share the memory of.
+type lentDefault struct {
+	slot  slot
+	value []byte
+}
+
+// memory is where the fields of one record are: in the program's struct, or in one that holds those stored fields that
+// the program's type lacks. extra may be nil: such fields are then left out when decoding.
+type memory struct{ rec, extra unsafe.Pointer }
+
+// slot is one field: what it is and where it lies.
+type slot struct {
+	number int
+	name   string
+	kind   kind
+	shape  *shape
+	base   base
+	offset uintptr
+}
+
+// base says which struct of a memory holds a slot.
+type base uint8
+
+const (
+	inRecord base = iota
+	inExtra
+	nowhere // the field is passed over
+)
+
+// at returns where the slot's value is, or nil.
+func (s *slot) at(m memory) unsafe.Pointer {
+	switch s.base {
+	case inRecord:
+		return unsafe.Add(m.rec, s.offset)
+	case inExtra:
+		if m.extra != nil {
+			return unsafe.Add(m.extra, s.offset)
+		}
+	}
+	return nil
+}
+
+// read sets the slot of m to the value in data.
+func (s *slot) read(data []byte, m memory) error {
+	if err := s.shape.read(data, s.at(m)); err != nil {
+		return corrupt("field %s: %w", s.name, err)
+	}
+	return nil
+}
+
+func newSlot(f *headerField, t reflect.Type, b base, offset uintptr) slot {
+	s := slot{number: f.Number, name: f.Name, shape: newShape(t, &f.form), base: b, offset: offset}
+	s.kind = s.shape.kind
+	return s
 }
 
 func newSchema(t reflect.Type, fields []typeField, h *header) *schema {
 	s := &schema{header: h, current: h.Current, fields: fields, place: map[int]slot{}, size: t.Size()}
 	for _, f := range fields {
-		number := h.fieldNamed(f.name).Number
-		s.place[number] = slot{number: number, name: f.name, kind: f.kind, offset: f.offset}
+		stored := h.fieldNamed(f.name)
+		s.place[stored.Number] = newSlot(stored, f.typ, inRecord, f.offset)
 		if f.id {
 			s.id = f
 		}
 	}
 	s.keep()
-	for _, f := range h.Fields {
-		if _, ok := s.place[f.Number]; !ok {
-			s.place[f.Number] = slot{number: f.Number, name: f.Name, kind: kindNamed(f.Kind), base: nowhere}
+	for i := range h.Fields {
+		if f := &h.Fields[i]; s.place[f.Number].shape == nil {
+			s.place[f.Number] = newSlot(f, nil, nowhere, 0)
 		}
 	}
 	return s
@@ -41,22 +97,21 @@ func newSchema(t reflect.Type, fields []typeField, h *header) *schema {
 // keep makes room for the fields of the current version that the type lacks.
 func (s *schema) keep() {
 	var kept []reflect.StructField
-	var numbers []int
-	for _, number := range s.header.Versions[s.current] {
+	var stored []*headerField
+	for _, number := range s.header.all(s.current) {
 		if _, ok := s.place[number]; ok {
 			continue
 		}
 		f := s.header.field(number)
-		kept = append(kept, reflect.StructField{Name: "F_" + f.Name, Type: kinds[kindNamed(f.Kind)].typ})
-		numbers = append(numbers, number)
+		kept = append(kept, reflect.StructField{Name: fmt.Sprint("F", number), Type: f.typ()})
+		stored = append(stored, f)
 	}
 	if len(kept) == 0 {
 		return
 	}
 	s.extra = reflect.StructOf(kept)
-	for i, number := range numbers {
-		f := s.header.field(number)
-		s.place[number] = slot{number: number, name: f.Name, kind: kindNamed(f.Kind), base: inExtra, offset: s.extra.Field(i).Offset}
+	for i, f := range stored {
+		s.place[f.Number] = newSlot(f, kept[i].Type, inExtra, s.extra.Field(i).Offset)
 	}
 }
 
@@ -65,51 +120,44 @@ func (s *schema) newExtra() unsafe.Pointer {
 	if s.extra == nil {
 		return nil
 	}
-	p := reflect.New(s.extra).UnsafePointer()
+	m := memory{extra: reflect.New(s.extra).UnsafePointer()}
 	for number, slot := range s.place {
 		if value := s.header.field(number).Default; slot.base == inExtra && value != nil {
-			_ = storeValue(slot.kind, unsafe.Add(p, slot.offset), value) // the header was checked
+			_ = slot.read(value, m) // the header was checked
 		}
 	}
-	return p
+	return m.extra
 }
 
 // loadDefaults sets the fields of the record at p to the stored defaults.
-func (s *schema) loadDefaults(fields []typeField, p unsafe.Pointer) error {
-	for _, f := range fields {
-		if value := s.header.fieldNamed(f.name).Default; value != nil {
-			if err := storeValue(f.kind, unsafe.Add(p, f.offset), value); err != nil {
-				return corrupt("default of field %s: %w", f.name, err)
-			}
-			s.ownBytes = s.ownBytes || f.kind == kindBytes && len(value) > 0
+func (s *schema) loadDefaults(p unsafe.Pointer) error {
+	for _, slot := range s.place {
+		value := s.header.field(slot.number).Default
+		if value == nil || slot.base != inRecord {
+			continue
+		}
+		if err := slot.read(value, memory{rec: p}); err != nil {
+			return err
+		}
+		if slot.kind >= kindBytes && len(value) > 1 {
+			s.lent = append(s.lent, lentDefault{slot, value})
 		}
 	}
 	return nil
 }
 
-// detach gives the bytes of the record at p, which are those of the defaults, memory of their own.
+// detach gives what the record at p has of the defaults memory of its own.
 func (s *schema) detach(p unsafe.Pointer) {
-	for _, f := range s.fields {
-		if at := unsafe.Add(p, f.offset); f.kind == kindBytes {
-			storeBytes(at, *(*[]byte)(at))
-		}
+	for i := range s.lent {
+		_ = s.lent[i].slot.read(s.lent[i].value, memory{rec: p}) // loadDefaults did the same
 	}
 }
 
-// slots returns the fields of a version by number.
-func (s *schema) slots(version int) []slot {
+// slots returns fields by their numbers.
+func (s *schema) slots(numbers []int) []slot {
 	var all []slot
-	for _, number := range s.header.Versions[version] {
+	for _, number := range numbers {
 		all = append(all, s.place[number])
-	}
-	return all
-}
-
-// byName returns all fields that there ever were.
-func (s *schema) byName() map[string]*slot {
-	all := make(map[string]*slot, len(s.place))
-	for _, p := range s.place {
-		all[p.name] = &p
 	}
 	return all
 }

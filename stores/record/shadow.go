@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,8 +10,9 @@ import (
 	"unsafe"
 )
 
-// shadow is a struct type made for a codec that works by reflection: the same fields as the program's type, under the
-// stored names and of plain types, so that tags and methods of the program's type do not change what is stored.
+// shadow is a struct type made for encoding/json: the fields of the program's type, under the stored names and of plain
+// types, so that tags and methods of the program's type do not change what is stored. What is made of other values is text
+// that is ready.
 //
 // Where the program's type has exactly these fields in memory, a pointer to it is used as one to the shadow. Otherwise
 // values are copied into one from a pool and out of it.
@@ -27,19 +29,14 @@ type shadowValue struct {
 	any any // p as a pointer to the shadow
 }
 
-// newShadow returns the shadow of slots, of a program's type of some size, whose fields have the given tag.
-func newShadow(slots []slot, size uintptr, tag string) (*shadow, error) {
+// newShadow returns the shadow of slots, of a program's type of some size, under the names that label returns.
+func newShadow(slots []slot, size uintptr, label func(number int) string) *shadow {
 	var fields []reflect.StructField
-	names := map[string]bool{}
 	for _, s := range slots {
-		name := goName(s.name)
-		if names[name] {
-			return nil, invalid("open collection", fmt.Errorf("field %s has another's name for this codec", s.name), "rename it")
-		}
-		names[name] = true
-		f := reflect.StructField{Name: name, Type: kinds[s.kind].typ}
-		if tag != "" {
-			f.Tag = reflect.StructTag(fmt.Sprintf("%s:%q", tag, s.name))
+		f := reflect.StructField{Name: fmt.Sprint("F", s.number), Type: kinds[s.kind].typ,
+			Tag: reflect.StructTag(fmt.Sprintf("json:%q", label(s.number)))}
+		if f.Type == nil {
+			f.Type = reflect.TypeFor[json.RawMessage]()
 		}
 		fields = append(fields, f)
 	}
@@ -49,26 +46,23 @@ func newShadow(slots []slot, size uintptr, tag string) (*shadow, error) {
 		if s.kind == kindTime {
 			sh.times = append(sh.times, i)
 		}
-		sh.same = sh.same && s.base == inRecord && s.offset == sh.typ.Field(i).Offset
+		sh.same = sh.same && s.base == inRecord && s.kind.scalar() && s.offset == sh.typ.Field(i).Offset
 	}
 	sh.pool.New = func() any {
 		v := reflect.New(sh.typ)
 		return &shadowValue{p: v.UnsafePointer(), any: v.Interface()}
 	}
-	return sh, nil
-}
-
-// goName returns an exported name for a field: its own, if it begins with a capital.
-func goName(name string) string {
-	if c := name[0]; c >= 'A' && c <= 'Z' {
-		return name
-	}
-	return "X" + name
+	return sh
 }
 
 // place returns where slot i of a shadow at p is.
 func (sh *shadow) place(p unsafe.Pointer, i int) unsafe.Pointer {
 	return unsafe.Add(p, sh.typ.Field(i).Offset)
+}
+
+// plain copies a value whose type is made of a kind.
+func plain(s *slot, to, from unsafe.Pointer) {
+	reflect.NewAt(kinds[s.kind].typ, to).Elem().Set(reflect.NewAt(kinds[s.kind].typ, from).Elem())
 }
 
 // encode calls fn with a pointer to a shadow of m, with times in UTC: text rounds an offset to
@@ -80,7 +74,16 @@ func (sh *shadow) encode(m memory, fn func(v any) error) error {
 	v := sh.pool.Get().(*shadowValue)
 	defer sh.put(v)
 	for i := range sh.slots {
-		copyValue(sh.slots[i].kind, sh.place(v.p, i), sh.slots[i].at(m))
+		s := &sh.slots[i]
+		if s.kind.scalar() {
+			plain(s, sh.place(v.p, i), s.at(m))
+			continue
+		}
+		text, err := s.shape.appendJSON(nil, s.at(m))
+		if err != nil {
+			return err
+		}
+		*(*json.RawMessage)(sh.place(v.p, i)) = text
 	}
 	sh.clean(v.p)
 	return fn(v.any)
@@ -93,17 +96,15 @@ func elsewhere(p unsafe.Pointer) bool { return (*time.Time)(p).Location() != tim
 // touch stay as they are.
 func (sh *shadow) decode(m memory, fn func(v any) error) error {
 	if sh.same {
-		if err := fn(reflect.NewAt(sh.typ, m.rec).Interface()); err != nil {
-			return err
-		}
+		err := fn(reflect.NewAt(sh.typ, m.rec).Interface())
 		sh.clean(m.rec)
-		return nil
+		return err
 	}
 	v := sh.pool.Get().(*shadowValue)
 	defer sh.put(v)
 	for i := range sh.slots {
-		if at := sh.slots[i].at(m); at != nil {
-			copyValue(sh.slots[i].kind, sh.place(v.p, i), at)
+		if s := &sh.slots[i]; s.kind.scalar() && s.at(m) != nil {
+			plain(s, sh.place(v.p, i), s.at(m))
 		}
 	}
 	if err := fn(v.any); err != nil {
@@ -111,17 +112,18 @@ func (sh *shadow) decode(m memory, fn func(v any) error) error {
 	}
 	sh.clean(v.p)
 	for i := range sh.slots {
-		if at := sh.slots[i].at(m); at != nil {
-			copyValue(sh.slots[i].kind, at, sh.place(v.p, i))
+		s := &sh.slots[i]
+		at := s.at(m)
+		if at == nil {
+			continue
 		}
-	}
-	return nil
-}
-
-// read is decode with a library's function. An error is Corrupt.
-func (sh *shadow) read(codec string, data []byte, m memory, fn func(data []byte, to any) error) error {
-	if err := sh.decode(m, func(v any) error { return fn(data, v) }); err != nil {
-		return corrupt("%s: %w", codec, err)
+		if s.kind.scalar() {
+			plain(s, at, sh.place(v.p, i))
+		} else if text := *(*json.RawMessage)(sh.place(v.p, i)); text != nil {
+			if err := s.shape.readJSON(text, at); err != nil {
+				return fmt.Errorf("field %s: %w", s.name, err)
+			}
+		}
 	}
 	return nil
 }
@@ -132,44 +134,34 @@ func (sh *shadow) put(v *shadowValue) {
 	sh.pool.Put(v)
 }
 
-// clean makes what libraries read the same for all: times in UTC, and no bytes nil.
+// clean makes times those of UTC.
 func (sh *shadow) clean(p unsafe.Pointer) {
-	for i := range sh.slots {
-		switch sh.slots[i].kind {
-		case kindTime:
-			t := (*time.Time)(sh.place(p, i))
-			*t = t.UTC()
-		case kindBytes:
-			if b := (*[]byte)(sh.place(p, i)); len(*b) == 0 {
-				*b = nil
-			}
-		}
+	for _, i := range sh.times {
+		t := (*time.Time)(sh.place(p, i))
+		*t = t.UTC()
 	}
 }
 
 // single makes shadows of one field each, for reading fields alone.
 type single struct {
-	tag string
-	mu  sync.Mutex
-	all map[int]*shadow // by number
+	label func(number int) string
+	mu    sync.Mutex
+	all   map[int]*shadow // by number
 }
 
 // of returns the shadow of a field. Its memory is that of the field alone.
-func (one *single) of(s *slot) (*shadow, error) {
+func (one *single) of(s *slot) *shadow {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if sh := one.all[s.number]; sh != nil {
-		return sh, nil
+		return sh
 	}
 	alone := *s
 	alone.base, alone.offset = inRecord, 0
-	sh, err := newShadow([]slot{alone}, kinds[s.kind].typ.Size(), one.tag)
-	if err != nil {
-		return nil, err
-	}
+	sh := newShadow([]slot{alone}, s.shape.typ.Size(), one.label)
 	if one.all == nil {
 		one.all = map[int]*shadow{}
 	}
 	one.all[s.number] = sh
-	return sh, nil
+	return sh
 }

@@ -72,7 +72,7 @@ func TestTypesThatCannotBeStoredAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	type inner struct{ A int }
+	type inner struct{ A func() }
 	check := func(what string, err error, word string) {
 		t.Helper()
 		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" || !contains(err, word) {
@@ -83,14 +83,19 @@ func TestTypesThatCannotBeStoredAreNamed(t *testing.T) {
 	check("not a struct", err, "int")
 	_, err = record.Open[struct {
 		ID   int
-		Tags map[string]string
+		Tags map[float64]string
 	}](t.Context(), db, nil)
 	check("a map", err, "Tags")
 	_, err = record.Open[struct {
-		ID    int
-		Inner inner
+		ID   int
+		Them []map[string]*inner
 	}](t.Context(), db, nil)
-	check("a struct", err, "Inner")
+	check("a part of a struct within", err, "field A")
+	_, err = record.Open[struct {
+		ID   int
+		List []recursive
+	}](t.Context(), db, nil)
+	check("a type that is part of itself", err, "recursive")
 	_, err = record.Open[struct {
 		ID     int
 		hidden int
@@ -113,11 +118,13 @@ func TestTypesThatCannotBeStoredAreNamed(t *testing.T) {
 		A  string `record:"a b"`
 	}](t.Context(), db, nil)
 	check("a name with a space", err, "a b")
-	_, err = record.Open[Account](t.Context(), db, &record.Options{Codec: record.JSON, Layout: record.MultiKV})
-	check("a codec for single fields", err, "json")
+	_, err = record.Open[Account](t.Context(), db, &record.Options{Codec: 9})
+	check("an unknown codec", err, "9")
 	_, err = record.Open[Account](t.Context(), db, &record.Options{Default: Account{}})
 	check("a default that is no pointer", err, "Default")
 }
+
+type recursive struct{ Next *recursive }
 
 func contains(err error, word string) bool { return err != nil && strings.Contains(err.Error(), word) }
 

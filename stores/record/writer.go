@@ -12,50 +12,67 @@ import (
 // used by one goroutine at a time.
 type Writer[T any] struct {
 	Reader[T]
-	w       BackendWriter
+	tx      *kv.Tx
 	fail    func(error) // has the transaction end with an error after which a change may be half done
 	encoder encoder[T]
-	old     T    // what is stored of the record that is being changed
-	damaged bool // old could not be decoded
+	old     T          // what is stored of the record that is being changed
+	damaged bool       // old could not be decoded
+	entries [][][]byte // of the record before and after, for each index
 	changes []indexChange
 }
 
-func (c *Collection[T]) writer(b BackendWriter, fail func(error)) (*Writer[T], error) {
-	if c.traits.Shared {
-		if err := c.changed(b); err != nil {
-			return nil, err
-		}
+func (c *Collection[T]) writer(tx *kv.Tx, fail func(error)) (*Writer[T], error) {
+	if err := c.changed(tx.Snapshot); err != nil {
+		return nil, err
 	}
-	w := &Writer[T]{w: b, fail: fail, encoder: encoder[T]{c: c}}
-	w.Reader = *c.reader(b)
+	w := &Writer[T]{tx: tx, fail: fail, encoder: encoder[T]{c: c}}
+	w.Reader = *c.reader(tx.Snapshot)
 	return w, nil
 }
 
-// encoder makes rows, in memory that is used again.
+// encoder makes the pairs of records, in memory that is used again.
 type encoder[T any] struct {
-	c        *Collection[T]
-	key, buf []byte
-	row      [][]byte
+	c            *Collection[T]
+	id, key, buf []byte
 }
 
 // put writes v where nothing of what is stored is needed.
-func (e *encoder[T]) put(b BackendPutter, v *T) error {
+func (e *encoder[T]) put(to putter, v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	if err := e.c.plan.checkID(m); err != nil {
 		return err
 	}
-	e.key = e.c.plan.appendID(e.key[:0], m)
-	return e.write(b, e.key, m)
+	e.id = e.c.plan.appendID(e.id[:0], m)
+	return e.write(to, e.id, m)
 }
 
-func (e *encoder[T]) write(b BackendPutter, id []byte, m memory) (err error) {
-	if e.row == nil {
-		e.row = make([][]byte, e.c.plan.width())
-	}
-	if e.buf, err = e.c.plan.encode(e.buf, e.row, m); err != nil {
+func (e *encoder[T]) write(to putter, id []byte, m memory) (err error) {
+	p := e.c.plan
+	if e.buf, err = p.codec.encode(e.buf[:0], m); err != nil {
 		return err
 	}
-	return b.PutRow(id, e.row, e.c.plan.stale)
+	e.key = join(e.key, rowPrefix, id)
+	if err := to.Put(e.key, e.buf); err != nil {
+		return err
+	}
+	for i := range p.hot {
+		if err := e.writeHot(to, &p.hot[i], id, p.hot[i].at(m)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeHot writes the pair of a hot field, or removes it if it is none now.
+func (e *encoder[T]) writeHot(to putter, h *hotField, id []byte, p unsafe.Pointer) (err error) {
+	e.key = join(e.key, h.prefix, id)
+	if !h.written {
+		return to.Delete(e.key)
+	}
+	if e.buf, err = e.c.plan.codec.part(e.buf[:0], &h.slot, p); err != nil {
+		return err
+	}
+	return to.Put(e.key, e.buf)
 }
 
 // ended returns err, after which the transaction must not be committed, unless it is an answer by
@@ -72,9 +89,10 @@ func (w *Writer[T]) ended(err error) error {
 // is Invalid, unless [Options.ZeroID] is set.
 func (w *Writer[T]) Put(v *T) error { return w.ended(w.put(v, always)) }
 
-// Insert stores v if there is no record with its id; one that there is is a Conflict. An id that is
-// 0 is set to the one after the largest that there is, at least 1, unless [Options.ZeroID] is set:
-// as in SQLite, the id of the newest record is given out again once that is deleted.
+// Insert stores v if there is no record with its id; one that there is is a Conflict, and a
+// [Duplicate]. An id that is 0 is set to a number above the largest that there is and every one that
+// Insert ever chose, at least 1, unless [Options.ZeroID] is set. The number is as durable as the
+// transaction: one that is rolled back, or lost, may be chosen again.
 func (w *Writer[T]) Insert(v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	if !w.c.plan.forgotten(m) || w.c.plan.idKind() == textID {
@@ -83,6 +101,9 @@ func (w *Writer[T]) Insert(v *T) error {
 	err := w.assign(m)
 	if err == nil {
 		err = w.put(v, ifAbsent)
+	}
+	if err == nil {
+		err = w.tx.Put(sequenceKey, kv.AppendUint64(nil, w.c.plan.idOf(m).n))
 	}
 	if err != nil {
 		w.c.plan.forget(m)
@@ -102,26 +123,29 @@ const (
 	ifPresent
 )
 
-// assign sets the id in m to the one after the largest.
+// assign sets the id in m to the next number.
 func (w *Writer[T]) assign(m memory) error {
-	last, k := ID{kind: w.c.plan.idKind()}, w.c.plan.id.kind
-	err := w.b.Rows(kv.Range{Reverse: true}, w.row, func(key []byte) bool {
-		last, _, _ = last.kind.cutID(key)
-		return false
-	})
-	if err != nil {
+	last := ID{kind: w.c.plan.idKind()}
+	for k := range w.s.Keys(under(rowPrefix, kv.Range{Reverse: true})) {
+		last, _, _ = last.kind.cutID(k[len(rowPrefix):])
+		break
+	}
+	chosen, err := w.s.Get(sequenceKey)
+	if err != nil && !isNotFound(err) {
 		return err
 	}
+	n, _ := kv.LastUint64(chosen)
+	full, k := n == math.MaxUint64 || last.n == math.MaxUint64, w.c.plan.id.kind
 	at := unsafe.Add(m.rec, w.c.plan.id.offset)
-	full := last.n == math.MaxInt64
 	if k.signed() {
-		err = storeInt(k, at, max(last.Int64()+1, 1))
+		next := max(last.Int64(), int64(n), 0)
+		full = next == math.MaxInt64
+		err = storeInt(k, at, next+1)
 	} else {
-		full = last.n == math.MaxUint64
-		err = storeUint(k, at, last.n+1)
+		err = storeUint(k, at, max(last.n, n)+1)
 	}
 	if full || err != nil {
-		return &kv.Error{Op: "insert", Kind: kv.TooLarge, Err: fmt.Errorf("no id follows %v", last), Hint: "choose ids"}
+		return &kv.Error{Op: "insert", Kind: kv.TooLarge, Err: fmt.Errorf("no id follows %v and %d", last, n), Hint: "choose ids"}
 	}
 	return nil
 }
@@ -134,7 +158,7 @@ func (w *Writer[T]) put(v *T, when condition) error {
 	}
 	carries := w.c.plan.carries()
 	if !carries && when == always {
-		return w.encoder.put(w.w, v)
+		return w.encoder.put(w.tx, v)
 	}
 	m.extra = w.c.plan.newExtra()
 	w.key = w.c.plan.appendID(w.key[:0], m)
@@ -143,12 +167,13 @@ func (w *Writer[T]) put(v *T, when condition) error {
 	case err != nil:
 		return err
 	case found && when == ifAbsent:
-		return conflict("insert", fmt.Errorf("there is a record %v", w.c.plan.idOf(m)), "choose another id, or use Put")
+		return duplicate("insert", fmt.Sprintf("there is a record %v", w.c.plan.idOf(m)), Duplicate{Owner: w.c.plan.idOf(m)},
+			"choose another id, or use Put")
 	case !found && when == ifPresent:
 		return &kv.Error{Op: "replace", Kind: kv.NotFound, Err: fmt.Errorf("record %v", w.c.plan.idOf(m)),
 			Hint: "use Insert or Put"}
 	case !carries:
-		return w.encoder.put(w.w, v)
+		return w.encoder.put(w.tx, v)
 	}
 	if w.damaged {
 		m.extra = w.c.plan.newExtra()
@@ -160,7 +185,7 @@ func (w *Writer[T]) put(v *T, when condition) error {
 // that cannot be decoded is found and damaged: it can be replaced and deleted.
 func (w *Writer[T]) stored(id []byte, extra unsafe.Pointer) (found bool, err error) {
 	w.damaged = false
-	if w.buf, err = w.b.Row(w.buf, w.row, id); err != nil {
+	if err := w.load(id); err != nil {
 		if isNotFound(err) {
 			err = nil
 		}
@@ -179,7 +204,7 @@ func (w *Writer[T]) replace(id []byte, found bool, m memory) error {
 	if err := w.planIndexes(id, old, m.rec); err != nil {
 		return err
 	}
-	if err := w.encoder.write(w.w, id, m); err != nil {
+	if err := w.encoder.write(w.tx, id, m); err != nil {
 		return err
 	}
 	return w.writeIndexes(id)
@@ -208,5 +233,12 @@ func (w *Writer[T]) remove() error {
 			return err
 		}
 	}
-	return w.w.DeleteRow(w.key)
+	for i := range w.c.plan.hot {
+		w.full = join(w.full, w.c.plan.hot[i].prefix, w.key)
+		if err := w.tx.Delete(w.full); err != nil {
+			return err
+		}
+	}
+	w.full = join(w.full, rowPrefix, w.key)
+	return w.tx.Delete(w.full)
 }

@@ -25,6 +25,7 @@ type task struct {
 	Dir   string
 	Class kv.Durability
 	First int // version of the first change
+	Rich  bool
 }
 
 const killIDs = 40 // few, so that most changes replace a record
@@ -100,6 +101,9 @@ func (job task) run(target Target) error {
 	if err != nil {
 		return err
 	}
+	if job.Rich {
+		return job.runRich(ctx, target, store)
+	}
 	o := killIndexes
 	o.ZeroID = true
 	c, err := store.Items(ctx, target.options(o))
@@ -120,6 +124,100 @@ func (job task) run(target Target) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+}
+
+// versionedRich is the record that a version puts.
+func versionedRich(id int64, version int) Rich {
+	v := rich(rand.New(rand.NewPCG(uint64(version), 6)), id)
+	v.Code = fmt.Sprint("code of ", id)
+	return v
+}
+
+// runRich inserts a record, changes hot fields of it, and now and then deletes one. It returns only if it fails.
+func (job task) runRich(ctx context.Context, target Target, store Store) error {
+	c, err := store.Riches(ctx, target.options(record.Options{Indexes: richIndexes}))
+	if err != nil {
+		return err
+	}
+	visits, err := record.FieldOf[int64](c, "visits")
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	for version := job.First; ; version++ {
+		v := versionedRich(0, version)
+		v.Code = fmt.Sprint("version ", version)
+		err := c.Insert(ctx, job.Class, &v)
+		if err == nil {
+			err = out.Encode(report{ID: v.ID, Version: version})
+		}
+		if err == nil {
+			err = visits.Set(ctx, job.Class, record.Int(v.ID), int64(1000+version))
+		}
+		if err == nil {
+			err = out.Encode(report{ID: v.ID, Version: -version})
+		}
+		if err == nil && version%3 == 0 {
+			if err = c.Delete(ctx, job.Class, record.Int(v.ID)); err == nil {
+				err = out.Encode(report{ID: v.ID, Version: version, Deleted: true})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func testRichKill(s *suite) {
+	dir := s.TempDir()
+	version := 1
+	for _, d := range s.target.classes() {
+		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version, Rich: true}, 10+rand.IntN(60))
+		store, closeAll := s.storeIn(dir)
+		c, err := store.Riches(s.ctx(), s.target.options(record.Options{Indexes: richIndexes}))
+		s.must("open", err)
+		s.must("check", c.Check(s.ctx()))
+		last := reports[len(reports)-1]
+		if s.target.Delivers[d] <= kv.Flushed {
+			s.verifyRich(c, reports)
+			v := Rich{Code: fmt.Sprint("after ", version)}
+			if err := c.Insert(s.ctx(), d, &v); err != nil || v.ID <= last.ID {
+				s.Fatalf("insert after the kill: id %d, %v, was %d", v.ID, err, last.ID)
+			}
+		}
+		if _, err := c.DeleteWhere(s.ctx(), s.target.classes()[0], record.Query{}); err != nil {
+			s.Fatal(err)
+		}
+		s.must("check", c.Check(s.ctx()))
+		version = max(last.Version, -last.Version) + 1000
+		closeAll()
+	}
+}
+
+// verifyRich checks every record that was acknowledged. The change after the last may be there.
+func (s *suite) verifyRich(c *record.Collection[Rich], reports []report) {
+	s.Helper()
+	state := map[int64]report{}
+	for _, r := range reports {
+		state[r.ID] = r
+	}
+	last := reports[len(reports)-1]
+	for id, r := range state {
+		got, err := c.Get(s.ctx(), record.Int(id))
+		if r.Deleted || r == last && kv.KindOf(err) == kv.NotFound && r.Version < 0 {
+			s.wantKind("a deleted record", err, kv.NotFound)
+			continue
+		}
+		version := max(r.Version, -r.Version)
+		want := versionedRich(id, version)
+		want.Code = fmt.Sprint("version ", version)
+		if r.Version < 0 || r == last && got.Visits != want.Visits {
+			want.Visits = int64(1000 + version)
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			s.Fatalf("record %d after version %d is\n%+v, %v, want\n%+v", id, r.Version, got, err, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (s *suite) sum(c *record.Collection[Item]) float64 {
 }
 
 // testOne reads a field and sets it.
-func testOne[V record.Value](s *suite, c *record.Collection[Item], name string, change func(v *Item) V) {
+func testOne[V any](s *suite, c *record.Collection[Item], name string, change func(v *Item) V) {
 	s.Helper()
 	f, err := record.FieldOf[V](c, name)
 	s.must("field "+name, err)

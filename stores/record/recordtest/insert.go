@@ -1,6 +1,7 @@
 package recordtest
 
 import (
+	"errors"
 	"math"
 
 	"github.com/assaydb/assay/kv"
@@ -87,5 +88,46 @@ func testFailure(s *suite) {
 	})
 	s.wantKind("update", err, kv.Invalid)
 	s.want(c, item(1, 0))
+	s.check(c)
+}
+
+// testSequence deletes the newest records, in one way and another.
+func testSequence(s *suite) {
+	dir := s.TempDir()
+	store, closeAll := s.storeIn(dir)
+	c, err := store.Items(s.ctx(), s.target.options(record.Options{}))
+	s.must("open", err)
+	insert := func(want int64) {
+		s.Helper()
+		v := Item{Name: "new"}
+		if err := c.Insert(s.ctx(), s.class, &v); err != nil || v.ID != want {
+			s.Errorf("insert: id %d, %v, want %d", v.ID, err, want)
+		}
+	}
+	insert(1)
+	insert(2)
+	s.must("delete", c.Delete(s.ctx(), s.class, record.Int(2)))
+	insert(3)
+	v := item(10, 0)
+	s.must("put", c.Put(s.ctx(), s.class, &v))
+	insert(11)
+	_, err = c.DeleteWhere(s.ctx(), s.class, record.Query{})
+	s.must("delete all", err)
+	if !s.target.Volatile {
+		closeAll()
+		store, _ = s.storeIn(dir)
+		c, err = store.Items(s.ctx(), s.target.options(record.Options{}))
+		s.must("open", err)
+	}
+	insert(12)
+	err = c.Update(s.ctx(), s.class, func(w *record.Writer[Item]) error {
+		var v Item
+		s.must("insert", w.Insert(&v))
+		return errOnPurpose
+	})
+	if !errors.Is(err, errOnPurpose) {
+		s.Errorf("update: %v", err)
+	}
+	insert(13)
 	s.check(c)
 }

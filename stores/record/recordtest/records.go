@@ -45,7 +45,7 @@ func testRoundTrip(s *suite) {
 	local.At = local.At.In(time.FixedZone("", 3600))
 	local.Blob = []byte{}
 	s.must("put", c.Put(s.ctx(), s.class, &local))
-	local.At, local.Blob = local.At.UTC(), nil
+	local.At = local.At.UTC()
 	s.want(c, local)
 	s.check(c)
 }

@@ -23,7 +23,6 @@ type Target struct {
 	Delivers map[kv.Durability]kv.Durability
 
 	Codec    record.Codec
-	Layout   record.Layout
 	Volatile bool // nothing outlives Close
 }
 
@@ -35,6 +34,10 @@ type Store interface {
 	Other(ctx context.Context, o *record.Options) (*record.Collection[Other], error)
 	Alike(ctx context.Context, o *record.Options) (*record.Collection[Alike], error)
 	Texts(ctx context.Context, o *record.Options) (*record.Collection[Text], error)
+	Riches(ctx context.Context, o *record.Options) (*record.Collection[Rich], error)
+	Richers(ctx context.Context, o *record.Options) (*record.Collection[Richer], error)
+	Olders(ctx context.Context, o *record.Options) (*record.Collection[Older], error)
+	Newers(ctx context.Context, o *record.Options) (*record.Collection[Newer], error)
 	Close() error
 }
 
@@ -94,8 +97,14 @@ var cases = []testCase{
 	{name: "a new field called like a stored one is refused", run: testAlike},
 	{name: "what a type lacks stays through every write", run: testKeep},
 	{name: "what a type lacks is dropped where that was chosen", run: testDrop},
+	{name: "random work on records of all kinds of values agrees with a model", run: testRichModel},
+	{name: "fields are added, dropped, renamed, made hot and cold", run: testRichEvolves},
+	{name: "an index of a field that is dropped goes by its name", run: testIndexOfDroppedField},
+	{name: "an index that another collection added is not passed over", run: testTwoCollections},
+	{name: "a number that was chosen is not chosen again", run: testSequence},
 	{name: "records outlive the store's closing", run: testReopen, reopens: true},
 	{name: "records and indexes agree after the process was killed", run: testKill, reopens: true},
+	{name: "hot fields, slices in indexes and sequences agree after the process was killed", run: testRichKill, reopens: true},
 }
 
 // classes returns the classes that may be asked for, the strongest first.
@@ -119,7 +128,7 @@ func (s *suite) ctx() context.Context {
 
 // options completes o with what the target is.
 func (target Target) options(o record.Options) *record.Options {
-	o.Codec, o.Layout = target.Codec, target.Layout
+	o.Codec = target.Codec
 	return &o
 }
 

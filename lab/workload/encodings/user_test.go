@@ -1,4 +1,4 @@
-package workload
+package encodings
 
 import (
 	"reflect"
@@ -8,18 +8,18 @@ import (
 func TestAUserIsThatOfTheComparison(t *testing.T) {
 	seen := map[uint64]bool{}
 	for id := int64(1); id <= 2000; id++ {
-		u := newUser(7, id)
-		if u != newUser(7, id) {
+		u := NewUser(7, id)
+		if u != NewUser(7, id) {
 			t.Fatal("the same seed gives another user")
 		}
-		if other := newUser(8, id); u.Balance == other.Balance {
+		if other := NewUser(8, id); u.Balance == other.Balance {
 			t.Fatal("another seed gives the same balance")
 		}
 		if u.Age < 18 || u.Age > 77 || u.Height < 150 || u.Height > 199 || u.Weight < 50 || u.Weight > 149 || u.Balance < 0 || u.Balance >= 10_000 ||
 			u.LoginCount < 0 || u.LoginCount > 999 || u.Score < 0 || u.Score >= 100 || u.CreatedAt > u.UpdatedAt || len(u.Description) != 91 {
 			t.Fatalf("%+v, description of %d bytes", u, len(u.Description))
 		}
-		seen[u.sum()] = true
+		seen[u.Sum()] = true
 	}
 	if len(seen) != 2000 {
 		t.Errorf("2,000 users have %d hashes", len(seen))
@@ -28,8 +28,8 @@ func TestAUserIsThatOfTheComparison(t *testing.T) {
 
 // The hash notices a change of every field but the balance, which is compared by itself.
 func TestTheHashOfAUserCoversItsFields(t *testing.T) {
-	base := newUser(1, 1)
-	for i := range reflect.TypeFor[user]().NumField() {
+	base := NewUser(1, 1)
+	for i := range reflect.TypeFor[User]().NumField() {
 		u := base
 		switch f := reflect.ValueOf(&u).Elem().Field(i); f.Kind() {
 		case reflect.String:
@@ -41,8 +41,8 @@ func TestTheHashOfAUserCoversItsFields(t *testing.T) {
 		default:
 			f.SetInt(f.Int() + 1)
 		}
-		if name := reflect.TypeFor[user]().Field(i).Name; (u.sum() == base.sum()) != (name == "Balance") {
-			t.Errorf("a change of %s: same hash %v", name, u.sum() == base.sum())
+		if name := reflect.TypeFor[User]().Field(i).Name; (u.Sum() == base.Sum()) != (name == "Balance") {
+			t.Errorf("a change of %s: same hash %v", name, u.Sum() == base.Sum())
 		}
 	}
 }
