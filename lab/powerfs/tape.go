@@ -1,6 +1,9 @@
 package powerfs
 
-import "path"
+import (
+	"fmt"
+	"path"
+)
 
 // A Tape holds everything that was done to a Disk, in order, so that the state before each operation
 // can be made again. See Options.Record.
@@ -27,6 +30,21 @@ type Step struct {
 	Monotonic int64   // when it began, in nanoseconds, as of CutAt
 	Cache     bool    // a write-back of mapped pages
 	Failed    bool    // a fault struck it
+}
+
+// String says what the operation was: "write 8192 bytes of store/000004.log".
+func (s Step) String() string {
+	text := fmt.Sprintf("%s %s", s.Kind, s.Path)
+	switch {
+	case s.Kind == 0:
+		text = "write-back of " + s.Path
+	case s.Bytes > 0:
+		text = fmt.Sprintf("%s %d bytes of %s", s.Kind, s.Bytes, s.Path)
+	}
+	if s.Failed {
+		text += ", which failed"
+	}
+	return text
 }
 
 // Tape returns what was done to the disk, which cuts its power. It is nil unless Options.Record was set.

@@ -5,10 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"regexp"
-	"strings"
 	"sync"
-	"testing"
 
 	"github.com/assaydb/assay/lab/child"
 )
@@ -30,15 +27,6 @@ type message[R any] struct {
 	Done  *R      `json:",omitempty"`
 	At    int64   `json:",omitempty"` // of Done, by powerfs.Now
 	Ended *string `json:",omitempty"` // "" or an error
-}
-
-// testArgs returns the arguments of this test binary that make it a child of the test.
-func testArgs(t *testing.T) []string {
-	var pattern []string
-	for _, name := range strings.Split(t.Name(), "/") {
-		pattern = append(pattern, "^"+regexp.QuoteMeta(name)+"$")
-	}
-	return []string{"-test.run=" + strings.Join(pattern, "/"), role}
 }
 
 // serve does what the parent says and ends the process, if this one is a child.

@@ -200,7 +200,7 @@ func (f found) Error() string { return string(f) }
 // start starts a child, which ends with the test.
 func (r *rig[R]) start() *child.Process {
 	r.t.Helper()
-	p := startChild(r.t, testArgs(r.t))
+	p := startChild(r.t, child.TestArgs(r.t.Name(), role))
 	r.t.Cleanup(func() { _ = p.End(0) }) // it has ended, or is idle
 	return p
 }

@@ -87,28 +87,13 @@ func (e *evidence) keep(dir string, t *task, atomic bool) error {
 	}
 	s.Expected = fmt.Sprintf("%d acknowledged commits, in a store that is whole", n)
 	for i := max(e.i-lastSteps, 0); i < e.i; i++ {
-		s.Before = append(s.Before, stepText(i, e.rec.steps[i]))
+		s.Before = append(s.Before, fmt.Sprintf("%d %s", i+1, e.rec.steps[i]))
 	}
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, storyName), append(data, '\n'), 0o644)
-}
-
-// stepText says what an operation was: "412 write 8192 bytes of store/000004.log".
-func stepText(i int, s powerfs.Step) string {
-	text := fmt.Sprintf("%d %s %s", i+1, s.Kind, s.Path)
-	switch {
-	case s.Kind == 0:
-		text = fmt.Sprintf("%d write-back of %s", i+1, s.Path)
-	case s.Bytes > 0:
-		text = fmt.Sprintf("%d %s %d bytes of %s", i+1, s.Kind, s.Bytes, s.Path)
-	}
-	if s.Failed {
-		text += ", which failed"
-	}
-	return text
 }
 
 // Again verifies once more the state that a folder of evidence holds. What is lacking is the answer, "" is nothing; before

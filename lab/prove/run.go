@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 			return nil, err
 		}
 	}
-	if memory := memoryFolder(); memory != "" {
+	if memory := workdir.Memory(); memory != "" {
 		fast, err := workdir.New(memory)
 		if err != nil {
 			return nil, err
