@@ -40,7 +40,8 @@ type Disk struct {
 	settling func()
 	cutAt    int64
 	wanted   []wantedImage
-	quiet    bool // write-backs are asked for by WriteBack, and are no operations of a process
+	calling  []wantedCall // by their operations
+	quiet    bool         // write-backs are asked for by WriteBack, and are no operations of a process
 
 	ops    uint64                // state-changing operations
 	calls  [len(faultOps)]uint64 // the same, by kind

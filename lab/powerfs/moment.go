@@ -1,5 +1,10 @@
 package powerfs
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Image returns what a power cut at this moment would leave under the rule. The power stays on:
 // whoever works on the disk notices nothing. What is mapped, changed and not written back is not in
 // it, see Mount.WriteBack.
@@ -19,6 +24,20 @@ func (d *Disk) ImageBefore(k uint64, r Rule, seed uint64) <-chan *Image {
 	return made
 }
 
+// CallBefore has fn called before operation k is done, the first being 1, or before the next one if k is past: to kill
+// the process there. It is called once, while no operation goes on, and must not use the disk.
+func (d *Disk) CallBefore(k uint64, fn func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calling = append(d.calling, wantedCall{k, fn})
+	slices.SortStableFunc(d.calling, func(a, b wantedCall) int { return cmp.Compare(a.before, b.before) })
+}
+
+type wantedCall struct {
+	before uint64
+	fn     func()
+}
+
 type wantedImage struct {
 	before uint64
 	rule   Rule
@@ -26,8 +45,12 @@ type wantedImage struct {
 	made   chan<- *Image
 }
 
-// makeDue makes the images that are wanted before the next operation.
+// makeDue makes the images, and the calls, that are wanted before the next operation.
 func (d *Disk) makeDue() {
+	for len(d.calling) > 0 && d.ops+1 >= d.calling[0].before {
+		d.calling[0].fn()
+		d.calling = d.calling[1:]
+	}
 	kept := d.wanted[:0]
 	for _, w := range d.wanted {
 		if d.ops+1 < w.before {

@@ -1,6 +1,9 @@
 package powerfs
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+)
 
 // Sync makes the file's bytes and size durable, as fsync does. Under Ordered it also commits all entry
 // operations and truncations of all files until now. Syncing a folder makes its entries durable.
@@ -28,6 +31,9 @@ func (d *Disk) sync(id ID, dataOnly bool) error {
 		return nil
 	}
 	done := d.arm.sync(&d.options.Latency, n, d.uncommitted())
+	if d.tape != nil && !done.IsZero() {
+		d.tape.steps[len(d.tape.steps)-1].Until = monotonicNow() + int64(time.Until(done))
+	}
 	d.makeDurable(n, !dataOnly || n.isDir() || n.allocated > d.committed)
 	return d.wait(done)
 }

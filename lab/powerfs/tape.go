@@ -30,6 +30,7 @@ type Step struct {
 	Monotonic int64   // when it began, in nanoseconds, as of CutAt
 	Cache     bool    // a write-back of mapped pages
 	Failed    bool    // a fault struck it
+	Until     int64   // when a sync of a disk that takes time is done: until then it may as well not have begun; 0 is at once
 }
 
 // String says what the operation was: "write 8192 bytes of store/000004.log".

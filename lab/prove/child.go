@@ -32,10 +32,13 @@ type state struct {
 	mu  sync.Mutex
 	out io.Writer
 
+	verifies bool // it is a verifier
+
 	subject subject // of a writer, once it is open
 	chains  []chain // of its writers, as they have gone on
 	failed  []bool  // the last commit returned an error, after which its writer has not gone on
 	doubt   []bool  // some commit has returned an error
+	denied  []stamp // of each writer, the last commit that by its error is not there
 	acked   []uint64
 }
 
@@ -46,8 +49,9 @@ func (s *state) answer(ctx context.Context, r request) (done doneMessage, err er
 	case r.Write != nil:
 		err = s.write(ctx, *r.Write)
 	case r.Verify != nil:
+		s.collectNothing()
 		o := verify(ctx, *r.Verify)
-		done.Outcome = &o
+		done.Outcome, done.Full = &o, usedUp()
 	default:
 		err = errors.New("unknown request")
 	}

@@ -124,6 +124,7 @@ func parseCounter(v []byte) (at stamp, err error) {
 		return at, nil
 	}
 	n, salt, _ := strings.Cut(string(v), " ")
+	salt, _, _ = strings.Cut(salt, " ")
 	if at.n, err = strconv.ParseUint(n, 10, 64); err == nil {
 		at.salt, err = strconv.ParseUint(salt, 10, 64)
 	}

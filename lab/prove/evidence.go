@@ -74,7 +74,7 @@ func (e *evidence) keep(dir string, t *task, atomic bool) error {
 	}
 	s := story{Engine: t.entry.Name + " " + t.class.String(), Fault: t.fault, State: e.state.String(), At: e.trial.at, Found: e.found,
 		Atomic: atomic, Acked: make([][]ack, e.trial.writers()),
-		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits}}
+		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits, Reopen: e.img.Sum()[1]%2 == 0}}
 	s.Verify.Store.Dir = ""
 	n := int64(0)
 	for w, list := range e.trial.ledger.acks {

@@ -25,6 +25,26 @@ type explorer struct {
 	cells  func(rule powerfs.Rule) *cell
 	// keep, if set, is told of each new state that is whole.
 	keep func(i int, s powerfs.State, img *powerfs.Image, o outcome)
+	// covers: what is looked at counts as covered of the pair's operations.
+	covers bool
+	looked map[int]bool
+}
+
+// fresh reports whether a moment is looked at for the first time, and notes it.
+func (x *explorer) fresh(i int) bool {
+	if x.looked == nil {
+		x.looked = map[int]bool{}
+	}
+	known := x.looked[i]
+	x.looked[i] = true
+	return !known
+}
+
+// cover counts a moment of a pair that was looked at.
+func (r *runner) cover(p *pair) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.covered++
 }
 
 // verified is a state that was opened and compared.
@@ -140,6 +160,9 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 				return false, err
 			}
 			done[i] = true
+			if x.covers && x.fresh(i) {
+				l.cover(t.pair)
+			}
 		}
 		x.left = slices.DeleteFunc(x.left, func(i int) bool { return done[i] })
 		if len(x.left) == 0 {
@@ -165,7 +188,7 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 		sum := img.Sum()
 		v, known := x.known[sum]
 		if !known {
-			o, err := l.examineImage(ctx, t, img, x.rec, sum[0]%2 == 0)
+			o, err := l.examineImage(ctx, t, img, x.rec)
 			if err != nil {
 				return err
 			}
@@ -192,8 +215,8 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 	return nil
 }
 
-// examineImage has an image verified, and written on if writeOn is set.
-func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, rec *recording, writeOn bool) (outcome, error) {
+// examineImage has an image verified; half of them are written on, and of those half once they were opened again.
+func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, rec *recording) (outcome, error) {
 	dir := l.fastFolder("image")
 	defer discard(dir)
 	if err := img.Export(dir); err != nil {
@@ -201,7 +224,8 @@ func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, re
 	}
 	spec := verifySpec{Store: rec.store, Past: rec.past, Salt: mix(rec.seed, "salt", 1)}
 	spec.Store.Dir = dir
-	if writeOn {
+	sum := img.Sum()
+	if spec.Reopen = sum[1]%2 == 0; sum[0]%2 == 0 {
 		spec.More = moreCommits
 	}
 	return l.verify(ctx, t, spec)

@@ -110,6 +110,9 @@ func (k work) pairs(n uint64) int {
 	return k.Batch
 }
 
+// alone reports whether commit n writes its counter and nothing else: engines commit a single pair in ways of their own.
+func (k work) alone(n uint64) bool { return n%batchEvery == 5 }
+
 // recordSizes are sizes about which engines decide: empty, sectors, pages, log blocks of 32 KiB, buffers of 64 and 128 KiB,
 // values of 1 MiB that Badger keeps apart, and more than a memtable of 4 MiB holds after some of them.
 var recordSizes = [][]int{
@@ -159,18 +162,24 @@ type commit struct {
 	amount   int64
 	rewrites uint64 // the number of a record, 0 for none
 	deletes  uint64
+	alone    bool // it writes its counter, nothing else
 }
 
 func (s *script) plan(n, salt uint64) commit {
 	r := rand.New(rand.NewPCG(mix(s.seed, "commit", s.writer, n, salt), salt))
 	c := commit{stamp: stamp{n, salt}, from: r.IntN(accounts), amount: 1 + r.Int64N(100)}
 	c.to = (c.from + 1 + r.IntN(accounts-1)) % accounts
+	if s.alone(n) {
+		return commit{stamp: c.stamp, alone: true}
+	}
 	most := s.kept()
-	if n > most {
+	if n > most && !s.alone(n-most) {
 		c.deletes = n - most
 	}
 	if older := min(n, most) - 1; older > 0 {
-		c.rewrites = n - 1 - r.Uint64N(older)
+		if c.rewrites = n - 1 - r.Uint64N(older); s.alone(c.rewrites) {
+			c.rewrites = 0
+		}
 	}
 	return c
 }
@@ -182,6 +191,9 @@ func (s *script) play(salt uint64) commit {
 		for i := range s.balances {
 			s.balances[i], s.moved[i] = opening, c.stamp
 		}
+	}
+	if s.last = c.stamp; c.alone {
+		return c
 	}
 	s.balances[c.from] -= c.amount
 	s.balances[c.to] += c.amount
@@ -197,7 +209,6 @@ func (s *script) play(salt uint64) commit {
 	if c.n > batchLife {
 		delete(s.batches, c.n-batchLife)
 	}
-	s.last = c.stamp
 	return c
 }
 
@@ -211,6 +222,9 @@ func (s *script) playTo(n uint64, c chain) {
 // ops returns the writes of the commit that was played last. The two sides of its transfer are far apart, and the
 // counter is between them, so that no part of it looks like a whole.
 func (s *script) ops(c commit) []op {
+	if c.alone {
+		return []op{{key: s.counterKey(), value: s.counter()}}
+	}
 	ops := []op{s.account(c.from), s.record(c.n), {key: s.counterKey(), value: s.counter()}}
 	if c.n == 1 {
 		for i := range accounts {
@@ -264,7 +278,15 @@ func (s *script) accountKey(i int) string { return fmt.Sprintf("writer%d/account
 
 func (s *script) recordKey(n uint64) string { return fmt.Sprintf("writer%d/record/%08d", s.writer, n) }
 
-func (s *script) counter() []byte { return fmt.Appendf(nil, "%d %d", s.last.n, s.last.salt) }
+// counter returns the counter's value, which is as long as a record where it is all that was written.
+func (s *script) counter() []byte {
+	v := fmt.Appendf(nil, "%d %d", s.last.n, s.last.salt)
+	if !s.alone(s.last.n) {
+		return v
+	}
+	record := recordValue(s.seed, s.writer, s.last.n, s.last, s.Sizes)
+	return append(append(v, ' '), record...)
+}
 
 func (s *script) account(i int) op {
 	return op{key: s.accountKey(i), value: fmt.Appendf(nil, "%d %d %d", s.balances[i], s.moved[i].n, s.moved[i].salt)}

@@ -27,6 +27,10 @@ type job struct {
 	xs      []*explorer
 	targets [][]target // of each faulty scene, the operations that are to fail
 	found   []candidate
+
+	rounds   int // of faults, and of recovery, so far
+	restarts int
+	follows  []follow
 }
 
 // slice does the job's work until a moment. More is false if nothing is left to do.
@@ -72,7 +76,7 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	if l.Writers > 0 && !t.caps.Log {
 		s.writers = l.Writers
 	}
-	r, err := l.record(ctx, t, s, l.seedOf(k), powerfs.Options{}, nil)
+	r, err := l.record(ctx, t, s, l.seedOf(k), run{})
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +147,10 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 	}
 	return l.explorers(ctx, j, until, func(rec *recording) *explorer {
 		x := newExplorer(rec, 0, "power")
+		x.covers = true
+		l.mu.Lock()
+		j.ops += len(x.left)
+		l.mu.Unlock()
 		if l.Rounds == 0 { // first a few states of all moments
 			x.all = slices.Clone(x.left)
 		}
@@ -217,6 +225,12 @@ func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool
 		j.found = j.found[:min(2, len(j.found))]
 	}
 	for first := true; len(j.found) > 0 && (first || l.Rounds > 0 || time.Now().Before(until)); first = false {
+		if j.rounds++; l.Rounds == 0 && j.rounds%2 == 0 {
+			if err := l.restart(ctx, j, false); err != nil {
+				return false, err
+			}
+			continue
+		}
 		i := len(j.found) - 1
 		c := j.found[i]
 		j.found = j.found[:i]
@@ -241,7 +255,7 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 	s := c.rec.scene
 	s.legs = []leg{{"", 2}, {reopen, 1}}
 	before := c.rec.goOn(c.i, c.from, mix(c.rec.seed, "salt", "again", c.deep))
-	rec, err := l.record(ctx, j.task, s, mix(c.rec.seed, "again", c.i, c.deep), powerfs.Options{From: c.img}, before)
+	rec, err := l.record(ctx, j.task, s, mix(c.rec.seed, "again", c.i, c.deep), run{options: powerfs.Options{From: c.img}, before: before})
 	if err != nil {
 		return err
 	}
@@ -314,7 +328,16 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 		}
 	}
 	for first := true; l.another(j) && (first || time.Now().Before(until)); first = false {
-		if err := l.faultRound(ctx, j); err != nil {
+		err := error(nil)
+		switch j.rounds++; {
+		case l.Rounds == 0 && j.rounds%3 == 2 && len(j.follows) > 0:
+			err = l.followUp(ctx, j)
+		case l.Rounds == 0 && j.rounds%6 == 0 && j.fault == result.FaultEIO:
+			err = l.restart(ctx, j, true)
+		default:
+			err = l.faultRound(ctx, j)
+		}
+		if err != nil {
 			return false, err
 		}
 	}
@@ -326,7 +349,7 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 	var all [][]target
 	for k, s := range faulty {
-		rec, err := l.record(ctx, j.task, j.fitted(s), mix(l.Seed, "faulty", k), powerfs.Options{}, nil)
+		rec, err := l.record(ctx, j.task, j.fitted(s), mix(l.Seed, "faulty", k), run{})
 		if err != nil {
 			return nil, err
 		}
@@ -390,11 +413,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	scene := k % len(faulty)
 	seed := mix(l.Seed, "fault", j.fault, k)
 	o := j.faultOf(scene, k/len(faulty))
-	rec, err := l.record(ctx, j.task, j.fitted(faulty[scene]), mix(l.Seed, "faulty", scene), o, nil)
+	rec, err := l.record(ctx, j.task, j.fitted(faulty[scene]), mix(l.Seed, "faulty", scene), run{options: o})
 	if err != nil {
 		return err
 	}
-	rec.seed, rec.options = seed, o
+	rec.seed = seed
 	if rec.hung {
 		l.warnHung(j.task)
 	}
@@ -404,6 +427,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		first = len(rec.steps)
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
+	for _, op := range rec.mending(first, x.rng) {
+		if len(j.follows) < mostFollows {
+			j.follows = append(j.follows, follow{scene, o, op})
+		}
+	}
 	telling := rec.telling(first)
 	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)
 	if k/len(faulty) < len(j.targets[scene]) { // first all operations, then more of what follows each

@@ -77,11 +77,11 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		}
 		switch {
 		case late(fresh.trouble):
-			l.count(c, tr, outcome{Late: true})
+			l.count(t, tr, outcome{Late: true})
 		case fresh.trouble != nil:
 			o.broken("while it ran: " + fresh.trouble.Error())
 		}
-		l.count(c, tr, o)
+		l.count(t, tr, o)
 		if o.Late || o.Broken != "" || o.Torn != "" {
 			return nil
 		}
@@ -146,6 +146,7 @@ func (l *ledger) add(o ledger) {
 	}
 	l.failed = append(l.failed, o.failed...)
 	l.resumed = append(l.resumed, o.resumed...)
+	l.opened = append(l.opened, o.opened...)
 }
 
 // forget drops the acknowledgements of w that follow commit n: they were found to be lost, and are made again.
@@ -157,13 +158,15 @@ func (l *ledger) forget(w int, n uint64) {
 	l.acks[w] = list
 }
 
-// count adds the store that a kill has left to a cell.
-func (l *lane) count(c *cell, t trial, o outcome) {
+// count adds the store that a kill has left to a task.
+func (l *lane) count(t *task, tr trial, o outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.record(t, o)
+	c := t.cells[0]
+	c.record(tr, o)
 	if !o.Late {
 		c.States++ // each is of another history
+		t.states++
 		l.images++
 	}
 }

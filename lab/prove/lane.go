@@ -22,7 +22,7 @@ type lane struct {
 }
 
 // maxUsed is how many images a verifier sees before another takes its place: engines that fail to open leave memory
-// and goroutines behind.
+// and goroutines behind. One whose memory is full is replaced earlier.
 const maxUsed = 50
 
 // shortHang is how long a verifier gets once another was late in the same task, which no longer can prove anything.
@@ -62,7 +62,7 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 	}
 	var m message
 	err := l.verifier.Call(ctx, "verify", request{Verify: &spec}, &m, limit)
-	if l.used++; err != nil || l.used >= maxUsed {
+	if l.used++; err != nil || l.used >= maxUsed || m.Done != nil && m.Done.Full {
 		l.close()
 	}
 	var gone *child.Error

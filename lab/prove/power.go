@@ -42,7 +42,7 @@ func (l *lane) controlLying(ctx context.Context, t *task, lying powerfs.Options)
 	if t.caps.Class != kv.Synced {
 		return nil
 	}
-	r, err := l.record(ctx, t, scene{writers: 1, legs: []leg{{"", shortCommits}}}, l.Seed, lying, nil)
+	r, err := l.record(ctx, t, scene{writers: 1, legs: []leg{{"", shortCommits}}}, l.Seed, run{options: lying})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (l *lane) controlLying(ctx context.Context, t *task, lying powerfs.Options)
 
 // countCommits measures syncs, writes and bytes of a commit on a disk that nothing happens to.
 func (l *lane) countCommits(ctx context.Context, p *pair) error {
-	r, err := l.record(ctx, &task{pair: p}, scene{writers: 1, legs: []leg{{"", 2 * shortCommits}}}, l.Seed, powerfs.Options{}, nil)
+	r, err := l.record(ctx, &task{pair: p}, scene{writers: 1, legs: []leg{{"", 2 * shortCommits}}}, l.Seed, run{})
 	if err != nil {
 		return err
 	}

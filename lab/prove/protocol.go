@@ -41,7 +41,10 @@ type writeSpec struct {
 	Legs  []leg
 	// Resume: after a commit that returned an error, the writer asks the store whether it is there, and goes on.
 	Resume bool
-	Close  bool // the store when it is done
+	// Tried is how many commits of each writer a process that was killed had tried: From of them are there, and the store is
+	// asked for the rest. nil is no such process.
+	Tried []uint64 `json:",omitempty"`
+	Close bool     // the store when it is done
 }
 
 // leg is a stretch of commits, and what is done before them.
@@ -58,15 +61,16 @@ const (
 )
 
 type verifySpec struct {
-	Store storeSpec
-	Past  past
-	More  uint64 // commits of each writer to make once the content has been compared
-	Salt  uint64 // of those
+	Store  storeSpec
+	Past   past
+	More   uint64 // commits of each writer to make once the content has been compared
+	Salt   uint64 // of those
+	Reopen bool   `json:",omitempty"` // close the store and open it again before those
 }
 
 // message is what a child says.
 type message struct {
-	Opening bool         `json:",omitempty"` // the store is about to be opened
+	Opening int64        `json:",omitempty"` // the store is about to be opened: the time
 	Upkeep  string       `json:",omitempty"` // how a compaction or a backup has failed
 	Ack     *ack         `json:",omitempty"`
 	Failed  *failure     `json:",omitempty"`
@@ -82,14 +86,16 @@ type ack struct {
 	Began, Done int64
 }
 
-// failure is that a commit returned an error, or read what was never written (Wrong).
+// failure is that a commit returned an error. Denied is that by this error nothing of the commit is there, now or later;
+// Wrong is that it read what was never written, or that it was denied and is there.
 type failure struct {
-	W     int
-	N     uint64
-	Salt  uint64
-	At    int64 // by clock
-	Text  string
-	Wrong bool `json:",omitempty"`
+	W      int
+	N      uint64
+	Salt   uint64
+	At     int64 // by clock
+	Text   string
+	Denied bool `json:",omitempty"`
+	Wrong  bool `json:",omitempty"`
 }
 
 // resumption is that a writer goes on after a failure, with commit After+1 and another salt.
@@ -107,6 +113,7 @@ type doneMessage struct {
 	Invalid bool     `json:",omitempty"` // what was asked for is wrong
 	Caps    *[3]caps `json:",omitempty"` // of Probe, indexed by the class asked for
 	Outcome *outcome `json:",omitempty"`
+	Full    bool     `json:",omitempty"` // the process has used its memory, another is to take its place
 }
 
 // caps is what matters here of an engine that was opened for a class.

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ type recording struct {
 	steps     []powerfs.Step
 	past      past
 	ledger    ledger
-	at        int64 // when it ended
+	began, at int64 // when its last process began, and ended
 	trouble   error // what went wrong, though nothing was done to the disk
 	hung      bool
 	mapped    bool // it wrote through memory maps, of which the disk hears late
@@ -32,8 +33,17 @@ type recording struct {
 // syncTime is how long a sync takes in a slow scene.
 const syncTime = 2 * time.Millisecond
 
-// record runs a scene on a disk. A past that is not empty is what is in the image that the disk begins with.
-func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, o powerfs.Options, before *generation) (_ *recording, err error) {
+// run is how a scene is recorded, beside the scene.
+type run struct {
+	options powerfs.Options
+	before  *generation     // what is in the image that the disk begins with; nil is nothing
+	kills   []uint64        // the operations before which the process is killed; another goes on then
+	faults  []powerfs.Fault // that are to come once the last process begins
+}
+
+// record runs a scene on a disk.
+func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run) (_ *recording, err error) {
+	o := in.options
 	o.Record = true
 	if s.slow {
 		o.Latency.Sync = syncTime
@@ -43,13 +53,25 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, o powe
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	faulty := len(o.Faults) > 0 || o.Space > 0
-	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir)}
+	faulty := len(o.Faults)+len(in.faults) > 0 || o.Space > 0
+	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir), options: o}
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs, Resume: faulty}
 	spec.Past.Work = s.work
-	if before != nil {
-		spec.Past, spec.From = before.past, before.from
+	r.ledger.acks = make([][]ack, s.writers)
+	if in.before != nil {
+		spec.Past, spec.From, r.ledger = in.before.past, in.before.from, in.before.ledger
 	}
+	for _, k := range in.kills {
+		if spec, err = l.killedAt(ctx, g, r, spec, k); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range in.faults {
+		if err := g.disk.Fail(f); err != nil {
+			return nil, err
+		}
+	}
+	r.began = clock()
 	w, err := startWriter(l.Child, spec, 0, nil)
 	if err != nil {
 		return nil, err
@@ -65,18 +87,14 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, o powe
 	}
 	r.at = clock()
 	g.disk.Cut()
-	r.ledger = w.stop()
+	own := w.stop()
 	crash, err := g.crash()
 	if err != nil {
 		return nil, err
 	}
-	r.trouble = troubleOf(d, r, ended, faulty, l.Hang)
-	r.tape, r.past, r.strikes = g.disk.Tape(), spec.Past.after(r.ledger), g.disk.Struck()
-	if before != nil {
-		all := before.ledger
-		all.add(r.ledger)
-		r.ledger = all
-	}
+	r.trouble = cmp.Or(r.trouble, troubleOf(d, own, r.hung, ended, faulty, l.Hang))
+	r.tape, r.past, r.strikes = g.disk.Tape(), spec.Past.after(own), g.disk.Struck()
+	r.ledger.add(own)
 	r.steps = r.tape.Steps()
 	for _, step := range r.steps {
 		r.mapped = r.mapped || step.Cache && path.Ext(step.Path) != "" && !sharedIndex.MatchString(step.Path)
@@ -89,19 +107,14 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, o powe
 var sharedIndex = regexp.MustCompile(`-shm$`)
 
 // troubleOf returns what went wrong in a run. On a disk that fails, an engine may do anything but read what is wrong.
-func troubleOf(d *doneMessage, r *recording, ended error, faulty bool, limit time.Duration) error {
+func troubleOf(d *doneMessage, l ledger, hung bool, ended error, faulty bool, limit time.Duration) error {
 	switch {
 	case faulty:
-		for _, f := range r.ledger.failed {
-			if f.Wrong {
-				return errors.New(f.Text)
-			}
-		}
-		return nil
-	case r.hung:
+		return l.wrong()
+	case hung:
 		return &lateError{limit}
 	}
-	return trouble(d, r.ledger, ended)
+	return trouble(d, l, ended)
 }
 
 // faithful is a control: played again, the tape must lead to the files that the process saw.
@@ -145,8 +158,8 @@ func (l *lane) untilEnd(ctx context.Context, w *writer, faulty bool) (d *doneMes
 	}
 }
 
-// after returns the past with what a process said of commits that failed: each of those may be there or not, and where
-// the writer went on, it did so in a segment of its own.
+// after returns the past with what a process said of commits that failed: each of those may be there or not, unless its
+// error said that it is not, and where the writer went on, it did so in a segment of its own.
 func (p past) after(l ledger) past {
 	out := past{Seed: p.Seed, Work: p.Work, Unsure: make([][]stampJSON, len(p.Chains))}
 	out.Chains = append(out.Chains, p.Chains...)
@@ -154,6 +167,9 @@ func (p past) after(l ledger) past {
 		out.Unsure[w] = append(out.Unsure[w], p.Unsure[w]...)
 	}
 	for _, f := range l.failed {
+		if f.Denied {
+			continue
+		}
 		out.Unsure[f.W] = append(out.Unsure[f.W], stampJSON{f.N, f.Salt})
 	}
 	for _, r := range l.resumed {
@@ -172,8 +188,15 @@ type generation struct {
 // trial returns the crash before the step at index i.
 func (r *recording) trial(i int) trial {
 	t := trial{seed: r.seed, cut: uint64(i) + 1, past: r.past, ledger: r.ledger, at: r.at}
-	if i < len(r.steps) {
-		t.at = r.steps[i].Monotonic
+	if i >= len(r.steps) {
+		return t
+	}
+	t.at = r.steps[i].Monotonic
+	if until := r.steps[i].Until; until > 0 { // the cut may also come while the sync goes on, and nothing else does
+		if i+1 < len(r.steps) {
+			until = min(until, r.steps[i+1].Monotonic)
+		}
+		t.at = max(t.at, until)
 	}
 	return t
 }

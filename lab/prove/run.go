@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	for _, t := range r.tasks {
 		for i, c := range t.cells {
 			if t.fault == result.FaultPower && i == 0 {
-				c.Did = t.did
+				c.Did, c.Ops, c.Covered = t.did, t.ops, t.covered
 			}
 			if c.shown != nil && r.Evidence != "" {
 				c.shown.dir = filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
@@ -190,8 +190,8 @@ func (r *runner) probe(ctx context.Context, spec storeSpec) (all [3]caps, err er
 	return *m.Done.Caps, nil
 }
 
-// work has some lanes do slices of the jobs, the one always whose task is furthest behind its
-// share of the time. It returns the errors of controls.
+// work has some lanes do slices of the jobs: of the promise of which least was found, the one whose task is furthest behind
+// its share of the time. It returns the errors of controls.
 func (r *runner) work(ctx context.Context) error {
 	lanes := runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
 	each := 1
@@ -229,7 +229,7 @@ func (r *runner) next() *job {
 			if j.busy {
 				busy = true
 			}
-			if !j.busy && !j.over && (best == nil || j.share() < best.share()) {
+			if !j.busy && !j.over && (best == nil || j.before(best)) {
 				best = j
 			}
 		}
@@ -246,8 +246,19 @@ func (r *runner) next() *job {
 	}
 }
 
-// share is the time that a job has had, by its weight.
-func (j *job) share() float64 { return float64(j.spent) / float64(j.weight) }
+// before reports whether j is to have a slice before o.
+func (j *job) before(o *job) bool {
+	if (j.spent == 0) != (o.spent == 0) { // each has its turn
+		return j.spent == 0
+	}
+	if mine, other := j.pair.share(), o.pair.share(); j.pair != o.pair && mine != other {
+		return mine < other
+	}
+	return j.had() < o.had()
+}
+
+// had is the time that a job has had, by its weight.
+func (j *job) had() float64 { return float64(j.spent) / float64(j.weight) }
 
 // sliceTime is how long a lane stays with a job.
 func (r *runner) sliceTime() time.Duration {
@@ -281,6 +292,7 @@ func (l *lane) do(ctx context.Context, j *job) error {
 func (r *runner) ended(ctx context.Context, j *job, took time.Duration, more bool, err error) {
 	r.mu.Lock()
 	j.busy, j.spent = false, j.spent+max(took, 1)
+	j.pair.spent += took
 	j.over = err != nil || !more
 	var control *controlError
 	switch {

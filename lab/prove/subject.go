@@ -15,6 +15,8 @@ import (
 type subject interface {
 	// seek puts writer w behind commit n of its chain. The store is not asked.
 	seek(w int, n uint64, c chain)
+	// goOn puts the history in the place of the one that the store was opened for.
+	goOn(p past)
 	// last returns the commit that writer w tried last.
 	last(w int) stamp
 	// next makes the next commit of writer w, under a salt.
@@ -64,6 +66,8 @@ func (s *keys) seek(w int, n uint64, c chain) {
 	s.scripts[w] = s.past.script(w)
 	s.scripts[w].playTo(n, c)
 }
+
+func (s *keys) goOn(p past) { s.past, s.scripts = p, make([]*script, len(p.Chains)) }
 
 func (s *keys) last(w int) stamp { return s.scripts[w].last }
 

@@ -3,6 +3,7 @@ package prove
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
@@ -20,6 +21,23 @@ type pair struct {
 	measured   *figures       // of the pair on a disk that nothing happens to; nil if there is none
 	void       error          // the failure of a control
 	did        map[string]int // by kind of operation, what the recordings hold
+
+	spent   time.Duration // by lanes
+	states  int           // that were opened and compared
+	ops     int           // of recordings that power failed in
+	covered int           // of those, how many it failed before
+}
+
+// A second of a lane counts as some states at least, so that an engine that is slow to open does not take all of the time.
+const statesPerSecond = 10
+
+// share is what has been found of a pair, by what it is worth: of a promise that is to hold when power fails twice as much.
+func (p *pair) share() float64 {
+	worth := 1.0
+	if p.caps.Class == kv.Synced {
+		worth = 2
+	}
+	return (float64(p.states) + statesPerSecond*p.spent.Seconds()) / worth
 }
 
 // task is a pair under one fault.
@@ -74,6 +92,7 @@ func (t *task) saw(c *cell, sum [32]byte, o outcome) {
 	}
 	t.seen[sum] = true
 	c.States++
+	t.states++
 }
 
 func (p *pair) newCell(fault, rule string) *cell {

@@ -8,11 +8,17 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// verify opens a store, compares its content with the past, checks and closes it. If all is well, it opens it again,
-// makes further commits, closes it, opens it once more and compares again: what a recovery left behind may only then
-// come to light.
+// verify opens a store, compares its content with the past and checks it. If all is well, it makes further commits, now and
+// then in a store that was closed and opened once more, closes it, opens it again and compares again: what a recovery left
+// behind may only then come to light.
 func verify(ctx context.Context, spec verifySpec) outcome {
-	o := examine(ctx, spec.Store, spec.Past)
+	s, o := open(ctx, spec.Store, spec.Past)
+	if s == nil {
+		return o
+	}
+	if goesOn := spec.More > 0 && !spec.Reopen && o.Torn == "" && o.Broken == ""; !goesOn {
+		o.closed(spec.Store, s)
+	}
 	if spec.More == 0 || o.Torn != "" || o.Broken != "" {
 		return o
 	}
@@ -20,7 +26,14 @@ func verify(ctx context.Context, spec verifySpec) outcome {
 	for w, c := range o.chains {
 		then.Chains = append(then.Chains, c.next(o.N[w], spec.Salt))
 	}
-	if err := writeOn(ctx, spec, then, o.N); err != nil {
+	if spec.Reopen {
+		var err error
+		if s, err = openSubject(ctx, spec.Store, then); err != nil {
+			o.Broken = "further writes: did not open again: " + without(spec.Store.Dir, err)
+			return o
+		}
+	}
+	if err := writeOn(ctx, s, spec, then, o.N); err != nil {
 		o.Broken = "further writes: " + without(spec.Store.Dir, err)
 		return o
 	}
@@ -40,25 +53,39 @@ func verify(ctx context.Context, spec verifySpec) outcome {
 }
 
 // examine opens the store, reads all of it, compares it with the past, runs the engine's check and closes it.
-func examine(ctx context.Context, spec storeSpec, p past) (o outcome) {
+func examine(ctx context.Context, spec storeSpec, p past) outcome {
+	s, o := open(ctx, spec, p)
+	if s != nil {
+		o.closed(spec, s)
+	}
+	return o
+}
+
+// open opens the store, reads all of it, compares it with the past and runs the engine's check. The subject is nil if there
+// is nothing to close.
+func open(ctx context.Context, spec storeSpec, p past) (s subject, o outcome) {
 	gone := func(what string, err error) outcome {
 		return outcome{N: make([]uint64, len(p.Chains)), Broken: what + ": " + without(spec.Dir, err), Gone: true}
 	}
 	s, err := openSubject(ctx, spec, p)
 	if err != nil {
-		return gone("did not open", err)
+		return nil, gone("did not open", err)
 	}
 	if o, err = s.compare(ctx, p); err != nil {
 		_ = s.Close() // the store is broken: what it says on closing adds nothing
-		return gone("could not be read", err)
+		return nil, gone("could not be read", err)
 	}
 	if err := s.Check(ctx); err != nil {
 		o.broken("check: " + without(spec.Dir, err))
 	}
+	return s, o
+}
+
+// closed closes the store.
+func (o *outcome) closed(spec storeSpec, s subject) {
 	if err := s.Close(); err != nil {
 		o.broken("close: " + without(spec.Dir, err))
 	}
-	return o
 }
 
 // readAll returns every pair of the store.
@@ -73,12 +100,9 @@ func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 	return found, err
 }
 
-// writeOn makes further commits, writer by writer in turn.
-func writeOn(ctx context.Context, spec verifySpec, then past, from []uint64) error {
-	s, err := openSubject(ctx, spec.Store, then)
-	if err != nil {
-		return fmt.Errorf("did not open again: %w", err)
-	}
+// writeOn makes further commits, writer by writer in turn, and closes the store.
+func writeOn(ctx context.Context, s subject, spec verifySpec, then past, from []uint64) error {
+	s.goOn(then)
 	for w, c := range then.Chains {
 		s.seek(w, from[w], c)
 	}

@@ -26,8 +26,17 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 	if s.subject == nil {
 		n := len(spec.Past.Chains)
 		s.chains, s.failed, s.doubt, s.acked = spec.Past.Chains, make([]bool, n), make([]bool, n), slices.Clone(spec.From)
-		if err := s.open(ctx, spec, func(w int) uint64 { return spec.From[w] }); err != nil {
+		s.denied = make([]stamp, n)
+		tried := spec.From
+		if spec.Tried != nil {
+			tried = spec.Tried
+		}
+		if err := s.open(ctx, spec, func(w int) uint64 { return tried[w] }); err != nil {
 			return err
+		}
+		for w := range spec.Tried {
+			s.failed[w], s.doubt[w] = true, true
+			s.resume(ctx, w)
 		}
 	}
 	for _, leg := range spec.Legs {
@@ -59,7 +68,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 
 // open opens the store, in which each writer goes on behind a commit.
 func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint64) error {
-	s.say(message{Opening: true})
+	s.say(message{Opening: clock()})
 	opened, err := openSubject(ctx, spec.Store, spec.Past)
 	for tries := 1; err != nil && spec.Resume && tries < mostOpenings; tries++ { // the disk may have failed once
 		opened, err = openSubject(ctx, spec.Store, spec.Past)
@@ -118,8 +127,11 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint6
 			s.say(message{Ack: &ack{W: w, N: n, Weak: class != spec.Store.Class, Began: began, Done: clock()}})
 			continue
 		}
-		s.say(message{Failed: &failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err),
-			Wrong: errors.Is(err, errWrong)}})
+		f := failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err), Wrong: errors.Is(err, errWrong)}
+		if _, isLog := s.subject.(*messages); !isLog && !errors.Is(err, kv.InDoubt) {
+			f.Denied, s.denied[w] = true, stamp{n, f.Salt}
+		}
+		s.say(message{Failed: &f})
 		s.failed[w], s.doubt[w] = true, true
 		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w) {
 			return
@@ -137,6 +149,10 @@ func (s *state) resume(ctx context.Context, w int) bool {
 	salt := s.chains[w][len(s.chains[w])-1].Salt + 1
 	if at.salt == 0 && at.n > s.acked[w] {
 		return false // a log does not tell under which salt the commit in doubt was made
+	}
+	if at.n > 0 && at == s.denied[w] {
+		s.say(message{Failed: &failure{W: w, N: at.n, Salt: at.salt, At: clock(), Wrong: true,
+			Text: fmt.Sprintf("the error of commit %d of writer %d says that nothing of it is there, and it is", at.n, w)}})
 	}
 	r := resumption{W: w, After: at.n, Had: at.salt, Salt: salt}
 	s.chains[w] = s.chains[w].resumed(r)
@@ -223,6 +239,9 @@ func (o op) span() kv.Range { return kv.Range{Start: []byte(o.key), End: []byte(
 func (s *script) reads(c commit) []op {
 	if c.n == 1 {
 		return nil
+	}
+	if c.alone {
+		return []op{{key: s.counterKey(), value: s.counter()}}
 	}
 	ops := []op{{key: s.counterKey(), value: s.counter()}, s.account(c.from), s.account(c.to), {key: s.recordKey(c.n)}}
 	if c.rewrites > 0 {

@@ -20,7 +20,6 @@ type writer struct {
 	ledger ledger
 	target int
 	seen   int // acknowledgements
-	opened bool
 }
 
 // ledger is what a process said of its commits.
@@ -28,6 +27,17 @@ type ledger struct {
 	acks    [][]ack // of each writer, in order
 	failed  []failure
 	resumed []resumption
+	opened  []int64 // when stores were about to be opened
+}
+
+// wrong returns what a process said that no failure of a disk excuses.
+func (l ledger) wrong() error {
+	for _, f := range l.failed {
+		if f.Wrong {
+			return errors.New(f.Text)
+		}
+	}
+	return nil
 }
 
 // startWriter starts a process that does what spec says, once ready, if not nil, has returned. enough is closed at its
@@ -69,9 +79,10 @@ func (w *writer) listen() {
 
 func (w *writer) note(m message) {
 	switch {
-	case m.Opening && !w.opened:
-		w.opened = true
-		close(w.opening)
+	case m.Opening > 0:
+		if w.ledger.opened = append(w.ledger.opened, m.Opening); len(w.ledger.opened) == 1 {
+			close(w.opening)
+		}
 	case m.Ack != nil:
 		w.ledger.acks[m.Ack.W] = append(w.ledger.acks[m.Ack.W], *m.Ack)
 		if w.seen++; w.seen == w.target {

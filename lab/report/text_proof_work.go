@@ -13,7 +13,9 @@ import (
 // there was one.
 func (p *page) proofWork(proof *result.Proof) {
 	points, kills, states, runs := 0, 0, 0, map[string]int{}
+	ops, covered := 0, 0
 	for _, c := range proof.Cells {
+		ops, covered = ops+c.Ops, covered+c.Covered
 		kills += c.Kills
 		states += c.States
 		key := c.Engine + " " + c.Requested + " " + c.Fault
@@ -31,6 +33,9 @@ func (p *page) proofWork(proof *result.Proof) {
 		countOf(kills, "kill"), Grouped(states))
 	if s := proof.Took.Seconds(); s >= 1 {
 		text += fmt.Sprintf(": %s a second were opened and compared", Grouped(int(float64(states)/s)))
+	}
+	if ops > 0 {
+		text += fmt.Sprintf(". Power failed before %d %% of %s operations", 100*covered/ops, Grouped(ops))
 	}
 	p.paragraph("· ", p.styles.dim, text+".", p.styles.plain)
 	last := ""

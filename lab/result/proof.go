@@ -54,6 +54,10 @@ type ProofCell struct {
 	// Did is what the recorded runs did meanwhile, by the kind of operation and of file: "create #.sst". The first cell of
 	// power failures tells it.
 	Did map[string]int `json:"did,omitempty"`
+	// Ops is how many operations the runs were of in which power failed, and Covered before how many of those it did. The
+	// same cell tells them.
+	Ops     int `json:"ops,omitempty"`
+	Covered int `json:"covered,omitempty"`
 	// Late is how many stores, beside the images, were not verified in time. Nothing is known of them.
 	Late  int   `json:"late,omitempty"`
 	Acked int64 `json:"acked"` // commits acknowledged before the crashes

@@ -1,0 +1,172 @@
+package prove
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/assaydb/assay/lab/powerfs"
+)
+
+// What a killed process wrote and did not sync is there for the one that takes its place, and for no power cut: a recovery
+// that takes what it reads for what the disk holds shows in no crash but in two, a kill first. The same goes for what a
+// failed sync has left in memory, if the process dies before it has mended that.
+
+// killedAt has a process work until it is killed before an operation of the disk, or has done all, and returns what the
+// next one is told.
+func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpec, op uint64) (writeSpec, error) {
+	w, err := startWriter(l.Child, spec, 0, func(pid int) {
+		p, err := os.FindProcess(pid)
+		g.disk.CallBefore(op, func() {
+			if err == nil {
+				_ = p.Kill() // it may have ended by itself
+			}
+		})
+	})
+	if err != nil {
+		return spec, err
+	}
+	_, _, err = l.untilEnd(ctx, w, spec.Resume)
+	own := w.stop()
+	if err != nil {
+		return spec, err
+	}
+	next := spec
+	next.Tried, next.From = make([]uint64, len(spec.From)), slices.Clone(spec.From)
+	for w, acks := range own.acks {
+		if len(acks) > 0 {
+			next.From[w] = acks[len(acks)-1].N
+		}
+		next.Tried[w] = next.From[w]
+		for _, found := range own.resumed {
+			if found.W == w {
+				next.Tried[w] = max(next.Tried[w], found.After)
+			}
+		}
+		next.Tried[w]++
+	}
+	next.Past = spec.Past.after(own)
+	for w, n := range next.Tried { // what it was at when it died
+		own.failed = append(own.failed, failure{W: w, N: n, Salt: next.Past.Chains[w].salt(n), At: clock(), Text: "killed"})
+		next.Past.Unsure[w] = append(next.Past.Unsure[w], stampJSON{n, next.Past.Chains[w].salt(n)})
+	}
+	if r.trouble == nil {
+		r.trouble = own.wrong()
+	}
+	r.ledger.add(own)
+	next.Legs = []leg{{"", 3}, {reopen, 2}}
+	return next, nil
+}
+
+// follow is an operation before which a process is to be killed that mends what a failure has left.
+type follow struct {
+	scene   int
+	options powerfs.Options
+	op      uint64
+}
+
+const (
+	mostFollows    = 32
+	followsOfOne   = 3
+	restartMoments = 16
+)
+
+// mending returns some of the operations, by number, from a failure at step i until commits are taken again by a store that
+// was opened since.
+func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
+	end := len(r.steps)
+	for _, opened := range r.ledger.opened {
+		if i >= len(r.steps) || opened <= r.steps[i].Monotonic {
+			continue
+		}
+		for _, list := range r.ledger.acks {
+			for _, a := range list {
+				if a.Began > opened {
+					end = min(end, r.behind(a.Began))
+				}
+			}
+		}
+		break
+	}
+	if i+1 >= end {
+		return nil
+	}
+	var ops []uint64
+	for _, k := range turns(r.steps[i+1:end], rng) {
+		ops = append(ops, r.opOf(i+1+k))
+	}
+	return ops[:min(len(ops), followsOfOne)]
+}
+
+// opOf returns the number of the operation at a step.
+func (r *recording) opOf(i int) uint64 {
+	n := uint64(0)
+	for _, s := range r.steps[:i+1] {
+		if s.Kind != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// restart kills the process of a scene before one of its operations, those of rare kinds first, and has another go on in what
+// it left, on the same disk; that one may be killed early, too, or meet a failing disk. Then power fails.
+func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
+	k := j.restarts*j.of + j.number
+	j.restarts++
+	base, err := l.recording(ctx, j.task, k%len(scenes))
+	if err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(mix(l.Seed, "restart", k, fails), l.Seed))
+	order := turns(base.steps, rand.New(rand.NewPCG(mix(l.Seed, "restarts", k%len(scenes)), l.Seed)))
+	if len(order) == 0 {
+		return nil
+	}
+	op := base.opOf(order[k/len(scenes)%len(order)])
+	in := run{kills: []uint64{op}}
+	switch {
+	case fails:
+		f := powerfs.Fault{Nth: 1 + rng.Uint64N(10), Err: syscall.EIO}
+		if rng.IntN(2) == 0 {
+			f.Op, f.Nth = powerfs.OnSync, 1+rng.Uint64N(4)
+		}
+		in.faults = []powerfs.Fault{f}
+	case rng.IntN(3) == 0:
+		in.kills = append(in.kills, op+1+rng.Uint64N(12))
+	}
+	rec, err := l.record(ctx, j.task, base.scene, base.seed, in)
+	if err != nil {
+		return err
+	}
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "restart", k))
+}
+
+// followUp kills the process that mends what a failure has left.
+func (l *lane) followUp(ctx context.Context, j *job) error {
+	f := j.follows[0]
+	j.follows = j.follows[1:]
+	in := run{options: f.options, kills: []uint64{f.op}}
+	rec, err := l.record(ctx, j.task, j.fitted(faulty[f.scene]), mix(l.Seed, "faulty", f.scene), in)
+	if err != nil {
+		return err
+	}
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.op))
+}
+
+// afterRestart looks at what a crash leaves while the last process of a recording goes on.
+func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed uint64) error {
+	rec.seed = seed
+	l.troubled(j.cells, rec)
+	x := newExplorer(rec, rec.behind(rec.began), "restart")
+	x.left = x.left[:min(restartMoments, len(x.left))]
+	x.cells = j.cellOf
+	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+		return few(p.States(powerfs.Ordered, rng), rng)
+	}
+	_, err := l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+	return err
+}
