@@ -29,7 +29,6 @@ type cell struct {
 	target time.Duration // that a slice should take
 	took   float64       // of the last slice, in ns
 	tooFew bool          // the slices so far held too few iterations to be samples
-	warm   bool          // the slice before this one only warmed its process up
 
 	loading time.Duration // how long setup took
 	resets  bool          // iterations need something put in place, which would be counted with them

@@ -45,6 +45,8 @@ func (s *state) answer(ctx context.Context, r request) response {
 		resp.Promises = promises[:]
 	case cmdSetup:
 		resp.Setup, err = s.setup(ctx, *r.Cell)
+	case cmdWarm:
+		err = s.warm(ctx, r.Target)
 	case cmdCalibrate:
 		resp.Slice, err = s.calibrate(ctx, r.Target)
 	case cmdSlice:
@@ -141,6 +143,21 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	runtime.GC() // the garbage of loading is not the operation's
 	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(),
 		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}, nil
+}
+
+// warm does slices, each twice as long as the one before, for as long as target.
+func (s *state) warm(ctx context.Context, target time.Duration) error {
+	if s.runner == nil {
+		return errors.New("warm: no cell is set up")
+	}
+	start := time.Now()
+	for n := cycleOf(s.op); ; n = whole(2*n, cycleOf(s.op)) {
+		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
+		if left := target - time.Since(start); err != nil || left < wall {
+			s.slicer.forget()
+			return err
+		}
+	}
 }
 
 // calibrate warms up with slices that double until one takes target, and returns the last one. The

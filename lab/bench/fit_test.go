@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 	"github.com/assaydb/assay/lab/workload"
 )
 
@@ -68,8 +69,8 @@ func TestSlicesAreFittedAgainAfterAColdStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := run.Cells[0]
-	if c.Status != result.OK || len(c.Samples) < firstRounds {
-		t.Fatalf("%s %s: %d samples, want at least %d", c.Status, c.Error, len(c.Samples), firstRounds)
+	if c.Status != result.OK || len(c.Samples) < stats.MinRounds {
+		t.Fatalf("%s %s: %d samples, want at least %d", c.Status, c.Error, len(c.Samples), stats.MinRounds)
 	}
 	var n int64
 	for _, s := range c.Samples {

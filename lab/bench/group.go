@@ -23,11 +23,11 @@ type group struct {
 
 	sittings int           // so far
 	round    int           // so far
-	idle     time.Duration // of the last sitting, what it took beside its rounds: starting, loading, closing
-	rounds   time.Duration // of the last sitting, what a round took
+	length   int           // rounds of a sitting, as many as the first one had
+	lasted   time.Duration // the last sitting
 	sat      int           // cells in the last sitting
 	heavy    bool          // loading takes so long that it is done once
-	more     float64       // how many more rounds would decide what is open, as a multiple of those so far
+	more     []float64     // how many more rounds would decide each open comparison, as a multiple of those so far, ascending
 }
 
 // newGroups returns the groups of an operation: of each promise that a contender makes, or one of
@@ -118,18 +118,19 @@ func (g *group) look() {
 			cells[i].Status = result.Skipped // it takes no part
 		}
 	}
-	g.more = 0
-	open := false
-	standings := stats.Look(cells, g.r.Precision)
+	g.more = nil
+	standings := stats.Look(cells, g.sittings, g.r.Precision)
 	for i, c := range g.cells {
 		if c.N > 0 && c.Status == result.OK && c.Ranked {
 			c.Early = standings[i].Early
-			g.more = max(g.more, standings[i].More)
-			open = open || c.Early == ""
+			if standings[i].More > 0 {
+				g.more = append(g.more, standings[i].More)
+			}
 		}
 	}
+	slices.Sort(g.more)
 	for _, c := range g.cells { // nobody waits for the harness's floor
-		if c.N > 0 && !c.Ranked && !open {
+		if c.N > 0 && !c.Ranked && len(g.more) == 0 {
 			c.Early = result.EarlyDecided
 		}
 	}

@@ -16,7 +16,7 @@ type request struct {
 	Probe   *probeSpec    `json:",omitempty"`
 	Cell    *cellSpec     `json:",omitempty"`
 	Slice   *sliceSpec    `json:",omitempty"`
-	Target  time.Duration `json:",omitempty"` // of calibrate: how long a slice should take
+	Target  time.Duration `json:",omitempty"` // of calibrate: how long a slice should take; of warm: how long to work
 	Compact bool          `json:",omitempty"` // of finish: compact the store, too
 }
 
@@ -25,7 +25,8 @@ type command string
 const (
 	cmdProbe     command = "probe"     // open a fresh store and tell what it promises
 	cmdSetup     command = "setup"     // create a cell's runner and load its store
-	cmdCalibrate command = "calibrate" // warm up and find how many iterations fill a slice
+	cmdWarm      command = "warm"      // work without being measured
+	cmdCalibrate command = "calibrate" // find how many iterations fill a slice
 	cmdSlice     command = "slice"     // run one slice, timed
 	cmdPrepare   command = "prepare"   // put in place what iterations need, without doing them
 	cmdDo        command = "do"        // do the iterations that were prepared, and nothing else

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,13 +14,7 @@ import (
 const (
 	// pilot is the part of the time in which every group sits once, in the order in which they were
 	// named.
-	pilot = 0.35
-	// ahead is the part of the time left that one sitting of all may plan, except the last: what it
-	// shows decides about the rest.
-	ahead = 0.55
-	// fullSittings is how many sittings all have that need them; what is left after them goes to
-	// those that are still open.
-	fullSittings = 3
+	pilot = 0.45
 	// reserved is the part of the budget that is kept for counting syncs.
 	reserved = 0.05
 )
@@ -40,13 +33,9 @@ func (r *runner) measure(ctx context.Context) {
 	r.checkBudget()
 	r.first(ctx)
 	r.announce()
-	for n := 1; n < stats.MostLooks && ctx.Err() == nil; n++ {
-		for _, p := range r.plan(n) {
-			if ctx.Err() == nil && time.Until(r.deadline()) > p.group.leastTime() {
-				r.machine.look()
-				p.group.sit(ctx, time.Now().Add(p.time))
-			}
-		}
+	for g := r.next(); g != nil && ctx.Err() == nil; g = r.next() {
+		r.machine.look()
+		g.sit(ctx, r.deadline())
 	}
 	r.counting = true
 	for _, g := range r.groups {
@@ -78,35 +67,41 @@ func (r *runner) left(number int) (cells int) {
 	return cells
 }
 
-// planned is a group and the time that it should sit.
-type planned struct {
-	group *group
-	time  time.Duration
+// sitting is how long another sitting takes of those who are live, by what the last one took.
+func (g *group) sitting() time.Duration {
+	return g.lasted * time.Duration(len(g.live())) / time.Duration(max(g.sat, 1))
 }
 
-// sitting returns how long another sitting of so many rounds takes of those who are live, by what
-// the last one took.
-func (g *group) sitting(rounds float64) time.Duration {
-	share := float64(len(g.live())) / float64(max(g.sat, 1))
-	return time.Duration(share * (float64(g.idle) + rounds*float64(g.rounds)))
+// needs is how many more sittings decide what is open but for the comparisons that need the most,
+// of which there are so many as left, if the rounds so far tell the truth.
+func (g *group) needs(left int) float64 {
+	return max(1, math.Ceil(g.more[len(g.more)-1-left]*float64(g.sittings)))
 }
 
-// leastTime is how long another sitting takes at least: its warm-up is one more round.
-func (g *group) leastTime() time.Duration { return g.sitting(moreRounds + 1) }
-
-// needed is how long another sitting takes that decides what is open, if the rounds so far tell the
-// truth. Where they say nothing, it is as many rounds again; where they say that it would take
-// hopelessly long, false.
-func (g *group) needed() (time.Duration, bool) {
-	const safety = 1.5 // estimates of a variance from few rounds are often too low
-	more, sure := g.more, true
-	switch {
-	case math.IsInf(more, 1):
-		more = 1
-	case more > stats.Hopeless:
-		more, sure = stats.Hopeless, false
+// worth is how many comparisons another sitting decides by the second, if what they need is spread
+// over the sittings until then.
+func (g *group) worth() (most float64) {
+	for left := range g.more {
+		decided := float64(len(g.more) - left)
+		most = max(most, decided/(g.needs(left)*g.sitting().Seconds()))
 	}
-	return max(g.leastTime(), g.sitting(safety*more*float64(g.round))), sure
+	return most
+}
+
+// next returns the group that should sit next: where the most is decided in the time that it takes.
+// After every sitting this is asked again, for what was seen in few rounds is often wrong. It is nil
+// if nothing is open, or no time is left for what is.
+func (r *runner) next() (next *group) {
+	var most float64
+	for _, g := range r.groups {
+		if len(g.live()) == 0 || g.sittings == 0 || g.heavy || g.sitting() > time.Until(r.deadline()) {
+			continue
+		}
+		if w := g.worth(); next == nil || w > most {
+			next, most = g, w
+		}
+	}
+	return next
 }
 
 // announce says after the first sitting how long the run would have to be to decide everything, if
@@ -114,8 +109,11 @@ func (g *group) needed() (time.Duration, bool) {
 func (r *runner) announce() {
 	all := time.Since(r.started)
 	for _, g := range r.groups {
-		if needed, sure := g.needed(); sure && len(g.live()) > 0 {
-			all += needed
+		for left := range g.more { // what is hopeless is left out
+			if needs := g.needs(left); needs < stats.Hopeless {
+				all += time.Duration(needs * float64(g.sitting()))
+				break
+			}
 		}
 	}
 	if all > r.Budget {
@@ -133,47 +131,6 @@ func (r *runner) checkBudget() {
 			"name fewer operations or engines, or measure longer")
 		r.Progress(Progress{Phase: "plan", Needs: time.Duration(cells) * 4 * leastCell, Elapsed: time.Since(r.started), Budget: r.Budget})
 	}
-}
-
-// plan returns who sits in sitting n, counted from 0, and for how long. Each that needs it gets a
-// second process; what is left goes to those first that need the least, so that as much as possible
-// is decided.
-func (r *runner) plan(n int) []planned {
-	var plan []planned
-	for _, g := range r.groups {
-		if len(g.live()) > 0 && g.round > 0 && !(g.heavy && n < fullSittings) {
-			plan = append(plan, planned{g, 0})
-		}
-	}
-	pool := time.Until(r.deadline())
-	if n < fullSittings-1 {
-		pool = time.Duration(ahead * float64(pool))
-	}
-	for i, p := range plan {
-		if least := p.group.leastTime(); least <= pool {
-			plan[i].time, pool = least, pool-least
-		}
-	}
-	order := slices.Clone(plan)
-	slices.SortStableFunc(order, func(a, b planned) int {
-		x, _ := a.group.needed()
-		y, _ := b.group.needed()
-		return cmp.Compare(x, y)
-	})
-	for i := range order {
-		p := &order[i]
-		if p.time > 0 {
-			needed, _ := p.group.needed()
-			more := min(needed-p.time, pool)
-			p.time, pool = p.time+more, pool-more
-		}
-	}
-	if n >= fullSittings-1 && len(order) > 0 { // nothing comes after that would need it
-		for i := range order {
-			order[i].time += pool / time.Duration(len(order))
-		}
-	}
-	return slices.DeleteFunc(order, func(p planned) bool { return p.time == 0 })
 }
 
 // deadline is when the last measurement must end, so that everything is closed and reported within

@@ -12,45 +12,43 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// openGroup is a group of two live cells that sat once, and needs more rounds.
-func openGroup(more float64) *group {
-	g := &group{round: 10, sat: 2, idle: 100 * time.Millisecond, rounds: 10 * time.Millisecond, more: more}
+// openGroup is a group of two live cells that sat once for 10 ms, with what its open comparisons
+// need.
+func openGroup(more ...float64) *group {
+	g := &group{sittings: 1, sat: 2, lasted: 10 * time.Millisecond, more: more}
 	for range 2 {
 		g.cells = append(g.cells, &cell{Cell: result.Cell{Status: result.OK}})
 	}
 	return g
 }
 
-func TestTimeGoesWhereTheQuestionIsOpen(t *testing.T) {
-	decided, near, far, hopeless := openGroup(0), openGroup(2), openGroup(20), openGroup(math.Inf(1))
+func TestTimeGoesWhereTheMostIsDecided(t *testing.T) {
+	decided, near, far, hopeless := openGroup(), openGroup(2), openGroup(20), openGroup(math.Inf(1))
 	for _, c := range decided.cells {
 		c.Early = result.EarlyDecided
 	}
-	hopeless.more = 1e9
-	r := &runner{Options: Options{Budget: 10 * time.Second}, started: time.Now(), groups: []*group{hopeless, decided, far, near}}
-	got := map[*group]time.Duration{}
-	var all time.Duration
-	for _, p := range r.plan(1) {
-		got[p.group], all = p.time, all+p.time
+	r := &runner{Options: Options{Budget: 10 * time.Second}, started: time.Now()}
+	for _, c := range []struct {
+		groups []*group
+		want   *group
+		why    string
+	}{
+		{[]*group{hopeless, decided, far, near}, near, "of several what needs the least"},
+		{[]*group{far, hopeless}, far, "far before what is hopeless"},
+		{[]*group{decided, hopeless}, hopeless, "what is hopeless if nothing else is open"},
+		{[]*group{decided}, nil, "nothing if nothing is open"},
+	} {
+		if r.groups = c.groups; r.next() != c.want {
+			t.Errorf("want %s", c.why)
+		}
 	}
-	if got[decided] != 0 {
-		t.Errorf("what is decided sits %v", got[decided])
+	many := openGroup(3, 3, 3, 1e6)
+	if r.groups = []*group{near, many}; r.next() != many {
+		t.Error("want three comparisons that need 3 sittings before one that needs 2")
 	}
-	if want, _ := near.needed(); got[near] != want {
-		t.Errorf("what needs little gets %v, want the %v that it needs", got[near], want)
-	}
-	if got[far] < got[near] || got[hopeless] < hopeless.leastTime() || got[hopeless] > got[far] {
-		t.Errorf("near %v, far %v, hopeless %v: want the least for what is hopeless, the rest for what is far", got[near], got[far], got[hopeless])
-	}
-	if left := time.Until(r.deadline()); all > left {
-		t.Errorf("%v are planned, %v are left", all, left)
-	}
-	var last time.Duration
-	for _, p := range r.plan(fullSittings - 1) {
-		last += p.time
-	}
-	if last < all {
-		t.Errorf("the last full sitting plans %v, the one before %v: something is left over", last, all)
+	near.lasted = time.Minute
+	if r.groups = []*group{near, far}; r.next() != far {
+		t.Error("want what the time that is left is enough for")
 	}
 }
 

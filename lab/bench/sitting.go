@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -14,18 +15,18 @@ import (
 )
 
 const (
-	// firstRounds and moreRounds are how many rounds a sitting has unless the whole run's time is
-	// up.
-	firstRounds, moreRounds = stats.MinRounds, 3
-	// mostFirst is how many rounds of the first process are enough to see what is worth measuring.
-	mostFirst = 2 * aimRounds
+	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then have
+	// as many as that. So all processes are measured over the same part of their lives, whatever the
+	// budget: stores grow, and so does what an operation costs.
+	aimRounds = 20
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
 	// maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
-	// aimRounds is how many rounds the first sitting is divided into.
-	aimRounds = 12
+	// Every process works for so long before it is measured, beside the others of its group: SQLite's
+	// log, say, costs twice as much until it was full once.
+	warmReads, warmCommits = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store,
@@ -55,17 +56,17 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
 		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
 	}
+	g.warm(ctx)
 	if first {
 		g.calibrate(ctx, until)
-	} else {
-		g.warm(ctx)
 	}
-	rounds, before := time.Now(), g.round
+	before := g.round
 	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, patience, g.round-before) {
 		g.measureRound(ctx, g.round-before)
 	}
-	g.rounds = time.Since(rounds) / time.Duration(max(g.round-before, 1))
-	took := time.Since(rounds)
+	if first {
+		g.length = g.round
+	}
 	for _, c := range g.live() {
 		if c.N == 0 {
 			c.end(ctx)
@@ -74,7 +75,7 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 		}
 	}
 	g.r.endAll() // the next sitting has processes of its own
-	g.idle = time.Since(began) - took
+	g.lasted = time.Since(began)
 	g.sittings++
 	g.look()
 }
@@ -101,9 +102,9 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 		return rounds > 0
 	}
 	if g.sittings == 0 {
-		return rounds >= firstRounds && next.After(until) || rounds >= mostFirst && !g.heavy
+		return rounds >= stats.MinRounds && next.After(until) || rounds >= aimRounds && !g.heavy
 	}
-	return rounds >= moreRounds && next.After(until)
+	return rounds >= g.length
 }
 
 // setup loads a cell's store.
@@ -152,13 +153,13 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 	}
 }
 
-// warm runs a short slice of each cell's new process that does not count.
+// warm lets every cell's new process work, all at the same time: nothing of it counts.
 func (g *group) warm(ctx context.Context) {
-	const part = 3 // of a slice
-	for _, c := range g.live() {
-		n := whole(c.n/part, cycleOf(c.op))
-		_, c.warm = g.call(ctx, c, "warm up", request{Command: cmdSlice, Slice: &sliceSpec{N: n, Rate: g.r.Rate}})
+	target := warmReads
+	if g.op.Commits {
+		target = warmCommits
 	}
+	g.together(ctx, "warm up", request{Command: cmdWarm, Target: target})
 }
 
 // measureRound runs one slice of every cell, in random order. rounds are those of the sitting
@@ -172,7 +173,7 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		if ctx.Err() != nil {
 			return
 		}
-		spec := &sliceSpec{N: c.n, Rate: g.r.Rate, Forget: c.tooFew || c.warm}
+		spec := &sliceSpec{N: c.n, Rate: g.r.Rate, Forget: c.tooFew}
 		resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
 		if !ok {
 			continue
@@ -180,7 +181,7 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		if c.tooFew {
 			c.forget()
 		}
-		c.warm, c.took = false, float64(resp.Slice.Wall)
+		c.took = float64(resp.Slice.Wall)
 		g.r.run.Measured += resp.Slice.Wall
 		c.record(g.r.rounds, g.sittings, resp.Slice)
 		if g.sittings == 0 && rounds < refitRounds && g.r.Rate == 0 {
@@ -217,17 +218,64 @@ func (g *group) finish(ctx context.Context, c *cell, first bool) {
 // call lets the cell's child run for one request. It returns false, and the cell has ended, if that
 // failed.
 func (g *group) call(ctx context.Context, c *cell, phase string, req request) (response, bool) {
+	p, ok := g.begin(c, phase)
+	if !ok {
+		return response{}, false
+	}
+	limit, cut := g.patience(req.Command)
+	var resp response
+	err := p.Call(ctx, string(req.Command), req, &resp, limit)
+	return resp, g.answered(ctx, c, p, resp, err, cut)
+}
+
+// together lets the children of all live cells run for the same request, at the same time where one
+// is a single worker's.
+func (g *group) together(ctx context.Context, phase string, req request) {
+	if g.cells[0].Workers > 1 {
+		for _, c := range g.live() {
+			g.call(ctx, c, phase, req)
+		}
+		return
+	}
+	limit, cut := g.patience(req.Command)
+	type answer struct {
+		c    *cell
+		p    *child.Process
+		resp response
+		err  error
+	}
+	var all []*answer
+	for _, c := range g.live() {
+		if p, ok := g.begin(c, phase); ok {
+			all = append(all, &answer{c: c, p: p})
+		}
+	}
+	var wg sync.WaitGroup
+	for _, a := range all {
+		wg.Go(func() { a.err = a.p.Call(ctx, string(req.Command), req, &a.resp, limit) })
+	}
+	wg.Wait()
+	for _, a := range all {
+		g.answered(ctx, a.c, a.p, a.resp, a.err, cut)
+	}
+}
+
+// begin wakes the cell's child.
+func (g *group) begin(c *cell, phase string) (*child.Process, bool) {
 	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase, Engine: c.Name(), Round: g.round,
 		Group: g.number, Groups: len(g.r.groups), Elapsed: time.Since(g.r.started), Budget: g.r.Budget})
 	p, err := g.r.child(c.key)
 	if err != nil {
 		c.fail(err)
-		return response{}, false
+		return nil, false
 	}
 	p.Resume()
-	limit, cut := g.patience(req.Command)
-	var resp response
-	err = p.Call(ctx, string(req.Command), req, &resp, limit)
+	return p, true
+}
+
+// answered stops the cell's child, and returns false if what it was asked for failed; the cell has
+// then ended.
+func (g *group) answered(ctx context.Context, c *cell, p *child.Process, resp response, err error, cut bool) bool {
 	var gone *child.Error
 	switch {
 	case errors.As(err, &gone):
@@ -237,20 +285,20 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 		} else {
 			c.fail(err)
 		}
-		return resp, false
+		return false
 	case err != nil: // interrupted: what was measured stays
 		g.r.drop(c.key)
-		return resp, false
+		return false
 	case resp.Refused:
 		c.skip(resp.Error)
 		c.Hint = resp.Hint
-		return resp, false
+		return false
 	case resp.Error != "":
 		c.fail(&child.Error{Text: resp.Error, Hint: resp.Hint})
-		return resp, false
+		return false
 	}
 	p.Suspend()
-	return resp, true
+	return true
 }
 
 // patience returns how long a request may take, and whether that is cut short by the budget, so

@@ -35,6 +35,8 @@ func clock() int64 { return int64(time.Since(epoch)) }
 type slicer struct {
 	runner  workload.Runner
 	reset   workload.Resetter // nil if iterations need nothing put in place
+	restore workload.Restorer // nil if the store need not be made again
+	age     int               // iterations since it was made
 	workers int
 	took    []int64                 // of each iteration of the slice, in ns: cheaper to keep than to count while it runs
 	total   *hdrhistogram.Histogram // of all slices since the last forget
@@ -44,6 +46,9 @@ type slicer struct {
 func newSlicer(r workload.Runner, workers int) *slicer {
 	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits), meter: newMeter()}
 	s.reset, _ = r.(workload.Resetter)
+	if again, ok := r.(workload.Restorer); ok && again.Every() > 0 {
+		s.restore = again
+	}
 	return s
 }
 
@@ -127,24 +132,51 @@ func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, er
 	if s.reset != nil {
 		return s.resetting(ctx, spec)
 	}
+	switch {
+	case s.restore != nil && spec.Rate == 0:
+		return s.restoring(ctx, spec.N)
+	case spec.Rate > 0:
+		return s.metered(func() (time.Duration, error) { return s.open(ctx, spec) })
+	case s.workers > 1:
+		return s.metered(func() (time.Duration, error) { return s.parallel(ctx, spec.N) })
+	}
+	return s.metered(func() (time.Duration, error) { return s.single(ctx, 0, spec.N) })
+}
+
+// metered counts what fn uses.
+func (s *slicer) metered(fn func() (time.Duration, error)) (time.Duration, error) {
 	s.meter.start()
 	defer s.meter.stop()
-	switch {
-	case spec.Rate > 0:
-		return s.open(ctx, spec)
-	case s.workers > 1:
-		return s.parallel(ctx, spec.N)
+	return fn()
+}
+
+// restoring is the closed loop of a runner whose store is made again now and then, untimed and
+// unmetered. It is so old as it was when the last slice ended.
+func (s *slicer) restoring(ctx context.Context, n int) (wall time.Duration, err error) {
+	for first := 0; first < n; {
+		if s.age >= s.restore.Every() {
+			if err := s.restore.Restore(ctx); err != nil {
+				return 0, fmt.Errorf("restore: %w", err)
+			}
+			s.age = 0
+		}
+		end := min(n, first+s.restore.Every()-s.age)
+		took, err := s.metered(func() (time.Duration, error) { return s.single(ctx, first, end) })
+		if err != nil {
+			return 0, err
+		}
+		wall, s.age, first = wall+took, s.age+end-first, end
 	}
-	return s.single(ctx, spec.N)
+	return wall, nil
 }
 
 // single is the closed loop of one worker. The end of an iteration is the start of the next, so
-// that an operation costs one reading of the clock.
-func (s *slicer) single(ctx context.Context, n int) (time.Duration, error) {
-	took, r := s.took[:n], s.runner
+// that an operation costs one reading of the clock. It does the iterations [first, end).
+func (s *slicer) single(ctx context.Context, first, end int) (time.Duration, error) {
+	took, r := s.took[:end], s.runner
 	start := clock()
 	last := start
-	for i := range took {
+	for i := first; i < len(took); i++ {
 		if err := r.Do(ctx, 0, i); err != nil {
 			return 0, err
 		}

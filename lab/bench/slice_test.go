@@ -66,7 +66,7 @@ func BenchmarkOverheadNull(b *testing.B) {
 		}
 		check(r.Prepare(slice))
 		timed("harness", func() {
-			_, err := s.single(ctx, slice)
+			_, err := s.single(ctx, 0, slice)
 			check(err)
 		})
 		check(r.Prepare(slice))
@@ -107,7 +107,7 @@ func TestHarnessAddsNoAllocations(t *testing.T) {
 	s.took = make([]int64, n)
 	ctx := context.Background()
 	if allocs := testing.AllocsPerRun(10, func() {
-		if _, err := s.single(ctx, n); err != nil {
+		if _, err := s.single(ctx, 0, n); err != nil {
 			t.Fatal(err)
 		}
 	}); allocs > n/32+1 { // kv makes the memory of 32 views at once

@@ -7,9 +7,6 @@ import (
 )
 
 const (
-	// MostLooks is how often a race may look at its comparisons before the last time.
-	MostLooks = 8
-
 	// Behind is the factor by which a contender is surely slower that needs no more rounds,
 	// whatever else is open.
 	Behind = 2
@@ -17,12 +14,15 @@ const (
 	// finalShare is the part of the chance of error that the last look has; the others share the
 	// rest. So who is told apart early is so for sure, and the last look loses little.
 	finalShare = 0.8
-	lookShare  = (1 - finalShare) / MostLooks
 )
 
-// level is the chance of error of one comparison among k contenders with the best of them. Any of
-// them may be the best, and which one is was found by looking: so it is corrected for all pairs.
-func level(k int) float64 { return (1 - Confidence) / float64(max(k*(k-1)/2, 1)) }
+// lookShare is the part of the chance of error that look n has, counted from 1. However many there
+// are, the sum of all is what finalShare leaves.
+func lookShare(n int) float64 { return (1 - finalShare) / float64(n*(n+1)) }
+
+// level is the chance of error of one comparison among k contenders, of which the best is compared
+// with each of the others.
+func level(k int) float64 { return (1 - Confidence) / float64(max(k-1, 1)) }
 
 // Standing is what a look at a race says of one cell.
 type Standing struct {
@@ -32,25 +32,26 @@ type Standing struct {
 
 // Look returns where each cell stands: who may leave because how it compares with the best of its
 // group is sure already, and how many more rounds the others need, as a multiple of those that they
-// have. More is infinite if the rounds so far say nothing, and 0 of cells that leave. A group's
-// best goes on as long as another one does. Who left before stays out unless it is no longer
-// decided, for which there must be another best. precision is the half-width at which a ratio is
-// known well enough, decided or not.
-func Look(cells []result.Cell, precision float64) []Standing {
+// have. More is infinite if the rounds so far say nothing, and 0 of cells that leave and of a
+// group's best, which goes on as long as another one does. Who left before stays out unless it is
+// no longer decided, for which there must be another best. looks is how often this was asked of
+// these cells before, and once more; precision is the half-width at which a ratio is known well
+// enough, decided or not.
+func Look(cells []result.Cell, looks int, precision float64) []Standing {
 	out := make([]Standing, len(cells))
 	tables := result.Tables(cells)
 	p := processesOf(cells, tables)
 	for _, t := range tables {
 		for _, g := range t.Groups {
 			if group := rankable(cells, g); len(group) > 0 {
-				p.look(cells, group, precision, out)
+				p.look(cells, group, lookShare(max(looks, 1)), precision, out)
 			}
 		}
 	}
 	return out
 }
 
-func (p Processes) look(cells []result.Cell, group []int, precision float64, out []Standing) {
+func (p Processes) look(cells []result.Cell, group []int, share, precision float64, out []Standing) {
 	best := fastest(cells, group)
 	alpha := level(len(group))
 	out[best].Early = result.EarlyDecided
@@ -58,7 +59,7 @@ func (p Processes) look(cells []result.Cell, group []int, precision float64, out
 		if i == best {
 			continue
 		}
-		sure := p.compare(cells[i].Samples, cells[best].Samples, lookShare*alpha)
+		sure := p.compare(cells[i].Samples, cells[best].Samples, share*alpha)
 		last := p.compare(cells[i].Samples, cells[best].Samples, finalShare*alpha)
 		switch {
 		case cells[i].Early != "" && last.decided():
@@ -69,7 +70,7 @@ func (p Processes) look(cells []result.Cell, group []int, precision float64, out
 			out[i].Early = result.EarlyDecided
 		default:
 			out[i].More = last.more()
-			out[best].Early, out[best].More = "", max(out[best].More, out[i].More)
+			out[best].Early = ""
 		}
 	}
 	if len(group) == 1 && len(cells[best].Samples) < MinRounds {

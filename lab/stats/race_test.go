@@ -92,9 +92,9 @@ func (t *table) sit(rounds int) {
 // race runs the whole race as package bench does: sittings, looks, and the end after most rounds.
 func (t *table) race(most int) result.Run {
 	t.sit(12)
-	for t.sitting < MostLooks {
+	for {
 		done := true
-		for i, s := range Look(t.cells, 0.05) {
+		for i, s := range Look(t.cells, t.sitting, 0.05) {
 			t.cells[i].Early = s.Early
 			done = done && s.Early != ""
 		}
@@ -216,7 +216,7 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 		few := newTable(rng, noise, 0.3, 1, 1.3)
 		few.sit(8)
 		few.sit(8)
-		if s := Look(few.cells, 0.01); s[1].Early == "" {
+		if s := Look(few.cells, 2, 0.01); s[1].Early == "" {
 			needs = append(needs, s[1].More)
 		}
 	}

@@ -3,6 +3,8 @@ package workload
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -35,9 +37,9 @@ type (
 	stateStep func(r *hookRunner, ctx context.Context) error
 )
 
-// hookWork returns a New for an operation of one step.
-func hookWork(work kvStep, stateWork stateStep) func(Env) (Runner, error) {
-	return func(env Env) (Runner, error) { return newHookRunner(env, work, stateWork, 1, 0) }
+// hookWork returns a New for an operation of one step, which puts 0 times or once.
+func hookWork(puts int, work kvStep, stateWork stateStep) func(Env) (Runner, error) {
+	return func(env Env) (Runner, error) { return newHookRunner(env, work, stateWork, 1, puts) }
 }
 
 func newHookRunner(env Env, work kvStep, stateWork stateStep, length, puts int) (Runner, error) {
@@ -99,6 +101,32 @@ func (r *hookRunner) do(ctx context.Context) error {
 
 // Verify compares the store with what was written.
 func (r *hookRunner) Verify(ctx context.Context) error { return r.verify(ctx, keysOf(r.steps)) }
+
+// Every is as many iterations as put as often as there are keys: BuntDB, whose file grows with every put, and who reads all of
+// it to open, then holds each key at most about twice.
+func (r *hookRunner) Every() int {
+	if r.puts == 0 {
+		return 0
+	}
+	return max(len(r.versions)/r.puts, 1)
+}
+
+// Restore loads the store again.
+func (r *hookRunner) Restore(ctx context.Context) error {
+	if err := r.Verify(ctx); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(r.env.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(r.env.Dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return r.Setup(ctx)
+}
 
 func keysOf(steps []hookStep) []int {
 	keys := make([]int, len(steps))

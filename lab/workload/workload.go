@@ -152,6 +152,16 @@ type Resetter interface {
 	Reset(ctx context.Context, worker, i int) error
 }
 
+// Restorer is a Runner whose store grows with use, and what an iteration costs with it. After every so many iterations its
+// store is made again as Setup made it, untimed, so that the cost does not depend on how long it was measured.
+type Restorer interface {
+	// Every is that number; 0 is never.
+	Every() int
+
+	// Restore checks the store, and makes it again.
+	Restore(ctx context.Context) error
+}
+
 // Metered is a Runner that measures something of its own: waiting for locks, processes that were killed.
 type Metered interface {
 	// Metrics returns what was measured since the last call of Prepare.
