@@ -98,14 +98,12 @@ type cursor struct {
 	begun  bool
 }
 
-// first moves to where the walk begins, and step on. A nil key is the end.
+// first moves to where the walk begins. A nil key is the end.
 func (c *cursor) first() (key, value []byte) {
-	switch {
-	case c.c == nil:
-		return nil, nil
-	case !c.r.Reverse:
+	if !c.r.Reverse {
 		return c.c.Seek(c.r.Start)
-	case c.r.End != nil:
+	}
+	if c.r.End != nil {
 		if k, _ := c.c.Seek(c.r.End); k != nil {
 			return c.c.Prev()
 		}
@@ -113,19 +111,10 @@ func (c *cursor) first() (key, value []byte) {
 	return c.c.Last()
 }
 
-func (c *cursor) step() (key, value []byte) {
-	switch {
-	case c.c == nil:
-		return nil, nil
-	case c.r.Reverse:
-		return c.c.Prev()
-	}
-	return c.c.Next()
-}
-
 // Close forgets what was read: the addresses may be the heap's once the file is no longer mapped.
 func (c *cursor) Close() error {
-	c.forget()
+	clear(c.pairs[:])
+	c.Ahead = nil
 	c.reader.free = append(c.reader.free, c)
 	return nil
 }
