@@ -22,16 +22,15 @@ type cursor struct {
 	exhausted  bool
 }
 
-// The sizes of the first chunk and of the later ones. Finding the start of a chunk costs as much as
-// reading some thirty pairs. Programs often read a page of twenty, and one pair more to know
-// whether there is another page.
+// The sizes of the first chunk and of the largest; each is twice the one before. Finding the start of
+// a chunk costs as much as reading some thirty pairs, and programs often read a page of twenty.
 const (
-	firstRoom = 21
-	laterRoom = 128
+	firstRoom = 20
+	mostRoom  = 128
 )
 
 func newCursor(r *reader) *cursor {
-	c := &cursor{reader: r, chunk: make([]driver.Pair, laterRoom)}
+	c := &cursor{reader: r, chunk: make([]driver.Pair, mostRoom)}
 	c.take = c.keep
 	return c
 }
@@ -67,7 +66,7 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	}
 	pairs = c.chunk[:c.n]
 	c.exhausted = c.n < len(c.chunk)
-	c.chunk = c.chunk[:laterRoom]
+	c.chunk = c.chunk[:min(2*len(c.chunk), mostRoom)]
 	if c.n > 0 && c.passed && string(pairs[0].Key) == c.from {
 		pairs = pairs[1:]
 	}
