@@ -144,22 +144,12 @@ func (db *DB) Len(ctx context.Context, key []byte) (n int, err error) {
 	return n, err
 }
 
-var batches = sync.Pool{New: func() any { return new(Batch) }}
-
 // Put commits "set key to value" with at least the durability d.
 func (db *DB) Put(ctx context.Context, d Durability, key, value []byte) error {
-	b := batches.Get().(*Batch)
-	defer batches.Put(b)
-	b.Reset()
-	b.Put(key, value)
-	return db.Write(ctx, d, b)
+	return db.writeOne(ctx, d, driver.Op{Key: key, Value: value})
 }
 
 // Delete commits "remove key" with at least the durability d. That it is absent is no error.
 func (db *DB) Delete(ctx context.Context, d Durability, key []byte) error {
-	b := batches.Get().(*Batch)
-	defer batches.Put(b)
-	b.Reset()
-	b.Delete(key)
-	return db.Write(ctx, d, b)
+	return db.writeOne(ctx, d, driver.Op{Key: key, Delete: true})
 }

@@ -6,4 +6,4 @@ package kv
 // and ended snapshots are never used again.
 const debug = false
 
-func yieldPoisoned(yield func(k, v []byte) bool, k, v []byte) bool { return yield(k, v) }
+func lend(yield func(k, v []byte) bool, k, v []byte) bool { return yield(k, v) }

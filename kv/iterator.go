@@ -258,6 +258,35 @@ func (it *Iterator) step() (k, v []byte, err error) {
 	}
 }
 
+// chunks is the loop of a scan over what c reads several pairs at a time.
+func (it *Iterator) chunks(c driver.Chunker, yield func(k, v []byte) bool) error {
+	db := it.s.db
+	n := len(db.prefix)
+	for {
+		select {
+		case <-it.s.done:
+			return db.wrap("scan", it.s.ctx.Err())
+		default:
+		}
+		pairs, err := c.Chunk()
+		if err != nil || len(pairs) == 0 {
+			return db.wrap("scan", err)
+		}
+		for i := range pairs {
+			k := pairs[i].Key[n:]
+			if len(k) == 0 { // the prefix itself, see step
+				continue
+			}
+			if !lend(yield, k, pairs[i].Value) {
+				return nil
+			}
+			if it.c == nil { // that of a scan that a coroutine still held when the snapshot ended
+				return db.wrap("scan", errEnded())
+			}
+		}
+	}
+}
+
 // nothing is the cursor of a range without pairs.
 type nothing struct{}
 

@@ -223,6 +223,10 @@ func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
 	if err != nil {
 		return
 	}
+	if c, ok := it.c.(driver.Chunker); ok && s.plain() {
+		err = it.chunks(c, yield)
+		return
+	}
 	for n := 1; ; n++ {
 		var k, v []byte
 		if it.plain && n%checkEvery != 0 {
@@ -234,14 +238,7 @@ func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
 			err = s.db.wrap("scan", err)
 			return
 		}
-		if k == nil {
-			return
-		}
-		if debug {
-			if !yieldPoisoned(yield, k, v) {
-				return
-			}
-		} else if !yield(k, v) {
+		if k == nil || !lend(yield, k, v) {
 			return
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -187,9 +189,38 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	err := db.write(ctx, d, ops, b.turn)
+	return db.writeOps(ctx, d, ops, b.turn)
+}
+
+// ones are the operations of writeOne.
+var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
+
+// writeOne is Write of one operation, which need not be copied.
+func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) (err error) {
+	if db.tracer != nil {
+		var sp *span
+		e := Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)}
+		ctx, sp = startSpan(ctx, db.tracer, e)
+		defer func() { sp.end(err) }()
+	}
+	if err := checkPair(&db.caps, op.Key, op.Value); err != nil {
+		return db.wrap("write", err)
+	}
+	if len(db.prefix) > 0 {
+		op.Key = slices.Concat(db.prefix, op.Key)
+	}
+	one := ones.Get().(*[1]driver.Op)
+	one[0] = op
+	err = db.writeOps(ctx, d, one[:], nil)
+	one[0] = driver.Op{}
+	ones.Put(one)
+	return err
+}
+
+func (db *DB) writeOps(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
+	err := db.write(ctx, d, ops, turn)
 	if err != nil && db.caps.MayAbort {
-		return db.retry(ctx, "write", err, func() error { return db.write(ctx, d, ops, b.turn) })
+		return db.retry(ctx, "write", err, func() error { return db.write(ctx, d, ops, turn) })
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package badgerkv
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -27,8 +26,15 @@ var modes = map[bool]driver.Mode{true: driver.ReadOnly}
 // log goes unnoticed here, so that values for it are TooLarge where commits are synced, and calls
 // may hang when the disk has failed.
 func Wrap(h *badger.DB, options ...kv.Option) (*kv.DB, error) {
-	c := driver.Config{Path: h.Opts().Dir, Mode: modes[h.Opts().ReadOnly]}
-	return kv.OpenDriver(context.Background(), wrapper{h: h}, c, options...)
+	o := h.Opts()
+	w := driver.Wrapped{Driver: Driver{}, Path: o.Dir, Store: func(c driver.Config) driver.Store {
+		s := &store{db: h, caps: capabilities(o), trouble: newTrouble(c, o), wrapped: true}
+		if o.SyncWrites {
+			s.caps.MaxValue = int(min(int64(s.caps.MaxValue), o.ValueThreshold-1))
+		}
+		return s
+	}}
+	return kv.OpenDriver(context.Background(), w, driver.Config{Path: o.Dir, Mode: modes[o.ReadOnly]}, options...)
 }
 
 // Handle returns the Badger database of db; false if db is of another engine. The program must not
@@ -39,23 +45,4 @@ func Handle(db *kv.DB) (*badger.DB, bool) {
 		return s.db, true
 	}
 	return nil, false
-}
-
-// wrapper opens the program's h where it lies; elsewhere, as for a backup, a store of its own.
-type wrapper struct {
-	Driver
-	h *badger.DB
-}
-
-// Open returns a store of w.h.
-func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	o := w.h.Opts()
-	if own, err := filepath.Abs(o.Dir); err != nil || c.Path != own {
-		return w.Driver.Open(ctx, c)
-	}
-	s := &store{db: w.h, caps: capabilities(o), trouble: newTrouble(c, o), wrapped: true}
-	if o.SyncWrites {
-		s.caps.MaxValue = int(min(int64(s.caps.MaxValue), o.ValueThreshold-1))
-	}
-	return s, nil
 }

@@ -41,7 +41,7 @@ func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, err
 
 // Apply commits ops as one transaction. Several may run at once, and share a sync.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
-	return driver.Apply(ctx, struct{ driver.Store }{s}, ops, d)
+	return driver.InSteps(ctx, s, ops, d)
 }
 
 // Compact merges all levels into one and rewrites the files of large values that are half dead.

@@ -1,6 +1,10 @@
 package bboltkv
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/assaydb/assay/kv/driver"
+)
 
 // most is how many pairs a cursor reads at once, but the first time half of that, under one
 // protection against damaged pages: around each step it would cost a sixth of the step, and around
@@ -9,36 +13,38 @@ const most = 8
 
 // ahead is what a cursor has read ahead.
 type ahead struct {
-	next, n int // pairs[next:n] are not yet returned
-	pairs   [most]struct{ key, value []byte }
+	driver.Ahead
+	pairs   [most]driver.Pair
 	touched byte
 }
 
-func (c *cursor) Next() (key, value []byte, err error) {
-	if c.next == c.n {
-		if err := c.read(); err != nil || c.n == 0 {
-			return nil, nil, err
-		}
-	}
-	p := &c.pairs[c.next]
-	c.next++
-	return p.key, p.value, nil
-}
+func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
 
-// read reads ahead, and touches the ends of what it read: a damaged length reaches beyond the end of
+// Chunk reads ahead, and touches the ends of what it read: a damaged length reaches beyond the end of
 // the file. It passes over buckets within this one, which another program made: they have no value.
-func (c *cursor) read() (err error) {
-	defer recovered(&err, protect())
-	c.next, c.n = 0, 0
-	var k, v []byte
-	n, room := 0, most
-	if c.begun {
-		k, v = c.step()
-	} else {
-		k, v = c.first()
-		c.begun, room = true, most/2
+func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
+	if c.c == nil {
+		return nil, nil
 	}
-	for ; k != nil && (c.bound == nil || (bytes.Compare(k, c.bound) < 0) != c.r.Reverse); k, v = c.step() {
+	defer recovered(&err, protect())
+	n, room, bound, reverse := 0, most, c.bound, c.r.Reverse
+	if !c.begun {
+		room = most / 2
+	}
+	for n < room {
+		var k, v []byte
+		switch {
+		case !c.begun:
+			k, v = c.first()
+			c.begun = true
+		case reverse:
+			k, v = c.c.Prev()
+		default:
+			k, v = c.c.Next()
+		}
+		if k == nil || bound != nil && (bytes.Compare(k, bound) < 0) == reverse {
+			break
+		}
 		if v == nil {
 			continue
 		}
@@ -47,16 +53,8 @@ func (c *cursor) read() (err error) {
 			c.touched = v[len(v)-1]
 		}
 		p := &c.pairs[n]
-		p.key, p.value = k, v
-		if n++; n == room {
-			break
-		}
+		p.Key, p.Value = k, v
+		n++
 	}
-	c.n = n
-	return nil
-}
-
-func (a *ahead) forget() {
-	clear(a.pairs[:a.n])
-	a.next, a.n = 0, 0
+	return c.pairs[:n], nil
 }

@@ -15,7 +15,8 @@ type reader struct {
 	file   *file
 	tx     *bolt.Tx     // nil once a goroutine of the store has it
 	bucket *bolt.Bucket // nil while nothing was ever committed
-	get    *bolt.Cursor // of Get, made by the first
+	read   bool         // Get or Len was called
+	get    *bolt.Cursor // of both, from the second call on
 	free   []*cursor    // closed ones, for the next
 }
 
@@ -36,13 +37,16 @@ func (r *reader) begin(ctx context.Context, s *store, writable bool) (err error)
 // Close rolls back unless a commit has ended the transaction.
 func (r *reader) Close() error { return r.store.end(r.file, r.tx) }
 
-// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call,
-// with its stack.
+// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call, with
+// its stack, which one that is kept saves from the second call on.
 func (r *reader) find(key []byte) []byte {
-	if r.bucket == nil {
+	switch {
+	case r.bucket == nil:
 		return nil
-	}
-	if r.get == nil {
+	case !r.read:
+		r.read = true
+		return r.bucket.Get(key)
+	case r.get == nil:
 		r.get = r.bucket.Cursor()
 	}
 	k, v := r.get.Seek(key)
@@ -98,14 +102,12 @@ type cursor struct {
 	begun  bool
 }
 
-// first moves to where the walk begins, and step on. A nil key is the end.
+// first moves to where the walk begins. A nil key is the end.
 func (c *cursor) first() (key, value []byte) {
-	switch {
-	case c.c == nil:
-		return nil, nil
-	case !c.r.Reverse:
+	if !c.r.Reverse {
 		return c.c.Seek(c.r.Start)
-	case c.r.End != nil:
+	}
+	if c.r.End != nil {
 		if k, _ := c.c.Seek(c.r.End); k != nil {
 			return c.c.Prev()
 		}
@@ -113,19 +115,10 @@ func (c *cursor) first() (key, value []byte) {
 	return c.c.Last()
 }
 
-func (c *cursor) step() (key, value []byte) {
-	switch {
-	case c.c == nil:
-		return nil, nil
-	case c.r.Reverse:
-		return c.c.Prev()
-	}
-	return c.c.Next()
-}
-
 // Close forgets what was read: the addresses may be the heap's once the file is no longer mapped.
 func (c *cursor) Close() error {
-	c.forget()
+	clear(c.pairs[:])
+	c.Ahead = nil
 	c.reader.free = append(c.reader.free, c)
 	return nil
 }

@@ -10,30 +10,27 @@ import (
 // the next pair: it runs the iteration for a chunk of pairs, stops it, and later starts another one
 // where it stopped. Strings of the engine never change, so the chunk needs no copies.
 type cursor struct {
+	driver.Ahead
 	reader     *reader
 	take       func(key, value string) bool // keep, bound once
 	start, end string                       // the range
 	reverse    bool
-	chunk      []pair // as long as the chunk may become
-	n          int    // chunk[:n] is filled
-	read       int    // chunk[read:n] is to come
-	from       string // where the next chunk starts
-	passed     bool   // from was returned, or is out of the range
+	chunk      []driver.Pair // as long as the chunk may become
+	n          int           // chunk[:n] is filled
+	from       string        // where the next chunk starts
+	passed     bool          // from was returned, or is out of the range
 	exhausted  bool
 }
 
-type pair struct{ key, value string }
-
-// The sizes of the first chunk and of the later ones. Finding the start of a chunk costs as much as
-// reading some thirty pairs. Programs often read a page of twenty, and one pair more to know
-// whether there is another page.
+// The sizes of the first chunk and of the largest; each is twice the one before. Finding the start of
+// a chunk costs as much as reading some thirty pairs, and programs often read a page of twenty.
 const (
-	firstRoom = 21
-	laterRoom = 128
+	firstRoom = 20
+	mostRoom  = 128
 )
 
 func newCursor(r *reader) *cursor {
-	c := &cursor{reader: r, chunk: make([]pair, laterRoom)}
+	c := &cursor{reader: r, chunk: make([]driver.Pair, mostRoom)}
 	c.take = c.keep
 	return c
 }
@@ -45,26 +42,17 @@ func (c *cursor) open(r driver.Range) {
 	if c.reverse {
 		c.from = c.end
 	}
-	c.chunk, c.n, c.read, c.exhausted = c.chunk[:firstRoom], 0, 0, false
+	c.chunk, c.Ahead, c.exhausted = c.chunk[:firstRoom], nil, false
 }
 
-func (c *cursor) Next() (key, value []byte, err error) {
-	if c.read == c.n {
-		if more, err := c.fill(); !more {
-			return nil, nil, err
-		}
-	}
-	p := &c.chunk[c.read]
-	c.read++
-	return lent(p.key), lent(p.value), nil
-}
+func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
 
-// fill reads the next chunk and reports whether there is one.
-func (c *cursor) fill() (more bool, err error) {
-	c.n, c.read = 0, 0
+// Chunk reads the next chunk.
+func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	if c.exhausted {
-		return false, nil
+		return nil, nil
 	}
+	c.n = 0
 	switch tx := c.reader.tx; {
 	case !c.reverse:
 		err = tx.AscendGreaterOrEqual("", c.from, c.take)
@@ -74,16 +62,18 @@ func (c *cursor) fill() (more bool, err error) {
 		err = tx.DescendLessOrEqual("", c.from, c.take)
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if c.n > 0 && c.passed && c.chunk[0].key == c.from {
-		c.read = 1
+	pairs = c.chunk[:c.n]
+	c.exhausted = c.n < len(c.chunk)
+	c.chunk = c.chunk[:min(2*len(c.chunk), mostRoom)]
+	if c.n > 0 && c.passed && string(pairs[0].Key) == c.from {
+		pairs = pairs[1:]
 	}
-	if c.exhausted = c.n < len(c.chunk); !c.exhausted {
-		c.from, c.passed = c.chunk[c.n-1].key, true
+	if !c.exhausted {
+		c.from, c.passed = borrowed(c.chunk[c.n-1].Key), true
 	}
-	c.chunk = c.chunk[:laterRoom]
-	return c.read < c.n, nil
+	return pairs, nil
 }
 
 // keep takes a pair of the range into the chunk and reports whether there is room for another.
@@ -96,7 +86,8 @@ func (c *cursor) keep(key, value string) bool {
 		return false
 	}
 	n := c.n
-	c.chunk[n] = pair{key, value}
+	p := &c.chunk[n]
+	p.Key, p.Value = lent(key), lent(value)
 	c.n = n + 1
 	return n+1 < len(c.chunk)
 }

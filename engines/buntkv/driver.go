@@ -55,22 +55,17 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // Driver opens BuntDB files. The zero Driver is ready.
-type Driver struct {
-	config  *buntdb.Config // of Open
-	wrapped *buntdb.DB     // of Wrap
-}
+type Driver struct{ config *buntdb.Config } // of Open
 
 // Info describes BuntDB.
-func (d Driver) Info() driver.Info {
-	i := driver.Info{
+func (Driver) Info() driver.Info {
+	return driver.Info{
 		Name:    "bunt",
 		Summary: "B-tree in memory, append-only file on disk; reads are fast, all data must fit in memory",
 		Modules: []string{"github.com/tidwall/buntdb"},
 		Options: table.Options(defaults),
 		Caps:    defaults.caps(),
 	}
-	i.Caps.Persistent = d.wrapped == nil // as to the path, which BuntDB does not tell
-	return i
 }
 
 // Open opens or creates the file at c.Path. A file that another process has open is Busy, one that
@@ -81,9 +76,6 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 		return nil, err
 	}
 	s := &store{options: o, caps: o.caps(), logger: c.Logger}
-	if d.wrapped != nil && c.Path == "" {
-		return s, s.wrap(d.wrapped)
-	}
 	if err := s.openFile(c); err != nil {
 		return nil, err
 	}

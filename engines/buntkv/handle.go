@@ -23,7 +23,12 @@ func Open(ctx context.Context, path string, o *buntdb.Config, options ...kv.Opti
 // in h, however long these take, and the program must begin none within a View or Update of the
 // store.
 func Wrap(h *buntdb.DB, options ...kv.Option) (*kv.DB, error) {
-	return kv.OpenDriver(context.Background(), Driver{wrapped: h}, driver.Config{}, options...)
+	s, err := wrap(h)
+	if err != nil {
+		return nil, err
+	}
+	w := driver.Wrapped{Driver: Driver{}, Store: func(driver.Config) driver.Store { return s }}
+	return kv.OpenDriver(context.Background(), w, driver.Config{}, options...)
 }
 
 // Handle returns the BuntDB database of db; false if db is of another engine. The program must not
@@ -41,10 +46,10 @@ func Handle(db *kv.DB) (*buntdb.DB, bool) {
 func (s *store) bunt() *buntdb.DB { return s.gate.db }
 
 // wrap returns a store of h.
-func (s *store) wrap(h *buntdb.DB) error {
-	s.options = &options{}
+func wrap(h *buntdb.DB) (*store, error) {
+	s := &store{options: new(options)}
 	if err := h.ReadConfig(&s.options.Config); err != nil {
-		return err
+		return nil, err
 	}
 	s.gate.db, s.caps = h, s.options.caps()
 	s.caps.Modes, s.caps.SharedReading, s.caps.Compacts = s.caps.Modes[:1], false, false
@@ -54,7 +59,7 @@ func (s *store) wrap(h *buntdb.DB) error {
 		s.caps.Promises = [3]driver.Promise{driver.Buffered: {
 			Supported: true, Class: driver.Buffered, KillAtomic: true, PowerAtomic: true}}
 	case !errors.Is(err, buntdb.ErrPersistenceActive):
-		return err
+		return nil, err
 	}
-	return nil
+	return s, nil
 }

@@ -39,7 +39,7 @@ func (f frame) put(b []byte) {
 	n := binary.BigEndian
 	v := append(append(b[:0], frameHead...), f.kind)
 	v = n.AppendUint64(n.AppendUint64(n.AppendUint64(v, uint64(f.at)), uint64(f.size)), uint64(f.synced))
-	_ = append(n.AppendUint32(v, f.sum), "\r\n"...)
+	_ = append(n.AppendUint32(v, f.sum), "\r\n"...) // the last 6 bytes
 }
 
 // seal gives f its sum, behind a frame with the sum before; body is that of the transaction. It
@@ -48,7 +48,7 @@ func (f frame) seal(b []byte, before, body uint32) frame {
 	f.sum = before
 	f.put(b)
 	f.sum = crc32.Update(body, castagnoli, b[:frameSize])
-	f.put(b)
+	binary.BigEndian.PutUint32(b[frameSize-6:], f.sum)
 	return f
 }
 

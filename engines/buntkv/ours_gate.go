@@ -128,6 +128,9 @@ func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
 			return err
 		}
 		now, err := time.Now(), ctx.Err()
+		if deadline.IsZero() { // the first time round
+			defer context.AfterFunc(ctx, g.look)()
+		}
 		if deadline.IsZero() || g.upkeep {
 			deadline = now.Add(patience)
 		}
@@ -140,8 +143,15 @@ func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
 			g.wanted = time.Time{} // if somebody else waits to write, he will say so again
 			return err
 		}
-		again := time.AfterFunc(courtesy, g.left.Broadcast)
+		again := time.AfterFunc(courtesy, g.look)
 		g.left.Wait()
 		again.Stop()
 	}
+}
+
+// look has those who wait look again.
+func (g *gate) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left.Broadcast()
 }

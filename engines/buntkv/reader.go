@@ -21,12 +21,6 @@ var _ driver.Lener = (*reader)(nil)
 // readers are those that were closed. kv uses none after its end.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-func newReader(tx *buntdb.Tx, g *gate) *reader {
-	r := readers.Get().(*reader)
-	r.tx, r.gate = tx, g
-	return r
-}
-
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	v, err := r.tx.Get(borrowed(key), true)
 	if err == buntdb.ErrNotFound {
@@ -56,13 +50,9 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 
 func (r *reader) Close() error {
 	err := r.gate.endRead()
-	r.put()
-	return err
-}
-
-func (r *reader) put() {
 	r.tx, r.gate = nil, nil
 	readers.Put(r)
+	return err
 }
 
 // borrowed returns b as a string without copying. It serves look-ups, where BuntDB keeps nothing.

@@ -33,7 +33,9 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newReader(tx, &s.gate), nil
+	r := readers.Get().(*reader)
+	r.tx, r.gate = tx, &s.gate
+	return r, nil
 }
 
 // Begin lets nobody else in until the transaction ends.
@@ -54,7 +56,7 @@ func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, err
 		return nil, err
 	}
 	t := txns.Get().(*txn)
-	*t = txn{reader: newReader(tx, &s.gate), store: s, durability: d, buf: buf}
+	t.tx, t.gate, t.store, t.durability, t.buf, t.ended = tx, &s.gate, s, d, buf, false
 	return t, nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 // txn is BuntDB's read-write transaction.
 type txn struct {
-	*reader
+	reader
 	store      *store
 	durability driver.Durability
 	ended      bool   // by a commit
@@ -56,8 +56,7 @@ func (t *txn) Close() (err error) {
 		err = t.tx.Rollback()
 		t.gate.endWrite(nil)
 	}
-	t.reader.put()
-	*t = txn{}
+	t.tx, t.gate, t.store, t.buf = nil, nil, nil, nil // and keeps its cursors
 	txns.Put(t)
 	return err
 }

@@ -16,25 +16,17 @@ const (
 
 // cursor walks a range.
 type cursor struct {
+	driver.Ahead
 	c     *conn
 	rg    driver.Range // what is left of it
 	rows  int          // how many to read next; 0 after the last
-	pairs []driver.Op  // read, and not lent yet
+	pairs []driver.Pair
 }
 
 var _ driver.Cursor = (*cursor)(nil)
 
 // Next moves to the next pair.
-func (c *cursor) Next() (key, value []byte, err error) {
-	if len(c.pairs) == 0 {
-		if err := c.read(context.Background()); err != nil || len(c.pairs) == 0 {
-			return nil, nil, classify(err)
-		}
-	}
-	p := c.pairs[0]
-	c.pairs = c.pairs[1:]
-	return p.Key, p.Value, nil
-}
+func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
 
 // query returns the statement for the next pairs and its arguments.
 func (c *cursor) query() (string, []any) {
@@ -49,32 +41,33 @@ func (c *cursor) query() (string, []any) {
 	return fmt.Sprintf("SELECT %s FROM kv%s ORDER BY %s LIMIT %d", columns, text, order, c.rows), args
 }
 
-// read fetches the next pairs.
-func (c *cursor) read(ctx context.Context) error {
+// Chunk fetches the next pairs.
+func (c *cursor) Chunk() ([]driver.Pair, error) {
 	if c.rows == 0 {
-		return nil
+		return nil, nil
 	}
+	ctx := context.Background()
 	text, args := c.query()
 	s, err := c.c.statement(ctx, text)
 	if err != nil {
-		return err
+		return nil, classify(err)
 	}
 	rows, err := s.QueryContext(ctx, args...)
 	if err != nil {
-		return err
+		return nil, classify(err)
 	}
 	defer rows.Close()
 	c.pairs = c.pairs[:0]
 	for rows.Next() {
-		var p driver.Op
+		var p driver.Pair
 		if err := rows.Scan(&p.Key, &p.Value); err != nil {
-			return err
+			return nil, classify(err)
 		}
 		c.pairs = append(c.pairs, p)
 	}
 	if len(c.pairs) < c.rows {
 		c.rows = 0
-		return rows.Err()
+		return c.pairs, classify(rows.Err())
 	}
 	c.rows = min(4*c.rows, mostRows)
 	if last := c.pairs[len(c.pairs)-1].Key; c.rg.Reverse {
@@ -82,7 +75,7 @@ func (c *cursor) read(ctx context.Context) error {
 	} else {
 		c.rg.Start = append(last[:len(last):len(last)], 0)
 	}
-	return rows.Err()
+	return c.pairs, classify(rows.Err())
 }
 
 // Close ends the walk.

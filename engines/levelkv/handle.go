@@ -23,7 +23,10 @@ func Open(ctx context.Context, path string, o *opt.Options, options ...kv.Option
 // store, nor write through it while a transaction of the store runs. The store has no path and no
 // Size: goleveldb does not tell the folder.
 func Wrap(h *leveldb.DB, options ...kv.Option) (*kv.DB, error) {
-	return kv.OpenDriver(context.Background(), wrapper{h: h}, driver.Config{}, options...)
+	w := driver.Wrapped{Driver: Driver{}, Store: func(driver.Config) driver.Store {
+		return &store{db: h, files: new(files)}
+	}}
+	return kv.OpenDriver(context.Background(), w, driver.Config{}, options...)
 }
 
 // Handle returns the LevelDB database of db; false if db is of another engine. The program must not
@@ -34,25 +37,4 @@ func Handle(db *kv.DB) (*leveldb.DB, bool) {
 		return s.db, true
 	}
 	return nil, false
-}
-
-// wrapper opens the database h of the program; elsewhere, as for a backup, a store of its own.
-type wrapper struct {
-	Driver
-	h *leveldb.DB
-}
-
-// Info wants no path.
-func (w wrapper) Info() driver.Info {
-	info := w.Driver.Info()
-	info.Caps.Persistent = false
-	return info
-}
-
-// Open returns the store of w.h.
-func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	if c.Path != "" {
-		return w.Driver.Open(ctx, c)
-	}
-	return &store{db: w.h, files: new(files)}, nil
 }

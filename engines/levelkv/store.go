@@ -50,14 +50,7 @@ var hows = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}
 
 // Apply commits ops as one batch.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
-	t, err := s.Begin(ctx, d)
-	if err != nil {
-		return err
-	}
-	for i := range ops {
-		_ = ops[i].Run(t) // into memory
-	}
-	return errors.Join(t.Commit(), t.Close())
+	return driver.InSteps(ctx, s, ops, d)
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be

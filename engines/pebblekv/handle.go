@@ -32,10 +32,12 @@ var modes = map[bool]driver.Mode{true: driver.ReadOnly}
 func Wrap(h *pebble.DB, options ...kv.Option) (*kv.DB, error) {
 	const lockFile = 1 // of Pebble's internal FileType; it lies in the folder of the database
 	path := filepath.Dir(h.ObjProvider().Path(objstorage.ObjectMetadata{FileType: lockFile}))
-	own, _ := filepath.Abs(path)
 	err := h.Apply(h.NewBatch(), pebble.Sync) // an empty batch meets the refusals of a commit and none of its work
+	w := driver.Wrapped{Driver: Driver{}, Path: path, Store: func(c driver.Config) driver.Store {
+		return newStore(&store{db: h, fence: new(fence)}, c.Mode == driver.ReadOnly)
+	}}
 	c := driver.Config{Path: path, Mode: modes[errors.Is(err, pebble.ErrReadOnly)]}
-	return kv.OpenDriver(context.Background(), wrapper{h: h, path: own}, c, options...)
+	return kv.OpenDriver(context.Background(), w, c, options...)
 }
 
 // Handle returns the Pebble database of db; false if db is of another engine. The program must not
@@ -50,19 +52,3 @@ func Handle(db *kv.DB) (*pebble.DB, bool) {
 }
 
 func (s *store) handle() *pebble.DB { return s.db }
-
-// wrapper opens the database h of the program at its path; elsewhere, as for a backup, a store of
-// its own.
-type wrapper struct {
-	Driver
-	h    *pebble.DB
-	path string
-}
-
-// Open returns the store of w.h.
-func (w wrapper) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	if c.Path != w.path {
-		return w.Driver.Open(ctx, c)
-	}
-	return newStore(&store{db: w.h, fence: new(fence)}, c.Mode == driver.ReadOnly), nil
-}

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,14 +18,9 @@ const (
 // Durabilities lists the classes, the strongest first.
 var Durabilities = []Durability{Synced, Flushed, Buffered}
 
-var durabilityNames = [...]string{"synced", "flushed", "buffered"}
+var durabilityNames = []string{"synced", "flushed", "buffered"}
 
-func (d Durability) String() string {
-	if int(d) < len(durabilityNames) {
-		return durabilityNames[d]
-	}
-	return fmt.Sprintf("durability(%d)", uint8(d))
-}
+func (d Durability) String() string { return nameOf(durabilityNames, d, "durability") }
 
 // MarshalText returns the name of the class.
 func (d Durability) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
@@ -40,13 +36,7 @@ func (d *Durability) UnmarshalText(text []byte) error {
 
 // ParseDurability returns the class called name. Any other name is Invalid.
 func ParseDurability(name string) (Durability, error) {
-	for i, n := range durabilityNames {
-		if n == name {
-			return Durability(i), nil
-		}
-	}
-	return 0, &Error{Op: "parse durability", Kind: Invalid, Err: fmt.Errorf("unknown class %q", name),
-		Hint: "use " + strings.Join(durabilityNames[:], ", ")}
+	return parse[Durability](durabilityNames, name, "durability", "class")
 }
 
 // Mode is how processes share a store.
@@ -58,27 +48,32 @@ const (
 	ReadOnly              // this handle changes nothing; whether others may read beside it is Caps.SharedReading
 )
 
-var modeNames = [...]string{"exclusive", "shared", "ro"}
+var modeNames = []string{"exclusive", "shared", "ro"}
 
-func (m Mode) String() string {
-	if int(m) < len(modeNames) {
-		return modeNames[m]
-	}
-	return fmt.Sprintf("mode(%d)", uint8(m))
-}
+func (m Mode) String() string { return nameOf(modeNames, m, "mode") }
 
 // MarshalText returns the name of the mode.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // ParseMode returns the mode called name ("exclusive", "shared", "ro"). Any other name is Invalid.
-func ParseMode(name string) (Mode, error) {
-	for i, n := range modeNames {
-		if n == name {
-			return Mode(i), nil
-		}
+func ParseMode(name string) (Mode, error) { return parse[Mode](modeNames, name, "mode", "mode") }
+
+// nameOf returns the name of v, which what and its number stand in for where it has none.
+func nameOf[T ~uint8](names []string, v T, what string) string {
+	if int(v) < len(names) {
+		return names[v]
 	}
-	return 0, &Error{Op: "parse mode", Kind: Invalid, Err: fmt.Errorf("unknown mode %q", name),
-		Hint: "use " + strings.Join(modeNames[:], ", ")}
+	return fmt.Sprintf("%s(%d)", what, uint8(v))
+}
+
+// parse returns the value that has name among names.
+func parse[T ~uint8](names []string, name, op, what string) (T, error) {
+	i := slices.Index(names, name)
+	if i < 0 {
+		return 0, &Error{Op: "parse " + op, Kind: Invalid, Err: fmt.Errorf("unknown %s %q", what, name),
+			Hint: "use " + strings.Join(names, ", ")}
+	}
+	return T(i), nil
 }
 
 // Promise is what an engine delivers for one class that it was asked for.
@@ -104,14 +99,9 @@ const (
 	Always                    // while one is in, the other waits
 )
 
-var blockingNames = [...]string{"never", "sometimes", "always"}
+var blockingNames = []string{"never", "sometimes", "always"}
 
-func (b Blocking) String() string {
-	if int(b) < len(blockingNames) {
-		return blockingNames[b]
-	}
-	return fmt.Sprintf("blocking(%d)", uint8(b))
-}
+func (b Blocking) String() string { return nameOf(blockingNames, b, "blocking") }
 
 // MarshalText returns the word for b.
 func (b Blocking) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
@@ -162,14 +152,7 @@ type Caps struct {
 }
 
 // Supports reports whether mode is one of c.Modes.
-func (c Caps) Supports(mode Mode) bool {
-	for _, m := range c.Modes {
-		if m == mode {
-			return true
-		}
-	}
-	return false
-}
+func (c Caps) Supports(mode Mode) bool { return slices.Contains(c.Modes, mode) }
 
 // Promise returns what a commit of class d delivers; an unknown class is not supported.
 func (c Caps) Promise(d Durability) Promise {

@@ -146,6 +146,31 @@ type Cursor interface {
 	Close() error
 }
 
+// Chunker is a Cursor that reads several pairs at less cost than one by one. Without it kv calls Next.
+type Chunker interface {
+	// Chunk moves past the next pairs and returns them, in order; none without an error is the end, and stays the end.
+	// They are borrowed until the next call of Chunk, Seek or Close. kv calls Chunk or Next of one cursor, not both.
+	Chunk() ([]Pair, error)
+}
+
+// Pair is a key with its value.
+type Pair struct{ Key, Value []byte }
+
+// Ahead is what a cursor has read and not yet returned: the Next of one that reads several pairs at once.
+type Ahead []Pair
+
+// Next returns the next pair, for which it calls read when there is none left.
+func (a *Ahead) Next(read func() ([]Pair, error)) (key, value []byte, err error) {
+	if len(*a) == 0 {
+		if *a, err = read(); err != nil || len(*a) == 0 {
+			return nil, nil, err
+		}
+	}
+	p := (*a)[0]
+	*a = (*a)[1:]
+	return p.Key, p.Value, nil
+}
+
 // Seeker is a Cursor that can move. Without it kv closes the cursor and opens another one.
 type Seeker interface {
 	// Seek moves so that the following Next returns the first pair at or after key in the direction of the walk, which
@@ -196,6 +221,11 @@ func Apply(ctx context.Context, s Store, ops []Op, d Durability) error {
 	if a, ok := s.(Applier); ok {
 		return a.Apply(ctx, ops, d)
 	}
+	return InSteps(ctx, s, ops, d)
+}
+
+// InSteps commits ops as one transaction of s, whether it is an Applier or not.
+func InSteps(ctx context.Context, s Store, ops []Op, d Durability) error {
 	t, err := s.Begin(ctx, d)
 	if err != nil {
 		return NotDone(err)

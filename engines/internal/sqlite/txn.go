@@ -104,16 +104,7 @@ func (s *Store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	if len(ops) == 1 && s.journal == wal {
 		return s.applyOne(&ops[0], d)
 	}
-	t, err := s.Begin(ctx, d)
-	if err != nil {
-		return driver.NotDone(err)
-	}
-	for i := range ops {
-		if err := ops[i].Run(t); err != nil {
-			return driver.NotDone(errors.Join(err, t.Close()))
-		}
-	}
-	return errors.Join(t.Commit(), t.Close())
+	return driver.InSteps(ctx, s, ops, d)
 }
 
 func (s *Store) applyOne(op *driver.Op, d driver.Durability) error {
