@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// team is what workers have in common that are shut down together. A nil *team is that of one who works alone.
+// team is what workers have in common that are shut down together. A nil *team is that of one who
+// works alone.
 type team struct {
 	places chan struct{} // one for each job that may run at once, nil for any number
 

@@ -12,9 +12,10 @@ const (
 	oldFormat = 1
 )
 
-// Jobs lie in the order in which they are looked for, and no index repeats it: what a call changes in a short queue is one
-// page of the table. Each index, and each counter, would be one more to be written. Since a job moves when its state
-// changes, payloads of more than mostInline bytes stand elsewhere.
+// Jobs lie in the order in which they are looked for, and no index repeats it: what a call changes
+// in a short queue is one page of the table. Each index, and each counter, would be one more to be
+// written. Since a job moves when its state changes, payloads of more than mostInline bytes stand
+// elsewhere.
 const tables = `
 CREATE TABLE jobs (
 	queue      TEXT    NOT NULL,
@@ -49,8 +50,8 @@ CREATE TABLE jobqueue (
 	format INTEGER NOT NULL
 );` + moreTables
 
-// moreTables are what oldFormat does not have. One trigger does all that a deletion may ask for: each that SQLite looks at has
-// its price at every acknowledgement.
+// moreTables are what oldFormat does not have. One trigger does all that a deletion may ask for:
+// each that SQLite looks at has its price at every acknowledgement.
 const moreTables = `
 CREATE TABLE failures (
 	queue   TEXT    NOT NULL,
@@ -121,8 +122,8 @@ type statements struct {
 	isHeld, sweepKeys, holdKey, readTick, tick         stmt
 }
 
-// settling is a statement on a claim, found by its receipt, and one on a claim that was extended: its receipt tells an
-// earlier end of the lease.
+// settling is a statement on a claim, found by its receipt, and one on a claim that was extended:
+// its receipt tells an earlier end of the lease.
 type settling struct{ claimed, extended stmt }
 
 // What is common to statements.
@@ -157,23 +158,26 @@ const (
 			WHERE queue = ?1 AND state = 0 AND jobs.rank = ranks.rank AND at < ?2 LIMIT ?3 + 0`
 )
 
-// isExhausted tells whether a job is dead after its attempt: limit is after how many if the job does not say itself.
+// isExhausted tells whether a job is dead after its attempt: limit is after how many if the job
+// does not say itself.
 func isExhausted(limit string) string {
-	return `attempts >= CASE special ->> 'max_attempts' WHEN -1 THEN 9223372036854775807 ELSE ifnull(special ->> 'max_attempts', ` +
-		limit + `) END`
+	return `attempts >= CASE special ->> 'max_attempts' WHEN -1 THEN 9223372036854775807
+		ELSE ifnull(special ->> 'max_attempts', ` + limit + `) END`
 }
 
-// becomes returns the columns of a job that is dead at the time died if condition holds, and else ready or delayed.
+// becomes returns the columns of a job that is dead at the time died if condition holds, and else
+// ready or delayed.
 func becomes(condition, died, state, rank, at string) string {
 	return fmt.Sprintf(`state = iif(%[1]s, 3, %[3]s), rank = iif(%[1]s, 0, %[4]s), at = iif(%[1]s, 0, %[5]s),
 		visible_at = iif(%[1]s, %[2]s, %[5]s), token = 0, extended = 0`, condition, died, state, rank, at)
 }
 
-// prepareWriter prepares them. SQLite: a statement whose LIMIT is a bare parameter is compiled anew at each call, as its
-// plan may depend on the number; a sum is not looked into.
+// prepareWriter prepares them. SQLite: a statement whose LIMIT is a bare parameter is compiled anew
+// at each call, as its plan may depend on the number; a sum is not looked into.
 func (b *backend) prepareWriter() error {
 	s := &b.write
-	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead, ?8 whether it is dead in any case
+	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead, ?8
+	// whether it is dead in any case
 	setGivenBack := `UPDATE jobs SET ` + becomes(`?8 OR `+isExhausted(`?7`), `?5`, `?6 > ?5`, `iif(?6 > ?5, 0, priority)`, `?6`)
 	addFailure := `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error) SELECT queue, id, attempts, ?5, ?6 FROM jobs`
 	return b.prepare(
@@ -195,7 +199,8 @@ func (b *backend) prepareWriter() error {
 		&s.drop, `DELETE FROM jobs WHERE queue = ?1 AND state = ?2 AND rank = ?3 AND at = ?4 AND id = ?5`,
 		&s.makeReady, `UPDATE jobs SET `+becomes(`state = 2 AND `+isExhausted(`?3`), `?2`, `0`, `priority`, `at`)+`
 			WHERE (queue, state, rank, at, id) IN `+firstDue,
-		&s.addEnded, `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error) SELECT queue, id, attempts, ?2, '`+queue.LeaseEnded+`'
+		&s.addEnded, `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error)
+			SELECT queue, id, attempts, ?2, '`+queue.LeaseEnded+`'
 			FROM jobs WHERE state = 2 AND (queue, state, rank, at, id) IN `+firstDue,
 		&s.nextDue, `SELECT (SELECT min(at) FROM jobs WHERE queue = ?1 AND state = 1 AND rank = 0),
 			(SELECT min(at) FROM jobs WHERE queue = ?1 AND state = 2 AND rank = 0)`,

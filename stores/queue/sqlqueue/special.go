@@ -33,7 +33,8 @@ func (b *backend) holdKey(op *queue.Op, key string, id uint64, until int64) erro
 
 // tick does a Tick.
 func (b *backend) tick(op *queue.Op) error {
-	if err := b.write.readTick.each(func(r row) { op.Last = r.integer(0) }, op.Queue, op.Schedule); err != nil || op.Last != op.From {
+	err := b.write.readTick.each(func(r row) { op.Last = r.integer(0) }, op.Queue, op.Schedule)
+	if err != nil || op.Last != op.From {
 		return err
 	}
 	if err := run(b.write.tick, op.Queue, op.Schedule, op.At); err != nil {
