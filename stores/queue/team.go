@@ -26,6 +26,9 @@ func (t *team) enter(claims context.Context, w *worker, job Job) bool {
 	if t == nil {
 		return true
 	}
+	if claims.Err() != nil {
+		return false
+	}
 	if t.places != nil {
 		select {
 		case t.places <- struct{}{}:

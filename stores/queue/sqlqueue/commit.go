@@ -47,7 +47,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
-		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Key == "" && b.holds(op)
+		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Special(op.Now) == nil && b.holds(op)
 	case queue.Claim:
 		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
@@ -115,18 +115,21 @@ func (b *backend) publishHeld(op *queue.Op) error {
 			op.Ready++
 		}
 		var payload any
-		large := len(draft.Payload) > mostInline
+		special := draft.Special(op.Now)
+		large := len(draft.Payload) > mostInline || special != nil
 		if !large {
 			payload = draft.Payload
 		}
 		id := h.next(op.Now)
-		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload,
-			b.self, text(draft.Special(op.Now)))
+		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
 		if err == nil && n == 0 { // of the first: nobody takes them during a transaction
 			op.Ready, op.IDs, err = 0, op.IDs[:0], errNotHeld
 		}
 		if err == nil && large {
 			err = run(b.write.setPayload, op.Queue, int64(id), draft.Payload)
+		}
+		if err == nil && special != nil {
+			err = run(b.write.setSpecial, op.Queue, int64(id), string(special))
 		}
 		if err == nil && draft.Key != "" {
 			err = b.holdKey(op, draft.Key, id, op.Now+draft.KeyFor.Milliseconds())

@@ -71,8 +71,8 @@ func (b *backend) Find(ctx context.Context, name string, id uint64) (queue.Job, 
 }
 
 // selectJobs selects what scanJobs scans.
-const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, special,
-	` + thePayload + `,
+const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visible_at), created_at, attempts,
+	` + theSpecial + `, ` + thePayload + `,
 	iif(attempts > 0, (SELECT
 		json_group_array(json_object('at', f.at, 'attempt', f.attempt, 'error', f.error) ORDER BY f.attempt)
 		FROM failures f WHERE f.queue = jobs.queue AND f.id = jobs.id), NULL)

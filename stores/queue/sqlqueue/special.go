@@ -6,14 +6,6 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// text returns b as an argument that SQLite stores as a text, or NULL if there is none.
-func text(b []byte) any {
-	if b == nil {
-		return nil
-	}
-	return string(b)
-}
-
 // isHeld reports whether a key is held by another job than self, or by the period of one.
 func (b *backend) isHeld(op *queue.Op, key string, self int64) (held bool, err error) {
 	if key == "" {

@@ -12,7 +12,12 @@
 //	jobs      queue TEXT, state INTEGER (0 ready, 1 delayed, 2 claimed, 3 dead), rank INTEGER, at INTEGER, id INTEGER,
 //	          priority INTEGER, visible_at INTEGER, created_at INTEGER, attempts INTEGER, token INTEGER,
 //	          extended INTEGER, payload BLOB (NULL if it stands in payloads)
-//	payloads  queue TEXT, id INTEGER, payload BLOB: those of more than 1 kB, which a trigger deletes with their jobs
+//	payloads  queue TEXT, id INTEGER, payload BLOB: those of more than 1 kB, and of jobs in specials
+//	specials  queue TEXT, id INTEGER, special TEXT: as JSON, what most jobs do not have: max_attempts
+//	          (-1 is no limit), timeout in milliseconds, key, key_until
+//	failures  queue TEXT, id INTEGER, attempt INTEGER, at INTEGER, error TEXT: the last 10 of each job
+//	keys      queue TEXT, name TEXT, id INTEGER (0 if the job is not there any more), until INTEGER
+//	schedules queue TEXT, name TEXT, last INTEGER
 //	queues    name TEXT, holder INTEGER, last INTEGER
 //	jobqueue  one row: format
 //
