@@ -123,8 +123,8 @@ func parseKey(arg string) ([]byte, error) {
 	return []byte(key), nil
 }
 
-// openExisting opens a store that is there, read-only if the engine can and it is not to be changed, and says so when it
-// has to wait for another process.
+// openExisting opens a store that is there, read-only if the engine can and it is not to be
+// changed, and says so when it has to wait for another process.
 func (a *app) openExisting(ctx context.Context, rawURL string, change bool) (*kv.DB, error) {
 	path, err := kv.PathOf(rawURL)
 	if err != nil {

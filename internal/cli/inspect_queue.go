@@ -227,7 +227,8 @@ func findJobs(ctx context.Context, q *queue.Queue, t queueTask, states []queue.S
 	return jobs, nil
 }
 
-// changeJobs changes the jobs of the task by fn, as many at a time as a call may have, and says which.
+// changeJobs changes the jobs of the task by fn, as many at a time as a call may have, and says
+// which.
 func (a *app) changeJobs(ctx context.Context, q *queue.Queue, t queueTask, done string, states []queue.State, fn func([]uint64) error) error {
 	changed := []uint64{}
 	for first := true; first || t.all; first = false {

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
 
-// BenchmarkClaimAtBacklog claims from a queue of 1,000 jobs and from one of 100,000 by turns, so that whatever else the
-// machine does hits both, and tells the quotient of the medians.
+// BenchmarkClaimAtBacklog claims from a queue of 1,000 jobs and from one of 100,000 by turns, so
+// that whatever else the machine does hits both, and tells the quotient of the medians.
 func BenchmarkClaimAtBacklog(b *testing.B) {
 	for _, engine := range []string{"mem", "bbolt", "pebble", "badger", "bunt", "sqlite", "sqlqueue"} {
 		b.Run(engine, func(b *testing.B) {

@@ -15,7 +15,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// benchQueue returns an empty queue, with the cheapest class that survives the death of the process.
+// benchQueue returns an empty queue, with the cheapest class that survives the death of the
+// process.
 func benchQueue(b *testing.B, engine string) (*queue.Queue, kv.Durability) {
 	d := kv.Flushed
 	db, err := kv.Open(b.Context(), engine+":"+filepath.Join(b.TempDir(), "queue"), kv.WithWeakest(kv.Buffered))
@@ -58,7 +59,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkPipeline has a producer up to 8 jobs ahead of a worker, which acknowledges one with the claim of the next.
+// BenchmarkPipeline has a producer up to 8 jobs ahead of a worker, which acknowledges one with the
+// claim of the next.
 func BenchmarkPipeline(b *testing.B) {
 	for _, engine := range []string{"mem", "bbolt", "pebble", "badger", "bunt", "sqlite", "sqlqueue"} {
 		b.Run(engine, func(b *testing.B) {

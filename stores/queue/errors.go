@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// StaleError says which receipts are of claims that are not live any more. Nothing was done with any receipt of the call.
-// The error that holds it is of kind Conflict.
+// StaleError says which receipts are of claims that are not live any more. Nothing was done with
+// any receipt of the call. The error that holds it is of kind Conflict.
 type StaleError struct {
 	Queue    string
 	Receipts []Receipt
@@ -46,9 +46,11 @@ func NoJob(op, queue string, id uint64) error {
 		Hint: "it is done, or was deleted; list the jobs"}
 }
 
-// KeyTaken is the Conflict of a job that is to be requeued and whose key another has. It is for backends.
+// KeyTaken is the Conflict of a job that is to be requeued and whose key another has. It is for
+// backends.
 func KeyTaken(queue string, id uint64, key string) error {
-	return &kv.Error{Op: "requeue", Kind: kv.Conflict, Err: fmt.Errorf("queue %q: another job has the key %q of job %d", queue, key, id),
+	return &kv.Error{Op: "requeue", Kind: kv.Conflict,
+		Err:  fmt.Errorf("queue %q: another job has the key %q of job %d", queue, key, id),
 		Hint: "wait until that is done, or delete one of the two"}
 }
 
@@ -76,7 +78,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// FormatError is the Unsupported of queues in a format that this program does not know. It is for backends.
+// FormatError is the Unsupported of queues in a format that this program does not know. It is for
+// backends.
 func FormatError(stored, known int) error {
 	return &kv.Error{Op: "open queue", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", stored, known),
 		Hint: "use a newer program"}

@@ -29,7 +29,8 @@ func exampleStore(name string, opts *queue.Options) (db *kv.DB, store *queue.Sto
 	return db, store
 }
 
-// Several kinds of jobs, each with a function of its own; what a function returns says what becomes of the job.
+// Several kinds of jobs, each with a function of its own; what a function returns says what becomes
+// of the job.
 func ExampleWorkers() {
 	ctx := context.Background()
 	idle := make(chan struct{}, 3)

@@ -12,7 +12,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// A worker that sends mail: what fails is tried again, and what fails too often is kept for a human to look at.
+// A worker that sends mail: what fails is tried again, and what fails too often is kept for a human
+// to look at.
 func Example() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:queue") // a program that keeps its data says "bbolt:app.db"
@@ -74,7 +75,8 @@ func Example() {
 	// dead after 2 attempts: to nobody: hello
 }
 
-// A worker that was too slow: its lease ended, another has the job, and its acknowledgement is refused.
+// A worker that was too slow: its lease ended, another has the job, and its acknowledgement is
+// refused.
 func ExampleQueue_Ack() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:lease")

@@ -30,8 +30,8 @@ type storedFailure struct {
 	Error   string `json:"error"`
 }
 
-// ParseFailures returns the failures that a backend keeps as a JSON array of objects with at, in milliseconds since 1970,
-// attempt and error. It is for backends.
+// ParseFailures returns the failures that a backend keeps as a JSON array of objects with at, in
+// milliseconds since 1970, attempt and error. It is for backends.
 func ParseFailures(id uint64, text []byte) ([]Failure, error) {
 	if len(text) == 0 {
 		return nil, nil

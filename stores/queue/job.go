@@ -12,16 +12,18 @@ type Draft struct {
 	Delay    time.Duration // the job becomes ready so much later; 0 is at once, less is Invalid
 	Priority int8          // jobs of a smaller number are claimed first
 
-	// MaxAttempts is after how many attempts without an Ack this job is dead; 0 is what [Settings.MaxAttempts] says,
-	// NoLimit is never.
+	// MaxAttempts is after how many attempts without an Ack this job is dead; 0 is what
+	// [Settings.MaxAttempts] says, NoLimit is never.
 	MaxAttempts int
 
-	// Timeout is how long [Queue.Work] lets an attempt of this job run; 0 is what [Settings.Timeout] says.
+	// Timeout is how long [Queue.Work] lets an attempt of this job run; 0 is what
+	// [Settings.Timeout] says.
 	Timeout time.Duration
 
-	// Key makes the job unique in its queue, if it is not empty: while another job with this key is ready, delayed or
-	// claimed, this one is not published, and its id is 0. KeyFor keeps the key for that long from publishing even if the
-	// job is done, deleted or dead before. A key has at most [MaxKey] bytes of UTF-8.
+	// Key makes the job unique in its queue, if it is not empty: while another job with this key is
+	// ready, delayed or claimed, this one is not published, and its id is 0. KeyFor keeps the key
+	// for that long from publishing even if the job is done, deleted or dead before. A key has at
+	// most [MaxKey] bytes of UTF-8.
 	Key    string
 	KeyFor time.Duration
 }
@@ -43,8 +45,8 @@ type Job struct {
 	Key         string        // as in its Draft
 	KeyUntil    time.Time     // until when its period keeps the key; zero without one
 
-	// Failures tell of the last attempts that failed, at most [MostFailures], the oldest first. They are there in lists and
-	// in what Find returns, not in claims.
+	// Failures tell of the last attempts that failed, at most [MostFailures], the oldest first.
+	// They are there in lists and in what Find returns, not in claims.
 	Failures []Failure
 }
 
@@ -84,8 +86,8 @@ func (c *Counts) Of(s State) *int {
 	return [...]*int{&c.Ready, &c.Delayed, &c.Claimed, &c.Dead}[s]
 }
 
-// Receipt tells a claim of a job from every other. It can be kept as text, to acknowledge from another process. It is
-// good as long as the claim is live, however often it is extended.
+// Receipt tells a claim of a job from every other. It can be kept as text, to acknowledge from
+// another process. It is good as long as the claim is live, however often it is extended.
 type Receipt struct {
 	ID    uint64 // of the job
 	Until int64  // when the lease first was to end, in milliseconds since 1970

@@ -6,9 +6,10 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// The keys and values of queues in a key-value store. Numbers are big-endian, of 8 bytes where nothing else is said;
-// times are in milliseconds since 1970; "queue" is the name as kv.AppendString writes it; a priority is one byte, 128
-// more than the number; attempts are 4 bytes, whose highest bit says that the job has a special.
+// The keys and values of queues in a key-value store. Numbers are big-endian, of 8 bytes where
+// nothing else is said; times are in milliseconds since 1970; "queue" is the name as
+// kv.AppendString writes it; a priority is one byte, 128 more than the number; attempts are 4
+// bytes, whose highest bit says that the job has a special.
 //
 //	'j' queue priority at id         -> created, payload; or created + 1<<63, length of special (4 bytes), special, payload
 //	'r' queue priority visible_at id -> attempts, at; of a ready job that 'q' does not tell of
@@ -27,13 +28,15 @@ import (
 //
 // Format 2 has no special, 'e', 'u', 'v' and 's', and is otherwise the same.
 //
-// Every job has a 'j', where it stays. Its at is when it was published, or 0 if it was not to be given out after all that
-// were. A job whose 'j' is beyond the mark of its priority is ready, and has no other key: a claim of the first of them moves the
-// mark over it. Without a mark that is what has an at other than 0. All others have one of 'r', 't', 'd', or a claim in 'q'.
-// Every transaction that changes the queue adds 1 to the version.
+// Every job has a 'j', where it stays. Its at is when it was published, or 0 if it was not to be
+// given out after all that were. A job whose 'j' is beyond the mark of its priority is ready, and
+// has no other key: a claim of the first of them moves the mark over it. Without a mark that is
+// what has an at other than 0. All others have one of 'r', 't', 'd', or a claim in 'q'. Every
+// transaction that changes the queue adds 1 to the version.
 //
-// So a job that is done at the first attempt is written once and deleted once: a claim stands in 'q', which every transaction
-// writes anyway. When there is no more room for it, those that stand there move to 't'.
+// So a job that is done at the first attempt is written once and deleted once: a claim stands in
+// 'q', which every transaction writes anyway. When there is no more room for it, those that stand
+// there move to 't'.
 const (
 	jobPrefix    = 'j'
 	readyPrefix  = 'r'
@@ -55,13 +58,15 @@ const (
 	timerExtended = 'x'
 )
 
-// format is the version of this layout; one of oldFormat is read, and becomes one of format by the next change.
+// format is the version of this layout; one of oldFormat is read, and becomes one of format by the
+// next change.
 const (
 	format    = 3
 	oldFormat = 2
 )
 
-// place is where a job is in a queue's order: entries in the order of claims, and timers, whose priority is 0.
+// place is where a job is in a queue's order: entries in the order of claims, and timers, whose
+// priority is 0.
 type place struct {
 	priority uint8 // as in keys
 	at       int64
@@ -84,7 +89,8 @@ func be64(b []byte) uint64            { return binary.BigEndian.Uint64(b) }
 func put64(b []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(b, n) }
 func put32(b []byte, n int) []byte    { return binary.BigEndian.AppendUint32(b, uint32(n)) }
 
-// keys are the beginnings of one queue's keys, and memory for whole ones. A key holds until the next is made.
+// keys are the beginnings of one queue's keys, and memory for whole ones. A key holds until the
+// next is made.
 type keys struct {
 	job, ready, timer, extended, dead, queue []byte
 	failure, key, keyEnd, schedule           []byte
@@ -111,7 +117,8 @@ func (k *keys) at(prefix []byte, p place) []byte {
 	return k.buf
 }
 
-// named returns the key of a name after one of the beginnings that such follow: k.key and k.schedule.
+// named returns the key of a name after one of the beginnings that such follow: k.key and
+// k.schedule.
 func (k *keys) named(prefix []byte, name string) []byte {
 	k.buf = append(append(k.buf[:0], prefix...), name...)
 	return k.buf
@@ -128,7 +135,8 @@ func (k *keys) timerAt(at int64, id uint64) []byte {
 	return k.buf
 }
 
-// parsePlace returns the place that a key tells after k.job or k.ready; parseTimerKey one after k.timer.
+// parsePlace returns the place that a key tells after k.job or k.ready; parseTimerKey one after
+// k.timer.
 func parsePlace(key, prefix []byte) (p place, err error) {
 	rest := key[len(prefix):]
 	if len(rest) != placeSize {

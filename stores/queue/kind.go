@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Kind is a kind of job: the queue of that name, and how a T is written in the payloads of its jobs. Publishers and workers
-// share one value:
+// Kind is a kind of job: the queue of that name, and how a T is written in the payloads of its
+// jobs. Publishers and workers share one value:
 //
 //	var mail = queue.Kind[Letter]{Name: "mail"}
 type Kind[T any] struct {
@@ -46,8 +46,9 @@ func (k Kind[T]) Draft(v T) (Draft, error) {
 	return Draft{Payload: payload}, nil
 }
 
-// Handle has w run up to n jobs of a kind at once with do, and the settings of the kind's queue. What cannot be decoded is
-// dead at once, with the reason kept. It is an error after Run, and for a kind that has a function already.
+// Handle has w run up to n jobs of a kind at once with do, and the settings of the kind's queue.
+// What cannot be decoded is dead at once, with the reason kept. It is an error after Run, and for a
+// kind that has a function already.
 func Handle[T any](w *Workers, kind Kind[T], n int, settings *Settings, do func(context.Context, T) error) error {
 	return w.handle(kind.Name, n, settings, func(ctx context.Context, job Job) error {
 		v, err := kind.codec().Decode(job.Payload)

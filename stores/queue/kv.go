@@ -10,8 +10,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the queues kept in db. It uses the keys that begin with one of "dejqrstuvx" and nothing else;
-// to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before db.
+// New returns the queues kept in db. It uses the keys that begin with one of "dejqrstuvx" and
+// nothing else; to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before
+// db.
 func New(db *kv.DB, opts *Options) (*Store, error) {
 	db, err := db.RequireAtomic()
 	if err != nil {
@@ -43,7 +44,8 @@ type kvBackend struct {
 
 var _ Backend = (*kvBackend)(nil)
 
-// kvQueue is what is kept in memory of a queue. It holds as long as the stored version is the one it was made at.
+// kvQueue is what is kept in memory of a queue. It holds as long as the stored version is the one
+// it was made at.
 type kvQueue struct {
 	keys
 	stats
@@ -67,7 +69,8 @@ func (b *kvBackend) Traits() Traits { return Traits{Shared: b.db.Mode() == kv.Sh
 // Close implements Backend.
 func (b *kvBackend) Close() error { return nil }
 
-// errUnchanged rolls a transaction back that changed nothing: on some engines a commit of nothing costs as much as any.
+// errUnchanged rolls a transaction back that changed nothing: on some engines a commit of nothing
+// costs as much as any.
 var errUnchanged = errors.New("unchanged")
 
 // Commit implements Backend.

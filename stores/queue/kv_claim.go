@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// claimed is a claim that is live. kvQueue.slots has the first of them, kvQueue.claims some of the others.
+// claimed is a claim that is live. kvQueue.slots has the first of them, kvQueue.claims some of the
+// others.
 type claimed struct {
 	place    // of 'j'
 	tried    // this attempt included

@@ -6,8 +6,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// publish does a Publish. An id is the time in microseconds, or one more than the last: so ids grow, and after a crash
-// that lost jobs theirs are not used again unless the clock was set back.
+// publish does a Publish. An id is the time in microseconds, or one more than the last: so ids
+// grow, and after a crash that lost jobs theirs are not used again unless the clock was set back.
 func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 	for i := range op.Drafts {
 		draft := &op.Drafts[i]
@@ -98,7 +98,8 @@ func (q *kvQueue) outdate(b *kvBackend, op *Op, home place, t tried) error {
 	return q.bury(b, op.Now, home, t)
 }
 
-// forget deletes a job that is in no state, which was tried so often before, and what else is kept of it.
+// forget deletes a job that is in no state, which was tried so often before, and what else is kept
+// of it.
 func (q *kvQueue) forget(b *kvBackend, now int64, home place, t tried) error {
 	if t.attempts > 0 {
 		if err := b.del(q, q.with(q.failure, home.id)); err != nil {

@@ -23,8 +23,8 @@ func (q *kvQueue) endTimer(b *kvBackend, at int64, id uint64, kind byte) error {
 	return b.del(q, q.timerAt(at, id))
 }
 
-// makeReady makes ready the jobs whose delay or lease has ended, at most MostDue and those of slots, unless they are dead or
-// too old.
+// makeReady makes ready the jobs whose delay or lease has ended, at most MostDue and those of
+// slots, unless they are dead or too old.
 func (q *kvQueue) makeReady(b *kvBackend, op *Op) error {
 	if op.Now < q.due {
 		return nil
@@ -80,8 +80,8 @@ func (q *kvQueue) findDue(b *kvBackend, now int64) error {
 	return b.tx.Err()
 }
 
-// comeBack makes a job ready whose delay or lease has ended, unless it is dead or too old. With a retention its age must be
-// looked up.
+// comeBack makes a job ready whose delay or lease has ended, unless it is dead or too old. With a
+// retention its age must be looked up.
 func (q *kvQueue) comeBack(b *kvBackend, op *Op, c claimed) error {
 	if c.kind != timerDelay {
 		if err := q.addFailure(b, op, c, LeaseEnded); err != nil {

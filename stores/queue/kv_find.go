@@ -44,7 +44,9 @@ func findIDs(s *kv.Snapshot, k *keys, q *stats, ids []uint64) (map[uint64]locate
 		if len(missing) == 0 {
 			return all, nil
 		}
-		err := scanTimers(s, k, q, state, func(c claimed) bool { return add(c.id, located{state, found{at: c.until, claim: c}}) })
+		err := scanTimers(s, k, q, state, func(c claimed) bool {
+			return add(c.id, located{state, found{at: c.until, claim: c}})
+		})
 		if err != nil {
 			return nil, err
 		}

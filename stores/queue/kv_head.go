@@ -2,8 +2,9 @@ package queue
 
 import "slices"
 
-// head is the beginning of the ready jobs in memory: all of them up to a bound, in the order of claims. So a claim need
-// not search from where the queue began: on engines that merge later, everything deleted there is still in the way.
+// head is the beginning of the ready jobs in memory: all of them up to a bound, in the order of
+// claims. So a claim need not search from where the queue began: on engines that merge later,
+// everything deleted there is still in the way.
 type head struct {
 	list  []entry // list[first:] are all ready jobs up to bound
 	first int
@@ -13,14 +14,15 @@ type head struct {
 	next  int  // how many to read next
 }
 
-// Of the head at most mostHead jobs are kept, and 1 to mostRead are read at once: the more often a queue is
-// changed by others, which makes the head void, the less is read in vain.
+// Of the head at most mostHead jobs are kept, and 1 to mostRead are read at once: the more often a
+// queue is changed by others, which makes the head void, the less is read in vain.
 const (
 	mostHead = 8192
 	mostRead = 512
 )
 
-// While the head has at most mostHeadShort jobs, what is published with up to mostShort bytes is kept in it.
+// While the head has at most mostHeadShort jobs, what is published with up to mostShort bytes is
+// kept in it.
 const (
 	mostHeadShort = 256
 	mostShort     = 4 << 10

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Counts implements Backend. Jobs whose delay or lease has ended count as ready, unless they will be dead or are too old,
-// which only a Claim or Sweep decides.
+// Counts implements Backend. Jobs whose delay or lease has ended count as ready, unless they will
+// be dead or are too old, which only a Claim or Sweep decides.
 func (b *kvBackend) Counts(ctx context.Context, queue string, now int64) (c Counts, err error) {
 	k := newKeys(queue)
 	r := kv.Range{Start: k.timer, End: append([]byte(nil), k.timerAt(now+1, 0)...)}

@@ -6,7 +6,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// entry is a ready job. What was published never changes, so that it may be read long before the claim.
+// entry is a ready job. What was published never changes, so that it may be read long before the
+// claim.
 type entry struct {
 	place // in the order of claims
 	tried
@@ -25,8 +26,8 @@ func freshEntry(p place, value []byte) entry {
 // mostAhead is how many bytes of jobs are read at once, roughly.
 const mostAhead = 1 << 20
 
-// readReady returns up to n ready jobs after a place, or from the first if it is nil, in the order of claims, and whether
-// there may be more.
+// readReady returns up to n ready jobs after a place, or from the first if it is nil, in the order
+// of claims, and whether there may be more.
 func readReady(s *kv.Snapshot, k *keys, q *stats, after *place, n int) (list []entry, more bool, err error) {
 	size := 0
 	err = scanFresh(s, k, q, after, func(p place, value []byte) bool {
@@ -66,8 +67,8 @@ func compareEntries(a, b entry) int {
 	return 0
 }
 
-// scanFresh calls yield with the jobs that are ready by their 'j', after a place or from the first, in order, until it returns
-// false.
+// scanFresh calls yield with the jobs that are ready by their 'j', after a place or from the first,
+// in order, until it returns false.
 func scanFresh(s *kv.Snapshot, k *keys, q *stats, after *place, yield func(place, []byte) bool) error {
 	from := q.mark(0)
 	if after != nil {

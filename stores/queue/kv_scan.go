@@ -14,8 +14,9 @@ type found struct {
 	ready entry   // of one that is ready
 }
 
-// findState returns the first jobs in a state: ready ones in the order of claims, delayed ones as they become ready, claimed
-// ones as their leases end, dead ones by id. There may be more even if they are fewer than limit.
+// findState returns the first jobs in a state: ready ones in the order of claims, delayed ones as
+// they become ready, claimed ones as their leases end, dead ones by id. There may be more even if
+// they are fewer than limit.
 func findState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list []found, err error) {
 	switch state {
 	case Ready:

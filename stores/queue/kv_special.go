@@ -91,7 +91,8 @@ func (q *kvQueue) writeKey(b *kvBackend, name string, u uniqueKey) error {
 	return b.put(q, q.named(q.key, name), b.value)
 }
 
-// isHeld reports whether a key is held by another job than self, or by the period of one. A dead job has given up its key.
+// isHeld reports whether a key is held by another job than self, or by the period of one. A dead
+// job has given up its key.
 func (q *kvQueue) isHeld(b *kvBackend, now int64, name string, self uint64) (bool, error) {
 	u, err := q.readKey(b, name)
 	if err != nil || !u.found || u.id == self && self != 0 {

@@ -14,7 +14,8 @@ type stats struct {
 	slots         []claimed // whose kind is inSlot
 }
 
-// mostSlots is how many claims 'q' holds at most: it is written by every transaction, so that it should stay small.
+// mostSlots is how many claims 'q' holds at most: it is written by every transaction, so that it
+// should stay small.
 const mostSlots = 4
 
 const (
@@ -78,7 +79,8 @@ func badStats(key []byte, size int) error {
 	return corrupt("key %q: %d bytes instead of a queue", key, size)
 }
 
-// isStored reports whether v, which is empty if there is none, is of the same version, and so the same as s.
+// isStored reports whether v, which is empty if there is none, is of the same version, and so the
+// same as s.
 func (s *stats) isStored(v []byte) bool {
 	if len(v) == 0 {
 		return s.version == 0

@@ -39,8 +39,8 @@ func (q *kvQueue) sweepReady(b *kvBackend, op *Op) error {
 	return nil
 }
 
-// findOld adds the jobs that are too old to list, after a place up to the first that is not too old. It returns the place
-// after which to go on, which is the end of a priority, or nil.
+// findOld adds the jobs that are too old to list, after a place up to the first that is not too
+// old. It returns the place after which to go on, which is the end of a priority, or nil.
 func (q *kvQueue) findOld(b *kvBackend, op *Op, list []entry, after *place) ([]entry, *place, error) {
 	entries, more, err := readReady(b.tx.Snapshot, &q.keys, &q.stats, after, min(64, op.Limit-len(list)))
 	if err != nil {
@@ -61,7 +61,8 @@ func (q *kvQueue) findOld(b *kvBackend, op *Op, list []entry, after *place) ([]e
 	return list, after, nil
 }
 
-// sweepDead deletes the jobs that have been dead for too long. None died before it was published, which its id tells.
+// sweepDead deletes the jobs that have been dead for too long. None died before it was published,
+// which its id tells.
 func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
 	if op.Settings.DeadRetention == 0 || op.Done >= op.Limit {
 		return nil

@@ -218,3 +218,63 @@ func TestKeys(t *testing.T) {
 		t.Errorf("kinds of key, lengths of the rest and of the value: %q, %v, want %q", got, err, want)
 	}
 }
+
+// Queues of the format before are read, and become those of this one by the first change.
+func TestOldFormat(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	format := func(set byte) (was byte) {
+		key := kv.AppendString([]byte{'q'}, "work")
+		err := db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
+			v, err := tx.Get(key)
+			if err != nil {
+				return err
+			}
+			if was = v[0]; set != 0 {
+				v[0] = set
+			}
+			return tx.Put(key, v)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return was
+	}
+	use := func(fn func(q *queue.Queue) error) error {
+		store, err := queue.New(db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		q, err := store.Queue("work", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fn(q)
+	}
+	publish := func(q *queue.Queue) error {
+		_, err := q.Publish(t.Context(), kv.Buffered, queue.Draft{Payload: []byte("a job")})
+		return err
+	}
+	claim := func(q *queue.Queue) error {
+		jobs, err := q.Claim(t.Context(), kv.Buffered, 2)
+		if err == nil && (len(jobs) != 1 || string(jobs[0].Payload) != "a job") {
+			err = fmt.Errorf("claimed %+v", jobs)
+		}
+		return err
+	}
+	if err := use(publish); err != nil {
+		t.Fatal(err)
+	}
+	format(2)
+	if err := use(claim); err != nil || format(0) != 3 {
+		t.Errorf("%v, format %d afterwards", err, format(0))
+	}
+	format(4)
+	if err := use(publish); !errors.Is(err, kv.Unsupported) || kv.HintOf(err) == "" {
+		t.Errorf("of a newer format: %v, want Unsupported and a hint", err)
+	}
+}

@@ -8,43 +8,49 @@ import (
 
 // Options is how a Store works. A nil *Options is the zero Options.
 type Options struct {
-	// Poll is how often, at least, a worker that waits looks for what other processes did; 0 is 100 ms. Right after there was a
-	// job it looks every millisecond, then ever less often.
-	// What the Store itself does wakes workers at once.
+	// Poll is how often, at least, a worker that waits looks for what other processes did; 0 is 100
+	// ms. Right after there was a job it looks every millisecond, then ever less often. What the
+	// Store itself does wakes workers at once.
 	Poll time.Duration
 
-	// Clock tells the time; nil is time.Now. With another one, workers that wait still sleep in real time.
+	// Clock tells the time; nil is time.Now. With another one, workers that wait still sleep in
+	// real time.
 	Clock func() time.Time
 
-	// Ended is told, by [Queue.Work] and [Workers], how each attempt ended, once that is committed: to log and measure. It is
-	// called by the worker, which waits for it, and by several at once. nil tells nobody.
+	// Ended is told, by [Queue.Work] and [Workers], how each attempt ended, once that is committed:
+	// to log and measure. It is called by the worker, which waits for it, and by several at once.
+	// nil tells nobody.
 	Ended func(Outcome)
 }
 
-// Settings is how one queue works. A nil *Settings is the zero Settings. They are not stored: every program that claims
-// from the queue should give the same.
+// Settings is how one queue works. A nil *Settings is the zero Settings. They are not stored: every
+// program that claims from the queue should give the same.
 type Settings struct {
 	// Lease is how long a claim lasts; 0 is 30 s.
 	Lease time.Duration
 
-	// MaxAttempts is after how many attempts without an Ack a job is dead; 0 is 5, NoLimit is never.
+	// MaxAttempts is after how many attempts without an Ack a job is dead; 0 is 5, NoLimit is
+	// never.
 	MaxAttempts int
 
-	// Backoff tells after what time a job that failed in [Queue.Work] is ready again; job is as it was claimed. nil is
-	// Exponential(DefaultRetry, DefaultLongestRetry).
+	// Backoff tells after what time a job that failed in [Queue.Work] is ready again; job is as it
+	// was claimed. nil is Exponential(DefaultRetry, DefaultLongestRetry).
 	Backoff func(job Job, err error) time.Duration
 
-	// Timeout is after what time the context of a function in [Queue.Work] ends, unless its job has its own; 0 is never.
+	// Timeout is after what time the context of a function in [Queue.Work] ends, unless its job has
+	// its own; 0 is never.
 	Timeout time.Duration
 
-	// Retention is at what age a job is not given out any more; 0 is never. Age counts from publishing. A job that is
-	// claimed is left to its worker. See Outdated for what becomes of it, and Sweep for when.
+	// Retention is at what age a job is not given out any more; 0 is never. Age counts from
+	// publishing. A job that is claimed is left to its worker. See Outdated for what becomes of it,
+	// and Sweep for when.
 	Retention time.Duration
 
 	// Outdated is what becomes of a job older than Retention.
 	Outdated Outdated
 
-	// DeadRetention is how long jobs are kept after they died; 0 is until they are purged or requeued.
+	// DeadRetention is how long jobs are kept after they died; 0 is until they are purged or
+	// requeued.
 	DeadRetention time.Duration
 }
 
@@ -92,9 +98,11 @@ func (s *Settings) complete() error {
 	if s.Backoff == nil {
 		s.Backoff = Exponential(DefaultRetry, DefaultLongestRetry)
 	}
-	for name, d := range map[string]time.Duration{"Lease": s.Lease, "Timeout": s.Timeout, "Retention": s.Retention, "DeadRetention": s.DeadRetention} {
+	for name, d := range map[string]time.Duration{"Lease": s.Lease, "Timeout": s.Timeout, "Retention": s.Retention,
+		"DeadRetention": s.DeadRetention} {
 		if d < 0 || d > maxDelay || d > 0 && d < time.Millisecond {
-			return invalid("open queue", fmt.Errorf("setting %s %v", name, d), "give a millisecond to 100 years, or 0 for the default")
+			return invalid("open queue", fmt.Errorf("setting %s %v", name, d),
+				"give a millisecond to 100 years, or 0 for the default")
 		}
 	}
 	if s.MaxAttempts < NoLimit || s.MaxAttempts > maxAttempts {
@@ -112,13 +120,15 @@ const (
 	maxAttempts = 1 << 30
 )
 
-// Exhausted reports whether a job that was tried so often, and whose [Draft.MaxAttempts] is own, is dead. It is for backends.
+// Exhausted reports whether a job that was tried so often, and whose [Draft.MaxAttempts] is own, is
+// dead. It is for backends.
 func (s *Settings) Exhausted(own, attempts int) bool {
 	most := cmp.Or(own, s.MaxAttempts)
 	return most != NoLimit && attempts >= most
 }
 
-// TooOld reports whether a job published at created, in milliseconds, is older than Retention. It is for backends.
+// TooOld reports whether a job published at created, in milliseconds, is older than Retention. It
+// is for backends.
 func (s *Settings) TooOld(created, now int64) bool {
 	return s.Retention > 0 && now-created > s.Retention.Milliseconds()
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// An outbox: orders are put together with jobs to ship them, and a job is done together with the note that its order was
-// shipped. Whatever ends the program, no order is without a job or a shipment, and none is shipped twice.
+// An outbox: orders are put together with jobs to ship them, and a job is done together with the
+// note that its order was shipped. Whatever ends the program, no order is without a job or a
+// shipment, and none is shipped twice.
 
 // outbox is a store with orders, shipments and jobs.
 type outbox struct {
@@ -215,7 +216,8 @@ func TestOutboxPower(t *testing.T) {
 	}
 }
 
-// TestOutboxInTwoCommits shows what the check finds where order and job, or shipment and acknowledgement, are not one.
+// TestOutboxInTwoCommits shows what the check finds where order and job, or shipment and
+// acknowledgement, are not one.
 func TestOutboxInTwoCommits(t *testing.T) {
 	ctx := t.Context()
 	for what, half := range map[string]func(o *outbox) error{

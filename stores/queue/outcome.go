@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Never makes err the end of a job: when its function returns it, the job is dead at once, whatever its attempts. It can be
-// requeued.
+// Never makes err the end of a job: when its function returns it, the job is dead at once, whatever
+// its attempts. It can be requeued.
 func Never(err error) error { return &neverError{err} }
 
 type neverError struct{ error }
@@ -21,17 +21,17 @@ func isNever(err error) bool {
 	return errors.As(err, &never)
 }
 
-// Later is what a function returns whose job's time has not come: the job is ready again after delay, at most 100 years,
-// and the attempt does not count.
+// Later is what a function returns whose job's time has not come: the job is ready again after
+// delay, at most 100 years, and the attempt does not count.
 func Later(delay time.Duration) error { return laterError(min(max(0, delay), maxDelay)) }
 
 type laterError time.Duration
 
 func (e laterError) Error() string { return "try again in " + time.Duration(e).String() }
 
-// Exponential returns a [Settings.Backoff] that waits for first after the first attempt, twice as long after each further one,
-// and at most for longest; each time a tenth more or less, by chance, so that what failed together does not come back
-// together. Both are positive.
+// Exponential returns a [Settings.Backoff] that waits for first after the first attempt, twice as
+// long after each further one, and at most for longest; each time a tenth more or less, by chance,
+// so that what failed together does not come back together. Both are positive.
 func Exponential(first, longest time.Duration) func(Job, error) time.Duration {
 	return func(job Job, _ error) time.Duration {
 		wait := longest
@@ -99,11 +99,11 @@ func (t *tally) count(o *Outcome) {
 	t.run.Add(int64(o.Run))
 }
 
-// Stats returns what Work and Workers of this Store did with jobs of this queue since the Store was opened, whichever value of
-// the queue they used.
+// Stats returns what Work and Workers of this Store did with jobs of this queue since the Store was
+// opened, whichever value of the queue they used.
 func (q *Queue) Stats() Stats {
 	t := &q.line.tally
 	of := func(r Result) int64 { return t.results[r].Load() }
-	return Stats{Done: of(Done), Retried: of(Retried), Buried: of(Buried), Snoozed: of(Snoozed), Released: of(Released), Lost: of(Lost),
-		Wait: time.Duration(t.wait.Load()), Run: time.Duration(t.run.Load())}
+	return Stats{Done: of(Done), Retried: of(Retried), Buried: of(Buried), Snoozed: of(Snoozed), Released: of(Released),
+		Lost: of(Lost), Wait: time.Duration(t.wait.Load()), Run: time.Duration(t.run.Load())}
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
 
-// TestPower: after a power cut no job whose publishing was acknowledged as synced is lost, none that was acknowledged as
-// synced comes back, what was claimed is given to nobody else before its lease ends, and the queue goes on.
+// TestPower: after a power cut no job whose publishing was acknowledged as synced is lost, none
+// that was acknowledged as synced comes back, what was claimed is given to nobody else before its
+// lease ends, and the queue goes on.
 func TestPower(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -75,7 +76,8 @@ func (p poweredQueue) work(dir string, log *powertest.Log[queuetest.Record]) err
 	return p.workAs(dir, log, kv.Synced, p.weak)
 }
 
-// workAs has a worker for each class. Each publishes more than it takes, so that none has to wait, and some are left.
+// workAs has a worker for each class. Each publishes more than it takes, so that none has to wait,
+// and some are left.
 func (p poweredQueue) workAs(dir string, log *powertest.Log[queuetest.Record], classes ...kv.Durability) error {
 	store, closeAll, err := p.open(dir)
 	if err != nil {
@@ -111,8 +113,8 @@ func reportTo(log *powertest.Log[queuetest.Record]) func(queuetest.Record) {
 	}
 }
 
-// check judges what the power cut left, works in it until nothing is ready, and judges again, before and after it opens
-// the queue once more.
+// check judges what the power cut left, works in it until nothing is ready, and judges again,
+// before and after it opens the queue once more.
 func (p poweredQueue) check(dir string, h powertest.History[queuetest.Record], delivers map[kv.Durability]kv.Durability) error {
 	ledger := queuetest.NewLedger(delivers)
 	for _, r := range append(h.Tried, h.Done...) {

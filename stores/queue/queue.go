@@ -25,8 +25,9 @@ const MaxBatch = 10_000
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.name }
 
-// Publish adds jobs as one transaction with at least the durability d, and returns their ids, in the order given; the id of
-// one whose [Draft.Key] another job has is 0. It keeps nothing of what it is given.
+// Publish adds jobs as one transaction with at least the durability d, and returns their ids, in
+// the order given; the id of one whose [Draft.Key] another job has is 0. It keeps nothing of what
+// it is given.
 func (q *Queue) Publish(ctx context.Context, d kv.Durability, drafts ...Draft) ([]uint64, error) {
 	if err := checkDrafts(drafts); err != nil {
 		return nil, err
@@ -66,15 +67,15 @@ func checkBatch(verb Verb, n int) error {
 	return nil
 }
 
-// Claim claims the first ready jobs, at most limit, for the queue's lease, and returns them in order. Where none is
-// ready it returns none at once: see Next.
+// Claim claims the first ready jobs, at most limit, for the queue's lease, and returns them in
+// order. Where none is ready it returns none at once: see Next.
 func (q *Queue) Claim(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
 	return q.Swap(ctx, d, limit)
 }
 
-// Swap is Ack and Claim in one transaction: it acknowledges the jobs of done, then claims up to limit, which may be none.
-// That is what a worker does between two jobs, for the price of one commit. If a receipt is stale, that is
-// a [*StaleError], and no job is acknowledged or claimed.
+// Swap is Ack and Claim in one transaction: it acknowledges the jobs of done, then claims up to
+// limit, which may be none. That is what a worker does between two jobs, for the price of one
+// commit. If a receipt is stale, that is a [*StaleError], and no job is acknowledged or claimed.
 func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Receipt) ([]Job, error) {
 	if limit < 1 {
 		return nil, badLimit(limit)
@@ -109,21 +110,24 @@ func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int, done []Re
 // stillDue reports whether a Claim or Sweep left something to make ready.
 func (op *Op) stillDue() bool { return op.Due != 0 && op.Due <= op.Now }
 
-// Ack deletes jobs that are done. If a receipt is stale, that is a [*StaleError] and no job is deleted.
+// Ack deletes jobs that are done. If a receipt is stale, that is a [*StaleError] and no job is
+// deleted.
 //
-// A lease that has ended, but whose job was not made ready again since, does not make a receipt stale.
+// A lease that has ended, but whose job was not made ready again since, does not make a receipt
+// stale.
 func (q *Queue) Ack(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
 	return q.settle(ctx, d, ending{verb: Ack}, receipts)
 }
 
-// Nack gives jobs back that could not be done. They become ready after delay, behind those that are ready by then;
-// those that were tried as often as [Settings.MaxAttempts], or their Draft, says are dead. Of stale receipts see Ack.
+// Nack gives jobs back that could not be done. They become ready after delay, behind those that are
+// ready by then; those that were tried as often as [Settings.MaxAttempts], or their Draft, says are
+// dead. Of stale receipts see Ack.
 func (q *Queue) Nack(ctx context.Context, d kv.Durability, delay time.Duration, receipts ...Receipt) error {
 	return q.settle(ctx, d, ending{verb: Nack, after: delay}, receipts)
 }
 
-// Fail is Nack that keeps cause with the jobs: see [Job.Failures]. Where cause is, or wraps, what [Never] returned, the jobs
-// are dead whatever their attempts.
+// Fail is Nack that keeps cause with the jobs: see [Job.Failures]. Where cause is, or wraps, what
+// [Never] returned, the jobs are dead whatever their attempts.
 func (q *Queue) Fail(ctx context.Context, d kv.Durability, cause error, delay time.Duration, receipts ...Receipt) error {
 	end, err := failed(cause, delay)
 	if err != nil {
@@ -142,25 +146,27 @@ type ending struct {
 
 func failed(cause error, delay time.Duration) (ending, error) {
 	if cause == nil {
-		return ending{}, invalid(Nack.String(), errors.New("no cause"), "give the error that the job failed with, or use Nack or Ack")
+		return ending{}, invalid(Nack.String(), errors.New("no cause"),
+			"give the error that the job failed with, or use Nack or Ack")
 	}
 	return ending{verb: Nack, after: delay, cause: errorText(cause), bury: isNever(cause)}, nil
 }
 
-// Release gives jobs back that nobody has begun, or could not finish for no fault of theirs: because the program ends, say.
-// They become ready at once, behind those that are, and the attempt does not count. Of stale receipts see Ack.
+// Release gives jobs back that nobody has begun, or could not finish for no fault of theirs:
+// because the program ends, say. They become ready at once, behind those that are, and the attempt
+// does not count. Of stale receipts see Ack.
 func (q *Queue) Release(ctx context.Context, d kv.Durability, receipts ...Receipt) error {
 	return q.settle(ctx, d, ending{verb: Release}, receipts)
 }
 
-// Snooze gives jobs back whose time has not come: they become ready after delay, and the attempt does not count. Of stale
-// receipts see Ack.
+// Snooze gives jobs back whose time has not come: they become ready after delay, and the attempt
+// does not count. Of stale receipts see Ack.
 func (q *Queue) Snooze(ctx context.Context, d kv.Durability, delay time.Duration, receipts ...Receipt) error {
 	return q.settle(ctx, d, ending{verb: Release, after: delay}, receipts)
 }
 
-// Extend makes the leases of jobs end after lease from now, sooner or later than they would. 0 is the queue's lease. Of
-// stale receipts see Ack.
+// Extend makes the leases of jobs end after lease from now, sooner or later than they would. 0 is
+// the queue's lease. Of stale receipts see Ack.
 func (q *Queue) Extend(ctx context.Context, d kv.Durability, lease time.Duration, receipts ...Receipt) error {
 	if lease == 0 {
 		lease = q.settings.Lease
@@ -211,16 +217,16 @@ func once(dst, receipts []Receipt) []Receipt {
 	return dst
 }
 
-// Requeue makes dead jobs ready, behind those that are, as if they had never been tried: their failures are forgotten. Where
-// one is not dead that is NotFound, where another job has the key of one that is Conflict, and none is requeued. Their age
-// still counts from when they were published.
+// Requeue makes dead jobs ready, behind those that are, as if they had never been tried: their
+// failures are forgotten. Where one is not dead that is NotFound, where another job has the key of
+// one that is Conflict, and none is requeued. Their age still counts from when they were published.
 func (q *Queue) Requeue(ctx context.Context, d kv.Durability, ids ...uint64) error {
 	return q.byID(ctx, d, Requeue, ids)
 }
 
-// Delete deletes jobs, whatever their state. Where one is not there that is NotFound, and none is deleted. The receipt of one
-// that is claimed is stale: a worker in [Queue.Work] has its context ended by the next heartbeat. It looks at all jobs of the
-// queue for one that is not dead.
+// Delete deletes jobs, whatever their state. Where one is not there that is NotFound, and none is
+// deleted. The receipt of one that is claimed is stale: a worker in [Queue.Work] has its context
+// ended by the next heartbeat. It looks at all jobs of the queue for one that is not dead.
 func (q *Queue) Delete(ctx context.Context, d kv.Durability, ids ...uint64) error {
 	return q.byID(ctx, d, Delete, ids)
 }
@@ -240,9 +246,9 @@ func (q *Queue) byID(ctx context.Context, d kv.Durability, verb Verb, ids []uint
 // chunk is how many jobs a transaction of Purge or Sweep deletes or moves at most.
 const chunk = 1000
 
-// Purge deletes the jobs that are in one of states, or all if none is given, and returns how many. Receipts of jobs that
-// it deletes are stale. It works in several transactions: after an error some may be deleted, as the number tells.
-// Jobs that are published meanwhile may be deleted or not.
+// Purge deletes the jobs that are in one of states, or all if none is given, and returns how many.
+// Receipts of jobs that it deletes are stale. It works in several transactions: after an error some
+// may be deleted, as the number tells. Jobs that are published meanwhile may be deleted or not.
 func (q *Queue) Purge(ctx context.Context, d kv.Durability, states ...State) (int, error) {
 	if len(states) == 0 {
 		states = States
@@ -260,13 +266,14 @@ func (q *Queue) Purge(ctx context.Context, d kv.Durability, states ...State) (in
 	return total, nil
 }
 
-// Sweep makes ready what is due, and does to jobs older than [Settings.Retention], and to dead ones older than
-// [Settings.DeadRetention], what the settings say; it returns to how many. Claims never give out a job that is too old;
-// what Sweep does is to free its space. Retention looks at jobs that have been ready for as long as it says; one that
-// is as old but was given back since is dealt with when its turn to be claimed comes. It works in several transactions.
+// Sweep makes ready what is due, and does to jobs older than [Settings.Retention], and to dead ones
+// older than [Settings.DeadRetention], what the settings say; it returns to how many. Claims never
+// give out a job that is too old; what Sweep does is to free its space. Retention looks at jobs
+// that have been ready for as long as it says; one that is as old but was given back since is dealt
+// with when its turn to be claimed comes. It works in several transactions.
 //
-// Programs that set a retention call Sweep now and then. Where nobody does, a Claim or Next that comes a tenth of the
-// retention, and at least a second, after the last does one transaction of it.
+// Programs that set a retention call Sweep now and then. Where nobody does, a Claim or Next that
+// comes a tenth of the retention, and at least a second, after the last does one transaction of it.
 func (q *Queue) Sweep(ctx context.Context, d kv.Durability) (int, error) {
 	return q.chunks(ctx, d, Sweep, 0)
 }
@@ -303,8 +310,8 @@ func (q *Queue) sweepNowAndThen(ctx context.Context, d kv.Durability) error {
 	return err
 }
 
-// Counts returns how many jobs the queue has in each state now. Over kv it reads counters, and looks only at jobs whose
-// delay or lease ended since the last claim; in SQL it counts.
+// Counts returns how many jobs the queue has in each state now. Over kv it reads counters, and
+// looks only at jobs whose delay or lease ended since the last claim; in SQL it counts.
 func (q *Queue) Counts(ctx context.Context) (c Counts, err error) {
 	err = q.store.read("counts", func() error {
 		c, err = q.store.backend.Counts(ctx, q.name, q.store.now())
@@ -313,8 +320,9 @@ func (q *Queue) Counts(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
-// List returns at most limit jobs in a state: ready ones in the order in which they will be claimed, delayed ones as
-// they become ready, claimed ones as their leases end, dead ones by id. What is due is shown as it was until a Claim, Next or Sweep.
+// List returns at most limit jobs in a state: ready ones in the order in which they will be
+// claimed, delayed ones as they become ready, claimed ones as their leases end, dead ones by id.
+// What is due is shown as it was until a Claim, Next or Sweep.
 func (q *Queue) List(ctx context.Context, state State, limit int) (jobs []Job, err error) {
 	if int(state) >= len(States) || limit < 1 {
 		return nil, invalid("list", fmt.Errorf("state %v, limit %d", state, limit), "give a state, and the number of jobs to list at most")
@@ -326,8 +334,8 @@ func (q *Queue) List(ctx context.Context, state State, limit int) (jobs []Job, e
 	return jobs, err
 }
 
-// Find returns a job, whatever its state. Where there is none of this id that is NotFound. It looks at all jobs of the queue
-// for one that is not dead.
+// Find returns a job, whatever its state. Where there is none of this id that is NotFound. It looks
+// at all jobs of the queue for one that is not dead.
 func (q *Queue) Find(ctx context.Context, id uint64) (job Job, err error) {
 	err = q.store.read("find", func() error {
 		job, err = q.store.backend.Find(ctx, q.name, id)

@@ -10,8 +10,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Schedule publishes jobs by the clock. Any number of processes may run the same one: for each tick one of them publishes
-// one job. The last tick is kept in the store, so that one that comes while nobody runs the schedule is known later.
+// Schedule publishes jobs by the clock. Any number of processes may run the same one: for each tick
+// one of them publishes one job. The last tick is kept in the store, so that one that comes while
+// nobody runs the schedule is known later.
 type Schedule struct {
 	Name   string                              // one for each schedule of a queue, at most MaxName bytes
 	Ticks  Ticks                               // when: see Cron and Every
@@ -21,23 +22,26 @@ type Schedule struct {
 
 // Ticks tells when a schedule ticks. Schedules of github.com/robfig/cron/v3 are Ticks.
 type Ticks interface {
-	// Next returns the first tick after t, which is in UTC; the zero time if there is none. Every process must get the same.
+	// Next returns the first tick after t, which is in UTC; the zero time if there is none. Every
+	// process must get the same.
 	Next(t time.Time) time.Time
 }
 
 // Missed is what becomes of ticks that came while nobody ran their schedule.
 type Missed uint8
 
-// What becomes of missed ticks. The first time that a schedule is run, no tick before that is missed.
+// What becomes of missed ticks. The first time that a schedule is run, no tick before that is
+// missed.
 const (
 	MissedOnce Missed = iota // one job for the last of them
 	MissedEach               // a job for each of them, the first tick first
 	MissedNone               // no job
 )
 
-// Cron returns the ticks of a cron expression: five fields (minute, hour, day of month, month, day of week), or "@hourly",
-// "@daily", "@weekly", "@monthly", "@yearly", "@every 90s". Times are in UTC, or where "CRON_TZ=Europe/Berlin " before it says:
-// there a tick that a change of the clock leaves out does not come.
+// Cron returns the ticks of a cron expression: five fields (minute, hour, day of month, month, day
+// of week), or "@hourly", "@daily", "@weekly", "@monthly", "@yearly", "@every 90s". Times are in
+// UTC, or where "CRON_TZ=Europe/Berlin " before it says: there a tick that a change of the clock
+// leaves out does not come.
 func Cron(expression string) (Ticks, error) {
 	s, err := cron.ParseStandard(expression)
 	if err != nil {
@@ -105,7 +109,9 @@ func (q *Queue) RunSchedule(ctx context.Context, d kv.Durability, s Schedule) er
 const noTick = -1
 
 // tick does a Tick, and returns what is stored then.
-func (q *Queue) tick(ctx context.Context, d kv.Durability, name string, from, at int64, drafts []Draft) (last int64, err error) {
+func (q *Queue) tick(
+	ctx context.Context, d kv.Durability, name string, from, at int64, drafts []Draft,
+) (last int64, err error) {
 	if err := checkDrafts(drafts); err != nil {
 		return 0, err
 	}
@@ -117,7 +123,8 @@ func (q *Queue) tick(ctx context.Context, d kv.Durability, name string, from, at
 	return r.Last, err
 }
 
-// latest returns the last tick up to now, of which first is one. It does not step through what may be millions.
+// latest returns the last tick up to now, of which first is one. It does not step through what may
+// be millions.
 func latest(ticks Ticks, first, now time.Time) time.Time {
 	for back := time.Second; ; back *= 2 {
 		from := now.Add(-back)

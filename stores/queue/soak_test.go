@@ -22,7 +22,8 @@ import (
 // soakVariable is how long the soak publishes and kills, as a duration.
 const soakVariable = "ASSAY_SOAK"
 
-// The soak: a hundred workers in eight processes, of which one after the other is killed and started again.
+// The soak: a hundred workers in eight processes, of which one after the other is killed and
+// started again.
 const (
 	soakProcesses = 8
 	soakWorkers   = 13 // in each
@@ -57,7 +58,8 @@ func (task soakTask) run() error {
 		defer mu.Unlock()
 		_ = out.Encode(soakRecord{event, payload, id, time.Now()}) // the parent sees that there is no more
 	}
-	settings := &queue.Settings{Lease: soakLease, MaxAttempts: queue.NoLimit, Backoff: func(queue.Job, error) time.Duration { return 0 }}
+	settings := &queue.Settings{Lease: soakLease, MaxAttempts: queue.NoLimit,
+		Backoff: func(queue.Job, error) time.Duration { return 0 }}
 	w, err := queue.NewWorkers(store, kv.Flushed, nil)
 	if err != nil {
 		return err
@@ -138,8 +140,8 @@ func openSoak(engine, dir string) (*queue.Store, func() error, error) {
 	return open(engine+":"+filepath.Join(dir, "soak"), queue.Options{})
 }
 
-// TestSoak has a hundred workers in eight processes work while processes are killed: every job is done, none is run beside
-// itself, and of each tick there is one job. ASSAY_SOAK=10m makes it last.
+// TestSoak has a hundred workers in eight processes work while processes are killed: every job is
+// done, none is run beside itself, and of each tick there is one job. ASSAY_SOAK=10m makes it last.
 func TestSoak(t *testing.T) {
 	crash.Work(t, func(task soakTask) error { return task.run() })
 	lasts := 2 * time.Second
@@ -314,7 +316,8 @@ func (s *soak) judge() {
 			s.Errorf("the tick %d follows %d", ticks[i], ticks[i-1])
 		}
 	}
-	s.Logf("%d jobs, %d of them of ticks, done in %d attempts; %d processes were killed", len(s.jobs), len(ticks), attempts, s.kills)
+	s.Logf("%d jobs, %d of them of ticks, done in %d attempts; %d processes were killed",
+		len(s.jobs), len(ticks), attempts, s.kills)
 	if s.kills == 0 && os.Getenv(soakVariable) != "" {
 		s.Error("no process was killed")
 	}

@@ -20,8 +20,9 @@ type special struct {
 	KeyUntil    int64  `json:"key_until,omitempty"` // in milliseconds since 1970
 }
 
-// Special returns what backends keep of a draft that is published at now, in milliseconds since 1970, beside its payload: a
-// JSON object, or nil if there is nothing. It may have "max_attempts", which is NoLimit for none, and "key", "key_until".
+// Special returns what backends keep of a draft that is published at now, in milliseconds since
+// 1970, beside its payload: a JSON object, or nil if there is nothing. It may have "max_attempts",
+// which is NoLimit for none, and "key", "key_until".
 func (d *Draft) Special(now int64) []byte {
 	if d.MaxAttempts == 0 && d.Timeout == 0 && d.Key == "" {
 		return nil
@@ -66,12 +67,13 @@ func (d *Draft) check(i int) error {
 		return invalid("publish", fmt.Errorf("job %d: max attempts %d", i, d.MaxAttempts),
 			fmt.Sprintf("give 1 to %d, 0 for what the queue has, or NoLimit", maxAttempts))
 	case d.Timeout < 0 || d.Timeout > maxDelay || d.Timeout > 0 && d.Timeout < time.Millisecond:
-		return invalid("publish", fmt.Errorf("job %d: timeout %v", i, d.Timeout), "give a millisecond to 100 years, or 0 for what the queue has")
+		return invalid("publish", fmt.Errorf("job %d: timeout %v", i, d.Timeout),
+			"give a millisecond to 100 years, or 0 for what the queue has")
 	case !utf8.ValidString(d.Key):
 		return invalid("publish", fmt.Errorf("job %d: key %q is not UTF-8", i, d.Key), "")
 	case len(d.Key) > MaxKey:
-		return &kv.Error{Op: "publish", Kind: kv.TooLarge, Err: fmt.Errorf("job %d: key of %d bytes, at most %d", i, len(d.Key), MaxKey),
-			Hint: "use a hash of it"}
+		return &kv.Error{Op: "publish", Kind: kv.TooLarge,
+			Err: fmt.Errorf("job %d: key of %d bytes, at most %d", i, len(d.Key), MaxKey), Hint: "use a hash of it"}
 	case d.KeyFor < 0 || d.KeyFor > maxDelay:
 		return invalid("publish", fmt.Errorf("job %d: period of a key %v", i, d.KeyFor), "give 0 to 100 years")
 	case d.KeyFor > 0 && d.Key == "":

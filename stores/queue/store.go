@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
-// Store is an open store of queues. Its methods, and those of its queues, may be called concurrently.
+// Store is an open store of queues. Its methods, and those of its queues, may be called
+// concurrently.
 type Store struct {
 	backend Backend
 	options Options
@@ -45,8 +46,8 @@ func NewStore(b Backend, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// Queue returns the queue called name, which need not exist: it begins with its first job. Queues of one name are one
-// queue; settings are those of the value that is used.
+// Queue returns the queue called name, which need not exist: it begins with its first job. Queues
+// of one name are one queue; settings are those of the value that is used.
 func (s *Store) Queue(name string, settings *Settings) (*Queue, error) {
 	var set Settings
 	if settings != nil {
@@ -74,8 +75,9 @@ func (s *Store) Queues(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// Close waits for running calls. Workers that wait, and later calls, fail with Closed. Claims stay as they are: another
-// Store can acknowledge them. It does not close the *kv.DB given to New: close the store first.
+// Close waits for running calls. Workers that wait, and later calls, fail with Closed. Claims stay
+// as they are: another Store can acknowledge them. It does not close the *kv.DB given to New: close
+// the store first.
 func (s *Store) Close() error {
 	s.closing.Do(s.end)
 	return s.err
@@ -126,5 +128,6 @@ func canceled(op string, ctx context.Context) error {
 	return &kv.Error{Op: op, Kind: kv.Canceled, Err: ctx.Err()}
 }
 
-// Millis returns a time that a backend keeps, in milliseconds since 1970, as users see it. It is for backends.
+// Millis returns a time that a backend keeps, in milliseconds since 1970, as users see it. It is
+// for backends.
 func Millis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

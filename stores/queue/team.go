@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// team is what workers have in common that are shut down together. A nil *team is that of one who works alone.
+// team is what workers have in common that are shut down together. A nil *team is that of one who
+// works alone.
 type team struct {
 	places chan struct{} // one for each job that may run at once, nil for any number
 
@@ -24,6 +25,9 @@ type running struct {
 func (t *team) enter(claims context.Context, w *worker, job Job) bool {
 	if t == nil {
 		return true
+	}
+	if claims.Err() != nil {
+		return false
 	}
 	if t.places != nil {
 		select {

@@ -7,9 +7,10 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Tx is a queue within a transaction of the program's own: jobs and the data that they are about are committed together,
-// or not at all. Its methods are those of [Queue], and have their effect when the transaction is committed, which is also
-// when workers that wait are woken. After an error other than a [*StaleError] the transaction commits nothing.
+// Tx is a queue within a transaction of the program's own: jobs and the data that they are about
+// are committed together, or not at all. Its methods are those of [Queue], and have their effect
+// when the transaction is committed, which is also when workers that wait are woken. After an error
+// other than a [*StaleError] the transaction commits nothing.
 //
 //	err := db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
 //		if err := tx.Put(orderKey, order); err != nil {
@@ -30,8 +31,8 @@ type Tx struct {
 	backend *kvBackend
 }
 
-// In returns the queue within tx, a transaction of the store that [New] was given, whatever its namespace. Queues in SQL
-// tables are Unsupported.
+// In returns the queue within tx, a transaction of the store that [New] was given, whatever its
+// namespace. Queues in SQL tables are Unsupported.
 func (q *Queue) In(tx *kv.Tx) (*Tx, error) {
 	b, ok := q.store.backend.(*kvBackend)
 	if !ok {
@@ -55,7 +56,8 @@ func (t *Tx) Publish(drafts ...Draft) ([]uint64, error) {
 	return op.IDs, err
 }
 
-// Claim claims the first ready jobs, at most limit. The lease runs from now on. Where none is ready it returns none.
+// Claim claims the first ready jobs, at most limit. The lease runs from now on. Where none is ready
+// it returns none.
 func (t *Tx) Claim(limit int) ([]Job, error) {
 	if limit < 1 {
 		return nil, badLimit(limit)
@@ -68,8 +70,9 @@ func (t *Tx) Claim(limit int) ([]Job, error) {
 	return op.Jobs, err
 }
 
-// Ack deletes jobs that are done: what they did, written in the same transaction, is done exactly once. If a receipt is
-// stale, that is a [*StaleError] and no job is deleted; a function that returns it leaves its work undone, too.
+// Ack deletes jobs that are done: what they did, written in the same transaction, is done exactly
+// once. If a receipt is stale, that is a [*StaleError] and no job is deleted; a function that
+// returns it leaves its work undone, too.
 func (t *Tx) Ack(receipts ...Receipt) error { return t.settle(ending{verb: Ack}, receipts) }
 
 // Nack gives jobs back, to become ready after delay: see [Queue.Nack].
@@ -94,7 +97,8 @@ func (t *Tx) Snooze(delay time.Duration, receipts ...Receipt) error {
 	return t.settle(ending{verb: Release, after: delay}, receipts)
 }
 
-// Extend makes the leases of jobs end after lease from now; 0 is the queue's lease. See [Queue.Extend].
+// Extend makes the leases of jobs end after lease from now; 0 is the queue's lease. See
+// [Queue.Extend].
 func (t *Tx) Extend(lease time.Duration, receipts ...Receipt) error {
 	if lease == 0 {
 		lease = t.queue.settings.Lease

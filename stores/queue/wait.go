@@ -11,7 +11,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Next is Claim that waits until there is at least one job, or ctx ends. Those that wait longest are served first.
+// Next is Claim that waits until there is at least one job, or ctx ends. Those that wait longest
+// are served first.
 func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
 	w := waiter{wake: make(chan struct{}, 1)}
 	for woken := false; ; {
@@ -39,8 +40,9 @@ func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, er
 	}
 }
 
-// line is those who wait for jobs of one queue. What is committed wakes as many of them as there are jobs ready, and a
-// timer one when the next job may become ready by the clock; where others may change the queue, one now and then.
+// line is those who wait for jobs of one queue. What is committed wakes as many of them as there
+// are jobs ready, and a timer one when the next job may become ready by the clock; where others may
+// change the queue, one now and then.
 type line struct {
 	store *Store
 	swept atomic.Int64 // when the queue was swept last
@@ -55,12 +57,12 @@ type line struct {
 	timer   *time.Timer
 }
 
-// firstPoll is how soon a waiter looks for what others did when there was a job just now. As long as there is none, it
-// looks half as often each time, down to Options.Poll.
+// firstPoll is how soon a waiter looks for what others did when there was a job just now. As long
+// as there is none, it looks half as often each time, down to Options.Poll.
 const firstPoll = time.Millisecond
 
-// longestSleep is after what time the clock is looked at again. Timers stand still while the machine sleeps, the clock does
-// not, and it may be set.
+// longestSleep is after what time the clock is looked at again. Timers stand still while the
+// machine sleeps, the clock does not, and it may be set.
 var longestSleep = 30 * time.Second
 
 // waiter is a call of Next. It is in line.waiting from join until it is woken or leaves.
@@ -101,7 +103,8 @@ func (l *line) wake(n int) {
 	l.coming += n
 }
 
-// arrive tells that a waiter is about to look, and whether because it was woken. It returns the news so far.
+// arrive tells that a waiter is about to look, and whether because it was woken. It returns the
+// news so far.
 func (l *line) arrive(woken bool) (news uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

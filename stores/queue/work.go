@@ -11,18 +11,20 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Work is a worker: until ctx ends it waits for a job, calls do with it, and acknowledges it, together with the claim of
-// the next (see [Queue.Swap]). Where do returns an error, or panics, the error is kept with the job ([Job.Failures]), which
-// is ready again after [Settings.Backoff], or dead. [Never] and [Later] make errors that say otherwise. Programs start as many as
-// there are to work at once, each in a goroutine of its own, or use [Workers].
+// Work is a worker: until ctx ends it waits for a job, calls do with it, and acknowledges it,
+// together with the claim of the next (see [Queue.Swap]). Where do returns an error, or panics, the
+// error is kept with the job ([Job.Failures]), which is ready again after [Settings.Backoff], or
+// dead. [Never] and [Later] make errors that say otherwise. Programs start as many as there are to
+// work at once, each in a goroutine of its own, or use [Workers].
 //
-// While do runs, Work extends the lease, so that a job may take as long as it takes, or as [Settings.Timeout] allows. The
-// context of do ends with ctx, by the timeout, and when the job is no longer this worker's: it was deleted, or the program stood
-// still for longer than a lease and another has it. Its cause is then a [*StaleError].
+// While do runs, Work extends the lease, so that a job may take as long as it takes, or as
+// [Settings.Timeout] allows. The context of do ends with ctx, by the timeout, and when the job is
+// no longer this worker's: it was deleted, or the program stood still for longer than a lease and
+// another has it. Its cause is then a [*StaleError].
 //
-// When ctx ends, do is to come to an end soon. What it has done by then is acknowledged still; a job that it returns an
-// error of after that is given back at once, and the attempt does not count. Work then returns Canceled; other errors are
-// those of the queue.
+// When ctx ends, do is to come to an end soon. What it has done by then is acknowledged still; a
+// job that it returns an error of after that is given back at once, and the attempt does not count.
+// Work then returns Canceled; other errors are those of the queue.
 func (q *Queue) Work(ctx context.Context, d kv.Durability, do func(context.Context, Job) error) error {
 	w := worker{queue: q, class: d, do: do}
 	return w.work(ctx, ctx)
@@ -103,7 +105,8 @@ func (w *worker) attempt(claims, runs context.Context, o *Outcome) error {
 	defer func() { o.Run = q.store.options.Clock().Sub(began) }()
 	if timeout := cmp.Or(job.Timeout, q.settings.Timeout); timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the job took longer than %v: %w", timeout, context.DeadlineExceeded))
+		cause := fmt.Errorf("the job took longer than %v: %w", timeout, context.DeadlineExceeded)
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, cause)
 		defer cancel()
 	}
 	return protect(ctx, job, w.do)

@@ -11,15 +11,16 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Workers runs the jobs of several kinds, each with its own function, settings and number at once, and the schedules that
-// publish jobs.
+// Workers runs the jobs of several kinds, each with its own function, settings and number at once,
+// and the schedules that publish jobs.
 //
 //	w, err := queue.NewWorkers(store, kv.Synced, &queue.WorkersOptions{Total: 16})
 //	err = queue.Handle(w, mail, 4, nil, func(ctx context.Context, letter Letter) error { return send(ctx, letter) })
 //	go func() { <-interrupted; w.Shutdown(deadline) }()
 //	err = w.Run(ctx)
 //
-// A kind without a function is never claimed, so that no program takes jobs that it cannot do: see [Workers.Unhandled].
+// A kind without a function is never claimed, so that no program takes jobs that it cannot do: see
+// [Workers.Unhandled].
 type Workers struct {
 	store   *Store
 	class   kv.Durability
@@ -37,12 +38,12 @@ type Workers struct {
 
 // WorkersOptions is how Workers work. A nil *WorkersOptions is the zero WorkersOptions.
 type WorkersOptions struct {
-	// Total is how many jobs run at once at most, of all kinds together; 0 is as many as the kinds have. A job that waits
-	// for a place is claimed and stays so.
+	// Total is how many jobs run at once at most, of all kinds together; 0 is as many as the kinds
+	// have. A job that waits for a place is claimed and stays so.
 	Total int
 
-	// Grace is how long Shutdown waits, when its context has ended and it has ended those of the functions, for these to
-	// return; 0 is a second.
+	// Grace is how long Shutdown waits, when its context has ended and it has ended those of the
+	// functions, for these to return; 0 is a second.
 	Grace time.Duration
 
 	// Unhandled is told by Run of each kind that has jobs and no function; nil tells nobody.
@@ -64,7 +65,8 @@ type schedule struct {
 	Schedule
 }
 
-// ErrShutdown is why the context of a function ends when the deadline of [Workers.Shutdown] has come.
+// ErrShutdown is why the context of a function ends when the deadline of [Workers.Shutdown] has
+// come.
 var ErrShutdown = errors.New("the workers are shut down")
 
 // UnhandledError tells of a kind that has jobs and no function. They are kept.
@@ -118,7 +120,8 @@ func (w *Workers) handle(kind string, n int, settings *Settings, do func(context
 	return nil
 }
 
-// Schedule has w publish the jobs of a schedule to the queue of a kind, which need not have a function here.
+// Schedule has w publish the jobs of a schedule to the queue of a kind, which need not have a
+// function here.
 func (w *Workers) Schedule(kind string, s Schedule) error {
 	q, err := w.store.Queue(kind, nil)
 	if err == nil {
@@ -168,8 +171,9 @@ func (w *Workers) Unhandled(ctx context.Context) (list []*UnhandledError, err er
 	return list, nil
 }
 
-// Run works until Shutdown, and returns nil then; or until ctx ends, which ends the contexts of the functions, too, and is
-// Canceled (see [Queue.Work]); or until an error of the store, which it returns. It can be called once.
+// Run works until Shutdown, and returns nil then; or until ctx ends, which ends the contexts of the
+// functions, too, and is Canceled (see [Queue.Work]); or until an error of the store, which it
+// returns. It can be called once.
 func (w *Workers) Run(ctx context.Context) error {
 	claims, stop := context.WithCancel(ctx)
 	defer stop()
@@ -201,8 +205,8 @@ func (w *Workers) Run(ctx context.Context) error {
 	}
 }
 
-// start starts workers and schedules. The first error that is more than the end of claims ends them all; what they ended
-// with can be received once.
+// start starts workers and schedules. The first error that is more than the end of claims ends them
+// all; what they ended with can be received once.
 func (w *Workers) start(claims, runs context.Context) <-chan error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -244,10 +248,11 @@ func (w *Workers) start(claims, runs context.Context) <-chan error {
 	return result
 }
 
-// Shutdown ends Run: nothing more is claimed, and what runs is waited for until ctx ends. Then the contexts of the functions
-// end, with [ErrShutdown] as the cause, and what they return an error of is given back, the attempt not counted. What has not
-// returned after [WorkersOptions.Grace] is given back all the same: where its function goes on it may run beside itself.
-// Shutdown says how many these were, in an error of kind Canceled. Without Run it does nothing.
+// Shutdown ends Run: nothing more is claimed, and what runs is waited for until ctx ends. Then the
+// contexts of the functions end, with [ErrShutdown] as the cause, and what they return an error of
+// is given back, the attempt not counted. What has not returned after [WorkersOptions.Grace] is
+// given back all the same: where its function goes on it may run beside itself. Shutdown says how
+// many these were, in an error of kind Canceled. Without Run it does nothing.
 func (w *Workers) Shutdown(ctx context.Context) error {
 	w.mu.Lock()
 	stop, cancel := w.stop, w.cancel
@@ -294,7 +299,8 @@ func (w *Workers) abandon(ctx context.Context) error {
 	}
 	if len(left) > 0 {
 		errs = append(errs, &kv.Error{Op: "shut down", Kind: kv.Canceled,
-			Err: fmt.Errorf("%d jobs did not end and were given back", len(left)), Hint: "have their functions end with their contexts"})
+			Err:  fmt.Errorf("%d jobs did not end and were given back", len(left)),
+			Hint: "have their functions end with their contexts"})
 	}
 	return errors.Join(errs...)
 }

@@ -55,7 +55,8 @@ func testReopen(s *suite) {
 	b.list(queue.Dead, "dead")
 }
 
-// crashLease is the lease in the tests with processes: short, so that claims of the dead come back within them.
+// crashLease is the lease in the tests with processes: short, so that claims of the dead come back
+// within them.
 const crashLease = 50 * time.Millisecond
 
 var crashSettings = queue.Settings{Lease: crashLease, MaxAttempts: queue.NoLimit}
@@ -158,8 +159,8 @@ func testProcessNext(s *suite) {
 	}
 }
 
-// task is what a child does: a producer and Workers consumers work, and report, until the child is killed or Batches
-// were published and the consumers found the queue empty.
+// task is what a child does: a producer and Workers consumers work, and report, until the child is
+// killed or Batches were published and the consumers found the queue empty.
 type task struct {
 	Dir     string
 	Class   kv.Durability

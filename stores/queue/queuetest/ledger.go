@@ -17,7 +17,8 @@ import (
 // Event is what happened to a job.
 type Event string
 
-// The events. Those that end in "ing" are reported before the call, the others when it has succeeded.
+// The events. Those that end in "ing" are reported before the call, the others when it has
+// succeeded.
 const (
 	Publishing Event = "publishing" // of Payload, together with all others of Batch
 	Published  Event = "published"  // as ID
@@ -28,7 +29,8 @@ const (
 	Crashed    Event = "crashed" // all that was not as durable as Class may be undone, and every program ended
 )
 
-// Record is one line of a ledger. It can be sent as JSON from the process that did it to the one that judges.
+// Record is one line of a ledger. It can be sent as JSON from the process that did it to the one
+// that judges.
 type Record struct {
 	Event   Event
 	At      time.Time // by the clock of the machine, which all processes share; of a claim, when its lease began
@@ -41,8 +43,9 @@ type Record struct {
 	Class   kv.Durability
 }
 
-// Ledger collects what programs did with one queue and judges it: what was published is not lost, what was
-// acknowledged does not come back, and no job has two live claims. It may be used concurrently.
+// Ledger collects what programs did with one queue and judges it: what was published is not lost,
+// what was acknowledged does not come back, and no job has two live claims. It may be used
+// concurrently.
 type Ledger struct {
 	delivers map[kv.Durability]kv.Durability
 
@@ -50,7 +53,8 @@ type Ledger struct {
 	records []Record
 }
 
-// NewLedger returns an empty ledger of a queue whose store delivers each class that is asked for as delivers tells.
+// NewLedger returns an empty ledger of a queue whose store delivers each class that is asked for as
+// delivers tells.
 func NewLedger(delivers map[kv.Durability]kv.Durability) *Ledger { return &Ledger{delivers: delivers} }
 
 // Add adds a record.
@@ -60,8 +64,9 @@ func (l *Ledger) Add(r Record) {
 	l.records = append(l.records, r)
 }
 
-// Crash notes that every process that used the queue was killed (survives is kv.Flushed) or lost power (kv.Synced) before
-// now, and none was started again yet: what was committed as durable as that, or more, is to be there.
+// Crash notes that every process that used the queue was killed (survives is kv.Flushed) or lost
+// power (kv.Synced) before now, and none was started again yet: what was committed as durable as
+// that, or more, is to be there.
 func (l *Ledger) Crash(survives kv.Durability) {
 	l.Add(Record{Event: Crashed, At: time.Now(), Class: survives})
 }
@@ -98,7 +103,8 @@ type span struct {
 // forever is the end of a span that nothing ends.
 var forever = time.Unix(1<<40, 0)
 
-// Check judges all records, and what is left in q, which nobody uses at the moment. It changes nothing.
+// Check judges all records, and what is left in q, which nobody uses at the moment. It changes
+// nothing.
 func (l *Ledger) Check(ctx context.Context, q *queue.Queue) error {
 	l.mu.Lock()
 	records := slices.Clone(l.records)
@@ -110,7 +116,8 @@ func (l *Ledger) Check(ctx context.Context, q *queue.Queue) error {
 			j.jobs[r.Payload] = &fate{payload: r.Payload, batch: r.Batch, class: l.delivers[r.Class]}
 		}
 	}
-	// A claim is told with when it began, to the millisecond: so an end can stand before its beginning here.
+	// A claim is told with when it began, to the millisecond: so an end can stand before its
+	// beginning here.
 	for _, r := range records {
 		if r.Event == Claimed {
 			j.record(r)

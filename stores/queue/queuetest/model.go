@@ -21,7 +21,8 @@ type model struct {
 	keys     map[string]holding // by key
 }
 
-// holding tells who has a key: a job as long as it is there and not dead, and in any case until a time.
+// holding tells who has a key: a job as long as it is there and not dead, and in any case until a
+// time.
 type holding struct {
 	job   *queue.Job
 	until time.Time

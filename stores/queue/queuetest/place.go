@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// lengths returns payloads around the lengths at which a backend keeps them elsewhere, each unlike the others.
+// lengths returns payloads around the lengths at which a backend keeps them elsewhere, each unlike
+// the others.
 func lengths() (all []string) {
 	for i, n := range []int{8, 1015, 1016, 1017, 1023, 1024, 1025, 4087, 4088, 4089, 4096, 4097, 70_000} {
 		all = append(all, fmt.Sprintf("%07d", i)+strings.Repeat("x", n-7))
@@ -86,8 +87,8 @@ func testManyClaims(s *suite) {
 	b.wantCounts(queue.Counts{Claimed: 40 - 10 - len(extended)})
 }
 
-// testMixedOrder claims one by one, while jobs come in before and behind those that were claimed: of several priorities,
-// given back, due, and published by a clock that was set back.
+// testMixedOrder claims one by one, while jobs come in before and behind those that were claimed:
+// of several priorities, given back, due, and published by a clock that was set back.
 func testMixedOrder(s *suite) {
 	b := s.bench(queue.Settings{Lease: time.Hour})
 	b.publish("a", "b", "c")

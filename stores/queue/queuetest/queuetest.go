@@ -1,5 +1,5 @@
-// Package queuetest is the conformance suite of job queues: what every implementation of queue promises, as tests. Its
-// [Ledger] judges what any program did with a queue, across crashes.
+// Package queuetest is the conformance suite of job queues: what every implementation of queue
+// promises, as tests. Its [Ledger] judges what any program did with a queue, across crashes.
 package queuetest
 
 import (
@@ -19,10 +19,12 @@ import (
 
 // Target is an implementation under test.
 type Target struct {
-	// Open opens the queues kept in the folder dir, creating them. closeAll closes the store and what it is kept in.
+	// Open opens the queues kept in the folder dir, creating them. closeAll closes the store and
+	// what it is kept in.
 	Open func(dir string, o queue.Options) (store *queue.Store, closeAll func() error, err error)
 
-	// Delivers tells what a commit of each class that may be asked for is delivered as. It is not empty.
+	// Delivers tells what a commit of each class that may be asked for is delivered as. It is not
+	// empty.
 	Delivers map[kv.Durability]kv.Durability
 
 	Volatile  bool // nothing outlives closeAll
@@ -32,8 +34,8 @@ type Target struct {
 // classes returns the classes that may be asked for, the strongest first.
 func (target Target) classes() []kv.Durability { return slices.Sorted(maps.Keys(target.Delivers)) }
 
-// Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
-// same test selected, for processes to kill.
+// Run runs the suite. The test that calls it must do so before anything else: Run starts the test
+// binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
 	for _, c := range cases {

@@ -26,7 +26,8 @@ func next(s *suite, q *queue.Queue) <-chan string {
 }
 
 func testNext(s *suite) {
-	// Real time: the timers that end delays and leases are the store's. Poll is long, so that nothing else wakes.
+	// Real time: the timers that end delays and leases are the store's. Poll is long, so that
+	// nothing else wakes.
 	store := s.open(queue.Options{Poll: patience})
 	q := s.queue(store, "work", queue.Settings{Lease: 30 * time.Millisecond, MaxAttempts: queue.NoLimit})
 	want := func(what, payload string, got <-chan string) {

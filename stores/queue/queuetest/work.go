@@ -111,7 +111,8 @@ func (b *bench) working(do func(context.Context, queue.Job) error) (stop func())
 	}
 }
 
-// testLongJob has a job take ten leases, each of which passes as soon as the worker has extended it.
+// testLongJob has a job take ten leases, each of which passes as soon as the worker has extended
+// it.
 func testLongJob(s *suite) {
 	b := s.bench(queue.Settings{Lease: aLease, MaxAttempts: 1})
 	b.publish("long")

@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// Worker is a producer or consumer that reports what it does, for a [Ledger]. It is used by one goroutine at a time.
+// Worker is a producer or consumer that reports what it does, for a [Ledger]. It is used by one
+// goroutine at a time.
 type Worker struct {
 	Queue  *queue.Queue
 	Lease  time.Duration // of the queue's settings; 0 is the default
@@ -47,7 +48,8 @@ func padded(payload string, serial int) string {
 	return payload + strings.Repeat(".", max(0, want-len(payload)))
 }
 
-// Work waits for up to limit jobs, acknowledges most of them, gives every fifth back, and returns how many it acknowledged.
+// Work waits for up to limit jobs, acknowledges most of them, gives every fifth back, and returns
+// how many it acknowledged.
 func (w *Worker) Work(ctx context.Context, limit int) (acked int, err error) {
 	jobs, err := w.Queue.Next(ctx, w.Class, limit)
 	if err != nil {

@@ -129,7 +129,8 @@ type text struct{}
 func (text) Encode(n int) ([]byte, error)       { return fmt.Append(nil, n), nil }
 func (text) Decode(b []byte) (n int, err error) { return n, json.Unmarshal(b, &n) }
 
-// testShutdown shuts workers down while their functions end soon, when they are told, or not at all.
+// testShutdown shuts workers down while their functions end soon, when they are told, or not at
+// all.
 func testShutdown(s *suite) {
 	kind := queue.Kind[string]{Name: "work"}
 	for _, c := range []struct {
@@ -291,8 +292,8 @@ func testMissed(s *suite) {
 	s.wantHint("a schedule without a draft", b.RunSchedule(s.ctx(), s.class, queue.Schedule{Name: "x", Ticks: cron}), kv.Invalid)
 }
 
-// resting ends a schedule that waits for the tick after last, because the clock stands. It is asked for that tick once
-// more if it was also asked whether last is the latest.
+// resting ends a schedule that waits for the tick after last, because the clock stands. It is asked
+// for that tick once more if it was also asked whether last is the latest.
 type resting struct {
 	queue.Ticks
 	last  time.Time

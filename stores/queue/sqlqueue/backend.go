@@ -39,7 +39,8 @@ var _ queue.Backend = (*backend)(nil)
 // Traits implements queue.Backend.
 func (b *backend) Traits() queue.Traits { return queue.Traits{Shared: true} }
 
-// Close implements queue.Backend. SQLite: the last connection copies the log into the database and removes it.
+// Close implements queue.Backend. SQLite: the last connection copies the log into the database and
+// removes it.
 func (b *backend) Close() error {
 	var err error
 	if b.readers != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// Commit implements queue.Backend. One operation that is one statement needs no more: a statement outside a transaction
-// is an immediate one of its own.
+// Commit implements queue.Backend. One operation that is one statement needs no more: a statement
+// outside a transaction is an immediate one of its own.
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
 	err := errNotHeld
 	if len(group) == 1 && b.isOneStatement(group[0]) {
@@ -47,7 +47,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
-		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Key == "" && b.holds(op)
+		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Special(op.Now) == nil && b.holds(op)
 	case queue.Claim:
 		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
@@ -115,17 +115,21 @@ func (b *backend) publishHeld(op *queue.Op) error {
 			op.Ready++
 		}
 		var payload any
-		large := len(draft.Payload) > mostInline
+		special := draft.Special(op.Now)
+		large := len(draft.Payload) > mostInline || special != nil
 		if !large {
 			payload = draft.Payload
 		}
 		id := h.next(op.Now)
-		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self, text(draft.Special(op.Now)))
+		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
 		if err == nil && n == 0 { // of the first: nobody takes them during a transaction
 			op.Ready, op.IDs, err = 0, op.IDs[:0], errNotHeld
 		}
 		if err == nil && large {
 			err = run(b.write.setPayload, op.Queue, int64(id), draft.Payload)
+		}
+		if err == nil && special != nil {
+			err = run(b.write.setSpecial, op.Queue, int64(id), string(special))
 		}
 		if err == nil && draft.Key != "" {
 			err = b.holdKey(op, draft.Key, id, op.Now+draft.KeyFor.Milliseconds())
@@ -138,7 +142,8 @@ func (b *backend) publishHeld(op *queue.Op) error {
 	return nil
 }
 
-// claim claims jobs, after it acknowledged the receipts, and puts aside those that turn out to be too old.
+// claim claims jobs, after it acknowledged the receipts, and puts aside those that turn out to be
+// too old.
 func (b *backend) claim(op *queue.Op) error {
 	if len(op.Receipts) > 0 {
 		if err := b.settle(op); err != nil || op.Err != nil {
@@ -181,8 +186,8 @@ func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
 	scan := func(r row) {
 		id := uint64(r.integer(0))
 		job := queue.Job{ID: id, State: queue.Claimed, VisibleAt: queue.Millis(op.Until), Priority: int8(r.integer(2)),
-			ReadyAt: queue.Millis(r.integer(3)), CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)), Payload: r.blob(7),
-			Receipt: queue.Receipt{ID: id, Until: r.integer(3), Token: uint64(r.integer(1))}}
+			ReadyAt: queue.Millis(r.integer(3)), CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)),
+			Payload: r.blob(7), Receipt: queue.Receipt{ID: id, Until: r.integer(3), Token: uint64(r.integer(1))}}
 		bad = errors.Join(bad, job.SetSpecial(r.blob(6)))
 		jobs = append(jobs, job)
 	}
@@ -263,7 +268,8 @@ func (b *backend) settleOne(op *queue.Op, r queue.Receipt) (int, error) {
 	return b.write.ack.run(used)
 }
 
-// run runs the statement on a claim, or else on one that was extended, and returns how many rows it changed.
+// run runs the statement on a claim, or else on one that was extended, and returns how many rows it
+// changed.
 func (s *settling) run(args []any) (int, error) {
 	n, err := s.claimed.run(args...)
 	if n == 0 && err == nil {

@@ -9,9 +9,10 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// conn is the connection that writes. It calls SQLite's C interface as modernc.org/sqlite/lib exports it: through
-// database/sql half of the time of a call would go into its queries, arguments and columns. It is used by one goroutine
-// at a time. Whatever SQLite keeps a pointer to lies in memory that libc allocated, outside of Go's heap.
+// conn is the connection that writes. It calls SQLite's C interface as modernc.org/sqlite/lib
+// exports it: through database/sql half of the time of a call would go into its queries, arguments
+// and columns. It is used by one goroutine at a time. Whatever SQLite keeps a pointer to lies in
+// memory that libc allocated, outside of Go's heap.
 type conn struct {
 	tls        *libc.TLS
 	db         uintptr // sqlite3*
@@ -81,7 +82,8 @@ func (c *conn) close() error {
 	return err
 }
 
-// prepare compiles the first statement of text, and returns where the next begins. The statement lasts as long as the connection.
+// prepare compiles the first statement of text, and returns where the next begins. The statement
+// lasts as long as the connection.
 func (c *conn) prepare(text string) (s stmt, rest string, err error) {
 	memory, err := libc.CString(text)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// due is when delays and leases of a queue end, as far as this process knows. What other processes add it learns by
-// looking now and then.
+// due is when delays and leases of a queue end, as far as this process knows. What other processes
+// add it learns by looking now and then.
 type due struct {
 	at     int64 // no delay or lease that is known ends before; math.MaxInt64 if none is
 	looked int64 // when the table was last asked

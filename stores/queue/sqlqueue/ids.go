@@ -6,9 +6,9 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// held is the ids of a queue that this backend alone gives out, up to most, for as long as the row in queues says so. It
-// takes more of them at a time than it needs, ahead of the clock, so that not each job that is published costs a
-// change of that row.
+// held is the ids of a queue that this backend alone gives out, up to most, for as long as the row
+// in queues says so. It takes more of them at a time than it needs, ahead of the clock, so that not
+// each job that is published costs a change of that row.
 type held struct {
 	last, most uint64
 	ahead      int // how many were taken for later

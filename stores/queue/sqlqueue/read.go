@@ -25,7 +25,8 @@ func (b *backend) prepareReaders() (err error) {
 	return err
 }
 
-// Counts implements queue.Backend. It counts the jobs, of which those whose delay or lease has ended are ready.
+// Counts implements queue.Backend. It counts the jobs, of which those whose delay or lease has
+// ended are ready.
 func (b *backend) Counts(ctx context.Context, name string, now int64) (c queue.Counts, err error) {
 	rows, err := b.read.counts.QueryContext(ctx, name, now)
 	if err != nil {
@@ -70,8 +71,10 @@ func (b *backend) Find(ctx context.Context, name string, id uint64) (queue.Job, 
 }
 
 // selectJobs selects what scanJobs scans.
-const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visible_at), created_at, attempts, special, ` + thePayload + `,
-	iif(attempts > 0, (SELECT json_group_array(json_object('at', f.at, 'attempt', f.attempt, 'error', f.error) ORDER BY f.attempt)
+const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visible_at), created_at, attempts,
+	` + theSpecial + `, ` + thePayload + `,
+	iif(attempts > 0, (SELECT
+		json_group_array(json_object('at', f.at, 'attempt', f.attempt, 'error', f.error) ORDER BY f.attempt)
 		FROM failures f WHERE f.queue = jobs.queue AND f.id = jobs.id), NULL)
 	FROM jobs`
 
@@ -82,7 +85,8 @@ func scanJobs(rows *sql.Rows) (jobs []queue.Job, err error) {
 		var id, token, at, created int64
 		var special, failures []byte
 		var job queue.Job
-		if err := rows.Scan(&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special, &job.Payload, &failures); err != nil {
+		err := rows.Scan(&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special, &job.Payload, &failures)
+		if err != nil {
 			return nil, err
 		}
 		if len(job.Payload) == 0 {

@@ -12,9 +12,10 @@ const (
 	oldFormat = 1
 )
 
-// Jobs lie in the order in which they are looked for, and no index repeats it: what a call changes in a short queue is one
-// page of the table. Each index, and each counter, would be one more to be written. Since a job moves when its state
-// changes, payloads of more than mostInline bytes stand elsewhere.
+// Jobs lie in the order in which they are looked for, and no index repeats it: what a call changes
+// in a short queue is one page of the table. Each index, and each counter, would be one more to be
+// written. Since a job moves when its state changes, payloads of more than mostInline bytes stand
+// elsewhere.
 const tables = `
 CREATE TABLE jobs (
 	queue      TEXT    NOT NULL,
@@ -29,7 +30,6 @@ CREATE TABLE jobs (
 	token      INTEGER NOT NULL DEFAULT 0,
 	extended   INTEGER NOT NULL DEFAULT 0,
 	payload    BLOB,
-	special    TEXT,
 	PRIMARY KEY (queue, state, rank, at, id)
 ) WITHOUT ROWID;
 CREATE TABLE payloads (
@@ -49,9 +49,15 @@ CREATE TABLE jobqueue (
 	format INTEGER NOT NULL
 );` + moreTables
 
-// moreTables are what oldFormat does not have. One trigger does all that a deletion may ask for: each that SQLite looks at has
-// its price at every acknowledgement.
+// moreTables are what oldFormat does not have. One trigger does all that a deletion may ask for:
+// each that SQLite looks at has its price at every acknowledgement.
 const moreTables = `
+CREATE TABLE specials (
+	queue   TEXT    NOT NULL,
+	id      INTEGER NOT NULL,
+	special TEXT    NOT NULL,
+	PRIMARY KEY (queue, id)
+) WITHOUT ROWID;
 CREATE TABLE failures (
 	queue   TEXT    NOT NULL,
 	id      INTEGER NOT NULL,
@@ -75,16 +81,18 @@ CREATE TABLE schedules (
 	PRIMARY KEY (queue, name)
 ) WITHOUT ROWID;
 CREATE TRIGGER jobs_deleted AFTER DELETE ON jobs
-WHEN old.payload IS NULL OR old.special IS NOT NULL OR old.attempts > (old.state = 2) BEGIN
+WHEN old.payload IS NULL OR old.attempts > (old.state = 2) BEGIN
 	DELETE FROM payloads WHERE old.payload IS NULL AND queue = old.queue AND id = old.id;
 	DELETE FROM failures WHERE old.attempts > 0 AND queue = old.queue AND id = old.id;
-	UPDATE keys SET id = 0 WHERE queue = old.queue AND name = old.special ->> 'key' AND id = old.id;
+	UPDATE keys SET id = 0 WHERE old.payload IS NULL AND queue = old.queue AND id = old.id AND name =
+		(SELECT special ->> 'key' FROM specials WHERE queue = old.queue AND id = old.id);
+	DELETE FROM specials WHERE old.payload IS NULL AND queue = old.queue AND id = old.id;
 END;
 CREATE TRIGGER failures_kept AFTER INSERT ON failures BEGIN
 	DELETE FROM failures WHERE queue = new.queue AND id = new.id AND attempt <= new.attempt - 10;
 END;`
 
-const migration = `ALTER TABLE jobs ADD COLUMN special TEXT; DROP TRIGGER jobs_deleted;` + moreTables + `UPDATE jobqueue SET format = 2;`
+const migration = `DROP TRIGGER jobs_deleted;` + moreTables + `UPDATE jobqueue SET format = 2;`
 
 // mostInline is how large payloads in the table jobs are at most, in bytes.
 const mostInline = 1024
@@ -114,6 +122,7 @@ func (b *backend) create() error {
 // statements are those of the writer.
 type statements struct {
 	holder, hold, publish, setPayload, claimOne, claim stmt
+	setSpecial                                         stmt
 	ack, nack, giveBack, extend, addFailure            settling
 	bury, drop, makeReady, nextDue, requeue, purge     stmt
 	outdated, outdatedDead, savepoint, undo, release   stmt
@@ -121,8 +130,8 @@ type statements struct {
 	isHeld, sweepKeys, holdKey, readTick, tick         stmt
 }
 
-// settling is a statement on a claim, found by its receipt, and one on a claim that was extended: its receipt tells an
-// earlier end of the lease.
+// settling is a statement on a claim, found by its receipt, and one on a claim that was extended:
+// its receipt tells an earlier end of the lease.
 type settling struct{ claimed, extended stmt }
 
 // What is common to statements.
@@ -134,7 +143,9 @@ const (
 	setClaimed = `UPDATE jobs SET state = 2, rank = 0, at = ?2, attempts = attempts + 1, token = random() | 1` // 0 is no token
 	firstReady = `(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY rank, at, id LIMIT `
 	thePayload = `ifnull(payload, (SELECT p.payload FROM payloads p WHERE p.queue = jobs.queue AND p.id = jobs.id))`
-	asJob      = ` RETURNING id, token, priority, visible_at, created_at, attempts, special, ` + thePayload
+	// a job with a special has its payload elsewhere, whatever its size: so that others need not be looked up
+	theSpecial = `iif(payload IS NULL, (SELECT s.special FROM specials s WHERE s.queue = jobs.queue AND s.id = jobs.id), NULL)`
+	asJob      = ` RETURNING id, token, priority, visible_at, created_at, attempts, ` + theSpecial + `, ` + thePayload
 
 	// ?5 is the time, ?6 when to be ready
 	setReleased = `UPDATE jobs SET state = ?6 > ?5, rank = iif(?6 > ?5, 0, priority), at = ?6, visible_at = ?6, attempts = attempts - 1,
@@ -157,23 +168,26 @@ const (
 			WHERE queue = ?1 AND state = 0 AND jobs.rank = ranks.rank AND at < ?2 LIMIT ?3 + 0`
 )
 
-// isExhausted tells whether a job is dead after its attempt: limit is after how many if the job does not say itself.
+// isExhausted tells whether a job is dead after its attempt: limit is after how many if the job
+// does not say itself.
 func isExhausted(limit string) string {
-	return `attempts >= CASE special ->> 'max_attempts' WHEN -1 THEN 9223372036854775807 ELSE ifnull(special ->> 'max_attempts', ` +
-		limit + `) END`
+	own := theSpecial + ` ->> 'max_attempts'`
+	return `attempts >= CASE ` + own + ` WHEN -1 THEN 9223372036854775807 ELSE ifnull(` + own + `, ` + limit + `) END`
 }
 
-// becomes returns the columns of a job that is dead at the time died if condition holds, and else ready or delayed.
+// becomes returns the columns of a job that is dead at the time died if condition holds, and else
+// ready or delayed.
 func becomes(condition, died, state, rank, at string) string {
 	return fmt.Sprintf(`state = iif(%[1]s, 3, %[3]s), rank = iif(%[1]s, 0, %[4]s), at = iif(%[1]s, 0, %[5]s),
 		visible_at = iif(%[1]s, %[2]s, %[5]s), token = 0, extended = 0`, condition, died, state, rank, at)
 }
 
-// prepareWriter prepares them. SQLite: a statement whose LIMIT is a bare parameter is compiled anew at each call, as its
-// plan may depend on the number; a sum is not looked into.
+// prepareWriter prepares them. SQLite: a statement whose LIMIT is a bare parameter is compiled anew
+// at each call, as its plan may depend on the number; a sum is not looked into.
 func (b *backend) prepareWriter() error {
 	s := &b.write
-	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead, ?8 whether it is dead in any case
+	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead, ?8
+	// whether it is dead in any case
 	setGivenBack := `UPDATE jobs SET ` + becomes(`?8 OR `+isExhausted(`?7`), `?5`, `?6 > ?5`, `iif(?6 > ?5, 0, priority)`, `?6`)
 	addFailure := `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error) SELECT queue, id, attempts, ?5, ?6 FROM jobs`
 	return b.prepare(
@@ -181,8 +195,9 @@ func (b *backend) prepareWriter() error {
 		&s.hold, `INSERT INTO queues (name, holder, last) VALUES (?1, ?2, ?3)
 			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, last = excluded.last`,
 		// nothing, if another has come to hold the ids
-		&s.publish, `INSERT INTO jobs (queue, state, rank, at, id, priority, visible_at, created_at, payload, special)
-			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?4, ?7, ?8, ?10 FROM queues WHERE name = ?1 AND holder = ?9`,
+		&s.publish, `INSERT INTO jobs (queue, state, rank, at, id, priority, visible_at, created_at, payload)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?4, ?7, ?8 FROM queues WHERE name = ?1 AND holder = ?9`,
+		&s.setSpecial, `INSERT INTO specials (queue, id, special) VALUES (?1, ?2, ?3)`,
 		&s.setPayload, `INSERT INTO payloads (queue, id, payload) VALUES (?1, ?2, ?3)`,
 		&s.claimOne, setClaimed+` WHERE (queue, state, rank, at, id) = `+firstReady+`1)`+asJob,
 		&s.claim, setClaimed+` WHERE (queue, state, rank, at, id) IN `+firstReady+`?3 + 0)`+asJob,
@@ -195,14 +210,15 @@ func (b *backend) prepareWriter() error {
 		&s.drop, `DELETE FROM jobs WHERE queue = ?1 AND state = ?2 AND rank = ?3 AND at = ?4 AND id = ?5`,
 		&s.makeReady, `UPDATE jobs SET `+becomes(`state = 2 AND `+isExhausted(`?3`), `?2`, `0`, `priority`, `at`)+`
 			WHERE (queue, state, rank, at, id) IN `+firstDue,
-		&s.addEnded, `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error) SELECT queue, id, attempts, ?2, '`+queue.LeaseEnded+`'
+		&s.addEnded, `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error)
+			SELECT queue, id, attempts, ?2, '`+queue.LeaseEnded+`'
 			FROM jobs WHERE state = 2 AND (queue, state, rank, at, id) IN `+firstDue,
 		&s.nextDue, `SELECT (SELECT min(at) FROM jobs WHERE queue = ?1 AND state = 1 AND rank = 0),
 			(SELECT min(at) FROM jobs WHERE queue = ?1 AND state = 2 AND rank = 0)`,
 		&s.addFailure.claimed, addFailure+byClaim, &s.addFailure.extended, addFailure+byExtension,
 		&s.forgetFailures, `DELETE FROM failures WHERE queue = ?1 AND id = ?2`,
 		&s.deleteID, `DELETE FROM jobs WHERE queue = ?1 AND id = ?2`,
-		&s.readDead, `SELECT special FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id = ?2`,
+		&s.readDead, `SELECT `+theSpecial+` FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id = ?2`,
 		// by another job than ?4
 		&s.isHeld, `SELECT 1 FROM keys WHERE queue = ?1 AND name = ?2 AND id <> ?4 AND (until > ?3 OR id <> 0 AND NOT EXISTS
 			(SELECT 1 FROM jobs WHERE jobs.queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND jobs.id = keys.id))`,

@@ -6,14 +6,6 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// text returns b as an argument that SQLite stores as a text, or NULL if there is none.
-func text(b []byte) any {
-	if b == nil {
-		return nil
-	}
-	return string(b)
-}
-
 // isHeld reports whether a key is held by another job than self, or by the period of one.
 func (b *backend) isHeld(op *queue.Op, key string, self int64) (held bool, err error) {
 	if key == "" {
@@ -33,7 +25,8 @@ func (b *backend) holdKey(op *queue.Op, key string, id uint64, until int64) erro
 
 // tick does a Tick.
 func (b *backend) tick(op *queue.Op) error {
-	if err := b.write.readTick.each(func(r row) { op.Last = r.integer(0) }, op.Queue, op.Schedule); err != nil || op.Last != op.From {
+	err := b.write.readTick.each(func(r row) { op.Last = r.integer(0) }, op.Queue, op.Schedule)
+	if err != nil || op.Last != op.From {
 		return err
 	}
 	if err := run(b.write.tick, op.Queue, op.Schedule, op.At); err != nil {

@@ -3,30 +3,38 @@
 //	store, err := sqlqueue.Open(ctx, "app.db", nil)
 //	mail, err := store.Queue("mail", nil)
 //
-// The promises are those of package queue. What is committed with class Synced is committed with synchronous = FULL,
-// anything else with NORMAL, which is Flushed; the journal is a write-ahead log. Several processes may have the database open.
+// The promises are those of package queue. What is committed with class Synced is committed with
+// synchronous = FULL, anything else with NORMAL, which is Flushed; the journal is a write-ahead
+// log. Several processes may have the database open.
 //
 // # Tables
 //
 //	jobs      queue TEXT, state INTEGER (0 ready, 1 delayed, 2 claimed, 3 dead), rank INTEGER, at INTEGER, id INTEGER,
 //	          priority INTEGER, visible_at INTEGER, created_at INTEGER, attempts INTEGER, token INTEGER,
 //	          extended INTEGER, payload BLOB (NULL if it stands in payloads)
-//	payloads  queue TEXT, id INTEGER, payload BLOB: those of more than 1 kB, which a trigger deletes with their jobs
+//	payloads  queue TEXT, id INTEGER, payload BLOB: those of more than 1 kB, and of jobs in specials
+//	specials  queue TEXT, id INTEGER, special TEXT: as JSON, what most jobs do not have: max_attempts
+//	          (-1 is no limit), timeout in milliseconds, key, key_until
+//	failures  queue TEXT, id INTEGER, attempt INTEGER, at INTEGER, error TEXT: the last 10 of each job
+//	keys      queue TEXT, name TEXT, id INTEGER (0 if the job is not there any more), until INTEGER
+//	schedules queue TEXT, name TEXT, last INTEGER
 //	queues    name TEXT, holder INTEGER, last INTEGER
 //	jobqueue  one row: format
 //
-// The key of jobs is (queue, state, rank, at, id): the order of claims, and of delays and leases as they end. Times are in
-// milliseconds since 1970. rank is the priority of a ready job and 0 otherwise; at is since when a job has been
-// ready, or when its delay or lease ends, or 0 of a dead one. visible_at is since when a job is or was ready, when its delay ends, or when it
-// died; token is that of the claim, and extended is 1 if the claim was. In queues stands up to which id, last, the
-// ids were given to the holder, which is an open Store.
+// The key of jobs is (queue, state, rank, at, id): the order of claims, and of delays and leases as
+// they end. Times are in milliseconds since 1970. rank is the priority of a ready job and 0
+// otherwise; at is since when a job has been ready, or when its delay or lease ends, or 0 of a dead
+// one. visible_at is since when a job is or was ready, when its delay ends, or when it died; token
+// is that of the claim, and extended is 1 if the claim was. In queues stands up to which id, last,
+// the ids were given to the holder, which is an open Store.
 //
 // Other programs may read the tables. They must not write them.
 //
 // # Cost
 //
-// Publish, Claim and Ack of one job are one statement each, which changes one page of the table where the queue is short.
-// Nothing is kept twice for that: [queue.Queue.Counts] counts the jobs, about 40 ms for each 100,000 of them.
+// Publish, Claim and Ack of one job are one statement each, which changes one page of the table
+// where the queue is short. Nothing is kept twice for that: [queue.Queue.Counts] counts the jobs,
+// about 40 ms for each 100,000 of them.
 package sqlqueue
 
 import (
@@ -50,18 +58,19 @@ import (
 type Options struct {
 	queue.Options
 
-	// Pragmas are settings of SQLite for every connection: auto_vacuum, cache_size, journal_size_limit, mmap_size,
-	// page_size, temp_store, wal_autocheckpoint.
+	// Pragmas are settings of SQLite for every connection: auto_vacuum, cache_size,
+	// journal_size_limit, mmap_size, page_size, temp_store, wal_autocheckpoint.
 	Pragmas map[string]string
 
 	// Readers is how many connections count and list at once; 0 is 2.
 	Readers int
 
-	// Existing opens only queues that are there, in the format of this program: otherwise Open is NotFound or Unsupported,
-	// and nothing is created or changed.
+	// Existing opens only queues that are there, in the format of this program: otherwise Open is
+	// NotFound or Unsupported, and nothing is created or changed.
 	Existing bool
 
-	// Wait is how long to wait for another process's transaction; 0 is 10 s. A context may end it earlier.
+	// Wait is how long to wait for another process's transaction; 0 is 10 s. A context may end it
+	// earlier.
 	Wait time.Duration
 }
 
@@ -88,7 +97,8 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// Open opens the queues in the SQLite database at path, creating it and its missing folders. The store's Close closes it.
+// Open opens the queues in the SQLite database at path, creating it and its missing folders. The
+// store's Close closes it.
 func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error) {
 	var o Options
 	if opts != nil {
@@ -125,7 +135,8 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 
 // existing is the error of queues that are not there, or in another format. It changes nothing.
 func existing(ctx context.Context, path string) error {
-	missing := &kv.Error{Op: "open queues", Engine: "sqlite", Path: path, Kind: kv.NotFound, Hint: "name an SQLite file with the tables of queues"}
+	missing := &kv.Error{Op: "open queues", Engine: "sqlite", Path: path, Kind: kv.NotFound,
+		Hint: "name an SQLite file with the tables of queues"}
 	if _, err := os.Stat(path); err != nil {
 		missing.Kind, missing.Err = kv.KindOf(err), err
 		return missing
@@ -148,7 +159,8 @@ func existing(ctx context.Context, path string) error {
 
 // open opens the writer, whose connection makes the tables, then the readers.
 func (b *backend) open(ctx context.Context, o *Options) error {
-	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the timeout.
+	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the
+	// timeout.
 	err := b.retry(ctx, func() (err error) {
 		b.writer, err = connectWriter(b.path, o)
 		return err
@@ -174,7 +186,8 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 	return b.prepareReaders()
 }
 
-// connectWriter opens the writer's connection. SQLite: the size of a page is fixed once the journal mode was set.
+// connectWriter opens the writer's connection. SQLite: the size of a page is fixed once the journal
+// mode was set.
 func connectWriter(path string, o *Options) (*conn, error) {
 	c, err := connect(path)
 	if err != nil {
@@ -198,8 +211,8 @@ func connectWriter(path string, o *Options) (*conn, error) {
 	return c, nil
 }
 
-// dsn names the database with what every reader's connection must set: a pragma that was run on a pool holds on one
-// connection.
+// dsn names the database with what every reader's connection must set: a pragma that was run on a
+// pool holds on one connection.
 func dsn(path string, o *Options, session ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {

@@ -116,3 +116,62 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// Tables of the format before become those of this one when they are opened, and not by looking at them.
+func TestOldTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Exec(`
+CREATE TABLE jobs (queue TEXT NOT NULL, state INTEGER NOT NULL, rank INTEGER NOT NULL, at INTEGER NOT NULL, id INTEGER NOT NULL,
+	priority INTEGER NOT NULL, visible_at INTEGER NOT NULL, created_at INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+	token INTEGER NOT NULL DEFAULT 0, extended INTEGER NOT NULL DEFAULT 0, payload BLOB, PRIMARY KEY (queue, state, rank, at, id)) WITHOUT ROWID;
+CREATE TABLE payloads (queue TEXT NOT NULL, id INTEGER NOT NULL, payload BLOB NOT NULL, PRIMARY KEY (queue, id)) WITHOUT ROWID;
+CREATE TRIGGER jobs_deleted AFTER DELETE ON jobs WHEN old.payload IS NULL BEGIN
+	DELETE FROM payloads WHERE queue = old.queue AND id = old.id;
+END;
+CREATE INDEX jobs_extended ON jobs (queue, id) WHERE extended = 1;
+CREATE TABLE queues (name TEXT PRIMARY KEY NOT NULL, holder INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE jobqueue (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL);
+INSERT INTO jobqueue VALUES (1, 1);
+INSERT INTO queues VALUES ('work', 7, 5000);
+INSERT INTO jobs (queue, state, rank, at, id, priority, visible_at, created_at, payload) VALUES ('work', 0, 0, 5, 5000, 0, 5, 5, NULL);
+INSERT INTO payloads VALUES ('work', 5000, x'616263');`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlqueue.Open(t.Context(), path, &sqlqueue.Options{Existing: true}); !errors.Is(err, kv.Unsupported) {
+		t.Errorf("to look at them: %v, want Unsupported", err)
+	}
+	store, err := sqlqueue.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	q, err := store.Queue("work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := q.Claim(t.Context(), kv.Flushed, 1)
+	if err != nil || len(jobs) != 1 || string(jobs[0].Payload) != "abc" {
+		t.Fatal(jobs, err)
+	}
+	if err := q.Fail(t.Context(), kv.Flushed, errors.New("why"), 0, jobs[0].Receipt); err != nil {
+		t.Fatal(err)
+	}
+	if job, err := q.Find(t.Context(), 5000); err != nil || len(job.Failures) != 1 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if err := q.Delete(t.Context(), kv.Flushed, 5000); err != nil {
+		t.Error(err)
+	}
+	for _, table := range []string{"jobs", "payloads", "failures"} {
+		var left int
+		if err := db.QueryRow(`SELECT count(*) FROM ` + table).Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d rows are left in %s, %v", left, table, err)
+		}
+	}
+}

@@ -19,8 +19,8 @@ type statement struct {
 // keptRoom is how much memory for arguments a statement keeps between runs.
 const keptRoom = 1 << 20
 
-// run runs the statement, whose arguments are int, int64, string, []byte or nil, and returns how many rows it changed if it
-// is one that does.
+// run runs the statement, whose arguments are int, int64, string, []byte or nil, and returns how
+// many rows it changed if it is one that does.
 func (s *statement) run(args ...any) (changed int, err error) {
 	if err := s.each(nil, args...); err != nil {
 		return 0, err
@@ -28,8 +28,8 @@ func (s *statement) run(args ...any) (changed int, err error) {
 	return int(lib.Xsqlite3_changes(s.c.tls, s.c.db)), nil
 }
 
-// each runs the statement and calls scan for each row. SQLite: one that changes something has done so before its first
-// row, but commits after its last.
+// each runs the statement and calls scan for each row. SQLite: one that changes something has done
+// so before its first row, but commits after its last.
 func (s *statement) each(scan func(row), args ...any) error {
 	rc := s.bind(args)
 	if rc == lib.SQLITE_OK {
