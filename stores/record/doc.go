@@ -23,6 +23,8 @@
 //	err = balance.Set(ctx, kv.Synced, record.Int(7), 12.5) // one field, and the indexes that have it
 //	total, err := record.Sum(ctx, balance, record.Span{})  // without decoding the rest
 //
+//	page, next, err := users.Page(ctx, record.Query{Index: "email", Limit: 50})
+//
 // It works on every engine of package kv. Every write names its durability and is one transaction, indexes included.
 //
 // # When to use it, and what you give up
@@ -34,10 +36,8 @@
 //
 // What a database with a query language has is not here: joins, grouping, an order that no index
 // has, and a planner. A [Query] names its index; its conditions read every record that the index
-// gives. DeleteWhere, and reading by an index, hold the ids that they found in memory. Records are
-// flat: no nested structs, slices but bytes, or pointers. An index has one entry for each record;
-// there are no foreign keys. A collection has one id field, and numbers that [Collection.Insert]
-// gives out may come again once the newest record is deleted. A renamed field is a new field.
+// gives. DeleteWhere holds the ids that it found in memory. There are no foreign keys, and a
+// collection has one id field. docs/design.md says how that stands beside bstore, badgerhold and storm.
 //
 // If other programs write the same data, or people ask questions of it that the program does not
 // know, use SQL. If values are opaque bytes, use package kv itself. For what happened, in order,
@@ -45,43 +45,67 @@
 //
 // # Put, Insert and Replace
 //
-// Put stores a record whatever was there; Insert refuses one that is there (Conflict), Replace one
-// that is not (NotFound). An id that is 0 or "" is taken for forgotten: Put refuses it and Insert
-// chooses the next number, unless [Options.ZeroID] is set. Conflict and NotFound are answers that
-// change nothing; after any other error of a method that writes, its transaction commits nothing,
-// even if the error is passed over.
+// Put stores a record whatever was there; Insert refuses one that is there (Conflict, a [Duplicate]
+// that names it), Replace one that is not (NotFound). An id that is 0 or "" is taken for forgotten:
+// Put refuses it and Insert chooses a number that no record has and that it never chose before,
+// unless [Options.ZeroID] is set. Conflict and NotFound are answers that change nothing; after any
+// other error of a method that writes, its transaction commits nothing, even if the error is passed
+// over.
 //
 // # Types
 //
-// A record is a struct. Its exported fields are stored, under their Go names or those given by the tag `record:"name"`;
-// `record:"-"` leaves a field out. The field called ID, or tagged `record:"name,id"`, is the id: an integer or a string, by
-// which records are ordered. Fields may be bool, int and uint of every size, float32, float64, string, []byte, time.Time
-// and types made of these. Anything else is refused by [Open], with the field's name. Tags and methods for other
-// encodings, such as `json:"..."` and MarshalJSON, are not used.
+// A record is a struct. Its exported fields are stored, under their Go names or those given by the
+// tag `record:"name"`; `record:"-"` leaves a field out. The field called ID, or tagged
+// `record:"name,id"`, is the id: an integer or a string, by which records are ordered. Fields may be
+// bool, int and uint of every size, float32, float64, string, []byte, time.Time, types made of these,
+// and structs, slices, arrays, pointers and maps of all of them (map keys are numbers, bools or
+// strings). Anything else is refused by [Open], with the field's name, and so is a type that is part
+// of itself. Tags and methods for other encodings, such as `json:"..."` and MarshalJSON, are not used.
 //
-// What comes back is what went in, with these exceptions: a time is in UTC and has lost its
-// monotonic part; empty bytes are nil. Strings of one record may share memory: keeping one keeps
-// all. What a codec cannot hold to the bit is Invalid when it is put: to JSON, CBOR and Protobuf
-// text that is not UTF-8, to JSON and CBOR times outside the years 0 to 9999, to JSON NaN and
-// infinities, to Gob -0, to Gob and CBOR a float32 that is a signalling NaN.
+// The fields of a struct within the record are fields of their own, called address.city; those of an
+// embedded one have no name before theirs. They can be indexed, read and set alone as others.
+//
+// What comes back is what went in, nil as nil and empty as empty, with these exceptions: a time is in
+// UTC and has lost its monotonic part, and what two pointers shared is there twice. Strings of one
+// record may share memory: keeping one keeps all. What a codec cannot hold to the bit is Invalid when
+// it is put, and the error names the field by its path, as lines[3].note: [Binary] holds everything,
+// to [JSON] text that is not UTF-8, NaN, infinities, times outside the years 0 to 9999, and a pointer
+// to a nil pointer, slice or map are too much.
+//
+// # Hot fields
+//
+// A field that changes often may be tagged `record:"views,hot"`. It then lies in a pair of its own,
+// apart from the record and beside the same field of the others, and [Field.Set] writes that pair
+// alone; reading a record puts it together. In all else it is like any other field: indexes have it,
+// conditions read it, and the tag may come and go without rewriting anything. It pays where records are
+// large, or where the field is added up; small records are read more slowly for it. The benchmark
+// HotBesideWhole measures both, and docs/design.md has its figures.
+//
+// # Indexes
+//
+// [Options.Indexes] names them. A field that is a slice has an entry for each element. Entries are made
+// of what is stored alone, in the transaction that changes the record; [Collection.Check] compares all
+// of them with the records. [Query] reads by an index, both ways, with conditions, offset and limit;
+// [Collection.Page] goes on where the page before ended.
 //
 // # When the type changes
 //
 // The header that is stored beside the records holds all fields that there ever were, and a
 // fingerprint of the type. [Open] compares, and a type that differs is a Conflict that names the
-// fields, unless [Options.Evolve] says what to do. With [Extend], [Keep] and [Drop] nothing is
-// rewritten: old records are read with the fields that they have, the others come from
-// [Options.Default] of the opening that added the field: the header keeps it, because entries of
-// indexes are made of it. A new field may not be called like a stored one but for upper and lower
-// case.
+// fields, unless [Options.Evolve] says what to do, or the field is tagged `record:"new,was=old"`, which
+// renames it. With [Extend], [Keep] and [Drop] nothing is rewritten: old records are read with the
+// fields that they have, the others come from [Options.Default] of the opening that added the field:
+// the header keeps it, because entries of indexes are made of it. A field that is added to a struct
+// within a slice, a map or behind a pointer is zero in what was stored before. A new field may not be
+// called like a stored one but for upper and lower case. In the objects of JSON a renamed field keeps
+// its first name: other programs read them.
 //
-// In a store that is open in Exclusive mode there must be one Collection at a time over the same records. In Shared mode
-// a process that finds that another one changed the type or the indexes gets a Conflict, and opens the collection again.
+// A Collection through which nobody knows of a change of the type or the indexes that was made through
+// another one, in this process or in another one, gets a Conflict when it writes, and is opened again.
 //
-// # Codecs and layouts
+// # Codecs
 //
-// [Binary] in one pair for each record is the default: of all codecs it is the fastest to encode, to decode and to read one
-// field of. Choose another [Codec] if other programs read the values, and a [Layout] with a pair for each field if records
-// are large and updates touch single fields. Package bboltnested keeps each record in a bucket of its own, to show what
-// that costs. `assay run records` compares them on any engine.
+// [Binary] is the default: the smallest, and the fastest to encode, to decode and to read one field of.
+// Choose [JSON] if other programs read the values. `assay run records` compares these and others, and
+// layouts with a pair or a bucket for each field, on any engine.
 package record

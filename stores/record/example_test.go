@@ -204,3 +204,127 @@ func ExampleCollection_DeleteWhere() {
 	// deleted: 1 <nil>
 	// left: 2 <nil>
 }
+
+// A field that changes often lies apart from the record: to change it writes a few bytes, and reading puts it together.
+func ExampleFieldOf_hot() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:hot")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	type Article struct {
+		ID    int64  `record:"id"`
+		Text  string `record:"text"`
+		Views int64  `record:"views,hot"`
+	}
+	articles, err := record.Open[Article](ctx, db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	views, err := record.FieldOf[int64](articles, "views")
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = errors.Join(articles.Insert(ctx, kv.Buffered, &Article{Text: "long"}), articles.Insert(ctx, kv.Buffered, &Article{Text: "longer"}),
+		views.Set(ctx, kv.Buffered, record.Int(1), 7), views.Set(ctx, kv.Buffered, record.Int(2), 5))
+	first, getErr := articles.Get(ctx, record.Int(1))
+	total, sumErr := record.Sum(ctx, views, record.Span{}) // reads the views alone
+	fmt.Println(first, total.Int, err, getErr, sumErr)
+	// Output:
+	// {1 long 7} 12 <nil> <nil> <nil>
+}
+
+// Records with slices, structs and maps are found by each element of a slice, page by page.
+func ExampleCollection_Page() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:page")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	type Place struct{ City, Street string }
+	type Shop struct {
+		ID    int64    `record:"id"`
+		Name  string   `record:"name"`
+		At    Place    `record:"at"`
+		Sells []string `record:"sells"`
+		Hours map[string][2]int
+	}
+	shops, err := record.Open[Shop](ctx, db, &record.Options{Indexes: []record.Index{
+		{Name: "sells", Fields: []string{"sells"}}, {Name: "city", Fields: []string{"at.City", "name"}},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range []Shop{
+		{Name: "Anna", At: Place{"Vienna", "Graben 1"}, Sells: []string{"bread", "milk"}, Hours: map[string][2]int{"Monday": {8, 18}}},
+		{Name: "Bert", At: Place{"Graz", "Ring 2"}, Sells: []string{"milk", "tea"}},
+		{Name: "Cora", At: Place{"Vienna", "Ring 3"}, Sells: []string{"milk"}},
+	} {
+		if err := shops.Insert(ctx, kv.Buffered, &s); err != nil {
+			log.Fatal(err)
+		}
+	}
+	q := record.Query{Index: "sells", Equal: []any{"milk"}, Limit: 2}
+	for {
+		page, next, err := shops.Page(ctx, q)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, s := range page {
+			fmt.Println(s.Name, "in", s.At.City)
+		}
+		fmt.Println("next:", next != nil)
+		if next == nil {
+			break
+		}
+		q.After = next
+	}
+	n, err := shops.Count(ctx, record.Query{Index: "city", Equal: []any{"Vienna"}, Where: []record.Condition{{Field: "sells", In: []any{"tea", "bread"}}}})
+	fmt.Println("in Vienna, with tea or bread:", n, err)
+	// Output:
+	// Anna in Vienna
+	// Bert in Graz
+	// next: true
+	// Cora in Vienna
+	// next: false
+	// in Vienna, with tea or bread: 1 <nil>
+}
+
+// A field gets another name by a tag. What is stored stays as it is, and indexes go on.
+func ExampleOptions_rename() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:rename")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	type Old struct {
+		ID   int64
+		Mail string `record:"mail"`
+	}
+	before, err := record.Open[Old](ctx, db, &record.Options{Indexes: []record.Index{{Name: "by_mail", Fields: []string{"mail"}, Unique: true}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := before.Put(ctx, kv.Buffered, &Old{1, "ada@example.com"}); err != nil {
+		log.Fatal(err)
+	}
+	type New struct {
+		ID      int64
+		Address string `record:"address,was=mail"`
+	}
+	after, err := record.Open[New](ctx, db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := after.Find(ctx, "by_mail", "ada@example.com")
+	fmt.Println(found, err)
+	err = after.Put(ctx, kv.Buffered, &New{2, "ada@example.com"})
+	d, _ := errors.AsType[*record.Duplicate](err)
+	fmt.Println(d.Index, d.Owner, errors.Is(err, kv.Conflict))
+	// Output:
+	// [{1 ada@example.com}] <nil>
+	// by_mail 1 true
+}

@@ -140,14 +140,12 @@ func (c *Collection[T]) changed(s *kv.Snapshot) error {
 
 var errChanged = errors.New("the collection's type or indexes were changed through another Collection, or by another process")
 
-// know notes the header that is stored. One that is not what another Collection stored in the meantime is a Conflict.
-func (c *Collection[T]) know(text []byte) error {
+// know notes the header that was read, unless another Collection stored one in the meantime.
+func (c *Collection[T]) know(text []byte) bool {
 	fresh := string(text)
 	c.common.header.CompareAndSwap(nil, &fresh)
-	if c.header, c.known = text, c.common.header.Load(); !c.shared && *c.known != fresh {
-		return conflict("open collection", errChanged, "open it again")
-	}
-	return nil
+	c.header, c.known = text, c.common.header.Load()
+	return c.shared || c.readOnly || *c.known == fresh
 }
 
 // store has tx write the header, and c and its like know it once that is committed.

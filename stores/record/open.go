@@ -84,8 +84,7 @@ func (c *Collection[T]) start(ctx context.Context, t reflect.Type, fields []type
 	})
 	switch {
 	case err != nil:
-	case bytes.Equal(text, s.header.encode()) || c.readOnly:
-		err = c.know(text)
+	case (bytes.Equal(text, s.header.encode()) || c.readOnly) && c.know(text):
 	default:
 		err = c.change(ctx, func(tx *kv.Tx) (err error) {
 			if _, s, err = c.adopt(tx.Snapshot, t, fields, o); err != nil {
