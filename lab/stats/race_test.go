@@ -130,7 +130,7 @@ func (t *table) race(most int) result.Run {
 	t.sit(t.length())
 	for {
 		done := true
-		for i, s := range Look(t.cells, t.sitting, 0.05) {
+		for i, s := range Look(t.cells, t.sitting, Rule{Precision: 0.05}) {
 			t.cells[i].Early = s.Early
 			done = done && s.Early != ""
 		}
@@ -303,7 +303,7 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 		few := newTable(rng, noise, 0.3, 1, 1.3)
 		few.sit(8)
 		few.sit(8)
-		if s := Look(few.cells, 2, 0.01); s[1].Early == "" {
+		if s := Look(few.cells, 2, Rule{Precision: 0.01}); s[1].Early == "" {
 			needs = append(needs, s[1].More)
 		}
 	}
