@@ -35,6 +35,8 @@ A machine is never the same twice. So no time is compared with a time of the oth
 the others that took part, in the same rounds, and these ratios are compared. An engine counts as changed if it changed beside most
 of the others, so run at least two others that did not change; --beside names one that did not.
 
+assay run lets who is surely slower leave early, and of such a ratio little is known: run both with --even, for as long as it takes.
+
 Each time is faster, slower, equivalent (the whole interval within 10 %), or open. Of the same program twice at most 1 in 100
 is called different. Syncs, writes and bytes written are compared where they are exact: the same whole number at each operation of
 one worker. Allocations are not, they differ by a few from run to run.
@@ -42,7 +44,8 @@ one worker. Allocations are not, they differ by a few from run to run.
 --fail-on makes limits, separated by commas, of which any that is crossed ends the command with status 3:
   time>10%     a time that is slower for sure, by more than 10 %
   syncs>0      an operation that syncs more often; also writes and written, and by a part: written>20%`,
-		Example: `  assay compare results/main results/branch
+		Example: `  assay run ycsb/A,C --even --budget 5m --out results/main
+  assay compare results/main results/branch
   assay compare main.json branch.json --fail-on 'time>10%,syncs>0'
   assay compare main branch --beside bbolt --json`,
 		Args: usageArgs(cobra.ExactArgs(2)),

@@ -31,7 +31,7 @@ type runFlags struct {
 	precision                     percent
 	seed                          uint64
 	rate                          float64
-	json, aa, published           bool
+	json, aa, even, published     bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -66,6 +66,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
   assay run 'ycsb?read=60&update=30&scan=10'
   assay run events --storage hdd
   assay run --like-published
+  assay run ycsb/A,C --even --budget 5m --out results/main
   assay run --json >result.json`,
 		ValidArgsFunction: completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,6 +91,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
 	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
+	flags.BoolVar(&f.even, "even", false, "measure all alike until --precision, however sure the order is: for assay compare")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.Float64Var(&f.rate, "rate", 0, "open loop: start this many operations per second, latency from the intended start")
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
@@ -115,7 +117,7 @@ func names(entries []bench.Entry) string {
 
 // options checks the command line.
 func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (bench.Options, error) {
-	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision), Seed: f.seed,
+	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision), Even: f.even, Seed: f.seed,
 		Rate: f.rate, Command: f.command(args)}
 	var err error
 	if f.engines != "" || enginesGiven {

@@ -90,6 +90,7 @@ func (g *group) countOne(ctx context.Context, c *cell) error {
 		return err
 	}
 	per := func(count int64) *float64 { v := float64(count) / float64(n); return &v }
+	c.Counted = n
 	c.Syncs, c.Writes, c.Written = per(used.Syncs), per(used.Writes), per(used.Bytes)
 	return nil
 }

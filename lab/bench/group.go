@@ -119,7 +119,7 @@ func (g *group) look() {
 		}
 	}
 	g.more = nil
-	standings := stats.Look(cells, g.sittings, g.r.Precision)
+	standings := stats.Look(cells, g.sittings, stats.Rule{Precision: g.r.Precision, Even: g.r.Even})
 	for i, c := range g.cells {
 		if c.N > 0 && c.Status == result.OK && c.Ranked {
 			c.Early = standings[i].Early

@@ -18,15 +18,15 @@ const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then have
 	// as many as that. So all processes are measured over the same part of their lives, whatever the
 	// budget: stores grow, and so does what an operation costs.
-	aimRounds = 20
+	aimRounds = 24
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
 	// maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
-	// Every process works for so long before it is measured, beside the others of its group: SQLite's
-	// log, say, costs twice as much until it was full once.
-	warmReads, warmCommits = 50 * time.Millisecond, 200 * time.Millisecond
+	// Every process works before it is measured, beside the others of its group, for so long by each
+	// of them, and a while at least: SQLite's log, say, costs twice as much until it was full once.
+	warmCell, leastWarm = 35 * time.Millisecond, 100 * time.Millisecond
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store,
@@ -155,9 +155,9 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 
 // warm lets every cell's new process work, all at the same time: nothing of it counts.
 func (g *group) warm(ctx context.Context) {
-	target := warmReads
-	if g.op.Commits {
-		target = warmCommits
+	target := leastWarm / 2
+	if live := len(g.live()); g.op.Commits {
+		target = max(leastWarm, time.Duration(live)*warmCell)
 	}
 	g.together(ctx, "warm up", request{Command: cmdWarm, Target: target})
 }

@@ -54,7 +54,7 @@ func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all boo
 	case alone > 0:
 		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d stand beside no other engine in both runs, or in too few rounds, so that it may be the machine → measure longer, with engines that did not change", alone), p.styles.plain)
 	case open > 0:
-		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %d → measure both longer", open, len(c.Changes)), p.styles.plain)
+		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %d → assay run --even --budget 10m, both", open, len(c.Changes)), p.styles.plain)
 	}
 	for _, text := range c.Crossed {
 		p.paragraph("✗ ", p.styles.bad, text, p.styles.bad)

@@ -131,6 +131,7 @@ type Cell struct {
 	Syncs   *float64 `json:"syncs,omitempty"`   // of files and folders, per operation
 	Writes  *float64 `json:"writes,omitempty"`  // calls, and write-backs of mapped pages, per operation
 	Written *float64 `json:"written,omitempty"` // bytes per operation
+	Counted int      `json:"counted,omitempty"` // operations of that short run
 
 	CPU        *float64 `json:"cpu,omitempty"` // processor time per operation
 	RSS        *int64   `json:"rss,omitempty"` // peak, of the engine's process

@@ -115,6 +115,9 @@ func (r ratioChange) tell(c *result.Change) {
 	}
 }
 
+// leastCounted is how many operations show that all have the same count: fewer may come to a whole number by chance.
+const leastCounted = 32
+
 // counts returns what both cells counted. A count is exact where every operation has the same whole number, and one worker
 // does them: several share their commits as it happens.
 func counts(was, is result.Cell) []result.Count {
@@ -129,7 +132,7 @@ func counts(was, is result.Cell) []result.Count {
 		if f.was == nil || f.is == nil {
 			continue
 		}
-		exact := is.Workers <= 1 && was.Workers <= 1 && *f.was == math.Trunc(*f.was) && *f.is == math.Trunc(*f.is)
+		exact := min(is.Counted, was.Counted) >= leastCounted && is.Workers <= 1 && was.Workers <= 1 && *f.was == math.Trunc(*f.was) && *f.is == math.Trunc(*f.is)
 		all = append(all, result.Count{Name: f.name, Before: *f.was, After: *f.is, Exact: exact})
 	}
 	return all

@@ -100,7 +100,7 @@ func TestAloneNothingIsSaidOfTheTime(t *testing.T) {
 
 func TestCountsAreComparedWhereTheyAreExact(t *testing.T) {
 	cell := func(workers int, syncs, writes float64) result.Cell {
-		return result.Cell{Workers: workers, Syncs: &syncs, Writes: &writes}
+		return result.Cell{Counted: 64, Workers: workers, Syncs: &syncs, Writes: &writes}
 	}
 	for _, c := range []struct {
 		was, is result.Cell
@@ -120,5 +120,14 @@ func TestCountsAreComparedWhereTheyAreExact(t *testing.T) {
 		if text != c.want {
 			t.Errorf("got %s, want %s", text, c.want)
 		}
+	}
+}
+
+// A whole number of few operations may be chance.
+func TestFewOperationsCountNothingExactly(t *testing.T) {
+	twenty, nineteen := 20.0, 19.0
+	got := counts(result.Cell{Counted: 8, Syncs: &twenty}, result.Cell{Counted: 8, Syncs: &nineteen})
+	if len(got) != 1 || got[0].Exact {
+		t.Errorf("got %+v, want a count that is not exact", got)
 	}
 }

@@ -30,28 +30,37 @@ type Standing struct {
 	More  float64
 }
 
+// Rule says when a contender's rounds are enough.
+type Rule struct {
+	// Precision is the half-width at which a ratio is known well enough, decided or not: 0.05 is 5 %.
+	Precision float64
+
+	// Even lets nobody leave before, however sure it is who is faster: for a comparison with another
+	// run, to which every ratio matters.
+	Even bool
+}
+
 // Look returns where each cell stands: who may leave because how it compares with the best of its
 // group is sure already, and how many more rounds the others need, as a multiple of those that they
 // have. More is infinite if the rounds so far say nothing, and 0 of cells that leave and of a
 // group's best, which goes on as long as another one does. Who left before stays out unless it is
 // no longer decided, for which there must be another best. looks is how often this was asked of
-// these cells before, and once more; precision is the half-width at which a ratio is known well
-// enough, decided or not.
-func Look(cells []result.Cell, looks int, precision float64) []Standing {
+// these cells before, and once more.
+func Look(cells []result.Cell, looks int, rule Rule) []Standing {
 	out := make([]Standing, len(cells))
 	tables := result.Tables(cells)
 	p := processesOf(cells, tables)
 	for _, t := range tables {
 		for _, g := range t.Groups {
 			if group := rankable(cells, g); len(group) > 0 {
-				p.look(cells, group, lookShare(max(looks, 1)), precision, out)
+				p.look(cells, group, lookShare(max(looks, 1)), rule, out)
 			}
 		}
 	}
 	return out
 }
 
-func (p Processes) look(cells []result.Cell, group []int, share, precision float64, out []Standing) {
+func (p Processes) look(cells []result.Cell, group []int, share float64, rule Rule, out []Standing) {
 	best := fastest(cells, group)
 	alpha := level(len(group))
 	out[best].Early = result.EarlyDecided
@@ -62,11 +71,16 @@ func (p Processes) look(cells []result.Cell, group []int, share, precision float
 		sure := p.compare(cells[i].Samples, cells[best].Samples, share*alpha)
 		last := p.compare(cells[i].Samples, cells[best].Samples, finalShare*alpha)
 		switch {
+		case sure.Enough() && sure.HalfWidth() <= rule.Precision:
+			out[i].Early = result.EarlyDecided
+		case rule.Even:
+			wide := last.HalfWidth() / rule.Precision
+			out[best].Early, out[i].More = "", max(wide*wide-1, 0)
 		case cells[i].Early != "" && last.decided():
 			out[i].Early = cells[i].Early
 		case sure.Enough() && sure.Lo > Behind:
 			out[i].Early = result.EarlyBehind
-		case sure.decided() || sure.Enough() && sure.HalfWidth() <= precision:
+		case sure.decided():
 			out[i].Early = result.EarlyDecided
 		default:
 			out[i].More = last.more()
