@@ -80,3 +80,65 @@ func TestATransactionJoinsAnyNamespaceOfItsStore(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 }
+
+func TestATransactionKeepsOneValueForAKey(t *testing.T) {
+	db := openMem(t)
+	type key struct{}
+	made := 0
+	make := func() any { made++; return made }
+	for round := range 3 {
+		err := db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
+			first, second := tx.Local(key{}, make), tx.Namespace([]byte("n/")).Local(key{}, make)
+			if other := tx.Local("other", func() any { return "other" }); first != round+1 || second != first || other != "other" {
+				t.Errorf("got %v, %v and %v in round %d", first, second, other, round)
+			}
+			if got := tx.Durability(); got != kv.Buffered {
+				t.Errorf("class %v", got)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A batch learns in its turn of what a transaction did while it waited.
+func TestABatchIsAskedInItsTurn(t *testing.T) {
+	boom := errors.New("boom")
+	for _, ranges := range []bool{false, true} {
+		db := openMem(t)
+		var b kv.Batch
+		b.Put([]byte("k"), []byte("v"))
+		if ranges {
+			b.DeleteRange(kv.Prefix([]byte("x")))
+		}
+		tx, err := db.Begin(t.Context(), kv.Buffered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		committed := false
+		tx.OnCommit(func() { committed = true })
+		asked := make(chan bool, 1)
+		b.OnTurn(func() error { asked <- committed; return boom })
+		wrote := make(chan error, 1)
+		go func() { wrote <- db.Write(t.Context(), kv.Buffered, &b) }()
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-wrote; !errors.Is(err, boom) {
+			t.Errorf("got %v, want %v", err, boom)
+		}
+		if !<-asked {
+			t.Error("it was asked while the transaction ran")
+		}
+		if _, err := db.Get(t.Context(), []byte("k")); !errors.Is(err, kv.NotFound) {
+			t.Errorf("it was written: %v", err)
+		}
+		b.Reset()
+		b.Put([]byte("k"), []byte("v"))
+		if err := db.Write(t.Context(), kv.Buffered, &b); err != nil || len(asked) > 0 {
+			t.Errorf("after Reset: %v, asked %d times", err, len(asked))
+		}
+	}
+}

@@ -17,7 +17,8 @@ type writing struct {
 	d    Durability
 	held bool // by the program, from Begin on
 
-	after []func() // of OnCommit
+	after []func()    // of OnCommit
+	local map[any]any // of Local
 }
 
 // Durability returns the class that tx is committed with.
@@ -118,6 +119,23 @@ func (tx *Tx) OnCommit(fn func()) {
 	if tx.r != nil {
 		tx.after = append(tx.after, fn)
 	}
+}
+
+// Local returns the value that tx keeps under key; first makes it when it is asked for the first time in the transaction,
+// of whichever namespace. It is for what is built on transactions and has something to remember until they end.
+func (tx *Tx) Local(key any, first func() any) any {
+	tx.enter()
+	defer tx.leave()
+	value, ok := tx.local[key]
+	if ok || tx.r == nil {
+		return value
+	}
+	if tx.local == nil {
+		tx.local = map[any]any{}
+	}
+	value = first()
+	tx.local[key] = value
+	return value
 }
 
 // Fail has tx end with err, whatever else happens in it: nothing of it is committed, and Update or Commit returns err. It

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	_ "github.com/assaydb/assay/engines/badgerkv"
@@ -42,6 +43,7 @@ func target(t *testing.T, engine, params string) logtest.Target {
 		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 			return open(engine+":"+filepath.Join(dir, "log")+params, o)
 		},
+		Join: joinKV,
 		Lose: func(dir string, position uint64) error {
 			return lose(engine+":"+filepath.Join(dir, "log")+params, position)
 		},
@@ -57,6 +59,20 @@ func target(t *testing.T, engine, params string) logtest.Target {
 	return target
 }
 
+// stores holds in which store each log is that was opened.
+var stores sync.Map
+
+func joinKV(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx *eventlog.Tx) error) error {
+	db, _ := stores.Load(log)
+	return db.(*kv.DB).Update(ctx, d, func(tx *kv.Tx) error {
+		events, err := log.In(tx)
+		if err != nil {
+			return err
+		}
+		return fn(events)
+	})
+}
+
 func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 	db, err := kv.Open(context.Background(), url)
 	if err != nil {
@@ -66,7 +82,11 @@ func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	return log, func() error { return errors.Join(log.Close(), db.Close()) }, nil
+	stores.Store(log, db)
+	return log, func() error {
+		stores.Delete(log)
+		return errors.Join(log.Close(), db.Close())
+	}, nil
 }
 
 // lose deletes the events above position, each after the entry of its stream, if the log has one stream called s.

@@ -11,48 +11,55 @@ import (
 // kvJoined is a log within a transaction of the program's. It plans from what is stored, as nobody else writes until the
 // transaction ends. An append that was planned before, and waits for that, then is planned anew: see learn.
 type kvJoined struct {
-	b    *kvBackend
-	tx   *kv.Tx
-	plan plan
+	b     *kvBackend
+	tx    *kv.Tx
+	plan  plan
+	begun bool // plan knows where the log ends
+	told  bool // the one who commits groups is told of what is appended
+	meta  meta
 }
 
 var _ Joined = (*kvJoined)(nil)
 
-// join returns the log within tx.
+// join returns the log within tx: always the same one, for readers must see all that it appended at once.
 func (b *kvBackend) join(tx *kv.Tx) (*kvJoined, error) {
 	joined, err := b.db.Join(tx)
 	if err != nil {
 		return nil, err
 	}
-	return &kvJoined{b: b, tx: joined, plan: plan{b: b, tx: joined}}, nil
+	return joined.Local(b, func() any {
+		return &kvJoined{b: b, tx: joined, plan: plan{b: b, tx: joined, versions: map[string]uint64{}}}
+	}).(*kvJoined), nil
 }
 
 // Append implements Joined.
 func (j *kvJoined) Append(parts []*Pending) (refill uint64, err error) {
-	m, last, err := readState(j.tx, j.b.streams)
-	if err != nil {
-		return 0, err
-	}
 	p, d := &j.plan, j.tx.Durability()
-	p.last, p.assigned = last, max(last, m.Floor, j.b.floor.Load())
-	p.versions, p.ids = map[string]uint64{}, nil
-	if err := p.append(context.Background(), parts); err != nil || p.last == last {
+	if !j.begun {
+		if j.meta, p.last, err = readState(j.tx, j.b.streams); err != nil {
+			return 0, err
+		}
+		j.begun, p.assigned = true, max(p.last, j.meta.Floor, j.b.floor.Load())
+	}
+	before := p.last
+	if err := p.append(context.Background(), parts); err != nil || p.last == before {
 		return 0, err
 	}
 	weak := j.b.mustReserve(d)
-	if weak && p.assigned > m.Reserved {
+	if weak && p.assigned > j.meta.Reserved {
 		return 0, NotReserved(d)
 	}
-	if m.Format != format {
-		if err := j.tx.Put(metaKey, m.encode()); err != nil {
+	if j.meta.Format != format {
+		j.meta.Format = format
+		if err := j.tx.Put(metaKey, j.meta.encode()); err != nil {
 			return 0, err
 		}
 	}
-	if j.b.inMemory {
-		assigned, versions := p.assigned, p.versions
-		j.tx.OnCommit(func() { j.b.tell(assigned, versions) })
+	if j.b.inMemory && !j.told {
+		j.told = true
+		j.tx.OnCommit(func() { j.b.tell(p.assigned, p.versions) })
 	}
-	if weak && m.Reserved-p.assigned < j.b.first {
+	if weak && j.meta.Reserved-p.assigned < j.b.first {
 		refill = 4 * j.b.first
 	}
 	return refill, nil

@@ -267,6 +267,9 @@ func (job task) run(target Target) error {
 	lines := make(chan report, 16)
 	written := make(chan error, 1)
 	go func() { written <- write(lines) }()
+	if job.Kind == "share" {
+		return job.share(log, lines)
+	}
 	if !job.Mine {
 		go job.watch(ctx, log, lines)
 	}

@@ -19,6 +19,9 @@ type Target struct {
 	// Open opens the log kept in the folder dir, creating it. closeAll closes the log and what it is kept in.
 	Open func(dir string, o eventlog.Options) (log *eventlog.Log, closeAll func() error, err error)
 
+	// Join runs fn in a transaction of what a log that Open returned is kept in, and commits it with class d if fn returns nil.
+	Join func(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx *eventlog.Tx) error) error
+
 	// Delivers tells what an append of each class that may be asked for is delivered as. It is not empty.
 	Delivers map[kv.Durability]kv.Durability
 
@@ -82,6 +85,18 @@ var cases = []testCase{
 	{name: "a walk can be left early and fails once its context has ended", run: testBatchesEnd},
 	{name: "a reader that goes on from where it was misses nothing", run: testFollow},
 	{name: "concurrent appends of every class are all there", run: testConcurrent},
+	{name: "an append in a transaction is there when that is committed", run: testJoined},
+	{name: "a transaction that is rolled back leaves nothing", run: testRolledBack},
+	{name: "appends in transactions and others disturb no other", run: testJoinedConcurrently},
+	{name: "a transaction gives out only positions that are reserved if a crash can lose it", run: testReserved},
+	{name: "an append to several streams is one", run: testParts},
+	{name: "an append that is tried again is one append", run: testIDs},
+	{name: "an append that many try at once is one append", run: testIDsConcurrently},
+	{name: "ids and metadata come back", run: testMeta},
+	{name: "truncation leaves positions and versions as they are", run: testTruncate},
+	{name: "a subscription returns what it selects", run: testSelect},
+	{name: "those who share the work deal with every event once and with each stream in order", run: testShared},
+	{name: "the work of a process that was killed goes to another", run: testSharedByProcesses, reopens: true, processes: true},
 	{name: "a subscription delivers every event once and in order", run: testSubscription},
 	{name: "a subscription waits for an event, its context or the end", run: testSubscriptionWaits},
 	{name: "an acknowledgement only moves forward", run: testAck},

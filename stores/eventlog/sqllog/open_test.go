@@ -81,7 +81,7 @@ func TestTables(t *testing.T) {
 	for query, want := range map[string]string{
 		`SELECT group_concat(position||'|'||stream||'|'||ifnull(version,'NULL')||'|'||type||'|'||hex(data)||'|'||time, ' ') FROM events`: "1|s|1|T|7B2261223A317D|1234567890123456789 2||NULL|U||1234567890123456789",
 		`SELECT json_extract(CAST(data AS TEXT), '$.a') FROM events WHERE position = 1`:                                                  "1",
-		`SELECT format||'|'||streams||'|'||reserved FROM eventlog`:                                                                       "1|1|0",
+		`SELECT format||'|'||streams||'|'||reserved FROM eventlog`:                                                                       "2|1|0",
 		`SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name)`:    "events_time events_type events_version",
 		`PRAGMA journal_mode`: "wal",
 		`PRAGMA page_size`:    "8192",

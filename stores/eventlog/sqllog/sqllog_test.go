@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
@@ -14,15 +15,45 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
+// paths holds in which file each log is that was opened.
+var paths sync.Map
+
+// join runs fn in a transaction of a connection of the program's own.
+func join(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx *eventlog.Tx) error) (err error) {
+	path, _ := paths.Load(log)
+	level := map[bool]string{true: "FULL", false: "NORMAL"}[d == kv.Synced]
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path.(string),
+		RawQuery: "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(" + level + ")"}).String())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	events, err := sqllog.In(tx, log)
+	if err == nil {
+		err = fn(events)
+	}
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
 func TestConformance(t *testing.T) {
 	logtest.Run(t, logtest.Target{
 		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
-			log, err := sqllog.Open(context.Background(), filepath.Join(dir, "a file?#%.db"), &sqllog.Options{Options: o})
+			path := filepath.Join(dir, "a file?#%.db")
+			log, err := sqllog.Open(context.Background(), path, &sqllog.Options{Options: o})
 			if err != nil {
 				return nil, nil, err
 			}
+			paths.Store(log, path)
 			return log, log.Close, nil
 		},
+		Join: join,
 		Lose: func(dir string, position uint64) error {
 			db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.Join(dir, "a file?#%.db")}).String())
 			if err != nil {

@@ -1,0 +1,408 @@
+package eventlog_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powertest"
+	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/sqllog"
+	"github.com/assaydb/assay/stores/internal/crash"
+)
+
+// An outbox and a projection: an order is kept together with the event that it was placed, and what is made of an event is
+// kept together with how far that has come. Whatever ends the program, no order is without its event, and none is
+// counted twice.
+
+// shop keeps orders, the log of them, and how often each was counted.
+type shop struct {
+	log   *eventlog.Log
+	sub   *eventlog.Subscription
+	class kv.Durability
+	data
+}
+
+// data is where a shop keeps its orders and counts.
+type data interface {
+	// order runs fn in a transaction that puts an order; count in one that counts orders.
+	order(ctx context.Context, class kv.Durability, id string, fn func(tx *eventlog.Tx) error) error
+	count(ctx context.Context, class kv.Durability, ids []string, fn func(tx *eventlog.Tx) error) error
+	// orders returns how often each order was counted.
+	orders(ctx context.Context) (map[string]int, error)
+	close() error
+}
+
+const counter = "counter"
+
+func openShop(ctx context.Context, kind, dir string, class kv.Durability) (*shop, error) {
+	s := &shop{class: class}
+	var err error
+	if kind == "sqllog" {
+		s.log, s.data, err = openSQLShop(ctx, filepath.Join(dir, "shop.db"), class)
+	} else {
+		s.log, s.data, err = openKVShop(ctx, kind+":"+filepath.Join(dir, "shop"))
+	}
+	if err == nil && class != kv.Synced {
+		err = s.log.Reserve(ctx, 1000)
+	}
+	if err == nil {
+		s.sub, err = s.log.Subscribe(ctx, counter)
+	}
+	return s, err
+}
+
+func (s *shop) close() error { return errors.Join(s.log.Close(), s.data.close()) }
+
+// work places orders, one with others, and counts them, some later. It tells of each order before and after.
+func (s *shop) work(ctx context.Context, prefix string, n int, trying, done func(id string)) error {
+	for i := range n {
+		id := fmt.Sprintf("%s-%04d", prefix, i)
+		trying(id)
+		err := s.order(ctx, s.class, id, func(tx *eventlog.Tx) error {
+			_, err := tx.Append("order-"+id, eventlog.Empty, eventlog.Draft{Type: "Placed", Data: []byte(id), ID: id})
+			return err
+		})
+		if err == nil && i%4 == 1 { // mixed with appends that share commits
+			_, err = s.log.Append(ctx, s.class, "", eventlog.Any, eventlog.Draft{Type: "Noise"}, eventlog.Draft{Type: "Noise"})
+		}
+		if err == nil && i%3 > 0 {
+			err = s.project(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		done(id)
+	}
+	return nil
+}
+
+// project counts the orders of some events.
+func (s *shop) project(ctx context.Context) error {
+	events, err := s.sub.Next(ctx, 3)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, e := range events {
+		if e.Type == "Placed" {
+			ids = append(ids, string(e.Data))
+		}
+	}
+	return s.count(ctx, s.class, ids, func(tx *eventlog.Tx) error {
+		return tx.Ack(s.sub, events[len(events)-1].Position)
+	})
+}
+
+// check requires that all of done are there, that every order has one event, and that those which the subscription has come
+// past were counted once, the others not at all.
+func (s *shop) check(ctx context.Context, done []string) error {
+	orders, err := s.orders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range done {
+		if _, ok := orders[id]; !ok {
+			return fmt.Errorf("order %s was acknowledged and is lost", id)
+		}
+	}
+	sub, err := s.log.Subscribe(ctx, counter)
+	if err != nil {
+		return err
+	}
+	for e, err := range s.log.All(ctx, eventlog.Range{}) {
+		if err != nil {
+			return err
+		}
+		if e.Type != "Placed" {
+			continue
+		}
+		counted, ok := orders[string(e.Data)]
+		if !ok {
+			return fmt.Errorf("event %d is of order %s, which is not there, or of one that has two", e.Position, e.Data)
+		}
+		delete(orders, string(e.Data))
+		want := 0
+		if e.Position <= sub.Position() {
+			want = 1
+		}
+		if counted != want || e.Version != 1 {
+			return fmt.Errorf("order %s of event %d, version %d, was counted %d times; the subscription is at %d", e.Data, e.Position,
+				e.Version, counted, sub.Position())
+		}
+	}
+	for id := range orders {
+		return fmt.Errorf("order %s has no event", id)
+	}
+	return nil
+}
+
+// kvShop keeps its data beside the log in a key-value store.
+type kvShop struct {
+	db  *kv.DB
+	log *eventlog.Log
+}
+
+func openKVShop(ctx context.Context, url string) (*eventlog.Log, data, error) {
+	db, err := kv.Open(ctx, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := eventlog.New(db.Namespace([]byte("events/")), &eventlog.Options{Streams: true})
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return log, &kvShop{db, log}, nil
+}
+
+func (s *kvShop) close() error { return s.db.Close() }
+
+func (s *kvShop) order(ctx context.Context, class kv.Durability, id string, fn func(tx *eventlog.Tx) error) error {
+	return s.db.Update(ctx, class, func(tx *kv.Tx) error {
+		events, err := s.log.In(tx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.Put([]byte("order/"+id), []byte("0")), fn(events))
+	})
+}
+
+func (s *kvShop) count(ctx context.Context, class kv.Durability, ids []string, fn func(tx *eventlog.Tx) error) error {
+	return s.db.Update(ctx, class, func(tx *kv.Tx) error {
+		for _, id := range ids {
+			key := []byte("order/" + id)
+			text, err := tx.Get(key)
+			if err != nil {
+				return err
+			}
+			n, err := strconv.Atoi(string(text))
+			if err == nil {
+				err = tx.Put(key, []byte(strconv.Itoa(n+1)))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		events, err := s.log.In(tx)
+		if err != nil {
+			return err
+		}
+		return fn(events)
+	})
+}
+
+func (s *kvShop) orders(ctx context.Context) (map[string]int, error) {
+	all := map[string]int{}
+	err := s.db.View(ctx, func(snapshot *kv.Snapshot) error {
+		for key, value := range snapshot.Scan(kv.Prefix([]byte("order/"))) {
+			n, err := strconv.Atoi(string(value))
+			if err != nil {
+				return err
+			}
+			all[string(key[len("order/"):])] = n
+		}
+		return snapshot.Err()
+	})
+	return all, err
+}
+
+// sqlShop keeps its data in a table beside the log's.
+type sqlShop struct {
+	db  *sql.DB
+	log *eventlog.Log
+}
+
+func openSQLShop(ctx context.Context, path string, class kv.Durability) (*eventlog.Log, data, error) {
+	log, err := sqllog.Open(ctx, path, &sqllog.Options{Options: eventlog.Options{Streams: true}})
+	if err != nil {
+		return nil, nil, err
+	}
+	level := "FULL"
+	if class != kv.Synced {
+		level = "NORMAL"
+	}
+	db, err := sql.Open("sqlite", "file://"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous("+level+")")
+	if err == nil {
+		_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, counted INTEGER NOT NULL)`)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, log.Close())
+	}
+	return log, &sqlShop{db, log}, nil
+}
+
+func (s *sqlShop) close() error { return s.db.Close() }
+
+func (s *sqlShop) order(ctx context.Context, _ kv.Durability, id string, fn func(tx *eventlog.Tx) error) error {
+	return s.update(ctx, `INSERT INTO orders (id, counted) VALUES (?, 0)`, []string{id}, fn)
+}
+
+func (s *sqlShop) count(ctx context.Context, _ kv.Durability, ids []string, fn func(tx *eventlog.Tx) error) error {
+	return s.update(ctx, `UPDATE orders SET counted = counted + 1 WHERE id = ?`, ids, fn)
+}
+
+// update executes query for each id, then fn, in one transaction.
+func (s *sqlShop) update(ctx context.Context, query string, ids []string, fn func(tx *eventlog.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, err := tx.ExecContext(ctx, query, id); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	events, err := sqllog.In(tx, s.log)
+	if err == nil {
+		err = fn(events)
+	}
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func (s *sqlShop) orders(ctx context.Context) (map[string]int, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT id, counted FROM orders`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]int{}
+	for rows.Next() {
+		var id string
+		var n int
+		if err := rows.Scan(&id, &n); err != nil {
+			return nil, err
+		}
+		all[id] = n
+	}
+	return all, rows.Err()
+}
+
+// killsVariable is how many processes the test of kills kills.
+const killsVariable = "ASSAY_KILLS"
+
+type shopTask struct{ Kind, Dir, Prefix string }
+
+type shopReport struct{ Done string }
+
+// TestShopKilled kills the program again and again, always on the same store.
+func TestShopKilled(t *testing.T) {
+	crash.Work(t, func(job shopTask) error {
+		ctx := context.Background()
+		s, err := openShop(ctx, job.Kind, job.Dir, kv.Flushed)
+		if err != nil {
+			return err
+		}
+		out := json.NewEncoder(os.Stdout)
+		err = s.work(ctx, job.Prefix, 1<<20, func(string) {}, func(id string) { _ = out.Encode(shopReport{id}) })
+		return errors.Join(err, s.close())
+	})
+	kills := 10
+	if n, err := strconv.Atoi(os.Getenv(killsVariable)); err == nil {
+		kills = n
+	}
+	for _, kind := range []string{"bbolt", "pebble", "sqlite", "bunt", "sqllog"} {
+		t.Run(kind, func(t *testing.T) {
+			dir, seed := t.TempDir(), rand.Uint64()
+			t.Logf("seed %d", seed)
+			random := rand.New(rand.NewPCG(seed, 0))
+			var done []string
+			for n := range kills {
+				task := shopTask{kind, dir, fmt.Sprint(n)}
+				for _, r := range crash.AfterReports[shopReport](t, task, 1+random.IntN(12)) {
+					done = append(done, r.Done)
+				}
+				if n%10 != 9 && n != kills-1 {
+					continue
+				}
+				s, err := openShop(t.Context(), kind, dir, kv.Flushed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(s.check(t.Context(), done), s.close()); err != nil {
+					t.Fatalf("after %d kills: %v", n+1, err)
+				}
+			}
+		})
+	}
+}
+
+// TestShopPower cuts the power.
+func TestShopPower(t *testing.T) {
+	for _, kind := range []string{"bbolt", "pebble", "sqlite", "sqllog"} {
+		t.Run(kind, func(t *testing.T) {
+			ctx := context.Background()
+			powertest.Run(t, powertest.Case[string]{
+				Work: func(dir string, log *powertest.Log[string]) error {
+					s, err := openShop(ctx, kind, dir, kv.Synced)
+					if err != nil {
+						return err
+					}
+					return errors.Join(s.work(ctx, "p", 12, log.Try, log.Done), s.close())
+				},
+				Check: func(dir string, h powertest.History[string]) error {
+					s, err := openShop(ctx, kind, dir, kv.Synced)
+					if err != nil {
+						return err
+					}
+					err = s.check(ctx, h.Done)
+					if err == nil { // it goes on
+						err = errors.Join(s.work(ctx, "q", 6, func(string) {}, func(string) {}), s.check(ctx, h.Done))
+					}
+					return errors.Join(err, s.close())
+				},
+			})
+		})
+	}
+}
+
+// TestShopInTwoCommits shows what the check finds where an order and its event, or a count and its acknowledgement, are not one.
+func TestShopInTwoCommits(t *testing.T) {
+	ctx := t.Context()
+	nothing := func(*eventlog.Tx) error { return nil }
+	for what, half := range map[string]func(s *shop) error{
+		"an order without an event": func(s *shop) error { return s.order(ctx, kv.Synced, "a", nothing) },
+		"an event without an order": func(s *shop) error {
+			_, err := s.log.Append(ctx, kv.Synced, "order-a", eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte("a")})
+			return err
+		},
+		"an order with two events": func(s *shop) error {
+			_, err := s.log.Append(ctx, kv.Synced, "order-whole-0000", eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte("whole-0000")})
+			return err
+		},
+		"a count that is not acknowledged": func(s *shop) error { return s.count(ctx, kv.Synced, []string{"whole-0000"}, nothing) },
+		"an acknowledgement of what was not counted": func(s *shop) error {
+			return s.sub.Ack(ctx, kv.Synced, 1)
+		},
+	} {
+		for _, kind := range []string{"bbolt", "sqllog"} {
+			t.Run(kind+" "+what, func(t *testing.T) {
+				s, err := openShop(ctx, kind, t.TempDir(), kv.Synced)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.close()
+				none := func(string) {}
+				if err := errors.Join(s.work(ctx, "whole", 1, none, none), s.check(ctx, nil)); err != nil {
+					t.Fatal(err)
+				}
+				if err := half(s); err != nil {
+					t.Fatal(err)
+				}
+				if s.check(ctx, nil) == nil {
+					t.Error("nobody objects")
+				}
+			})
+		}
+	}
+}
