@@ -233,7 +233,7 @@ func testMigrationHalfDone(s *suite) {
 }
 
 func testSecretsNotMoved(s *suite) {
-	path := s.older("state.db", 5, "checkpoints", "tokens")
+	s.older("state.db", 5, "checkpoints", "tokens")
 	_, err := s.store().Get(s.ctx(), "secret", legacyKey(0)) // a program that does not know of the older file
 	s.wantKind("a secret that may be in the older file", err, kv.Invalid)
 	s.wantKind("a secret put beside it", s.store().Put(s.ctx(), "secret", []byte("k"), nil), kv.Invalid)
@@ -241,7 +241,7 @@ func testSecretsNotMoved(s *suite) {
 	s.wantGet(s.store(withLegacy), "a", string(legacyKey(0)), string(legacyValue(0)))
 
 	s.dir = s.TempDir()
-	path = s.older(one, 5, "tokens")
+	path := s.older(one, 5, "tokens")
 	s.put(s.store(), "secret", "k", "of a program that was started without the options")
 	_, err = s.store(oneLegacy).Get(s.ctx(), "secret", legacyKey(0))
 	s.wantKind("secrets in two files", err, kv.Invalid)
