@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
 // Bookmark implements eventlog.Backend.
@@ -29,7 +30,7 @@ func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*ev
 	err := b.transaction(ctx, d, func() error {
 		for _, m := range marks {
 			err := b.raise(m)
-			if kind := kindOf(err); err != nil && kind != kv.NotFound && kind != kv.Conflict {
+			if kind := sqlite.KindOf(err); err != nil && kind != kv.NotFound && kind != kv.Conflict {
 				return err
 			}
 			m.Err = b.wrap("ack", err)

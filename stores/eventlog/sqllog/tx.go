@@ -44,7 +44,7 @@ func In(tx *sql.Tx, log *eventlog.Log) (*eventlog.Tx, error) {
 	if err != nil {
 		return nil, b.wrap("join", err)
 	}
-	ours, err := os.Stat(b.path)
+	ours, err := os.Stat(b.file.Path)
 	if err != nil {
 		return nil, b.wrap("join", err)
 	}
