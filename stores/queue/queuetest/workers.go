@@ -116,7 +116,7 @@ func testKinds(s *suite) {
 		s.Errorf("at once ran %v, want at most 2 mail and 3 in all", most)
 	}
 	dead, err := s.queue(store, "count", queue.Settings{}).List(s.ctx(), queue.Dead, 10)
-	if err != nil || len(dead) != 1 || len(dead[0].Failures) != 1 || !strings.Contains(dead[0].Failures[0].Error, "decode a job of kind count") {
+	if err != nil || len(dead) != 1 || len(dead[0].Failures()) != 1 || !strings.Contains(dead[0].Failures()[0].Error, "decode a job of kind count") {
 		s.Errorf("what cannot be decoded: %+v, %v", dead, err)
 	}
 	if len(unhandled) != 1 || !strings.Contains(unhandled[0], `"mial" has 1 jobs`) {
