@@ -96,6 +96,7 @@ func testKinds(s *suite) {
 	}))
 	s.wantKind("a second function", queue.Handle(w, mail, 1, nil, func(context.Context, letter) error { return nil }), kv.Invalid)
 	s.wantKind("no workers", queue.Handle(w, queue.Kind[int]{Name: "x"}, 0, nil, func(context.Context, int) error { return nil }), kv.Invalid)
+	s.wantHint("workers without work", s.workers(store, queue.WorkersOptions{}).Run(s.ctx()), kv.Invalid)
 	ended := s.running(w)
 	s.wait("the work", func() bool {
 		m, err := s.queue(store, "mail", queue.Settings{}).Counts(s.ctx())
