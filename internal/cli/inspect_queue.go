@@ -275,10 +275,11 @@ type jobShown struct {
 }
 
 func shown(job queue.Job) jobShown {
-	j := jobShown{ID: job.ID, State: job.State.String(), Priority: job.Priority, Attempts: job.Attempts, MaxAttempts: job.MaxAttempts,
-		Key: job.Key, CreatedAt: job.CreatedAt, VisibleAt: job.VisibleAt, Failures: job.Failures}
-	if job.Timeout > 0 {
-		j.Timeout = job.Timeout.String()
+	j := jobShown{ID: job.ID, State: job.State.String(), Priority: job.Priority, Attempts: job.Attempts, MaxAttempts: job.MaxAttempts(),
+		CreatedAt: job.CreatedAt, VisibleAt: job.VisibleAt, Failures: job.Failures()}
+	j.Key, _ = job.Key()
+	if timeout := job.Timeout(); timeout > 0 {
+		j.Timeout = timeout.String()
 	}
 	if text := string(job.Payload); utf8.ValidString(text) {
 		j.Payload = &text
@@ -322,8 +323,8 @@ func listJobs(w io.Writer, jobs []queue.Job) error {
 	fmt.Fprintln(t, "id\tstate\tattempts\tsince or until\tpayload\tlast error")
 	for _, job := range jobs {
 		last := ""
-		if n := len(job.Failures); n > 0 {
-			last = short(job.Failures[n-1].Error)
+		if all := job.Failures(); len(all) > 0 {
+			last = short(all[len(all)-1].Error)
 		}
 		fmt.Fprintf(t, "%d\t%v\t%d\t%s\t%s\t%s\n", job.ID, job.State, job.Attempts, job.VisibleAt.Format(time.RFC3339), short(string(job.Payload)), last)
 	}
@@ -349,19 +350,19 @@ func printJobs(w io.Writer, jobs []queue.Job) error {
 		fmt.Fprintf(t, "id\t%d\nstate\t%v\npriority\t%d\nattempts\t%d\n", job.ID, job.State, job.Priority, job.Attempts)
 		fmt.Fprintf(t, "published\t%s\nsince or until\t%s\n", job.CreatedAt.Format(time.RFC3339Nano), job.VisibleAt.Format(time.RFC3339Nano))
 		switch {
-		case job.MaxAttempts == queue.NoLimit:
+		case job.MaxAttempts() == queue.NoLimit:
 			fmt.Fprintln(t, "max attempts\tno limit")
-		case job.MaxAttempts > 0:
-			fmt.Fprintf(t, "max attempts\t%d\n", job.MaxAttempts)
+		case job.MaxAttempts() > 0:
+			fmt.Fprintf(t, "max attempts\t%d\n", job.MaxAttempts())
 		}
-		if job.Timeout > 0 {
-			fmt.Fprintf(t, "timeout\t%v\n", job.Timeout)
+		if timeout := job.Timeout(); timeout > 0 {
+			fmt.Fprintf(t, "timeout\t%v\n", timeout)
 		}
-		if job.Key != "" {
-			fmt.Fprintf(t, "key\t%q\n", job.Key)
+		if key, _ := job.Key(); key != "" {
+			fmt.Fprintf(t, "key\t%q\n", key)
 		}
 		fmt.Fprintf(t, "payload\t%q\n", job.Payload)
-		for _, f := range job.Failures {
+		for _, f := range job.Failures() {
 			fmt.Fprintf(t, "attempt %d\t%s %q\n", f.Attempt, f.At.Format(time.RFC3339), f.Error)
 		}
 	}

@@ -80,7 +80,7 @@ func ExampleWorkers() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("dead:", string(dead[0].Payload), "because", dead[0].Failures[0].Error)
+	fmt.Println("dead:", string(dead[0].Payload), "because", dead[0].Failures()[0].Error)
 	// Output:
 	// ada gets "hello"
 	// mail done <nil>

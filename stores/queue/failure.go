@@ -30,9 +30,8 @@ type storedFailure struct {
 	Error   string `json:"error"`
 }
 
-// ParseFailures returns the failures that a backend keeps as a JSON array of objects with at, in
-// milliseconds since 1970, attempt and error. It is for backends.
-func ParseFailures(id uint64, text []byte) ([]Failure, error) {
+// parseFailures returns the failures that are kept as text.
+func parseFailures(id uint64, text []byte) ([]Failure, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
@@ -47,7 +46,7 @@ func ParseFailures(id uint64, text []byte) ([]Failure, error) {
 	return all, nil
 }
 
-// addFailure returns the text of failures that ParseFailures reads, with another one.
+// addFailure returns the text of failures that parseFailures reads, with another one.
 func addFailure(id uint64, text []byte, f storedFailure) ([]byte, error) {
 	var all []storedFailure
 	if len(text) > 0 {

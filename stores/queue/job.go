@@ -37,17 +37,85 @@ type Job struct {
 	Attempts  int       // how often it was claimed, this claim included, since it was published or requeued
 	CreatedAt time.Time // when it was published
 	VisibleAt time.Time // when it became or becomes ready; of a claimed job, when its lease ends; of a dead one, when it died
-	ReadyAt   time.Time // since when it was ready, of a job that was just claimed; zero in lists
 	Receipt   Receipt   // of the claim; zero unless the job is claimed
 
-	MaxAttempts int           // as in its Draft
-	Timeout     time.Duration // as in its Draft
-	Key         string        // as in its Draft
-	KeyUntil    time.Time     // until when its period keeps the key; zero without one
+	readyAt int64 // in milliseconds since 1970, 0 in lists
+	more    *more // nil for most
+}
 
-	// Failures tell of the last attempts that failed, at most [MostFailures], the oldest first.
-	// They are there in lists and in what Find returns, not in claims.
-	Failures []Failure
+// more is what most jobs do not have. It is not in Job, which every claim makes.
+type more struct {
+	special  special
+	failures []Failure
+}
+
+// ReadyAt returns since when a job was ready that was just claimed; of one from a list, the zero
+// time.
+func (job Job) ReadyAt() time.Time { return millisOrZero(job.readyAt) }
+
+// MaxAttempts returns that of the job's Draft.
+func (job Job) MaxAttempts() int { return job.own().MaxAttempts }
+
+// Timeout returns that of the job's Draft.
+func (job Job) Timeout() time.Duration { return time.Duration(job.own().Timeout) * time.Millisecond }
+
+// Key returns that of the job's Draft, and until when its period keeps it, the zero time without one.
+func (job Job) Key() (name string, until time.Time) {
+	s := job.own()
+	return s.Key, millisOrZero(s.KeyUntil)
+}
+
+// Failures returns the last attempts that failed, at most [MostFailures], the oldest first. They
+// are known of jobs in lists and of those that Find returns, not of claims.
+func (job Job) Failures() []Failure {
+	if job.more == nil {
+		return nil
+	}
+	return job.more.failures
+}
+
+func (job *Job) own() *special {
+	if job.more == nil {
+		return &special{}
+	}
+	return &job.more.special
+}
+
+func millisOrZero(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return Millis(ms)
+}
+
+// SetReadyAt sets ReadyAt, in milliseconds since 1970. It is for backends.
+func (job *Job) SetReadyAt(ms int64) { job.readyAt = ms }
+
+// SetSpecial sets what [Draft.Special] returned. It is for backends.
+func (job *Job) SetSpecial(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	s, err := parseSpecial(job.ID, text)
+	job.addMore().special = s
+	return err
+}
+
+// SetFailures sets Failures to those that a backend keeps as a JSON array of objects with at, in
+// milliseconds since 1970, attempt and error. It is for backends.
+func (job *Job) SetFailures(text []byte) error {
+	all, err := parseFailures(job.ID, text)
+	if len(all) > 0 {
+		job.addMore().failures = all
+	}
+	return err
+}
+
+func (job *Job) addMore() *more {
+	if job.more == nil {
+		job.more = &more{}
+	}
+	return job.more
 }
 
 // State is where a job is in its life.

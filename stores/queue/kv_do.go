@@ -157,7 +157,7 @@ func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 		if err != nil {
 			return err
 		}
-		job.State, job.Attempts, job.VisibleAt, job.ReadyAt = Claimed, c.attempts, Millis(op.Until), Millis(e.at)
+		job.State, job.Attempts, job.VisibleAt, job.readyAt = Claimed, c.attempts, Millis(op.Until), e.at
 		job.Receipt = Receipt{ID: e.id, Until: op.Until, Token: c.token}
 		if op.Jobs == nil {
 			op.Jobs = make([]Job, 0, max(1, min(op.Limit, q.counts.Ready+1))) // whatever a damaged counter says

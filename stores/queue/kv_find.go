@@ -133,7 +133,7 @@ func readFound(s *kv.Snapshot, k *keys, state State, f found) (Job, error) {
 	if job.Attempts > 0 {
 		text, err := readFailures(s, k, job.ID)
 		if err == nil {
-			job.Failures, err = ParseFailures(job.ID, text)
+			err = job.SetFailures(text)
 		}
 		return job, err
 	}

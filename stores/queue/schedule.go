@@ -54,8 +54,8 @@ func Cron(expression string) (Ticks, error) {
 	return s, nil
 }
 
-// Every returns ticks that are d apart, the same in all processes. Less than a millisecond is that.
-func Every(d time.Duration) Ticks { return every(max(d, time.Millisecond)) }
+// Every returns ticks that are d apart, rounded to milliseconds, the same in all processes.
+func Every(d time.Duration) Ticks { return every(max(d.Round(time.Millisecond), time.Millisecond)) }
 
 type every time.Duration
 
@@ -88,6 +88,10 @@ func (q *Queue) RunSchedule(ctx context.Context, d kv.Durability, s Schedule) er
 		if next.IsZero() || next.After(now) {
 			err = q.sleepUntil(ctx, next, now)
 			continue
+		}
+		if next.UnixMilli() <= last {
+			return invalid("schedule", fmt.Errorf("schedule %s: no tick after %v but %v", s.Name, Millis(last), next),
+				"Next must return a time that is later, by a millisecond at least")
 		}
 		var drafts []Draft
 		if s.Missed != MissedEach {

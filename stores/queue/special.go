@@ -38,19 +38,6 @@ func (d *Draft) Special(now int64) []byte {
 	return text
 }
 
-// SetSpecial sets what Special returned. It is for backends.
-func (job *Job) SetSpecial(text []byte) error {
-	if len(text) == 0 {
-		return nil
-	}
-	s, err := parseSpecial(job.ID, text)
-	job.MaxAttempts, job.Timeout, job.Key = s.MaxAttempts, time.Duration(s.Timeout)*time.Millisecond, s.Key
-	if s.KeyUntil != 0 {
-		job.KeyUntil = Millis(s.KeyUntil)
-	}
-	return err
-}
-
 func parseSpecial(id uint64, text []byte) (s special, err error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return s, corrupt("job %d: %q: %w", id, text, err)

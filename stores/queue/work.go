@@ -101,9 +101,9 @@ func (w *worker) attempt(claims, runs context.Context, o *Outcome) error {
 	}
 	defer w.team.leave(job)
 	began := q.store.options.Clock()
-	o.Wait = max(0, began.Sub(job.ReadyAt))
+	o.Wait = max(0, began.Sub(job.ReadyAt()))
 	defer func() { o.Run = q.store.options.Clock().Sub(began) }()
-	if timeout := cmp.Or(job.Timeout, q.settings.Timeout); timeout > 0 {
+	if timeout := cmp.Or(job.Timeout(), q.settings.Timeout); timeout > 0 {
 		var cancel context.CancelFunc
 		cause := fmt.Errorf("the job took longer than %v: %w", timeout, context.DeadlineExceeded)
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, cause)
@@ -145,7 +145,7 @@ func (w *worker) giveBack(runs context.Context, o *Outcome) error {
 	case errors.As(o.Err, &later):
 		result, err = Snoozed, q.Snooze(ctx, w.class, time.Duration(later), receipt)
 	default:
-		if isNever(o.Err) || q.settings.Exhausted(o.Job.MaxAttempts, o.Job.Attempts) {
+		if isNever(o.Err) || q.settings.Exhausted(o.Job.MaxAttempts(), o.Job.Attempts) {
 			result = Buried
 		}
 		delay := min(max(0, q.settings.Backoff(o.Job, o.Err)), maxDelay)

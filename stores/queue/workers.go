@@ -180,9 +180,13 @@ func (w *Workers) Run(ctx context.Context) error {
 	runs, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w.mu.Lock()
-	if w.stop != nil {
+	switch {
+	case w.stop != nil:
 		w.mu.Unlock()
 		return errRunning("run")
+	case len(w.crews)+len(w.schedules) == 0:
+		w.mu.Unlock()
+		return invalid("run", errors.New("there is neither a kind nor a schedule"), "call Handle or Schedule first")
 	}
 	w.stop, w.cancel = stop, cancel
 	w.mu.Unlock()

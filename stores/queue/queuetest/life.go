@@ -54,10 +54,10 @@ func testRoundTrip(s *suite) {
 			s.Errorf("payload %q, want %q", job.Payload, payloads[i])
 		}
 		job.Payload = nil
-		want := queue.Job{ID: ids[i], State: queue.Claimed, Priority: int8(i), Attempts: 1, CreatedAt: start,
+		want := modelJob{ID: ids[i], State: queue.Claimed, Priority: int8(i), Attempts: 1, CreatedAt: start,
 			VisibleAt: start.Add(queue.DefaultLease), ReadyAt: start, Receipt: job.Receipt}
-		if fmt.Sprint(job) != fmt.Sprint(want) || job.Receipt.ID != job.ID || job.Receipt.Token == 0 || tokens[job.Receipt.Token] {
-			s.Errorf("got  %+v\nwant %+v", job, want)
+		if got := asModel(job); fmt.Sprint(got) != fmt.Sprint(want) || job.Receipt.ID != job.ID || job.Receipt.Token == 0 || tokens[job.Receipt.Token] {
+			s.Errorf("got  %+v\nwant %+v", got, want)
 		}
 		tokens[job.Receipt.Token] = true
 		if i > 0 && ids[i] <= ids[i-1] {

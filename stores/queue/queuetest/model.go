@@ -17,25 +17,50 @@ import (
 type model struct {
 	settings queue.Settings
 	now      time.Time
-	jobs     []*queue.Job       // by id
+	jobs     []*modelJob        // by id
 	keys     map[string]holding // by key
+}
+
+// modelJob is a job as the model has it: all that can be asked of one.
+type modelJob struct {
+	ID          uint64
+	State       queue.State
+	Payload     []byte
+	Priority    int8
+	Attempts    int
+	CreatedAt   time.Time
+	VisibleAt   time.Time
+	ReadyAt     time.Time
+	Receipt     queue.Receipt
+	MaxAttempts int
+	Timeout     time.Duration
+	Key         string
+	KeyUntil    time.Time
+	Failures    []queue.Failure
+}
+
+// asModel returns a job as the model would have it.
+func asModel(j queue.Job) modelJob {
+	key, until := j.Key()
+	return modelJob{j.ID, j.State, j.Payload, j.Priority, j.Attempts, j.CreatedAt, j.VisibleAt, j.ReadyAt(), j.Receipt,
+		j.MaxAttempts(), j.Timeout(), key, until, j.Failures()}
 }
 
 // holding tells who has a key: a job as long as it is there and not dead, and in any case until a
 // time.
 type holding struct {
-	job   *queue.Job
+	job   *modelJob
 	until time.Time
 }
 
 // isHeld reports whether another than job holds the key.
-func (m *model) isHeld(key string, job *queue.Job) bool {
+func (m *model) isHeld(key string, job *modelJob) bool {
 	h, ok := m.keys[key]
 	return ok && h.job != job && (h.until.After(m.now) || slices.Contains(m.jobs, h.job) && h.job.State != queue.Dead)
 }
 
 // fail ends an attempt, and reports whether the job is dead now.
-func (m *model) fail(job *queue.Job, cause string, never bool) bool {
+func (m *model) fail(job *modelJob, cause string, never bool) bool {
 	if cause != "" {
 		all := append(job.Failures, queue.Failure{At: m.now, Attempt: job.Attempts, Error: cause})
 		job.Failures = slices.Clone(all[max(0, len(all)-queue.MostFailures):])
@@ -60,13 +85,13 @@ func (m *model) readyNow() {
 }
 
 // in returns the jobs in a state, in the order of List.
-func (m *model) in(state queue.State) (jobs []*queue.Job) {
+func (m *model) in(state queue.State) (jobs []*modelJob) {
 	for _, job := range m.jobs {
 		if job.State == state {
 			jobs = append(jobs, job)
 		}
 	}
-	slices.SortStableFunc(jobs, func(a, b *queue.Job) int {
+	slices.SortStableFunc(jobs, func(a, b *modelJob) int {
 		switch state {
 		case queue.Ready:
 			return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.VisibleAt.Compare(b.VisibleAt), cmp.Compare(a.ID, b.ID))
@@ -89,8 +114,8 @@ func (m *model) counts() (c queue.Counts) {
 	return c
 }
 
-func (m *model) drop(gone *queue.Job) {
-	m.jobs = slices.DeleteFunc(m.jobs, func(job *queue.Job) bool { return job == gone })
+func (m *model) drop(gone *modelJob) {
+	m.jobs = slices.DeleteFunc(m.jobs, func(job *modelJob) bool { return job == gone })
 }
 
 // testModel does what chance says to a queue and to the model of it.
@@ -172,7 +197,7 @@ func (p *play) publishSome() {
 			}
 			continue
 		}
-		job := &queue.Job{ID: id, Payload: d.Payload, Priority: d.Priority, CreatedAt: p.model.now, VisibleAt: p.model.now.Add(d.Delay),
+		job := &modelJob{ID: id, Payload: d.Payload, Priority: d.Priority, CreatedAt: p.model.now, VisibleAt: p.model.now.Add(d.Delay),
 			MaxAttempts: d.MaxAttempts, Timeout: d.Timeout, Key: d.Key}
 		if d.Delay > 0 {
 			job.State = queue.Delayed
@@ -216,7 +241,7 @@ func (p *play) settleOne() {
 		return
 	}
 	receipt := p.claimed[p.IntN(len(p.claimed))]
-	i := slices.IndexFunc(p.jobs, func(job *queue.Job) bool { return job.State == queue.Claimed && job.Receipt == receipt })
+	i := slices.IndexFunc(p.jobs, func(job *modelJob) bool { return job.State == queue.Claimed && job.Receipt == receipt })
 	var err error
 	var swapped []queue.Job
 	after := time.Duration(p.IntN(2)*p.IntN(3000)) * time.Millisecond
@@ -274,7 +299,7 @@ func (p *play) settleOne() {
 	}
 }
 
-func (m *model) giveBack(job *queue.Job, after time.Duration) {
+func (m *model) giveBack(job *modelJob, after time.Duration) {
 	job.State, job.VisibleAt = queue.Ready, m.now.Add(after)
 	if after > 0 {
 		job.State = queue.Delayed
@@ -311,7 +336,7 @@ func (p *play) deleteOne() {
 	job := p.jobs[p.IntN(len(p.jobs))]
 	got, err := p.Find(p.ctx(), job.ID)
 	p.must("find", err)
-	p.same("find", []queue.Job{got}, []*queue.Job{job})
+	p.same("find", []queue.Job{got}, []*modelJob{job})
 	p.wantKind("delete of a job that is not there, and one that is", p.Delete(p.ctx(), p.class, job.ID, 1), kv.NotFound)
 	p.must("delete", p.Delete(p.ctx(), p.class, job.ID))
 	p.drop(job)
@@ -335,13 +360,13 @@ func (p *play) purgeOne() {
 	}
 }
 
-func (p *play) same(what string, got []queue.Job, want []*queue.Job) {
+func (p *play) same(what string, got []queue.Job, want []*modelJob) {
 	p.Helper()
 	if len(got) != len(want) {
 		p.Fatalf("%s: got %d jobs, want %d", what, len(got), len(want))
 	}
 	for i := range got {
-		g, w := got[i], *want[i]
+		g, w := asModel(got[i]), *want[i]
 		if g.State != queue.Claimed {
 			w.Receipt = g.Receipt
 		} else if g.Receipt.Token == w.Receipt.Token {

@@ -56,10 +56,10 @@ func testFailures(s *suite) {
 	}
 	dead := b.list(queue.Dead, "bad")[0]
 	want = want[3:]
-	if len(dead.Failures) != len(want) {
-		s.Fatalf("%d failures, want the last %d: %+v", len(dead.Failures), len(want), dead.Failures)
+	if len(dead.Failures()) != len(want) {
+		s.Fatalf("%d failures, want the last %d: %+v", len(dead.Failures()), len(want), dead.Failures())
 	}
-	for i, got := range dead.Failures {
+	for i, got := range dead.Failures() {
 		text := want[i].Error
 		if len(text) > queue.MostError {
 			if len(got.Error) > queue.MostError || len(got.Error) < queue.MostError-8 || !strings.HasPrefix(got.Error, "ää") {
@@ -72,7 +72,7 @@ func testFailures(s *suite) {
 		}
 	}
 	s.must("requeue", b.Requeue(s.ctx(), s.class, dead.ID))
-	if job, err := b.Find(s.ctx(), dead.ID); err != nil || job.Failures != nil || job.Attempts != 0 {
+	if job, err := b.Find(s.ctx(), dead.ID); err != nil || job.Failures() != nil || job.Attempts != 0 {
 		s.Errorf("after a requeue: %+v, %v", job, err)
 	}
 	s.wantKind("fail without a cause", b.Fail(s.ctx(), s.class, nil, 0, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
@@ -134,7 +134,8 @@ func testVerdicts(s *suite) {
 	dead, err := q.List(s.ctx(), queue.Dead, 10)
 	s.must("list", err)
 	for _, job := range dead {
-		if last := job.Failures[len(job.Failures)-1]; !strings.Contains(last.Error, whys[string(job.Payload)]) || last.Attempt != job.Attempts {
+		all := job.Failures()
+		if last := all[len(all)-1]; !strings.Contains(last.Error, whys[string(job.Payload)]) || last.Attempt != job.Attempts {
 			s.Errorf("%s: failure %+v", job.Payload, last)
 		}
 	}
@@ -155,8 +156,8 @@ func testUnique(s *suite) {
 	claim := func(key string) queue.Receipt {
 		s.Helper()
 		job := b.claim(1, key)[0]
-		if job.Key != key {
-			s.Errorf("key %q, want %q", job.Key, key)
+		if got, _ := job.Key(); got != key {
+			s.Errorf("key %q, want %q", got, key)
 		}
 		return job.Receipt
 	}
@@ -275,7 +276,7 @@ func testDeleted(s *suite) {
 	b.wantCounts(queue.Counts{Ready: 1, Delayed: 1, Claimed: 1, Dead: 1})
 	for i, id := range ids {
 		job, err := b.Find(s.ctx(), id)
-		if s.must("find", err); job.State != states[i] || len(job.Failures) != 1+int(states[i])/3 || job.Failures[0].Error != "once" {
+		if s.must("find", err); job.State != states[i] || len(job.Failures()) != 1+int(states[i])/3 || job.Failures()[0].Error != "once" {
 			s.Errorf("found %+v", job)
 		}
 	}

@@ -58,6 +58,7 @@ func testKinds(s *suite) {
 
 	var mu sync.Mutex
 	now, most, sum := map[string]int{}, map[string]int{}, 0
+	meet := make(chan struct{})
 	enter := func(kinds ...string) (leave func()) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -75,7 +76,12 @@ func testKinds(s *suite) {
 	}
 	s.must("handle", queue.Handle(w, mail, 2, nil, func(ctx context.Context, l letter) error {
 		defer enter("mail", "all")()
-		time.Sleep(time.Millisecond) // so that they meet
+		switch l.To { // two must run at once for these to end
+		case "0":
+			meet <- struct{}{}
+		case "1":
+			<-meet
+		}
 		if job, ok := queue.JobOf(ctx); !ok || !strings.Contains(string(job.Payload), l.To) {
 			s.Errorf("job %+v of letter %+v", job, l)
 		}
@@ -83,7 +89,6 @@ func testKinds(s *suite) {
 	}))
 	s.must("handle", queue.Handle(w, count, 4, nil, func(_ context.Context, n int) error {
 		defer enter("count", "all")()
-		time.Sleep(time.Millisecond)
 		mu.Lock()
 		defer mu.Unlock()
 		sum += n
@@ -91,6 +96,7 @@ func testKinds(s *suite) {
 	}))
 	s.wantKind("a second function", queue.Handle(w, mail, 1, nil, func(context.Context, letter) error { return nil }), kv.Invalid)
 	s.wantKind("no workers", queue.Handle(w, queue.Kind[int]{Name: "x"}, 0, nil, func(context.Context, int) error { return nil }), kv.Invalid)
+	s.wantHint("workers without work", s.workers(store, queue.WorkersOptions{}).Run(s.ctx()), kv.Invalid)
 	ended := s.running(w)
 	s.wait("the work", func() bool {
 		m, err := s.queue(store, "mail", queue.Settings{}).Counts(s.ctx())
@@ -111,7 +117,7 @@ func testKinds(s *suite) {
 		s.Errorf("at once ran %v, want at most 2 mail and 3 in all", most)
 	}
 	dead, err := s.queue(store, "count", queue.Settings{}).List(s.ctx(), queue.Dead, 10)
-	if err != nil || len(dead) != 1 || len(dead[0].Failures) != 1 || !strings.Contains(dead[0].Failures[0].Error, "decode a job of kind count") {
+	if err != nil || len(dead) != 1 || len(dead[0].Failures()) != 1 || !strings.Contains(dead[0].Failures()[0].Error, "decode a job of kind count") {
 		s.Errorf("what cannot be decoded: %+v, %v", dead, err)
 	}
 	if len(unhandled) != 1 || !strings.Contains(unhandled[0], `"mial" has 1 jobs`) {
@@ -288,9 +294,17 @@ func testMissed(s *suite) {
 		s.wantHint("cron "+expression, err, kv.Invalid)
 	}
 	b := s.bench(queue.Settings{})
+	stuck := queue.Schedule{Name: "stuck", Ticks: stuckTicks{}, Draft: func(time.Time) (queue.Draft, error) { return queue.Draft{}, nil }}
+	s.wantHint("ticks that do not go on", b.RunSchedule(s.ctx(), s.class, stuck), kv.Invalid)
+	b.wantCounts(queue.Counts{})
 	s.wantHint("a schedule without a name", b.RunSchedule(s.ctx(), s.class, queue.Schedule{Ticks: cron}), kv.Invalid)
 	s.wantHint("a schedule without a draft", b.RunSchedule(s.ctx(), s.class, queue.Schedule{Name: "x", Ticks: cron}), kv.Invalid)
 }
+
+// stuckTicks do not go on.
+type stuckTicks struct{}
+
+func (stuckTicks) Next(t time.Time) time.Time { return t }
 
 // resting ends a schedule that waits for the tick after last, because the clock stands. It is asked
 // for that tick once more if it was also asked whether last is the latest.

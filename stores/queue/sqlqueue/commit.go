@@ -186,8 +186,9 @@ func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
 	scan := func(r row) {
 		id := uint64(r.integer(0))
 		job := queue.Job{ID: id, State: queue.Claimed, VisibleAt: queue.Millis(op.Until), Priority: int8(r.integer(2)),
-			ReadyAt: queue.Millis(r.integer(3)), CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)),
+			CreatedAt: queue.Millis(r.integer(4)), Attempts: int(r.integer(5)),
 			Payload: r.blob(7), Receipt: queue.Receipt{ID: id, Until: r.integer(3), Token: uint64(r.integer(1))}}
+		job.SetReadyAt(r.integer(3))
 		bad = errors.Join(bad, job.SetSpecial(r.blob(6)))
 		jobs = append(jobs, job)
 	}

@@ -99,7 +99,7 @@ func scanJobs(rows *sql.Rows) (jobs []queue.Job, err error) {
 		if err := job.SetSpecial(special); err != nil {
 			return nil, err
 		}
-		if job.Failures, err = queue.ParseFailures(job.ID, failures); err != nil {
+		if err := job.SetFailures(failures); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, job)

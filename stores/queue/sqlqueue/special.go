@@ -70,16 +70,16 @@ func (b *backend) requeue(op *queue.Op, id uint64) error {
 		op.Err = queue.NotDead(op.Queue, id)
 		return nil
 	}
-	if dead.Key != "" {
-		held, err := b.isHeld(op, dead.Key, int64(id))
+	if key, until := dead.Key(); key != "" {
+		held, err := b.isHeld(op, key, int64(id))
 		if err != nil {
 			return err
 		}
 		if held {
-			op.Err = queue.KeyTaken(op.Queue, id, dead.Key)
+			op.Err = queue.KeyTaken(op.Queue, id, key)
 			return nil
 		}
-		if err := b.holdKey(op, dead.Key, id, max(0, dead.KeyUntil.UnixMilli())); err != nil {
+		if err := b.holdKey(op, key, id, max(0, until.UnixMilli())); err != nil {
 			return err
 		}
 	}

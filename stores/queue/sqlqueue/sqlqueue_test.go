@@ -162,7 +162,7 @@ INSERT INTO payloads VALUES ('work', 5000, x'616263');`)
 	if err := q.Fail(t.Context(), kv.Flushed, errors.New("why"), 0, jobs[0].Receipt); err != nil {
 		t.Fatal(err)
 	}
-	if job, err := q.Find(t.Context(), 5000); err != nil || len(job.Failures) != 1 {
+	if job, err := q.Find(t.Context(), 5000); err != nil || len(job.Failures()) != 1 {
 		t.Errorf("%+v, %v", job, err)
 	}
 	if err := q.Delete(t.Context(), kv.Flushed, 5000); err != nil {
