@@ -33,7 +33,7 @@ func damageText(d result.Damage) string {
 		{d.Ended, "ended or hung the process"},
 		{d.Missing, "took commits away, unnoticed"},
 		{d.Wrong, "were read as wrong data"},
-		{d.Tries - d.Noticed - d.Ended - d.Missing - d.Wrong, "did no harm"},
+		{harmless(d), "did no harm"},
 	} {
 		if one.n > 0 {
 			said = append(said, Grouped(one.n)+" "+one.what)
@@ -44,4 +44,23 @@ func damageText(d result.Damage) string {
 		text += ": " + d.What
 	}
 	return text
+}
+
+// harmless returns of how many stores nothing came.
+func harmless(d result.Damage) int { return d.Tries - d.Noticed - d.Ended - d.Missing - d.Wrong }
+
+// damageMarkdown writes what engines notice of files that went bad as a table in Markdown.
+func damageMarkdown(b *strings.Builder, all []result.Damage) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\n| engine | what went bad | tried | noticed | took commits away | wrong data | ended or hung | no harm |\n")
+	b.WriteString(strings.Repeat("|---", 8) + "|\n")
+	for _, d := range all {
+		row := []string{d.Engine, map[string]string{result.DamageBit: "one bit", result.DamageRead: "a page that cannot be read"}[d.Kind]}
+		for _, n := range []int{d.Tries, d.Noticed, d.Missing, d.Wrong, d.Ended, harmless(d)} {
+			row = append(row, Grouped(n))
+		}
+		markdownRow(b, row)
+	}
 }
