@@ -92,7 +92,7 @@ func surroundings(steps []powerfs.Step) []string {
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the order of their worth: each
-// kind of operation has its turns, so that rare ones come early, at once before and behind them.
+// kind of operation has its turns, those of rare calls first, at once before and behind them; between them come any.
 func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 	var kinds []string
 	of := map[string][]int{}
@@ -121,7 +121,8 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 			if turn >= len(of[k]) {
 				continue
 			}
-			for _, i := range []int{of[k][turn], of[k][turn] + 1} {
+			other := first + rng.IntN(len(steps)-first+1)
+			for _, i := range []int{of[k][turn], of[k][turn] + 1, other} {
 				if !seen[i] {
 					seen[i], order = true, append(order, i)
 				}

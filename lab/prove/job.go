@@ -464,7 +464,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		x.left = x.left[:min(faultMoments, len(x.left))]
 	}
 	x.cells = j.cellOf
-	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+	every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		var states []powerfs.State
 		if j.caps.Class == kv.Synced {
 			states = p.Some(powerfs.Ordered, rng)
@@ -473,6 +473,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 			states = append(states, powerfs.Random(everything, 0))
 		}
 		return states
+	}
+	x.states = every
+	if l.Rounds == 0 { // first a few states of all moments, as in time there may be no more
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
+		x.later = []pass{{slices.Clone(x.left), every}}
 	}
 	_, err = l.explore(ctx, j.task, x, time.Now().Add(turnTime))
 	return err
