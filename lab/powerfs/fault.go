@@ -16,6 +16,7 @@ type Fault struct {
 	Short  bool          // of a write: half of it is done; with Err 0 the process is told so, else it gets Err
 	Sticky bool          // all later ones fail too
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
+	At     int64         // of a read: only those of the byte at this offset count
 }
 
 // FaultOp is a set of kinds of operations: OnWrite|OnSync.
@@ -32,10 +33,12 @@ const (
 	OnTruncate                     //
 	OnAllocate                     // fallocate, holes included
 
+	OnRead // of file data that is not in the kernel's cache, which asks again for less if more failed; not in OnAny
+
 	OnAny FaultOp = 0 // every operation that changes the state
 )
 
-var faultOps = [...]string{"write", "sync", "create", "mkdir", "link", "rename", "remove", "truncate", "allocate"}
+var faultOps = [...]string{"write", "sync", "create", "mkdir", "link", "rename", "remove", "truncate", "allocate", "read"}
 
 // String returns the kinds, with bars between them.
 func (o FaultOp) String() string {
@@ -55,7 +58,7 @@ func (o FaultOp) String() string {
 }
 
 // has reports whether the one kind is in the set.
-func (o FaultOp) has(kind FaultOp) bool { return o == OnAny || o&kind != 0 }
+func (o FaultOp) has(kind FaultOp) bool { return o == OnAny && kind != OnRead || o&kind != 0 }
 
 // Strike is a fault that fired.
 type Strike struct {
@@ -76,6 +79,8 @@ func (f Fault) check() error {
 		return refuse("unknown operation of a fault", "the operations are "+strings.Join(faultOps[:], ", "))
 	case f.Nth == 0:
 		return refuse("a fault at operation 0", "the first operation is 1")
+	case f.At != 0 && f.Op != OnRead || f.At < 0:
+		return refuse("a fault at an offset of a "+f.Op.String(), "only reads are told apart by offsets, which begin at 0")
 	case f.Short && f.Op != OnWrite:
 		return refuse("a short "+f.Op.String(), "only a write can be short")
 	}
@@ -123,6 +128,22 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 		d.strikes = append(d.strikes, Strike{Fault: f.Fault, Op: d.ops, Path: where, Monotonic: monotonicNow()})
 	}
 	return err
+}
+
+// strikeRead is strike for a read, which is on no tape.
+func (d *Disk) strikeRead(n *inode, off int64, size int) error {
+	for i := range d.faults {
+		f := &d.faults[i]
+		if f.Op&OnRead == 0 || !f.matches(OnRead, n.path()) || f.At < off || f.At >= off+int64(size) {
+			continue
+		}
+		if f.met++; f.met < f.Nth || f.met > f.Nth && !f.Sticky {
+			continue
+		}
+		d.strikes = append(d.strikes, Strike{Fault: f.Fault, Op: d.ops, Path: n.path(), Monotonic: monotonicNow()})
+		return f.result()
+	}
+	return nil
 }
 
 func (f *armedFault) result() error {

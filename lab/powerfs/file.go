@@ -129,6 +129,9 @@ func (d *Disk) Read(id ID, off int64, dst []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := d.strikeRead(n, off, len(dst)); err != nil {
+		return 0, whole(err)
+	}
 	read, err := n.live.read(dst, off)
 	if err != nil {
 		return read, err

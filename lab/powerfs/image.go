@@ -108,6 +108,15 @@ func (f File) Bytes() ([]byte, error) {
 	return b, nil
 }
 
+// Pages returns the offsets, sorted, of the blocks of 4096 bytes that are not holes.
+func (f File) Pages() []int64 {
+	pages := f.node.filled()
+	for i := range pages {
+		pages[i] *= pageSize
+	}
+	return pages
+}
+
 // Same reports whether f and g are two names of one file.
 func (f File) Same(g File) bool { return f.node == g.node }
 

@@ -2,8 +2,10 @@ package powerfs
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -71,7 +73,7 @@ func TestFaultsComeAndGo(t *testing.T) {
 		return calls[kind](fmt.Sprint("fresh", n))
 	}
 	order := []FaultOp{OnWrite, OnSync, OnCreate, OnMkdir, OnLink, OnRename, OnRemove, OnTruncate, OnAllocate}
-	if len(order) != len(faultOps) {
+	if len(order)+1 != len(faultOps) { // reads change nothing
 		t.Fatalf("%d kinds are tried, of %d", len(order), len(faultOps))
 	}
 	for i, kind := range order {
@@ -113,5 +115,62 @@ func TestFaultsComeAndGo(t *testing.T) {
 	}
 	if got := (OnWrite | OnSync).String(); got != "write|sync" {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestCallsComeBeforeTheirOperationsOnce(t *testing.T) {
+	b := newBench(t, Options{})
+	var called []string
+	b.d.CallBefore(3, func() { called = append(called, "third") })
+	b.d.CallBefore(2, func() { called = append(called, "second") })
+	for i, want := range []int{0, 1, 2, 2} {
+		b.create(fmt.Sprint("f", i))
+		if len(called) != want {
+			t.Errorf("behind operation %d: %v", i+1, called)
+		}
+	}
+	if strings.Join(called, " ") != "second third" {
+		t.Errorf("got %v", called)
+	}
+}
+
+func TestReadsOfOneBytesPageFail(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, name := range []string{"f", "g"} {
+		b.create(name)
+		b.write(name, 0, strings.Repeat("x", 2*pageSize))
+	}
+	b.must(b.d.Fail(Fault{Op: OnRead, Nth: 1, Sticky: true, Match: "f", At: pageSize + 7}))
+	buf := make([]byte, pageSize)
+	for _, one := range []struct {
+		file string
+		off  int64
+		want error
+	}{{"f", 0, nil}, {"f", pageSize, syscall.EIO}, {"f", 8, syscall.EIO}, {"f", pageSize + 8, nil}, {"g", pageSize, nil}} {
+		if _, err := b.d.Read(b.id(one.file), one.off, buf); err != one.want {
+			t.Errorf("%s at %d: %v, want %v", one.file, one.off, err, one.want)
+		}
+	}
+	b.write("f", 0, "y") // is no read
+	if n := len(b.d.Struck()); n != 2 {
+		t.Errorf("%d strikes, want 2", n)
+	}
+	if err := b.d.Fail(Fault{Op: OnWrite, Nth: 1, At: 5}); err == nil {
+		t.Error("a fault of a write at an offset was taken")
+	}
+}
+
+func TestSyncOfASlowDiskSaysWhenItIsDone(t *testing.T) {
+	b := newBench(t, Options{Record: true, Latency: Latency{Sync: 3 * time.Millisecond}})
+	b.create("f")
+	b.write("f", 0, "x")
+	b.sync("f")
+	steps := b.d.Tape().Steps()
+	last := steps[len(steps)-1]
+	if took := last.Until - last.Monotonic; last.Kind != OnSync || took < int64(2*time.Millisecond) || last.Until > monotonicNow() {
+		t.Errorf("got %+v", last)
+	}
+	if steps[0].Until != 0 {
+		t.Errorf("an operation that takes no time: %+v", steps[0])
 	}
 }

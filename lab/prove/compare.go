@@ -18,6 +18,8 @@ type outcome struct {
 	Broken string
 	// Gone is that the store could not be read at all, so that nothing of it counts as kept.
 	Gone bool
+	// Ended is that the process crashed over it.
+	Ended bool `json:",omitempty"`
 	// Late is that no answer came in time: nothing is known of the store. Broken is set where its writer read what was
 	// never written.
 	Late bool

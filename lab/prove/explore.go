@@ -19,9 +19,9 @@ type explorer struct {
 	rec    *recording
 	rng    *rand.Rand
 	left   []int // moments to come, those first that are worth most
-	all    []int // all of them, for a second pass with more states at each; nil is none
+	states stateFunc
+	later  []pass // what follows
 	known  map[[32]byte]*verified
-	states func(*powerfs.Player, *rand.Rand) []powerfs.State
 	cells  func(rule powerfs.Rule) *cell
 	// keep, if set, is told of each new state that is whole.
 	keep func(i int, s powerfs.State, img *powerfs.Image, o outcome)
@@ -47,6 +47,15 @@ func (r *runner) cover(p *pair) {
 	p.covered++
 }
 
+// stateFunc returns the states of the player's moment that are to be looked at.
+type stateFunc func(*powerfs.Player, *rand.Rand) []powerfs.State
+
+// pass is a way through moments.
+type pass struct {
+	moments []int
+	states  stateFunc
+}
+
 // verified is a state that was opened and compared.
 type verified struct {
 	outcome
@@ -68,18 +77,40 @@ func kindOf(s powerfs.Step) string {
 	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
 }
 
+// surroundings returns what kind of operation each step is and stands between: the sync of a log in a commit is another than
+// that before the log is copied.
+func surroundings(steps []powerfs.Step) []string {
+	kinds := make([]string, len(steps)+2)
+	for i, s := range steps {
+		kinds[i+1] = kindOf(s)
+	}
+	all := make([]string, len(steps))
+	for i := range all {
+		all[i] = kinds[i+1] + " behind " + kinds[i] + " before " + kinds[i+2]
+	}
+	return all
+}
+
 // moments returns the moments before the steps from index first on, and behind the last, in the order of their worth: each
-// kind of operation has its turns, so that rare ones come early, at once before and behind them.
+// kind of operation has its turns, those of rare calls first, at once before and behind them; between them come any.
 func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 	var kinds []string
 	of := map[string][]int{}
-	for i := first; i < len(steps); i++ {
-		k := kindOf(steps[i])
+	for i, k := range surroundings(steps) {
+		if i < first {
+			continue
+		}
 		if of[k] == nil {
 			kinds = append(kinds, k)
 		}
 		of[k] = append(of[k], i)
 	}
+	call := map[string]int{}
+	for _, s := range steps[first:] {
+		call[kindOf(s)]++
+	}
+	rarity := func(kind string) int { return call[kindOf(steps[of[kind][0]])] }
+	slices.SortStableFunc(kinds, func(a, b string) int { return rarity(a) - rarity(b) })
 	for _, k := range kinds {
 		list := of[k]
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -90,7 +121,8 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 			if turn >= len(of[k]) {
 				continue
 			}
-			for _, i := range []int{of[k][turn], of[k][turn] + 1} {
+			other := first + rng.IntN(len(steps)-first+1)
+			for _, i := range []int{of[k][turn], of[k][turn] + 1, other} {
 				if !seen[i] {
 					seen[i], order = true, append(order, i)
 				}
@@ -105,11 +137,12 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 func turns(steps []powerfs.Step, rng *rand.Rand) []int {
 	of := map[string][]int{}
 	var kinds []string
+	around := surroundings(steps)
 	for _, i := range rng.Perm(len(steps)) {
 		if steps[i].Kind == 0 {
 			continue
 		}
-		k := kindOf(steps[i])
+		k := around[i]
 		if of[k] == nil {
 			kinds = append(kinds, k)
 		}
@@ -165,8 +198,8 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 			}
 		}
 		x.left = slices.DeleteFunc(x.left, func(i int) bool { return done[i] })
-		if len(x.left) == 0 {
-			x.left, x.all = x.all, nil
+		if len(x.left) == 0 && len(x.later) > 0 {
+			x.left, x.states, x.later = x.later[0].moments, x.later[0].states, x.later[1:]
 		}
 	}
 	return len(x.left) > 0, nil

@@ -31,6 +31,24 @@ func TestHistoryIsAFunctionOfSeedWriterNumberAndSalt(t *testing.T) {
 	}
 }
 
+func TestSomeCommitsAreOfOnePair(t *testing.T) {
+	s, sizes := newScript(1, 0), map[int]bool{}
+	for n := uint64(1); n <= 70; n++ {
+		ops := s.ops(s.play(5))
+		if alone := len(ops) == 1; alone != s.alone(n) {
+			t.Fatalf("commit %d has %d pairs", n, len(ops))
+		} else if alone {
+			sizes[len(ops[0].value)/64] = true
+		}
+		if at, err := parseCounter(s.content()[s.counterKey()]); err != nil || at != (stamp{n, 5}) {
+			t.Errorf("the counter of commit %d reads %v, %v", n, at, err)
+		}
+	}
+	if len(sizes) < 3 {
+		t.Errorf("they are all alike: %v", sizes)
+	}
+}
+
 func TestTransfersKeepTheSumOfTheAccounts(t *testing.T) {
 	s := newScript(3, 1)
 	for range 200 {
@@ -149,6 +167,15 @@ func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
 	found[o.key] = o.value
 	if o := p.compare(found); o.Torn == "" || o.Broken != "" || o.N[0] != 10 {
 		t.Errorf("the failed commit in part: %+v", o)
+	}
+	denied := past{Seed: 1, Chains: []chain{old}}.after(ledger{
+		failed:  []failure{{N: 11, Salt: 5, Denied: true}},
+		resumed: []resumption{{After: 10, Salt: 6}},
+	})
+	there := newScript(1, 0)
+	there.playTo(11, old)
+	if o := denied.compare(there.content()); o.Broken == "" {
+		t.Errorf("the commit whose error said that nothing of it is there passed: %+v", o)
 	}
 	s := newScript(1, 0)
 	s.playTo(12, old)

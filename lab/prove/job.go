@@ -31,6 +31,7 @@ type job struct {
 	rounds   int // of faults, and of recovery, so far
 	restarts int
 	follows  []follow
+	written  []candidate // what recordings end with, for damage
 }
 
 // slice does the job's work until a moment. More is false if nothing is left to do.
@@ -40,6 +41,8 @@ func (l *lane) slice(ctx context.Context, j *job, until time.Time) (more bool, e
 		return l.kill(ctx, j, until)
 	case l.unavailable != nil:
 		return false, l.unavailable
+	case j.fault == faultDamage:
+		return l.damaged(ctx, j, until)
 	case j.fault == result.FaultPower:
 		return l.power(ctx, j, until)
 	case j.fault == result.FaultRecovery:
@@ -151,22 +154,43 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 		l.mu.Lock()
 		j.ops += len(x.left)
 		l.mu.Unlock()
-		if l.Rounds == 0 { // first a few states of all moments
-			x.all = slices.Clone(x.left)
-		}
 		x.cells = j.cellOf
-		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-			states := p.States(powerfs.Ordered, rng)
-			if x.all != nil {
-				states = few(states, rng)
+		all := x.left
+		x.states = j.allStates
+		if l.Rounds > 0 {
+			return x
+		}
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
+		x.later = []pass{{all, j.allStates}} // first a few states of all moments
+		if j.caps.Class == kv.Synced {
+			x.later = append([]pass{{all, x.states}}, x.later...)
+			x.left, x.states = rec.syncs(), func(*powerfs.Player, *rand.Rand) []powerfs.State {
+				return []powerfs.State{powerfs.Random(nothing, 0)}
 			}
-			if j.strict && rng.IntN(8) == 0 {
-				states = append(states, p.States(powerfs.Strict, rng)...)
-			}
-			return states
 		}
 		return x
 	})
+}
+
+// allStates returns all states that power cuts leave.
+func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+	states := p.States(powerfs.Ordered, rng)
+	if j.strict && rng.IntN(8) == 0 {
+		states = append(states, p.States(powerfs.Strict, rng)...)
+	}
+	return states
+}
+
+// syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is while more and more is
+// acknowledged: a sync that was left out shows at one of these moments, or nowhere.
+func (r *recording) syncs() []int {
+	var all []int
+	for i, s := range r.steps {
+		if s.Kind == powerfs.OnSync {
+			all = append(all, i)
+		}
+	}
+	return append(all, len(r.steps))
 }
 
 // few returns some of the states of a moment: nothing, and others at random.
@@ -440,7 +464,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		x.left = x.left[:min(faultMoments, len(x.left))]
 	}
 	x.cells = j.cellOf
-	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+	every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		var states []powerfs.State
 		if j.caps.Class == kv.Synced {
 			states = p.Some(powerfs.Ordered, rng)
@@ -449,6 +473,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 			states = append(states, powerfs.Random(everything, 0))
 		}
 		return states
+	}
+	x.states = every
+	if l.Rounds == 0 { // first a few states of all moments, as in time there may be no more
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
+		x.later = []pass{{slices.Clone(x.left), every}}
 	}
 	_, err = l.explore(ctx, j.task, x, time.Now().Add(turnTime))
 	return err

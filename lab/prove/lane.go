@@ -71,7 +71,7 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 		t.hung = true
 		return outcome{Late: true}, nil
 	case errors.As(err, &gone):
-		return outcome{N: make([]uint64, len(spec.Past.Chains)), Gone: true, Broken: saidLast(gone)}, nil
+		return outcome{N: make([]uint64, len(spec.Past.Chains)), Gone: true, Ended: true, Broken: saidLast(gone)}, nil
 	case err != nil:
 		return outcome{}, err
 	case m.Done == nil || m.Done.Outcome == nil:

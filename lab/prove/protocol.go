@@ -44,7 +44,9 @@ type writeSpec struct {
 	// Tried is how many commits of each writer a process that was killed had tried: From of them are there, and the store is
 	// asked for the rest. nil is no such process.
 	Tried []uint64 `json:",omitempty"`
-	Close bool     // the store when it is done
+	// Only are the writers that commit; others have processes of their own. nil is all.
+	Only  []int `json:",omitempty"`
+	Close bool  // the store when it is done
 }
 
 // leg is a stretch of commits, and what is done before them.
@@ -119,6 +121,7 @@ type doneMessage struct {
 // caps is what matters here of an engine that was opened for a class.
 type caps struct {
 	kv.Promise
-	Log   bool          // it keeps messages, not keys
-	Mixed kv.Durability // of Synced: a weaker class that one store can have beside it and stay whole; Synced is none
+	Log    bool          // it keeps messages, not keys
+	Shared bool          // several processes may work on one store
+	Mixed  kv.Durability // of Synced: a weaker class that one store can have beside it and stay whole; Synced is none
 }

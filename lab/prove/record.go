@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/assaydb/assay/lab/powerfs"
@@ -72,34 +73,76 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 		}
 	}
 	r.began = clock()
-	w, err := startWriter(l.Child, spec, 0, nil)
+	specs := []writeSpec{spec}
+	if s.apart && len(in.kills) == 0 {
+		specs = apart(spec, s.writers)
+	}
+	all, err := l.finish(ctx, g, r, specs, faulty)
 	if err != nil {
 		return nil, err
 	}
-	d, ended, err := l.untilEnd(ctx, w, faulty)
-	if err != nil {
-		w.stop()
-		return nil, err
-	}
-	r.hung = d == nil && ended == nil
-	if ended == nil && !r.hung {
-		g.settle(w.p.PID())
-	}
-	r.at = clock()
-	g.disk.Cut()
-	own := w.stop()
 	crash, err := g.crash()
 	if err != nil {
 		return nil, err
 	}
-	r.trouble = cmp.Or(r.trouble, troubleOf(d, own, r.hung, ended, faulty, l.Hang))
-	r.tape, r.past, r.strikes = g.disk.Tape(), spec.Past.after(own), g.disk.Struck()
-	r.ledger.add(own)
+	r.tape, r.past, r.strikes = g.disk.Tape(), spec.Past.after(all), g.disk.Struck()
+	r.ledger.add(all)
 	r.steps = r.tape.Steps()
 	for _, step := range r.steps {
 		r.mapped = r.mapped || step.Cache && path.Ext(step.Path) != "" && !sharedIndex.MatchString(step.Path)
 	}
 	return r, r.faithful(crash)
+}
+
+// apart returns what each of several processes is told, of which one alone does the upkeep.
+func apart(spec writeSpec, writers int) []writeSpec {
+	var all []writeSpec
+	for w := range writers {
+		one := spec
+		if one.Only = []int{w}; w > 0 {
+			one.Legs = slices.Clone(spec.Legs)
+			for i, leg := range one.Legs {
+				if leg.First == compact || leg.First == backup {
+					one.Legs[i].First = ""
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// finish has processes do what is left to do, side by side, cuts the power behind them, and returns what they said.
+func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool) (all ledger, err error) {
+	var workers []*writer
+	all.acks = make([][]ack, len(specs[0].From))
+	defer func() {
+		for _, w := range workers {
+			all.add(w.stop())
+		}
+	}()
+	for _, spec := range specs {
+		w, err := startWriter(l.Child, spec, 0, nil)
+		if err != nil {
+			return all, err
+		}
+		workers = append(workers, w)
+	}
+	for _, w := range workers {
+		d, ended, err := l.untilEnd(ctx, w, faulty)
+		if err != nil {
+			return all, err
+		}
+		hung := d == nil && ended == nil
+		if ended == nil && !hung {
+			g.settle(w.p.PID())
+		}
+		r.hung = r.hung || hung
+		r.trouble = cmp.Or(r.trouble, troubleOf(d, w.told(), hung, ended, faulty, l.Hang))
+	}
+	r.at = clock()
+	g.disk.Cut()
+	return all, nil
 }
 
 // sharedIndex matches the file in which processes that use SQLite share an index of the log. It is made anew by the

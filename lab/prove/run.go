@@ -27,7 +27,7 @@ import (
 // until then (Interrupted is set). An error means that nothing could be run, or, beside a proof, that one of its
 // controls failed: then the cells that rest on it are unproved. No process, mount or file is left behind.
 func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
-	r := &runner{Options: o.withDefaults(), started: time.Now()}
+	r := &runner{Options: o.withDefaults(), started: time.Now(), damages: o.Faults == nil && o.Rounds == 0}
 	r.freed = sync.NewCond(&r.mu)
 	if err := r.check(); err != nil {
 		return nil, err
@@ -58,6 +58,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	failed := r.work(ctx)
 	r.proof.Interrupted = ctx.Err() != nil
 	for _, t := range r.tasks {
+		r.proof.Damage = append(r.proof.Damage, t.damages()...)
 		for i, c := range t.cells {
 			if t.fault == result.FaultPower && i == 0 {
 				c.Did, c.Ops, c.Covered = t.did, t.ops, t.covered
@@ -83,6 +84,7 @@ type runner struct {
 	rules         []string
 	recoveryRules []string
 	unavailable   error // why power cannot fail on this machine
+	damages       bool  // files also go bad
 	proof         result.Proof
 	tasks         []*task
 
@@ -149,6 +151,12 @@ func (r *runner) plan(ctx context.Context) error {
 			if (p.caps.Supported || err != nil) && !slices.ContainsFunc(pairs, same) {
 				pairs = append(pairs, p)
 			}
+		}
+		if r.damages && len(pairs) > 0 && err == nil && !pairs[0].caps.Log {
+			t := &task{pair: pairs[0], fault: faultDamage, weight: 2}
+			t.flippedBits = result.Damage{Engine: e.Name, Kind: result.DamageBit}
+			t.readErrors = result.Damage{Engine: e.Name, Kind: result.DamageRead}
+			r.tasks = append(r.tasks, t)
 		}
 		for _, p := range pairs {
 			for _, f := range Faults {

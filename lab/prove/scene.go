@@ -17,6 +17,7 @@ type scene struct {
 	small   bool // with options that let files be filled, merged and replaced within the run
 	fails   bool // an operation fails
 	slow    bool // a sync takes a while, so that commits meet in one
+	apart   bool // each writer is in a process of its own, if the engine lets several in
 	legs    []leg
 }
 
@@ -28,6 +29,7 @@ var scenes = []scene{
 	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 9}, {reopen, 9}}},
 	{writers: 3, slow: true, small: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 8}, {reopen, 6}, {compact, 4}}},
 	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 14}, {reopen, 10}}},
+	{writers: 2, apart: true, small: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 10}, {compact, 3}, {reopen, 5}}},
 }
 
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
@@ -36,6 +38,7 @@ var faulty = []scene{
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 14}, {compact, 3}, {reopen, 5}, {reopen, 2}}},
 	{writers: 3, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
+	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 7}, {reopen, 4}}},
 }
 
 // smallOptions let files fill up within a short run. The first set of which an engine knows all options is used.
@@ -86,6 +89,7 @@ func (p *pair) fitted(s scene) scene {
 	if p.caps.Log {
 		s.writers, s.work = 1, work{}
 	}
+	s.apart = s.apart && p.caps.Shared
 	if s.weak && p.caps.Class == kv.Synced {
 		s.work.Weak = p.caps.Mixed
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -34,12 +35,15 @@ type subject interface {
 	io.Closer
 }
 
+// lockWait is how long a process waits for another's lock, on a machine that may be slow.
+const lockWait = time.Minute
+
 // openSubject opens the store that spec names, for a history. The engine decides which.
 func openSubject(ctx context.Context, spec storeSpec, p past) (subject, error) {
 	if d, ok := logOf(spec.Entry.Engine); ok {
 		return openMessages(ctx, d, spec, p.Seed)
 	}
-	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(max(spec.Class, p.Work.Weak)))
+	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(max(spec.Class, p.Work.Weak)), kv.WithWait(lockWait))
 	if err != nil {
 		return nil, err
 	}

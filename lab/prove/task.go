@@ -52,6 +52,8 @@ type task struct {
 	seen   map[[32]byte]bool // the states that were opened and compared, by their sums
 	why    string            // it was not tried, or not to the end
 	done   bool
+
+	flippedBits, readErrors result.Damage // of the task of damage
 }
 
 // weightOf returns a task's share of the time: of what is promised most is to be found out.

@@ -367,6 +367,9 @@ func (s *walStore) replay(ctx context.Context, n uint32, last bool) error {
 		s.at = int64(len(bytes.TrimRight(data, "\x00")))
 		return nil
 	}
+	if s.bug("what recovery reads is not synced") {
+		return nil
+	}
 	// Where a sync has failed, the pages that everybody reads may not be on the disk: they are written once more.
 	if _, err := f.WriteAt(data[:whole], 0); err != nil {
 		return err

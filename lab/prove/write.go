@@ -35,6 +35,9 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 			return err
 		}
 		for w := range spec.Tried {
+			if !spec.commits(w) {
+				continue
+			}
 			s.failed[w], s.doubt[w] = true, true
 			s.resume(ctx, w)
 		}
@@ -51,7 +54,9 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 			all.Go(func() { upkeep = s.subject.upkeep(ctx, leg.First, spec.Store.backup()) })
 		}
 		for w := range s.chains {
-			all.Go(func() { s.writer(ctx, w, spec, leg.Commits) })
+			if spec.commits(w) {
+				all.Go(func() { s.writer(ctx, w, spec, leg.Commits) })
+			}
 		}
 		all.Wait()
 		if upkeep != nil {
@@ -65,6 +70,9 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 	}
 	return nil
 }
+
+// commits reports whether writer w is one of the process.
+func (s writeSpec) commits(w int) bool { return s.Only == nil || slices.Contains(s.Only, w) }
 
 // open opens the store, in which each writer goes on behind a commit.
 func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint64) error {
@@ -99,7 +107,7 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 		return err
 	}
 	for w := range last {
-		if s.doubt[w] || unclosed != nil {
+		if spec.commits(w) && (s.doubt[w] || unclosed != nil) {
 			s.failed[w] = true
 			s.resume(ctx, w)
 		}

@@ -122,6 +122,13 @@ func (w *writer) said() int {
 	return w.seen + len(w.ledger.failed) + len(w.ledger.resumed)
 }
 
+// told returns what the process has said.
+func (w *writer) told() ledger {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ledger
+}
+
 // ended returns how the process ended by itself, if it has.
 func (w *writer) ended() error {
 	select {

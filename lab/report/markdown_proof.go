@@ -34,6 +34,7 @@ func ProofMarkdown(w io.Writer, proof *result.Proof) error {
 		if states > 0 {
 			fmt.Fprintf(&b, "\n%s crashes and disk faults left %s distinct states.\n", Grouped(crashes), Grouped(states))
 		}
+		damageMarkdown(&b, proof.Damage)
 		e := proof.Environment
 		fmt.Fprintf(&b, "\n%s of work on %s; %s.\n", took(proof.Took), strings.TrimSpace(system(e)), strings.Join(modules(e.Modules), ", "))
 	}

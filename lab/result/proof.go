@@ -21,7 +21,29 @@ type Proof struct {
 	// Drivers holds a digest of the source of each engine's driver, see [DriverDigest].
 	Drivers map[string]string `json:"drivers,omitempty"`
 	Cells   []ProofCell       `json:"cells"`
+	// Damage tells what engines notice of files that went bad. Nobody promises anything there.
+	Damage []Damage `json:"damage,omitempty"`
 }
+
+// Damage is what came of stores of one engine of which a file went bad after they had been written.
+type Damage struct {
+	Engine string `json:"engine"`
+	Kind   string `json:"kind"` // DamageBit, DamageRead
+	Tries  int    `json:"tries"`
+	// Each try is one of these; the rest did no harm.
+	Noticed int `json:"noticed"` // an error said so, of opening, reading, checking or closing
+	Missing int `json:"missing"` // nothing said so, and acknowledged commits were not there
+	Wrong   int `json:"wrong"`   // nothing said so before other content was read than had been written
+	Ended   int `json:"ended"`   // the process crashed, or hung
+	// What was wrong in the first store that held something else.
+	What string `json:"what,omitempty"`
+}
+
+// How files go bad.
+const (
+	DamageBit  = "bit"  // one bit is another
+	DamageRead = "read" // one page cannot be read
+)
 
 // Faults that a proof inflicts.
 const (
