@@ -4,8 +4,6 @@ package kv
 
 import "bytes"
 
-const debug = true
-
 // lend gives copies of the pair and overwrites them afterwards, so that a program that keeps borrowed bytes
 // reads rubbish at once rather than now and then.
 func lend(yield func(k, v []byte) bool, k, v []byte) bool {
