@@ -233,6 +233,7 @@ func TestARaceInventsNoEquivalence(t *testing.T) {
 }
 
 func TestARaceFindsWhatIsThere(t *testing.T) {
+	var wrong Share // with all of the noise
 	for _, noise := range recordings(t) {
 		calm, effects := calmed(noise, 1, 1.10, 1.25, 1)
 		k, covered, rounds := checked(t, noise, calm, 80, races, effects...)
@@ -244,9 +245,14 @@ func TestARaceFindsWhatIsThere(t *testing.T) {
 		if len(effects) > 2 && !several && (k.Found[0.25].Fraction() < 0.95 || k.Found[effect(1.10)].Fraction() < 0.7) {
 			t.Errorf("%v of %s: %+v", calm, noise.Name, k)
 		}
-		if busy, covered, _ := checked(t, noise, 1, 60, races, effects...); busy.Wrong.Fraction() > 0.002 || covered.Fraction() < 0.95 {
+		busy, covered, _ := checked(t, noise, 1, 60, races, effects...)
+		if covered.Fraction() < 0.95 {
 			t.Errorf("%s: %+v, covered %v", noise.Name, busy, covered)
 		}
+		wrong.Part, wrong.Of = wrong.Part+busy.Wrong.Part, wrong.Of+busy.Wrong.Of
+	}
+	if t.Logf("wrong with all of the noise: %v", wrong); wrong.Fraction() > 0.002 {
+		t.Errorf("called the wrong way round with all of the noise: %v", wrong)
 	}
 }
 
