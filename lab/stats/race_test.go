@@ -332,3 +332,19 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 		t.Errorf("after %.1f times as many rounds, as was said to be needed, %v are decided", 1+more, after)
 	}
 }
+
+// Who is far behind stays if every ratio matters, until it is known.
+func TestEvenLetsNobodyLeaveEarly(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 17))
+	tb := newTable(rng, recordings(t)[0], 0.1, 1, 30)
+	tb.sit(24)
+	if s := Look(tb.cells, 1, Rule{Precision: 0.05}); s[1].Early != result.EarlyBehind {
+		t.Fatalf("30 times as slow: %+v", s[1])
+	}
+	if s := Look(tb.cells, 1, Rule{Precision: 0.001, Even: true}); s[0].Early != "" || s[1].Early != "" || s[1].More <= 0 {
+		t.Errorf("30 times as slow, and to be known to 0.1 %%: %+v", s)
+	}
+	if s := Look(tb.cells, 1, Rule{Precision: 10, Even: true}); s[1].Early != result.EarlyDecided {
+		t.Errorf("known well enough: %+v", s[1])
+	}
+}
