@@ -2,7 +2,6 @@ package stats
 
 import (
 	"encoding/json"
-	"flag"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -161,16 +160,8 @@ func checked(t *testing.T, noise recording, calm float64, most, races int, effec
 	return k, covered, rounds
 }
 
-// races is how many are simulated of each kind.
-var races = 80
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		races = 30
-	}
-	os.Exit(m.Run())
-}
+// races is how many are simulated of each kind. Fewer would need wider limits.
+const races = 80
 
 // Looking again and again, leaving early and choosing the fastest by looking are all in it.
 func TestARaceInventsNoDifference(t *testing.T) {
@@ -313,7 +304,7 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 			needs = append(needs, s[1].More)
 		}
 	}
-	if len(needs) < races/10 {
+	if len(needs) < races/10 { // the others were decided by then
 		t.Fatalf("only %d of %d races were open", len(needs), races)
 	}
 	slices.Sort(needs)
