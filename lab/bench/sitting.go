@@ -168,6 +168,9 @@ func (g *group) warm(ctx context.Context) {
 	if g.op.Commits {
 		target = warmCommits
 	}
+	if g.op.Workers > 1 { // one cell after the other, each with nobody beside it
+		target /= 4
+	}
 	g.together(ctx, "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} })
 }
 
