@@ -221,7 +221,7 @@ func (s *state) do(ctx context.Context, n int) error {
 	if s.runner == nil {
 		return errors.New("do: no cell is set up")
 	}
-	_, err := s.slicer.do(ctx, sliceSpec{N: n})
+	_, err := s.slicer.do(ctx, sliceSpec{N: n, keep: true})
 	return err
 }
 

@@ -280,4 +280,10 @@ func TestAStoreIsMadeAgainBeforeItIsTooOld(t *testing.T) {
 	if a.most != 10 || a.made != 9 || a.age != 10 {
 		t.Errorf("100 operations: the store was up to %d old, and made %d times; want 10, 9", a.most, a.made)
 	}
+	if err := s.prepare(30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.do(t.Context(), sliceSpec{N: 30, keep: true}); err != nil || a.made != 9 {
+		t.Errorf("while it is counted: made %d times, %v", a.made, err)
+	}
 }
