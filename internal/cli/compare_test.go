@@ -20,7 +20,7 @@ func writeRun(t *testing.T, operation string, slower, syncs float64) string {
 	run := &result.Run{Schema: result.Schema, Cells: []result.Cell{}}
 	for i, engine := range []string{"bbolt", "mine", "sqlite"} {
 		c := result.Cell{Workload: "queue", Operation: operation, Engine: engine, Ranked: true, Status: result.OK, Workers: 1,
-			Promise: result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved}, Syncs: &syncs}
+			Promise: result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved}, Counted: 64, Syncs: &syncs}
 		for r := range 60 {
 			ns := 1000 * float64(1+i) * (1 + 0.02*rng.NormFloat64())
 			if engine == "mine" {

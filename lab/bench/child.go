@@ -33,6 +33,7 @@ type state struct {
 	op     workload.Op
 	runner workload.Runner
 	slicer *slicer
+	warmed int // iterations of the last slice of warm, 0 if there was none
 }
 
 func (s *state) answer(ctx context.Context, r request) response {
@@ -155,20 +156,21 @@ func (s *state) warm(ctx context.Context, target time.Duration) error {
 		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
 		if left := target - time.Since(start); err != nil || left < wall {
 			s.slicer.forget()
+			s.warmed = n
 			return err
 		}
 	}
 }
 
-// calibrate warms up with slices that double until one takes target, and returns the last one. The
-// first slice only warms up: what it took is never the estimate.
+// calibrate does slices that double until one takes target, and returns the last one. What the first
+// took is never the estimate, unless warm came before.
 func (s *state) calibrate(ctx context.Context, target time.Duration) (*sliceReport, error) {
 	if s.runner == nil {
 		return nil, errors.New("calibrate: no cell is set up")
 	}
 	cycle := cycleOf(s.op)
-	n := cycle
-	for first := true; ; first = false {
+	n := max(s.warmed/8, cycle)
+	for first := s.warmed == 0; ; first = false {
 		wall, perOp, err := s.slicer.run(ctx, sliceSpec{N: n})
 		if err != nil {
 			return nil, err
@@ -219,7 +221,7 @@ func (s *state) do(ctx context.Context, n int) error {
 	if s.runner == nil {
 		return errors.New("do: no cell is set up")
 	}
-	_, err := s.slicer.do(ctx, sliceSpec{N: n})
+	_, err := s.slicer.do(ctx, sliceSpec{N: n, keep: true})
 	return err
 }
 

@@ -89,7 +89,7 @@ func drift(values []float64) *float64 {
 
 // What a machine may do beside a run before it is said.
 const (
-	muchOthers = 0.10
+	muchOthers = 0.15 // the kernel's own threads, which write what the engines sync, are among them
 	muchSteal  = 0.02
 	muchDrift  = 0.20
 	muchDisk   = 0.50

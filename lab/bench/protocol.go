@@ -55,6 +55,7 @@ type sliceSpec struct {
 	N      int
 	Rate   float64 // operations a second in open-loop mode; 0 is closed-loop
 	Forget bool    // the latencies of the slices before this one
+	keep   bool    // the store as it is, however old: making it again would be counted
 }
 
 // response answers one request. Error is empty on success.

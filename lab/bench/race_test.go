@@ -203,3 +203,26 @@ func TestTheMachineIsWatched(t *testing.T) {
 		}
 	}
 }
+
+// What an operation costs depends on how old its store is: so a longer run has more sittings, not
+// longer ones.
+func TestEverySittingHasAsManyRounds(t *testing.T) {
+	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/C?records=200")
+	o.Budget, o.Precision, o.Even = 12*time.Second, 1e-6, true
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := map[int]int{}
+	for _, s := range run.Cells[0].Samples {
+		rounds[s.Process]++
+	}
+	if len(rounds) < 3 {
+		t.Skipf("only %d sittings in %v", len(rounds), run.Took)
+	}
+	for process, n := range rounds {
+		if process < len(rounds)-1 && n != rounds[0] { // the end of the time may cut the last one short
+			t.Errorf("sitting %d has %d rounds, the first %d", process, n, rounds[0])
+		}
+	}
+}

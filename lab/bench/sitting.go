@@ -18,15 +18,15 @@ const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then have
 	// as many as that. So all processes are measured over the same part of their lives, whatever the
 	// budget: stores grow, and so does what an operation costs.
-	aimRounds = 24
+	aimRounds = 28
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
 	// maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
-	// Every process works before it is measured, beside the others of its group, for so long by each
-	// of them, and a while at least: SQLite's log, say, costs twice as much until it was full once.
-	warmCell, leastWarm = 35 * time.Millisecond, 100 * time.Millisecond
+	// Every process works for so long before it is measured, beside the others of its group: SQLite's
+	// log, say, costs twice as much until it was full once.
+	warmReads, warmCommits = 50 * time.Millisecond, 250 * time.Millisecond
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store,
@@ -40,13 +40,7 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 			c.fail(err)
 		}
 	}
-	for _, c := range g.live() {
-		if ctx.Err() == nil && time.Now().Before(g.r.deadline()) {
-			g.setup(ctx, c)
-		} else {
-			c.end(ctx)
-		}
-	}
+	g.load(ctx)
 	all := time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(max(g.r.left(g.number), 1)))
 	if first && time.Since(began) > all/heavyPart {
 		// One load must do. The time of further ones goes to rounds now.
@@ -107,15 +101,30 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 	return rounds >= g.length
 }
 
-// setup loads a cell's store.
-func (g *group) setup(ctx context.Context, c *cell) {
-	start := time.Now()
-	resp, ok := g.call(ctx, c, "load", request{Command: cmdSetup, Cell: &c.spec})
-	if !ok {
+// load loads the stores of the cells that are live: one after the other in the first sitting, for
+// what it tells of each, and all at the same time in later ones.
+func (g *group) load(ctx context.Context) {
+	setup := func(c *cell) request { return request{Command: cmdSetup, Cell: &c.spec} }
+	if g.sittings > 0 {
+		g.together(ctx, "load", setup)
 		return
 	}
-	s := resp.Setup
-	c.loading, c.resets, c.Settings = time.Since(start), s.Resets, nil
+	for _, c := range g.live() {
+		if ctx.Err() != nil || time.Now().After(g.r.deadline()) {
+			c.end(ctx)
+			continue
+		}
+		start := time.Now()
+		if resp, ok := g.call(ctx, c, "load", setup(c)); ok {
+			c.loading = time.Since(start)
+			g.loaded(c, resp.Setup)
+		}
+	}
+}
+
+// loaded keeps what a store told when it was loaded.
+func (g *group) loaded(c *cell, s *setupReport) {
+	c.resets, c.Settings = s.Resets, nil
 	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
 	for _, setting := range s.Description.Settings {
 		c.Settings = append(c.Settings, result.Setting(setting))
@@ -155,11 +164,14 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 
 // warm lets every cell's new process work, all at the same time: nothing of it counts.
 func (g *group) warm(ctx context.Context) {
-	target := leastWarm / 2
-	if live := len(g.live()); g.op.Commits {
-		target = max(leastWarm, time.Duration(live)*warmCell)
+	target := warmReads
+	if g.op.Commits {
+		target = warmCommits
 	}
-	g.together(ctx, "warm up", request{Command: cmdWarm, Target: target})
+	if g.op.Workers > 1 { // one cell after the other, each with nobody beside it
+		target /= 4
+	}
+	g.together(ctx, "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} })
 }
 
 // measureRound runs one slice of every cell, in random order. rounds are those of the sitting
@@ -228,16 +240,20 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 	return resp, g.answered(ctx, c, p, resp, err, cut)
 }
 
-// together lets the children of all live cells run for the same request, at the same time where one
+// together lets the children of all live cells run for a request each, at the same time where one
 // is a single worker's.
-func (g *group) together(ctx context.Context, phase string, req request) {
-	if g.cells[0].Workers > 1 {
-		for _, c := range g.live() {
-			g.call(ctx, c, phase, req)
+func (g *group) together(ctx context.Context, phase string, req func(*cell) request) {
+	live := g.live()
+	if len(live) == 0 {
+		return
+	}
+	if live[0].Workers > 1 {
+		for _, c := range live {
+			g.call(ctx, c, phase, req(c))
 		}
 		return
 	}
-	limit, cut := g.patience(req.Command)
+	limit, cut := g.patience(req(live[0]).Command)
 	type answer struct {
 		c    *cell
 		p    *child.Process
@@ -245,14 +261,17 @@ func (g *group) together(ctx context.Context, phase string, req request) {
 		err  error
 	}
 	var all []*answer
-	for _, c := range g.live() {
+	for _, c := range live {
 		if p, ok := g.begin(c, phase); ok {
 			all = append(all, &answer{c: c, p: p})
 		}
 	}
 	var wg sync.WaitGroup
 	for _, a := range all {
-		wg.Go(func() { a.err = a.p.Call(ctx, string(req.Command), req, &a.resp, limit) })
+		wg.Go(func() {
+			r := req(a.c)
+			a.err = a.p.Call(ctx, string(r.Command), r, &a.resp, limit)
+		})
 	}
 	wg.Wait()
 	for _, a := range all {

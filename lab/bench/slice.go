@@ -133,7 +133,7 @@ func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, er
 		return s.resetting(ctx, spec)
 	}
 	switch {
-	case s.restore != nil && spec.Rate == 0:
+	case s.restore != nil && spec.Rate == 0 && !spec.keep:
 		return s.restoring(ctx, spec.N)
 	case spec.Rate > 0:
 		return s.metered(func() (time.Duration, error) { return s.open(ctx, spec) })

@@ -237,3 +237,53 @@ func TestAPercentileNeedsTenOperationsBeyondIt(t *testing.T) {
 		}
 	}
 }
+
+// ageing is a runner whose store has so many operations behind it.
+type ageing struct {
+	workload.Runner // nil: nothing else is called
+	age, most, made int
+}
+
+func (a *ageing) Prepare(int) error            { return nil }
+func (a *ageing) Verify(context.Context) error { return nil }
+func (a *ageing) Every() int                   { return 10 }
+
+func (a *ageing) Do(context.Context, int, int) error {
+	a.age++
+	a.most = max(a.most, a.age)
+	return nil
+}
+
+func (a *ageing) Restore(context.Context) error {
+	a.age = 0
+	a.made++
+	return nil
+}
+
+// However long it is measured, no store is older than the runner wants.
+func TestAStoreIsMadeAgainBeforeItIsTooOld(t *testing.T) {
+	a := &ageing{}
+	s := newSlicer(a, 1)
+	for _, n := range []int{3, 25, 1, 71} {
+		wall, _, err := s.run(t.Context(), sliceSpec{N: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, ns := range s.took {
+			sum += ns
+		}
+		if len(s.took) != n || time.Duration(sum) != wall {
+			t.Errorf("%d operations: %d times of %d ns in all, want those of %v", n, len(s.took), sum, wall)
+		}
+	}
+	if a.most != 10 || a.made != 9 || a.age != 10 {
+		t.Errorf("100 operations: the store was up to %d old, and made %d times; want 10, 9", a.most, a.made)
+	}
+	if err := s.prepare(30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.do(t.Context(), sliceSpec{N: 30, keep: true}); err != nil || a.made != 9 {
+		t.Errorf("while it is counted: made %d times, %v", a.made, err)
+	}
+}

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"encoding/json"
-	"flag"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -161,16 +160,8 @@ func checked(t *testing.T, noise recording, calm float64, most, races int, effec
 	return k, covered, rounds
 }
 
-// races is how many are simulated of each kind.
-var races = 80
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		races = 30
-	}
-	os.Exit(m.Run())
-}
+// races is how many are simulated of each kind. Fewer would need wider limits.
+const races = 80
 
 // Looking again and again, leaving early and choosing the fastest by looking are all in it.
 func TestARaceInventsNoDifference(t *testing.T) {
@@ -233,6 +224,7 @@ func TestARaceInventsNoEquivalence(t *testing.T) {
 }
 
 func TestARaceFindsWhatIsThere(t *testing.T) {
+	var wrong Share // with all of the noise
 	for _, noise := range recordings(t) {
 		calm, effects := calmed(noise, 1, 1.10, 1.25, 1)
 		k, covered, rounds := checked(t, noise, calm, 80, races, effects...)
@@ -244,9 +236,14 @@ func TestARaceFindsWhatIsThere(t *testing.T) {
 		if len(effects) > 2 && !several && (k.Found[0.25].Fraction() < 0.95 || k.Found[effect(1.10)].Fraction() < 0.7) {
 			t.Errorf("%v of %s: %+v", calm, noise.Name, k)
 		}
-		if busy, covered, _ := checked(t, noise, 1, 60, races, effects...); busy.Wrong.Fraction() > 0.002 || covered.Fraction() < 0.95 {
+		busy, covered, _ := checked(t, noise, 1, 60, races, effects...)
+		if covered.Fraction() < 0.95 {
 			t.Errorf("%s: %+v, covered %v", noise.Name, busy, covered)
 		}
+		wrong.Part, wrong.Of = wrong.Part+busy.Wrong.Part, wrong.Of+busy.Wrong.Of
+	}
+	if t.Logf("wrong with all of the noise: %v", wrong); wrong.Fraction() > 0.002 {
+		t.Errorf("called the wrong way round with all of the noise: %v", wrong)
 	}
 }
 
@@ -307,7 +304,7 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 			needs = append(needs, s[1].More)
 		}
 	}
-	if len(needs) < races/10 {
+	if len(needs) < races/10 { // the others were decided by then
 		t.Fatalf("only %d of %d races were open", len(needs), races)
 	}
 	slices.Sort(needs)
@@ -324,5 +321,21 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 	}
 	if after.Fraction() < 0.5 {
 		t.Errorf("after %.1f times as many rounds, as was said to be needed, %v are decided", 1+more, after)
+	}
+}
+
+// Who is far behind stays if every ratio matters, until it is known.
+func TestEvenLetsNobodyLeaveEarly(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 17))
+	tb := newTable(rng, recordings(t)[0], 0.1, 1, 30)
+	tb.sit(24)
+	if s := Look(tb.cells, 1, Rule{Precision: 0.05}); s[1].Early != result.EarlyBehind {
+		t.Fatalf("30 times as slow: %+v", s[1])
+	}
+	if s := Look(tb.cells, 1, Rule{Precision: 0.001, Even: true}); s[0].Early != "" || s[1].Early != "" || s[1].More <= 0 {
+		t.Errorf("30 times as slow, and to be known to 0.1 %%: %+v", s)
+	}
+	if s := Look(tb.cells, 1, Rule{Precision: 10, Even: true}); s[1].Early != result.EarlyDecided {
+		t.Errorf("known well enough: %+v", s[1])
 	}
 }

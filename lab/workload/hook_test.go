@@ -297,6 +297,43 @@ func TestHookChecksWhatItReads(t *testing.T) {
 	}
 }
 
+// BuntDB's file grows with every put, and it reads all of it to open it: so its store is made again.
+func TestHookMakesItsStoreAgain(t *testing.T) {
+	for _, form := range []string{"kv", "state"} {
+		c := newHookCell(t, "put", workload.Env{Engine: "bunt", Form: form, Durability: kv.Flushed, Params: map[string]string{"keys": "50"}})
+		r := c.Runner.(workload.Restorer)
+		if got := r.Every(); got != 50 {
+			t.Errorf("%s: made again after %d puts, want as many as there are keys", form, got)
+		}
+		size := func() int64 {
+			s, err := c.Size()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Apparent
+		}
+		loaded := size()
+		if err := c.do(t.Context(), 50); err != nil {
+			t.Fatal(err)
+		}
+		if size() <= loaded {
+			t.Fatalf("%s: 50 puts and the file is no larger: nothing is shown", form)
+		}
+		if err := r.Restore(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := size(); got != loaded {
+			t.Errorf("%s: made again it takes %d bytes, loaded %d", form, got, loaded)
+		}
+		if err := c.do(t.Context(), 3); err != nil {
+			t.Errorf("%s: after it was made again: %v", form, err)
+		}
+	}
+	if r := newHookCell(t, "get", workload.Env{Engine: "bunt", Durability: kv.Flushed}).Runner.(workload.Restorer); r.Every() != 0 {
+		t.Errorf("reads make the store again after %d", r.Every())
+	}
+}
+
 func TestHookMissesTheLastKeyOfAScan(t *testing.T) {
 	for seed, name := range []string{"scan20", "scan20_shared", "delete_stale", "delete_stale", "delete_stale", "delete_stale"} {
 		c := newHookCell(t, name, workload.Env{

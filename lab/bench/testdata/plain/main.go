@@ -1,0 +1,206 @@
+// Plain measures bbolt, Pebble and SQLite without any of assay's code, and tells whether the ratios lie
+// in the intervals that assay prints:
+//
+//	go build -o /tmp/assay ./cmd/assay && go run ./lab/bench/testdata/plain -assay /tmp/assay -tries 3
+//
+// A try is a run of assay and one of its own, each of four operations: put (ycsb/fillseq), get
+// (ycsb/readrandom), append1 and read100 (events). Its own run is loops over the engines' own calls, as
+// their documentation writes them, several processes of each, whose mean is total time over total
+// operations. It ends with status 1 if fewer than 95 of 100 ratios lie in their intervals.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// named are the operations, by what assay calls them.
+var named = map[string]string{"fillseq": "put", "readrandom": "get", "append1": "append1", "read100": "read100"}
+
+var engines = map[string]func(path string) (engine, error){"bbolt": openBbolt, "pebble": openPebble, "sqlite": openSQLite}
+
+func main() {
+	assay := flag.String("assay", "assay", "the command to check")
+	budget := flag.Duration("budget", 40*time.Second, "time for each run of assay")
+	processes := flag.Int("processes", 6, "processes of each operation on each engine")
+	tries := flag.Int("tries", 3, "how often to measure with both")
+	dir := flag.String("dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
+	one := flag.String("one", "", "measure OPERATION/ENGINE in -dir, and print nanoseconds and operations")
+	flag.Parse()
+	err := func() error {
+		if *one != "" {
+			op, name, _ := strings.Cut(*one, "/")
+			return measure(op, name, *dir)
+		}
+		return compare(*assay, *dir, *budget, *processes, *tries)
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "plain:", err)
+		os.Exit(1)
+	}
+}
+
+// compare makes the tries, and prints each ratio beside its interval.
+func compare(assay, dir string, budget time.Duration, processes, tries int) error {
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		if dir = filepath.Join(cache, "assay", "plain"); os.MkdirAll(dir, 0o700) != nil {
+			return errors.New("no folder for the data: name one with -dir")
+		}
+	}
+	dir, err := os.MkdirTemp(dir, "plain-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	inside, all := 0, 0
+	for range tries {
+		printed, err := run(assay, dir, budget)
+		if err != nil {
+			return err
+		}
+		mean, err := means(dir, processes)
+		if err != nil {
+			return err
+		}
+		for _, p := range printed {
+			ratio := mean[p.op+"/"+p.engine] / mean[p.op+"/"+p.to]
+			verdict := "outside"
+			if all++; p.lo <= ratio && ratio <= p.hi {
+				inside, verdict = inside+1, "inside"
+			}
+			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %s\n", p.op, p.engine, p.to, ratio, p.mid, p.lo, p.hi, verdict)
+		}
+	}
+	fmt.Printf("inside: %d of %d\n", inside, all)
+	if 100*inside < 95*all {
+		return errors.New("fewer than 95 of 100 are inside")
+	}
+	return nil
+}
+
+// printed is a ratio that assay printed.
+type printed struct {
+	op, engine, to string
+	lo, mid, hi    float64
+}
+
+// run lets assay measure.
+func run(assay, dir string, budget time.Duration) (all []printed, err error) {
+	out := filepath.Join(dir, "assay")
+	cmd := exec.Command(assay, "run", "ycsb/fillseq,readrandom", "events/append1,read100", "--engines", "bbolt,pebble,sqlite",
+		"--durability", "synced", "--dir", dir, "--out", out, "--budget", budget.String())
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(out, "result.json"))
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		Cells []struct {
+			Operation, Engine, Form string
+			Ratio                   *struct {
+				To          string
+				Lo, Mid, Hi float64
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return nil, err
+	}
+	for _, c := range document.Cells {
+		if c.Form == "kv" && c.Ratio != nil && c.Ratio.To != c.Engine && engines[c.Ratio.To] != nil {
+			all = append(all, printed{named[c.Operation], c.Engine, c.Ratio.To, c.Ratio.Lo, c.Ratio.Mid, c.Ratio.Hi})
+		}
+	}
+	return all, os.RemoveAll(out)
+}
+
+// means measures every operation on every engine in fresh processes, in turns, and returns the times
+// by operation and engine.
+func means(dir string, processes int) (map[string]float64, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	times, operations := map[string]float64{}, map[string]float64{}
+	for range processes {
+		for _, op := range named {
+			names := []string{"bbolt", "pebble", "sqlite"}
+			rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+			for _, name := range names {
+				key, data := op+"/"+name, filepath.Join(dir, "data")
+				if err := os.Mkdir(data, 0o700); err != nil {
+					return nil, err
+				}
+				out, err := exec.Command(self, "-one", key, "-dir", data).Output()
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", key, err)
+				}
+				var ns, n float64
+				if _, err := fmt.Sscan(string(out), &ns, &n); err != nil {
+					return nil, fmt.Errorf("%s: %w", key, err)
+				}
+				times[key], operations[key] = times[key]+ns, operations[key]+n
+				if err := os.RemoveAll(data); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for key := range times {
+		times[key] /= operations[key]
+	}
+	return times, nil
+}
+
+// How long a process works before it is measured, and how long it is measured.
+const warm, measured = 150 * time.Millisecond, 500 * time.Millisecond
+
+// measure does one operation on one engine, and prints how long how many took.
+func measure(op, name, dir string) (err error) {
+	open := engines[name]
+	if open == nil {
+		return fmt.Errorf("no engine %q", name)
+	}
+	e, err := open(filepath.Join(dir, "store"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	do, err := operation(op, e)
+	if err != nil {
+		return err
+	}
+	for i, start := 0, time.Now(); time.Since(start) < warm; i++ {
+		if err := do(context.Background()); err != nil {
+			return err
+		}
+	}
+	const stretch = 16 // operations between two readings of the clock
+	start, n := time.Now(), 0
+	for time.Since(start) < measured {
+		for range stretch {
+			if err := do(context.Background()); err != nil {
+				return err
+			}
+		}
+		n += stretch
+	}
+	fmt.Println(int64(time.Since(start)), n)
+	return nil
+}
