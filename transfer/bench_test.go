@@ -13,11 +13,11 @@ import (
 	"github.com/assaydb/assay/transfer"
 )
 
-// BenchmarkCopy copies 32 MB, ASSAY_TRANSFER_MB if that is set, and compares the time of a copy, verification included, with
+// BenchmarkCopy copies 8 MB, ASSAY_TRANSFER_MB if that is set, and compares the time of a copy, verification included, with
 // what the slower side takes alone: reading the source, or writing the same pairs to the destination in the same
 // transactions. of-slower is that part; 1 is a copy that costs no more than its slower side.
 func BenchmarkCopy(b *testing.B) {
-	megabytes := 32
+	megabytes := 8
 	if text := os.Getenv("ASSAY_TRANSFER_MB"); text != "" {
 		if _, err := fmt.Sscan(text, &megabytes); err != nil {
 			b.Fatal(err)
