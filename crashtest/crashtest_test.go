@@ -228,7 +228,7 @@ func TestPlanted(t *testing.T) {
 // left behind.
 func planted(t *testing.T, fault string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestPlanted$", "-test.v", "-test.short"}, args...)...)
+	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestPlanted$", "-test.v", "-crashtest.budget=5m"}, args...)...)
 	temp := t.TempDir()
 	cmd.Env = append(os.Environ(), faultVariable+"="+fault, "TMPDIR="+temp)
 	out, err := cmd.CombinedOutput()

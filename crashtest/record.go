@@ -2,9 +2,11 @@ package crashtest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,13 +75,17 @@ func (r *rig) record() *recording {
 	p, err := r.start()
 	r.must("start", err)
 	defer func() { _ = p.End(0) }() // it has ended, or is idle
-	watch := time.AfterFunc(patience, p.Kill)
+	var hung atomic.Bool
+	watch := time.AfterFunc(patience, func() { hung.Store(true); p.Kill() })
 	defer watch.Stop()
 	r.must("tell the process to work", p.Send(request{Work: dir, Changes: r.Changes, Reopen: r.Reopen}))
 	rec := &recording{}
 	for ended := false; !ended; {
 		var m message
 		if p.Receive(&m) != nil {
+			if hung.Load() {
+				r.t.Fatalf("crashtest: the work, without any crash: it said nothing for %v: %s", patience, rec.last())
+			}
 			r.t.Fatalf("crashtest: the work, without any crash: %v", p.Ended())
 		}
 		if watch.Reset(patience); m.Ended == nil {
@@ -98,6 +104,12 @@ func (r *rig) record() *recording {
 	}
 	r.must("play the record", rec.faithful(disk.Crash()))
 	return rec
+}
+
+// last says how far the work came.
+func (rec *recording) last() string {
+	h := rec.until(len(rec.steps))
+	return fmt.Sprintf("done %s, begun %s", numbers(h.Done), numbers(h.Maybe))
 }
 
 // faithful is a control: played again, the record must lead to the files that the process had.
