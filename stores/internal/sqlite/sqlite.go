@@ -120,7 +120,7 @@ func (f *File) Retry(ctx context.Context, try func() error) error {
 			return err
 		}
 		err := try()
-		if code, ok := codeOf(err); !ok || kinds[code] != kv.Busy {
+		if kinds[Code(err)] != kv.Busy {
 			return err
 		}
 		if now := time.Now(); deadline.IsZero() {
@@ -158,13 +158,13 @@ type coded interface {
 	Code() int
 }
 
-// codeOf returns the primary result code that err is of, if it is one of SQLite.
-func codeOf(err error) (code int, ok bool) {
+// Code returns the primary result code of an error of SQLite, 0 of another.
+func Code(err error) int {
 	var e coded
 	if errors.As(err, &e) {
-		return e.Code() & 0xff, true
+		return e.Code() & 0xff
 	}
-	return 0, false
+	return 0
 }
 
 var kinds = map[int]kv.Kind{
@@ -175,7 +175,7 @@ var kinds = map[int]kv.Kind{
 
 // KindOf returns what kind of error of kv err is.
 func KindOf(err error) kv.Kind {
-	if code, ok := codeOf(err); ok {
+	if code := Code(err); code != 0 {
 		return kinds[code]
 	}
 	if errors.Is(err, sql.ErrConnDone) {
