@@ -73,7 +73,8 @@ func (r *stormRunner) verifyPlain(ctx context.Context, c *comparison) error {
 	})
 }
 
-// inPlain does t in the table, and returns when its transaction had begun. SQLite: FULL syncs the log at each commit.
+// inPlain does t in the table, and returns when its transaction had begun. SQLite: FULL syncs the
+// log at each commit.
 func (t hookTask) inPlain(ctx context.Context, stdout io.Writer) (begun time.Time, err error) {
 	level := "NORMAL"
 	if t.durability == kv.Synced {

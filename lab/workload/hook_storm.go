@@ -20,8 +20,8 @@ import (
 // stormWait is how long a process of a storm waits for the store.
 const stormWait = 2 * time.Second
 
-// stormRunner has n processes put one key each at the same moment. They are started before: an iteration is the time from the
-// word to begin until the last has closed the store, or given up.
+// stormRunner has n processes put one key each at the same moment. They are started before: an
+// iteration is the time from the word to begin until the last has closed the store, or given up.
 type stormRunner struct {
 	hookStore
 	plain  *sqlEvents // in the form sql

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// fresh is a new file that is made beside its place. It gets its name when it is whole and synced: so a file with its name is
-// whole, whenever the process is killed or the power fails.
+// fresh is a new file that is made beside its place. It gets its name when it is whole and synced:
+// so a file with its name is whole, whenever the process is killed or the power fails.
 type fresh struct {
 	f       *file
 	db      *kv.DB // nil once it is whole

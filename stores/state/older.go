@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// unmoved returns the older file that may hold entries of f and was not migrated yet, "" if there is none. missing tells that f
-// does not exist. What is in f's own place is known by opening it.
+// unmoved returns the older file that may hold entries of f and was not migrated yet, "" if there
+// is none. missing tells that f does not exist. What is in f's own place is known by opening it.
 func (f *file) unmoved(missing bool) string {
 	s := f.store
 	if s.older != "" && isOlderFile(s.older) {
@@ -39,13 +39,15 @@ func (f *file) nothing(b *bucket, fn func(*View) error) error {
 
 var errUnmoved = &kv.Error{Op: "open", Kind: kv.Invalid, Err: errors.New("entries of an older program were not migrated yet")}
 
-// originKey is an entry outside of all buckets: the name of the older file that a migration made the file from.
+// originKey is an entry outside of all buckets: the name of the older file that a migration made
+// the file from.
 var originKey = []byte{'o'}
 
-// migration moves what is in an older file into files of the kinds that it has entries of. It is done under the folder's
-// lock. Until all new files are whole nothing happens to the older one. The new files get their names first, then the older
-// one loses its own: a process that is killed in between leaves what the next goes on with, which passes over the kinds
-// that have their file from this source.
+// migration moves what is in an older file into files of the kinds that it has entries of. It is
+// done under the folder's lock. Until all new files are whole nothing happens to the older one. The
+// new files get their names first, then the older one loses its own: a process that is killed in
+// between leaves what the next goes on with, which passes over the kinds that have their file from
+// this source.
 type migration struct {
 	store  *Store
 	source string
@@ -77,8 +79,9 @@ func (i *Import) Put(bucket string, key, value []byte) error {
 	return n.put(i.ctx, b, key, value)
 }
 
-// Ready makes what was put durable. A Legacy that can keep other programs from writing to the older file calls it before they
-// may write again, and refuses what they write afterwards: it would be lost. It is called once.
+// Ready makes what was put durable. A Legacy that can keep other programs from writing to the older
+// file calls it before they may write again, and refuses what they write afterwards: it would be
+// lost. It is called once.
 func (i *Import) Ready() error { return i.m.finish(i.ctx) }
 
 // target returns the new file of f, nil if its entries are moved already.
@@ -166,6 +169,9 @@ func (f *file) migrate(ctx context.Context, source string) error {
 		return nil
 	case f.kind == Cache && f.hopeless(err) && own:
 		return f.replace(ctx, err)
+	case f.kind == Cache && f.hopeless(err): // it can be made again
+		f.store.report(Incident{What: "not migrated", Path: source, Err: err})
+		return f.build(ctx, nil)
 	}
 	return &kv.Error{Op: "migrate", Engine: f.engine.Name, Path: source, Kind: kv.KindOf(err), Err: err, Hint: kv.HintOf(err)}
 }
@@ -205,7 +211,8 @@ func (m *migration) retire(own *file) error {
 	if err := os.Chmod(m.source, 0o600); err != nil { // there may be secrets in it
 		return err
 	}
-	// They are empty, and go first: as soon as an SQLite file is in the place of the older one they are that one's.
+	// They are empty, and go first: as soon as an SQLite file is in the place of the older one they
+	// are that one's.
 	for _, ending := range []string{"-wal", "-shm"} {
 		if err := removed(m.source + ending); err != nil {
 			return err

@@ -9,12 +9,13 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// A cache with a bound or a TTL is pruned now and then: its expired entries are deleted, and its oldest, until it has three
-// quarters of its bound. That is when a quarter of the bound was put since the last time, which is what putsKey counts. So
-// there is never more in it than the bound, and the scan of all is paid once for many puts.
+// A cache with a bound or a TTL is pruned now and then: its expired entries are deleted, and its
+// oldest, until it has three quarters of its bound. That is when a quarter of the bound was put
+// since the last time, which is what putsKey counts. So there is never more in it than the bound,
+// and the scan of all is paid once for many puts.
 
-// putsKey is an entry outside of all buckets: by the name of a cache how many bytes were put into it since it was pruned,
-// as JSON.
+// putsKey is an entry outside of all buckets: by the name of a cache how many bytes were put into
+// it since it was pruned, as JSON.
 var putsKey = []byte{'p'}
 
 // quarter returns after how many bytes a cache is pruned, 0 if it never is.
@@ -28,7 +29,8 @@ func (b *bucket) quarter() int64 {
 	return 0
 }
 
-// DefaultPrune is after how many bytes of puts the expired entries of a Cache with a TTL and without a Max are deleted.
+// DefaultPrune is after how many bytes of puts the expired entries of a Cache with a TTL and
+// without a Max are deleted.
 const DefaultPrune = 1 << 20
 
 // put notes that size bytes were put into b.
@@ -75,7 +77,8 @@ func (tx *Tx) prune() error {
 	return tx.note(tx.tx.Put(putsKey, appendEntry(nil, putsKey, value, tx.b.file.now())))
 }
 
-// pruneBucket deletes what is expired, and the oldest while there is more than three quarters of the bound.
+// pruneBucket deletes what is expired, and the oldest while there is more than three quarters of
+// the bound.
 func (tx *Tx) pruneBucket() error {
 	type aged struct {
 		key     []byte

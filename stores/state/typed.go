@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Typed is a bucket whose values are of a type, kept as JSON. Fields may be added to the type and removed from it, as
-// encoding/json has it. It needs no closing.
+// Typed is a bucket whose values are of a type, kept as JSON. Fields may be added to the type and
+// removed from it, as encoding/json has it. It needs no closing.
 type Typed[T any] struct {
 	store  *Store
 	bucket string
@@ -22,8 +22,8 @@ func In[T any](store *Store, bucket string) (Typed[T], error) {
 	return Typed[T]{store, bucket}, err
 }
 
-// Get opens, returns the value of key and closes. An absent or expired key is kv.NotFound; a value that is not one of T is
-// Invalid.
+// Get opens, returns the value of key and closes. An absent or expired key is kv.NotFound; a value
+// that is not one of T is Invalid.
 func (t Typed[T]) Get(ctx context.Context, key []byte) (value T, err error) {
 	err = t.store.View(ctx, t.bucket, func(v *View) error {
 		value, err = t.decode(v, key)
@@ -41,8 +41,9 @@ func (t Typed[T]) Put(ctx context.Context, key []byte, value T) error {
 	return t.store.Put(ctx, t.bucket, key, text)
 }
 
-// Change opens, sets key to what fn makes of its value, and closes, as one transaction: nobody else changes it in between. An
-// absent or expired key has the zero T. An error of fn changes nothing and is returned.
+// Change opens, sets key to what fn makes of its value, and closes, as one transaction: nobody else
+// changes it in between. An absent or expired key has the zero T. An error of fn changes nothing
+// and is returned.
 func (t Typed[T]) Change(ctx context.Context, key []byte, fn func(T) (T, error)) error {
 	return t.store.Update(ctx, t.bucket, func(tx *Tx) error {
 		value, err := t.decode(&tx.View, key)

@@ -13,13 +13,15 @@ const (
 	followBytes    = 1 << 20
 )
 
-// Follow calls handle with every message from a sequence on, in order, and with those to come as they are appended, until
-// ctx ends, the feed is closed or handle returns an error: it returns why. A message is borrowed until handle returns; one
-// that was erased is nil. Where it must go on is for the program to keep: after the last message that it has dealt with.
+// Follow calls handle with every message from a sequence on, in order, and with those to come as
+// they are appended, until ctx ends, the feed is closed or handle returns an error: it returns why.
+// A message is borrowed until handle returns; one that was erased is nil. Where it must go on is
+// for the program to keep: after the last message that it has dealt with.
 //
-// handle may append to the feed, and takes as long as it needs: no view is open while it runs. Follow is told of appends through
-// this Feed at once; where other processes may append too it also looks, every 100 ms at least. If messages that it did
-// not come to are trimmed, it fails with NotFound.
+// handle may append to the feed, and takes as long as it needs: no view is open while it runs.
+// Follow is told of appends through this Feed at once; where other processes may append too it also
+// looks, every 100 ms at least. If messages that it did not come to are trimmed, it fails with
+// NotFound.
 func (f *Feed) Follow(ctx context.Context, from uint64, handle func(seq uint64, message []byte) error) error {
 	pause := time.Millisecond
 	var batch []byte
@@ -63,7 +65,8 @@ func (f *Feed) Follow(ctx context.Context, from uint64, handle func(seq uint64, 
 	}
 }
 
-// handleAll calls handle with messages, the first of which has the sequence from, and returns the sequence after the last.
+// handleAll calls handle with messages, the first of which has the sequence from, and returns the
+// sequence after the last.
 func handleAll(ctx context.Context, from uint64, batch []byte, ends []int, handle func(uint64, []byte) error) (uint64, error) {
 	start := 0
 	for _, end := range ends {

@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Trimmer is a [Backend] that can delete its first messages. Append and Trim are called by one goroutine at a time.
+// Trimmer is a [Backend] that can delete its first messages. Append and Trim are called by one
+// goroutine at a time.
 type Trimmer interface {
 	Backend
 
@@ -16,15 +17,18 @@ type Trimmer interface {
 	Trim(ctx context.Context, d kv.Durability, before uint64) error
 }
 
-// Trim deletes the messages below a sequence, for ever. All others keep their sequences, and the next message gets the one it
-// would have got. What was deleted is NotFound, and Scan passes over it; [Snapshot.First] tells where the feed begins.
+// Trim deletes the messages below a sequence, for ever. All others keep their sequences, and the
+// next message gets the one it would have got. What was deleted is NotFound, and Scan passes over
+// it; [Snapshot.First] tells where the feed begins.
 //
-// The space of a message is free for others, and that of a block once all its messages are below: of those that share a
-// block with later ones the bytes stay on the disk until then. Free space stays in the store's file until that is compacted.
+// The space of a message is free for others, and that of a block once all its messages are below:
+// of those that share a block with later ones the bytes stay on the disk until then. Free space
+// stays in the store's file until that is compacted.
 //
-// It works in several transactions of class d. Once the first is committed the messages are gone; if a later one fails Trim
-// returns its error, and another Trim frees the rest. In Margaret's format, which has no other first message than 0, it is
-// Unsupported: [margaret.Log.Null] erases messages one by one.
+// It works in several transactions of class d. Once the first is committed the messages are gone;
+// if a later one fails Trim returns its error, and another Trim frees the rest. In Margaret's
+// format, which has no other first message than 0, it is Unsupported: [margaret.Log.Null] erases
+// messages one by one.
 //
 // [margaret.Log.Null]: https://pkg.go.dev/github.com/assaydb/assay/stores/eventlog/margaret#Log.Null
 func (f *Feed) Trim(ctx context.Context, d kv.Durability, before uint64) error {

@@ -1,5 +1,5 @@
-// Package sqlite is what stores in tables of an SQLite database have in common: the file, its settings, waiting for other
-// processes, and errors.
+// Package sqlite is what stores in tables of an SQLite database have in common: the file, its
+// settings, waiting for other processes, and errors.
 package sqlite
 
 import (
@@ -30,8 +30,8 @@ type File struct {
 
 var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint"}
 
-// Complete checks f, sets what is zero to its default (readers; kv.DefaultWait), makes the path absolute and the folders above
-// it. What is wrong is Invalid, of the operation op.
+// Complete checks f, sets what is zero to its default (readers; kv.DefaultWait), makes the path
+// absolute and the folders above it. What is wrong is Invalid, of the operation op.
 func (f *File) Complete(op string, readers int) error {
 	if f.Readers == 0 {
 		f.Readers = readers
@@ -67,9 +67,9 @@ func Invalid(op string, err error, hint string) error {
 	return &kv.Error{Op: op, Engine: "sqlite", Kind: kv.Invalid, Err: err, Hint: hint}
 }
 
-// DSN names the database with what every connection must set: a pragma that was run on a pool holds on one connection.
-// The driver runs the pragmas in the order of the alphabet, then sets the journal mode, after which the size of a page
-// is fixed.
+// DSN names the database with what every connection must set: a pragma that was run on a pool holds
+// on one connection. The driver runs the pragmas in the order of the alphabet, then sets the
+// journal mode, after which the size of a page is fixed.
 func (f *File) DSN(session ...string) string {
 	query := url.Values{}
 	for name, value := range f.Pragmas {
@@ -103,7 +103,8 @@ func (f *File) OpenReaders() (*sql.DB, error) {
 	return db, err
 }
 
-// Level is the value of synchronous for commits of class d. SQLite: it is fixed once a transaction begins.
+// Level is the value of synchronous for commits of class d. SQLite: it is fixed once a transaction
+// begins.
 func Level(d kv.Durability) string {
 	if d == kv.Synced {
 		return "FULL"
@@ -119,7 +120,7 @@ func (f *File) Retry(ctx context.Context, try func() error) error {
 			return err
 		}
 		err := try()
-		if code, ok := CodeOf(err); !ok || kinds[code] != kv.Busy {
+		if kinds[Code(err)] != kv.Busy {
 			return err
 		}
 		if now := time.Now(); deadline.IsZero() {
@@ -157,13 +158,13 @@ type coded interface {
 	Code() int
 }
 
-// CodeOf returns the primary result code that err is of, if it is one of SQLite.
-func CodeOf(err error) (code int, ok bool) {
+// Code returns the primary result code of an error of SQLite, 0 of another.
+func Code(err error) int {
 	var e coded
 	if errors.As(err, &e) {
-		return e.Code() & 0xff, true
+		return e.Code() & 0xff
 	}
-	return 0, false
+	return 0
 }
 
 var kinds = map[int]kv.Kind{
@@ -174,7 +175,7 @@ var kinds = map[int]kv.Kind{
 
 // KindOf returns what kind of error of kv err is.
 func KindOf(err error) kv.Kind {
-	if code, ok := CodeOf(err); ok {
+	if code := Code(err); code != 0 {
 		return kinds[code]
 	}
 	if errors.Is(err, sql.ErrConnDone) {

@@ -203,8 +203,7 @@ func classify(path string, err error) error {
 		return err
 	}
 	kind := sqlite.KindOf(err)
-	var coded interface{ Code() int }
-	if errors.As(err, &coded) && coded.Code() == 1 { // SQLITE_ERROR: a column that is not there
+	if sqlite.Code(err) == 1 { // SQLITE_ERROR: a column that is not there
 		kind = kv.Invalid
 	}
 	return &kv.Error{Op: "read older", Engine: "sqlite", Path: path, Kind: kind, Err: err,

@@ -160,7 +160,14 @@ func testMigrationFails(s *suite) {
 	}
 	s.wantMigrated(s.store(withLegacy), "a", 10)
 
-	s.older("cache.db", 10, "answers") // a cache is not worth an error
+	s.dir = s.TempDir()
+	s.older("state.db", 10, "checkpoints")
+	broken := s.store(func(o *state.Options) { o.Legacy = put("nowhere", "k") })
+	s.put(broken, "kept", "k", "a cache is not worth an error")
+	_, err = broken.Get(s.ctx(), "secret", []byte("k"))
+	s.wantKind("a secret that may be there", err, kv.Invalid)
+
+	s.older("cache.db", 10, "answers") // likewise
 	store := s.store()
 	s.wantNone(store, "kept", string(legacyKey(0)))
 	s.put(store, "kept", "k", "v")
