@@ -26,8 +26,9 @@ type lentDefault struct {
 	value []byte
 }
 
-// memory is where the fields of one record are: in the program's struct, or in one that holds those stored fields that
-// the program's type lacks. extra may be nil: such fields are then left out when decoding.
+// memory is where the fields of one record are: in the program's struct, or in one that holds those
+// stored fields that the program's type lacks. extra may be nil: such fields are then left out when
+// decoding.
 type memory struct{ rec, extra unsafe.Pointer }
 
 // slot is one field: what it is and where it lies.
@@ -35,9 +36,9 @@ type slot struct {
 	number int
 	name   string
 	kind   kind
-	shape  *shape
 	base   base
 	offset uintptr
+	shape  *shape
 }
 
 // base says which struct of a memory holds a slot.
