@@ -83,7 +83,7 @@
 // alone; reading a record puts it together. In all else it is like any other field: indexes have
 // it, conditions read it, and the tag may come and go without rewriting anything. It pays where
 // records are large, or where the field is added up; small records are read more slowly for it. The
-// benchmark HotBesideWhole measures both, and docs/design.md has its figures.
+// benchmark HotBesideWhole does both in turns and prints the ratio.
 //
 // # Indexes
 //
