@@ -28,8 +28,10 @@ type binaryPlan struct {
 }
 
 type fixedSlot struct {
-	slot
-	place int // from the start of the fixed fields
+	spot
+	number int
+	name   string
+	place  int // from the start of the fixed fields
 }
 
 func newBinaryCodec(s *schema) *binaryCodec {
@@ -46,7 +48,7 @@ func newBinaryPlan(slots []slot) (p binaryPlan) {
 		p.last = max(p.last, s.number)
 		switch size := s.kind.size(); {
 		case size > 0:
-			p.fixed = append(p.fixed, fixedSlot{slot: s, place: p.size})
+			p.fixed = append(p.fixed, fixedSlot{spot: s.spot, number: s.number, name: s.name, place: p.size})
 			p.size += size
 		case s.kind == kindString:
 			p.texts = append(p.texts, s)

@@ -33,12 +33,17 @@ type memory struct{ rec, extra unsafe.Pointer }
 
 // slot is one field: what it is and where it lies.
 type slot struct {
+	spot
 	number int
 	name   string
+	shape  *shape
+}
+
+// spot is where the value of a kind lies.
+type spot struct {
 	kind   kind
 	base   base
 	offset uintptr
-	shape  *shape
 }
 
 // base says which struct of a memory holds a slot.
@@ -50,8 +55,8 @@ const (
 	nowhere // the field is passed over
 )
 
-// at returns where the slot's value is, or nil.
-func (s *slot) at(m memory) unsafe.Pointer {
+// at returns where the value is, or nil.
+func (s *spot) at(m memory) unsafe.Pointer {
 	switch s.base {
 	case inRecord:
 		return unsafe.Add(m.rec, s.offset)
@@ -72,7 +77,7 @@ func (s *slot) read(data []byte, m memory) error {
 }
 
 func newSlot(f *headerField, t reflect.Type, b base, offset uintptr) slot {
-	s := slot{number: f.Number, name: f.Name, shape: newShape(t, &f.form), base: b, offset: offset}
+	s := slot{spot: spot{base: b, offset: offset}, number: f.Number, name: f.Name, shape: newShape(t, &f.form)}
 	s.kind = s.shape.kind
 	return s
 }
