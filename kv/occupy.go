@@ -2,10 +2,12 @@ package kv
 
 import "sync"
 
-// Occupy notes that the keys of db belong to one value of the program that keeps something of them in memory, such as the
-// end of a log. Until leave is called, another Occupy of the same namespace is Invalid, whichever DB of this opening it is
-// asked of: two such values would overwrite each other's pairs. What names the value in that error. It binds nobody else: not
-// who reads and writes, not another opening of a Shared store, here or in another process. Calling leave again does nothing.
+// Occupy notes that the keys of db belong to one value of the program that keeps something of them
+// in memory, such as the end of a log. Until leave is called, another Occupy of the same namespace
+// is Invalid, whichever DB of this opening it is asked of: two such values would overwrite each
+// other's pairs. What names the value in that error. It binds nobody else: not who reads and
+// writes, not another opening of a Shared store, here or in another process. Calling leave again
+// does nothing.
 func (db *DB) Occupy(what string) (leave func(), err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -25,9 +27,9 @@ func (db *DB) Occupy(what string) (leave func(), err error) {
 	}), nil
 }
 
-// Common returns the value that all who ask for it by name share, in the namespace of db and this opening of the store; who
-// asks first makes it. It is for what several values over the same keys must agree on in memory. It binds no other opening of
-// a Shared store, here or in another process.
+// Common returns the value that all who ask for it by name share, in the namespace of db and this
+// opening of the store; who asks first makes it. It is for what several values over the same keys
+// must agree on in memory. It binds no other opening of a Shared store, here or in another process.
 func (db *DB) Common(name string, create func() any) any {
 	db.mu.Lock()
 	defer db.mu.Unlock()

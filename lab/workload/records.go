@@ -8,13 +8,15 @@ var recordsParams = []Param{
 	{Name: "insert", Default: "bulk", Usage: "how it is loaded: bulk, 1,000 records a transaction, or single, one each"},
 }
 
-// bulk is how many records one transaction of a bulk insert holds. The published comparison had all in one, which not
-// every engine can commit; the cost of a record is the same from a few hundred on.
+// bulk is how many records one transaction of a bulk insert holds. The published comparison had all
+// in one, which not every engine can commit; the cost of a record is the same from a few hundred
+// on.
 const bulk = 1000
 
-// records is a published comparison of ways to lay a record out in bbolt: codecs in one pair, a pair for each field, a
-// bucket for each record. There the latter two lost the fractions of floats; here every form must return what was put,
-// and the same sum. The form of an operation is the codec or layout.
+// records is a published comparison of ways to lay a record out in bbolt: codecs in one pair, a
+// pair for each field, a bucket for each record. There the latter two lost the fractions of floats;
+// here every form must return what was put, and the same sum. The form of an operation is the codec
+// or layout.
 var records = Workload{
 	Name:    "records",
 	Summary: "typed records: insert, read, add up a field, update a field, size; a form for each codec and layout",
@@ -43,7 +45,8 @@ func recordOp(op Op, do func(*recordsRunner, iteration) error) Op {
 	return op
 }
 
-// recordForms are the codecs and the layouts; buckets within buckets where the engine is bbolt as it comes.
+// recordForms are the codecs and the layouts; buckets within buckets where the engine is bbolt as
+// it comes.
 func recordForms(engine, options string) (forms []string) {
 	for _, f := range recordFormList {
 		if f.Name != nestedForm || engine == "bbolt" && options == "" {

@@ -209,8 +209,8 @@ func (r *recordsRunner) check(u *encodings.User, index int, err error) error {
 	return nil
 }
 
-// Verify reads what the slice inserted or updated: all of it, or, of more than mostVerified, records at even distances,
-// the last among them.
+// Verify reads what the slice inserted or updated: all of it, or, of more than mostVerified,
+// records at even distances, the last among them.
 func (r *recordsRunner) Verify(ctx context.Context) error {
 	indexes := r.chosen
 	if r.inserts > 0 {
@@ -231,7 +231,8 @@ func (r *recordsRunner) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Metrics returns the time for one record, of iterations over several. It is what the published figures are.
+// Metrics returns the time for one record, of iterations over several. It is what the published
+// figures are.
 func (r *recordsRunner) Metrics() []Metric {
 	if r.several == 0 {
 		return nil

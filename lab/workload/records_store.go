@@ -15,7 +15,8 @@ import (
 
 // recordStore keeps the records, in one of the forms.
 type recordStore interface {
-	// create lets load fill a new store, and opens it again, timed. load is given the weakest class of the store.
+	// create lets load fill a new store, and opens it again, timed. load is given the weakest class
+	// of the store.
 	create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users, error)
 
 	Describe() Description

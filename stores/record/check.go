@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// check implements Collection.Check: each record with its own entries and hot fields, and no more of them than records have.
+// check implements Collection.Check: each record with its own entries and hot fields, and no more
+// of them than records have.
 func (r *Reader[T]) check() error {
 	if err := r.c.changed(r.s); err != nil {
 		return err
@@ -22,8 +23,12 @@ func (r *Reader[T]) check() error {
 			return false
 		}
 		for i := range p.hot {
-			if r.parts[i+1] != nil {
+			switch {
+			case r.parts[i+1] != nil:
 				hot[i]++
+			case p.header.onlyHot(p.hot[i].number):
+				err = corrupt("record %q lacks its hot field %s", id, p.hot[i].name)
+				return false
 			}
 		}
 		err = r.checkOne(id, unsafe.Pointer(&v), indexed)

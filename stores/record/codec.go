@@ -11,7 +11,7 @@ type Codec uint8
 
 // The codecs.
 const (
-	Binary Codec = iota // little-endian, strings behind their lengths, no names: the collection's header tells what is what
+	Binary Codec = iota // little-endian, without names: the header of the collection has them
 	JSON                // an object that other programs can read; encoding/json
 )
 
@@ -25,32 +25,25 @@ func (c Codec) String() string {
 	return fmt.Sprintf("Codec(%d)", uint8(c))
 }
 
-// ParseCodec returns the codec called name. Any other name is Invalid.
-func ParseCodec(name string) (Codec, error) {
-	for i, n := range codecNames {
-		if n == name {
-			return Codec(i), nil
-		}
-	}
-	return 0, invalid("parse codec", fmt.Errorf("unknown codec %q", name), "use one of "+strings.Join(codecNames[:], ", "))
-}
-
 // codec encodes and decodes whole records by slots that were found once.
 type codec interface {
 	// encode appends the fields in m to dst.
 	encode(dst []byte, m memory) ([]byte, error)
 
-	// decode sets the fields that data has, and leaves the others as they are. It keeps nothing of data.
+	// decode sets the fields that data has, and leaves the others as they are. It keeps nothing of
+	// data.
 	decode(data []byte, m memory) error
 
-	// field sets the memory at p, of the slot's type, to the field with a slot's number, decoding as little as it can.
-	// If data has no such field p stays as it is.
+	// field sets the memory at p, of the slot's type, to the field with a slot's number, decoding
+	// as little as it can. If data has no such field p stays as it is.
 	field(data []byte, s *slot, p unsafe.Pointer) error
 
-	// patch overwrites the field with a slot's number in data by the memory at p, if it can be done in place.
+	// patch overwrites the field with a slot's number in data by the memory at p, if it can be done
+	// in place.
 	patch(data []byte, s *slot, p unsafe.Pointer) bool
 
-	// part appends the value at p of a field that has a pair of its own, and readPart sets the slot of m to it.
+	// part appends the value at p of a field that has a pair of its own, and readPart sets the slot
+	// of m to it.
 	part(dst []byte, s *slot, p unsafe.Pointer) ([]byte, error)
 	readPart(data []byte, s *slot, m memory) error
 }

@@ -7,9 +7,11 @@ import (
 	"unsafe"
 )
 
-// binaryCodec writes: the version of the schema as a uvarint (one byte below 128 versions), the fields of fixed size by
-// number, little-endian and without padding, then the strings, after them the bytes, and after them what is made of
-// others, each behind its length as a uvarint. The place of a fixed field is the same in every record of a version, so that it can be read and changed alone.
+// binaryCodec writes: the version of the schema as a uvarint (one byte below 128 versions), the
+// fields of fixed size by number, little-endian and without padding, then the strings, after them
+// the bytes, and after them what is made of others, each behind its length as a uvarint. The place
+// of a fixed field is the same in every record of a version, so that it can be read and changed
+// alone.
 type binaryCodec struct {
 	current int
 	plans   []binaryPlan // by version
@@ -21,14 +23,15 @@ type binaryPlan struct {
 	size    int    // of all fixed fields
 	texts   []slot // strings, then bytes, then what is made of others
 	strings int    // how many of texts are strings
-	blobs   int    // how many are strings or bytes
 	last    int    // of the highest number
 	where   []int  // by number: index in fixed, or in texts counted from len(fixed), plus 1
 }
 
 type fixedSlot struct {
-	slot
-	place int // from the start of the fixed fields
+	spot
+	number int
+	name   string
+	place  int // from the start of the fixed fields
 }
 
 func newBinaryCodec(s *schema) *binaryCodec {
@@ -45,7 +48,7 @@ func newBinaryPlan(slots []slot) (p binaryPlan) {
 		p.last = max(p.last, s.number)
 		switch size := s.kind.size(); {
 		case size > 0:
-			p.fixed = append(p.fixed, fixedSlot{slot: s, place: p.size})
+			p.fixed = append(p.fixed, fixedSlot{spot: s.spot, number: s.number, name: s.name, place: p.size})
 			p.size += size
 		case s.kind == kindString:
 			p.texts = append(p.texts, s)
@@ -56,7 +59,6 @@ func newBinaryPlan(slots []slot) (p binaryPlan) {
 		}
 	}
 	p.strings = len(p.texts)
-	p.blobs = p.strings + len(blobs)
 	p.texts = slices.Concat(p.texts, blobs, parts)
 	p.where = make([]int, p.last+1)
 	for i := range p.fixed {
@@ -104,15 +106,24 @@ func (c *binaryCodec) encode(dst []byte, m memory) ([]byte, error) {
 		s := *(*string)(p.texts[i].at(m))
 		dst = append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 	}
-	for i := range p.texts[p.strings:p.blobs] {
-		b := *(*[]byte)(p.texts[p.strings+i].at(m))
-		dst = append(appendLength(dst, len(b), b == nil), b...)
-	}
-	for i := range p.texts[p.blobs:] {
-		s := &p.texts[p.blobs+i]
-		dst = appendSized(dst, s.shape, s.at(m))
+	if p.strings < len(p.texts) {
+		dst = p.encodeOthers(dst, m)
 	}
 	return dst, nil
+}
+
+// encodeOthers appends bytes and what is made of others.
+func (p *binaryPlan) encodeOthers(dst []byte, m memory) []byte {
+	for i := range p.texts[p.strings:] {
+		s := &p.texts[p.strings+i]
+		if s.kind == kindBytes {
+			b := *(*[]byte)(s.at(m))
+			dst = append(appendLength(dst, len(b), b == nil), b...)
+		} else {
+			dst = appendSized(dst, s.shape, s.at(m))
+		}
+	}
+	return dst
 }
 
 // appendSized appends a value behind its length.
@@ -147,7 +158,8 @@ func (c *binaryCodec) open(data []byte) (*binaryPlan, []byte, error) {
 	return p, data[n:], nil
 }
 
-// unknownVersion is the error of a record of a version that the header did not have when the collection was opened.
+// unknownVersion is the error of a record of a version that the header did not have when the
+// collection was opened.
 func unknownVersion(version uint64) error {
 	return corrupt("version %d of the type is unknown", version)
 }
@@ -201,22 +213,8 @@ func (p *binaryPlan) decodeTexts(data []byte, m memory) error {
 			at += n
 		}
 	}
-	for i := range p.texts[p.strings:] {
-		s := &p.texts[p.strings+i]
-		b, width, err := cutBytes(data[end:])
-		if err != nil {
-			return err
-		}
-		end += width
-		to := s.at(m)
-		switch {
-		case to == nil:
-		case s.kind != kindBytes:
-			err = s.read(b, m)
-		default:
-			storeNilable(to, b, width)
-		}
-		if err != nil {
+	if p.strings < len(p.texts) {
+		if end, err = p.decodeOthers(data, end, m); err != nil {
 			return err
 		}
 	}
@@ -224,6 +222,28 @@ func (p *binaryPlan) decodeTexts(data []byte, m memory) error {
 		return corrupt("%d bytes behind the record", len(data)-end)
 	}
 	return nil
+}
+
+// decodeOthers reads bytes and what is made of others, and returns where they end.
+func (p *binaryPlan) decodeOthers(data []byte, end int, m memory) (int, error) {
+	for i := range p.texts[p.strings:] {
+		s := &p.texts[p.strings+i]
+		b, width, err := cutBytes(data[end:])
+		if err != nil {
+			return 0, err
+		}
+		end += width
+		switch to := s.at(m); {
+		case to == nil:
+		case s.kind == kindBytes:
+			storeNilable(to, b, width)
+		default:
+			if err := s.read(b, m); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return end, nil
 }
 
 // storeNilable sets the bytes at p to b, which took width bytes with its length: one alone is nil.

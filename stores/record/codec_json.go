@@ -22,7 +22,8 @@ type jsonEncoder struct {
 
 func newJSONCodec(s *schema) *jsonCodec {
 	label := func(number int) string { return s.header.field(number).label() }
-	c := &jsonCodec{written: newShadow(s.slots(s.header.Versions[s.current]), s.size, label), single: single{label: label}}
+	c := &jsonCodec{written: newShadow(s.slots(s.header.Versions[s.current]), s.size, label),
+		single: single{label: label}}
 	if c.read = c.written; len(s.header.hot(s.current)) > 0 {
 		c.read = newShadow(s.slots(s.header.all(s.current)), s.size, label)
 	}
@@ -54,7 +55,8 @@ func (c *jsonCodec) encode(dst []byte, m memory) ([]byte, error) {
 
 func (c *jsonCodec) fits(s *slot, p unsafe.Pointer) error {
 	if wrong := s.shape.unfit(p); wrong != nil {
-		return invalid("encode", wrong.of(s.name), "change the value, or choose the codec Binary, which holds every value")
+		return invalid("encode", wrong.of(s.name),
+			"change the value, or choose the codec Binary, which holds every value")
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Collection is an open collection of records of type T. Its methods may be called concurrently; each is a transaction
-// of its own. View and Update do several things in one.
+// Collection is an open collection of records of type T. Its methods may be called concurrently;
+// each is a transaction of its own. View and Update do several things in one.
 type Collection[T any] struct {
 	db        *kv.DB
 	shared    bool // other processes may write too
@@ -69,8 +69,9 @@ func (c *Collection[T]) Read(ctx context.Context, id ID, into *T) error {
 	return c.View(ctx, func(r *Reader[T]) error { return r.Read(id, into) })
 }
 
-// Put stores v under its id, whether or not there was a record before. A unique index in which another record has the
-// same values is a Conflict. An id that is 0 or "" is Invalid, unless [Options.ZeroID] is set.
+// Put stores v under its id, whether or not there was a record before. A unique index in which
+// another record has the same values is a Conflict. An id that is 0 or "" is Invalid, unless
+// [Options.ZeroID] is set.
 func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
 	return c.PutAll(ctx, d, unsafe.Slice(v, 1))
 }
@@ -124,18 +125,21 @@ func (c *Collection[T]) Delete(ctx context.Context, d kv.Durability, id ID) erro
 	return c.Update(ctx, d, func(w *Writer[T]) error { return w.Delete(id) })
 }
 
-// All returns the records of a span in the order of their ids, as of one moment. After an error the walk ends. The loop
-// runs within a View: it must not write to the store. To change what is found, collect the ids first.
+// All returns the records of a span in the order of their ids, as of one moment. After an error the
+// walk ends. The loop runs within a View: it must not write to the store. To change what is found,
+// collect the ids first.
 func (c *Collection[T]) All(ctx context.Context, s Span) iter.Seq2[T, error] {
 	return c.walk(ctx, func(r *Reader[T]) iter.Seq2[T, error] { return r.All(s) })
 }
 
-// Query returns the records that q describes in the order of its index, as of one moment. It is like All otherwise.
+// Query returns the records that q describes in the order of its index, as of one moment. It is
+// like All otherwise.
 func (c *Collection[T]) Query(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return c.walk(ctx, func(r *Reader[T]) iter.Seq2[T, error] { return r.Query(q) })
 }
 
-// Find returns the records whose fields in an index equal values, or begin with them if there are fewer.
+// Find returns the records whose fields in an index equal values, or begin with them if there are
+// fewer.
 func (c *Collection[T]) Find(ctx context.Context, index string, values ...any) (list []T, err error) {
 	for v, err := range c.Query(ctx, Query{Index: index, Equal: values}) {
 		if err != nil {
@@ -169,9 +173,9 @@ func (c *Collection[T]) DeleteWhere(ctx context.Context, d kv.Durability, q Quer
 	return n, nil
 }
 
-// Page returns the records that q describes, at most q.Limit, and where the next page begins: [Query.After] of the same
-// query, or nil after the last page. What is written in the meantime moves no record from one page to another, unless its own
-// fields in the index change.
+// Page returns the records that q describes, at most q.Limit, and where the next page begins:
+// [Query.After] of the same query, or nil after the last page. What is written in the meantime
+// moves no record from one page to another, unless its own fields in the index change.
 func (c *Collection[T]) Page(ctx context.Context, q Query) (list []T, next []byte, err error) {
 	err = c.View(ctx, func(r *Reader[T]) error {
 		list, next, err = r.Page(q)
@@ -180,8 +184,9 @@ func (c *Collection[T]) Page(ctx context.Context, q Query) (list []T, next []byt
 	return list, next, err
 }
 
-// Check reads all records, hot fields and entries of indexes and compares them. A record that cannot be decoded, what
-// belongs to none, and an index that does not agree with the records are Corrupt.
+// Check reads all records, hot fields and entries of indexes and compares them. A record that
+// cannot be decoded, what belongs to none, and an index that does not agree with the records are
+// Corrupt.
 func (c *Collection[T]) Check(ctx context.Context) error {
 	return c.View(ctx, func(r *Reader[T]) error { return r.check() })
 }
@@ -212,7 +217,8 @@ func (c *Collection[T]) walk(ctx context.Context, fn func(*Reader[T]) iter.Seq2[
 // blind reports whether a put needs to read nothing.
 func (c *Collection[T]) blind() bool { return !c.shared && !c.plan.carries() }
 
-// explain returns a better error where a record could not be read because the type was changed in the meantime.
+// explain returns a better error where a record could not be read because the type was changed in
+// the meantime.
 func (c *Collection[T]) explain(s *kv.Snapshot, err error) error {
 	if err != nil && errors.Is(err, kv.Corrupt) {
 		if changed := c.changed(s); changed != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Duplicate is why a record was not stored: another one has its id, or its values in a unique index. It is in the Conflict
-// that is returned, for [errors.As].
+// Duplicate is why a record was not stored: another one has its id, or its values in a unique
+// index. It is in the Conflict that is returned, for [errors.As].
 type Duplicate struct {
 	Index string // "" is the id
 	Owner ID     // of the record that is there

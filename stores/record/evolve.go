@@ -10,8 +10,9 @@ import (
 	"unsafe"
 )
 
-// Evolution says what to do where the program's type differs from the one that the collection was written with. A field
-// whose kind changed is refused always: it needs another name. One that was renamed by the tag was=old is never a difference.
+// Evolution says what to do where the program's type differs from the one that the collection was
+// written with. A field whose kind changed is refused always: it needs another name. One that was
+// renamed by the tag was=old is never a difference.
 type Evolution uint8
 
 // The ways to deal with another type.
@@ -19,7 +20,7 @@ const (
 	Refuse Evolution = iota // the difference is an error that names the fields
 	Extend                  // the type may have more fields; a stored field that it lacks is an error
 	Keep                    // the type may have more and fewer; what it lacks stays in the records, through every write
-	Drop                    // the type may have more and fewer; what it lacks is gone from a record once it is written again
+	Drop                    // the same; what the type lacks is gone from a record once it is written again
 )
 
 // adopt changes h, which was stored, so that records of a type with fields are written. Fields that
@@ -66,7 +67,8 @@ func (h *header) adopt(fields []typeField, e Evolution, defaults unsafe.Pointer)
 	return nil
 }
 
-// take returns the stored field of f, made new or renamed where that is needed, and whether it comes to the records now.
+// take returns the stored field of f, made new or renamed where that is needed, and whether it
+// comes to the records now.
 func (h *header) take(f *typeField, before []int, d *differences) (stored *headerField, added bool, err error) {
 	if stored = h.fieldNamed(f.name); stored == nil && f.was != "" {
 		stored = h.rename(f.was, f.name)

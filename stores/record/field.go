@@ -13,17 +13,19 @@ import (
 
 // Field is one field of the records of a collection, to be read and written alone.
 //
-// Reading decodes nothing else where it can: a hot field is a pair of its own; in the others Binary goes to the place of a
-// number and steps over texts; JSON scans the record and builds one value.
+// Reading decodes nothing else where it can: a hot field is a pair of its own; in the others Binary
+// goes to the place of a number and steps over texts; JSON scans the record and builds one value.
 type Field[T, V any] struct {
 	c    *Collection[T]
 	slot slot
 	hot  int // which of the hot fields, or -1
+
+	defaulted bool // some record may lack it
 }
 
-// FieldOf returns the field with a stored name, of a type V: that of the field, or the one that it is made of, as string. Of
-// a struct within the record, the fields have names like address.city. A field that there is not, or is of another type, is
-// Invalid.
+// FieldOf returns the field with a stored name, of a type V: that of the field, or the one that it
+// is made of, as string. Of a struct within the record, the fields have names like address.city. A
+// field that there is not, or is of another type, is Invalid.
 func FieldOf[V, T any](c *Collection[T], name string) (Field[T, V], error) {
 	s := c.plan.named(name)
 	if s == nil {
@@ -32,7 +34,8 @@ func FieldOf[V, T any](c *Collection[T], name string) (Field[T, V], error) {
 	if t := reflect.TypeFor[V](); t != s.shape.typ && (!s.kind.scalar() || kindOf(t) != s.kind) {
 		return Field[T, V]{}, invalid("field", fmt.Errorf("field %s is a %v, not a %v", name, s.shape.typ, t), "")
 	}
-	return Field[T, V]{c: c, slot: *s, hot: c.plan.hotIndex(s)}, nil
+	return Field[T, V]{c: c, slot: *s, hot: c.plan.hotIndex(s),
+		defaulted: c.plan.header.field(s.number).Default != nil}, nil
 }
 
 // Get returns the field of the record with an id. An absent record is NotFound.
@@ -78,6 +81,9 @@ func (f Field[T, V]) readHot(value []byte, v *V) error {
 
 // fallback returns the value of a record that does not have the field.
 func (f Field[T, V]) fallback() (v V) {
+	if !f.defaulted {
+		return v
+	}
 	for i := range f.c.plan.lent {
 		if d := &f.c.plan.lent[i]; d.slot.number == f.slot.number {
 			_ = d.slot.shape.read(d.value, unsafe.Pointer(&v)) // no two records share memory
@@ -88,7 +94,8 @@ func (f Field[T, V]) fallback() (v V) {
 	return v
 }
 
-// Set changes the field of the record with an id, and the indexes that have it. An absent record is NotFound.
+// Set changes the field of the record with an id, and the indexes that have it. An absent record is
+// NotFound.
 func (f Field[T, V]) Set(ctx context.Context, d kv.Durability, id ID, v V) error {
 	return f.c.Update(ctx, d, func(w *Writer[T]) error { return f.Write(w, id, v) })
 }
@@ -102,7 +109,8 @@ func (f Field[T, V]) write(w *Writer[T], id ID, v V) error {
 		return err
 	}
 	if f.slot.name == p.id.name {
-		return invalid("set field", errors.New("an id does not change"), "put the record under the new id and delete the old one")
+		return invalid("set field", errors.New("an id does not change"),
+			"put the record under the new id and delete the old one")
 	}
 	w.key = id.AppendKey(w.key[:0])
 	indexed := p.indexed(f.slot.number)
@@ -130,7 +138,8 @@ func (f Field[T, V]) write(w *Writer[T], id ID, v V) error {
 	return w.replace(w.key, true, m)
 }
 
-// exists returns NotFound unless there is a record with the id in w.key, which its pair of a hot field shows.
+// exists returns NotFound unless there is a record with the id in w.key, which its pair of a hot
+// field shows.
 func (w *Writer[T]) exists(hot int) error {
 	_, err := w.hot(hot, w.key)
 	if !isNotFound(err) {
@@ -144,8 +153,8 @@ func (w *Writer[T]) exists(hot int) error {
 	return err
 }
 
-// Each calls fn with the field of every record of a span in the order of their ids, as of one moment, until fn returns
-// an error, which Each returns. fn must not write to the store.
+// Each calls fn with the field of every record of a span in the order of their ids, as of one
+// moment, until fn returns an error, which Each returns. fn must not write to the store.
 func (f Field[T, V]) Each(ctx context.Context, s Span, fn func(ID, V) error) error {
 	kind := f.c.plan.idKind()
 	return f.scan(ctx, s, func(key []byte, v V) (bool, error) {
@@ -186,8 +195,8 @@ func (f Field[T, V]) scan(ctx context.Context, s Span, fn func(key []byte, v V) 
 	})
 }
 
-// column calls fn with the key of each id of a range and what holds a field: its pair if it is hot, or the record's, until it
-// returns false. If every record has the pair, nothing else is read.
+// column calls fn with the key of each id of a range and what holds a field: its pair if it is hot,
+// or the record's, until it returns false. If every record has the pair, nothing else is read.
 func (r *Reader[T]) column(s *slot, hot int, ids kv.Range, fn func(id, value []byte, hot bool) bool) (err error) {
 	prefix := rowPrefix
 	alone := hot >= 0 && r.c.plan.header.onlyHot(s.number)
@@ -219,8 +228,9 @@ type Number interface {
 	int | int8 | int16 | int32 | int64 | uint | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// Sum returns the sum of a field over the records of a span, added up in the order of their ids, as float64 where the
-// field is a float, and as an integer otherwise. Where that is over the largest int64 the error is TooLarge.
+// Sum returns the sum of a field over the records of a span, added up in the order of their ids, as
+// float64 where the field is a float, and as an integer otherwise. Where that is over the largest
+// int64 the error is TooLarge.
 func Sum[T any, V Number](ctx context.Context, f Field[T, V], s Span) (Total, error) {
 	var t Total
 	err := f.scan(ctx, s, func(_ []byte, v V) (bool, error) {
@@ -231,7 +241,8 @@ func Sum[T any, V Number](ctx context.Context, f Field[T, V], s Span) (Total, er
 		}
 		n := int64(v)
 		if n < 0 != (v < 0) || n > 0 && t.Int > math.MaxInt64-n || n < 0 && t.Int < math.MinInt64-n {
-			return false, &kv.Error{Op: "sum", Kind: kv.TooLarge, Err: fmt.Errorf("field %s", f.slot.name), Hint: "add it up with Each"}
+			return false, &kv.Error{Op: "sum", Kind: kv.TooLarge, Err: fmt.Errorf("field %s", f.slot.name),
+				Hint: "add it up with Each"}
 		}
 		t.Int += n
 		return true, nil

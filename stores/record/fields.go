@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// typeField is a field of the program's type. Those of a struct within it, or embedded in it, are fields of their own.
+// typeField is a field of the program's type. Those of a struct within it, or embedded in it, are
+// fields of their own.
 type typeField struct {
 	name   string // with those of the structs that it is in before it
 	was    string // its name before, "" if it has not changed
@@ -21,7 +22,8 @@ type typeField struct {
 	hot    bool
 }
 
-// tagName is the struct tag: `record:"name"`, and behind it id, hot, was=old; or `record:"-"` of a field that is not stored.
+// tagName is the struct tag: `record:"name"`, and behind it id, hot, was=old; or `record:"-"` of a
+// field that is not stored.
 const tagName = "record"
 
 // tag is what a field's tag says.
@@ -107,7 +109,8 @@ func readField(sf reflect.StructField, within []reflect.Type) ([]typeField, erro
 		return nil, fmt.Errorf("is named %q, which is not made of at most 255 letters, digits and underscores", t.name)
 	}
 	if kind != kindStruct {
-		f := typeField{name: t.name, was: t.was, goName: sf.Name, typ: sf.Type, kind: kind, offset: sf.Offset, id: t.id, hot: t.hot}
+		f := typeField{name: t.name, was: t.was, goName: sf.Name, typ: sf.Type, kind: kind, offset: sf.Offset,
+			id: t.id, hot: t.hot}
 		f.form, err = formOf(sf.Type, within)
 		return []typeField{f}, err
 	}
@@ -172,7 +175,8 @@ func chooseID(t reflect.Type, fields []typeField) error {
 			continue
 		}
 		if chosen >= 0 {
-			return invalid("open collection", fmt.Errorf("%v: fields %s and %s are both tagged id", t, fields[chosen].goName, fields[i].goName), "tag one")
+			return invalid("open collection", fmt.Errorf("%v: fields %s and %s are both tagged id", t,
+				fields[chosen].goName, fields[i].goName), "tag one")
 		}
 		chosen = i
 	}
@@ -185,10 +189,12 @@ func chooseID(t reflect.Type, fields []typeField) error {
 	case chosen < 0:
 		return invalid("open collection", fmt.Errorf("%v has no id", t), `call a field ID, or tag it record:"name,id"`)
 	case idKindOf(fields[chosen].kind) == noID:
-		return invalid("open collection", fmt.Errorf("%v: the id %s is a %v", t, fields[chosen].goName, &fields[chosen].form),
+		return invalid("open collection", fmt.Errorf("%v: the id %s is a %v", t, fields[chosen].goName,
+			&fields[chosen].form),
 			"ids are integers or strings")
 	case fields[chosen].hot:
-		return invalid("open collection", fmt.Errorf("%v: the id %s is hot", t, fields[chosen].goName), "an id does not change")
+		return invalid("open collection", fmt.Errorf("%v: the id %s is hot", t, fields[chosen].goName),
+			"an id does not change")
 	case len(fields) > maxFields:
 		return invalid("open collection", errors.New("more than 1,000 fields"), "split the type")
 	}

@@ -57,7 +57,8 @@ func formOf(t reflect.Type, within []reflect.Type) (f form, err error) {
 		}
 		for _, field := range fields {
 			if field.hot || field.id {
-				return f, fmt.Errorf("has the field %s with a flag that only fields of the record can have", field.goName)
+				return f, fmt.Errorf("has the field %s with a flag that only fields of the record can have",
+					field.goName)
 			}
 			f.Fields = append(f.Fields, formField{Name: field.name, form: field.form, was: field.was})
 		}
@@ -100,7 +101,8 @@ func (f *form) check(deep int) error {
 	switch {
 	case k == unsupported || deep > 100:
 		return fmt.Errorf("kind %q", f.Kind)
-	case (k >= kindList && k != kindStruct) != (f.Elem != nil), (k == kindMap) != (f.Key != nil), k == kindArray && (f.Len < 1 || f.Len > 1<<20):
+	case (k >= kindList && k != kindStruct) != (f.Elem != nil), (k == kindMap) != (f.Key != nil), k == kindArray &&
+		(f.Len < 1 || f.Len > 1<<20):
 		return fmt.Errorf("a %s that is not whole", f.Kind)
 	}
 	parts := []*form{f.Elem, f.Key}
@@ -133,14 +135,16 @@ func (f *form) String() string {
 	return f.Kind
 }
 
-// differences are what a type has and the stored one has not, and the other way round, by the fields' paths.
+// differences are what a type has and the stored one has not, and the other way round, by the
+// fields' paths.
 type differences struct{ added, missing []string }
 
-// fit changes f, which is stored, so that values of now are written in it. Fields of structs are never removed: what was
-// written with them is read.
+// fit changes f, which is stored, so that values of now are written in it. Fields of structs are
+// never removed: what was written with them is read.
 func (f *form) fit(now form, path string, d *differences) error {
 	if f.Kind != now.Kind || f.Len != now.Len {
-		return mismatch(fmt.Errorf("field %s is stored as %v, the type has %v", path, f, &now), "give the new field another name")
+		return mismatch(fmt.Errorf("field %s is stored as %v, the type has %v", path, f, &now),
+			"give the new field another name")
 	}
 	for _, part := range [][2]*form{{f.Key, now.Key}, {f.Elem, now.Elem}} {
 		if part[0] != nil {
@@ -160,7 +164,8 @@ func (f *form) fit(now form, path string, d *differences) error {
 		known[field.Name] = true
 		if i < 0 {
 			if slices.ContainsFunc(f.Fields, func(other formField) bool { return other.Label == field.Name }) {
-				return mismatch(fmt.Errorf("the new field %s.%s has the first name of another", path, field.Name), "give it another name")
+				return mismatch(fmt.Errorf("the new field %s.%s has the first name of another", path, field.Name),
+					"give it another name")
 			}
 			d.added = append(d.added, path+"."+field.Name)
 			f.Fields = append(f.Fields, field)

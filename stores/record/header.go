@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// headerFormat is the version of the way in which collections are stored. Format 1 is that of the first releases, from which
-// collections of one pair for each record, made by Binary or JSON, are taken over.
+// headerFormat is the version of the way in which collections are stored. Format 1 is that of the
+// first releases, from which collections of one pair for each record, made by Binary or JSON, are
+// taken over.
 const headerFormat = 2
 
 // header describes a collection. It is stored beside the records, as JSON.
@@ -36,9 +37,9 @@ type headerField struct {
 	Label  string `json:"label,omitempty"` // its name in JSON, if that is another: its first one
 	form
 
-	// Default is what records have that were written without the field, as shape.append makes it. It is
-	// set when the field is added and stays, because entries of indexes are made of it. Nil is
-	// none: no record lacks the field.
+	// Default is what records have that were written without the field, as shape.append makes it.
+	// It is set when the field is added and stays, because entries of indexes are made of it. Nil
+	// is none: no record lacks the field.
 	Default []byte `json:"default,omitzero"`
 }
 
@@ -73,7 +74,8 @@ func newHeader(fields []typeField, codec Codec) *header {
 	return h
 }
 
-// use makes the version with these fields the current one. It does not change versions that are there.
+// use makes the version with these fields the current one. It does not change versions that are
+// there.
 func (h *header) use(fields, hot []int) {
 	slices.Sort(fields)
 	slices.Sort(hot)
@@ -180,7 +182,8 @@ func parseHeader(text []byte) (*header, error) {
 		return nil, corrupt("header: %w", err)
 	}
 	if h.Format < 1 || h.Format > headerFormat {
-		return nil, &kv.Error{Op: "open collection", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", h.Format, headerFormat),
+		return nil, &kv.Error{Op: "open collection", Kind: kv.Unsupported,
+			Err:  fmt.Errorf("format %d, this program knows %d", h.Format, headerFormat),
 			Hint: "use a newer program"}
 	}
 	if h.Format == 1 && (h.Layout != "single" || h.Codec != Binary.String() && h.Codec != JSON.String()) {
@@ -198,7 +201,8 @@ func (h *header) check() error {
 	numbers := map[int]bool{}
 	for i := range h.Fields {
 		f := &h.Fields[i]
-		if f.Number < 1 || f.Number >= 1<<16 || numbers[f.Number] || !isName(f.Name) || f.Label != "" && !isName(f.Label) {
+		if f.Number < 1 || f.Number >= 1<<16 || numbers[f.Number] || !isName(f.Name) || f.Label != "" &&
+			!isName(f.Label) {
 			return fmt.Errorf("field %d %q", f.Number, f.Name)
 		}
 		if err := f.form.check(0); err != nil {

@@ -74,8 +74,8 @@ func articlesOf[T any](b *testing.B, engine string, make func(id int64) T) artic
 
 const articles = 2000
 
-// BenchmarkHotBesideWhole measures a hot field beside the same field within the record, in turns: hot/whole is the time of
-// the one as a multiple of the other.
+// BenchmarkHotBesideWhole measures a hot field beside the same field within the record, in turns:
+// hot/whole is the time of the one as a multiple of the other.
 func BenchmarkHotBesideWhole(b *testing.B) {
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
 		for _, size := range []int{200, 4000} {

@@ -16,8 +16,8 @@ import (
 //	'i' number(2) values id  -> ""  of an index that is not unique
 //	'i' number(2) values     -> id  of a unique one
 //
-// Numbers are big-endian; values are as appendOrdered writes them, ids as in keys of records. A slice gives an entry for each
-// of its elements, but none twice.
+// Numbers are big-endian; values are as appendOrdered writes them, ids as in keys of records. A
+// slice gives an entry for each of its elements, but none twice.
 type index struct {
 	headerIndex
 	slots  []slot
@@ -44,7 +44,8 @@ func newIndex(s *schema, h headerIndex) (index, error) {
 			x.multi, order = i, order.elem
 		}
 		if !order.ordered() {
-			return x, invalid("open collection", fmt.Errorf("index %s: field %s is a %v, which has no order there", h.Name, name,
+			return x, invalid("open collection", fmt.Errorf("index %s: field %s is a %v, which has no order there",
+				h.Name, name,
 				&s.header.field(slot.number).form), "index a bool, a number, a time, a text, bytes, a pointer to one of them, or one slice of them")
 		}
 		x.slots, x.orders = append(x.slots, *slot), append(x.orders, order)
@@ -140,8 +141,8 @@ type indexChange struct {
 	add bool
 }
 
-// planIndexes finds out what to do to the indexes if a record changes from old to rec, of which one may be nil. A unique
-// index that has another record's entry in the place is a Conflict.
+// planIndexes finds out what to do to the indexes if a record changes from old to rec, of which one
+// may be nil. A unique index that has another record's entry in the place is a Conflict.
 func (w *Writer[T]) planIndexes(id []byte, old, rec unsafe.Pointer) error {
 	w.changes = w.changes[:0]
 	if w.damaged && old != nil {

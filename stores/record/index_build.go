@@ -22,7 +22,8 @@ func (h *header) want(indexes []Index, fields []typeField) error {
 		}
 		for _, name := range x.Fields {
 			if !slices.ContainsFunc(fields, func(f typeField) bool { return f.name == name }) {
-				return invalid("open collection", fmt.Errorf("index %s has the field %q, which the type lacks", x.Name, name), "use the stored name of a field")
+				return invalid("open collection", fmt.Errorf("index %s has the field %q, which the type lacks",
+					x.Name, name), "use the stored name of a field")
 			}
 		}
 		have := h.index(x.Name)
@@ -34,11 +35,13 @@ func (h *header) want(indexes []Index, fields []typeField) error {
 			if number > math.MaxUint16 {
 				return invalid("open collection", fmt.Errorf("index %s is one too many", x.Name), "drop others")
 			}
-			h.Indexes = append(h.Indexes, headerIndex{Number: number, Name: x.Name, Fields: x.Fields, Unique: x.Unique, Building: true})
+			h.Indexes = append(h.Indexes, headerIndex{Number: number, Name: x.Name, Fields: x.Fields,
+				Unique: x.Unique, Building: true})
 			continue
 		}
 		if have.Unique != x.Unique || !slices.Equal(have.Fields, x.Fields) {
-			return mismatch(fmt.Errorf("index %s is stored with fields %v and unique %v", x.Name, have.Fields, have.Unique),
+			return mismatch(fmt.Errorf("index %s is stored with fields %v and unique %v", x.Name, have.Fields,
+				have.Unique),
 				"give the new index another name, or drop the old one first")
 		}
 	}
@@ -64,7 +67,8 @@ func (c *Collection[T]) buildIndexes(ctx context.Context, o *Options) error {
 		case !h.Building:
 			c.plan.indexes = append(c.plan.indexes, x)
 		case c.readOnly:
-			return &kv.Error{Op: "open collection", Kind: kv.NotWritable, Err: fmt.Errorf("index %s is not built", h.Name),
+			return &kv.Error{Op: "open collection", Kind: kv.NotWritable, Err: fmt.Errorf("index %s is not built",
+				h.Name),
 				Hint: "open the store for writing once"}
 		default:
 			if err := c.build(ctx, x, o); err != nil {
@@ -75,7 +79,8 @@ func (c *Collection[T]) buildIndexes(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// build builds an index, and removes it again if that does not succeed: a failure leaves the collection as it was.
+// build builds an index, and removes it again if that does not succeed: a failure leaves the
+// collection as it was.
 func (c *Collection[T]) build(ctx context.Context, x index, o *Options) error {
 	wanted := slices.ContainsFunc(o.Indexes, func(w Index) bool { return w.Name == x.Name })
 	err := c.rewrite(ctx, func(h *header) { h.index(x.Name).Builder = fmt.Sprintf("%016x", rand.Uint64()) })
@@ -103,7 +108,8 @@ func (c *Collection[T]) build(ctx context.Context, x index, o *Options) error {
 	return nil
 }
 
-// part is how many entries one transaction of building and clearing touches; Badger's largest hold more.
+// part is how many entries one transaction of building and clearing touches; Badger's largest hold
+// more.
 const part = 1000
 
 // fillIndex makes the entries of all records, some in each transaction.
@@ -170,7 +176,8 @@ func (w *Writer[T]) unused(x *index, key, id []byte) error {
 	if err := w.read(id, &w.old, nil); err != nil {
 		return err
 	}
-	return conflict("open collection", fmt.Errorf("unique index %s: records %v and %v both have %s", x.Name, other, this, x.values(unsafe.Pointer(&w.old))),
+	return conflict("open collection", fmt.Errorf("unique index %s: records %v and %v both have %s", x.Name, other,
+		this, x.values(unsafe.Pointer(&w.old))),
 		"change one of them, or make the index one that is not unique")
 }
 
@@ -228,12 +235,13 @@ func (c *Collection[T]) rewrite(ctx context.Context, change func(*header)) error
 	return err
 }
 
-// DropIndex removes an index and its entries. No other call of this collection may run at the same time. An index that
-// there is not is NotFound.
+// DropIndex removes an index and its entries. No other call of this collection may run at the same
+// time. An index that there is not is NotFound.
 func (c *Collection[T]) DropIndex(ctx context.Context, name string) error {
 	i := slices.IndexFunc(c.plan.indexes, func(x index) bool { return x.Name == name })
 	if i < 0 {
-		return &kv.Error{Op: "drop index", Kind: kv.NotFound, Err: fmt.Errorf("index %q", name), Hint: "see Options.Indexes"}
+		return &kv.Error{Op: "drop index", Kind: kv.NotFound, Err: fmt.Errorf("index %q", name),
+			Hint: "see Options.Indexes"}
 	}
 	x := c.plan.indexes[i]
 	// A crash from here on leaves an index that the next opening removes.

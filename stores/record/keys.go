@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// The keys of a collection, which is a namespace of the store: none, or 'c' and the collection's name.
+// The keys of a collection, which is a namespace of the store: none, or 'c' and the collection's
+// name.
 //
 //	'h'                -> header
 //	's'                -> the largest number that Insert chose, 8 bytes
@@ -18,8 +19,8 @@ import (
 //	'r' id             -> a record, without its hot fields
 //	'f' number(2) id   -> a hot field of it
 //
-// Hot fields lie apart from the records, those of one field together: to change one touches a page of small pairs, and to add
-// one up reads nothing else.
+// Hot fields lie apart from the records, those of one field together: to change one touches a page
+// of small pairs, and to add one up reads nothing else.
 const (
 	recordPrefix = 'r'
 	hotPrefix    = 'f'
@@ -46,7 +47,8 @@ type hotField struct {
 }
 
 func newHotField(s slot, written bool) hotField {
-	return hotField{slot: s, prefix: binary.BigEndian.AppendUint16([]byte{hotPrefix}, uint16(s.number)), written: written}
+	return hotField{slot: s, prefix: binary.BigEndian.AppendUint16([]byte{hotPrefix}, uint16(s.number)),
+		written: written}
 }
 
 // join makes the key of a prefix and an id, in memory that is used again.
@@ -122,8 +124,8 @@ type common struct {
 	header   atomic.Pointer[string] // as it is stored, unless other processes may write
 }
 
-// changed returns the Conflict of a collection whose type or indexes were changed by another Collection, or in another
-// process, which r sees.
+// changed returns the Conflict of a collection whose type or indexes were changed by another
+// Collection, or in another process, which r sees.
 func (c *Collection[T]) changed(s *kv.Snapshot) error {
 	if !c.shared {
 		if c.common.header.Load() == c.known {

@@ -183,7 +183,7 @@ func storeUint(k kind, p unsafe.Pointer, n uint64) error {
 // storeBytes sets bytes at p to a copy of b, which is not nil.
 func storeBytes(p unsafe.Pointer, b []byte) { *(*[]byte)(p) = append([]byte{}, b...) }
 
-// appendValue appends the value at p: little-endian in as many bytes as its kind takes, or just its bytes.
+// appendValue appends the value at p, of fixed size: little-endian in as many bytes as its kind takes.
 func appendValue(dst []byte, k kind, p unsafe.Pointer) []byte {
 	switch k {
 	case kindBool, kindInt8, kindUint8:
@@ -198,21 +198,14 @@ func appendValue(dst []byte, k kind, p unsafe.Pointer) []byte {
 		return binary.LittleEndian.AppendUint64(dst, uint64(*(*int)(p)))
 	case kindUint:
 		return binary.LittleEndian.AppendUint64(dst, uint64(*(*uint)(p)))
-	case kindTime:
-		t := (*time.Time)(p)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(t.Unix()))
-		return binary.LittleEndian.AppendUint32(dst, uint32(t.Nanosecond()))
-	case kindString:
-		return append(dst, *(*string)(p)...)
 	}
-	return append(dst, *(*[]byte)(p)...)
+	t := (*time.Time)(p)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(t.Unix()))
+	return binary.LittleEndian.AppendUint32(dst, uint32(t.Nanosecond()))
 }
 
 // storeValue sets the value at p to what appendValue wrote.
 func storeValue(k kind, p unsafe.Pointer, data []byte) error {
-	if size := k.size(); size > 0 && len(data) != size {
-		return fmt.Errorf("%s of %d bytes", kinds[k].name, len(data))
-	}
 	switch k {
 	case kindBool:
 		if data[0] > 1 {
@@ -233,10 +226,6 @@ func storeValue(k kind, p unsafe.Pointer, data []byte) error {
 		return storeUint(k, p, binary.LittleEndian.Uint64(data))
 	case kindTime:
 		return storeTime(p, int64(binary.LittleEndian.Uint64(data)), int64(binary.LittleEndian.Uint32(data[8:])))
-	case kindString:
-		*(*string)(p) = string(data)
-	case kindBytes:
-		storeBytes(p, data)
 	}
 	return nil
 }

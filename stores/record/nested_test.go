@@ -113,8 +113,9 @@ func fill(r *rand.Rand, v reflect.Value, odd bool) {
 	}
 }
 
-// What is made of other values comes back as it was, nil as nil and empty as empty, or is refused by a name that says where
-// it stands. The bytes are the same each time, whatever the order of a map.
+// What is made of other values comes back as it was, nil as nil and empty as empty, or is refused
+// by a name that says where it stands. The bytes are the same each time, whatever the order of a
+// map.
 func TestNestedValuesAreIdenticalOrRefused(t *testing.T) {
 	seed := rand.Uint64()
 	for _, c := range []Codec{Binary, JSON} {

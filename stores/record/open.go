@@ -13,9 +13,10 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Open opens the collection of T kept in db, creating it. It finds out how T is laid out, compares that with what is
-// stored, and builds the indexes that are new. A type that cannot be stored is Invalid and the error names the field;
-// one that differs from what is stored is a Conflict, unless [Options.Evolve] allows it.
+// Open opens the collection of T kept in db, creating it. It finds out how T is laid out, compares
+// that with what is stored, and builds the indexes that are new. A type that cannot be stored is
+// Invalid and the error names the field; one that differs from what is stored is a Conflict, unless
+// [Options.Evolve] allows it.
 //
 // Closing db closes the collection; there is nothing else to close.
 func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T], error) {
@@ -33,13 +34,15 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 		return nil, err
 	}
 	if o.Evolve > Drop {
-		return nil, invalid("open collection", fmt.Errorf("Options.Evolve %d", o.Evolve), "use Refuse, Extend, Keep or Drop")
+		return nil, invalid("open collection", fmt.Errorf("Options.Evolve %d", o.Evolve),
+			"use Refuse, Extend, Keep or Drop")
 	}
 	var defaults T
 	if o.Default != nil {
 		d, ok := o.Default.(*T)
 		if !ok {
-			return nil, invalid("open collection", fmt.Errorf("Options.Default is a %T", o.Default), fmt.Sprintf("give a *%v", t))
+			return nil, invalid("open collection", fmt.Errorf("Options.Default is a %T", o.Default),
+				fmt.Sprintf("give a *%v", t))
 		}
 		defaults = *d
 	}
@@ -64,7 +67,8 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 }
 
 func newCollection[T any](db *kv.DB) *Collection[T] {
-	c := &Collection[T]{db: db, shared: db.Mode() == kv.Shared, readOnly: db.Mode() == kv.ReadOnly, strongest: kv.Buffered}
+	c := &Collection[T]{db: db, shared: db.Mode() == kv.Shared, readOnly: db.Mode() == kv.ReadOnly,
+		strongest: kv.Buffered}
 	for _, d := range []kv.Durability{kv.Flushed, kv.Synced} {
 		if db.Caps().Promise(d).Supported {
 			c.strongest = d
@@ -111,8 +115,10 @@ func (c *Collection[T]) change(ctx context.Context, fn func(*kv.Tx) error) error
 	return c.db.Update(ctx, c.strongest, fn)
 }
 
-// adopt returns the header as stored, and the schema for the type with a header that may differ from it.
-func (c *Collection[T]) adopt(r *kv.Snapshot, t reflect.Type, fields []typeField, o *Options) (text []byte, s *schema, err error) {
+// adopt returns the header as stored, and the schema for the type with a header that may differ
+// from it.
+func (c *Collection[T]) adopt(r *kv.Snapshot, t reflect.Type, fields []typeField, o *Options) (text []byte, s *schema,
+	err error) {
 	text, err = r.Get(headerKey)
 	var h *header
 	switch {
@@ -151,7 +157,8 @@ func (c *Collection[T]) compare(h *header, fields []typeField, o *Options) error
 	}
 	for _, f := range fields {
 		if f.id && f.name != h.ID {
-			return mismatch(fmt.Errorf("the collection's id is the field %s, not %s", h.ID, f.name), "tag that field as the id")
+			return mismatch(fmt.Errorf("the collection's id is the field %s, not %s", h.ID, f.name),
+				"tag that field as the id")
 		}
 	}
 	return nil

@@ -1,21 +1,23 @@
 package record
 
-// Options is how a collection is kept. A nil *Options is the zero Options, with which every default is the safest and
-// the smallest.
+// Options is how a collection is kept. A nil *Options is the zero Options, with which every default
+// is the safest and the smallest.
 type Options struct {
-	// Name sets the collection apart from others in the same store. The collection without a name uses the keys that
-	// begin with 'f', 'h', 'i', 'r' and 's', those with names the keys that begin with 'c'.
+	// Name sets the collection apart from others in the same store. The collection without a name
+	// uses the keys that begin with 'f', 'h', 'i', 'r' and 's', those with names the keys that
+	// begin with 'c'.
 	Name string
 
 	Codec  Codec     // how fields become bytes
 	Evolve Evolution // what to do if the collection was written with another type
 
-	// Indexes are kept in the same transaction as the records. One that is new is built when the collection is opened.
-	// An index stays, and is kept, until DropIndex or DropIndexes: opening without it changes nothing.
+	// Indexes are kept in the same transaction as the records. One that is new is built when the
+	// collection is opened. An index stays, and is kept, until DropIndex or DropIndexes: opening
+	// without it changes nothing.
 	Indexes []Index
 
-	// DropIndexes names indexes that are removed when the collection is opened, if they are there: those with fields that
-	// the type no longer has, above all.
+	// DropIndexes names indexes that are removed when the collection is opened, if they are there:
+	// those with fields that the type no longer has, above all.
 	DropIndexes []string
 
 	// ZeroID makes 0 and "" ids like others. Without it a record that has one is taken for one
@@ -29,9 +31,10 @@ type Options struct {
 	Default any
 }
 
-// Index finds records by the values of fields. A field that is a slice has an entry for each of its different elements, so
-// that a record is found by any of them, and not at all if there are none; an index may have one such field. A field that
-// is a pointer is ordered by what it points to, nil before everything.
+// Index finds records by the values of fields. A field that is a slice has an entry for each of its
+// different elements, so that a record is found by any of them, and not at all if there are none;
+// an index may have one such field. A field that is a pointer is ordered by what it points to, nil
+// before everything.
 type Index struct {
 	Name   string   // unique in the collection; letters, digits and underscores
 	Fields []string // their stored names, the most significant first

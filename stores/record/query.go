@@ -28,8 +28,8 @@ type Query struct {
 	After   []byte // where the page before ended: what Page returned for the same query
 }
 
-// Condition is one of a field, in an index or not: that it equals Equal or one of In, or is in [From, To). Nil asks for
-// nothing. Of a field that is a slice it is that an element does.
+// Condition is one of a field, in an index or not: that it equals Equal or one of In, or is in
+// [From, To). Nil asks for nothing. Of a field that is a slice it is that an element does.
 type Condition struct {
 	Field    string // its stored name
 	Equal    any
@@ -38,8 +38,8 @@ type Condition struct {
 	Not      bool // that it does not
 }
 
-// Query returns the records that q describes in the order of its index, and of ids where that does not decide. After an
-// error the walk ends. Within an Update nothing may be written while it runs.
+// Query returns the records that q describes in the order of its index, and of ids where that does
+// not decide. After an error the walk ends. Within an Update nothing may be written while it runs.
 func (r *Reader[T]) Query(q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ended := false
@@ -53,7 +53,8 @@ func (r *Reader[T]) Query(q Query) iter.Seq2[T, error] {
 	}
 }
 
-// Page returns the records that q describes, at most q.Limit, and where the next page begins: see [Collection.Page].
+// Page returns the records that q describes, at most q.Limit, and where the next page begins: see
+// [Collection.Page].
 func (r *Reader[T]) Page(q Query) (list []T, next []byte, err error) {
 	if q.Limit <= 0 {
 		return nil, nil, invalid("page", errors.New("Query.Limit is not set"), "set it to the length of a page")
@@ -72,8 +73,8 @@ func (r *Reader[T]) Page(q Query) (list []T, next []byte, err error) {
 	return list, next, err
 }
 
-// Count returns how many records q describes. Without conditions no record is read, but by an index of a slice of which not
-// every value is given.
+// Count returns how many records q describes. Without conditions no record is read, but by an index
+// of a slice of which not every value is given.
 func (r *Reader[T]) Count(q Query) (n int, err error) {
 	err = r.find(q, false, func(_, _ []byte, _ *T) bool { n++; return true })
 	return n, err
@@ -98,8 +99,9 @@ func (w *Writer[T]) DeleteWhere(q Query) (int, error) {
 	return len(ids), nil
 }
 
-// find calls fn with the key of the entry, or of the record in the order of ids, and the key of the id of each record that q
-// describes until it returns false; and with the record, if it is to be loaded.
+// find calls fn with the key of the entry, or of the record in the order of ids, and the key of the
+// id of each record that q describes until it returns false; and with the record, if it is to be
+// loaded.
 func (r *Reader[T]) find(q Query, load bool, fn func(key, id []byte, v *T) bool) error {
 	x, err := r.lookup(q.Index)
 	if err != nil {
@@ -114,10 +116,12 @@ func (r *Reader[T]) find(q Query, load bool, fn func(key, id []byte, v *T) bool)
 		return err
 	}
 	once := x.multi >= len(q.Equal) // one record may have several entries in the range
-	f := finder[T]{r: r, x: x, keys: keys, where: where, load: load || where != nil || once, once: once, skip: q.Offset, limit: q.Limit, fn: fn}
+	f := finder[T]{r: r, x: x, keys: keys, where: where, load: load || where != nil || once, once: once,
+		skip: q.Offset, limit: q.Limit, fn: fn}
 	if q.After != nil {
-		if !bytes.HasPrefix(q.After, x.prefix) {
-			return invalid("query", errors.New("Query.After is of another query"), "give what Page returned for this one")
+		if !within(q.After, keys) {
+			return invalid("query", errors.New("Query.After is of another query"),
+				"give what Page returned for this one")
 		}
 		if q.Reverse {
 			keys.End = q.After
@@ -130,7 +134,8 @@ func (r *Reader[T]) find(q Query, load bool, fn func(key, id []byte, v *T) bool)
 		if len(keys.End) > 1 {
 			ids.End = keys.End[len(rowPrefix):]
 		}
-		return errors.Join(r.scan(ids, f.record), f.err)
+		err := r.scan(ids, f.record)
+		return errors.Join(f.err, err)
 	}
 	keys.KeysOnly = !x.Unique
 	for key, value := range r.s.Scan(keys) {
@@ -241,7 +246,8 @@ func (p *plan) alone(field string) *index {
 	if s == nil {
 		return nil
 	}
-	x := &index{headerIndex: headerIndex{Name: "of the field " + field, Fields: []string{field}}, slots: []slot{*s}, orders: []*shape{s.shape}, multi: -1}
+	x := &index{headerIndex: headerIndex{Name: "of the field " + field, Fields: []string{field}}, slots: []slot{*s},
+		orders: []*shape{s.shape}, multi: -1}
 	if s.kind == kindList {
 		x.orders[0], x.multi = s.shape.elem, 0
 	}
@@ -251,7 +257,8 @@ func (p *plan) alone(field string) *index {
 // matcher is conditions.
 type matcher []fieldCondition
 
-// fieldCondition is that one of the ordered bytes of a field is in one of the ranges, or is in none.
+// fieldCondition is that one of the ordered bytes of a field is in one of the ranges, or is in
+// none.
 type fieldCondition struct {
 	x   *index
 	in  []kv.Range
@@ -262,7 +269,8 @@ func (p *plan) matcher(list []Condition) (m matcher, err error) {
 	for _, c := range list {
 		x := p.alone(c.Field)
 		if x == nil || !x.orders[0].ordered() {
-			return nil, invalid("query", fmt.Errorf("no field %q that has an order", c.Field), "use one of "+p.fieldNames())
+			return nil, invalid("query", fmt.Errorf("no field %q that has an order", c.Field),
+				"use one of "+p.fieldNames())
 		}
 		one := fieldCondition{x: x, not: c.Not}
 		queries := []Query{{From: c.From, To: c.To}}
@@ -271,7 +279,8 @@ func (p *plan) matcher(list []Condition) (m matcher, err error) {
 		}
 		if c.In != nil {
 			if c.Equal != nil || c.From != nil || c.To != nil {
-				return nil, invalid("query", fmt.Errorf("a condition of %s has In and another one", c.Field), "use two conditions")
+				return nil, invalid("query", fmt.Errorf("a condition of %s has In and another one", c.Field),
+					"use two conditions")
 			}
 			queries = nil
 		}
@@ -332,7 +341,8 @@ func (r *Reader[T]) current(x *index) error {
 // rangeOf returns the range of the keys of entries.
 func (x *index) rangeOf(q Query) (kv.Range, error) {
 	if len(q.Equal) > len(x.slots) || len(q.Equal) == len(x.slots) && (q.From != nil || q.To != nil) {
-		return kv.Range{}, invalid("query", fmt.Errorf("more values than index %s has fields", x.Name), fmt.Sprintf("it has %v", x.Fields))
+		return kv.Range{}, invalid("query", fmt.Errorf("more values than index %s has fields", x.Name),
+			fmt.Sprintf("it has %v", x.Fields))
 	}
 	prefix := slices.Clone(x.prefix)
 	var err error
@@ -360,7 +370,8 @@ func (x *index) rangeOf(q Query) (kv.Range, error) {
 func (x *index) appendValue(key []byte, i int, v any) ([]byte, error) {
 	key, err := x.orders[i].keyOf(key, v)
 	if err != nil {
-		return nil, invalid("query", fmt.Errorf("index %s, field %s: %w", x.Name, x.slots[i].name, err), "give a value of the field's type")
+		return nil, invalid("query", fmt.Errorf("index %s, field %s: %w", x.Name, x.slots[i].name, err),
+			"give a value of the field's type")
 	}
 	return key, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Reader reads one state of a collection. It lives as long as the function it was given to and is used by one goroutine at a
-// time.
+// Reader reads one state of a collection. It lives as long as the function it was given to and is
+// used by one goroutine at a time.
 type Reader[T any] struct {
 	c    *Collection[T]
 	s    *kv.Snapshot
@@ -104,8 +104,8 @@ func (r *Reader[T]) Has(id ID) (bool, error) {
 	return r.s.Has(join(nil, rowPrefix, r.key))
 }
 
-// All returns the records of a span in the order of their ids. After an error the walk ends. Within an Update nothing may
-// be written while it runs.
+// All returns the records of a span in the order of their ids. After an error the walk ends. Within
+// an Update nothing may be written while it runs.
 func (r *Reader[T]) All(s Span) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var v T
@@ -128,8 +128,8 @@ func (r *Reader[T]) All(s Span) iter.Seq2[T, error] {
 	}
 }
 
-// scan sets parts to the pairs of each record whose id is in a range and calls fn with the key of its id until fn returns
-// false. With KeysOnly there are no parts.
+// scan sets parts to the pairs of each record whose id is in a range and calls fn with the key of
+// its id until fn returns false. With KeysOnly there are no parts.
 func (r *Reader[T]) scan(ids kv.Range, fn func(id []byte) bool) (err error) {
 	if len(r.c.plan.hot) == 0 || ids.KeysOnly {
 		for k, v := range r.s.Scan(under(rowPrefix, ids)) {

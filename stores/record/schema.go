@@ -26,16 +26,22 @@ type lentDefault struct {
 	value []byte
 }
 
-// memory is where the fields of one record are: in the program's struct, or in one that holds those stored fields that
-// the program's type lacks. extra may be nil: such fields are then left out when decoding.
+// memory is where the fields of one record are: in the program's struct, or in one that holds those
+// stored fields that the program's type lacks. extra may be nil: such fields are then left out when
+// decoding.
 type memory struct{ rec, extra unsafe.Pointer }
 
 // slot is one field: what it is and where it lies.
 type slot struct {
+	spot
 	number int
 	name   string
-	kind   kind
 	shape  *shape
+}
+
+// spot is where the value of a kind lies.
+type spot struct {
+	kind   kind
 	base   base
 	offset uintptr
 }
@@ -49,8 +55,8 @@ const (
 	nowhere // the field is passed over
 )
 
-// at returns where the slot's value is, or nil.
-func (s *slot) at(m memory) unsafe.Pointer {
+// at returns where the value is, or nil.
+func (s *spot) at(m memory) unsafe.Pointer {
 	switch s.base {
 	case inRecord:
 		return unsafe.Add(m.rec, s.offset)
@@ -71,7 +77,7 @@ func (s *slot) read(data []byte, m memory) error {
 }
 
 func newSlot(f *headerField, t reflect.Type, b base, offset uintptr) slot {
-	s := slot{number: f.Number, name: f.Name, shape: newShape(t, &f.form), base: b, offset: offset}
+	s := slot{spot: spot{base: b, offset: offset}, number: f.Number, name: f.Name, shape: newShape(t, &f.form)}
 	s.kind = s.shape.kind
 	return s
 }

@@ -10,12 +10,12 @@ import (
 	"unsafe"
 )
 
-// shadow is a struct type made for encoding/json: the fields of the program's type, under the stored names and of plain
-// types, so that tags and methods of the program's type do not change what is stored. What is made of other values is text
-// that is ready.
+// shadow is a struct type made for encoding/json: the fields of the program's type, under the
+// stored names and of plain types, so that tags and methods of the program's type do not change
+// what is stored. What is made of other values is text that is ready.
 //
-// Where the program's type has exactly these fields in memory, a pointer to it is used as one to the shadow. Otherwise
-// values are copied into one from a pool and out of it.
+// Where the program's type has exactly these fields in memory, a pointer to it is used as one to
+// the shadow. Otherwise values are copied into one from a pool and out of it.
 type shadow struct {
 	slots []slot
 	typ   reflect.Type
@@ -29,7 +29,8 @@ type shadowValue struct {
 	any any // p as a pointer to the shadow
 }
 
-// newShadow returns the shadow of slots, of a program's type of some size, under the names that label returns.
+// newShadow returns the shadow of slots, of a program's type of some size, under the names that
+// label returns.
 func newShadow(slots []slot, size uintptr, label func(number int) string) *shadow {
 	var fields []reflect.StructField
 	for _, s := range slots {
@@ -92,8 +93,8 @@ func (sh *shadow) encode(m memory, fn func(v any) error) error {
 // elsewhere reports whether the time at p is not in UTC.
 func elsewhere(p unsafe.Pointer) bool { return (*time.Time)(p).Location() != time.UTC }
 
-// decode calls fn with a pointer to a shadow, which it fills, and moves what that holds to m. Fields that fn does not
-// touch stay as they are.
+// decode calls fn with a pointer to a shadow, which it fills, and moves what that holds to m.
+// Fields that fn does not touch stay as they are.
 func (sh *shadow) decode(m memory, fn func(v any) error) error {
 	if sh.same {
 		err := fn(reflect.NewAt(sh.typ, m.rec).Interface())

@@ -9,12 +9,14 @@ import (
 	"unsafe"
 )
 
-// shape says how the values of a type are stored and where their parts lie in memory: a tree, as the type is one.
+// shape says how the values of a type are stored and where their parts lie in memory: a tree, as
+// the type is one.
 //
-// A value is: of fixed size, little-endian; strings, bytes, lists and maps, their length and what they hold, of a map key and
-// value in the order of keys; a pointer, 0 if it is nil or else 1 and what it points to; an array, its elements; a struct, how
-// many fields follow, and these in the order in which the form has them. So a struct that was stored before its type got
-// another field is read as what it is.
+// A value is: of fixed size, little-endian; strings, bytes, lists and maps, their length and what
+// they hold, of a map key and value in the order of keys; a pointer, 0 if it is nil or else 1 and
+// what it points to; an array, its elements; a struct, how many fields follow, and these in the
+// order in which the form has them. So a struct that was stored before its type got another field
+// is read as what it is.
 type shape struct {
 	kind      kind
 	typ       reflect.Type // of the program; nil for what the program's type lacks: it is stepped over
@@ -78,7 +80,8 @@ func (s *shape) value(p unsafe.Pointer) reflect.Value { return reflect.NewAt(s.t
 // copyTo copies the value at from. What it points to is shared.
 func (s *shape) copyTo(to, from unsafe.Pointer) { s.value(to).Set(s.value(from)) }
 
-// appendLength appends how long something is. What is empty, but not nil, is told apart by a byte more.
+// appendLength appends how long something is. What is empty, but not nil, is told apart by a byte
+// more.
 func appendLength(dst []byte, n int, isNil bool) []byte {
 	if n == 0 && !isNil {
 		return append(dst, 0x80, 0)
@@ -86,7 +89,8 @@ func appendLength(dst []byte, n int, isNil bool) []byte {
 	return binary.AppendUvarint(dst, uint64(n))
 }
 
-// cutLength returns the length at the start of data, of things that take at least so many bytes each.
+// cutLength returns the length at the start of data, of things that take at least so many bytes
+// each.
 func cutLength(data []byte, least int) (n int, isNil bool, rest []byte, err error) {
 	length, width := binary.Uvarint(data)
 	if width <= 0 || length > uint64(len(data)-width)/uint64(max(1, least)) {
@@ -196,7 +200,8 @@ func (s *shape) read(data []byte, p unsafe.Pointer) error {
 	return err
 }
 
-// cut sets the memory at p, unless it is nil, to the value at the start of data, and returns what follows.
+// cut sets the memory at p, unless it is nil, to the value at the start of data, and returns what
+// follows.
 func (s *shape) cut(data []byte, p unsafe.Pointer) (rest []byte, err error) {
 	switch s.kind {
 	case kindString, kindBytes:
@@ -347,12 +352,14 @@ func (s *shape) cutStruct(data []byte, p unsafe.Pointer) ([]byte, error) {
 	return data, nil
 }
 
-// ordered reports whether values can be keys of an index: they, or what they point to, have an order.
+// ordered reports whether values can be keys of an index: they, or what they point to, have an
+// order.
 func (s *shape) ordered() bool {
 	return s.kind.scalar() || s.kind == kindOptional && s.elem.kind.scalar()
 }
 
-// appendOrdered appends the value at p so that the bytes sort as values do. A nil pointer comes before all values.
+// appendOrdered appends the value at p so that the bytes sort as values do. A nil pointer comes
+// before all values.
 func (s *shape) appendOrdered(key []byte, p unsafe.Pointer) []byte {
 	if s.kind != kindOptional {
 		return appendOrdered(key, s.kind, p)
@@ -389,7 +396,8 @@ func (s *shape) orderedLength(key []byte) int {
 	return n
 }
 
-// keyOf appends v, which a program gave, as appendOrdered does a value of this shape. Nil is a nil pointer.
+// keyOf appends v, which a program gave, as appendOrdered does a value of this shape. Nil is a nil
+// pointer.
 func (s *shape) keyOf(key []byte, v any) ([]byte, error) {
 	k, from := s.kind, reflect.ValueOf(v)
 	if k == kindOptional {

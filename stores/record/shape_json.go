@@ -86,7 +86,8 @@ func (s *shape) unfitPointer(p unsafe.Pointer) *unfit {
 	return s.elem.unfit(p)
 }
 
-// appendJSON appends the value at p, which is fit: lists and arrays as arrays, maps and structs as objects.
+// appendJSON appends the value at p, which is fit: lists and arrays as arrays, maps and structs as
+// objects.
 func (s *shape) appendJSON(dst []byte, p unsafe.Pointer) (_ []byte, err error) {
 	switch s.kind {
 	case kindOptional:
@@ -250,7 +251,8 @@ func (s *shape) readJSONMap(text []byte, null bool, p unsafe.Pointer) error {
 		key, value := reflect.New(s.key.typ), reflect.New(s.elem.typ)
 		if s.key.kind == kindString {
 			key.Elem().SetString(name)
-		} else if err := json.Unmarshal([]byte(name), reflect.NewAt(kinds[s.key.kind].typ, key.UnsafePointer()).Interface()); err != nil {
+		} else if err := json.Unmarshal([]byte(name), reflect.NewAt(kinds[s.key.kind].typ,
+			key.UnsafePointer()).Interface()); err != nil {
 			return err
 		}
 		if err := s.elem.readJSON(text, value.UnsafePointer()); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Writer is a transaction of a collection. It sees its own writes, lives as long as the function it was given to and is
-// used by one goroutine at a time.
+// Writer is a transaction of a collection. It sees its own writes, lives as long as the function it
+// was given to and is used by one goroutine at a time.
 type Writer[T any] struct {
 	Reader[T]
 	tx      *kv.Tx
@@ -90,9 +90,9 @@ func (w *Writer[T]) ended(err error) error {
 func (w *Writer[T]) Put(v *T) error { return w.ended(w.put(v, always)) }
 
 // Insert stores v if there is no record with its id; one that there is is a Conflict, and a
-// [Duplicate]. An id that is 0 is set to a number above the largest that there is and every one that
-// Insert ever chose, at least 1, unless [Options.ZeroID] is set. The number is as durable as the
-// transaction: one that is rolled back, or lost, may be chosen again.
+// [Duplicate]. An id that is 0 is set to a number above the largest that there is and every one
+// that Insert ever chose, at least 1, unless [Options.ZeroID] is set. The number is as durable as
+// the transaction: one that is rolled back, or lost, may be chosen again.
 func (w *Writer[T]) Insert(v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	if !w.c.plan.forgotten(m) || w.c.plan.idKind() == textID {
@@ -145,7 +145,8 @@ func (w *Writer[T]) assign(m memory) error {
 		err = storeUint(k, at, max(last.n, n)+1)
 	}
 	if full || err != nil {
-		return &kv.Error{Op: "insert", Kind: kv.TooLarge, Err: fmt.Errorf("no id follows %v and %d", last, n), Hint: "choose ids"}
+		return &kv.Error{Op: "insert", Kind: kv.TooLarge, Err: fmt.Errorf("no id follows %v and %d", last, n),
+			Hint: "choose ids"}
 	}
 	return nil
 }
@@ -167,7 +168,8 @@ func (w *Writer[T]) put(v *T, when condition) error {
 	case err != nil:
 		return err
 	case found && when == ifAbsent:
-		return duplicate("insert", fmt.Sprintf("there is a record %v", w.c.plan.idOf(m)), Duplicate{Owner: w.c.plan.idOf(m)},
+		return duplicate("insert", fmt.Sprintf("there is a record %v", w.c.plan.idOf(m)),
+			Duplicate{Owner: w.c.plan.idOf(m)},
 			"choose another id, or use Put")
 	case !found && when == ifPresent:
 		return &kv.Error{Op: "replace", Kind: kv.NotFound, Err: fmt.Errorf("record %v", w.c.plan.idOf(m)),

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// namesCodec writes for each field its name behind a length of one byte, then its value: little-endian, strings behind
-// their lengths.
+// namesCodec writes for each field its name behind a length of one byte, then its value:
+// little-endian, strings behind their lengths.
 type namesCodec struct{}
 
 func (namesCodec) encode(dst []byte, u *User) ([]byte, error) {
@@ -178,7 +178,8 @@ func (c messagePackCodec) balance(data []byte) (v float64, err error) {
 	return v, err
 }
 
-// protobufCodec writes a message whose fields are numbered from 1. Integers are sint64. Every field is written.
+// protobufCodec writes a message whose fields are numbered from 1. Integers are sint64. Every field
+// is written.
 type protobufCodec struct{}
 
 func wireType(p any) protowire.Type {

@@ -44,18 +44,22 @@ var Forms = []Form{
 	{"json", "a pair for each record: a JSON object", whole(newJSON)},
 	{"gob", "a pair for each record: gob, each with the type's definition", whole(func() codec { return gobCodec{} })},
 	{"gob-shared", "the same, the type's definition kept once", whole(newSharedGob)},
-	{"msgpack", "a pair for each record: a MessagePack map with names", whole(func() codec { return messagePackCodec{} })},
+	{"msgpack", "a pair for each record: a MessagePack map with names",
+		whole(func() codec { return messagePackCodec{} })},
 	{"cbor", "a pair for each record: a CBOR map with names", whole(newCBOR)},
 	{"protobuf", "a pair for each record: a protobuf message", whole(func() codec { return protobufCodec{} })},
-	{"multikv", "a pair for each field, its name in the key", byField(func(i int) []byte { return []byte(fieldNames[i]) })},
-	{"multikv-numbers", "a pair for each field, its number in the key", byField(func(i int) []byte { return []byte{byte(i + 1)} })},
+	{"multikv", "a pair for each field, its name in the key",
+		byField(func(i int) []byte { return []byte(fieldNames[i]) })},
+	{"multikv-numbers", "a pair for each field, its number in the key",
+		byField(func(i int) []byte { return []byte{byte(i + 1)} })},
 }
 
 // Over opens the users kept in db in the form called name. Another name is Invalid.
 func Over(ctx context.Context, db *kv.DB, name string) (Users, error) {
 	i := slices.IndexFunc(Forms, func(f Form) bool { return f.Name == name })
 	if i < 0 {
-		return nil, &kv.Error{Op: "open users", Kind: kv.Invalid, Err: fmt.Errorf("form %q", name), Hint: "use one of Forms"}
+		return nil, &kv.Error{Op: "open users", Kind: kv.Invalid, Err: fmt.Errorf("form %q", name),
+			Hint: "use one of Forms"}
 	}
 	return Forms[i].over(ctx, db)
 }

@@ -96,7 +96,8 @@ func absent(t *testing.T, ctx context.Context, users Users) {
 
 // Arbitrary bytes are an error or a user, never a panic.
 func FuzzCodecs(f *testing.F) {
-	codecs := []codec{namesCodec{}, messagePackCodec{}, protobufCodec{}, newJSON(), newCBOR(), gobCodec{}, newSharedGob()}
+	codecs := []codec{namesCodec{}, messagePackCodec{}, protobufCodec{}, newJSON(), newCBOR(), gobCodec{},
+		newSharedGob()}
 	u := NewUser(1, 7)
 	for i, c := range codecs {
 		data, err := c.encode(nil, &u)

@@ -6,7 +6,8 @@ import (
 )
 
 // fieldNames are the stored names of a user's fields, in the order of fields.
-var fieldNames = [...]string{"id", "username", "email", "first_name", "last_name", "age", "height", "weight", "balance", "is_active",
+var fieldNames = [...]string{"id", "username", "email", "first_name", "last_name", "age", "height", "weight",
+	"balance", "is_active",
 	"created_at", "updated_at", "login_count", "score", "description"}
 
 // balanceField is the place of the balance among the fields.
@@ -14,7 +15,8 @@ const balanceField = 8
 
 // fields returns pointers to the fields of u.
 func (u *User) fields() [len(fieldNames)]any {
-	return [...]any{&u.ID, &u.Username, &u.Email, &u.FirstName, &u.LastName, &u.Age, &u.Height, &u.Weight, &u.Balance, &u.Active,
+	return [...]any{&u.ID, &u.Username, &u.Email, &u.FirstName, &u.LastName, &u.Age, &u.Height, &u.Weight, &u.Balance,
+		&u.Active,
 		&u.CreatedAt, &u.UpdatedAt, &u.LoginCount, &u.Score, &u.Description}
 }
 

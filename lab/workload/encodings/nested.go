@@ -13,8 +13,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Nested keeps users in bbolt itself, a bucket for each and a pair for each field: kv has no buckets within buckets.
-// Synced is bbolt's default, two fdatasync calls for each commit; weaker classes are commits under its NoSync.
+// Nested keeps users in bbolt itself, a bucket for each and a pair for each field: kv has no
+// buckets within buckets. Synced is bbolt's default, two fdatasync calls for each commit; weaker
+// classes are commits under its NoSync.
 type Nested struct {
 	path string
 	db   *bolt.DB
@@ -22,7 +23,8 @@ type Nested struct {
 
 var _ Users = (*Nested)(nil)
 
-// OpenNested opens or creates the file at path. If another process has it locked, that is Busy at once.
+// OpenNested opens or creates the file at path. If another process has it locked, that is Busy at
+// once.
 func OpenNested(path string) (*Nested, error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Nanosecond})
 	if err != nil {
@@ -52,7 +54,8 @@ func (s *Nested) Promise(d kv.Durability) kv.Promise {
 // Size returns the space that the file takes.
 func (s *Nested) Size() (kv.Size, error) { return kv.SizeOf(s.path) }
 
-// Compact writes the file anew, without free pages, and puts that in its place. No other call may run.
+// Compact writes the file anew, without free pages, and puts that in its place. No other call may
+// run.
 func (s *Nested) Compact(context.Context) error {
 	fresh := s.path + ".compact"
 	to, err := bolt.Open(fresh, 0o600, nil)

@@ -33,7 +33,8 @@ func newMarshaler(open func(e *streamEncoder), newline int, unmarshal func([]byt
 		open(e)
 		return e
 	}}
-	return &marshaler{encoder: func() *streamEncoder { return pool.Get().(*streamEncoder) }, free: pool, newline: newline, unmarshal: unmarshal}
+	return &marshaler{encoder: func() *streamEncoder { return pool.Get().(*streamEncoder) }, free: pool,
+		newline: newline, unmarshal: unmarshal}
 }
 
 // newJSON returns the codec of encoding/json.
@@ -45,7 +46,8 @@ func newJSON() codec {
 	}, 1, json.Unmarshal)
 }
 
-// newCBOR returns the codec of fxamacker/cbor, the one kept and fuzzed CBOR library for Go. It takes the names for JSON.
+// newCBOR returns the codec of fxamacker/cbor, the one kept and fuzzed CBOR library for Go. It
+// takes the names for JSON.
 func newCBOR() codec {
 	return newMarshaler(func(e *streamEncoder) {
 		e.encode = func(v any) error { return cbor.MarshalToBuffer(v, &e.buf) }
@@ -109,8 +111,9 @@ func (gobCodec) balance(data []byte) (float64, error) {
 	return b.Balance, damaged(err)
 }
 
-// sharedGob writes what follows the type's definition in a stream. The definition is kept in memory: a process of another
-// program could not read the users, which a store of records would have to care for.
+// sharedGob writes what follows the type's definition in a stream. The definition is kept in
+// memory: a process of another program could not read the users, which a store of records would
+// have to care for.
 type sharedGob struct {
 	preamble []byte // a stream of the definition and one zero user
 	encoders sync.Pool

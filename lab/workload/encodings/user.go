@@ -1,6 +1,7 @@
-// Package encodings lays the record of a published comparison out in many ways: codecs in one pair, a pair for each field,
-// a bucket for each record. The workload records measures them. A program that keeps records uses stores/record, which is
-// the form binary here; what only the comparison needs is written for its one type, and stays here.
+// Package encodings lays the record of a published comparison out in many ways: codecs in one pair,
+// a pair for each field, a bucket for each record. The workload records measures them. A program
+// that keeps records uses stores/record, which is the form binary here; what only the comparison
+// needs is written for its one type, and stays here.
 package encodings
 
 import (

@@ -15,8 +15,10 @@ func TestAUserIsThatOfTheComparison(t *testing.T) {
 		if other := NewUser(8, id); u.Balance == other.Balance {
 			t.Fatal("another seed gives the same balance")
 		}
-		if u.Age < 18 || u.Age > 77 || u.Height < 150 || u.Height > 199 || u.Weight < 50 || u.Weight > 149 || u.Balance < 0 || u.Balance >= 10_000 ||
-			u.LoginCount < 0 || u.LoginCount > 999 || u.Score < 0 || u.Score >= 100 || u.CreatedAt > u.UpdatedAt || len(u.Description) != 91 {
+		if u.Age < 18 || u.Age > 77 || u.Height < 150 || u.Height > 199 || u.Weight < 50 || u.Weight > 149 ||
+			u.Balance < 0 || u.Balance >= 10_000 ||
+			u.LoginCount < 0 || u.LoginCount > 999 || u.Score < 0 || u.Score >= 100 || u.CreatedAt > u.UpdatedAt ||
+			len(u.Description) != 91 {
 			t.Fatalf("%+v, description of %d bytes", u, len(u.Description))
 		}
 		seen[u.Sum()] = true

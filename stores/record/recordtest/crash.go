@@ -13,7 +13,8 @@ import (
 	"github.com/assaydb/assay/stores/record"
 )
 
-// report is one line that a child writes after a commit: the record with an id now has a version, or is deleted.
+// report is one line that a child writes after a commit: the record with an id now has a version,
+// or is deleted.
 type report struct {
 	ID      int64
 	Version int
@@ -135,7 +136,8 @@ func versionedRich(id int64, version int) Rich {
 	return v
 }
 
-// runRich inserts a record, changes hot fields of it, and now and then deletes one. It returns only if it fails.
+// runRich inserts a record, changes hot fields of it, and now and then deletes one. It returns only
+// if it fails.
 func (job task) runRich(ctx context.Context, target Target, store Store) error {
 	c, err := store.Riches(ctx, target.options(record.Options{Indexes: richIndexes}))
 	if err != nil {

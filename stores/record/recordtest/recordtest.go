@@ -1,4 +1,5 @@
-// Package recordtest is the conformance suite of record collections: what every way of keeping one promises, as tests.
+// Package recordtest is the conformance suite of record collections: what every way of keeping one
+// promises, as tests.
 package recordtest
 
 import (
@@ -19,7 +20,8 @@ type Target struct {
 	// Open opens the store kept in the folder dir, creating it.
 	Open func(dir string) (Store, error)
 
-	// Delivers tells what a commit of each class that may be asked for is delivered as. It is not empty.
+	// Delivers tells what a commit of each class that may be asked for is delivered as. It is not
+	// empty.
 	Delivers map[kv.Durability]kv.Durability
 
 	Codec    record.Codec
@@ -41,8 +43,8 @@ type Store interface {
 	Close() error
 }
 
-// Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
-// same test selected, for processes to kill.
+// Run runs the suite. The test that calls it must do so before anything else: Run starts the test
+// binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
 	t.Parallel() // most of the time is waiting for syncs

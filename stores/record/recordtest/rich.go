@@ -46,8 +46,8 @@ type Line struct {
 	Notes []string `record:"notes"`
 }
 
-// Richer is Rich as a later program has it: fields are added, dropped and renamed, also within others; what was hot is not,
-// and the other way round.
+// Richer is Rich as a later program has it: fields are added, dropped and renamed, also within
+// others; what was hot is not, and the other way round.
 type Richer struct {
 	ID int64 `record:"id"`
 	Stamps
@@ -112,11 +112,13 @@ func maybe[E any](r *rand.Rand, v E) *E {
 }
 
 func text(r *rand.Rand) string {
-	return []string{"", "a", "a\x00", "b", "bb", "c<&>", "é", fmt.Sprint("long ", r.Uint64(), string(make([]byte, r.IntN(200))))}[r.IntN(8)]
+	return []string{"", "a", "a\x00", "b", "bb", "c<&>", "é", fmt.Sprint("long ", r.Uint64(), string(make([]byte,
+		r.IntN(200))))}[r.IntN(8)]
 }
 
 func line(r *rand.Rand) Line {
-	return Line{SKU: text(r), Count: r.Int32(), Price: maybe(r, r.NormFloat64()), Notes: some(r, func() string { return text(r) })}
+	return Line{SKU: text(r), Count: r.Int32(), Price: maybe(r, r.NormFloat64()), Notes: some(r,
+		func() string { return text(r) })}
 }
 
 // rich returns a random record with an id.
@@ -124,7 +126,8 @@ func rich(r *rand.Rand, id int64) Rich {
 	at := func() time.Time { return time.Unix(r.Int64N(1<<33), r.Int64N(1e9)).UTC() }
 	v := Rich{
 		ID: id, Stamps: Stamps{at(), at()}, Home: Address{text(r), maybe(r, r.Int32())},
-		Tags: some(r, func() string { return string(rune('a' + r.IntN(4))) }), Lines: some(r, func() Line { return line(r) }),
+		Tags: some(r, func() string { return string(rune('a' + r.IntN(4))) }), Lines: some(r,
+			func() Line { return line(r) }),
 		Best: maybe(r, Address{text(r), maybe(r, r.Int32())}), Rank: maybe(r, r.Int32N(5)-2),
 		Blob: some(r, func() byte { return byte(r.Uint32()) }), Code: fmt.Sprint("code ", r.IntN(60)),
 		Visits: r.Int64N(10) - 5, Seen: some(r, func() int32 { return r.Int32N(6) - 3 }),
@@ -164,6 +167,7 @@ func richer(v Rich) Richer {
 			parts[k] = &n
 		}
 	}
-	return Richer{ID: v.ID, Stamps: v.Stamps, Address: NewAddress{Road: v.Home.Street, Zip: v.Home.Zip}, Tags: v.Tags, Lines: lines,
+	return Richer{ID: v.ID, Stamps: v.Stamps, Address: NewAddress{Road: v.Home.Street, Zip: v.Home.Zip}, Tags: v.Tags,
+		Lines:  lines,
 		Scores: v.Scores, Parts: parts, Rank: v.Rank, Hash: v.Hash, Blob: v.Blob, Code: v.Code, Hits: v.Visits, Seen: v.Seen}
 }

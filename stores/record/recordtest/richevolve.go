@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/stores/record"
 )
 
-// testRichEvolves opens records with a later type, changes some, and opens them with the first type again.
+// testRichEvolves opens records with a later type, changes some, and opens them with the first type
+// again.
 func testRichEvolves(s *suite) {
 	seed := rand.Uint64()
 	s.Logf("seed %d", seed)
@@ -28,7 +29,8 @@ func testRichEvolves(s *suite) {
 	_, err = store.Richers(s.ctx(), s.target.options(record.Options{Evolve: record.Keep}))
 	s.wantMismatch("parts of elements cannot be kept", err, "lines[].price")
 
-	next, err := store.Richers(s.ctx(), s.target.options(record.Options{Evolve: record.Drop, Default: &Richer{Extra: []string{"x"}}}))
+	next, err := store.Richers(s.ctx(), s.target.options(record.Options{Evolve: record.Drop,
+		Default: &Richer{Extra: []string{"x"}}}))
 	s.must("open with the later type", err)
 	s.wantKind("a write with the type of before", c.Put(s.ctx(), s.class, &Rich{ID: 1}), kv.Conflict)
 	_, err = c.Find(s.ctx(), "by_tag", "a")
@@ -117,7 +119,8 @@ func testIndexOfDroppedField(s *suite) {
 	s.must("put", older.PutAll(s.ctx(), s.class, []Older{{1, "a", "one"}, {2, "b", "two"}}))
 	_, err = store.Newers(s.ctx(), s.target.options(record.Options{Evolve: record.Drop}))
 	s.wantMismatch("an index of a field that the type lacks", err, "by_kind", "kind")
-	newer, err := store.Newers(s.ctx(), s.target.options(record.Options{Evolve: record.Drop, DropIndexes: []string{"by_kind", "never there"}}))
+	newer, err := store.Newers(s.ctx(), s.target.options(record.Options{Evolve: record.Drop,
+		DropIndexes: []string{"by_kind", "never there"}}))
 	s.must("open", err)
 	s.must("check", newer.Check(s.ctx()))
 	found, err := newer.Find(s.ctx(), "by_name", "two")

@@ -145,7 +145,8 @@ func (w *richWork) change(tx *record.Writer[Rich]) {
 	}
 }
 
-// stored checks what became of a record that was to be stored: that the code is free, and what the method asks for.
+// stored checks what became of a record that was to be stored: that the code is free, and what the
+// method asks for.
 func (w *richWork) stored(v Rich, err error, may, inserted bool) {
 	w.Helper()
 	owner, taken := w.taken(v.Code, v.ID)
@@ -187,8 +188,10 @@ type view struct {
 }
 
 var views = []view{
-	{"", func(r *rand.Rand) any { return r.Int64N(40) }, func(v any) spot { return spot{n: v.(int64)} }, func(v Rich) []spot { return []spot{{n: v.ID}} }},
-	{"by_tag", func(r *rand.Rand) any { return string(rune('a' + r.IntN(5))) }, func(v any) spot { return spot{text: v.(string)} },
+	{"", func(r *rand.Rand) any { return r.Int64N(40) }, func(v any) spot { return spot{n: v.(int64)} },
+		func(v Rich) []spot { return []spot{{n: v.ID}} }},
+	{"by_tag", func(r *rand.Rand) any { return string(rune('a' + r.IntN(5))) },
+		func(v any) spot { return spot{text: v.(string)} },
 		func(v Rich) (all []spot) {
 			for _, tag := range v.Tags {
 				all = append(all, spot{text: tag})
@@ -197,14 +200,16 @@ var views = []view{
 		}},
 	{"by_visits", func(r *rand.Rand) any { return r.Int64N(12) - 6 }, func(v any) spot { return spot{n: v.(int64)} },
 		func(v Rich) []spot { return []spot{{n: v.Visits}} }},
-	{"by_rank", func(r *rand.Rand) any { return r.Int32N(6) - 3 }, func(v any) spot { return spot{n: int64(v.(int32))} },
+	{"by_rank", func(r *rand.Rand) any { return r.Int32N(6) - 3 },
+		func(v any) spot { return spot{n: int64(v.(int32))} },
 		func(v Rich) []spot {
 			if v.Rank == nil {
 				return []spot{{n: -1 << 40}}
 			}
 			return []spot{{n: int64(*v.Rank)}}
 		}},
-	{"by_code", func(r *rand.Rand) any { return fmt.Sprint("code ", r.IntN(60)) }, func(v any) spot { return spot{text: v.(string)} },
+	{"by_code", func(r *rand.Rand) any { return fmt.Sprint("code ", r.IntN(60)) },
+		func(v any) spot { return spot{text: v.(string)} },
 		func(v Rich) []spot { return []spot{{text: v.Code}} }},
 }
 
@@ -236,7 +241,8 @@ func (w *richWork) query() {
 	var found []spot
 	for _, one := range w.model {
 		inside := slices.DeleteFunc(v.spots(one), func(s spot) bool {
-			return equal && compareSpots(s, *from) != 0 || from != nil && compareSpots(s, *from) < 0 || !equal && to != nil && compareSpots(s, *to) >= 0
+			return equal && compareSpots(s, *from) != 0 || from != nil && compareSpots(s, *from) < 0 || !equal &&
+				to != nil && compareSpots(s, *to) >= 0
 		})
 		if len(inside) == 0 || !keep(one) {
 			continue
