@@ -26,7 +26,6 @@ var feeds = Workload{
 	Forms: []Form{
 		throughKV,
 		{zstdForm, "through package kv, messages in blocks compressed with zstd"},
-		{sqlForm, "tables of its own in SQLite"},
 		{margaretForm, "files of Margaret's log format offset2"},
 	},
 	Ops: []Op{
@@ -64,20 +63,13 @@ func feedOp(op Op, task feedTask) Op {
 // The forms of a feed beside kv.
 const (
 	zstdForm     = "zstd"     // through kv, compressed in blocks
-	sqlForm      = "sql"      // tables of its own
 	margaretForm = "margaret" // the log format offset2, which is its own engine
 )
 
-// feedForms are kv, plain and in compressed blocks, on every engine; tables where the engine is SQLite with options that
-// those take; and Margaret's files, which have no other form.
-func feedForms(engine, options string) []string {
-	switch engine {
-	case margaretForm:
+// feedForms are kv, plain and in compressed blocks, on every engine; and Margaret's files, which have no other form.
+func feedForms(engine, _ string) []string {
+	if engine == margaretForm {
 		return []string{margaretForm}
-	case "sqlite":
-		if _, err := newSQLFeed(Env{Engine: engine, Options: options}, feed.Options{}); err == nil {
-			return []string{"kv", zstdForm, sqlForm}
-		}
 	}
 	return []string{"kv", zstdForm}
 }

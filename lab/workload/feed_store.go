@@ -11,8 +11,6 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/eventlog/margaret"
-	"github.com/assaydb/assay/stores/eventlog/sqlfeed"
-	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // feedStore keeps the feed, in one of the forms.
@@ -28,7 +26,6 @@ type feedStore interface {
 
 var (
 	_ feedStore = (*kvFeed)(nil)
-	_ feedStore = (*sqlFeed)(nil)
 	_ feedStore = (*margaretFeed)(nil)
 )
 
@@ -44,8 +41,6 @@ func newFeedStore(env Env, options feed.Options, littleEndian bool) (feedStore, 
 			Err: fmt.Errorf("variant le-keys in the form %s", form), Hint: "use the form kv"}
 	case form == margaretForm && env.Engine == margaretForm:
 		return &margaretFeed{env: env}, nil
-	case form == sqlForm && env.Engine == "sqlite":
-		return newSQLFeed(env, options)
 	case (form == "kv" || form == zstdForm) && env.Engine != margaretForm:
 		return &kvFeed{kvStore: newKVStore(env), options: options, littleEndian: littleEndian}, nil
 	}
@@ -62,7 +57,7 @@ type kvFeed struct {
 
 func (s *kvFeed) create(ctx context.Context, load func(*feed.Feed) error) (*feed.Feed, error) {
 	err := s.kvStore.create(ctx, func(db *kv.DB) error {
-		f, err := s.feed(db)
+		f, err := s.feed(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -71,49 +66,14 @@ func (s *kvFeed) create(ctx context.Context, load func(*feed.Feed) error) (*feed
 	if err != nil {
 		return nil, err
 	}
-	return s.feed(s.db)
+	return s.feed(ctx, s.db)
 }
 
-func (s *kvFeed) feed(db *kv.DB) (*feed.Feed, error) {
+func (s *kvFeed) feed(ctx context.Context, db *kv.DB) (*feed.Feed, error) {
 	if s.littleEndian {
 		return newLittleEndianFeed(db)
 	}
-	return feed.New(db, &s.options)
-}
-
-// sqlFeed keeps a feed in tables of an SQLite database.
-type sqlFeed struct {
-	*sqlEvents // what a database is, apart from its tables
-	options    sqlfeed.Options
-}
-
-func newSQLFeed(env Env, options feed.Options) (*sqlFeed, error) {
-	base, err := newSQLEvents(env, sqllog.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return &sqlFeed{sqlEvents: base, options: sqlfeed.Options{Options: options, Pragmas: base.options.Pragmas}}, nil
-}
-
-func (s *sqlFeed) create(ctx context.Context, load func(*feed.Feed) error) (*feed.Feed, error) {
-	f, err := sqlfeed.Open(ctx, s.path, &s.options)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(load(f), f.Close()); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	if f, err = sqlfeed.Open(ctx, s.path, &s.options); err != nil {
-		return nil, err
-	}
-	s.about.Open = time.Since(start)
-	// sqlfeed: appends of class Synced are committed with synchronous = FULL, all others with NORMAL, in WAL mode.
-	s.about.Promise = kv.Promise{Supported: true, Class: min(s.durability, kv.Flushed), Intact: true}
-	if err := s.readSettings(ctx); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return feed.Open(ctx, db, &s.options)
 }
 
 // margaretFeed keeps a feed in the files of Margaret's log format.

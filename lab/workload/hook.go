@@ -19,7 +19,11 @@ var hook = Workload{
 	Name:    "hook",
 	Summary: "a short-lived command opens the store, works and closes it",
 	Params:  hookParams,
-	Forms:   []Form{throughKV, {stateForm, "through package state, as a command-line tool keeps its state"}},
+	Forms: []Form{
+		throughKV,
+		{stateForm, "through package state, as a command-line tool keeps its state"},
+		{plainForm, "plain SQLite with a busy_timeout, through database/sql; storm alone"},
+	},
 	Ops: []Op{
 		hookOp(Op{Name: "open_close", Summary: "open and close"},
 			hookWork((*hookRunner).nothing, (*hookRunner).stateNothing)),
@@ -46,8 +50,13 @@ var hook = Workload{
 		hookOp(Op{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
 			Workers: 14, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true, Cycle: putEvery}, newCrowdRunner),
+		stormOp,
 	},
 }
+
+// stormOp is measured in one form more than the others.
+var stormOp = Op{Name: "storm", Summary: "n processes at the same moment open, put one key each and close, or give up after 2 s", Commits: true,
+	Forms: stormForms, CoreForms: []string{"kv"}, New: newStormRunner}
 
 // hookOp completes an operation that opens the store itself. When no workload is named it runs in the form kv alone: state
 // adds little, and its rows would take the time of the engines'.
@@ -69,7 +78,7 @@ func hookForms(engine, options string) []string {
 var hookParams = []Param{
 	{Name: "keys", Default: "100", Usage: "keys in the store: 10, 100, 1k, 100k, 1M"},
 	{Name: "value", Default: "128", Usage: "bytes of a value"},
-	{Name: "n", Default: "50", Usage: "processes at a time, of processes alone: 50, 200, 500"},
+	{Name: "n", Default: "50", Usage: "processes at a time, of processes and storm alone: 50, 200, 500"},
 }
 
 // mostProcesses is how many processes may run at a time: more than a system lets a user have helps nobody.

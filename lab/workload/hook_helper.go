@@ -25,28 +25,30 @@ type hookTask struct {
 	key        int
 	version    uint64        // to put; 0 gets
 	kill       time.Duration // after the process begins to open the store; 0 is never
+	wait       time.Duration // for locks, of a storm: the process begins when its input ends; 0 is as long as the form does, at once
 }
 
 // args returns the arguments of a process that does t.
 func (t hookTask) args() []string {
 	return []string{hookHelperName, t.form, t.url, t.durability.String(), strconv.FormatUint(t.values.seed, 10),
 		strconv.Itoa(t.values.size), strconv.Itoa(t.key), strconv.FormatUint(t.version, 10),
-		t.kill.String()}
+		t.kill.String(), t.wait.String()}
 }
 
 // parseHookTask is the reverse of args, without the first.
 func parseHookTask(args []string) (t hookTask, err error) {
-	if len(args) != 8 {
-		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("%d arguments, want 8", len(args)), Hint: helperHint}
+	if len(args) != 9 {
+		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("%d arguments, want 9", len(args)), Hint: helperHint}
 	}
 	t.form, t.url, args = args[0], args[1], args[1:]
-	var errs [6]error
+	var errs [7]error
 	t.durability, errs[0] = kv.ParseDurability(args[1])
 	t.values.seed, errs[1] = strconv.ParseUint(args[2], 10, 64)
 	t.values.size, errs[2] = strconv.Atoi(args[3])
 	t.key, errs[3] = strconv.Atoi(args[4])
 	t.version, errs[4] = strconv.ParseUint(args[5], 10, 64)
 	t.kill, errs[5] = time.ParseDuration(args[6])
+	t.wait, errs[6] = time.ParseDuration(args[7])
 	if err := errors.Join(errs[:]...); err != nil {
 		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: err, Hint: helperHint}
 	}
@@ -61,7 +63,7 @@ const (
 )
 
 // hookHelper does the task that args say and reports it.
-func hookHelper(ctx context.Context, args []string, stdout io.Writer) error {
+func hookHelper(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	t, err := parseHookTask(args)
 	if err != nil {
 		return err
@@ -73,10 +75,21 @@ func hookHelper(ctx context.Context, args []string, stdout io.Writer) error {
 		go killSelf(ctx, t.kill, armed)
 		<-armed
 	}
+	if t.wait > 0 {
+		if _, err := io.WriteString(stdout, lineReady); err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, stdin); err != nil {
+			return err
+		}
+	}
 	start := time.Now()
 	run := t.inKV
-	if t.form == stateForm {
+	switch t.form {
+	case stateForm:
 		run = t.inState
+	case plainForm:
+		run = t.inPlain
 	}
 	begun, err := run(ctx, stdout)
 	busy := errors.Is(err, kv.Busy)
@@ -96,7 +109,7 @@ func hookHelper(ctx context.Context, args []string, stdout io.Writer) error {
 
 // inKV opens the store, does t and closes it, and returns when its transaction had begun.
 func (t hookTask) inKV(ctx context.Context, stdout io.Writer) (begun time.Time, err error) {
-	db, err := kv.Open(ctx, t.url, kv.WithWeakest(t.durability))
+	db, err := kv.Open(ctx, t.url, t.options()...)
 	if err != nil {
 		return begun, err
 	}

@@ -28,6 +28,8 @@ func inputs(t *testing.T, op Op, seed uint64, slices ...int) []any {
 			drawn = reflect.ValueOf(r.keys)
 		case *staleRunner:
 			drawn = reflect.ValueOf(r.groups)
+		case *stormRunner:
+			drawn = reflect.ValueOf(r.keys)
 		case crowdRunner:
 			drawn = reflect.ValueOf(r.steps)
 		case *processRunner:
@@ -177,7 +179,7 @@ func TestAProcessReportIsReadAsFarAsItIsWhole(t *testing.T) {
 }
 
 func TestAHookTaskIsPassedOnWhole(t *testing.T) {
-	want := hookTask{form: stateForm, url: "sqlite:/a%20b?x=1&y=2", durability: kv.Buffered, values: values{seed: 1<<64 - 1, size: 128}, key: 7, version: 9, kill: 1500 * time.Microsecond}
+	want := hookTask{form: stateForm, url: "sqlite:/a%20b?x=1&y=2", durability: kv.Buffered, values: values{seed: 1<<64 - 1, size: 128}, key: 7, version: 9, kill: 1500 * time.Microsecond, wait: 2 * time.Second}
 	args := want.args()
 	if got, err := parseHookTask(args[1:]); got != want || err != nil || args[0] != hookHelperName {
 		t.Errorf("%q: got %+v, %v; want %+v", args, got, err, want)

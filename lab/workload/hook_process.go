@@ -87,10 +87,12 @@ const (
 	atOnce = time.Second
 )
 
+var errNoHelpers = &kv.Error{Op: "workload", Kind: kv.Unsupported, Err: errors.New("no helper processes here"),
+	Hint: "use the operations of hook that work in one process"}
+
 func newProcessRunner(env Env) (Runner, error) {
 	if len(env.Self) == 0 {
-		return nil, &kv.Error{Op: "workload", Kind: kv.Unsupported, Err: errors.New("no helper processes here"),
-			Hint: "use the operations of hook that work in one process"}
+		return nil, errNoHelpers
 	}
 	s, err := newHookStore(env)
 	if err != nil {

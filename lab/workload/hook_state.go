@@ -189,7 +189,7 @@ func (r *processRunner) verifyTool(ctx context.Context, c *comparison) error {
 // inState does t by one call, and returns when its transaction had begun. The call closes before it returns, so that what
 // it acknowledges survives the death of the process at every class.
 func (t hookTask) inState(ctx context.Context, stdout io.Writer) (begun time.Time, err error) {
-	store, err := state.New(t.url, &state.Options{Buckets: []state.Bucket{{Name: stateBucket}}, Durability: t.durability})
+	store, err := state.New(t.url, t.stateOptions())
 	if err != nil {
 		return begun, err
 	}

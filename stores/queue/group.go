@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
-// A group is at most so many operations of, roughly, so many bytes; one may be larger. A job counts as jobBytes at least,
-// so that a group is on few enough jobs, too.
+// A group is at most so many operations of, roughly, so many bytes; one may be larger. A job counts
+// as jobBytes at least, so that a group is on few enough jobs, too.
 const (
 	groupOps   = 256
 	groupBytes = 1 << 20

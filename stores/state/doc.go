@@ -24,14 +24,17 @@
 //		return tx.Put(key, next)
 //	})
 //
+// Values are bytes. [In] gives a bucket whose values are of a type, kept as JSON.
+//
 // # Buckets
 //
 // A bucket is a set of keys. Its [Kind] says what happens to it:
 //
 //	State   what must not be lost. Commits survive power loss, unless Options says less. A damaged file is an error
 //	        with the kind kv.Corrupt, and its hint says how to go on.
-//	Cache   what can be made again. Entries are not found once they are older than the bucket's TTL. Commits survive
-//	        the death of the process. A damaged file is set aside under another name, reported, and an empty one begun.
+//	Cache   what can be made again. Entries are not found once they are older than the bucket's TTL, and there are never
+//	        more than the bucket's Max. Commits survive the death of the process. A damaged file is set aside under
+//	        another name, reported, and an empty one begun.
 //	Secret  as State, in a file that only its owner may read (mode 0600; on Windows, what the folder says).
 //
 // Each kind is a file of its own in the folder: state.db, cache.db, secrets.db. The folder is made with mode 0700. Changes
@@ -57,13 +60,15 @@
 //
 // # Migration from SQLite
 //
-// A program that kept its keys and values in SQLite before finds the old file where the new one belongs: in the
-// file of the kind, or whatever Options.Files calls it. state knows it by its first bytes. The first process that comes
-// reads it with Options.Legacy into a new file, which is built beside it, synced and renamed; the others wait. The old
-// file is kept with the ending ".sqlite". A process that is killed meanwhile leaves the old file as it was, and the next
-// begins again.
+// A program that kept its keys and values in SQLite before names the old file in Options.Older, or finds it where the new
+// one belongs: in the file of a kind, or whatever Options.Files calls it. state knows it by its first bytes. The first
+// process that comes reads it with Options.Legacy into new files, one for each kind that it has entries of, which are built
+// beside, synced and renamed; the others wait. The old file is kept with the ending ".sqlite", or removed. A process that is
+// killed meanwhile leaves what the next goes on with. As long as an old file may have secrets that were not moved, a call for
+// one that is not there is an error.
 //
-// Package sqlitelegacy has a Legacy for tables of keys and values.
+// Package sqlitelegacy has a Legacy for tables of keys and values. It also keeps an older program that is still running from
+// changing what was moved.
 //
 // # Engines
 //

@@ -2,16 +2,19 @@ package state_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/state"
+	"github.com/assaydb/assay/stores/state/sqlitelegacy"
 )
 
 // A hook that an editor calls all the time. Each call of a method opens a file, does its work and closes the file, so that
@@ -96,4 +99,103 @@ func ExampleStore_CompareAndSwap() {
 	// Output:
 	// first is refused: false
 	// second is refused: true
+}
+
+// Values of a type, which one process after another changes.
+func ExampleTyped() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "hook")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	store, err := state.New("bbolt:"+folder, &state.Options{Buckets: []state.Bucket{{Name: "sessions"}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	type session struct{ Calls, Failed int }
+	sessions, err := state.In[session](store, "sessions")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, failed := range []bool{false, true, false} {
+		err := sessions.Change(ctx, []byte("7"), func(s session) (session, error) {
+			s.Calls++
+			if failed {
+				s.Failed++
+			}
+			return s, nil
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	s, err := sessions.Get(ctx, []byte("7"))
+	fmt.Printf("%+v, %v\n", s, err)
+	// Output:
+	// {Calls:3 Failed:1}, <nil>
+}
+
+// A cache that never has more than its bound: what was written first goes.
+func ExampleBucket_Max() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "hook")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	store, err := state.New("bbolt:"+folder, &state.Options{Buckets: []state.Bucket{
+		{Name: "answers", Kind: state.Cache, TTL: 24 * time.Hour, Max: 10_000},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range 100 {
+		if err := store.Put(ctx, "answers", fmt.Appendf(nil, "question %02d", i), make([]byte, 500)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	_, first := store.Get(ctx, "answers", []byte("question 00"))
+	_, last := store.Get(ctx, "answers", []byte("question 99"))
+	fmt.Println(first, last)
+	// Output:
+	// not found <nil>
+}
+
+// A program that kept everything in one SQLite file moves it at its first call. The older file is kept, as tool.db.sqlite.
+func ExampleOptions_older() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "hook")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	older, err := sql.Open("sqlite", filepath.Join(folder, "tool.db"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = older.Exec(`CREATE TABLE sessions (id TEXT PRIMARY KEY, body TEXT); CREATE TABLE tokens (name TEXT PRIMARY KEY, token TEXT);
+		INSERT INTO sessions VALUES ('7', 'calls=3'); INSERT INTO tokens VALUES ('github', 's3cret')`)
+	if err := errors.Join(err, older.Close()); err != nil {
+		log.Fatal(err)
+	}
+
+	store, err := state.New("bbolt:"+folder, &state.Options{
+		Buckets: []state.Bucket{{Name: "sessions"}, {Name: "tokens", Kind: state.Secret}},
+		Older:   "tool.db",
+		Legacy: sqlitelegacy.Tables(
+			sqlitelegacy.Table{Bucket: "sessions", Name: "sessions", Key: "id", Value: "body"},
+			sqlitelegacy.Table{Bucket: "tokens", Name: "tokens", Key: "name", Value: "token"},
+		),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	token, err := store.Get(ctx, "tokens", []byte("github"))
+	fmt.Printf("%s, %v\n", token, err)
+	session, err := store.Get(ctx, "sessions", []byte("7"))
+	fmt.Printf("%s, %v\n", session, err)
+	// Output:
+	// s3cret, <nil>
+	// calls=3, <nil>
 }

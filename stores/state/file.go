@@ -84,13 +84,16 @@ const (
 // view opens, runs fn and closes. From the second attempt on it opens for writing, as some engines cannot open a file
 // read-only that a killed process left behind.
 func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) error) (err error) {
+	if f.unmoved(false) != "" {
+		return trouble{errUnmoved}
+	}
 	if f.looks || try > first {
 		there, err := f.look()
 		if err != nil {
 			return err
 		}
 		if !there {
-			return f.viewNothing(b, fn)
+			return f.nothing(b, fn)
 		}
 	}
 	how := f.reading
@@ -102,7 +105,7 @@ func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) 
 	switch kv.KindOf(err) {
 	case kv.NoStore:
 		if _, serr := os.Stat(f.path); errors.Is(serr, fs.ErrNotExist) && !f.interrupted() {
-			return f.viewNothing(b, fn)
+			return f.nothing(b, fn)
 		}
 		return trouble{err}
 	case kv.Permission, kv.NotWritable:
@@ -151,6 +154,9 @@ func (f *file) viewNothing(b *bucket, fn func(*View) error) error {
 
 // update opens, runs fn in a transaction and closes.
 func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) error) (err error) {
+	if f.unmoved(false) != "" {
+		return trouble{errUnmoved}
+	}
 	there, err := f.look()
 	if err != nil {
 		return err
@@ -183,7 +189,10 @@ type updating struct {
 func (c *updating) run(tx *kv.Tx) error {
 	defer c.end()
 	c.s, c.tx.tx = tx.Snapshot, tx
-	if c.err = c.fn(&c.tx); c.err == nil && c.damage != nil {
+	if c.err = c.fn(&c.tx); c.err == nil && c.damage == nil {
+		c.err = c.tx.prune()
+	}
+	if c.err == nil && c.damage != nil {
 		return c.damage // nothing must be committed on top of it
 	}
 	return c.err

@@ -7,9 +7,9 @@ import (
 
 // Incident is something that happened to a file, and that whoever looks after the program may want to know.
 type Incident struct {
-	What string // "set aside", "migrated", "mode tightened"
+	What string // "set aside", "migrated", "not migrated", "mode tightened"
 	Path string // the file
-	Kept string // what it is called now, where it was kept under another name
+	Kept string // what it is called now, where it was kept under another name; "" if it was removed
 	Err  error  // why; nil of a migration
 	Time time.Time
 }

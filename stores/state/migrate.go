@@ -1,7 +1,7 @@
 package state
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -16,15 +17,32 @@ import (
 // sqliteMagic is how every SQLite file begins.
 const sqliteMagic = "SQLite format 3\x00"
 
-func isSQLite(path string) bool {
+func isSQLite(path string) bool { return bytes.HasPrefix(headOf(path), []byte(sqliteMagic)) }
+
+// An SQLite file has the number of its application at this offset. That of our engines is "assy".
+const (
+	applicationAt = 68
+	ourSQLite     = "assy"
+)
+
+// isOlderFile reports whether the file at path is an SQLite file of another program.
+func isOlderFile(path string) bool {
+	head := headOf(path)
+	return bytes.HasPrefix(head, []byte(sqliteMagic)) && string(head[applicationAt:]) != ourSQLite
+}
+
+// headOf returns how a file begins, with zeros behind its end; nil if there is none.
+func headOf(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer file.Close()
-	head := make([]byte, len(sqliteMagic))
-	_, err = io.ReadFull(file, head)
-	return err == nil && string(head) == sqliteMagic
+	head := make([]byte, applicationAt+len(ourSQLite))
+	if _, err := io.ReadFull(file, head); err != nil && err != io.ErrUnexpectedEOF {
+		return nil
+	}
+	return head
 }
 
 // isOlder reports whether the file, which could not be opened because of err, is an SQLite file of an older program.
@@ -45,7 +63,9 @@ func (f *file) isOlder(err error) bool {
 }
 
 // keptPath is what the older file is called after the migration.
-func (f *file) keptPath() string { return f.path + ".sqlite" }
+func (f *file) keptPath() string { return keptPath(f.path) }
+
+func keptPath(source string) string { return source + ".sqlite" }
 
 // interrupted reports whether a migration was cut short between its two renames. Only that to a folder has two.
 func (f *file) interrupted() bool {
@@ -54,44 +74,6 @@ func (f *file) interrupted() bool {
 	}
 	_, err := os.Stat(f.path)
 	return errors.Is(err, fs.ErrNotExist) && isSQLite(f.keptPath())
-}
-
-// migrate replaces the SQLite file by a new file with its entries, and keeps it under another name. Until the new one
-// is whole and synced nothing happens to the old one: a process that is killed leaves what the next begins with.
-func (f *file) migrate(ctx context.Context) error {
-	legacy := f.store.options.Legacy
-	if legacy == nil {
-		err := &kv.Error{Op: "open", Engine: f.engine.Name, Path: f.path, Kind: kv.Invalid, Err: errors.New("it is an SQLite file of an older program"),
-			Hint: "set Options.Legacy to what reads it, for example sqlitelegacy.Tables"}
-		if f.kind == Cache {
-			return f.replace(ctx, err)
-		}
-		return err
-	}
-	err := f.build(ctx, func(db *kv.DB) error {
-		put, flush := f.filler(ctx, db)
-		if err := legacy(ctx, f.path, put); err != nil {
-			return err
-		}
-		if info, err := os.Stat(f.path + "-wal"); err == nil && info.Size() > 0 {
-			return &kv.Error{Op: "migrate", Path: f.path, Kind: kv.Invalid, Err: errors.New("its write-ahead log is not empty"),
-				Hint: "Options.Legacy must checkpoint the file, and no older program may have it open"}
-		}
-		return flush()
-	}, f.keep)
-	if err != nil {
-		if f.kind == Cache && f.hopeless(err) {
-			return f.replace(ctx, err)
-		}
-		return &kv.Error{Op: "migrate", Engine: f.engine.Name, Path: f.path, Kind: kv.KindOf(err), Err: err, Hint: kv.HintOf(err)}
-	}
-	for _, ending := range []string{"-wal", "-shm"} { // empty
-		if err := removed(f.path + ending); err != nil {
-			return err
-		}
-	}
-	f.store.report(Incident{What: "migrated", Path: f.path, Kept: f.keptPath()})
-	return nil
 }
 
 // hopeless reports whether another attempt would end the same.
@@ -111,11 +93,20 @@ func (f *file) keep() error {
 		if err != nil || os.SameFile(there, old) {
 			return err
 		}
-		if err := os.Rename(kept, kept+"-"+f.now().UTC().Format(stamp)); err != nil {
-			return err
-		}
+	}
+	if err := makeRoom(kept, f.now()); err != nil {
+		return err
 	}
 	return f.giveName(kept)
+}
+
+// makeRoom gives what is called path another name, which ends with a time.
+func makeRoom(path string, now time.Time) error {
+	err := os.Rename(path, path+"-"+now.UTC().Format(stamp))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // copyFile copies from to to, which is whole or absent.

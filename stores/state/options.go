@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,12 @@ type Bucket struct {
 	// TTL is how long after it was written an entry of a Cache is still found; 0 is for ever. It is not stored: a
 	// program that declares another TTL has it for the entries that are there.
 	TTL time.Duration
+
+	// Max is how many bytes of keys and values a Cache holds at most, with 13 bytes for each entry; 0 is no bound. A call that
+	// puts deletes the entries that were written first, down to three quarters of Max, when it comes to a quarter. It deletes
+	// expired ones then, too; without Max it does so every DefaultPrune bytes. An entry that is larger than three quarters of
+	// Max may be gone at once. The file keeps its size, and uses the space again. It is not stored, as TTL is not.
+	Max int64
 }
 
 // Options is how a store is kept. Buckets is required.
@@ -59,12 +66,18 @@ type Options struct {
 	// DefaultMigrationWait.
 	MigrationWait time.Duration
 
-	// Legacy reads the older SQLite file at path, which was found where the store's own file belongs, and puts each of
-	// its entries into a bucket of the same kind. Before it returns it closes the file, with nothing left in its
-	// write-ahead log. It is called in one process at a time, and again from the start if that one was killed.
-	// Package sqlitelegacy has one for tables of keys and values. Without it such a file is an error, or set aside if
-	// it lies where the cache belongs.
-	Legacy func(ctx context.Context, path string, put func(bucket string, key, value []byte) error) error
+	// Legacy reads the older SQLite file at path and puts each of its entries into a bucket, of whichever kind: kinds that
+	// have no file yet get one. Before it returns it closes the file, with nothing left in its write-ahead log. It is called
+	// in one process at a time, and again from the start if that one was killed. Package sqlitelegacy has one for tables of
+	// keys and values. Without it such a file is an error, or set aside if it lies where the cache belongs.
+	Legacy func(ctx context.Context, path string, into *Import) error
+
+	// Older is the name of the older SQLite file, if it lies in the folder under none of the names of Files. The first call
+	// migrates it, with all kinds that it has entries of.
+	Older string
+
+	// RemoveOlder removes the older file after its migration, instead of keeping it with the ending ".sqlite".
+	RemoveOlder bool
 
 	// Files names the files of kinds that are not to have their usual name: where an older program kept them.
 	Files map[Kind]string
@@ -105,8 +118,11 @@ func New(url string, opts *Options) (*Store, error) {
 			return nil, err
 		}
 	}
+	if o.Older != "" {
+		s.older = filepath.Join(filepath.Dir(s.files[State].path), o.Older)
+	}
 	for _, b := range o.Buckets {
-		s.buckets[b.Name] = &bucket{file: &s.files[b.Kind], ttl: b.TTL, name: b.Name, prefix: kv.AppendString(nil, b.Name)}
+		s.buckets[b.Name] = &bucket{file: &s.files[b.Kind], ttl: b.TTL, max: b.Max, name: b.Name, prefix: kv.AppendString(nil, b.Name)}
 	}
 	return s, nil
 }
@@ -154,6 +170,8 @@ func (o *Options) complete() error {
 			return invalid(fmt.Errorf("bucket %q: %v", b.Name, b.Kind), "use state.State, state.Cache or state.Secret")
 		case b.TTL < 0 || b.TTL > 0 && b.Kind != Cache:
 			return invalid(fmt.Errorf("bucket %q: TTL %v", b.Name, b.TTL), "only a Cache bucket has a TTL, of 0 or more")
+		case b.Max < 0 || b.Max > 0 && b.Kind != Cache:
+			return invalid(fmt.Errorf("bucket %q: Max %d", b.Name, b.Max), "only a Cache bucket has a Max, of 0 or more")
 		}
 		seen[b.Name] = true
 	}
@@ -164,6 +182,9 @@ func (o *Options) complete() error {
 			return invalid(fmt.Errorf("file %q for %v (and %v)", name, kind, other), "give each kind the name of a file of its own, without a path")
 		}
 		names[name] = kind
+	}
+	if _, taken := names[o.Older]; o.Older != "" && (taken || !plainName(o.Older) || o.Legacy == nil) {
+		return invalid(fmt.Errorf("option Older %q", o.Older), "give the plain name of a file that is none of Files, and a Legacy that reads it")
 	}
 	if o.Wait < 0 || o.MigrationWait < 0 {
 		return invalid(fmt.Errorf("options Wait %v, MigrationWait %v", o.Wait, o.MigrationWait), "give a duration, or 0 for the default")

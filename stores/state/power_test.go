@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,6 +28,9 @@ func TestPower(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { powertest.Run(t, poweredState{engine: "sqlite"}.power()) })
 	// The first call moves what an older program had in SQLite: that is there before, after, and in between.
 	t.Run("migration", func(t *testing.T) { powertest.Run(t, poweredState{engine: "bbolt", legacy: 200}.power()) })
+	t.Run("migration to several kinds", func(t *testing.T) {
+		powertest.Run(t, poweredState{engine: "bbolt", legacy: 40, file: "tool.db"}.power())
+	})
 }
 
 func TestPowerTakesWhatIsNotSynced(t *testing.T) {
@@ -37,7 +41,8 @@ func TestPowerTakesWhatIsNotSynced(t *testing.T) {
 type poweredState struct {
 	engine string
 	class  kv.Durability
-	legacy int // rows of an older program
+	legacy int    // rows of an older program in each table
+	file   string // that has them, and secrets too; empty is state.db, without secrets
 }
 
 func (p poweredState) power() powertest.Case[entry] {
@@ -74,9 +79,11 @@ func (e entry) value() []byte {
 func (p poweredState) store(dir string) (*state.Store, error) {
 	return state.New(p.engine+":"+filepath.Join(dir, "app"), &state.Options{
 		Buckets: []state.Bucket{{Name: "left"}, {Name: "right"}, {Name: "old"}, {Name: "swapped"},
-			{Name: "secret", Kind: state.Secret}, {Name: "cache", Kind: state.Cache}},
+			{Name: "secret", Kind: state.Secret}, {Name: "tokens", Kind: state.Secret}, {Name: "cache", Kind: state.Cache}},
 		Durability: p.class,
-		Legacy:     sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "old", Name: "old", Key: "k", Value: "v"}),
+		Older:      p.file,
+		Legacy: sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "old", Name: "old", Key: "k", Value: "v"},
+			sqlitelegacy.Table{Bucket: "tokens", Name: "tokens", Key: "k", Value: "v"}),
 	})
 }
 
@@ -109,24 +116,37 @@ func (p poweredState) older(dir string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", filepath.Join(folder, "state.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	db, err := sql.Open("sqlite", filepath.Join(folder, cmp.Or(p.file, "state.db"))+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err = db.Exec("CREATE TABLE old(k TEXT PRIMARY KEY, v BLOB)"); err != nil {
-		return err
+	for _, table := range p.tables() {
+		if _, err = db.Exec("CREATE TABLE " + table + "(k TEXT PRIMARY KEY, v BLOB)"); err != nil {
+			return err
+		}
 	}
 	tx, err := db.Begin()
 	if err != nil {
 		return err
 	}
 	for i := range p.legacy {
-		if _, err := tx.Exec("INSERT INTO old VALUES (?, ?)", fmt.Sprint("row ", i), fmt.Sprint("value ", i)); err != nil {
-			return errors.Join(err, tx.Rollback())
+		for _, table := range p.tables() {
+			_, err := tx.Exec("INSERT INTO "+table+" VALUES (?, ?)", fmt.Sprint("row ", i), fmt.Sprint("value ", i))
+			if err != nil {
+				return errors.Join(err, tx.Rollback())
+			}
 		}
 	}
 	return errors.Join(tx.Commit(), db.Close())
+}
+
+// tables are those of the older program, which have the names of their buckets.
+func (p poweredState) tables() []string {
+	if p.file == "" {
+		return []string{"old"}
+	}
+	return []string{"old", "tokens"}
 }
 
 // change makes e so of what is before, in each bucket by another method.
@@ -173,8 +193,10 @@ func (p poweredState) check(dir string, h powertest.History[entry]) error {
 	}
 	for range 2 {
 		s, err := p.store(dir)
-		if err == nil && legacy {
-			err = p.rows(s)
+		for _, table := range p.tables() {
+			if err == nil && legacy {
+				err = p.rows(s, table)
+			}
 		}
 		if err == nil {
 			err = examine(s, dir, spans)
@@ -190,8 +212,8 @@ func (p poweredState) check(dir string, h powertest.History[entry]) error {
 type span struct{ least, most int }
 
 // rows checks that what the older program had is there.
-func (p poweredState) rows(s *state.Store) error {
-	found, err := s.Scan(context.Background(), "old", nil)
+func (p poweredState) rows(s *state.Store, bucket string) error {
+	found, err := s.Scan(context.Background(), bucket, nil)
 	if err == nil && len(found) != p.legacy {
 		err = fmt.Errorf("%d rows of the older program, want %d", len(found), p.legacy)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gofrs/flock"
 
@@ -91,13 +90,18 @@ func released(err, unlock error) error {
 
 // mend makes the file usable, which is not because of cause. If it cannot, it says why.
 func (f *file) mend(ctx context.Context, cause error) error {
-	switch _, err := os.Stat(f.path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return f.build(ctx, nil, nil)
+	_, err := os.Stat(f.path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	older := f.unmoved(missing)
+	switch {
+	case older != "":
+		return f.migrate(ctx, older)
+	case missing:
+		return f.build(ctx, nil)
 	case err != nil:
 		return err
 	case f.isOlder(cause):
-		return f.migrate(ctx)
+		return f.migrate(ctx, f.path)
 	case errors.Is(cause, kv.Corrupt):
 		return f.replace(ctx, cause)
 	}
@@ -110,7 +114,7 @@ func (f *file) replace(ctx context.Context, cause error) error {
 		return f.damaged(cause)
 	}
 	kept := f.path + ".damaged-" + f.now().UTC().Format(stamp)
-	err := f.build(ctx, nil, func() error {
+	err := f.build(ctx, func() error {
 		// Companions go first: as long as the file itself is there, others find it damaged and wait for the lock.
 		for _, companion := range f.companions() {
 			if err := os.Rename(f.path+companion, kept+companion); err != nil {
@@ -151,48 +155,6 @@ func (f *file) companions() (endings []string) {
 	return endings
 }
 
-// build makes a new file beside its place, lets fill fill it, syncs it, lets prepare make room and gives it its name.
-// So a file with its name is whole, whenever the process is killed or the power fails.
-func (f *file) build(ctx context.Context, fill func(*kv.DB) error, prepare func() error) (err error) {
-	fresh := f.fresh
-	if err := removeAll(fresh); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, removeAll(fresh)) }()
-	db, err := openWhole(ctx, f.freshURL, f.writing.patient)
-	if err != nil {
-		return err
-	}
-	err = closing(db, func() error {
-		if err := mark(ctx, db, f.now()); err != nil || fill == nil {
-			return err
-		}
-		return fill(db)
-	})
-	if err != nil {
-		return err
-	}
-	if err := syncTree(fresh); err != nil {
-		return err
-	}
-	if prepare != nil {
-		if err := prepare(); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(fresh, f.path); err != nil {
-		return err
-	}
-	return driver.SyncDir(filepath.Dir(f.path))
-}
-
-// mark puts the mark into a new file, so that no file is empty: one that is was cut.
-func mark(ctx context.Context, db *kv.DB, now time.Time) error {
-	var batch kv.Batch
-	batch.Put(markKey, appendEntry(nil, markKey, markValue, now))
-	return db.Write(ctx, db.Caps().Cheapest(), &batch)
-}
-
 // removeAll removes everything whose name begins with path, which is the fresh one of a file.
 func removeAll(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -230,38 +192,6 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(file.Sync(), file.Close())
-}
-
-// batchSize is how many entries one commit of a migration holds.
-const batchSize = 1000
-
-// filler returns the put that a Legacy gets, and what commits the last entries.
-func (f *file) filler(ctx context.Context, db *kv.DB) (put func(string, []byte, []byte) error, flush func() error) {
-	var batch kv.Batch
-	written := f.now()
-	class := db.Caps().Cheapest() // the file is synced as a whole before it gets its name
-	flush = func() error {
-		err := db.Write(ctx, class, &batch)
-		batch.Reset()
-		return err
-	}
-	put = func(name string, key, value []byte) error {
-		b, err := f.store.bucket("migrate", name)
-		if err != nil {
-			return err
-		}
-		if b.file != f || len(key) == 0 {
-			return &kv.Error{Op: "migrate", Path: f.path, Kind: kv.Invalid, Err: fmt.Errorf("bucket %s, key %q", name, key),
-				Hint: fmt.Sprintf("put only keys that are not empty, into buckets of the kind %v", f.kind)}
-		}
-		full := append(append([]byte(nil), b.prefix...), key...)
-		batch.Put(full, appendEntry(nil, full, value, written))
-		if batch.Len() < batchSize {
-			return nil
-		}
-		return flush()
-	}
-	return put, flush
 }
 
 // check reads everything in the file, if there is one.

@@ -20,6 +20,7 @@ type Store struct {
 	options Options
 	files   [len(kindNames)]file // by Kind
 	buckets map[string]*bucket
+	older   string // path of Options.Older, "" if there is none
 
 	mu        sync.Mutex // guards incidents
 	incidents []Incident
@@ -31,6 +32,7 @@ type bucket struct {
 	name   string
 	prefix []byte // of its keys in the file
 	ttl    time.Duration
+	max    int64
 }
 
 func (b *bucket) expired(written int64) bool {

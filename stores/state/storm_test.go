@@ -1,27 +1,22 @@
 package state_test
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	_ "modernc.org/sqlite"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/state"
 )
-
-// stormVariable is set in a process of a storm: what it puts through, the folder, its number, and how long it waits.
-const stormVariable = "ASSAY_STATE_STORM"
 
 // BenchmarkStorm has N processes put one pair each at the same moment, each willing to wait for two seconds, through the
 // store and through plain SQLite with a busy_timeout. It reports how many gave up, and the time from the start to the end
@@ -78,38 +73,36 @@ func storm(tb testing.TB, what string, n int, wait time.Duration) (r stormResult
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var all []*stormProcess
-	for i := range n {
-		p, err := startStorm(what, dir, i, wait)
-		if err != nil {
+	all := make([]*crash.Child[stormReport], n)
+	for i := range all {
+		if all[i], err = crash.Run[stormReport]("TestStormProcess", stormTask{what, dir, strconv.Itoa(i), wait}); err != nil {
 			tb.Fatal(err)
 		}
-		all = append(all, p)
+		defer all[i].End()
 	}
 	for _, p := range all {
-		if line, err := p.out.ReadString('\n'); line != "ready\n" {
-			tb.Fatalf("a process said %q: %v", line, err)
+		if said, ok := <-p.Reports; !ok || !said.Ended.IsZero() {
+			tb.Fatalf("a process was not ready: %+v, %v", said, p.Wait())
 		}
 	}
 	began := time.Now()
 	for _, p := range all {
-		_ = p.in.Close() // that is the start
-	}
-	for _, p := range all {
-		said, _ := io.ReadAll(p.out)
-		ended, why, _ := strings.Cut(strings.TrimSpace(string(said)), " ")
-		at, err := strconv.ParseInt(ended, 10, 64)
-		if err != nil {
-			tb.Fatalf("a process said %q", said)
-		}
-		if why != "" {
-			r.failed, r.why = r.failed+1, why
-		}
-		r.took = max(r.took, time.Unix(0, at).Sub(began))
-		if err := p.cmd.Wait(); err != nil {
+		if err := p.Proceed(); err != nil {
 			tb.Fatal(err)
 		}
-		r.cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+	}
+	for _, p := range all {
+		said := <-p.Reports
+		for range p.Reports {
+		}
+		if err := p.Wait(); err != nil || said.Ended.IsZero() {
+			tb.Fatalf("a process said %+v: %v", said, err)
+		}
+		if said.Failed != "" {
+			r.failed, r.why = r.failed+1, said.Failed
+		}
+		r.took = max(r.took, said.Ended.Sub(began))
+		r.cpu += p.CPU()
 	}
 	for i := range n {
 		if r.failed == 0 {
@@ -121,48 +114,37 @@ func storm(tb testing.TB, what string, n int, wait time.Duration) (r stormResult
 	return r
 }
 
-type stormProcess struct {
-	cmd *exec.Cmd
-	in  io.Closer
-	out *bufio.Reader
+// stormTask is what a process of a storm does, which reports twice: when it is ready, and when it has ended.
+type stormTask struct {
+	What, Dir, Key string
+	Wait           time.Duration
 }
 
-func startStorm(what, dir string, i int, wait time.Duration) (*stormProcess, error) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestStormProcess$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d %s", stormVariable, what, dir, i, wait))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &stormProcess{cmd, in, bufio.NewReader(out)}, cmd.Start()
+type stormReport struct {
+	Ended  time.Time // zero: it is ready
+	Failed string
 }
 
 // TestStormProcess is one process of a storm, and nothing elsewhere.
 func TestStormProcess(t *testing.T) {
-	job := strings.Fields(os.Getenv(stormVariable))
-	if len(job) == 0 {
-		t.Skip("it is started by others")
-	}
-	wait, err := time.ParseDuration(job[3])
-	if err != nil {
-		t.Fatal(err)
-	}
-	put, err := stormPut(job[0], job[1], wait)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Println("ready")
-	_, _ = io.ReadAll(os.Stdin)
-	if err = put(job[2]); err != nil {
-		fmt.Println(time.Now().UnixNano(), err)
-	} else {
-		fmt.Println(time.Now().UnixNano())
-	}
-	os.Exit(0) // the test binary's own words would follow
+	crash.Work(t, func(task stormTask) error {
+		out := json.NewEncoder(os.Stdout)
+		put, err := stormPut(task.What, task.Dir, task.Wait)
+		if err == nil {
+			err = out.Encode(stormReport{})
+		}
+		if err != nil {
+			return err
+		}
+		crash.Await()
+		err = put(task.Key)
+		said := stormReport{Ended: time.Now()}
+		if err != nil {
+			said.Failed = err.Error()
+		}
+		return out.Encode(said)
+	})
+	t.Skip("it is started by others")
 }
 
 // stormPut returns what puts one pair and closes.

@@ -31,6 +31,7 @@ func (tx *Tx) Put(key, value []byte) error {
 	if err := tx.check("put", key); err != nil {
 		return err
 	}
+	tx.put(tx.b, int(entrySize(key, value)))
 	full := tx.full(key)
 	return tx.note(tx.tx.Put(full, appendEntry(nil, full, value, tx.b.file.now())))
 }

@@ -23,6 +23,7 @@ type access struct {
 	key    []byte
 	damage error // the first Corrupt that was met
 	ended  bool
+	puts   map[*bucket]int64 // bytes put into caches that are pruned
 }
 
 func (a *access) end() { a.s, a.ended = nil, true }

@@ -38,7 +38,7 @@ func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte)
 	}
 	k.tail, k.known, k.stored = after, true, true
 	if !k.table.Shared() {
-		k.seen.Store(&extent{after.end, after.first})
+		k.see(after)
 	}
 	return first, nil
 }
@@ -60,7 +60,7 @@ func (k *keeper) reload(ctx context.Context) error {
 	})
 	if err == nil {
 		k.known = true
-		k.seen.Store(&extent{k.tail.end, k.tail.first})
+		k.see(k.tail)
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
 
 // lay writes messages behind a tail and returns the tail afterwards: what fills blocks as blocks, the rest one by one.
 func (k *keeper) lay(w Writer, t tail, messages [][]byte) (tail, error) {
-	after := tail{first: t.first, end: t.end + uint64(len(messages))}
+	after := tail{trimmed: t.trimmed, first: t.first, end: t.end + uint64(len(messages))}
 	if k.codec == nil {
 		for i, m := range messages {
 			if err := w.PutMessage(t.end+uint64(i), m); err != nil {

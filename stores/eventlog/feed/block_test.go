@@ -72,7 +72,7 @@ func memory(t *testing.T) *kv.DB {
 
 func begin(t *testing.T, db *kv.DB, o *feed.Options) *feed.Feed {
 	t.Helper()
-	f, err := feed.New(db, o)
+	f, err := feed.Open(t.Context(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestAFeedKeepsTheOptionsThatItWasBegunWith(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j, o := range all {
-			f, err := feed.New(db, o)
+			f, err := feed.Open(t.Context(), db, o)
 			if ok := i == j || i == 2 && j == 1; !ok {
 				if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
 					t.Errorf("begun with options %d, opened with %d: error %v, want Invalid with a hint", i, j, err)
@@ -156,7 +156,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 	db := memory(t)
 	for _, o := range []feed.Options{{Compression: 7}, {Block: -1}, {Block: feed.MaxBlock + 1}, {Dictionary: []byte("x")},
 		{Compression: feed.Zstd, Dictionary: []byte("no dictionary")}} {
-		if _, err := feed.New(db, &o); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+		if _, err := feed.Open(t.Context(), db, &o); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
 			t.Errorf("%+v: error %v, want Invalid with a hint", o, err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestADamagedBlockIsCorrupt(t *testing.T) {
 
 func wantDamage(t *testing.T, db *kv.DB, messages [][]byte, what string) {
 	t.Helper()
-	f, err := feed.New(db, &feed.Options{Compression: feed.Zstd})
+	f, err := feed.Open(t.Context(), db, &feed.Options{Compression: feed.Zstd})
 	if err != nil {
 		t.Fatalf("%s: open: %v", what, err)
 	}

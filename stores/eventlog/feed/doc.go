@@ -3,7 +3,7 @@
 // themselves: a replicated feed, a write-ahead log, an archive.
 //
 //	db, err := kv.Open(ctx, "bbolt:feed.db")
-//	f, err := feed.New(db, &feed.Options{Compression: feed.Zstd})
+//	f, err := feed.Open(ctx, db, &feed.Options{Compression: feed.Zstd})
 //	first, err := f.Append(ctx, kv.Synced, messages...) // all of them or none
 //
 //	err = f.View(ctx, func(s *feed.Snapshot) error {
@@ -12,8 +12,11 @@
 //		return nil
 //	})
 //
-// [New] keeps a feed in any engine of package kv, package sqlfeed in tables of an SQLite file, package margaret in the
-// files of the log format "offset2". Each gives a [*Feed] with the same promises, which package feedtest holds as tests.
+//	err = f.Follow(ctx, next, func(seq uint64, message []byte) error { ... }) // and those to come
+//	err = f.Trim(ctx, kv.Synced, first) // nobody needs what is before
+//
+// [Open] keeps a feed in any engine of package kv, package margaret in the files of the log format "offset2". Each gives
+// a [*Feed] with the same promises, which package feedtest holds as tests.
 //
 // # Order
 //

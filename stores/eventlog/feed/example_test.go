@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -26,7 +27,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := feed.New(db, &feed.Options{Compression: feed.Zstd, Dictionary: dictionary})
+	f, err := feed.Open(ctx, db, &feed.Options{Compression: feed.Zstd, Dictionary: dictionary})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,4 +51,50 @@ func Example() {
 	// {"author":"@ada","sequence":500,"text":"note 76009670"}
 	// 998: {"author":"@ada","sequence":998,"text":"note 1d61f7f1c"}
 	// 999: {"author":"@ada","sequence":999,"text":"note 1d710cd7f"}
+}
+
+// A follower keeps up with a feed, and keeps its place where it keeps what it makes of the messages. What every follower is
+// past can be trimmed.
+func ExampleFeed_Follow() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:followed")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	f, err := feed.Open(ctx, db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	for _, message := range []string{"one", "two", "three"} {
+		if _, err := f.Append(ctx, kv.Buffered, []byte(message)); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	next, done := uint64(1), errors.New("done") // after what it has dealt with before
+	err = f.Follow(ctx, next, func(seq uint64, message []byte) error {
+		fmt.Printf("%d: %s\n", seq, message)
+		if next = seq + 1; string(message) == "four" {
+			return done // a real one goes on until ctx ends
+		}
+		if next == 3 {
+			_, err := f.Append(ctx, kv.Buffered, []byte("four"))
+			return err
+		}
+		return nil
+	})
+	fmt.Println(err)
+
+	err = f.Trim(ctx, kv.Buffered, next)
+	_, gone := f.Get(ctx, 2)
+	n, _ := f.Len(ctx)
+	fmt.Println(err, errors.Is(gone, kv.NotFound), n)
+	// Output:
+	// 1: two
+	// 2: three
+	// 3: four
+	// done
+	// <nil> true 4
 }

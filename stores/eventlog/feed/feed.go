@@ -20,12 +20,13 @@ type Feed struct {
 	backend Backend
 	turn    chan struct{} // of capacity 1: the one append that runs
 
-	mu      sync.Mutex
-	idle    sync.Cond // signalled when running becomes 0
-	running int       // calls
-	closed  bool
-	closing sync.Once
-	err     error // of Close
+	mu       sync.Mutex
+	idle     sync.Cond     // signalled when running becomes 0
+	running  int           // calls
+	appended chan struct{} // closed by ring; nil if nobody listens
+	closed   bool
+	closing  sync.Once
+	err      error // of Close
 }
 
 // Over returns the feed that a backend keeps.
@@ -44,8 +45,24 @@ func (f *Feed) Append(ctx context.Context, d kv.Durability, messages ...[]byte) 
 	if err := check(messages); err != nil {
 		return 0, err
 	}
-	if err := f.enter("append"); err != nil {
-		return 0, err
+	err = f.inTurn(ctx, "append", func() (err error) {
+		if len(messages) > 0 {
+			first, err = f.backend.Append(ctx, d, messages)
+		}
+		return err
+	})
+	if err == nil && len(messages) > 0 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.ring()
+	}
+	return first, err
+}
+
+// inTurn runs fn, which changes the feed, when nobody else changes it through f.
+func (f *Feed) inTurn(ctx context.Context, op string, fn func() error) error {
+	if err := f.enter(op); err != nil {
+		return err
 	}
 	defer f.leave()
 	select {
@@ -54,12 +71,9 @@ func (f *Feed) Append(ctx context.Context, d kv.Durability, messages ...[]byte) 
 	case <-ctx.Done():
 	}
 	if err := ctx.Err(); err != nil {
-		return 0, &kv.Error{Op: "append", Kind: kv.Canceled, Err: err}
+		return &kv.Error{Op: op, Kind: kv.Canceled, Err: err}
 	}
-	if len(messages) == 0 {
-		return 0, nil
-	}
-	return f.backend.Append(ctx, d, messages)
+	return fn()
 }
 
 func check(messages [][]byte) error {
@@ -115,11 +129,12 @@ func (f *Feed) Get(ctx context.Context, seq uint64) (message []byte, err error) 
 }
 
 // Close waits for running calls and ends the feed; later calls fail with Closed. It does not close the *kv.DB given to
-// New: close the feed first.
+// Open: close the feed first.
 func (f *Feed) Close() error {
 	f.closing.Do(func() {
 		f.mu.Lock()
 		f.closed = true
+		f.ring()
 		for f.running > 0 {
 			f.idle.Wait()
 		}

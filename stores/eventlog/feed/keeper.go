@@ -29,11 +29,12 @@ type keeper struct {
 
 var _ Backend = (*keeper)(nil)
 
-// extent is the number of messages, and how many of them are in blocks.
-type extent struct{ end, first uint64 }
+// extent is the number of messages, how many of them are in blocks, and how many of these are trimmed.
+type extent struct{ end, first, trimmed uint64 }
 
 // tail is the end of a feed: the messages that are in no block yet.
 type tail struct {
+	trimmed  uint64 // what is below is no more
 	first    uint64 // sequence of the first of them
 	end      uint64 // of the next message
 	messages [][]byte
@@ -70,12 +71,14 @@ func (k *keeper) open(ctx context.Context, opts *Options) (err error) {
 		return err
 	}
 	k.known = true
-	k.seen.Store(&extent{k.tail.end, k.tail.first})
+	k.see(k.tail)
 	if k.options.Compression == Zstd {
 		k.codec, err = newCodec(k.options.Dictionary)
 	}
 	return err
 }
+
+func (k *keeper) see(t tail) { k.seen.Store(&extent{t.end, t.first, t.trimmed}) }
 
 // Close implements Backend.
 func (k *keeper) Close() error {
@@ -87,19 +90,25 @@ func (k *keeper) Close() error {
 
 // readTail reads the end of the feed, with the messages that will go into the next block.
 func (k *keeper) readTail(r Rows) (t tail, err error) {
-	first, last, some, err := r.Bounds(k.tail.first)
+	trimmed, _, err := r.Trimmed()
+	if err != nil {
+		return t, err
+	}
+	first, last, some, err := r.Bounds(max(k.tail.first, trimmed))
 	if err != nil {
 		return t, err
 	}
 	if !some {
+		t.trimmed = trimmed
 		t.first, err = sealed(r, math.MaxUint64)
+		t.first = max(t.first, trimmed)
 		t.end = t.first
 		return t, err
 	}
-	if k.known && first == k.tail.first && last+1 == k.tail.end {
+	if k.known && first == k.tail.first && last+1 == k.tail.end && trimmed == k.tail.trimmed {
 		return k.tail, nil // messages do not change: nobody has appended since
 	}
-	t.first, t.end = first, last+1
+	t.trimmed, t.first, t.end = trimmed, first, last+1
 	if k.options.Compression == Plain {
 		return t, nil
 	}

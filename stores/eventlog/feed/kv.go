@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,20 +15,23 @@ import (
 //	'q' sequence -> the message as it is
 //	'z' sequence -> a block, under the sequence of its first message
 //	'm'          -> Meta, as JSON
+//	't'          -> before which sequence the feed is trimmed, and before which that is done
 const (
 	messagePrefix = 'q'
 	blockPrefix   = 'z'
-	metaPrefix    = 'm'
 )
 
-var metaKey = []byte{metaPrefix}
+var (
+	metaKey    = []byte{'m'}
+	trimmedKey = []byte{'t'}
+)
 
-// New returns the feed kept in db. It uses the keys that begin with 'm', 'q' and 'z' and nothing else; to keep it beside other
-// data, give it a [kv.DB.Namespace]. Close the feed before db.
+// Open returns the feed kept in db. It uses the keys that begin with 'm', 'q', 't' and 'z' and nothing else; to keep it beside
+// other data, give it a [kv.DB.Namespace]. Close the feed before db.
 //
 // In a store opened in Exclusive mode the end of the feed is kept in memory: a second Feed over the same keys is Invalid
 // until the first is closed. In Shared mode every append reads it in its transaction.
-func New(db *kv.DB, opts *Options) (*Feed, error) {
+func Open(ctx context.Context, db *kv.DB, opts *Options) (*Feed, error) {
 	db, err := db.RequireAtomic()
 	if err != nil {
 		return nil, err
@@ -38,7 +42,7 @@ func New(db *kv.DB, opts *Options) (*Feed, error) {
 			return nil, err
 		}
 	}
-	return Keep(context.Background(), t, opts)
+	return Keep(ctx, t, opts)
 }
 
 // kvTable keeps the rows of a feed in a key-value store.
@@ -82,12 +86,14 @@ func (t *kvTable) Close() error {
 type putter interface {
 	Put(key, value []byte) error
 	Delete(key []byte) error
+	DeleteRange(kv.Range) error
 }
 
 type batchWriter struct{ *kv.Batch }
 
-func (w batchWriter) Put(key, value []byte) error { w.Batch.Put(key, value); return nil }
-func (w batchWriter) Delete(key []byte) error     { w.Batch.Delete(key); return nil }
+func (w batchWriter) Put(key, value []byte) error  { w.Batch.Put(key, value); return nil }
+func (w batchWriter) Delete(key []byte) error      { w.Batch.Delete(key); return nil }
+func (w batchWriter) DeleteRange(r kv.Range) error { w.Batch.DeleteRange(r); return nil }
 
 type kvWriter struct {
 	to  putter
@@ -121,6 +127,18 @@ func (w *kvWriter) DeleteMessages(from, to uint64) error {
 	return nil
 }
 
+func (w *kvWriter) PutTrimmed(before, freed uint64) error {
+	return w.to.Put(trimmedKey, kv.AppendUint64(kv.AppendUint64(nil, before), freed))
+}
+
+func (w *kvWriter) Free(from, to, blocks uint64) error {
+	err := w.to.DeleteRange(kv.Range{Start: appendKey(nil, messagePrefix, from), End: appendKey(nil, messagePrefix, to)})
+	if err != nil || blocks == 0 {
+		return err
+	}
+	return w.to.DeleteRange(kv.Range{Start: appendKey(nil, blockPrefix, 0), End: appendKey(nil, blockPrefix, blocks)})
+}
+
 func appendKey(key []byte, prefix byte, seq uint64) []byte {
 	return kv.AppendUint64(append(key, prefix), seq)
 }
@@ -145,6 +163,20 @@ func (r *kvRows) Meta() (*Meta, error) {
 		return nil, corrupt(fmt.Errorf("meta: %w", err))
 	}
 	return m, nil
+}
+
+func (r *kvRows) Trimmed() (before, freed uint64, err error) {
+	value, err := r.s.Append(r.end[:0], trimmedKey)
+	if errors.Is(err, kv.NotFound) {
+		return 0, 0, nil
+	}
+	if err == nil && len(value) != 16 {
+		err = corrupt(fmt.Errorf("the key of what is trimmed has %d bytes", len(value)))
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	return binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), nil
 }
 
 func (r *kvRows) Bounds(from uint64) (first, last uint64, some bool, err error) {

@@ -70,7 +70,7 @@ func open(url string, o *feed.Options) (*feed.Feed, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := feed.New(db, o)
+	f, err := feed.Open(context.Background(), db, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

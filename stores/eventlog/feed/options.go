@@ -72,8 +72,11 @@ type Meta struct {
 	Dictionary  []byte `json:"dictionary,omitempty"`
 }
 
-// format is the version of the layout.
-const format = 1
+// The versions of the layout. A feed has the second once it was trimmed.
+const (
+	format        = 1
+	formatTrimmed = 2
+)
 
 // meta returns what a feed with these options stores.
 func (o *Options) meta() Meta {
@@ -83,9 +86,9 @@ func (o *Options) meta() Meta {
 // match takes the dictionary from what is stored, or tells why the options do not fit it.
 func (o *Options) match(stored *Meta) error {
 	switch {
-	case stored.Format != format:
+	case stored.Format != format && stored.Format != formatTrimmed:
 		return &kv.Error{Op: "open feed", Kind: kv.Unsupported, Hint: "use a newer program",
-			Err: fmt.Errorf("format %d, this program knows %d", stored.Format, format)}
+			Err: fmt.Errorf("format %d, this program knows %d", stored.Format, formatTrimmed)}
 	case stored.Compression != o.Compression.String():
 		return invalid(fmt.Errorf("the feed was begun with Options.Compression %s", stored.Compression), "open it with the same")
 	case o.Dictionary != nil && !bytes.Equal(o.Dictionary, stored.Dictionary):

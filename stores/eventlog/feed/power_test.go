@@ -14,7 +14,6 @@ import (
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/eventlog/margaret"
-	"github.com/assaydb/assay/stores/eventlog/sqlfeed"
 )
 
 // TestPower: after a power cut every message whose append was acknowledged as synced is there, byte for byte, under its
@@ -32,12 +31,10 @@ func TestPower(t *testing.T) {
 		{"bbolt in blocks", poweredFeed{openKV("bbolt", small), synced}},
 		{"pebble in blocks", poweredFeed{openKV("pebble", small), mixed}},
 		{"sqlite in blocks", poweredFeed{openKV("sqlite", small), mixed}},
-		{"sqlfeed", poweredFeed{openSQL(feed.Options{}), mixed}},
-		{"sqlfeed in blocks", poweredFeed{openSQL(*small), mixed}},
 		{"margaret", poweredFeed{openMargaret, synced}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && (c.name == "bbolt" || c.name == "pebble" || c.name == "sqlite" || c.name == "sqlfeed") {
+			if testing.Short() && (c.name == "bbolt" || c.name == "pebble" || c.name == "sqlite") {
 				t.Skip("in blocks it does all that, and more")
 			}
 			powertest.Run(t, c.power())
@@ -64,16 +61,6 @@ type opener func(dir string) (*feed.Feed, func() error, error)
 func openKV(engine string, o *feed.Options) opener {
 	return func(dir string) (*feed.Feed, func() error, error) {
 		return open(engine+":"+filepath.Join(dir, "feed"), o)
-	}
-}
-
-func openSQL(o feed.Options) opener {
-	return func(dir string) (*feed.Feed, func() error, error) {
-		f, err := sqlfeed.Open(context.Background(), filepath.Join(dir, "feed"), &sqlfeed.Options{Options: o})
-		if err != nil {
-			return nil, nil, err
-		}
-		return f, f.Close, nil
 	}
 }
 

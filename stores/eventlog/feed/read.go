@@ -16,6 +16,7 @@ type keptReader struct {
 	rows  Rows
 	n     uint64
 	first uint64 // what is below is in blocks
+	trim  uint64 // what is below is no more
 	page  page   // the block read last
 	block []byte // memory
 }
@@ -30,7 +31,7 @@ func (k *keeper) View(ctx context.Context, fn func(Reader) error) error {
 	return k.table.View(ctx, func(rows Rows) error {
 		r := readers.Get().(*keptReader)
 		defer readers.Put(r)
-		r.k, r.rows, r.n, r.first, r.page.ends = k, rows, seen.end, seen.first, r.page.ends[:0]
+		r.k, r.rows, r.n, r.first, r.trim, r.page.ends = k, rows, seen.end, seen.first, seen.trimmed, r.page.ends[:0]
 		defer func() { r.k, r.rows = nil, nil }()
 		if k.table.Shared() {
 			if err := r.measure(true); err != nil {
@@ -41,21 +42,29 @@ func (k *keeper) View(ctx context.Context, fn func(Reader) error) error {
 	})
 }
 
-// measure reads how many messages are in blocks and, if the table is shared, how many there are.
+// measure reads how many messages are in blocks and trimmed and, if the table is shared, how many there are.
 func (r *keptReader) measure(shared bool) error {
-	first, last, some, err := r.rows.Bounds(r.first)
+	trimmed, _, err := r.rows.Trimmed()
+	if err != nil {
+		return err
+	}
+	first, last, some, err := r.rows.Bounds(max(r.first, trimmed))
 	if err == nil && !some {
 		first, err = sealed(r.rows, math.MaxUint64)
+		first = max(first, trimmed)
 		last = first - 1
 	}
 	if err != nil {
 		return err
 	}
-	if r.first = first; shared {
+	if r.first, r.trim = first, trimmed; shared {
 		r.n = last + 1
 	}
 	return nil
 }
+
+// First implements Reader.
+func (r *keptReader) First() uint64 { return r.trim }
 
 // Len implements Reader.
 func (r *keptReader) Len() uint64 { return r.n }
@@ -69,6 +78,9 @@ func (r *keptReader) Append(dst []byte, seq uint64) ([]byte, error) {
 		}
 		if err := r.measure(false); err != nil { // it was put into a block before the state was fixed
 			return dst, err
+		}
+		if seq < r.trim {
+			return dst, trimmed(seq, r.trim)
 		}
 		if seq >= r.first {
 			return dst, missing(seq)
@@ -86,6 +98,9 @@ func (r *keptReader) Append(dst []byte, seq uint64) ([]byte, error) {
 func (r *keptReader) turn(seq uint64) error {
 	first, block, err := r.rows.Block(r.block[:0], seq)
 	if errors.Is(err, kv.NotFound) {
+		if err := r.measure(false); err == nil && seq < r.trim { // since this view began
+			return trimmed(seq, r.trim)
+		}
 		return missing(seq)
 	}
 	if err != nil {
@@ -113,13 +128,16 @@ func (r *keptReader) Scan(from, to uint64, yield func(seq uint64, message []byte
 	if err := r.measure(false); err != nil {
 		return err
 	}
-	next, stopped := from, false
+	next, stopped := max(from, r.trim), false
+	if next >= to {
+		return nil
+	}
 	step := func(message []byte) bool {
 		stopped = !yield(next, message)
 		next++
 		return !stopped && next < to
 	}
-	if from < r.first {
+	if next < r.first {
 		if err := r.scanBlocks(&next, step); err != nil || stopped || next == to {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Table is where a feed keeps its messages, by sequence, and its blocks, by the sequence of their first message. It is what
-// a backend that New does not know implements: see [Over] and [Keep].
+// a backend that Open does not know implements: see [Over] and [Keep].
 type Table interface {
 	// View runs fn on a fixed state.
 	View(ctx context.Context, fn func(Rows) error) error
@@ -27,6 +27,9 @@ type Table interface {
 type Rows interface {
 	// Meta returns what PutMeta stored, or nil.
 	Meta() (*Meta, error)
+
+	// Trimmed returns what PutTrimmed stored last, or zeros.
+	Trimmed() (before, freed uint64, err error)
 
 	// Bounds returns the first and the last sequence that has a message of its own. None below from has: those were put
 	// into blocks, and are not to be looked for where they were.
@@ -51,4 +54,9 @@ type Writer interface {
 	PutMessage(seq uint64, message []byte) error
 	DeleteMessages(from, to uint64) error // those from one sequence up to, not including, another
 	PutBlock(first uint64, block []byte) error
+
+	// PutTrimmed is for Rows.Trimmed. Free deletes the messages of their own from one sequence up to, not including, another,
+	// and the blocks that begin below a third.
+	PutTrimmed(before, freed uint64) error
+	Free(from, to, blocks uint64) error
 }

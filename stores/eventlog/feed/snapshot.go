@@ -23,7 +23,16 @@ func (s *Snapshot) Len() uint64 {
 	return s.r.Len()
 }
 
-// Get returns a copy of the message with a sequence. One that is not there, or was erased, is NotFound.
+// First returns the sequence of the first message that was not trimmed, which is Len if all were: 0 unless [Feed.Trim] was
+// called.
+func (s *Snapshot) First() uint64 {
+	if t, ok := s.r.(interface{ First() uint64 }); ok {
+		return t.First()
+	}
+	return 0
+}
+
+// Get returns a copy of the message with a sequence. One that is not there, was erased or trimmed is NotFound.
 func (s *Snapshot) Get(seq uint64) ([]byte, error) {
 	message, err := s.Append(nil, seq)
 	if message == nil && err == nil {
@@ -41,11 +50,14 @@ func (s *Snapshot) Append(dst []byte, seq uint64) ([]byte, error) {
 	if n := s.r.Len(); seq >= n {
 		return dst, &kv.Error{Op: "get", Kind: kv.NotFound, Err: fmt.Errorf("message %d of %d", seq, n)}
 	}
+	if first := s.First(); seq < first {
+		return dst, trimmed(seq, first)
+	}
 	return s.r.Append(dst, seq)
 }
 
 // Scan returns the messages from one sequence up to, not including, another, in order. A message is borrowed until the
-// next step: copy what is kept, change nothing. One that was erased is nil. What lies above the end is passed over. A scan
+// next step: copy what is kept, change nothing. One that was erased is nil. What was trimmed, or lies above the end, is passed over. A scan
 // that fails ends early, and View then returns its error even if the function returned nil; Err tells it earlier.
 func (s *Snapshot) Scan(from, to uint64) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {

@@ -26,6 +26,7 @@ type Target struct {
 
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the feed open
+	NoTrim    bool // Trim is refused
 }
 
 // classes returns the classes that may be asked for, the strongest first.
@@ -70,8 +71,13 @@ var cases = []testCase{
 	{name: "a scan is what it says and can be left early", run: testScans},
 	{name: "concurrent appends are each in one piece", run: testConcurrent},
 	{name: "a reader sees whole appends and nothing go away", run: testAtomic},
+	{name: "a follower gets every message once, in order, as it is appended", run: testFollow},
+	{name: "what is trimmed is gone, and what is not keeps its number", run: testTrim},
+	{name: "a feed that is trimmed is the same after it was opened again", run: testTrimReopen, reopens: true},
+	{name: "readers and appends go on while a feed is trimmed", run: testTrimConcurrent},
 	{name: "a feed goes on where it was closed", run: testReopen, reopens: true},
 	{name: "what was acknowledged survives a kill, each append whole or not at all", run: testKill, reopens: true},
+	{name: "a follower gets what another process appends", run: testFollowProcess, reopens: true, processes: true},
 	{name: "several processes append to one feed", run: testProcesses, reopens: true, processes: true},
 }
 

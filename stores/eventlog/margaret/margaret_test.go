@@ -16,6 +16,7 @@ func TestConformance(t *testing.T) {
 		delivers[kv.Durability(d)] = p.Class
 	}
 	feedtest.Run(t, feedtest.Target{
+		NoTrim: true,
 		Open: func(dir string) (*feed.Feed, func() error, error) {
 			log, err := margaret.Open(context.Background(), dir, nil)
 			if err != nil {

@@ -4,20 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
-
-	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
 // backend keeps a log in SQLite: one connection that writes and several that read.
 type backend struct {
-	path    string
+	file    sqlite.File
 	streams bool
-	wait    time.Duration
 
 	writers *sql.DB // of one connection
 	readers *sql.DB
@@ -112,12 +108,9 @@ func (b *backend) inTurn(ctx context.Context, d kv.Durability, fn func() error) 
 	return fn()
 }
 
-// setLevel sets synchronous. SQLite: it is fixed once a transaction begins.
+// setLevel sets synchronous.
 func (b *backend) setLevel(d kv.Durability) error {
-	level := "NORMAL"
-	if d == kv.Synced {
-		level = "FULL"
-	}
+	level := sqlite.Level(d)
 	if level == b.level {
 		return nil
 	}
@@ -135,67 +128,7 @@ func run(stmt *sql.Stmt, args ...any) error {
 }
 
 // retry runs try again while another process holds a lock.
-func (b *backend) retry(ctx context.Context, try func() error) error {
-	var deadline time.Time
-	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := try()
-		if !isBusy(err) {
-			return err
-		}
-		if now := time.Now(); deadline.IsZero() {
-			deadline = now.Add(b.wait)
-		} else if now.After(deadline) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
-	}
-}
-
-func isBusy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_BUSY || e.Code()&0xff == lib.SQLITE_LOCKED)
-}
+func (b *backend) retry(ctx context.Context, try func() error) error { return b.file.Retry(ctx, try) }
 
 // wrap makes err an error of kv.
-func (b *backend) wrap(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	wrapped := kv.Error{Kind: kindOf(err), Err: err}
-	var e *kv.Error
-	if errors.As(err, &e) {
-		wrapped = *e
-	}
-	wrapped.Op, wrapped.Engine, wrapped.Path = op, "sqlite", b.path
-	if wrapped.Kind == kv.Busy && wrapped.Hint == "" {
-		wrapped.Hint = "another process is writing: end it, or set Options.Wait higher"
-	}
-	return &wrapped
-}
-
-var kinds = map[int]kv.Kind{
-	lib.SQLITE_PERM: kv.Permission, lib.SQLITE_AUTH: kv.Permission, lib.SQLITE_BUSY: kv.Busy, lib.SQLITE_LOCKED: kv.Busy,
-	lib.SQLITE_READONLY: kv.NotWritable, lib.SQLITE_INTERRUPT: kv.Canceled, lib.SQLITE_CORRUPT: kv.Corrupt,
-	lib.SQLITE_NOTADB: kv.Corrupt, lib.SQLITE_FULL: kv.Full, lib.SQLITE_TOOBIG: kv.TooLarge,
-}
-
-func kindOf(err error) kv.Kind {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return kinds[e.Code()&0xff]
-	}
-	if errors.Is(err, sql.ErrConnDone) {
-		return kv.Closed
-	}
-	return kv.KindOf(err)
-}
-
-func invalid(err error, hint string) error {
-	return &kv.Error{Op: "open log", Engine: "sqlite", Kind: kv.Invalid, Err: err, Hint: hint}
-}
+func (b *backend) wrap(op string, err error) error { return b.file.Wrap(op, err) }

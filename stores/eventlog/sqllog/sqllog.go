@@ -28,15 +28,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
 // Options is how a log is kept. A nil *Options is the zero Options.
@@ -57,32 +55,12 @@ type Options struct {
 	Wait time.Duration
 }
 
-var (
-	columns = []string{"stream", "time", "type"}
-	pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint"}
-)
+var columns = []string{"stream", "time", "type"}
 
 func (o *Options) complete() error {
-	if o.Readers == 0 {
-		o.Readers = 4
-	}
-	if o.Wait == 0 {
-		o.Wait = kv.DefaultWait
-	}
-	if o.Readers < 0 || o.Wait < 0 {
-		return invalid(fmt.Errorf("options Readers %d, Wait %v", o.Readers, o.Wait), "give a positive number, or 0 for the default")
-	}
 	for _, c := range o.Indexes {
 		if !slices.Contains(columns, c) {
-			return invalid(fmt.Errorf("unknown column %q to index", c), "valid are "+strings.Join(columns, ", "))
-		}
-	}
-	for name, value := range o.Pragmas {
-		if !slices.Contains(pragmas, name) {
-			return invalid(fmt.Errorf("unknown pragma %q", name), "valid are "+strings.Join(pragmas, ", "))
-		}
-		if value == "" || strings.Trim(value, "-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-			return invalid(fmt.Errorf("pragma %s: value %q", name, value), "give a word or a number")
+			return sqlite.Invalid("open log", fmt.Errorf("unknown column %q to index", c), "valid are "+strings.Join(columns, ", "))
 		}
 	}
 	return o.Check()
@@ -94,21 +72,12 @@ func Open(ctx context.Context, path string, opts *Options) (*eventlog.Log, error
 	if opts != nil {
 		o = *opts
 	}
-	if err := o.complete(); err != nil {
+	b := &backend{streams: o.Streams, block: eventlog.FirstBlock(o.Reserve)}
+	b.file = sqlite.File{Path: path, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
+	if err := errors.Join(o.complete(), b.file.Complete("open log", 4)); err != nil {
 		return nil, err
 	}
-	if path == "" || path == ":memory:" {
-		return nil, invalid(errors.New("no path to a file"), "give the path of a file: a log has several connections, which memory does not share")
-	}
-	path, err := filepath.Abs(path)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o777)
-	}
-	b := &backend{path: path, streams: o.Streams, wait: o.Wait, block: eventlog.FirstBlock(o.Reserve)}
-	if err == nil {
-		err = b.open(ctx, &o)
-	}
-	if err != nil {
+	if err := b.open(ctx, &o); err != nil {
 		return nil, errors.Join(b.wrap("open log", err), b.release())
 	}
 	return eventlog.NewLog(b), nil
@@ -117,7 +86,7 @@ func Open(ctx context.Context, path string, opts *Options) (*eventlog.Log, error
 // open opens the writer, whose connection makes the tables, then the readers.
 func (b *backend) open(ctx context.Context, o *Options) error {
 	var err error
-	if b.writers, err = sql.Open("sqlite", dsn(b.path, o, "synchronous(FULL)", "busy_timeout(0)")); err != nil {
+	if b.writers, err = sql.Open("sqlite", b.file.DSN("synchronous(FULL)", "busy_timeout(0)")); err != nil {
 		return err
 	}
 	b.writers.SetMaxOpenConns(1)
@@ -142,31 +111,8 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 	if err := b.skipReserved(ctx); err != nil {
 		return err
 	}
-	if b.readers, err = sql.Open("sqlite", dsn(b.path, o, "query_only(1)", fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()))); err != nil {
+	if b.readers, err = b.file.OpenReaders(); err != nil {
 		return err
 	}
-	b.readers.SetMaxOpenConns(o.Readers)
-	b.readers.SetMaxIdleConns(o.Readers)
 	return b.prepareReaders()
-}
-
-// dsn names the database with what every connection must set: a pragma that was run on a pool holds on one connection.
-// The driver runs the pragmas in the order of the alphabet, then sets the journal mode, after which the size of a page
-// is fixed.
-func dsn(path string, o *Options, session ...string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // file:///C:/dir/name
-	}
-	query := url.Values{}
-	for name, value := range o.Pragmas {
-		query.Add("_pragma", name+"("+value+")")
-	}
-	query.Set("_journal_mode", "WAL")
-	query.Add("_pragma", "fullfsync(1)") // macOS: otherwise a sync ends in the drive's cache
-	query.Add("_pragma", "checkpoint_fullfsync(1)")
-	for _, p := range session {
-		query.Add("_pragma", p)
-	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }

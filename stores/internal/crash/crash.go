@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // variable holds the task of a child, in its environment.
@@ -41,20 +42,25 @@ func Start[R any](t *testing.T, task any) *Child[R] {
 
 // Spawn is Start for any goroutine of the test. The caller takes the Reports to their end and waits for the process.
 func Spawn[R any](t *testing.T, task any) (*Child[R], error) {
-	text, err := json.Marshal(task)
-	if err != nil {
-		return nil, err
-	}
 	top, below, _ := strings.Cut(t.Name(), "/")
 	if strings.Contains(below, "/") {
 		return nil, errors.New("a suite must be run by a top-level test")
+	}
+	return Run[R](top, task)
+}
+
+// Run is Spawn for a benchmark, too: it runs the test called name, which must call Work.
+func Run[R any](name string, task any) (*Child[R], error) {
+	text, err := json.Marshal(task)
+	if err != nil {
+		return nil, err
 	}
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	c := &Child[R]{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(top)+"$"), Reports: make(chan R, 64)}
-	if c.dir, err = os.MkdirTemp("", top); err != nil {
+	c := &Child[R]{cmd: exec.Command(binary, "-test.run=^"+regexp.QuoteMeta(name)+"$"), Reports: make(chan R, 64)}
+	if c.dir, err = os.MkdirTemp("", name); err != nil {
 		return nil, err
 	}
 	c.cmd.Env = append(os.Environ(), variable+"="+string(text), "TMPDIR="+c.dir, "TMP="+c.dir, "TEMP="+c.dir)
@@ -112,6 +118,11 @@ func (c *Child[R]) Wait() error {
 		return fmt.Errorf("%w\n%s", err, c.stderr.String())
 	}
 	return nil
+}
+
+// CPU returns the processor time that the process took, once it has ended.
+func (c *Child[R]) CPU() time.Duration {
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
 // wait waits for the end of the process and removes its temporary files.

@@ -1,5 +1,6 @@
-// Package groupcommit has calls that meet share a commit. One commits alone; those that come meanwhile wait for it and go
-// together next. So many goroutines pay for few commits, and one goroutine pays nothing for the others.
+// Package groupcommit has calls that meet share a commit. One commits alone; those that come
+// meanwhile wait for it and go together next. So many goroutines pay for few commits, and one
+// goroutine pays nothing for the others.
 package groupcommit
 
 import (
@@ -18,9 +19,9 @@ type Rules[T any] struct {
 	// Name is what is closed by Close, in error messages: "the log".
 	Name string
 
-	// Commit does the work of a group in order and as one transaction, and sets the outcome of each. If it returns an error
-	// nothing was done: Canceled means that ctx ended before the commit began. It keeps nothing of group, and is called by
-	// one goroutine at a time.
+	// Commit does the work of a group in order and as one transaction, and sets the outcome of
+	// each. If it returns an error nothing was done: Canceled means that ctx ended before the
+	// commit began. It keeps nothing of group, and is called by one goroutine at a time.
 	Commit func(ctx context.Context, d kv.Durability, group []*T) error
 
 	// Fail makes err the outcome of work that was not done.
@@ -29,11 +30,12 @@ type Rules[T any] struct {
 	// Op names work in error messages.
 	Op func(work *T) string
 
-	// Done is told of each group that Commit was called for, whatever its outcome, before the calls return. It may be nil.
+	// Done is told of each group that Commit was called for, whatever its outcome, before the calls
+	// return. It may be nil.
 	Done func(group []*T)
 
-	// MaxCalls and MaxSize are the most calls of a group, and the most that their Size adds up to. A call that is larger
-	// goes alone.
+	// MaxCalls and MaxSize are the most calls of a group, and the most that their Size adds up to.
+	// A call that is larger goes alone.
 	MaxCalls, MaxSize int
 }
 
@@ -70,11 +72,12 @@ type Call[T any] struct {
 	wake       chan bool // true: lead the next group; false: the outcome is in Work
 }
 
-// Do commits the work of call with at least the durability d, together with others that wait at the same time. It returns
-// when the outcome is set. If ctx ends before the commit began, that is Canceled.
+// Do commits the work of call with at least the durability d, together with others that wait at the
+// same time. It returns when the outcome is set. If ctx ends before the commit began, that is
+// Canceled.
 //
-// If the commit panics, so does the call that led it; the others of its group are InDoubt. What the store keeps in memory may
-// then be wrong, so every later call is Closed.
+// If the commit panics, so does the call that led it; the others of its group are InDoubt. What the
+// store keeps in memory may then be wrong, so every later call is Closed.
 func (c *Committer[T]) Do(ctx context.Context, d kv.Durability, call *Call[T]) {
 	call.ctx, call.durability, call.chosen = ctx, d, false
 	if c.turn.tryAlone() {
@@ -100,8 +103,8 @@ func (c *Committer[T]) Do(ctx context.Context, d kv.Durability, call *Call[T]) {
 	}
 }
 
-// Alone runs commit if nobody commits or waits, and reports whether it did. It is the way past the group: commit needs no
-// Call. Rules.Done is not told of it.
+// Alone runs commit if nobody commits or waits, and reports whether it did. It is the way past the
+// group: commit needs no Call. Rules.Done is not told of it.
 func (c *Committer[T]) Alone(commit func()) bool {
 	if !c.turn.tryAlone() {
 		return false
@@ -120,7 +123,8 @@ func (c *Committer[T]) Waiting() int {
 	return len(c.waiting)
 }
 
-// Close waits for the calls that came before it; later ones are Closed. It may be called more than once.
+// Close waits for the calls that came before it; later ones are Closed. It may be called more than
+// once.
 func (c *Committer[T]) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,8 +175,8 @@ func (c *Committer[T]) withdraw(call *Call[T]) bool {
 	return true
 }
 
-// gather takes the next group, but first lets those whose commit just ended come back for it. Otherwise the first of
-// them would lead alone, and the rest would wait for two commits each time.
+// gather takes the next group, but first lets those whose commit just ended come back for it.
+// Otherwise the first of them would lead alone, and the rest would wait for two commits each time.
 func (c *Committer[T]) gather() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +188,8 @@ func (c *Committer[T]) gather() {
 	c.take()
 }
 
-// take moves a group from the head of those that wait to members: those that ask for the same durability.
+// take moves a group from the head of those that wait to members: those that ask for the same
+// durability.
 func (c *Committer[T]) take() {
 	n, size := 0, 0
 	for n < len(c.waiting) && n < c.rules.MaxCalls && c.waiting[n].durability == c.waiting[0].durability {
@@ -209,7 +214,8 @@ func (c *Committer[T]) lead(call *Call[T]) {
 	ended = true
 }
 
-// end tells the members of a group, which leader led, and lets the next one lead. Unless the commit ended, it panicked.
+// end tells the members of a group, which leader led, and lets the next one lead. Unless the commit
+// ended, it panicked.
 func (c *Committer[T]) end(leader *Call[T], ended bool) {
 	if !ended {
 		c.stop()
@@ -263,8 +269,8 @@ func (c *Committer[T]) next() {
 	}
 }
 
-// commit commits the members, which leader leads. One that is too large, or whose context ends while the store is locked,
-// fails alone.
+// commit commits the members, which leader leads. One that is too large, or whose context ends
+// while the store is locked, fails alone.
 func (c *Committer[T]) commit(leader *Call[T]) {
 	for {
 		if !c.dropEnded(leader) {
@@ -290,8 +296,8 @@ func (c *Committer[T]) commit(leader *Call[T]) {
 
 func (call *Call[T]) hasEnded() bool { return call.ctx.Err() != nil }
 
-// dropEnded tells the members whose context has ended so, and makes the group of the rest. Only the leader stays; it
-// reports whether that one goes on.
+// dropEnded tells the members whose context has ended so, and makes the group of the rest. Only the
+// leader stays; it reports whether that one goes on.
 func (c *Committer[T]) dropEnded(leader *Call[T]) (leads bool) {
 	c.group = c.group[:0]
 	leads = true
@@ -312,7 +318,8 @@ func (c *Committer[T]) dropEnded(leader *Call[T]) (leads bool) {
 	return leads
 }
 
-// putBack returns the group to the head of those that wait, without its leader, whose context has ended.
+// putBack returns the group to the head of those that wait, without its leader, whose context has
+// ended.
 func (c *Committer[T]) putBack(leader *Call[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

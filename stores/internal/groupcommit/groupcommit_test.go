@@ -17,7 +17,8 @@ type work struct {
 	err error
 }
 
-// store keeps numbers, group by group. Its commits wait at gate, if there is one, until the context ends or they may pass.
+// store keeps numbers, group by group. Its commits wait at gate, if there is one, until the context
+// ends or they may pass.
 type store struct {
 	gate   chan struct{}
 	began  chan struct{} // one for each commit that waits

@@ -2,8 +2,9 @@ package groupcommit
 
 import "sync/atomic"
 
-// turn tells who may commit. One call after another takes and leaves it without a lock; as soon as two meet, Committer.mu
-// and those that wait decide. Changes to anything but alone and back are made under Committer.mu.
+// turn tells who may commit. One call after another takes and leaves it without a lock; as soon as
+// two meet, Committer.mu and those that wait decide. Changes to anything but alone and back are
+// made under Committer.mu.
 type turn struct{ state atomic.Uint32 }
 
 const (

@@ -30,6 +30,9 @@ type failure struct {
 
 func (f *failure) Error() string { return fmt.Sprintf("%s (%d)", f.text, f.code) }
 
+// Code is as that of the errors of modernc.org/sqlite.
+func (f *failure) Code() int { return int(f.code) }
+
 // connect opens the database at path, or creates it. It waits for no lock.
 func connect(path string) (*conn, error) {
 	name, err := libc.CString(path)

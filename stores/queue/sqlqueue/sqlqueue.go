@@ -43,14 +43,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -74,29 +72,6 @@ type Options struct {
 	Wait time.Duration
 }
 
-var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint"}
-
-func (o *Options) complete() error {
-	if o.Readers == 0 {
-		o.Readers = 2
-	}
-	if o.Wait == 0 {
-		o.Wait = kv.DefaultWait
-	}
-	if o.Readers < 0 || o.Wait < 0 {
-		return invalid(fmt.Errorf("options Readers %d, Wait %v", o.Readers, o.Wait), "give a positive number, or 0 for the default")
-	}
-	for name, value := range o.Pragmas {
-		if !slices.Contains(pragmas, name) {
-			return invalid(fmt.Errorf("unknown pragma %q", name), "valid are "+strings.Join(pragmas, ", "))
-		}
-		if value == "" || strings.Trim(value, "-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-			return invalid(fmt.Errorf("pragma %s: value %q", name, value), "give a word or a number")
-		}
-	}
-	return nil
-}
-
 // Open opens the queues in the SQLite database at path, creating it and its missing folders. The
 // store's Close closes it.
 func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error) {
@@ -104,26 +79,17 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 	if opts != nil {
 		o = *opts
 	}
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
-	if path == "" || path == ":memory:" {
-		return nil, invalid(errors.New("no path to a file"), "give the path of a file: queues have several connections, which memory does not share")
-	}
-	path, err := filepath.Abs(path)
-	if err == nil && o.Existing {
+	if o.Existing {
 		if err := existing(ctx, path); err != nil {
 			return nil, err
 		}
 	}
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o777)
+	b := &backend{dues: map[string]*due{}, held: map[string]*held{}, self: rand.Int64() | 1}
+	b.file = sqlite.File{Path: path, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
+	if err := b.file.Complete("open queues", 2); err != nil {
+		return nil, err
 	}
-	b := &backend{path: path, wait: o.Wait, dues: map[string]*due{}, held: map[string]*held{}, self: rand.Int64() | 1}
-	if err == nil {
-		err = b.open(ctx, &o)
-	}
-	if err != nil {
+	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(b.wrap("open queues", err), b.Close())
 	}
 	store, err := queue.NewStore(b, &o.Options)
@@ -137,11 +103,15 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 func existing(ctx context.Context, path string) error {
 	missing := &kv.Error{Op: "open queues", Engine: "sqlite", Path: path, Kind: kv.NotFound,
 		Hint: "name an SQLite file with the tables of queues"}
-	if _, err := os.Stat(path); err != nil {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
 		missing.Kind, missing.Err = kv.KindOf(err), err
 		return missing
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro"}).String())
+	db, err := sql.Open("sqlite", sqlite.URL(path, "mode=ro"))
 	if err != nil {
 		return err
 	}
@@ -158,11 +128,11 @@ func existing(ctx context.Context, path string) error {
 }
 
 // open opens the writer, whose connection makes the tables, then the readers.
-func (b *backend) open(ctx context.Context, o *Options) error {
+func (b *backend) open(ctx context.Context) error {
 	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the
 	// timeout.
 	err := b.retry(ctx, func() (err error) {
-		b.writer, err = connectWriter(b.path, o)
+		b.writer, err = connectWriter(&b.file)
 		return err
 	})
 	if err != nil {
@@ -178,22 +148,20 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 	if err := b.prepareWriter(); err != nil {
 		return err
 	}
-	if b.readers, err = sql.Open("sqlite", dsn(b.path, o, "query_only(1)", fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()))); err != nil {
+	if b.readers, err = b.file.OpenReaders(); err != nil {
 		return err
 	}
-	b.readers.SetMaxOpenConns(o.Readers)
-	b.readers.SetMaxIdleConns(o.Readers)
 	return b.prepareReaders()
 }
 
 // connectWriter opens the writer's connection. SQLite: the size of a page is fixed once the journal
 // mode was set.
-func connectWriter(path string, o *Options) (*conn, error) {
-	c, err := connect(path)
+func connectWriter(f *sqlite.File) (*conn, error) {
+	c, err := connect(f.Path)
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range o.Pragmas {
+	for name, value := range f.Pragmas {
 		err = errors.Join(err, c.exec("PRAGMA "+name+" = "+value))
 	}
 	journal := ""
@@ -209,24 +177,4 @@ func connectWriter(path string, o *Options) (*conn, error) {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
-}
-
-// dsn names the database with what every reader's connection must set: a pragma that was run on a
-// pool holds on one connection.
-func dsn(path string, o *Options, session ...string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // file:///C:/dir/name
-	}
-	query := url.Values{}
-	for name, value := range o.Pragmas {
-		query.Add("_pragma", name+"("+value+")")
-	}
-	query.Set("_journal_mode", "WAL")
-	query.Add("_pragma", "fullfsync(1)") // macOS: otherwise a sync ends in the drive's cache
-	query.Add("_pragma", "checkpoint_fullfsync(1)")
-	for _, p := range session {
-		query.Add("_pragma", p)
-	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }

@@ -2,10 +2,12 @@
 // state can take their place:
 //
 //	store, err := state.New(url, &state.Options{
-//		Buckets: []state.Bucket{{Name: "checkpoints"}, {Name: "answers", Kind: state.Cache}},
+//		Buckets: []state.Bucket{{Name: "checkpoints"}, {Name: "answers", Kind: state.Cache}, {Name: "tokens", Kind: state.Secret}},
+//		Older:   "mytool.db", // in the folder of url
 //		Legacy: sqlitelegacy.Tables(
 //			sqlitelegacy.Table{Bucket: "checkpoints", Name: "kv", Key: "k", Value: "v"},
 //			sqlitelegacy.Table{Bucket: "answers", Name: "cache", Key: "hash", Value: "body"},
+//			sqlitelegacy.Table{Bucket: "tokens", Name: "tokens", Key: "name", Value: "token"},
 //		),
 //	})
 //
@@ -18,13 +20,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
-
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/sqlite"
+	"github.com/assaydb/assay/stores/state"
 )
 
 // Table is a table of an older program, and where its rows go.
@@ -36,27 +38,47 @@ type Table struct {
 	Where  string // which rows, in SQL; empty is all. It is put into the query as it is
 }
 
-// Tables returns a Legacy for state.Options that reads the tables. One that is missing in a file is passed over: each
-// kind of buckets has a file of its own, which holds only its own tables. Without any of them the file is Invalid.
+// Tables returns a Legacy for state.Options that reads the tables. One that is missing in a file is passed over: where each
+// kind of buckets has a file of its own, that holds only its own tables. Without any of them the file is Invalid. Columns
+// that no Table names are not read: they stay in the older file alone.
 //
 // The file is read as it is at one moment, while no other program can write to it; the write-ahead log is put into it
 // before. Numbers become their decimal text, as SQLite's CAST to BLOB makes it.
-func Tables(tables ...Table) func(ctx context.Context, path string, put func(bucket string, key, value []byte) error) error {
-	return func(ctx context.Context, path string, put func(bucket string, key, value []byte) error) error {
-		if err := read(ctx, path, tables, put); err != nil {
+//
+// What an older program that is still running would write afterwards, into the file under its new name, would be lost. So the
+// tables get triggers, whose names begin with assay_moved_, that refuse every change: the older program gets an error. Drop
+// them to use the file again. Views get none.
+func Tables(tables ...Table) func(ctx context.Context, path string, into *state.Import) error {
+	return func(ctx context.Context, path string, into *state.Import) error {
+		if err := read(ctx, path, tables, into); err != nil {
 			return classify(path, err)
 		}
 		return nil
 	}
 }
 
-func read(ctx context.Context, path string, tables []Table, put func(string, []byte, []byte) error) (err error) {
+func read(ctx context.Context, path string, tables []Table, into *state.Import) (err error) {
 	db, err := open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	// SQLite: a checkpoint cannot run inside a transaction, and says in its row whether it could finish.
+	if err := checkpoint(ctx, db); err != nil {
+		return err
+	}
+	sealed, err := move(ctx, db, tables, into)
+	if err != nil {
+		return err
+	}
+	if err := checkpoint(ctx, db); err != nil {
+		return errors.Join(err, change(context.WithoutCancel(ctx), db, sealed, drop))
+	}
+	return nil
+}
+
+// checkpoint puts the write-ahead log into the file. SQLite: a checkpoint cannot run inside a transaction, and says in its row
+// whether it could finish.
+func checkpoint(ctx context.Context, db *sql.DB) error {
 	var busy, log, done int
 	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil {
 		return err
@@ -64,27 +86,65 @@ func read(ctx context.Context, path string, tables []Table, put func(string, []b
 	if busy != 0 {
 		return &kv.Error{Kind: kv.Busy, Err: errors.New("another program is using it"), Hint: "end the older program"}
 	}
+	return nil
+}
+
+// move puts the rows of the tables that are there, and seals these in the same transaction. It returns their names.
+func move(ctx context.Context, db *sql.DB, tables []Table, into *state.Import) (sealed []string, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer tx.Rollback() // nothing was written
+	defer tx.Rollback() // of what was not committed
 	found := 0
 	for _, t := range tables {
-		is, err := exists(ctx, tx, t.Name)
+		kind, err := kindOf(ctx, tx, t.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !is {
+		if kind == "" {
 			continue
 		}
 		found++
-		if err := t.read(ctx, tx, put); err != nil {
-			return fmt.Errorf("table %s: %w", t.Name, err)
+		if err := t.read(ctx, tx, into.Put); err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.Name, err)
+		}
+		if kind == "table" && !slices.Contains(sealed, t.Name) {
+			sealed = append(sealed, t.Name)
 		}
 	}
 	if found == 0 {
-		return &kv.Error{Kind: kv.Invalid, Err: errors.New("it has none of the tables"), Hint: "name the older program's tables in sqlitelegacy.Tables"}
+		return nil, &kv.Error{Kind: kv.Invalid, Err: errors.New("it has none of the tables"), Hint: "name the older program's tables in sqlitelegacy.Tables"}
+	}
+	if err := into.Ready(); err != nil {
+		return nil, err
+	}
+	if err := change(ctx, tx, sealed, seal); err != nil {
+		return nil, err
+	}
+	return sealed, tx.Commit()
+}
+
+// seal and drop return what is done to a table for each kind of change to it.
+func seal(trigger, change, table string) string {
+	return "CREATE TRIGGER IF NOT EXISTS " + trigger + " BEFORE " + change + " ON " + table +
+		" BEGIN SELECT RAISE(ABORT, 'a newer program has moved this table'); END"
+}
+
+func drop(trigger, _, _ string) string { return "DROP TRIGGER IF EXISTS " + trigger }
+
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func change(ctx context.Context, db execer, tables []string, how func(trigger, change, table string) string) error {
+	for _, table := range tables {
+		for _, change := range []string{"INSERT", "UPDATE", "DELETE"} {
+			query := how(quote("assay_moved_"+table+"_"+change), change, quote(table))
+			if _, err := db.ExecContext(ctx, query); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -95,12 +155,7 @@ func open(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // file:///C:/dir/name
-	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: "mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)"}
-	db, err := sql.Open("sqlite", name.String())
+	db, err := sql.Open("sqlite", sqlite.URL(path, "mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)"))
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +163,13 @@ func open(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-func exists(ctx context.Context, tx *sql.Tx, table string) (is bool, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?", table).Scan(&is)
-	return is, err
+// kindOf returns "table", "view", or "" if there is none of the name.
+func kindOf(ctx context.Context, tx *sql.Tx, table string) (kind string, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?", table).Scan(&kind)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return kind, err
 }
 
 func (t Table) read(ctx context.Context, tx *sql.Tx, put func(string, []byte, []byte) error) (err error) {
@@ -140,22 +199,13 @@ func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`
 // classify gives SQLite's errors a kind.
 func classify(path string, err error) error {
 	var known *kv.Error
-	var coded interface{ Code() int }
-	kind := kv.KindOf(err)
-	switch {
-	case errors.As(err, &known):
+	if errors.As(err, &known) {
 		return err
-	case errors.As(err, &coded):
-		switch coded.Code() & 0xff {
-		case 5, 6: // SQLITE_BUSY, SQLITE_LOCKED
-			kind = kv.Busy
-		case 11, 26: // SQLITE_CORRUPT, SQLITE_NOTADB
-			kind = kv.Corrupt
-		case 13: // SQLITE_FULL
-			kind = kv.Full
-		case 1: // SQLITE_ERROR: a column that is not there
-			kind = kv.Invalid
-		}
+	}
+	kind := sqlite.KindOf(err)
+	var coded interface{ Code() int }
+	if errors.As(err, &coded) && coded.Code() == 1 { // SQLITE_ERROR: a column that is not there
+		kind = kv.Invalid
 	}
 	return &kv.Error{Op: "read older", Engine: "sqlite", Path: path, Kind: kind, Err: err,
 		Hint: "look at it with: sqlite3 " + path + " .recover"}

@@ -120,21 +120,18 @@ func testMigrationFails(s *suite) {
 	before, err := os.ReadFile(path)
 	s.must("read", err)
 	stop := errors.New("stop")
-	put := func(bucket, key string) func(context.Context, string, func(string, []byte, []byte) error) error {
-		return func(_ context.Context, _ string, put func(string, []byte, []byte) error) error {
-			return put(bucket, []byte(key), nil)
-		}
+	put := func(bucket, key string) func(context.Context, string, *state.Import) error {
+		return func(_ context.Context, _ string, into *state.Import) error { return into.Put(bucket, []byte(key), nil) }
 	}
 	for _, c := range []struct {
 		what   string
-		legacy func(context.Context, string, func(string, []byte, []byte) error) error
+		legacy func(context.Context, string, *state.Import) error
 		kind   kv.Kind
 		is     error
 	}{
 		{"without a Legacy", nil, kv.Invalid, nil},
-		{"a Legacy that fails", func(context.Context, string, func(string, []byte, []byte) error) error { return stop }, kv.KindOf(stop), stop},
+		{"a Legacy that fails", func(context.Context, string, *state.Import) error { return stop }, kv.KindOf(stop), stop},
 		{"a key for a bucket that is not there", put("nowhere", "k"), kv.Invalid, nil},
-		{"a key for a bucket of another kind", put("cache", "k"), kv.Invalid, nil},
 		{"an empty key", put("a", ""), kv.Invalid, nil},
 		{"a Legacy that leaves the log", put("a", "k"), kv.Invalid, nil},
 		{"tables that are not there", sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "a", Name: "other", Key: "k", Value: "v"}), kv.Invalid, nil},
@@ -163,13 +160,141 @@ func testMigrationFails(s *suite) {
 	}
 	s.wantMigrated(s.store(withLegacy), "a", 10)
 
-	s.older("cache.db", 10, "answers") // a cache is not worth an error
+	s.dir = s.TempDir()
+	s.older("state.db", 10, "checkpoints")
+	broken := s.store(func(o *state.Options) { o.Legacy = put("nowhere", "k") })
+	s.put(broken, "kept", "k", "a cache is not worth an error")
+	_, err = broken.Get(s.ctx(), "secret", []byte("k"))
+	s.wantKind("a secret that may be there", err, kv.Invalid)
+
+	s.older("cache.db", 10, "answers") // likewise
 	store := s.store()
 	s.wantNone(store, "kept", string(legacyKey(0)))
 	s.put(store, "kept", "k", "v")
 	if incidents := store.Incidents(); len(incidents) != 1 || incidents[0].What != "set aside" {
 		s.Errorf("got incidents %v, want that the cache was set aside", incidents)
 	}
+}
+
+// one is the older file of a program that kept everything in it.
+const one = "tool.db"
+
+// oneLegacy reads it.
+func oneLegacy(o *state.Options) {
+	o.Older, o.Legacy = one, sqlitelegacy.Tables(
+		sqlitelegacy.Table{Bucket: "a", Name: "checkpoints", Key: "id", Value: "body"},
+		sqlitelegacy.Table{Bucket: "kept", Name: "answers", Key: "id", Value: "body"},
+		sqlitelegacy.Table{Bucket: "secret", Name: "tokens", Key: "id", Value: "body"},
+	)
+}
+
+func testMigrationOfSeveralKinds(s *suite) {
+	const rows = 50
+	top := s.dir
+	for i, first := range []string{"a", "kept", "secret"} {
+		for _, remove := range []bool{false, true} {
+			s.dir = filepath.Join(top, fmt.Sprint(i, remove))
+			s.must("mkdir", os.Mkdir(s.dir, 0o700))
+			path := s.older(one, rows, "checkpoints", "answers", "tokens")
+			s.must("chmod", os.Chmod(path, 0o644))
+			store := s.store(oneLegacy, func(o *state.Options) { o.RemoveOlder = remove })
+			s.wantMigrated(store, first, rows)
+			for _, bucket := range []string{"a", "kept", "secret"} {
+				s.wantMigrated(store, bucket, rows)
+			}
+			left, _ := filepath.Glob(path + "*")
+			if len(left) != map[bool]int{false: 1, true: 0}[remove] {
+				s.Errorf("left of the older file: %v", left)
+			}
+			for _, path := range left {
+				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+					s.Errorf("%s: mode %v, %v", path, info.Mode(), err)
+				}
+			}
+			s.put(store, "secret", "new", "v")
+			s.wantGet(s.store(oneLegacy), "secret", "new", "v")
+		}
+	}
+}
+
+// A process that is killed after it has put some files into their places leaves the others for the next, which takes nothing
+// back that was written meanwhile.
+func testMigrationHalfDone(s *suite) {
+	const rows = 20
+	path := s.older(one, rows, "checkpoints", "tokens")
+	whole, err := os.ReadFile(path)
+	s.must("read", err)
+	log, err := os.ReadFile(path + "-wal")
+	s.must("read", err)
+	s.wantMigrated(s.store(oneLegacy), "a", rows)
+	s.put(s.store(oneLegacy), "a", "id-x", "later")
+	s.must("write", os.WriteFile(path, whole, 0o600))
+	s.must("write", os.WriteFile(path+"-wal", log, 0o600))
+	s.must("remove", os.RemoveAll(filepath.Join(s.dir, "secrets.db")))
+	store := s.store(oneLegacy)
+	s.wantMigrated(store, "secret", rows)
+	s.wantGet(store, "a", "id-x", "later")
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		s.Errorf("the older file is still there: %v", err)
+	}
+}
+
+func testSecretsNotMoved(s *suite) {
+	s.older("state.db", 5, "checkpoints", "tokens")
+	_, err := s.store().Get(s.ctx(), "secret", legacyKey(0)) // a program that does not know of the older file
+	s.wantKind("a secret that may be in the older file", err, kv.Invalid)
+	s.wantKind("a secret put beside it", s.store().Put(s.ctx(), "secret", []byte("k"), nil), kv.Invalid)
+	s.wantMigrated(s.store(withLegacy), "secret", 5)
+	s.wantGet(s.store(withLegacy), "a", string(legacyKey(0)), string(legacyValue(0)))
+
+	s.dir = s.TempDir()
+	path := s.older(one, 5, "tokens")
+	s.put(s.store(), "secret", "k", "of a program that was started without the options")
+	_, err = s.store(oneLegacy).Get(s.ctx(), "secret", legacyKey(0))
+	s.wantKind("secrets in two files", err, kv.Invalid)
+	if !isFile(path) {
+		s.Errorf("%s is gone", path)
+	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// An older program that is still running may have the file open, whatever its name. It commits before the migration reads, or
+// it is told that it cannot.
+func testMigrationBesideOlder(s *suite) {
+	const rows = 5
+	path := s.older(one, rows, "checkpoints")
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)")
+	s.must("open", err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	acknowledged := rows
+	write := func() error {
+		_, err := db.Exec("INSERT INTO checkpoints VALUES (?, ?, 0)", string(legacyKey(acknowledged)), legacyValue(acknowledged))
+		if err == nil {
+			acknowledged++
+		}
+		return err
+	}
+	s.must("write before", write())
+	done := make(chan error)
+	go func() {
+		for {
+			if err := write(); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	_, err = s.store(oneLegacy).Get(s.ctx(), "a", legacyKey(0))
+	s.must("get", err)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "moved") {
+		s.Errorf("the older program was told: %v", err)
+	}
+	s.wantMigrated(s.store(oneLegacy), "a", acknowledged)
 }
 
 func testMigrationAtOnce(s *suite) {

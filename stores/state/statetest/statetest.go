@@ -79,6 +79,9 @@ var cases = []testCase{
 	{name: "a scan gives the entries of a prefix in order", run: testScan},
 	{name: "an entry of a cache is not found once it is older than the TTL", run: testExpiry},
 	{name: "stale entries are deleted, and no others", run: testDeleteStale},
+	{name: "a cache never has more than its bound, and loses what was written first", run: testBound},
+	{name: "expired entries of a cache do not stay in its file", run: testPruneExpired},
+	{name: "values of a type come back, and are changed by one process after another", run: testTyped},
 	{name: "a swap happens only if the value is the expected one", run: testCompareAndSwap},
 	{name: "of concurrent swaps none is lost", run: testCompareAndSwapRace},
 	{name: "an update is there as a whole or not at all", run: testUpdate},
@@ -97,6 +100,10 @@ var cases = []testCase{
 
 	{name: "an SQLite file is migrated, whatever it holds, and kept", run: testMigration},
 	{name: "an SQLite file that cannot be migrated is left as it was", run: testMigrationFails},
+	{name: "one SQLite file is migrated to several kinds, and kept or removed by choice", run: testMigrationOfSeveralKinds},
+	{name: "a migration that was killed between its files goes on", run: testMigrationHalfDone},
+	{name: "a secret that was not moved yet is an error", run: testSecretsNotMoved},
+	{name: "an older program that goes on writing loses nothing that it was acknowledged", run: testMigrationBesideOlder},
 	{name: "of processes that find an SQLite file one migrates it", run: testMigrationAtOnce, crowds: true},
 	{name: "a migration that was killed is begun again", run: testMigrationKilled, crowds: true},
 
