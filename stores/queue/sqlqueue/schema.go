@@ -143,7 +143,8 @@ const (
 	setClaimed = `UPDATE jobs SET state = 2, rank = 0, at = ?2, attempts = attempts + 1, token = random() | 1` // 0 is no token
 	firstReady = `(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = 0 ORDER BY rank, at, id LIMIT `
 	thePayload = `ifnull(payload, (SELECT p.payload FROM payloads p WHERE p.queue = jobs.queue AND p.id = jobs.id))`
-	// a job with a special has its payload elsewhere, whatever its size: so that others need not be looked up
+	// a job with a special has its payload elsewhere, whatever its size: so that others need not be
+	// looked up
 	theSpecial = `iif(payload IS NULL, (SELECT s.special FROM specials s WHERE s.queue = jobs.queue AND s.id = jobs.id), NULL)`
 	asJob      = ` RETURNING id, token, priority, visible_at, created_at, attempts, ` + theSpecial + `, ` + thePayload
 

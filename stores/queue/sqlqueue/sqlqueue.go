@@ -79,13 +79,13 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 	if opts != nil {
 		o = *opts
 	}
-	b := &backend{dues: map[string]*due{}, held: map[string]*held{}, self: rand.Int64() | 1}
-	b.file = sqlite.File{Path: path, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
-	if o.Existing { // before the folders above it are made
+	if o.Existing {
 		if err := existing(ctx, path); err != nil {
 			return nil, err
 		}
 	}
+	b := &backend{dues: map[string]*due{}, held: map[string]*held{}, self: rand.Int64() | 1}
+	b.file = sqlite.File{Path: path, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
 	if err := b.file.Complete("open queues", 2); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Tables of the format before become those of this one when they are opened, and not by looking at them.
+// Tables of the format before become those of this one when they are opened, and not by looking at
+// them.
 func TestOldTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.db")
 	db, err := sql.Open("sqlite", path)
