@@ -25,6 +25,15 @@
 //
 //	err := log.Follow(ctx, "mailer", sendMail, &eventlog.FollowOptions{Filter: eventlog.Filter{Types: []string{"OrderPaid"}}})
 //
+// An event and the data that it is about go together, or not at all; so do a projection and how far it has come:
+//
+//	err := db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
+//		events, err := log.In(tx)
+//		...
+//		_, err = events.Append("order-17", eventlog.Any, eventlog.Draft{Type: "OrderPlaced"})
+//		return errors.Join(err, tx.Put(orderKey, order))
+//	})
+//
 // [New] keeps a log in any engine of package kv; package sqllog keeps one in SQL tables of an SQLite file. Both give
 // a [*Log] with the same promises, and package logtest holds the tests that say what they are.
 //

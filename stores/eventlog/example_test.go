@@ -145,3 +145,98 @@ func ExampleLog_Subscribe() {
 	// mail about {"order":2}
 	// goes on after 2 with {"order":3}, <nil>
 }
+
+// An order and the event that it was placed are committed together, and so are the number of orders and how far the counting has
+// come: whatever ends the program, no order is without its event, and none is counted twice.
+func ExampleLog_In() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:in")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	events, err := eventlog.New(db.Namespace([]byte("events/")), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer events.Close()
+
+	err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		placed, err := events.In(tx)
+		if err != nil {
+			return err
+		}
+		_, err = placed.Append("order-17", eventlog.Any, eventlog.Draft{Type: "Placed"})
+		return errors.Join(err, tx.Put([]byte("order-17"), []byte("two books")))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	counter, err := events.Subscribe(ctx, "counter")
+	if err != nil {
+		log.Fatal(err)
+	}
+	some, err := counter.Next(ctx, 100)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		counted, err := events.In(tx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.Put([]byte("orders"), fmt.Append(nil, len(some))), counted.Ack(counter, some[len(some)-1].Position))
+	})
+	orders, getErr := db.Get(ctx, []byte("orders"))
+	fmt.Printf("%s order, counted up to %d, %v\n", orders, counter.Position(), errors.Join(err, getErr))
+	// Output:
+	// 1 order, counted up to 1, <nil>
+}
+
+// A program that had no answer tries again: with an id for each event, that is the same append.
+func ExampleDraft_id() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:id")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	events, err := eventlog.New(db, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer events.Close()
+	for range 2 {
+		done, err := events.Append(ctx, kv.Buffered, "order-17", eventlog.Any,
+			eventlog.Draft{Type: "Paid", ID: "payment-4711", Meta: map[string]string{"user": "ada"}})
+		fmt.Println(done.First, err)
+	}
+	// Output:
+	// 1 <nil>
+	// 1 <nil>
+}
+
+// Money goes from one account to another: both streams change, or neither.
+func ExampleLog_AppendParts() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:parts")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	accounts, err := eventlog.New(db, &eventlog.Options{Streams: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer accounts.Close()
+	for range 2 {
+		done, err := accounts.AppendParts(ctx, kv.Buffered,
+			eventlog.Part{Stream: "ada", Expected: eventlog.Version(0), Events: []eventlog.Draft{{Type: "Withdrawn"}}},
+			eventlog.Part{Stream: "bob", Expected: eventlog.Any, Events: []eventlog.Draft{{Type: "Deposited"}}})
+		fmt.Println(len(done), errors.Is(err, kv.Conflict))
+	}
+	// Output:
+	// 2 false
+	// 0 true
+}

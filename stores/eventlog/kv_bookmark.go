@@ -37,8 +37,10 @@ func (b *kvBackend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*
 	return b.db.Update(ctx, d, func(tx *kv.Tx) error {
 		b.marksChanged(tx)
 		for _, m := range marks {
-			m.Err = setBookmark(tx, m)
-			if kind := kv.KindOf(m.Err); m.Err != nil && kind != kv.NotFound && kind != kv.Conflict {
+			if m.Err = setBookmark(tx, m); m.Err == nil {
+				continue
+			}
+			if kind := kv.KindOf(m.Err); kind != kv.NotFound && kind != kv.Conflict {
 				return m.Err
 			}
 		}

@@ -35,7 +35,7 @@ func (b *kvBackend) append(ctx context.Context, d kv.Durability, stream string, 
 		}
 		a := Pending{Stream: stream, Expected: expected, Drafts: events}
 		err := b.begin().append(ctx, []*Pending{&a})
-		if kv.KindOf(err) == kv.Conflict {
+		if err != nil && kv.KindOf(err) == kv.Conflict {
 			return Appended{}, err // nothing of it is planned
 		}
 		switch err = b.end(ctx, d, err); {

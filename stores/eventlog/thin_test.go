@@ -123,3 +123,26 @@ func (r *rawLog) batch(n int) error {
 	}
 	return nil
 }
+
+// An append that meets no other allocates nothing of its own.
+func TestOneAppendAllocatesNothing(t *testing.T) {
+	db, err := kv.Open(t.Context(), "pebble:"+t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	log, err := eventlog.New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	drafts, ctx := benchDrafts(1), t.Context()
+	got := testing.AllocsPerRun(1000, func() {
+		if _, err := log.Append(ctx, kv.Buffered, "", eventlog.Any, drafts...); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got >= 1 { // Pebble's own are few
+		t.Errorf("%v allocations", got)
+	}
+}

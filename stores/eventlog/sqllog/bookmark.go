@@ -30,10 +30,12 @@ func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*ev
 	err := b.transaction(ctx, d, func() error {
 		for _, m := range marks {
 			err := b.raise(m)
-			if kind := sqlite.KindOf(err); err != nil && kind != kv.NotFound && kind != kv.Conflict {
+			if m.Err = b.wrap("ack", err); err == nil {
+				continue
+			}
+			if kind := sqlite.KindOf(err); kind != kv.NotFound && kind != kv.Conflict {
 				return err
 			}
-			m.Err = b.wrap("ack", err)
 		}
 		return nil
 	})

@@ -253,7 +253,7 @@ func (w *writing) remember(stream string, position, version uint64, d *eventlog.
 	on := w.state.on
 	_, err = on.ExecContext(context.Background(), `INSERT INTO ids (id, position, version, sum) VALUES (?, ?, ?, ?)`,
 		d.ID, int64(position), int64(version), d.Sum(stream))
-	if sqlite.Code(err) == lib.SQLITE_CONSTRAINT {
+	if err != nil && sqlite.Code(err) == lib.SQLITE_CONSTRAINT {
 		return eventlog.TwiceTheID(d.ID)
 	}
 	if err == nil {
