@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -133,7 +134,7 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 }
 
 // turns returns the indexes of the steps that processes asked for, one of each kind in turn: syncs first, of which a failure
-// is forgotten most easily, then writes, then the rest.
+// is forgotten most easily, then writes, then the rest, and of each those first that are rare.
 func turns(steps []powerfs.Step, rng *rand.Rand) []int {
 	of := map[string][]int{}
 	var kinds []string
@@ -157,7 +158,7 @@ func turns(steps []powerfs.Step, rng *rand.Rand) []int {
 		}
 		return 2
 	}
-	slices.SortStableFunc(kinds, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Or(rank(a)-rank(b), len(of[a])-len(of[b])) })
 	var order []int
 	for turn := 0; len(order) < len(steps) && turn < len(steps); turn++ {
 		for _, k := range kinds {
