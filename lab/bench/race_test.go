@@ -130,6 +130,9 @@ func TestOpenComparisonsGetMoreProcesses(t *testing.T) {
 			most = max(most, s.Process)
 		}
 	}
+	if rounds := len(run.Cells[0].Samples); most == 0 && rounds < aimRounds {
+		t.Skipf("the machine is so slow that there was time for %d rounds alone", rounds)
+	}
 	if most == 0 && !decided(run) {
 		t.Errorf("comparisons are open after one process: %+v", run.Cells)
 	}
