@@ -88,16 +88,17 @@ func (g *group) worth() (most float64) {
 	return most
 }
 
-// next returns the group that should sit next: where the most is decided in the time that it takes.
+// next returns the group that should sit next: where the most is decided in the time that it takes,
+// and if nothing more will be, the one that sat least.
 // After every sitting this is asked again, for what was seen in few rounds is often wrong. It is nil
-// if nothing is open, or no time is left for what is.
+// if nothing is open, or too little time is left for half a sitting.
 func (r *runner) next() (next *group) {
 	var most float64
 	for _, g := range r.groups {
-		if len(g.live()) == 0 || g.sittings == 0 || g.heavy || g.sitting() > time.Until(r.deadline()) {
+		if len(g.live()) == 0 || g.sittings == 0 || g.heavy || g.sitting()/2 > time.Until(r.deadline()) {
 			continue
 		}
-		if w := g.worth(); next == nil || w > most {
+		if w := g.worth(); next == nil || w > most || w == most && g.sittings < next.sittings {
 			next, most = g, w
 		}
 	}

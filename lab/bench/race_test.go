@@ -42,6 +42,11 @@ func TestTimeGoesWhereTheMostIsDecided(t *testing.T) {
 			t.Errorf("want %s", c.why)
 		}
 	}
+	rested := openGroup(math.Inf(1))
+	hopeless.sittings = 2
+	if r.groups = []*group{hopeless, rested}; r.next() != rested {
+		t.Error("want of two that are hopeless the one that sat less")
+	}
 	many := openGroup(3, 3, 3, 1e6)
 	if r.groups = []*group{near, many}; r.next() != many {
 		t.Error("want three comparisons that need 3 sittings before one that needs 2")
@@ -129,6 +134,9 @@ func TestOpenComparisonsGetMoreProcesses(t *testing.T) {
 		for _, s := range c.Samples {
 			most = max(most, s.Process)
 		}
+	}
+	if rounds := len(run.Cells[0].Samples); most == 0 && rounds < aimRounds {
+		t.Skipf("the machine is so slow that there was time for %d rounds alone", rounds)
 	}
 	if most == 0 && !decided(run) {
 		t.Errorf("comparisons are open after one process: %+v", run.Cells)

@@ -73,7 +73,7 @@ func (p Processes) compare(a, b []result.Sample, alpha float64) Comparison {
 	}
 	c := Comparison{Rounds: len(x), Mid: meanOf(x) / meanOf(y)}
 	if !c.Enough() {
-		c.Lo, c.Hi = math.Inf(1), 0
+		c.Lo, c.Hi = c.Mid, c.Mid // which weighs the rounds, and so may lie beyond their ratios
 		for i := range x {
 			c.Lo, c.Hi = min(c.Lo, x[i].NS/y[i].NS), max(c.Hi, x[i].NS/y[i].NS)
 		}

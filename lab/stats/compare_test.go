@@ -291,3 +291,12 @@ func TestOnlyRoundsThatBothHaveArePaired(t *testing.T) {
 		t.Errorf("with nothing: got %+v, want no rounds and NaN", none)
 	}
 }
+
+// The ratio of few rounds lies within their range, although it weighs them by their operations.
+func TestTheRangeOfFewRoundsHoldsTheirRatio(t *testing.T) {
+	a := []result.Sample{{Round: 0, N: 1, NS: 70}, {Round: 1, N: 100, NS: 700}}
+	b := []result.Sample{{Round: 0, N: 100, NS: 10}, {Round: 1, N: 1, NS: 100}}
+	if c := Compare(a, b, 1); c.Lo > c.Mid || c.Mid > c.Hi || c.Enough() {
+		t.Errorf("got %+v", c)
+	}
+}
