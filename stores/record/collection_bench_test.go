@@ -44,7 +44,7 @@ func benchPeople(b *testing.B, engine string, indexes ...record.Index) *record.C
 	list := make([]person, 0, 1000)
 	for id := int64(1); id <= people; id++ {
 		if list = append(list, newPerson(id)); len(list) == cap(list) {
-			if err := c.PutAll(context.Background(), kv.Flushed, list); err != nil {
+			if err := c.PutAll(context.Background(), db.Caps().Cheapest(), list); err != nil {
 				b.Fatal(err)
 			}
 			list = list[:0]
