@@ -42,8 +42,8 @@ type Table struct {
 // kind of buckets has a file of its own, that holds only its own tables. Without any of them the file is Invalid. Columns
 // that no Table names are not read: they stay in the older file alone.
 //
-// The file is read as it is at one moment, while no other program can write to it; the write-ahead log is put into it
-// before. Numbers become their decimal text, as SQLite's CAST to BLOB makes it.
+// The file is read as it is at one moment, while no other program can write to it; then the write-ahead log is put into
+// it. Numbers become their decimal text, as SQLite's CAST to BLOB makes it.
 //
 // What an older program that is still running would write afterwards, into the file under its new name, would be lost. So the
 // tables get triggers, whose names begin with assay_moved_, that refuse every change: the older program gets an error. Drop
@@ -63,9 +63,6 @@ func read(ctx context.Context, path string, tables []Table, into *state.Import) 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := checkpoint(ctx, db); err != nil {
-		return err
-	}
 	sealed, err := move(ctx, db, tables, into)
 	if err != nil {
 		return err

@@ -167,6 +167,7 @@ func testMigrationFails(s *suite) {
 	_, err = broken.Get(s.ctx(), "secret", []byte("k"))
 	s.wantKind("a secret that may be there", err, kv.Invalid)
 
+	s.must("remove", os.RemoveAll(filepath.Join(s.dir, "cache.db")))
 	s.older("cache.db", 10, "answers") // likewise
 	store := s.store()
 	s.wantNone(store, "kept", string(legacyKey(0)))
