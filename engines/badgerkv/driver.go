@@ -72,7 +72,7 @@ func (Driver) Info() driver.Info {
 
 // What a commit delivers with SyncWrites and without.
 var (
-	synced   = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	synced   = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true, DiskMayBreak: true}
 	unsynced = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 )
 

@@ -308,6 +308,8 @@ func promiseText(c kv.Caps, d kv.Durability) string {
 		return "-"
 	case !p.Intact:
 		return p.Class.String() + ", may break"
+	case p.DiskMayBreak:
+		return p.Class.String() + ", unless the disk fails"
 	case p.Class == kv.Synced:
 		return "synced"
 	}

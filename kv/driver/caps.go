@@ -88,6 +88,9 @@ type Promise struct {
 	KillAtomic bool `json:"kill_atomic"`
 	// PowerAtomic: the same after power loss.
 	PowerAtomic bool `json:"power_atomic"`
+	// DiskMayBreak: a write or sync that fails, or a full disk, may break the store, and take what was acknowledged. Without
+	// it all of the above holds then, too, and a commit that met the failure is there as a whole or not at all.
+	DiskMayBreak bool `json:"disk_may_break,omitempty"`
 }
 
 // Blocking says whether one kind of user of a store keeps another kind waiting.

@@ -30,9 +30,9 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	for first := true; l.another(j) && (first || time.Now().Before(until)); first = false {
 		err := error(nil)
 		switch j.rounds++; {
-		case l.Rounds == 0 && j.rounds%3 == 2 && len(j.follows) > 0:
+		case l.Restarts && l.Rounds == 0 && j.rounds%3 == 2 && len(j.follows) > 0:
 			err = l.followUp(ctx, j)
-		case l.Rounds == 0 && j.rounds%6 == 0 && j.fault == result.FaultEIO:
+		case l.Restarts && l.Rounds == 0 && j.rounds%6 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)
 		default:
 			err = l.faultRound(ctx, j)

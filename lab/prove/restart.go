@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
@@ -117,6 +118,9 @@ func (r *recording) opOf(i int) uint64 {
 func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	k := j.restarts*j.of + j.number
 	j.restarts++
+	if !l.Restarts && j.fitted(scenes[k%len(scenes)]).work.Weak != kv.Synced {
+		return nil
+	}
 	base, err := l.recording(ctx, j.task, k%len(scenes))
 	if err != nil {
 		return err

@@ -20,9 +20,9 @@ type Proof struct {
 	Environment Environment   `json:"environment"`
 	// Drivers holds a digest of the source of each engine's driver, see [DriverDigest].
 	Drivers map[string]string `json:"drivers,omitempty"`
-	Cells   []ProofCell       `json:"cells"`
 	// Damage tells what engines notice of files that went bad. Nobody promises anything there.
-	Damage []Damage `json:"damage,omitempty"`
+	Damage []Damage    `json:"damage,omitempty"`
+	Cells  []ProofCell `json:"cells"` // the last field: see MarshalProof
 }
 
 // Damage is what came of stores of one engine of which a file went bad after they had been written.

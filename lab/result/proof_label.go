@@ -54,11 +54,11 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 			promise.Proof, promise.Images, promise.States = Disproved, c.Images, c.States
 			return promise
 		}
+		delete(missing, c.Fault)
+		delete(missing, c.Fault+" "+c.Rule)
 		if !c.Keeps.Claimed && !c.Whole.Claimed {
 			continue
 		}
-		delete(missing, c.Fault)
-		delete(missing, c.Fault+" "+c.Rule)
 		images += c.Images
 		states += c.States
 		proved = proved && c.Keeps.holds() && c.Whole.holds()
