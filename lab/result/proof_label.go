@@ -54,11 +54,14 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 			promise.Proof, promise.Images, promise.States = Disproved, c.Images, c.States
 			return promise
 		}
-		delete(missing, c.Fault)
-		delete(missing, c.Fault+" "+c.Rule)
 		if !c.Keeps.Claimed && !c.Whole.Claimed {
+			if c.Fault == FaultEIO || c.Fault == FaultENOSPC { // which some drivers say may break the store
+				delete(missing, c.Fault)
+			}
 			continue
 		}
+		delete(missing, c.Fault)
+		delete(missing, c.Fault+" "+c.Rule)
 		images += c.Images
 		states += c.States
 		proved = proved && c.Keeps.holds() && c.Whole.holds()

@@ -74,6 +74,14 @@ func backoff(n int) time.Duration {
 // parked, and the others go on: see [Log.Parked]. Delivery is at least once: what a crash or the end of ctx left
 // unacknowledged comes again. To deal with an event exactly once, commit its effect with [Tx.Ack].
 func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error, opts *FollowOptions) error {
+	err := l.follow(ctx, name, handle, opts)
+	if ctx.Err() != nil && kv.KindOf(err) == kv.Busy { // it ended a wait
+		return followCanceled(ctx)
+	}
+	return err
+}
+
+func (l *Log) follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error, opts *FollowOptions) error {
 	var o FollowOptions
 	if opts != nil {
 		o = *opts

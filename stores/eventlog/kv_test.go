@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
@@ -133,5 +134,31 @@ func TestNamespace(t *testing.T) {
 	want := []string{"a/e\x00\x00\x00\x00\x00\x00\x00\x01", "a/m", "b/e\x00\x00\x00\x00\x00\x00\x00\x01", "b/m"}
 	if err != nil || !slices.Equal(keys, want) {
 		t.Errorf("keys %q, %v, want %q", keys, err, want)
+	}
+}
+
+// TestFollowEndsWithItsContext: also where the end comes amid a wait for another transaction.
+func TestFollowEndsWithItsContext(t *testing.T) {
+	db, err := kv.Open(t.Context(), "bunt:"+filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	log, err := eventlog.New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin(t.Context(), kv.Flushed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	for _, partitions := range []int{0, 2} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		err := log.Follow(ctx, "workers", func(context.Context, eventlog.Event) error { return nil }, &eventlog.FollowOptions{Partitions: partitions})
+		cancel()
+		if kv.KindOf(err) != kv.Canceled {
+			t.Errorf("%d partitions: got %v, want canceled", partitions, err)
+		}
 	}
 }
