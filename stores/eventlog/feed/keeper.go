@@ -129,16 +129,23 @@ func (k *keeper) readTail(r Rows) (t tail, err error) {
 
 // sealed returns the sequence after the last block that begins at or below seq, 0 if there is none.
 func sealed(r Rows, seq uint64) (uint64, error) {
+	_, end, err := blockAt(r, seq)
+	return end, err
+}
+
+// blockAt returns the sequences that the last block that begins at or below seq holds, from first up to end, 0 and 0 if there
+// is none.
+func blockAt(r Rows, seq uint64) (first, end uint64, err error) {
 	first, block, err := r.Block(nil, seq)
 	if errors.Is(err, kv.NotFound) {
-		return 0, nil
+		return 0, 0, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	n, err := Count(block)
 	if err != nil {
-		return 0, corrupt(fmt.Errorf("block of message %d: %w", first, err))
+		return 0, 0, corrupt(fmt.Errorf("block of message %d: %w", first, err))
 	}
-	return first + n, nil
+	return first, first + n, nil
 }

@@ -134,21 +134,11 @@ func (k *keeper) planTrim(r Rows, before uint64) (p trimming, err error) {
 
 // unneeded returns below which sequence blocks begin that have no message at to or above it.
 func unneeded(r Rows, to uint64) (uint64, error) {
-	first, block, err := r.Block(nil, to-1)
-	if errors.Is(err, kv.NotFound) {
-		return 0, nil
+	first, end, err := blockAt(r, to-1)
+	if end > to {
+		return first, err
 	}
-	if err != nil {
-		return 0, err
-	}
-	n, err := Count(block)
-	if err != nil {
-		return 0, corrupt(fmt.Errorf("block of message %d: %w", first, err))
-	}
-	if first+n > to {
-		return first, nil
-	}
-	return first + n, nil
+	return end, err
 }
 
 func (p *trimming) run(w Writer) error {
