@@ -62,9 +62,6 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 	}
 	defer func() { err = errors.Join(err, p.leave()) }()
 	c := copier{source: source, partial: p, o: o}
-	if err := c.fits(ctx); err != nil {
-		return report, err
-	}
 	err = c.run(ctx)
 	if errors.Is(err, errOther) {
 		if err = p.clear(); err == nil {
@@ -102,7 +99,9 @@ func (c *copier) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.fill(ctx, db)
+	if err = c.fits(ctx, db.Caps()); err == nil {
+		err = c.fill(ctx, db)
+	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
@@ -283,8 +282,12 @@ func plan(ctx context.Context, from, to string, o Options) (summary Summary, err
 	}
 	p.keep = p.begun()
 	defer func() { err = errors.Join(err, p.leave()) }()
+	db, err := p.open(ctx)
+	if err != nil {
+		return summary, err
+	}
 	c := copier{source: source, partial: p, o: o}
-	if err := c.fits(ctx); err != nil {
+	if err := errors.Join(c.fits(ctx, db.Caps()), db.Close()); err != nil {
 		return summary, err
 	}
 	return summarise(ctx, source, o, 0)

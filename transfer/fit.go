@@ -51,13 +51,9 @@ func excerpt(key []byte) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// fits looks at all pairs before any is copied, if the destination has limits. If one does not fit, it removes what an
+// fits looks at all pairs before any is copied, if the destination has limits. If one does not fit, nothing is kept of what an
 // earlier copy left.
-func (c *copier) fits(ctx context.Context) error {
-	caps, err := c.caps(ctx)
-	if err != nil {
-		return err
-	}
+func (c *copier) fits(ctx context.Context, caps kv.Caps) error {
 	misfit := Misfit{MaxKey: caps.MaxKey, MaxValue: caps.MaxValue}
 	if caps.MaxKey == 0 && caps.MaxValue == 0 {
 		return nil
@@ -66,7 +62,7 @@ func (c *copier) fits(ctx context.Context) error {
 	o.Range.KeysOnly = caps.MaxValue == 0 && o.Change == nil
 	var d digest
 	said := int64(0)
-	err = o.each(ctx, c.source, func(k, v []byte) error {
+	err := o.each(ctx, c.source, func(k, v []byte) error {
 		d.pairs++
 		d.bytes += int64(len(k) + len(v))
 		if d.bytes-said >= batchBytes {
@@ -86,14 +82,4 @@ func (c *copier) fits(ctx context.Context) error {
 	}
 	c.partial.keep = false
 	return &kv.Error{Kind: kv.TooLarge, Err: &misfit, Hint: "choose an engine with larger limits, or leave these pairs out"}
-}
-
-// caps returns what the destination can do with the options of its URL.
-func (c *copier) caps(ctx context.Context) (kv.Caps, error) {
-	db, err := c.partial.open(ctx)
-	if err != nil {
-		return kv.Caps{}, err
-	}
-	caps := db.Caps()
-	return caps, db.Close()
 }
