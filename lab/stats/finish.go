@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,9 +95,9 @@ func rankable(cells []result.Cell, g result.Group) []int {
 	return kept
 }
 
-// fastest returns the cell of a group, which is not empty, with the lowest mean. One with too few
-// rounds to be compared is the fastest only if all are such, and one that left the race as far
-// behind only if all did.
+// fastest returns the cell of a group, which is not empty, with the lowest mean; of two that have rounds in common, the
+// one that is faster in these: the others may be of a slower hour. One with too few rounds to be compared is the fastest
+// only if all are such, and one that left the race as far behind only if all did.
 func fastest(cells []result.Cell, group []int) int {
 	rank := func(c result.Cell) int {
 		switch {
@@ -106,15 +108,28 @@ func fastest(cells []result.Cell, group []int) int {
 		}
 		return 2
 	}
-	best, lowest, most := group[0], math.Inf(1), -1
+	type contender struct {
+		at, rank int
+		mean     float64
+	}
+	var order []contender
 	for _, i := range group {
-		mean := meanOf(positive(cells[i].Samples))
-		switch r := rank(cells[i]); {
-		case r > most, r == most && mean < lowest:
-			best, lowest, most = i, mean, r
+		order = append(order, contender{i, rank(cells[i]), meanOf(positive(cells[i].Samples))})
+	}
+	slices.SortStableFunc(order, func(a, b contender) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.mean, b.mean))
+	})
+	best := order[0]
+	for _, c := range order[1:] {
+		if c.rank < best.rank {
+			break
+		}
+		x, y := paired(cells[c.at].Samples, cells[best.at].Samples)
+		if len(x) >= MinRounds && meanOf(x) < meanOf(y) {
+			best = c
 		}
 	}
-	return best
+	return best.at
 }
 
 // unresolved counts the comparisons that are open, of which a longer run would tell more.

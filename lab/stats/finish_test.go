@@ -179,6 +179,17 @@ func TestTheFastestHasEnoughRounds(t *testing.T) {
 	}
 }
 
+// An engine that was measured longer, while the machine was slower, still leads in the rounds that both had.
+func TestTheFastestIsSoInTheRoundsThatBothHad(t *testing.T) {
+	bunt := samples(30, 150)
+	copy(bunt, samples(10, 80))
+	run := &result.Run{Cells: []result.Cell{cell("put", "badger", samples(10, 100)), cell("put", "bunt", bunt)}}
+	Finish(run)
+	if r := run.Cells[0].Ratio; r.To != "bunt" || r.Mid < 1.2 || r.Different {
+		t.Errorf("badger: %+v, want open at 1.25 to bunt", r)
+	}
+}
+
 func TestAVerdictTellsThatSomeWereSkipped(t *testing.T) {
 	run := &result.Run{Cells: []result.Cell{
 		cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 300)), cell("put", "pebble", nil),
