@@ -140,7 +140,7 @@ func openSQLite(path string) (engine, error) {
 		return nil, fmt.Errorf("open: %d", rc)
 	}
 	e.db = *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(out, 8))))
-	for _, sql := range []string{"PRAGMA journal_mode = WAL", "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"} {
+	for _, sql := range []string{"PRAGMA journal_mode = WAL", "CREATE TABLE IF NOT EXISTS kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"} {
 		s, err := e.prepare(sql)
 		if err != nil {
 			return nil, err
