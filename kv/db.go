@@ -118,12 +118,27 @@ func (db *DB) RequireAtomic() (*DB, error) {
 }
 
 // Get returns a copy of the value of key in the last committed state. An absent key is NotFound.
-func (db *DB) Get(ctx context.Context, key []byte) (value []byte, err error) {
-	err = db.View(ctx, func(s *Snapshot) error {
-		value, err = s.Get(key)
+func (db *DB) Get(ctx context.Context, key []byte) ([]byte, error) {
+	v, err := db.Append(ctx, nil, key)
+	if v == nil && err == nil {
+		v = []byte{}
+	}
+	return v, err
+}
+
+// Append appends the value of key in the last committed state to dst and returns the extended
+// slice; it allocates only if dst is too short. An absent key returns dst and NotFound. For a single
+// key it costs less than a View.
+func (db *DB) Append(ctx context.Context, dst, key []byte) ([]byte, error) {
+	if db.tracer == nil {
+		return db.append(ctx, dst, key)
+	}
+	v := dst
+	err := db.View(ctx, func(s *Snapshot) (err error) {
+		v, err = s.Append(dst, key)
 		return err
 	})
-	return value, err
+	return v, err
 }
 
 // Has reports whether key is present in the last committed state.

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -37,6 +38,44 @@ func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 		return err
 	}
 	return f.err
+}
+
+// append reads one value without the memory of a View, and without a snapshot where the driver can.
+func (db *DB) append(ctx context.Context, dst, key []byte) ([]byte, error) {
+	if err := db.enter(ctx, "get"); err != nil {
+		return dst, err
+	}
+	defer db.leave()
+	if len(key) == 0 {
+		return dst, db.wrap("get", errEmptyKey())
+	}
+	if len(db.prefix) > 0 {
+		key = slices.Concat(db.prefix, key)
+	}
+	v, err := db.getOnce(ctx, dst, key)
+	if err != nil && err != error(driver.NotFound) {
+		return dst, db.wrap("get", err)
+	}
+	return v, err
+}
+
+func (db *DB) getOnce(ctx context.Context, dst, key []byte) ([]byte, error) {
+	if g, ok := db.store.(driver.Getter); ok {
+		v, err := g.Get(ctx, dst, key)
+		if err != nil && err != error(driver.NotFound) {
+			err = db.limit.again(ctx, err, func() (err error) { v, err = g.Get(ctx, dst, key); return err })
+		}
+		return v, err
+	}
+	r, err := db.reader(ctx)
+	if err != nil {
+		return dst, err
+	}
+	v, err := r.Get(dst, key)
+	if cerr := r.Close(); cerr != nil {
+		return dst, cerr
+	}
+	return v, err
 }
 
 // reader returns the last committed state, and waits, within reason, for what keeps it from being read.

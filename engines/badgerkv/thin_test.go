@@ -29,6 +29,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
 		drivertest.Pair{Name: "view+get", Limit: 1.05, Raw: raw.viewGet, KV: layer.ViewGet,
 			Exception: "a View counts itself for Close, and its memory comes from a pool: 50 ns"},
+		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.viewGet, KV: layer.GetAlone},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put},
 		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},

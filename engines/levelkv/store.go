@@ -35,6 +35,11 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 	return &reader{from: snap}, classify(err)
 }
 
+// Get reads without a snapshot.
+func (s *store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
+	return (&reader{from: s.db}).Get(dst, key)
+}
+
 // Begin starts a transaction.
 func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
 	if err := s.files.Err(); err != nil {

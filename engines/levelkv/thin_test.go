@@ -27,6 +27,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
 		drivertest.Pair{Name: "view+get", Limit: 1.05, Raw: raw.viewGet, KV: layer.ViewGet,
 			Exception: "a View counts itself for Close, and its memory comes from a pool: 50 ns"},
+		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.getAlone, KV: layer.GetAlone},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.PutAlone},
 		drivertest.Pair{Name: "update", Limit: 1.05, Raw: raw.update, KV: layer.Put,
@@ -50,6 +51,17 @@ func (s *rawSide) get(n int) error {
 	defer snapshot.Release()
 	for range n {
 		v, err := snapshot.Get(s.Key(), nil)
+		if err != nil {
+			return err
+		}
+		s.buf = append(s.buf[:0], v...)
+	}
+	return nil
+}
+
+func (s *rawSide) getAlone(n int) error {
+	for range n {
+		v, err := s.db.Get(s.Key(), nil)
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
 		drivertest.Pair{Name: "view+get", Limit: 1.05, Raw: raw.viewGet, KV: layer.ViewGet,
 			Exception: "a View opens a snapshot, where a query of SQLite alone has none: one statement more"},
+		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.viewGet, KV: layer.GetAlone},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan,
 			Exception: "a row takes 250 ns, and its way through the driver and kv's loop 10 to 15 more"},
 		drivertest.Pair{Name: "update", Limit: 1.05, Raw: raw.update, KV: layer.Put,

@@ -75,6 +75,14 @@ type Store interface {
 	Close() error
 }
 
+// Getter is a Store that can read one value of the last committed state at less cost than by a
+// Snapshot. Without it kv takes a Snapshot.
+type Getter interface {
+	// Get is the Get of a Snapshot that is closed at once. It waits as Snapshot does, and runs
+	// concurrently with itself and all else.
+	Get(ctx context.Context, dst, key []byte) ([]byte, error)
+}
+
 // Applier is a Store that can commit a batch at less cost than a Txn. Without it kv begins a Txn, puts, deletes and
 // commits.
 type Applier interface {

@@ -131,6 +131,12 @@ func (e *env) want(db *kv.DB, pairs ...string) {
 	e.view(db, func(s *kv.Snapshot) {
 		e.wantScan("the store", s, kv.Range{}, pairs...)
 	})
+	for _, p := range pairs {
+		k, v, _ := strings.Cut(p, "=")
+		if got, err := db.Get(ctx, []byte(k)); string(got) != v || err != nil {
+			e.Errorf("get %q without a snapshot: got %q, %v; want %q", k, clip([]string{string(got)}), err, clip([]string{v}))
+		}
+	}
 }
 
 // wantScan fails unless a scan of r gives exactly the pairs, and Get agrees on each.

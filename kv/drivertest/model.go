@@ -166,6 +166,11 @@ func (m *model) abort(t *rapid.T) {
 func (m *model) get(t *rapid.T) {
 	k := m.anyKey(t)
 	m.must(t, m.db.View(ctx, func(s *kv.Snapshot) error { compareGet(t, s, m.data, k); return nil }))
+	want, there := m.data[k]
+	if got, err := m.db.Append(ctx, []byte("before "), []byte(k)); k != "" &&
+		(string(got) != "before "+want || there != (err == nil) || !there && err != error(kv.NotFound)) {
+		t.Fatalf("append %q without a snapshot: got %q, %v; want %q, there: %v", k, got, err, want, there)
+	}
 }
 
 func (m *model) scan(t *rapid.T) {

@@ -30,6 +30,7 @@ type hooks struct {
 	cursor   func(r driver.Reader, rg driver.Range) (driver.Cursor, error)
 	next     func(k, v []byte) (key, value []byte)
 	snapshot func(s driver.Store) (driver.Reader, error)
+	getAlone func(s driver.Store, dst, key []byte) ([]byte, error)
 	apply    func(s driver.Store, ops []driver.Op) error
 	put      func(t driver.Txn, key, value []byte) error
 	delete   func(t driver.Txn, key []byte) error
@@ -65,7 +66,17 @@ func (m *mutant) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	if m.open != nil {
 		m.open()
 	}
+	if m.getAlone != nil {
+		return &brokenGetter{brokenStore{s, m}}, nil
+	}
 	return &brokenStore{s, m}, nil
+}
+
+// brokenGetter is a brokenStore that reads one value without a snapshot.
+type brokenGetter struct{ brokenStore }
+
+func (s *brokenGetter) Get(_ context.Context, dst, key []byte) ([]byte, error) {
+	return s.getAlone(s.Store, dst, key)
 }
 
 type brokenStore struct {
@@ -209,6 +220,16 @@ var mutants = []*mutant{
 			v, err := r.Get(dst, key)
 			if err != nil {
 				err = &driver.Error{Kind: driver.NotFound, Err: err}
+			}
+			return v, err
+		}}},
+	{name: "get-alone-without-dst", caught: "any sequence of operations does what it does to a sorted map", hooks: hooks{
+		getAlone: func(s driver.Store, _, key []byte) ([]byte, error) { return getAlone(s, nil, key) }}},
+	{name: "get-alone-finds-all", caught: "any sequence of operations does what it does to a sorted map", hooks: hooks{
+		getAlone: func(s driver.Store, dst, key []byte) ([]byte, error) {
+			v, err := getAlone(s, dst, key)
+			if err == error(driver.NotFound) {
+				err = nil
 			}
 			return v, err
 		}}},
@@ -447,4 +468,14 @@ func catch(t *testing.T, engine, caught string) {
 	if !found {
 		t.Fatal(fmt.Errorf("no case %q", caught))
 	}
+}
+
+// getAlone reads one value as kv does of a store that has no such method.
+func getAlone(s driver.Store, dst, key []byte) ([]byte, error) {
+	r, err := s.Snapshot(context.Background())
+	if err != nil {
+		return dst, err
+	}
+	defer r.Close()
+	return r.Get(dst, key)
 }

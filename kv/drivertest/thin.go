@@ -214,6 +214,16 @@ func (s *ThinSide) ViewGet(n int) error {
 	return nil
 }
 
+// GetAlone reads n values, each by itself.
+func (s *ThinSide) GetAlone(n int) (err error) {
+	for range n {
+		if s.buf, err = s.db.Append(context.Background(), s.buf[:0], s.Key()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Scan reads 20 pairs n times within one View.
 func (s *ThinSide) Scan(n int) error {
 	return s.db.View(context.Background(), func(snap *kv.Snapshot) error {

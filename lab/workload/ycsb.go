@@ -114,7 +114,7 @@ func newYCSBRunner(env Env, name string, mix mix) (Runner, error) {
 	if mix.choose != nil {
 		r.plan.pick = mix.choose(uint64(records))
 	}
-	r.onRead, r.onModify, r.onScan = r.read, r.modify, r.scan
+	r.onModify, r.onScan = r.modify, r.scan
 	return r, nil
 }
 

@@ -17,11 +17,11 @@ type ycsbRunner struct {
 	plan    plan
 
 	// Memory that Do uses again, so that it allocates nothing.
-	step           *step // the running one
-	batch          kv.Batch
-	value, buf     []byte // written, read
-	onRead, onScan func(*kv.Snapshot) error
-	onModify       func(*kv.Tx) error
+	step       *step // the running one
+	batch      kv.Batch
+	value, buf []byte // written, read
+	onScan     func(*kv.Snapshot) error
+	onModify   func(*kv.Tx) error
 }
 
 var _ Runner = (*ycsbRunner)(nil)
@@ -59,7 +59,9 @@ func (r *ycsbRunner) Do(ctx context.Context, _, i int) error {
 	r.step = s
 	switch s.action {
 	case actRead:
-		return r.db.View(ctx, r.onRead)
+		v, err := r.db.Append(ctx, r.buf[:0], s.key[:])
+		r.buf = v[:0]
+		return r.check(s.record, s.version, v, err)
 	case actScan:
 		return r.db.View(ctx, r.onScan)
 	case actModify:

@@ -123,6 +123,19 @@ func (s *Store) Snapshot(context.Context) (driver.Reader, error) {
 	return &c.reader, nil
 }
 
+// Get reads with one statement, which is a snapshot of its own.
+func (s *Store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
+	c, err := s.lend(readers)
+	if err != nil {
+		return dst, err
+	}
+	v, err := c.reader.Get(dst, key)
+	if cerr := s.takeBack(c, readers); cerr != nil {
+		return dst, cerr
+	}
+	return v, err
+}
+
 // Close closes all connections. In WAL mode the last one of all processes copies the log into the
 // database, synced unless synchronous=OFF, and removes the companion files.
 func (s *Store) Close() error {
