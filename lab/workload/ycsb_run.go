@@ -18,6 +18,7 @@ type ycsbRunner struct {
 
 	// Memory that Do uses again, so that it allocates nothing.
 	step       *step // the running one
+	whole      bool  // all that it scans is checked
 	batch      kv.Batch
 	value, buf []byte // written, read
 	onScan     func(*kv.Snapshot) error
@@ -53,10 +54,15 @@ func (r *ycsbRunner) put(b *kv.Batch, n record) {
 	b.Put(key[:], r.value)
 }
 
+// wholeEvery is how many operations go by until one is checked to its last item. The others are
+// checked at their ends: what checking takes would count as the engine's, the same for all, and
+// bring their ratios closer to 1.
+const wholeEvery = 16
+
 // Do does step i in a transaction of its own, and checks what it read.
 func (r *ycsbRunner) Do(ctx context.Context, _, i int) error {
 	s := &r.plan.steps[i]
-	r.step = s
+	r.step, r.whole = s, i%wholeEvery == 0
 	switch s.action {
 	case actRead:
 		v, err := r.db.Append(ctx, r.buf[:0], s.key[:])
@@ -91,11 +97,17 @@ func (r *ycsbRunner) modify(tx *kv.Tx) error {
 	return tx.Put(r.step.key[:], r.value)
 }
 
-// scan compares every pair of the scan with the next one in the model.
+// scan compares the first pair of the scan, or every one, with the next one in the model.
 func (r *ycsbRunner) scan(s *kv.Snapshot) error {
 	st, m := r.step, &r.plan.model
 	at, left := int(st.first), st.count
 	for k, v := range s.Scan(kv.Range{Start: st.key[:]}) {
+		if !r.whole && left < st.count {
+			if left--; left == 0 {
+				return nil
+			}
+			continue
+		}
 		at = m.next(at, st.live)
 		if at == len(m.sorted) {
 			return fmt.Errorf("scan: key %x, which was never put", k)
@@ -115,7 +127,7 @@ func (r *ycsbRunner) scan(s *kv.Snapshot) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if at = m.next(at, st.live); at < len(m.sorted) && !r.null {
+	if at = m.next(at, st.live); r.whole && at < len(m.sorted) && !r.null {
 		return fmt.Errorf("scan: ended before key %d, with %d to come", m.sorted[at].record, left)
 	}
 	return nil
