@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -53,6 +54,8 @@ func refusesForeignPlace(e *env) {
 	if err == nil {
 		e.must(db.Close())
 		e.Errorf("folder=%v, and the opposite was opened as a store", e.info.Caps.Folder)
+	} else if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+		e.Errorf("got %v, want invalid, with a hint", err)
 	}
 	if got, err := os.ReadFile(inside); string(got) != "a letter" {
 		e.Errorf("the letter was changed: %q, %v", got, err)
