@@ -30,18 +30,17 @@ type core struct {
 	config  driver.Config
 	limit   patience // for locks of others
 	store   driver.Store
-	applier driver.Applier        // store, if it is one
-	writers turns                 // one alone, or several concurrent Applies
-	stopped atomic.Pointer[Error] // why no more commits are taken
+	applier driver.Applier // store, if it is one
+	writers turns          // one alone, or several concurrent Applies
+	stopped driver.Failure // why no more commits are taken
 
-	active   atomic.Int64 // running calls other than those that have a turn of writers, plus closedBit once Close began
-	mu       sync.Mutex
-	idle     sync.Cond         // on mu: active fell to closedBit
-	held     map[*view]*Tx     // snapshots and transactions that the program holds, under mu; nil values are snapshots
-	occupied map[string]string // what has the keys of a namespace, by its prefix, under mu
-	common   map[commonKey]any // of Common, under mu
-	closing  sync.Once
-	err      error // of Close
+	active  atomic.Int64 // running calls other than those that have a turn of writers, plus closedBit once Close began
+	mu      sync.Mutex
+	idle    sync.Cond         // on mu: active fell to closedBit
+	held    map[*view]*Tx     // snapshots and transactions that the program holds, under mu; nil values are snapshots
+	common  map[commonKey]any // of Common and Occupy, under mu
+	closing sync.Once
+	err     error // of Close
 }
 
 const closedBit = 1 << 62

@@ -109,8 +109,8 @@ func (db *DB) mayWrite(ctx context.Context, op string, d Durability) error {
 	switch {
 	case db.takes>>d&1 == 0:
 		return db.wrap(op, db.takesNot(d))
-	case db.stopped.Load() != nil:
-		return db.wrap(op, db.stopped.Load())
+	case db.stopped.Err() != nil:
+		return db.wrap(op, db.stopped.Err())
 	case db.active.Load() < closedBit && ctx.Err() == nil:
 		return nil
 	}
@@ -135,8 +135,7 @@ func torn(d Durability) *Error {
 		"a kill may leave a part of a transaction that was committed as %v", d)
 }
 
-// enterAlone waits until nobody else writes. The caller ends its turn by writers.leaveAlone, as after enterShared by
-// writers.leaveShared.
+// enterAlone waits until nobody else writes. The caller ends its turn by writers.leaveAlone.
 func (db *DB) enterAlone(ctx context.Context, op string, d Durability) error {
 	if err := db.writers.enterAlone(ctx); err != nil {
 		return db.wrap(op, waitedForItself(err))
@@ -144,18 +143,6 @@ func (db *DB) enterAlone(ctx context.Context, op string, d Durability) error {
 	err := db.mayWrite(ctx, op, d)
 	if err != nil {
 		db.writers.leaveAlone()
-	}
-	return err
-}
-
-// enterShared waits until nobody who writes is alone.
-func (db *DB) enterShared(ctx context.Context, op string, d Durability) error {
-	if err := db.writers.enterShared(ctx); err != nil {
-		return db.wrap(op, waitedForItself(err))
-	}
-	err := db.mayWrite(ctx, op, d)
-	if err != nil {
-		db.writers.leaveShared()
 	}
 	return err
 }
@@ -183,21 +170,15 @@ func (db *DB) wrap(op string, err error) error {
 // wrapError makes err an *Error that names what was done to what. An Error of the driver keeps its kind and hint, and
 // nothing of err is lost.
 func wrapError(op, engine, path string, err error) error {
-	c := Error{Kind: driver.KindOf(err), Err: err, Hint: cmp.Or(driver.HintOf(err), kindHint(err))}
+	kind := driver.KindOf(err)
+	c := Error{Kind: kind, Err: err, Hint: cmp.Or(driver.HintOf(err), systemHints[kind])}
 	if e, ok := err.(*Error); ok {
 		c = *e
+		c.Hint = cmp.Or(c.Hint, systemHints[c.Kind])
 	}
 	c.Op, c.Engine, c.Path = op, engine, path
 	return &c
 }
 
-// kindHint is the advice for errors of the operating system, which know none.
-func kindHint(err error) string {
-	switch driver.KindOf(err) {
-	case Full:
-		return "free some space, or use another folder"
-	case Permission:
-		return "use a folder that you may write to"
-	}
-	return ""
-}
+// systemHints are the advice for errors of the operating system, which know none.
+var systemHints = map[Kind]string{Full: "free some space, or use another folder", Permission: "use a folder that you may write to"}

@@ -40,7 +40,7 @@ func (db *DB) Check(ctx context.Context) error {
 	check := func(ctx context.Context) error {
 		return driver.EachPair(ctx, db.store, func(_, _ []byte) error { return nil })
 	}
-	if c, ok := db.store.(driver.Checker); ok {
+	if c, ok := db.store.(driver.Checker); ok && db.caps.Checks {
 		check = c.Check
 	}
 	if db.caps.ChecksAlone && db.config.Mode != ReadOnly {
@@ -93,21 +93,19 @@ func (db *DB) Size() (Size, error) {
 		return Size{}, err
 	}
 	defer db.leave()
-	paths := []string{db.config.Path}
-	if f, ok := db.store.(driver.Filer); ok {
-		var err error
-		if paths, err = f.Files(); err != nil {
-			return Size{}, db.wrap("size", err)
-		}
-	}
 	if !db.caps.Persistent {
 		return Size{}, nil
 	}
-	size, err := SizeOf(paths...)
-	if err != nil {
-		return Size{}, db.wrap("size", err)
+	path := db.config.Path
+	if file, err := filepath.EvalSymlinks(path); err == nil { // companions lie beside the file, not beside a link to it
+		path = file
 	}
-	return size, nil
+	paths := []string{path}
+	for _, ending := range db.driver.Info().Companions {
+		paths = append(paths, path+ending)
+	}
+	size, err := SizeOf(paths...)
+	return size, db.wrap("size", err)
 }
 
 // SizeOf returns the space that files, and folders with all that is in them, take on disk. What does not exist takes

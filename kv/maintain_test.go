@@ -20,7 +20,7 @@ func init() { driver.Register(theFolder) }
 
 func (*folder) Info() driver.Info {
 	info := new(spy).Info()
-	info.Name = "folder"
+	info.Name, info.Companions = "folder", []string{"-gone", "-log"}
 	return info
 }
 
@@ -35,8 +35,6 @@ type folderStore struct {
 	*folder
 	path string
 }
-
-func (s *folderStore) Files() ([]string, error) { return []string{s.path, s.path + "-gone"}, s.fail }
 
 func (s *folderStore) Backup(_ context.Context, path string) error {
 	return errors.Join(
@@ -74,9 +72,24 @@ func TestSizeCountsFilesInFoldersAndHolesAsNothing(t *testing.T) {
 	if size.Files != 2 || size.Apparent != 1<<20+10_000 || size.Allocated < 8192 || err != nil {
 		t.Errorf("got %+v, %v", size, err)
 	}
-	theFolder.fail = errDisk
-	if _, err := db.Size(); !errors.Is(err, errDisk) {
-		t.Errorf("got %v", err)
+	if err := os.WriteFile(path+"-log", make([]byte, 10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if size, err := db.Size(); size.Files != 3 || size.Apparent != 1<<20+10_010 || err != nil {
+		t.Errorf("with a companion: got %+v, %v", size, err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	if size, err := mustOpen(t, "folder:"+filepath.ToSlash(link)).Size(); size.Files != 3 || err != nil {
+		t.Errorf("through a link: got %+v, %v", size, err)
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Dir(path)), os.WriteFile(filepath.Dir(path), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if size, err := db.Size(); err == nil {
+		t.Errorf("beside a file in place of its folder: got %+v and no error", size)
 	}
 }
 

@@ -9,25 +9,19 @@ import "sync"
 // writes, not another opening of a Shared store, here or in another process. Calling leave again
 // does nothing.
 func (db *DB) Occupy(what string) (leave func(), err error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	key := string(db.prefix)
-	if there, ok := db.occupied[key]; ok {
+	const occupant = "" // no other value has this name
+	if there := db.Common(occupant, func() any { return &what }).(*string); there != &what {
 		return nil, db.wrap("open "+what, refusal(Invalid, "use that one, close it before, or give each a Namespace of its own",
-			"a %s of this program has these keys", there))
+			"a %s of this program has these keys", *there))
 	}
-	if db.occupied == nil {
-		db.occupied = map[string]string{}
-	}
-	db.occupied[key] = what
 	return sync.OnceFunc(func() {
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		delete(db.occupied, key)
+		delete(db.common, commonKey{string(db.prefix), occupant})
 	}), nil
 }
 
-// Common returns the value that all who ask for it by name share, in the namespace of db and this
+// Common returns the value that all who ask for it by name, which is not "", share, in the namespace of db and this
 // opening of the store; who asks first makes it. It is for what several values over the same keys
 // must agree on in memory. It binds no other opening of a Shared store, here or in another process.
 func (db *DB) Common(name string, create func() any) any {

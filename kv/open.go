@@ -1,12 +1,14 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +34,7 @@ type request struct {
 	mode   *Mode
 	wait   time.Duration
 	tracer Tracer
-	checks []func(Caps) error
+	must   []Durability
 }
 
 // WithMode asks for a mode. Without it the engine's default holds, which is always safe: Exclusive where the engine
@@ -55,33 +57,9 @@ func WithLogger(l *slog.Logger) Option { return func(r *request) { r.config.Logg
 // WithTracer tells t of the opening and of every operation of the store, its namespaces included.
 func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
 
-// MustDeliver refuses a store that does not deliver d or more when asked for d.
-func MustDeliver(d Durability) Option {
-	return must(d, func(p Promise) bool { return p.Supported },
-		refusal(Unsupported, "", "the store does not deliver %v", d))
-}
-
-// MustStayIntact refuses a store that may be damaged by a power loss after commits of class d.
-func MustStayIntact(d Durability) Option {
-	return must(d, func(p Promise) bool { return p.Supported && p.Intact },
-		refusal(Unsupported, "", "the store may be damaged by a power loss after %v commits", d))
-}
-
-// MustBeAtomic refuses a store in which the death of the process may leave a part of a transaction of class d.
-func MustBeAtomic(d Durability) Option {
-	return must(d, func(p Promise) bool { return p.Supported && p.KillAtomic }, torn(d))
-}
-
-func must(d Durability, holds func(Promise) bool, otherwise error) Option {
-	return func(r *request) {
-		r.checks = append(r.checks, func(c Caps) error {
-			if holds(c.Promise(d)) {
-				return nil
-			}
-			return otherwise
-		})
-	}
-}
+// MustDeliver refuses a store that does not deliver d or more when asked for d. [DB.RequireAtomic] asks for more; all
+// else that a store promises stands in its Caps.
+func MustDeliver(d Durability) Option { return func(r *request) { r.must = append(r.must, d) } }
 
 // Open opens the store that rawURL names, creating it if it does not exist and is not opened read-only.
 //
@@ -131,25 +109,32 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 	if err != nil {
 		return nil, r.foreign(err)
 	}
-	for _, check := range r.checks {
-		if err := check(store.Caps()); err != nil {
-			return nil, errors.Join(err, store.Close())
+	for _, d := range r.must {
+		if !store.Caps().Promise(d).Supported {
+			return nil, errors.Join(refusal(Unsupported, "", "the store does not deliver %v", d), store.Close())
 		}
 	}
 	return store, nil
 }
 
-// foreign returns err, of an opening, or another one if the store turns out to be of another engine. Drivers of SQLite tell
-// that themselves: the file must not be opened and closed beside it, which drops its locks.
+// foreign returns err, of an opening, or another one if a store of another engine lies at the path, or a folder in place of
+// a file. Drivers of SQLite tell themselves of files: these must not be opened and closed beside it, which drops its locks.
 func (r *request) foreign(err error) error {
-	if driver.KindOf(err) != Corrupt || strings.HasPrefix(r.info.Name, "sqlite") {
+	info, serr := os.Stat(r.config.Path)
+	misplaced := serr == nil && r.info.Caps.Persistent && info.IsDir() != r.info.Caps.Folder
+	if !misplaced && (driver.KindOf(err) != Corrupt || strings.HasPrefix(r.info.Name, "sqlite")) {
 		return err
 	}
 	found, derr := detect.Path(r.config.Path)
-	if derr != nil || found.Engine == r.info.Name {
-		return err
+	switch {
+	case derr == nil && found.Engine != r.info.Name:
+		return refusal(Invalid, fmt.Sprintf("open it as %s:%s", found.Engine, r.path), "a store of %s, not of %s", found.Engine, r.info.Name)
+	case misplaced && r.info.Caps.Folder:
+		return refusal(Invalid, "name a folder", "%s keeps a store in a folder, and this is a file", r.info.Name)
+	case misplaced:
+		return refusal(Invalid, "name a file", "%s keeps a store in a file, and this is a folder", r.info.Name)
 	}
-	return refusal(Invalid, fmt.Sprintf("open it as %s:%s", found.Engine, r.path), "a store of %s, not of %s", found.Engine, r.info.Name)
+	return err
 }
 
 // PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in rawURL before it
@@ -160,14 +145,6 @@ func PathOf(rawURL string) (string, error) {
 		return "", err
 	}
 	return r.path, nil
-}
-
-// names lists the engines of this program.
-func names() string {
-	if all := driver.Names(); len(all) > 0 {
-		return strings.Join(all, ", ")
-	}
-	return "none"
 }
 
 // parse finds the driver and reads path and parameters.
@@ -181,7 +158,7 @@ func parse(rawURL string) (driver.Driver, *request, error) {
 	if !ok {
 		return nil, nil, wrapError("open", "", "", refusal(Invalid,
 			"choose one of these, or import the package of another from github.com/assaydb/assay/engines",
-			"unknown engine %q; this program has %s", scheme, names()))
+			"unknown engine %q; this program has %s", scheme, cmp.Or(strings.Join(driver.Names(), ", "), "none")))
 	}
 	r := &request{info: d.Info(), wait: DefaultWait}
 	if err := r.read(rest); err != nil {

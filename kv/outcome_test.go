@@ -262,10 +262,6 @@ func TestTornTransactionsAreRefusedToThoseWhoNeedThemWhole(t *testing.T) {
 			t.Errorf("%s: %v has no hint", what, err)
 		}
 	}
-	_, err = kv.Open(ctx, "moody:p", kv.MustBeAtomic(kv.Flushed))
-	wantKind(t, "open", err, kv.Unsupported)
-	theMood.tornFrom = 0
-	mustOpen(t, "moody:p", kv.MustBeAtomic(kv.Flushed))
 }
 
 func TestErrorsLoseNothing(t *testing.T) {

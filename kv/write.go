@@ -119,7 +119,7 @@ func (db *DB) outcome(op string, err error) error {
 	if driver.IsInDoubt(err) {
 		hint := "it may be there or not: close the store, open it again, and look"
 		if !db.caps.Remote {
-			db.stopped.CompareAndSwap(nil, driver.StoppedBy(err))
+			db.stopped.Stop(err)
 		}
 		if kind := driver.KindOf(err); kind != driver.Other && !errors.Is(err, kind) { // in the words of the system
 			err = &Error{Kind: kind, Err: err}
@@ -227,10 +227,13 @@ func (db *DB) writeOps(ctx context.Context, d Durability, ops []driver.Op, turn 
 
 func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
 	if db.caps.ConcurrentApply {
-		if err := db.enterShared(ctx, "write", d); err != nil {
-			return err
+		if err := db.writers.enterShared(ctx); err != nil {
+			return db.wrap("write", waitedForItself(err))
 		}
 		defer db.writers.leaveShared()
+		if err := db.mayWrite(ctx, "write", d); err != nil {
+			return err
+		}
 	} else {
 		if err := db.enterAlone(ctx, "write", d); err != nil {
 			return err

@@ -79,8 +79,5 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err := s.openFile(c); err != nil {
 		return nil, err
 	}
-	if o.Frames {
-		return checked{s}, nil
-	}
 	return s, nil
 }

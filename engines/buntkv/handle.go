@@ -36,14 +36,11 @@ func Wrap(h *buntdb.DB, options ...kv.Option) (*kv.DB, error) {
 // nothing of what the program writes through it: to write so, open the store with ?Frames=false.
 // Keys are those of the whole store, also where db is a namespace; the empty key is the driver's.
 func Handle(db *kv.DB) (*buntdb.DB, bool) {
-	s, ok := db.Driver().(interface{ bunt() *buntdb.DB })
-	if !ok {
-		return nil, false
+	if s, ok := db.Driver().(*store); ok {
+		return s.gate.db, true
 	}
-	return s.bunt(), true
+	return nil, false
 }
-
-func (s *store) bunt() *buntdb.DB { return s.gate.db }
 
 // wrap returns a store of h.
 func wrap(h *buntdb.DB) (*store, error) {

@@ -75,26 +75,24 @@ func (s *store) claim(c driver.Config) (*os.File, error) {
 		return nil, err
 	}
 	s.lock = flock.New(s.path+".lock", flock.SetFlag(flags))
-	var locked bool
+	try := s.lock.TryLock
 	if c.Mode == driver.ReadOnly {
-		if locked, err = s.lock.TryRLock(); errors.Is(err, fs.ErrNotExist) {
-			locked, err = true, nil
-		}
-	} else {
-		locked, err = s.lock.TryLock()
+		try = s.lock.TryRLock
 	}
-	switch {
+	switch locked, err := try(); {
+	case c.Mode == driver.ReadOnly && errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
 	case !locked:
 		return nil, &driver.Error{Kind: driver.Busy, Err: errors.New("the file is locked")}
 	}
 	if c.Mode != driver.ReadOnly {
-		if err := os.Remove(s.path + compacting); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.Join(err, s.lock.Unlock())
-		}
+		err = os.Remove(s.path + compacting)
 	}
-	f, err := os.OpenFile(s.path, flags, 0)
+	var f *os.File
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(s.path, flags, 0)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.lock.Unlock())
 	}
@@ -111,13 +109,13 @@ var firstCommands = []string{
 func recognise(path string, flags int) error {
 	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
-		return notAFile(err)
+		return err
 	}
 	defer f.Close()
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return notAFile(err)
+		return err
 	}
 	// BuntDB skips zero bytes between commands; a power loss can leave some.
 	text := strings.ToLower(strings.TrimLeft(string(head[:n]), "\x00"))
@@ -127,13 +125,6 @@ func recognise(path string, flags int) error {
 		}
 	}
 	return corrupt("the file does not begin as one of BuntDB's does")
-}
-
-func notAFile(err error) error {
-	if errors.Is(err, syscall.EISDIR) {
-		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
-	}
-	return err
 }
 
 // classify tells what BuntDB says of a file that it loads: if it is no error of the operating
@@ -158,12 +149,4 @@ func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = corrupt(p)
 	}
-}
-
-// Files includes the lock, which stays when the store is closed: to remove it would let two in.
-func (s *store) Files() ([]string, error) {
-	if s.path == "" {
-		return nil, nil
-	}
-	return []string{s.path, s.lock.Path()}, nil
 }

@@ -183,30 +183,28 @@ func appendBulk(b, s []byte) []byte {
 	return append(append(b, s...), "\r\n"...)
 }
 
-// checked is a store with frames, whose sums it can check.
-type checked struct{ *store }
-
-// Check reads the whole file into memory. A writer waits meanwhile.
-func (c checked) Check(ctx context.Context) error {
-	if _, err := c.gate.read(ctx); err != nil {
+// Check reads the whole file of a store with frames into memory, whose sums it can check. A writer
+// waits meanwhile.
+func (s *store) Check(ctx context.Context) error {
+	if _, err := s.gate.read(ctx); err != nil {
 		return err
 	}
-	return errors.Join(c.check(), c.gate.endRead())
+	return errors.Join(s.check(), s.gate.endRead())
 }
 
-func (c checked) check() error {
-	b, err := os.ReadFile(c.path)
+func (s *store) check() error {
+	b, err := os.ReadFile(s.path)
 	if err != nil {
 		return err
 	}
 	p, err := examine(b)
 	switch {
-	case err != nil || c.log == nil:
+	case err != nil || s.log == nil:
 		return err // what was cut off was passed over when the file was read
-	case p.end != int64(len(b)) || p.others != c.log.others && p.end > 0:
+	case p.end != int64(len(b)) || p.others != s.log.others && p.end > 0:
 		return p.damaged(b)
-	case p.end != c.log.size.Load():
-		return corrupt(fmt.Sprintf("the file has %d bytes, and not the %d that were written", p.end, c.log.size.Load()))
+	case p.end != s.log.size.Load():
+		return corrupt(fmt.Sprintf("the file has %d bytes, and not the %d that were written", p.end, s.log.size.Load()))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (Driver) Info() driver.Info {
 		Summary: "column store for analytics in one file, one process (DuckDB): not made for single keys",
 		Modules: []string{"github.com/duckdb/duckdb-go/v2"},
 		Options: table.Options(Options{}),
-		Caps:    caps,
+		Caps:    caps, Companions: []string{".wal"},
 	}
 }
 
@@ -101,14 +101,9 @@ func open(ctx context.Context, path string, config url.Values) (*store, error) {
 		return nil, err
 	}
 	s := &store{db: sql.OpenDB(connector), path: path}
-	s.db.SetMaxIdleConns(0) // idle connections are kept in s.idle, with their statements
-	c, err := s.lend(ctx)
-	if err == nil {
-		err = c.identify(ctx)
-		s.takeBack(c)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.shut())
+	s.db.SetMaxIdleConns(16) // connections keep their statements
+	if err := s.identify(ctx); err != nil {
+		return nil, errors.Join(err, s.db.Close())
 	}
 	return s, os.Chmod(path, 0o600)
 }

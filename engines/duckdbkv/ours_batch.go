@@ -11,11 +11,10 @@ import (
 // Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB
 // refuses a statement that writes a row twice.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
-	c, err := s.begin(ctx)
+	t, err := s.begin(ctx)
 	if err != nil {
 		return driver.NotDone(err)
 	}
-	defer s.takeBack(c)
 	last := make(map[string]int, len(ops))
 	for i := range ops {
 		last[string(ops[i].Key)] = i
@@ -25,7 +24,7 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 		switch {
 		case last[string(ops[i].Key)] != i:
 		case ops[i].Delete:
-			err = c.run(ctx, deleteOne, ops[i].Key)
+			err = t.run(ctx, deleteOne, ops[i].Key)
 		default:
 			puts = append(puts, ops[i])
 		}
@@ -34,12 +33,12 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 		}
 	}
 	if err == nil {
-		err = c.put(ctx, puts)
+		err = t.put(ctx, puts)
 	}
 	if err != nil {
-		return driver.NotDone(errors.Join(err, c.run(context.Background(), rollback)))
+		return driver.NotDone(errors.Join(err, t.Close()))
 	}
-	return c.run(context.Background(), commit)
+	return t.Commit()
 }
 
 // rowsAtOnce is how many pairs one statement of a batch writes.
@@ -52,7 +51,7 @@ func insert(n int) string {
 }
 
 // put writes pairs whose keys differ.
-func (c *conn) put(ctx context.Context, pairs []driver.Op) error {
+func (t *txn) put(ctx context.Context, pairs []driver.Op) error {
 	for len(pairs) > 0 {
 		n := rowsAtOnce
 		if len(pairs) < n {
@@ -62,7 +61,7 @@ func (c *conn) put(ctx context.Context, pairs []driver.Op) error {
 		for i := range pairs[:n] {
 			args = append(args, pairs[i].Key, append([]byte{}, pairs[i].Value...)) // nil is NULL
 		}
-		if err := c.run(ctx, insert(n), args...); err != nil {
+		if err := t.run(ctx, insert(n), args...); err != nil {
 			return err
 		}
 		pairs = pairs[n:]

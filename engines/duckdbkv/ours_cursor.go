@@ -17,7 +17,7 @@ const (
 // cursor walks a range.
 type cursor struct {
 	driver.Ahead
-	c     *conn
+	r     *reader
 	rg    driver.Range // what is left of it
 	rows  int          // how many to read next; 0 after the last
 	pairs []driver.Pair
@@ -48,7 +48,7 @@ func (c *cursor) Chunk() ([]driver.Pair, error) {
 	}
 	ctx := context.Background()
 	text, args := c.query()
-	s, err := c.c.statement(ctx, text)
+	s, err := c.r.statement(ctx, text)
 	if err != nil {
 		return nil, classify(err)
 	}

@@ -2,7 +2,6 @@ package duckdbkv
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -28,9 +27,6 @@ func claim(path string) (string, error) {
 
 // prepare makes the missing parent folders and returns the one name of the file.
 func prepare(path string) (string, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return "", &driver.Error{Op: "open", Kind: driver.Invalid, Err: errors.New("it is a folder"), Hint: "name a file"}
-	}
 	dir := filepath.Dir(path)
 	if err := driver.MakeDirs(dir); err != nil {
 		return "", err

@@ -8,21 +8,20 @@ import (
 )
 
 // identify makes an empty database a store, and refuses one of another program.
-func (c *conn) identify(ctx context.Context) error {
+func (s *store) identify(ctx context.Context) error {
 	var tables string // DuckDB: of no rows string_agg is NULL
-	err := c.QueryRowContext(ctx, "SELECT coalesce(string_agg(table_name, ', ' ORDER BY 1), '') FROM duckdb_tables() "+
+	err := s.db.QueryRowContext(ctx, "SELECT coalesce(string_agg(table_name, ', ' ORDER BY 1), '') FROM duckdb_tables() "+
 		"WHERE database_name = 'store'").Scan(&tables)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
 	case tables == "":
-		_, err := c.ExecContext(ctx, createTable)
-		return err
+		_, err = s.db.ExecContext(ctx, createTable)
 	case tables == "kv":
-		return c.run(ctx, pin)
+		_, err = s.db.ExecContext(ctx, pin)
+	default:
+		err = &driver.Error{Kind: driver.Invalid,
+			Err:  fmt.Errorf("the DuckDB database of another program: tables %s", tables),
+			Hint: "name another file"}
 	}
-	return &driver.Error{Kind: driver.Invalid,
-		Err:  fmt.Errorf("the DuckDB database of another program: tables %s", tables),
-		Hint: "name another file"}
+	return err
 }

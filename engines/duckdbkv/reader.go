@@ -8,18 +8,48 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// reader reads in the transaction of a connection.
+// reader reads in a transaction.
 type reader struct {
-	s *store
-	c *conn
+	s  *store
+	tx *sql.Tx
 }
 
-var _ driver.Reader = (*reader)(nil)
+const (
+	createTable = "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL)"
+	pin         = "SELECT k FROM kv LIMIT 1" // DuckDB: a transaction sees the state of its first access, not of BEGIN
+	selectOne   = "SELECT v FROM kv WHERE k = ?"
+	deleteOne   = "DELETE FROM kv WHERE k = ?"
+)
+
+// statement returns the prepared form of text. database/sql prepares it once for each connection.
+func (r *reader) statement(ctx context.Context, text string) (*sql.Stmt, error) {
+	prepared, ok := r.s.prepared.Load(text)
+	if !ok {
+		s, err := r.s.db.PrepareContext(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		prepared, _ = r.s.prepared.LoadOrStore(text, s)
+	}
+	return r.tx.StmtContext(ctx, prepared.(*sql.Stmt)), nil
+}
+
+// run runs a statement and drops its rows.
+func (r *reader) run(ctx context.Context, text string, args ...any) error {
+	s, err := r.statement(ctx, text)
+	if err == nil {
+		_, err = s.ExecContext(ctx, args...)
+	}
+	if err = classify(err); driver.KindOf(err) == driver.Canceled && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	ctx := context.Background()
-	s, err := r.c.statement(ctx, selectOne)
+	s, err := r.statement(ctx, selectOne)
 	if err != nil {
 		return dst, classify(err)
 	}
@@ -35,14 +65,15 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	return &cursor{c: r.c, rg: rg, rows: firstRows}, nil
+	return &cursor{r: r, rg: rg, rows: firstRows}, nil
 }
 
-// Close ends the transaction.
+// Close rolls back, unless a commit has ended the transaction.
 func (r *reader) Close() error {
-	err := r.c.run(context.Background(), rollback)
-	r.s.takeBack(r.c)
-	return err
+	if err := r.tx.Rollback(); err != sql.ErrTxDone {
+		return classify(err)
+	}
+	return nil
 }
 
 // where returns the condition for the keys of rg and its arguments.

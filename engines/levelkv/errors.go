@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 
 	"github.com/syndtr/goleveldb/leveldb"
@@ -37,13 +36,10 @@ func classify(err error) error {
 func classifyOpen(err error) error {
 	var number syscall.Errno
 	system, wrapped := errors.As(err, &number), errors.As(err, new(*os.PathError))
-	switch {
 	// The bare number is that of the lock call itself; on Windows opening the lock's file is a
 	// sharing violation.
-	case system && (!wrapped && number == syscall.EAGAIN || runtime.GOOS == "windows" && number == 32):
+	if system && (!wrapped && number == syscall.EAGAIN || runtime.GOOS == "windows" && number == 32) {
 		return &driver.Error{Op: "open", Kind: driver.Busy, Err: err, Hint: "close the other handle first"}
-	case strings.HasSuffix(err.Error(), "not a directory"):
-		return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "leveldb keeps a store in a folder: name a folder"}
 	}
 	return err
 }

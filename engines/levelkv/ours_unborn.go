@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -25,7 +25,7 @@ func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err erro
 	}()
 	data, err := f.List(storage.TypeJournal | storage.TypeTable)
 	if err == nil && len(data) == 0 && !o.ReadOnly {
-		err = removeUnborn(f, path)
+		err = removeUnborn(path)
 	}
 	if err != nil {
 		return nil, err
@@ -39,25 +39,18 @@ func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err erro
 // removeUnborn removes what a process that died while it created a store left: a manifest that
 // CURRENT does not name yet. goleveldb would refuse the folder for ever. There is no data: the
 // first journal is created after CURRENT.
-func removeUnborn(disk storage.Storage, path string) error {
+func removeUnborn(path string) error {
 	if _, err := os.Stat(filepath.Join(path, "CURRENT")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	manifests, err := disk.List(storage.TypeManifest)
-	if err != nil {
-		return err
-	}
-	for _, fd := range manifests {
-		if err := disk.Remove(fd); err != nil {
-			return err
-		}
-	}
 	names, err := os.ReadDir(path)
 	for _, n := range names {
-		// The next CURRENT is written under such a name and renamed.
-		if number, ok := strings.CutPrefix(n.Name(), "CURRENT."); ok && strings.Trim(number, "0123456789") == "" {
+		if unborn.MatchString(n.Name()) {
 			err = errors.Join(err, os.Remove(filepath.Join(path, n.Name())))
 		}
 	}
 	return err
 }
+
+// unborn are the names of a manifest, and of the next CURRENT, which is renamed when it is written.
+var unborn = regexp.MustCompile(`^(MANIFEST-|CURRENT\.)[0-9]+$`)

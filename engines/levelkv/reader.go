@@ -68,8 +68,6 @@ type cursor struct {
 	next  *cursor // in owner.free
 }
 
-var _ driver.Seeker = (*cursor)(nil)
-
 // start goes to the first pair of rg.
 func (c *cursor) start(rg driver.Range) {
 	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
@@ -102,18 +100,6 @@ func (c *cursor) move() bool {
 	c.over = c.over || !c.it.Valid() || c.rg.Reverse && bytes.Compare(c.it.Key(), c.rg.Start) < 0 ||
 		!c.rg.Reverse && c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
 	return !c.over
-}
-
-// Seek moves to the first pair at or after key in the direction of the walk.
-func (c *cursor) Seek(key []byte) error {
-	c.there, c.over = true, false
-	switch found := c.it.Seek(key); {
-	case c.rg.Reverse && !found:
-		c.it.Last()
-	case c.rg.Reverse && string(c.it.Key()) != string(key):
-		c.it.Prev()
-	}
-	return classify(c.it.Error())
 }
 
 // Close keeps the cursor for the next call of Cursor, unless it has failed.

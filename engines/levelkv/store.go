@@ -53,9 +53,15 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 // hows are the options that deliver each class.
 var hows = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}, driver.Buffered: {}}
 
-// Apply commits ops as one batch.
+// Apply commits ops as one batch, and a put alone by goleveldb's Put, which makes one.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
-	return driver.InSteps(ctx, s, ops, d)
+	if len(ops) != 1 || ops[0].Delete {
+		return driver.InSteps(ctx, s, ops, d)
+	}
+	if err := s.files.Err(); err != nil {
+		return err
+	}
+	return classify(s.db.Put(ops[0].Key, ops[0].Value, &hows[d]))
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be

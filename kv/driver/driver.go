@@ -42,6 +42,9 @@ type Info struct {
 	Modules []string // paths of the Go modules that hold the engine's code; their versions are read from the binary
 	Options []Option // the engine's own options, reachable as URL parameters, sorted by name; see [Table]
 	Caps    Caps     // what the engine can do with its default options
+
+	// Companions are the endings of files that may lie beside the store's own and hold data of it, "-wal".
+	Companions []string
 }
 
 // Config says what to open and how. kv has checked that every name in Params is one of the engine's Options.
@@ -98,8 +101,8 @@ type Compacter interface {
 	Compact(ctx context.Context) error
 }
 
-// Checker is a Store with a check of its own for the stored data, which returns Corrupt if it finds a fault. Without it
-// kv reads every pair. No writer runs meanwhile where Caps.ChecksAlone is set.
+// Checker is a Store with a check of its own for the stored data, which returns Corrupt if it finds a fault. Without it,
+// or where Caps.Checks is not set, kv reads every pair. No writer runs meanwhile where Caps.ChecksAlone is set.
 type Checker interface {
 	Check(ctx context.Context) error
 }
@@ -109,11 +112,6 @@ type Checker interface {
 // copies the pairs of a snapshot into a new store.
 type Backuper interface {
 	Backup(ctx context.Context, path string) error
-}
-
-// Filer is a Store that lists the files and folders that hold its data now. Without it they are Config.Path.
-type Filer interface {
-	Files() ([]string, error)
 }
 
 // Configured is a Store that tells the settings in force, read back from the engine where it lets one, under the

@@ -37,14 +37,10 @@ func (f *Failure) Stop(err error) bool {
 	if kind := KindOf(err); kind != Other {
 		err = &Error{Kind: kind, Err: err} // for errors.Is
 	}
-	return f.first.CompareAndSwap(nil, &failure{err, StoppedBy(err)})
-}
-
-// StoppedBy returns the error of a commit that was not tried, because an earlier one failed with err.
-func StoppedBy(err error) *Error {
 	hint := "close the store and open it again: what was synced is there"
 	if errors.Is(err, Full) || isFull(err) {
 		hint = "free some space, then " + hint
 	}
-	return &Error{Kind: Stopped, Err: fmt.Errorf("no more commits after a failed one: %v", err), Hint: hint}
+	stopped := &Error{Kind: Stopped, Err: fmt.Errorf("no more commits after a failed one: %v", err), Hint: hint}
+	return f.first.CompareAndSwap(nil, &failure{err, stopped})
 }

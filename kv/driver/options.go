@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,52 +69,52 @@ func (t Table[T]) Settings(o *T) []Setting {
 	return list
 }
 
+// field is an option of the type V, which read and tell turn from and to text.
+func field[T, V any](name, values, usage string, at func(*T) *V, read func(string) (V, error), tell func(V) string) Field[T] {
+	return Field[T]{
+		Option: Option{Name: name, Values: values, Usage: usage},
+		Set: func(o *T, value string) error {
+			v, err := read(value)
+			if err == nil {
+				*at(o) = v
+			}
+			return err
+		},
+		Get: func(o *T) string { return tell(*at(o)) },
+	}
+}
+
 // Bool is an option that is true or false.
 func Bool[T any](name, usage string, at func(*T) *bool) Field[T] {
-	return Field[T]{
-		Option: Option{Name: name, Values: "true|false", Usage: usage},
-		Set: func(o *T, value string) error {
-			b, err := strconv.ParseBool(value)
-			if err != nil {
-				return fmt.Errorf("use true or false")
-			}
-			*at(o) = b
-			return nil
-		},
-		Get: func(o *T) string { return strconv.FormatBool(*at(o)) },
-	}
+	return field(name, "true|false", usage, at, func(value string) (bool, error) {
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			err = errors.New("use true or false")
+		}
+		return b, err
+	}, strconv.FormatBool)
 }
 
 // Whole is an option that is a whole number of at least min; values is what it counts, "bytes".
 func Whole[T any, N int | int32 | int64 | uint | uint32 | uint64](name, values string, min int64, usage string, at func(*T) *N) Field[T] {
-	return Field[T]{
-		Option: Option{Name: name, Values: values, Usage: usage},
-		Set: func(o *T, value string) error {
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n < min || int64(N(n)) != n {
-				return fmt.Errorf("use a whole number of at least %d", min)
-			}
-			*at(o) = N(n)
-			return nil
-		},
-		Get: func(o *T) string { return fmt.Sprint(*at(o)) },
-	}
+	return field(name, values, usage, at, func(value string) (N, error) {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < min || int64(N(n)) != n {
+			return 0, fmt.Errorf("use a whole number of at least %d", min)
+		}
+		return N(n), nil
+	}, func(n N) string { return fmt.Sprint(n) })
 }
 
 // Number is an option that is a number from min to max; values says so in words.
 func Number[T any](name, values string, min, max float64, usage string, at func(*T) *float64) Field[T] {
-	return Field[T]{
-		Option: Option{Name: name, Values: values, Usage: usage},
-		Set: func(o *T, value string) error {
-			f, err := strconv.ParseFloat(value, 64)
-			if err != nil || !(f >= min && f <= max) {
-				return fmt.Errorf("use a number from %g to %g", min, max)
-			}
-			*at(o) = f
-			return nil
-		},
-		Get: func(o *T) string { return strconv.FormatFloat(*at(o), 'g', -1, 64) },
-	}
+	return field(name, values, usage, at, func(value string) (float64, error) {
+		f, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(f >= min && f <= max) {
+			return 0, fmt.Errorf("use a number from %g to %g", min, max)
+		}
+		return f, nil
+	}, func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) })
 }
 
 // Named is one value of a OneOf option.
@@ -123,29 +125,17 @@ type Named[V any] struct {
 
 // OneOf is an option with named values. A value in force that has no name is told as it prints.
 func OneOf[T any, V comparable](name, usage string, at func(*T) *V, values ...Named[V]) Field[T] {
-	names := make([]string, len(values))
+	names, byName, byValue := make([]string, len(values)), map[string]V{}, map[V]string{}
 	for i, v := range values {
-		names[i] = v.Name
+		names[i], byName[v.Name], byValue[v.Value] = v.Name, v.Value, v.Name
 	}
-	return Field[T]{
-		Option: Option{Name: name, Values: strings.Join(names, "|"), Usage: usage},
-		Set: func(o *T, value string) error {
-			i := slices.Index(names, value)
-			if i < 0 {
-				return fmt.Errorf("use one of %v", names)
-			}
-			*at(o) = values[i].Value
-			return nil
-		},
-		Get: func(o *T) string {
-			for _, v := range values {
-				if v.Value == *at(o) {
-					return v.Name
-				}
-			}
-			return fmt.Sprint(*at(o))
-		},
-	}
+	return field(name, strings.Join(names, "|"), usage, at, func(value string) (V, error) {
+		v, ok := byName[value]
+		if !ok {
+			return v, fmt.Errorf("use one of %v", names)
+		}
+		return v, nil
+	}, func(v V) string { return cmp.Or(byValue[v], fmt.Sprint(v)) })
 }
 
 // OneWord is a OneOf whose values are their own names.
@@ -159,11 +149,8 @@ func OneWord[T any, V ~string](name, usage string, at func(*T) *V, values ...V) 
 
 // Text is an option that takes any text; values describes it.
 func Text[T any](name, values, usage string, at func(*T) *string) Field[T] {
-	return Field[T]{
-		Option: Option{Name: name, Values: values, Usage: usage},
-		Set:    func(o *T, value string) error { *at(o) = value; return nil },
-		Get:    func(o *T) string { return *at(o) },
-	}
+	same := func(value string) string { return value }
+	return field(name, values, usage, at, func(value string) (string, error) { return value, nil }, same)
 }
 
 // WithDefault returns f with text in place of the default in the list, where the value itself would say nothing.

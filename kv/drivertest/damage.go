@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -53,6 +54,8 @@ func refusesForeignPlace(e *env) {
 	if err == nil {
 		e.must(db.Close())
 		e.Errorf("folder=%v, and the opposite was opened as a store", e.info.Caps.Folder)
+	} else if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+		e.Errorf("got %v, want invalid, with a hint", err)
 	}
 	if got, err := os.ReadFile(inside); string(got) != "a letter" {
 		e.Errorf("the letter was changed: %q, %v", got, err)
@@ -61,6 +64,7 @@ func refusesForeignPlace(e *env) {
 
 // survivesTruncation cuts each of the store's files at several lengths. What Check then passes must be true.
 func survivesTruncation(e *env) {
+	e.takesLong()
 	e.damage(func(size int64, files int) []change {
 		var all []change
 		for _, length := range []int64{0, 1, size / 3, size / 2, size - 4096, size - 10, size - 1} {
@@ -74,6 +78,7 @@ func survivesTruncation(e *env) {
 
 // survivesFlippedByte changes a byte here and there. Most engines have no checksums: a changed value is no failure.
 func survivesFlippedByte(e *env) {
+	e.takesLong()
 	rng := newRand(1)
 	e.damage(func(size int64, files int) []change {
 		var all []change

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -63,6 +64,14 @@ func (e *env) needs(can bool, what string) {
 	e.Helper()
 	if !can {
 		e.Skipf("%s declares: %s", e.Engine, what)
+	}
+}
+
+// takesLong skips the case under -short, but for the engine as it opens by default.
+func (e *env) takesLong() {
+	e.Helper()
+	if testing.Short() && e.Params != "" {
+		e.Skipf("with %s it is tried without -short", e.Params)
 	}
 }
 

@@ -32,7 +32,7 @@ var themes = []theme{
 	{modelCases, "reading", "Reader, Txn"},
 	{closeCases, "opening", "Store"},
 	{concurrencyCases, "writing", "Store, Reader"},
-	{persistenceCases, "optional-interfaces", "Backuper, Compacter, Checker, Filer, Configured"},
+	{persistenceCases, "optional-interfaces", "Backuper, Compacter, Checker, Info, Configured"},
 	{modeCases, "opening", "Driver, Mode, Caps"},
 	{damageCases, "opening", "Driver"},
 	{killCases, "promises", "Promise"},

@@ -239,8 +239,6 @@ func (s *logStore) Snapshot(ctx context.Context) (driver.Reader, error) {
 	return s.Store.Snapshot(ctx)
 }
 
-func (s *logStore) Files() ([]string, error) { return []string{s.path}, nil }
-
 func (s *logStore) Backup(_ context.Context, path string) error {
 	if s.fault == emptyBackup {
 		return os.WriteFile(path, []byte(logHeader), 0o600)

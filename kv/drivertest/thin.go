@@ -39,13 +39,17 @@ const (
 // whatever else the machine does hits both. The result is the median of the ratios of the turns, with its 95 %
 // interval; it is reported as the metric "ratio-NAME" and printed as a table. A pair whose whole interval is above its
 // limit is named below the table; nothing fails, for a busy machine is no fault of the code. Measure for longer with
-// -benchtime=5x.
+// -benchtime=5x; under -short the slices are a few, to see that all of it works.
 func Thin(b *testing.B, pairs ...Pair) {
+	rounds := thinRounds * b.N
+	if testing.Short() {
+		rounds = 10
+	}
 	var text, exceptions bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "op\traw ns\tkv ns\tratio\t95 %\tlimit\t\n")
 	for _, p := range pairs {
-		r, err := p.measure(thinRounds * b.N)
+		r, err := p.measure(rounds)
 		if err != nil {
 			b.Fatalf("%s: %v", p.Name, err)
 		}

@@ -176,4 +176,8 @@ func TestACrowdIsAsLargeAsAsked(t *testing.T) {
 	if _, err := op.New(env); kv.KindOf(err) != kv.Invalid {
 		t.Errorf("no process at a time: %v, want Invalid", err)
 	}
+	env.Params = nil
+	if r, err := op.New(env); err != nil || r.(workload.Crowd).Workers() != 50 {
+		t.Errorf("without a number: %T, %v, want 50 at a time", r, err)
+	}
 }

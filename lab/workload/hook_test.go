@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,10 @@ func newHookCell(t *testing.T, op string, env workload.Env) *hookCell {
 		t.Fatalf("no operation %s", op)
 	}
 	c.env.Dir, c.env.Self = t.TempDir(), self(t)
+	if op == "storm" || op == "processes" { // 50 at a time take half a minute to open a Badger
+		c.env.Params = map[string]string{"n": "6"}
+		maps.Copy(c.env.Params, env.Params)
+	}
 	if c.env.Form == "" {
 		c.env.Form = "kv"
 	}
@@ -179,8 +184,11 @@ func eachHookCell(t *testing.T, run func(t *testing.T, store workload.Env, op wo
 			for _, form := range forms {
 				t.Run(store.name+"/"+form+"/"+op.Name, func(t *testing.T) {
 					slow := store.engine == "badger" || store.engine == "pebble"
-					if testing.Short() && form == "state" && (op.Workers > 1 && store.engine != "bbolt" || op.Items > 1 && slow) {
+					if testing.Short() && form == "state" && (slow || op.Workers > 1 && store.engine != "bbolt") {
 						t.Skip("the form kv is like it, and takes as long: without -short")
+					}
+					if testing.Short() && slow && (op.Items > 1 || op.Workers > 4) {
+						t.Skip("it opens the store some hundred times: without -short")
 					}
 					run(t, workload.Env{Engine: store.engine, Options: store.options, Form: form, Durability: kv.Flushed}, op)
 				})

@@ -98,7 +98,7 @@ var _ driver.Driver = (*Library)(nil)
 func (l *Library) Info() driver.Info {
 	s := Store{lib: l, journal: wal}
 	return driver.Info{Name: l.Name, Summary: l.Summary, Modules: l.Modules,
-		Options: table.Options(Options{}), Caps: s.capsNow()}
+		Options: table.Options(Options{}), Caps: s.capsNow(), Companions: []string{"-wal", "-shm", "-journal"}}
 }
 
 // Open opens or creates the database at c.Path. A file that is not an SQLite database is Corrupt; a
@@ -113,6 +113,9 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 		return nil, err
 	}
 	created, err := s.createFile()
+	if err == nil {
+		s.path, err = filepath.EvalSymlinks(s.path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,8 @@ var kindsOf = map[int32]driver.Kind{
 }
 
 var hints = map[driver.Kind]string{
-	driver.Corrupt:    "restore a backup, or save what is readable with: sqlite3 FILE .recover",
-	driver.Full:       "free some space, or use another folder",
-	driver.Permission: "use a file and folder that you may read and write",
-	driver.TooLarge:   "SQLite keeps key and value together in at most 1,000,000,000 bytes",
+	driver.Corrupt:  "restore a backup, or save what is readable with: sqlite3 FILE .recover",
+	driver.TooLarge: "SQLite keeps key and value together in at most 1,000,000,000 bytes",
 }
 
 var errNotADB = errors.New("not an SQLite database")

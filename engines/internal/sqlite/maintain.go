@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -56,21 +55,6 @@ func (s *Store) reading(ctx context.Context, fn func(*conn) error) error {
 	}
 	err = c.db.Interruptible(ctx, func() error { return fn(c) })
 	return errors.Join(err, s.takeBack(c, readers))
-}
-
-// Files lists the database and its companions that exist now.
-func (s *Store) Files() ([]string, error) {
-	path, err := filepath.EvalSymlinks(s.path) // SQLite: companions stand beside the file, not beside a link to it
-	if err != nil {
-		return nil, err
-	}
-	files := []string{path}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		if _, err := os.Stat(path + suffix); err == nil {
-			files = append(files, path+suffix)
-		}
-	}
-	return files, nil
 }
 
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -51,11 +51,7 @@ func (s *Store) rewriteLog() (err error) {
 	if err != nil {
 		return err
 	}
-	files, err := s.Files()
-	if err == nil {
-		err = rewrite(files[0] + "-wal")
-	}
-	return errors.Join(err, t.Close())
+	return errors.Join(rewrite(s.path+"-wal"), t.Close())
 }
 
 // rewrite writes the file at path once more and syncs it.

@@ -12,7 +12,7 @@ import (
 // more are opened on demand, without a limit, because a View inside a View would wait for itself.
 type Store struct {
 	lib      *Library
-	path     string // absolute
+	path     string // absolute, of the file itself: SQLite's companions stand beside it, not beside a link
 	readOnly bool
 	options  Options
 	layout   layout
@@ -29,7 +29,6 @@ var (
 	_ driver.Compacter  = (*Store)(nil)
 	_ driver.Checker    = (*Store)(nil)
 	_ driver.Backuper   = (*Store)(nil)
-	_ driver.Filer      = (*Store)(nil)
 	_ driver.Configured = (*Store)(nil)
 )
 
