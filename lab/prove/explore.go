@@ -257,7 +257,7 @@ func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, re
 		return outcome{}, err
 	}
 	spec := verifySpec{Store: rec.store, Past: rec.past, Salt: mix(rec.seed, "salt", 1)}
-	spec.Store.Dir = dir
+	spec.Store.Dir, spec.Copies = dir, rec.copies
 	sum := img.Sum()
 	if spec.Reopen = sum[1]%2 == 0; sum[0]%2 == 0 {
 		spec.More = moreCommits

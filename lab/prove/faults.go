@@ -168,7 +168,7 @@ const (
 // telling returns the moments behind a fault at step i that show most: right behind it, before and behind the syncs of the
 // commits that follow, for until then the disk may still need what they replace, and at the end.
 func (r *recording) telling(i int) []int {
-	found := []int{min(i+1, len(r.steps)), len(r.steps)}
+	var found []int
 	var later []ack
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
@@ -188,8 +188,14 @@ func (r *recording) telling(i int) []int {
 		found = append(found, end)
 	}
 	slices.Sort(found)
-	found = slices.Compact(found)
-	return found[:min(tellingMoments, len(found))]
+	found = append([]int{min(i+1, len(r.steps)), len(r.steps)}, found...)
+	var few []int
+	for _, at := range found {
+		if !slices.Contains(few, at) && len(few) < tellingMoments {
+			few = append(few, at)
+		}
+	}
+	return few
 }
 
 // behind returns the first moment after a time.
