@@ -1,14 +1,12 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/assaydb/assay/lab/powerfs"
@@ -127,43 +125,6 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 				if !seen[i] {
 					seen[i], order = true, append(order, i)
 				}
-			}
-		}
-	}
-	return order
-}
-
-// turns returns the indexes of the steps that processes asked for, one of each kind in turn: syncs first, of which a failure
-// is forgotten most easily, then writes, then the rest, and of each those first that are rare.
-func turns(steps []powerfs.Step, rng *rand.Rand) []int {
-	of := map[string][]int{}
-	var kinds []string
-	around := surroundings(steps)
-	for _, i := range rng.Perm(len(steps)) {
-		if steps[i].Kind == 0 {
-			continue
-		}
-		k := around[i]
-		if of[k] == nil {
-			kinds = append(kinds, k)
-		}
-		of[k] = append(of[k], i)
-	}
-	rank := func(kind string) int {
-		switch call, _, _ := strings.Cut(kind, " "); call {
-		case powerfs.OnSync.String():
-			return 0
-		case powerfs.OnWrite.String():
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Or(rank(a)-rank(b), len(of[a])-len(of[b])) })
-	var order []int
-	for turn := 0; len(order) < len(steps) && turn < len(steps); turn++ {
-		for _, k := range kinds {
-			if turn < len(of[k]) {
-				order = append(order, of[k][turn])
 			}
 		}
 	}
