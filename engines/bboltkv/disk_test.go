@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/drivertest"
 	"github.com/assaydb/assay/lab/powerfs"
@@ -153,22 +155,30 @@ func TestACompactionWhoseNameIsNotDurableIsTheLastWord(t *testing.T) {
 // Opened again, the store must not build on it: wherever power fails then, all that was
 // acknowledged is there.
 func TestAStoreIsSafeWhenOpenedAgainAfterASyncThatFailed(t *testing.T) {
-	for _, nth := range []uint64{1, 2} { // the sync of the pages, and of the one that names them
-		for n := 1; ; n++ {
-			if !cutAfterReopening(t, nth, n) {
-				t.Logf("sync %d failed: %d cuts", nth, n-1)
-				break
+	for _, how := range []struct {
+		nth  uint64 // the sync of the pages, and of the one that names them
+		dies bool
+	}{{1, false}, {2, false}, {1, true}, {2, true}} {
+		for seed := range uint64(4) {
+			cuts := 0
+			for cutAfterReopening(t, how.nth, how.dies, seed, cuts+1) {
+				cuts++
 			}
+			t.Logf("sync %d failed, the process died: %t: %d cuts", how.nth, how.dies, cuts)
 		}
 	}
 }
 
-// cutAfterReopening fails the nth sync of a commit, opens the store again, and has power fail
-// before the cut-th call from then on, within the opening or the next commit. It reports whether
-// there were so many.
-func cutAfterReopening(t *testing.T, nth uint64, cut int) bool {
+// cutAfterReopening fails the nth sync of a commit, by a process that closes the store or one that
+// dies at once, opens the store again, and has power fail before the cut-th call from then on,
+// within the opening or the next commit. Of what was not synced nothing survives, or some pages by a
+// seed. It reports whether there were so many calls.
+func cutAfterReopening(t *testing.T, nth uint64, dies bool, seed uint64, cut int) bool {
 	t.Helper()
 	disk := powertest.NewDisk(t, nil)
+	if seed > 0 {
+		disk.Rule, disk.Seed = powerfs.Rule{Survivors: powerfs.Pages}, seed
+	}
 	path := filepath.Join(disk.Dir(), "db")
 	put := func(db *kv.DB, from, to int, letter string) error {
 		return db.Update(ctx, kv.Synced, func(tx *kv.Tx) (err error) {
@@ -180,11 +190,17 @@ func cutAfterReopening(t *testing.T, nth uint64, cut int) bool {
 	}
 	db := open(t, path, "")
 	must(t, errors.Join(put(db, 0, 200, "c"), put(db, 0, 200, "c")))
-	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: nth, Match: "db"})
-	if err := put(db, 0, 5, "d"); !errors.Is(err, kv.InDoubt) {
-		t.Fatalf("the commit whose sync failed: %v, want in doubt", err)
+	fault := powerfs.Fault{Op: powerfs.OnSync, Nth: nth, Match: "db"}
+	if dies { // bbolt alone does what the driver has done until then, and nothing after it
+		must(t, db.Close())
+		dieAtSync(t, disk, path, fault)
+	} else {
+		disk.Arm(fault)
+		if err := put(db, 0, 5, "d"); !errors.Is(err, kv.InDoubt) {
+			t.Fatalf("the commit whose sync failed: %v, want in doubt", err)
+		}
+		must(t, db.Close())
 	}
-	must(t, db.Close())
 	before := disk.Calls()
 	disk.CutBefore(cut)
 	db = open(t, path, "")
@@ -215,4 +231,64 @@ func cutAfterReopening(t *testing.T, nth uint64, cut int) bool {
 	}
 	t.Errorf("sync %d failed, power cut before call %d after opening again: the store holds %s", nth, cut, got.String())
 	return true
+}
+
+// dieAtSync changes the first five pairs by a commit whose sync fails.
+func dieAtSync(t *testing.T, disk *powertest.Disk, path string, fault powerfs.Fault) {
+	t.Helper()
+	raw, err := bolt.Open(path, 0o600, nil)
+	must(t, err)
+	disk.Arm(fault)
+	err = raw.Update(func(tx *bolt.Tx) (err error) {
+		for i := range 5 {
+			err = errors.Join(err, tx.Bucket(bucketName).Put(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte("d"), 100)))
+		}
+		return err
+	})
+	if !errors.Is(err, syscall.EIO) {
+		t.Fatalf("the commit whose sync fails: %v", err)
+	}
+	must(t, raw.Close())
+}
+
+// A file that was closed is sealed: the next commit takes two syncs, as any other. The first after a
+// process that died takes one more, and so does that behind another program's commit.
+func TestACommitTakesASyncMoreInAFileThatWasNotClosed(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	syncs := func(db *kv.DB) int {
+		before := disk.CallsOf(powerfs.OnSync)
+		must(t, db.Put(ctx, kv.Synced, []byte("a"), []byte("b")))
+		return disk.CallsOf(powerfs.OnSync) - before
+	}
+	expect := func(what string, got, want int) {
+		if got != want {
+			t.Errorf("%s: a commit takes %d syncs, want %d", what, got, want)
+		}
+	}
+	db := open(t, path, "")
+	for range 2 { // with the folder, and the file as it grows
+		syncs(db)
+	}
+	expect("an open file", syncs(db), 2)
+	copied := filepath.Join(disk.Dir(), "as if its process had died")
+	data, err := os.ReadFile(path)
+	must(t, errors.Join(err, os.WriteFile(copied, data, 0o600)))
+	for range 2 {
+		must(t, db.Close())
+		db = open(t, path, "")
+		expect("a file that was closed", syncs(db), 2)
+	}
+	must(t, db.Compact(ctx))
+	expect("a compacted file", syncs(db), 2)
+	must(t, db.Close())
+	raw, err := bolt.Open(path, 0o600, nil)
+	must(t, err)
+	must(t, errors.Join(raw.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketName).Put([]byte("c"), nil) }), raw.Close()))
+	for _, name := range []string{path, copied} {
+		db := open(t, name, "")
+		expect("a file that the driver did not close", syncs(db), 3)
+		expect("the next", syncs(db), 2)
+		must(t, db.Close())
+	}
 }

@@ -18,7 +18,9 @@
 // After a sync that failed bbolt goes on, and may write into pages that the disk still needs. Such
 // a commit is in doubt, and kv lets no other follow; when the store is opened again, the driver
 // writes and syncs all of the file once more. It is not done, and others may follow, only where
-// bbolt refused it for its MaxSize, or where the disk was full for pages that nobody needs yet.
+// bbolt refused it for its MaxSize, or where the disk was full for pages that nobody needs yet. A
+// process may die before it has told: where the last one did not close the file, or it was another
+// program, the first Synced commit takes one sync more.
 //
 // # Locks
 //
@@ -34,12 +36,13 @@
 //
 // # What is ours
 //
-// These files add to bbolt, and change neither the format of the file nor what a commit does:
+// These files add to bbolt, and change neither the format of the file, but for 35 bytes that bbolt
+// does not use, nor what a commit does:
 //
 //   - ours_create.go makes a new file appear as a whole;
 //   - ours_file.go lets a file be replaced while snapshots of it go on, and ours_compact.go replaces
 //     it by a compact one;
-//   - ours_heal.go tells what became of a commit that failed, and mends the file;
+//   - ours_heal.go tells what became of a commit that failed, mends the file, and seals it;
 //   - ours_damage.go turns panics and faults over damaged pages into errors, for scans ours_ahead.go;
 //   - ours_growth.go bounds the waiting; how much is mapped stands in ours_unix.go, ours_other.go.
 //

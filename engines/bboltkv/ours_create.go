@@ -79,7 +79,9 @@ func create(path string, o bolt.Options) error {
 	o.NoSync = false
 	db, err := bolt.Open(fresh.Name(), 0o600, &o)
 	if err == nil {
-		err = db.Close()
+		f := &file{db: db, os: fresh, page: int64(db.Info().PageSize)}
+		f.stored.Store(true)
+		err = f.release()
 	}
 	if err = errors.Join(err, fresh.Close()); err == nil {
 		err = os.Link(fresh.Name(), path)

@@ -78,8 +78,8 @@ func (f *file) verify(path string, o *options) error {
 	case b == nil:
 		err = o.refuseOthers(tx)
 	}
-	if err == nil && !o.ReadOnly && f.marked(info.Size()) {
-		err = f.heal(tx.Size(), info.Size())
+	if err == nil && !o.ReadOnly {
+		err = f.trust(tx, info.Size())
 	}
 	return err
 }

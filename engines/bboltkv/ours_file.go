@@ -18,6 +18,7 @@ type file struct {
 	page   int64        // size of a page
 	users  atomic.Int64 // transactions, and 1 for the store
 	broken atomic.Bool  // bbolt panicked while it held its locks: no method of db may be called again
+	stored atomic.Bool  // the page that names all others is on the disk as everybody reads it
 }
 
 // begin begins a transaction, for a user that was counted, and returns it with the bucket of o,
@@ -57,6 +58,7 @@ func (f *file) release() error {
 	case f.broken.Load():
 		return f.abandon()
 	}
+	f.seal()
 	return f.db.Close()
 }
 

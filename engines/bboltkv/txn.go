@@ -54,7 +54,13 @@ func (t *txn) Commit() error {
 		if err := t.store.prepare(t); err != nil {
 			return err
 		}
-		t.file.db.NoSync = t.durability != driver.Synced || t.store.options.NoSync // bbolt reads it when it commits
+		db := t.file.db
+		db.NoSync = t.durability != driver.Synced || t.store.options.NoSync // bbolt reads it when it commits
+		if !db.NoSync {
+			if err := t.file.store(t.tx); err != nil {
+				return err
+			}
+		}
 	}
 	return t.store.commit(t)
 }

@@ -30,7 +30,7 @@ type proveFlags struct {
 	rounds, writers                     int
 	seed                                uint64
 	budget                              time.Duration
-	json, restarts                      bool
+	json                                bool
 }
 
 func (a *app) proveCommand() *cobra.Command {
@@ -74,7 +74,6 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags.StringSliceVar(&f.rules, "rule", nil, "what may remain when power fails, such as ordered/sectors (default: all rules)")
 	flags.IntVar(&f.rounds, "rounds", 0, "recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
 	flags.IntVar(&f.writers, "writers", 0, "goroutines that commit at the same time (default: one in some runs, several in others)")
-	flags.BoolVar(&f.restarts, "restarts", false, "also let a process die on a disk that has failed, and another go on there: some engines do not survive that")
 	flags.StringVar(&f.again, "again", "", "verify once more a state that broke a promise, from the folder that the report names")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.DurationVar(&f.budget, "budget", prove.DefaultBudget, "time for the whole proof")
@@ -128,7 +127,7 @@ func noEngines(_ *cobra.Command, args []string) error {
 // proveOptions checks the command line.
 func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Options, error) {
 	o := prove.Options{Entries: a.proved(), Faults: f.faults, Rules: f.rules, Rounds: f.rounds,
-		Restarts: f.restarts, Seed: f.seed, Writers: f.writers, Dir: f.dir, Budget: f.budget}
+		Seed: f.seed, Writers: f.writers, Dir: f.dir, Budget: f.budget}
 	if f.ship != "" {
 		o.Entries = a.chosen(func(c Contender) bool { return !c.Unranked })
 	}

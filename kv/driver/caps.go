@@ -88,8 +88,9 @@ type Promise struct {
 	KillAtomic bool `json:"kill_atomic"`
 	// PowerAtomic: the same after power loss.
 	PowerAtomic bool `json:"power_atomic"`
-	// DiskMayBreak: a write or sync that fails, or a full disk, may break the store, and take what was acknowledged. Without
-	// it all of the above holds then, too, and a commit that met the failure is there as a whole or not at all.
+	// DiskMayBreak: after a write or sync that failed, or a full disk, the store may not open, and of a commit in doubt there
+	// may be a part. What was acknowledged is there if it opens. Without it all of the above holds then, too, and a commit that
+	// met the failure is there as a whole or not at all.
 	DiskMayBreak bool `json:"disk_may_break,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 type cell struct {
 	result.ProofCell
 	atomic bool
+	breaks bool // the fault may leave a store that cannot be read
 	keeps  tally
 	whole  tally
 	runs   map[uint64]int64 // by the seeds of the runs that crashes came from, what each acknowledged
@@ -92,6 +94,30 @@ func (t trial) disorder(n []uint64) string {
 	return ""
 }
 
+// backup returns what is wrong with the backup that a crash has left, of which it is nil if there is none; "" is nothing. A
+// backup is whole or not there at all, and once it was made it is there.
+func (t trial) backup(o *outcome) string {
+	var last copied
+	for _, c := range t.ledger.copies {
+		if c.Done < t.at {
+			last = c
+		}
+	}
+	switch {
+	case o == nil && last.Done > 0:
+		return "the backup that was made is not there"
+	case o == nil:
+		return ""
+	case o.Broken != "" || o.Torn != "":
+		return "backup: " + cmp.Or(o.Broken, o.Torn)
+	}
+	t.at = last.Began
+	if lost, _ := t.lost(o.N); lost > 0 {
+		return fmt.Sprintf("backup: %d commits are missing that were acknowledged before it was begun", lost)
+	}
+	return ""
+}
+
 // unacked returns the highest number of a commit of w that returned an error, or from which it began.
 func (t trial) unacked(w int) (n uint64) {
 	for _, f := range t.ledger.failed {
@@ -143,7 +169,7 @@ func (c *cell) judge(t trial, o outcome) bool {
 	before := c.keeps.failed + c.whole.failed
 	c.judged++
 	if !o.Late {
-		if lost, age := t.lost(o.N); lost > 0 {
+		if lost, age := t.lost(o.N); lost > 0 && !(c.breaks && o.Gone && !o.Hole) {
 			c.Lost += lost
 			c.LostMax = max(c.LostMax, lost)
 			c.LostAge = max(c.LostAge, age)
@@ -152,6 +178,9 @@ func (c *cell) judge(t trial, o outcome) bool {
 		if o.Broken == "" && o.Torn == "" {
 			o.Broken = t.disorder(o.N)
 		}
+	}
+	if !o.Late {
+		o.broken(t.backup(o.Copy))
 	}
 	if o.Torn != "" {
 		c.Torn++

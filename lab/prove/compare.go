@@ -18,11 +18,15 @@ type outcome struct {
 	Broken string
 	// Gone is that the store could not be read at all, so that nothing of it counts as kept.
 	Gone bool
+	// Hole is that all of it could be read, but for values of commits that returned no error.
+	Hole bool `json:",omitempty"`
 	// Ended is that the process crashed over it.
 	Ended bool `json:",omitempty"`
 	// Late is that no answer came in time: nothing is known of the store. Broken is set where its writer read what was
 	// never written.
 	Late bool
+
+	Copy *outcome `json:",omitempty"` // of the backup, if it was looked at and there is one
 
 	chains []chain // by which N was reached
 }
@@ -50,6 +54,26 @@ func (p past) compare(found map[string][]byte) outcome {
 		o.Broken = fmt.Sprintf("no prefix: %q was written by nobody", slices.Min(slices.Collect(maps.Keys(left))))
 	}
 	return o
+}
+
+// fill gives values that cannot be read those that commits in doubt wrote. It returns false where none of them did.
+func (p past) fill(found map[string][]byte, unread []string) bool {
+	doubt := map[string][]byte{}
+	for w := range p.Unsure {
+		for _, u := range p.Unsure[w] {
+			s := p.script(w)
+			s.playTo(u.N-1, p.Chains[w])
+			for _, o := range s.ops(s.play(u.Salt)) {
+				doubt[o.key] = o.value
+			}
+		}
+	}
+	for _, k := range unread {
+		if found[k] = doubt[k]; found[k] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // compareWriter takes the writer's keys out of left and adds what they are to o.

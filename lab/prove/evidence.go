@@ -51,6 +51,7 @@ type story struct {
 	State    string     // what of the changes that were not durable was there
 	Before   []string   // the last operations before the crash
 	Acked    [][]ack    // before it, of each writer
+	Copies   []copied   // the backups that were made before it
 	At       int64      // by the clock of the acknowledgements
 	Expected string     //
 	Found    outcome    //
@@ -74,8 +75,14 @@ func (e *evidence) keep(dir string, t *task, atomic bool) error {
 	}
 	s := story{Engine: t.entry.Name + " " + t.class.String(), Fault: t.fault, State: e.state.String(), At: e.trial.at, Found: e.found,
 		Atomic: atomic, Acked: make([][]ack, e.trial.writers()),
-		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits, Reopen: e.img.Sum()[1]%2 == 0}}
+		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits, Reopen: e.img.Sum()[1]%2 == 0,
+			Copies: e.rec.copies}}
 	s.Verify.Store.Dir = ""
+	for _, c := range e.trial.ledger.copies {
+		if c.Done < e.trial.at {
+			s.Copies = append(s.Copies, c)
+		}
+	}
 	n := int64(0)
 	for w, list := range e.trial.ledger.acks {
 		for _, a := range list {
@@ -125,7 +132,7 @@ func Again(ctx context.Context, dir string, command []string) (before []string, 
 	if err := p.Call(ctx, "verify", request{Verify: &s.Verify}, &m, time.Minute); err != nil {
 		return s.Before, err.Error(), ctx.Err()
 	}
-	tr := trial{past: s.Verify.Past, ledger: ledger{acks: s.Acked}, at: s.At}
+	tr := trial{past: s.Verify.Past, ledger: ledger{acks: s.Acked, copies: s.Copies}, at: s.At}
 	c := &cell{atomic: s.Atomic}
 	c.judge(tr, *m.Done.Outcome)
 	before = append([]string{s.Engine + ", " + s.Fault + ", " + s.State + ", behind:"}, s.Before...)

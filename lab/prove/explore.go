@@ -1,14 +1,12 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/assaydb/assay/lab/powerfs"
@@ -133,43 +131,6 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 	return order
 }
 
-// turns returns the indexes of the steps that processes asked for, one of each kind in turn: syncs first, of which a failure
-// is forgotten most easily, then writes, then the rest, and of each those first that are rare.
-func turns(steps []powerfs.Step, rng *rand.Rand) []int {
-	of := map[string][]int{}
-	var kinds []string
-	around := surroundings(steps)
-	for _, i := range rng.Perm(len(steps)) {
-		if steps[i].Kind == 0 {
-			continue
-		}
-		k := around[i]
-		if of[k] == nil {
-			kinds = append(kinds, k)
-		}
-		of[k] = append(of[k], i)
-	}
-	rank := func(kind string) int {
-		switch call, _, _ := strings.Cut(kind, " "); call {
-		case powerfs.OnSync.String():
-			return 0
-		case powerfs.OnWrite.String():
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Or(rank(a)-rank(b), len(of[a])-len(of[b])) })
-	var order []int
-	for turn := 0; len(order) < len(steps) && turn < len(steps); turn++ {
-		for _, k := range kinds {
-			if turn < len(of[k]) {
-				order = append(order, of[k][turn])
-			}
-		}
-	}
-	return order
-}
-
 // chunk is how many moments are looked at while the tape is played once.
 const chunk = 12
 
@@ -257,7 +218,7 @@ func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, re
 		return outcome{}, err
 	}
 	spec := verifySpec{Store: rec.store, Past: rec.past, Salt: mix(rec.seed, "salt", 1)}
-	spec.Store.Dir = dir
+	spec.Store.Dir, spec.Copies = dir, rec.copies
 	sum := img.Sum()
 	if spec.Reopen = sum[1]%2 == 0; sum[0]%2 == 0 {
 		spec.More = moreCommits

@@ -13,9 +13,11 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// target is an operation that is to fail, and how.
+// target is an operation of a faulty scene that is to fail, and how.
 type target struct {
+	scene int
 	powerfs.Fault
+	twice bool  // and the next of its kind as well
 	space int64 // instead, so many bytes fit on the disk
 }
 
@@ -30,9 +32,9 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	for first := true; l.another(j) && (first || time.Now().Before(until)); first = false {
 		err := error(nil)
 		switch j.rounds++; {
-		case l.Restarts && l.Rounds == 0 && j.rounds%3 == 2 && len(j.follows) > 0:
+		case l.Rounds == 0 && j.rounds%8 == 7 && len(j.follows) > 0:
 			err = l.followUp(ctx, j)
-		case l.Restarts && l.Rounds == 0 && j.rounds%6 == 0 && j.fault == result.FaultEIO:
+		case l.Rounds == 0 && j.rounds%16 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)
 		default:
 			err = l.faultRound(ctx, j)
@@ -44,10 +46,11 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	return l.another(j), nil
 }
 
-// targetsOf returns the operations of each faulty scene that are to fail, those of rare kinds first. A write fails as a
-// whole and half done; a disk becomes full at one write, or for good.
-func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
-	var all [][]target
+// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole and half done, a sync once
+// and twice running, so that what mends the first failure fails as well; a disk becomes full at one write, or for good.
+func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
+	var recordings [][]powerfs.Step
+	var at [][][]target // of each scene and step, how it can fail
 	for k, s := range faulty {
 		rec, err := l.record(ctx, j.task, j.fitted(s), mix(l.Seed, "faulty", k), run{})
 		if err != nil {
@@ -58,7 +61,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 			return nil, err
 		}
 		nth := map[powerfs.FaultOp]uint64{}
-		at := make([][]target, len(rec.steps)+1)
+		of := make([][]target, len(rec.steps))
 		for i, s := range rec.steps {
 			if s.Kind == 0 {
 				continue
@@ -67,41 +70,47 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([][]target, error) {
 				return nil, err
 			}
 			nth[s.Kind]++
-			at[i] = j.variants(powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, max(p.Used()+int64(s.Bytes)/2, 1))
+			of[i] = j.variants(k, powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, max(p.Used()+int64(s.Bytes)/2, 1))
 		}
-		var list []target
-		rng := rand.New(rand.NewPCG(mix(l.Seed, "targets", k, j.number), l.Seed))
-		for _, i := range turns(rec.steps, rng) {
-			list = append(list, at[i]...)
+		recordings, at = append(recordings, rec.steps), append(at, of)
+	}
+	var all []target
+	places := order(recordings, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
+	for v, found := 0, true; found; v++ { // all of them fail in one way before one fails in another: its kind does meanwhile
+		found = false
+		for _, p := range places {
+			if list := at[p.of][p.step]; v < len(list) {
+				found, all = true, append(all, list[(v+p.turn)%len(list)])
+			}
 		}
-		all = append(all, list)
 	}
 	return all, nil
 }
 
-// variants returns how one operation can fail.
-func (j *job) variants(f powerfs.Fault, space int64) []target {
-	short, sticky := f, f
-	short.Short, sticky.Sticky = true, true
-	var all []target
-	for i, v := range []powerfs.Fault{short, f, sticky} {
-		if v.Short && f.Op != powerfs.OnWrite {
-			continue
-		}
-		v.Err = syscall.EIO
-		if j.fault == result.FaultENOSPC {
-			v.Err = syscall.ENOSPC
-		}
-		// A disk that fails for good shows little: it comes now and then.
-		if !v.Sticky || f.Nth%8 == 1 {
-			all = append(all, target{Fault: v})
-		}
-		if j.fault == result.FaultENOSPC && i == 1 {
-			all = append(all, target{space: space})
-		}
-	}
-	if j.fault == result.FaultENOSPC && f.Op&(powerfs.OnWrite|powerfs.OnCreate|powerfs.OnAllocate|powerfs.OnTruncate) == 0 {
+// variants returns how one operation of a scene can fail.
+func (j *job) variants(scene int, f powerfs.Fault, space int64) []target {
+	full := j.fault == result.FaultENOSPC
+	if full && f.Op&(powerfs.OnWrite|powerfs.OnCreate|powerfs.OnAllocate|powerfs.OnTruncate) == 0 {
 		return nil
+	}
+	if f.Err = syscall.EIO; full {
+		f.Err = syscall.ENOSPC
+	}
+	all := []target{{scene: scene, Fault: f}}
+	if f.Op == powerfs.OnWrite {
+		short := f
+		short.Short = true
+		all = append(all, target{scene: scene, Fault: short})
+	}
+	if f.Op == powerfs.OnSync {
+		all = append(all, target{scene: scene, Fault: f, twice: true})
+	}
+	if full {
+		all = append(all, target{scene: scene, space: space})
+	}
+	if f.Nth%8 == 1 { // a disk that fails for good shows little: it comes now and then
+		f.Sticky = true
+		all = append(all, target{scene: scene, Fault: f})
 	}
 	return all
 }
@@ -110,14 +119,16 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	k := j.made*j.of + j.number
 	j.made++
 	l.begun(j.task)
-	scene := k % len(faulty)
-	seed := mix(l.Seed, "fault", j.fault, k)
-	o := j.faultOf(scene, k/len(faulty))
-	rec, err := l.record(ctx, j.task, j.fitted(faulty[scene]), mix(l.Seed, "faulty", scene), run{options: o})
+	t := target{scene: k % len(faulty)}
+	if len(j.targets) > 0 {
+		t = j.targets[k%len(j.targets)]
+	}
+	o := t.options()
+	rec, err := l.record(ctx, j.task, j.fitted(faulty[t.scene]), mix(l.Seed, "faulty", t.scene), run{options: o})
 	if err != nil {
 		return err
 	}
-	rec.seed = seed
+	rec.seed = mix(l.Seed, "fault", j.fault, k)
 	if rec.hung {
 		l.warnHung(j.task)
 	}
@@ -129,16 +140,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
 	for _, op := range rec.mending(first, x.rng) {
 		if len(j.follows) < mostFollows {
-			j.follows = append(j.follows, follow{scene, o, op})
+			j.follows = append(j.follows, follow{t.scene, o, op})
 		}
 	}
 	telling := rec.telling(first)
 	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)
-	if k/len(faulty) < len(j.targets[scene]) { // first all operations, then more of what follows each
-		x.left = x.left[:min(tellingMoments, len(x.left))]
-	} else {
-		x.left = x.left[:min(faultMoments, len(x.left))]
-	}
 	x.cells = j.cellOf
 	every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		var states []powerfs.State
@@ -150,14 +156,28 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		}
 		return states
 	}
-	x.states = every
-	if l.Rounds == 0 { // first a few states of all moments, as in time there may be no more
-		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
-		x.later = []pass{{slices.Clone(x.left), every}}
+	// First all operations, then more of what follows each.
+	most := tellingMoments
+	if k >= len(j.targets) {
+		most = faultMoments
 	}
-	_, err = l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+	x.left, x.states = x.left[:min(most, len(x.left))], every
+	until := time.Now().Add(turnTime)
+	if l.Rounds == 0 { // in time there may be no more: of all moments what is certain alone, then some states, then all
+		all := x.left
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return every(p, rng)[:1] }
+		if _, err = l.explore(ctx, j.task, x, until.Add(certainTime)); err != nil {
+			return err
+		}
+		x.left, x.later = all, []pass{{slices.Clone(all), every}}
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
+	}
+	_, err = l.explore(ctx, j.task, x, until)
 	return err
 }
+
+// certainTime is how much longer a fault may take until what is certain alone was looked at.
+const certainTime = 4 * turnTime
 
 // Moments behind a fault that are looked at: at first a few, then more.
 const (
@@ -168,7 +188,7 @@ const (
 // telling returns the moments behind a fault at step i that show most: right behind it, before and behind the syncs of the
 // commits that follow, for until then the disk may still need what they replace, and at the end.
 func (r *recording) telling(i int) []int {
-	found := []int{min(i+1, len(r.steps)), len(r.steps)}
+	var found []int
 	var later []ack
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
@@ -188,8 +208,14 @@ func (r *recording) telling(i int) []int {
 		found = append(found, end)
 	}
 	slices.Sort(found)
-	found = slices.Compact(found)
-	return found[:min(tellingMoments, len(found))]
+	found = append([]int{min(i+1, len(r.steps)), len(r.steps)}, found...)
+	var few []int
+	for _, at := range found {
+		if !slices.Contains(few, at) && len(few) < tellingMoments {
+			few = append(few, at)
+		}
+	}
+	return few
 }
 
 // behind returns the first moment after a time.
@@ -198,14 +224,18 @@ func (r *recording) behind(at int64) int {
 	return i
 }
 
-// faultOf returns a disk that fails.
-func (j *job) faultOf(scene, turn int) (o powerfs.Options) {
-	if list := j.targets[scene]; len(list) > 0 {
-		if t := list[turn%len(list)]; t.space > 0 {
-			o.Space = t.space
-		} else {
-			o.Faults = []powerfs.Fault{t.Fault}
-		}
+// options returns a disk that fails.
+func (t target) options() (o powerfs.Options) {
+	switch {
+	case t.space > 0:
+		o.Space = t.space
+	case t.Nth > 0:
+		o.Faults = []powerfs.Fault{t.Fault}
+	}
+	if t.twice {
+		next := t.Fault
+		next.Nth++
+		o.Faults = append(o.Faults, next)
 	}
 	return o
 }

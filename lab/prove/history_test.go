@@ -183,3 +183,23 @@ func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
 		t.Errorf("a commit after the failed one, under the old salt, passed: %+v", o)
 	}
 }
+
+func TestValuesThatCannotBeReadAreOfACommitInDoubt(t *testing.T) {
+	p := newPast(7, 1)
+	p.Unsure = [][]stampJSON{{{N: 6, Salt: p.Chains[0].salt(6)}}}
+	s := p.script(0)
+	s.playTo(6, p.Chains[0])
+	for n, want := range map[uint64]bool{6: true, 4: false} {
+		found, lost := s.content(), s.recordKey(n)
+		if _, there := found[lost]; !there {
+			t.Fatalf("there is no record %d", n)
+		}
+		delete(found, lost)
+		if got := p.fill(found, []string{lost}); got != want {
+			t.Errorf("the record of commit %d: %v, want %v", n, got, want)
+		}
+		if o := p.compare(found); want && (o.Broken != "" || o.Torn != "" || o.N[0] != 6) {
+			t.Errorf("filled in: %+v", o)
+		}
+	}
+}

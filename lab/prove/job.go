@@ -23,7 +23,7 @@ type job struct {
 	turn    int
 	turns   int // kills so far
 	xs      []*explorer
-	targets [][]target // of each faulty scene, the operations that are to fail
+	targets []target // the operations that are to fail
 	found   []candidate
 
 	rounds   int // of faults, and of recovery, so far

@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/assaydb/assay/lab/powerfs"
@@ -139,14 +140,19 @@ func after(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// add appends what a further process said.
+// add appends what a further process said. What was acknowledged before it and was not there when it began died with another
+// process, which is in order for what that had not given to the system.
 func (l *ledger) add(o ledger) {
+	for _, r := range o.resumed {
+		l.forget(r.W, r.After)
+	}
 	for w, list := range o.acks {
 		l.acks[w] = append(l.acks[w], list...)
 	}
 	l.failed = append(l.failed, o.failed...)
 	l.resumed = append(l.resumed, o.resumed...)
 	l.opened = append(l.opened, o.opened...)
+	l.copies = append(l.copies, o.copies...)
 }
 
 // forget drops the acknowledgements of w that follow commit n: they were found to be lost, and are made again.
@@ -155,7 +161,7 @@ func (l *ledger) forget(w int, n uint64) {
 	for len(list) > 0 && list[len(list)-1].N > n {
 		list = list[:len(list)-1]
 	}
-	l.acks[w] = list
+	l.acks[w] = slices.Clip(list)
 }
 
 // count adds the store that a kill has left to a task.

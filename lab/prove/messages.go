@@ -34,6 +34,9 @@ var _ subject = (*messages)(nil)
 // upkeep does nothing: a log is not compacted.
 func (s *messages) upkeep(context.Context, string, string) error { return nil }
 
+// hold holds nothing: a log's messages do not change.
+func (s *messages) hold(context.Context) (release func() error) { return func() error { return nil } }
+
 // Check runs the log's own check.
 func (s *messages) Check(ctx context.Context) error { return s.Store.(driver.Checker).Check(ctx) }
 

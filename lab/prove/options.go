@@ -28,9 +28,6 @@ type Options struct {
 	// Rounds is how many recorded runs, kills or faults each cell has, and bounds what is looked at of each. 0 is as many as
 	// fit into the budget.
 	Rounds int
-	// Restarts also kills the process that works on a disk that has failed, or that has weaker commits than the promise, and has
-	// another go on, on the same disk without a restart of the machine, before the power fails.
-	Restarts bool
 	// Seed determines what is written, which operations fail and what remains. The first round uses it as it is, so that the
 	// seed of a finding makes that round again.
 	Seed uint64

@@ -3,6 +3,7 @@ package prove
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,9 @@ type planted struct {
 	open func(path string)
 	// apply commits ops in place of the store. What a transaction puts and deletes is applied as ops, too.
 	apply func(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error
+	moves bool // a snapshot shows what is committed after it
+	// backsUpEarly: a backup is the one that was made when the store was opened.
+	backsUpEarly bool
 }
 
 func registerPlanted() {
@@ -31,6 +35,8 @@ func registerPlanted() {
 		{name: "stale", apply: rememberOldValues},
 		{name: "reordering", apply: delaySome},
 		{name: "unsynced", apply: skipTheSync},
+		{name: "moving", apply: applyAll, moves: true},
+		{name: "late-backup", apply: applyAll, backsUpEarly: true},
 		{name: "panicking", open: panicIfThere},
 		{name: "hanging", open: hangIfThere},
 	} {
@@ -52,7 +58,21 @@ func (p planted) Open(ctx context.Context, c driver.Config) (driver.Store, error
 	if err != nil || p.apply == nil {
 		return s, err
 	}
-	return &plantedStore{Store: s, plan: p, dir: filepath.Dir(c.Path)}, nil
+	made := &plantedStore{Store: s, plan: p, dir: filepath.Dir(c.Path)}
+	if p.backsUpEarly && filepath.Base(c.Path) == "store" {
+		made.early = filepath.Join(made.dir, "early")
+		if err := errors.Join(os.RemoveAll(made.early), s.(driver.Backuper).Backup(ctx, made.early)); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return made, nil
+}
+
+func (s *plantedStore) Backup(ctx context.Context, path string) error {
+	if s.early == "" {
+		return s.Store.(driver.Backuper).Backup(ctx, path)
+	}
+	return os.Link(s.early, path)
 }
 
 // plantedStore is an open store with the fault.
@@ -60,6 +80,8 @@ type plantedStore struct {
 	driver.Store
 	plan planted
 	dir  string
+
+	early string // a backup
 
 	mu      sync.Mutex
 	commits int
@@ -79,6 +101,37 @@ func (s *plantedStore) Begin(ctx context.Context, d driver.Durability) (driver.T
 		return nil, err
 	}
 	return &plantedTxn{Txn: t, s: s, ctx: ctx, d: d}, nil
+}
+
+func (s *plantedStore) Snapshot(ctx context.Context) (driver.Reader, error) {
+	r, err := s.Store.Snapshot(ctx)
+	if err != nil || !s.plan.moves {
+		return r, err
+	}
+	return &movingReader{Reader: r, s: s, ctx: ctx}, nil
+}
+
+// movingReader begins anew for each cursor.
+type movingReader struct {
+	driver.Reader
+	s   *plantedStore
+	ctx context.Context
+}
+
+func (r *movingReader) Cursor(rg driver.Range) (driver.Cursor, error) {
+	fresh, err := r.s.Store.Snapshot(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Reader.Close(); err != nil {
+		return nil, err
+	}
+	r.Reader = fresh
+	return fresh.Cursor(rg)
+}
+
+func applyAll(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
+	return driver.Apply(ctx, s.Store, ops, d)
 }
 
 // plantedTxn keeps its writes and applies them in the planted way.

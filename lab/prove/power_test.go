@@ -135,6 +135,45 @@ func TestEveryOperationHasItsTurn(t *testing.T) {
 	}
 }
 
+func TestOperationsFailOneOfEachKindFirst(t *testing.T) {
+	creation := []powerfs.Step{{Kind: powerfs.OnCreate, Path: "log1"}, {Kind: powerfs.OnSync, Path: ""}}
+	commit := []powerfs.Step{{Kind: powerfs.OnWrite, Path: "log1"}, {Kind: powerfs.OnSync, Path: "log1"}}
+	compaction := []powerfs.Step{{Kind: powerfs.OnWrite, Path: "table1"}, {Kind: powerfs.OnSync, Path: "table1"}}
+	one := slices.Concat(creation, commit, commit, commit, commit, compaction, commit)
+	two := slices.Concat(creation, commit, commit, commit, commit, commit)
+	places := order([][]powerfs.Step{one, two}, rand.New(rand.NewPCG(1, 1)))
+	if len(places) != len(one)+len(two) {
+		t.Errorf("got %d places of %d operations", len(places), len(one)+len(two))
+	}
+	seen := map[chosen]bool{}
+	var syncs []string
+	for _, p := range places {
+		p.nth, p.turn = 0, 0
+		if seen[p] {
+			t.Errorf("operation %d of %d comes twice", p.step, p.of)
+		}
+		seen[p] = true
+		steps := [][]powerfs.Step{one, two}[p.of]
+		if steps[p.step].Kind == powerfs.OnSync {
+			syncs = append(syncs, surroundings(steps)[p.step])
+		}
+	}
+	kinds := slices.Compact(slices.Sorted(slices.Values(syncs)))
+	first := slices.Compact(slices.Sorted(slices.Values(syncs[:len(kinds)])))
+	if len(kinds) < 4 || !slices.Equal(first, kinds) {
+		t.Errorf("of the kinds %q, the first %d syncs are %q", kinds, len(kinds), first)
+	}
+	at := func(path string) int {
+		return slices.IndexFunc(places, func(p chosen) bool {
+			s := [][]powerfs.Step{one, two}[p.of][p.step]
+			return s.Kind == powerfs.OnSync && s.Path == path
+		})
+	}
+	if at("table1") > 8 || at("log1") > 4 {
+		t.Errorf("the rare sync comes at place %d, the most frequent one at %d", at("table1"), at("log1"))
+	}
+}
+
 func TestRecoveryThatIsCutCanBeRepeated(t *testing.T) {
 	needsPower(t)
 	t.Parallel()

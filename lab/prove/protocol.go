@@ -23,6 +23,7 @@ type storeSpec struct {
 	Entry bench.Entry
 	Dir   string // the store's own folder
 	Class kv.Durability
+	Copy  bool `json:",omitempty"` // not the store, but the backup of it
 }
 
 // backup returns the path that the store is copied to.
@@ -30,7 +31,11 @@ func (s storeSpec) backup() string { return filepath.Join(s.Dir, "backup") }
 
 // url returns the store's URL, of which the characters that mean something in URLs are escaped.
 func (s storeSpec) url() string {
-	path := filepath.ToSlash(filepath.Join(s.Dir, "store"))
+	path := filepath.Join(s.Dir, "store")
+	if s.Copy {
+		path = s.backup()
+	}
+	path = filepath.ToSlash(path)
 	return s.Entry.Engine + ":" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(path) + "?" + s.Entry.Options
 }
 
@@ -44,6 +49,8 @@ type writeSpec struct {
 	// Tried is how many commits of each writer a process that was killed had tried: From of them are there, and the store is
 	// asked for the rest. nil is no such process.
 	Tried []uint64 `json:",omitempty"`
+	// Buffers: Buffered commits are that, and no more: of a process that was killed they may be gone.
+	Buffers bool `json:",omitempty"`
 	// Only are the writers that commit; others have processes of their own. nil is all.
 	Only  []int `json:",omitempty"`
 	Close bool  // the store when it is done
@@ -59,6 +66,7 @@ type leg struct {
 const (
 	reopen  = "reopen"  // close the store and open it again
 	compact = "compact" // beside the commits of the leg
+	hold    = "hold"    // a snapshot, until the leg is over: what it needs must stay
 	backup  = "backup"  // to the file or folder backup, beside the store, which must be whole if it is there
 )
 
@@ -68,12 +76,14 @@ type verifySpec struct {
 	More   uint64 // commits of each writer to make once the content has been compared
 	Salt   uint64 // of those
 	Reopen bool   `json:",omitempty"` // close the store and open it again before those
+	Copies bool   `json:",omitempty"` // compare the backup, too, if there is one
 }
 
 // message is what a child says.
 type message struct {
 	Opening int64        `json:",omitempty"` // the store is about to be opened: the time
 	Upkeep  string       `json:",omitempty"` // how a compaction or a backup has failed
+	Copied  *copied      `json:",omitempty"`
 	Ack     *ack         `json:",omitempty"`
 	Failed  *failure     `json:",omitempty"`
 	Resumed *resumption  `json:",omitempty"`
@@ -87,6 +97,9 @@ type ack struct {
 	Weak        bool `json:",omitempty"` // of a weaker class than is promised
 	Began, Done int64
 }
+
+// copied is that a backup was made, and when.
+type copied struct{ Began, Done int64 }
 
 // failure is that a commit returned an error. Denied is that by this error nothing of the commit is there, now or later;
 // Wrong is that it read what was never written, or that it was denied and is there.

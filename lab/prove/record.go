@@ -8,8 +8,10 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
@@ -25,6 +27,7 @@ type recording struct {
 	began, at int64 // when its last process began, and ended
 	trouble   error // what went wrong, though nothing was done to the disk
 	hung      bool
+	copies    bool // it made backups, and began with nothing
 	mapped    bool // it wrote through memory maps, of which the disk hears late
 	strikes   []powerfs.Strike
 	recovered *candidate // what the disk held at first; nil is nothing
@@ -38,6 +41,7 @@ const syncTime = 2 * time.Millisecond
 type run struct {
 	options powerfs.Options
 	before  *generation     // what is in the image that the disk begins with; nil is nothing
+	dies    uint64          // of several processes, the last is killed before this operation; 0 is none
 	kills   []uint64        // the operations before which the process is killed; another goes on then
 	faults  []powerfs.Fault // that are to come once the last process begins
 }
@@ -57,8 +61,9 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	faulty := len(o.Faults)+len(in.faults) > 0 || o.Space > 0
 	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir), options: o}
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs, Resume: faulty}
-	spec.Past.Work = s.work
+	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
 	r.ledger.acks = make([][]ack, s.writers)
+	r.copies = in.before == nil && slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == backup })
 	if in.before != nil {
 		spec.Past, spec.From, r.ledger = in.before.past, in.before.from, in.before.ledger
 	}
@@ -77,7 +82,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	if s.apart && len(in.kills) == 0 {
 		specs = apart(spec, s.writers)
 	}
-	all, err := l.finish(ctx, g, r, specs, faulty)
+	all, err := l.finish(ctx, g, r, specs, faulty, in.dies)
 	if err != nil {
 		return nil, err
 	}
@@ -112,34 +117,46 @@ func apart(spec writeSpec, writers int) []writeSpec {
 	return all
 }
 
-// finish has processes do what is left to do, side by side, cuts the power behind them, and returns what they said.
-func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool) (all ledger, err error) {
+// finish has processes do what is left to do, side by side, cuts the power behind them, and returns what they said. The last
+// of them is killed before operation dies, if that is not 0.
+func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool, dies uint64) (all ledger, err error) {
 	var workers []*writer
+	var died atomic.Int64 // when
 	all.acks = make([][]ack, len(specs[0].From))
 	defer func() {
-		for _, w := range workers {
-			all.add(w.stop())
+		for i, w := range workers {
+			said := w.stop()
+			if i == len(specs)-1 && died.Load() > 0 {
+				said.died(specs[i])
+			}
+			all.add(said)
 		}
 	}()
-	for _, spec := range specs {
-		w, err := startWriter(l.Child, spec, 0, nil)
+	for i, spec := range specs {
+		var ready func(pid int)
+		if dies > 0 && i == len(specs)-1 {
+			ready = func(pid int) { g.killBefore(dies, pid, func() { died.Store(clock()) }) }
+		}
+		w, err := startWriter(l.Child, spec, 0, ready)
 		if err != nil {
 			return all, err
 		}
 		workers = append(workers, w)
 	}
-	for _, w := range workers {
+	for i, w := range workers {
 		d, ended, err := l.untilEnd(ctx, w, faulty)
 		if err != nil {
 			return all, err
 		}
+		killed := i == len(specs)-1 && died.Load() > 0
 		hung := d == nil && ended == nil
 		if ended == nil && !hung {
 			g.settle(w.p.PID())
 		}
 		r.hung = r.hung || hung
-		r.trouble = cmp.Or(r.trouble, troubleOf(d, w.told(), hung, ended, faulty, l.Hang))
+		r.trouble = cmp.Or(r.trouble, troubleOf(d, w.told(), hung, ended, faulty || killed, l.Hang))
 	}
+	r.began = max(r.began, died.Load())
 	r.at = clock()
 	g.disk.Cut()
 	return all, nil

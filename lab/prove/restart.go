@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
@@ -19,14 +18,7 @@ import (
 // killedAt has a process work until it is killed before an operation of the disk, or has done all, and returns what the
 // next one is told.
 func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpec, op uint64) (writeSpec, error) {
-	w, err := startWriter(l.Child, spec, 0, func(pid int) {
-		p, err := os.FindProcess(pid)
-		g.disk.CallBefore(op, func() {
-			if err == nil {
-				_ = p.Kill() // it may have ended by itself
-			}
-		})
-	})
+	w, err := startWriter(l.Child, spec, 0, func(pid int) { g.killBefore(op, pid, nil) })
 	if err != nil {
 		return spec, err
 	}
@@ -45,6 +37,9 @@ func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpe
 		for _, found := range own.resumed {
 			if found.W == w {
 				next.Tried[w] = max(next.Tried[w], found.After)
+				if len(acks) == 0 {
+					next.From[w] = min(next.From[w], found.After)
+				}
 			}
 		}
 		next.Tried[w]++
@@ -60,6 +55,31 @@ func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpe
 	r.ledger.add(own)
 	next.Legs = []leg{{"", 3}, {reopen, 2}}
 	return next, nil
+}
+
+// killBefore kills a process before an operation of the disk, and then calls then, if it is not nil.
+func (g *rig) killBefore(op uint64, pid int, then func()) {
+	p, err := os.FindProcess(pid)
+	g.disk.CallBefore(op, func() {
+		if err == nil {
+			_ = p.Kill() // it may have ended by itself
+		}
+		if then != nil {
+			then()
+		}
+	})
+}
+
+// died adds what the writers of a process that was killed were at: whether it is there nobody knows.
+func (l *ledger) died(spec writeSpec) {
+	p := spec.Past.after(*l)
+	for _, w := range spec.Only {
+		n := spec.From[w]
+		if list := l.acks[w]; len(list) > 0 {
+			n = list[len(list)-1].N
+		}
+		l.failed = append(l.failed, failure{W: w, N: n + 1, Salt: p.Chains[w].salt(n + 1), At: clock(), Text: "killed"})
+	}
 }
 
 // follow is an operation before which a process is to be killed that mends what a failure has left.
@@ -118,9 +138,6 @@ func (r *recording) opOf(i int) uint64 {
 func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	k := j.restarts*j.of + j.number
 	j.restarts++
-	if !l.Restarts && j.fitted(scenes[k%len(scenes)]).work.Weak != kv.Synced {
-		return nil
-	}
 	base, err := l.recording(ctx, j.task, k%len(scenes))
 	if err != nil {
 		return err
@@ -132,6 +149,9 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	}
 	op := base.opOf(order[k/len(scenes)%len(order)])
 	in := run{kills: []uint64{op}}
+	if base.scene.apart && !fails && rng.IntN(2) == 0 { // one process dies, and the other goes on
+		in = run{dies: op}
+	}
 	switch {
 	case fails:
 		f := powerfs.Fault{Nth: 1 + rng.Uint64N(10), Err: syscall.EIO}
@@ -139,7 +159,7 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 			f.Op, f.Nth = powerfs.OnSync, 1+rng.Uint64N(4)
 		}
 		in.faults = []powerfs.Fault{f}
-	case rng.IntN(3) == 0:
+	case in.dies == 0 && rng.IntN(3) == 0:
 		in.kills = append(in.kills, op+1+rng.Uint64N(12))
 	}
 	rec, err := l.record(ctx, j.task, base.scene, base.seed, in)

@@ -1,7 +1,10 @@
 package prove
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,8 +16,13 @@ import (
 // laneOf returns a lane, and a task of an engine's synced class.
 func laneOf(t *testing.T, engine string, fault string) (*lane, *task) {
 	t.Helper()
+	return laneOfClass(t, engine, kv.Synced, fault)
+}
+
+func laneOfClass(t *testing.T, engine string, class kv.Durability, fault string) (*lane, *task) {
+	t.Helper()
 	needsPower(t)
-	o := options(t, engine, kv.Synced, fault)
+	o := options(t, engine, class, fault)
 	o.Rounds = 0
 	r := &runner{Options: o.withDefaults(), started: time.Now()}
 	l, err := newTestLane(t, r)
@@ -25,8 +33,53 @@ func laneOf(t *testing.T, engine string, fault string) (*lane, *task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{entry: o.Entries[0], class: kv.Synced, caps: all[kv.Synced]}
+	p := &pair{entry: o.Entries[0], class: class, caps: all[class]}
 	return l, r.newTask(p, fault)
+}
+
+// What a process has not given to the system dies with it: that those commits are gone breaks no promise, and the process that
+// takes its place goes on behind what is there.
+func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
+	for class, how := range map[kv.Durability]struct {
+		writers        int
+		first, by, end uint64 // the operations before which it is killed
+	}{kv.Synced: {1, 40, 1, 52}, kv.Buffered: {3, 25, 3, 64}} {
+		l, task := laneOfClass(t, "pebble", class, result.FaultRecovery)
+		s := task.fitted(scene{writers: how.writers, weak: true, legs: []leg{{"", 12}, {reopen, 3}}})
+		gone, c := 0, task.newCell(result.FaultRecovery, "")
+		for op := how.first; op < how.end; op += how.by {
+			rec, err := l.record(t.Context(), task, s, op, run{kills: []uint64{op}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rec.ledger.resumed {
+				if killed := rec.past.Unsure[r.W]; len(killed) > 0 && killed[0].N > r.After+1 {
+					gone++
+				}
+			}
+			for w, acks := range rec.ledger.acks {
+				if i := slices.IndexFunc(acks, func(a ack) bool { return a.Began > rec.began }); i < 0 || len(acks)-i != 5 {
+					t.Errorf("%v, killed before operation %d: writer %d made %d of 5 commits since", class, op, w, len(acks)-i)
+				}
+			}
+			x := newExplorer(rec, rec.behind(rec.began), "test")
+			x.left = x.left[:min(4, len(x.left))]
+			x.cells = func(powerfs.Rule) *cell { return c }
+			x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+				return few(p.States(powerfs.Ordered, rng), rng)
+			}
+			if _, err := l.explore(t.Context(), task, x, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if gone == 0 {
+			t.Errorf("%v: no commit died with its process: the test shows nothing", class)
+		}
+		if c.States == 0 || c.keeps.failed > 0 && class == kv.Synced || c.whole.failed > 0 {
+			t.Errorf("%v: of %d states %d lack commits and %d are not whole: %s", class, c.States, c.keeps.failed, c.whole.failed, c.What)
+		}
+		t.Logf("%v: %d writers lost commits with their process; %d states", class, gone, c.States)
+	}
 }
 
 func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
@@ -103,6 +156,78 @@ func TestOperationsOfAMendingAreThoseUntilCommitsAreTakenAgain(t *testing.T) {
 	for _, op := range got {
 		if op < 2 || op > 4 {
 			t.Errorf("got %v, want operations 2, 3 and 4", got)
+		}
+	}
+}
+
+func TestASnapshotIsHeldWhileOthersCommit(t *testing.T) {
+	for engine, want := range map[string]string{"moving": "a snapshot shows other pairs", "sqlite": "", "bunt": ""} {
+		l, task := laneOf(t, engine, result.FaultPower)
+		rec, err := l.record(t.Context(), task, scene{writers: 1, legs: []leg{{"", 4}, {hold, 3}}}, 7, run{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(rec.trouble); want == "" && rec.trouble != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: trouble %v, want %q", engine, rec.trouble, want)
+		}
+		if len(rec.ledger.acks[0]) != 7 {
+			t.Errorf("%s: %d of 7 commits", engine, len(rec.ledger.acks[0]))
+		}
+	}
+}
+
+func TestOneOfSeveralProcessesDies(t *testing.T) {
+	l, task := laneOf(t, "sqlite", result.FaultRecovery)
+	s := task.fitted(scene{writers: 2, apart: true, small: true, legs: []leg{{"", 12}, {reopen, 3}}})
+	died, c := 0, task.newCell(result.FaultRecovery, "")
+	for op := uint64(60); op <= 120; op += 20 {
+		rec, err := l.record(t.Context(), task, s, op, run{dies: op})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.trouble != nil || len(rec.ledger.acks[0]) != 15 {
+			t.Errorf("killed before operation %d: the other made %d of 15 commits, trouble %v", op, len(rec.ledger.acks[0]), rec.trouble)
+		}
+		if len(rec.ledger.acks[1]) < 15 && len(rec.past.Unsure[1]) == 1 {
+			died++
+		}
+		x := newExplorer(rec, rec.behind(rec.began), "test")
+		x.left = x.left[:min(6, len(x.left))]
+		x.cells = func(powerfs.Rule) *cell { return c }
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+			return few(p.States(powerfs.Ordered, rng), rng)
+		}
+		if _, err := l.explore(t.Context(), task, x, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if died == 0 || c.States == 0 || c.keeps.failed+c.whole.failed > 0 {
+		t.Errorf("%d died; of %d states %d lack commits and %d are not whole: %s", died, c.States, c.keeps.failed, c.whole.failed, c.What)
+	}
+}
+
+func TestBackupThatIsOldIsFound(t *testing.T) {
+	for engine, want := range map[string]string{"bbolt": "", "late-backup": "backup: "} {
+		l, task := laneOf(t, engine, result.FaultPower)
+		rec, err := l.record(t.Context(), task, scene{writers: 1, legs: []leg{{"", 4}, {backup, 3}, {"", 2}}}, 7, run{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.trouble != nil || len(rec.ledger.copies) != 1 {
+			t.Fatalf("%s: trouble %v, %d backups", engine, rec.trouble, len(rec.ledger.copies))
+		}
+		c := task.newCell(result.FaultPower, "")
+		x := newExplorer(rec, rec.behind(rec.ledger.copies[0].Began), "test")
+		x.left = x.left[:min(12, len(x.left))]
+		x.cells = func(powerfs.Rule) *cell { return c }
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+			return few(p.States(powerfs.Ordered, rng), rng)
+		}
+		if _, err := l.explore(t.Context(), task, x, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if broke := c.whole.failed > 0; broke != (want != "") || !strings.HasPrefix(c.What, want) {
+			t.Errorf("%s: of %d states %d are not whole: %s", engine, c.States, c.whole.failed, c.What)
 		}
 	}
 }

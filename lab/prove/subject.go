@@ -2,7 +2,8 @@ package prove
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"time"
@@ -28,8 +29,11 @@ type subject interface {
 	// not be read.
 	compare(ctx context.Context, p past) (outcome, error)
 
-	// upkeep compacts the store, or copies it to a path.
+	// upkeep compacts the store, or copies it to a path, which may be Unsupported.
 	upkeep(ctx context.Context, what, to string) error
+	// hold holds a snapshot until release is called, which returns an error if it shows something else then. Where writers
+	// wait for snapshots, it holds none.
+	hold(ctx context.Context) (release func() error)
 
 	Check(ctx context.Context) error // the engine's own
 	io.Closer
@@ -89,16 +93,53 @@ func (s *keys) upkeep(ctx context.Context, what, to string) error {
 			return s.Backup(ctx, to)
 		}
 	}
-	if err := err(ctx); !errors.Is(err, kv.Unsupported) {
-		return err
-	}
-	return nil
+	return err(ctx)
 }
 
 func (s *keys) compare(ctx context.Context, p past) (outcome, error) {
 	found, err := readAll(ctx, s.DB)
-	if err != nil {
+	if err == nil {
+		return p.compare(found), nil
+	}
+	found, unread, each := readEach(ctx, s.DB)
+	if each != nil || len(unread) == 0 {
 		return outcome{}, err
 	}
-	return p.compare(found), nil
+	o := outcome{N: make([]uint64, len(p.Chains)), Gone: true, Hole: true}
+	if p.fill(found, unread) {
+		o = p.compare(found)
+	}
+	o.Broken = "could not be read: " + err.Error()
+	return o, nil
+}
+
+func (s *keys) hold(ctx context.Context) (release func() error) {
+	nothing := func() error { return nil }
+	if s.Caps().ReadersBlockWriters == kv.Always {
+		return nothing
+	}
+	held, err := s.Snapshot(ctx)
+	if err != nil { // the disk may fail
+		return nothing
+	}
+	before, err := sumOf(held)
+	return func() error {
+		after, later := sumOf(held)
+		_ = held.Close() // nothing was written through it
+		if err == nil && later == nil && before != after {
+			return fmt.Errorf("%w: a snapshot shows other pairs than it did before", errWrong)
+		}
+		return nil
+	}
+}
+
+// sumOf returns a digest of all that a snapshot shows.
+func sumOf(s *kv.Snapshot) (sum uint64, err error) {
+	h := fnv.New64a()
+	for k, v := range s.Scan(kv.Range{}) {
+		fmt.Fprintf(h, "%d %d ", len(k), len(v))
+		_, _ = h.Write(k) // a hash's Write does not fail
+		_, _ = h.Write(v)
+	}
+	return h.Sum64(), s.Err()
 }

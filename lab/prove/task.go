@@ -102,6 +102,7 @@ func (p *pair) newCell(fault, rule string) *cell {
 	if fault == result.FaultPower || fault == result.FaultRecovery {
 		c.atomic = p.caps.PowerAtomic
 	}
+	c.breaks = p.caps.DiskMayBreak && (fault == result.FaultEIO || fault == result.FaultENOSPC)
 	c.Engine, c.URL, c.Fault, c.Rule = p.entry.Name, p.entry.URL(), fault, rule
 	c.Requested, c.Delivered, c.Intact = p.class.String(), p.caps.Class.String(), p.caps.Intact
 	return c

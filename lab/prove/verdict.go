@@ -35,10 +35,7 @@ func claims(c caps, fault, rule string) (keeps, whole bool) {
 	case result.FaultKill:
 		return c.Class <= kv.Flushed, true
 	case result.FaultEIO, result.FaultENOSPC:
-		if c.DiskMayBreak {
-			return false, false
-		}
-		return c.Class == kv.Synced, c.Intact || c.Class == kv.Synced
+		return c.Class == kv.Synced, (c.Intact || c.Class == kv.Synced) && !c.DiskMayBreak
 	}
 	ordered := !strings.HasPrefix(rule, "strict/")
 	return ordered && c.Class == kv.Synced, ordered && (c.Intact || c.Class == kv.Synced)

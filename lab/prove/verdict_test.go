@@ -16,6 +16,7 @@ func TestClaims(t *testing.T) {
 	intact := caps{Promise: kv.Promise{Supported: true, Class: kv.Flushed, Intact: true}}
 	flushed := caps{Promise: kv.Promise{Supported: true, Class: kv.Flushed}}
 	buffered := caps{Promise: kv.Promise{Supported: true, Class: kv.Buffered, Intact: true}}
+	breaks := caps{Promise: kv.Promise{Supported: true, Class: kv.Synced, Intact: true, DiskMayBreak: true}}
 	for _, c := range []struct {
 		caps         caps
 		fault, rule  string
@@ -26,6 +27,9 @@ func TestClaims(t *testing.T) {
 		{synced, result.FaultPower, "strict/sectors", false, false},
 		{synced, result.FaultRecovery, "ordered/nothing", true, true},
 		{synced, result.FaultEIO, "", true, true},
+		{breaks, result.FaultEIO, "", true, false},
+		{breaks, result.FaultENOSPC, "", true, false},
+		{breaks, result.FaultPower, "ordered/pages", true, true},
 		{intact, result.FaultKill, "", true, true},
 		{intact, result.FaultPower, "ordered/pages", false, true},
 		{flushed, result.FaultPower, "ordered/everything", false, false},
@@ -234,6 +238,54 @@ func TestCommandRepeatsAsOftenAsTheFailureIsRare(t *testing.T) {
 	for p, want := range map[float64]int{1: 1, 0.5: 7, 0.1: 44, 0.001: 50} {
 		if got := roundsFor(p); got != want {
 			t.Errorf("of a rate of %v: %d rounds, want %d", p, got, want)
+		}
+	}
+}
+
+func TestBackupIsWholeOrNotThere(t *testing.T) {
+	tr := trial{at: 100, past: past{Chains: []chain{{{Salt: 1}}}}, ledger: ledger{
+		acks: [][]ack{{{N: 1, Began: 1, Done: 2}, {N: 2, Began: 20, Done: 50}}}, copies: []copied{{Began: 10, Done: 40}}}}
+	early := tr
+	early.at = 30
+	for _, c := range []struct {
+		name string
+		of   trial
+		copy *outcome
+		want string
+	}{
+		{"there and whole", tr, &outcome{N: []uint64{1}}, ""},
+		{"with a commit that came while it was made", tr, &outcome{N: []uint64{2}}, ""},
+		{"gone", tr, nil, "is not there"},
+		{"not yet made", early, nil, ""},
+		{"whole before it was acknowledged", early, &outcome{N: []uint64{0}}, ""},
+		{"older than it says", tr, &outcome{N: []uint64{0}}, "1 commits are missing"},
+		{"in part", early, &outcome{N: []uint64{0}, Broken: "did not open"}, "did not open"},
+		{"with a transaction in part", early, &outcome{N: []uint64{0}, Torn: "commit 1"}, "commit 1"},
+	} {
+		if got := c.of.backup(c.copy); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A disk that fails may take a store that says so, and what a commit in doubt wrote, but nothing else that was acknowledged.
+func TestAStoreThatADiskMayBreakKeepsWhatCanBeRead(t *testing.T) {
+	tr := trial{at: 100, past: past{Chains: []chain{{{Salt: 1}}}}, ledger: ledger{acks: [][]ack{{{N: 1, Began: 1, Done: 2}}}}}
+	for _, c := range []struct {
+		name         string
+		o            outcome
+		breaks       bool
+		keeps, whole int
+	}{
+		{"does not open", outcome{N: []uint64{0}, Gone: true, Broken: "did not open"}, true, 0, 1},
+		{"does not open, and nobody said that it might not", outcome{N: []uint64{0}, Gone: true, Broken: "did not open"}, false, 1, 1},
+		{"lacks a commit", outcome{N: []uint64{0}}, true, 1, 0},
+		{"can be read but for what was acknowledged", outcome{N: []uint64{0}, Gone: true, Hole: true, Broken: "hole"}, true, 1, 1},
+		{"can be read but for a commit in doubt", outcome{N: []uint64{2}, Broken: "hole"}, true, 0, 1},
+	} {
+		one := &cell{breaks: c.breaks}
+		if one.judge(tr, c.o); one.keeps.failed != c.keeps || one.whole.failed != c.whole {
+			t.Errorf("%s: %d and %d, want %d and %d", c.name, one.keeps.failed, one.whole.failed, c.keeps, c.whole)
 		}
 	}
 }

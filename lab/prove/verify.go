@@ -4,14 +4,29 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/assaydb/assay/kv"
 )
 
-// verify opens a store, compares its content with the past and checks it. If all is well, it makes further commits, now and
+// verify is verifyStore, of the store and of its backup.
+func verify(ctx context.Context, spec verifySpec) outcome {
+	var found *outcome
+	if _, err := os.Lstat(spec.Store.backup()); spec.Copies && err == nil {
+		it := spec.Store
+		it.Copy = true
+		o := examine(ctx, it, spec.Past)
+		found = &o
+	}
+	o := verifyStore(ctx, spec)
+	o.Copy = found
+	return o
+}
+
+// verifyStore opens a store, compares its content with the past and checks it. If all is well, it makes further commits, now and
 // then in a store that was closed and opened once more, closes it, opens it again and compares again: what a recovery left
 // behind may only then come to light.
-func verify(ctx context.Context, spec verifySpec) outcome {
+func verifyStore(ctx context.Context, spec verifySpec) outcome {
 	s, o := open(ctx, spec.Store, spec.Past)
 	if s == nil {
 		return o
@@ -98,6 +113,26 @@ func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 		return nil
 	})
 	return found, err
+}
+
+// readEach returns every pair whose value can be read, and the keys of the others. An error is that the keys cannot be read.
+func readEach(ctx context.Context, db *kv.DB) (found map[string][]byte, unread []string, err error) {
+	found = map[string][]byte{}
+	err = db.View(ctx, func(s *kv.Snapshot) error {
+		var all []string
+		for k := range s.Scan(kv.Range{KeysOnly: true}) {
+			all = append(all, string(k))
+		}
+		for _, k := range all {
+			if v, err := s.Get([]byte(k)); err == nil {
+				found[k] = bytes.Clone(v)
+			} else {
+				unread = append(unread, k)
+			}
+		}
+		return s.Err()
+	})
+	return found, unread, err
 }
 
 // writeOn makes further commits, writer by writer in turn, and closes the store.

@@ -39,7 +39,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 				continue
 			}
 			s.failed[w], s.doubt[w] = true, true
-			s.resume(ctx, w)
+			s.resume(ctx, w, spec.mayBeGone)
 		}
 	}
 	for _, leg := range spec.Legs {
@@ -53,14 +53,26 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		if leg.First == compact || leg.First == backup {
 			all.Go(func() { upkeep = s.subject.upkeep(ctx, leg.First, spec.Store.backup()) })
 		}
+		began := clock()
+		release := func() error { return nil }
+		if leg.First == hold {
+			release = s.subject.hold(ctx)
+		}
 		for w := range s.chains {
 			if spec.commits(w) {
 				all.Go(func() { s.writer(ctx, w, spec, leg.Commits) })
 			}
 		}
 		all.Wait()
-		if upkeep != nil {
+		if err := release(); err != nil {
+			s.say(message{Failed: &failure{Denied: true, At: clock(), Text: err.Error(), Wrong: true}})
+		}
+		switch _, isLog := s.subject.(*messages); {
+		case errors.Is(upkeep, kv.Unsupported) || isLog:
+		case upkeep != nil:
 			s.say(message{Upkeep: without(spec.Store.Dir, upkeep)})
+		case leg.First == backup:
+			s.say(message{Copied: &copied{began, clock()}})
 		}
 	}
 	if spec.Close {
@@ -109,7 +121,7 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 	for w := range last {
 		if spec.commits(w) && (s.doubt[w] || unclosed != nil) {
 			s.failed[w] = true
-			s.resume(ctx, w)
+			s.resume(ctx, w, nobody)
 		}
 	}
 	if unclosed != nil && slices.Contains(s.failed, true) {
@@ -141,19 +153,34 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint6
 		}
 		s.say(message{Failed: &f})
 		s.failed[w], s.doubt[w] = true, true
-		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w) {
+		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w, nobody) {
 			return
 		}
 	}
 }
 
+// mayBeGone reports whether commit n may have died with the process that made it: nothing is promised of Buffered.
+func (s writeSpec) mayBeGone(n uint64) bool {
+	return s.Buffers && s.Past.Work.class(n, s.Store.Class) == kv.Buffered
+}
+
+// nobody is mayBeGone of a process that goes on.
+func nobody(uint64) bool { return false }
+
 // resume asks the store, after a commit that returned an error, how many commits it holds, and begins a segment behind
-// them. It returns false if the store does not tell, or lacks what was acknowledged: what is left of it will show that.
-func (s *state) resume(ctx context.Context, w int) bool {
+// them. It returns false if the store does not tell, or lacks an acknowledged commit that may not be gone: what is left of
+// it will show that.
+func (s *state) resume(ctx context.Context, w int, gone func(n uint64) bool) bool {
 	at, err := s.subject.count(ctx, w)
-	if err != nil || at.n > s.subject.last(w).n || at.n < s.acked[w] {
+	if err != nil || at.n > s.subject.last(w).n {
 		return false
 	}
+	for n := at.n + 1; n <= s.acked[w]; n++ {
+		if !gone(n) {
+			return false
+		}
+	}
+	s.acked[w] = min(s.acked[w], at.n)
 	salt := s.chains[w][len(s.chains[w])-1].Salt + 1
 	if at.salt == 0 && at.n > s.acked[w] {
 		return false // a log does not tell under which salt the commit in doubt was made

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -28,6 +29,8 @@ type ledger struct {
 	failed  []failure
 	resumed []resumption
 	opened  []int64 // when stores were about to be opened
+	copies  []copied
+	upkeep  string // how the first compaction or backup failed
 }
 
 // wrong returns what a process said that no failure of a disk excuses.
@@ -92,6 +95,10 @@ func (w *writer) note(m message) {
 		w.ledger.failed = append(w.ledger.failed, *m.Failed)
 	case m.Resumed != nil:
 		w.ledger.resumed = append(w.ledger.resumed, *m.Resumed)
+	case m.Copied != nil:
+		w.ledger.copies = append(w.ledger.copies, *m.Copied)
+	case m.Upkeep != "":
+		w.ledger.upkeep = cmp.Or(w.ledger.upkeep, m.Upkeep)
 	}
 }
 
@@ -150,7 +157,7 @@ func (w *writer) stop() ledger {
 }
 
 // trouble returns what went wrong in a process that nothing was done to: an answer that is an error, a commit that
-// failed, or its end.
+// failed, as did a compaction or a backup, or its end.
 func trouble(d *doneMessage, l ledger, ended error) error {
 	switch {
 	case ended != nil:
@@ -159,6 +166,8 @@ func trouble(d *doneMessage, l ledger, ended error) error {
 		return errors.New(d.Error)
 	case len(l.failed) > 0:
 		return errors.New(l.failed[0].Text)
+	case l.upkeep != "":
+		return errors.New(l.upkeep)
 	}
 	return nil
 }

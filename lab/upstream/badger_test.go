@@ -98,3 +98,38 @@ func badgerLacks(o badger.Options, values map[string]string) error {
 	})
 	return errors.Join(err, db.Close())
 }
+
+var badgerNamesWhatIsGone = fault{module: "github.com/dgraph-io/badger/v4", defence: "engines/badgerkv",
+	sentence: "a table whose entry in the manifest could not be synced is removed, and the manifest names it: the " +
+		"store does not open again, though Close returned no error"}
+
+// TestBadgerDoesNotOpenAfterAFailedSyncOfItsManifest fails that sync once, while Close writes out
+// the table in memory. No power is cut.
+func TestBadgerDoesNotOpenAfterAFailedSyncOfItsManifest(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		disk := powertest.NewDisk(t, nil)
+		o := badger.DefaultOptions(filepath.Join(disk.Dir(), "badger")).WithSyncWrites(true).WithLogger(nil)
+		db, err := badger.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *badger.Txn) error { return tx.Set([]byte("key"), []byte("value")) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fails {
+			disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Match: badger.ManifestFilename})
+		}
+		closed := db.Close()
+		if disk.Failed() != map[bool]int{true: 1}[fails] {
+			t.Fatalf("%d calls failed", disk.Failed())
+		}
+		lost := badgerLacks(o, map[string]string{"key": "value"})
+		how := fmt.Sprintf("Close returned %v; then: %v", closed, lost)
+		if fails {
+			badgerNamesWhatIsGone.report(t, closed == nil && lost != nil, how)
+		} else if lost != nil {
+			t.Fatalf("without a failure: %s", how)
+		}
+	}
+}

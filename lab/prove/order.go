@@ -1,0 +1,95 @@
+package prove
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/assaydb/assay/lab/powerfs"
+)
+
+// chosen is an operation: a step of one of several recordings, how many of its kind were chosen of that one before it, and of
+// all.
+type chosen struct{ of, step, nth, turn int }
+
+// order returns the operations that processes asked for, one of each kind in turn. A kind that several recordings have counts
+// once, and its turns come from all of them: time is short, and every recording creates a store and closes it. Of four
+// operations two are syncs, of which a failure is forgotten most easily, and one is a write. The rarest kinds come first, and
+// between them the most frequent ones, which are what commits do.
+func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
+	of := map[string][]chosen{}
+	var kinds [3][]string // of syncs, of writes, of the rest
+	for n, steps := range recordings {
+		around, nth := surroundings(steps), map[string]int{}
+		for _, i := range rng.Perm(len(steps)) {
+			k := around[i]
+			if steps[i].Kind == 0 {
+				continue
+			}
+			if of[k] == nil {
+				r := rankOf(steps[i].Kind)
+				kinds[r] = append(kinds[r], k)
+			}
+			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
+			nth[k]++
+		}
+	}
+	for _, list := range of {
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		slices.SortStableFunc(list, func(a, b chosen) int { return cmp.Compare(a.nth, b.nth) })
+	}
+	var ranks [3][]chosen
+	for r, list := range kinds {
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
+		list = fromBothEnds(list)
+		for turn, found := 0, true; found; turn++ {
+			found = false
+			for _, k := range list {
+				if turn < len(of[k]) {
+					c := of[k][turn]
+					c.turn = turn
+					found, ranks[r] = true, append(ranks[r], c)
+				}
+			}
+		}
+	}
+	var all []chosen
+	for syncs, writes, rest := ranks[0], ranks[1], ranks[2]; len(syncs)+len(writes)+len(rest) > 0; {
+		for _, from := range []*[]chosen{&syncs, &writes, &syncs, &rest} {
+			if len(*from) > 0 {
+				all, *from = append(all, (*from)[0]), (*from)[1:]
+			}
+		}
+	}
+	return all
+}
+
+func rankOf(kind powerfs.FaultOp) int {
+	switch kind {
+	case powerfs.OnSync:
+		return 0
+	case powerfs.OnWrite:
+		return 1
+	}
+	return 2
+}
+
+// fromBothEnds returns the first of a list, the last, the second, and so on.
+func fromBothEnds(list []string) []string {
+	var all []string
+	for i, j := 0, len(list)-1; i <= j; i, j = i+1, j-1 {
+		if all = append(all, list[i]); i < j {
+			all = append(all, list[j])
+		}
+	}
+	return all
+}
+
+// turns is order of the steps of one recording.
+func turns(steps []powerfs.Step, rng *rand.Rand) []int {
+	var all []int
+	for _, p := range order([][]powerfs.Step{steps}, rng) {
+		all = append(all, p.step)
+	}
+	return all
+}
