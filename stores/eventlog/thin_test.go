@@ -20,7 +20,7 @@ func BenchmarkThin(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	log, err := eventlog.New(db, nil)
+	log, err := eventlog.Open(b.Context(), db, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestOneAppendAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log, err := eventlog.New(db, nil)
+	log, err := eventlog.Open(t.Context(), db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
