@@ -54,7 +54,7 @@ func (f *file) open(path string, o bolt.Options) (err error) {
 	}(protect())
 	f.os = nil
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		opened, err := os.OpenFile(name, flag, mode)
+		opened, err := openFlat(name, flag, mode)
 		if f.os == nil { // bbolt opens others, too, as those of Tx.CopyFile
 			f.os = opened
 		}
