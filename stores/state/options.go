@@ -56,7 +56,8 @@ type Options struct {
 	Durability kv.Durability
 
 	// Wait is how long a call waits for the lock of another process, before it fails with kv.Busy; 0 is DefaultWait.
-	// The context of the call may end it earlier.
+	// The context of the call may end it earlier. On SQLite a program that locks the file without this package may
+	// cost as much again.
 	Wait time.Duration
 
 	// MigrationWait is how long a call waits while another process creates, migrates or sets aside the file; 0 is
