@@ -16,9 +16,11 @@ import (
 // openFile opens or creates a data file, without waiting for its lock, and puts what it chose into
 // o.
 func openFile(path string, o *options) (*file, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !o.ReadOnly {
-		if err := create(path, o.Options); err != nil {
-			return nil, err
+	if !o.ReadOnly {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			if err := create(path, o.Options); err != nil {
+				return nil, err
+			}
 		}
 	}
 	f := new(file)
@@ -52,7 +54,7 @@ func (f *file) open(path string, o bolt.Options) (err error) {
 	}(protect())
 	f.os = nil
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		opened, err := os.OpenFile(name, flag, mode)
+		opened, err := openFlat(name, flag, mode)
 		if f.os == nil { // bbolt opens others, too, as those of Tx.CopyFile
 			f.os = opened
 		}

@@ -9,3 +9,6 @@ const addresses = 0
 
 // unlock does nothing: here bbolt's lock ends when f is closed.
 func unlock(*os.File) error { return nil }
+
+// openFlat opens a regular file.
+var openFlat = os.OpenFile

@@ -1,6 +1,6 @@
 // Package watermill keeps the messages of a Watermill router in an event log: in the program's own store, without a broker.
 //
-//	log, err := eventlog.New(db, nil)
+//	log, err := eventlog.Open(ctx, db, nil)
 //	publisher := watermill.NewPublisher(log, kv.Synced)
 //	subscriber := watermill.NewSubscriber(log, kv.Synced, "mailer")
 //	router.AddConsumerHandler("mail", "orders", subscriber, sendMail)

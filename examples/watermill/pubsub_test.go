@@ -58,7 +58,7 @@ func openKV(url string) func(t *testing.T, dir string) (*eventlog.Log, func() er
 		if err != nil {
 			return nil, nil, err
 		}
-		log, err := eventlog.New(db, nil)
+		log, err := eventlog.Open(t.Context(), db, nil)
 		if err != nil {
 			return nil, nil, errors.Join(err, db.Close())
 		}

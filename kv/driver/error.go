@@ -86,6 +86,9 @@ func (e *Error) Is(target error) bool {
 // KindOf returns the kind of the first Error or Kind in err's chain; failing that, the kind of an error of the
 // operating system or of a context; failing that, Other.
 func KindOf(err error) Kind {
+	if err == nil {
+		return Other // at no cost: callers ask before they look whether there is an error
+	}
 	var e *Error
 	var k Kind
 	switch {

@@ -41,7 +41,7 @@ func (p plantedLog) OpenFeed(ctx context.Context, c driver.Config) (*feed.Feed, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return feed.Over(&plantedFeed{log: f, plan: p}), s, nil
+	return feed.NewFeed(&plantedFeed{log: f, plan: p}), s, nil
 }
 
 // plantedFeed is an open log with the fault.

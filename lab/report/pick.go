@@ -25,7 +25,7 @@ type adoption struct {
 // adoptions are those of the workloads that come with assay.
 var adoptions = map[string]adoption{
 	"hook":    {"a short-lived command", "stores/state", "New", `state.New(%q, options)`},
-	"events":  {"an event store", "stores/eventlog", "New", `kv.Open(ctx, %q); eventlog.New(db, nil)`},
+	"events":  {"an event store", "stores/eventlog", "Open", `kv.Open(ctx, %q); eventlog.Open(ctx, db, nil)`},
 	"feed":    {"a message log", "stores/eventlog/feed", "Open", `kv.Open(ctx, %q); feed.Open(ctx, db, nil)`},
 	"queue":   {"a job queue", "stores/queue", "New", `kv.Open(ctx, %q); queue.New(db, nil)`},
 	"records": {"typed records", "stores/record", "Open", `kv.Open(ctx, %q); record.Open[T](ctx, db, nil)`},

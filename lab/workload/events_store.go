@@ -47,7 +47,7 @@ type kvEvents struct {
 
 func (s *kvEvents) create(ctx context.Context, load func(*eventlog.Log) error) (*eventlog.Log, error) {
 	err := s.kvStore.create(ctx, func(db *kv.DB) error {
-		log, err := eventlog.New(db, &s.options)
+		log, err := eventlog.Open(ctx, db, &s.options)
 		if err != nil {
 			return err
 		}
@@ -56,5 +56,5 @@ func (s *kvEvents) create(ctx context.Context, load func(*eventlog.Log) error) (
 	if err != nil {
 		return nil, err
 	}
-	return eventlog.New(s.db, &s.options)
+	return eventlog.Open(ctx, s.db, &s.options)
 }

@@ -32,7 +32,7 @@ func newLittleEndianFeed(db *kv.DB) (*feed.Feed, error) {
 		return nil
 	})
 	f.order = orderByKey(int(f.n))
-	return feed.Over(f), err
+	return feed.NewFeed(f), err
 }
 
 func littleEndianKey(seq uint64) []byte { return binary.LittleEndian.AppendUint64(nil, seq) }

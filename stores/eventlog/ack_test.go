@@ -40,7 +40,7 @@ func TestAnAcknowledgementIsAWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log, err := New(db, nil)
+	log, err := Open(ctx, db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAcknowledgementsThatWaitShareACommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log, err := New(db, nil)
+	log, err := Open(ctx, db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func checked(to, events []Draft) (drafts []Draft, size int, err error) {
 		if d.Time.IsZero() {
 			d.Time = at(&now)
 		}
-		if err := checkDraft(d, d.Time); err != nil {
+		if err := checkDraft(d, d.Time, ""); err != nil {
 			return to, 0, err
 		}
 		size += len(d.Data) + len(d.Type)

@@ -141,19 +141,3 @@ type Mark struct {
 	Holder   string // who must have its lease, or ""; else it is a Conflict
 	Err      error  // the NotFound or Conflict of this mark alone
 }
-
-// Options is how a log is kept. A nil *Options is the zero Options.
-type Options struct {
-	// Streams keeps an index of every stream: it is what LoadStream, StreamVersion and the expectations Version and
-	// Empty need, which are Unsupported without it. It is fixed by the first append; another value is then Invalid.
-	Streams bool
-
-	// Reserve is how many positions are reserved first, before an append that is weaker than Synced; 0 is 4,096.
-	// Each further block is four times as large, up to a million, so that the syncs for it are few.
-	// NoReserve reserves none: then positions of events that were lost in a crash are used again,
-	// unless a subscription acknowledged them.
-	Reserve int
-}
-
-// NoReserve as Options.Reserve gives up the promise that no position is used twice, for speed.
-const NoReserve = -1

@@ -4,7 +4,7 @@
 //
 //	db, err := kv.Open(ctx, "bbolt:app.db")
 //	defer db.Close()
-//	log, err := eventlog.New(db, &eventlog.Options{Streams: true})
+//	log, err := eventlog.Open(ctx, db, &eventlog.Options{Streams: true})
 //	defer log.Close() // before db
 //
 //	// Append atomically, and only if nobody else changed the stream in the meantime.

@@ -33,8 +33,9 @@ const (
 // appendEnvelope appends the envelope of a draft that happened at t to b.
 func appendEnvelope(b []byte, version uint64, stream string, d *Draft, t time.Time) []byte {
 	at := len(b)
-	b = append(b, 0)
-	b = binary.BigEndian.AppendUint64(b, uint64(t.UnixNano()))
+	b = slices.Grow(b, 9+binary.MaxVarintLen64+len(d.Type)+len(d.Data))[:at+9]
+	b[at] = 0
+	binary.BigEndian.PutUint64(b[at+1:], uint64(t.UnixNano()))
 	b = appendText(b, d.Type)
 	if stream != "" {
 		b[at] |= withStream
@@ -55,6 +56,9 @@ func appendEnvelope(b []byte, version uint64, stream string, d *Draft, t time.Ti
 }
 
 func appendText(b []byte, text string) []byte {
+	if len(text) < 0x80 { // one byte tells its length
+		return append(append(b, byte(len(text))), text...)
+	}
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 

@@ -106,14 +106,15 @@ const (
 	lastSecond  = math.MaxInt64 / 1_000_000_000
 )
 
-// checkDraft refuses a draft that is wrong, or that happened at a wrong time.
-func checkDraft(d *Draft, t time.Time) error {
+// checkDraft refuses a draft that is wrong, or that happened at a wrong time. The type checked before is right.
+func checkDraft(d *Draft, t time.Time, before string) error {
+	second := t.Unix()
 	switch {
 	case d.Type == "":
 		return invalid("append", errors.New("event without a type"), "set Draft.Type to what happened")
-	case !utf8.ValidString(d.Type):
+	case d.Type != before && !utf8.ValidString(d.Type):
 		return invalid("append", fmt.Errorf("type %q is not valid UTF-8", d.Type), "")
-	case (t.Unix() <= firstSecond || t.Unix() >= lastSecond) && (t.Before(firstTime) || t.After(lastTime)):
+	case (second <= firstSecond || second >= lastSecond) && (t.Before(firstTime) || t.After(lastTime)):
 		return invalid("append", fmt.Errorf("time %v is out of range", t), "use a time from 1678 to 2261")
 	case d.ID == "" && len(d.Meta) == 0:
 		return nil

@@ -19,7 +19,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	accounts, err := eventlog.New(db, &eventlog.Options{Streams: true})
+	accounts, err := eventlog.Open(ctx, db, &eventlog.Options{Streams: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func ExampleLog_Follow() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	orders, err := eventlog.New(db, nil)
+	orders, err := eventlog.Open(ctx, db, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func ExampleLog_Subscribe() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	orders, err := eventlog.New(db, nil)
+	orders, err := eventlog.Open(ctx, db, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func ExampleLog_In() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	events, err := eventlog.New(db.Namespace([]byte("events/")), nil)
+	events, err := eventlog.Open(ctx, db.Namespace([]byte("events/")), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func ExampleDraft_id() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	events, err := eventlog.New(db, nil)
+	events, err := eventlog.Open(ctx, db, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func ExampleLog_AppendParts() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	accounts, err := eventlog.New(db, &eventlog.Options{Streams: true})
+	accounts, err := eventlog.Open(ctx, db, &eventlog.Options{Streams: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
 	"github.com/assaydb/assay/kv"
 )
 
-// New returns the log kept in db. It uses the keys that begin with 'b', 'e', 'i', 'l', 'm', 'p' and 's' and nothing
-// else; to keep it
+// Open returns the log kept in db. It uses the keys that begin with one of "beilmps" and nothing else; to keep it
 // beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
 // In a store opened in Exclusive mode positions are counted in memory: a second Log over the same keys is Invalid until the
 // first is closed. In Shared mode every append reads the last position in its transaction.
-func New(db *kv.DB, opts *Options) (*Log, error) {
+func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -46,35 +44,12 @@ func New(db *kv.DB, opts *Options) (*Log, error) {
 			return nil, err
 		}
 	}
-	if err := b.start(context.Background()); err != nil {
+	if err := b.start(ctx); err != nil {
 		b.vacate()
 		return nil, err
 	}
 	return NewLog(b), nil
 }
-
-// Check refuses options that make no sense. It is for backends.
-func (o *Options) Check() error {
-	if o.Reserve < NoReserve || o.Reserve > math.MaxInt32 {
-		return invalid("open log", fmt.Errorf("option Reserve %d", o.Reserve), "give a number of positions, 0 for the default, or NoReserve")
-	}
-	return nil
-}
-
-// FirstBlock returns how many positions to reserve first, 0 for none; NextBlock how many after a block of n.
-// They are for backends.
-func FirstBlock(reserve int) uint64 {
-	switch reserve {
-	case NoReserve:
-		return 0
-	case 0:
-		return 4096
-	}
-	return uint64(reserve)
-}
-
-// NextBlock returns how many positions to reserve after a block of n.
-func NextBlock(n uint64) uint64 { return max(n, min(4*n, 1<<20)) }
 
 // strongest returns the strongest class that a store delivers.
 func strongest(caps kv.Caps) kv.Durability {

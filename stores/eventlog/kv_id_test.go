@@ -15,7 +15,7 @@ func TestIDsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log, err := New(db, nil)
+	log, err := Open(ctx, db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,15 +133,17 @@ func (p *plan) version(ctx context.Context, stream string) (version uint64, err 
 func (p *plan) lay(ctx context.Context, stream string, version uint64, drafts []Draft) (Appended, error) {
 	indexed := p.b.streams && stream != ""
 	var now time.Time
+	before := ""
 	for i := range drafts {
 		d := &drafts[i]
 		t := d.Time
 		if t.IsZero() {
 			t = at(&now)
 		}
-		if err := checkDraft(d, t); err != nil {
+		if err := checkDraft(d, t, before); err != nil {
 			return Appended{}, err
 		}
+		before = d.Type
 		p.assigned++
 		if indexed {
 			version++

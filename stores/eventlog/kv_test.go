@@ -19,6 +19,7 @@ import (
 	_ "github.com/assaydb/assay/kv/memkv"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/logtest"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 func TestMem(t *testing.T)     { logtest.Run(t, target(t, "mem", "")) }
@@ -35,12 +36,8 @@ func TestSQLite(t *testing.T) { logtest.Run(t, target(t, "sqlite", "")) }
 
 // target describes the log kept in an engine, asking an open store what it promises.
 func target(t *testing.T, engine, params string) logtest.Target {
-	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe")+params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	target := logtest.Target{
+	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe")+params)
+	return logtest.Target{
 		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 			return open(engine+":"+filepath.Join(dir, "log")+params, o)
 		},
@@ -48,16 +45,10 @@ func target(t *testing.T, engine, params string) logtest.Target {
 		Lose: func(dir string, position uint64) error {
 			return lose(engine+":"+filepath.Join(dir, "log")+params, position)
 		},
-		Delivers:  map[kv.Durability]kv.Durability{},
-		Volatile:  !db.Caps().Persistent,
-		Processes: db.Mode() == kv.Shared,
+		Delivers:  probe.Delivers,
+		Volatile:  probe.Volatile,
+		Processes: probe.Processes,
 	}
-	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
-		if p := db.Caps().Promise(d); p.Supported {
-			target.Delivers[d] = p.Class
-		}
-	}
-	return target
 }
 
 // stores holds in which store each log is that was opened.
@@ -79,7 +70,7 @@ func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err := eventlog.New(db, &o)
+	log, err := eventlog.Open(context.Background(), db, &o)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -112,7 +103,7 @@ func TestNamespace(t *testing.T) {
 	}
 	defer db.Close()
 	for _, name := range []string{"a/", "b/"} {
-		log, err := eventlog.New(db.Namespace([]byte(name)), nil)
+		log, err := eventlog.Open(t.Context(), db.Namespace([]byte(name)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +135,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log, err := eventlog.New(db, nil)
+	log, err := eventlog.Open(t.Context(), db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type Log struct {
 	background sync.WaitGroup // of refill
 }
 
-// NewLog returns a log over a backend. Programs call New, or sqllog.Open.
+// NewLog returns a log over a backend. Programs call Open, or sqllog.Open.
 func NewLog(b Backend) *Log {
 	l := &Log{backend: b, traits: b.Traits(), done: make(chan struct{})}
 	l.appends, l.acks = l.newAppends(), l.newAcks()
@@ -209,7 +209,7 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 
 // Close waits for running appends and acknowledgements, and gives back the positions reserved and not used, so that the next
 // event follows without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB
-// given to New: close the log first.
+// given to Open: close the log first.
 func (l *Log) Close() error {
 	l.closing.Do(func() {
 		l.mu.Lock()

@@ -3,11 +3,8 @@ package eventlog_test
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -16,7 +13,7 @@ import (
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
-	"github.com/assaydb/assay/stores/internal/crash"
+	"github.com/assaydb/assay/stores/internal/outbox"
 )
 
 // An outbox and a projection: an order is kept together with the event that it was placed, and what is made of an event is
@@ -43,7 +40,9 @@ type data interface {
 
 const counter = "counter"
 
-func openShop(ctx context.Context, kind, dir string, class kv.Durability) (*shop, error) {
+var shops outbox.Open = openShop
+
+func openShop(ctx context.Context, kind, dir string, class kv.Durability) (outbox.Program, error) {
 	s := &shop{class: class}
 	var err error
 	if kind == "sqllog" {
@@ -60,10 +59,10 @@ func openShop(ctx context.Context, kind, dir string, class kv.Durability) (*shop
 	return s, err
 }
 
-func (s *shop) close() error { return errors.Join(s.log.Close(), s.data.close()) }
+func (s *shop) Close() error { return errors.Join(s.log.Close(), s.data.close()) }
 
-// work places orders, one with others, and counts them, some later. It tells of each order before and after.
-func (s *shop) work(ctx context.Context, prefix string, n int, trying, done func(id string)) error {
+// Work places orders, one with others, and counts them, some later.
+func (s *shop) Work(ctx context.Context, prefix string, n int, trying, done func(id string)) error {
 	for i := range n {
 		id := fmt.Sprintf("%s-%04d", prefix, i)
 		trying(id)
@@ -102,9 +101,9 @@ func (s *shop) project(ctx context.Context) error {
 	})
 }
 
-// check requires that all of done are there, that every order has one event, and that those which the subscription has come
+// Check requires that all of done are there, that every order has one event, and that those which the subscription has come
 // past were counted once, the others not at all.
-func (s *shop) check(ctx context.Context, done []string) error {
+func (s *shop) Check(ctx context.Context, done []string) error {
 	orders, err := s.orders(ctx)
 	if err != nil {
 		return err
@@ -156,7 +155,7 @@ func openKVShop(ctx context.Context, url string) (*eventlog.Log, data, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err := eventlog.New(db.Namespace([]byte("events/")), &eventlog.Options{Streams: true})
+	log, err := eventlog.Open(ctx, db.Namespace([]byte("events/")), &eventlog.Options{Streams: true})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -288,79 +287,14 @@ func (s *sqlShop) orders(ctx context.Context) (map[string]int, error) {
 	return all, rows.Err()
 }
 
-// killsVariable is how many processes the test of kills kills.
-const killsVariable = "ASSAY_KILLS"
+func TestShopKilled(t *testing.T) { shops.Killed(t, "bbolt", "pebble", "sqlite", "bunt", "sqllog") }
 
-type shopTask struct{ Kind, Dir, Prefix string }
-
-type shopReport struct{ Done string }
-
-// TestShopKilled kills the program again and again, always on the same store.
-func TestShopKilled(t *testing.T) {
-	crash.Work(t, func(job shopTask) error {
-		ctx := context.Background()
-		s, err := openShop(ctx, job.Kind, job.Dir, kv.Flushed)
-		if err != nil {
-			return err
-		}
-		out := json.NewEncoder(os.Stdout)
-		err = s.work(ctx, job.Prefix, 1<<20, func(string) {}, func(id string) { _ = out.Encode(shopReport{id}) })
-		return errors.Join(err, s.close())
-	})
-	kills := 10
-	if n, err := strconv.Atoi(os.Getenv(killsVariable)); err == nil {
-		kills = n
-	}
-	for _, kind := range []string{"bbolt", "pebble", "sqlite", "bunt", "sqllog"} {
-		t.Run(kind, func(t *testing.T) {
-			dir, seed := t.TempDir(), rand.Uint64()
-			t.Logf("seed %d", seed)
-			random := rand.New(rand.NewPCG(seed, 0))
-			var done []string
-			for n := range kills {
-				task := shopTask{kind, dir, fmt.Sprint(n)}
-				for _, r := range crash.AfterReports[shopReport](t, task, 1+random.IntN(12)) {
-					done = append(done, r.Done)
-				}
-				if n%10 != 9 && n != kills-1 {
-					continue
-				}
-				s, err := openShop(t.Context(), kind, dir, kv.Flushed)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(s.check(t.Context(), done), s.close()); err != nil {
-					t.Fatalf("after %d kills: %v", n+1, err)
-				}
-			}
-		})
-	}
-}
-
-// TestShopPower cuts the power.
 func TestShopPower(t *testing.T) {
 	for _, kind := range []string{"bbolt", "pebble", "sqlite", "sqllog"} {
 		t.Run(kind, func(t *testing.T) {
-			ctx := context.Background()
 			powertest.Run(t, powertest.Case[string]{
-				Work: func(dir string, log *powertest.Log[string]) error {
-					s, err := openShop(ctx, kind, dir, kv.Synced)
-					if err != nil {
-						return err
-					}
-					return errors.Join(s.work(ctx, "p", 12, log.Try, log.Done), s.close())
-				},
-				Check: func(dir string, h powertest.History[string]) error {
-					s, err := openShop(ctx, kind, dir, kv.Synced)
-					if err != nil {
-						return err
-					}
-					err = s.check(ctx, h.Done)
-					if err == nil { // it goes on
-						err = errors.Join(s.work(ctx, "q", 6, func(string) {}, func(string) {}), s.check(ctx, h.Done))
-					}
-					return errors.Join(err, s.close())
-				},
+				Work:  func(dir string, log *powertest.Log[string]) error { return shops.Work(kind, dir, log.Try, log.Done) },
+				Check: func(dir string, h powertest.History[string]) error { return shops.GoOn(kind, dir, h.Done) },
 			})
 		})
 	}
@@ -377,31 +311,17 @@ func TestShopInTwoCommits(t *testing.T) {
 			return err
 		},
 		"an order with two events": func(s *shop) error {
-			_, err := s.log.Append(ctx, kv.Synced, "order-whole-0000", eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte("whole-0000")})
+			_, err := s.log.Append(ctx, kv.Synced, "order-"+outbox.Whole, eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte(outbox.Whole)})
 			return err
 		},
-		"a count that is not acknowledged": func(s *shop) error { return s.count(ctx, kv.Synced, []string{"whole-0000"}, nothing) },
+		"a count that is not acknowledged": func(s *shop) error { return s.count(ctx, kv.Synced, []string{outbox.Whole}, nothing) },
 		"an acknowledgement of what was not counted": func(s *shop) error {
 			return s.sub.Ack(ctx, kv.Synced, 1)
 		},
 	} {
 		for _, kind := range []string{"bbolt", "sqllog"} {
 			t.Run(kind+" "+what, func(t *testing.T) {
-				s, err := openShop(ctx, kind, t.TempDir(), kv.Synced)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer s.close()
-				none := func(string) {}
-				if err := errors.Join(s.work(ctx, "whole", 1, none, none), s.check(ctx, nil)); err != nil {
-					t.Fatal(err)
-				}
-				if err := half(s); err != nil {
-					t.Fatal(err)
-				}
-				if s.check(ctx, nil) == nil {
-					t.Error("nobody objects")
-				}
+				shops.Objects(t, kind, func(p outbox.Program) error { return half(p.(*shop)) })
 			})
 		}
 	}

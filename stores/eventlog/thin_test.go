@@ -20,7 +20,7 @@ func BenchmarkThin(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	log, err := eventlog.New(db, nil)
+	log, err := eventlog.Open(b.Context(), db, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,8 +31,10 @@ func BenchmarkThin(b *testing.B) {
 	}
 	defer raw.db.Close()
 	drivertest.Thin(b,
-		drivertest.Pair{Name: "append1", Limit: 1.3, Raw: raw.set, KV: appendEach(log, 1)},
-		drivertest.Pair{Name: "append100", Limit: 1.3, Raw: raw.batch, KV: appendEach(log, 100)},
+		drivertest.Pair{Name: "append1", Limit: 1.15, Raw: raw.set, KV: appendEach(log, 1),
+			Exception: "the turn of the log, that of the store and the end that readers see are eight atomic operations; the rest plans and encodes"},
+		drivertest.Pair{Name: "append100", Limit: 1.15, Raw: raw.batch, KV: appendEach(log, 100),
+			Exception: "50 ns for each event, a third of what Pebble takes for 33 bytes: it is checked, encoded into kv's batch and copied into Pebble's"},
 	)
 }
 
@@ -131,7 +133,7 @@ func TestOneAppendAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	log, err := eventlog.New(db, nil)
+	log, err := eventlog.Open(t.Context(), db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

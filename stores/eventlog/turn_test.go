@@ -19,7 +19,7 @@ func TestAppendsTakeTurnsUntilTheLogIsClosed(t *testing.T) {
 	defer db.Close()
 	next := uint64(1)
 	for range 20 {
-		log, err := New(db, &Options{Reserve: NoReserve})
+		log, err := Open(t.Context(), db, &Options{Reserve: NoReserve})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (l *Log) In(tx *kv.Tx) (*Tx, error) {
 	b, ok := l.backend.(*kvBackend)
 	if !ok {
 		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the log is not kept in a key-value store"),
-			Hint: "keep it in one, beside the data: eventlog.New(db, nil); or join an SQL transaction: sqllog.In(tx, log)"}
+			Hint: "keep it in one, beside the data: eventlog.Open(ctx, db, nil); or join an SQL transaction: sqllog.In(tx, log)"}
 	}
 	joined, err := b.join(tx)
 	if err != nil {

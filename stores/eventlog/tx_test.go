@@ -24,7 +24,7 @@ func TestWhatIsMadeOfEventsIsCommittedWithTheirAcknowledgement(t *testing.T) {
 			}
 			defer db.Close()
 			class := db.Caps().Cheapest()
-			log, err := eventlog.New(db.Namespace([]byte("events/")), nil)
+			log, err := eventlog.Open(ctx, db.Namespace([]byte("events/")), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,21 +94,21 @@ func TestASecondLogOverTheSameKeysIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	first, err := eventlog.New(db.Namespace([]byte("a/")), nil)
+	first, err := eventlog.Open(ctx, db.Namespace([]byte("a/")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eventlog.New(db.Namespace([]byte("a/")), nil); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+	if _, err := eventlog.Open(ctx, db.Namespace([]byte("a/")), nil); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
 		t.Errorf("got %v, want invalid with a hint", err)
 	}
-	beside, err := eventlog.New(db.Namespace([]byte("b/")), nil)
+	beside, err := eventlog.Open(ctx, db.Namespace([]byte("b/")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(first.Close(), first.Close(), beside.Close()); err != nil {
 		t.Fatal(err)
 	}
-	again, err := eventlog.New(db.Namespace([]byte("a/")), nil)
+	again, err := eventlog.Open(ctx, db.Namespace([]byte("a/")), nil)
 	if err != nil {
 		t.Fatalf("after the first was closed: %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
 	_ "github.com/assaydb/assay/kv/memkv"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/queuetest"
 )
@@ -31,25 +32,15 @@ func TestSQLite(t *testing.T)  { queuetest.Run(t, target(t, "sqlite", "")) }
 
 // target describes the queues kept in an engine, asking an open store what it promises.
 func target(t *testing.T, engine, params string) queuetest.Target {
-	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe")+params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	target := queuetest.Target{
+	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe")+params)
+	return queuetest.Target{
 		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
 			return open(engine+":"+filepath.Join(dir, "queue")+params, o)
 		},
-		Delivers:  map[kv.Durability]kv.Durability{},
-		Volatile:  !db.Caps().Persistent,
-		Processes: db.Mode() == kv.Shared,
+		Delivers:  probe.Delivers,
+		Volatile:  probe.Volatile,
+		Processes: probe.Processes,
 	}
-	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
-		if p := db.Caps().Promise(d); p.Supported {
-			target.Delivers[d] = p.Class
-		}
-	}
-	return target
 }
 
 func open(url string, o queue.Options) (*queue.Store, func() error, error) {

@@ -2,11 +2,8 @@ package queue_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -14,7 +11,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powertest"
-	"github.com/assaydb/assay/stores/internal/crash"
+	"github.com/assaydb/assay/stores/internal/outbox"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -22,19 +19,22 @@ import (
 // note that its order was shipped. Whatever ends the program, no order is without a job or a
 // shipment, and none is shipped twice.
 
-// outbox is a store with orders, shipments and jobs.
-type outbox struct {
+// shop is a store with orders, shipments and jobs.
+type shop struct {
+	class kv.Durability
 	db    *kv.DB
 	store *queue.Store
 	jobs  *queue.Queue
 }
 
-func openOutbox(ctx context.Context, engine, dir string) (*outbox, error) {
+var shops outbox.Open = openShop
+
+func openShop(ctx context.Context, engine, dir string, class kv.Durability) (outbox.Program, error) {
 	db, err := kv.Open(ctx, engine+":"+filepath.Join(dir, "shop"))
 	if err != nil {
 		return nil, err
 	}
-	o := &outbox{db: db}
+	o := &shop{class: class, db: db}
 	if o.store, err = queue.New(db.Namespace([]byte("jobs/")), nil); err == nil {
 		o.jobs, err = o.store.Queue("ship", &queue.Settings{Lease: time.Hour, MaxAttempts: queue.NoLimit})
 	}
@@ -44,11 +44,11 @@ func openOutbox(ctx context.Context, engine, dir string) (*outbox, error) {
 	return o, nil
 }
 
-func (o *outbox) close() error { return errors.Join(o.store.Close(), o.db.Close()) }
+func (o *shop) Close() error { return errors.Join(o.store.Close(), o.db.Close()) }
 
 // order puts an order and the job to ship it.
-func (o *outbox) order(ctx context.Context, id string) error {
-	return o.db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
+func (o *shop) order(ctx context.Context, id string) error {
+	return o.db.Update(ctx, o.class, func(tx *kv.Tx) error {
 		if err := tx.Put([]byte("order/"+id), []byte("paid")); err != nil {
 			return err
 		}
@@ -61,12 +61,12 @@ func (o *outbox) order(ctx context.Context, id string) error {
 }
 
 // ship ships the order of one job, if there is a job.
-func (o *outbox) ship(ctx context.Context) error {
-	claimed, err := o.jobs.Claim(ctx, kv.Synced, 1)
+func (o *shop) ship(ctx context.Context) error {
+	claimed, err := o.jobs.Claim(ctx, o.class, 1)
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	return o.db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
+	return o.db.Update(ctx, o.class, func(tx *kv.Tx) error {
 		key := []byte("shipped/" + string(claimed[0].Payload))
 		before, err := tx.Get(key)
 		if err != nil && !errors.Is(err, kv.NotFound) {
@@ -81,8 +81,8 @@ func (o *outbox) ship(ctx context.Context) error {
 	})
 }
 
-// work orders and ships. It tells of each order before and after.
-func (o *outbox) work(ctx context.Context, prefix string, n int, trying, done func(id string)) error {
+// Work orders and ships.
+func (o *shop) Work(ctx context.Context, prefix string, n int, trying, done func(id string)) error {
 	for i := range n {
 		id := fmt.Sprintf("%s-%04d", prefix, i)
 		trying(id)
@@ -99,8 +99,8 @@ func (o *outbox) work(ctx context.Context, prefix string, n int, trying, done fu
 	return nil
 }
 
-// check requires that all of done are there, and that every order has one job or one shipment.
-func (o *outbox) check(ctx context.Context, done []string) error {
+// Check requires that all of done are there, and that every order has one job or one shipment.
+func (o *shop) Check(ctx context.Context, done []string) error {
 	waiting := map[string]int{}
 	for _, state := range queue.States {
 		list, err := o.jobs.List(ctx, state, 1<<20)
@@ -138,79 +138,14 @@ func (o *outbox) check(ctx context.Context, done []string) error {
 	})
 }
 
-// killsVariable is how many processes the test of kills kills.
-const killsVariable = "ASSAY_KILLS"
+func TestOutboxKilled(t *testing.T) { shops.Killed(t, "bbolt", "pebble", "sqlite", "bunt") }
 
-type outboxTask struct{ Engine, Dir, Prefix string }
-
-type outboxReport struct{ Done string }
-
-// TestOutboxKilled kills the program again and again, always on the same store.
-func TestOutboxKilled(t *testing.T) {
-	crash.Work(t, func(job outboxTask) error {
-		ctx := context.Background()
-		o, err := openOutbox(ctx, job.Engine, job.Dir)
-		if err != nil {
-			return err
-		}
-		out := json.NewEncoder(os.Stdout)
-		err = o.work(ctx, job.Prefix, 1<<20, func(string) {}, func(id string) { _ = out.Encode(outboxReport{id}) })
-		return errors.Join(err, o.close())
-	})
-	kills := 10
-	if n, err := strconv.Atoi(os.Getenv(killsVariable)); err == nil {
-		kills = n
-	}
-	for _, engine := range []string{"bbolt", "pebble", "sqlite", "bunt"} {
-		t.Run(engine, func(t *testing.T) {
-			dir, seed := t.TempDir(), rand.Uint64()
-			t.Logf("seed %d", seed)
-			random := rand.New(rand.NewPCG(seed, 0))
-			var done []string
-			for n := range kills {
-				task := outboxTask{engine, dir, fmt.Sprint(n)}
-				for _, r := range crash.AfterReports[outboxReport](t, task, 1+random.IntN(12)) {
-					done = append(done, r.Done)
-				}
-				if n%10 != 9 && n != kills-1 {
-					continue
-				}
-				o, err := openOutbox(t.Context(), engine, dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(o.check(t.Context(), done), o.close()); err != nil {
-					t.Fatalf("after %d kills: %v", n+1, err)
-				}
-			}
-		})
-	}
-}
-
-// TestOutboxPower cuts the power.
 func TestOutboxPower(t *testing.T) {
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
 		t.Run(engine, func(t *testing.T) {
-			ctx := context.Background()
 			powertest.Run(t, powertest.Case[string]{
-				Work: func(dir string, log *powertest.Log[string]) error {
-					o, err := openOutbox(ctx, engine, dir)
-					if err != nil {
-						return err
-					}
-					return errors.Join(o.work(ctx, "p", 12, log.Try, log.Done), o.close())
-				},
-				Check: func(dir string, h powertest.History[string]) error {
-					o, err := openOutbox(ctx, engine, dir)
-					if err != nil {
-						return err
-					}
-					err = o.check(ctx, h.Done)
-					if err == nil { // it goes on
-						err = errors.Join(o.work(ctx, "q", 6, func(string) {}, func(string) {}), o.check(ctx, h.Done))
-					}
-					return errors.Join(err, o.close())
-				},
+				Work:  func(dir string, log *powertest.Log[string]) error { return shops.Work(engine, dir, log.Try, log.Done) },
+				Check: func(dir string, h powertest.History[string]) error { return shops.GoOn(engine, dir, h.Done) },
 			})
 		})
 	}
@@ -220,31 +155,18 @@ func TestOutboxPower(t *testing.T) {
 // acknowledgement, are not one.
 func TestOutboxInTwoCommits(t *testing.T) {
 	ctx := t.Context()
-	for what, half := range map[string]func(o *outbox) error{
-		"an order without a job": func(o *outbox) error { return o.db.Put(ctx, kv.Synced, []byte("order/a"), nil) },
-		"a job without an order": func(o *outbox) error {
+	for what, half := range map[string]func(o *shop) error{
+		"an order without a job": func(o *shop) error { return o.db.Put(ctx, kv.Synced, []byte("order/a"), nil) },
+		"a job without an order": func(o *shop) error {
 			_, err := o.jobs.Publish(ctx, kv.Synced, queue.Draft{Payload: []byte("a")})
 			return err
 		},
-		"a shipment that is not acknowledged": func(o *outbox) error {
+		"a shipment that is not acknowledged": func(o *shop) error {
 			return errors.Join(o.order(ctx, "a"), o.db.Put(ctx, kv.Synced, []byte("shipped/a"), []byte("1")))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			o, err := openOutbox(ctx, "bbolt", t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer o.close()
-			if err := errors.Join(o.order(ctx, "whole"), o.check(ctx, nil)); err != nil {
-				t.Fatal(err)
-			}
-			if err := half(o); err != nil {
-				t.Fatal(err)
-			}
-			if o.check(ctx, nil) == nil {
-				t.Error("nobody objects")
-			}
+			shops.Objects(t, "bbolt", func(p outbox.Program) error { return half(p.(*shop)) })
 		})
 	}
 }

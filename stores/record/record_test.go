@@ -13,6 +13,7 @@ import (
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
 	_ "github.com/assaydb/assay/kv/memkv"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/record"
 	"github.com/assaydb/assay/stores/record/recordtest"
 )
@@ -34,26 +35,16 @@ func target(t *testing.T, engine string, c record.Codec) recordtest.Target {
 	if testing.Short() && engine != "mem" && c != record.Binary {
 		t.Skip("the same runs in memory")
 	}
-	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	target := recordtest.Target{
+	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe"))
+	return recordtest.Target{
 		Open: func(dir string) (recordtest.Store, error) {
 			db, err := kv.Open(context.Background(), engine+":"+filepath.Join(dir, "store"))
 			return store{db}, err
 		},
-		Delivers: map[kv.Durability]kv.Durability{},
+		Delivers: probe.Delivers,
 		Codec:    c,
-		Volatile: !db.Caps().Persistent,
+		Volatile: probe.Volatile,
 	}
-	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
-		if p := db.Caps().Promise(d); p.Supported {
-			target.Delivers[d] = p.Class
-		}
-	}
-	return target
 }
 
 // store opens the suite's collections in a kv store.

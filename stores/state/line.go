@@ -23,7 +23,7 @@ import (
 // puts up a sign until it has opened it itself. Who sees the sign does not try, but goes to the end of the line:
 // otherwise readers, one after the other, could keep a writer out for ever.
 //
-// SQLite lets every process open the store, and only writers wait for one another: they stand in line from the start.
+// SQLite lets every process open the store, and only writers wait for one another: they open it, and then stand in line.
 
 // The file of the line's lock and that of the sign are named so, with the kind behind. The first is never removed: that
 // would let two processes in.
@@ -44,8 +44,9 @@ func newOpening(wait time.Duration, options ...kv.Option) opening {
 
 // place is a place in the line. The zero place is one beside it.
 type place struct {
-	lock *flock.Flock // nil if beside the line
-	sign string       // the sign that this process has put up
+	lock     *flock.Flock // nil if beside the line
+	sign     string       // the sign that this process has put up
+	deadline time.Time    // of waiting
 }
 
 // open opens the file, waiting for other processes. The caller leaves the place once it has closed the store. Who is
@@ -56,14 +57,17 @@ func (f *file) open(ctx context.Context, try attempt, how opening) (db *kv.DB, p
 		db, err = openWhole(ctx, f.url, how.patient)
 		return db, p, f.waited(ctx, err)
 	}
-	if !shared && !f.signed() {
+	p.deadline = time.Now().Add(f.store.options.Wait)
+	if shared {
+		db, err = f.openBefore(ctx, &p, how)
+	} else if !f.signed() {
 		if db, err = f.openURL(ctx, how.hasty); kv.KindOf(err) != kv.Busy {
 			return db, p, f.waited(ctx, err)
 		}
+		err = nil
 	}
-	deadline := time.Now().Add(f.store.options.Wait)
-	if err = p.enter(ctx, f, how.together); err == nil {
-		db, err = p.open(ctx, f, how, deadline)
+	if err == nil && db == nil {
+		db, err = p.open(ctx, f, how)
 	}
 	if err == nil {
 		return db, p, nil
@@ -72,6 +76,26 @@ func (f *file) open(ctx context.Context, try attempt, how opening) (db *kv.DB, p
 		err = errors.Join(err, db.Close())
 	}
 	return nil, place{}, errors.Join(f.waited(ctx, err), p.leave())
+}
+
+// openBefore opens a store that several processes may have open, and then enters the line: opening takes longer than a
+// change, and is done side by side. It returns none if the file was replaced meanwhile.
+func (f *file) openBefore(ctx context.Context, p *place, how opening) (*kv.DB, error) {
+	before, err := os.Stat(f.path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := openWhole(ctx, f.url, how.patient)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.enter(ctx, f, how.together); err != nil {
+		return db, err
+	}
+	if now, err := os.Stat(f.path); err != nil || !os.SameFile(before, now) {
+		return nil, db.Close()
+	}
+	return db, nil
 }
 
 func (f *file) signed() bool {
@@ -93,8 +117,13 @@ func (p *place) enter(ctx context.Context, f *file, together bool) error {
 }
 
 // open opens f at the head of the line.
-func (p *place) open(ctx context.Context, f *file, how opening, deadline time.Time) (*kv.DB, error) {
-	left := append(slices.Clip(how.patient), kv.WithWait(max(0, time.Until(deadline))))
+func (p *place) open(ctx context.Context, f *file, how opening) (*kv.DB, error) {
+	if p.lock == nil {
+		if err := p.enter(ctx, f, how.together); err != nil {
+			return nil, err
+		}
+	}
+	left := append(slices.Clip(how.patient), kv.WithWait(max(0, time.Until(p.deadline))))
 	if f.engine.Caps.Supports(kv.Shared) || p.lock == nil {
 		return f.openURL(ctx, left)
 	}

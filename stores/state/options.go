@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/kv/driver"
 )
 
 // Kind is what a bucket is for. It decides in which file the bucket lies, and what happens when that file is damaged.
@@ -59,7 +56,8 @@ type Options struct {
 	Durability kv.Durability
 
 	// Wait is how long a call waits for the lock of another process, before it fails with kv.Busy; 0 is DefaultWait.
-	// The context of the call may end it earlier.
+	// The context of the call may end it earlier. On SQLite a program that locks the file without this package may
+	// cost as much again.
 	Wait time.Duration
 
 	// MigrationWait is how long a call waits while another process creates, migrates or sets aside the file; 0 is
@@ -94,65 +92,6 @@ const (
 	DefaultWait          = 900 * time.Millisecond
 	DefaultMigrationWait = 30 * time.Second
 )
-
-// New returns the store in the folder that url names, as in "bbolt:/home/ada/.local/state/tool". It checks its
-// arguments and opens nothing: each call of a method does.
-//
-// The scheme is the engine, which the program imports; parameters are the engine's own. An engine that keeps nothing
-// after closing is Unsupported; the parameters mode, wait and durability are Invalid, as each call decides them.
-func New(url string, opts *Options) (*Store, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	info, err := engineOf(url)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
-	s := &Store{options: o, buckets: map[string]*bucket{}}
-	for kind := range s.files {
-		if err := s.files[kind].init(s, Kind(kind), url, info); err != nil {
-			return nil, err
-		}
-	}
-	if o.Older != "" {
-		s.older = filepath.Join(filepath.Dir(s.files[State].path), o.Older)
-	}
-	for _, b := range o.Buckets {
-		s.buckets[b.Name] = &bucket{file: &s.files[b.Kind], ttl: b.TTL, max: b.Max, name: b.Name, prefix: kv.AppendString(nil, b.Name)}
-	}
-	return s, nil
-}
-
-// engineOf returns what is known of the engine that url names.
-func engineOf(url string) (driver.Info, error) {
-	scheme, rest, _ := strings.Cut(url, ":")
-	d, ok := driver.Lookup(scheme)
-	if !ok && strings.Contains(url, ":") {
-		return driver.Info{}, invalid(fmt.Errorf("this program has no engine %q", scheme), fmt.Sprintf(
-			"add import _ \"github.com/assaydb/assay/engines/%skv\", or use one of: %s", scheme, strings.Join(driver.Names(), ", ")))
-	}
-	if path, err := kv.PathOf(url); err != nil {
-		return driver.Info{}, err
-	} else if path == "" {
-		return driver.Info{}, invalid(fmt.Errorf("%q names no folder", url), "write "+scheme+":FOLDER")
-	}
-	_, query, _ := strings.Cut(rest, "?")
-	for _, p := range strings.Split(query, "&") {
-		if name, _, _ := strings.Cut(p, "="); slices.Contains([]string{"mode", "wait", "durability"}, name) {
-			return driver.Info{}, invalid(fmt.Errorf("parameter %q", name), "leave it out of the URL; Options has Wait and Durability")
-		}
-	}
-	info := d.Info()
-	if !info.Caps.Persistent {
-		return info, &kv.Error{Op: "new state", Engine: scheme, Kind: kv.Unsupported, Err: errors.New("the engine keeps nothing after closing"),
-			Hint: "use one that does, such as bbolt"}
-	}
-	return info, nil
-}
 
 // complete checks the options and fills in what was not said.
 func (o *Options) complete() error {

@@ -58,21 +58,25 @@ func BenchmarkThin(b *testing.B) {
 		})
 	}
 	drivertest.Thin(b,
-		drivertest.Pair{Name: "get", Limit: 1.10, KV: get, Raw: rawGet(&bolt.Options{Timeout: time.Second})},
+		drivertest.Pair{Name: "get", Limit: 1.10, KV: get, Raw: rawGet(&bolt.Options{Timeout: time.Second}), Exception: beforeReading},
 		drivertest.Pair{Name: "get-read-only", Limit: 1.10, KV: get, Raw: rawGet(&bolt.Options{Timeout: time.Second, ReadOnly: true}),
-			Exception: "one system call makes sure that this is still the file of that name, and whole; the checksum, the URL and the two layers are the rest"},
+			Exception: beforeReading},
 		drivertest.Pair{Name: "put", Limit: 1.10,
 			KV: repeat(func() error { return store.Put(ctx, "thin", key, value) }),
 			Raw: repeat(func() error {
 				return rawUpdate(raw, func(bucket *bolt.Bucket) error { return bucket.Put(key, value) })
 			}),
-			Exception: "an entry has a time and a checksum, and the file is looked at before it is believed to be whole, as for a get",
+			Exception: beforeReading + "; before, it looks twice whether the file is there, as to open it would make one",
 		},
 	)
 	if len(got) != 128 {
 		b.Fatalf("got %d bytes", len(got))
 	}
 }
+
+// beforeReading is what a call does that the other side does not.
+const beforeReading = "a call looks for a sign of those who wait in line, and then, by two looks and a transaction of its own, whether " +
+	"the file is whole and still the one of that name; the rest is memory of kv and the driver, 50 pieces against 21"
 
 var rawBucket = []byte("kv")
 

@@ -29,8 +29,8 @@ type Feed struct {
 	err      error // of Close
 }
 
-// Over returns the feed that a backend keeps.
-func Over(b Backend) *Feed {
+// NewFeed returns the feed that a backend keeps. Programs call Open, or margaret.Open.
+func NewFeed(b Backend) *Feed {
 	f := &Feed{backend: b, turn: make(chan struct{}, 1)}
 	f.idle.L = &f.mu
 	return f

@@ -47,7 +47,7 @@ func Keep(ctx context.Context, table Table, opts *Options) (*Feed, error) {
 	if err := k.open(ctx, opts); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
-	return Over(k), nil
+	return NewFeed(k), nil
 }
 
 func (k *keeper) open(ctx context.Context, opts *Options) (err error) {

@@ -16,6 +16,7 @@ import (
 	_ "github.com/assaydb/assay/kv/memkv"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/eventlog/feedtest"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 func TestMem(t *testing.T)     { feedtest.Run(t, target(t, "mem", nil)) }
@@ -44,25 +45,15 @@ var small = &feed.Options{Compression: feed.Zstd, Block: 2 << 10}
 
 // target describes the feed kept in an engine, asking an open store what it promises.
 func target(t *testing.T, engine string, o *feed.Options) feedtest.Target {
-	db, err := kv.Open(t.Context(), engine+":"+filepath.Join(t.TempDir(), "probe"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	target := feedtest.Target{
+	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe"))
+	return feedtest.Target{
 		Open: func(dir string) (*feed.Feed, func() error, error) {
 			return open(engine+":"+filepath.Join(dir, "feed"), o)
 		},
-		Delivers:  map[kv.Durability]kv.Durability{},
-		Volatile:  !db.Caps().Persistent,
-		Processes: db.Mode() == kv.Shared,
+		Delivers:  probe.Delivers,
+		Volatile:  probe.Volatile,
+		Processes: probe.Processes,
 	}
-	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
-		if p := db.Caps().Promise(d); p.Supported {
-			target.Delivers[d] = p.Class
-		}
-	}
-	return target
 }
 
 func open(url string, o *feed.Options) (*feed.Feed, func() error, error) {

@@ -17,11 +17,11 @@ import (
 func testEmpty(s *suite) {
 	f := s.open()
 	s.wantAll(f, nil)
-	_, err := f.Get(s.ctx(), 0)
-	s.wantKind("get", err, kv.NotFound)
+	_, err := f.Get(s.Ctx(), 0)
+	s.WantKind("get", err, kv.NotFound)
 	s.append(f, 0, []byte("first"))
-	_, err = f.Get(s.ctx(), 1)
-	s.wantKind("get behind the end", err, kv.NotFound)
+	_, err = f.Get(s.Ctx(), 1)
+	s.WantKind("get behind the end", err, kv.NotFound)
 }
 
 func testRoundTrip(s *suite) {
@@ -30,7 +30,7 @@ func testRoundTrip(s *suite) {
 	s.append(f, 0, all...)
 	s.wantAll(f, all)
 	for seq, want := range all {
-		if m, err := f.Get(s.ctx(), uint64(seq)); err != nil || m == nil || !bytes.Equal(m, want) {
+		if m, err := f.Get(s.Ctx(), uint64(seq)); err != nil || m == nil || !bytes.Equal(m, want) {
 			s.Errorf("message %d: got %q, %v, want %q", seq, m, err, want)
 		}
 	}
@@ -72,8 +72,8 @@ func testOwnership(s *suite) {
 	s.append(f, 0, given)
 	copy(given, "spoil")
 	s.append(f, 1, given)
-	got, err := f.Get(s.ctx(), 0)
-	s.must("get", err)
+	got, err := f.Get(s.Ctx(), 0)
+	s.Must("get", err)
 	copy(got, "spoil")
 	s.append(f, 2, batch(2, 500)...)
 	s.wantAll(f, append([][]byte{[]byte("given"), []byte("spoil")}, batch(2, 500)...))
@@ -89,14 +89,14 @@ func testNothing(s *suite) {
 
 func testArguments(s *suite) {
 	f := s.open()
-	_, err := f.Append(s.ctx(), s.class, make([][]byte, feed.MaxAppend+1)...)
-	s.wantKind("an append of too many", err, kv.TooLarge)
-	_, err = f.Append(s.ctx(), s.class, []byte("x"), make([]byte, feed.MaxMessage+1))
-	s.wantKind("a message too large", err, kv.TooLarge)
+	_, err := f.Append(s.Ctx(), s.Class, make([][]byte, feed.MaxAppend+1)...)
+	s.WantKind("an append of too many", err, kv.TooLarge)
+	_, err = f.Append(s.Ctx(), s.Class, []byte("x"), make([]byte, feed.MaxMessage+1))
+	s.WantKind("a message too large", err, kv.TooLarge)
 	if kv.HintOf(err) == "" {
 		s.Errorf("%v: no hint", err)
 	}
-	_, err = f.Append(s.ctx(), 17, []byte("x"))
+	_, err = f.Append(s.Ctx(), 17, []byte("x"))
 	if err == nil {
 		s.Error("an unknown class of durability was taken")
 	}
@@ -106,25 +106,25 @@ func testArguments(s *suite) {
 
 func testCanceled(s *suite) {
 	f := s.open()
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	cancel()
-	_, err := f.Append(ctx, s.class, []byte("x"))
-	s.wantKind("append", err, kv.Canceled)
-	s.wantKind("view", f.View(ctx, func(*feed.Snapshot) error { return nil }), kv.Canceled)
+	_, err := f.Append(ctx, s.Class, []byte("x"))
+	s.WantKind("append", err, kv.Canceled)
+	s.WantKind("view", f.View(ctx, func(*feed.Snapshot) error { return nil }), kv.Canceled)
 	s.wantAll(f, nil)
 }
 
 func testClosed(s *suite) {
 	f := s.open()
 	s.append(f, 0, []byte("x"))
-	s.must("close", f.Close())
-	s.must("close again", f.Close())
-	_, err := f.Append(s.ctx(), s.class, []byte("x"))
-	s.wantKind("append", err, kv.Closed)
-	_, err = f.Get(s.ctx(), 0)
-	s.wantKind("get", err, kv.Closed)
-	_, err = f.Len(s.ctx())
-	s.wantKind("len", err, kv.Closed)
+	s.Must("close", f.Close())
+	s.Must("close again", f.Close())
+	_, err := f.Append(s.Ctx(), s.Class, []byte("x"))
+	s.WantKind("append", err, kv.Closed)
+	_, err = f.Get(s.Ctx(), 0)
+	s.WantKind("get", err, kv.Closed)
+	_, err = f.Len(s.Ctx())
+	s.WantKind("len", err, kv.Closed)
 }
 
 func testSnapshotEnds(s *suite) {
@@ -132,24 +132,24 @@ func testSnapshotEnds(s *suite) {
 	s.append(f, 0, []byte("x"))
 	var kept *feed.Snapshot
 	mine := errors.New("mine")
-	if err := f.View(s.ctx(), func(r *feed.Snapshot) error { kept = r; return mine }); !errors.Is(err, mine) {
+	if err := f.View(s.Ctx(), func(r *feed.Snapshot) error { kept = r; return mine }); !errors.Is(err, mine) {
 		s.Errorf("view returned %v, want the function's error", err)
 	}
 	for range 20 { // for whatever a view uses again
 		s.passesOn("within a view", func() {
-			_ = f.View(s.ctx(), func(*feed.Snapshot) error { panic("within a view") })
+			_ = f.View(s.Ctx(), func(*feed.Snapshot) error { panic("within a view") })
 		})
 	}
 	_, err := kept.Get(0)
-	s.wantKind("get", err, kv.Closed)
-	s.must("view after a panic", f.View(s.ctx(), func(r *feed.Snapshot) error {
+	s.WantKind("get", err, kv.Closed)
+	s.Must("view after a panic", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 		_, err := r.Get(0)
 		return err
 	}))
 	for range kept.Scan(0, 1) {
 		s.Error("a scan of a snapshot that has ended found something")
 	}
-	s.wantKind("scan", kept.Err(), kv.Closed)
+	s.WantKind("scan", kept.Err(), kv.Closed)
 }
 
 // passesOn calls fn, which must panic with value.
@@ -170,7 +170,7 @@ func testScans(s *suite) {
 	for seq := 650; seq < 700; seq++ {
 		s.append(f, uint64(seq), all[seq])
 	}
-	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+	s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 		for _, c := range []struct{ from, to, leave, want int }{
 			{0, 700, 0, 700}, {0, 9999, 0, 700}, {699, 700, 0, 1}, {700, 700, 0, 0}, {5, 5, 0, 0}, {9, 3, 0, 0},
 			{640, 660, 0, 20}, {0, 1, 0, 1}, {333, 334, 0, 1}, {100, 690, 590, 590}, {100, 690, 1, 1}, {640, 700, 30, 30},
@@ -200,7 +200,7 @@ func testConcurrent(s *suite) {
 	for w := range writers {
 		wg.Go(func() {
 			for a := range appends {
-				if _, err := f.Append(s.ctx(), s.class, batch((w*appends+a)*each, each)...); err != nil {
+				if _, err := f.Append(s.Ctx(), s.Class, batch((w*appends+a)*each, each)...); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}
@@ -208,7 +208,7 @@ func testConcurrent(s *suite) {
 	}
 	wg.Wait()
 	seen := map[int]bool{}
-	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+	s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 		for seq, m := range r.Scan(0, r.Len()) {
 			var number int
 			if _, err := fmt.Sscanf(string(m), `{"sequence":%d`, &number); err != nil {
@@ -235,7 +235,7 @@ func testAtomic(s *suite) {
 	go func() {
 		defer close(done)
 		for a := range appends {
-			if _, err := f.Append(s.ctx(), s.class, batch(a*each, each)...); err != nil {
+			if _, err := f.Append(s.Ctx(), s.Class, batch(a*each, each)...); err != nil {
 				s.Errorf("append: %v", err)
 				return
 			}
@@ -250,7 +250,7 @@ func testAtomic(s *suite) {
 		default:
 		}
 		least := acknowledged.Load()
-		s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+		s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 			n := r.Len()
 			if n%each != 0 || n < before || n < least {
 				return fmt.Errorf("%d messages after %d, of which %d were acknowledged", n, before, least)

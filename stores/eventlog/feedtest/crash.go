@@ -16,14 +16,14 @@ import (
 
 func testReopen(s *suite) {
 	dir := s.TempDir()
-	classes := s.target.classes()
+	classes := s.Classes()
 	var all [][]byte
 	for round := range 2 * len(classes) {
 		f, closeAll := s.openIn(dir)
 		s.wantAll(f, all)
 		messages := batch(len(all), []int{1, 333, 40}[round%3])
-		first, err := f.Append(s.ctx(), classes[round%len(classes)], messages...)
-		s.must("append", err)
+		first, err := f.Append(s.Ctx(), classes[round%len(classes)], messages...)
+		s.Must("append", err)
 		if first != uint64(len(all)) {
 			s.Fatalf("round %d: the first has the sequence %d, want %d", round, first, len(all))
 		}
@@ -57,7 +57,7 @@ func killed(round int, first uint64, n int) [][]byte {
 func testKill(s *suite) {
 	dir := s.TempDir()
 	var known [][]byte // as the last check found the feed
-	classes := s.target.classes()
+	classes := s.Classes()
 	kills := 2 * len(classes)
 	if testing.Short() {
 		kills = len(classes)
@@ -80,7 +80,7 @@ func testKill(s *suite) {
 		f, closeAll := s.openIn(dir)
 		known = s.survivors(f, expected)
 		least := acknowledged
-		if s.target.Delivers[d] > kv.Flushed {
+		if s.Delivers[d] > kv.Flushed {
 			least = 0 // nothing was promised; what is there must be right
 		}
 		if len(known) < least {
@@ -98,8 +98,8 @@ func testKill(s *suite) {
 // survivors checks that the feed holds a prefix of expected that ends between two appends, and returns it.
 func (s *suite) survivors(f *feed.Feed, expected [][]byte) [][]byte {
 	s.Helper()
-	n, err := f.Len(s.ctx())
-	s.must("len", err)
+	n, err := f.Len(s.Ctx())
+	s.Must("len", err)
 	if n > uint64(len(expected)) {
 		s.Fatalf("%d messages, at most %d were appended", n, len(expected))
 	}
@@ -123,7 +123,7 @@ func testProcesses(s *suite) {
 	f, _ := s.openIn(dir)
 	var children []*crash.Child[report]
 	for p := range processes {
-		children = append(children, crash.Start[report](s.T, task{Dir: dir, Class: s.class, Round: p, Appends: appends}))
+		children = append(children, crash.Start[report](s.T, task{Dir: dir, Class: s.Class, Round: p, Appends: appends}))
 	}
 	known := map[uint64][]byte{}
 	for p, c := range children {
@@ -135,9 +135,9 @@ func testProcesses(s *suite) {
 				known[r.First+uint64(i)] = m
 			}
 		}
-		s.must("child", c.Wait())
+		s.Must("child", c.Wait())
 	}
-	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+	s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 		if r.Len() != uint64(len(known)) {
 			return fmt.Errorf("%d messages, want %d", r.Len(), len(known))
 		}

@@ -3,17 +3,14 @@ package feedtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/internal/crash"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 // Target is an implementation under test.
@@ -29,72 +26,42 @@ type Target struct {
 	NoTrim    bool // Trim is refused
 }
 
-// classes returns the classes that may be asked for, the strongest first.
-func (target Target) classes() []kv.Durability { return slices.Sorted(maps.Keys(target.Delivers)) }
-
 // Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
 // same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			switch {
-			case c.reopens && target.Volatile:
-				t.Skip("this feed does not outlive its closing")
-			case c.processes && !target.Processes:
-				t.Skip("one process at a time may have this feed open")
-			}
-			c.run(&suite{T: t, target: target, class: slices.Max(target.classes())})
-		})
-	}
+	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes}
+	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
 
-// A testCase has as its name the sentence that it proves.
-type testCase struct {
-	name      string
-	run       func(s *suite)
-	reopens   bool // needs a feed that outlives its closing
-	processes bool // needs a feed that several processes may open
-}
-
-var cases = []testCase{
-	{name: "an empty feed has no messages", run: testEmpty},
-	{name: "what was appended comes back by number and in order", run: testRoundTrip},
-	{name: "appends of every size lie one behind the other", run: testSizes},
-	{name: "a large message comes back", run: testLarge},
-	{name: "bytes given and got belong to the caller", run: testOwnership},
-	{name: "an append of none writes nothing", run: testNothing},
-	{name: "wrong arguments are refused and nothing is appended", run: testArguments},
-	{name: "an append whose context has ended appends nothing", run: testCanceled},
-	{name: "a closed feed refuses everything", run: testClosed},
-	{name: "a snapshot does not outlive its function", run: testSnapshotEnds},
-	{name: "a scan is what it says and can be left early", run: testScans},
-	{name: "concurrent appends are each in one piece", run: testConcurrent},
-	{name: "a reader sees whole appends and nothing go away", run: testAtomic},
-	{name: "a follower gets every message once, in order, as it is appended", run: testFollow},
-	{name: "what is trimmed is gone, and what is not keeps its number", run: testTrim},
-	{name: "a feed that is trimmed is the same after it was opened again", run: testTrimReopen, reopens: true},
-	{name: "readers and appends go on while a feed is trimmed", run: testTrimConcurrent},
-	{name: "a feed goes on where it was closed", run: testReopen, reopens: true},
-	{name: "what was acknowledged survives a kill, each append whole or not at all", run: testKill, reopens: true},
-	{name: "a follower gets what another process appends", run: testFollowProcess, reopens: true, processes: true},
-	{name: "several processes append to one feed", run: testProcesses, reopens: true, processes: true},
+var cases = []frame.Case[*suite]{
+	{Name: "an empty feed has no messages", Run: testEmpty},
+	{Name: "what was appended comes back by number and in order", Run: testRoundTrip},
+	{Name: "appends of every size lie one behind the other", Run: testSizes},
+	{Name: "a large message comes back", Run: testLarge},
+	{Name: "bytes given and got belong to the caller", Run: testOwnership},
+	{Name: "an append of none writes nothing", Run: testNothing},
+	{Name: "wrong arguments are refused and nothing is appended", Run: testArguments},
+	{Name: "an append whose context has ended appends nothing", Run: testCanceled},
+	{Name: "a closed feed refuses everything", Run: testClosed},
+	{Name: "a snapshot does not outlive its function", Run: testSnapshotEnds},
+	{Name: "a scan is what it says and can be left early", Run: testScans},
+	{Name: "concurrent appends are each in one piece", Run: testConcurrent},
+	{Name: "a reader sees whole appends and nothing go away", Run: testAtomic},
+	{Name: "a follower gets every message once, in order, as it is appended", Run: testFollow},
+	{Name: "what is trimmed is gone, and what is not keeps its number", Run: testTrim},
+	{Name: "a feed that is trimmed is the same after it was opened again", Run: testTrimReopen, Reopens: true},
+	{Name: "readers and appends go on while a feed is trimmed", Run: testTrimConcurrent},
+	{Name: "a feed goes on where it was closed", Run: testReopen, Reopens: true},
+	{Name: "what was acknowledged survives a kill, each append whole or not at all", Run: testKill, Reopens: true},
+	{Name: "a follower gets what another process appends", Run: testFollowProcess, Reopens: true, Processes: true},
+	{Name: "several processes append to one feed", Run: testProcesses, Reopens: true, Processes: true},
 }
 
 // suite is one running case.
 type suite struct {
-	*testing.T
+	frame.Suite
 	target Target
-	class  kv.Durability // the cheapest
-}
-
-// patience is how long anything may take.
-const patience = time.Minute
-
-func (s *suite) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	s.Cleanup(cancel)
-	return ctx
 }
 
 // open opens a feed in a new folder.
@@ -111,24 +78,13 @@ func (s *suite) openIn(dir string) (f *feed.Feed, closeAll func()) {
 	if err != nil {
 		s.Fatalf("open: %v", err)
 	}
-	closed := false
-	closeAll = func() {
-		if closed {
-			return
-		}
-		closed = true
-		if err := closer(); err != nil {
-			s.Errorf("close: %v", err)
-		}
-	}
-	s.Cleanup(closeAll)
-	return f, closeAll
+	return f, s.Closing(closer)
 }
 
 // append appends messages, which must get the sequences from want on.
 func (s *suite) append(f *feed.Feed, want uint64, messages ...[]byte) {
 	s.Helper()
-	first, err := f.Append(s.ctx(), s.class, messages...)
+	first, err := f.Append(s.Ctx(), s.Class, messages...)
 	if err != nil {
 		s.Fatalf("append: %v", err)
 	}
@@ -148,7 +104,7 @@ func (s *suite) some(n int) int {
 // wantAll checks that the feed holds want, read in every way.
 func (s *suite) wantAll(f *feed.Feed, want [][]byte) {
 	s.Helper()
-	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+	s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 		if got := r.Len(); got != uint64(len(want)) {
 			return fmt.Errorf("%d messages, want %d", got, len(want))
 		}
@@ -170,20 +126,6 @@ func (s *suite) wantAll(f *feed.Feed, want [][]byte) {
 		}
 		return nil
 	}))
-}
-
-func (s *suite) must(what string, err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatalf("%s: %v", what, err)
-	}
-}
-
-func (s *suite) wantKind(what string, err error, kind kv.Kind) {
-	s.Helper()
-	if err == nil || kv.KindOf(err) != kind {
-		s.Errorf("%s: got error %v, want %v", what, err, kind)
-	}
 }
 
 // message returns a message that tells its number, with n bytes of which most are alike in all messages.

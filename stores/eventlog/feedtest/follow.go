@@ -24,7 +24,7 @@ func testFollow(s *suite) {
 	followed := make(chan error, 1)
 	caughtUp := make(chan struct{})
 	go func() {
-		followed <- f.Follow(s.ctx(), from, func(seq uint64, m []byte) error {
+		followed <- f.Follow(s.Ctx(), from, func(seq uint64, m []byte) error {
 			if seq != uint64(next) || !bytes.Equal(m, all[seq]) {
 				return fmt.Errorf("got %d, %.40q, want %d", seq, m, next)
 			}
@@ -47,19 +47,19 @@ func testFollow(s *suite) {
 		s.Errorf("follow: %v", err)
 	}
 
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	stopped := make(chan error, 1)
 	go func() {
 		stopped <- f.Follow(ctx, uint64(total)-1, func(uint64, []byte) error { cancel(); return nil })
 	}()
-	s.wantKind("follow until the context ends", <-stopped, kv.Canceled)
+	s.WantKind("follow until the context ends", <-stopped, kv.Canceled)
 	started := make(chan struct{})
 	go func() {
-		stopped <- f.Follow(s.ctx(), uint64(total)-1, func(uint64, []byte) error { close(started); return nil })
+		stopped <- f.Follow(s.Ctx(), uint64(total)-1, func(uint64, []byte) error { close(started); return nil })
 	}()
 	<-started
-	s.must("close", f.Close())
-	s.wantKind("follow until the feed is closed", <-stopped, kv.Closed)
+	s.Must("close", f.Close())
+	s.WantKind("follow until the feed is closed", <-stopped, kv.Closed)
 }
 
 func testFollowProcess(s *suite) {
@@ -70,9 +70,9 @@ func testFollowProcess(s *suite) {
 	for i := range appends {
 		total += killSizes[i%len(killSizes)]
 	}
-	c := crash.Start[report](s.T, task{Dir: dir, Class: s.class, Appends: appends})
+	c := crash.Start[report](s.T, task{Dir: dir, Class: s.Class, Appends: appends})
 	var got [][]byte
-	err := f.Follow(s.ctx(), 0, func(seq uint64, m []byte) error {
+	err := f.Follow(s.Ctx(), 0, func(seq uint64, m []byte) error {
 		if seq != uint64(len(got)) {
 			return fmt.Errorf("got %d, want %d", seq, len(got))
 		}
@@ -91,13 +91,13 @@ func testFollowProcess(s *suite) {
 			}
 		}
 	}
-	s.must("child", c.Wait())
+	s.Must("child", c.Wait())
 }
 
 // wantTrimmed checks that the feed is all, without the first messages.
 func (s *suite) wantTrimmed(f *feed.Feed, all [][]byte, first int) {
 	s.Helper()
-	s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+	s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 		if r.First() != uint64(first) || r.Len() != uint64(len(all)) {
 			return fmt.Errorf("from %d to %d, want %d to %d", r.First(), r.Len(), first, len(all))
 		}
@@ -126,14 +126,14 @@ func (s *suite) wantTrimmed(f *feed.Feed, all [][]byte, first int) {
 // trims trims f, or is false where that is refused, with a reason.
 func (s *suite) trims(f *feed.Feed, before int) bool {
 	s.Helper()
-	err := f.Trim(s.ctx(), s.class, uint64(before))
+	err := f.Trim(s.Ctx(), s.Class, uint64(before))
 	if s.target.NoTrim {
 		if kv.KindOf(err) != kv.Unsupported || kv.HintOf(err) == "" {
 			s.Errorf("trim: %v, want unsupported with a hint", err)
 		}
 		return false
 	}
-	s.must("trim", err)
+	s.Must("trim", err)
 	return true
 }
 
@@ -153,8 +153,8 @@ func testTrim(s *suite) {
 		}
 		s.wantTrimmed(f, all, before)
 	}
-	s.wantKind("trim of more than there is", f.Trim(s.ctx(), s.class, 601), kv.Invalid)
-	s.wantKind("follow what is trimmed", f.Follow(s.ctx(), 100, func(uint64, []byte) error { return errEnough }), kv.NotFound)
+	s.WantKind("trim of more than there is", f.Trim(s.Ctx(), s.Class, 601), kv.Invalid)
+	s.WantKind("follow what is trimmed", f.Follow(s.Ctx(), 100, func(uint64, []byte) error { return errEnough }), kv.NotFound)
 	s.trims(f, 600)
 	s.wantTrimmed(f, all, 600)
 	more := batch(600, 200)
@@ -193,7 +193,7 @@ func testTrimConcurrent(s *suite) {
 	done := make(chan error, 2)
 	go func() {
 		for at := 0; at < total; at += 5 {
-			if _, err := f.Append(s.ctx(), s.class, all[at:at+5]...); err != nil {
+			if _, err := f.Append(s.Ctx(), s.Class, all[at:at+5]...); err != nil {
 				done <- err
 				return
 			}
@@ -202,9 +202,9 @@ func testTrimConcurrent(s *suite) {
 	}()
 	go func() {
 		for {
-			n, err := f.Len(s.ctx())
+			n, err := f.Len(s.Ctx())
 			if err == nil {
-				err = f.Trim(s.ctx(), s.class, n-n/4)
+				err = f.Trim(s.Ctx(), s.Class, n-n/4)
 			}
 			if err != nil || n == uint64(total) {
 				done <- err
@@ -213,7 +213,7 @@ func testTrimConcurrent(s *suite) {
 		}
 	}()
 	for n := 0; n < total; {
-		s.must("view", f.View(s.ctx(), func(r *feed.Snapshot) error {
+		s.Must("view", f.View(s.Ctx(), func(r *feed.Snapshot) error {
 			n = int(r.Len())
 			next := uint64(0)
 			for seq, m := range r.Scan(0, r.Len()) {
@@ -234,6 +234,6 @@ func testTrimConcurrent(s *suite) {
 			return nil
 		}))
 	}
-	s.must("append or trim", errors.Join(<-done, <-done))
+	s.Must("append or trim", errors.Join(<-done, <-done))
 	s.wantTrimmed(f, all, total-total/4)
 }

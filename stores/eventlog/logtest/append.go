@@ -23,10 +23,10 @@ func testEmpty(s *suite) {
 	if events := s.loadStream(log, "nobody", eventlog.Range{}); len(events) != 0 {
 		s.Errorf("got %d events of a stream, want none", len(events))
 	}
-	if v, err := log.StreamVersion(s.ctx(), "nobody"); v != 0 || err != nil {
+	if v, err := log.StreamVersion(s.Ctx(), "nobody"); v != 0 || err != nil {
 		s.Errorf("stream version %d, %v, want 0", v, err)
 	}
-	for range log.All(s.ctx(), eventlog.Range{}) {
+	for range log.All(s.Ctx(), eventlog.Range{}) {
 		s.Error("a walk found something")
 	}
 }
@@ -66,7 +66,7 @@ func testRoundTrip(s *suite) {
 			}
 		}
 		s.wantEvents(s.loadStream(log, stream, eventlog.Range{}), some)
-		if v, err := log.StreamVersion(s.ctx(), stream); v != version || err != nil {
+		if v, err := log.StreamVersion(s.Ctx(), stream); v != version || err != nil {
 			s.Errorf("stream %q is at version %d, %v, want %d", stream, v, err, version)
 		}
 	}
@@ -121,7 +121,7 @@ func testAtomic(s *suite) {
 	for range 2 {
 		writers.Go(func() {
 			for range appends {
-				if _, err := log.Append(s.ctx(), s.class, "s", eventlog.Any, drafts("many", size)...); err != nil {
+				if _, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Any, drafts("many", size)...); err != nil {
 					s.Errorf("append: %v", err)
 					return
 				}
@@ -137,8 +137,8 @@ func testAtomic(s *suite) {
 		default:
 		}
 		last := s.last(log)
-		version, err := log.StreamVersion(s.ctx(), "s")
-		s.must("stream version", err)
+		version, err := log.StreamVersion(s.Ctx(), "s")
+		s.Must("stream version", err)
 		events := s.load(log, eventlog.Range{})
 		if last%size != 0 || version%size != 0 || len(events)%size != 0 {
 			s.Fatalf("part of an append is seen: position %d, version %d, %d events", last, version, len(events))
@@ -153,12 +153,12 @@ func testAtomic(s *suite) {
 func testNothing(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
 	s.append(log, "s", drafts("one", 1)...)
-	done, err := log.Append(s.ctx(), s.class, "s", eventlog.Version(1))
+	done, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Version(1))
 	if done != (eventlog.Appended{}) || err != nil {
 		s.Errorf("got %+v, %v, want nothing", done, err)
 	}
-	_, err = log.Append(s.ctx(), s.class, "s", eventlog.Empty)
-	s.wantKind("append of nothing to a stream that is not empty", err, kv.Conflict)
+	_, err = log.Append(s.Ctx(), s.Class, "s", eventlog.Empty)
+	s.WantKind("append of nothing to a stream that is not empty", err, kv.Conflict)
 	s.wantPositions(s.load(log, eventlog.Range{}), 1, 1)
 }
 
@@ -205,11 +205,11 @@ func testArguments(s *suite) {
 		{"a time too early", "s", eventlog.Any, eventlog.Draft{Type: "T", Time: time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)}, kv.Invalid},
 		{"a time too late", "s", eventlog.Any, eventlog.Draft{Type: "T", Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, kv.Invalid},
 	} {
-		_, err := log.Append(s.ctx(), s.class, c.stream, c.expect, ok, c.draft, ok)
-		s.wantKind(c.name, err, c.kind)
+		_, err := log.Append(s.Ctx(), s.Class, c.stream, c.expect, ok, c.draft, ok)
+		s.WantKind(c.name, err, c.kind)
 	}
-	_, err := log.LoadStream(s.ctx(), "", eventlog.Range{})
-	s.wantKind("loading a stream without a name", err, kv.Invalid)
+	_, err := log.LoadStream(s.Ctx(), "", eventlog.Range{})
+	s.WantKind("loading a stream without a name", err, kv.Invalid)
 	if last := s.last(log); last != 0 {
 		s.Errorf("the log is at %d, want 0", last)
 	}
@@ -218,10 +218,10 @@ func testArguments(s *suite) {
 
 func testCanceledAppend(s *suite) {
 	log := s.open(eventlog.Options{})
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	cancel()
-	_, err := log.Append(ctx, s.class, "", eventlog.Any, draft("1"))
-	s.wantKind("append", err, kv.Canceled)
+	_, err := log.Append(ctx, s.Class, "", eventlog.Any, draft("1"))
+	s.WantKind("append", err, kv.Canceled)
 
 	// While others append, one that is canceled in the queue or in a group is there if and only if it succeeded.
 	var wg sync.WaitGroup
@@ -230,11 +230,11 @@ func testCanceledAppend(s *suite) {
 	for w := range 8 {
 		wg.Go(func() {
 			for i := range 50 {
-				ctx, cancel := context.WithCancel(s.ctx())
+				ctx, cancel := context.WithCancel(s.Ctx())
 				if (w+i)%2 == 0 {
 					go cancel()
 				}
-				_, err := log.Append(ctx, s.class, "", eventlog.Any, draft("1"))
+				_, err := log.Append(ctx, s.Class, "", eventlog.Any, draft("1"))
 				cancel()
 				if err == nil {
 					mu.Lock()
@@ -255,28 +255,28 @@ func testCanceledAppend(s *suite) {
 
 func testClosed(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
-	sub, err := log.Subscribe(s.ctx(), "reader")
-	s.must("subscribe", err)
+	sub, err := log.Subscribe(s.Ctx(), "reader")
+	s.Must("subscribe", err)
 	s.append(log, "s", draft("1"))
-	s.must("close", log.Close())
-	s.must("close again", log.Close())
-	_, err = log.Append(s.ctx(), s.class, "s", eventlog.Any, draft("1"))
-	s.wantKind("append", err, kv.Closed)
-	_, err = log.Load(s.ctx(), eventlog.Range{})
-	s.wantKind("load", err, kv.Closed)
-	_, err = log.LoadStream(s.ctx(), "s", eventlog.Range{})
-	s.wantKind("load stream", err, kv.Closed)
-	_, err = log.LastPosition(s.ctx())
-	s.wantKind("last position", err, kv.Closed)
-	_, err = log.StreamVersion(s.ctx(), "s")
-	s.wantKind("stream version", err, kv.Closed)
-	s.wantKind("wait", log.Wait(s.ctx(), 0), kv.Closed)
-	_, err = log.Subscribe(s.ctx(), "another")
-	s.wantKind("subscribe", err, kv.Closed)
-	_, err = log.Subscriptions(s.ctx())
-	s.wantKind("subscriptions", err, kv.Closed)
-	s.wantKind("unsubscribe", log.Unsubscribe(s.ctx(), "reader"), kv.Closed)
-	_, err = sub.Next(s.ctx(), 1)
-	s.wantKind("next", err, kv.Closed)
-	s.wantKind("ack", sub.Ack(s.ctx(), s.class, 1), kv.Closed)
+	s.Must("close", log.Close())
+	s.Must("close again", log.Close())
+	_, err = log.Append(s.Ctx(), s.Class, "s", eventlog.Any, draft("1"))
+	s.WantKind("append", err, kv.Closed)
+	_, err = log.Load(s.Ctx(), eventlog.Range{})
+	s.WantKind("load", err, kv.Closed)
+	_, err = log.LoadStream(s.Ctx(), "s", eventlog.Range{})
+	s.WantKind("load stream", err, kv.Closed)
+	_, err = log.LastPosition(s.Ctx())
+	s.WantKind("last position", err, kv.Closed)
+	_, err = log.StreamVersion(s.Ctx(), "s")
+	s.WantKind("stream version", err, kv.Closed)
+	s.WantKind("wait", log.Wait(s.Ctx(), 0), kv.Closed)
+	_, err = log.Subscribe(s.Ctx(), "another")
+	s.WantKind("subscribe", err, kv.Closed)
+	_, err = log.Subscriptions(s.Ctx())
+	s.WantKind("subscriptions", err, kv.Closed)
+	s.WantKind("unsubscribe", log.Unsubscribe(s.Ctx(), "reader"), kv.Closed)
+	_, err = sub.Next(s.Ctx(), 1)
+	s.WantKind("next", err, kv.Closed)
+	s.WantKind("ack", sub.Ack(s.Ctx(), s.Class, 1), kv.Closed)
 }

@@ -18,15 +18,15 @@ import (
 func testReopen(s *suite) {
 	dir := s.TempDir()
 	last := uint64(0)
-	classes := s.target.classes()
+	classes := s.Classes()
 	for round := range 2 * len(classes) {
 		d := classes[round%len(classes)]
 		log, closeAll := s.openIn(dir, eventlog.Options{Streams: true})
 		if got := s.last(log); got != last {
 			s.Fatalf("round %d: the log is at %d, want %d", round, got, last)
 		}
-		done, err := log.Append(s.ctx(), d, "s", eventlog.Version(last), drafts("x", 3)...)
-		s.must("append", err)
+		done, err := log.Append(s.Ctx(), d, "s", eventlog.Version(last), drafts("x", 3)...)
+		s.Must("append", err)
 		if want := (eventlog.Appended{First: last + 1, Last: last + 3, Version: last + 3}); done != want {
 			s.Errorf("round %d: append returned %+v, want %+v", round, done, want)
 		}
@@ -50,9 +50,9 @@ func testOptionsFixed(s *suite) {
 		s.append(log, "s", draft("1"))
 		closeAll()
 		_, closer, err := s.target.Open(dir, eventlog.Options{Streams: !streams})
-		s.wantKind(fmt.Sprintf("open with Streams %v", !streams), err, kv.Invalid)
+		s.WantKind(fmt.Sprintf("open with Streams %v", !streams), err, kv.Invalid)
 		if err == nil {
-			s.must("close", closer())
+			s.Must("close", closer())
 		}
 		log, _ = s.openIn(dir, eventlog.Options{Streams: streams})
 		s.wantPositions(s.load(log, eventlog.Range{}), 1, 1)
@@ -72,7 +72,7 @@ func testKill(s *suite) {
 	dir := s.TempDir()
 	known := map[uint64]report{} // by position, whatever became of it
 	highest, gaps := uint64(0), 0
-	classes := s.target.classes()
+	classes := s.Classes()
 	for round := range 2 * len(classes) {
 		d := classes[round%len(classes)]
 		task := task{Kind: "append", Dir: dir, Class: d, Tag: fmt.Sprintf("round %d", round)}
@@ -107,8 +107,8 @@ func (s *suite) verify(log *eventlog.Log, known map[uint64]report) {
 	s.Helper()
 	held := map[uint64]eventlog.Event{}
 	version := uint64(0)
-	for e, err := range log.All(s.ctx(), eventlog.Range{}) {
-		s.must("walk", err)
+	for e, err := range log.All(s.Ctx(), eventlog.Range{}) {
+		s.Must("walk", err)
 		held[e.Position] = e
 		if version++; e.Version != version {
 			s.Fatalf("event %d has version %d, want %d", e.Position, e.Version, version)
@@ -122,7 +122,7 @@ func (s *suite) verify(log *eventlog.Log, known map[uint64]report) {
 		switch {
 		case ok && string(e.Data) != r.Data:
 			s.Fatalf("position %d holds %s and was %s", position, e.Data, r.Data)
-		case !ok && s.target.Delivers[r.Class] <= kv.Flushed && !r.Saw:
+		case !ok && s.Delivers[r.Class] <= kv.Flushed && !r.Saw:
 			s.Fatalf("position %d, %s, was acknowledged as %v and is lost", position, r.Data, r.Class)
 		}
 	}
@@ -130,24 +130,24 @@ func (s *suite) verify(log *eventlog.Log, known map[uint64]report) {
 
 // A power loss is stood in for by a copy of the files, taken before the newest events: to the log it looks the same.
 func testLostTail(s *suite) {
-	if _, ok := s.target.Delivers[kv.Synced]; !ok {
+	if _, ok := s.Delivers[kv.Synced]; !ok {
 		s.Skip("this log delivers no Synced, with which positions could be reserved")
 	}
-	for _, d := range s.target.classes() {
-		if s.target.Delivers[d] == kv.Synced {
+	for _, d := range s.Classes() {
+		if s.Delivers[d] == kv.Synced {
 			continue
 		}
 		dir, older := s.TempDir(), s.TempDir()
 		log, closeAll := s.openIn(dir, eventlog.Options{Streams: true})
 		for range 5 { // the first reserves positions, durably
-			_, err := log.Append(s.ctx(), d, "s", eventlog.Any, draft("1"))
-			s.must("append", err)
+			_, err := log.Append(s.Ctx(), d, "s", eventlog.Any, draft("1"))
+			s.Must("append", err)
 		}
-		s.must("copy", copyFiles(older, dir))
+		s.Must("copy", copyFiles(older, dir))
 		highest := uint64(0)
 		for range 5 {
-			done, err := log.Append(s.ctx(), d, "s", eventlog.Any, drafts("later", 100)...)
-			s.must("append", err)
+			done, err := log.Append(s.Ctx(), d, "s", eventlog.Any, drafts("later", 100)...)
+			s.Must("append", err)
 			highest = done.Last
 		}
 		closeAll()
@@ -168,9 +168,9 @@ func testLostAcknowledged(s *suite) {
 		dir := s.TempDir()
 		log, closeAll := s.openIn(dir, o)
 		s.append(log, "s", drafts("before", 10)...)
-		s.must("ack", s.subscribe(log, "reader").Ack(s.ctx(), s.class, 10))
+		s.Must("ack", s.subscribe(log, "reader").Ack(s.Ctx(), s.Class, 10))
 		closeAll()
-		s.must("lose", s.target.Lose(dir, 5))
+		s.Must("lose", s.target.Lose(dir, 5))
 		for round := range 2 { // the second follows a clean close
 			log, closeAll = s.openIn(dir, o)
 			s.wantPositions(s.load(log, eventlog.Range{}.To(10)), 1, 5)
@@ -179,11 +179,11 @@ func testLostAcknowledged(s *suite) {
 			if sub.Position() >= done.First {
 				s.Fatalf("%+v: the subscription is at %d already and will not see event %d", o, sub.Position(), done.First)
 			}
-			events, err := sub.Next(s.ctx(), 10)
-			s.must("next", err)
+			events, err := sub.Next(s.Ctx(), 10)
+			s.Must("next", err)
 			first := 11 + 3*uint64(round)
 			s.wantPositions(events, first, first+2)
-			s.must("ack", sub.Ack(s.ctx(), s.class, first+2))
+			s.Must("ack", sub.Ack(s.Ctx(), s.Class, first+2))
 			closeAll()
 		}
 	}
@@ -195,7 +195,7 @@ func testProcesses(s *suite) {
 	log, _ := s.openIn(dir, eventlog.Options{Streams: true})
 	var children []*crash.Child[report]
 	for p := range processes {
-		children = append(children, crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.class, Tag: fmt.Sprint(p), Count: appends, Mine: true}))
+		children = append(children, crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.Class, Tag: fmt.Sprint(p), Count: appends, Mine: true}))
 	}
 	known := map[uint64]report{}
 	for _, c := range children {
@@ -205,7 +205,7 @@ func testProcesses(s *suite) {
 			}
 			known[r.Position] = r
 		}
-		s.must("child", c.Wait())
+		s.Must("child", c.Wait())
 	}
 	for range 10 {
 		s.append(log, "s", draft("1"))
@@ -231,11 +231,11 @@ func testProcessFollow(s *suite) {
 	dir := s.TempDir()
 	log, _ := s.openIn(dir, eventlog.Options{Streams: true})
 	sub := s.subscribe(log, "reader")
-	c := crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.class, Tag: "child", Count: appends, Mine: true})
+	c := crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.Class, Tag: "child", Count: appends, Mine: true})
 	at := uint64(0)
 	for n := 0; n < appends; {
-		events, err := sub.Next(s.ctx(), 10)
-		s.must("next", err)
+		events, err := sub.Next(s.Ctx(), 10)
+		s.Must("next", err)
 		for _, e := range events {
 			if n++; e.Position <= at || e.Version != uint64(n) {
 				s.Errorf("event %d, version %d, follows %d, version %d", e.Position, e.Version, at, n-1)
@@ -245,7 +245,7 @@ func testProcessFollow(s *suite) {
 	}
 	for range c.Reports {
 	}
-	s.must("child", c.Wait())
+	s.Must("child", c.Wait())
 }
 
 // task is what a child does: append events to the stream "s" and report each, until it is killed or Count is reached.

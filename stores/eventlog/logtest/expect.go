@@ -42,16 +42,16 @@ func testExpectations(s *suite) {
 		{"a", eventlog.Any, 0, true},
 	} {
 		before := s.last(log)
-		done, err := log.Append(s.ctx(), s.class, c.stream, c.expect, draft("1"))
+		done, err := log.Append(s.Ctx(), s.Class, c.stream, c.expect, draft("1"))
 		what := fmt.Sprintf("append to %q expecting %v", c.stream, c.expect)
 		if c.ok {
-			s.must(what, err)
+			s.Must(what, err)
 			if done.First != before+1 || done.Last != before+1 {
 				s.Errorf("%s returned %+v, want position %d", what, done, before+1)
 			}
 			continue
 		}
-		s.wantKind(what, err, kv.Conflict)
+		s.WantKind(what, err, kv.Conflict)
 		var conflict *eventlog.ConflictError
 		if !errors.As(err, &conflict) {
 			s.Errorf("%s: %v holds no ConflictError", what, err)
@@ -69,7 +69,7 @@ func testRace(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
 	for v := range uint64(versions) {
 		wins := s.race(writers, func(w int) error {
-			_, err := log.Append(s.ctx(), s.class, "s", eventlog.Version(v), draft(fmt.Sprint(w)))
+			_, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Version(v), draft(fmt.Sprint(w)))
 			return err
 		})
 		if wins != 1 {
@@ -84,7 +84,7 @@ func testPositionRace(s *suite) {
 	log := s.open(eventlog.Options{})
 	for p := range uint64(positions) {
 		wins := s.race(writers, func(w int) error {
-			_, err := log.Append(s.ctx(), s.class, "", eventlog.Position(p), draft(fmt.Sprint(w)))
+			_, err := log.Append(s.Ctx(), s.Class, "", eventlog.Position(p), draft(fmt.Sprint(w)))
 			return err
 		})
 		if wins != 1 {
@@ -126,11 +126,11 @@ func testBystanders(s *suite) {
 		wg.Go(func() {
 			for i := range uint64(appends) {
 				if w%2 == 1 {
-					_, err := log.Append(s.ctx(), s.class, "taken", eventlog.Empty, draft("1"))
-					s.wantKind("append", err, kv.Conflict)
+					_, err := log.Append(s.Ctx(), s.Class, "taken", eventlog.Empty, draft("1"))
+					s.WantKind("append", err, kv.Conflict)
 					continue
 				}
-				done, err := log.Append(s.ctx(), s.class, stream, eventlog.Version(2*i), drafts(stream, 2)...)
+				done, err := log.Append(s.Ctx(), s.Class, stream, eventlog.Version(2*i), drafts(stream, 2)...)
 				if err != nil || done.Version != 2*i+2 {
 					s.Errorf("append to %s: %+v, %v, want version %d", stream, done, err, 2*i+2)
 				}
@@ -192,8 +192,8 @@ func testStreamList(s *suite) {
 			for _, limit := range []int{0, 1, 3} {
 				var got []eventlog.Stream
 				for at := after; ; at = got[len(got)-1].Name {
-					part, err := log.Streams(s.ctx(), prefix, at, limit)
-					s.must("streams", err)
+					part, err := log.Streams(s.Ctx(), prefix, at, limit)
+					s.Must("streams", err)
 					if limit > 0 && len(part) > limit {
 						s.Errorf("got %d streams, want at most %d", len(part), limit)
 					}
@@ -220,14 +220,14 @@ func testNoStreams(s *suite) {
 			s.Errorf("got stream %q version %d, want the name and no version", e.Stream, e.Version)
 		}
 	}
-	_, err := log.LoadStream(s.ctx(), "s", eventlog.Range{})
-	s.wantKind("load stream", err, kv.Unsupported)
-	_, err = log.Streams(s.ctx(), "", "", 0)
-	s.wantKind("streams", err, kv.Unsupported)
-	_, err = log.StreamVersion(s.ctx(), "s")
-	s.wantKind("stream version", err, kv.Unsupported)
-	_, err = log.Append(s.ctx(), s.class, "s", eventlog.Empty, draft("1"))
-	s.wantKind("append expecting an empty stream", err, kv.Unsupported)
-	_, err = log.Append(s.ctx(), s.class, "s", eventlog.Position(2), draft("1"))
-	s.must("append expecting a position", err)
+	_, err := log.LoadStream(s.Ctx(), "s", eventlog.Range{})
+	s.WantKind("load stream", err, kv.Unsupported)
+	_, err = log.Streams(s.Ctx(), "", "", 0)
+	s.WantKind("streams", err, kv.Unsupported)
+	_, err = log.StreamVersion(s.Ctx(), "s")
+	s.WantKind("stream version", err, kv.Unsupported)
+	_, err = log.Append(s.Ctx(), s.Class, "s", eventlog.Empty, draft("1"))
+	s.WantKind("append expecting an empty stream", err, kv.Unsupported)
+	_, err = log.Append(s.Ctx(), s.Class, "s", eventlog.Position(2), draft("1"))
+	s.Must("append expecting a position", err)
 }

@@ -18,9 +18,9 @@ func atOnce(int) time.Duration { return 0 }
 func (s *suite) follow(log *eventlog.Log, name string, o eventlog.FollowOptions, last uint64, handle func(e eventlog.Event) error) []uint64 {
 	s.Helper()
 	var given []uint64
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	defer cancel()
-	o.Durability = s.class
+	o.Durability = s.Class
 	o.Backoff = atOnce
 	done := errors.New("done")
 	err := log.Follow(ctx, name, func(_ context.Context, e eventlog.Event) error {
@@ -31,7 +31,7 @@ func (s *suite) follow(log *eventlog.Log, name string, o eventlog.FollowOptions,
 		given = append(given, e.Position)
 		return handle(e)
 	}, &o)
-	s.wantKind("follow", err, kv.Canceled)
+	s.WantKind("follow", err, kv.Canceled)
 	return given
 }
 
@@ -92,8 +92,8 @@ func testPoison(s *suite) {
 	s.subscribe(log, "worke")
 	wantParked := func(name string, want ...uint64) {
 		s.Helper()
-		parked, err := log.Parked(s.ctx(), name)
-		s.must("parked", err)
+		parked, err := log.Parked(s.Ctx(), name)
+		s.Must("parked", err)
 		var got []uint64
 		for _, p := range parked {
 			got = append(got, p.Event.Position)
@@ -110,12 +110,12 @@ func testPoison(s *suite) {
 	}
 	wantParked("worker", 2, 5)
 	wantParked("worke")
-	s.must("unpark", log.Unpark(s.ctx(), s.class, "worker", 2))
-	s.wantKind("unpark again", log.Unpark(s.ctx(), s.class, "worker", 2), kv.NotFound)
+	s.Must("unpark", log.Unpark(s.Ctx(), s.Class, "worker", 2))
+	s.WantKind("unpark again", log.Unpark(s.Ctx(), s.Class, "worker", 2), kv.NotFound)
 	wantParked("worker", 5)
-	s.must("unsubscribe", log.Unsubscribe(s.ctx(), "worke"))
+	s.Must("unsubscribe", log.Unsubscribe(s.Ctx(), "worke"))
 	wantParked("worker", 5)
-	s.must("unsubscribe", log.Unsubscribe(s.ctx(), "worker"))
+	s.Must("unsubscribe", log.Unsubscribe(s.Ctx(), "worker"))
 	wantParked("worker")
 }
 
@@ -137,17 +137,17 @@ func testHandlerInterrupted(s *suite) {
 	}
 	failing := make(chan error)
 	go func() {
-		failing <- log.Follow(s.ctx(), "failing", func(context.Context, eventlog.Event) error { return errors.New("never") },
-			&eventlog.FollowOptions{Durability: s.class, Attempts: -1, Backoff: func(int) time.Duration {
+		failing <- log.Follow(s.Ctx(), "failing", func(context.Context, eventlog.Event) error { return errors.New("never") },
+			&eventlog.FollowOptions{Durability: s.Class, Attempts: -1, Backoff: func(int) time.Duration {
 				return patience
 			}})
 	}()
 	following := make(chan error)
 	go func() {
-		following <- log.Follow(s.ctx(), "worker", func(context.Context, eventlog.Event) error { return nil },
-			&eventlog.FollowOptions{Durability: s.class})
+		following <- log.Follow(s.Ctx(), "worker", func(context.Context, eventlog.Event) error { return nil },
+			&eventlog.FollowOptions{Durability: s.Class})
 	}()
-	s.must("close", log.Close())
-	s.wantKind("follow of a log that is closed", <-following, kv.Closed)
-	s.wantKind("follow, between attempts, of a log that is closed", <-failing, kv.Closed)
+	s.Must("close", log.Close())
+	s.WantKind("follow of a log that is closed", <-following, kv.Closed)
+	s.WantKind("follow, between attempts, of a log that is closed", <-failing, kv.Closed)
 }

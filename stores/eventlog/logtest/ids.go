@@ -22,18 +22,18 @@ func testIDs(s *suite) {
 	dir := s.TempDir()
 	log, closeAll := s.openIn(dir, eventlog.Options{Streams: true})
 	s.append(log, "s", draft("before"))
-	first, err := log.Append(s.ctx(), s.class, "s", eventlog.Version(1), withIDs("a", 3)...)
-	s.must("append", err)
+	first, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Version(1), withIDs("a", 3)...)
+	s.Must("append", err)
 	s.append(log, "s", draft("between"))
 	again := func(log *eventlog.Log) {
 		s.Helper()
 		for _, expect := range []eventlog.Expected{eventlog.Version(1), eventlog.Any, eventlog.Empty} {
-			done, err := log.Append(s.ctx(), s.class, "s", expect, withIDs("a", 3)...)
+			done, err := log.Append(s.Ctx(), s.Class, "s", expect, withIDs("a", 3)...)
 			if err != nil || done != first {
 				s.Errorf("append again expecting %v: %+v, %v, want %+v", expect, done, err, first)
 			}
 		}
-		done, err := log.Append(s.ctx(), s.class, "s", eventlog.Any, withIDs("a", 3)[1:]...)
+		done, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Any, withIDs("a", 3)[1:]...)
 		if want := (eventlog.Appended{First: first.First + 1, Last: first.Last, Version: first.Version}); err != nil || done != want {
 			s.Errorf("a part of it again: %+v, %v, want %+v", done, err, want)
 		}
@@ -49,35 +49,35 @@ func testIDs(s *suite) {
 			"in another order":   {"s", []eventlog.Draft{withIDs("a", 3)[1], withIDs("a", 3)[0], withIDs("a", 3)[2]}},
 			"one of it after it": {"s", append(withIDs("b", 1), withIDs("a", 1)...)},
 		} {
-			_, err := log.Append(s.ctx(), s.class, c.stream, eventlog.Any, c.drafts...)
-			s.wantKind(name, err, kv.Conflict)
+			_, err := log.Append(s.Ctx(), s.Class, c.stream, eventlog.Any, c.drafts...)
+			s.WantKind(name, err, kv.Conflict)
 		}
-		_, err = log.Append(s.ctx(), s.class, "s", eventlog.Any, withIDs("c", 1)[0], withIDs("c", 1)[0])
-		s.wantKind("the same id twice", err, kv.Invalid)
+		_, err = log.Append(s.Ctx(), s.Class, "s", eventlog.Any, withIDs("c", 1)[0], withIDs("c", 1)[0])
+		s.WantKind("the same id twice", err, kv.Invalid)
 		s.wantPositions(s.load(log, eventlog.Range{}), 1, 5)
 	}
 	again(log)
-	if !s.target.Volatile {
+	if !s.Volatile {
 		closeAll()
 		log, _ = s.openIn(dir, eventlog.Options{Streams: true})
 		again(log)
 	}
-	done, err := log.Append(s.ctx(), s.class, "s", eventlog.Version(5), withIDs("c", 1)...)
+	done, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Version(5), withIDs("c", 1)...)
 	if err != nil || done.First != 6 {
 		s.Errorf("another id: %+v, %v, want position 6", done, err)
 	}
 	parts := []eventlog.Part{{Stream: "x", Events: withIDs("x", 1)}, {Stream: "y", Events: withIDs("y", 2)}}
 	var before []eventlog.Appended
 	for range 2 {
-		done, err := log.AppendParts(s.ctx(), s.class, parts...)
-		s.must("append of parts", err)
+		done, err := log.AppendParts(s.Ctx(), s.Class, parts...)
+		s.Must("append of parts", err)
 		if before != nil && fmt.Sprint(done) != fmt.Sprint(before) {
 			s.Errorf("parts again: %+v, want %+v", done, before)
 		}
 		before = done
 	}
-	_, err = log.AppendParts(s.ctx(), s.class, parts[0], eventlog.Part{Stream: "z", Events: withIDs("z", 1)})
-	s.wantKind("one part again, with another", err, kv.Conflict)
+	_, err = log.AppendParts(s.Ctx(), s.Class, parts[0], eventlog.Part{Stream: "z", Events: withIDs("z", 1)})
+	s.WantKind("one part again, with another", err, kv.Conflict)
 	s.wantPositions(s.load(log, eventlog.Range{}), 1, 9)
 }
 
@@ -85,7 +85,7 @@ func testIDs(s *suite) {
 func testIDsConcurrently(s *suite) {
 	const writers, appends = 6, 25
 	log := s.open(eventlog.Options{Streams: true})
-	s.must("reserve", log.Reserve(s.ctx(), 10_000))
+	s.Must("reserve", log.Reserve(s.Ctx(), 10_000))
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	where := map[int]eventlog.Appended{}
@@ -95,12 +95,12 @@ func testIDsConcurrently(s *suite) {
 				var done eventlog.Appended
 				var err error
 				if w == 0 {
-					err = s.join(log, s.class, func(tx *eventlog.Tx) (err error) {
+					err = s.join(log, s.Class, func(tx *eventlog.Tx) (err error) {
 						done, err = tx.Append("s", eventlog.Any, withIDs(fmt.Sprint(i), 2)...)
 						return err
 					})
 				} else {
-					done, err = log.Append(s.ctx(), s.class, "s", eventlog.Any, withIDs(fmt.Sprint(i), 2)...)
+					done, err = log.Append(s.Ctx(), s.Class, "s", eventlog.Any, withIDs(fmt.Sprint(i), 2)...)
 				}
 				mu.Lock()
 				if before, ok := where[i]; err != nil || ok && before != done {
@@ -155,10 +155,10 @@ func testMeta(s *suite) {
 	} {
 		d := draft("1")
 		c.change(&d)
-		_, err := log.Append(s.ctx(), s.class, "", eventlog.Any, d)
-		s.wantKind(name, err, c.kind)
-		_, err = log.AppendParts(s.ctx(), s.class, eventlog.Part{Events: []eventlog.Draft{d}})
-		s.wantKind(name, err, c.kind)
+		_, err := log.Append(s.Ctx(), s.Class, "", eventlog.Any, d)
+		s.WantKind(name, err, c.kind)
+		_, err = log.AppendParts(s.Ctx(), s.Class, eventlog.Part{Events: []eventlog.Draft{d}})
+		s.WantKind(name, err, c.kind)
 	}
 	if last := s.last(log); last != uint64(len(want)) {
 		s.Errorf("the log is at %d, want %d", last, len(want))

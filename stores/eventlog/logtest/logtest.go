@@ -4,14 +4,12 @@ package logtest
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/internal/crash"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 // Target is an implementation under test.
@@ -32,104 +30,77 @@ type Target struct {
 	Processes bool // several processes may have the log open
 }
 
-// classes returns the classes that may be asked for, the strongest first.
-func (target Target) classes() []kv.Durability { return slices.Sorted(maps.Keys(target.Delivers)) }
-
 // Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
 // same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			switch {
-			case c.reopens && target.Volatile:
-				t.Skip("this log does not outlive its closing")
-			case c.processes && !target.Processes:
-				t.Skip("one process at a time may have this log open")
-			}
-			c.run(&suite{T: t, target: target, class: slices.Max(target.classes())})
-		})
-	}
+	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes}
+	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
 
-// A testCase has as its name the sentence that it proves.
-type testCase struct {
-	name      string
-	run       func(s *suite)
-	reopens   bool // needs a log that outlives its closing
-	processes bool // needs a log that several processes may open
-}
-
-var cases = []testCase{
-	{name: "an empty log is at position 0 and has no events", run: testEmpty},
-	{name: "what was appended comes back unchanged", run: testRoundTrip},
-	{name: "a large event comes back", run: testLarge},
-	{name: "a time that was not given is now", run: testNow},
-	{name: "an append of many is seen as a whole or not at all", run: testAtomic},
-	{name: "an append of none checks the expectation and writes nothing", run: testNothing},
-	{name: "bytes given and got belong to the caller", run: testOwnership},
-	{name: "wrong arguments are refused and nothing is appended", run: testArguments},
-	{name: "an append whose context has ended appends nothing", run: testCanceledAppend},
-	{name: "a closed log refuses everything", run: testClosed},
-	{name: "an append happens only if the log is as expected", run: testExpectations},
-	{name: "of concurrent appends that expect one version one wins", run: testRace},
-	{name: "of concurrent appends that expect one position one wins", run: testPositionRace},
-	{name: "a failed expectation disturbs no other append", run: testBystanders},
-	{name: "streams with similar names are kept apart", run: testStreamNames},
-	{name: "streams are listed by name, with a prefix and in parts", run: testStreamList},
-	{name: "without the index of streams what needs it is refused", run: testNoStreams},
-	{name: "a range is what it says", run: testRanges},
-	{name: "up to position 0 there is nothing", run: testUpToNothing},
-	{name: "a range in reverse is read from its end", run: testReverse},
-	{name: "a walk in batches reads everything there was", run: testBatches},
-	{name: "a walk can be left early and fails once its context has ended", run: testBatchesEnd},
-	{name: "a reader that goes on from where it was misses nothing", run: testFollow},
-	{name: "concurrent appends of every class are all there", run: testConcurrent},
-	{name: "an append in a transaction is there when that is committed", run: testJoined},
-	{name: "a transaction that is rolled back leaves nothing", run: testRolledBack},
-	{name: "appends in transactions and others disturb no other", run: testJoinedConcurrently},
-	{name: "a transaction gives out only positions that are reserved if a crash can lose it", run: testReserved},
-	{name: "an append to several streams is one", run: testParts},
-	{name: "an append that is tried again is one append", run: testIDs},
-	{name: "an append that many try at once is one append", run: testIDsConcurrently},
-	{name: "ids and metadata come back", run: testMeta},
-	{name: "truncation leaves positions and versions as they are", run: testTruncate},
-	{name: "a subscription returns what it selects", run: testSelect},
-	{name: "those who share the work deal with every event once and with each stream in order", run: testShared},
-	{name: "the work of a process that was killed goes to another", run: testSharedByProcesses, reopens: true, processes: true},
-	{name: "a subscription delivers every event once and in order", run: testSubscription},
-	{name: "a subscription waits for an event, its context or the end", run: testSubscriptionWaits},
-	{name: "an acknowledgement only moves forward", run: testAck},
-	{name: "acknowledgements at the same time disturb no other", run: testConcurrentAcks},
-	{name: "a handler is given what the filter selects, in order, until it succeeds", run: testHandler},
-	{name: "an event that no attempt deals with is parked and the others go on", run: testPoison},
-	{name: "a handler that is interrupted goes on where it was", run: testHandlerInterrupted},
-	{name: "subscriptions are listed and deleted", run: testSubscriptions},
-	{name: "a subscription goes on where it was acknowledged", run: testSubscriptionReopened, reopens: true},
-	{name: "a clean close leaves no gap", run: testReopen, reopens: true},
-	{name: "a log keeps the options that it was begun with", run: testOptionsFixed, reopens: true},
-	{name: "no position is used twice after the process was killed", run: testKill, reopens: true},
-	{name: "no position is used twice after a power loss took the newest events", run: testLostTail, reopens: true},
-	{name: "no event is skipped where a crash took acknowledged ones", run: testLostAcknowledged, reopens: true},
-	{name: "several processes append to one log", run: testProcesses, reopens: true, processes: true},
-	{name: "a subscription sees what another process appends", run: testProcessFollow, reopens: true, processes: true},
+var cases = []frame.Case[*suite]{
+	{Name: "an empty log is at position 0 and has no events", Run: testEmpty},
+	{Name: "what was appended comes back unchanged", Run: testRoundTrip},
+	{Name: "a large event comes back", Run: testLarge},
+	{Name: "a time that was not given is now", Run: testNow},
+	{Name: "an append of many is seen as a whole or not at all", Run: testAtomic},
+	{Name: "an append of none checks the expectation and writes nothing", Run: testNothing},
+	{Name: "bytes given and got belong to the caller", Run: testOwnership},
+	{Name: "wrong arguments are refused and nothing is appended", Run: testArguments},
+	{Name: "an append whose context has ended appends nothing", Run: testCanceledAppend},
+	{Name: "a closed log refuses everything", Run: testClosed},
+	{Name: "an append happens only if the log is as expected", Run: testExpectations},
+	{Name: "of concurrent appends that expect one version one wins", Run: testRace},
+	{Name: "of concurrent appends that expect one position one wins", Run: testPositionRace},
+	{Name: "a failed expectation disturbs no other append", Run: testBystanders},
+	{Name: "streams with similar names are kept apart", Run: testStreamNames},
+	{Name: "streams are listed by name, with a prefix and in parts", Run: testStreamList},
+	{Name: "without the index of streams what needs it is refused", Run: testNoStreams},
+	{Name: "a range is what it says", Run: testRanges},
+	{Name: "up to position 0 there is nothing", Run: testUpToNothing},
+	{Name: "a range in reverse is read from its end", Run: testReverse},
+	{Name: "a walk in batches reads everything there was", Run: testBatches},
+	{Name: "a walk can be left early and fails once its context has ended", Run: testBatchesEnd},
+	{Name: "a reader that goes on from where it was misses nothing", Run: testFollow},
+	{Name: "concurrent appends of every class are all there", Run: testConcurrent},
+	{Name: "an append in a transaction is there when that is committed", Run: testJoined},
+	{Name: "a transaction that is rolled back leaves nothing", Run: testRolledBack},
+	{Name: "appends in transactions and others disturb no other", Run: testJoinedConcurrently},
+	{Name: "a transaction gives out only positions that are reserved if a crash can lose it", Run: testReserved},
+	{Name: "an append to several streams is one", Run: testParts},
+	{Name: "an append that is tried again is one append", Run: testIDs},
+	{Name: "an append that many try at once is one append", Run: testIDsConcurrently},
+	{Name: "ids and metadata come back", Run: testMeta},
+	{Name: "truncation leaves positions and versions as they are", Run: testTruncate},
+	{Name: "a subscription returns what it selects", Run: testSelect},
+	{Name: "those who share the work deal with every event once and with each stream in order", Run: testShared},
+	{Name: "the work of a process that was killed goes to another", Run: testSharedByProcesses, Reopens: true, Processes: true},
+	{Name: "a subscription delivers every event once and in order", Run: testSubscription},
+	{Name: "a subscription waits for an event, its context or the end", Run: testSubscriptionWaits},
+	{Name: "an acknowledgement only moves forward", Run: testAck},
+	{Name: "acknowledgements at the same time disturb no other", Run: testConcurrentAcks},
+	{Name: "a handler is given what the filter selects, in order, until it succeeds", Run: testHandler},
+	{Name: "an event that no attempt deals with is parked and the others go on", Run: testPoison},
+	{Name: "a handler that is interrupted goes on where it was", Run: testHandlerInterrupted},
+	{Name: "subscriptions are listed and deleted", Run: testSubscriptions},
+	{Name: "a subscription goes on where it was acknowledged", Run: testSubscriptionReopened, Reopens: true},
+	{Name: "a clean close leaves no gap", Run: testReopen, Reopens: true},
+	{Name: "a log keeps the options that it was begun with", Run: testOptionsFixed, Reopens: true},
+	{Name: "no position is used twice after the process was killed", Run: testKill, Reopens: true},
+	{Name: "no position is used twice after a power loss took the newest events", Run: testLostTail, Reopens: true},
+	{Name: "no event is skipped where a crash took acknowledged ones", Run: testLostAcknowledged, Reopens: true},
+	{Name: "several processes append to one log", Run: testProcesses, Reopens: true, Processes: true},
+	{Name: "a subscription sees what another process appends", Run: testProcessFollow, Reopens: true, Processes: true},
 }
 
 // suite is one running case.
 type suite struct {
-	*testing.T
+	frame.Suite
 	target Target
-	class  kv.Durability // the cheapest
 }
 
 // patience is how long anything may take.
-const patience = time.Minute
-
-func (s *suite) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	s.Cleanup(cancel)
-	return ctx
-}
+const patience = frame.Patience
 
 // open opens a log in a new folder.
 func (s *suite) open(o eventlog.Options) *eventlog.Log {
@@ -145,24 +116,13 @@ func (s *suite) openIn(dir string, o eventlog.Options) (log *eventlog.Log, close
 	if err != nil {
 		s.Fatalf("open: %v", err)
 	}
-	closed := false
-	closeAll = func() {
-		if closed {
-			return
-		}
-		closed = true
-		if err := closer(); err != nil {
-			s.Errorf("close: %v", err)
-		}
-	}
-	s.Cleanup(closeAll)
-	return log, closeAll
+	return log, s.Closing(closer)
 }
 
 // append appends and must succeed.
 func (s *suite) append(log *eventlog.Log, stream string, drafts ...eventlog.Draft) eventlog.Appended {
 	s.Helper()
-	done, err := log.Append(s.ctx(), s.class, stream, eventlog.Any, drafts...)
+	done, err := log.Append(s.Ctx(), s.Class, stream, eventlog.Any, drafts...)
 	if err != nil {
 		s.Fatalf("append: %v", err)
 	}
@@ -171,7 +131,7 @@ func (s *suite) append(log *eventlog.Log, stream string, drafts ...eventlog.Draf
 
 func (s *suite) load(log *eventlog.Log, r eventlog.Range) []eventlog.Event {
 	s.Helper()
-	events, err := log.Load(s.ctx(), r)
+	events, err := log.Load(s.Ctx(), r)
 	if err != nil {
 		s.Fatalf("load %+v: %v", r, err)
 	}
@@ -180,7 +140,7 @@ func (s *suite) load(log *eventlog.Log, r eventlog.Range) []eventlog.Event {
 
 func (s *suite) loadStream(log *eventlog.Log, stream string, r eventlog.Range) []eventlog.Event {
 	s.Helper()
-	events, err := log.LoadStream(s.ctx(), stream, r)
+	events, err := log.LoadStream(s.Ctx(), stream, r)
 	if err != nil {
 		s.Fatalf("load stream %q %+v: %v", stream, r, err)
 	}
@@ -189,25 +149,11 @@ func (s *suite) loadStream(log *eventlog.Log, stream string, r eventlog.Range) [
 
 func (s *suite) last(log *eventlog.Log) uint64 {
 	s.Helper()
-	last, err := log.LastPosition(s.ctx())
+	last, err := log.LastPosition(s.Ctx())
 	if err != nil {
 		s.Fatalf("last position: %v", err)
 	}
 	return last
-}
-
-func (s *suite) must(what string, err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatalf("%s: %v", what, err)
-	}
-}
-
-func (s *suite) wantKind(what string, err error, kind kv.Kind) {
-	s.Helper()
-	if kv.KindOf(err) != kind || err == nil {
-		s.Errorf("%s: got error %v, want %v", what, err, kind)
-	}
 }
 
 // wantPositions checks that events are exactly those from first to last.

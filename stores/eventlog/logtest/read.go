@@ -84,8 +84,8 @@ func testBatches(s *suite) {
 	} {
 		batches := 0
 		var all []eventlog.Event
-		for events, err := range log.Batches(s.ctx(), c.r, c.size) {
-			s.must("batch", err)
+		for events, err := range log.Batches(s.Ctx(), c.r, c.size) {
+			s.Must("batch", err)
 			batches++
 			all = append(all, events...)
 			s.append(log, "", draft("later")) // is not part of the walk
@@ -102,8 +102,8 @@ func testBatches(s *suite) {
 	}
 	before := s.last(log)
 	var all []eventlog.Event
-	for e, err := range log.All(s.ctx(), eventlog.Range{}) {
-		s.must("walk", err)
+	for e, err := range log.All(s.Ctx(), eventlog.Range{}) {
+		s.Must("walk", err)
 		all = append(all, e)
 		if len(all) == 10 {
 			s.append(log, "", draft("later"))
@@ -124,7 +124,7 @@ func testUpToNothing(s *suite) {
 		if events := s.loadStream(log, "s", r); len(events) != 0 {
 			s.Errorf("%+v of a stream: got %d events, want none", r, len(events))
 		}
-		for range log.All(s.ctx(), r) {
+		for range log.All(s.Ctx(), r) {
 			s.Errorf("%+v: a walk found something", r)
 		}
 	}
@@ -160,8 +160,8 @@ func testReverse(s *suite) {
 	for _, size := range []int{1, 7, 100} {
 		var seen []uint64
 		top := s.last(log)
-		for events, err := range log.Batches(s.ctx(), eventlog.Range{From: 3, Limit: 15, Reverse: true}, size) {
-			s.must("batch", err)
+		for events, err := range log.Batches(s.Ctx(), eventlog.Range{From: 3, Limit: 15, Reverse: true}, size) {
+			s.Must("batch", err)
 			for _, e := range events {
 				seen = append(seen, e.Position)
 			}
@@ -198,17 +198,17 @@ func testBatchesEnd(s *suite) {
 	log := s.open(eventlog.Options{})
 	s.append(log, "", drafts("x", 100)...)
 	seen := 0
-	for range log.All(s.ctx(), eventlog.Range{}) {
+	for range log.All(s.Ctx(), eventlog.Range{}) {
 		if seen++; seen == 5 {
 			break
 		}
 	}
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	defer cancel()
 	batches, failed := 0, 0
 	for _, err := range log.Batches(ctx, eventlog.Range{}, 10) {
 		if err != nil {
-			s.wantKind("batch", err, kv.Canceled)
+			s.WantKind("batch", err, kv.Canceled)
 			failed++
 			continue
 		}
@@ -229,7 +229,7 @@ func testFollow(s *suite) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range appends {
-				if _, err := log.Append(s.ctx(), s.class, "", eventlog.Any, drafts(fmt.Sprint(w), 1+i%3)...); err != nil {
+				if _, err := log.Append(s.Ctx(), s.Class, "", eventlog.Any, drafts(fmt.Sprint(w), 1+i%3)...); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}
@@ -239,16 +239,16 @@ func testFollow(s *suite) {
 	for range 2 {
 		wg.Go(func() {
 			for at := uint64(0); at < total; {
-				if err := log.Wait(s.ctx(), at); err != nil {
+				if err := log.Wait(s.Ctx(), at); err != nil {
 					s.Errorf("wait: %v", err)
 					return
 				}
-				last, err := log.LastPosition(s.ctx())
+				last, err := log.LastPosition(s.Ctx())
 				if err != nil || last <= at {
 					s.Errorf("after waiting above %d the log is at %d, %v", at, last, err)
 					return
 				}
-				events, err := log.Load(s.ctx(), eventlog.Range{From: at + 1, Limit: 7})
+				events, err := log.Load(s.Ctx(), eventlog.Range{From: at + 1, Limit: 7})
 				if err != nil || len(events) == 0 {
 					s.Errorf("load from %d: %d events, %v", at+1, len(events), err)
 					return
@@ -269,19 +269,19 @@ func testFollow(s *suite) {
 func testConcurrent(s *suite) {
 	const writers, appends = 8, 25
 	log := s.open(eventlog.Options{Streams: true})
-	classes := s.target.classes()
+	classes := s.Classes()
 	var wg sync.WaitGroup
 	for w := range writers {
 		stream := fmt.Sprint("s", w)
 		d := classes[w%len(classes)]
 		wg.Go(func() {
 			for i := range appends {
-				done, err := log.Append(s.ctx(), d, stream, eventlog.Any, draft(fmt.Sprintf(`"%s/%d"`, stream, i)))
+				done, err := log.Append(s.Ctx(), d, stream, eventlog.Any, draft(fmt.Sprintf(`"%s/%d"`, stream, i)))
 				if err != nil {
 					s.Errorf("append: %v", err)
 					return
 				}
-				events, err := log.Load(s.ctx(), eventlog.Range{From: done.First}.To(done.Last))
+				events, err := log.Load(s.Ctx(), eventlog.Range{From: done.First}.To(done.Last))
 				if err != nil || len(events) != 1 || string(events[0].Data) != fmt.Sprintf(`"%s/%d"`, stream, i) {
 					s.Errorf("what was just appended at %d reads %v, %v", done.First, events, err)
 				}

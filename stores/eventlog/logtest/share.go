@@ -22,8 +22,8 @@ func testSelect(s *suite) {
 	sub.Select(eventlog.Filter{Prefix: "order-", Types: []string{"T1"}})
 	var got []uint64
 	for len(got) < 5 {
-		events, err := sub.Next(s.ctx(), 4)
-		s.must("next", err)
+		events, err := sub.Next(s.Ctx(), 4)
+		s.Must("next", err)
 		for _, e := range events {
 			got = append(got, e.Position)
 		}
@@ -34,14 +34,14 @@ func testSelect(s *suite) {
 	if at := sub.Passed(); at != 28 {
 		s.Errorf("passed %d, want 28", at)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx(), 10*time.Millisecond)
+	ctx, cancel := context.WithTimeout(s.Ctx(), 10*time.Millisecond)
 	defer cancel()
 	_, err := sub.Next(ctx, 4)
-	s.wantKind("next of nothing that is selected", err, kv.Canceled)
+	s.WantKind("next of nothing that is selected", err, kv.Canceled)
 	if at := sub.Passed(); at != 30 {
 		s.Errorf("passed %d, want 30", at)
 	}
-	s.must("ack", sub.Ack(s.ctx(), s.class, sub.Passed()))
+	s.Must("ack", sub.Ack(s.Ctx(), s.Class, sub.Passed()))
 }
 
 // seen is what handlers were given, by stream, and how many events.
@@ -79,9 +79,9 @@ func testShared(s *suite) {
 	const streams, events, partitions = 7, 210, 4
 	log := s.open(eventlog.Options{})
 	var was seen
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	defer cancel()
-	o := &eventlog.FollowOptions{Partitions: partitions, Batch: 5, Durability: s.class, Backoff: atOnce}
+	o := &eventlog.FollowOptions{Partitions: partitions, Batch: 5, Durability: s.Class, Backoff: atOnce}
 	handle := func(_ context.Context, e eventlog.Event) error {
 		if !was.note(e) {
 			s.Errorf("event %d is dealt with beside another of %s", e.Position, e.Stream)
@@ -100,7 +100,7 @@ func testShared(s *suite) {
 				ctx, stop = context.WithTimeout(ctx, 5*time.Millisecond)
 				defer stop()
 			}
-			s.wantKind("follow", log.Follow(ctx, "workers", handle, o), kv.Canceled)
+			s.WantKind("follow", log.Follow(ctx, "workers", handle, o), kv.Canceled)
 		})
 	}
 	for i := range events {
@@ -115,8 +115,8 @@ func testShared(s *suite) {
 			s.Errorf("events of %s were dealt with in the order %v", stream, positions)
 		}
 	}
-	marks, err := log.Subscriptions(s.ctx())
-	s.must("subscriptions", err)
+	marks, err := log.Subscriptions(s.Ctx())
+	s.Must("subscriptions", err)
 	for _, m := range marks {
 		if len(m.Name) != len("workers/0") {
 			s.Errorf("a subscription is called %q", m.Name)
@@ -132,13 +132,13 @@ func testSharedByProcesses(s *suite) {
 	for i := range events {
 		s.append(log, fmt.Sprint("s", i%7), draft("1"))
 	}
-	job := task{Kind: "share", Dir: dir, Class: s.class}
+	job := task{Kind: "share", Dir: dir, Class: s.Class}
 	reports := crash.AfterReports[report](s.T, job, 5)
 	was := map[uint64]bool{}
 	for _, r := range reports {
 		was[r.Position] = true
 	}
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	defer cancel()
 	var mu sync.Mutex
 	err := log.Follow(ctx, "workers", func(_ context.Context, e eventlog.Event) error {
@@ -149,7 +149,7 @@ func testSharedByProcesses(s *suite) {
 		}
 		return nil
 	}, job.shares())
-	s.wantKind("follow", err, kv.Canceled)
+	s.WantKind("follow", err, kv.Canceled)
 }
 
 // shares is how a share of the work is done.

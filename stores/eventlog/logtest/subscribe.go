@@ -11,8 +11,8 @@ import (
 
 func (s *suite) subscribe(log *eventlog.Log, name string) *eventlog.Subscription {
 	s.Helper()
-	sub, err := log.Subscribe(s.ctx(), name)
-	s.must("subscribe", err)
+	sub, err := log.Subscribe(s.Ctx(), name)
+	s.Must("subscribe", err)
 	return sub
 }
 
@@ -23,7 +23,7 @@ func testSubscription(s *suite) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range appends {
-				if _, err := log.Append(s.ctx(), s.class, fmt.Sprint(w), eventlog.Any, drafts("x", 1+i%2)...); err != nil {
+				if _, err := log.Append(s.Ctx(), s.Class, fmt.Sprint(w), eventlog.Any, drafts("x", 1+i%2)...); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}
@@ -34,7 +34,7 @@ func testSubscription(s *suite) {
 		wg.Go(func() {
 			at := uint64(0)
 			for at < total {
-				sub, err := log.Subscribe(s.ctx(), name) // as after a restart
+				sub, err := log.Subscribe(s.Ctx(), name) // as after a restart
 				if err != nil || sub.Position() != at {
 					s.Errorf("%s goes on at %v, %v, want %d", name, sub.Position(), err, at)
 					return
@@ -43,7 +43,7 @@ func testSubscription(s *suite) {
 					if at == total {
 						break
 					}
-					events, err := sub.Next(s.ctx(), 10)
+					events, err := sub.Next(s.Ctx(), 10)
 					if err != nil || len(events) == 0 || len(events) > 10 {
 						s.Errorf("%s: %d events, %v", name, len(events), err)
 						return
@@ -54,7 +54,7 @@ func testSubscription(s *suite) {
 							return
 						}
 					}
-					if err := sub.Ack(s.ctx(), s.class, at); err != nil {
+					if err := sub.Ack(s.Ctx(), s.Class, at); err != nil {
 						s.Errorf("%s: ack: %v", name, err)
 						return
 					}
@@ -80,20 +80,20 @@ func testSubscriptionWaits(s *suite) {
 		}()
 		return c
 	}
-	waiting := next(s.ctx())
+	waiting := next(s.Ctx())
 	s.append(log, "", draft("1"))
 	r := <-waiting
-	s.must("next", r.err)
+	s.Must("next", r.err)
 	s.wantPositions(r.events, 1, 1)
 
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	waiting = next(ctx)
 	cancel()
-	s.wantKind("next with a canceled context", (<-waiting).err, kv.Canceled)
+	s.WantKind("next with a canceled context", (<-waiting).err, kv.Canceled)
 
-	waiting = next(s.ctx())
-	s.must("close", log.Close())
-	s.wantKind("next on a closed log", (<-waiting).err, kv.Closed)
+	waiting = next(s.Ctx())
+	s.Must("close", log.Close())
+	s.WantKind("next on a closed log", (<-waiting).err, kv.Closed)
 }
 
 func testAck(s *suite) {
@@ -109,54 +109,54 @@ func testAck(s *suite) {
 		{9, 9, 10}, // skips 8 and 9
 	}
 	for _, c := range steps {
-		s.must("ack", sub.Ack(s.ctx(), s.class, c.ack))
+		s.Must("ack", sub.Ack(s.Ctx(), s.Class, c.ack))
 		again := s.subscribe(log, "reader")
 		if sub.Position() != c.position || again.Position() != c.position {
 			s.Errorf("after ack %d: position %d, subscribed again %d, want %d", c.ack, sub.Position(), again.Position(), c.position)
 		}
-		events, err := sub.Next(s.ctx(), 1)
-		s.must("next", err)
+		events, err := sub.Next(s.Ctx(), 1)
+		s.Must("next", err)
 		s.wantPositions(events, c.next, c.next)
-		events, err = again.Next(s.ctx(), 1)
-		s.must("next", err)
+		events, err = again.Next(s.Ctx(), 1)
+		s.Must("next", err)
 		s.wantPositions(events, c.position+1, c.position+1)
 	}
-	s.wantKind("ack of what is not there yet", sub.Ack(s.ctx(), s.class, 11), kv.Invalid)
-	s.must("unsubscribe", log.Unsubscribe(s.ctx(), "reader"))
-	s.wantKind("ack after unsubscribe", sub.Ack(s.ctx(), s.class, 10), kv.NotFound)
+	s.WantKind("ack of what is not there yet", sub.Ack(s.Ctx(), s.Class, 11), kv.Invalid)
+	s.Must("unsubscribe", log.Unsubscribe(s.Ctx(), "reader"))
+	s.WantKind("ack after unsubscribe", sub.Ack(s.Ctx(), s.Class, 10), kv.NotFound)
 }
 
 func testConcurrentAcks(s *suite) {
 	const subs, events = 8, 30
 	log := s.open(eventlog.Options{})
 	s.append(log, "", drafts("x", events)...)
-	classes := s.target.classes()
+	classes := s.Classes()
 	var wg sync.WaitGroup
 	for i := range subs {
 		d := classes[i%len(classes)]
 		sub := s.subscribe(log, fmt.Sprint(i))
 		gone := s.subscribe(log, fmt.Sprint("gone ", i))
-		s.must("unsubscribe", log.Unsubscribe(s.ctx(), gone.Name()))
+		s.Must("unsubscribe", log.Unsubscribe(s.Ctx(), gone.Name()))
 		wg.Go(func() {
 			for p := range uint64(events) {
-				if err := sub.Ack(s.ctx(), d, p+1); err != nil {
+				if err := sub.Ack(s.Ctx(), d, p+1); err != nil {
 					s.Errorf("ack: %v", err)
 				}
-				if again, err := log.Subscribe(s.ctx(), sub.Name()); err != nil || again.Position() != p+1 {
+				if again, err := log.Subscribe(s.Ctx(), sub.Name()); err != nil || again.Position() != p+1 {
 					s.Errorf("acknowledged %d, subscribed again: %v, %v", p+1, again, err)
 				}
 			}
 		})
 		wg.Go(func() {
 			for range events {
-				s.wantKind("ack after unsubscribe", gone.Ack(s.ctx(), d, 1), kv.NotFound)
+				s.WantKind("ack after unsubscribe", gone.Ack(s.Ctx(), d, 1), kv.NotFound)
 			}
 		})
 	}
 	wg.Wait()
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	cancel()
-	s.wantKind("ack with a canceled context", s.subscribe(log, "0").Ack(ctx, s.class, 1), kv.Canceled)
+	s.WantKind("ack with a canceled context", s.subscribe(log, "0").Ack(ctx, s.Class, 1), kv.Canceled)
 }
 
 func testSubscriptions(s *suite) {
@@ -168,29 +168,29 @@ func testSubscriptions(s *suite) {
 		if sub.Name() != name {
 			s.Errorf("name %q, want %q", sub.Name(), name)
 		}
-		s.must("ack", sub.Ack(s.ctx(), s.class, uint64(i%4)))
+		s.Must("ack", sub.Ack(s.Ctx(), s.Class, uint64(i%4)))
 		want = append(want, eventlog.Bookmark{Name: name, Position: uint64(i % 4)})
 	}
 	wantList := func() {
 		s.Helper()
-		got, err := log.Subscriptions(s.ctx())
-		s.must("subscriptions", err)
+		got, err := log.Subscriptions(s.Ctx())
+		s.Must("subscriptions", err)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			s.Errorf("got %v, want %v", got, want)
 		}
 	}
 	wantList()
-	s.must("unsubscribe", log.Unsubscribe(s.ctx(), "a"))
+	s.Must("unsubscribe", log.Unsubscribe(s.Ctx(), "a"))
 	want = append(want[:1], want[2:]...)
 	wantList()
-	s.wantKind("unsubscribe again", log.Unsubscribe(s.ctx(), "a"), kv.NotFound)
+	s.WantKind("unsubscribe again", log.Unsubscribe(s.Ctx(), "a"), kv.NotFound)
 	if sub := s.subscribe(log, "a"); sub.Position() != 0 {
 		s.Errorf("a subscription that was deleted begins at %d, want 0", sub.Position())
 	}
-	_, err := log.Subscribe(s.ctx(), "")
-	s.wantKind("subscribe without a name", err, kv.Invalid)
-	_, err = log.Subscribe(s.ctx(), "\xff")
-	s.wantKind("subscribe with a name that is not UTF-8", err, kv.Invalid)
+	_, err := log.Subscribe(s.Ctx(), "")
+	s.WantKind("subscribe without a name", err, kv.Invalid)
+	_, err = log.Subscribe(s.Ctx(), "\xff")
+	s.WantKind("subscribe with a name that is not UTF-8", err, kv.Invalid)
 }
 
 func testSubscriptionReopened(s *suite) {
@@ -203,11 +203,11 @@ func testSubscriptionReopened(s *suite) {
 		if sub.Position() != at {
 			s.Fatalf("round %d: position %d, want %d", round, sub.Position(), at)
 		}
-		events, err := sub.Next(s.ctx(), 100)
-		s.must("next", err)
+		events, err := sub.Next(s.Ctx(), 100)
+		s.Must("next", err)
 		s.wantPositions(events, at+1, uint64(round+1)*5)
 		at += 3 // the others come again
-		s.must("ack", sub.Ack(s.ctx(), s.class, at))
+		s.Must("ack", sub.Ack(s.Ctx(), s.Class, at))
 		closeAll()
 	}
 }

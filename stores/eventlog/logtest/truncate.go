@@ -22,15 +22,15 @@ func testTruncate(s *suite) {
 	}
 	whole := s.load(log, eventlog.Range{})
 	sub := s.subscribe(log, "reader")
-	s.must("ack", sub.Ack(s.ctx(), s.class, 5))
-	s.wantKind("truncate all", log.Truncate(s.ctx(), s.class, n+11), kv.Invalid)
-	s.must("truncate nothing", log.Truncate(s.ctx(), s.class, 0))
-	s.must("truncate nothing", log.Truncate(s.ctx(), s.class, 1))
+	s.Must("ack", sub.Ack(s.Ctx(), s.Class, 5))
+	s.WantKind("truncate all", log.Truncate(s.Ctx(), s.Class, n+11), kv.Invalid)
+	s.Must("truncate nothing", log.Truncate(s.Ctx(), s.Class, 0))
+	s.Must("truncate nothing", log.Truncate(s.Ctx(), s.Class, 1))
 	version := map[string]uint64{"old": 10, "a": n / 3, "b": n / 3}
 	for round, before := range []uint64{4, 8, 8, 7, 1500, n + 10, n + 10} {
-		s.must("truncate", log.Truncate(s.ctx(), s.class, before))
+		s.Must("truncate", log.Truncate(s.Ctx(), s.Class, before))
 		gone := max(before, []uint64{0, 0, 8, 8, 0, 0, 0}[round]) - 1
-		if round == 4 && !s.target.Volatile {
+		if round == 4 && !s.Volatile {
 			closeAll()
 			log, closeAll = s.openIn(dir, eventlog.Options{Streams: true})
 		}
@@ -43,27 +43,27 @@ func testTruncate(s *suite) {
 				}
 			}
 			s.wantEvents(s.loadStream(log, stream, eventlog.Range{}), want)
-			if got, err := log.StreamVersion(s.ctx(), stream); got != v || err != nil {
+			if got, err := log.StreamVersion(s.Ctx(), stream); got != v || err != nil {
 				s.Errorf("after truncation below %d stream %s is at version %d, %v, want %d", before, stream, got, err, v)
 			}
 		}
-		list, err := log.Streams(s.ctx(), "", "", 0)
+		list, err := log.Streams(s.Ctx(), "", "", 0)
 		if want := "[{a 1000} {b 1000} {old 10}]"; err != nil || fmt.Sprint(list) != want {
 			s.Errorf("streams %v, %v, want %s", list, err, want)
 		}
 		back := s.load(log, eventlog.Range{Reverse: true, Limit: 1})
 		s.wantPositions(back, n+10, n+10)
 	}
-	_, err := log.Append(s.ctx(), s.class, "old", eventlog.Empty, draft("1"))
-	s.wantKind("append to a stream without events as if it were empty", err, kv.Conflict)
-	done, err := log.Append(s.ctx(), s.class, "old", eventlog.Version(10), draft("1"))
+	_, err := log.Append(s.Ctx(), s.Class, "old", eventlog.Empty, draft("1"))
+	s.WantKind("append to a stream without events as if it were empty", err, kv.Conflict)
+	done, err := log.Append(s.Ctx(), s.Class, "old", eventlog.Version(10), draft("1"))
 	if want := (eventlog.Appended{First: n + 11, Last: n + 11, Version: 11}); err != nil || done != want {
 		s.Errorf("append: %+v, %v, want %+v", done, err, want)
 	}
-	events, err := s.subscribe(log, "reader").Next(s.ctx(), 10)
-	s.must("next", err)
+	events, err := s.subscribe(log, "reader").Next(s.Ctx(), 10)
+	s.Must("next", err)
 	s.wantPositions(events, n+10, n+11)
-	s.must("truncate", log.Truncate(s.ctx(), s.class, n+11))
+	s.Must("truncate", log.Truncate(s.Ctx(), s.Class, n+11))
 	if got := s.loadStream(log, "old", eventlog.Range{}); len(got) != 1 || got[0].Version != 11 {
 		s.Errorf("the stream has %+v, want version 11", got)
 	}

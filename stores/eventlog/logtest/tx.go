@@ -13,16 +13,16 @@ import (
 
 // join runs fn in a transaction of the program and commits it.
 func (s *suite) join(log *eventlog.Log, d kv.Durability, fn func(tx *eventlog.Tx) error) error {
-	return s.target.Join(s.ctx(), log, d, fn)
+	return s.target.Join(s.Ctx(), log, d, fn)
 }
 
 func testJoined(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
-	s.must("reserve", log.Reserve(s.ctx(), 1000))
+	s.Must("reserve", log.Reserve(s.Ctx(), 1000))
 	s.append(log, "s", drafts("before", 2)...)
 	sub := s.subscribe(log, "reader")
-	events, err := sub.Next(s.ctx(), 10)
-	s.must("next", err)
+	events, err := sub.Next(s.Ctx(), 10)
+	s.Must("next", err)
 	s.wantPositions(events, 1, 2)
 	type result struct {
 		events []eventlog.Event
@@ -30,10 +30,10 @@ func testJoined(s *suite) {
 	}
 	next := make(chan result, 1)
 	go func() {
-		events, err := sub.Next(s.ctx(), 10)
+		events, err := sub.Next(s.Ctx(), 10)
 		next <- result{events, err}
 	}()
-	err = s.join(log, s.class, func(tx *eventlog.Tx) error {
+	err = s.join(log, s.Class, func(tx *eventlog.Tx) error {
 		done, err := tx.Append("s", eventlog.Version(2), drafts("first", 2)...)
 		if want := (eventlog.Appended{First: 3, Last: 4, Version: 4}); err != nil || done != want {
 			s.Errorf("append: %+v, %v, want %+v", done, err, want)
@@ -56,9 +56,9 @@ func testJoined(s *suite) {
 		}
 		return err
 	})
-	s.must("transaction", err)
+	s.Must("transaction", err)
 	got := <-next
-	s.must("next", got.err)
+	s.Must("next", got.err)
 	s.wantPositions(got.events, 3, 6)
 	s.wantPositions(s.load(log, eventlog.Range{}), 1, 6)
 	if done := s.append(log, "s", draft("after")); done != (eventlog.Appended{First: 7, Last: 7, Version: 5}) {
@@ -68,14 +68,14 @@ func testJoined(s *suite) {
 
 // lastOutside is last during a transaction of another goroutine's. Engines whose readers wait for writers cannot tell.
 func (s *suite) lastOutside(log *eventlog.Log) uint64 {
-	last, err := log.LastPosition(s.ctx())
-	s.must("last position", err)
+	last, err := log.LastPosition(s.Ctx())
+	s.Must("last position", err)
 	return last
 }
 
 func testRolledBack(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
-	s.must("reserve", log.Reserve(s.ctx(), 1000))
+	s.Must("reserve", log.Reserve(s.Ctx(), 1000))
 	s.append(log, "s", draft("1"))
 	sub := s.subscribe(log, "reader")
 	boom := errors.New("boom")
@@ -88,7 +88,7 @@ func testRolledBack(s *suite) {
 			return nil
 		},
 	} {
-		err := s.join(log, s.class, func(tx *eventlog.Tx) error {
+		err := s.join(log, s.Class, func(tx *eventlog.Tx) error {
 			_, err := tx.Append("s", eventlog.Any, drafts("lost", 3)...)
 			if err == nil {
 				_, err = tx.Append("t", eventlog.Empty, draft("lost"))
@@ -106,19 +106,19 @@ func testRolledBack(s *suite) {
 	if at := s.subscribe(log, "reader").Position(); at != 0 {
 		s.Errorf("the subscription is at %d, want 0", at)
 	}
-	done, err := log.Append(s.ctx(), s.class, "s", eventlog.Version(1), draft("2"))
+	done, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Version(1), draft("2"))
 	if want := (eventlog.Appended{First: 2, Last: 2, Version: 2}); err != nil || done != want {
 		s.Errorf("the next append: %+v, %v, want %+v", done, err, want)
 	}
-	_, err = log.Append(s.ctx(), s.class, "t", eventlog.Empty, draft("2"))
-	s.must("append to the stream that was rolled back", err)
+	_, err = log.Append(s.Ctx(), s.Class, "t", eventlog.Empty, draft("2"))
+	s.Must("append to the stream that was rolled back", err)
 }
 
 // Appends that share commits and such in transactions meet, on the same streams: each sees all that were committed before.
 func testJoinedConcurrently(s *suite) {
 	const writers, appends = 6, 40
 	log := s.open(eventlog.Options{Streams: true})
-	s.must("reserve", log.Reserve(s.ctx(), 100_000))
+	s.Must("reserve", log.Reserve(s.Ctx(), 100_000))
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	where := map[string]eventlog.Appended{} // by the data of the first event
@@ -131,9 +131,9 @@ func testJoinedConcurrently(s *suite) {
 				var done eventlog.Appended
 				var err error
 				if w%2 == 0 {
-					done, err = log.Append(s.ctx(), s.class, stream, eventlog.Any, draft(data), draft("second"))
+					done, err = log.Append(s.Ctx(), s.Class, stream, eventlog.Any, draft(data), draft("second"))
 				} else {
-					err = s.join(log, s.class, func(tx *eventlog.Tx) (err error) {
+					err = s.join(log, s.Class, func(tx *eventlog.Tx) (err error) {
 						if done, err = tx.Append(stream, eventlog.Any, draft(data), draft("second")); err == nil && i%3 > 0 {
 							err = tx.Ack(sub, done.Last)
 						}
@@ -141,7 +141,7 @@ func testJoinedConcurrently(s *suite) {
 					})
 				}
 				if err == nil && i%3 == 0 {
-					err = sub.Ack(s.ctx(), s.class, done.Last)
+					err = sub.Ack(s.Ctx(), s.Class, done.Last)
 				}
 				if err != nil {
 					s.Errorf("append %s: %v", data, err)
@@ -180,7 +180,7 @@ func testJoinedConcurrently(s *suite) {
 func testReserved(s *suite) {
 	log := s.open(eventlog.Options{})
 	put := func() error {
-		return s.join(log, s.class, func(tx *eventlog.Tx) error {
+		return s.join(log, s.Class, func(tx *eventlog.Tx) error {
 			_, err := tx.Append("", eventlog.Any, drafts("x", 100)...)
 			return err
 		})
@@ -194,16 +194,16 @@ func testReserved(s *suite) {
 	if last := s.last(log); last != 0 {
 		s.Errorf("the log is at %d, want 0", last)
 	}
-	s.must("reserve", log.Reserve(s.ctx(), 100))
+	s.Must("reserve", log.Reserve(s.Ctx(), 100))
 	refused := 0
 	for range 100 { // more than a block: further ones are reserved in time, or the program does it
 		err := put()
 		if err != nil {
 			refused++
-			s.must("reserve", log.Reserve(s.ctx(), 1000))
+			s.Must("reserve", log.Reserve(s.Ctx(), 1000))
 			err = put()
 		}
-		s.must("append", err)
+		s.Must("append", err)
 	}
 	s.Logf("%d of 100 transactions had to reserve", refused)
 	if last := s.last(log); last != 10_000 {
@@ -216,9 +216,9 @@ func testParts(s *suite) {
 	part := func(stream string, e eventlog.Expected, n int) eventlog.Part {
 		return eventlog.Part{Stream: stream, Expected: e, Events: drafts(stream, n)}
 	}
-	done, err := log.AppendParts(s.ctx(), s.class, part("a", eventlog.Empty, 2), part("b", eventlog.Empty, 1), part("", eventlog.Position(0), 1),
+	done, err := log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Empty, 2), part("b", eventlog.Empty, 1), part("", eventlog.Position(0), 1),
 		part("c", eventlog.Empty, 0))
-	s.must("append", err)
+	s.Must("append", err)
 	want := []eventlog.Appended{{First: 1, Last: 2, Version: 2}, {First: 3, Last: 3, Version: 1}, {First: 4, Last: 4}, {}}
 	if !slices.Equal(done, want) {
 		s.Errorf("got %+v, want %+v", done, want)
@@ -228,14 +228,14 @@ func testParts(s *suite) {
 		{part("c", eventlog.Version(1), 1), part("b", eventlog.Version(1), 1)},
 		{part("a", eventlog.Version(2), 1), part("b", eventlog.Version(1), 1), part("", eventlog.Position(5), 1)},
 	} {
-		_, err := log.AppendParts(s.ctx(), s.class, parts...)
-		s.wantKind("append of which one part is not as expected", err, kv.Conflict)
+		_, err := log.AppendParts(s.Ctx(), s.Class, parts...)
+		s.WantKind("append of which one part is not as expected", err, kv.Conflict)
 	}
-	_, err = log.AppendParts(s.ctx(), s.class, part("a", eventlog.Any, 1), part("a", eventlog.Any, 1))
-	s.wantKind("append of two parts to one stream", err, kv.Invalid)
-	_, err = log.AppendParts(s.ctx(), s.class, part("a", eventlog.Any, 1), eventlog.Part{Stream: "b", Events: []eventlog.Draft{{}}})
-	s.wantKind("append of a part that is wrong", err, kv.Invalid)
-	none, err := log.AppendParts(s.ctx(), s.class)
+	_, err = log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Any, 1), part("a", eventlog.Any, 1))
+	s.WantKind("append of two parts to one stream", err, kv.Invalid)
+	_, err = log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Any, 1), eventlog.Part{Stream: "b", Events: []eventlog.Draft{{}}})
+	s.WantKind("append of a part that is wrong", err, kv.Invalid)
+	none, err := log.AppendParts(s.Ctx(), s.Class)
 	if len(none) != 0 || err != nil {
 		s.Errorf("append of no part: %v, %v", none, err)
 	}
@@ -247,7 +247,7 @@ func testParts(s *suite) {
 		all.Go(func() {
 			for i := range 20 {
 				from, to := fmt.Sprint("account ", (w+i)%3), fmt.Sprint("account ", (w+i+1)%3)
-				if _, err := log.AppendParts(s.ctx(), s.class, part(from, eventlog.Any, 1), part(to, eventlog.Any, 1)); err != nil {
+				if _, err := log.AppendParts(s.Ctx(), s.Class, part(from, eventlog.Any, 1), part(to, eventlog.Any, 1)); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}

@@ -98,7 +98,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Log, error) {
 	if err != nil {
 		return nil, wrap("open log", dir, err)
 	}
-	return &Log{Feed: feed.Over(b), b: b}, nil
+	return &Log{Feed: feed.NewFeed(b), b: b}, nil
 }
 
 func open(ctx context.Context, dir string, wait time.Duration) (*backend, error) {

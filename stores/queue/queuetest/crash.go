@@ -27,7 +27,7 @@ func testReopen(s *suite) {
 	b, closeAll := open()
 	b.publish("dead", "claimed", "ready")
 	jobs := b.claim(2, "dead", "claimed")
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, jobs[0].Receipt))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, jobs[0].Receipt))
 	ids := b.publishDrafts(queue.Draft{Payload: []byte("delayed"), Delay: time.Hour})
 	last := ids[0]
 	closeAll()
@@ -40,16 +40,16 @@ func testReopen(s *suite) {
 			last = ids[0]
 		}
 		another := b.claim(2, "ready", "another")
-		s.must("ack", b.Ack(s.ctx(), s.class, another[1].Receipt))
-		s.must("purge and publish again", func() error {
-			s.must("ack", b.Ack(s.ctx(), s.class, another[0].Receipt))
+		s.Must("ack", b.Ack(s.Ctx(), s.Class, another[1].Receipt))
+		s.Must("purge and publish again", func() error {
+			s.Must("ack", b.Ack(s.Ctx(), s.Class, another[0].Receipt))
 			last = b.publish("ready")[0]
 			return nil
 		}())
 		closeAll()
 	}
 	b, _ = open()
-	s.must("ack of a claim from before", b.Ack(s.ctx(), s.class, jobs[1].Receipt))
+	s.Must("ack of a claim from before", b.Ack(s.Ctx(), s.Class, jobs[1].Receipt))
 	b.pass(2 * time.Hour)
 	b.claim(9, "ready", "delayed")
 	b.list(queue.Dead, "dead")
@@ -63,8 +63,8 @@ var crashSettings = queue.Settings{Lease: crashLease, MaxAttempts: queue.NoLimit
 
 func testKill(s *suite) {
 	dir := s.TempDir()
-	ledger := NewLedger(s.target.Delivers)
-	classes := s.target.classes()
+	ledger := NewLedger(s.Delivers)
+	classes := s.Classes()
 	rounds := 2 * len(classes)
 	if testing.Short() {
 		rounds = len(classes)
@@ -76,7 +76,7 @@ func testKill(s *suite) {
 		for r := range c.Reports {
 			ledger.Add(r)
 			if got++; got == n {
-				s.must("kill", c.Kill())
+				s.Must("kill", c.Kill())
 			}
 		}
 		if err := c.Wait(); got < n {
@@ -84,7 +84,7 @@ func testKill(s *suite) {
 		}
 		ledger.Crash(kv.Flushed)
 		store, closeAll := s.openIn(dir, queue.Options{})
-		s.must(fmt.Sprintf("round %d", round), ledger.Check(s.ctx(), s.queue(store, "work", crashSettings)))
+		s.Must(fmt.Sprintf("round %d", round), ledger.Check(s.Ctx(), s.queue(store, "work", crashSettings)))
 		closeAll()
 	}
 	store, _ := s.openIn(dir, queue.Options{})
@@ -95,29 +95,29 @@ func testKill(s *suite) {
 // drain works until the queue is empty, and checks the ledger.
 func (s *suite) drain(q *queue.Queue, ledger *Ledger) {
 	s.Helper()
-	w := Worker{Queue: q, Lease: crashLease, Class: s.class, Tag: "drain", Report: ledger.Add}
+	w := Worker{Queue: q, Lease: crashLease, Class: s.Class, Tag: "drain", Report: ledger.Add}
 	for {
-		counts, err := q.Counts(s.ctx())
-		s.must("counts", err)
+		counts, err := q.Counts(s.Ctx())
+		s.Must("counts", err)
 		if counts.Total() == 0 {
 			break
 		}
-		_, err = w.Work(s.ctx(), 100)
-		s.must("work", err)
+		_, err = w.Work(s.Ctx(), 100)
+		s.Must("work", err)
 	}
-	s.must("drained", ledger.Check(s.ctx(), q))
+	s.Must("drained", ledger.Check(s.Ctx(), q))
 }
 
 func testProcesses(s *suite) {
 	const processes = 3
 	dir := s.TempDir()
-	ledger := NewLedger(s.target.Delivers)
+	ledger := NewLedger(s.Delivers)
 	store, _ := s.openIn(dir, queue.Options{Poll: time.Millisecond})
 	q := s.queue(store, "work", crashSettings)
 	var readers sync.WaitGroup
 	var children []*crash.Child[Record]
 	for p := range processes {
-		c := crash.Start[Record](s.T, task{Dir: dir, Class: s.class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 25})
+		c := crash.Start[Record](s.T, task{Dir: dir, Class: s.Class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 25})
 		children = append(children, c)
 		readers.Go(func() {
 			for r := range c.Reports {
@@ -125,10 +125,10 @@ func testProcesses(s *suite) {
 			}
 		})
 	}
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	var here sync.WaitGroup
 	here.Go(func() {
-		w := Worker{Queue: q, Lease: crashLease, Class: s.class, Tag: "parent", Report: ledger.Add}
+		w := Worker{Queue: q, Lease: crashLease, Class: s.Class, Tag: "parent", Report: ledger.Add}
 		for ctx.Err() == nil {
 			if _, err := w.Work(ctx, 2); err != nil && ctx.Err() == nil {
 				s.Errorf("work: %v", err)
@@ -138,7 +138,7 @@ func testProcesses(s *suite) {
 	})
 	readers.Wait()
 	for _, c := range children {
-		s.must("child", c.Wait())
+		s.Must("child", c.Wait())
 	}
 	cancel()
 	here.Wait()
@@ -150,10 +150,10 @@ func testProcessNext(s *suite) {
 	store, _ := s.openIn(dir, queue.Options{})
 	q := s.queue(store, "work", queue.Settings{Lease: time.Hour})
 	worker := next(s, q)
-	c := crash.Start[Record](s.T, task{Dir: dir, Class: s.class, Tag: "child", Batches: 1})
+	c := crash.Start[Record](s.T, task{Dir: dir, Class: s.Class, Tag: "child", Batches: 1})
 	for range c.Reports {
 	}
-	s.must("child", c.Wait())
+	s.Must("child", c.Wait())
 	if got := <-worker; got != "child/p0/0/0" {
 		s.Errorf("got %q", got)
 	}

@@ -17,22 +17,22 @@ func testEmpty(s *suite) {
 	for _, state := range queue.States {
 		b.list(state)
 	}
-	names, err := b.store.Queues(s.ctx())
+	names, err := b.store.Queues(s.Ctx())
 	if len(names) != 0 || err != nil {
 		s.Errorf("queues %q, %v, want none", names, err)
 	}
 	for _, verb := range []func() (int, error){
-		func() (int, error) { return b.Purge(s.ctx(), s.class) },
-		func() (int, error) { return b.Sweep(s.ctx(), s.class) },
+		func() (int, error) { return b.Purge(s.Ctx(), s.Class) },
+		func() (int, error) { return b.Sweep(s.Ctx(), s.Class) },
 	} {
 		if n, err := verb(); n != 0 || err != nil {
 			s.Errorf("%d jobs, %v, want none", n, err)
 		}
 	}
-	if ids, err := b.Publish(s.ctx(), s.class); len(ids) != 0 || err != nil {
+	if ids, err := b.Publish(s.Ctx(), s.Class); len(ids) != 0 || err != nil {
 		s.Errorf("publishing nothing: %d, %v", ids, err)
 	}
-	s.must("ack of nothing", b.Ack(s.ctx(), s.class))
+	s.Must("ack of nothing", b.Ack(s.Ctx(), s.Class))
 }
 
 func testRoundTrip(s *suite) {
@@ -43,8 +43,8 @@ func testRoundTrip(s *suite) {
 		drafts = append(drafts, queue.Draft{Payload: p, Priority: int8(i)})
 	}
 	ids := b.publishDrafts(drafts...)
-	jobs, err := b.Claim(s.ctx(), s.class, 100)
-	s.must("claim", err)
+	jobs, err := b.Claim(s.Ctx(), s.Class, 100)
+	s.Must("claim", err)
 	if len(jobs) != len(payloads) {
 		s.Fatalf("claimed %d jobs, want %d", len(jobs), len(payloads))
 	}
@@ -68,7 +68,7 @@ func testRoundTrip(s *suite) {
 		if err := back.UnmarshalText(text); err != nil || back != job.Receipt {
 			s.Errorf("receipt %v came back from %q as %v, %v", job.Receipt, text, back, err)
 		}
-		s.must("receipt as text", err)
+		s.Must("receipt as text", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func testLarge(s *suite) {
 	large := string(bytes.Repeat([]byte("0123456789abcdef"), 32<<10))
 	b.publish("before", large, "after")
 	jobs := b.claim(3, "before", large, "after")
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, jobs[1].Receipt))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, jobs[1].Receipt))
 	b.claim(3, large)
 }
 
@@ -108,10 +108,10 @@ func testAck(s *suite) {
 	one := b.claim(1, "one")
 	two := b.claim(2, "two")
 	b.claim(1)
-	s.must("ack", b.Ack(s.ctx(), s.class, one[0].Receipt))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, one[0].Receipt))
 	b.wantCounts(queue.Counts{Claimed: 1})
-	s.wantStale("ack again", b.Ack(s.ctx(), s.class, one[0].Receipt), one[0].Receipt)
-	s.must("ack of both mentions", b.Ack(s.ctx(), s.class, two[0].Receipt, two[0].Receipt))
+	s.wantStale("ack again", b.Ack(s.Ctx(), s.Class, one[0].Receipt), one[0].Receipt)
+	s.Must("ack of both mentions", b.Ack(s.Ctx(), s.Class, two[0].Receipt, two[0].Receipt))
 	b.wantCounts(queue.Counts{})
 	b.pass(time.Hour)
 	b.claim(1)
@@ -154,11 +154,11 @@ func testLease(s *suite) {
 		s.Errorf("given out again as %+v", again[0])
 	}
 	old := first[0].Receipt
-	s.wantStale("ack", b.Ack(s.ctx(), s.class, old), old)
-	s.wantStale("nack", b.Nack(s.ctx(), s.class, 0, old), old)
-	s.wantStale("extend", b.Extend(s.ctx(), s.class, 0, old), old)
+	s.wantStale("ack", b.Ack(s.Ctx(), s.Class, old), old)
+	s.wantStale("nack", b.Nack(s.Ctx(), s.Class, 0, old), old)
+	s.wantStale("extend", b.Extend(s.Ctx(), s.Class, 0, old), old)
 	b.wantCounts(queue.Counts{Claimed: 2})
-	s.must("ack", b.Ack(s.ctx(), s.class, again[0].Receipt))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, again[0].Receipt))
 }
 
 func testLateAck(s *suite) {
@@ -166,14 +166,14 @@ func testLateAck(s *suite) {
 	b.publish("job")
 	jobs := b.claim(1, "job")
 	b.pass(time.Hour)
-	s.must("ack after the end of the lease", b.Ack(s.ctx(), s.class, jobs[0].Receipt))
+	s.Must("ack after the end of the lease", b.Ack(s.Ctx(), s.Class, jobs[0].Receipt))
 	b.claim(1)
 	b.publish("swept")
 	jobs = b.claim(1, "swept")
 	b.pass(time.Hour)
-	_, err := b.Sweep(s.ctx(), s.class)
-	s.must("sweep", err)
-	s.wantStale("ack after a sweep", b.Ack(s.ctx(), s.class, jobs[0].Receipt), jobs[0].Receipt)
+	_, err := b.Sweep(s.Ctx(), s.Class)
+	s.Must("sweep", err)
+	s.wantStale("ack after a sweep", b.Ack(s.Ctx(), s.Class, jobs[0].Receipt), jobs[0].Receipt)
 	b.claim(1, "swept")
 }
 
@@ -183,10 +183,10 @@ func testExtend(s *suite) {
 	job := b.claim(1, "job")[0]
 	for range 5 {
 		b.pass(9 * time.Second)
-		s.must("extend", b.Extend(s.ctx(), s.class, 0, job.Receipt))
+		s.Must("extend", b.Extend(s.Ctx(), s.Class, 0, job.Receipt))
 		b.claim(1)
 	}
-	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, job.Receipt))
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Hour, job.Receipt))
 	b.pass(time.Hour - time.Second)
 	b.claim(1)
 	listed := b.list(queue.Claimed, "job")
@@ -195,22 +195,22 @@ func testExtend(s *suite) {
 	}
 	b.publish("other")
 	other := b.claim(1, "other")[0]
-	s.wantStale("ack with both receipts of one claim and a stale one", b.Ack(s.ctx(), s.class, job.Receipt, listed[0].Receipt,
+	s.wantStale("ack with both receipts of one claim and a stale one", b.Ack(s.Ctx(), s.Class, job.Receipt, listed[0].Receipt,
 		queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2}), queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2})
-	s.must("nack with both receipts of one claim", b.Nack(s.ctx(), s.class, 0, other.Receipt, queue.Receipt{ID: other.ID, Until: other.Receipt.Until, Token: other.Receipt.Token}))
-	s.must("ack", b.Ack(s.ctx(), s.class, b.claim(1, "other")[0].Receipt))
-	s.must("extend with both receipts of one claim", b.Extend(s.ctx(), s.class, time.Second, job.Receipt, listed[0].Receipt))
+	s.Must("nack with both receipts of one claim", b.Nack(s.Ctx(), s.Class, 0, other.Receipt, queue.Receipt{ID: other.ID, Until: other.Receipt.Until, Token: other.Receipt.Token}))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, b.claim(1, "other")[0].Receipt))
+	s.Must("extend with both receipts of one claim", b.Extend(s.Ctx(), s.Class, time.Second, job.Receipt, listed[0].Receipt))
 	b.wantCounts(queue.Counts{Claimed: 1})
-	s.must("make the lease shorter", b.Extend(s.ctx(), s.class, time.Millisecond, listed[0].Receipt))
+	s.Must("make the lease shorter", b.Extend(s.Ctx(), s.Class, time.Millisecond, listed[0].Receipt))
 	b.pass(time.Millisecond)
 	again := b.claim(1, "job")[0]
-	s.wantStale("extend", b.Extend(s.ctx(), s.class, 0, job.Receipt), job.Receipt)
-	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, again.Receipt))
-	s.must("nack of an extended claim", b.Nack(s.ctx(), s.class, 0, again.Receipt))
+	s.wantStale("extend", b.Extend(s.Ctx(), s.Class, 0, job.Receipt), job.Receipt)
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Hour, again.Receipt))
+	s.Must("nack of an extended claim", b.Nack(s.Ctx(), s.Class, 0, again.Receipt))
 	last := b.claim(1, "job")[0]
-	s.wantStale("ack", b.Ack(s.ctx(), s.class, again.Receipt), again.Receipt)
-	s.must("extend", b.Extend(s.ctx(), s.class, time.Minute, last.Receipt))
-	s.must("ack of an extended claim", b.Ack(s.ctx(), s.class, last.Receipt))
+	s.wantStale("ack", b.Ack(s.Ctx(), s.Class, again.Receipt), again.Receipt)
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Minute, last.Receipt))
+	s.Must("ack of an extended claim", b.Ack(s.Ctx(), s.Class, last.Receipt))
 	b.wantCounts(queue.Counts{})
 }
 
@@ -219,13 +219,13 @@ func testNack(s *suite) {
 	b.publish("a", "b", "c")
 	b.pass(time.Second)
 	a := b.claim(1, "a")
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, a[0].Receipt))
-	s.wantStale("nack again", b.Nack(s.ctx(), s.class, 0, a[0].Receipt), a[0].Receipt)
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, a[0].Receipt))
+	s.wantStale("nack again", b.Nack(s.Ctx(), s.Class, 0, a[0].Receipt), a[0].Receipt)
 	jobs := b.claim(3, "b", "c", "a")
 	if jobs[2].Attempts != 2 {
 		s.Errorf("attempts %d, want 2", jobs[2].Attempts)
 	}
-	s.must("nack with a delay", b.Nack(s.ctx(), s.class, time.Second, receipts(jobs)...))
+	s.Must("nack with a delay", b.Nack(s.Ctx(), s.Class, time.Second, receipts(jobs)...))
 	b.wantCounts(queue.Counts{Delayed: 3})
 	b.pass(time.Second)
 	for i := range 20 {
@@ -237,7 +237,7 @@ func testNack(s *suite) {
 			if job.Attempts != want {
 				s.Errorf("%s: attempts %d, want %d", job.Payload, job.Attempts, want)
 			}
-			s.must("nack", b.Nack(s.ctx(), s.class, 0, job.Receipt))
+			s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, job.Receipt))
 		}
 	}
 }
@@ -246,17 +246,17 @@ func testDead(s *suite) {
 	b := s.bench(queue.Settings{MaxAttempts: 2, Lease: time.Minute})
 	b.publish("nacked", "left", "fine")
 	for attempt := 1; attempt <= 2; attempt++ {
-		jobs, err := b.Claim(s.ctx(), s.class, 3)
-		s.must("claim", err)
+		jobs, err := b.Claim(s.Ctx(), s.Class, 3)
+		s.Must("claim", err)
 		for _, job := range jobs {
 			if job.Attempts != attempt {
 				s.Errorf("%s: attempts %d, want %d", job.Payload, job.Attempts, attempt)
 			}
 			switch {
 			case string(job.Payload) == "nacked":
-				s.must("nack", b.Nack(s.ctx(), s.class, time.Second, job.Receipt))
+				s.Must("nack", b.Nack(s.Ctx(), s.Class, time.Second, job.Receipt))
 			case attempt == 2 && string(job.Payload) == "fine":
-				s.must("ack", b.Ack(s.ctx(), s.class, job.Receipt))
+				s.Must("ack", b.Ack(s.Ctx(), s.Class, job.Receipt))
 			}
 		}
 		b.pass(time.Minute)
@@ -267,17 +267,17 @@ func testDead(s *suite) {
 	if job := dead[0]; job.Attempts != 2 || !job.VisibleAt.Equal(start.Add(time.Minute)) || job.Receipt != (queue.Receipt{}) {
 		s.Errorf("a dead job is %+v", job)
 	}
-	s.wantHint("requeue of a job that is not dead", b.Requeue(s.ctx(), s.class, dead[0].ID, dead[1].ID+1000), kv.NotFound)
+	s.wantHint("requeue of a job that is not dead", b.Requeue(s.Ctx(), s.Class, dead[0].ID, dead[1].ID+1000), kv.NotFound)
 	b.wantCounts(queue.Counts{Dead: 2})
 	b.publish("before")
 	b.pass(time.Millisecond)
-	s.must("requeue", b.Requeue(s.ctx(), s.class, dead[1].ID, dead[1].ID))
+	s.Must("requeue", b.Requeue(s.Ctx(), s.Class, dead[1].ID, dead[1].ID))
 	b.wantCounts(queue.Counts{Ready: 2, Dead: 1})
 	jobs := b.claim(9, "before", "left")
 	if jobs[1].Attempts != 1 || !jobs[1].CreatedAt.Equal(start) {
 		s.Errorf("requeued as %+v", jobs[1])
 	}
-	s.wantHint("requeue of a job that is claimed", b.Requeue(s.ctx(), s.class, dead[1].ID), kv.NotFound)
+	s.wantHint("requeue of a job that is claimed", b.Requeue(s.Ctx(), s.Class, dead[1].ID), kv.NotFound)
 }
 
 func testStale(s *suite) {
@@ -285,26 +285,26 @@ func testStale(s *suite) {
 	b.publish("a", "b", "c")
 	jobs := b.claim(3, "a", "b", "c")
 	r := receipts(jobs)
-	s.must("ack", b.Ack(s.ctx(), s.class, r[1]))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, r[1]))
 	before := queue.Counts{Claimed: 2}
 	wrong := r[0]
 	wrong.Token ^= 2
-	s.wantStale("ack", b.Ack(s.ctx(), s.class, r...), r[1])
-	s.wantStale("nack", b.Nack(s.ctx(), s.class, 0, r[0], r[1], wrong), r[1], wrong)
-	s.wantStale("extend", b.Extend(s.ctx(), s.class, time.Hour, wrong, r[2]), wrong)
+	s.wantStale("ack", b.Ack(s.Ctx(), s.Class, r...), r[1])
+	s.wantStale("nack", b.Nack(s.Ctx(), s.Class, 0, r[0], r[1], wrong), r[1], wrong)
+	s.wantStale("extend", b.Extend(s.Ctx(), s.Class, time.Hour, wrong, r[2]), wrong)
 	b.wantCounts(before)
 	other := s.queue(b.store, "other", queue.Settings{})
-	s.wantStale("ack in another queue", other.Ack(s.ctx(), s.class, r[0]), r[0])
+	s.wantStale("ack in another queue", other.Ack(s.Ctx(), s.Class, r[0]), r[0])
 	b.pass(queue.DefaultLease - time.Millisecond)
 	b.claim(1) // nothing was given back
-	s.must("ack", b.Ack(s.ctx(), s.class, r[0], r[2]))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, r[0], r[2]))
 	b.wantCounts(queue.Counts{})
 }
 
 func testCounts(s *suite) {
 	b := s.bench(queue.Settings{MaxAttempts: 1})
 	b.publish(numbered("dead", 4)...)
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(b.claim(4, numbered("dead", 4)...))...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, receipts(b.claim(4, numbered("dead", 4)...))...))
 	b.publish(numbered("claimed", 3)...)
 	b.claim(3, numbered("claimed", 3)...)
 	for _, text := range numbered("delayed", 2) {
@@ -316,7 +316,7 @@ func testCounts(s *suite) {
 	b.list(queue.Delayed, numbered("delayed", 2)...)
 	b.list(queue.Claimed, numbered("claimed", 3)...)
 	b.list(queue.Dead, numbered("dead", 4)...)
-	if jobs, err := b.List(s.ctx(), queue.Dead, 2); len(jobs) != 2 || err != nil {
+	if jobs, err := b.List(s.Ctx(), queue.Dead, 2); len(jobs) != 2 || err != nil {
 		s.Errorf("a list of at most 2: %d, %v", len(jobs), err)
 	}
 	b.pass(2 * time.Hour) // what is due counts as ready, listed as it was
@@ -327,7 +327,7 @@ func testCounts(s *suite) {
 func testPurge(s *suite) {
 	fill := func(b *bench) queue.Receipt {
 		b.publish("dead")
-		s.must("nack", b.Nack(s.ctx(), s.class, 0, b.claim(1, "dead")[0].Receipt))
+		s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, b.claim(1, "dead")[0].Receipt))
 		b.publish("claimed")
 		job := b.claim(1, "claimed")[0]
 		b.publish("ready", "ready")
@@ -340,19 +340,19 @@ func testPurge(s *suite) {
 		receipt := fill(b)
 		want, left := *full.Of(state), full
 		*left.Of(state) = 0
-		n, err := b.Purge(s.ctx(), s.class, state)
+		n, err := b.Purge(s.Ctx(), s.Class, state)
 		if n != want || err != nil {
 			s.Errorf("purge of %v: %d, %v, want %d", state, n, err, want)
 		}
 		b.wantCounts(left)
 		b.list(state)
-		err = b.Ack(s.ctx(), s.class, receipt)
+		err = b.Ack(s.Ctx(), s.Class, receipt)
 		if state == queue.Claimed {
 			s.wantStale("ack of what was purged", err, receipt)
 		} else {
-			s.must("ack", err)
+			s.Must("ack", err)
 		}
-		if n, err := b.Purge(s.ctx(), s.class); n != left.Total()-min(1, left.Claimed) || err != nil {
+		if n, err := b.Purge(s.Ctx(), s.Class); n != left.Total()-min(1, left.Claimed) || err != nil {
 			s.Errorf("purge of the rest: %d, %v", n, err)
 		}
 		b.wantCounts(queue.Counts{})
@@ -367,55 +367,10 @@ func testPurge(s *suite) {
 		many = append(many, queue.Draft{})
 	}
 	b.publishDrafts(many...)
-	if n, err := b.Purge(s.ctx(), s.class, queue.Ready); n != 1500 || err != nil {
+	if n, err := b.Purge(s.Ctx(), s.Class, queue.Ready); n != 1500 || err != nil {
 		s.Errorf("purge: %d, %v", n, err)
 	}
 	b.wantCounts(queue.Counts{})
-}
-
-func testRetention(s *suite) {
-	for _, outdated := range []queue.Outdated{queue.Bury, queue.Drop} {
-		b := s.bench(queue.Settings{Retention: time.Hour, DeadRetention: 3 * time.Hour, Outdated: outdated, MaxAttempts: queue.NoLimit})
-		b.publish("claimed", "old")
-		job := b.claim(1, "claimed")[0]
-		s.must("extend", b.Extend(s.ctx(), s.class, 2*time.Hour, job.Receipt))
-		b.publishDrafts(queue.Draft{Payload: []byte("urgent and old"), Priority: -1},
-			queue.Draft{Payload: []byte("late"), Delay: 2 * time.Hour})
-		b.pass(time.Hour)
-		b.publish("exactly")
-		b.pass(time.Millisecond)
-		b.claim(9, "exactly") // and a claim never gives out what is too old, swept or not
-		want := queue.Counts{Delayed: 1, Claimed: 2}
-		dead := []string{"old", "urgent and old"}
-		if outdated == queue.Drop {
-			dead = nil
-		}
-		want.Dead = len(dead)
-		b.wantCounts(want)
-		b.list(queue.Dead, dead...)
-		b.pass(time.Hour)
-		s.must("ack by its worker, however old", b.Ack(s.ctx(), s.class, job.Receipt))
-		_, err := b.Sweep(s.ctx(), s.class)
-		s.must("sweep", err)
-		b.claim(9) // late was too old when its time came, exactly is now
-		for _, later := range []struct {
-			after time.Duration
-			dead  []string
-		}{
-			{2*time.Hour - time.Minute, []string{"old", "urgent and old", "late", "exactly"}}, // for 3 hours less a minute at most
-			{2 * time.Minute, []string{"late", "exactly"}},                                    // an hour less than the others
-			{time.Hour, nil},
-		} {
-			b.pass(later.after)
-			_, err = b.Sweep(s.ctx(), s.class)
-			s.must("sweep", err)
-			if outdated == queue.Drop {
-				later.dead = nil
-			}
-			b.list(queue.Dead, later.dead...)
-			b.wantCounts(queue.Counts{Dead: len(later.dead)})
-		}
-	}
 }
 
 func testManyDue(s *suite) {
@@ -430,8 +385,8 @@ func testManyDue(s *suite) {
 	b.wantCounts(queue.Counts{Ready: n})
 	next := 0
 	for next < n {
-		jobs, err := b.Claim(s.ctx(), s.class, 70)
-		s.must("claim", err)
+		jobs, err := b.Claim(s.Ctx(), s.Class, 70)
+		s.Must("claim", err)
 		if len(jobs) == 0 {
 			s.Fatalf("no job after %d", next)
 		}
@@ -449,16 +404,16 @@ func testNames(s *suite) {
 	b := s.bench(queue.Settings{})
 	names := []string{"a", "a\x00", "a\x00\x01", "aa", "b", "work ", "é"}
 	for _, name := range names {
-		_, err := s.queue(b.store, name, queue.Settings{}).Publish(s.ctx(), s.class, queue.Draft{Payload: []byte(name)})
-		s.must("publish", err)
+		_, err := s.queue(b.store, name, queue.Settings{}).Publish(s.Ctx(), s.Class, queue.Draft{Payload: []byte(name)})
+		s.Must("publish", err)
 	}
-	got, err := b.store.Queues(s.ctx())
+	got, err := b.store.Queues(s.Ctx())
 	if !slices.Equal(got, names) || err != nil {
 		s.Errorf("queues %q, %v, want %q", got, err, names)
 	}
 	for _, name := range names {
-		jobs, err := s.queue(b.store, name, queue.Settings{}).Claim(s.ctx(), s.class, 9)
-		s.must("claim", err)
+		jobs, err := s.queue(b.store, name, queue.Settings{}).Claim(s.Ctx(), s.Class, 9)
+		s.Must("claim", err)
 		b.wantJobs("claim from "+name, jobs, name)
 	}
 	b.claim(1)
@@ -481,14 +436,14 @@ func testOwnership(s *suite) {
 	_ = append(jobs[0].Payload, "overwrites the next"...)
 	b.wantJobs("claim", jobs, "one", "two")
 	clear(jobs[0].Payload)
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(jobs)...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, receipts(jobs)...))
 	b.claim(2, "one", "two")
 }
 
 // wantHint checks the kind of an error, and that it says how to go on.
 func (s *suite) wantHint(what string, err error, kind kv.Kind) {
 	s.Helper()
-	s.wantKind(what, err, kind)
+	s.WantKind(what, err, kind)
 	if kv.HintOf(err) == "" {
 		s.Errorf("%s: %v has no hint", what, err)
 	}

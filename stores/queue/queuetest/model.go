@@ -140,8 +140,8 @@ func testModel(s *suite) {
 		b.wantCounts(m.counts())
 	}
 	for _, state := range queue.States {
-		got, err := b.List(s.ctx(), state, 1e6)
-		s.must("list", err)
+		got, err := b.List(s.Ctx(), state, 1e6)
+		s.Must("list", err)
 		p.same("list "+state.String(), got, m.in(state))
 	}
 }
@@ -213,8 +213,8 @@ func (p *play) publishSome() {
 }
 
 func (p *play) claimSome(limit int) {
-	got, err := p.Claim(p.ctx(), p.class, limit)
-	p.must("claim", err)
+	got, err := p.Claim(p.Ctx(), p.Class, limit)
+	p.Must("claim", err)
 	p.wereClaimed(got, limit)
 }
 
@@ -249,33 +249,33 @@ func (p *play) settleOne() {
 	cause, never := fmt.Sprint("failure ", p.IntN(100)), p.IntN(5) == 0
 	switch verb {
 	case 0:
-		err = p.Ack(p.ctx(), p.class, receipt)
+		err = p.Ack(p.Ctx(), p.Class, receipt)
 	case 1:
-		err = p.Nack(p.ctx(), p.class, after, receipt)
+		err = p.Nack(p.Ctx(), p.Class, after, receipt)
 	case 2:
 		after += time.Millisecond
-		err = p.Extend(p.ctx(), p.class, after, receipt)
+		err = p.Extend(p.Ctx(), p.Class, after, receipt)
 	case 3:
-		swapped, err = p.Swap(p.ctx(), p.class, limit, receipt)
+		swapped, err = p.Swap(p.Ctx(), p.Class, limit, receipt)
 	case 4:
 		if after == 0 {
-			err = p.Release(p.ctx(), p.class, receipt)
+			err = p.Release(p.Ctx(), p.Class, receipt)
 		} else {
-			err = p.Snooze(p.ctx(), p.class, after, receipt)
+			err = p.Snooze(p.Ctx(), p.Class, after, receipt)
 		}
 	case 5:
 		failed := errors.New(cause)
 		if never {
 			failed = queue.Never(failed)
 		}
-		err = p.Fail(p.ctx(), p.class, failed, after, receipt)
+		err = p.Fail(p.Ctx(), p.Class, failed, after, receipt)
 	}
 	if i < 0 {
 		p.wantStale("with a stale receipt", err, receipt)
 		p.claimed = slices.DeleteFunc(p.claimed, func(r queue.Receipt) bool { return r == receipt })
 		return
 	}
-	p.must("settle", err)
+	p.Must("settle", err)
 	job := p.jobs[i]
 	switch verb {
 	case 0:
@@ -312,15 +312,15 @@ func (p *play) requeueOne() {
 		return
 	}
 	job := dead[p.IntN(len(dead))]
-	err := p.Requeue(p.ctx(), p.class, job.ID)
+	err := p.Requeue(p.Ctx(), p.Class, job.ID)
 	if job.Key != "" {
 		if p.isHeld(job.Key, job) {
-			p.wantKind("requeue of a job whose key is held", err, kv.Conflict)
+			p.WantKind("requeue of a job whose key is held", err, kv.Conflict)
 			return
 		}
 		p.keys[job.Key] = holding{job, job.KeyUntil}
 	}
-	p.must("requeue", err)
+	p.Must("requeue", err)
 	job.State, job.Attempts, job.VisibleAt, job.Failures = queue.Ready, 0, p.model.now, nil
 }
 
@@ -329,29 +329,29 @@ func (p *play) deleteOne() {
 	if len(p.jobs) == 0 {
 		return
 	}
-	if _, err := p.Sweep(p.ctx(), p.class); err != nil { // so that states are equal
+	if _, err := p.Sweep(p.Ctx(), p.Class); err != nil { // so that states are equal
 		p.Fatalf("sweep: %v", err)
 	}
 	p.readyNow()
 	job := p.jobs[p.IntN(len(p.jobs))]
-	got, err := p.Find(p.ctx(), job.ID)
-	p.must("find", err)
+	got, err := p.Find(p.Ctx(), job.ID)
+	p.Must("find", err)
 	p.same("find", []queue.Job{got}, []*modelJob{job})
-	p.wantKind("delete of a job that is not there, and one that is", p.Delete(p.ctx(), p.class, job.ID, 1), kv.NotFound)
-	p.must("delete", p.Delete(p.ctx(), p.class, job.ID))
+	p.WantKind("delete of a job that is not there, and one that is", p.Delete(p.Ctx(), p.Class, job.ID, 1), kv.NotFound)
+	p.Must("delete", p.Delete(p.Ctx(), p.Class, job.ID))
 	p.drop(job)
-	_, err = p.Find(p.ctx(), job.ID)
-	p.wantKind("find", err, kv.NotFound)
+	_, err = p.Find(p.Ctx(), job.ID)
+	p.WantKind("find", err, kv.NotFound)
 }
 
 func (p *play) purgeOne() {
-	if _, err := p.Sweep(p.ctx(), p.class); err != nil { // so that states are equal
+	if _, err := p.Sweep(p.Ctx(), p.Class); err != nil { // so that states are equal
 		p.Fatalf("sweep: %v", err)
 	}
 	p.readyNow()
 	state := queue.States[p.IntN(len(queue.States))]
 	gone := p.in(state)
-	n, err := p.Purge(p.ctx(), p.class, state)
+	n, err := p.Purge(p.Ctx(), p.Class, state)
 	if n != len(gone) || err != nil {
 		p.Fatalf("purge of %v: %d, %v, want %d", state, n, err, len(gone))
 	}

@@ -27,23 +27,23 @@ func testLengths(s *suite) {
 	b.list(queue.Ready, all...)
 	jobs := b.claim(100, all...)
 	b.list(queue.Claimed, all...)
-	s.must("extend", b.Extend(s.ctx(), s.class, time.Minute, receipts(jobs)...))
-	s.must("nack", b.Nack(s.ctx(), s.class, time.Second, receipts(jobs)...))
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Minute, receipts(jobs)...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, time.Second, receipts(jobs)...))
 	b.list(queue.Delayed, all...)
 	b.pass(time.Second)
 	b.claim(100, all...)
 	b.pass(queue.DefaultLease) // none is given back
 	jobs = b.claim(100, all...)
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(jobs)...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, receipts(jobs)...))
 	var ids []uint64
 	for _, job := range b.list(queue.Dead, all...) {
 		ids = append(ids, job.ID)
 	}
-	s.must("requeue", b.Requeue(s.ctx(), s.class, ids...))
+	s.Must("requeue", b.Requeue(s.Ctx(), s.Class, ids...))
 	b.list(queue.Ready, all...)
 	for _, want := range all {
 		jobs := b.claim(1, want)
-		s.must("ack", b.Ack(s.ctx(), s.class, jobs[0].Receipt))
+		s.Must("ack", b.Ack(s.Ctx(), s.Class, jobs[0].Receipt))
 	}
 	b.wantCounts(queue.Counts{})
 }
@@ -57,15 +57,15 @@ func testManyClaims(s *suite) {
 	for i, want := range all {
 		jobs = append(jobs, b.claim(1, want)...)
 		if i%7 == 3 {
-			s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, jobs[i-2].Receipt))
+			s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Hour, jobs[i-2].Receipt))
 		}
 	}
 	b.wantCounts(queue.Counts{Claimed: len(all)})
 	acked, nacked := receipts(jobs[:10]), receipts(jobs[30:])
-	s.must("ack", b.Ack(s.ctx(), s.class, acked...))
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, nacked...))
-	s.wantStale("ack again", b.Ack(s.ctx(), s.class, acked[1], jobs[20].Receipt), acked[1])
-	s.wantStale("ack of what was given back", b.Ack(s.ctx(), s.class, nacked[3]), nacked[3])
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, acked...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, nacked...))
+	s.wantStale("ack again", b.Ack(s.Ctx(), s.Class, acked[1], jobs[20].Receipt), acked[1])
+	s.wantStale("ack of what was given back", b.Ack(s.Ctx(), s.Class, nacked[3]), nacked[3])
 	b.wantCounts(queue.Counts{Ready: 10, Claimed: 20})
 	b.pass(2 * time.Minute)
 	var extended, ended []string
@@ -79,9 +79,9 @@ func testManyClaims(s *suite) {
 	b.claim(100, slices.Concat(all[30:], ended)...)
 	for i := 10; i < 30; i++ {
 		if (i+2)%7 == 3 {
-			s.must("ack of an extended claim", b.Ack(s.ctx(), s.class, jobs[i].Receipt))
+			s.Must("ack of an extended claim", b.Ack(s.Ctx(), s.Class, jobs[i].Receipt))
 		} else {
-			s.wantStale("ack after the lease", b.Ack(s.ctx(), s.class, jobs[i].Receipt), jobs[i].Receipt)
+			s.wantStale("ack after the lease", b.Ack(s.Ctx(), s.Class, jobs[i].Receipt), jobs[i].Receipt)
 		}
 	}
 	b.wantCounts(queue.Counts{Claimed: 40 - 10 - len(extended)})
@@ -103,15 +103,15 @@ func testMixedOrder(s *suite) {
 	b.publishDrafts(queue.Draft{Payload: []byte("urgent, of a minute ago"), Priority: -5})
 	b.claim(2, "urgent, of a minute ago", "of a minute ago")
 	b.pass(time.Minute)
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, first[0].Receipt)) // its id is the smallest of this millisecond
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, first[0].Receipt)) // its id is the smallest of this millisecond
 	b.list(queue.Ready, "a", "c", "late")
 	b.claim(1, "a")
 	b.claim(3, "c", "late")
 	b.publish("d")
 	b.publishDrafts(queue.Draft{Payload: []byte("late 2"), Priority: 9})
 	b.list(queue.Ready, "d", "late 2")
-	n, err := b.Purge(s.ctx(), s.class, queue.Ready)
-	if s.must("purge", err); n != 2 {
+	n, err := b.Purge(s.Ctx(), s.Class, queue.Ready)
+	if s.Must("purge", err); n != 2 {
 		s.Errorf("purged %d jobs, want 2", n)
 	}
 	b.publish("e")
@@ -133,24 +133,24 @@ func testReopenClaims(s *suite) {
 	b.publish(all...)
 	jobs := b.claim(100, all...)
 	rand.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, receipts(jobs[:6])...))
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(jobs[6:8])...))
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Hour, receipts(jobs[:6])...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, receipts(jobs[6:8])...))
 	closeAll()
 	closeAll = open()
-	s.must("ack of an extended claim", b.Ack(s.ctx(), s.class, receipts(jobs[:3])...))
-	s.must("extend again", b.Extend(s.ctx(), s.class, 2*time.Hour, receipts(jobs[3:6])...))
+	s.Must("ack of an extended claim", b.Ack(s.Ctx(), s.Class, receipts(jobs[:3])...))
+	s.Must("extend again", b.Extend(s.Ctx(), s.Class, 2*time.Hour, receipts(jobs[3:6])...))
 	closeAll()
 	open()
-	s.must("ack of a claim that was extended twice", b.Ack(s.ctx(), s.class, receipts(jobs[3:5])...))
+	s.Must("ack of a claim that was extended twice", b.Ack(s.Ctx(), s.Class, receipts(jobs[3:5])...))
 	b.pass(3 * time.Hour)
-	again, err := b.Claim(s.ctx(), s.class, 100)
-	s.must("claim", err)
+	again, err := b.Claim(s.Ctx(), s.Class, 100)
+	s.Must("claim", err)
 	got, want := texts(again), texts(jobs[5:])
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		s.Fatalf("%d jobs came back after their leases, want %d with their payloads", len(got), len(want))
 	}
-	s.must("nack", b.Nack(s.ctx(), s.class, 0, receipts(again)...))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, receipts(again)...))
 	b.wantCounts(queue.Counts{Dead: len(want)})
 }

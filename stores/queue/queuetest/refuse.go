@@ -14,7 +14,7 @@ func testArguments(s *suite) {
 	b := s.bench(queue.Settings{})
 	for name, kind := range map[string]kv.Kind{"": kv.Invalid, "\xff": kv.Invalid, strings.Repeat("q", queue.MaxName+1): kv.TooLarge} {
 		_, err := b.store.Queue(name, nil)
-		s.wantKind("queue of name "+name, err, kind)
+		s.WantKind("queue of name "+name, err, kind)
 	}
 	for _, set := range []queue.Settings{{Lease: -1}, {Lease: time.Microsecond}, {MaxAttempts: -2}, {Retention: -1}, {DeadRetention: -1}, {Outdated: 2}} {
 		_, err := b.store.Queue("work", &set)
@@ -24,30 +24,30 @@ func testArguments(s *suite) {
 		_, closer, err := s.target.Open(s.TempDir(), o)
 		s.wantHint("options", err, kv.Invalid)
 		if err == nil {
-			s.must("close", closer())
+			s.Must("close", closer())
 		}
 	}
-	_, err := b.Publish(s.ctx(), s.class, queue.Draft{}, queue.Draft{Delay: -1})
+	_, err := b.Publish(s.Ctx(), s.Class, queue.Draft{}, queue.Draft{Delay: -1})
 	s.wantHint("a negative delay", err, kv.Invalid)
-	_, err = b.Publish(s.ctx(), s.class, make([]queue.Draft, queue.MaxBatch+1)...)
+	_, err = b.Publish(s.Ctx(), s.Class, make([]queue.Draft, queue.MaxBatch+1)...)
 	s.wantHint("too many jobs", err, kv.TooLarge)
 	for _, limit := range []int{0, -1} {
-		_, err = b.Claim(s.ctx(), s.class, limit)
+		_, err = b.Claim(s.Ctx(), s.Class, limit)
 		s.wantHint("a claim of none", err, kv.Invalid)
-		_, err = b.Next(s.ctx(), s.class, limit)
+		_, err = b.Next(s.Ctx(), s.Class, limit)
 		s.wantHint("waiting for none", err, kv.Invalid)
-		_, err = b.List(s.ctx(), queue.Ready, limit)
+		_, err = b.List(s.Ctx(), queue.Ready, limit)
 		s.wantHint("a list of none", err, kv.Invalid)
 	}
-	_, err = b.Claim(s.ctx(), s.class, queue.MaxBatch+1)
+	_, err = b.Claim(s.Ctx(), s.Class, queue.MaxBatch+1)
 	s.wantHint("a claim of too many", err, kv.TooLarge)
-	_, err = b.List(s.ctx(), 9, 1)
+	_, err = b.List(s.Ctx(), 9, 1)
 	s.wantHint("a list of an unknown state", err, kv.Invalid)
-	_, err = b.Purge(s.ctx(), s.class, 9)
-	s.wantKind("a purge of an unknown state", err, kv.Invalid)
-	s.wantHint("an empty receipt", b.Ack(s.ctx(), s.class, queue.Receipt{}), kv.Invalid)
-	s.wantHint("a negative delay", b.Nack(s.ctx(), s.class, -1, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
-	s.wantHint("a negative lease", b.Extend(s.ctx(), s.class, -1, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
+	_, err = b.Purge(s.Ctx(), s.Class, 9)
+	s.WantKind("a purge of an unknown state", err, kv.Invalid)
+	s.wantHint("an empty receipt", b.Ack(s.Ctx(), s.Class, queue.Receipt{}), kv.Invalid)
+	s.wantHint("a negative delay", b.Nack(s.Ctx(), s.Class, -1, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
+	s.wantHint("a negative lease", b.Extend(s.Ctx(), s.Class, -1, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
 	for _, text := range []string{"", "1", "1-2", "1-2-", "1-2-3-4", "1-2-3 ", "x-y-z", "01-2-3"} {
 		var r queue.Receipt
 		s.wantHint("receipt "+text, r.UnmarshalText([]byte(text)), kv.Invalid)
@@ -59,23 +59,23 @@ func testClosed(s *suite) {
 	b := s.bench(queue.Settings{})
 	b.publish("a")
 	receipt := b.claim(1, "a")[0].Receipt
-	s.must("close", b.store.Close())
-	s.must("close again", b.store.Close())
+	s.Must("close", b.store.Close())
+	s.Must("close again", b.store.Close())
 	for what, call := range map[string]func() error{
-		"publish": func() error { _, err := b.Publish(s.ctx(), s.class, queue.Draft{}); return err },
-		"claim":   func() error { _, err := b.Claim(s.ctx(), s.class, 1); return err },
-		"next":    func() error { _, err := b.Next(s.ctx(), s.class, 1); return err },
-		"ack":     func() error { return b.Ack(s.ctx(), s.class, receipt) },
-		"nack":    func() error { return b.Nack(s.ctx(), s.class, 0, receipt) },
-		"extend":  func() error { return b.Extend(s.ctx(), s.class, 0, receipt) },
-		"requeue": func() error { return b.Requeue(s.ctx(), s.class, 1) },
-		"purge":   func() error { _, err := b.Purge(s.ctx(), s.class); return err },
-		"sweep":   func() error { _, err := b.Sweep(s.ctx(), s.class); return err },
-		"counts":  func() error { _, err := b.Counts(s.ctx()); return err },
-		"list":    func() error { _, err := b.List(s.ctx(), queue.Ready, 1); return err },
-		"queues":  func() error { _, err := b.store.Queues(s.ctx()); return err },
+		"publish": func() error { _, err := b.Publish(s.Ctx(), s.Class, queue.Draft{}); return err },
+		"claim":   func() error { _, err := b.Claim(s.Ctx(), s.Class, 1); return err },
+		"next":    func() error { _, err := b.Next(s.Ctx(), s.Class, 1); return err },
+		"ack":     func() error { return b.Ack(s.Ctx(), s.Class, receipt) },
+		"nack":    func() error { return b.Nack(s.Ctx(), s.Class, 0, receipt) },
+		"extend":  func() error { return b.Extend(s.Ctx(), s.Class, 0, receipt) },
+		"requeue": func() error { return b.Requeue(s.Ctx(), s.Class, 1) },
+		"purge":   func() error { _, err := b.Purge(s.Ctx(), s.Class); return err },
+		"sweep":   func() error { _, err := b.Sweep(s.Ctx(), s.Class); return err },
+		"counts":  func() error { _, err := b.Counts(s.Ctx()); return err },
+		"list":    func() error { _, err := b.List(s.Ctx(), queue.Ready, 1); return err },
+		"queues":  func() error { _, err := b.store.Queues(s.Ctx()); return err },
 	} {
-		s.wantKind(what, call(), kv.Closed)
+		s.WantKind(what, call(), kv.Closed)
 	}
 }
 
@@ -84,16 +84,18 @@ func testCanceled(s *suite) {
 	b.publish("a", "b")
 	receipt := b.claim(1, "a")[0].Receipt
 	before := queue.Counts{Ready: 1, Claimed: 1}
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	cancel()
-	_, err := b.Publish(ctx, s.class, queue.Draft{})
-	s.wantKind("publish", err, kv.Canceled)
-	_, err = b.Claim(ctx, s.class, 1)
-	s.wantKind("claim", err, kv.Canceled)
-	_, err = b.Next(ctx, s.class, 1)
-	s.wantKind("next", err, kv.Canceled)
-	s.wantKind("ack", b.Ack(ctx, s.class, receipt), kv.Canceled)
-	s.wantKind("nack", b.Nack(ctx, s.class, 0, receipt), kv.Canceled)
+	_, err := b.Publish(ctx, s.Class, queue.Draft{})
+	s.WantKind("publish", err, kv.Canceled)
+	_, err = b.Claim(ctx, s.Class, 1)
+	s.WantKind("claim", err, kv.Canceled)
+	_, err = b.Next(ctx, s.Class, 1)
+	s.WantKind("next", err, kv.Canceled)
+	_, err = b.Swap(ctx, s.Class, 1, receipt)
+	s.WantKind("swap", err, kv.Canceled)
+	s.WantKind("ack", b.Ack(ctx, s.Class, receipt), kv.Canceled)
+	s.WantKind("nack", b.Nack(ctx, s.Class, 0, receipt), kv.Canceled)
 	b.wantCounts(before)
 }
 
@@ -106,7 +108,7 @@ func testCanceledClaims(s *suite) {
 	got := map[uint64]bool{}
 	wg.Go(func() {
 		for i := range jobs {
-			if _, err := b.Publish(s.ctx(), s.class, queue.Draft{Payload: []byte{byte(i)}}); err != nil {
+			if _, err := b.Publish(s.Ctx(), s.Class, queue.Draft{Payload: []byte{byte(i)}}); err != nil {
 				s.Errorf("publish: %v", err)
 			}
 		}
@@ -114,13 +116,13 @@ func testCanceledClaims(s *suite) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := range 20 {
-				ctx, cancel := context.WithCancel(s.ctx())
+				ctx, cancel := context.WithCancel(s.Ctx())
 				go cancel()
 				claim := b.Next
 				if (w+i)%2 == 0 {
 					claim = b.Claim
 				}
-				claimed, err := claim(ctx, s.class, 2)
+				claimed, err := claim(ctx, s.Class, 2)
 				if err != nil && kv.KindOf(err) != kv.Canceled {
 					s.Errorf("claim: %v", err)
 				}
@@ -146,7 +148,7 @@ func testAtomic(s *suite) {
 	for range 2 {
 		wg.Go(func() {
 			for range batches {
-				if _, err := b.Publish(s.ctx(), s.class, make([]queue.Draft, size)...); err != nil {
+				if _, err := b.Publish(s.Ctx(), s.Class, make([]queue.Draft, size)...); err != nil {
 					s.Errorf("publish: %v", err)
 					return
 				}
@@ -161,10 +163,10 @@ func testAtomic(s *suite) {
 			running = false
 		default:
 		}
-		c, err := b.Counts(s.ctx())
-		s.must("counts", err)
-		listed, err := b.List(s.ctx(), queue.Ready, 1e6)
-		s.must("list", err)
+		c, err := b.Counts(s.Ctx())
+		s.Must("counts", err)
+		listed, err := b.List(s.Ctx(), queue.Ready, 1e6)
+		s.Must("list", err)
 		if c.Ready%size != 0 || len(listed)%size != 0 || len(listed) < c.Ready {
 			s.Fatalf("part of a publish is seen: %d counted, then %d listed", c.Ready, len(listed))
 		}

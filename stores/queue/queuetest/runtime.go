@@ -19,7 +19,7 @@ func soon(queue.Job, error) time.Duration { return 0 }
 // wait calls ready until it reports that it is so.
 func (s *suite) wait(what string, ready func() bool) {
 	s.Helper()
-	for ctx := s.ctx(); !ready(); time.Sleep(time.Millisecond) {
+	for ctx := s.Ctx(); !ready(); time.Sleep(time.Millisecond) {
 		if ctx.Err() != nil {
 			s.Fatalf("%s: not after %v", what, patience)
 		}
@@ -39,19 +39,19 @@ func testFailures(s *suite) {
 		case 5:
 			why = queue.LeaseEnded
 			b.pass(queue.DefaultLease)
-			_, err := b.Sweep(s.ctx(), s.class)
-			s.must("sweep", err)
+			_, err := b.Sweep(s.Ctx(), s.Class)
+			s.Must("sweep", err)
 		case 8:
 			long := strings.Repeat("ä", queue.MostError)
-			s.must("fail", b.Fail(s.ctx(), s.class, errors.New(long), 0, job.Receipt))
+			s.Must("fail", b.Fail(s.Ctx(), s.Class, errors.New(long), 0, job.Receipt))
 			why = long
 		default:
-			s.must("fail", b.Fail(s.ctx(), s.class, errors.New(why), 0, job.Receipt))
+			s.Must("fail", b.Fail(s.Ctx(), s.Class, errors.New(why), 0, job.Receipt))
 		}
 		want = append(want, queue.Failure{At: b.time(), Attempt: i, Error: why})
 		if i == 1 { // so that it is first again
 			good := b.claim(1, "good")[0]
-			s.must("ack", b.Ack(s.ctx(), s.class, good.Receipt))
+			s.Must("ack", b.Ack(s.Ctx(), s.Class, good.Receipt))
 		}
 	}
 	dead := b.list(queue.Dead, "bad")[0]
@@ -71,11 +71,11 @@ func testFailures(s *suite) {
 			s.Errorf("failure %d: got %+v, want %+v", i, got, want[i])
 		}
 	}
-	s.must("requeue", b.Requeue(s.ctx(), s.class, dead.ID))
-	if job, err := b.Find(s.ctx(), dead.ID); err != nil || job.Failures() != nil || job.Attempts != 0 {
+	s.Must("requeue", b.Requeue(s.Ctx(), s.Class, dead.ID))
+	if job, err := b.Find(s.Ctx(), dead.ID); err != nil || job.Failures() != nil || job.Attempts != 0 {
 		s.Errorf("after a requeue: %+v, %v", job, err)
 	}
-	s.wantKind("fail without a cause", b.Fail(s.ctx(), s.class, nil, 0, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
+	s.WantKind("fail without a cause", b.Fail(s.Ctx(), s.Class, nil, 0, queue.Receipt{ID: 1, Token: 1}), kv.Invalid)
 }
 
 // testVerdicts has functions end in every way, and jobs with attempts and timeouts of their own.
@@ -131,8 +131,8 @@ func testVerdicts(s *suite) {
 		s.Errorf("stats %+v", got)
 	}
 	whys := map[string]string{"bad": "not this time", "hopeless": "no way: it cannot be", "slow": "longer than 1ms"}
-	dead, err := q.List(s.ctx(), queue.Dead, 10)
-	s.must("list", err)
+	dead, err := q.List(s.Ctx(), queue.Dead, 10)
+	s.Must("list", err)
 	for _, job := range dead {
 		all := job.Failures()
 		if last := all[len(all)-1]; !strings.Contains(last.Error, whys[string(job.Payload)]) || last.Attempt != job.Attempts {
@@ -150,7 +150,7 @@ func testUnique(s *suite) {
 		if ids[0] == 0 || (ids[1] != 0) != want {
 			s.Fatalf("published as %v, want it to be there: %t", ids, want)
 		}
-		s.must("delete", b.Delete(s.ctx(), s.class, ids[0]))
+		s.Must("delete", b.Delete(s.Ctx(), s.Class, ids[0]))
 		return ids[1]
 	}
 	claim := func(key string) queue.Receipt {
@@ -167,40 +167,40 @@ func testUnique(s *suite) {
 	publish("a", 0, false)
 	r := claim("a")
 	publish("a", 0, false)
-	s.must("snooze", b.Snooze(s.ctx(), s.class, time.Second, r))
+	s.Must("snooze", b.Snooze(s.Ctx(), s.Class, time.Second, r))
 	publish("a", 0, false)
 	b.pass(time.Second)
-	s.must("ack", b.Ack(s.ctx(), s.class, claim("a")))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, claim("a")))
 	again := publish("a", 0, true)
 	if again <= id {
 		s.Errorf("id %d follows %d", again, id)
 	}
 
 	// A dead job gives its key up, and gets it back only from nobody.
-	s.must("fail", b.Fail(s.ctx(), s.class, errors.New("bad"), 0, claim("a")))
+	s.Must("fail", b.Fail(s.Ctx(), s.Class, errors.New("bad"), 0, claim("a")))
 	other := publish("a", 0, true)
-	s.wantKind("requeue", b.Requeue(s.ctx(), s.class, again), kv.Conflict)
+	s.WantKind("requeue", b.Requeue(s.Ctx(), s.Class, again), kv.Conflict)
 	b.wantCounts(queue.Counts{Ready: 1, Dead: 1})
-	s.must("delete", b.Delete(s.ctx(), s.class, other))
-	s.must("requeue", b.Requeue(s.ctx(), s.class, again))
+	s.Must("delete", b.Delete(s.Ctx(), s.Class, other))
+	s.Must("requeue", b.Requeue(s.Ctx(), s.Class, again))
 	publish("a", 0, false)
-	n, err := b.Purge(s.ctx(), s.class)
-	if s.must("purge", err); n != 1 {
+	n, err := b.Purge(s.Ctx(), s.Class)
+	if s.Must("purge", err); n != 1 {
 		s.Errorf("purged %d", n)
 	}
 
 	// For a period, even if it is done.
 	publish("b", time.Minute, true)
-	s.must("ack", b.Ack(s.ctx(), s.class, claim("b")))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, claim("b")))
 	publish("b", 0, false)
 	b.pass(time.Minute)
 	publish("b", time.Minute, true)
 	b.pass(time.Hour)
 	publish("b", 0, false) // it is still there
-	s.must("ack", b.Ack(s.ctx(), s.class, claim("b")))
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, claim("b")))
 	for i := range 20 { // others come and go
 		publish(fmt.Sprint("c", i), time.Second, true)
-		s.must("ack", b.Ack(s.ctx(), s.class, claim(fmt.Sprint("c", i))))
+		s.Must("ack", b.Ack(s.Ctx(), s.Class, claim(fmt.Sprint("c", i))))
 		b.pass(2 * time.Second)
 	}
 	publish("b", 0, true)
@@ -212,11 +212,11 @@ func testUnique(s *suite) {
 	}
 	for what, d := range map[string]queue.Draft{"a period without a key": {KeyFor: time.Second}, "a key that is no text": {Key: "\xff"},
 		"a negative period": {Key: "k", KeyFor: -1}, "a timeout": {Timeout: 1}, "attempts": {MaxAttempts: -2}} {
-		_, err := b.Publish(s.ctx(), s.class, d)
-		s.wantKind(what, err, kv.Invalid)
+		_, err := b.Publish(s.Ctx(), s.Class, d)
+		s.WantKind(what, err, kv.Invalid)
 	}
-	_, err = b.Publish(s.ctx(), s.class, queue.Draft{Key: strings.Repeat("k", queue.MaxKey+1)})
-	s.wantKind("a long key", err, kv.TooLarge)
+	_, err = b.Publish(s.Ctx(), s.Class, queue.Draft{Key: strings.Repeat("k", queue.MaxKey+1)})
+	s.WantKind("a long key", err, kv.TooLarge)
 }
 
 // testUniqueTogether has several publish one key at once.
@@ -228,7 +228,7 @@ func testUniqueTogether(s *suite) {
 	for range 8 {
 		wg.Go(func() {
 			for key := range 20 {
-				ids, err := b.Publish(s.ctx(), s.class, queue.Draft{Key: fmt.Sprint(key)})
+				ids, err := b.Publish(s.Ctx(), s.Class, queue.Draft{Key: fmt.Sprint(key)})
 				if err != nil {
 					s.Errorf("publish: %v", err)
 					return
@@ -258,29 +258,29 @@ func testDeleted(s *suite) {
 	for _, state := range states {
 		key := state.String()
 		ids = append(ids, b.publishDrafts(queue.Draft{Payload: []byte(key), Key: key, Priority: int8(state)})...)
-		s.must("fail", b.Fail(s.ctx(), s.class, errors.New("once"), 0, b.claim(1, key)[0].Receipt))
+		s.Must("fail", b.Fail(s.Ctx(), s.Class, errors.New("once"), 0, b.claim(1, key)[0].Receipt))
 		switch state {
 		case queue.Delayed:
-			s.must("snooze", b.Snooze(s.ctx(), s.class, time.Hour, b.claim(1, key)[0].Receipt))
+			s.Must("snooze", b.Snooze(s.Ctx(), s.Class, time.Hour, b.claim(1, key)[0].Receipt))
 		case queue.Claimed:
 			b.claim(1, key)
 		case queue.Dead:
-			s.must("fail", b.Fail(s.ctx(), s.class, errors.New("twice"), 0, b.claim(1, key)[0].Receipt))
+			s.Must("fail", b.Fail(s.Ctx(), s.Class, errors.New("twice"), 0, b.claim(1, key)[0].Receipt))
 		case queue.Ready: // out of the way of the others
-			s.must("delay", b.Snooze(s.ctx(), s.class, time.Minute, b.claim(1, key)[0].Receipt))
+			s.Must("delay", b.Snooze(s.Ctx(), s.Class, time.Minute, b.claim(1, key)[0].Receipt))
 		}
 	}
 	b.pass(time.Minute)
-	_, err := b.Sweep(s.ctx(), s.class)
-	s.must("sweep", err)
+	_, err := b.Sweep(s.Ctx(), s.Class)
+	s.Must("sweep", err)
 	b.wantCounts(queue.Counts{Ready: 1, Delayed: 1, Claimed: 1, Dead: 1})
 	for i, id := range ids {
-		job, err := b.Find(s.ctx(), id)
-		if s.must("find", err); job.State != states[i] || len(job.Failures()) != 1+int(states[i])/3 || job.Failures()[0].Error != "once" {
+		job, err := b.Find(s.Ctx(), id)
+		if s.Must("find", err); job.State != states[i] || len(job.Failures()) != 1+int(states[i])/3 || job.Failures()[0].Error != "once" {
 			s.Errorf("found %+v", job)
 		}
 	}
-	s.must("delete", b.Delete(s.ctx(), s.class, ids...))
+	s.Must("delete", b.Delete(s.Ctx(), s.Class, ids...))
 	b.wantCounts(queue.Counts{})
 	for i, state := range states {
 		if again := b.publishDrafts(queue.Draft{Key: state.String()}); again[0] == 0 {
@@ -294,10 +294,10 @@ func testDeletedAmongMany(s *suite) {
 	b := s.bench(queue.Settings{})
 	ids := b.publish(numbered("", 10)...)
 	b.claim(1, "0")
-	s.must("delete", b.Delete(s.ctx(), s.class, ids[1], ids[5], ids[9]))
+	s.Must("delete", b.Delete(s.Ctx(), s.Class, ids[1], ids[5], ids[9]))
 	b.wantCounts(queue.Counts{Ready: 6, Claimed: 1})
 	b.list(queue.Ready, "2", "3", "4", "6", "7", "8")
-	s.wantKind("delete of what is not there", b.Delete(s.ctx(), s.class, ids[2], ids[5]), kv.NotFound)
+	s.WantKind("delete of what is not there", b.Delete(s.Ctx(), s.Class, ids[2], ids[5]), kv.NotFound)
 	b.publish("10")
 	b.claim(20, "2", "3", "4", "6", "7", "8", "10")
 }

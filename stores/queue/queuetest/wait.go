@@ -13,9 +13,9 @@ import (
 // next starts a worker that waits for one job, and returns where its payload comes.
 func next(s *suite, q *queue.Queue) <-chan string {
 	got := make(chan string, 1)
-	ctx := s.ctx()
+	ctx := s.Ctx()
 	go func() {
-		jobs, err := q.Next(ctx, s.class, 1)
+		jobs, err := q.Next(ctx, s.Class, 1)
 		if err != nil || len(jobs) != 1 {
 			got <- fmt.Sprintf("%d jobs, %v", len(jobs), err)
 			return
@@ -38,47 +38,47 @@ func testNext(s *suite) {
 	}
 	publish := func(d queue.Draft) {
 		s.Helper()
-		_, err := q.Publish(s.ctx(), s.class, d)
-		s.must("publish", err)
+		_, err := q.Publish(s.Ctx(), s.Class, d)
+		s.Must("publish", err)
 	}
 	worker := next(s, q)
 	publish(queue.Draft{Payload: []byte("published")})
 	want("a publish", "published", worker)
 	want("the end of a lease", "published", next(s, q))
-	_, err := q.Purge(s.ctx(), s.class)
-	s.must("purge", err)
+	_, err := q.Purge(s.Ctx(), s.Class)
+	s.Must("purge", err)
 
 	worker = next(s, q)
 	publish(queue.Draft{Payload: []byte("delayed"), Delay: 20 * time.Millisecond})
 	want("the end of a delay", "delayed", worker)
-	_, err = q.Purge(s.ctx(), s.class)
-	s.must("purge", err)
+	_, err = q.Purge(s.Ctx(), s.Class)
+	s.Must("purge", err)
 
 	long := s.queue(store, "long", queue.Settings{Lease: time.Hour})
-	_, err = long.Publish(s.ctx(), s.class, queue.Draft{Payload: []byte("nacked")})
-	s.must("publish", err)
-	jobs, err := long.Claim(s.ctx(), s.class, 1)
-	s.must("claim", err)
+	_, err = long.Publish(s.Ctx(), s.Class, queue.Draft{Payload: []byte("nacked")})
+	s.Must("publish", err)
+	jobs, err := long.Claim(s.Ctx(), s.Class, 1)
+	s.Must("claim", err)
 	worker = next(s, long)
-	s.must("nack", long.Nack(s.ctx(), s.class, 0, jobs[0].Receipt))
+	s.Must("nack", long.Nack(s.Ctx(), s.Class, 0, jobs[0].Receipt))
 	want("a nack", "nacked", worker)
 }
 
 func testNextEnds(s *suite) {
 	store := s.open(queue.Options{})
 	q := s.queue(store, "work", queue.Settings{})
-	ctx, cancel := context.WithTimeout(s.ctx(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(s.Ctx(), 20*time.Millisecond)
 	defer cancel()
-	_, err := q.Next(ctx, s.class, 1)
-	s.wantKind("next", err, kv.Canceled)
+	_, err := q.Next(ctx, s.Class, 1)
+	s.WantKind("next", err, kv.Canceled)
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			_, err := q.Next(s.ctx(), s.class, 1)
-			s.wantKind("next", err, kv.Closed)
+			_, err := q.Next(s.Ctx(), s.Class, 1)
+			s.WantKind("next", err, kv.Closed)
 		})
 	}
-	s.must("close", store.Close())
+	s.Must("close", store.Close())
 	wg.Wait()
 }
 
@@ -91,18 +91,18 @@ func testNextMany(s *suite) {
 		for range workers {
 			all = append(all, next(s, q))
 		}
-		ctx, cancel := context.WithCancel(s.ctx())
-		go func() { _, _ = q.Next(ctx, s.class, 1) }() // takes nobody's turn when it goes
+		ctx, cancel := context.WithCancel(s.Ctx())
+		go func() { _, _ = q.Next(ctx, s.Class, 1) }() // takes nobody's turn when it goes
 		cancel()
 		var drafts []queue.Draft
 		for i := range workers {
 			drafts = append(drafts, queue.Draft{Payload: fmt.Append(nil, i)})
 		}
-		_, err := q.Publish(s.ctx(), s.class, drafts[:workers/2]...)
-		s.must("publish", err)
+		_, err := q.Publish(s.Ctx(), s.Class, drafts[:workers/2]...)
+		s.Must("publish", err)
 		for _, d := range drafts[workers/2:] {
-			_, err := q.Publish(s.ctx(), s.class, d)
-			s.must("publish", err)
+			_, err := q.Publish(s.Ctx(), s.Class, d)
+			s.Must("publish", err)
 		}
 		seen := map[string]bool{}
 		for _, got := range all {
@@ -122,13 +122,13 @@ func testConcurrent(s *suite) {
 	const each, n = 30, 4
 	store := s.open(queue.Options{})
 	q := s.queue(store, "work", queue.Settings{Lease: time.Hour, MaxAttempts: queue.NoLimit})
-	ledger := NewLedger(s.target.Delivers)
+	ledger := NewLedger(s.Delivers)
 	var wg sync.WaitGroup
 	for p := range n {
 		wg.Go(func() {
-			w := Worker{Queue: q, Lease: time.Hour, Class: s.class, Tag: fmt.Sprint(p), Report: ledger.Add}
+			w := Worker{Queue: q, Lease: time.Hour, Class: s.Class, Tag: fmt.Sprint(p), Report: ledger.Add}
 			for i := 0; i < each && !s.Failed(); i += 2 {
-				if err := w.Publish(s.ctx(), 2); err != nil {
+				if err := w.Publish(s.Ctx(), 2); err != nil {
 					s.Errorf("publish: %v", err)
 				}
 			}
@@ -136,10 +136,10 @@ func testConcurrent(s *suite) {
 	}
 	var mu sync.Mutex
 	left := n * each
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	for c := range n {
 		wg.Go(func() {
-			w := Worker{Queue: q, Lease: time.Hour, Class: s.class, Tag: fmt.Sprint("c", c), Report: ledger.Add}
+			w := Worker{Queue: q, Lease: time.Hour, Class: s.Class, Tag: fmt.Sprint("c", c), Report: ledger.Add}
 			for {
 				acked, err := w.Work(ctx, 1+c)
 				if err != nil {
@@ -158,10 +158,10 @@ func testConcurrent(s *suite) {
 	}
 	wg.Wait()
 	cancel()
-	counts, err := q.Counts(s.ctx())
-	s.must("counts", err)
+	counts, err := q.Counts(s.Ctx())
+	s.Must("counts", err)
 	if counts != (queue.Counts{}) || left != 0 {
 		s.Errorf("left are %+v, %d", counts, left)
 	}
-	s.must("ledger", ledger.Check(s.ctx(), q))
+	s.Must("ledger", ledger.Check(s.Ctx(), q))
 }

@@ -16,8 +16,8 @@ func testSwap(s *suite) {
 	b.publish("a", "b", "c", "d")
 	swap := func(limit int, want []string, done ...queue.Receipt) []queue.Receipt {
 		s.Helper()
-		jobs, err := b.Swap(s.ctx(), s.class, limit, done...)
-		s.must("swap", err)
+		jobs, err := b.Swap(s.Ctx(), s.Class, limit, done...)
+		s.Must("swap", err)
 		b.wantJobs("swap", jobs, want...)
 		return receipts(jobs)
 	}
@@ -26,14 +26,14 @@ func testSwap(s *suite) {
 	before := queue.Counts{Ready: 1, Claimed: 2}
 	b.wantCounts(before)
 	for limit := range 3 {
-		jobs, err := b.Swap(s.ctx(), s.class, 1+limit, r[1], r[0], c[0])
+		jobs, err := b.Swap(s.Ctx(), s.Class, 1+limit, r[1], r[0], c[0])
 		s.wantStale("swap", err, r[0])
 		b.wantJobs("swap with a stale receipt", jobs)
 	}
-	_, err := b.Swap(s.ctx(), s.class, 1, r[1], queue.Receipt{})
-	s.wantKind("swap with an empty receipt", err, kv.Invalid)
-	_, err = b.Swap(s.ctx(), s.class, 0, r[1])
-	s.wantKind("swap for no job", err, kv.Invalid)
+	_, err := b.Swap(s.Ctx(), s.Class, 1, r[1], queue.Receipt{})
+	s.WantKind("swap with an empty receipt", err, kv.Invalid)
+	_, err = b.Swap(s.Ctx(), s.Class, 0, r[1])
+	s.WantKind("swap for no job", err, kv.Invalid)
 	b.wantCounts(before)
 	d := swap(3, []string{"d"}, r[1], c[0], r[1])
 	b.wantCounts(queue.Counts{Claimed: 1})
@@ -52,10 +52,10 @@ func testWork(s *suite) {
 	for _, text := range numbered("", jobs) {
 		drafts = append(drafts, queue.Draft{Payload: []byte(text)})
 	}
-	_, err := q.Publish(s.ctx(), s.class, drafts...)
-	s.must("publish", err)
+	_, err := q.Publish(s.Ctx(), s.Class, drafts...)
+	s.Must("publish", err)
 
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	defer cancel()
 	var mu sync.Mutex
 	done := map[string]int{}
@@ -74,11 +74,11 @@ func testWork(s *suite) {
 	}
 	var wg sync.WaitGroup
 	for range workers {
-		wg.Go(func() { s.wantKind("work", q.Work(ctx, s.class, do), kv.Canceled) })
+		wg.Go(func() { s.WantKind("work", q.Work(ctx, s.Class, do), kv.Canceled) })
 	}
 	for want := (queue.Counts{Dead: jobs / 20}); ; time.Sleep(time.Millisecond) {
-		counts, err := q.Counts(s.ctx()) // until the case's context ends
-		s.must("counts of the work", err)
+		counts, err := q.Counts(s.Ctx()) // until the case's context ends
+		s.Must("counts of the work", err)
 		if counts == want {
 			break
 		}
@@ -101,13 +101,13 @@ const aLease = 30 * time.Millisecond
 
 // working has a worker work until the case ends or stop is called.
 func (b *bench) working(do func(context.Context, queue.Job) error) (stop func()) {
-	ctx, cancel := context.WithCancel(b.ctx())
+	ctx, cancel := context.WithCancel(b.Ctx())
 	ended := make(chan error, 1)
-	go func() { ended <- b.Work(ctx, b.class, do) }()
+	go func() { ended <- b.Work(ctx, b.Class, do) }()
 	return func() {
 		b.Helper()
 		cancel()
-		b.wantKind("work", <-ended, kv.Canceled)
+		b.WantKind("work", <-ended, kv.Canceled)
 	}
 }
 
@@ -124,7 +124,7 @@ func testLongJob(s *suite) {
 	})
 	for range 10 {
 		for {
-			if jobs, err := b.List(s.ctx(), queue.Claimed, 1); err != nil {
+			if jobs, err := b.List(s.Ctx(), queue.Claimed, 1); err != nil {
 				s.Fatalf("list: %v", err)
 			} else if len(jobs) == 1 && jobs[0].VisibleAt.Equal(b.time().Add(aLease)) {
 				break
@@ -151,8 +151,8 @@ func testLostJob(s *suite) {
 		return ctx.Err()
 	})
 	<-began
-	_, err := b.Purge(s.ctx(), s.class, queue.Claimed)
-	s.must("purge", err)
+	_, err := b.Purge(s.Ctx(), s.Class, queue.Claimed)
+	s.Must("purge", err)
 	var stale *queue.StaleError
 	if err := <-ended; !errors.As(err, &stale) {
 		s.Errorf("the context ended because of %v, want a stale receipt", err)
@@ -170,8 +170,8 @@ func testPanic(s *suite) {
 		failed <- o.Err
 	}})
 	q := s.queue(store, "work", queue.Settings{Backoff: soon, MaxAttempts: 2})
-	_, err := q.Publish(s.ctx(), s.class, queue.Draft{Payload: []byte("bad")})
-	s.must("publish", err)
+	_, err := q.Publish(s.Ctx(), s.Class, queue.Draft{Payload: []byte("bad")})
+	s.Must("publish", err)
 	b := &bench{suite: s, Queue: q}
 	stop := b.working(func(context.Context, queue.Job) error { panic("so bad") })
 	for range 2 {
@@ -213,10 +213,10 @@ func testRelease(s *suite) {
 	b := s.bench(queue.Settings{MaxAttempts: 1})
 	b.publish("a", "b")
 	jobs := b.claim(2, "a", "b")
-	s.must("extend", b.Extend(s.ctx(), s.class, time.Hour, jobs[1].Receipt))
-	s.must("release", b.Release(s.ctx(), s.class, receipts(jobs)...))
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, time.Hour, jobs[1].Receipt))
+	s.Must("release", b.Release(s.Ctx(), s.Class, receipts(jobs)...))
 	b.wantCounts(queue.Counts{Ready: 2})
-	s.wantStale("release", b.Release(s.ctx(), s.class, jobs[0].Receipt), jobs[0].Receipt)
+	s.wantStale("release", b.Release(s.Ctx(), s.Class, jobs[0].Receipt), jobs[0].Receipt)
 	for _, job := range b.claim(2, "a", "b") {
 		if job.Attempts != 1 {
 			s.Errorf("job %q: attempt %d after a release, want 1", job.Payload, job.Attempts)

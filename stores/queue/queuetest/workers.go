@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -18,15 +19,15 @@ type letter struct{ To string }
 
 func (s *suite) workers(store *queue.Store, o queue.WorkersOptions) *queue.Workers {
 	s.Helper()
-	w, err := queue.NewWorkers(store, s.class, &o)
-	s.must("workers", err)
+	w, err := queue.NewWorkers(store, s.Class, &o)
+	s.Must("workers", err)
 	return w
 }
 
 // running has workers run until they are shut down. They must end with an error of a kind, or nil.
 func (s *suite) running(w *queue.Workers) (ended chan error) {
 	ended = make(chan error, 1)
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	s.Cleanup(cancel)
 	go func() { ended <- w.Run(ctx) }()
 	return ended
@@ -39,9 +40,9 @@ func testKinds(s *suite) {
 	mail, count := queue.Kind[letter]{Name: "mail"}, queue.Kind[int]{Name: "count", Codec: text{}}
 	publish := func(kind string, d queue.Draft, err error) {
 		s.Helper()
-		s.must("draft", err)
-		_, err = s.queue(store, kind, queue.Settings{}).Publish(s.ctx(), s.class, d)
-		s.must("publish", err)
+		s.Must("draft", err)
+		_, err = s.queue(store, kind, queue.Settings{}).Publish(s.Ctx(), s.Class, d)
+		s.Must("publish", err)
 	}
 	const jobs = 30
 	for i := range jobs {
@@ -74,7 +75,7 @@ func testKinds(s *suite) {
 			}
 		}
 	}
-	s.must("handle", queue.Handle(w, mail, 2, nil, func(ctx context.Context, l letter) error {
+	s.Must("handle", queue.Handle(w, mail, 2, nil, func(ctx context.Context, l letter) error {
 		defer enter("mail", "all")()
 		switch l.To { // two must run at once for these to end
 		case "0":
@@ -87,43 +88,43 @@ func testKinds(s *suite) {
 		}
 		return nil
 	}))
-	s.must("handle", queue.Handle(w, count, 4, nil, func(_ context.Context, n int) error {
+	s.Must("handle", queue.Handle(w, count, 4, nil, func(_ context.Context, n int) error {
 		defer enter("count", "all")()
 		mu.Lock()
 		defer mu.Unlock()
 		sum += n
 		return nil
 	}))
-	s.wantKind("a second function", queue.Handle(w, mail, 1, nil, func(context.Context, letter) error { return nil }), kv.Invalid)
-	s.wantKind("no workers", queue.Handle(w, queue.Kind[int]{Name: "x"}, 0, nil, func(context.Context, int) error { return nil }), kv.Invalid)
-	s.wantHint("workers without work", s.workers(store, queue.WorkersOptions{}).Run(s.ctx()), kv.Invalid)
+	s.WantKind("a second function", queue.Handle(w, mail, 1, nil, func(context.Context, letter) error { return nil }), kv.Invalid)
+	s.WantKind("no workers", queue.Handle(w, queue.Kind[int]{Name: "x"}, 0, nil, func(context.Context, int) error { return nil }), kv.Invalid)
+	s.wantHint("workers without work", s.workers(store, queue.WorkersOptions{}).Run(s.Ctx()), kv.Invalid)
 	ended := s.running(w)
 	s.wait("the work", func() bool {
-		m, err := s.queue(store, "mail", queue.Settings{}).Counts(s.ctx())
-		s.must("counts", err)
-		c, err := s.queue(store, "count", queue.Settings{}).Counts(s.ctx())
-		s.must("counts", err)
+		m, err := s.queue(store, "mail", queue.Settings{}).Counts(s.Ctx())
+		s.Must("counts", err)
+		c, err := s.queue(store, "count", queue.Settings{}).Counts(s.Ctx())
+		s.Must("counts", err)
 		return m.Total() == 0 && c == queue.Counts{Dead: 1}
 	})
-	s.wantKind("a function after Run", queue.Handle(w, queue.Kind[int]{Name: "x"}, 1, nil, func(context.Context, int) error { return nil }), kv.Invalid)
-	s.wantKind("a second Run", w.Run(s.ctx()), kv.Invalid)
-	s.must("shutdown", w.Shutdown(s.ctx()))
-	s.must("run", <-ended)
-	s.must("shutdown again", w.Shutdown(s.ctx()))
+	s.WantKind("a function after Run", queue.Handle(w, queue.Kind[int]{Name: "x"}, 1, nil, func(context.Context, int) error { return nil }), kv.Invalid)
+	s.WantKind("a second Run", w.Run(s.Ctx()), kv.Invalid)
+	s.Must("shutdown", w.Shutdown(s.Ctx()))
+	s.Must("run", <-ended)
+	s.Must("shutdown again", w.Shutdown(s.Ctx()))
 	if sum != jobs*(jobs-1)/2 {
 		s.Errorf("sum %d", sum)
 	}
 	if most["mail"] > 2 || most["count"] > 3 || most["all"] > 3 {
 		s.Errorf("at once ran %v, want at most 2 mail and 3 in all", most)
 	}
-	dead, err := s.queue(store, "count", queue.Settings{}).List(s.ctx(), queue.Dead, 10)
+	dead, err := s.queue(store, "count", queue.Settings{}).List(s.Ctx(), queue.Dead, 10)
 	if err != nil || len(dead) != 1 || len(dead[0].Failures()) != 1 || !strings.Contains(dead[0].Failures()[0].Error, "decode a job of kind count") {
 		s.Errorf("what cannot be decoded: %+v, %v", dead, err)
 	}
 	if len(unhandled) != 1 || !strings.Contains(unhandled[0], `"mial" has 1 jobs`) {
 		s.Errorf("unhandled: %q", unhandled)
 	}
-	kept, err := s.queue(store, "mial", queue.Settings{}).Counts(s.ctx())
+	kept, err := s.queue(store, "mial", queue.Settings{}).Counts(s.Ctx())
 	if err != nil || kept != (queue.Counts{Ready: 1}) {
 		s.Errorf("the job of an unknown kind: %+v, %v", kept, err)
 	}
@@ -159,38 +160,38 @@ func testShutdown(s *suite) {
 			queue.Counts{Ready: 2}, queue.Stats{Released: 1}, true},
 	} {
 		s.Run(c.name, func(t *testing.T) {
-			s := &suite{T: t, target: s.target, class: s.class}
+			s := &suite{frame.Suite{T: t, Target: s.Target, Class: s.Class}, s.target}
 			store := s.open(queue.Options{})
 			q := s.queue(store, "work", queue.Settings{MaxAttempts: 1})
 			d, err := kind.Draft("a job")
-			s.must("draft", err)
-			_, err = q.Publish(s.ctx(), s.class, d)
-			s.must("publish", err)
+			s.Must("draft", err)
+			_, err = q.Publish(s.Ctx(), s.Class, d)
+			s.Must("publish", err)
 			began, finish, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			w := s.workers(store, queue.WorkersOptions{Grace: time.Duration(1)})
 			if !c.broken {
 				w = s.workers(store, queue.WorkersOptions{Grace: patience})
 			}
-			s.must("handle", queue.Handle(w, kind, 1, &queue.Settings{MaxAttempts: 1}, func(ctx context.Context, _ string) error {
+			s.Must("handle", queue.Handle(w, kind, 1, &queue.Settings{MaxAttempts: 1}, func(ctx context.Context, _ string) error {
 				defer close(left)
 				close(began)
 				return c.ends(ctx, finish)
 			}))
 			ended := s.running(w)
 			<-began
-			deadline, pass := context.WithCancel(s.ctx())
+			deadline, pass := context.WithCancel(s.Ctx())
 			defer pass()
 			if c.stats.Done == 1 {
 				close(finish)
 			} else {
-				_, err = q.Publish(s.ctx(), s.class, d) // is not begun
-				s.must("publish", err)
+				_, err = q.Publish(s.Ctx(), s.Class, d) // is not begun
+				s.Must("publish", err)
 				pass()
 			}
 			if err := w.Shutdown(deadline); (err != nil) != c.broken {
 				s.Errorf("shutdown: %v", err)
 			}
-			s.must("run", <-ended)
+			s.Must("run", <-ended)
 			b := &bench{suite: s, Queue: q}
 			b.wantCounts(c.kept)
 			if c.broken {
@@ -218,15 +219,15 @@ func testSchedules(s *suite) {
 		Draft: func(tick time.Time) (queue.Draft, error) {
 			return queue.Draft{Payload: tick.AppendFormat(nil, time.RFC3339Nano)}, nil
 		}}
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	var wg sync.WaitGroup
 	for range 4 {
-		wg.Go(func() { s.wantKind("schedule", q.RunSchedule(ctx, s.class, schedule), kv.Canceled) })
+		wg.Go(func() { s.WantKind("schedule", q.RunSchedule(ctx, s.Class, schedule), kv.Canceled) })
 	}
 	const ticks = 25
 	s.wait("the ticks", func() bool {
-		c, err := q.Counts(s.ctx())
-		s.must("counts", err)
+		c, err := q.Counts(s.Ctx())
+		s.Must("counts", err)
 		return c.Ready >= ticks
 	})
 	cancel()
@@ -237,14 +238,14 @@ func testSchedules(s *suite) {
 // wantTicks claims jobs, which must be at least as many ticks of 5 ms, each once and none missing.
 func wantTicks(s *suite, q *queue.Queue, ticks int) {
 	s.Helper()
-	jobs, err := q.Claim(s.ctx(), s.class, 10_000)
-	s.must("claim", err)
+	jobs, err := q.Claim(s.Ctx(), s.Class, 10_000)
+	s.Must("claim", err)
 	if len(jobs) < ticks {
 		s.Errorf("%d jobs, want at least %d", len(jobs), ticks)
 	}
 	for i, job := range jobs {
 		tick, err := time.Parse(time.RFC3339Nano, string(job.Payload))
-		s.must("tick", err)
+		s.Must("tick", err)
 		if before := jobs[max(0, i-1)]; i > 0 && tick.Add(-5*time.Millisecond).Format(time.RFC3339Nano) != string(before.Payload) {
 			s.Fatalf("job %d is of the tick %s, the one before of %s", i, job.Payload, before.Payload)
 		}
@@ -254,7 +255,7 @@ func wantTicks(s *suite, q *queue.Queue, ticks int) {
 // testMissed moves the clock while nobody runs the schedule.
 func testMissed(s *suite) {
 	cron, err := queue.Cron("30 4 * * *")
-	s.must("cron", err)
+	s.Must("cron", err)
 	for _, c := range []struct {
 		missed queue.Missed
 		want   []string
@@ -271,10 +272,10 @@ func testMissed(s *suite) {
 		}
 		run := func(last time.Time, looks int) {
 			s.Helper()
-			ctx, cancel := context.WithCancel(s.ctx())
+			ctx, cancel := context.WithCancel(s.Ctx())
 			ticks := &resting{Ticks: cron, last: last, looks: looks, rest: cancel}
 			schedule := queue.Schedule{Name: "daily", Ticks: ticks, Draft: day, Missed: c.missed}
-			s.wantKind("schedule", b.RunSchedule(ctx, s.class, schedule), kv.Canceled)
+			s.WantKind("schedule", b.RunSchedule(ctx, s.Class, schedule), kv.Canceled)
 		}
 		run(start, 1)
 		b.wantCounts(queue.Counts{})
@@ -295,10 +296,10 @@ func testMissed(s *suite) {
 	}
 	b := s.bench(queue.Settings{})
 	stuck := queue.Schedule{Name: "stuck", Ticks: stuckTicks{}, Draft: func(time.Time) (queue.Draft, error) { return queue.Draft{}, nil }}
-	s.wantHint("ticks that do not go on", b.RunSchedule(s.ctx(), s.class, stuck), kv.Invalid)
+	s.wantHint("ticks that do not go on", b.RunSchedule(s.Ctx(), s.Class, stuck), kv.Invalid)
 	b.wantCounts(queue.Counts{})
-	s.wantHint("a schedule without a name", b.RunSchedule(s.ctx(), s.class, queue.Schedule{Ticks: cron}), kv.Invalid)
-	s.wantHint("a schedule without a draft", b.RunSchedule(s.ctx(), s.class, queue.Schedule{Name: "x", Ticks: cron}), kv.Invalid)
+	s.wantHint("a schedule without a name", b.RunSchedule(s.Ctx(), s.Class, queue.Schedule{Ticks: cron}), kv.Invalid)
+	s.wantHint("a schedule without a draft", b.RunSchedule(s.Ctx(), s.Class, queue.Schedule{Name: "x", Ticks: cron}), kv.Invalid)
 }
 
 // stuckTicks do not go on.

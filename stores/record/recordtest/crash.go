@@ -50,7 +50,7 @@ func testKill(s *suite) {
 	dir := s.TempDir()
 	state := map[int64]report{} // acknowledged
 	version := 1
-	classes := s.target.classes()
+	classes := s.Classes()
 	for round := range 2 * len(classes) {
 		d := classes[round%len(classes)]
 		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version}, 10+rand.IntN(70))
@@ -61,12 +61,12 @@ func testKill(s *suite) {
 		store, closeAll := s.storeIn(dir)
 		c := s.items(store, killIndexes)
 		s.check(c)
-		if s.target.Delivers[d] <= kv.Flushed {
+		if s.Delivers[d] <= kv.Flushed {
 			s.verify(c, state, last)
 		}
 		state = map[int64]report{}
 		for _, v := range s.all(c, record.Span{}) { // what came back is where the next round begins
-			s.must("delete", c.Delete(s.ctx(), s.target.classes()[0], record.Int(v.ID)))
+			s.Must("delete", c.Delete(s.Ctx(), s.Classes()[0], record.Int(v.ID)))
 		}
 		s.check(c)
 		version = last + 1000
@@ -79,7 +79,7 @@ func (s *suite) verify(c *record.Collection[Item], state map[int64]report, last 
 	s.Helper()
 	pending := change(last + 1)
 	for id, r := range state {
-		got, err := c.Get(s.ctx(), record.Int(id))
+		got, err := c.Get(s.Ctx(), record.Int(id))
 		for _, want := range []report{r, pending} {
 			if want.ID != id {
 				continue
@@ -175,24 +175,24 @@ func (job task) runRich(ctx context.Context, target Target, store Store) error {
 func testRichKill(s *suite) {
 	dir := s.TempDir()
 	version := 1
-	for _, d := range s.target.classes() {
+	for _, d := range s.Classes() {
 		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version, Rich: true}, 10+rand.IntN(60))
 		store, closeAll := s.storeIn(dir)
-		c, err := store.Riches(s.ctx(), s.target.options(record.Options{Indexes: richIndexes}))
-		s.must("open", err)
-		s.must("check", c.Check(s.ctx()))
+		c, err := store.Riches(s.Ctx(), s.target.options(record.Options{Indexes: richIndexes}))
+		s.Must("open", err)
+		s.Must("check", c.Check(s.Ctx()))
 		last := reports[len(reports)-1]
-		if s.target.Delivers[d] <= kv.Flushed {
+		if s.Delivers[d] <= kv.Flushed {
 			s.verifyRich(c, reports)
 			v := Rich{Code: fmt.Sprint("after ", version)}
-			if err := c.Insert(s.ctx(), d, &v); err != nil || v.ID <= last.ID {
+			if err := c.Insert(s.Ctx(), d, &v); err != nil || v.ID <= last.ID {
 				s.Fatalf("insert after the kill: id %d, %v, was %d", v.ID, err, last.ID)
 			}
 		}
-		if _, err := c.DeleteWhere(s.ctx(), s.target.classes()[0], record.Query{}); err != nil {
+		if _, err := c.DeleteWhere(s.Ctx(), s.Classes()[0], record.Query{}); err != nil {
 			s.Fatal(err)
 		}
-		s.must("check", c.Check(s.ctx()))
+		s.Must("check", c.Check(s.Ctx()))
 		version = max(last.Version, -last.Version) + 1000
 		closeAll()
 	}
@@ -207,9 +207,9 @@ func (s *suite) verifyRich(c *record.Collection[Rich], reports []report) {
 	}
 	last := reports[len(reports)-1]
 	for id, r := range state {
-		got, err := c.Get(s.ctx(), record.Int(id))
+		got, err := c.Get(s.Ctx(), record.Int(id))
 		if r.Deleted || r == last && kv.KindOf(err) == kv.NotFound && r.Version < 0 {
-			s.wantKind("a deleted record", err, kv.NotFound)
+			s.WantKind("a deleted record", err, kv.NotFound)
 			continue
 		}
 		version := max(r.Version, -r.Version)

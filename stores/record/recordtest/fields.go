@@ -10,14 +10,14 @@ import (
 func (s *suite) balance(c *record.Collection[Item]) record.Field[Item, float64] {
 	s.Helper()
 	f, err := record.FieldOf[float64](c, "balance")
-	s.must("field", err)
+	s.Must("field", err)
 	return f
 }
 
 func (s *suite) sum(c *record.Collection[Item]) float64 {
 	s.Helper()
-	total, err := record.Sum(s.ctx(), s.balance(c), record.Span{})
-	s.must("sum", err)
+	total, err := record.Sum(s.Ctx(), s.balance(c), record.Span{})
+	s.Must("sum", err)
 	return total.Float
 }
 
@@ -25,12 +25,12 @@ func (s *suite) sum(c *record.Collection[Item]) float64 {
 func testOne[V any](s *suite, c *record.Collection[Item], name string, change func(v *Item) V) {
 	s.Helper()
 	f, err := record.FieldOf[V](c, name)
-	s.must("field "+name, err)
-	before, err := c.Get(s.ctx(), record.Int(2))
-	s.must("get", err)
+	s.Must("field "+name, err)
+	before, err := c.Get(s.Ctx(), record.Int(2))
+	s.Must("get", err)
 	want := change(&before)
-	s.must("set "+name, f.Set(s.ctx(), s.class, record.Int(2), want))
-	got, err := f.Get(s.ctx(), record.Int(2))
+	s.Must("set "+name, f.Set(s.Ctx(), s.Class, record.Int(2), want))
+	got, err := f.Get(s.Ctx(), record.Int(2))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		s.Errorf("field %s: got %v, %v, want %v", name, got, err, want)
 	}
@@ -51,16 +51,16 @@ func testField(s *suite) {
 		testOne(s, c, "note", func(v *Item) string { v.Note = "n"; return v.Note })
 		testOne(s, c, "blob", func(v *Item) []byte { v.Blob = []byte("\x00b"); return v.Blob })
 		at, err := record.FieldOf[[]byte](c, "blob")
-		s.must("field", err)
-		s.must("set", at.Set(s.ctx(), s.class, record.Int(2), nil))
+		s.Must("field", err)
+		s.Must("set", at.Set(s.Ctx(), s.Class, record.Int(2), nil))
 		s.want(c, item(1, 0))
 		s.want(c, item(3, 0))
 		s.check(c)
 
 		f := s.balance(c)
-		_, err = f.Get(s.ctx(), record.Int(9))
-		s.wantKind("get of an absent record", err, kv.NotFound)
-		s.wantKind("set of an absent record", f.Set(s.ctx(), s.class, record.Int(9), 1), kv.NotFound)
+		_, err = f.Get(s.Ctx(), record.Int(9))
+		s.WantKind("get of an absent record", err, kv.NotFound)
+		s.WantKind("set of an absent record", f.Set(s.Ctx(), s.Class, record.Int(9), 1), kv.NotFound)
 		s.wantIDs("all", s.all(c, record.Span{}), 1, 2, 3)
 	}
 }
@@ -79,31 +79,31 @@ func testSum(s *suite) {
 		s.Errorf("the sum of balances is %v, want %v", got, floats)
 	}
 	group, err := record.FieldOf[int32](c, "group")
-	s.must("field", err)
-	total, err := record.Sum(s.ctx(), group, record.Span{})
+	s.Must("field", err)
+	total, err := record.Sum(s.Ctx(), group, record.Span{})
 	if err != nil || total.Int != ints || total.Count != n {
 		s.Errorf("the sum of groups is %+v, %v, want %d of %d", total, err, ints, n)
 	}
-	total, err = record.Sum(s.ctx(), group, record.Span{From: record.Int(3), To: record.Int(5)})
+	total, err = record.Sum(s.Ctx(), group, record.Span{From: record.Int(3), To: record.Int(5)})
 	if want := int64(item(3, 0).Group + item(4, 0).Group); err != nil || total.Int != want || total.Count != 2 {
 		s.Errorf("the sum of two groups is %+v, %v, want %d", total, err, want)
 	}
 	id, err := record.FieldOf[int64](c, "id")
-	s.must("field", err)
+	s.Must("field", err)
 	big := Item{ID: 1<<63 - 1}
-	s.must("put", c.Put(s.ctx(), s.class, &big))
-	_, err = record.Sum(s.ctx(), id, record.Span{})
-	s.wantKind("a sum that overflows", err, kv.TooLarge)
+	s.Must("put", c.Put(s.Ctx(), s.Class, &big))
+	_, err = record.Sum(s.Ctx(), id, record.Span{})
+	s.WantKind("a sum that overflows", err, kv.TooLarge)
 }
 
 func testWrongField(s *suite) {
 	c := s.fresh()
 	s.fill(c, 1, 1)
 	_, err := record.FieldOf[float64](c, "none")
-	s.wantKind("a field that there is not", err, kv.Invalid)
+	s.WantKind("a field that there is not", err, kv.Invalid)
 	_, err = record.FieldOf[int64](c, "balance")
-	s.wantKind("a field of another type", err, kv.Invalid)
+	s.WantKind("a field of another type", err, kv.Invalid)
 	id, err := record.FieldOf[int64](c, "id")
-	s.must("field", err)
-	s.wantKind("setting an id", id.Set(s.ctx(), s.class, record.Int(1), 2), kv.Invalid)
+	s.Must("field", err)
+	s.WantKind("setting an id", id.Set(s.Ctx(), s.Class, record.Int(1), 2), kv.Invalid)
 }

@@ -42,16 +42,16 @@ func testIndexFollows(s *suite) {
 	wantGroups()
 	changed := item(3, 0)
 	changed.Group, changed.Name = 8, "moved"
-	s.must("put", c.Put(s.ctx(), s.class, &changed))
+	s.Must("put", c.Put(s.Ctx(), s.Class, &changed))
 	wantGroups()
 	s.wantIDs("the new name", s.find(c, "by_name", "moved"), 3)
 	s.wantIDs("the old name", s.find(c, "by_name", "name 3"))
 	group, err := record.FieldOf[int32](c, "group")
-	s.must("field", err)
-	s.must("set", group.Set(s.ctx(), s.class, record.Int(4), 7))
-	s.must("set", s.balance(c).Set(s.ctx(), s.class, record.Int(4), 7))
-	s.must("delete", c.Delete(s.ctx(), s.class, record.Int(5)))
-	s.must("delete", c.Delete(s.ctx(), s.class, record.Int(99)))
+	s.Must("field", err)
+	s.Must("set", group.Set(s.Ctx(), s.Class, record.Int(4), 7))
+	s.Must("set", s.balance(c).Set(s.Ctx(), s.Class, record.Int(4), 7))
+	s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Int(5)))
+	s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Int(99)))
 	wantGroups()
 	s.wantIDs("a deleted record", s.find(c, "by_name", "name 5"))
 }
@@ -61,7 +61,7 @@ func testQuery(s *suite) {
 	for i, balance := range []float64{-2.5, -1, 0, 0.25, 3, 1e9} {
 		v := item(int64(i), 0)
 		v.Balance, v.Group, v.Count, v.Active = balance, int32(i%2)-1, uint16(100-i), i%2 == 0
-		s.must("put", c.Put(s.ctx(), s.class, &v))
+		s.Must("put", c.Put(s.Ctx(), s.Class, &v))
 	}
 	for _, one := range []struct {
 		q    record.Query
@@ -81,8 +81,8 @@ func testQuery(s *suite) {
 		{record.Query{Index: "by_flags", Equal: []any{true}}, []int64{0, 2, 4}},
 	} {
 		var list []Item
-		for v, err := range c.Query(s.ctx(), one.q) {
-			s.must("query", err)
+		for v, err := range c.Query(s.Ctx(), one.q) {
+			s.Must("query", err)
 			list = append(list, v)
 		}
 		s.wantIDs(fmt.Sprintf("%+v", one.q), list, one.want...)
@@ -91,8 +91,8 @@ func testQuery(s *suite) {
 		{Index: "none"}, {Index: "by_balance", Equal: []any{1}}, {Index: "by_balance", Equal: []any{nil}},
 		{Index: "by_balance", Equal: []any{1.0, 2.0}}, {Index: "by_balance", Equal: []any{1.0}, From: 1.0},
 	} {
-		for _, err := range c.Query(s.ctx(), q) {
-			s.wantKind(fmt.Sprintf("%+v", q), err, kv.Invalid)
+		for _, err := range c.Query(s.Ctx(), q) {
+			s.WantKind(fmt.Sprintf("%+v", q), err, kv.Invalid)
 		}
 	}
 }
@@ -102,15 +102,15 @@ func testUnique(s *suite) {
 	s.fill(c, 1, 3)
 	v := item(4, 0)
 	v.Name = "name 2"
-	err := c.Put(s.ctx(), s.class, &v)
-	s.wantKind("put", err, kv.Conflict)
+	err := c.Put(s.Ctx(), s.Class, &v)
+	s.WantKind("put", err, kv.Conflict)
 	if err != nil && (!strings.Contains(err.Error(), "by_name") || !strings.Contains(err.Error(), `"name 2"`)) {
 		s.Errorf("the error %q does not say which index and value", err)
 	}
-	s.wantKind("put of a list", c.PutAll(s.ctx(), s.class, []Item{item(5, 0), item(6, 0), v}), kv.Conflict)
+	s.WantKind("put of a list", c.PutAll(s.Ctx(), s.Class, []Item{item(5, 0), item(6, 0), v}), kv.Conflict)
 	name, err := record.FieldOf[string](c, "name")
-	s.must("field", err)
-	s.wantKind("set", name.Set(s.ctx(), s.class, record.Int(1), "name 2"), kv.Conflict)
+	s.Must("field", err)
+	s.WantKind("set", name.Set(s.Ctx(), s.Class, record.Int(1), "name 2"), kv.Conflict)
 	s.wantIDs("all", s.all(c, record.Span{}), 1, 2, 3)
 	for id := int64(1); id <= 3; id++ {
 		s.want(c, item(id, 0))
@@ -119,8 +119,8 @@ func testUnique(s *suite) {
 
 	same := item(2, 7)
 	same.Name = "name 2"
-	s.must("put of the same record", c.Put(s.ctx(), s.class, &same))
-	s.must("swap", c.Update(s.ctx(), s.class, func(w *record.Writer[Item]) error {
+	s.Must("put of the same record", c.Put(s.Ctx(), s.Class, &same))
+	s.Must("swap", c.Update(s.Ctx(), s.Class, func(w *record.Writer[Item]) error {
 		if err := w.Delete(record.Int(2)); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func testIndexBuilt(s *suite) {
 		s.Errorf("%d records found by group, want %d", found, n)
 	}
 	c = s.items(store, record.Options{}) // not named, and kept
-	s.must("delete", c.Delete(s.ctx(), s.class, record.Int(1100)))
+	s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Int(1100)))
 	s.check(s.items(store, record.Options{Indexes: []record.Index{byGroup}}))
 }
 
@@ -155,9 +155,9 @@ func testIndexFails(s *suite) {
 	s.fill(c, 1, 1100)
 	twin := item(1099, 0)
 	twin.Name = "name 7"
-	s.must("put", c.Put(s.ctx(), s.class, &twin))
-	_, err := store.Items(s.ctx(), s.target.options(record.Options{Indexes: []record.Index{byName}}))
-	s.wantKind("open", err, kv.Conflict)
+	s.Must("put", c.Put(s.Ctx(), s.Class, &twin))
+	_, err := store.Items(s.Ctx(), s.target.options(record.Options{Indexes: []record.Index{byName}}))
+	s.WantKind("open", err, kv.Conflict)
 	for _, part := range []string{"by_name", "1099", "7"} {
 		if err != nil && !strings.Contains(err.Error(), part) {
 			s.Errorf("the error %q does not name %s", err, part)
@@ -165,19 +165,19 @@ func testIndexFails(s *suite) {
 	}
 	c = s.items(store, record.Options{})
 	s.check(c)
-	s.must("put", c.Put(s.ctx(), s.class, &Item{ID: 1099, Name: "other"}))
+	s.Must("put", c.Put(s.Ctx(), s.Class, &Item{ID: 1099, Name: "other"}))
 	c = s.items(store, record.Options{Indexes: []record.Index{byName}})
 	s.check(c)
 	s.wantIDs("by name", s.find(c, "by_name", "other"), 1099)
 	for _, wrong := range []record.Index{
 		{Name: "by_name", Fields: []string{"name"}}, {Name: "by_name", Fields: []string{"note"}, Unique: true},
 	} {
-		_, err := store.Items(s.ctx(), s.target.options(record.Options{Indexes: []record.Index{wrong}}))
-		s.wantKind("another index of the same name", err, kv.Conflict)
+		_, err := store.Items(s.Ctx(), s.target.options(record.Options{Indexes: []record.Index{wrong}}))
+		s.WantKind("another index of the same name", err, kv.Conflict)
 	}
 	for _, wrong := range []record.Index{{Name: "x"}, {Name: "", Fields: []string{"name"}}, {Name: "x", Fields: []string{"none"}}} {
-		_, err := store.Items(s.ctx(), s.target.options(record.Options{Indexes: []record.Index{wrong}}))
-		s.wantKind("an index that makes no sense", err, kv.Invalid)
+		_, err := store.Items(s.Ctx(), s.target.options(record.Options{Indexes: []record.Index{wrong}}))
+		s.WantKind("an index that makes no sense", err, kv.Invalid)
 	}
 }
 
@@ -185,13 +185,13 @@ func testIndexDropped(s *suite) {
 	store := s.store()
 	c := s.items(store, record.Options{Indexes: []record.Index{byName, byGroup}})
 	s.fill(c, 1, 10)
-	s.must("drop", c.DropIndex(s.ctx(), "by_name"))
-	s.wantKind("drop again", c.DropIndex(s.ctx(), "by_name"), kv.NotFound)
-	_, err := c.Find(s.ctx(), "by_name", "name 1")
-	s.wantKind("find", err, kv.Invalid)
+	s.Must("drop", c.DropIndex(s.Ctx(), "by_name"))
+	s.WantKind("drop again", c.DropIndex(s.Ctx(), "by_name"), kv.NotFound)
+	_, err := c.Find(s.Ctx(), "by_name", "name 1")
+	s.WantKind("find", err, kv.Invalid)
 	twin := item(11, 0)
 	twin.Name = "name 1"
-	s.must("put", c.Put(s.ctx(), s.class, &twin))
+	s.Must("put", c.Put(s.Ctx(), s.Class, &twin))
 	s.check(c)
 	c = s.items(store, record.Options{Indexes: []record.Index{{Name: "by_name", Fields: []string{"name"}}}})
 	s.wantIDs("by name", s.find(c, "by_name", "name 1"), 1, 11)
@@ -211,13 +211,13 @@ func testModel(s *suite) {
 		switch r.IntN(6) {
 		case 0, 1:
 			v := item(id, step)
-			s.must("put", c.Put(s.ctx(), s.class, &v))
+			s.Must("put", c.Put(s.Ctx(), s.Class, &v))
 			model[id] = v
 		case 2:
-			s.must("delete", c.Delete(s.ctx(), s.class, record.Int(id)))
+			s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Int(id)))
 			delete(model, id)
 		case 3:
-			err := balance.Set(s.ctx(), s.class, record.Int(id), float64(step))
+			err := balance.Set(s.Ctx(), s.Class, record.Int(id), float64(step))
 			v, ok := model[id]
 			if ok != (err == nil) || err != nil && kv.KindOf(err) != kv.NotFound {
 				s.Fatalf("step %d: set: %v, there is one: %v", step, err, ok)
@@ -227,7 +227,7 @@ func testModel(s *suite) {
 				model[id] = v
 			}
 		case 4:
-			got, err := c.Get(s.ctx(), record.Int(id))
+			got, err := c.Get(s.Ctx(), record.Int(id))
 			if want, ok := model[id]; ok != (err == nil) || ok && !reflect.DeepEqual(got, want) {
 				s.Fatalf("step %d: got %+v, %v, want %+v, %v", step, got, err, want, ok)
 			}

@@ -14,14 +14,14 @@ import (
 
 func testEmpty(s *suite) {
 	c := s.fresh(record.Index{Name: "by_name", Fields: []string{"name"}})
-	_, err := c.Get(s.ctx(), record.Int(1))
-	s.wantKind("get", err, kv.NotFound)
-	s.must("delete", c.Delete(s.ctx(), s.class, record.Int(1)))
-	s.must("put nothing", c.PutAll(s.ctx(), s.class, nil))
+	_, err := c.Get(s.Ctx(), record.Int(1))
+	s.WantKind("get", err, kv.NotFound)
+	s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Int(1)))
+	s.Must("put nothing", c.PutAll(s.Ctx(), s.Class, nil))
 	s.wantIDs("all", s.all(c, record.Span{}))
 	s.wantIDs("find", s.find(c, "by_name", "x"))
 	s.check(c)
-	s.must("view", c.View(s.ctx(), func(r *record.Reader[Item]) error {
+	s.Must("view", c.View(s.Ctx(), func(r *record.Reader[Item]) error {
 		has, err := r.Has(record.Int(1))
 		if has {
 			s.Error("has what was never put")
@@ -35,7 +35,7 @@ func testRoundTrip(s *suite) {
 	list := []Item{{}, item(1, 0), item(-5, 1), item(1<<62, 2), {ID: -1 << 63, Balance: -0.5, At: time.Date(1970, 1, 1, 0, 0, 0, 1, time.UTC)},
 		{ID: 3, Name: "é\x00\"", Note: strings.Repeat("x", 5000), Blob: []byte{0}}}
 	for i := range list {
-		s.must("put", c.Put(s.ctx(), s.class, &list[i]))
+		s.Must("put", c.Put(s.Ctx(), s.Class, &list[i]))
 	}
 	for _, v := range list {
 		s.want(c, v)
@@ -44,7 +44,7 @@ func testRoundTrip(s *suite) {
 	local := item(9, 0)
 	local.At = local.At.In(time.FixedZone("", 3600))
 	local.Blob = []byte{}
-	s.must("put", c.Put(s.ctx(), s.class, &local))
+	s.Must("put", c.Put(s.Ctx(), s.Class, &local))
 	local.At = local.At.UTC()
 	s.want(c, local)
 	s.check(c)
@@ -54,14 +54,14 @@ func testReplace(s *suite) {
 	c := s.fresh()
 	s.fill(c, 1, 3)
 	one := Item{ID: 2, Name: "short"}
-	s.must("put", c.Put(s.ctx(), s.class, &one))
+	s.Must("put", c.Put(s.Ctx(), s.Class, &one))
 	s.want(c, one)
-	s.must("put", c.PutAll(s.ctx(), s.class, []Item{item(2, 1), item(4, 0), item(2, 2)}))
+	s.Must("put", c.PutAll(s.Ctx(), s.Class, []Item{item(2, 1), item(4, 0), item(2, 2)}))
 	s.want(c, item(2, 2))
 	s.wantIDs("all", s.all(c, record.Span{}), 1, 2, 3, 4)
-	s.must("delete", c.Delete(s.ctx(), s.class, record.Int(2)))
-	_, err := c.Get(s.ctx(), record.Int(2))
-	s.wantKind("get", err, kv.NotFound)
+	s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Int(2)))
+	_, err := c.Get(s.Ctx(), record.Int(2))
+	s.WantKind("get", err, kv.NotFound)
 	s.wantIDs("all", s.all(c, record.Span{}), 1, 3, 4)
 	s.check(c)
 }
@@ -71,12 +71,12 @@ var errOnPurpose = errors.New("on purpose")
 func testRollback(s *suite) {
 	c := s.fresh(record.Index{Name: "by_group", Fields: []string{"group"}})
 	s.fill(c, 1, 3)
-	err := c.Update(s.ctx(), s.class, func(w *record.Writer[Item]) error {
+	err := c.Update(s.Ctx(), s.Class, func(w *record.Writer[Item]) error {
 		changed := item(1, 5)
-		s.must("put", w.Put(&changed))
-		s.must("delete", w.Delete(record.Int(2)))
+		s.Must("put", w.Put(&changed))
+		s.Must("delete", w.Delete(record.Int(2)))
 		added := item(4, 0)
-		s.must("put", w.Put(&added))
+		s.Must("put", w.Put(&added))
 		got, err := w.Get(record.Int(1))
 		if err != nil || !reflect.DeepEqual(got, changed) {
 			s.Errorf("a transaction does not see its own write: %+v, %v", got, err)
@@ -100,12 +100,12 @@ func testOwnership(s *suite) {
 	c := s.fresh()
 	given := item(1, 0)
 	want := item(1, 0)
-	s.must("put", c.Put(s.ctx(), s.class, &given))
+	s.Must("put", c.Put(s.Ctx(), s.Class, &given))
 	clear(given.Blob)
 	for range 2 {
 		s.want(c, want)
-		got, err := c.Get(s.ctx(), record.Int(1))
-		s.must("get", err)
+		got, err := c.Get(s.Ctx(), record.Int(1))
+		s.Must("get", err)
 		clear(got.Blob)
 		for _, v := range s.all(c, record.Span{}) {
 			clear(v.Blob)
@@ -140,7 +140,7 @@ func testSpans(s *suite) {
 			}
 		}
 		var ids []int64
-		s.must("each", s.balance(c).Each(s.ctx(), one.span, func(id record.ID, v float64) error {
+		s.Must("each", s.balance(c).Each(s.Ctx(), one.span, func(id record.ID, v float64) error {
 			if v != item(id.Int64(), 0).Balance {
 				s.Errorf("%s: balance of %v is %v", one.name, id, v)
 			}
@@ -154,53 +154,53 @@ func testSpans(s *suite) {
 }
 
 func testTexts(s *suite) {
-	c, err := s.store().Texts(s.ctx(), s.target.options(record.Options{ZeroID: true, Indexes: []record.Index{{Name: "by_value", Fields: []string{"value"}}}}))
-	s.must("open", err)
+	c, err := s.store().Texts(s.Ctx(), s.target.options(record.Options{ZeroID: true, Indexes: []record.Index{{Name: "by_value", Fields: []string{"value"}}}}))
+	s.Must("open", err)
 	keys := []string{"", "\x00", "\x00\x00", "\x00\x01", "\x01", "a", "a\x00", "a\x00b", "ab", "b", "é"}
 	for i := len(keys) - 1; i >= 0; i-- {
-		s.must("put", c.Put(s.ctx(), s.class, &Text{Key: keys[i], Value: i % 3}))
+		s.Must("put", c.Put(s.Ctx(), s.Class, &Text{Key: keys[i], Value: i % 3}))
 	}
 	at := 0
-	for v, err := range c.All(s.ctx(), record.Span{}) {
-		s.must("walk", err)
+	for v, err := range c.All(s.Ctx(), record.Span{}) {
+		s.Must("walk", err)
 		if v.Key != keys[at] || v.Value != at%3 {
 			s.Fatalf("record %d is %+v, want %q", at, v, keys[at])
 		}
 		at++
 	}
 	for i, key := range keys {
-		v, err := c.Get(s.ctx(), record.Text(key))
+		v, err := c.Get(s.Ctx(), record.Text(key))
 		if err != nil || v != (Text{key, i % 3}) {
 			s.Errorf("%q: got %+v, %v", key, v, err)
 		}
 	}
-	found, err := c.Find(s.ctx(), "by_value", 1)
-	s.must("find", err)
+	found, err := c.Find(s.Ctx(), "by_value", 1)
+	s.Must("find", err)
 	for i, v := range found {
 		if v.Key != keys[1+3*i] {
 			s.Errorf("found %q, want %q", v.Key, keys[1+3*i])
 		}
 	}
-	s.must("delete", c.Delete(s.ctx(), s.class, record.Text("a")))
-	if _, err := c.Get(s.ctx(), record.Text("a\x00")); err != nil {
+	s.Must("delete", c.Delete(s.Ctx(), s.Class, record.Text("a")))
+	if _, err := c.Get(s.Ctx(), record.Text("a\x00")); err != nil {
 		s.Errorf("a neighbour of what was deleted: %v", err)
 	}
-	s.must("check", c.Check(s.ctx()))
+	s.Must("check", c.Check(s.Ctx()))
 }
 
 func testWrongID(s *suite) {
 	c := s.fresh()
 	for _, id := range []record.ID{{}, record.Uint(1), record.Text("1")} {
-		_, err := c.Get(s.ctx(), id)
-		s.wantKind("get", err, kv.Invalid)
-		s.wantKind("delete", c.Delete(s.ctx(), s.class, id), kv.Invalid)
-		_, err = s.balance(c).Get(s.ctx(), id)
-		s.wantKind("field", err, kv.Invalid)
+		_, err := c.Get(s.Ctx(), id)
+		s.WantKind("get", err, kv.Invalid)
+		s.WantKind("delete", c.Delete(s.Ctx(), s.Class, id), kv.Invalid)
+		_, err = s.balance(c).Get(s.Ctx(), id)
+		s.WantKind("field", err, kv.Invalid)
 		if id == (record.ID{}) {
 			continue
 		}
-		for _, err := range c.All(s.ctx(), record.Span{From: id}) {
-			s.wantKind("walk", err, kv.Invalid)
+		for _, err := range c.All(s.Ctx(), record.Span{From: id}) {
+			s.WantKind("walk", err, kv.Invalid)
 		}
 	}
 }
@@ -209,14 +209,14 @@ func testWalkEnds(s *suite) {
 	c := s.fresh(record.Index{Name: "by_group", Fields: []string{"group"}})
 	s.fill(c, 1, 10)
 	n := 0
-	for _, err := range c.All(s.ctx(), record.Span{}) {
-		s.must("walk", err)
+	for _, err := range c.All(s.Ctx(), record.Span{}) {
+		s.Must("walk", err)
 		if n++; n == 3 {
 			break
 		}
 	}
-	for _, err := range c.Query(s.ctx(), record.Query{Index: "by_group"}) {
-		s.must("query", err)
+	for _, err := range c.Query(s.Ctx(), record.Query{Index: "by_group"}) {
+		s.Must("query", err)
 		if n++; n == 6 {
 			break
 		}
@@ -224,7 +224,7 @@ func testWalkEnds(s *suite) {
 	if n != 6 {
 		s.Errorf("%d steps, want 6", n)
 	}
-	err := s.balance(c).Each(s.ctx(), record.Span{}, func(record.ID, float64) error { return errOnPurpose })
+	err := s.balance(c).Each(s.Ctx(), record.Span{}, func(record.ID, float64) error { return errOnPurpose })
 	if !errors.Is(err, errOnPurpose) {
 		s.Errorf("got %v, want the function's error", err)
 	}
@@ -250,13 +250,13 @@ func testNames(s *suite) {
 func testCanceled(s *suite) {
 	c := s.fresh()
 	s.fill(c, 1, 1)
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	cancel()
 	v := item(2, 0)
-	s.wantKind("put", c.Put(ctx, s.class, &v), kv.Canceled)
-	s.wantKind("delete", c.Delete(ctx, s.class, record.Int(1)), kv.Canceled)
+	s.WantKind("put", c.Put(ctx, s.Class, &v), kv.Canceled)
+	s.WantKind("delete", c.Delete(ctx, s.Class, record.Int(1)), kv.Canceled)
 	_, err := c.Get(ctx, record.Int(1))
-	s.wantKind("get", err, kv.Canceled)
+	s.WantKind("get", err, kv.Canceled)
 	s.wantIDs("all", s.all(c, record.Span{}), 1)
 }
 
@@ -271,7 +271,7 @@ func testIsolation(s *suite) {
 	for w := range int64(2) {
 		writers.Go(func() {
 			for i := range int64(moves) {
-				err := c.Update(s.ctx(), s.class, func(tx *record.Writer[Item]) error {
+				err := c.Update(s.Ctx(), s.Class, func(tx *record.Writer[Item]) error {
 					from, to := record.Int(1+(w+i)%records), record.Int(1+(w+i*3+1)%records)
 					if from == to {
 						return nil

@@ -37,7 +37,7 @@ func testRichModel(s *suite) {
 	w.open()
 	for range 60 {
 		switch n := w.r.IntN(12); {
-		case n == 0 && !s.target.Volatile:
+		case n == 0 && !s.Volatile:
 			w.closeAll()
 			w.open()
 		case n <= 3:
@@ -55,27 +55,27 @@ func (w *richWork) open() {
 	indexes := slices.Clone(richIndexes)
 	w.r.Shuffle(len(indexes), func(i, j int) { indexes[i], indexes[j] = indexes[j], indexes[i] })
 	var err error
-	w.c, err = store.Riches(w.ctx(), w.target.options(record.Options{Indexes: indexes[:w.r.IntN(len(indexes)+1)]}))
-	w.must("open", err)
+	w.c, err = store.Riches(w.Ctx(), w.target.options(record.Options{Indexes: indexes[:w.r.IntN(len(indexes)+1)]}))
+	w.Must("open", err)
 	if w.visits == (record.Field[Rich, int64]{}) { // the rest is built of what is there
-		w.c, err = store.Riches(w.ctx(), w.target.options(record.Options{Indexes: richIndexes}))
-		w.must("open", err)
+		w.c, err = store.Riches(w.Ctx(), w.target.options(record.Options{Indexes: richIndexes}))
+		w.Must("open", err)
 	}
 	w.visits, err = record.FieldOf[int64](w.c, "visits")
-	w.must("field", err)
+	w.Must("field", err)
 	w.seen, err = record.FieldOf[[]int32](w.c, "seen")
-	w.must("field", err)
+	w.Must("field", err)
 	w.street, err = record.FieldOf[string](w.c, "home.street")
-	w.must("field", err)
+	w.Must("field", err)
 	w.changed, err = record.FieldOf[time.Time](w.c, "changed") // hot, and in no index
-	w.must("field", err)
+	w.Must("field", err)
 }
 
 // update does some changes in one transaction, which is rolled back now and then.
 func (w *richWork) update() {
 	before, largest := maps.Clone(w.model), w.largest
 	rollback := w.r.IntN(6) == 0
-	err := w.c.Update(w.ctx(), w.class, func(tx *record.Writer[Rich]) error {
+	err := w.c.Update(w.Ctx(), w.Class, func(tx *record.Writer[Rich]) error {
 		for range 1 + w.r.IntN(4) {
 			w.change(tx)
 		}
@@ -91,7 +91,7 @@ func (w *richWork) update() {
 		}
 		return
 	}
-	w.must("update", err)
+	w.Must("update", err)
 }
 
 // taken returns who has a code, other than the record with an id.
@@ -129,7 +129,7 @@ func (w *richWork) change(tx *record.Writer[Rich]) {
 		}
 		w.stored(v, err, true, false)
 	case 5:
-		w.must("delete", tx.Delete(record.Int(id)))
+		w.Must("delete", tx.Delete(record.Int(id)))
 		delete(w.model, id)
 	default:
 		var err error
@@ -157,13 +157,13 @@ func (w *richWork) stored(v Rich, err error, may, inserted bool) {
 			w.Fatalf("insert over record %d: %v", v.ID, err)
 		}
 	case !may:
-		w.wantKind("replace of none", err, kv.NotFound)
+		w.WantKind("replace of none", err, kv.NotFound)
 	case taken:
 		if !errors.As(err, &d) || d.Index != "by_code" || d.Owner.Int64() != owner || kv.KindOf(err) != kv.Conflict {
 			w.Fatalf("a second record with %q of %d: %v", v.Code, owner, err)
 		}
 	default:
-		w.must("store", err)
+		w.Must("store", err)
 		w.model[v.ID] = v
 	}
 }
@@ -292,14 +292,14 @@ func (w *richWork) asks(q record.Query, want []spot) {
 		}
 	}
 	collect := func(q record.Query) (list []Rich) {
-		for v, err := range w.c.Query(w.ctx(), q) {
-			w.must("query", err)
+		for v, err := range w.c.Query(w.Ctx(), q) {
+			w.Must("query", err)
 			list = append(list, v)
 		}
 		return list
 	}
 	same("query", collect(q), want)
-	if n, err := w.c.Count(w.ctx(), q); err != nil || n != len(want) {
+	if n, err := w.c.Count(w.Ctx(), q); err != nil || n != len(want) {
 		w.Fatalf("count of %+v: %d, %v, want %d", q, n, err, len(want))
 	}
 	part := q
@@ -310,8 +310,8 @@ func (w *richWork) asks(q record.Query, want []spot) {
 	page.Limit = 1 + w.r.IntN(4)
 	var all []Rich
 	for {
-		list, next, err := w.c.Page(w.ctx(), page)
-		w.must("page", err)
+		list, next, err := w.c.Page(w.Ctx(), page)
+		w.Must("page", err)
 		if len(list) > page.Limit || next != nil && len(list) < page.Limit {
 			w.Fatalf("a page of %d, want %d", len(list), page.Limit)
 		}
@@ -323,7 +323,7 @@ func (w *richWork) asks(q record.Query, want []spot) {
 	}
 	same("pages", all, want)
 	if w.r.IntN(4) == 0 && len(want) < 10 {
-		if n, err := w.c.DeleteWhere(w.ctx(), w.class, part); err != nil || n != min(part.Limit, len(rest)) {
+		if n, err := w.c.DeleteWhere(w.Ctx(), w.Class, part); err != nil || n != min(part.Limit, len(rest)) {
 			w.Fatalf("deletion of %+v: %d, %v", part, n, err)
 		}
 		for _, s := range rest[:min(part.Limit, len(rest))] {
@@ -335,17 +335,17 @@ func (w *richWork) asks(q record.Query, want []spot) {
 // compare looks at everything, in all ways of reading.
 func (w *richWork) compare() {
 	w.Helper()
-	w.must("check", w.c.Check(w.ctx()))
+	w.Must("check", w.c.Check(w.Ctx()))
 	n := 0
-	for v, err := range w.c.All(w.ctx(), record.Span{Reverse: w.r.IntN(2) == 0}) {
-		w.must("walk", err)
+	for v, err := range w.c.All(w.Ctx(), record.Span{Reverse: w.r.IntN(2) == 0}) {
+		w.Must("walk", err)
 		if want := w.model[v.ID]; !reflect.DeepEqual(v, want) {
 			w.Fatalf("got\n%+v, want\n%+v", v, want)
 		}
-		if got, err := w.c.Get(w.ctx(), record.Int(v.ID)); err != nil || !reflect.DeepEqual(got, v) {
+		if got, err := w.c.Get(w.Ctx(), record.Int(v.ID)); err != nil || !reflect.DeepEqual(got, v) {
 			w.Fatalf("got alone\n%+v, %v, want\n%+v", got, err, v)
 		}
-		if got, err := w.seen.Get(w.ctx(), record.Int(v.ID)); err != nil || !reflect.DeepEqual(got, v.Seen) {
+		if got, err := w.seen.Get(w.Ctx(), record.Int(v.ID)); err != nil || !reflect.DeepEqual(got, v.Seen) {
 			w.Fatalf("the field is %v, %v, want %v", got, err, v.Seen)
 		}
 		n++
@@ -357,7 +357,7 @@ func (w *richWork) compare() {
 	for _, v := range w.model {
 		sum += v.Visits
 	}
-	if total, err := record.Sum(w.ctx(), w.visits, record.Span{}); err != nil || total.Int != sum || total.Count != n {
+	if total, err := record.Sum(w.Ctx(), w.visits, record.Span{}); err != nil || total.Int != sum || total.Count != n {
 		w.Fatalf("the sum of the hot field is %+v, %v, want %d of %d", total, err, sum, n)
 	}
 }

@@ -54,15 +54,15 @@ func testWhere(s *suite) {
 			}
 			what := fmt.Sprintf("%+v", q)
 			var found []Item
-			for v, err := range c.Query(s.ctx(), q) {
-				s.must("query", err)
+			for v, err := range c.Query(s.Ctx(), q) {
+				s.Must("query", err)
 				found = append(found, v)
 			}
 			s.wantIDs(what, found, want...)
-			if got, err := c.Count(s.ctx(), q); err != nil || got != len(want) {
+			if got, err := c.Count(s.Ctx(), q); err != nil || got != len(want) {
 				s.Errorf("count of %s: %d, %v, want %d", what, got, err, len(want))
 			}
-			if got, err := c.DeleteWhere(s.ctx(), s.class, q); err != nil || got != len(want) {
+			if got, err := c.DeleteWhere(s.Ctx(), s.Class, q); err != nil || got != len(want) {
 				s.Errorf("deletion of %s: %d, %v, want %d", what, got, err, len(want))
 			}
 			s.wantIDs("left by "+what, s.all(c, record.Span{}), left...)
@@ -74,9 +74,9 @@ func testWhere(s *suite) {
 		{Equal: []any{"1"}}, {Index: "none"}, {Where: []record.Condition{{Field: "none"}}}, {Where: []record.Condition{{Field: "name", Equal: 1}}},
 		{Where: []record.Condition{{Field: "name", Equal: "a", To: "b"}}},
 	} {
-		_, err := c.Count(s.ctx(), q)
-		s.wantKind(fmt.Sprintf("count of %+v", q), err, kv.Invalid)
-		_, err = c.DeleteWhere(s.ctx(), s.class, q)
-		s.wantKind(fmt.Sprintf("deletion of %+v", q), err, kv.Invalid)
+		_, err := c.Count(s.Ctx(), q)
+		s.WantKind(fmt.Sprintf("count of %+v", q), err, kv.Invalid)
+		_, err = c.DeleteWhere(s.Ctx(), s.Class, q)
+		s.WantKind(fmt.Sprintf("deletion of %+v", q), err, kv.Invalid)
 	}
 }

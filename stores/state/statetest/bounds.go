@@ -18,8 +18,8 @@ func testBound(s *suite) {
 	store := s.store(bounded)
 	begin := s.clock.now()
 	size := func() (n int) {
-		entries, err := store.Scan(s.ctx(), "bounded", nil)
-		s.must("scan", err)
+		entries, err := store.Scan(s.Ctx(), "bounded", nil)
+		s.Must("scan", err)
 		for _, e := range entries {
 			n += len(e.Key) + len(e.Value)
 		}
@@ -37,8 +37,8 @@ func testBound(s *suite) {
 	if most > bound || most < bound/2 {
 		s.Errorf("there were %d bytes in a cache of %d", most, bound)
 	}
-	entries, err := store.Scan(s.ctx(), "bounded", nil)
-	s.must("scan", err)
+	entries, err := store.Scan(s.Ctx(), "bounded", nil)
+	s.Must("scan", err)
 	oldest := s.clock.now()
 	for _, e := range entries {
 		if e.Written.Before(oldest) {
@@ -48,7 +48,7 @@ func testBound(s *suite) {
 	if want := s.clock.now().Add(-time.Duration(len(entries)-1) * time.Second); !oldest.Equal(want) {
 		s.Errorf("of %d entries the oldest is of %v, want %v: the last ones that were written", len(entries), oldest, want)
 	}
-	if entries, err := store.Scan(s.ctx(), "free", nil); err != nil || len(entries) != puts {
+	if entries, err := store.Scan(s.Ctx(), "free", nil); err != nil || len(entries) != puts {
 		s.Errorf("a cache without a bound has %d entries, %v, want %d", len(entries), err, puts)
 	}
 
@@ -81,33 +81,33 @@ func testTyped(s *suite) {
 	}
 	store := s.store()
 	points, err := state.In[point](store, "a")
-	s.must("open", err)
+	s.Must("open", err)
 	key := []byte("p")
-	_, err = points.Get(s.ctx(), key)
-	s.wantKind("get of none", err, kv.NotFound)
-	s.must("put", points.Put(s.ctx(), key, point{"x", []int{1, 2}}))
+	_, err = points.Get(s.Ctx(), key)
+	s.WantKind("get of none", err, kv.NotFound)
+	s.Must("put", points.Put(s.Ctx(), key, point{"x", []int{1, 2}}))
 	for range 3 {
-		s.must("change", points.Change(s.ctx(), key, func(p point) (point, error) {
+		s.Must("change", points.Change(s.Ctx(), key, func(p point) (point, error) {
 			p.At = append(p.At, len(p.At)+1)
 			return p, nil
 		}))
 	}
 	stop := errors.New("stop")
-	if err := points.Change(s.ctx(), key, func(p point) (point, error) { return point{}, stop }); !errors.Is(err, stop) {
+	if err := points.Change(s.Ctx(), key, func(p point) (point, error) { return point{}, stop }); !errors.Is(err, stop) {
 		s.Errorf("change that fails: %v", err)
 	}
-	got, err := points.Get(s.ctx(), key)
+	got, err := points.Get(s.Ctx(), key)
 	if err != nil || got.Name != "x" || len(got.At) != 5 {
 		s.Errorf("got %+v, %v", got, err)
 	}
-	s.must("change of none", points.Change(s.ctx(), []byte("q"), func(p point) (point, error) { return point{Name: p.Name + "new"}, nil }))
-	all, err := points.All(s.ctx(), nil)
+	s.Must("change of none", points.Change(s.Ctx(), []byte("q"), func(p point) (point, error) { return point{Name: p.Name + "new"}, nil }))
+	all, err := points.All(s.Ctx(), nil)
 	if err != nil || len(all) != 2 || all["q"].Name != "new" {
 		s.Errorf("all: %+v, %v", all, err)
 	}
 	s.put(store, "a", "p", "no JSON")
-	_, err = points.Get(s.ctx(), key)
-	s.wantKind("get of something else", err, kv.Invalid)
+	_, err = points.Get(s.Ctx(), key)
+	s.WantKind("get of something else", err, kv.Invalid)
 	_, err = state.In[point](store, "nowhere")
-	s.wantKind("a bucket that is not declared", err, kv.Invalid)
+	s.WantKind("a bucket that is not declared", err, kv.Invalid)
 }

@@ -19,7 +19,7 @@ func testUpdate(s *suite) {
 	change := func(tx *state.Tx) error {
 		return errors.Join(tx.Put([]byte("x"), []byte("1")), tx.Put([]byte("y"), []byte("1")))
 	}
-	if err := store.Update(s.ctx(), "a", func(tx *state.Tx) error { return errors.Join(change(tx), stop) }); !errors.Is(err, stop) {
+	if err := store.Update(s.Ctx(), "a", func(tx *state.Tx) error { return errors.Join(change(tx), stop) }); !errors.Is(err, stop) {
 		s.Errorf("got %v, want the function's error", err)
 	}
 	func() {
@@ -28,12 +28,12 @@ func testUpdate(s *suite) {
 				s.Error("the panic did not come through")
 			}
 		}()
-		store.Update(s.ctx(), "a", func(tx *state.Tx) error { s.must("put", change(tx)); panic(stop) })
+		store.Update(s.Ctx(), "a", func(tx *state.Tx) error { s.Must("put", change(tx)); panic(stop) })
 	}()
 	s.wantGet(store, "a", "x", "0") // and nobody holds the lock
 	s.wantNone(store, "a", "y")
-	s.must("update", store.Update(s.ctx(), "a", func(tx *state.Tx) error {
-		s.must("put", change(tx))
+	s.Must("update", store.Update(s.Ctx(), "a", func(tx *state.Tx) error {
+		s.Must("put", change(tx))
 		if v, err := tx.Get([]byte("x")); string(v) != "1" || err != nil {
 			s.Errorf("a transaction does not see its own write: %q, %v", v, err)
 		}
@@ -45,14 +45,14 @@ func testUpdate(s *suite) {
 
 func testIn(s *suite) {
 	store := s.store()
-	s.must("update", store.Update(s.ctx(), "a", func(tx *state.Tx) error {
+	s.Must("update", store.Update(s.Ctx(), "a", func(tx *state.Tx) error {
 		b, err := tx.In("b")
-		s.must("in", err)
+		s.Must("in", err)
 		return errors.Join(tx.Put([]byte("k"), []byte("in a")), b.Put([]byte("k"), []byte("in b")))
 	}))
-	s.must("view", store.View(s.ctx(), "b", func(v *state.View) error {
+	s.Must("view", store.View(s.Ctx(), "b", func(v *state.View) error {
 		a, err := v.In("a")
-		s.must("in", err)
+		s.Must("in", err)
 		for view, want := range map[*state.View]string{v: "in b", a: "in a"} {
 			if got, err := view.Get([]byte("k")); string(got) != want || err != nil {
 				s.Errorf("got %q, %v, want %q", got, err, want)
@@ -60,7 +60,7 @@ func testIn(s *suite) {
 		}
 		for _, other := range []string{"cache", "secret", "nowhere"} {
 			_, err := v.In(other)
-			s.wantKind("in "+other, err, kv.Invalid)
+			s.WantKind("in "+other, err, kv.Invalid)
 		}
 		return nil
 	}))
@@ -69,18 +69,18 @@ func testIn(s *suite) {
 func testOwnership(s *suite) {
 	store := s.store()
 	key, value := []byte("key"), []byte("value")
-	s.must("update", store.Update(s.ctx(), "a", func(tx *state.Tx) error {
-		s.must("put", tx.Put(key, value))
+	s.Must("update", store.Update(s.Ctx(), "a", func(tx *state.Tx) error {
+		s.Must("put", tx.Put(key, value))
 		copy(key, "xxx")
 		copy(value, "xxxxx")
 		got, err := tx.Get([]byte("key"))
-		s.must("get", err)
+		s.Must("get", err)
 		copy(got, "yyyyy")
 		return nil
 	}))
 	s.wantGet(store, "a", "key", "value")
-	entries, err := store.Scan(s.ctx(), "a", nil)
-	s.must("scan", err)
+	entries, err := store.Scan(s.Ctx(), "a", nil)
+	s.Must("scan", err)
 	for _, e := range entries {
 		copy(e.Key, "zzz")
 		copy(e.Value, "zzzzz")
@@ -91,7 +91,7 @@ func testOwnership(s *suite) {
 func testArguments(s *suite) {
 	store := s.store()
 	s.put(store, "a", "k", "v")
-	ctx := s.ctx()
+	ctx := s.Ctx()
 	_, getErr := store.Get(ctx, "a", nil)
 	_, bucketErr := store.Get(ctx, "nowhere", []byte("k"))
 	for what, err := range map[string]error{
@@ -103,7 +103,7 @@ func testArguments(s *suite) {
 		"put into an unknown bucket":     store.Put(ctx, "nowhere", []byte("k"), nil),
 		"put into a bucket without name": store.Put(ctx, "", []byte("k"), nil),
 	} {
-		s.wantKind(what, err, kv.Invalid)
+		s.WantKind(what, err, kv.Invalid)
 		if kv.HintOf(err) == "" {
 			s.Errorf("%s: %v has no hint", what, err)
 		}
@@ -117,11 +117,11 @@ func testArguments(s *suite) {
 func testCanceled(s *suite) {
 	store := s.store()
 	s.put(store, "a", "k", "v")
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	cancel()
-	s.wantKind("put", store.Put(ctx, "a", []byte("k"), []byte("w")), kv.Canceled)
+	s.WantKind("put", store.Put(ctx, "a", []byte("k"), []byte("w")), kv.Canceled)
 	_, err := store.Get(ctx, "a", []byte("k"))
-	s.wantKind("get", err, kv.Canceled)
+	s.WantKind("get", err, kv.Canceled)
 	s.wantGet(store, "a", "k", "v")
 }
 
@@ -130,17 +130,17 @@ func testEnded(s *suite) {
 	var view *state.View
 	var tx *state.Tx
 	k := []byte("k")
-	s.must("view", store.View(s.ctx(), "a", func(v *state.View) error { view = v; return nil }))
+	s.Must("view", store.View(s.Ctx(), "a", func(v *state.View) error { view = v; return nil }))
 	_, err := view.Get(k)
-	s.wantKind("get on a file that did not exist", err, kv.Closed)
-	s.must("update", store.Update(s.ctx(), "a", func(t *state.Tx) error { tx = t; return t.Put(k, k) }))
-	s.must("view", store.View(s.ctx(), "a", func(v *state.View) error { view = v; return nil }))
+	s.WantKind("get on a file that did not exist", err, kv.Closed)
+	s.Must("update", store.Update(s.Ctx(), "a", func(t *state.Tx) error { tx = t; return t.Put(k, k) }))
+	s.Must("view", store.View(s.Ctx(), "a", func(v *state.View) error { view = v; return nil }))
 	_, err = view.Get(k)
-	s.wantKind("get", err, kv.Closed)
-	s.wantKind("put", tx.Put(k, k), kv.Closed)
-	s.wantKind("delete", tx.Delete(k), kv.Closed)
+	s.WantKind("get", err, kv.Closed)
+	s.WantKind("put", tx.Put(k, k), kv.Closed)
+	s.WantKind("delete", tx.Delete(k), kv.Closed)
 	for _, err := range view.Scan(nil) {
-		s.wantKind("scan", err, kv.Closed)
+		s.WantKind("scan", err, kv.Closed)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *suite) needModes() {
 func (s *suite) wantMode(path string, want os.FileMode) {
 	s.Helper()
 	info, err := os.Stat(path)
-	s.must("stat", err)
+	s.Must("stat", err)
 	if info.IsDir() && want == 0o600 {
 		want = 0o700
 	}
@@ -185,8 +185,8 @@ func testTightened(s *suite) {
 		func() { s.put(store, "secret", "k", "v") },
 	} {
 		info, err := os.Stat(path)
-		s.must("stat", err)
-		s.must("chmod", os.Chmod(path, info.Mode()|0o044))
+		s.Must("stat", err)
+		s.Must("chmod", os.Chmod(path, info.Mode()|0o044))
 		call()
 		s.wantMode(path, 0o600)
 		if incidents := store.Incidents(); len(incidents) != i+1 || incidents[i].What != "mode tightened" || incidents[i].Path != path {

@@ -72,7 +72,7 @@ func (c *child) wait(what string) report {
 // proceed lets a process go on that waits for it.
 func (c *child) proceed() {
 	c.s.Helper()
-	c.s.must("proceed", c.Proceed())
+	c.s.Must("proceed", c.Proceed())
 }
 
 // atOnce lets n processes do a job at the same time and returns how they ended.

@@ -59,7 +59,7 @@ func (s *suite) eachDamage(bucket, name string, check func(d damage, store *stat
 	for i, d := range damages(seed, random) {
 		s.dir = filepath.Join(top, fmt.Sprint(i))
 		store := s.store()
-		s.must("fill", store.Update(s.ctx(), bucket, func(tx *state.Tx) error {
+		s.Must("fill", store.Update(s.Ctx(), bucket, func(tx *state.Tx) error {
 			for i := range damagedEntries {
 				if err := tx.Put(damagedKey(i), damagedValue(i)); err != nil {
 					return err
@@ -70,7 +70,7 @@ func (s *suite) eachDamage(bucket, name string, check func(d damage, store *stat
 		path := filepath.Join(s.dir, name)
 		s.overwrite(path, d.do)
 		damaged, err := os.ReadFile(path)
-		s.must("read", err)
+		s.Must("read", err)
 		check(d, store, path, damaged)
 	}
 }
@@ -80,29 +80,29 @@ func (s *suite) eachDamage(bucket, name string, check func(d damage, store *stat
 func (s *suite) overwrite(path string, change func([]byte) []byte) {
 	s.Helper()
 	data, err := os.ReadFile(path)
-	s.must("read", err)
+	s.Must("read", err)
 	for _, ending := range []string{"-wal", "-shm"} {
 		if err := os.Remove(path + ending); err != nil && !errors.Is(err, os.ErrNotExist) {
 			s.Fatal(err)
 		}
 	}
-	s.must("write", os.WriteFile(path, change(data), 0o600))
+	s.Must("write", os.WriteFile(path, change(data), 0o600))
 }
 
 func testDamagedCache(s *suite) {
 	s.eachDamage("kept", "cache.db", func(d damage, store *state.Store, path string, damaged []byte) {
 		for i := 0; i < damagedEntries; i += 3 {
-			got, err := store.Get(s.ctx(), "kept", damagedKey(i))
+			got, err := store.Get(s.Ctx(), "kept", damagedKey(i))
 			if err != nil && !errors.Is(err, kv.NotFound) || err == nil && !bytes.Equal(got, damagedValue(i)) {
 				s.Fatalf("%s: key %d: got %q, %v", d.what, i, clip(got), err)
 			}
 		}
 		for i := range 10 {
-			s.must(d.what+": put", store.Put(s.ctx(), "kept", damagedKey(i), []byte("new")))
+			s.Must(d.what+": put", store.Put(s.Ctx(), "kept", damagedKey(i), []byte("new")))
 		}
 		s.wantGet(store, "kept", string(damagedKey(3)), "new")
 		if d.noticed { // a check of a file whose damage was not met yet may find it, or take for ever
-			s.must(d.what, store.Check(s.ctx()))
+			s.Must(d.what, store.Check(s.Ctx()))
 		}
 		incidents := store.Incidents()
 		if d.noticed && len(incidents) != 1 {
@@ -131,7 +131,7 @@ func testDamagedState(s *suite) {
 		s.eachDamage(bucket, name, func(d damage, store *state.Store, path string, damaged []byte) {
 			errs := 0
 			for i := 0; i < damagedEntries; i += 3 {
-				got, err := store.Get(s.ctx(), bucket, damagedKey(i))
+				got, err := store.Get(s.Ctx(), bucket, damagedKey(i))
 				switch {
 				case err == nil && !bytes.Equal(got, damagedValue(i)):
 					s.Fatalf("%s: key %d: got %q", d.what, i, clip(got))
@@ -141,7 +141,7 @@ func testDamagedState(s *suite) {
 					s.wantDamaged(d.what, err, path)
 				}
 			}
-			if err := store.Put(s.ctx(), bucket, []byte("k"), []byte("v")); err != nil {
+			if err := store.Put(s.Ctx(), bucket, []byte("k"), []byte("v")); err != nil {
 				errs++
 				s.wantDamaged(d.what, err, path)
 			}
@@ -174,7 +174,7 @@ func (s *suite) onlyLocks(files []string) bool {
 // wantDamaged checks that err tells of a damaged file and what to do.
 func (s *suite) wantDamaged(what string, err error, path string) {
 	s.Helper()
-	s.wantKind(what, err, kv.Corrupt)
+	s.WantKind(what, err, kv.Corrupt)
 	if !strings.Contains(kv.HintOf(err), path) || !strings.Contains(err.Error(), path) {
 		s.Errorf("%s: %v, hint %q, want both to name the file", what, err, kv.HintOf(err))
 	}
@@ -188,14 +188,14 @@ func testCut(s *suite) {
 	for bucket, name := range map[string]string{"a": "state.db", "cache": "cache.db", "secret": "secrets.db"} {
 		path := filepath.Join(s.dir, name)
 		s.overwrite(path, func([]byte) []byte { return nil })
-		_, err := store.Get(s.ctx(), bucket, []byte("k"))
+		_, err := store.Get(s.Ctx(), bucket, []byte("k"))
 		if bucket == "cache" {
-			s.wantKind("get from a rebuilt cache", err, kv.NotFound)
+			s.WantKind("get from a rebuilt cache", err, kv.NotFound)
 			s.put(store, bucket, "k", "v")
 			continue
 		}
 		s.wantDamaged("get from an empty "+name, err, path)
-		s.wantDamaged("put to an empty "+name, store.Put(s.ctx(), bucket, []byte("k"), []byte("w")), path)
+		s.wantDamaged("put to an empty "+name, store.Put(s.Ctx(), bucket, []byte("k"), []byte("w")), path)
 		if info, err := os.Stat(path); err != nil || info.Size() != 0 {
 			s.Errorf("%s was changed: %v", name, err)
 		}

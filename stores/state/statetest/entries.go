@@ -29,10 +29,10 @@ func testRoundTrip(s *suite) {
 		s.put(store, bucket, "k", "other")
 		s.wantGet(store, bucket, "k", "other")
 		for range 2 {
-			s.must("delete", store.Delete(s.ctx(), bucket, []byte("k")))
+			s.Must("delete", store.Delete(s.Ctx(), bucket, []byte("k")))
 			s.wantNone(store, bucket, "k")
 		}
-		s.must("view", store.View(s.ctx(), bucket, func(v *state.View) error {
+		s.Must("view", store.View(s.Ctx(), bucket, func(v *state.View) error {
 			for key, want := range map[string]bool{"empty": true, "k": false} {
 				if has, err := v.Has([]byte(key)); has != want || err != nil {
 					s.Errorf("has %q: %v, %v, want %v", key, has, err, want)
@@ -77,7 +77,7 @@ func testNothingThere(s *suite) {
 	if _, err := os.Stat(filepath.Dir(s.dir)); !errors.Is(err, os.ErrNotExist) {
 		s.Errorf("reading made %s: %v", filepath.Dir(s.dir), err)
 	}
-	s.must("delete", store.Delete(s.ctx(), "a", []byte("k")))
+	s.Must("delete", store.Delete(s.Ctx(), "a", []byte("k")))
 	s.wantNone(store, "a", "k")
 }
 
@@ -93,7 +93,7 @@ func testScan(s *suite) {
 		s.wantKeys(store, bucket, "b", "b", "b1", "b1x", "b2", "b\xff")
 		s.wantKeys(store, bucket, "b1", "b1", "b1x")
 		s.wantKeys(store, bucket, "d")
-		s.must("view", store.View(s.ctx(), bucket, func(v *state.View) error {
+		s.Must("view", store.View(s.Ctx(), bucket, func(v *state.View) error {
 			for e, err := range v.Scan([]byte("b")) {
 				if err != nil || string(e.Value) != "value of "+string(e.Key) || !e.Written.Equal(s.clock.now()) {
 					s.Errorf("scan: %q %q %v, %v", e.Key, e.Value, e.Written, err)
@@ -121,7 +121,7 @@ func testExpiry(s *suite) {
 	s.wantKeys(store, "cache", "", "new")
 	s.wantGet(store, "a", "old", "1")
 	s.wantGet(store, "kept", "old", "1")
-	s.must("swap of an expired key", store.CompareAndSwap(s.ctx(), "cache", []byte("old"), nil, []byte("3")))
+	s.Must("swap of an expired key", store.CompareAndSwap(s.Ctx(), "cache", []byte("old"), nil, []byte("3")))
 	s.wantGet(store, "cache", "old", "3")
 	s.clock.advance(-48 * time.Hour) // what is from that far in the future was written under a wrong clock
 	s.wantNone(store, "cache", "old")
@@ -136,7 +136,7 @@ func testDeleteStale(s *suite) {
 			s.put(store, bucket, fmt.Sprintf("x%d", i), "v")
 			s.put(store, bucket, fmt.Sprintf("y%d", i), "v")
 		}
-		n, err := store.DeleteStale(s.ctx(), bucket, []byte("x"), begin.Add(3*time.Minute))
+		n, err := store.DeleteStale(s.Ctx(), bucket, []byte("x"), begin.Add(3*time.Minute))
 		if n != 3 || err != nil {
 			s.Errorf("deleted %d, %v, want 3", n, err)
 		}
@@ -144,7 +144,7 @@ func testDeleteStale(s *suite) {
 	}
 	s.clock.set(begin.Add(62 * time.Minute))
 	for bucket, want := range map[string]int{"a": 0, "cache": 3} { // y0, y1 and y2 have expired
-		if n, err := store.DeleteStale(s.ctx(), bucket, nil, time.Time{}); n != want || err != nil {
+		if n, err := store.DeleteStale(s.Ctx(), bucket, nil, time.Time{}); n != want || err != nil {
 			s.Errorf("%s: deleted %d expired ones, %v, want %d", bucket, n, err, want)
 		}
 	}
@@ -172,11 +172,11 @@ func testCompareAndSwap(s *suite) {
 		{[]byte("2"), nil, true, "-"},
 	} {
 		what := fmt.Sprintf("swap %q for %q", c.old, c.new)
-		err := store.CompareAndSwap(s.ctx(), "a", []byte("k"), c.old, c.new)
+		err := store.CompareAndSwap(s.Ctx(), "a", []byte("k"), c.old, c.new)
 		if c.ok {
-			s.must(what, err)
+			s.Must(what, err)
 		} else {
-			s.wantKind(what, err, kv.Conflict)
+			s.WantKind(what, err, kv.Conflict)
 		}
 		if c.then == "-" {
 			s.wantNone(store, "a", "k")
@@ -190,7 +190,7 @@ func testCompareAndSwapRace(s *suite) {
 	const workers = 4
 	swaps := s.target.times(8)
 	store := s.store()
-	ctx := s.ctx()
+	ctx := s.Ctx()
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {

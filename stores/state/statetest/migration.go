@@ -34,13 +34,13 @@ func (s *suite) older(name string, rows int, tables ...string) (path string) {
 	s.Helper()
 	work := filepath.Join(s.TempDir(), "older.db")
 	db, err := sql.Open("sqlite", work+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=wal_autocheckpoint(0)")
-	s.must("open", err)
+	s.Must("open", err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	exec := func(query string, args ...any) {
 		s.Helper()
 		_, err := db.Exec(query, args...)
-		s.must(query, err)
+		s.Must(query, err)
 	}
 	for _, table := range tables {
 		exec("CREATE TABLE " + table + "(id TEXT PRIMARY KEY, body BLOB, updated INTEGER)")
@@ -60,8 +60,8 @@ func (s *suite) older(name string, rows int, tables ...string) (path string) {
 	path = filepath.Join(s.dir, name)
 	for _, ending := range []string{"", "-wal"} {
 		data, err := os.ReadFile(work + ending)
-		s.must("read", err)
-		s.must("write", os.WriteFile(path+ending, data, 0o600))
+		s.Must("read", err)
+		s.Must("write", os.WriteFile(path+ending, data, 0o600))
 	}
 	return path
 }
@@ -71,7 +71,7 @@ func withLegacy(o *state.Options) { o.Legacy = legacy }
 // wantMigrated checks that all rows are in a bucket, and nothing else is.
 func (s *suite) wantMigrated(store *state.Store, bucket string, rows int) {
 	s.Helper()
-	entries, err := store.Scan(s.ctx(), bucket, nil)
+	entries, err := store.Scan(s.Ctx(), bucket, nil)
 	if err != nil || len(entries) != rows {
 		s.Fatalf("bucket %s: %d entries, %v, want %d", bucket, len(entries), err, rows)
 	}
@@ -118,7 +118,7 @@ func testMigration(s *suite) {
 func testMigrationFails(s *suite) {
 	path := s.older("state.db", 10, "checkpoints")
 	before, err := os.ReadFile(path)
-	s.must("read", err)
+	s.Must("read", err)
 	stop := errors.New("stop")
 	put := func(bucket, key string) func(context.Context, string, *state.Import) error {
 		return func(_ context.Context, _ string, into *state.Import) error { return into.Put(bucket, []byte(key), nil) }
@@ -140,15 +140,15 @@ func testMigrationFails(s *suite) {
 			continue // there is none: the engine looked at the file, and put it in
 		}
 		store := s.store(func(o *state.Options) { o.Legacy = c.legacy })
-		_, err := store.Get(s.ctx(), "a", legacyKey(0))
-		s.wantKind(c.what, err, c.kind)
+		_, err := store.Get(s.Ctx(), "a", legacyKey(0))
+		s.WantKind(c.what, err, c.kind)
 		if c.is != nil && !errors.Is(err, c.is) {
 			s.Errorf("%s: got %v", c.what, err)
 		}
 		if c.kind == kv.Invalid && kv.HintOf(err) == "" {
 			s.Errorf("%s: %v has no hint", c.what, err)
 		}
-		s.wantKind(c.what+", put", store.Put(s.ctx(), "a", []byte("k"), nil), c.kind)
+		s.WantKind(c.what+", put", store.Put(s.Ctx(), "a", []byte("k"), nil), c.kind)
 		if left, _ := filepath.Glob(path + ".*"); !s.onlyLocks(left) {
 			s.Errorf("%s: left over: %v", c.what, left)
 		}
@@ -164,10 +164,10 @@ func testMigrationFails(s *suite) {
 	s.older("state.db", 10, "checkpoints")
 	broken := s.store(func(o *state.Options) { o.Legacy = put("nowhere", "k") })
 	s.put(broken, "kept", "k", "a cache is not worth an error")
-	_, err = broken.Get(s.ctx(), "secret", []byte("k"))
-	s.wantKind("a secret that may be there", err, kv.Invalid)
+	_, err = broken.Get(s.Ctx(), "secret", []byte("k"))
+	s.WantKind("a secret that may be there", err, kv.Invalid)
 
-	s.must("remove", os.RemoveAll(filepath.Join(s.dir, "cache.db")))
+	s.Must("remove", os.RemoveAll(filepath.Join(s.dir, "cache.db")))
 	s.older("cache.db", 10, "answers") // likewise
 	store := s.store()
 	s.wantNone(store, "kept", string(legacyKey(0)))
@@ -195,9 +195,9 @@ func testMigrationOfSeveralKinds(s *suite) {
 	for i, first := range []string{"a", "kept", "secret"} {
 		for _, remove := range []bool{false, true} {
 			s.dir = filepath.Join(top, fmt.Sprint(i, remove))
-			s.must("mkdir", os.Mkdir(s.dir, 0o700))
+			s.Must("mkdir", os.Mkdir(s.dir, 0o700))
 			path := s.older(one, rows, "checkpoints", "answers", "tokens")
-			s.must("chmod", os.Chmod(path, 0o644))
+			s.Must("chmod", os.Chmod(path, 0o644))
 			store := s.store(oneLegacy, func(o *state.Options) { o.RemoveOlder = remove })
 			s.wantMigrated(store, first, rows)
 			for _, bucket := range []string{"a", "kept", "secret"} {
@@ -224,14 +224,14 @@ func testMigrationHalfDone(s *suite) {
 	const rows = 20
 	path := s.older(one, rows, "checkpoints", "tokens")
 	whole, err := os.ReadFile(path)
-	s.must("read", err)
+	s.Must("read", err)
 	log, err := os.ReadFile(path + "-wal")
-	s.must("read", err)
+	s.Must("read", err)
 	s.wantMigrated(s.store(oneLegacy), "a", rows)
 	s.put(s.store(oneLegacy), "a", "id-x", "later")
-	s.must("write", os.WriteFile(path, whole, 0o600))
-	s.must("write", os.WriteFile(path+"-wal", log, 0o600))
-	s.must("remove", os.RemoveAll(filepath.Join(s.dir, "secrets.db")))
+	s.Must("write", os.WriteFile(path, whole, 0o600))
+	s.Must("write", os.WriteFile(path+"-wal", log, 0o600))
+	s.Must("remove", os.RemoveAll(filepath.Join(s.dir, "secrets.db")))
 	store := s.store(oneLegacy)
 	s.wantMigrated(store, "secret", rows)
 	s.wantGet(store, "a", "id-x", "later")
@@ -242,17 +242,17 @@ func testMigrationHalfDone(s *suite) {
 
 func testSecretsNotMoved(s *suite) {
 	s.older("state.db", 5, "checkpoints", "tokens")
-	_, err := s.store().Get(s.ctx(), "secret", legacyKey(0)) // a program that does not know of the older file
-	s.wantKind("a secret that may be in the older file", err, kv.Invalid)
-	s.wantKind("a secret put beside it", s.store().Put(s.ctx(), "secret", []byte("k"), nil), kv.Invalid)
+	_, err := s.store().Get(s.Ctx(), "secret", legacyKey(0)) // a program that does not know of the older file
+	s.WantKind("a secret that may be in the older file", err, kv.Invalid)
+	s.WantKind("a secret put beside it", s.store().Put(s.Ctx(), "secret", []byte("k"), nil), kv.Invalid)
 	s.wantMigrated(s.store(withLegacy), "secret", 5)
 	s.wantGet(s.store(withLegacy), "a", string(legacyKey(0)), string(legacyValue(0)))
 
 	s.dir = s.TempDir()
 	path := s.older(one, 5, "tokens")
 	s.put(s.store(), "secret", "k", "of a program that was started without the options")
-	_, err = s.store(oneLegacy).Get(s.ctx(), "secret", legacyKey(0))
-	s.wantKind("secrets in two files", err, kv.Invalid)
+	_, err = s.store(oneLegacy).Get(s.Ctx(), "secret", legacyKey(0))
+	s.WantKind("secrets in two files", err, kv.Invalid)
 	if !isFile(path) {
 		s.Errorf("%s is gone", path)
 	}
@@ -269,7 +269,7 @@ func testMigrationBesideOlder(s *suite) {
 	const rows = 5
 	path := s.older(one, rows, "checkpoints")
 	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)")
-	s.must("open", err)
+	s.Must("open", err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	acknowledged := rows
@@ -280,7 +280,7 @@ func testMigrationBesideOlder(s *suite) {
 		}
 		return err
 	}
-	s.must("write before", write())
+	s.Must("write before", write())
 	done := make(chan error)
 	go func() {
 		for {
@@ -290,8 +290,8 @@ func testMigrationBesideOlder(s *suite) {
 			}
 		}
 	}()
-	_, err = s.store(oneLegacy).Get(s.ctx(), "a", legacyKey(0))
-	s.must("get", err)
+	_, err = s.store(oneLegacy).Get(s.Ctx(), "a", legacyKey(0))
+	s.Must("get", err)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "moved") {
 		s.Errorf("the older program was told: %v", err)
 	}
@@ -321,7 +321,7 @@ func testMigrationKilled(s *suite) {
 	top, typical := s.dir, time.Duration(0)
 	for round := range rounds {
 		s.dir = filepath.Join(top, fmt.Sprint(round))
-		s.must("mkdir", os.Mkdir(s.dir, 0o700))
+		s.Must("mkdir", os.Mkdir(s.dir, 0o700))
 		path := s.older("state.db", rows, "checkpoints")
 		c := s.start(task{Job: "get", Bucket: "a"})
 		c.wait("ready")
@@ -336,7 +336,7 @@ func testMigrationKilled(s *suite) {
 		c.End()
 		store := s.store(withLegacy)
 		s.wantMigrated(store, "a", rows)
-		s.must("check", store.Check(s.ctx()))
+		s.Must("check", store.Check(s.Ctx()))
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*")); !s.onlyLocks(left) {
 			s.Errorf("left over: %v", left)
 		}

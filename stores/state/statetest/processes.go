@@ -23,8 +23,8 @@ func testBusy(s *suite) {
 	c.wait("held")
 	hasty := s.store(func(o *state.Options) { o.Wait = short })
 	began := time.Now()
-	err := hasty.Put(s.ctx(), "a", []byte("k"), []byte("w"))
-	s.wantKind("put", err, kv.Busy)
+	err := hasty.Put(s.Ctx(), "a", []byte("k"), []byte("w"))
+	s.WantKind("put", err, kv.Busy)
 	if took := time.Since(began); took < short/2 {
 		s.Errorf("it waited for %v, want about %v", took, short)
 	}
@@ -35,20 +35,20 @@ func testBusy(s *suite) {
 		s.wantGet(hasty, "a", "k", "v")
 		s.wantNone(hasty, "a", "held")
 	} else {
-		_, err := hasty.Get(s.ctx(), "a", []byte("k"))
-		s.wantKind("get", err, kv.Busy)
+		_, err := hasty.Get(s.Ctx(), "a", []byte("k"))
+		s.WantKind("get", err, kv.Busy)
 	}
 	s.put(hasty, "cache", "k", "other files are free")
 
-	ctx, cancel := context.WithCancel(s.ctx())
+	ctx, cancel := context.WithCancel(s.Ctx())
 	time.AfterFunc(short, cancel)
-	s.wantKind("put until the context ends", s.store().Put(ctx, "a", []byte("k"), []byte("w")), kv.Canceled)
+	s.WantKind("put until the context ends", s.store().Put(ctx, "a", []byte("k"), []byte("w")), kv.Canceled)
 
 	done := make(chan error, 1)
 	patient := s.store()
-	go func() { done <- patient.Put(s.ctx(), "a", []byte("k"), []byte("w")) }()
+	go func() { done <- patient.Put(s.Ctx(), "a", []byte("k"), []byte("w")) }()
 	c.proceed()
-	s.must("put once the lock is free", <-done)
+	s.Must("put once the lock is free", <-done)
 	s.wantGet(patient, "a", "k", "w")
 	s.wantGet(patient, "a", "held", "yes")
 }
@@ -109,7 +109,7 @@ func testProcesses(s *suite) {
 	}
 	if text := os.Getenv(strictVariable); text != "" {
 		d, err := time.ParseDuration(text)
-		s.must(strictVariable, err)
+		s.Must(strictVariable, err)
 		c.until, c.strict, c.kills = time.Now().Add(d), true, 0.05
 		c.task.Class, c.task.Wait = kv.Synced.String(), state.DefaultWait
 	}
@@ -123,18 +123,18 @@ func testProcesses(s *suite) {
 
 	store := s.store()
 	began := time.Now()
-	_, err := store.Get(s.ctx(), "a", slotKey(0))
+	_, err := store.Get(s.Ctx(), "a", slotKey(0))
 	opened := time.Since(began)
 	if err != nil && !errors.Is(err, kv.NotFound) {
 		s.Errorf("get after the last process: %v", err)
 	}
 	for i, slot := range c.slots {
-		version, err := slotVersion(s.ctx(), store, i)
+		version, err := slotVersion(s.Ctx(), store, i)
 		if err != nil || version < slot.acknowledged || version > slot.tried {
 			s.Errorf("slot %d: version %d, %v, want %d, which was acknowledged, to %d", i, version, err, slot.acknowledged, slot.tried)
 		}
 	}
-	s.must("check", store.Check(s.ctx()))
+	s.Must("check", store.Check(s.Ctx()))
 	if c.writes == 0 || c.reads == 0 {
 		s.Errorf("%d writes and %d reads were acknowledged", c.writes, c.reads)
 	}

@@ -3,12 +3,12 @@ package statetest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/state"
 )
 
@@ -57,7 +57,7 @@ func Run(t *testing.T, target Target) {
 			if target.Slow && testing.Short() && !c.crowds {
 				t.Skip("this engine is slow: without -short")
 			}
-			s := &suite{T: t, target: target, dir: t.TempDir()}
+			s := &suite{Suite: frame.Suite{T: t}, target: target, dir: t.TempDir()}
 			s.clock.set(time.Unix(1_700_000_000, 0))
 			c.run(s)
 		})
@@ -115,20 +115,14 @@ var cases = []testCase{
 
 // suite is one running case.
 type suite struct {
-	*testing.T
+	frame.Suite
 	target Target
 	dir    string
 	clock  clock
 }
 
 // patience is how long anything may take; only a hang lasts as long.
-const patience = time.Minute
-
-func (s *suite) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	s.Cleanup(cancel)
-	return ctx
-}
+const patience = frame.Patience
 
 // buckets are those of most cases.
 var buckets = []state.Bucket{
@@ -160,29 +154,15 @@ func (s *suite) store(change ...func(*state.Options)) *state.Store {
 	return store
 }
 
-func (s *suite) must(what string, err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatalf("%s: %v", what, err)
-	}
-}
-
-func (s *suite) wantKind(what string, err error, kind kv.Kind) {
-	s.Helper()
-	if err == nil || kv.KindOf(err) != kind {
-		s.Errorf("%s: got error %v, want %v", what, err, kind)
-	}
-}
-
 func (s *suite) put(store *state.Store, bucket, key, value string) {
 	s.Helper()
-	s.must("put "+key, store.Put(s.ctx(), bucket, []byte(key), []byte(value)))
+	s.Must("put "+key, store.Put(s.Ctx(), bucket, []byte(key), []byte(value)))
 }
 
 // wantGet checks the value of a key.
 func (s *suite) wantGet(store *state.Store, bucket, key, want string) {
 	s.Helper()
-	got, err := store.Get(s.ctx(), bucket, []byte(key))
+	got, err := store.Get(s.Ctx(), bucket, []byte(key))
 	if err != nil || got == nil || !bytes.Equal(got, []byte(want)) {
 		s.Errorf("get %s %q: got %q, %v, want %q", bucket, key, clip(got), err, clip([]byte(want)))
 	}
@@ -191,7 +171,7 @@ func (s *suite) wantGet(store *state.Store, bucket, key, want string) {
 // wantNone checks that a key is absent.
 func (s *suite) wantNone(store *state.Store, bucket, key string) {
 	s.Helper()
-	if got, err := store.Get(s.ctx(), bucket, []byte(key)); !errors.Is(err, kv.NotFound) || got != nil {
+	if got, err := store.Get(s.Ctx(), bucket, []byte(key)); !errors.Is(err, kv.NotFound) || got != nil {
 		s.Errorf("get %s %q: got %q, %v, want not found", bucket, key, clip(got), err)
 	}
 }
@@ -199,8 +179,8 @@ func (s *suite) wantNone(store *state.Store, bucket, key string) {
 // wantKeys checks the keys below a prefix, in order.
 func (s *suite) wantKeys(store *state.Store, bucket, prefix string, want ...string) {
 	s.Helper()
-	entries, err := store.Scan(s.ctx(), bucket, []byte(prefix))
-	s.must("scan", err)
+	entries, err := store.Scan(s.Ctx(), bucket, []byte(prefix))
+	s.Must("scan", err)
 	if len(entries) != len(want) {
 		s.Errorf("scan %s %q: got %d entries, want %q", bucket, prefix, len(entries), want)
 		return

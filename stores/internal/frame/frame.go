@@ -1,0 +1,108 @@
+// Package frame is what the conformance suites of stores have in common.
+package frame
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// Target is what a suite knows of every implementation under test.
+type Target struct {
+	Delivers  map[kv.Durability]kv.Durability // what a commit of each class that may be asked for is delivered as
+	Volatile  bool                            // nothing outlives closing
+	Processes bool                            // several processes may have it open
+}
+
+// Probe opens the store of kv that url names, a new one, and returns what it promises.
+func Probe(t *testing.T, url string) Target {
+	t.Helper()
+	db, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	caps := db.Caps()
+	target := Target{Delivers: map[kv.Durability]kv.Durability{}, Volatile: !caps.Persistent, Processes: db.Mode() == kv.Shared}
+	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
+		if p := caps.Promise(d); p.Supported {
+			target.Delivers[d] = p.Class
+		}
+	}
+	return target
+}
+
+// Classes returns the classes that may be asked for, the strongest first.
+func (t Target) Classes() []kv.Durability { return slices.Sorted(maps.Keys(t.Delivers)) }
+
+// Case is a case of a suite. Its name is the sentence that it proves.
+type Case[S any] struct {
+	Name      string
+	Run       func(s S)
+	Reopens   bool // needs what outlives its closing
+	Processes bool // needs what several processes may open
+}
+
+// Run runs cases, each on a suite of its own, which begin makes.
+func Run[S any](t *testing.T, target Target, cases []Case[S], begin func(Suite) S) {
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			switch {
+			case c.Reopens && target.Volatile:
+				t.Skip("nothing outlives its closing")
+			case c.Processes && !target.Processes:
+				t.Skip("one process at a time may have it open")
+			}
+			c.Run(begin(Suite{T: t, Target: target, Class: slices.Max(target.Classes())}))
+		})
+	}
+}
+
+// Suite is one running case.
+type Suite struct {
+	*testing.T
+	Target
+	Class kv.Durability // the cheapest
+}
+
+// Patience is how long anything may take; only a hang lasts as long.
+const Patience = time.Minute
+
+// Ctx returns a context that ends after Patience.
+func (s *Suite) Ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	s.Cleanup(cancel)
+	return ctx
+}
+
+// Must ends the case if err is an error of what was done.
+func (s *Suite) Must(what string, err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%s: %v", what, err)
+	}
+}
+
+// WantKind checks that err is an error of a kind.
+func (s *Suite) WantKind(what string, err error, kind kv.Kind) {
+	s.Helper()
+	if err == nil || kv.KindOf(err) != kind {
+		s.Errorf("%s: got error %v, want %v", what, err, kind)
+	}
+}
+
+// Closing returns a function that closes something once, and calls it when the case ends.
+func (s *Suite) Closing(closer func() error) (closeAll func()) {
+	closeAll = sync.OnceFunc(func() {
+		if err := closer(); err != nil {
+			s.Errorf("close: %v", err)
+		}
+	})
+	s.Cleanup(closeAll)
+	return closeAll
+}

@@ -1,0 +1,52 @@
+package queuetest
+
+import (
+	"time"
+
+	"github.com/assaydb/assay/stores/queue"
+)
+
+func testRetention(s *suite) {
+	for _, outdated := range []queue.Outdated{queue.Bury, queue.Drop} {
+		b := s.bench(queue.Settings{Retention: time.Hour, DeadRetention: 3 * time.Hour, Outdated: outdated, MaxAttempts: queue.NoLimit})
+		b.publish("claimed", "old")
+		job := b.claim(1, "claimed")[0]
+		s.Must("extend", b.Extend(s.Ctx(), s.Class, 2*time.Hour, job.Receipt))
+		b.publishDrafts(queue.Draft{Payload: []byte("urgent and old"), Priority: -1},
+			queue.Draft{Payload: []byte("late"), Delay: 2 * time.Hour})
+		b.pass(time.Hour)
+		b.publish("exactly")
+		b.pass(time.Millisecond)
+		b.claim(9, "exactly") // and a claim never gives out what is too old, swept or not
+		want := queue.Counts{Delayed: 1, Claimed: 2}
+		dead := []string{"old", "urgent and old"}
+		if outdated == queue.Drop {
+			dead = nil
+		}
+		want.Dead = len(dead)
+		b.wantCounts(want)
+		b.list(queue.Dead, dead...)
+		b.pass(time.Hour)
+		s.Must("ack by its worker, however old", b.Ack(s.Ctx(), s.Class, job.Receipt))
+		_, err := b.Sweep(s.Ctx(), s.Class)
+		s.Must("sweep", err)
+		b.claim(9) // late was too old when its time came, exactly is now
+		for _, later := range []struct {
+			after time.Duration
+			dead  []string
+		}{
+			{2*time.Hour - time.Minute, []string{"old", "urgent and old", "late", "exactly"}}, // for 3 hours less a minute at most
+			{2 * time.Minute, []string{"late", "exactly"}},                                    // an hour less than the others
+			{time.Hour, nil},
+		} {
+			b.pass(later.after)
+			_, err = b.Sweep(s.Ctx(), s.Class)
+			s.Must("sweep", err)
+			if outdated == queue.Drop {
+				later.dead = nil
+			}
+			b.list(queue.Dead, later.dead...)
+			b.wantCounts(queue.Counts{Dead: len(later.dead)})
+		}
+	}
+}
