@@ -75,12 +75,8 @@ KEYs are taken as they are, or in Go's syntax if they begin with a quote: --pref
 			if err != nil {
 				return err
 			}
-			if rate != "" {
-				n, err := humanize.ParseBytes(rate)
-				if err != nil || n == 0 || n > 1<<40 {
-					return usage(fmt.Errorf("--rate %s is not a number of bytes", rate), "for example: --rate 20MB")
-				}
-				o.BytesPerSecond = int(n)
+			if o.BytesPerSecond, err = parseRate(rate); err != nil {
+				return err
 			}
 			o.Restart = restart
 			if args[0], err = storeURL(args[0]); err != nil {
@@ -120,7 +116,7 @@ func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry
 	if dry {
 		verb = "would copy"
 	}
-	fmt.Fprintf(a.stdout, "%s %s, %s, digest %.16s\n", verb, count(report.Pairs, "pair"), humanize.Bytes(uint64(report.Bytes)), report.Digest)
+	fmt.Fprintln(a.stdout, verb, told(report.Summary))
 	if dry {
 		return nil
 	}
@@ -197,7 +193,7 @@ func printComparison(w io.Writer, a, b string, c transfer.Comparison) error {
 		fmt.Fprintf(w, "and %s more; see more with --limit\n", humanize.Comma(more))
 	}
 	if c.Differing == 0 {
-		_, err := fmt.Fprintf(w, "equal: %s, %s, digest %.16s\n", count(c.A.Pairs, "pair"), humanize.Bytes(uint64(c.A.Bytes)), c.A.Digest)
+		_, err := fmt.Fprintln(w, "equal:", told(c.A))
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s of %s and %s differ\n", count(c.Differing, "key"), humanize.Comma(c.A.Pairs), count(c.B.Pairs, "pair"))
