@@ -268,3 +268,36 @@ func TestMoveIsNotLeftHalfDone(t *testing.T) {
 	}
 	same(t, old, to)
 }
+
+// TestNothingToDoReadsNothing: an old store whose files are as they were is not read again, and one whose files are not is.
+func TestNothingToDoReadsNothing(t *testing.T) {
+	for _, from := range engines {
+		t.Run(from, func(t *testing.T) {
+			dir, old := small(t, from)
+			ago := time.Now().Add(-time.Hour)
+			err := filepath.WalkDir(filepath.Join(dir, "old"), func(path string, _ os.DirEntry, err error) error {
+				return errors.Join(err, os.Chtimes(path, ago, ago))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := "pebble:" + filepath.Join(dir, "new")
+			read := 0
+			o := &transfer.MoveOptions{}
+			o.Change = func(k, v []byte) ([]byte, []byte, bool) { read++; return k, v, true }
+			for opening, want := range []bool{true, false, false} {
+				read = 0
+				closed(t, open(t, to, o, old))
+				if (read > 0) != want {
+					t.Errorf("opening %d: %d pairs of the old store were read", opening+1, read)
+				}
+			}
+			change(t, old, "later", "1")
+			db := open(t, to, o, old)
+			defer closed(t, db)
+			if holds(t, db, "later", "1"); read < 100 {
+				t.Errorf("the old store was changed, and %d pairs of it were read", read)
+			}
+		})
+	}
+}
