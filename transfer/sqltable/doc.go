@@ -16,6 +16,7 @@
 //	TABLE                      the whole table: the key is its primary key, or its rowid; the value is all other columns
 //	TABLE(KEY):VALUE           a pair is two columns; other columns are left out
 //	TABLE(KEY,KEY):A,B,C       a key of two columns, a value of three
+//	TABLE(KEY):{VALUE}         a value of one column that is written as those of several are
 //	PREFIX=TABLE(KEY):VALUE    the keys begin with PREFIX
 //
 // Without the parameter there are all tables of the file, each with its name and a slash as the prefix. In names and prefixes

@@ -32,7 +32,8 @@ type tables struct{}
 
 var caps = func() driver.Caps {
 	c := driver.Caps{PureGo: true, Persistent: true, Modes: []driver.Mode{driver.Shared, driver.ReadOnly}, SharedReading: true,
-		ReadersBlockWriters: driver.Sometimes, WritersBlockReaders: driver.Sometimes} // outside of WAL, while a commit is written
+		Checks:              true,
+		ReadersBlockWriters: driver.Always, WritersBlockReaders: driver.Sometimes} // outside of WAL
 	for d := range c.Promises { // every commit is synced
 		c.Promises[d] = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
 	}
@@ -72,7 +73,7 @@ func (tables) Open(ctx context.Context, c driver.Config) (_ driver.Store, err er
 	if err != nil {
 		return nil, err
 	}
-	s := &store{db: db}
+	s := &store{db: db, path: c.Path}
 	if err := s.open(ctx, wanted, mode == "rwc"); err != nil {
 		return nil, errors.Join(classed(err), db.Close())
 	}

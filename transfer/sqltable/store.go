@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 // store is an open file.
 type store struct {
 	db     *sql.DB
+	path   string
 	tables []*table // in the order of their prefixes
 }
 
@@ -34,9 +36,40 @@ func (s *store) Caps() driver.Caps { return caps }
 // Close closes the connections.
 func (s *store) Close() error { return s.db.Close() }
 
+// Check has SQLite look at all that is stored.
+func (s *store) Check(ctx context.Context) error {
+	found, err := s.names(ctx, "PRAGMA integrity_check")
+	if err == nil && (len(found) != 1 || found[0] != "ok") {
+		err = &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("integrity_check: %q", found)}
+	}
+	return errors.Join(classed(err), s.whole(ctx))
+}
+
+// whole refuses a file that has lost its end. SQLite: it reads zeros for what is missing of the last page.
+func (s *store) whole(ctx context.Context) error {
+	var size int64
+	if log, err := os.Stat(s.path + "-wal"); err == nil && log.Size() > 0 {
+		return nil // the rest may be in there
+	}
+	if err := s.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&size); err != nil {
+		return err
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	if info.Size() < size {
+		return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("the file has %d bytes of %d", info.Size(), size)}
+	}
+	return nil
+}
+
 func (s *store) open(ctx context.Context, wanted []Table, create bool) error {
 	var encoding string
 	if err := s.db.QueryRowContext(ctx, "PRAGMA encoding").Scan(&encoding); err != nil {
+		return err
+	}
+	if err := s.whole(ctx); err != nil {
 		return err
 	}
 	if encoding != "UTF-8" {
@@ -100,7 +133,7 @@ func (s *store) create(ctx context.Context, wanted []Table) error {
 			columns, keys = append(columns, quote(c.Name)+names[c.Type]+" NOT NULL"), append(keys, quote(c.Name))
 		}
 		for _, c := range t.Value {
-			if c.Type == "" && len(t.Value) == 1 {
+			if c.Type == "" && len(t.Value) == 1 && !t.Object {
 				c.Type = Blob
 			}
 			columns = append(columns, quote(c.Name)+names[c.Type])
@@ -124,7 +157,7 @@ func (t *table) look(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
-	t.keys, t.raw = primary, len(t.Value) == 1
+	t.keys, t.raw = primary, len(t.Value) == 1 && !t.Object
 	if len(t.Key) > 0 {
 		t.keys = columnNames(t.Key)
 	}

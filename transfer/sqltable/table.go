@@ -17,6 +17,7 @@ type Table struct {
 	Name   string   // of the table
 	Key    []Column // none is the primary key, or the rowid
 	Value  []Column // none is all other columns
+	Object bool     // a value of one column is a JSON object, too
 }
 
 // Column is a column of a table.
@@ -61,7 +62,10 @@ func (t Table) String() string {
 	if len(t.Key) > 0 {
 		b.WriteString("(" + columnList(t.Key) + ")")
 	}
-	if len(t.Value) > 0 {
+	switch {
+	case t.Object && len(t.Value) > 0:
+		b.WriteString(":{" + columnList(t.Value) + "}")
+	case len(t.Value) > 0:
 		b.WriteString(":" + columnList(t.Value))
 	}
 	return b.String()
@@ -83,7 +87,7 @@ func columnList(columns []Column) string {
 func escape(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
-		if c := name[i]; c <= ' ' || strings.IndexByte("%=():,/", c) >= 0 {
+		if c := name[i]; c <= ' ' || strings.IndexByte("%=(){}:,/", c) >= 0 {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)
@@ -123,6 +127,10 @@ func parseTable(spec string) (t Table, err error) {
 		}
 	}
 	if hasValues {
+		inner, isObject := strings.CutPrefix(values, "{")
+		if isObject {
+			t.Object, values = true, strings.TrimSuffix(inner, "}")
+		}
 		if t.Value, err = parseColumns(values); err != nil {
 			return t, err
 		}
