@@ -42,7 +42,7 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 	if changed {
 		done.Outcome = Caught
 	}
-	return done, r, r.write(m.place.to)
+	return done, r, r.write(m.place)
 }
 
 // follow changes tx, of the new store, to hold what source does, if it still holds what it was made with.

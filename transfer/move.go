@@ -226,6 +226,11 @@ func removedPath(path string) string { return beside(path, ".removed") }
 // try does what is to be done, if no other process is at it.
 func (m *move) try(ctx context.Context) (done Migration, err error) {
 	done = Migration{Outcome: Stayed}
+	if exists(m.place.to) && exists(m.place.dir) {
+		if err := m.place.sweep(); err != nil {
+			return done, err
+		}
+	}
 	from, path, err := m.first()
 	if err != nil || from == "" {
 		return done, err
@@ -287,7 +292,7 @@ func (m *move) settle(ctx context.Context, from, path string) (done Migration, e
 	after, err := markOf(path)
 	if err == nil && after == before && after != r.Mark { // else the next call finds out by the digest
 		r.Mark = after
-		err = r.write(m.place.to)
+		err = r.write(m.place)
 	}
 	return done, err
 }
@@ -302,7 +307,7 @@ func (m *move) bring(ctx context.Context, source *kv.DB, path string) (done Migr
 		return done, nil, err
 	}
 	r = &record{From: path, Summary: done.Summary}
-	if err := r.write(m.place.to); err != nil {
+	if err := r.write(m.place); err != nil {
 		return done, nil, err
 	}
 	return done, r, m.place.publish()

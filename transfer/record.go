@@ -39,24 +39,25 @@ func readRecord(path string) (*record, error) {
 	return r, err
 }
 
-// write keeps r beside the store at path, durably. Whatever happens meanwhile, the old record or the new one is there.
-func (r *record) write(path string) (err error) {
+// write keeps r beside the store at p's place, durably. p is this process's own. Whatever happens meanwhile, the record that was
+// there or r is.
+func (r *record) write(p *partial) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(recordPath(path))+"-*")
+	file, err := os.Create(filepath.Join(p.dir, "record"))
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(append(text, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), recordPath(path))
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+	if err := os.Rename(file.Name(), recordPath(p.to)); err != nil {
+		return err
 	}
-	return driver.SyncDir(filepath.Dir(path))
+	return driver.SyncDir(filepath.Dir(p.to))
 }
 
 // coarse is how exact the times of files are on the coarsest file systems.
