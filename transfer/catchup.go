@@ -15,14 +15,14 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 	if err != nil {
 		return done, nil, err
 	}
-	if known != nil && known.From != path {
+	if known != nil && known.From != m.place.relative(path) {
 		known = nil // it was made of another store
 	}
 	done.Outcome = Stayed
 	if done.Summary, err = summarise(ctx, source, m.o.Options, 0); err != nil {
 		return done, nil, err
 	}
-	r = &record{From: path, Summary: done.Summary}
+	r = &record{From: m.place.relative(path), Summary: done.Summary}
 	if known != nil && known.Summary == r.Summary {
 		return done, known, nil
 	}

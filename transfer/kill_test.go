@@ -19,6 +19,9 @@ import (
 const task = "ASSAY_TRANSFER_COPY"
 
 func TestMain(m *testing.M) {
+	if to := os.Getenv(writeTask); to != "" {
+		writeInChild(to)
+	}
 	if from := os.Getenv(moveTask); from != "" {
 		os.Exit(moveInChild(from, os.Getenv(moveTask+"_TO"), os.Getenv(moveTask+"_OLD")))
 	}

@@ -260,7 +260,7 @@ func (m *move) settled(path string) (bool, error) {
 		return false, nil
 	}
 	r, err := readRecord(m.place.to)
-	if err != nil || r == nil || r.Mark == "" || r.From != path {
+	if err != nil || r == nil || r.Mark == "" || r.From != m.place.relative(path) {
 		return false, err
 	}
 	mark, err := markOf(path)
@@ -306,7 +306,7 @@ func (m *move) bring(ctx context.Context, source *kv.DB, path string) (done Migr
 	if done.Report, err = build(ctx, source, m.place, m.o.Options); err != nil {
 		return done, nil, err
 	}
-	r = &record{From: path, Summary: done.Summary}
+	r = &record{From: m.place.relative(path), Summary: done.Summary}
 	if err := r.write(m.place); err != nil {
 		return done, nil, err
 	}

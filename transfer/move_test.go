@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -297,6 +298,51 @@ func TestNothingToDoReadsNothing(t *testing.T) {
 			defer closed(t, db)
 			if holds(t, db, "later", "1"); read < 100 {
 				t.Errorf("the old store was changed, and %d pairs of it were read", read)
+			}
+		})
+	}
+}
+
+// TestCarriedElsewhere: old and new store may be carried to another folder together.
+func TestCarriedElsewhere(t *testing.T) {
+	dir, old := small(t, "bbolt")
+	closed(t, open(t, "pebble:"+filepath.Join(dir, "new"), nil, old))
+	change(t, "pebble:"+filepath.Join(dir, "new"), "mine", "1")
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Rename(dir, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, "pebble:"+filepath.Join(elsewhere, "new"), nil, "bbolt:"+filepath.Join(elsewhere, "old"))
+	defer closed(t, db)
+	holds(t, db, "mine", "1")
+}
+
+// TestOldStoreOfAKilledProcess: what a killed process has left is recovered and moved.
+func TestOldStoreOfAKilledProcess(t *testing.T) {
+	for _, from := range engines {
+		t.Run(from, func(t *testing.T) {
+			dir := t.TempDir()
+			old, to := from+":"+filepath.Join(dir, "old"), "bbolt:"+filepath.Join(dir, "new")
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), writeTask+"="+old)
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var acknowledged int
+			if _, err := fmt.Fscan(out, &acknowledged); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Wait() // it was killed
+			done, err := transfer.Migrate(t.Context(), old, to, &transfer.MoveOptions{Old: transfer.Remove})
+			if err != nil || int(done.Pairs) != acknowledged || done.Kept {
+				t.Errorf("%+v, %v, want %d pairs", done, err, acknowledged)
 			}
 		})
 	}

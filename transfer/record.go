@@ -18,13 +18,22 @@ import (
 // record is what is kept beside a store that was moved there: of what the old one held then. Without it nobody could tell
 // whether an older program has changed the old store since. It is written before the new store gets its name.
 type record struct {
-	From    string `json:"from"` // the path of the old store
+	From    string `json:"from"` // the path of the old store, from the folder of the new one: both may be carried elsewhere
 	Summary        // of the pairs that were moved, as Options.Change made them
 	Mark    string `json:"mark,omitempty"` // of the old store's files when they held that; "" if nobody knows
 }
 
 // recordPath is where the record of the store at path lies.
 func recordPath(path string) string { return beside(path, ".moved") }
+
+// relative returns how a record of the store at p's place names the old store at path.
+func (p *partial) relative(path string) string {
+	name, err := filepath.Rel(filepath.Dir(p.to), path)
+	if err != nil {
+		return path // on another volume
+	}
+	return filepath.ToSlash(name)
+}
 
 // readRecord returns the record of the store at path, nil if it has none.
 func readRecord(path string) (*record, error) {
@@ -68,19 +77,19 @@ const coarse = 2 * time.Second
 func markOf(path string) (string, error) {
 	sum := sha256.New()
 	var last time.Time
-	add := func(path string, info fs.FileInfo) {
+	add := func(name string, info fs.FileInfo) {
 		if info.ModTime().After(last) {
 			last = info.ModTime()
 		}
-		fmt.Fprintf(sum, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		fmt.Fprintf(sum, "%q %d %d\n", strings.TrimPrefix(name, path), info.Size(), info.ModTime().UnixNano())
 	}
-	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.EqualFold(d.Name(), "LOCK") {
 			return err
 		}
 		info, err := d.Info()
 		if err == nil {
-			add(path, info)
+			add(name, info)
 		}
 		return err
 	})

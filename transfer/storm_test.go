@@ -18,6 +18,25 @@ import (
 // moveTask is the variable that makes the test binary a program whose store was elsewhere before.
 const moveTask = "ASSAY_TRANSFER_MOVE"
 
+// writeTask is the variable that makes the test binary a program that writes, and waits to be killed.
+const writeTask = "ASSAY_TRANSFER_WRITE"
+
+// writeInChild commits 50 pairs, says so, and waits with the store open.
+func writeInChild(rawURL string) {
+	db, err := kv.Open(context.Background(), rawURL)
+	for i := range 50 {
+		if err == nil {
+			err = db.Put(context.Background(), kv.Synced, fmt.Append(nil, i), make([]byte, 1000))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(50)
+	<-time.After(time.Hour)
+}
+
 // moveInChild opens the store and reads all of it. It says how many pairs it holds, and whether this process copied them.
 func moveInChild(from, to, old string) (status int) {
 	said := "found"
