@@ -152,11 +152,13 @@ func (p *partial) clear() error {
 	return err
 }
 
-// leave gives the folder up, and removes it unless what is in it is for the copy that goes on.
+// leave gives the folder up, and removes it unless what is in it is for the copy that goes on. The lock goes last, and once:
+// as soon as it is gone another process may make one of its own there, and then the folder is that one's.
 func (p *partial) leave() error {
 	var err error
 	if !p.keep || !p.begun() {
-		err = os.RemoveAll(p.dir)
+		err = errors.Join(p.clear(), os.Remove(p.lock.Path()))
+		_ = os.Remove(p.dir)
 	}
 	return errors.Join(err, p.lock.Unlock())
 }
