@@ -47,7 +47,7 @@ func copyAll(ctx context.Context, from, to string, o Options) (report Report, er
 	if same, err := samePath(from, to); err != nil || same {
 		return report, errors.Join(err, refuse(same, "name another path", "source and destination are the same"))
 	}
-	source, err := openSource(ctx, from)
+	source, err := OpenExisting(ctx, from, Look)
 	if err != nil {
 		return report, err
 	}
@@ -61,6 +61,14 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 		return report, err
 	}
 	defer func() { err = errors.Join(err, p.leave()) }()
+	if report, err = build(ctx, source, p, o); err != nil {
+		return report, err
+	}
+	return report, p.publish()
+}
+
+// build makes the copy of source in p, which is this process's own, whole, durable and verified.
+func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Report, err error) {
 	c := copier{source: source, partial: p, o: o}
 	err = c.run(ctx)
 	if errors.Is(err, errOther) {
@@ -72,10 +80,7 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 		return report, err
 	}
 	report = Report{Summary: c.read.summary(), Resumed: c.resumed}
-	if err := c.verify(ctx, report.Summary); err != nil {
-		return report, err
-	}
-	return report, p.publish()
+	return report, c.verify(ctx, report.Summary)
 }
 
 // errOther says that what an earlier copy left is not the beginning of this one.
@@ -272,7 +277,7 @@ func plan(ctx context.Context, from, to string, o Options) (summary Summary, err
 	if err != nil {
 		return summary, err
 	}
-	source, err := openSource(ctx, from)
+	source, err := OpenExisting(ctx, from, Look)
 	if err != nil {
 		return summary, err
 	}

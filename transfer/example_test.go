@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,4 +44,35 @@ func ExampleCopy() {
 	}
 	fmt.Println(users(ctx, from, to))
 	// Output: 2 <nil>
+}
+
+// openData opens the data of a program that kept it in bbolt until version 2.
+func openData(ctx context.Context, dir string) (*kv.DB, error) {
+	old := "bbolt:" + filepath.Join(dir, "app.db")
+	return transfer.Open(ctx, "pebble:"+filepath.Join(dir, "data"), []string{old}, nil)
+}
+
+func ExampleOpen() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	version2, err := kv.Open(ctx, "bbolt:"+filepath.Join(dir, "app.db"))
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(version2.Put(ctx, kv.Synced, []byte("visits"), []byte("41")), version2.Close()); err != nil {
+		panic(err)
+	}
+
+	db, err := openData(ctx, dir)
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	visits, err := db.Get(ctx, []byte("visits"))
+	fmt.Println(db.Engine(), string(visits), err)
+	// Output: pebble 41 <nil>
 }

@@ -19,6 +19,12 @@ import (
 const task = "ASSAY_TRANSFER_COPY"
 
 func TestMain(m *testing.M) {
+	if to := os.Getenv(writeTask); to != "" {
+		writeInChild(to)
+	}
+	if from := os.Getenv(moveTask); from != "" {
+		os.Exit(moveInChild(from, os.Getenv(moveTask+"_TO"), os.Getenv(moveTask+"_OLD")))
+	}
 	if from := os.Getenv(task); from != "" {
 		if _, err := transfer.Copy(context.Background(), from, os.Getenv(task+"_TO"), nil); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -32,15 +38,7 @@ func TestMain(m *testing.M) {
 // TestKilled kills the process that copies at random moments. The destination is then whole or absent; the next process goes
 // on. At last it is whole, and nothing is left beside it. ASSAY_KILLS=200 kills as often.
 func TestKilled(t *testing.T) {
-	kills := 20
-	if testing.Short() {
-		kills = 5
-	}
-	if text := os.Getenv("ASSAY_KILLS"); text != "" {
-		if _, err := fmt.Sscan(text, &kills); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kills := number(t, "ASSAY_KILLS", 5, 20)
 	for _, engine := range []string{"pebble", "sqlite", "bbolt", "badger", "bunt"} {
 		t.Run("to "+engine, func(t *testing.T) { killed(t, engine, kills) })
 	}

@@ -10,8 +10,18 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// openSource opens a store that is there, read-only where its engine can.
-func openSource(ctx context.Context, rawURL string) (*kv.DB, error) {
+// Access is what a store is opened for.
+type Access uint8
+
+// The ways to open a store that is there.
+const (
+	Look   Access = iota // read-only where its engine can
+	Change               // as the engine does by itself
+)
+
+// OpenExisting opens a store that is there. One that is not is NoStore, and is not created. Options override what access
+// says.
+func OpenExisting(ctx context.Context, rawURL string, access Access, options ...kv.Option) (*kv.DB, error) {
 	path, err := kv.PathOf(rawURL)
 	if err != nil {
 		return nil, err
@@ -23,9 +33,8 @@ func openSource(ctx context.Context, rawURL string) (*kv.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	var options []kv.Option
-	if d.Info().Caps.Supports(kv.ReadOnly) {
-		options = append(options, kv.WithMode(kv.ReadOnly))
+	if access == Look && d.Info().Caps.Supports(kv.ReadOnly) {
+		options = append([]kv.Option{kv.WithMode(kv.ReadOnly)}, options...)
 	}
 	return kv.Open(ctx, rawURL, options...)
 }

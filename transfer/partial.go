@@ -28,6 +28,21 @@ type partial struct {
 
 // newPartial returns that of the destination to, which must not exist.
 func newPartial(to string) (*partial, error) {
+	p, err := placeOf(to)
+	if err != nil {
+		return nil, err
+	}
+	for _, suffix := range append([]string{""}, companions...) {
+		if _, err := os.Lstat(p.to + suffix); !errors.Is(err, fs.ErrNotExist) {
+			exists := refuse(err == nil, "name a path that does not exist, or move it away first", "%s exists", p.to+suffix)
+			return nil, errors.Join(err, exists, p.sweep())
+		}
+	}
+	return p, nil
+}
+
+// placeOf returns the partial store of the destination to, whether that exists or not.
+func placeOf(to string) (*partial, error) {
 	path, err := kv.PathOf(to)
 	if err != nil {
 		return nil, err
@@ -38,15 +53,13 @@ func newPartial(to string) (*partial, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".transfer")
-	p := &partial{to: path, dir: dir, url: withPath(to, filepath.Join(dir, filepath.Base(path)))}
-	for _, suffix := range append([]string{""}, companions...) {
-		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
-			exists := refuse(err == nil, "name a path that does not exist, or move it away first", "%s exists", path+suffix)
-			return nil, errors.Join(err, exists, p.sweep())
-		}
-	}
-	return p, nil
+	dir := beside(path, ".transfer")
+	return &partial{to: path, dir: dir, url: WithPath(to, filepath.Join(dir, filepath.Base(path)))}, nil
+}
+
+// beside returns the hidden name next to path that ends with suffix.
+func beside(path, suffix string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+suffix)
 }
 
 // sweep removes the folder of a copy that was killed when it had given the store its name.
@@ -74,8 +87,8 @@ func lookup(rawURL string) (driver.Driver, error) {
 	return d, nil
 }
 
-// withPath returns rawURL with another path.
-func withPath(rawURL, path string) string {
+// WithPath returns rawURL, which may be a scheme and a colon alone, with another path.
+func WithPath(rawURL, path string) string {
 	scheme, rest, _ := strings.Cut(rawURL, ":")
 	u := scheme + ":" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	if _, query, ok := strings.Cut(rest, "?"); ok {
@@ -94,13 +107,15 @@ func (p *partial) enter(anew bool) error {
 	}
 	p.lock = flock.New(filepath.Join(p.dir, "lock"), flock.SetPermissions(0o600))
 	switch taken, err := p.lock.TryLock(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return p.justEnded()
 	case err != nil:
 		return err
 	case !taken:
 		return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process copies to it"), Hint: "wait for it, or end it"}
 	}
 	if same, err := p.owned(); err != nil || !same {
-		return errors.Join(err, p.lock.Unlock(), &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process has just ended a copy to it")})
+		return errors.Join(err, p.lock.Unlock(), p.justEnded())
 	}
 	p.keep = true
 	if anew {
@@ -109,6 +124,11 @@ func (p *partial) enter(anew bool) error {
 		}
 	}
 	return nil
+}
+
+// justEnded is the error where another process has removed the folder between two steps of this one.
+func (p *partial) justEnded() error {
+	return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process has just ended a copy to it"), Hint: "try again"}
 }
 
 // owned reports whether the lock is still that of the folder: one that has ended removes both.
@@ -132,11 +152,13 @@ func (p *partial) clear() error {
 	return err
 }
 
-// leave gives the folder up, and removes it unless what is in it is for the copy that goes on.
+// leave gives the folder up, and removes it unless what is in it is for the copy that goes on. The lock goes last, and once:
+// as soon as it is gone another process may make one of its own there, and then the folder is that one's.
 func (p *partial) leave() error {
 	var err error
 	if !p.keep || !p.begun() {
-		err = os.RemoveAll(p.dir)
+		err = errors.Join(p.clear(), os.Remove(p.lock.Path()))
+		_ = os.Remove(p.dir)
 	}
 	return errors.Join(err, p.lock.Unlock())
 }

@@ -50,6 +50,74 @@ func TestPower(t *testing.T) {
 	}
 }
 
+// TestPowerOfMove: whatever a power cut leaves while a store is moved, there is the old one alone or the new one whole, and the
+// next opening ends the move.
+func TestPowerOfMove(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		old      transfer.Old
+	}{{"bbolt", "pebble", transfer.Keep}, {"sqlite", "bbolt", transfer.Remove}, {"pebble", "sqlite", transfer.Remove}} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			move := func(dir string) (from, to string, err error) {
+				from, to = c.from+":"+filepath.Join(dir, "old"), c.to+":"+filepath.Join(dir, "new")
+				db, err := transfer.Open(t.Context(), to, []string{from}, &transfer.MoveOptions{Old: c.old})
+				if err != nil {
+					return from, to, err
+				}
+				return from, to, db.Close()
+			}
+			powertest.Run(t, powertest.Case[step]{
+				Work: func(dir string, log *powertest.Log[step]) error {
+					if err := fillForPower(t, c.from+":"+filepath.Join(dir, "old")); err != nil {
+						return err
+					}
+					log.Try("source")
+					log.Done("source")
+					log.Try("copy")
+					if _, _, err := move(dir); err != nil {
+						return err
+					}
+					log.Done("copy")
+					return nil
+				},
+				Check: func(dir string, h powertest.History[step]) error {
+					if len(h.Done) == 0 {
+						return nil
+					}
+					if _, err := os.Lstat(filepath.Join(dir, "new")); err != nil && len(h.Done) > 1 {
+						return fmt.Errorf("the move had ended: %w", err)
+					}
+					from, to, err := move(dir)
+					if err != nil {
+						return err
+					}
+					return checkMoved(t, dir, from, to, c.old)
+				},
+			})
+		})
+	}
+}
+
+// checkMoved says what is wrong with a store of 40 pairs that was moved.
+func checkMoved(t *testing.T, dir, from, to string, old transfer.Old) error {
+	whole, err := transfer.Plan(t.Context(), to, "bunt:"+filepath.Join(dir, "none"), nil)
+	if err != nil || whole.Pairs != 40 {
+		return fmt.Errorf("%d of 40 pairs, %w", whole.Pairs, err)
+	}
+	if left := hidden(dir); left != ".new.moved" {
+		return fmt.Errorf("beside the store: %s", left)
+	}
+	if old == transfer.Keep {
+		c, err := transfer.Verify(t.Context(), from, to, nil)
+		if err != nil || c.Differing > 0 {
+			return fmt.Errorf("%d keys differ, %w", c.Differing, err)
+		}
+	} else if _, err := os.Lstat(filepath.Join(dir, "old")); err == nil {
+		return errors.New("the old store is still there")
+	}
+	return nil
+}
+
 func fillForPower(t *testing.T, from string) error {
 	db, err := kv.Open(t.Context(), from)
 	if err != nil {

@@ -27,12 +27,12 @@ type Difference struct {
 // the pairs of a, so that a store can be compared with a copy that was changed; Options.Range bounds the keys of a, and
 // where there is no Change those of b.
 func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err error) {
-	dbA, err := openSource(ctx, a)
+	dbA, err := OpenExisting(ctx, a, Look)
 	if err != nil {
 		return c, failed("verify", a, b, err)
 	}
 	defer func() { err = errors.Join(err, dbA.Close()) }()
-	dbB, err := openSource(ctx, b)
+	dbB, err := OpenExisting(ctx, b, Look)
 	if err != nil {
 		return c, failed("verify", a, b, err)
 	}
@@ -51,48 +51,54 @@ func compare(ctx context.Context, a, b *kv.DB, o Options) (c Comparison, err err
 	it := b.Iter(ctx, r)
 	defer func() { err = errors.Join(err, it.Close()) }()
 	sumA, sumB := newDigest(), newDigest()
-	differ := func(d Difference) {
+	err = o.merge(ctx, a, it, sumA, sumB, func(d Difference, _ []byte) {
 		if c.Differing++; len(c.First) < o.Limit {
 			d.Key = bytes.Clone(d.Key)
 			c.First = append(c.First, d)
 		}
-	}
+	})
+	c.A, c.B = sumA.summary(), sumB.summary()
+	return c, err
+}
+
+// merge walks over the pairs of a, as Range and Change have them, and beside them over those of b. It tells differ of each key
+// about which they do not agree, in order, with the value that a has, and adds all pairs to the digests.
+func (o *Options) merge(ctx context.Context, a *kv.DB, b *kv.Iterator, sumA, sumB *digest, differ func(d Difference, v []byte)) error {
 	next := func() bool {
-		ok := it.Next()
+		ok := b.Next()
 		if ok {
-			sumB.add(it.Key(), it.Value())
+			sumB.add(b.Key(), b.Value())
 		}
 		return ok
 	}
-	onlyB := func() { differ(Difference{Key: it.Key(), B: length(it.Value())}) }
+	onlyB := func() { differ(Difference{Key: b.Key(), B: length(b.Value())}, nil) }
 	said := int64(0)
 	more := next()
-	err = o.each(ctx, a, func(k, v []byte) error {
+	err := o.each(ctx, a, func(k, v []byte) error {
 		sumA.add(k, v)
 		if sumA.bytes-said >= batchBytes {
 			said = sumA.bytes
 			o.Progress(Progress{Phase: "verify", Pairs: sumA.pairs, Bytes: sumA.bytes})
 		}
-		for more && bytes.Compare(it.Key(), k) < 0 {
+		for more && bytes.Compare(b.Key(), k) < 0 {
 			onlyB()
 			more = next()
 		}
 		switch {
-		case !more || !bytes.Equal(it.Key(), k):
-			differ(Difference{Key: k, A: length(v)})
+		case !more || !bytes.Equal(b.Key(), k):
+			differ(Difference{Key: k, A: length(v)}, v)
 		default:
-			if !bytes.Equal(it.Value(), v) {
-				differ(Difference{Key: k, A: length(v), B: length(it.Value())})
+			if !bytes.Equal(b.Value(), v) {
+				differ(Difference{Key: k, A: length(v), B: length(b.Value())}, v)
 			}
 			more = next()
 		}
-		return it.Err()
+		return b.Err()
 	})
 	for ; err == nil && more; more = next() {
 		onlyB()
 	}
-	c.A, c.B = sumA.summary(), sumB.summary()
-	return c, errors.Join(err, it.Err())
+	return errors.Join(err, b.Err())
 }
 
 func length(value []byte) *int {

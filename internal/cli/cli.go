@@ -125,7 +125,7 @@ Start with:
 		return flagError(cmd, err)
 	})
 	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
-		a.copyCommand(), a.verifyCommand(), a.childCommand(), a.helperCommand(), a.proveChildCommand())
+		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.childCommand(), a.helperCommand(), a.proveChildCommand())
 	return cmd
 }
 

@@ -5,20 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/transfer"
 )
 
 // part says which pairs are copied or compared.
-type part struct{ prefix, as string }
+type part struct {
+	prefix, as string
+	tables     []string
+}
 
 func (p *part) flags(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringVar(&p.prefix, "prefix", "", verb+" the keys of SRC that begin so")
+	cmd.Flags().StringArrayVar(&p.tables, "table", nil, "SRC is an SQLite file of any program: "+verb+" the rows of this table, as [PREFIX=]TABLE[(KEY,...)][:VALUE,...]; may be repeated")
 	cmd.Flags().StringVar(&p.as, "as", "", "with --prefix: the beginning that these keys have in DST instead")
 }
 
@@ -50,6 +57,19 @@ func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
 	return o, nil
 }
 
+// source returns the URL of the store that name is.
+func (p *part) source(name string) (string, error) {
+	if len(p.tables) == 0 {
+		return storeURL(name)
+	}
+	if scheme, _, ok := strings.Cut(name, ":"); ok {
+		if _, known := driver.Lookup(scheme); known {
+			return "", usage(fmt.Errorf("--table with the URL %s", name), "give the path of the SQLite file alone")
+		}
+	}
+	return transfer.WithPath("sqltable:?tables="+url.QueryEscape(strings.Join(p.tables, " ")), name), nil
+}
+
 func (a *app) copyCommand() *cobra.Command {
 	var p part
 	var rate string
@@ -64,26 +84,27 @@ SRC is a URL, or a path: then its content says which engine it is of. DST must n
 was read from SRC by number and digest. A copy that was killed or interrupted goes on when the same command is run again.
 If there are pairs that the engine of DST cannot hold, they are listed and nothing is copied.
 
+Rows of SQLite tables that any program made are pairs with the URL sqltable:PATH?tables=TABLE(KEY):VALUE, or with --table; such a
+URL as DST makes a new file with these tables. Without (KEY) it is the primary key, without :VALUE all other columns, as JSON.
+
 KEYs are taken as they are, or in Go's syntax if they begin with a quote: --prefix '"\x00\x01"'.`,
 		Example: `  assay copy sqlite:old.db pebble:data
   assay copy --dry-run bbolt:app.db badger:data
   assay copy --prefix user/ --as u/ bbolt:app.db 'bbolt:users.db'
-  assay copy --rate 20MB pebble:data sqlite:data.db`,
+  assay copy --rate 20MB pebble:data sqlite:data.db
+  assay copy --table 'u/=users(id)' --table 't/=tokens(name):token' old.db bbolt:new.db
+  assay copy bbolt:app.db 'sqltable:app.sqlite?tables=notes(title/text):body/text'`,
 		Args: usageArgs(twoStores("SRC and DST", "assay copy sqlite:old.db pebble:data")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := p.options(cmd)
 			if err != nil {
 				return err
 			}
-			if rate != "" {
-				n, err := humanize.ParseBytes(rate)
-				if err != nil || n == 0 || n > 1<<40 {
-					return usage(fmt.Errorf("--rate %s is not a number of bytes", rate), "for example: --rate 20MB")
-				}
-				o.BytesPerSecond = int(n)
+			if o.BytesPerSecond, err = parseRate(rate); err != nil {
+				return err
 			}
 			o.Restart = restart
-			if args[0], err = storeURL(args[0]); err != nil {
+			if args[0], err = p.source(args[0]); err != nil {
 				return err
 			}
 			return a.copy(cmd, args[0], args[1], o, dry, asJSON)
@@ -120,7 +141,7 @@ func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry
 	if dry {
 		verb = "would copy"
 	}
-	fmt.Fprintf(a.stdout, "%s %s, %s, digest %.16s\n", verb, count(report.Pairs, "pair"), humanize.Bytes(uint64(report.Bytes)), report.Digest)
+	fmt.Fprintln(a.stdout, verb, told(report.Summary))
 	if dry {
 		return nil
 	}
@@ -152,10 +173,11 @@ The exit status is 0 if they are equal and 1 if they differ.`,
 				return usage(fmt.Errorf("--limit %d", limit), "name at least one difference: --limit 1")
 			}
 			o.Limit = limit
-			for i := range args {
-				if args[i], err = storeURL(args[i]); err != nil {
-					return err
-				}
+			if args[0], err = p.source(args[0]); err != nil {
+				return err
+			}
+			if args[1], err = storeURL(args[1]); err != nil {
+				return err
 			}
 			end := a.watch(o)
 			c, err := transfer.Verify(cmd.Context(), args[0], args[1], o)
@@ -197,7 +219,7 @@ func printComparison(w io.Writer, a, b string, c transfer.Comparison) error {
 		fmt.Fprintf(w, "and %s more; see more with --limit\n", humanize.Comma(more))
 	}
 	if c.Differing == 0 {
-		_, err := fmt.Fprintf(w, "equal: %s, %s, digest %.16s\n", count(c.A.Pairs, "pair"), humanize.Bytes(uint64(c.A.Bytes)), c.A.Digest)
+		_, err := fmt.Fprintln(w, "equal:", told(c.A))
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s of %s and %s differ\n", count(c.Differing, "key"), humanize.Comma(c.A.Pairs), count(c.B.Pairs, "pair"))

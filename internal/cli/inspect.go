@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +14,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/detect"
-	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -130,19 +129,15 @@ func (a *app) openExisting(ctx context.Context, rawURL string, change bool) (*kv
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, &kv.Error{Op: "inspect", Path: path, Kind: kv.KindOf(err), Hint: "name a store that exists"}
-	}
-	var needs []kv.Option
-	scheme, _, _ := strings.Cut(rawURL, ":")
-	if d, ok := driver.Lookup(scheme); ok && !change && d.Info().Caps.Supports(kv.ReadOnly) {
-		needs = append(needs, kv.WithMode(kv.ReadOnly))
-	}
 	patience := time.AfterFunc(time.Second, func() {
 		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)
 	})
 	defer patience.Stop()
-	return kv.Open(ctx, rawURL, needs...)
+	access := transfer.Look
+	if change {
+		access = transfer.Change
+	}
+	return transfer.OpenExisting(ctx, rawURL, access)
 }
 
 // aStore refuses to have no arguments.

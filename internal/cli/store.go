@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer"
 )
 
 // storeURL returns the URL of a store that was named by its URL, or by its path alone: then its content says which engine
@@ -33,9 +34,8 @@ func storeURL(name string) (string, error) {
 	if found.State == detect.Damaged {
 		return "", fmt.Errorf("%s is a damaged store of %s: %s", path, found.Engine, found.Detail)
 	}
-	u := found.Engine + ":" + strings.ReplaceAll(strings.ReplaceAll(path, "%", "%25"), "?", "%3F")
 	if query != "" {
-		u += "?" + query
+		query = "?" + query
 	}
-	return u, nil
+	return transfer.WithPath(found.Engine+":"+query, path), nil
 }

@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,12 +111,13 @@ func runChild(t *testing.T, target Target) {
 
 // jobs is what a child can do.
 var jobs = map[string]func(ctx context.Context, store *state.Store, t task, tell func(report)) error{
-	"put":       jobPut,
-	"get":       jobGet,
-	"increment": jobIncrement,
-	"hold":      jobHold,
-	"hold view": jobHoldView,
-	"work":      jobWork,
+	"put":          jobPut,
+	"get":          jobGet,
+	"get migrated": jobGetMigrated,
+	"increment":    jobIncrement,
+	"hold":         jobHold,
+	"hold view":    jobHoldView,
+	"work":         jobWork,
 }
 
 func (t task) run(target Target, tell func(report)) error {
@@ -158,6 +160,19 @@ func jobGet(ctx context.Context, store *state.Store, t task, tell func(report)) 
 	gate(tell, "ready")
 	_, err := store.Get(ctx, t.Bucket, legacyKey(t.ID))
 	return err
+}
+
+// jobGetMigrated gets what an older file had, of each kind, another one first in each process.
+func jobGetMigrated(ctx context.Context, store *state.Store, t task, tell func(report)) error {
+	gate(tell, "ready")
+	for i := range 3 {
+		bucket := []string{"a", "kept", "secret"}[(t.ID+i)%3]
+		value, err := store.Get(ctx, bucket, legacyKey(t.ID))
+		if err != nil || !bytes.Equal(value, legacyValue(t.ID)) {
+			return fmt.Errorf("bucket %s: got %q, %w", bucket, value, err)
+		}
+	}
+	return nil
 }
 
 func jobIncrement(ctx context.Context, store *state.Store, t task, tell func(report)) error {

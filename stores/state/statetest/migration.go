@@ -298,18 +298,25 @@ func testMigrationBesideOlder(s *suite) {
 	s.wantMigrated(s.store(oneLegacy), "a", acknowledged)
 }
 
+// testMigrationAtOnce: every process reads of all kinds. ASSAY_PROCESSES=100 starts as many.
 func testMigrationAtOnce(s *suite) {
 	const rows = 1200
 	processes := s.target.times(14)
-	s.older("state.db", rows, "checkpoints")
+	if text := os.Getenv("ASSAY_PROCESSES"); text != "" {
+		_, err := fmt.Sscan(text, &processes)
+		s.must("ASSAY_PROCESSES", err)
+	}
+	s.older("state.db", rows, "checkpoints", "answers", "tokens")
 	migrated := 0
-	for _, r := range s.atOnce(processes, task{Job: "get", Bucket: "a"}) {
+	for _, r := range s.atOnce(processes, task{Job: "get migrated"}) {
 		migrated += r.Version
 	}
 	if migrated != 1 {
 		s.Errorf("%d processes migrated, want 1", migrated)
 	}
-	s.wantMigrated(s.store(), "a", rows)
+	for _, bucket := range []string{"a", "kept", "secret"} {
+		s.wantMigrated(s.store(), bucket, rows)
+	}
 }
 
 func testMigrationKilled(s *suite) {

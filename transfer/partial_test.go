@@ -1,0 +1,50 @@
+package transfer
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/kv"
+)
+
+// TestOneInTheFolder: however often the folder is made and removed, one at a time is in it, and who comes meanwhile is Busy.
+func TestOneInTheFolder(t *testing.T) {
+	to := "bbolt:" + filepath.Join(t.TempDir(), "new")
+	var inside, entered atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 400 {
+				p, err := placeOf(to)
+				if err == nil {
+					err = p.enter(false)
+				}
+				if errors.Is(err, kv.Busy) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				entered.Add(1)
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d are in the folder", n)
+				}
+				inside.Add(-1)
+				if err := p.leave(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if entered.Load() == 0 {
+		t.Error("nobody was in it")
+	}
+	t.Logf("%d times", entered.Load())
+}
