@@ -74,8 +74,8 @@ func (f *scanFlags) keyRange(prefix []string) (kv.Range, error) {
 	return r, nil
 }
 
-// formats write a pair on one line, or more; value is nil where it was not read.
-var formats = map[string]func(w io.Writer, key, value []byte) error{
+// pairForms write a pair on one line, or more; value is nil where it was not read.
+var pairForms = map[string]func(w io.Writer, key, value []byte) error{
 	"raw": func(w io.Writer, key, value []byte) error { return writeFields(w, key, value, "%s") },
 	"text": func(w io.Writer, key, value []byte) error {
 		return writeFields(w, printable(key), printable(value), "%s")
@@ -118,7 +118,7 @@ func (f *inspectFlags) formatNamed(otherwise string) (string, error) {
 	case f.asJSON && name != "json":
 		return "", usage(errors.New("--json and --format exclude each other"), "use one of them")
 	}
-	if _, ok := formats[name]; !ok {
+	if _, ok := pairForms[name]; !ok {
 		return "", usage(fmt.Errorf("unknown format %q", name), "use raw, quoted, text, hex or json")
 	}
 	return name, nil
@@ -170,7 +170,7 @@ func (a *app) get(ctx context.Context, db *kv.DB, operands []string, f inspectFl
 	case format == "hex":
 		_, err = io.WriteString(a.stdout, hex.Dump(v))
 	case format == "json":
-		err = formats[format](a.stdout, key, v)
+		err = pairForms[format](a.stdout, key, v)
 	case format == "quoted":
 		_, err = fmt.Fprintf(a.stdout, "%q\n", v)
 	default:
@@ -189,7 +189,7 @@ func (a *app) scan(ctx context.Context, db *kv.DB, operands []string, f inspectF
 	if err != nil {
 		return err
 	}
-	write := formats[format]
+	write := pairForms[format]
 	return db.View(ctx, func(s *kv.Snapshot) error {
 		n := 0
 		for k, v := range s.Scan(r) {

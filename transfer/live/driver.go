@@ -169,7 +169,7 @@ func begin(ctx context.Context, c driver.Config, st *state) error {
 	if st.Old == "" || st.New == "" {
 		return refusal("write switch:DIR?old=bbolt:app.db&new=pebble:data", "a new switch needs the URLs of two stores")
 	}
-	if st.Old == st.New || hasPath(st.Old) && strings.SplitN(st.Old, "?", 2)[0] == strings.SplitN(st.New, "?", 2)[0] {
+	if path := pathOf(st.Old); path != "" && path == pathOf(st.New) {
 		return refusal("name another path", "old and new are the same store")
 	}
 	if err := empty(ctx, c.Path, st.New); err != nil {
@@ -213,10 +213,10 @@ func find(rawURL string) (driver.Driver, string, error) {
 	return d, path, nil
 }
 
-// hasPath reports whether a URL as of place names a store outside of the switch's folder.
-func hasPath(rawURL string) bool {
-	_, path, err := find(rawURL)
-	return err == nil && path != ""
+// pathOf returns the path in a URL that place has made.
+func pathOf(kept string) string {
+	path, _ := kv.PathOf(kept) // place has read it
+	return path
 }
 
 // place returns a URL as the switch in dir keeps it: with a path relative to dir, so that what is moved or restored
