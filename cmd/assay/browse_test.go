@@ -70,6 +70,18 @@ func (b *terminal) press(keys string, want ...string) {
 	}
 }
 
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// keyOf returns a key that has no sign in common with another one, and in the same place: a browser writes what changes on
+// the screen, and no more.
+func keyOf(n int) string {
+	key := make([]byte, 8)
+	for i := range key {
+		key[i] = alphabet[(n+7*i)%len(alphabet)]
+	}
+	return string(key)
+}
+
 // TestBrowse walks through a store in a terminal, and finds the terminal afterwards as it was.
 func TestBrowse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
@@ -78,11 +90,10 @@ func TestBrowse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b kv.Batch
-	for i := range 1000 {
-		b.Put(fmt.Appendf(nil, "key/%04d", i), fmt.Appendf(nil, "value %d", i))
+	for n := range alphabet {
+		b.Put([]byte(keyOf(n)), fmt.Appendf(nil, "value %d", n))
 	}
-	b.Put([]byte("json"), []byte(`{"name":"ann"}`))
-	b.Put([]byte("bytes"), []byte("\x00\xff"))
+	b.Put([]byte(keyOf(0)), []byte("\x00\xff"))
 	if err := errors.Join(db.Write(t.Context(), kv.Synced, &b), db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -113,17 +124,18 @@ func TestBrowse(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		w.press("", "bytes", "json", "key/0018", "q: quit")
-		w.press("\x1b[6~", "0019", "0039")                 // page down
-		w.press("\x1b[F", "0999")                          // end
-		w.press("\x1b[H", "json", "key/0018")              // home
-		w.press("\r", `"bytes", 2 bytes, as hex`, "00 ff") // enter
-		w.press("\t", "as json", "it is no json")
-		w.press("\x1b", "json", "key/0018") // escape
+		w.press("", "bbolt "+path, keyOf(0), keyOf(20), "q: quit")
+		w.press("\x1b[6~", keyOf(21), keyOf(41))    // page down
+		w.press("\x1b[F", keyOf(len(alphabet)-1))   // end
+		w.press("\x1b[5~", keyOf(len(alphabet)-22)) // page up
+		w.press("\x1b[H", keyOf(0), keyOf(20))      // home
+		w.press("\r", "2 bytes, as hex", "00 ff")   // enter
+		w.press("\t", "json", "it is no json")      // tab
+		w.press("\x1b", keyOf(0), keyOf(20))        // escape
 		w.press("/", "prefix:")
-		w.press("key/05\r", `keys that begin with "key/05"`, "500", "520")
-		w.press("\r", `"key/0500", 9 bytes, as text`, "value 500")
-		w.press("\x1b", "key/0500")
+		w.press(keyOf(50)[:1]+"\r", "keys that begin with", keyOf(50))
+		w.press("\r", "8 bytes, as text", "value 50")
+		w.press("\x1b", keyOf(50))
 		w.press(quit)
 		err = cmd.Wait()
 		if err != nil {

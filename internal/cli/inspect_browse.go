@@ -252,7 +252,7 @@ func (b browser) onPrefix(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 			return b, nil
 		}
 		b.prefix = prefix
-		return b, b.read(nil, false)
+		return b, tea.Sequence(tea.ClearScreen, b.read(nil, false))
 	}
 	var cmd tea.Cmd
 	b.input, cmd = b.input.Update(msg)
@@ -280,7 +280,7 @@ func (b browser) showValue(msg valueRead) (tea.Model, tea.Cmd) {
 	for b.fill(); b.text.GetContent() == ""; b.fill() {
 		b.form++
 	}
-	return b, nil
+	return b, tea.ClearScreen
 }
 
 // valueForms are ways to show a value. A form returns "" where it does not fit.
@@ -328,11 +328,11 @@ func (b browser) onValue(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	switch key := msg.String(); key {
 	case "q", "esc", "backspace", "left":
 		b.at = keysScreen
-		return b, nil
+		return b, tea.ClearScreen
 	case "tab":
 		b.form = (b.form + 1) % len(valueForms)
 		b.fill()
-		return b, nil
+		return b, tea.ClearScreen
 	}
 	var cmd tea.Cmd
 	b.text, cmd = b.text.Update(msg)
