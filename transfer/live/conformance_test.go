@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv/drivertest"
+	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/transfer/live"
 )
 
@@ -14,4 +15,8 @@ func TestConformance(t *testing.T) {
 // TestConformanceFlipped flips each store when it is opened the first time.
 func TestConformanceFlipped(t *testing.T) {
 	drivertest.Run(t, drivertest.Config{Engine: live.Engine, Params: "old=bunt&new=sqlite&phase=flipped"})
+}
+
+func TestOnADiskThatFails(t *testing.T) {
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: live.Engine, Params: "old=bbolt&new=pebble"}, powertest.NewDisk(t, nil))
 }
