@@ -29,7 +29,8 @@ func (s *store) start(ctx context.Context) {
 	s.ended.Go(func() { s.mendWhenAsked(ctx) })
 }
 
-// mendWhenAsked passes over both stores whenever the shadow is out of step. A pass that fails is tried again, later and later.
+// mendWhenAsked passes over both stores whenever the shadow is out of step. A pass that fails, or during which the shadow
+// missed a commit, is made again, later and later.
 func (s *store) mendWhenAsked(ctx context.Context) {
 	const first, longest = 100 * time.Millisecond, 10 * time.Second
 	pause := first
@@ -40,9 +41,9 @@ func (s *store) mendWhenAsked(ctx context.Context) {
 		case <-s.wake:
 		}
 		for s.outOfStep() && ctx.Err() == nil {
-			if _, err := s.pass(ctx); err == nil {
+			if _, err := s.pass(ctx); err == nil && !s.outOfStep() {
 				pause = first
-				continue
+				break
 			}
 			select {
 			case <-ctx.Done():
@@ -91,11 +92,11 @@ func (s *store) pass(ctx context.Context) (differing int64, err error) {
 
 // passFailed keeps the failure of a pass that nobody ended.
 func (s *store) passFailed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ctx.Err() != nil || s.shadow == nil { // why there is none is known
+		return err
+	}
 	s.status.Err = err
 	s.pairing.inStep = false
 	s.logger.Warn("the shadow of a switch could not be mended", "switch", s.dir, "error", err)
@@ -125,7 +126,7 @@ func (p *step) run(ctx context.Context) (more bool, err error) {
 		return more, err
 	}
 	if err := shadow.apply(context.WithoutCancel(ctx), ops, shadow.Caps().Cheapest()); err != nil {
-		p.s.miss(err)
+		p.s.lose(err)
 		return false, err
 	}
 	p.s.mended(int64(len(ops)))

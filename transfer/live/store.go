@@ -232,11 +232,18 @@ func (s *store) follow(ctx context.Context, ops []driver.Op, d driver.Durability
 	}
 }
 
-// miss says that the shadow lacks a commit. One in doubt ends its use until the next opening.
+// miss says that the shadow lacks a commit.
 func (s *store) miss(err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.status.Missed++
+	s.mu.Unlock()
+	s.lose(err)
+}
+
+// lose keeps the failure of a commit to the shadow. One in doubt ends its use until the next opening.
+func (s *store) lose(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.failLocked(err)
 	if driver.IsInDoubt(err) {
 		s.shadow = nil

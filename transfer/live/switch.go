@@ -122,7 +122,7 @@ func (s *store) flip(ctx context.Context, to Phase) error {
 		return conflict("the shadow missed a commit meanwhile")
 	}
 	if err := s.settle(ctx, at.shadow); err != nil {
-		s.miss(err)
+		s.lose(err)
 		return fmt.Errorf("the shadow could not be made durable: %w", err)
 	}
 	return s.turnTo(to)
