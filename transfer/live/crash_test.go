@@ -187,7 +187,7 @@ func afterAKill(t *testing.T, dir, old, new string, last int) int {
 // TestPower has the power fail before any operation of a small run: filled, flipped, dropped. What was committed as Synced
 // is in the truth, whichever store that is, and the shadow is made equal to it.
 func TestPower(t *testing.T) {
-	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "bbolt"}} {
+	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "bbolt"}, {"pebble", "bunt"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			urls := func(dir string) (at, old, new string) {
 				return filepath.Join(dir, "switch"), c.from + ":" + filepath.Join(dir, "old"), c.to + ":" + filepath.Join(dir, "new")

@@ -37,6 +37,9 @@
 // readers and writers work without waiting for each other; the parameter compare=false, or a shadow that is not in step,
 // leaves only the truth's.
 //
+// A shadow that a power loss has damaged, as bbolt's may be by commits that were not synced, keeps nobody from the truth: it is
+// left alone until it is removed and the switch opened again.
+//
 // A switch has its two stores alone: one process at a time opens it. A program that opens the old store beside it, as
 // SQLite allows, writes past the shadow; the next pass finds that. The folder keeps where the two stores are, seen from
 // itself, so that all three may be moved together.

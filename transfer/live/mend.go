@@ -125,7 +125,7 @@ func (p *step) run(ctx context.Context) (more bool, err error) {
 	if err != nil || len(ops) == 0 {
 		return more, err
 	}
-	if err := shadow.apply(context.WithoutCancel(ctx), ops, shadow.Caps().Cheapest()); err != nil {
+	if err := shadow.apply(context.WithoutCancel(ctx), ops, shadow.mending()); err != nil {
 		p.s.lose(err)
 		return false, err
 	}

@@ -30,6 +30,18 @@ func (s *side) class(d driver.Durability) driver.Durability {
 	return d
 }
 
+// mending returns the cheapest class that keeps the side intact when the power fails: a shadow that is not there as a whole
+// may be less, but not damaged.
+func (s *side) mending() driver.Durability {
+	caps := s.Caps()
+	for d := driver.Buffered; d > driver.Synced; d-- {
+		if p := caps.Promise(d); p.Supported && p.Intact {
+			return d
+		}
+	}
+	return caps.Strongest()
+}
+
 // store is an open switch.
 type store struct {
 	dir     string
