@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
 )
 
 // screen is what a command writes to a terminal.
@@ -42,7 +43,10 @@ func (s *screen) since(n int) string {
 // terminal runs a command as a person does, who types keys and waits for what is shown.
 type terminal struct {
 	t     *testing.T
-	file  *os.File
+	file  *os.File // where the person sits
+	tty   *os.File // where the command does
+	cmd   *exec.Cmd
+	found *term.State // of the terminal, before the command
 	shown screen
 	seen  int // bytes of what was shown that were waited for
 }
@@ -99,31 +103,7 @@ func TestBrowse(t *testing.T) {
 	}
 	before := contents(t, path)
 	for _, quit := range []string{"q", "\x03"} {
-		file, tty, err := pty.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		defer tty.Close()
-		if err := pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-			t.Fatal(err)
-		}
-		found, err := term.GetState(int(tty.Fd()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		assay, err := exec.LookPath("assay")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(assay, "inspect", "bbolt:"+path, "browse")
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-		cmd.Env = append(os.Environ(), "TERM=xterm-256color")
-		w := &terminal{t: t, file: file}
-		go func() { _, _ = io.Copy(&w.shown, file) }() // until file is closed
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		w := browse(t, "bbolt:"+path)
 		w.press("", "bbolt "+path, keyOf(0), keyOf(20), "q: quit")
 		w.press("\x1b[6~", keyOf(21), keyOf(41))    // page down
 		w.press("\x1b[F", keyOf(len(alphabet)-1))   // end
@@ -136,20 +116,74 @@ func TestBrowse(t *testing.T) {
 		w.press(keyOf(50)[:1]+"\r", "keys that begin with", keyOf(50))
 		w.press("\r", "8 bytes, as text", "value 50")
 		w.press("\x1b", keyOf(50))
-		w.press(quit)
-		err = cmd.Wait()
-		if err != nil {
-			t.Errorf("quit by %q: %v", quit, err)
-		}
-		left, err := term.GetState(int(tty.Fd()))
-		if err != nil || *left != *found {
-			t.Errorf("the terminal is in another state than before: %v", err)
-		}
-		if text := w.shown.since(0); !strings.Contains(text, "\x1b[?1049l") || !strings.Contains(text, "\x1b[?25h") {
-			t.Errorf("neither the screen nor the cursor was given back: %q", text[max(0, len(text)-300):])
-		}
+		w.press("s", "no event log, records or queues")
+		w.quit(quit)
 	}
 	if after := contents(t, path); after[path] != before[path] {
 		t.Error("browsing changed the store")
 	}
+}
+
+// TestBrowseShowsStores shows what is kept in the pairs of a namespace.
+func TestBrowseShowsStores(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	db, err := kv.Open(t.Context(), "pebble:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := eventlog.New(db.Namespace([]byte("log/")), &eventlog.Options{Streams: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Append(t.Context(), kv.Synced, "order-1", eventlog.Any, eventlog.Draft{Type: "Placed"})
+	if err := errors.Join(err, l.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w := browse(t, "pebble:"+path, "--namespace", "log/")
+	w.press("", "pebble "+path, "q: quit")
+	w.press("s", `"order-1"`, "last position of the log")
+	w.press("\x1b", "pebble "+path)
+	w.quit("q")
+}
+
+// browse starts assay inspect STORE browse in a terminal of 24 lines.
+func browse(t *testing.T, url string, flags ...string) *terminal {
+	t.Helper()
+	file, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(file.Close(), tty.Close()) })
+	if err := pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+		t.Fatal(err)
+	}
+	w := &terminal{t: t, file: file, tty: tty}
+	if w.found, err = term.GetState(int(tty.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	assay, err := exec.LookPath("assay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cmd = exec.Command(assay, append([]string{"inspect", url, "browse"}, flags...)...)
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = tty, tty, tty
+	w.cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	go func() { _, _ = io.Copy(&w.shown, file) }() // until file is closed
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// quit ends the command by a key, and fails unless the terminal is as it was.
+func (b *terminal) quit(key string) {
+	b.t.Helper()
+	b.press(key)
+	if err := b.cmd.Wait(); err != nil {
+		b.t.Errorf("quit by %q: %v", key, err)
+	}
+	if left, err := term.GetState(int(b.tty.Fd())); err != nil || *left != *b.found {
+		b.t.Errorf("the terminal is in another state than before: %v", err)
+	}
+	b.press("", "\x1b[?1049l", "\x1b[?25h") // the screen, and the cursor
 }

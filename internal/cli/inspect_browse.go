@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/queue"
 )
 
 // browse walks through the pairs of a store in the terminal.
@@ -51,6 +53,7 @@ const (
 	keysScreen screen = iota
 	valueScreen
 	prefixScreen // keys, and the prefix being typed
+	storesScreen // the stores that are kept in the pairs
 )
 
 // browser shows a page of keys, or a value. A page is read when it is shown: however large the store is, the browser holds
@@ -99,10 +102,18 @@ func (b *browser) resize(width, height int) {
 	b.text.SetHeight(max(1, height-2))
 }
 
+// cut returns what of a line has room.
+func (b *browser) cut(line string) string {
+	if r := []rune(line); len(r) > b.text.Width() {
+		return string(r[:max(0, b.text.Width())])
+	}
+	return line
+}
+
 // rows is how many keys a page has.
 func (b *browser) rows() int { return max(1, b.height-3) }
 
-// pageRead and valueRead are messages: what was read of the store.
+// pageRead, valueRead and storesRead are messages: what was read of the store.
 type (
 	pageRead struct {
 		page page
@@ -111,6 +122,10 @@ type (
 	valueRead struct {
 		key, value []byte
 		err        error
+	}
+	storesRead struct {
+		text string
+		err  error
 	}
 )
 
@@ -178,12 +193,14 @@ func (b browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return b, nil
 	case valueRead:
 		return b.showValue(msg)
+	case storesRead:
+		return b.showStores(msg)
 	case tea.KeyPressMsg:
 		if msg.String() == "ctrl+c" {
 			return b, tea.Quit
 		}
 		switch b.at {
-		case valueScreen:
+		case valueScreen, storesScreen:
 			return b.onValue(msg)
 		case prefixScreen:
 			return b.onPrefix(msg)
@@ -220,6 +237,11 @@ func (b browser) onKeys(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	case "enter":
 		if i >= 0 && i < n {
 			return b, b.readValue(b.page.keys[i])
+		}
+	case "s":
+		return b, func() tea.Msg {
+			text, err := describeStores(b.ctx, b.db)
+			return storesRead{text, err}
 		}
 	case "home", "g":
 		return b, b.read(nil, false)
@@ -330,6 +352,9 @@ func (b browser) onValue(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 		b.at = keysScreen
 		return b, tea.ClearScreen
 	case "tab":
+		if b.at == storesScreen {
+			return b, nil
+		}
 		b.form = (b.form + 1) % len(valueForms)
 		b.fill()
 		return b, tea.ClearScreen
@@ -339,10 +364,55 @@ func (b browser) onValue(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return b, cmd
 }
 
+// describeStores tells of the event log, the collections and the queues that are kept in db, "" if there are none.
+func describeStores(ctx context.Context, db *kv.DB) (string, error) {
+	var out bytes.Buffer
+	a := app{stdout: &out, stderr: io.Discard}
+	f := inspectFlags{queueFlags: queueFlags{limit: 1000}}
+	for _, show := range []func(context.Context, *kv.DB, []string, inspectFlags) error{a.streams, a.subscriptions, a.collections, a.queuesIn} {
+		before := out.Len()
+		err := show(ctx, db, nil, f)
+		if err != nil && !errors.Is(err, kv.NotFound) && !errors.Is(err, kv.Corrupt) { // pairs of something else
+			return "", err
+		}
+		if out.Len() > before {
+			out.WriteString("\n")
+		}
+	}
+	return out.String(), nil
+}
+
+// queuesIn shows the queues in db, if there are any.
+func (a *app) queuesIn(ctx context.Context, db *kv.DB, _ []string, _ inspectFlags) error {
+	store, err := queue.New(db, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.showQueues(ctx, store, queueTask{}), store.Close())
+}
+
+func (b browser) showStores(msg storesRead) (tea.Model, tea.Cmd) {
+	switch {
+	case msg.err != nil:
+		b.note = msg.err.Error()
+		return b, nil
+	case msg.text == "":
+		b.note = "no event log, records or queues; those in a namespace need --namespace"
+		return b, tea.ClearScreen
+	}
+	b.at = storesScreen
+	b.text.SetContent(lines([]byte(msg.text)))
+	b.text.GotoTop()
+	return b, tea.ClearScreen
+}
+
 // View draws the browser on a screen of its own, which leaves what the terminal showed as it was.
 func (b browser) View() tea.View {
 	var top, body, bottom string
 	switch b.at {
+	case storesScreen:
+		top, body = "what is kept in these pairs", b.text.View()
+		bottom = "up, down: move   esc: the keys   ctrl+c: quit"
 	case valueScreen:
 		top = fmt.Sprintf("%q, %d bytes, as %s", b.key, len(b.value), valueForms[b.form].name)
 		if body = b.text.View(); b.text.GetContent() == "" {
@@ -357,15 +427,15 @@ func (b browser) View() tea.View {
 		if body = b.keys.View(); len(b.page.keys) == 0 {
 			body = "no keys" + strings.Repeat("\n", max(0, b.height-3))
 		}
-		bottom = "up, down, pgup, pgdown, home, end   enter: the value   /: a prefix   q: quit"
+		bottom = "arrows, pgup, pgdn, home, end  enter: value  /: prefix  s: stores  q: quit"
 	}
 	switch {
 	case b.at == prefixScreen:
 		bottom = b.input.View()
 	case b.note != "":
-		bottom = b.note
+		bottom = b.cut(b.note)
 	}
-	v := tea.NewView(top + "\n" + body + "\n" + bottom)
+	v := tea.NewView(b.cut(top) + "\n" + body + "\n" + bottom)
 	v.AltScreen = true
 	return v
 }
