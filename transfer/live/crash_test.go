@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/transfer/live"
 )
@@ -267,4 +268,27 @@ func checkPower(t *testing.T, dir, old, new string, h powertest.History[string])
 		return err
 	}
 	return errors.Join(db.Close(), equal(t, old, new))
+}
+
+// TestAFillLeavesTheShadowIntact: whatever of a new store is there after a power cut, it opens, so that filling it goes on by
+// itself.
+func TestAFillLeavesTheShadowIntact(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	disk.Rule = powerfs.Rule{Entries: powerfs.Ordered, Survivors: powerfs.Sectors}
+	old, new := "sqlite:"+filepath.Join(disk.Dir(), "old"), "bbolt:"+filepath.Join(disk.Dir(), "new")
+	want := fill(t, old, 3000)
+	db, s := open(t, filepath.Join(disk.Dir(), "switch"), old, new)
+	if _, err := s.Compare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for disk.Seed = range 20 {
+		left := disk.Cut(t)
+		again, s := open(t, filepath.Join(left, "switch"), "", "")
+		if _, err := s.Compare(t.Context()); err != nil {
+			t.Fatalf("seed %d: %v", disk.Seed, err)
+		}
+		must(t, again.Close())
+		holds(t, "bbolt:"+filepath.Join(left, "new"), want)
+	}
+	must(t, db.Close())
 }

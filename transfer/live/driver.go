@@ -149,7 +149,11 @@ func openLocked(ctx context.Context, c driver.Config, set settings) (*store, err
 		}
 	}
 	s := newStore(c, st, set.compare)
-	if err := s.openSides(ctx, first); err != nil {
+	err = s.openSides(ctx, first)
+	if err != nil && first { // so that another URL may be tried
+		err = errors.Join(err, os.Remove(filepath.Join(c.Path, stateFile)))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -327,6 +327,7 @@ func TestRefusals(t *testing.T) {
 		{"no new store", "", old, "", nil, kv.Invalid},
 		{"an unknown engine", "", old, "nosuch:", nil, kv.Invalid},
 		{"an unknown option", "", old, "pebble:?nosuch=1", nil, kv.Invalid},
+		{"an old store of another engine", "", strings.Replace(old, "bbolt:", "sqlite:", 1), "pebble:", nil, kv.Invalid},
 		{"a switch of a switch", "", old, "switch:", nil, kv.Invalid},
 		{"a folder that holds something else", other, old, "pebble:", nil, kv.Invalid},
 		{"another old store than at first", made, "bbolt:", "", nil, kv.Invalid},

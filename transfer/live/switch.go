@@ -11,7 +11,8 @@ import (
 )
 
 // Switch is what a program does with a switch that it has open, beside reading and writing. Its methods may be called
-// concurrently, and end with their DB.
+// concurrently, and end with their DB. Move and Compare wait for transactions that are running: they are not to be called
+// within one.
 type Switch struct{ s *store }
 
 // Of returns the switch that db, or the store whose namespace db is, was opened as. Another store is Invalid.
