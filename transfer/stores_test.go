@@ -35,7 +35,7 @@ func startProgram(t *testing.T, db *kv.DB) *program {
 	t.Helper()
 	p := &program{db: db, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var errs [4]error
-	p.log, errs[0] = eventlog.New(db.Namespace([]byte("e/")), &eventlog.Options{Streams: true})
+	p.log, errs[0] = eventlog.Open(t.Context(), db.Namespace([]byte("e/")), &eventlog.Options{Streams: true})
 	p.jobs, errs[1] = queue.New(db.Namespace([]byte("q/")), &queue.Options{Clock: func() time.Time { return p.now }})
 	if errs[1] == nil {
 		p.mail, errs[2] = p.jobs.Queue("mail", &queue.Settings{MaxAttempts: 1})

@@ -70,8 +70,31 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 				{[]string{"scan", "b"}, 0, "\"b\\xff\"\t\"\"\n"},
 				{[]string{"scan", "--limit", "1"}, 0, "\"a/1\"\t\"one\\x00\"\n"},
 				{[]string{"--json"}, 0, `"pairs": 2`},
+				{[]string{"scan", "--reverse"}, 0, "\"b\\xff\"\t\"\"\n\"a/1\"\t\"one\\x00\"\n"},
+				{[]string{"scan", "--from", "a/2", "--keys"}, 0, "\"b\\xff\"\n"},
+				{[]string{"scan", "a", "--to", "a/2", "--format", "hex"}, 0, "612f31\t6f6e6500\n"},
+				{[]string{"scan", "--format", "text"}, 0, "a/1\tone.\n"},
+				{[]string{"scan", "--json"}, 0, "{\"key\":\"a/1\",\"value\":\"one\\u0000\"}\n{\"key_base64\":\"Yv8=\",\"value\":\"\"}\n"},
+				{[]string{"get", "a/1", "--format", "hex"}, 0, "6f 6e 65 00"},
+				{[]string{"get", "a/1", "--format", "text"}, 0, "one.\n"},
+				{[]string{"get", "a/1", "--json"}, 0, `{"key":"a/1","value":"one\u0000"}`},
+				{[]string{"sizes"}, 0, "2 pairs"},
+				{[]string{"sizes", "--json"}, 0, `"key_bytes": 5`},
+				{[]string{"backup", filepath.Join(t.TempDir(), "copy")}, 0, "is a copy of"},
+				{[]string{"streams"}, 1, ""},
+				{[]string{"events"}, 1, ""},
+				{[]string{"subscriptions"}, 1, ""},
+				{[]string{"collections"}, 1, ""},
+				{[]string{"browse"}, 2, ""},
+				{[]string{"backup", path}, 2, ""},
 				{[]string{"drop"}, 2, ""},
 				{[]string{"get"}, 2, ""},
+				{[]string{"put", "a"}, 2, ""},
+				{[]string{"delete"}, 2, ""},
+				{[]string{"scan", "--format", "xml"}, 2, ""},
+				{[]string{"scan", "--from", "b", "--to", "a"}, 2, ""},
+				{[]string{"stats", "--reverse"}, 2, ""},
+				{[]string{"put", "a", "1", "--keys"}, 2, ""},
 			} {
 				status, stdout, stderr := inspect(t, append([]string{url}, c.args...)...)
 				if status != c.status || !strings.Contains(stdout, c.want) || (status != 0) != (stderr != "") {
@@ -207,6 +230,102 @@ func TestInspectShowsRequeuesAndDeletesJobs(t *testing.T) {
 	}
 	if status, _, stderr := inspect(t, "sqlqueue:"+filepath.Join(t.TempDir(), "none"), "queues"); status != 1 || !strings.Contains(stderr, "none") {
 		t.Errorf("queues that are not there: status %d, %q", status, stderr)
+	}
+}
+
+func TestInspectChangesWhatItIsTold(t *testing.T) {
+	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite"} {
+		t.Run(engine, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store")
+			url := engine + ":" + filepath.ToSlash(path)
+			db, err := kv.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("there"), []byte("1")), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			compacted := 2
+			if db.Caps().Compacts {
+				compacted = 0
+			}
+			for _, c := range []struct {
+				args   []string
+				status int
+				want   string
+			}{
+				{[]string{"put", "a", "1"}, 0, `"a" has a value of 1 bytes`},
+				{[]string{"put", `"\x00b"`, `"\xff"`}, 0, "1 bytes"},
+				{[]string{"put", "empty", ""}, 0, "0 bytes"},
+				{[]string{"put", "", "1"}, 2, ""},
+				{[]string{"scan"}, 0, "\"\\x00b\"\t\"\\xff\"\n\"a\"\t\"1\"\n\"empty\"\t\"\"\n\"there\"\t\"1\"\n"},
+				{[]string{"delete", "a", "nowhere"}, 1, ""},
+				{[]string{"get", "a"}, 0, "1"},
+				{[]string{"delete", "a", "there"}, 0, "deleted 2 keys"},
+				{[]string{"compact"}, compacted, ""},
+				{[]string{"scan", "--keys"}, 0, "\"\\x00b\"\n\"empty\"\n"},
+				{[]string{"backup", path + "-copy"}, 0, "is a copy"},
+			} {
+				status, stdout, stderr := inspect(t, append([]string{url}, c.args...)...)
+				if status != c.status || !strings.Contains(stdout, c.want) || (status != 0) != (stderr != "") {
+					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr, c.status, c.want)
+				}
+			}
+			if _, stdout, stderr := inspect(t, url+"-copy", "scan"); stdout != "\"\\x00b\"\t\"\\xff\"\n\"empty\"\t\"\"\n" {
+				t.Errorf("the backup holds %q, %s", stdout, stderr)
+			}
+		})
+	}
+}
+
+// TestInspectReportsDamage cuts and changes the files of stores. Each verb then says what is wrong or shows what is left.
+func TestInspectReportsDamage(t *testing.T) {
+	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite"} {
+		t.Run(engine, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store")
+			url := engine + ":" + filepath.ToSlash(path)
+			db, err := kv.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 30 {
+				var b kv.Batch
+				for j := range 100 {
+					b.Put(fmt.Appendf(nil, "key/%02d/%02d", i, j), fmt.Appendf(nil, "value %d", i*j))
+				}
+				err = errors.Join(err, db.Write(t.Context(), kv.Synced, &b))
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			reported := 0
+			for name, data := range contents(t, path) {
+				if len(data) < 2 || len(data) > 1<<24 { // of Badger's files of 2 GB most is a hole
+					continue
+				}
+				for what, damaged := range map[string]string{
+					"cut":     data[:len(data)/2],
+					"changed": data[:len(data)/3] + strings.Repeat("\xa5", len(data)/3) + data[len(data)/3*2:],
+				} {
+					if err := os.WriteFile(name, []byte(damaged), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					for _, verb := range []string{"stats", "check", "scan", "sizes", "detect"} {
+						status, _, stderr := inspect(t, url, verb)
+						if status > 1 || strings.Contains(stderr, "goroutine ") || (status == 1) != strings.HasPrefix(stderr, "assay: ") {
+							t.Errorf("%s, %s %s: status %d, %.600s", verb, filepath.Base(name), what, status, stderr)
+						}
+						reported += status
+					}
+				}
+				if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if reported == 0 {
+				t.Error("no damage was reported")
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -17,65 +18,76 @@ import (
 	"github.com/assaydb/assay/transfer"
 )
 
+// inspectFlags are those of inspect.
+type inspectFlags struct {
+	queueFlags
+	scanFlags
+}
+
+// verb is what inspect can do with a store.
+type verb struct {
+	name    string
+	operand string // what it takes, as the usage shows it
+	least   int    // operands
+	most    int    // operands; -1 is any number
+	about   string
+	changes bool // opens the store for writing
+	run     func(a *app, ctx context.Context, db *kv.DB, operands []string, f inspectFlags) error
+}
+
+// verbs are those that open a store by kv.
+func verbs() []verb {
+	return []verb{
+		{"stats", "", 0, 0, "pairs, bytes, space on disk and settings (the default)", false, (*app).showStats},
+		{"check", "", 0, 0, "the engine's own check of the stored data", false, (*app).check},
+		{"get", "KEY", 1, 1, "the value of a key, as it is", false, (*app).get},
+		{"scan", "[PREFIX]", 0, 1, "pairs in the order of their keys, quoted", false, (*app).scan},
+		{"sizes", "[PREFIX]", 0, 1, "how many keys and values there are of which size", false, (*app).sizes},
+		{"streams", "[PREFIX]", 0, 1, "the streams of an event log, and how many events they have", false, (*app).streams},
+		{"events", "[STREAM]", 0, 1, "the events of a log, or of one of its streams", false, (*app).events},
+		{"subscriptions", "", 0, 0, "how far those who follow a log have come, and what they have parked", false, (*app).subscriptions},
+		{"collections", "", 0, 0, "collections of records: fields, indexes, how many records", false, (*app).collections},
+		{"browse", "[PREFIX]", 0, 1, "pairs in the terminal, to walk through", false, (*app).browse},
+		{"backup", "PATH", 1, 1, "a consistent copy at PATH, which does not exist", false, (*app).backup},
+		{"put", "KEY VALUE", 2, 2, "sets the value of a key; VALUE - is standard input", true, (*app).put},
+		{"delete", "KEY...", 1, -1, "removes keys", true, (*app).remove},
+		{"compact", "", 0, 0, "gives space back, as far as the engine can", true, (*app).compact},
+	}
+}
+
 func (a *app) inspectCommand() *cobra.Command {
-	var f queueFlags
+	var f inspectFlags
 	cmd := &cobra.Command{
-		Use:   "inspect STORE [stats | check | detect | get KEY | scan [PREFIX] | queues | jobs QUEUE [ID...]]",
+		Use:   "inspect STORE [VERB [OPERAND...]]",
 		Short: "Look into a store",
 		Long: `Opens a store, read-only where the engine can, and shows what it holds. STORE is a URL, or a path: then the
 content says which engine it is of. A store that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
 
-  stats          pairs, bytes, space on disk and settings (the default)
-  check          the engine's own check of the stored data
-  detect         engine, version of the format, state and locks, without opening it
-  get KEY        the value of a key, as it is
-  scan [PREFIX]  pairs, quoted, in the order of their keys
-  queues         the job queues of the store, and how many jobs they have in each state
-  jobs QUEUE     the jobs of a queue; those of the IDs with all that is kept of them, why they failed included
+` + usageOfVerbs() + `
+Nothing is changed but by put, delete and compact, by --requeue, which makes dead jobs ready again, and by --delete, which
+deletes jobs: those of the IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
 
-Nothing is changed without --requeue, which makes dead jobs ready again, or --delete, which deletes jobs: those of the
-IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
-
-KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'.`,
+KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'. So are VALUE, --from and --to.`,
 		Example: `  assay inspect app.db
   assay inspect bbolt:app.db
   assay inspect 'sqlite:app.db?wait=1s' check
-  assay inspect pebble:data scan user/ --limit 20
+  assay inspect pebble:data scan user/ --limit 20 --reverse
+  assay inspect pebble:data scan --from user/a --to user/c --keys
+  assay inspect app.db get user/1 --format hex
+  assay inspect app.db put user/1 - < value.json
   assay inspect bbolt:app.db jobs mail --state dead
   assay inspect bbolt:app.db jobs mail 1768465445123000 --requeue`,
 		Args: usageArgs(aStore),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			rawURL, err := storeURL(args[0])
-			if err != nil {
-				return err
-			}
-			if isQueueVerb(args[1:]) {
-				task, err := f.task(args[1:])
-				if err != nil {
-					return err
-				}
-				return a.inspectQueues(cmd.Context(), rawURL, task)
-			}
-			if err := f.refused(); err != nil {
-				return err
-			}
-			verb, operand, err := inspectVerb(args[1:])
-			if err != nil {
-				return err
-			}
-			if verb == "detect" {
-				return a.detect(rawURL, f.asJSON)
-			}
-			db, err := a.openExisting(cmd.Context(), rawURL, false)
-			if err != nil {
-				return err
-			}
-			return errors.Join(a.inspect(cmd.Context(), db, verb, operand, f.limit, f.asJSON), db.Close())
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args, f) },
 	}
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "stats, what detect found, queues and jobs as one JSON document")
-	cmd.Flags().IntVar(&f.limit, "limit", 0, "scan at most so many pairs, show at most so many jobs (default: all pairs, 20 jobs)")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "where in the store the queues are, as the program has it")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON document; of get, scan and events a line for each")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many pairs, streams, events or jobs (default: all pairs, 20 of the others)")
+	cmd.Flags().StringVar(&f.format, "format", "", "of get and scan: raw, quoted, text, hex or json (default: get raw, scan quoted)")
+	cmd.Flags().StringVar(&f.from, "from", "", "of scan and sizes: the first key, inclusive; of events: the first position or version")
+	cmd.Flags().StringVar(&f.to, "to", "", "of scan and sizes: the last key, exclusive")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "of scan and events: from the last to the first")
+	cmd.Flags().BoolVar(&f.keysOnly, "keys", false, "of scan: keys without values")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "where in the store queues, logs or collections are, as the program has it")
 	cmd.Flags().StringVar(&f.state, "state", "", "jobs in this state: ready, delayed, claimed, dead (default: all)")
 	cmd.Flags().BoolVar(&f.requeue, "requeue", false, "make dead jobs ready again")
 	cmd.Flags().BoolVar(&f.delete, "delete", false, "delete jobs")
@@ -83,31 +95,77 @@ KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quo
 	return cmd
 }
 
-// inspectVerb returns what is to be done, and with which key.
-func inspectVerb(args []string) (verb string, operand []byte, err error) {
-	verb = "stats"
+// usageOfVerbs is the table of verbs.
+func usageOfVerbs() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, v := range verbs() {
+		fmt.Fprintf(w, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.operand), v.about)
+	}
+	fmt.Fprintln(w, "  detect\tengine, version of the format, state and locks, without opening it")
+	fmt.Fprintln(w, "  queues\tthe job queues of the store, and how many jobs they have in each state")
+	fmt.Fprintln(w, "  jobs QUEUE [ID...]\tthe jobs of a queue; those of the IDs with all that is kept of them")
+	_ = w.Flush() // to memory
+	return b.String()
+}
+
+// runInspect does what the arguments say: a store, a verb, operands.
+func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (err error) {
+	rawURL, err := storeURL(args[0])
+	if err != nil {
+		return err
+	}
+	if isQueueVerb(args[1:]) {
+		task, err := f.task(args[1:])
+		if err != nil {
+			return err
+		}
+		return a.inspectQueues(ctx, rawURL, task)
+	}
+	if err := f.refused(); err != nil {
+		return err
+	}
+	v, operands, err := inspectVerb(args[1:])
+	if err != nil {
+		return err
+	}
+	if err := f.scanFlags.check(v.name); err != nil {
+		return err
+	}
+	if v.name == "detect" {
+		return a.detect(rawURL, f.asJSON)
+	}
+	db, err := a.openExisting(ctx, rawURL, v.changes)
+	if err != nil {
+		return err
+	}
+	prefix, err := parseKey(f.namespace)
+	if err == nil {
+		err = v.run(a, ctx, db.Namespace(prefix), operands, f)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// inspectVerb returns what is to be done, and with what.
+func inspectVerb(args []string) (verb, []string, error) {
+	name := "stats"
 	if len(args) > 0 {
-		verb = args[0]
+		name = args[0]
 	}
-	least, most := 0, 0
-	switch verb {
-	case "stats", "check", "detect":
-	case "get":
-		least, most = 1, 1
-	case "scan":
-		most = 1
-	default:
-		return "", nil, usage(fmt.Errorf("unknown verb %q", verb), "use stats, check, detect, get, scan, queues or jobs")
+	all := append(verbs(), verb{name: "detect"})
+	i := slices.IndexFunc(all, func(v verb) bool { return v.name == name })
+	if i < 0 {
+		var names []string
+		for _, v := range all {
+			names = append(names, v.name)
+		}
+		return verb{}, nil, usage(fmt.Errorf("unknown verb %q", name), "use %s, queues or jobs", strings.Join(names, ", "))
 	}
-	operands := args[min(1, len(args)):]
-	if len(operands) < least || len(operands) > most {
-		return "", nil, usage(fmt.Errorf("%s was given %d keys", verb, len(operands)), "see: assay inspect --help")
+	v, operands := all[i], args[min(1, len(args)):]
+	if len(operands) < v.least || v.most >= 0 && len(operands) > v.most {
+		return v, nil, usage(fmt.Errorf("%s was given %d operands", name, len(operands)), "it is written: %s", strings.TrimSpace(name+" "+v.operand))
 	}
-	if len(operands) == 0 {
-		return verb, nil, nil
-	}
-	operand, err = parseKey(operands[0])
-	return verb, operand, err
+	return v, operands, nil
 }
 
 // parseKey returns the key that arg names: arg itself, or what it says in Go's syntax if it begins with a quote.
@@ -165,54 +223,27 @@ func (a *app) detect(rawURL string, asJSON bool) error {
 	return err
 }
 
-func (a *app) inspect(ctx context.Context, db *kv.DB, verb string, key []byte, limit int, asJSON bool) error {
-	switch verb {
-	case "check":
-		if err := db.Check(ctx); err != nil {
-			return err
-		}
-		what := "the engine's check found no fault"
-		if !db.Caps().Checks {
-			what = "every pair could be read; the engine has no check of its own"
-		}
-		_, err := fmt.Fprintln(a.stdout, what)
+func (a *app) check(ctx context.Context, db *kv.DB, _ []string, _ inspectFlags) error {
+	if err := db.Check(ctx); err != nil {
 		return err
-	case "get":
-		return db.View(ctx, func(s *kv.Snapshot) error {
-			v, err := s.Get(key)
-			if errors.Is(err, kv.NotFound) {
-				return &kv.Error{Op: "get", Engine: db.Engine(), Path: db.Path(), Kind: kv.NotFound, Err: fmt.Errorf("key %q", key),
-					Hint: "list the keys with: assay inspect " + db.Engine() + ":" + db.Path() + " scan"}
-			}
-			if err == nil {
-				_, err = a.stdout.Write(v)
-			}
-			return err
-		})
-	case "scan":
-		return db.View(ctx, func(s *kv.Snapshot) error { return printPairs(a.stdout, s, key, limit) })
 	}
+	what := "the engine's check found no fault"
+	if !db.Caps().Checks {
+		what = "every pair could be read; the engine has no check of its own"
+	}
+	_, err := fmt.Fprintln(a.stdout, what)
+	return err
+}
+
+func (a *app) showStats(ctx context.Context, db *kv.DB, _ []string, f inspectFlags) error {
 	stats, err := readStats(ctx, db)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if f.asJSON {
 		return writeJSON(a.stdout, stats)
 	}
 	return printStats(a.stdout, stats)
-}
-
-func printPairs(w io.Writer, s *kv.Snapshot, prefix []byte, limit int) error {
-	n := 0
-	for k, v := range s.Scan(kv.Prefix(prefix)) {
-		if _, err := fmt.Fprintf(w, "%q\t%q\n", k, v); err != nil {
-			return err
-		}
-		if n++; n == limit {
-			break
-		}
-	}
-	return nil
 }
 
 // storeStats is what inspect tells of a store.

@@ -104,8 +104,8 @@ func (t *queueTask) checkChange() error {
 
 // refused is the error of flags that are given with a verb that is not about queues.
 func (f queueFlags) refused() error {
-	if f.namespace != "" || f.state != "" || f.requeue || f.delete || f.all {
-		return usage(errors.New("--namespace, --state, --requeue, --delete and --all are about jobs"), "see: assay inspect --help")
+	if f.state != "" || f.requeue || f.delete || f.all {
+		return usage(errors.New("--state, --requeue, --delete and --all are about jobs"), "see: assay inspect --help")
 	}
 	return nil
 }

@@ -304,7 +304,7 @@ func testMigrationAtOnce(s *suite) {
 	processes := s.target.times(14)
 	if text := os.Getenv("ASSAY_PROCESSES"); text != "" {
 		_, err := fmt.Sscan(text, &processes)
-		s.must("ASSAY_PROCESSES", err)
+		s.Must("ASSAY_PROCESSES", err)
 	}
 	s.older("state.db", rows, "checkpoints", "answers", "tokens")
 	migrated := 0
