@@ -218,7 +218,10 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 	case len(h.Verdicts) == 1:
 		h.Headline = h.Verdicts[0].Subject + ": " + h.Verdicts[0].Text
 	case n > 0:
-		h.Headline = fmt.Sprintf("%s: %s leads at %d of %d", promiseName(first.promise), engine, n, races)
+		h.Headline = fmt.Sprintf("%s: %s leads at %d of %s", promiseName(first.promise), engine, n, countOf(races, "operation"))
+		if n < races {
+			h.Headline += "; no engine is first at all of them"
+		}
 	default:
 		h.Headline = promiseName(first.promise) + ": only " + strings.Join(first.engines, ", ")
 	}

@@ -20,7 +20,9 @@ type htmlProof struct {
 func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bool) {
 	rows := proofRows(proof.Cells)
 	out := &htmlProof{Source: source}
-	out.Said = p.sentences(func(q *page) { q.proofVerdict(rows) })
+	for _, s := range p.sentences(func(q *page) { q.proofVerdict(rows) }) {
+		out.Said = append(out.Said, strings.TrimPrefix(s, "→ "))
+	}
 	out.Work = p.sentences(func(q *page) { q.proofWork(proof) })
 	out.Findings = p.sentences(func(q *page) { q.proofDamage(proof.Damage) })
 	out.Table = htmlTable{Name: "what commits survive", Head: []htmlHead{{Text: "engine"}, {Text: "promise"}}}

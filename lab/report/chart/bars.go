@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"math"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -39,7 +41,7 @@ func Bars(bars []Bar, floor float64, axis Axis) (*Chart, error) {
 	}
 	c.rowNames(names)
 	c.plot.X.Min, c.plot.X.Max = 0, roomFor(bars, end)
-	c.plot.X.Tick.Marker = ticksTo(end, axis.Print)
+	c.plot.X.Tick.Marker = ticksTo(end, c.plot.X.Max/plotWidth(bars), axis.Print)
 	if floor > 0 {
 		line, err := plotter.NewLine(plotter.XYs{{X: floor, Y: -0.5}, {X: floor, Y: float64(len(bars)) - 0.5}})
 		if err != nil {
@@ -51,14 +53,19 @@ func Bars(bars []Bar, floor float64, axis Axis) (*Chart, error) {
 	return c, nil
 }
 
-// roomFor returns where the axis must end for the labels behind bars to have room.
-func roomFor(bars []Bar, end float64) float64 {
-	names, most := 0.0, end
+// plotWidth is how wide the part of a chart of bars is that is beside their names.
+func plotWidth(bars []Bar) float64 {
+	names := 0.0
 	for _, b := range bars {
 		names = max(names, widthOf(b.Name))
 	}
 	const gaps = 30
-	room := fullWidth - names - gaps
+	return max(fullWidth-names-gaps, fullWidth/4)
+}
+
+// roomFor returns where the axis must end for the labels behind bars to have room.
+func roomFor(bars []Bar, end float64) float64 {
+	room, most := plotWidth(bars), end
 	for _, b := range bars {
 		at := min(max(b.Value, b.Hi), end)
 		most = max(most, at*room/max(room-widthOf("→ "+b.Label), room/8))
@@ -122,14 +129,19 @@ func (i interval) Len() int                    { return 1 }
 func (i interval) XY(int) (x, y float64)       { return i.x, i.y }
 func (i interval) XError(int) (lo, hi float64) { return i.lo - i.x, i.hi - i.x }
 
-// ticksTo names a few points of an axis from 0, none of them beyond end.
-func ticksTo(end float64, format func(float64) string) plot.Ticker {
-	return plot.TickerFunc(func(low, high float64) []plot.Tick {
-		var ticks []plot.Tick
-		for _, t := range (plot.DefaultTicks{}).Ticks(low, high) {
-			if !t.IsMinor() && t.Value <= end*1.001 {
-				ticks = append(ticks, plot.Tick{Value: t.Value, Label: format(t.Value)})
-			}
+// ticksTo names round numbers of an axis from 0, none of them beyond end, and as many as have room where a point is so much.
+func ticksTo(end, point float64, format func(float64) string) plot.Ticker {
+	unit := math.Pow10(int(math.Floor(math.Log10(end))) - 1)
+	step := unit
+	for _, m := range []float64{2, 5, 10, 20, 50, 100} {
+		if step/point < 1.5*widthOf(format(step)) {
+			step = m * unit
+		}
+	}
+	return plot.TickerFunc(func(_, _ float64) []plot.Tick {
+		ticks := []plot.Tick{{Value: 0, Label: "0"}}
+		for v := step; v <= end*1.001; v += step {
+			ticks = append(ticks, plot.Tick{Value: v, Label: format(v)})
 		}
 		return ticks
 	})

@@ -74,15 +74,23 @@ func Rows(rows []Row, axis Axis) (*Chart, error) {
 	if math.IsInf(low, 1) {
 		low, high = 1, 1
 	}
-	c.plot.X.Scale, c.plot.X.Min, c.plot.X.Max = plot.LogScale{}, low*0.7, high*1.4
-	c.plot.X.Tick.Marker = axis.ticks(4)
+	scale := fromZero{unit: low}
+	c.plot.X.Min, c.plot.X.Max = low, high*1.001
 	if zero {
-		s := fromZero{low}
-		c.plot.X.Scale, c.plot.X.Min, c.plot.X.Max = s, 0, high*1.4
-		c.plot.X.Tick.Marker = plot.TickerFunc(func(_, high float64) []plot.Tick {
-			return append([]plot.Tick{{Value: 0, Label: "0"}}, axis.ticks(3).Ticks(low, high)...)
-		})
+		c.plot.X.Min = 0
 	}
+	c.plot.X.Scale = scale
+	c.plot.X.Tick.Marker = plot.TickerFunc(func(from, to float64) (ticks []plot.Tick) {
+		if from == 0 {
+			ticks = append(ticks, plot.Tick{Value: 0, Label: "0"})
+		}
+		for _, t := range axis.ticks(4).Ticks(low, to) {
+			if from > 0 || scale.Normalize(from, to, t.Value) > 0.2 { // the label of 0 needs room
+				ticks = append(ticks, t)
+			}
+		}
+		return ticks
+	})
 	c.plot.Add(&grid{})
 	for color := range Colors {
 		if len(byColor[color]) == 0 {
@@ -103,13 +111,17 @@ func glyph(color int, radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: palette[color%Colors], Radius: radius, Shape: draw.CircleGlyph{}}
 }
 
-// fromZero is a scale that is logarithmic above unit, and has a 0.
+// fromZero is a logarithmic scale that has a 0, where unit is the least that is told from it. At both ends it leaves a little room.
 type fromZero struct{ unit float64 }
 
 // Normalize returns where x lies between low and high, from 0 to 1.
 func (s fromZero) Normalize(low, high, x float64) float64 {
-	at := func(v float64) float64 { return math.Log1p(v / s.unit) }
-	return (at(x) - at(low)) / (at(high) - at(low))
+	const room = 0.04
+	at := math.Log
+	if low == 0 {
+		at = func(v float64) float64 { return math.Log1p(v / s.unit) }
+	}
+	return room + (1-2*room)*(at(x)-at(low))/(at(high)-at(low))
 }
 
 // ticks names at most so many round numbers of a logarithmic axis.
