@@ -3,7 +3,6 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -17,7 +16,7 @@ import (
 // screen of the report in words says, by the same functions, and shows every figure as a chart and a table. Either may be nil;
 // source says where the proof is from.
 func HTML(w io.Writer, run *result.Run, proof *result.Proof, source string, o Options) error {
-	h := htmlPage{Style: template.CSS(htmlStyle + dataColors()), Script: template.JS(htmlScript)}
+	var h htmlPage
 	p := &page{options: o, width: endless}
 	if run != nil {
 		p.options.flags = commandFlags(run.Command)
@@ -28,7 +27,7 @@ func HTML(w io.Writer, run *result.Run, proof *result.Proof, source string, o Op
 	if proof != nil {
 		h.ofProof(p, proof, source, run == nil)
 	}
-	return htmlTemplate.Execute(w, h)
+	return h.document().Render(w)
 }
 
 //go:embed html.css
@@ -37,19 +36,11 @@ var htmlStyle string
 //go:embed html.js
 var htmlScript string
 
-//go:embed html.tmpl
-var htmlText string
-
-var htmlTemplate = template.Must(template.New("report").Parse(htmlText))
-
 // endless is the width of a page that breaks no lines.
 const endless = math.MaxInt32
 
-// htmlPage is what the template shows.
+// htmlPage is what html_nodes.go shows.
 type htmlPage struct {
-	Style  template.CSS
-	Script template.JS
-
 	Title, Headline, Command string
 	Facts                    []htmlNote
 	Verdicts                 []htmlVerdict

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // htmlFigure is a chart with its table, how to read it, and the command that measures it again.
 type htmlFigure struct {
 	ID, Title    string
-	Chart        template.HTML
+	Chart        string       // an element of the page
 	Legend       []htmlEngine // where the chart does not name its colours
 	How, Command string
 	Table        htmlTable
@@ -56,7 +55,7 @@ func slug(s string) string {
 // with completes a figure: the drawing becomes a part of the page.
 func (f htmlFigure) with(drawing *chart.Chart) (htmlFigure, error) {
 	inline, err := drawing.Inline(f.Title)
-	f.drawing, f.Chart, f.Table.Name = drawing, template.HTML(inline), f.Title
+	f.drawing, f.Chart, f.Table.Name = drawing, inline, f.Title
 	return f, err
 }
 

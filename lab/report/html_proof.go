@@ -9,11 +9,10 @@ import (
 
 // htmlProof is what promises survived.
 type htmlProof struct {
-	Source   string // where it is from
-	Said     []string
-	Table    htmlTable
-	Work     []string
-	Findings []string
+	Source string // where it is from
+	Said   []string
+	Table  htmlTable
+	Work   []string // what was covered
 }
 
 // ofProof fills the page from a proof; alone is without a run.
@@ -23,8 +22,7 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 	for _, s := range p.sentences(func(q *page) { q.proofVerdict(rows) }) {
 		out.Said = append(out.Said, strings.TrimPrefix(s, "→ "))
 	}
-	out.Work = p.sentences(func(q *page) { q.proofWork(proof) })
-	out.Findings = p.sentences(func(q *page) { q.proofDamage(proof.Damage) })
+	out.Work = p.sentences(func(q *page) { q.proofWork(proof); q.proofDamage(proof.Damage) })
 	out.Table = htmlTable{Name: "what commits survive", Head: []htmlHead{{Text: "engine"}, {Text: "promise"}}}
 	for _, f := range faultColumns {
 		out.Table.Head = append(out.Table.Head, htmlHead{Text: f.names[long]})
@@ -54,8 +52,8 @@ func proofLine(r *proofRow) htmlRow {
 		line.Cells = append(line.Cells, htmlCell{Text: o.text(long), Class: o.class(), Sort: fmt.Sprint(o.images())})
 	}
 	all := float64(states)
-	return htmlRow{Engine: line.Engine, Promise: line.Promise, Cells: append(line.Cells,
-		numeric(&all, func(v float64) string { return Grouped(int(v)) }), numeric(r.syncs, count), numeric(r.writes, count))}
+	line.Cells = append(line.Cells, numeric(&all, func(v float64) string { return Grouped(int(v)) }), numeric(r.syncs, count), numeric(r.writes, count))
+	return line
 }
 
 // class is style for a page.
