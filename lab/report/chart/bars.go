@@ -133,8 +133,8 @@ func (i interval) XError(int) (lo, hi float64) { return i.lo - i.x, i.hi - i.x }
 func ticksTo(end, point float64, format func(float64) string) plot.Ticker {
 	unit := math.Pow10(int(math.Floor(math.Log10(end))) - 1)
 	step := unit
-	for _, m := range []float64{2, 5, 10, 20, 50, 100} {
-		if step/point < 1.5*widthOf(format(step)) {
+	for _, m := range []float64{2, 5, 10, 20, 50} {
+		if crowded := step/point < 1.5*widthOf(format(step)) || end > 5*step; crowded && m*unit <= end {
 			step = m * unit
 		}
 	}
