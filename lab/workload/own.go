@@ -35,9 +35,13 @@ type ownOp struct {
 	Mix                  *ownMix
 	Phases               []ownPhase
 	Choose               string
-	Scan, Workers        int
+	Scan                 int
+	Workers, Processes   int
 	Open                 string
 }
+
+// parts returns how many goroutines or processes have records of their own.
+func (op ownOp) parts() int { return max(op.Workers, op.Processes, 1) }
 
 type ownMix struct{ Read, Update, Insert, Modify, Scan int }
 
@@ -52,7 +56,7 @@ const mostOwn = 16 << 10
 // Own returns the workload called name that is in text, YAML by workload.schema.json, and the class that it asks for, "" if
 // none. An error is Invalid, and names the line, the field, and what to write there.
 func Own(name string, text []byte) (w Workload, promise string, err error) {
-	c := ownCheck{name: name}
+	c := ownCheck{name: name, text: text}
 	if len(text) > mostOwn {
 		return w, "", c.wrong(nil, fmt.Errorf("%d bytes", len(text)), fmt.Sprintf("write a workload in %d bytes at most", mostOwn))
 	}
@@ -86,6 +90,7 @@ func Own(name string, text []byte) (w Workload, promise string, err error) {
 // ownCheck finds what is wrong with a file, and where.
 type ownCheck struct {
 	name string
+	text []byte
 	root ast.Node // of the text, nil while it is not read
 }
 
@@ -160,22 +165,48 @@ func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params
 	if err != nil {
 		return Op{}, err
 	}
-	workers := max(op.Workers, 1)
-	switch {
-	case workers > 1 && m.scan > 0:
-		return Op{}, c.wrong(path("operations", i, "workers"), errors.New("several workers and scans"), "scan with one: each worker has records of its own, and a scan would meet those of others")
-	case workers > 1 && op.Open == "each":
-		return Op{}, c.wrong(path("operations", i, "open"), errors.New("several workers open one store each time"), "leave workers out: most engines let one have it open")
+	if err := c.together(i, op, m); err != nil {
+		return Op{}, err
 	}
-	out := Op{Name: op.Name, Summary: op.Summary, Commits: m.insert+m.update+m.modify > 0, Workers: op.Workers, Cycle: m.cycle() * workers}
-	if out.Summary == "" {
-		out.Summary = m.summary()
+	out := Op{Name: op.Name, Summary: cmp.Or(op.Summary, m.summary()), Commits: m.insert+m.update+m.modify > 0, Workers: op.parts(), Cycle: m.cycle() * op.parts()}
+	if op.Processes > 0 {
+		out.Items = processSteps
+		for out.Cycle = op.parts(); out.Cycle/op.parts()*processSteps%m.cycle() != 0; {
+			out.Cycle += op.parts()
+		}
 	}
-	out.New = func(env Env) (Runner, error) { return newOwn(env, op, store, m, params) }
+	out.New = func(env Env) (Runner, error) {
+		r, err := newOwn(env, op, store, m, params)
+		if err != nil || op.Processes == 0 {
+			return r, err
+		}
+		if len(env.Self) == 0 && env.Dir != "" {
+			return nil, &kv.Error{Op: "workload", Kind: kv.Unsupported, Err: errors.New("no helper processes here"), Hint: "use operations that work in one process"}
+		}
+		return &ownProcesses{ownRunner: r, task: ownTask{Env: env, Name: c.name, Operation: op.Name, Text: c.text}}, nil
+	}
 	if _, err := out.New(Env{Engine: "mem"}); err != nil {
 		return Op{}, c.wrong(path("stores", cmp.Or(op.Store, names[0]), "keys", "count"), err, kv.HintOf(err))
 	}
 	return out, nil
+}
+
+// together returns an error where several cannot do an operation at the same time.
+func (c *ownCheck) together(i int, op ownOp, m mix) error {
+	several := "workers"
+	if op.Processes > 0 {
+		several = "processes"
+	}
+	switch {
+	case op.Workers > 1 && op.Processes > 0:
+		return c.wrong(path("operations", i, "workers"), errors.New("several workers in several processes"), "leave one of both out")
+	case op.parts() > 1 && m.scan > 0:
+		return c.wrong(path("operations", i, several), fmt.Errorf("several %s and scans", several),
+			"scan with one: each has records of its own, and a scan would meet those of others")
+	case op.Workers > 1 && op.Open == "each":
+		return c.wrong(path("operations", i, "open"), errors.New("several workers open one store each time"), "use processes instead of workers: most engines let one opening have a store at a time")
+	}
+	return nil
 }
 
 // mixOf returns what the iterations of operation i do.

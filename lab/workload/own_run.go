@@ -26,7 +26,7 @@ type ownRunner struct {
 var _ Runner = (*ownRunner)(nil)
 
 // newOwn returns the Runner of an operation.
-func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (Runner, error) {
+func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (*ownRunner, error) {
 	count := defaultRecords
 	if store.Keys.Count != nil {
 		count = fmt.Sprint(store.Keys.Count)
@@ -50,7 +50,7 @@ func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (Runner, er
 	}
 	r := &ownRunner{kvStore: newKVStore(env), each: op.Open == "each"}
 	r.closed = r.each
-	workers := max(op.Workers, 1)
+	workers := op.parts()
 	for i := range workers {
 		part := &ycsbRunner{kvStore: r.kvStore, null: env.Engine == "null", records: max(records/workers, maxScan), values: v}
 		part.values.seed += uint64(i) * golden

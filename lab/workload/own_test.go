@@ -85,7 +85,7 @@ func TestEveryExampleRuns(t *testing.T) {
 		w := ownFrom(t, filepath.Base(file))
 		for _, op := range w.Ops {
 			t.Run(w.Name+" "+op.Name, func(t *testing.T) {
-				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1, Params: map[string]string{"records": "800"}})
+				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1, Params: map[string]string{"records": "800"}, Self: thisBinary(t)})
 				for _, n := range []int{1, 2 * op.Cycle, 37} {
 					ownSlice(t, r, op.Workers, n)
 				}
@@ -94,6 +94,77 @@ func TestEveryExampleRuns(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// thisBinary is the command that makes this binary a helper process, see TestMain.
+func thisBinary(t *testing.T) []string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{path, "assay-helper"}
+}
+
+func TestProcessesShareOneStore(t *testing.T) {
+	w, _, err := Own("shared", []byte("summary: s\noperations: [{name: p, mix: {read: 50, update: 25, insert: 25}, processes: 3}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Env{Engine: "sqlite", Durability: kv.Flushed, Seed: 5, Params: map[string]string{"records": "300"}, Self: thisBinary(t)}
+	r := ownSetUp(t, w.Ops[0], env).(*ownProcesses)
+	for range 3 {
+		ownSlice(t, r, 3, 6)
+	}
+	inserted := 0
+	for _, p := range r.parts {
+		inserted += int(p.plan.model.live()) - p.records
+	}
+	if want := 3 * 6 * processSteps / 4; inserted != want {
+		t.Errorf("%d records were inserted, want %d", inserted, want)
+	}
+	key := r.parts[2].plan.steps[len(r.parts[2].plan.steps)-1].key
+	if err := r.db.Delete(t.Context(), kv.Flushed, key[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Prepare(60); err != nil {
+		t.Fatal(err)
+	}
+	var found error
+	for i := range 60 {
+		if found = r.Do(t.Context(), 0, i); found != nil {
+			break
+		}
+	}
+	if found == nil {
+		found = r.Verify(t.Context())
+	}
+	if found == nil {
+		t.Error("no process saw that one of its records was gone")
+	}
+	for _, p := range r.helpers { // one may have ended with that error, and the store must still close
+		p.kill()
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestProcessesNeedAStoreThatTheyMayShare(t *testing.T) {
+	w, _, err := Own("shared", []byte("summary: s\noperations: [{name: p, mix: {read: 100}, processes: 2}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.Ops[0].New(Env{Dir: t.TempDir(), Engine: "bbolt", Durability: kv.Flushed, Self: thisBinary(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Setup(t.Context()); !errors.Is(err, kv.Unsupported) {
+		t.Errorf("got %v, want Unsupported", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
