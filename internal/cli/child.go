@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,14 +19,23 @@ const (
 
 // childCommand is one engine's process of a run.
 func (a *app) childCommand() *cobra.Command {
-	return &cobra.Command{
+	var own []string
+	cmd := &cobra.Command{
 		Use:    childName,
 		Hidden: true,
 		Args:   usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, o := range own {
+				name, text, _ := strings.Cut(o, "\n")
+				if _, err := registerOwn(name, []byte(text)); err != nil {
+					return err
+				}
+			}
 			return bench.Child(cmd.Context(), a.stdin, a.stdout)
 		},
 	}
+	cmd.Flags().StringArrayVar(&own, ownFlag, nil, "a workload from a file: its name, and behind a line break the file's text")
+	return cmd
 }
 
 // helperCommand is a process that a workload starts.

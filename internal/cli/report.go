@@ -22,7 +22,7 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	var format, versus, against string
+	var format, versus, against, charts, proof string
 	var asJSON bool
 	var v view
 	cmd := &cobra.Command{
@@ -33,8 +33,9 @@ func (a *app) reportCommand() *cobra.Command {
 Of a run it shows the answer, as the run did. --all shows the tables behind it and what was skipped, --explain what words
 and marks mean, --durability the matrix of one class.
 
-Formats: text, bench (the Go benchmark format, for benchstat; of a run alone), json (the document itself), markdown
-(of published comparisons alone).
+Formats: text, html (one page with charts, which needs no network; of a run or a proof), markdown (of a run or published
+comparisons), csv (every figure; of a run), bench (the Go benchmark format, for benchstat; of a run), json (the document
+itself). --charts writes the charts of the page, each as SVG and PNG. docs/report.md shows the page.
 
 Tables never rank engines that promise different things. --versus compares two of them all the same, as many published
 comparisons do, and puts beside it how they compare where both make the same promise.`,
@@ -44,6 +45,8 @@ comparisons do, and puts beside it how they compare where both make the same pro
   assay report --against results/sunday
   assay report results/monday
   assay report --format bench >samples.txt
+  assay report --format html results/monday >report.html
+  assay report --charts charts results/monday
   assay report --format markdown results/published >published.md
   assay report --versus pebble@buffered,sqlite/sql@flushed`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -60,31 +63,29 @@ comparisons do, and puts beside it how they compare where both make the same pro
 			if err := v.check(format, versus); err != nil {
 				return err
 			}
+			if err := checkPage(format, versus, charts, proof); err != nil {
+				return err
+			}
 			if against != "" {
 				return a.compareKept(append([]string{against}, args...), compareFlags{json: format == "json"})
 			}
-			wanted := []string{result.DocumentFile, result.ProofFile, result.PublishedFile}
-			switch {
-			case versus != "" || format == "bench":
-				wanted = wanted[:1]
-			case format == "markdown":
-				wanted = wanted[2:]
-			}
-			kept, err := a.read(args, wanted)
+			kept, err := a.read(args, wanted(format, versus+charts))
 			if err != nil {
 				return err
 			}
 			if kept.published != nil {
 				return a.showPublished(kept.published, format)
 			}
-			if format == "markdown" {
-				return usage(fmt.Errorf("%s holds no published comparisons", kept.dir), "make them: assay run --like-published")
+			if kept.run == nil && (versus+charts != "" || slices.Contains(ofRuns, format)) {
+				return usage(fmt.Errorf("%s holds a proof, which has no samples", kept.dir), "name the folder of a run, or leave --format, --versus and --charts out")
 			}
-			if kept.run == nil && len(wanted) == 1 {
-				return usage(fmt.Errorf("%s holds a proof, which has no samples", kept.dir), "name the folder of a run, or leave --format and --versus out")
-			}
-			if versus != "" {
+			switch {
+			case versus != "":
 				return a.showVersus(kept.run, versus)
+			case charts != "":
+				return a.writeCharts(charts, kept.run)
+			case format == "html":
+				return a.showPage(kept, proof)
 			}
 			if len(args) > 0 {
 				v.dir = args[0]
@@ -98,7 +99,9 @@ comparisons do, and puts beside it how they compare where both make the same pro
 	cmd.Flags().StringVar(&against, "against", "", "compare with an earlier result, as assay compare does")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&versus, "versus", "", "compare two contenders, ENGINE@CLASS,ENGINE@CLASS, also where their promises differ")
-	cmd.Flags().StringVar(&format, "format", "text", "text, bench, json or markdown")
+	cmd.Flags().StringVar(&format, "format", "text", strings.Join(formats, ", "))
+	cmd.Flags().StringVar(&charts, "charts", "", "write the charts of the page to this folder, as SVG and PNG")
+	cmd.Flags().StringVar(&proof, "proof", "", "folder of the proof that the page shows (default: that of DIR, or the one that is built in)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -199,7 +202,7 @@ func (a *app) showKept(k kept, format string, v view) error {
 			return err
 		}
 	}
-	if k.proof != nil && format != "bench" {
+	if k.proof != nil && !slices.Contains(ofRuns, format) {
 		if k.run != nil {
 			fmt.Fprintln(a.stdout)
 		}
@@ -208,7 +211,23 @@ func (a *app) showKept(k kept, format string, v view) error {
 	return nil
 }
 
-var formats = []string{"text", "bench", "json", "markdown"}
+var formats = []string{"text", "html", "markdown", "csv", "bench", "json"}
+
+// ofRuns are the formats that a proof alone has not.
+var ofRuns = []string{"bench", "csv", "markdown"}
+
+// wanted returns the documents of which the newest is shown: the flags of a run want one.
+func wanted(format, flags string) []string {
+	switch {
+	case flags != "" || format == "bench" || format == "csv":
+		return []string{result.DocumentFile}
+	case format == "markdown":
+		return []string{result.DocumentFile, result.PublishedFile}
+	case format == "html":
+		return []string{result.DocumentFile, result.ProofFile}
+	}
+	return []string{result.DocumentFile, result.ProofFile, result.PublishedFile}
+}
 
 // show renders run on standard output, in one of formats.
 func (a *app) show(run *result.Run, format string, v view) error {
@@ -222,6 +241,10 @@ func (a *app) show(run *result.Run, format string, v view) error {
 		return report.Text(a.stdout, run, o)
 	case "bench":
 		return report.Bench(a.stdout, run)
+	case "csv":
+		return report.CSV(a.stdout, run)
+	case "markdown":
+		return report.Markdown(a.stdout, run, report.Options{Facts: facts})
 	default:
 		data, err := result.Marshal(run)
 		if err != nil {

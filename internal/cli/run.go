@@ -37,7 +37,7 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	f := runFlags{precision: bench.DefaultPrecision}
 	cmd := &cobra.Command{
-		Use:   "run [WORKLOAD[/OPERATION,...][?PARAM=VALUE,...&...]]...",
+		Use:   "run [WORKLOAD|FILE.yaml[/OPERATION,...][?PARAM=VALUE,...&...]]...",
 		Short: "Compare engines on real work",
 		Long: `Runs workloads on engines, interleaved, in a process each, and ends with its answer: for each promise who is the fastest
 at what, by how much, and what is not sure. "assay report --all" shows the tables behind it.
@@ -48,12 +48,14 @@ with several values is measured with each, in tables of their own; "assay worklo
 Commits are measured at synced, which is what a program gets that asks for nothing; --durability all measures every class
 that an engine delivers. Engines that promise different things are never ranked in one table.
 
+A file, my.yaml, is a workload of your own, with stores, mixes and phases: docs/workload.md.
+
 An engine is a name that "assay engines" lists, or NAME=ENGINE:?OPTION=VALUE with the engine's own options. It stands in the
 same tables as the rest, marked unproved; after "assay prove --engines NAME=ENGINE:?OPTION=VALUE --out DIR", run it with
 --proof DIR.
 
 The data lies in a fresh folder under --dir while the run lasts, and is removed at its end. The result is kept in --out:
-result.json and samples.txt, which benchstat reads. "assay compare" compares two of them.
+result.json, samples.txt, which benchstat reads, and report.html, a page with charts. "assay compare" compares two of them.
 
 With --like-published it measures what five published comparisons measured, as they did and then with the same promise for
 both, and prints our ratios beside theirs. Arguments then name publications, by the workload that was made from them.`,
@@ -65,6 +67,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
   assay run 'queue/claim?backlog=0,1k,100k' --budget 5m
   assay run 'ycsb?read=60&update=30&scan=10'
   assay run events --storage hdd
+  assay run examples/workloads/sessions.yaml
   assay run --like-published
   assay run ycsb/A,C --even --budget 5m --out results/main
   assay run --json >result.json`,
@@ -125,11 +128,16 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 			return o, err
 		}
 	}
+	own, err := ownWorkloads(args)
+	if err != nil {
+		return o, err
+	}
 	if len(args) > 0 {
-		if o.Selections, err = bench.ParseSelections(args); err != nil {
+		if o.Selections, err = bench.ParseSelections(own.args); err != nil {
 			return o, usageError{err}
 		}
 	}
+	f.durability = cmp.Or(f.durability, own.promise)
 	if o.Strongest = f.durability == ""; !o.Strongest {
 		if o.Classes, err = parseClasses(f.durability); err != nil {
 			return o, usageError{err}
@@ -158,6 +166,7 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	if o.Child, err = self(childName); err != nil {
 		return o, err
 	}
+	o.Child = append(o.Child, own.flags...)
 	o.Helper, err = self(helperName)
 	return o, err
 }
@@ -248,6 +257,9 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 		return errors.Join(err, removeEmpty(dir))
 	}
 	if err := result.Write(dir, run); err != nil {
+		return err
+	}
+	if err := keepPage(dir, run); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stderr, "kept in", dir) // before the report, which is what a terminal shows in the end

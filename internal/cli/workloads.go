@@ -16,17 +16,21 @@ import (
 func (a *app) workloadsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "workloads [WORKLOAD]...",
+		Use:   "workloads [WORKLOAD|FILE.yaml]...",
 		Short: "List the workloads, their operations and parameters",
 		Example: `  assay workloads
   assay workloads ycsb --json`,
 		ValidArgsFunction: completeWorkloads,
 		RunE: func(_ *cobra.Command, args []string) error {
+			own, err := ownWorkloads(args)
+			if err != nil {
+				return err
+			}
 			list := workload.All()
 			if len(args) > 0 {
 				list = nil
 			}
-			for _, name := range args {
+			for _, name := range own.args {
 				w, ok := workload.Lookup(name)
 				if !ok {
 					names := bench.WorkloadNames()

@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"math"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +56,7 @@ func work(c *result.Cell) string {
 // run), at one class (empty is as in the run).
 func measureCommand(run *result.Run, works, engines []string, class string, budget time.Duration) string {
 	flags := commandFlags(run.Command)
-	words := append([]string{"assay", "run"}, joined(works)...)
+	words := append([]string{"assay", "run"}, joined(works, filesOf(run.Command))...)
 	all := engineNames(run.Cells)
 	some := slices.DeleteFunc(slices.Clone(all), func(e string) bool { return !slices.Contains(engines, e) })
 	switch {
@@ -77,8 +79,22 @@ func measureCommand(run *result.Run, works, engines []string, class string, budg
 // longWork is about how long an argument of several operations may be: a terminal breaks a longer one.
 const longWork = 44
 
-// joined returns works with the operations of each workload in one argument, or in several where it would be long.
-func joined(works []string) []string {
+// filesOf returns the files of a command that hold workloads, by the workloads' names.
+func filesOf(command []string) map[string]string {
+	files := map[string]string{}
+	for _, word := range command {
+		for _, ext := range []string{".yaml", ".yml"} {
+			if stem, _, ok := strings.Cut(word, ext); ok && !strings.HasPrefix(word, "-") {
+				files[path.Base(filepath.ToSlash(stem))] = stem + ext
+			}
+		}
+	}
+	return files
+}
+
+// joined returns works with the operations of each workload in one argument, or in several where it would be long. A workload
+// from a file is named by that.
+func joined(works []string, files map[string]string) []string {
 	type argument struct{ name, ops, params string }
 	var all []argument
 	for _, w := range works {
@@ -97,7 +113,7 @@ func joined(works []string) []string {
 	}
 	var words []string
 	for _, a := range all {
-		word := a.name + "/" + a.ops
+		word := cmp.Or(files[a.name], a.name) + "/" + a.ops
 		if a.params != "" {
 			word += "?" + a.params
 		}

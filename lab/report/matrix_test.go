@@ -171,7 +171,7 @@ func TestMatrixTellsTheForm(t *testing.T) {
 }
 
 func TestLongCommandsHaveShortWords(t *testing.T) {
-	got := joined([]string{"queue/publish", "queue/claim", "ycsb/A?n=1", "queue/claim_batch100", "queue/cycle_processes_16", "ycsb/C?n=1", "queue/claim"})
+	got := joined([]string{"queue/publish", "queue/claim", "ycsb/A?n=1", "queue/claim_batch100", "queue/cycle_processes_16", "ycsb/C?n=1", "queue/claim"}, nil)
 	want := []string{"queue/publish,claim,claim_batch100", "'ycsb/A,C?n=1'", "queue/cycle_processes_16"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

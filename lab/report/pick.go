@@ -114,61 +114,103 @@ func (c choice) verdict() (text string, picked bool) {
 	return c.engine + ", on the whole", true
 }
 
-// pick prints which engine a run of one workload is for, by how much, how sure that is, and how to take it.
-func (p *page) pick(run *result.Run, workload string, m matrix, dense bool) {
+// advice is which engine a run of one workload is for, in words.
+type advice struct {
+	kind, promise string // of program: "a job queue"; "synced", of reads alone ""
+	text          string // the engine, and how sure that is
+	picked        bool   // text names one, and notes tell of it
+	choice        choice
+	notes         []adviceNote
+}
+
+// adviceNote is a few things to know of what was picked: by how much, at what not, at which price.
+type adviceNote struct {
+	label string
+	items []string
+	warn  bool
+}
+
+// advise returns what a matrix of one workload says; false if that is nothing.
+func (p *page) advise(run *result.Run, workload string, m matrix, dense bool) (advice, bool) {
 	if len(m.engines) == 0 || m.promise.Proof == result.Disproved {
-		return
+		return advice{}, false
 	}
 	a, known := adoptions[workload]
 	if !known {
 		a = adoptions["ycsb"]
 		a.kind = workload
 	}
-	c := choose(m)
-	text, picked := c.verdict()
-	promise := ""
+	said := advice{kind: a.kind, choice: choose(m)}
+	c := said.choice
+	said.text, said.picked = c.verdict()
 	if m.promise.Delivered != "read" {
-		promise = ", " + m.promise.Delivered
+		said.promise = m.promise.Delivered
 	}
-	style := p.styles.best
-	if !picked {
-		style = p.styles.warn
+	if !said.picked {
+		return said, true
 	}
-	p.paragraph("For "+a.kind+promise+": ", p.styles.title, text, style)
-	if !picked {
-		return
-	}
-	p.items("  for sure at ", c.sure, 6)
-	p.items("  ", c.leads, 4)
-	p.items("  slower at ", c.behind, 3)
-	p.items("  open at ", c.undecided, 6)
+	said.add("for sure at ", c.sure, 6)
+	said.add("", c.leads, 4)
+	said.add("slower at ", c.behind, 3)
+	said.add("open at ", c.undecided, 6)
 	if len(c.without) > 0 {
-		p.paragraph("  not with "+c.engine+": ", p.styles.dim, some(c.without)+": "+c.why, p.styles.plain)
+		said.add("not with "+c.engine+": ", []string{some(c.without) + ": " + c.why}, 1)
 	}
-	p.trade(run, c)
+	if trade := p.trade(run, c); trade != "" {
+		said.add("against "+c.next+": ", []string{trade}, 1)
+	}
 	if m.promise.Delivered != "read" {
-		p.proofOfPick(run, c.engine, m.promise)
+		said.notes = append(said.notes, p.proofOfPick(run, c.engine, m.promise)...)
 	}
 	adopt := "go doc " + module + a.pkg
 	if !dense {
 		adopt += fmt.Sprintf(" · "+a.code, urlWithPath(run, c.engine))
 	}
-	p.paragraph("  adopt: ", p.styles.dim, adopt, p.styles.plain)
+	said.add("adopt: ", []string{adopt}, 1)
+	return said, true
 }
 
-// items prints a list, of many the number of the rest.
-func (p *page) items(label string, items []string, most int) {
+// add adds a list, of many things the number of the rest.
+func (a *advice) add(label string, items []string, most int) {
 	if len(items) == 0 {
 		return
 	}
 	if len(items) > most {
 		items = append(slices.Clone(items[:most]), fmt.Sprintf("%d more", len(items)-most))
 	}
-	p.list(label, p.styles.dim, items, p.styles.plain)
+	a.notes = append(a.notes, adviceNote{label: label, items: items})
 }
 
-// trade prints what the pick costs and brings beside the next engine: what is known of both, and what was measured.
-func (p *page) trade(run *result.Run, c choice) {
+// pick prints which engine a run of one workload is for, by how much, how sure that is, and how to take it.
+func (p *page) pick(run *result.Run, workload string, m matrix, dense bool) {
+	a, ok := p.advise(run, workload, m, dense)
+	if !ok {
+		return
+	}
+	style := p.styles.best
+	if !a.picked {
+		style = p.styles.warn
+	}
+	p.paragraph("For "+a.subject()+": ", p.styles.title, a.text, style)
+	for _, n := range a.notes {
+		label := p.styles.dim
+		if n.warn {
+			label = p.styles.warn
+		}
+		p.list("  "+n.label, label, n.items, p.styles.plain)
+	}
+}
+
+// subject returns "a job queue, synced".
+func (a advice) subject() string {
+	if a.promise == "" {
+		return a.kind
+	}
+	return a.kind + ", " + a.promise
+}
+
+// trade returns what the pick costs and brings beside the next engine: what is known of both, and what was measured.
+func (p *page) trade(run *result.Run, c choice) string {
 	var up, gain []string
 	say := func(mine, its bool, what string) {
 		switch {
@@ -204,9 +246,7 @@ func (p *page) trade(run *result.Run, c choice) {
 	if len(gain) > 0 {
 		parts = append(parts, "you gain "+strings.Join(gain, ", "))
 	}
-	if len(parts) > 0 {
-		p.paragraph("  against "+c.next+": ", p.styles.dim, strings.Join(parts, "; "), p.styles.plain)
-	}
+	return strings.Join(parts, "; ")
 }
 
 // typical returns the middle of the ratios of a figure of two engines, over the operations that both have it of; 0 if none.
@@ -238,20 +278,22 @@ func storeSize(c *result.Cell) *int64 {
 	return c.Size.Churned
 }
 
-// proofOfPick prints whether the promise of the pick was proved.
-func (p *page) proofOfPick(run *result.Run, engine string, promise result.Promise) {
+// proofOfPick tells whether the promise of the pick was proved.
+func (p *page) proofOfPick(run *result.Run, engine string, promise result.Promise) []adviceNote {
 	for _, c := range run.Cells {
 		if c.Engine != engine || c.Promise.Label() != promise.Label() {
 			continue
 		}
 		switch {
 		case c.Promise.Proof == result.Proved && c.Promise.Images > 0:
-			p.paragraph("  proved: ", p.styles.dim, fmt.Sprintf("kept in all of %s crashes (assay engines --proof)", Grouped(c.Promise.Images)), p.styles.plain)
+			return []adviceNote{{label: "proved: ", items: []string{fmt.Sprintf("kept in all of %s crashes (assay engines --proof)", Grouped(c.Promise.Images))}}}
 		case c.Promise.Proof != result.Proved:
-			p.paragraph("  "+c.Promise.Proof+": ", p.styles.warn, "assay prove --engines "+strings.Join(engineSpecs(p.options.flags, []string{engine}), ","), p.styles.plain)
+			command := "assay prove --engines " + strings.Join(engineSpecs(p.options.flags, []string{engine}), ",")
+			return []adviceNote{{label: c.Promise.Proof + ": ", items: []string{command}, warn: true}}
 		}
-		return
+		return nil
 	}
+	return nil
 }
 
 // scheme returns what the URLs of an engine of the run begin with.

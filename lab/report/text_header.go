@@ -14,17 +14,35 @@ import (
 
 // header prints what was measured and where.
 func (p *page) header(run *result.Run) {
-	head := "assay"
-	if len(run.Command) > 0 {
-		head = strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...), " ")
+	p.paragraph("", p.styles.plain, commandOf(run), p.styles.title)
+	for _, f := range factsOf(run) {
+		p.facts(f.label, f.items...)
 	}
-	p.paragraph("", p.styles.plain, head, p.styles.title)
-	e := run.Environment
-	p.facts("machine", e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), system(e))
-	p.facts("disk", storage(e), floor("append + sync", run.Floor.AppendSync), floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose))
-	p.facts("software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)}, modules(e.Modules)...)...)
-	p.facts("run", started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed), precision(run.Precision))
 	p.blank()
+}
+
+// commandOf returns the command that made a run.
+func commandOf(run *result.Run) string {
+	if len(run.Command) == 0 {
+		return "assay"
+	}
+	return strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...), " ")
+}
+
+// fact is one thing to know of where and how a run took place; items may be empty.
+type fact struct {
+	label string
+	items []string
+}
+
+func factsOf(run *result.Run) []fact {
+	e := run.Environment
+	return []fact{
+		{"machine", []string{e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), system(e)}},
+		{"disk", []string{storage(e), floor("append + sync", run.Floor.AppendSync), floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose)}},
+		{"software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)}, modules(e.Modules)...)},
+		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed), precision(run.Precision)}},
+	}
 }
 
 // facts prints those of items that are not empty, if any.

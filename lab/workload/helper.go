@@ -18,6 +18,8 @@ func Helper(ctx context.Context, args []string, stdin io.Reader, stdout io.Write
 	switch args[0] {
 	case hookHelperName:
 		return hookHelper(ctx, args[1:], stdin, stdout)
+	case ownHelperName:
+		return ownHelper(ctx, args[1:], stdin, stdout)
 	case queueHelperName:
 		return queueHelper(ctx, args[1:], stdin, stdout)
 	}

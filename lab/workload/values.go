@@ -11,6 +11,15 @@ import (
 type values struct {
 	seed uint64
 	size int // in bytes, at least minValue
+	more int // at most, by key: all sizes from size to size+more are as frequent
+}
+
+// sizeOf returns the size of the values of key number key.
+func (v values) sizeOf(key uint64) int {
+	if v.more == 0 {
+		return v.size
+	}
+	return v.size + int(word(v.hash(key, 0))%uint64(v.more+1))
 }
 
 // minValue is the smallest value that tells its key and version.
@@ -21,7 +30,7 @@ func (v values) append(dst []byte, key, version uint64) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, key)
 	dst = binary.LittleEndian.AppendUint64(dst, version)
 	h := v.hash(key, version)
-	n := v.size - minValue
+	n := v.sizeOf(key) - minValue
 	for ; n >= 8; n -= 8 {
 		h += golden
 		dst = binary.LittleEndian.AppendUint64(dst, word(h))
@@ -35,8 +44,8 @@ func (v values) append(dst []byte, key, version uint64) []byte {
 
 // version returns the version of value, which must be an undamaged value of key number key.
 func (v values) version(value []byte, key uint64) (uint64, error) {
-	if len(value) != v.size {
-		return 0, fmt.Errorf("key %d: value of %d bytes, want %d", key, len(value), v.size)
+	if want := v.sizeOf(key); len(value) != want {
+		return 0, fmt.Errorf("key %d: value of %d bytes, want %d", key, len(value), want)
 	}
 	if got := binary.LittleEndian.Uint64(value); got != key {
 		return 0, fmt.Errorf("key %d: value of key %d", key, got)

@@ -51,8 +51,18 @@ type mix struct {
 	// Every iteration is a scan that goes on where the last one ended, or a deletion.
 	walks, deletes bool
 
-	order  keyOrder
-	choose func(records uint64) picker // nil is uniform
+	order   keyOrder
+	choose  func(records uint64) picker // nil is uniform
+	longest uint32                      // scan, in records; 0 is maxScan
+
+	// Mixes that follow one another, again and again. The parts above are then the most of any.
+	phases []phase
+}
+
+// phase is a mix for some iterations, which hold every part of it in whole numbers.
+type phase struct {
+	mix        mix
+	iterations int
 }
 
 // parts returns the parts of the iterations in percent, by action.
@@ -63,6 +73,13 @@ func (m mix) parts() [actDelete]int {
 
 // cycle returns the fewest iterations that hold every part in whole numbers.
 func (m mix) cycle() int {
+	if len(m.phases) > 0 {
+		all := 0
+		for _, p := range m.phases {
+			all += p.iterations
+		}
+		return all
+	}
 	for n := 1; ; n++ {
 		if m.insert*n%100 == 0 && m.scan*n%100 == 0 && m.update*n%100 == 0 && m.modify*n%100 == 0 {
 			return n

@@ -21,9 +21,9 @@ const (
 	ascending                 // the same, so that new records come to lie at the end
 )
 
-// key returns the key of a record: 8 bytes that order it and 8 bytes that make it unique, big-endian.
-func (o keyOrder) key(n record) (k [keySize]byte) {
-	first, second := scatter(uint64(n)), uint64(n)
+// key returns the key of a record's full number: 8 bytes that order it and 8 bytes that make it unique, big-endian.
+func (o keyOrder) key(n uint64) (k [keySize]byte) {
+	first, second := scatter(n), n
 	if o == ascending {
 		first, second = second, first
 	}
@@ -66,6 +66,7 @@ func (s *step) written() uint32 {
 // model is what the store must hold.
 type model struct {
 	order    keyOrder
+	base     uint64   // of the full numbers of its records, above 32 bits: another for each worker on one store
 	versions []uint32 // of each record that was ever put, the last one written, from 1; or'ed with gone once deleted
 	sorted   []place  // all of them by key; brought up to date by sort, where there are scans
 	before   []uint32 // versions when the slice began, where a mix has both scans and updates; nil elsewhere
@@ -100,8 +101,11 @@ func (m *model) sort() {
 	slices.SortFunc(m.sorted, place.compare)
 }
 
+// key returns the key of a record.
+func (m *model) key(n record) [keySize]byte { return m.order.key(m.base | uint64(n)) }
+
 func (m *model) place(n record) place {
-	key := m.order.key(n)
+	key := m.key(n)
 	return place{first: binary.BigEndian.Uint64(key[:]), record: n}
 }
 
@@ -156,24 +160,37 @@ func (p *plan) draw(n int) {
 	}
 }
 
-// deal draws the actions of n steps, in any order: each is there in its proportion as far as n is whole cycles of the
-// mix, and the rest are some of another cycle.
+// deal draws the actions of n steps: of each phase in turn, if there are any.
 func (p *plan) deal(n int) {
-	cycle := p.mix.cycle()
+	p.dealt = p.dealt[:0]
+	if len(p.mix.phases) == 0 {
+		p.dealMix(p.mix, n)
+	}
+	for len(p.dealt) < n {
+		for _, phase := range p.mix.phases {
+			p.dealMix(phase.mix, min(phase.iterations, n-len(p.dealt)))
+		}
+	}
+}
+
+// dealMix draws n actions of a mix, in any order: each is there in its proportion as far as n is whole cycles of the mix, and
+// the rest are some of another cycle.
+func (p *plan) dealMix(m mix, n int) {
+	cycle := m.cycle()
 	deck := make([]action, 0, cycle)
-	for a, percent := range p.mix.parts() {
+	for a, percent := range m.parts() {
 		deck = append(deck, slices.Repeat([]action{action(a)}, percent*cycle/100)...)
 	}
 	shuffle := func(all []action) {
 		p.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
-	p.dealt = p.dealt[:0]
-	for len(p.dealt)+cycle <= n {
+	first := len(p.dealt)
+	for len(p.dealt)-first+cycle <= n {
 		p.dealt = append(p.dealt, deck...)
 	}
 	shuffle(deck)
-	p.dealt = append(p.dealt, deck[:n-len(p.dealt)]...)
-	shuffle(p.dealt)
+	p.dealt = append(p.dealt, deck[:n-(len(p.dealt)-first)]...)
+	shuffle(p.dealt[first:])
 }
 
 // one draws one step of a mix that does a.
@@ -183,12 +200,12 @@ func (p *plan) one(a action) step {
 	case actInsert:
 		s.record = m.add()
 	case actScan:
-		s.count = 1 + p.rand.Uint32N(maxScan)
+		s.count = 1 + p.rand.Uint32N(cmp.Or(p.mix.longest, maxScan))
 	}
 	if s.action != actInsert {
 		s.record = record(p.pick.pick(p.rand, uint64(m.live())))
 	}
-	s.key, s.version, s.live = m.order.key(s.record), m.versions[s.record], m.live()
+	s.key, s.version, s.live = m.key(s.record), m.versions[s.record], m.live()
 	if s.action == actUpdate || s.action == actModify {
 		m.versions[s.record]++
 	}
@@ -204,7 +221,7 @@ func (p *plan) drawWalk() {
 			p.walk = 0
 		}
 		n := m.sorted[p.walk].record
-		p.steps[i] = step{action: actScan, record: n, key: m.order.key(n), count: maxScan, first: p.walk, live: m.live()}
+		p.steps[i] = step{action: actScan, record: n, key: m.key(n), count: maxScan, first: p.walk, live: m.live()}
 		p.walk += maxScan
 	}
 }
@@ -220,7 +237,7 @@ func (p *plan) drawDeletes() {
 		j := i + p.rand.IntN(len(shuffled)-i)
 		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 		n := shuffled[i]
-		p.steps[i] = step{action: actDelete, record: n, key: m.order.key(n), version: m.versions[n], live: m.live()}
+		p.steps[i] = step{action: actDelete, record: n, key: m.key(n), version: m.versions[n], live: m.live()}
 		m.versions[n] |= gone
 	}
 	p.lost = shuffled[:len(p.steps)]

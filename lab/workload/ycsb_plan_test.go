@@ -176,7 +176,7 @@ func TestKeysSortInTheirOrder(t *testing.T) {
 		m.sort()
 		var last []byte
 		for at, p := range m.sorted {
-			key := o.key(p.record)
+			key := m.key(p.record)
 			if slices.Compare(last, key[:]) >= 0 || !m.holds(at, key[:]) || m.position(p.record) != uint32(at) {
 				t.Fatalf("order %d: key %x at position %d comes after %x", o, key, at, last)
 			}

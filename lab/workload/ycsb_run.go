@@ -15,6 +15,7 @@ type ycsbRunner struct {
 	records int  // to load
 	values  values
 	plan    plan
+	at      int // the next step of the slice, where not the caller counts
 
 	// Memory that Do uses again, so that it allocates nothing.
 	step       *step // the running one
@@ -49,7 +50,7 @@ func (r *ycsbRunner) Prepare(n int) error {
 
 // put adds a record to b in the version of the model.
 func (r *ycsbRunner) put(b *kv.Batch, n record) {
-	key := r.plan.model.order.key(n)
+	key := r.plan.model.key(n)
 	r.value = r.values.append(r.value[:0], uint64(n), uint64(r.plan.model.versions[n]))
 	b.Put(key[:], r.value)
 }
@@ -164,7 +165,7 @@ func (m *model) next(at int, live record) int {
 
 // holds reports whether k is the key of the record at position at.
 func (m *model) holds(at int, k []byte) bool {
-	first, second := m.sorted[at].first, uint64(m.sorted[at].record)
+	first, second := m.sorted[at].first, m.base|uint64(m.sorted[at].record)
 	if m.order == ascending {
 		second = scatter(first)
 	}

@@ -1,0 +1,201 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// realRun is a run that took place, of three workloads at every promise.
+func realRun(t *testing.T) *result.Run {
+	t.Helper()
+	run, err := result.Read("../advise/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func someFacts(engine string) Facts {
+	return Facts{Shared: strings.HasPrefix(engine, "sqlite"), SQL: strings.HasPrefix(engine, "sqlite"), File: engine != "pebble" && engine != "badger", PureGo: true}
+}
+
+// page returns the page of a run with the shipped proof.
+func htmlOf(t *testing.T, run *result.Run) string {
+	t.Helper()
+	shipped, err := result.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := HTML(&b, run, shipped, "The proof that is built in.", Options{Facts: someFacts}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestThePageNeedsNothingElse(t *testing.T) {
+	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun()} {
+		page := htmlOf(t, run)
+		if len(page) > 3<<20 {
+			t.Errorf("%s: %d bytes, want at most 3 MiB", name, len(page))
+		}
+		for _, tag := range []string{"src=", "<link ", "url(", "@import", "fetch("} {
+			if n := strings.Count(page, tag); tag == "<link " && n != 1 || tag != "<link " && n != 0 {
+				t.Errorf("%s: %d times %q", name, n, tag)
+			}
+		}
+		t.Logf("%s: %d bytes", name, len(page))
+	}
+}
+
+func TestThePageLinksToWhatItHas(t *testing.T) {
+	for _, run := range []*result.Run{realRun(t), exampleRun()} {
+		page := htmlOf(t, run)
+		ids := map[string]int{}
+		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			ids[id[1]]++
+			if ids[id[1]] > 1 {
+				t.Errorf("id %q stands there twice", id[1])
+			}
+		}
+		links := regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1)
+		for _, link := range links {
+			if ids[link[1]] == 0 {
+				t.Errorf("#%s leads nowhere", link[1])
+			}
+		}
+		if len(links) < 10 {
+			t.Errorf("%d links", len(links))
+		}
+	}
+}
+
+// TestThePageSaysWhatTheScreenSays holds the first screen of the page against the last one in words, of each workload alone.
+func TestThePageSaysWhatTheScreenSays(t *testing.T) {
+	run := realRun(t)
+	page := htmlOf(t, run)
+	for _, workload := range workloadNames(run.Cells) {
+		part := *run
+		part.Cells = nil
+		for _, c := range run.Cells {
+			if c.Workload == workload {
+				part.Cells = append(part.Cells, c)
+			}
+		}
+		var b bytes.Buffer
+		if err := Text(&b, &part, Options{Width: 10_000, Facts: someFacts}); err != nil {
+			t.Fatal(err)
+		}
+		_, said, ok := strings.Cut(b.String(), "\nFor ")
+		if !ok {
+			t.Fatalf("the screen picks nothing for %s:\n%s", workload, b.String())
+		}
+		line, _, _ := strings.Cut(said, "\n")
+		subject, text, _ := strings.Cut(line, ": ")
+		for _, want := range []string{"For " + subject, text} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page does not say %q", workload, want)
+			}
+		}
+	}
+}
+
+func TestAProofAloneHasAPage(t *testing.T) {
+	shipped, err := result.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := HTML(&b, nil, shipped, "here", Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<h1>What commits survive</h1>", "power cut", "bbolt"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestTextOfAnEngineStaysText(t *testing.T) {
+	run := exampleRun()
+	run.Cells[0].Status, run.Cells[0].NS, run.Cells[0].Error = result.Failed, nil, `<script>alert("x")</script>`
+	if page := htmlOf(t, run); strings.Contains(page, "<script>alert") {
+		t.Error("what an engine said became a part of the page")
+	}
+}
+
+func TestCSVHasALineForEachCell(t *testing.T) {
+	run := realRun(t)
+	var b bytes.Buffer
+	if err := CSV(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&b).ReadAll() // which also holds them to one length
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 1+len(run.Cells) {
+		t.Fatalf("%d lines of %d cells", len(lines), len(run.Cells))
+	}
+	c := run.Cells[0]
+	for column, want := range map[string]string{"workload": c.Workload, "engine": c.Engine, "ns": plain(c.NS.Mid), "syncs": plain(*c.Syncs)} {
+		found := false
+		for i, name := range lines[0] {
+			if name == column {
+				found = true
+				if lines[1][i] != want {
+					t.Errorf("%s is %q, want %q", column, lines[1][i], want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no column %s", column)
+		}
+	}
+}
+
+func TestChartsAreWrittenAsFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "charts")
+	n, err := Charts(dir, exampleRun(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures, err := filepath.Glob(filepath.Join(dir, "*.png"))
+	if err != nil || len(pictures) != n || n < 10 {
+		t.Fatalf("%d pictures of %d charts, error %v", len(pictures), n, err)
+	}
+	for _, file := range pictures {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(f); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		f.Close()
+		svg, err := os.ReadFile(strings.TrimSuffix(file, ".png") + ".svg")
+		if err != nil || !bytes.Contains(svg, []byte("</svg>")) || bytes.Contains(svg, []byte("var(")) {
+			t.Errorf("%s: no drawing of its own: %v", file, err)
+		}
+	}
+}
+
+func TestMarkdownOfARunHasTheAnswer(t *testing.T) {
+	var b bytes.Buffer
+	if err := Markdown(&b, exampleRun(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## synced, intact: survives power loss", "| hook put | ● 608µs", "→ `assay run "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}

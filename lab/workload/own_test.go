@@ -1,0 +1,312 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+)
+
+const examples = "../../examples/workloads"
+
+// ownFrom returns the workload of a file that ships.
+func ownFrom(t *testing.T, file string) Workload {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(examples, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _, err := Own(strings.TrimSuffix(file, ".yaml"), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func ownSetUp(t *testing.T, op Op, env Env) Runner {
+	t.Helper()
+	env.Dir = t.TempDir()
+	r, err := op.New(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := r.Setup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// ownSlice runs n iterations, by so many goroutines, as the bench does: they take them from one counter.
+func ownSlice(t *testing.T, r Runner, workers, n int) {
+	t.Helper()
+	if err := r.Prepare(n); err != nil {
+		t.Fatal(err)
+	}
+	iterations := make(chan int, n)
+	for i := range n {
+		iterations <- i
+	}
+	close(iterations)
+	var wg sync.WaitGroup
+	for w := range max(workers, 1) {
+		wg.Go(func() {
+			for i := range iterations {
+				if err := r.Do(t.Context(), w, i); err != nil {
+					t.Errorf("do: %v", err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := r.Verify(t.Context()); err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+}
+
+func TestEveryExampleRuns(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files, error %v", len(files), err)
+	}
+	for _, file := range files {
+		w := ownFrom(t, filepath.Base(file))
+		for _, op := range w.Ops {
+			t.Run(w.Name+" "+op.Name, func(t *testing.T) {
+				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1, Params: map[string]string{"records": "800"}, Self: thisBinary(t)})
+				for _, n := range []int{1, 2 * op.Cycle, 37} {
+					ownSlice(t, r, op.Workers, n)
+				}
+				if size, err := r.Size(); err != nil || size.Allocated == 0 {
+					t.Errorf("size %+v, error %v", size, err)
+				}
+			})
+		}
+	}
+}
+
+// thisBinary is the command that makes this binary a helper process, see TestMain.
+func thisBinary(t *testing.T) []string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{path, "assay-helper"}
+}
+
+func TestProcessesShareOneStore(t *testing.T) {
+	w, _, err := Own("shared", []byte("summary: s\noperations: [{name: p, mix: {read: 50, update: 25, insert: 25}, processes: 3}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Env{Engine: "sqlite", Durability: kv.Flushed, Seed: 5, Params: map[string]string{"records": "300"}, Self: thisBinary(t)}
+	r := ownSetUp(t, w.Ops[0], env).(*ownProcesses)
+	for range 3 {
+		ownSlice(t, r, 3, 6)
+	}
+	inserted := 0
+	for _, p := range r.parts {
+		inserted += int(p.plan.model.live()) - p.records
+	}
+	if want := 3 * 6 * processSteps / 4; inserted != want {
+		t.Errorf("%d records were inserted, want %d", inserted, want)
+	}
+	key := r.parts[2].plan.steps[len(r.parts[2].plan.steps)-1].key
+	if err := r.db.Delete(t.Context(), kv.Flushed, key[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Prepare(60); err != nil {
+		t.Fatal(err)
+	}
+	var found error
+	for i := range 60 {
+		if found = r.Do(t.Context(), 0, i); found != nil {
+			break
+		}
+	}
+	if found == nil {
+		found = r.Verify(t.Context())
+	}
+	if found == nil {
+		t.Error("no process saw that one of its records was gone")
+	}
+	for _, p := range r.helpers { // one may have ended with that error, and the store must still close
+		p.kill()
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestProcessesNeedAStoreThatTheyMayShare(t *testing.T) {
+	w, _, err := Own("shared", []byte("summary: s\noperations: [{name: p, mix: {read: 100}, processes: 2}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.Ops[0].New(Env{Dir: t.TempDir(), Engine: "bbolt", Durability: kv.Flushed, Self: thisBinary(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Setup(t.Context()); !errors.Is(err, kv.Unsupported) {
+		t.Errorf("got %v, want Unsupported", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAFileDoesWhatTheBuiltInDoes holds the core workloads of YCSB in a file against the built-in ones: the same steps, and the
+// same store in the end.
+func TestAFileDoesWhatTheBuiltInDoes(t *testing.T) {
+	w := ownFrom(t, "ycsb-core.yaml")
+	if len(w.Ops) != 6 {
+		t.Fatalf("%d operations", len(w.Ops))
+	}
+	for _, op := range w.Ops {
+		t.Run(op.Name, func(t *testing.T) {
+			builtIn, _ := ycsb.Op(op.Name)
+			if op.Cycle != builtIn.Cycle && !(op.Cycle == 1 && builtIn.Cycle == 0) || op.Commits != builtIn.Commits || op.Summary != builtIn.Summary {
+				t.Errorf("%d, %v, %q; want %d, %v, %q", op.Cycle, op.Commits, op.Summary, builtIn.Cycle, builtIn.Commits, builtIn.Summary)
+			}
+			env := Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 11}
+			own := ownSetUp(t, op, env).(*ownRunner)
+			known := ownSetUp(t, builtIn, env).(*ycsbRunner)
+			for range 3 {
+				ownSlice(t, own, 1, 400)
+				ownSlice(t, known, 1, 400)
+				if got, want := own.parts[0].plan.steps, known.plan.steps; !slices.Equal(got, want) {
+					t.Fatal("the steps differ")
+				}
+			}
+			if !bytes.Equal(contents(t, own.db), contents(t, known.db)) {
+				t.Error("the stores differ")
+			}
+		})
+	}
+}
+
+// contents returns all pairs of a store, one behind the other.
+func contents(t *testing.T, db *kv.DB) (all []byte) {
+	t.Helper()
+	err := db.View(t.Context(), func(s *kv.Snapshot) error {
+		for k, v := range s.Scan(kv.Range{}) {
+			all = append(append(all, k...), v...)
+		}
+		return s.Err()
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatal(len(all), err)
+	}
+	return all
+}
+
+func TestPhasesFollowOneAnother(t *testing.T) {
+	w, _, err := Own("two", []byte("summary: s\noperations:\n- name: p\n  phases:\n  - {iterations: 3, mix: {insert: 100}}\n  - {iterations: 4, mix: {read: 50, update: 50}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ownSetUp(t, w.Ops[0], Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1}).(*ownRunner)
+	ownSlice(t, r, 1, 14)
+	for i, s := range r.parts[0].plan.steps {
+		if inserts := i%7 < 3; inserts != (s.action == actInsert) {
+			t.Errorf("step %d is %d", i, s.action)
+		}
+	}
+}
+
+func TestValuesHaveTheSizesOfTheFile(t *testing.T) {
+	w, _, err := Own("sizes", []byte("summary: s\nstores: {a: {keys: {count: 300}, values: {size: 20, to: 60}}}\noperations: [{name: r, mix: {update: 100}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ownSetUp(t, w.Ops[0], Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1}).(*ownRunner)
+	ownSlice(t, r, 1, 100)
+	seen := map[int]int{}
+	if err := r.db.View(t.Context(), func(s *kv.Snapshot) error {
+		for _, v := range s.Scan(kv.Range{}) {
+			seen[len(v)]++
+		}
+		return s.Err()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) < 30 || seen[20] == 0 || seen[60] == 0 || seen[19]+seen[61] != 0 {
+		t.Errorf("sizes %v, want all from 20 to 60", seen)
+	}
+}
+
+// TestAWorkerFindsWhatWasLost holds the check of several workers against a store that was changed.
+func TestAWorkerFindsWhatWasLost(t *testing.T) {
+	w := ownFrom(t, "catalogue.yaml")
+	op, _ := w.Op("count-parallel")
+	r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1}).(*ownRunner)
+	ownSlice(t, r, op.Workers, 400)
+	key := r.parts[3].plan.steps[0].key
+	if err := r.db.Delete(t.Context(), kv.Buffered, key[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Verify(t.Context()); err == nil {
+		t.Error("nobody saw that a record of the last worker was gone")
+	}
+}
+
+func TestAWrongFileSaysWhere(t *testing.T) {
+	const head = "summary: s\noperations:\n"
+	for _, c := range []struct{ name, text, where, hint string }{
+		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml: ", "indent with spaces"},
+		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n", "mine.yaml:5: operations.0.worker: there is no such field", "use choose, mix, name"},
+		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing", ""},
+		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n", "mine.yaml:5: operations.0.workers: ", "from 1 to 256"},
+		{"none of a list", head + "- name: a\n  mix: {read: 100}\n  choose: fair\n", "mine.yaml:5: operations.0.choose: ", "zipfian, latest or uniform"},
+		{"parts that make less", head + "- name: a\n  mix: {read: 50, update: 40}\n", "mine.yaml:4: operations.0.mix: the parts make 90 %, not 100", "write every part"},
+		{"a phase that does not fit", head + "- name: a\n  phases:\n  - {iterations: 3, mix: {read: 50, update: 50}}\n  - {iterations: 1, mix: {read: 100}}\n",
+			"mine.yaml:5: operations.0.phases.0.iterations: 3 do not hold", "a multiple of 2"},
+		{"nothing to do", head + "- name: a\n", "mine.yaml:3: operations.0: it needs a mix, or phases", "mix: {read"},
+		{"a store that is none", "summary: s\nstores: {b: {}}\noperations:\n- {name: a, store: c, mix: {read: 100}}\n", `mine.yaml:4: operations.0.store: "c" is none`, "use one of b"},
+		{"two of a name", head + "- {name: a, mix: {read: 100}}\n- {name: a, mix: {read: 100}}\n", `mine.yaml:4: operations.1.name: "a" stands there twice`, "of its own"},
+		{"scans by several", head + "- {name: a, mix: {scan: 100}, workers: 2}\n", "mine.yaml:3: operations.0.workers: ", "scan with one"},
+		{"few records", "summary: s\nstores: {b: {keys: {count: 10}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.keys.count: ", "a number from 100"},
+		{"values that shrink", "summary: s\nstores: {b: {values: {size: 90, to: 50}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.values.to: 50 is less", "the largest size"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := Own("mine", []byte(c.text))
+			if !errors.Is(err, kv.Invalid) || !strings.Contains(fmt.Sprint(err), c.where) || !strings.Contains(kv.HintOf(err), c.hint) {
+				t.Errorf("got  %v\nhint %s\nwant %s\nhint %s", err, kv.HintOf(err), c.where, c.hint)
+			}
+		})
+	}
+}
+
+// FuzzOwn holds that no file makes assay panic.
+func FuzzOwn(f *testing.F) {
+	files, _ := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		w, _, err := Own("mine", text)
+		if err == nil && (len(w.Ops) == 0 || w.wrong() != "") {
+			t.Errorf("%q gives %+v", text, w)
+		}
+		if err != nil && !errors.Is(err, kv.Invalid) {
+			t.Errorf("%q: %v is not Invalid", text, err)
+		}
+	})
+}
