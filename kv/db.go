@@ -52,7 +52,7 @@ func newDB(store driver.Store, d driver.Driver, r *request) *DB {
 	caps.ConcurrentApply = caps.ConcurrentApply && ok
 	db := &DB{caps: caps, tracer: r.tracer, core: &core{
 		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, applier: applier,
-		limit: patience{limit: r.wait, what: "another transaction is in the way"}, writers: newTurns(),
+		limit: patience{limit: r.wait, what: "another transaction is in the way", tracer: r.tracer}, writers: newTurns(r.tracer),
 	}}
 	db.idle.L = &db.mu
 	if db.Mode() != ReadOnly {

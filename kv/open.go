@@ -52,8 +52,20 @@ func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 // WithLogger receives what the engine reports in the background. Without it such reports are dropped.
 func WithLogger(l *slog.Logger) Option { return func(r *request) { r.config.Logger = l } }
 
-// WithTracer tells t of the opening and of every operation of the store, its namespaces included.
-func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
+// WithTracer tells t of the opening and of every operation of the store, its namespaces included. Given several times,
+// all tracers are told.
+func WithTracer(t Tracer) Option {
+	return func(r *request) {
+		switch before := r.tracer.(type) {
+		case nil:
+			r.tracer = t
+		case tracers:
+			r.tracer = append(before, t)
+		default:
+			r.tracer = tracers{before, t}
+		}
+	}
+}
 
 // MustDeliver refuses a store that does not deliver d or more when asked for d.
 func MustDeliver(d Durability) Option {
@@ -118,6 +130,9 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 			return wrapError("open", r.info.Name, r.path, err)
 		}
 		db = newDB(store, d, r)
+		if w, ok := r.tracer.(Watcher); ok {
+			w.Watch(db)
+		}
 		return nil
 	})
 	return db, err
@@ -290,7 +305,7 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
 		return err
 	}
-	return store, patience{limit: r.wait, what: "another process has it open"}.again(ctx, once(), once)
+	return store, patience{limit: r.wait, what: "another process has it open", tracer: r.tracer}.again(ctx, once(), once)
 }
 
 // closeLate closes a store that nobody waits for any more; nobody is left to be told.
