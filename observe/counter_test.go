@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/assaydb/assay/kv"
+)
+
+func TestEveryOperationHasItsPlace(t *testing.T) {
+	if len(ops) != opCount || ops[opClose] != "close" {
+		t.Errorf("%d operations, close at %d", len(ops), slices.Index(ops, "close"))
+	}
+	for i, op := range ops {
+		if opOf(op) != i {
+			t.Errorf("%s is at %d, and looked for at %d", op, i, opOf(op))
+		}
+	}
+	if opOf("another") != -1 {
+		t.Error("an operation that is not known has a place")
+	}
+}
+
+func TestLatenciesStandWhereHdrHistogramHasThem(t *testing.T) {
+	theirs := hdrhistogram.New(lowestLatency, highestLatency, digits)
+	if n := len(theirs.Export().Counts); n > parts {
+		t.Fatalf("the library has %d counts, this package %d", n, parts)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	var ours counter
+	count := func(v int64) {
+		ours.count(&kv.Event{Took: time.Duration(v)})
+		if err := theirs.RecordValue(v); err != nil {
+			t.Fatalf("%d: %v", v, err)
+		}
+	}
+	for v := range int64(20_000) {
+		count(v)
+	}
+	for bit := range 40 {
+		for _, near := range []int64{-1, 0, 1} {
+			count(max(1<<bit+near, 0))
+		}
+		for range 100 {
+			count(rnd.Int64N(1 << bit))
+		}
+	}
+	count(highestLatency)
+	for i, want := range theirs.Export().Counts {
+		if got := ours.latency[i].Load(); got != want {
+			t.Fatalf("place %d: got %d, want %d", i, got, want)
+		}
+	}
+	f := ours.figures("get", "")
+	if f.Count != theirs.TotalCount() || f.Latency.P99 != time.Duration(theirs.ValueAtQuantile(99)) || f.Latency.Max != highestLatency {
+		t.Errorf("got %d, %+v", f.Count, f.Latency)
+	}
+	ours.count(&kv.Event{Took: -1})
+	ours.count(&kv.Event{Took: never})
+	if again := ours.figures("get", ""); again.Count != f.Count+2 || again.Latency.Max != never {
+		t.Errorf("of times that cannot be: got %d, %+v", again.Count-f.Count, again.Latency)
+	}
+}
+
+func TestAtMostCountsWhatIsNoLonger(t *testing.T) {
+	var c counter
+	for _, ms := range []time.Duration{1, 1, 5, 5, 5, 20, 3000} {
+		c.count(&kv.Event{Took: ms * time.Millisecond})
+	}
+	f := c.figures("get", "")
+	got, err := f.AtMost(500*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond, time.Second, time.Hour)
+	if want := []int64{0, 2, 5, 6, 7}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %d, %v, want %d", got, err, want)
+	}
+	f.Histogram = []byte("no histogram")
+	if _, err := f.AtMost(time.Second); err == nil {
+		t.Error("no error for what is no histogram")
+	}
+}
+
+func TestLogsAreKnownByTheirNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a/app.db-wal": true, "app.db-journal": true, "app.wal": true, "db/000012.log": true, "db/00001.mem": true,
+		"app.db": false, "app.db-shm": false, "db/000012.sst": false, "LOG": false, "changes.log": false, ".log": false,
+	} {
+		if got := isLog(name); got != want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
