@@ -25,6 +25,18 @@ type Watcher interface {
 	Watch(db *DB)
 }
 
+// Timer is a Tracer that times operations itself, as a look at the clock costs more than counting. Where it is the only
+// tracer of a store, Begin and Finish are called instead of Start and End.
+type Timer interface {
+	Tracer
+
+	// Begin is Start, and returns what Finish is given as began.
+	Begin(ctx context.Context, op string) (within context.Context, began int64)
+
+	// Finish is End; e.Took is 0.
+	Finish(ctx context.Context, began int64, e Event)
+}
+
 // Event is one operation of a store.
 //
 // What a program calls is "open", "close", "view", "snapshot", "update", "begin", "write", "check", "compact" or
@@ -72,8 +84,9 @@ var epoch = time.Now()
 // tracer, and does nothing.
 type span struct {
 	tracer Tracer
+	timer  Timer // tracer, if it is one
 	ctx    context.Context
-	start  time.Duration // since epoch
+	began  int64 // the timer's, or ns since epoch
 	event  Event
 }
 
@@ -82,8 +95,13 @@ func (s *span) begin(ctx context.Context, t Tracer, e Event) context.Context {
 	if t == nil {
 		return ctx
 	}
-	s.tracer, s.ctx, s.event = t, t.Start(ctx, e.Op), e
-	s.start = time.Since(epoch)
+	s.tracer, s.event = t, e
+	if s.timer, _ = t.(Timer); s.timer != nil {
+		s.ctx, s.began = s.timer.Begin(ctx, e.Op)
+		return s.ctx
+	}
+	s.ctx = t.Start(ctx, e.Op)
+	s.began = int64(time.Since(epoch))
 	return s.ctx
 }
 
@@ -109,7 +127,12 @@ func (s *span) end(err error) {
 	if s == nil || s.tracer == nil {
 		return
 	}
-	s.event.Took, s.event.Err = time.Since(epoch)-s.start, err
+	s.event.Err = err
+	if s.timer != nil {
+		s.timer.Finish(s.ctx, s.began, s.event)
+		return
+	}
+	s.event.Took = time.Since(epoch) - time.Duration(s.began)
 	s.tracer.End(s.ctx, s.event)
 }
 

@@ -45,7 +45,9 @@ type Op struct {
 	Histogram []byte           `json:"histogram"` // of the latencies in ns, in HdrHistogram's compressed form, version 2
 }
 
-// Latency is how long an operation took. All but Max are off by less than 1 %.
+// Latency is how long an operation took. All but Max are off by less than 1 %. Of operations that take less
+// than 20 µs on the average (write, get, len, scan, put, delete) one in 16 is timed, at random, and stands
+// for 16; Max is that of all, to 10 ms.
 type Latency struct {
 	Mean time.Duration `json:"mean"`
 	P50  time.Duration `json:"p50"`
@@ -160,7 +162,7 @@ func (f Figures) Since(before Figures) Figures {
 }
 
 func (op Op) since(before *Op) Op {
-	d := Op{Op: op.Op, Class: op.Class, Pairs: op.Pairs - before.Pairs, Bytes: op.Bytes - before.Bytes}
+	d := Op{Op: op.Op, Class: op.Class, Count: op.Count - before.Count, Pairs: op.Pairs - before.Pairs, Bytes: op.Bytes - before.Bytes}
 	for kind, n := range op.Failed {
 		if n -= before.Failed[kind]; n > 0 {
 			if d.Failed == nil {
@@ -185,22 +187,22 @@ func (op Op) since(before *Op) Op {
 	return d
 }
 
-// fill takes count and latencies from h.
+// fill takes the latencies from h.
 func (op *Op) fill(h *hdrhistogram.Histogram) {
-	op.Count = h.TotalCount()
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
 	op.Latency = Latency{Mean: time.Duration(h.Mean()), P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max())}
 	// It fails for geometries that cannot be, and writing to memory.
 	op.Histogram, _ = h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 }
 
-// AtMost returns how many of op's runs took no longer than each bound, within the 1 % of the histogram.
-func (op Op) AtMost(bounds ...time.Duration) ([]int64, error) {
+// AtMost returns how many of op's latencies were no longer than each bound, within the 1 % of the histogram, and how many
+// there are in all, which differs from Count where not all were timed.
+func (op Op) AtMost(bounds ...time.Duration) (counts []int64, all int64, err error) {
 	h, err := hdrhistogram.Decode(op.Histogram)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	counts := make([]int64, len(bounds))
+	counts = make([]int64, len(bounds))
 	for _, bar := range h.Distribution() {
 		for i, bound := range bounds {
 			if bar.From <= int64(bound) {
@@ -208,5 +210,5 @@ func (op Op) AtMost(bounds ...time.Duration) ([]int64, error) {
 			}
 		}
 	}
-	return counts, nil
+	return counts, h.TotalCount(), nil
 }

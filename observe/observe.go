@@ -15,6 +15,7 @@ package observe
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,12 +53,17 @@ type Observer struct {
 	slow    time.Duration
 	long    time.Duration
 	ops     [opCount * classes]atomic.Pointer[counter]
+	quick   [32]quick
+	rough   atomic.Int64 // ns since epoch, a tick ago at most; 0 if nobody keeps it
 	running registry
 	recent  recent
 	sampler sampler
 }
 
-var _ kv.Watcher = (*Observer)(nil)
+var (
+	_ kv.Watcher = (*Observer)(nil)
+	_ kv.Timer   = (*Observer)(nil)
+)
 
 // New returns an observer of one store. Nil options are the defaults.
 func New(options *Options) *Observer {
@@ -85,35 +91,76 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Start is called by kv.
+// Start is called by kv where there are other tracers, too.
 func (o *Observer) Start(ctx context.Context, op string) context.Context {
-	switch op {
-	case "view", "update", "held snapshot", "held transaction":
-		if o.long != never {
-			return o.running.add(ctx, o, op)
-		}
+	if i := opOf(op); i >= 0 && i <= lastRunning && o.long != never {
+		return o.running.add(ctx, o, op)
 	}
 	return ctx
 }
 
-// End is called by kv.
+// End is called by kv after Start.
 func (o *Observer) End(ctx context.Context, e kv.Event) {
-	i := opOf(e.Op)
-	if i < 0 {
-		return // of a later kv
+	if i := opOf(e.Op); i >= 0 { // another one is of a later kv
+		o.end(ctx, i, &e, 1)
 	}
+}
+
+// Begin is called by kv. What began holds the time in ns since epoch, the operation, and a bit that is
+// set if the time is exact.
+func (o *Observer) Begin(ctx context.Context, op string) (within context.Context, began int64) {
+	i := opOf(op)
+	if i < 0 {
+		return ctx, -1
+	}
+	if i <= lastRunning && o.long != never {
+		ctx = o.running.add(ctx, o, op)
+	}
+	if o.quick[i].is.Load() && rand.Uint32()%oneOf != 0 {
+		if now := o.rough.Load(); now != 0 {
+			return ctx, now<<6 | int64(i)<<1
+		}
+	}
+	return ctx, int64(time.Since(epoch))<<6 | int64(i)<<1 | 1
+}
+
+// Finish is called by kv after Begin.
+func (o *Observer) Finish(ctx context.Context, began int64, e kv.Event) {
+	if began < 0 {
+		return
+	}
+	i := int(began >> 1 & 31)
+	if began&1 == 0 {
+		e.Took = time.Duration(max(o.rough.Load()-began>>6, 0))
+		o.end(ctx, i, &e, 0)
+		return
+	}
+	e.Took = time.Since(epoch) - time.Duration(began>>6)
+	weight := int64(1)
+	if q := &o.quick[i]; i >= firstQuick && i <= lastQuick && o.slow >= 10*tick {
+		if q.is.Load() && o.rough.Load() != 0 {
+			weight = oneOf
+		}
+		q.note(e.Took)
+	}
+	o.end(ctx, i, &e, weight)
+}
+
+// end counts operation i. Its weight is how many its latency stands for, 0 if that is only roughly
+// known.
+func (o *Observer) end(ctx context.Context, i int, e *kv.Event, weight int64) {
 	at := &o.ops[i*classes+int(e.Durability)%classes]
 	c := at.Load()
 	if c == nil {
 		at.CompareAndSwap(nil, new(counter))
 		c = at.Load()
 	}
-	c.count(&e)
+	c.count(e, weight)
 	if i <= lastRunning && o.long != never {
 		o.running.remove(ctx, o)
 	}
 	if e.Took >= o.slow && (i > lastHeld || e.Took >= o.long) {
-		o.tellSlow(ctx, &e)
+		o.tellSlow(ctx, e)
 	}
 	if i == opClose {
 		o.sampler.end()
@@ -128,14 +175,20 @@ func (o *Observer) Watch(db *kv.DB) {
 		return
 	}
 	o.sampler.start(func(stop <-chan struct{}) {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
+		defer o.rough.Store(0)
+		clock := time.NewTicker(min(tick, every))
+		defer clock.Stop()
+		o.look()
+		for looked := time.Now(); ; {
 			select {
 			case <-stop:
 				return
-			case <-tick.C:
-				o.look()
+			case now := <-clock.C:
+				o.rough.Store(int64(time.Since(epoch)))
+				if now.Sub(looked) >= every {
+					looked = now
+					o.look()
+				}
 			}
 		}
 	})

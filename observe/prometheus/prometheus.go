@@ -29,7 +29,7 @@ func Handler(store string, o *observe.Observer) http.Handler {
 type Collector struct {
 	o *observe.Observer
 
-	latency, failures, pairs, bytes       *prometheus.Desc
+	latency, runs, failures, pairs, bytes *prometheus.Desc
 	slow, running, oldest                 *prometheus.Desc
 	size, files, log, foreign, figure     *prometheus.Desc
 	syncs, syncTime, checkpoints, compact *prometheus.Desc
@@ -43,7 +43,8 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 		return prometheus.NewDesc("assay_"+name, help, labels, prometheus.Labels{"store": store})
 	}
 	return &Collector{o: o,
-		latency:     desc("operation_seconds", "How long operations took; the sum is off by less than 1 %.", "op", "class"),
+		latency:     desc("operation_seconds", "How long operations took, within 1 %; of those that take less than 20 µs one in 16 is timed and stands for 16.", "op", "class"),
+		runs:        desc("operations_total", "Operations that have ended.", "op", "class"),
 		failures:    desc("operation_failures_total", "Operations that returned an error, a key that is absent included.", "op", "class", "kind"),
 		pairs:       desc("operation_pairs_total", "Pairs read or written.", "op", "class"),
 		bytes:       desc("operation_bytes_total", "Bytes in the keys and values of these pairs.", "op", "class"),
@@ -64,7 +65,7 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 
 // Describe sends the descriptions of all metrics.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.latency, c.failures, c.pairs, c.bytes, c.slow, c.running, c.oldest, c.size, c.files, c.log,
+	for _, d := range []*prometheus.Desc{c.latency, c.runs, c.failures, c.pairs, c.bytes, c.slow, c.running, c.oldest, c.size, c.files, c.log,
 		c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact} {
 		to <- d
 	}
@@ -89,6 +90,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, op := range f.Ops {
 		c.operation(to, op)
+		counter(c.runs, float64(op.Count), op.Op, op.Class)
 		counter(c.pairs, float64(op.Pairs), op.Op, op.Class)
 		counter(c.bytes, float64(op.Bytes), op.Op, op.Class)
 		for kind, n := range op.Failed {
@@ -127,7 +129,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 
 // operation sends the latencies of one operation.
 func (c *Collector) operation(to chan<- prometheus.Metric, op observe.Op) {
-	counts, err := op.AtMost(bounds...)
+	counts, all, err := op.AtMost(bounds...)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(c.latency, err)
 		return
@@ -136,6 +138,6 @@ func (c *Collector) operation(to chan<- prometheus.Metric, op observe.Op) {
 	for i, bound := range bounds {
 		buckets[bound.Seconds()] = uint64(counts[i])
 	}
-	sum := op.Latency.Mean.Seconds() * float64(op.Count)
-	to <- prometheus.MustNewConstHistogram(c.latency, uint64(op.Count), sum, buckets, op.Op, op.Class)
+	sum := op.Latency.Mean.Seconds() * float64(all)
+	to <- prometheus.MustNewConstHistogram(c.latency, uint64(all), sum, buckets, op.Op, op.Class)
 }
