@@ -124,7 +124,7 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 	for _, option := range options {
 		option(r)
 	}
-	err = traced(ctx, r.tracer, Event{Op: "open"}, func(ctx context.Context) error {
+	err = traced(ctx, timerOf(r.tracer), Event{Op: "open"}, func(ctx context.Context) error {
 		store, err := r.open(ctx, d)
 		if err != nil {
 			return wrapError("open", r.info.Name, r.path, err)
@@ -305,7 +305,7 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
 		return err
 	}
-	return store, patience{limit: r.wait, what: "another process has it open", tracer: r.tracer}.again(ctx, once(), once)
+	return store, patience{limit: r.wait, what: "another process has it open", tracer: timerOf(r.tracer)}.again(ctx, once(), once)
 }
 
 // closeLate closes a store that nobody waits for any more; nobody is left to be told.

@@ -18,7 +18,7 @@ type patience struct {
 	limit    time.Duration
 	what     string        // what stands in the way
 	longest  time.Duration // a pause; 0 is longestPause
-	tracer   Tracer        // is told of waits
+	tracer   Timer         // is told of waits
 	deadline time.Time
 	pause    time.Duration
 }

@@ -52,6 +52,27 @@ type Event struct {
 	Err        error         // NotFound included; nil for most
 }
 
+// timed makes a Timer of a tracer that is none, by two looks at the clock.
+type timed struct{ Tracer }
+
+func (t timed) Begin(ctx context.Context, op string) (context.Context, int64) {
+	ctx = t.Start(ctx, op)
+	return ctx, int64(time.Since(epoch))
+}
+
+func (t timed) Finish(ctx context.Context, began int64, e Event) {
+	e.Took = time.Since(epoch) - time.Duration(began)
+	t.End(ctx, e)
+}
+
+// timerOf returns t as a timer, nil if t is nil.
+func timerOf(t Tracer) Timer {
+	if timer, ok := t.(Timer); ok || t == nil {
+		return timer
+	}
+	return timed{t}
+}
+
 // tracers are several that are told of the same: the first is told of a beginning first, and of an end last.
 type tracers []Tracer
 
@@ -83,30 +104,24 @@ var epoch = time.Now()
 // span is an operation that is being traced. A nil span, and one that has not begun, is that of a store without a
 // tracer, and does nothing.
 type span struct {
-	tracer Tracer
-	timer  Timer // tracer, if it is one
-	ctx    context.Context
-	began  int64 // the timer's, or ns since epoch
-	event  Event
+	timer Timer
+	ctx   context.Context
+	began int64 // as the timer has it
+	event Event
 }
 
 // begin begins a span, and returns the context for what runs inside the operation.
-func (s *span) begin(ctx context.Context, t Tracer, e Event) context.Context {
+func (s *span) begin(ctx context.Context, t Timer, e Event) context.Context {
 	if t == nil {
 		return ctx
 	}
-	s.tracer, s.event = t, e
-	if s.timer, _ = t.(Timer); s.timer != nil {
-		s.ctx, s.began = s.timer.Begin(ctx, e.Op)
-		return s.ctx
-	}
-	s.ctx = t.Start(ctx, e.Op)
-	s.began = int64(time.Since(epoch))
+	s.timer, s.event = t, e
+	s.ctx, s.began = t.Begin(ctx, e.Op)
 	return s.ctx
 }
 
 // startSpan begins a span that outlives the function. Without a tracer it is nil.
-func startSpan(ctx context.Context, t Tracer, e Event) (context.Context, *span) {
+func startSpan(ctx context.Context, t Timer, e Event) (context.Context, *span) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -115,7 +130,7 @@ func startSpan(ctx context.Context, t Tracer, e Event) (context.Context, *span) 
 }
 
 // traced runs do within a span.
-func traced(ctx context.Context, t Tracer, e Event, do func(ctx context.Context) error) (err error) {
+func traced(ctx context.Context, t Timer, e Event, do func(ctx context.Context) error) (err error) {
 	var sp span
 	ctx = sp.begin(ctx, t, e)
 	defer func() { sp.end(err) }()
@@ -124,16 +139,11 @@ func traced(ctx context.Context, t Tracer, e Event, do func(ctx context.Context)
 
 // end tells the tracer how the operation went.
 func (s *span) end(err error) {
-	if s == nil || s.tracer == nil {
+	if s == nil || s.timer == nil {
 		return
 	}
 	s.event.Err = err
-	if s.timer != nil {
-		s.timer.Finish(s.ctx, s.began, s.event)
-		return
-	}
-	s.event.Took = time.Since(epoch) - time.Duration(s.began)
-	s.tracer.End(s.ctx, s.event)
+	s.timer.Finish(s.ctx, s.began, s.event)
 }
 
 // pair counts a pair.

@@ -11,12 +11,12 @@ type turns struct {
 	in      atomic.Int64  // how many share, less gate for the one who is alone and for the one who waits to be
 	queue   chan struct{} // holds one: who has put it there waits at the gate, and others wait to put theirs
 	changed chan struct{} // wakes the one at the gate, who then looks at in again
-	tracer  Tracer        // is told of waits
+	tracer  Timer         // is told of waits
 }
 
 const gate = 1 << 40
 
-func newTurns(t Tracer) turns {
+func newTurns(t Timer) turns {
 	return turns{tracer: t, queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 

@@ -94,7 +94,7 @@ const kinds = 32
 // those that are slow.
 const (
 	quickest = 20 * time.Microsecond
-	oneOf    = 16
+	oneOf    = 32
 	tick     = 10 * time.Millisecond
 )
 

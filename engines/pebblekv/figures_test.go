@@ -22,7 +22,8 @@ func TestFiguresCountSyncsAndTheLog(t *testing.T) {
 		}
 	}
 	after := figures()
-	if syncs := after[kv.Syncs] - before[kv.Syncs]; syncs < 5 || after[kv.SyncTime] <= before[kv.SyncTime] {
+	// Pebble counts the last one after its commit has returned.
+	if syncs := after[kv.Syncs] - before[kv.Syncs]; syncs < 4 || after[kv.SyncTime] <= before[kv.SyncTime] {
 		t.Errorf("5 synced commits, one after the other: %d syncs, figures %v", syncs, after)
 	}
 	if after[kv.LogBytes] < before[kv.LogBytes]+5000 {

@@ -43,7 +43,7 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 		return prometheus.NewDesc("assay_"+name, help, labels, prometheus.Labels{"store": store})
 	}
 	return &Collector{o: o,
-		latency:     desc("operation_seconds", "How long operations took, within 1 %; of those that take less than 20 µs one in 16 is timed and stands for 16.", "op", "class"),
+		latency:     desc("operation_seconds", "How long operations took, within 1 %; of those that take less than 20 µs one in 32 is timed and stands for 32.", "op", "class"),
 		runs:        desc("operations_total", "Operations that have ended.", "op", "class"),
 		failures:    desc("operation_failures_total", "Operations that returned an error, a key that is absent included.", "op", "class", "kind"),
 		pairs:       desc("operation_pairs_total", "Pairs read or written.", "op", "class"),
