@@ -21,7 +21,7 @@ const (
 	lastHeld    = 1
 	lastRunning = 3
 	opClose     = 5
-	firstQuick  = 9 // of those of which not all are timed if they are quick
+	firstQuick  = 2 // of those of which not all are timed if they are quick
 	lastQuick   = 14
 	classes     = 3
 )

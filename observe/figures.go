@@ -45,9 +45,9 @@ type Op struct {
 	Histogram []byte           `json:"histogram"` // of the latencies in ns, in HdrHistogram's compressed form, version 2
 }
 
-// Latency is how long an operation took. All but Max are off by less than 1 %. Of operations that take less
-// than 20 µs on the average (write, get, len, scan, put, delete) one in 32 is timed, at random, and stands
-// for 32; Max is that of all, to 10 ms.
+// Latency is how long an operation took. All but Max are off by less than 1 %. Of operations that take
+// less than 20 µs on the average one in 32 is timed, at random, and stands for 32; Max is that of all,
+// to 10 ms.
 type Latency struct {
 	Mean time.Duration `json:"mean"`
 	P50  time.Duration `json:"p50"`

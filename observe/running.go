@@ -28,7 +28,7 @@ type running struct {
 	context.Context
 	of         *Observer
 	op         string
-	began      time.Duration // since epoch
+	began      time.Duration // since epoch, roughly
 	stack      []uintptr
 	told       atomic.Bool
 	part       uint32
@@ -49,8 +49,16 @@ func (r *running) Value(key any) any {
 
 func (r *running) age() time.Duration { return time.Since(epoch) - r.began }
 
+// roughly is the time since epoch, a tick ago at most.
+func (o *Observer) roughly() time.Duration {
+	if now := o.rough.Load(); now != 0 {
+		return time.Duration(now)
+	}
+	return time.Since(epoch)
+}
+
 func (g *registry) add(ctx context.Context, o *Observer, op string) context.Context {
-	r := &running{Context: ctx, of: o, op: op, began: time.Since(epoch), part: rand.Uint32() % uint32(len(g.parts))}
+	r := &running{Context: ctx, of: o, op: op, began: o.roughly(), part: rand.Uint32() % uint32(len(g.parts))}
 	if o.options.Where {
 		r.stack = make([]uintptr, 32)
 		r.stack = r.stack[:runtime.Callers(3, r.stack)]

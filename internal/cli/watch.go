@@ -129,7 +129,7 @@ func (a *app) follow(ctx context.Context, look func(context.Context) (glance, er
 	case f.once && f.asJSON:
 		return writeJSON(a.stdout, now)
 	case f.once:
-		return printLines(a.stdout, screen(now, glance{}, reportOptions(a.stdout).Width), false)
+		return printLines(a.stdout, screen(now, glance{}, reportOptions(a.stdout).Width), reportOptions(a.stdout).Color)
 	}
 	show, end := a.shower(f)
 	defer end()
