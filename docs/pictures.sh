@@ -43,7 +43,7 @@ picture() {
 # watch: the last screen of assay watch, which looks at the example for ten seconds from a terminal.
 watch() {
 	local program
-	(cd ../examples/observe && go build -o "$work/orders" .)
+	(cd ../examples/observe && go build -trimpath -o "$work/orders" .)
 	(cd "$work" && exec ./orders -http localhost:0 2>/dev/null) &
 	program=$!
 	until [ -S "$work/data/orders.observe" ]; do sleep 0.1; done
