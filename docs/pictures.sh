@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# Makes the pictures of the last screen of a run: docs/pictures.sh RESULT, a folder that assay run --out wrote. It draws what
-# assay report prints, in a terminal's colours, and needs a headless Chromium and the font DejaVu Sans Mono (Debian: chromium,
-# fonts-dejavu-core).
+# Makes the pictures of the last screen of a run: docs/pictures.sh RESULT, a folder that assay run --out wrote. Without RESULT
+# it makes those of assay watch beside examples/observe. It draws what assay prints, in a terminal's colours, and needs a
+# headless Chromium and the font DejaVu Sans Mono (Debian: chromium, fonts-dejavu-core).
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/assay-cache/assay/results"
-cp -r "$1" "$work/assay-cache/assay/results/newest"
+[ $# = 0 ] || result=$(realpath "$1")
 cd "$(dirname "$0")"
 (cd .. && go build -o "$work/assay" ./cmd/assay)
 
-# html COLUMNS LINES THEME: the end of the report as a page.
+# html COLUMNS LINES THEME: the last LINES of standard input as a page.
 html() {
 	local back=#16181d fore=#d8dbe2 red=#f14c4c green=#23d18b yellow=#e5c07b blue=#3b8eea cyan=#29b8db
 	[ "$3" = dark ] || back=#ffffff fore=#24292f red=#cd3131 green=#107c10 yellow=#8a6100 blue=#0451a5 cyan=#006d8f
@@ -21,19 +20,45 @@ html() {
 		.red { color: $red } .green { color: $green } .yellow { color: $yellow } .blue { color: $blue } .cyan { color: $cyan }
 		</style><pre>
 	PAGE
-	CLICOLOR_FORCE=1 LC_ALL=C.UTF-8 COLUMNS=$1 LINES=$2 XDG_CACHE_HOME=$work/assay-cache "$work/assay" report | tail -n "$(($2 - 1))" |
+	tail -n "$(($2 - 1))" |
 		sed -e 's/&/\&amp;/g; s/</\&lt;/g' -e 's/\x1b\[1;36m/<i class="b cyan">/g; s/\x1b\[1;32m/<i class="b green">/g' \
 			-e 's/\x1b\[2m/<i class="d">/g; s/\x1b\[31m/<i class="red">/g; s/\x1b\[32m/<i class="green">/g' \
 			-e 's/\x1b\[33m/<i class="yellow">/g; s/\x1b\[34m/<i class="blue">/g; s/\x1b\[m/<\/i>/g'
 	echo '$ </pre>'
 }
 
-for size in 80x24 120x45; do
-	columns=${size%x*} lines=${size#*x}
+# picture NAME COLUMNS LINES COMMAND...: what the command prints in a terminal of that size, light and dark.
+picture() {
+	local name=$1 columns=$2 lines=$3 theme
+	shift 3
+	CLICOLOR_FORCE=1 LC_ALL=C.UTF-8 COLUMNS=$columns LINES=$lines "$@" >"$work/text"
 	for theme in light dark; do
-		html "$columns" "$lines" "$theme" >"$work/page.html"
+		html "$columns" "$lines" "$theme" <"$work/text" >"$work/page.html"
 		chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 \
 			--window-size=$((columns * 903 / 100 + 30)),$((lines * 19 + 24)) --screenshot="$work/shot.png" "file://$work/page.html" >/dev/null 2>&1
-		mv "$work/shot.png" "run-$size-$theme.png"
+		mv "$work/shot.png" "$name-$theme.png"
 	done
+}
+
+# watch: the last screen of assay watch, which looks at the example for ten seconds from a terminal.
+watch() {
+	local program
+	(cd ../examples/observe && go build -trimpath -o "$work/orders" .)
+	(cd "$work" && exec ./orders -http localhost:0 2>/dev/null) &
+	program=$!
+	until [ -S "$work/data/orders.observe" ]; do sleep 0.1; done
+	(cd "$work" && script -qec "stty cols $COLUMNS rows $LINES; timeout -s INT 12 ./assay watch data/orders" /dev/null) |
+		sed -e '1,/\x1b\[?1049l/{/\x1b\[?1049l/!d}' -e 's/.*\x1b\[?1049l//; s/\x1b\[K//; s/\r$//; /interrupted$/d' || true
+	kill "$program"
+	wait "$program" || true
+}
+
+if [ $# = 0 ]; then
+	picture watch 110 24 watch
+	exit
+fi
+mkdir -p "$work/assay-cache/assay/results"
+cp -r "$result" "$work/assay-cache/assay/results/newest"
+for size in 80x24 120x45; do
+	picture "run-$size" "${size%x*}" "${size#*x}" env XDG_CACHE_HOME="$work/assay-cache" "$work/assay" report
 done

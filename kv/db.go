@@ -19,7 +19,7 @@ type DB struct {
 	caps        Caps
 	prefix, end []byte // of a namespace: the first key after it is end, nil if there is none
 	takes       uint8  // a bit for each class of which commits are taken
-	tracer      Tracer
+	tracer      Timer
 }
 
 // core is what a DB shares with its namespaces.
@@ -49,9 +49,10 @@ func newDB(store driver.Store, d driver.Driver, r *request) *DB {
 	caps := store.Caps()
 	applier, ok := store.(driver.Applier)
 	caps.ConcurrentApply = caps.ConcurrentApply && ok
-	db := &DB{caps: caps, tracer: r.tracer, core: &core{
+	t := timerOf(r.tracer)
+	db := &DB{caps: caps, tracer: t, core: &core{
 		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, applier: applier,
-		limit: patience{limit: r.wait, what: "another transaction is in the way"}, writers: newTurns(),
+		limit: patience{limit: r.wait, what: "another transaction is in the way", tracer: t}, writers: newTurns(t),
 	}}
 	db.idle.L = &db.mu
 	if db.Mode() != ReadOnly {

@@ -54,8 +54,20 @@ func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 // WithLogger receives what the engine reports in the background. Without it such reports are dropped.
 func WithLogger(l *slog.Logger) Option { return func(r *request) { r.config.Logger = l } }
 
-// WithTracer tells t of the opening and of every operation of the store, its namespaces included.
-func WithTracer(t Tracer) Option { return func(r *request) { r.tracer = t } }
+// WithTracer tells t of the opening and of every operation of the store, its namespaces included. Given several times,
+// all tracers are told.
+func WithTracer(t Tracer) Option {
+	return func(r *request) {
+		switch before := r.tracer.(type) {
+		case nil:
+			r.tracer = t
+		case tracers:
+			r.tracer = append(before, t)
+		default:
+			r.tracer = tracers{before, t}
+		}
+	}
+}
 
 // MustDeliver refuses a store that does not deliver d or more when asked for d. [DB.RequireAtomic] asks for more; all
 // else that a store promises stands in its Caps.
@@ -90,12 +102,15 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 	for _, option := range options {
 		option(r)
 	}
-	err = traced(ctx, r.tracer, Event{Op: "open"}, func(ctx context.Context) error {
+	err = traced(ctx, timerOf(r.tracer), Event{Op: "open"}, func(ctx context.Context) error {
 		store, err := r.open(ctx, d)
 		if err != nil {
 			return wrapError("open", r.info.Name, r.path, err)
 		}
 		db = newDB(store, d, r)
+		if w, ok := r.tracer.(Watcher); ok {
+			w.Watch(db)
+		}
 		return nil
 	})
 	return db, err
@@ -267,7 +282,7 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
 		return err
 	}
-	return store, patience{limit: r.wait, what: "another process has it open"}.again(ctx, once(), once)
+	return store, patience{limit: r.wait, what: "another process has it open", tracer: timerOf(r.tracer)}.again(ctx, once(), once)
 }
 
 // closeLate closes a store that nobody waits for any more; nobody is left to be told.

@@ -18,6 +18,7 @@ type patience struct {
 	limit    time.Duration
 	what     string        // what stands in the way
 	longest  time.Duration // a pause; 0 is longestPause
+	tracer   Timer         // is told of waits
 	deadline time.Time
 	pause    time.Duration
 }
@@ -31,13 +32,18 @@ const (
 
 // again goes on with a call that returned err, while that is Busy and time is left.
 func (p patience) again(ctx context.Context, err error, call func() error) error {
-	for err != nil && driver.KindOf(err) == Busy {
-		if !p.rest(ctx) {
-			return p.gaveUp(ctx, err)
-		}
-		err = call()
+	if err == nil || driver.KindOf(err) != Busy {
+		return err
 	}
-	return err
+	return traced(ctx, p.tracer, Event{Op: "lock"}, func(ctx context.Context) error {
+		for err != nil && driver.KindOf(err) == Busy {
+			if !p.rest(ctx) {
+				return p.gaveUp(ctx, err)
+			}
+			err = call()
+		}
+		return err
+	})
 }
 
 // rest pauses, and reports whether time is left.

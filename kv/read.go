@@ -100,15 +100,18 @@ func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
 		if err != nil {
 			return db.wrap("snapshot", err)
 		}
-		s = &Snapshot{view: heldView(ctx, r), db: db}
+		s = &Snapshot{view: db.heldView(ctx, r, Event{Op: "held snapshot"}), db: db}
 		db.hold(s.view, nil)
 		return nil
 	})
 	return s, err
 }
 
-func heldView(ctx context.Context, r driver.Reader) *view {
-	return &view{r: r, ctx: context.WithoutCancel(ctx), mu: new(sync.Mutex)}
+// heldView returns a view of r whose life is the event e.
+func (db *DB) heldView(ctx context.Context, r driver.Reader, e Event) *view {
+	v := &view{r: r, mu: new(sync.Mutex)}
+	v.ctx, v.life = startSpan(context.WithoutCancel(ctx), db.tracer, e)
+	return v
 }
 
 // frame is the memory of a View or an Update, which the next one uses again. What the program may still have is not:

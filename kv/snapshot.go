@@ -32,6 +32,7 @@ type view struct {
 	scratch []byte          // for values that are not kept
 	key     []byte          // of a namespace, with its prefix
 	free    *Iterator       // of a scan that is over; nil where mu is not
+	life    *span           // of a view that the program holds
 }
 
 // enter and leave stand around every call into the engine.
@@ -61,6 +62,7 @@ func (v *view) end() error {
 			"end loops, call the stop function of iter.Pull2, close iterators before the transaction ends",
 			"%d scans or iterators were still open at the end", left))
 	}
+	v.life.end(err)
 	return err
 }
 
@@ -108,12 +110,16 @@ func (s *Snapshot) Append(dst, key []byte) (v []byte, err error) {
 	if s.plain() {
 		return s.append(dst, key)
 	}
-	err = s.call("get", func(sp *span) (err error) {
-		if v, err = s.append(dst, key); err == nil {
-			sp.pair(key, v[len(dst):])
-		}
-		return err
-	})
+	var sp span // not by call: it would be allocated
+	sp.begin(s.ctx, s.db.tracer, Event{Op: "get"})
+	s.enter()
+	defer func() {
+		sp.end(err)
+		s.leave()
+	}()
+	if v, err = s.append(dst, key); err == nil {
+		sp.pair(key, v[len(dst):])
+	}
 	return v, err
 }
 

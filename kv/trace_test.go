@@ -14,17 +14,16 @@ import (
 type recorder struct {
 	t    *testing.T
 	seen []string
+	key  *int // of what it puts into contexts; nil for one that is alone
 }
 
-type inside struct{}
-
 func (r *recorder) Start(ctx context.Context, op string) context.Context {
-	within, _ := ctx.Value(inside{}).(string)
-	return context.WithValue(ctx, inside{}, within+op+">")
+	within, _ := ctx.Value(r.key).(string)
+	return context.WithValue(ctx, r.key, within+op+">")
 }
 
 func (r *recorder) End(ctx context.Context, e kv.Event) {
-	within := ctx.Value(inside{}).(string)
+	within := ctx.Value(r.key).(string)
 	if e.Took < 0 || !strings.HasSuffix(within, e.Op+">") {
 		r.t.Errorf("%s took %v in the context of %s", e.Op, e.Took, within)
 	}
@@ -67,7 +66,7 @@ func TestTracersAreToldExactly(t *testing.T) {
 	})
 	check("scan broken off", "view>scan/1/2 view/0/0")
 	_ = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { _ = tx.Put([]byte("f"), []byte("6")); return tx.Delete([]byte("e")) })
-	check("update", "update>put/1/2 update>delete/1/1 update>commit/0/0 update/0/0")
+	check("update", "update>put/1/2 update>delete/1/1 update>commit/2/3 update/0/0")
 	_ = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { return errors.New("no") })
 	check("an update that is rolled back", "update/0/0/error")
 	put(t, db.Namespace([]byte("n")), "k=v")
@@ -76,6 +75,45 @@ func TestTracersAreToldExactly(t *testing.T) {
 	check("check", "check/0/0")
 	_ = db.Backup(ctx, t.TempDir())
 	check("backup", "backup/0/0/unsupported")
+	s, _ := db.Snapshot(ctx)
+	_, _ = s.Get([]byte("a"))
+	check("a snapshot that is held", "snapshot/0/0 snapshot>held snapshot>get/1/2")
+	_ = s.Close()
+	check("its end", "snapshot>held snapshot/0/0")
+	tx, _ := db.Begin(ctx, kv.Buffered)
+	_ = tx.Put([]byte("g"), nil)
+	_ = tx.Commit()
+	check("a transaction that is held", "begin/0/0 begin>held transaction>put/1/1 begin>held transaction>commit/1/1 begin>held transaction/0/0")
+	waits, stop := context.WithCancel(ctx)
+	tx, _ = db.Begin(ctx, kv.Buffered)
+	stop()
+	_ = db.Put(waits, kv.Buffered, []byte("h"), nil)
+	_ = tx.Rollback()
+	check("a wait for the turn that is given up",
+		"begin/0/0 write>turn/0/0/canceled write/1/1/canceled begin>held transaction/0/0")
 	_, _ = kv.Open(ctx, "mem:?mode=ro", kv.WithTracer(r))
 	check("an opening that fails", "open/0/0/unsupported")
+}
+
+// second is a tracer that asks, too.
+type second struct {
+	*recorder
+	watched *kv.DB
+}
+
+func (s *second) Watch(db *kv.DB) { s.watched = db }
+
+func TestSeveralTracersAreToldAndThoseThatAskAreGivenTheStore(t *testing.T) {
+	a, b, c := &recorder{t: t}, &second{recorder: &recorder{t: t}}, &recorder{t: t}
+	for _, r := range []*recorder{a, b.recorder, c} {
+		r.key = new(int)
+	}
+	db := mustOpen(t, "mem:", kv.WithWeakest(kv.Buffered), kv.WithTracer(a), kv.WithTracer(b), kv.WithTracer(c))
+	put(t, db, "a=1")
+	for _, r := range []*recorder{a, b.recorder, c} {
+		want(t, "what was told", strings.Join(r.seen, " "), "open/0/0 write/1/2")
+	}
+	if b.watched != db {
+		t.Errorf("got the store %p, want %p", b.watched, db)
+	}
 }

@@ -11,12 +11,13 @@ type turns struct {
 	in      atomic.Int64  // how many share, less gate for the one who is alone and for the one who waits to be
 	queue   chan struct{} // holds one: who has put it there waits at the gate, and others wait to put theirs
 	changed chan struct{} // wakes the one at the gate, who then looks at in again
+	tracer  Timer         // is told of waits
 }
 
 const gate = 1 << 40
 
-func newTurns() turns {
-	return turns{queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+func newTurns(t Timer) turns {
+	return turns{tracer: t, queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
 // enterShared waits until nobody is alone, or ctx ends.
@@ -57,7 +58,10 @@ func (t *turns) wake() {
 
 // wait queues, counts n in, and waits at the gate: 1 until nobody is alone, -gate until nobody else is in. Those that
 // are turned away count for a moment, too.
-func (t *turns) wait(ctx context.Context, n int64) error {
+func (t *turns) wait(ctx context.Context, n int64) (err error) {
+	var sp span
+	ctx = sp.begin(ctx, t.tracer, Event{Op: "turn"})
+	defer func() { sp.end(err) }()
 	select {
 	case t.queue <- struct{}{}:
 	case <-ctx.Done():

@@ -12,7 +12,7 @@ import (
 
 // Several share, one is alone, some give up, and everybody gets in.
 func TestTurns(t *testing.T) {
-	turns := newTurns()
+	turns := newTurns(nil)
 	var shared, alone atomic.Int64
 	var data [2]int // written by those alone, read by those who share: the race detector looks on
 	look := func() {
@@ -61,7 +61,7 @@ func TestTurns(t *testing.T) {
 
 // One who wants to be alone waits for those who are in, keeps later ones out, and may give up.
 func TestTurnsAloneWaits(t *testing.T) {
-	turns, free := newTurns(), context.Background()
+	turns, free := newTurns(nil), context.Background()
 	enter := func(want error) {
 		t.Helper()
 		over, end := context.WithCancel(free)

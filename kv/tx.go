@@ -17,6 +17,8 @@ type writing struct {
 	d    Durability
 	held bool // by the program, from Begin on
 
+	pairs, bytes int // written, where a tracer is told
+
 	after []func()    // of OnCommit
 	local map[any]any // of Local
 }
@@ -34,14 +36,22 @@ func (tx *Tx) Delete(key []byte) error {
 	return tx.write("delete", &driver.Op{Key: key, Delete: true})
 }
 
-func (tx *Tx) write(name string, op *driver.Op) error {
+func (tx *Tx) write(name string, op *driver.Op) (err error) {
 	if tx.plain() {
 		return tx.writeNow(name, op)
 	}
-	return tx.call(name, func(sp *span) error {
-		sp.pair(op.Key, op.Value)
-		return tx.writeNow(name, op)
-	})
+	var sp span // not by call: it would be allocated
+	sp.begin(tx.ctx, tx.db.tracer, Event{Op: name})
+	tx.enter()
+	defer func() {
+		sp.end(err)
+		tx.leave()
+	}()
+	sp.pair(op.Key, op.Value)
+	if err = tx.writeNow(name, op); err == nil {
+		tx.pairs, tx.bytes = tx.pairs+1, tx.bytes+sp.event.Bytes
+	}
+	return err
 }
 
 // writeNow makes one write, within enter.

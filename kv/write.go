@@ -87,14 +87,16 @@ func (db *DB) begin(ctx context.Context, d Durability) (driver.Txn, error) {
 
 // commit commits tx unless a scan of it failed or is still running.
 func (db *DB) commit(tx *Tx) (err error) {
+	ctx := tx.ctx
 	if db.tracer != nil {
-		_, sp := startSpan(tx.ctx, db.tracer, Event{Op: "commit", Durability: tx.d})
+		var sp span
+		ctx = sp.begin(ctx, db.tracer, Event{Op: "commit", Durability: tx.d, Pairs: tx.pairs, Bytes: tx.bytes})
 		defer func() { sp.end(err) }()
 	}
 	if tx.err != nil || tx.open != nil { // a scan that is open is told of, and rolled back, by the end of the transaction
 		return tx.err
 	}
-	if err := db.finish(tx.ctx, "commit", tx.w); err != nil {
+	if err := db.finish(ctx, "commit", tx.w); err != nil {
 		return err
 	}
 	for _, fn := range tx.after {
@@ -142,7 +144,7 @@ func (db *DB) Begin(ctx context.Context, d Durability) (tx *Tx, err error) {
 			defer db.leave()
 			var w driver.Txn
 			if w, err = db.begin(ctx, d); err == nil {
-				v := heldView(ctx, w)
+				v := db.heldView(ctx, w, Event{Op: "held transaction", Durability: d})
 				tx = &Tx{Snapshot: &Snapshot{view: v, db: db}, writing: &writing{w: w, d: d, held: true}}
 				db.hold(v, tx)
 				return nil
@@ -198,9 +200,8 @@ var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 // writeOne is Write of one operation, which need not be copied.
 func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) (err error) {
 	if db.tracer != nil {
-		var sp *span
-		e := Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)}
-		ctx, sp = startSpan(ctx, db.tracer, e)
+		var sp span
+		ctx = sp.begin(ctx, db.tracer, Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)})
 		defer func() { sp.end(err) }()
 	}
 	if err := checkPair(&db.caps, op.Key, op.Value); err != nil {

@@ -111,6 +111,7 @@ Start with:
   assay advise                 which engine fits your program, and why
   assay prove                  what commits survive: kill -9, power cuts, failing disks, in 5 minutes
   assay copy SRC DST           a store to another engine, whole and verified
+  assay watch TARGET           what the store of a running program does, each second
   assay compare OLD NEW        what changed between two runs, with limits for CI
   assay engines                what is in this binary and what each engine promises
   assay workloads              what the workloads do`,
@@ -125,7 +126,7 @@ Start with:
 		return flagError(cmd, err)
 	})
 	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
-		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.childCommand(), a.helperCommand(), a.proveChildCommand())
+		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(), a.proveChildCommand())
 	return cmd
 }
 

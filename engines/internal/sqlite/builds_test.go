@@ -58,6 +58,8 @@ var cases = []struct {
 	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},
 	{"a relative path holds after the program changed its folder", aRelativePathHoldsAfterTheProgramChangedItsFolder},
 	{"processes that open, put and close lose nothing", processesThatOpenPutAndCloseLoseNothing},
+	{"commits of others are counted and not one's own", commitsOfOthersAreCountedAndNotOnesOwn},
+	{"checkpoints are counted", checkpointsAreCounted},
 }
 
 func TestStores(t *testing.T) {

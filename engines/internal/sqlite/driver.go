@@ -74,6 +74,7 @@
 //   - ours_interrupt.go: an interrupt that also ends a statement that has not begun yet
 //   - ours_log.go: a log that is written once more after a failed sync, and checkpoints that tell;
 //     each build begins them, in a file ours_checkpoint.go
+//   - ours_figures.go: what is counted, and whether others have committed
 //
 // # The handle
 //

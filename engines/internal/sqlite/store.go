@@ -20,8 +20,9 @@ type Store struct {
 	caps     driver.Caps
 	hole     bool // in the log; known to the one writer
 
-	mu   sync.Mutex
-	idle [2][]*conn // by role; the last used at the end
+	mu     sync.Mutex
+	idle   [2][]*conn // by role; the last used at the end
+	others others
 }
 
 var (
@@ -84,6 +85,7 @@ func (s *Store) forWriting(d driver.Durability) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.writes(c)
 	if err := c.setLevel(s.levelFor(d)); err != nil {
 		return nil, errors.Join(err, s.takeBack(c, writer))
 	}

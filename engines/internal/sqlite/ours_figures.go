@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+var _ driver.Figured = (*Store)(nil)
+
+// others is how commits of others are found. SQLite: data_version, as one connection sees it, changes with every commit
+// but its own. So it is asked of the connection that writes, as long as that stays the same one.
+type others struct {
+	by      *conn
+	version string // when it was last asked, "" if it was not since by began to write
+	found   int64
+}
+
+// writes notes that c is about to write.
+func (s *Store) writes(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.others.by != c {
+		s.others.by, s.others.version = c, ""
+	}
+}
+
+// countOthers counts what others committed since the last look. One at a transaction is passed over, as is one at which another
+// connection holds a lock.
+func (s *Store) countOthers() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := &s.others
+	idle := slices.Concat(s.idle[writer], s.idle[readers])
+	if f.by == nil { // nothing was written yet, or never is
+		if len(idle) == 0 {
+			c, err := s.connect()
+			if err != nil {
+				return f.found
+			}
+			s.idle[readers] = []*conn{c}
+			idle = s.idle[readers]
+		}
+		f.by = idle[0]
+	}
+	if !slices.Contains(idle, f.by) {
+		return f.found
+	}
+	version, err := f.by.text("PRAGMA data_version")
+	if err != nil {
+		return f.found
+	}
+	if f.version != "" && f.version != version {
+		f.found++
+	}
+	f.version = version
+	return f.found
+}
+
+// Figures tells what SQLite lets one see from outside. The log counts how often it began anew.
+func (s *Store) Figures() []driver.Figure {
+	list := []driver.Figure{{Name: driver.Foreign, Value: s.countOthers()}}
+	path, err := filepath.EvalSymlinks(s.path)
+	if err != nil || s.journal != wal {
+		return list
+	}
+	// SQLite: it holds no lock of the log, which may be opened and closed beside it, unlike the other files.
+	log, err := os.Open(path + "-wal")
+	if err != nil {
+		return append(list, driver.Figure{Name: driver.LogBytes})
+	}
+	defer log.Close()
+	if info, err := log.Stat(); err == nil {
+		list = append(list, driver.Figure{Name: driver.LogBytes, Value: info.Size()})
+	}
+	var header [16]byte // of which the last four bytes are the checkpoint sequence number
+	if _, err := io.ReadFull(log, header[:]); err == nil {
+		n := int64(header[12])<<24 | int64(header[13])<<16 | int64(header[14])<<8 | int64(header[15])
+		list = append(list, driver.Figure{Name: driver.Checkpoints, Value: n})
+	}
+	return list
+}

@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/observe"
+)
+
+// tone says how a line is to be read.
+type tone string
+
+const (
+	plain tone = ""
+	title tone = "\x1b[1;36m"
+	faint tone = "\x1b[2m"
+	bad   tone = "\x1b[33m"
+)
+
+// line is a line of the screen, without colours.
+type line struct {
+	tone tone
+	text string
+}
+
+// printLines prints lines, each up to the end of the terminal's line where there are colours.
+func printLines(w io.Writer, lines []line, color bool) error {
+	var b bytes.Buffer
+	for _, l := range lines {
+		switch {
+		case !color:
+			fmt.Fprintf(&b, "%s%s\n", l.text, clearing(w))
+		case l.tone == plain:
+			fmt.Fprintf(&b, "%s%s\n", l.text, clearing(w))
+		default:
+			fmt.Fprintf(&b, "%s%s\x1b[m%s\n", l.tone, l.text, clearing(w))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// clearing removes what stood on a terminal's line before.
+func clearing(w io.Writer) string {
+	if isTerminal(w) {
+		return "\x1b[K"
+	}
+	return ""
+}
+
+// screen shows a look. What happened is that since before; after nothing it is all since the store was opened.
+func screen(now, before glance, width int) (lines []line) {
+	if now.Figures == nil {
+		lines = outsideLines(now)
+	} else {
+		f, per := interval(now, before)
+		lines = append(lines, headLines(f)...)
+		lines = append(lines, operationLines(f, per)...)
+		lines = append(lines, storeLines(f, per)...)
+		lines = append(lines, runningLines(f)...)
+		lines = append(lines, slowLines(f)...)
+	}
+	for i := range lines {
+		lines[i].text = cutLine(lines[i].text, width)
+	}
+	return lines
+}
+
+// interval returns what happened since before, and in how many seconds.
+func interval(now, before glance) (observe.Figures, float64) {
+	f := *now.Figures
+	if before.Figures != nil {
+		f = f.Since(*before.Figures)
+	}
+	took := cmp.Or(f.Interval, f.At.Sub(f.Opened))
+	return f, max(took.Seconds(), 1e-3)
+}
+
+func headLines(f observe.Figures) []line {
+	state := fmt.Sprintf("open for %s", threeDigits(f.At.Sub(f.Opened)))
+	if f.Closed {
+		state = "closed"
+	}
+	span := "since then"
+	if f.Interval > 0 {
+		span = "in the last " + threeDigits(f.Interval)
+	}
+	return []line{
+		{title, fmt.Sprintf("%s  %s, %s", f.Store.Path, f.Engine, f.Mode)},
+		{faint, fmt.Sprintf("%s, pid %d, %s  %s, %s", f.Program, f.PID, state, f.At.Local().Format(time.TimeOnly), span)},
+		{},
+	}
+}
+
+// operationLines are a table of the operations, the most frequent first, and below it the waits.
+func operationLines(f observe.Figures, per float64) (lines []line) {
+	ops := slices.DeleteFunc(slices.Clone(f.Ops), func(op observe.Op) bool { return op.Count == 0 })
+	slices.SortStableFunc(ops, func(a, b observe.Op) int {
+		if isWait(a) != isWait(b) {
+			if isWait(a) {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(b.Count, a.Count)
+	})
+	if len(ops) == 0 {
+		return []line{{faint, "no operation has ended"}, {}}
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	widest := len("operation")
+	for _, op := range ops {
+		widest = max(widest, len(nameOf(op)))
+	}
+	fmt.Fprintf(w, "%-*s\tper s\tfailed\tmean\tp50\tp99\tp99.9\tmax\tbytes/s\t\n", widest, "operation")
+	for _, op := range ops {
+		l := op.Latency
+		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per), failures(op), threeDigits(l.Mean), threeDigits(l.P50),
+			threeDigits(l.P99), threeDigits(l.P999), threeDigits(l.Max), bytesOf(float64(op.Bytes)/per))
+	}
+	w.Flush()
+	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		l := line{text: strings.TrimSpace(text)}
+		switch {
+		case i == 0:
+			l.tone = faint
+		case slices.ContainsFunc(slices.Collect(maps.Keys(ops[i-1].Failed)), isTrouble):
+			l.tone = bad
+		}
+		lines = append(lines, l)
+	}
+	return append(lines, line{})
+}
+
+func isWait(op observe.Op) bool { return op.Op == "turn" || op.Op == "lock" }
+
+// nameOf is how op is called in the table.
+func nameOf(op observe.Op) string {
+	name := strings.TrimSpace(op.Op + " " + op.Class)
+	if isWait(op) {
+		name = "wait: " + name
+	}
+	return name
+}
+
+// isTrouble reports whether a failure of this kind is more than an answer.
+func isTrouble(kind string) bool { return kind != kv.NotFound.Error() && kind != kv.Canceled.Error() }
+
+// failures tells how often op failed, and as what if that is one kind.
+func failures(op observe.Op) string {
+	var n int64
+	for _, one := range op.Failed {
+		n += one
+	}
+	switch kinds := slices.Sorted(maps.Keys(op.Failed)); len(kinds) {
+	case 0:
+		return ""
+	case 1:
+		return humanize.Comma(n) + " " + kinds[0]
+	}
+	return humanize.Comma(n)
+}
+
+func storeLines(f observe.Figures, per float64) []line {
+	s := f.Store
+	if s.Size.Files == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("store    %s on disk in %s", humanize.Bytes(uint64(s.Size.Allocated)), count(int64(s.Size.Files), "file"))
+	if s.Log > 0 {
+		text += ", log " + humanize.Bytes(uint64(s.Log))
+	}
+	lines := []line{{plain, text}}
+	if s.Missing {
+		lines = append(lines, line{bad, "         its files are gone"})
+	}
+	if text := countedText(f, per); text != "" {
+		lines = append(lines, line{plain, "engine   " + text})
+	}
+	if s.Foreign > 0 {
+		lines = append(lines, line{bad, fmt.Sprintf("others   another process changed the store: seen %s, the last time at %s",
+			count(s.Foreign, "time"), s.Last.Local().Format(time.TimeOnly))})
+	}
+	return lines
+}
+
+// countedText tells what the engine counts.
+func countedText(f observe.Figures, per float64) string {
+	all := map[string]int64{}
+	for _, one := range f.Counted {
+		all[one.Name] = one.Value
+	}
+	var parts []string
+	if n := all[kv.Syncs]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s syncs/s of %s", rate(n, per), threeDigits(time.Duration(all[kv.SyncTime]/n))))
+	}
+	for _, name := range []string{kv.Checkpoints, kv.Compactions} {
+		if n := all[name]; n > 0 {
+			parts = append(parts, count(n, strings.TrimSuffix(name, "s")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func runningLines(f observe.Figures) (lines []line) {
+	for i, r := range f.Running {
+		if i == 3 {
+			return append(lines, line{faint, fmt.Sprintf("         and %d more", len(f.Running)-i)})
+		}
+		text := fmt.Sprintf("running  %s for %s", r.Op, threeDigits(r.For))
+		if len(r.Where) > 0 {
+			text += ", from " + r.Where[0]
+		}
+		tone := plain
+		if i < f.Lasting {
+			tone = bad
+		}
+		lines = append(lines, line{tone, text})
+	}
+	return lines
+}
+
+func slowLines(f observe.Figures) (lines []line) {
+	for i := len(f.Slow) - 1; i >= max(len(f.Slow)-5, 0); i-- {
+		s := f.Slow[i]
+		text := fmt.Sprintf("slow     %s %s took %s", s.Ended.Local().Format(time.TimeOnly), strings.TrimSpace(s.Op+" "+s.Class), threeDigits(s.Took))
+		if s.Within != "" {
+			text += " in " + s.Within
+		}
+		if s.Pairs > 0 {
+			text += ", " + count(int64(s.Pairs), "pair")
+		}
+		if s.Err != "" {
+			text += ": " + s.Err
+		}
+		lines = append(lines, line{bad, text})
+	}
+	return lines
+}
+
+// outsideLines show a store that no program tells of.
+func outsideLines(v glance) []line {
+	s := v.Store
+	text := fmt.Sprintf("store    %s on disk in %s", humanize.Bytes(uint64(s.Size.Allocated)), count(int64(s.Size.Files), "file"))
+	if s.Log > 0 {
+		text += ", log " + humanize.Bytes(uint64(s.Log))
+	}
+	lines := []line{{title, s.Path}, {faint, "from outside, as no program serves its figures  " + s.At.Local().Format(time.TimeOnly)}, {}, {plain, text}}
+	switch {
+	case s.Missing:
+		lines = append(lines, line{bad, "         its files are gone"})
+	case s.Foreign > 0:
+		lines = append(lines, line{bad, fmt.Sprintf("changed  %s, the last time at %s", count(s.Foreign, "time"), s.Last.Local().Format(time.TimeOnly))})
+	case s.Watched:
+		lines = append(lines, line{plain, "changed  not since it is watched"})
+	}
+	for _, h := range v.Holders {
+		kind := "shared"
+		if h.Write {
+			kind = "exclusive"
+		}
+		lines = append(lines, line{plain, fmt.Sprintf("locked   %s by %s, pid %d: %s", kind, cmp.Or(h.Program, "a process"), h.PID, h.File)})
+	}
+	if len(v.Holders) == 0 {
+		lines = append(lines, line{faint, "locked   by nobody that can be seen"})
+	}
+	return lines
+}
+
+// oneLine is a look for where there is no terminal.
+func oneLine(now, before glance) string {
+	if now.Figures == nil {
+		s := now.Store
+		return fmt.Sprintf("%s %s, log %s, changed %s, %s", s.Path, humanize.Bytes(uint64(s.Size.Allocated)), humanize.Bytes(uint64(s.Log)),
+			count(s.Foreign, "time"), count(int64(len(now.Holders)), "lock"))
+	}
+	f, per := interval(now, before)
+	parts := []string{f.Store.Path}
+	for _, op := range f.Ops {
+		if op.Count > 0 {
+			text := fmt.Sprintf("%s %s/s p99 %s", strings.TrimSpace(op.Op+" "+op.Class), rate(op.Count, per), threeDigits(op.Latency.P99))
+			if n := failures(op); n != "" {
+				text += " (" + n + ")"
+			}
+			parts = append(parts, text)
+		}
+	}
+	parts = append(parts, humanize.Bytes(uint64(f.Store.Size.Allocated)), "log "+humanize.Bytes(uint64(f.Store.Log)))
+	if f.SlowTotal > 0 {
+		parts = append(parts, fmt.Sprintf("%d slow", f.SlowTotal))
+	}
+	if f.Lasting > 0 {
+		parts = append(parts, fmt.Sprintf("%d lasting, %s", f.Lasting, threeDigits(f.Running[0].For)))
+	}
+	if f.Store.Foreign > 0 {
+		parts = append(parts, "changed by others "+count(f.Store.Foreign, "time"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// rate is how often something happens in a second.
+func rate(n int64, seconds float64) string {
+	switch r := float64(n) / seconds; {
+	case n == 0:
+		return "0"
+	case r >= 100:
+		return humanize.Comma(int64(r + 0.5))
+	case r >= 0.1:
+		return fmt.Sprintf("%.1f", r)
+	default:
+		return fmt.Sprintf("%.4f", r)
+	}
+}
+
+// bytesOf is a number of bytes, nothing if there are none.
+func bytesOf(n float64) string {
+	if n <= 0 {
+		return ""
+	}
+	return humanize.Bytes(uint64(n))
+}
+
+// threeDigits is d with three digits.
+func threeDigits(d time.Duration) string {
+	for unit := time.Nanosecond; unit < time.Minute; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit).String()
+		}
+	}
+	return d.Round(time.Second).String()
+}

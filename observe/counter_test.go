@@ -1,0 +1,166 @@
+package observe
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/assaydb/assay/kv"
+)
+
+func TestEveryOperationHasItsPlace(t *testing.T) {
+	if len(ops) != opCount || ops[opClose] != "close" {
+		t.Errorf("%d operations, close at %d", len(ops), slices.Index(ops, "close"))
+	}
+	for i, op := range ops {
+		if opOf(op) != i {
+			t.Errorf("%s is at %d, and looked for at %d", op, i, opOf(op))
+		}
+	}
+	if opOf("another") != -1 {
+		t.Error("an operation that is not known has a place")
+	}
+}
+
+func TestLatenciesStandWhereHdrHistogramHasThem(t *testing.T) {
+	theirs := hdrhistogram.New(lowestLatency, highestLatency, digits)
+	if n := len(theirs.Export().Counts); n > parts {
+		t.Fatalf("the library has %d counts, this package %d", n, parts)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	var ours counter
+	count := func(v int64) {
+		ours.count(&kv.Event{Took: time.Duration(v)}, 1)
+		if err := theirs.RecordValue(v); err != nil {
+			t.Fatalf("%d: %v", v, err)
+		}
+	}
+	for v := range int64(20_000) {
+		count(v)
+	}
+	for bit := range 40 {
+		for _, near := range []int64{-1, 0, 1} {
+			count(max(1<<bit+near, 0))
+		}
+		for range 100 {
+			count(rnd.Int64N(1 << bit))
+		}
+	}
+	count(highestLatency)
+	for i, want := range theirs.Export().Counts {
+		if got := ours.latency[i].Load(); got != want {
+			t.Fatalf("place %d: got %d, want %d", i, got, want)
+		}
+	}
+	f := ours.figures("get", "")
+	if f.Count != theirs.TotalCount() || f.Latency.P99 != time.Duration(theirs.ValueAtQuantile(99)) || f.Latency.Max != highestLatency {
+		t.Errorf("got %d, %+v", f.Count, f.Latency)
+	}
+	ours.count(&kv.Event{Took: -1}, 1)
+	ours.count(&kv.Event{Took: never}, 1)
+	if again := ours.figures("get", ""); again.Count != f.Count+2 || again.Latency.Max != never {
+		t.Errorf("of times that cannot be: got %d, %+v", again.Count-f.Count, again.Latency)
+	}
+}
+
+func TestAtMostCountsWhatIsNoLonger(t *testing.T) {
+	var c counter
+	for _, ms := range []time.Duration{1, 1, 5, 5, 5, 20, 3000} {
+		c.count(&kv.Event{Took: ms * time.Millisecond}, 1)
+	}
+	f := c.figures("get", "")
+	got, all, err := f.AtMost(500*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond, time.Second, time.Hour)
+	if want := []int64{0, 2, 5, 6, 7}; err != nil || !slices.Equal(got, want) || all != 7 {
+		t.Errorf("got %d, %v, want %d", got, err, want)
+	}
+	f.Histogram = []byte("no histogram")
+	if _, _, err := f.AtMost(time.Second); err == nil {
+		t.Error("no error for what is no histogram")
+	}
+}
+
+func TestLogsAreKnownByTheirNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a/app.db-wal": true, "app.db-journal": true, "app.wal": true, "db/000012.log": true, "db/00001.mem": true,
+		"app.db": false, "app.db-shm": false, "db/000012.sst": false, "LOG": false, "changes.log": false, ".log": false,
+	} {
+		if got := isLog(name); got != want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestCountsAreMovedBeforeTheyOverflow(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	var c counter
+	var pairs, bytes int64
+	const runs = 200_000
+	for range runs {
+		e := kv.Event{Pairs: rnd.IntN(2 * mostPairs), Bytes: rnd.IntN(2 * mostBytes)}
+		pairs, bytes = pairs+int64(e.Pairs), bytes+int64(e.Bytes)
+		c.count(&e, 0)
+	}
+	if f := c.figures("write", ""); f.Count != runs || f.Pairs != pairs || f.Bytes != bytes {
+		t.Errorf("got %d, %d, %d, want %d, %d, %d", f.Count, f.Pairs, f.Bytes, runs, pairs, bytes)
+	}
+}
+
+// TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound drives an observer as kv does; the rough clock is set by hand.
+func TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound(t *testing.T) {
+	o := New(nil)
+	ctx := t.Context()
+	o.rough.Store(1)
+	const runs = 64_000
+	exact := 0
+	for range runs {
+		_, began := o.Begin(ctx, "write")
+		exact += int(began & 1)
+		// As if it had begun this moment, whatever the machine does.
+		if began&1 == 1 {
+			began = int64(time.Since(epoch))<<6 | began&63
+		}
+		o.Finish(ctx, began, kv.Event{Op: "write", Pairs: 1, Bytes: 10})
+	}
+	f := o.Figures()
+	if w := f.Ops[0]; w.Count != runs || w.Pairs != runs || w.Bytes != 10*runs {
+		t.Errorf("got %+v", w)
+	}
+	if !o.quick[opOf("write")].is.Load() {
+		t.Skip("the machine is so slow that nothing is quick")
+	}
+	_, all, err := f.Ops[0].AtMost(time.Hour)
+	if err != nil || exact > runs/2 || exact < runs/128 || all < runs/4 || all > 4*runs {
+		t.Errorf("%d of %d were timed, and stand for %d, %v", exact, runs, all, err)
+	}
+	for i := 0; ; i++ { // until one is not timed
+		_, began := o.Begin(ctx, "write")
+		if began&1 == 0 {
+			o.rough.Add(int64(time.Second))
+			o.Finish(ctx, began, kv.Event{Op: "write"})
+			break
+		}
+	}
+	if f := o.Figures(); f.SlowTotal != 1 || f.Slow[0].Took != time.Second || f.Ops[0].Latency.Max < time.Second {
+		t.Errorf("a slow one that was not timed: %+v", f.Slow)
+	}
+	o.rough.Store(0)
+	if _, began := o.Begin(ctx, "write"); began&1 == 0 {
+		t.Error("without a rough clock one was not timed")
+	}
+	for range 1000 {
+		o.quick[opOf("write")].note(time.Second)
+	}
+	o.rough.Store(1)
+	for range 100 {
+		if _, began := o.Begin(ctx, "write"); began&1 == 0 {
+			t.Fatal("one of those that take long was not timed")
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Package otel tells OpenTelemetry what a store does: spans of its operations by [Spans], and the
+// figures of an [observe.Observer] as metrics by [Metrics]. It needs OpenTelemetry's API alone; which
+// SDK and exporter there are is the program's choice.
+//
+//	o := observe.New(nil)
+//	db, err := kv.Open(ctx, url, kv.WithTracer(o), kv.WithTracer(otel.Spans(provider)))
+//	stop, err := otel.Metrics(meters, "app", o)
+package otel
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// name is the scope of what is told.
+const name = "github.com/assaydb/assay/observe/otel"
+
+// tracer makes a span of every operation.
+type tracer struct {
+	spans trace.Tracer
+	of    map[string]bool // nil is all
+}
+
+// Spans returns a tracer for kv.WithTracer that makes a span of every operation, within the span of the
+// caller's context: "kv view" with "kv get" inside it. The least operations are many; given names of
+// operations, as kv.Event has them, it makes spans of those alone.
+func Spans(provider trace.TracerProvider, ops ...string) kv.Tracer {
+	t := &tracer{spans: provider.Tracer(name)}
+	for _, op := range ops {
+		if t.of == nil {
+			t.of = map[string]bool{}
+		}
+		t.of[op] = true
+	}
+	return t
+}
+
+// Start begins a span.
+func (t *tracer) Start(ctx context.Context, op string) context.Context {
+	if t.of != nil && !t.of[op] {
+		return ctx
+	}
+	ctx, _ = t.spans.Start(ctx, "kv "+op, trace.WithSpanKind(trace.SpanKindInternal))
+	return ctx
+}
+
+// End ends it. A key that is absent is no failure.
+func (t *tracer) End(ctx context.Context, e kv.Event) {
+	if t.of != nil && !t.of[e.Op] {
+		return
+	}
+	span := trace.SpanFromContext(ctx)
+	defer span.End()
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attribute.String("kv.op", e.Op))
+	switch e.Op {
+	case "update", "begin", "held transaction", "commit", "write":
+		span.SetAttributes(attribute.String("kv.class", e.Durability.String()))
+	}
+	if e.Pairs > 0 {
+		span.SetAttributes(attribute.Int("kv.pairs", e.Pairs), attribute.Int("kv.bytes", e.Bytes))
+	}
+	if e.Err != nil {
+		span.SetAttributes(attribute.String("kv.kind", kv.KindOf(e.Err).Error()))
+	}
+	if e.Err != nil && !errors.Is(e.Err, kv.NotFound) {
+		span.RecordError(e.Err)
+		span.SetStatus(codes.Error, e.Err.Error())
+	}
+}
