@@ -46,11 +46,11 @@ func (a *app) browse(ctx context.Context, db *kv.DB, operands []string, _ inspec
 	return nil
 }
 
-// screen is what the browser shows.
-type screen int
+// browserScreen is what the browser shows.
+type browserScreen int
 
 const (
-	keysScreen screen = iota
+	keysScreen browserScreen = iota
 	valueScreen
 	prefixScreen // keys, and the prefix being typed
 	storesScreen // the stores that are kept in the pairs
@@ -62,7 +62,7 @@ type browser struct {
 	ctx    context.Context // of the command
 	db     *kv.DB
 	prefix []byte
-	at     screen
+	at     browserScreen
 	page   page
 	keys   table.Model
 	text   viewport.Model

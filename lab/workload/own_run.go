@@ -58,7 +58,7 @@ func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (*ownRunner
 		if m.choose != nil {
 			part.plan.pick = m.choose(uint64(part.records))
 		}
-		part.onRead, part.onModify, part.onScan = part.read, part.modify, part.scan
+		part.onModify, part.onScan = part.modify, part.scan
 		r.parts = append(r.parts, part)
 	}
 	return r, nil
