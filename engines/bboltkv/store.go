@@ -32,19 +32,6 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	return r, nil
 }
 
-// Get reads in a transaction that needs no memory of its own.
-func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
-	var r reader
-	if err := r.begin(ctx, s, readOnly); err != nil {
-		return dst, err
-	}
-	v, err := r.Get(dst, key)
-	if cerr := r.Close(); cerr != nil {
-		return dst, cerr
-	}
-	return v, err
-}
-
 // Begin begins a write transaction.
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
 	if err := s.failure.Err(); err != nil {
