@@ -279,6 +279,17 @@ func TestACommitTakesASyncMoreInAFileThatWasNotClosed(t *testing.T) {
 		db = open(t, path, "")
 		expect("a file that was closed", syncs(db), 2)
 	}
+	must(t, db.Close())
+	before := disk.CallsOf(powerfs.OnWrite)
+	db = open(t, path, "")
+	if _, err := db.Get(ctx, []byte("a")); err != nil {
+		t.Error(err)
+	}
+	must(t, db.Close())
+	if n := disk.CallsOf(powerfs.OnWrite) - before; n != 0 {
+		t.Errorf("opening, reading and closing write %d times, want 0", n)
+	}
+	db = open(t, path, "")
 	must(t, db.Compact(ctx))
 	expect("a compacted file", syncs(db), 2)
 	must(t, db.Close())

@@ -19,6 +19,7 @@ type file struct {
 	users  atomic.Int64 // transactions, and 1 for the store
 	broken atomic.Bool  // bbolt panicked while it held its locks: no method of db may be called again
 	stored atomic.Bool  // the page that names all others is on the disk as everybody reads it
+	sealed int          // the last commit when the file was opened with a seal
 }
 
 // begin begins a transaction, for a user that was counted, and returns it with the bucket of o,

@@ -100,13 +100,12 @@ func (f *file) sealOf(id int) (seal []byte, at int64) {
 // seal seals the file before it is closed. Without a seal a commit takes longer, so that an error
 // matters to nobody.
 func (f *file) seal() {
-	if !f.stored.Load() {
+	id := f.last()
+	if !f.stored.Load() || id == f.sealed || id == math.MaxInt {
 		return
 	}
-	if id := f.last(); id < math.MaxInt {
-		seal, at := f.sealOf(id)
-		_, _ = f.os.WriteAt(seal, at)
-	}
+	seal, at := f.sealOf(id)
+	_, _ = f.os.WriteAt(seal, at)
 }
 
 // trust heals a file that is marked, and finds out whether one is sealed.
@@ -121,14 +120,17 @@ func (f *file) trust(tx *bolt.Tx, size int64) error {
 	want, at := f.sealOf(tx.ID())
 	seal := make([]byte, len(want))
 	n, _ := f.os.ReadAt(seal, at)
-	f.stored.Store(n == len(want) && bytes.Equal(seal, want))
+	if n == len(want) && bytes.Equal(seal, want) {
+		f.stored.Store(true)
+		f.sealed = tx.ID()
+	}
 	return nil
 }
 
-// store sees to it that the page that names all others, which was written by the commit before tx,
-// is on the disk. If that fails, other pages may be lost, too.
+// store sees to it, before a commit that syncs, that the page that names all others, which was
+// written by the commit before tx, is on the disk. If that fails, other pages may be lost, too.
 func (f *file) store(tx *bolt.Tx) error {
-	if f.stored.Load() {
+	if f.db.NoSync || f.stored.Load() {
 		return nil
 	}
 	page, at := make([]byte, f.page), int64((tx.ID()-1)%2)*f.page

@@ -54,12 +54,9 @@ func (t *txn) Commit() error {
 		if err := t.store.prepare(t); err != nil {
 			return err
 		}
-		db := t.file.db
-		db.NoSync = t.durability != driver.Synced || t.store.options.NoSync // bbolt reads it when it commits
-		if !db.NoSync {
-			if err := t.file.store(t.tx); err != nil {
-				return err
-			}
+		t.file.db.NoSync = t.durability != driver.Synced || t.store.options.NoSync // bbolt reads it when it commits
+		if err := t.file.store(t.tx); err != nil {
+			return err
 		}
 	}
 	return t.store.commit(t)
