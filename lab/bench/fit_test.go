@@ -63,7 +63,6 @@ func TestASliceHoldsEnoughOperations(t *testing.T) {
 func TestSlicesAreFittedAgainAfterAColdStart(t *testing.T) {
 	// The first three reads are slow: two are the warm-up's, one is the first round's.
 	o := options(t, "w=waking:", "ycsb/readrandom?records=100")
-	o.Budget = 20 * time.Second
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

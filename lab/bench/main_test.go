@@ -138,5 +138,5 @@ func options(t testing.TB, engines, selection string) Options {
 		t.Fatal(err)
 	}
 	return Options{Entries: entries, Selections: selections, Dir: filepath.Join(t.TempDir(), "data"), Seed: 1,
-		Budget: 4 * time.Second, Precision: 0.5, Child: []string{exe, childRole}, Helper: []string{exe, helperRole}}
+		Budget: time.Minute, Precision: 0.5, Child: []string{exe, childRole}, Helper: []string{exe, helperRole}}
 }

@@ -15,7 +15,6 @@ import (
 
 func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A,readrandom?records=200")
-	o.Budget = 20 * time.Second
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +128,6 @@ func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
 			t.Parallel()
 			o := options(t, "bbolt,bad="+c.engine+":", "ycsb/readrandom,C?records=100")
 			o.Hang = 3 * time.Second
-			o.Budget = 10 * time.Second
 			run, err := Run(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
