@@ -75,10 +75,10 @@ type Migration struct {
 //
 // The old store stays, unless MoveOptions.Old says Remove. While it is there, a call finds out whether an older program has
 // changed it since it was moved, by its files' sizes and times, and by its digest where these differ. If the new store has not been
-// changed, it gets what was changed in the old one, in one transaction. If both have been changed, that is a Conflict, and
-// nothing is done: somebody must say what holds.
+// changed, it gets what was changed in the old one, in one transaction, which is held in memory. If both have been changed, that
+// is a Conflict, and nothing is done: somebody must say what holds.
 //
-// A beside file of the new store, .NAME.moved, keeps what the old one held. If it is missing, both stores must be equal.
+// A file beside the new store, .NAME.moved, keeps what the old one held. If it is missing, both stores must be equal.
 func Migrate(ctx context.Context, from, to string, o *MoveOptions) (Migration, error) {
 	began := time.Now()
 	var done Migration
@@ -97,7 +97,7 @@ func Migrate(ctx context.Context, from, to string, o *MoveOptions) (Migration, e
 }
 
 // Open opens the store at the URL to, for a program that kept it elsewhere before. from names these places, the latest
-// first: the first one where there is a store is moved as [Migrate] does; later ones in the list are not looked at. If there
+// first: the first one where there is a store is moved as [Migrate] does; those behind it are not looked at, then or later. If there
 // is none, the store at to is opened as [kv.Open] does, and made if it is not there.
 //
 // Any number of processes may call it at once: one moves the store, the others wait for it, at most MoveOptions.Wait, or get the
@@ -190,8 +190,15 @@ func (m *move) readOld(ctx context.Context) bool {
 	return m.old.Close() != nil // it was removed meanwhile
 }
 
-// first returns the URL and the path of the first old store that is there.
+// first returns the URL and the path of the first old store that is there. Those behind the one that was moved already were
+// moved to that before.
 func (m *move) first() (from, path string, err error) {
+	var r *record
+	if exists(m.place.to) {
+		if r, err = readRecord(m.place.to); err != nil {
+			return "", "", err
+		}
+	}
 	for _, from := range m.from {
 		path, err := kv.PathOf(from)
 		if err == nil {
@@ -199,6 +206,9 @@ func (m *move) first() (from, path string, err error) {
 		}
 		if err != nil || exists(path) || exists(removedPath(path)) {
 			return from, path, err
+		}
+		if r != nil && r.From == m.place.relative(path) {
+			break
 		}
 	}
 	return "", "", nil
