@@ -231,7 +231,8 @@ func (c *copier) verify(ctx context.Context, want Summary) error {
 		return ofCopy(err)
 	}
 	if got != want {
-		return unfit{&kv.Error{Kind: kv.Corrupt, Hint: "nothing was put at the destination; look whether the disk or the engine is at fault",
+		return unfit{&kv.Error{Kind: kv.Corrupt,
+			Hint: "nothing was put at the destination; look whether the disk or the engine is at fault",
 			Err: fmt.Errorf("the copy holds %d pairs of %d bytes, digest %.12s, and %d of %d, %.12s, were read",
 				got.Pairs, got.Bytes, got.Digest, want.Pairs, want.Bytes, want.Digest)}}
 	}
