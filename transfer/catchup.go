@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// catchUp brings to the new store, which is there, what was changed in the old one since it was moved.
+// catchUp brings to the new store, which is there, what was changed in the old one since it was
+// moved.
 func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Migration, r *record, err error) {
 	known, err := readRecord(m.place.to)
 	if err != nil {
@@ -45,7 +46,8 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 	return done, r, r.write(m.place)
 }
 
-// follow changes tx, of the new store, to hold what source does, if it still holds what it was made with.
+// follow changes tx, of the new store, to hold what source does, if it still holds what it was made
+// with.
 func (m *move) follow(ctx context.Context, source *kv.DB, tx *kv.Tx, known *record) (changed bool, err error) {
 	it := tx.Iter(kv.Range{})
 	defer func() { _ = it.Close() }() // what goes wrong in it is told by Err
@@ -67,8 +69,10 @@ func (m *move) follow(ctx context.Context, source *kv.DB, tx *kv.Tx, known *reco
 		return false, err
 	}
 	if known == nil || held.summary() != known.Summary {
-		return false, &kv.Error{Kind: kv.Conflict, Hint: "compare them by assay verify, put right what the new one lacks, then move the old one away",
-			Err: fmt.Errorf("old and new store differ, and the new one was changed, too: %d keys, the first is %s", differing, excerpt(first))}
+		return false, &kv.Error{Kind: kv.Conflict,
+			Hint: "compare them by assay verify, put right what the new one lacks, then move the old one away",
+			Err: fmt.Errorf("old and new store differ, and the new one was changed, too: %d keys, the first is %s",
+				differing, excerpt(first))}
 	}
 	return true, b.Run(tx)
 }

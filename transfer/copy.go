@@ -67,24 +67,39 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 	return report, p.publish()
 }
 
-// build makes the copy of source in p, which is this process's own, whole, durable and verified.
+// build makes the copy of source in p, which is this process's own, whole, durable and verified. What an earlier copy left there
+// may be of another state, or damaged where only a reader or a writer finds it: then it begins anew, once.
 func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Report, err error) {
-	c := copier{source: source, partial: p, o: o}
-	err = c.run(ctx)
-	if errors.Is(err, errOther) {
-		if err = p.clear(); err == nil {
-			err = c.run(ctx)
+	for range 2 {
+		c := copier{source: source, partial: p, o: o}
+		if err = c.run(ctx); err == nil {
+			report = Report{Summary: c.read.summary(), Resumed: c.resumed}
+			err = c.verify(ctx, report.Summary)
+		}
+		if !errors.As(err, new(unfit)) {
+			return report, err
+		}
+		if cerr := p.clear(); cerr != nil {
+			return report, cerr
 		}
 	}
-	if err != nil {
-		return report, err
-	}
-	report = Report{Summary: c.read.summary(), Resumed: c.resumed}
-	return report, c.verify(ctx, report.Summary)
+	return report, err
 }
 
-// errOther says that what an earlier copy left is not the beginning of this one.
-var errOther = errors.New("what an earlier copy left is of another state")
+// unfit is the error of what lies in the place of the copy.
+type unfit struct{ error }
+
+func (e unfit) Unwrap() error { return e.error }
+
+// ofCopy returns err, which is of the copy's store: unfit if that is damaged.
+func ofCopy(err error) error {
+	if errors.Is(err, kv.Corrupt) {
+		return unfit{err}
+	}
+	return err
+}
+
+var errOther = unfit{errors.New("what an earlier copy left is of another state")}
 
 // batchBytes is how much a transaction of a copy holds; of larger pairs, one. Two wait while one is committed.
 const batchBytes = 1 << 20
@@ -107,7 +122,7 @@ func (c *copier) run(ctx context.Context) error {
 	if err = c.fits(ctx, db.Caps()); err == nil {
 		err = c.fill(ctx, db)
 	}
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err = errors.Join(err, ofCopy(db.Close())); err != nil {
 		return err
 	}
 	return c.partial.sync()
@@ -128,7 +143,7 @@ func (c *copier) fill(ctx context.Context, db *kv.DB) error {
 		class := db.Caps().Cheapest()
 		for b := range full {
 			if err := db.Write(ctx, class, b); err != nil {
-				return err
+				return ofCopy(err)
 			}
 			b.Reset()
 			empty <- b
@@ -177,7 +192,7 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 				c.resumed++
 				return nil
 			case held.Err() != nil:
-				return held.Err()
+				return ofCopy(held.Err())
 			}
 			resuming = false
 			if err := held.Close(); err != nil { // before the first write: some engines' readers keep writers waiting
@@ -198,7 +213,7 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 			return errOther
 		}
 		if err := errors.Join(held.Err(), held.Close()); err != nil {
-			return err
+			return ofCopy(err)
 		}
 	}
 	return send()
@@ -208,17 +223,18 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 func (c *copier) verify(ctx context.Context, want Summary) error {
 	db, err := c.partial.openAgain(ctx)
 	if err != nil {
-		return err
+		return ofCopy(err)
 	}
 	c.o.Range, c.o.Change = kv.Range{}, nil
 	got, err := summarise(ctx, db, c.o, want.Pairs)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return err
+		return ofCopy(err)
 	}
 	if got != want {
-		return &kv.Error{Kind: kv.Corrupt, Hint: "nothing was put at the destination; run the copy again with Restart (--restart)",
+		return unfit{&kv.Error{Kind: kv.Corrupt,
+			Hint: "nothing was put at the destination; look whether the disk or the engine is at fault",
 			Err: fmt.Errorf("the copy holds %d pairs of %d bytes, digest %.12s, and %d of %d, %.12s, were read",
-				got.Pairs, got.Bytes, got.Digest, want.Pairs, want.Bytes, want.Digest)}
+				got.Pairs, got.Bytes, got.Digest, want.Pairs, want.Bytes, want.Digest)}}
 	}
 	return c.partial.sync()
 }

@@ -43,8 +43,8 @@ type MoveOptions struct {
 	// Old is what becomes of the old store.
 	Old Old
 
-	// Wait is how long is waited for another process that moves the store, or has one of the two open. 0 is
-	// DefaultMoveWait. The context may end it earlier.
+	// Wait is how long is waited for another process that moves the store, or has one of the two
+	// open. 0 is DefaultMoveWait. The context may end it earlier.
 	Wait time.Duration
 
 	// Meanwhile is what Open does while another process moves the store. Migrate waits.
@@ -68,17 +68,20 @@ type Migration struct {
 	Kept    bool    `json:"kept"` // the old store is still there
 }
 
-// Migrate moves the store at the URL from to a new one at the URL to: as [Copy], and nobody can change the old store
-// meanwhile. One process at a time does it; another one waits, and finds it done.
+// Migrate moves the store at the URL from to a new one at the URL to: as [Copy], and nobody can
+// change the old store meanwhile. One process at a time does it; another one waits, and finds it
+// done.
 //
 // Whatever happens, there is the old store alone, or the whole new one. The next call goes on.
 //
-// The old store stays, unless MoveOptions.Old says Remove. While it is there, a call finds out whether an older program has
-// changed it since it was moved, by its files' sizes and times, and by its digest where these differ. If the new store has not been
-// changed, it gets what was changed in the old one, in one transaction. If both have been changed, that is a Conflict, and
-// nothing is done: somebody must say what holds.
+// The old store stays, unless MoveOptions.Old says Remove. While it is there, a call finds out
+// whether an older program has changed it since it was moved, by its files' sizes and times, and by
+// its digest where these differ. If the new store has not been changed, it gets what was changed in
+// the old one, in one transaction, which is held in memory. If both have been changed, that is a
+// Conflict, and nothing is done: somebody must say what holds.
 //
-// A beside file of the new store, .NAME.moved, keeps what the old one held. If it is missing, both stores must be equal.
+// A file beside the new store, .NAME.moved, keeps what the old one held. If it is missing, both
+// stores must be equal.
 func Migrate(ctx context.Context, from, to string, o *MoveOptions) (Migration, error) {
 	began := time.Now()
 	var done Migration
@@ -96,14 +99,17 @@ func Migrate(ctx context.Context, from, to string, o *MoveOptions) (Migration, e
 	return done, nil
 }
 
-// Open opens the store at the URL to, for a program that kept it elsewhere before. from names these places, the latest
-// first: the first one where there is a store is moved as [Migrate] does; later ones in the list are not looked at. If there
-// is none, the store at to is opened as [kv.Open] does, and made if it is not there.
+// Open opens the store at the URL to, for a program that kept it elsewhere before. from names these
+// places, the latest first: the first one where there is a store is moved as [Migrate] does; those
+// behind it are not looked at, then or later. If there is none, the store at to is opened as
+// [kv.Open] does, and made if it is not there.
 //
-// Any number of processes may call it at once: one moves the store, the others wait for it, at most MoveOptions.Wait, or get the
-// old one ReadOnly; [kv.DB.Mode] tells. A call that finds nothing to do looks at the names, sizes and times of the files, no more.
+// Any number of processes may call it at once: one moves the store, the others wait for it, at most
+// MoveOptions.Wait, or get the old one ReadOnly; [kv.DB.Mode] tells. A call that finds nothing to
+// do looks at the names, sizes and times of the files, no more.
 //
-// The options are those of the opening of the new store, and of the old one if that is what is returned.
+// The options are those of the opening of the new store, and of the old one if that is what is
+// returned.
 func Open(ctx context.Context, to string, from []string, o *MoveOptions, options ...kv.Option) (*kv.DB, error) {
 	m, err := newMove(from, to, o)
 	if err != nil {
@@ -153,7 +159,8 @@ func newMove(from []string, to string, o *MoveOptions) (*move, error) {
 }
 
 // errMoving says that another process is moving the store.
-var errMoving = &kv.Error{Kind: kv.Busy, Err: errors.New("another process is moving the store"), Hint: "wait for it, or end it: the next one goes on"}
+var errMoving = &kv.Error{Kind: kv.Busy, Err: errors.New("another process is moving the store"),
+	Hint: "wait for it, or end it: the next one goes on"}
 
 // run moves what is to be moved, or waits until another process has.
 func (m *move) run(ctx context.Context) (done Migration, err error) {
@@ -183,15 +190,23 @@ func (m *move) readOld(ctx context.Context) bool {
 	if err != nil || !d.Info().Caps.SharedReading {
 		return false
 	}
-	m.old, err = OpenExisting(ctx, from, Look, append(slices.Clone(m.reading), kv.WithMode(kv.ReadOnly), kv.WithWait(0))...)
+	options := append(slices.Clone(m.reading), kv.WithMode(kv.ReadOnly), kv.WithWait(0))
+	m.old, err = OpenExisting(ctx, from, Look, options...)
 	if err != nil || exists(path) {
 		return err == nil
 	}
 	return m.old.Close() != nil // it was removed meanwhile
 }
 
-// first returns the URL and the path of the first old store that is there.
+// first returns the URL and the path of the first old store that is there. Those behind the one
+// that was moved already were moved to that before.
 func (m *move) first() (from, path string, err error) {
+	var r *record
+	if exists(m.place.to) {
+		if r, err = readRecord(m.place.to); err != nil {
+			return "", "", err
+		}
+	}
 	for _, from := range m.from {
 		path, err := kv.PathOf(from)
 		if err == nil {
@@ -199,6 +214,9 @@ func (m *move) first() (from, path string, err error) {
 		}
 		if err != nil || exists(path) || exists(removedPath(path)) {
 			return from, path, err
+		}
+		if r != nil && r.From == m.place.relative(path) {
+			break
 		}
 	}
 	return "", "", nil
@@ -254,7 +272,8 @@ func (m *move) try(ctx context.Context) (done Migration, err error) {
 	return m.settle(ctx, from, path)
 }
 
-// settled reports whether the new store is there, and the old one is to be kept and was not changed since it was moved.
+// settled reports whether the new store is there, and the old one is to be kept and was not changed
+// since it was moved.
 func (m *move) settled(path string) (bool, error) {
 	if m.o.Old != Keep || !exists(m.place.to) || exists(removedPath(path)) {
 		return false, nil
@@ -313,9 +332,11 @@ func (m *move) bring(ctx context.Context, source *kv.DB, path string) (done Migr
 	return done, r, m.place.publish()
 }
 
-// quietly opens the old store so that nobody changes it until do has returned. alone says that no other process has it open. do
-// returns whether it took the store's name away.
-func (m *move) quietly(ctx context.Context, from, path string, do func(source *kv.DB, alone bool) (gone bool, err error)) (err error) {
+// quietly opens the old store so that nobody changes it until do has returned. alone says that no
+// other process has it open. do returns whether it took the store's name away.
+func (m *move) quietly(ctx context.Context, from, path string,
+	do func(source *kv.DB, alone bool) (gone bool, err error),
+) (err error) {
 	d, err := lookup(from)
 	if err != nil {
 		return err
@@ -330,7 +351,8 @@ func (m *move) quietly(ctx context.Context, from, path string, do func(source *k
 	}
 	patience := kv.WithWait(max(0, time.Until(m.ends)))
 	source, err := OpenExisting(ctx, from, access, patience)
-	if k := kv.KindOf(err); k == kv.NotWritable || k == kv.Permission { // left by a process that was killed: who may write mends it
+	// Who may write mends what a process left that was killed.
+	if k := kv.KindOf(err); k == kv.NotWritable || k == kv.Permission {
 		if source, err = OpenExisting(ctx, from, Change, patience); err == nil {
 			err = source.Close()
 		}

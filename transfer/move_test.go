@@ -153,6 +153,23 @@ func remove(t *testing.T, rawURL, key string) {
 	}
 }
 
+// TestOldStoresOfOldStores: a store that was moved twice is not taken for what it was first, when that is still there.
+func TestOldStoresOfOldStores(t *testing.T) {
+	dir, first := small(t, "bbolt")
+	second, third := "leveldb:"+filepath.Join(dir, "second"), "pebble:"+filepath.Join(dir, "third")
+	closed(t, open(t, second, nil, first))
+	change(t, second, "07", "changed")
+	for range 2 {
+		db := open(t, third, &transfer.MoveOptions{Old: transfer.Remove}, second, first)
+		holds(t, db, "07", "changed")
+		closed(t, db)
+		change(t, third, "08", "changed, too")
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "old")); err != nil {
+		t.Errorf("the first store: %v", err)
+	}
+}
+
 // TestTwoStoresThatNobodyMoved are a conflict unless they are equal.
 func TestTwoStoresThatNobodyMoved(t *testing.T) {
 	dir, old := small(t, "bbolt")

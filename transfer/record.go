@@ -15,10 +15,11 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// record is what is kept beside a store that was moved there: of what the old one held then. Without it nobody could tell
-// whether an older program has changed the old store since. It is written before the new store gets its name.
+// record is what is kept beside a store that was moved there: of what the old one held then.
+// Without it nobody could tell whether an older program has changed the old store since. It is
+// written before the new store gets its name.
 type record struct {
-	From    string `json:"from"` // the path of the old store, from the folder of the new one: both may be carried elsewhere
+	From    string `json:"from"` // path of the old store, from the folder of the new one: both may be carried elsewhere
 	Summary        // of the pairs that were moved, as Options.Change made them
 	Mark    string `json:"mark,omitempty"` // of the old store's files when they held that; "" if nobody knows
 }
@@ -48,8 +49,8 @@ func readRecord(path string) (*record, error) {
 	return r, err
 }
 
-// write keeps r beside the store at p's place, durably. p is this process's own. Whatever happens meanwhile, the record that was
-// there or r is.
+// write keeps r beside the store at p's place, durably. p is this process's own. Whatever happens
+// meanwhile, the record that was there or r is.
 func (r *record) write(p *partial) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -72,8 +73,9 @@ func (r *record) write(p *partial) error {
 // coarse is how exact the times of files are on the coarsest file systems.
 const coarse = 2 * time.Second
 
-// markOf tells the state of a store's files by their names, sizes and times. As long as it is the same nobody has changed
-// the store. It is "" for files that were changed so lately that another change might not show.
+// markOf tells the state of a store's files by their names, sizes and times. As long as it is the
+// same nobody has changed the store. It is "" for files that were changed so lately that another
+// change might not show.
 func markOf(path string) (string, error) {
 	sum := sha256.New()
 	var last time.Time

@@ -63,7 +63,9 @@ func compare(ctx context.Context, a, b *kv.DB, o Options) (c Comparison, err err
 
 // merge walks over the pairs of a, as Range and Change have them, and beside them over those of b. It tells differ of each key
 // about which they do not agree, in order, with the value that a has, and adds all pairs to the digests.
-func (o *Options) merge(ctx context.Context, a *kv.DB, b *kv.Iterator, sumA, sumB *digest, differ func(d Difference, v []byte)) error {
+func (o *Options) merge(ctx context.Context, a *kv.DB, b *kv.Iterator, sumA, sumB *digest,
+	differ func(d Difference, v []byte),
+) error {
 	next := func() bool {
 		ok := b.Next()
 		if ok {

@@ -25,7 +25,8 @@ type part struct {
 
 func (p *part) flags(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringVar(&p.prefix, "prefix", "", verb+" the keys of SRC that begin so")
-	cmd.Flags().StringArrayVar(&p.tables, "table", nil, "SRC is an SQLite file of any program: "+verb+" the rows of this table, as [PREFIX=]TABLE[(KEY,...)][:VALUE,...]; may be repeated")
+	cmd.Flags().StringArrayVar(&p.tables, "table", nil, "SRC is an SQLite file of any program: "+verb+
+		" the rows of this table, as [PREFIX=]TABLE[(KEY,...)][:VALUE,...]; may be repeated")
 	cmd.Flags().StringVar(&p.as, "as", "", "with --prefix: the beginning that these keys have in DST instead")
 }
 

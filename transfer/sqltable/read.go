@@ -184,7 +184,8 @@ func (c *cursor) within(t *table) (start, end []byte, none bool) {
 	return start, end, false
 }
 
-// where bounds a query by the first column of the key, where that is easily said; the cursor looks at each key itself, too.
+// where bounds a query by the first column of the key, where that is easily said; the cursor looks
+// at each key itself, too.
 func (t *table) where(start, end []byte) (text string, args []any) {
 	cast := map[Type]string{Text: "CAST(? AS TEXT)", Blob: "?"}[t.kinds[0]]
 	if len(t.kinds) > 1 || cast == "" {

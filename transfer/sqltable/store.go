@@ -45,13 +45,15 @@ func (s *store) Check(ctx context.Context) error {
 	return errors.Join(classed(err), s.whole(ctx))
 }
 
-// whole refuses a file that has lost its end. SQLite: it reads zeros for what is missing of the last page.
+// whole refuses a file that has lost its end. SQLite: it reads zeros for what is missing of the
+// last page.
 func (s *store) whole(ctx context.Context) error {
 	var size int64
 	if log, err := os.Stat(s.path + "-wal"); err == nil && log.Size() > 0 {
 		return nil // the rest may be in there
 	}
-	if err := s.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&size); err != nil {
+	const query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+	if err := s.db.QueryRowContext(ctx, query).Scan(&size); err != nil {
 		return err
 	}
 	info, err := os.Stat(s.path)
@@ -75,12 +77,12 @@ func (s *store) open(ctx context.Context, wanted []Table, create bool) error {
 	if encoding != "UTF-8" {
 		return invalid("dump it and load it into a new file", "the text in it is stored as %s", encoding)
 	}
-	there, err := s.names(ctx, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+	there, err := s.names(ctx, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"+notSQLites)
 	if err != nil {
 		return err
 	}
 	if len(wanted) == 0 {
-		tables, err := s.names(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+		tables, err := s.names(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table'"+notSQLites)
 		if err != nil {
 			return err
 		}
@@ -113,6 +115,9 @@ func (s *store) open(ctx context.Context, wanted []Table, create bool) error {
 	return nil
 }
 
+// notSQLites leaves out the tables that SQLite makes for itself.
+const notSQLites = ` AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`
+
 // create makes the tables, in one transaction.
 func (s *store) create(ctx context.Context, wanted []Table) error {
 	names := map[Type]string{Int: " INTEGER", Text: " TEXT", Blob: " BLOB", Real: " REAL"}
@@ -138,7 +143,8 @@ func (s *store) create(ctx context.Context, wanted []Table) error {
 			}
 			columns = append(columns, quote(c.Name)+names[c.Type])
 		}
-		text := "CREATE TABLE " + quote(t.Name) + "(" + strings.Join(columns, ", ") + ", PRIMARY KEY(" + strings.Join(keys, ", ") + "))"
+		text := "CREATE TABLE " + quote(t.Name) + "(" + strings.Join(columns, ", ") +
+			", PRIMARY KEY(" + strings.Join(keys, ", ") + "))"
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return err
 		}
@@ -197,7 +203,8 @@ func columnNames(columns []Column) (names []string) {
 	return names
 }
 
-// kindOf tells what a column of keys holds, by the first and the last: SQLite sorts by what values are before it looks at them.
+// kindOf tells what a column of keys holds, by the first and the last: SQLite sorts by what values
+// are before it looks at them.
 func (t *table) kindOf(ctx context.Context, s *store, column string) (Type, error) {
 	names := map[string]Type{"integer": Int, "text": Text, "blob": Blob}
 	query := "SELECT typeof(c) FROM (SELECT min(%[1]s) AS c FROM %[2]s UNION ALL SELECT max(%[1]s) FROM %[2]s UNION ALL " +
@@ -218,9 +225,11 @@ func (t *table) kindOf(ctx context.Context, s *store, column string) (Type, erro
 	return names[found[0]], nil
 }
 
-// declared tells what a column is for. SQLite: it holds what these words in its type say, in this order.
+// declared tells what a column is for. SQLite: it holds what these words in its type say, in this
+// order.
 func (t *table) declared(ctx context.Context, s *store, column string) (Type, error) {
-	found, err := s.names(ctx, "SELECT upper(type) FROM pragma_table_info("+literal(t.Name)+") WHERE name = "+literal(column))
+	found, err := s.names(ctx, "SELECT upper(type) FROM pragma_table_info("+literal(t.Name)+")"+
+		" WHERE name = "+literal(column))
 	if err != nil {
 		return "", err
 	}
@@ -234,7 +243,8 @@ func (t *table) declared(ctx context.Context, s *store, column string) (Type, er
 	return Blob, nil
 }
 
-// prepare writes the statements. SQLite: a column behind a plus is told as it is stored, not as its declaration reads.
+// prepare writes the statements. SQLite: a column behind a plus is told as it is stored, not as its
+// declaration reads.
 func (t *table) prepare() {
 	var columns, key, quoted, marks, set []string
 	for _, c := range slices.Concat(t.keys, t.values) {
@@ -247,7 +257,8 @@ func (t *table) prepare() {
 		set = append(set, quote(c)+" = excluded."+quote(c))
 	}
 	t.columns, t.equal = strings.Join(columns, ", "), " WHERE "+strings.Join(key, " AND ")
-	t.put = "INSERT INTO " + quote(t.Name) + "(" + strings.Join(quoted, ", ") + ") VALUES(" + strings.Join(marks, ", ") + ")" +
+	t.put = "INSERT INTO " + quote(t.Name) + "(" + strings.Join(quoted, ", ") + ")" +
+		" VALUES(" + strings.Join(marks, ", ") + ")" +
 		" ON CONFLICT(" + strings.Join(quoted[:len(t.keys)], ", ") + ") DO "
 	if len(set) == 0 {
 		t.put += "NOTHING"

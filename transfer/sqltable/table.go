@@ -39,7 +39,8 @@ const (
 
 var types = []Type{"", Int, Text, Blob, Real}
 
-// URL returns the URL of the tables in the SQLite file at path. No tables are all that the file has.
+// URL returns the URL of the tables in the SQLite file at path. No tables are all that the file
+// has.
 func URL(path string, tables ...Table) string {
 	u := transfer.WithPath("sqltable:", path)
 	if len(tables) == 0 {
@@ -96,7 +97,8 @@ func escape(name string) string {
 	return b.String()
 }
 
-// ParseTables reads tables as [Table.String] writes them, with spaces in between. What it cannot read is Invalid.
+// ParseTables reads tables as [Table.String] writes them, with spaces in between. What it cannot
+// read is Invalid.
 func ParseTables(text string) (tables []Table, err error) {
 	for spec := range strings.FieldsSeq(text) {
 		t, err := parseTable(spec)
