@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,7 +151,7 @@ func openLocked(ctx context.Context, c driver.Config, set settings) (*store, err
 	}
 	s := newStore(c, st, set.compare)
 	err = s.openSides(ctx, first)
-	if err != nil && first { // so that another URL may be tried
+	if kind := driver.KindOf(err); first && (kind == driver.Invalid || kind == driver.Unsupported) { // another URL may be right
 		err = errors.Join(err, os.Remove(filepath.Join(c.Path, stateFile)))
 	}
 	if err != nil {
@@ -166,7 +167,7 @@ func begin(ctx context.Context, c driver.Config, st *state) error {
 		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != lockFile && name != freshFile {
+		if name := e.Name(); !slices.Contains([]string{lockFile, freshFile, "old", "new"}, name) { // of one that was refused
 			return refusal("name a folder that does not exist", "the folder holds %s and is no switch", name)
 		}
 	}
