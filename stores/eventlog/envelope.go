@@ -56,9 +56,6 @@ func appendEnvelope(b []byte, version uint64, stream string, d *Draft, t time.Ti
 }
 
 func appendText(b []byte, text string) []byte {
-	if len(text) < 0x80 { // one byte tells its length
-		return append(append(b, byte(len(text))), text...)
-	}
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 

@@ -145,13 +145,6 @@ func (c *viewing) run(s *kv.Snapshot) error {
 	return c.err
 }
 
-// viewNothing runs fn on a bucket without entries.
-func (f *file) viewNothing(b *bucket, fn func(*View) error) error {
-	a := access{}
-	defer a.end()
-	return fn(&View{access: &a, b: b})
-}
-
 // update opens, runs fn in a transaction and closes.
 func (f *file) update(ctx context.Context, b *bucket, try attempt, fn func(*Tx) error) (err error) {
 	if f.unmoved(false) != "" {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/state"
@@ -96,4 +99,56 @@ func TestSettingAsideTouchesItsOwnFilesOnly(t *testing.T) {
 			t.Errorf("%s of another program: %q, %v", name, data, err)
 		}
 	}
+}
+
+// A process that waits in line has the file open already. If the file was replaced meanwhile it changes the new one.
+func TestAWriterInLineDoesNotChangeAFileThatWasReplaced(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only here the test can tell who waits")
+	}
+	ctx, dir := t.Context(), t.TempDir()
+	store, err := state.New("sqlite:"+dir, &state.Options{Durability: kv.Flushed, Wait: time.Minute, Buckets: []state.Bucket{{Name: "b"}}})
+	if err == nil {
+		err = store.Put(ctx, "b", []byte("before"), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := flock.New(filepath.Join(dir, ".lock-state"))
+	if err := line.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- store.Put(ctx, "b", []byte("after"), nil) }()
+	for opened(line.Path()) < 2 {
+		select {
+		case err := <-done:
+			t.Fatalf("the writer did not wait: %v", err)
+		default:
+		}
+	}
+	path := filepath.Join(dir, "state.db")
+	whole, err := os.ReadFile(path)
+	if err == nil {
+		err = errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, whole, 0o600), line.Unlock())
+	}
+	if err := errors.Join(err, <-done); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"before", "after"} {
+		if _, err := store.Get(ctx, "b", []byte(key)); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// opened returns how often this process has a file open.
+func opened(path string) (n int) {
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && to == path {
+			n++
+		}
+	}
+	return n
 }

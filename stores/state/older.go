@@ -34,7 +34,9 @@ func (f *file) nothing(b *bucket, fn func(*View) error) error {
 	if older := f.unmoved(true); older != "" {
 		return trouble{errUnmoved}
 	}
-	return f.viewNothing(b, fn)
+	a := access{}
+	defer a.end()
+	return fn(&View{access: &a, b: b})
 }
 
 var errUnmoved = &kv.Error{Op: "open", Kind: kv.Invalid, Err: errors.New("entries of an older program were not migrated yet")}

@@ -180,21 +180,13 @@ func (s *Store) DeleteStale(ctx context.Context, bucket string, prefix []byte, b
 	return n, nil
 }
 
-// View opens for reading, runs fn on the bucket as it is at one moment and closes. It waits for a process that is
-// writing, never for one that is reading, where the engine can: see the package's page. A file that does not exist has
-// no entries.
+// View opens for reading, runs fn on the bucket of that name as it is at one moment and closes. It waits for a process
+// that is writing, never for one that is reading, where the engine can: see the package's page. A file that does not
+// exist has no entries.
 //
 // fn runs again, at last on an empty bucket, if it found the file of a cache damaged.
-func (s *Store) View(ctx context.Context, bucket string, fn func(*View) error) error {
-	b, err := s.bucket("view", bucket)
-	if err != nil {
-		return err
-	}
-	err = b.file.view(ctx, b, first, fn)
-	if _, ok := err.(trouble); ok {
-		return b.file.repair(ctx, func(try attempt) error { return b.file.view(ctx, b, try, fn) })
-	}
-	return err
+func (s *Store) View(ctx context.Context, name string, fn func(*View) error) error {
+	return s.call(ctx, "view", name, func(b *bucket, try attempt) error { return b.file.view(ctx, b, try, fn) })
 }
 
 // Update opens for writing, runs fn in a transaction, commits and closes. If fn returns an error or panics nothing is
@@ -203,14 +195,18 @@ func (s *Store) View(ctx context.Context, bucket string, fn func(*View) error) e
 // Others wait while fn runs: do the slow work before.
 //
 // fn runs again, at last on an empty bucket, if it found the file of a cache damaged.
-func (s *Store) Update(ctx context.Context, bucket string, fn func(*Tx) error) error {
-	b, err := s.bucket("update", bucket)
-	if err != nil {
-		return err
+func (s *Store) Update(ctx context.Context, name string, fn func(*Tx) error) error {
+	return s.call(ctx, "update", name, func(b *bucket, try attempt) error { return b.file.update(ctx, b, try, fn) })
+}
+
+// call runs once on a bucket, and where its file is in trouble again after a repair.
+func (s *Store) call(ctx context.Context, op, name string, once func(b *bucket, try attempt) error) error {
+	b, err := s.bucket(op, name)
+	if err == nil {
+		err = once(b, first)
 	}
-	err = b.file.update(ctx, b, first, fn)
 	if _, ok := err.(trouble); ok {
-		return b.file.repair(ctx, func(try attempt) error { return b.file.update(ctx, b, try, fn) })
+		return b.file.repair(ctx, func(try attempt) error { return once(b, try) })
 	}
 	return err
 }

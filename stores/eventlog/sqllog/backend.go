@@ -22,7 +22,6 @@ type backend struct {
 	// The rest is used while holding turn.
 	turn     chan struct{} // of capacity 1: the writer's connection
 	writer   *sql.Conn
-	level    string // of synchronous on it
 	block    uint64 // positions to reserve next, 0 for none
 	first    uint64 // positions that are reserved first
 	begin    *sql.Stmt
@@ -109,23 +108,10 @@ func (b *backend) inTurn(ctx context.Context, d kv.Durability, fn func() error) 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := b.setLevel(d); err != nil {
+	if err := b.file.SetLevel(d, func(query string) error { return b.exec(query) }); err != nil {
 		return err
 	}
 	return fn()
-}
-
-// setLevel sets synchronous.
-func (b *backend) setLevel(d kv.Durability) error {
-	level := sqlite.Level(d)
-	if level == b.level {
-		return nil
-	}
-	err := b.exec("PRAGMA synchronous = " + level)
-	if err == nil {
-		b.level = level
-	}
-	return err
 }
 
 // run executes a statement that has begun or ends a transaction: it is not to be interrupted.

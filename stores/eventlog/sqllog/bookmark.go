@@ -72,21 +72,10 @@ func (b *backend) Lease(ctx context.Context, name, holder string, now, until int
 }
 
 // Leases implements eventlog.Backend.
-func (b *backend) Leases(ctx context.Context, prefix string) (all []eventlog.Leased, err error) {
+func (b *backend) Leases(ctx context.Context, prefix string) ([]eventlog.Leased, error) {
 	rows, err := b.readers.QueryContext(ctx, `SELECT name, position, ifnull(until, 0) FROM subscriptions LEFT JOIN leases USING (name)
 		WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name`, prefix)
-	if err != nil {
-		return nil, b.wrap("leases", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var l eventlog.Leased
-		if err := rows.Scan(&l.Name, &l.Position, &l.Until); err != nil {
-			return nil, b.wrap("leases", err)
-		}
-		all = append(all, l)
-	}
-	return all, b.wrap("leases", rows.Err())
+	return list(b, "leases", rows, err, func(l *eventlog.Leased) []any { return []any{&l.Name, &l.Position, &l.Until} })
 }
 
 // DeleteBookmark implements eventlog.Backend.
@@ -113,20 +102,9 @@ func changed(result sql.Result, err, notFound error) error {
 }
 
 // Bookmarks implements eventlog.Backend.
-func (b *backend) Bookmarks(ctx context.Context) (all []eventlog.Bookmark, err error) {
+func (b *backend) Bookmarks(ctx context.Context) ([]eventlog.Bookmark, error) {
 	rows, err := b.read.bookmarks.QueryContext(ctx)
-	if err != nil {
-		return nil, b.wrap("subscriptions", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var m eventlog.Bookmark
-		if err := rows.Scan(&m.Name, &m.Position); err != nil {
-			return nil, b.wrap("subscriptions", err)
-		}
-		all = append(all, m)
-	}
-	return all, b.wrap("subscriptions", rows.Err())
+	return list(b, "subscriptions", rows, err, func(m *eventlog.Bookmark) []any { return []any{&m.Name, &m.Position} })
 }
 
 // Park implements eventlog.Backend.
@@ -138,20 +116,9 @@ func (b *backend) Park(ctx context.Context, d kv.Durability, name string, positi
 }
 
 // Parked implements eventlog.Backend.
-func (b *backend) Parked(ctx context.Context, name string) (all []eventlog.Parked, err error) {
+func (b *backend) Parked(ctx context.Context, name string) ([]eventlog.Parked, error) {
 	rows, err := b.readers.QueryContext(ctx, `SELECT position, cause FROM parked WHERE name = ? ORDER BY position`, name)
-	if err != nil {
-		return nil, b.wrap("parked", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p eventlog.Parked
-		if err := rows.Scan(&p.Event.Position, &p.Err); err != nil {
-			return nil, b.wrap("parked", err)
-		}
-		all = append(all, p)
-	}
-	return all, b.wrap("parked", rows.Err())
+	return list(b, "parked", rows, err, func(p *eventlog.Parked) []any { return []any{&p.Event.Position, &p.Err} })
 }
 
 // Unpark implements eventlog.Backend.

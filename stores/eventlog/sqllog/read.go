@@ -143,19 +143,24 @@ func (b *backend) StreamVersion(ctx context.Context, stream string) (uint64, err
 }
 
 // Streams implements eventlog.Backend.
-func (b *backend) Streams(ctx context.Context, prefix, after string, limit int) (all []eventlog.Stream, err error) {
+func (b *backend) Streams(ctx context.Context, prefix, after string, limit int) ([]eventlog.Stream, error) {
 	end := kv.PrefixEnd([]byte(prefix))
 	rows, err := b.read.streams.QueryContext(ctx, after, prefix, end == nil, string(end), limit)
+	return list(b, "streams", rows, err, func(s *eventlog.Stream) []any { return []any{&s.Name, &s.Version} })
+}
+
+// list returns the rows of a query that ended with err; fields are those that the columns go to.
+func list[T any](b *backend, op string, rows *sql.Rows, err error, fields func(*T) []any) (all []T, _ error) {
 	if err != nil {
-		return nil, b.wrap("streams", err)
+		return nil, b.wrap(op, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var s eventlog.Stream
-		if err := rows.Scan(&s.Name, &s.Version); err != nil {
-			return nil, b.wrap("streams", err)
+		var one T
+		if err := rows.Scan(fields(&one)...); err != nil {
+			return nil, b.wrap(op, err)
 		}
-		all = append(all, s)
+		all = append(all, one)
 	}
-	return all, b.wrap("streams", rows.Err())
+	return all, b.wrap(op, rows.Err())
 }

@@ -102,7 +102,6 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	b.level = "FULL"
 	if err := b.begins(); err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type File struct {
 	Pragmas map[string]string // settings of every connection
 	Readers int               // connections that read at once
 	Wait    time.Duration     // for another process's transaction
+
+	level string // of synchronous on the connection that writes
 }
 
 var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint"}
@@ -103,13 +105,21 @@ func (f *File) OpenReaders() (*sql.DB, error) {
 	return db, err
 }
 
-// Level is the value of synchronous for commits of class d. SQLite: it is fixed once a transaction
-// begins.
-func Level(d kv.Durability) string {
+// SetLevel has exec, which is of the connection that writes, set synchronous for commits of class d
+// unless it is set. SQLite: it is fixed once a transaction begins.
+func (f *File) SetLevel(d kv.Durability, exec func(query string) error) error {
+	level := "NORMAL"
 	if d == kv.Synced {
-		return "FULL"
+		level = "FULL"
 	}
-	return "NORMAL"
+	if level == f.level {
+		return nil
+	}
+	err := exec("PRAGMA synchronous = " + level)
+	if err == nil {
+		f.level = level
+	}
+	return err
 }
 
 // Retry runs try again while another process holds a lock, for as long as f.Wait.

@@ -19,7 +19,6 @@ type backend struct {
 
 	// The rest is used by Commit alone.
 	writer   *conn
-	level    string // of synchronous on it
 	begin    stmt
 	commit   stmt
 	rollback stmt
@@ -61,7 +60,7 @@ func (b *backend) prepare(pairs ...any) error {
 
 // transaction runs fn in a transaction of class d. ctx is not consulted once it began.
 func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() error) error {
-	if err := b.setLevel(d); err != nil {
+	if err := b.file.SetLevel(d, b.writer.exec); err != nil {
 		return err
 	}
 	if err := b.retry(ctx, func() error { return run(b.begin) }); err != nil {
@@ -73,19 +72,6 @@ func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() er
 	}
 	if err != nil {
 		_ = run(b.rollback) // SQLite: some errors have rolled back already, and then this one fails
-	}
-	return err
-}
-
-// setLevel sets synchronous.
-func (b *backend) setLevel(d kv.Durability) error {
-	level := sqlite.Level(d)
-	if level == b.level {
-		return nil
-	}
-	err := b.writer.exec("PRAGMA synchronous = " + level)
-	if err == nil {
-		b.level = level
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
 	err := errNotHeld
 	if len(group) == 1 && b.isOneStatement(group[0]) {
-		if err = b.setLevel(d); err == nil {
+		if err = b.file.SetLevel(d, b.writer.exec); err == nil {
 			err = b.retry(ctx, func() error { return b.do(group[0]) })
 		}
 	}

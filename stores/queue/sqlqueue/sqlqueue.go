@@ -138,7 +138,6 @@ func (b *backend) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.level = "FULL"
 	if err := b.prepare(&b.begin, `BEGIN IMMEDIATE`, &b.commit, `COMMIT`, &b.rollback, `ROLLBACK`); err != nil {
 		return err
 	}
