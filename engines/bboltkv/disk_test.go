@@ -295,7 +295,8 @@ func TestACommitTakesASyncMoreInAFileThatWasNotClosed(t *testing.T) {
 	must(t, db.Close())
 	raw, err := bolt.Open(path, 0o600, nil)
 	must(t, err)
-	must(t, errors.Join(raw.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketName).Put([]byte("c"), nil) }), raw.Close()))
+	err = raw.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketName).Put([]byte("c"), nil) })
+	must(t, errors.Join(err, raw.Close()))
 	for _, name := range []string{path, copied} {
 		db := open(t, name, "")
 		expect("a file that the driver did not close", syncs(db), 3)

@@ -452,6 +452,22 @@ func TestOpeningAndReadingChangeNothing(t *testing.T) {
 	}
 }
 
+// A page may end within the last frame, and the sectors behind it read as zeroes.
+func TestAFrameThatLacksItsLastBytesIsCutOff(t *testing.T) {
+	h := newHistory([]driver.Op{put("a", "1")}, []driver.Op{put("b", "2")})
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := opens(t, config(path))
+	h.commit(t, s, 0, driver.Synced)
+	must(t, s.Close())
+	for n := 1; n <= 2; n++ {
+		b := contents(t, path)
+		clear(b[len(b)-n:])
+		if got := recovers(t, h, append(b, make([]byte, 5000)...)); got != len(h.txns) {
+			t.Errorf("without the last %d bytes it is after %d of %d transactions", n, got, len(h.txns))
+		}
+	}
+}
+
 func TestZeroesAtTheEndAreCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	inBuntDB(t, path, set("a=1"))

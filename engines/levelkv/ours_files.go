@@ -61,6 +61,15 @@ func (f *files) Create(fd storage.FileDesc) (storage.Writer, error) {
 	return created, nil
 }
 
+// Remove removes a file, unless a write or sync has failed: goleveldb gives up a manifest when the
+// folder's sync fails, which CURRENT names by then.
+func (f *files) Remove(fd storage.FileDesc) error {
+	if err := f.Cause(); err != nil {
+		return err
+	}
+	return f.Storage.Remove(fd)
+}
+
 // Write appends to the file.
 func (w *file) Write(p []byte) (n int, err error) {
 	err = w.files.do(func() (err error) { n, err = w.Writer.Write(p); return err })

@@ -28,8 +28,9 @@ func (r *runner) finish(t *task, c *cell) result.ProofCell {
 // claims returns what a driver promises of a store after a fault.
 //
 // Keeps: Synced promises it under every fault, Flushed when the process is killed. Whole: every class promises it after a
-// kill; when the power or the disk fails Synced does, and any other whose promise is intact, but of a disk that may break it. Nothing is promised under
-// the strict rule for entries, which no common file system follows; it is measured as portability.
+// kill; when the power or the disk fails Synced does, and any other whose promise is intact, unless it says that a failing disk
+// may break the store. Nothing is promised under the strict rule for entries, which no common file system follows; it is
+// measured as portability.
 func claims(c caps, fault, rule string) (keeps, whole bool) {
 	switch fault {
 	case result.FaultKill:
