@@ -12,7 +12,7 @@ import (
 type cursor struct {
 	driver.Ahead
 	reader     *reader
-	take       func(key, value string) bool // a pair of the range into the chunk; whether there is room for another
+	take       func(key, value string) bool // keep, bound once
 	start, end string                       // the range
 	reverse    bool
 	chunk      []driver.Pair // as long as the chunk may become
@@ -31,21 +31,7 @@ const (
 
 func newCursor(r *reader) *cursor {
 	c := &cursor{reader: r, chunk: make([]driver.Pair, mostRoom)}
-	// A function of its own, as the value of a method would be called by way of another one.
-	c.take = func(key, value string) bool {
-		if c.reverse {
-			if key < c.start {
-				return false
-			}
-		} else if c.end != "" && key >= c.end {
-			return false
-		}
-		n := c.n
-		p := &c.chunk[n]
-		p.Key, p.Value = lent(key), lent(value)
-		c.n = n + 1
-		return n+1 < len(c.chunk)
-	}
+	c.take = c.keep
 	return c
 }
 
@@ -88,6 +74,22 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		c.from, c.passed = borrowed(c.chunk[c.n-1].Key), true
 	}
 	return pairs, nil
+}
+
+// keep takes a pair of the range into the chunk and reports whether there is room for another.
+func (c *cursor) keep(key, value string) bool {
+	if c.reverse {
+		if key < c.start {
+			return false
+		}
+	} else if c.end != "" && key >= c.end {
+		return false
+	}
+	n := c.n
+	p := &c.chunk[n]
+	p.Key, p.Value = lent(key), lent(value)
+	c.n = n + 1
+	return n+1 < len(c.chunk)
 }
 
 func (c *cursor) Close() error {

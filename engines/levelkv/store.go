@@ -53,15 +53,9 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 // hows are the options that deliver each class.
 var hows = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}, driver.Buffered: {}}
 
-// Apply commits ops as one batch, and a put alone by goleveldb's Put, which makes one.
+// Apply commits ops as one batch.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
-	if len(ops) != 1 || ops[0].Delete {
-		return driver.InSteps(ctx, s, ops, d)
-	}
-	if err := s.files.Err(); err != nil {
-		return err
-	}
-	return classify(s.db.Put(ops[0].Key, ops[0].Value, &hows[d]))
+	return driver.InSteps(ctx, s, ops, d)
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be
