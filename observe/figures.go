@@ -162,7 +162,8 @@ func (f Figures) Since(before Figures) Figures {
 }
 
 func (op Op) since(before *Op) Op {
-	d := Op{Op: op.Op, Class: op.Class, Count: op.Count - before.Count, Pairs: op.Pairs - before.Pairs, Bytes: op.Bytes - before.Bytes}
+	d := Op{Op: op.Op, Class: op.Class, Count: op.Count - before.Count,
+		Pairs: op.Pairs - before.Pairs, Bytes: op.Bytes - before.Bytes}
 	for kind, n := range op.Failed {
 		if n -= before.Failed[kind]; n > 0 {
 			if d.Failed == nil {
@@ -190,13 +191,14 @@ func (op Op) since(before *Op) Op {
 // fill takes the latencies from h.
 func (op *Op) fill(h *hdrhistogram.Histogram) {
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
-	op.Latency = Latency{Mean: time.Duration(h.Mean()), P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max())}
+	op.Latency = Latency{Mean: time.Duration(h.Mean()), Max: time.Duration(h.Max()),
+		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9)}
 	// It fails for geometries that cannot be, and writing to memory.
 	op.Histogram, _ = h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 }
 
-// AtMost returns how many of op's latencies were no longer than each bound, within the 1 % of the histogram, and how many
-// there are in all, which differs from Count where not all were timed.
+// AtMost returns how many of op's latencies were no longer than each bound, within the 1 % of the
+// histogram, and how many there are in all, which differs from Count where not all were timed.
 func (op Op) AtMost(bounds ...time.Duration) (counts []int64, all int64, err error) {
 	h, err := hdrhistogram.Decode(op.Histogram)
 	if err != nil {
