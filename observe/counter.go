@@ -13,8 +13,8 @@ import (
 
 // ops are the operations that are counted. Those that are listed while they run come first, of these
 // those that a program holds.
-var ops = []string{"held snapshot", "held transaction", "view", "update", "open", "close", "snapshot", "begin", "commit",
-	"write", "get", "len", "scan", "put", "delete", "delete range", "turn", "lock", "check", "compact", "backup"}
+var ops = []string{"held snapshot", "held transaction", "view", "update", "open", "close", "snapshot", "begin",
+	"commit", "write", "get", "len", "scan", "put", "delete", "delete range", "turn", "lock", "check", "compact", "backup"}
 
 const (
 	opCount     = 21

@@ -78,7 +78,7 @@ func TestAtMostCountsWhatIsNoLonger(t *testing.T) {
 	if want := []int64{0, 2, 5, 6, 7}; err != nil || !slices.Equal(got, want) || all != 7 {
 		t.Errorf("got %d, %v, want %d", got, err, want)
 	}
-	f.Histogram = []byte("no histogram")
+	f.Histogram = "no histogram"
 	if _, _, err := f.AtMost(time.Second); err == nil {
 		t.Error("no error for what is no histogram")
 	}

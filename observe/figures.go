@@ -42,7 +42,7 @@ type Op struct {
 	Pairs     int64            `json:"pairs"`            // read or written
 	Bytes     int64            `json:"bytes"`
 	Latency   Latency          `json:"latency"`
-	Histogram []byte           `json:"histogram"` // of the latencies in ns, in HdrHistogram's compressed form, version 2
+	Histogram string           `json:"histogram"` // of the latencies in ns, in HdrHistogram's compressed form, version 2, as text
 }
 
 // Latency is how long an operation took. All but Max are off by less than 1 %. Of operations that take
@@ -162,7 +162,8 @@ func (f Figures) Since(before Figures) Figures {
 }
 
 func (op Op) since(before *Op) Op {
-	d := Op{Op: op.Op, Class: op.Class, Count: op.Count - before.Count, Pairs: op.Pairs - before.Pairs, Bytes: op.Bytes - before.Bytes}
+	d := Op{Op: op.Op, Class: op.Class, Count: op.Count - before.Count,
+		Pairs: op.Pairs - before.Pairs, Bytes: op.Bytes - before.Bytes}
 	for kind, n := range op.Failed {
 		if n -= before.Failed[kind]; n > 0 {
 			if d.Failed == nil {
@@ -171,11 +172,11 @@ func (op Op) since(before *Op) Op {
 			d.Failed[kind] = n
 		}
 	}
-	now, err := hdrhistogram.Decode(op.Histogram)
+	now, err := hdrhistogram.Decode([]byte(op.Histogram))
 	if err != nil {
 		return op
 	}
-	then, err := hdrhistogram.Decode(before.Histogram)
+	then, err := hdrhistogram.Decode([]byte(before.Histogram))
 	if err != nil {
 		return op
 	}
@@ -190,15 +191,17 @@ func (op Op) since(before *Op) Op {
 // fill takes the latencies from h.
 func (op *Op) fill(h *hdrhistogram.Histogram) {
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
-	op.Latency = Latency{Mean: time.Duration(h.Mean()), P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max())}
+	op.Latency = Latency{Mean: time.Duration(h.Mean()), Max: time.Duration(h.Max()),
+		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9)}
 	// It fails for geometries that cannot be, and writing to memory.
-	op.Histogram, _ = h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	text, _ := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	op.Histogram = string(text)
 }
 
-// AtMost returns how many of op's latencies were no longer than each bound, within the 1 % of the histogram, and how many
-// there are in all, which differs from Count where not all were timed.
+// AtMost returns how many of op's latencies were no longer than each bound, within the 1 % of the
+// histogram, and how many there are in all, which differs from Count where not all were timed.
 func (op Op) AtMost(bounds ...time.Duration) (counts []int64, all int64, err error) {
-	h, err := hdrhistogram.Decode(op.Histogram)
+	h, err := hdrhistogram.Decode([]byte(op.Histogram))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -245,7 +245,8 @@ func (r *recent) add(s Slow) {
 }
 
 func (o *Observer) tellSlow(ctx context.Context, e *kv.Event) {
-	s := Slow{Op: e.Op, Class: classOf(opOf(e.Op), e.Durability), Ended: time.Now(), Took: e.Took, Pairs: e.Pairs, Bytes: e.Bytes}
+	s := Slow{Op: e.Op, Class: classOf(opOf(e.Op), e.Durability), Ended: time.Now(), Took: e.Took,
+		Pairs: e.Pairs, Bytes: e.Bytes}
 	if e.Err != nil {
 		s.Err = e.Err.Error()
 	}

@@ -48,7 +48,8 @@ func (o *Observer) Listen(path string) (stop func() error, err error) {
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
-		return nil, &kv.Error{Op: "listen", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a shorter path, in a folder of this user"}
+		return nil, &kv.Error{Op: "listen", Path: path, Kind: kv.KindOf(err), Err: err,
+			Hint: "name a shorter path, in a folder of this user"}
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -112,7 +113,8 @@ func Fetch(ctx context.Context, target string) (f Figures, err error) {
 	if response.StatusCode != http.StatusOK {
 		return f, fetchError(target, kv.Invalid, fmt.Errorf("it answers %s", response.Status))
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, mostJSON)).Decode(&f); err != nil || f.Ops == nil && f.PID == 0 {
+	err = json.NewDecoder(io.LimitReader(response.Body, mostJSON)).Decode(&f)
+	if err != nil || f.Ops == nil && f.PID == 0 {
 		return f, fetchError(target, kv.Invalid, errors.Join(errors.New("no figures"), err))
 	}
 	return f, nil

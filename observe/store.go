@@ -60,8 +60,8 @@ func (s *Store) roots() []string {
 	return roots
 }
 
-// isLog reports whether a file is one that an engine reads when it recovers, by its name: SQLite's and DuckDB's logs, and the
-// numbered ones of Pebble, LevelDB and Badger.
+// isLog reports whether a file is one that an engine reads when it recovers, by its name: SQLite's and
+// DuckDB's logs, and the numbered ones of Pebble, LevelDB and Badger.
 func isLog(name string) bool {
 	for _, ending := range []string{"-wal", "-journal", ".wal"} {
 		if strings.HasSuffix(name, ending) {

@@ -8,8 +8,8 @@ import (
 
 var _ driver.Figured = (*store)(nil)
 
-// Figures tells what Pebble counts. A checkpoint is a table that was written from memory, after which its part of the
-// log is not needed any more.
+// Figures tells what Pebble counts. A checkpoint is a table that was written from memory, after
+// which its part of the log is not needed any more.
 func (s *store) Figures() []driver.Figure {
 	m := s.db.Metrics()
 	list := []driver.Figure{

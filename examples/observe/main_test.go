@@ -66,8 +66,8 @@ func TestARunningProgramIsWatched(t *testing.T) {
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
-		if f.Engine != engine || f.Store.Size.Files == 0 || !strings.Contains(strings.Join(f.Running[0].Where, " "), "main.hold") {
-			t.Errorf("%s: got %+v", engine, f)
+		if f.Engine != engine || f.Store.Size.Files == 0 || !strings.Contains(strings.Join(f.Running[0].Where, " "), ".hold ") {
+			t.Errorf("%s: got the files %+v, running %+v", engine, f.Store, f.Running)
 		}
 		page := regexp.MustCompile(`http://\S+/debug/store`).FindString(log.String())
 		if f, err := observe.Fetch(t.Context(), page); err != nil || !worked(f) {

@@ -26,13 +26,14 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch TARGET",
 		Short: "See what a running program's store does",
-		Long: `Shows, every second, what the store of a running program does: how often its operations run and how long they take,
-waits for the turn and for locks, transactions that last, slow operations, size and log of the store, the engine's syncs,
-and commits of other processes.
+		Long: `Shows, every second, what the store of a running program does: how often its operations run and how
+long they take, waits for the turn and for locks, transactions that last, slow operations, size and log of the store,
+the engine's syncs, and commits of other processes.
 
-TARGET is a socket or URL at which the program serves an observe.Observer, or a store, by its path or URL. Beside a store
-lies the socket if the program called Listen(""). A store that no program serves is watched from outside: its size and log,
-when its files change, and which processes have locks of it (Linux). The store is not opened, and nothing is changed.
+TARGET is a socket or URL at which the program serves an observe.Observer, or a store, by its path or URL. Beside a
+store lies the socket if the program called Listen(""). A store that no program serves is watched from outside: its
+size and log, when its files change, and which processes have locks of it (Linux). The store is not opened, and
+nothing is changed.
 
 Where standard output is no terminal, each look is a line. Ctrl-C ends it.`,
 		Example: `  assay watch app.db
@@ -58,7 +59,7 @@ Where standard output is no terminal, each look is a line. Ctrl-C ends it.`,
 	}
 	cmd.Flags().DurationVar(&f.every, "every", time.Second, "time between two looks")
 	cmd.Flags().BoolVar(&f.once, "once", false, "look once: the counts are those since the store was opened")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "each look as a JSON document on a line, with --once one that is indented")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "each look as a JSON document on a line; with --once it is indented")
 	return cmd
 }
 

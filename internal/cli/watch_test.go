@@ -64,7 +64,8 @@ func TestWatchShowsARunningProgramByAnyOfItsNames(t *testing.T) {
 	defer held.Close()
 	for _, target := range []string{path, "bbolt:" + path, observe.SocketOf(path), server.URL} {
 		status, out, errs := assay(t, "watch", target, "--once")
-		for _, want := range []string{path + "  bbolt, exclusive", `write synced +\d`, "store +.* on disk in 1 file", "running  held snapshot for "} {
+		for _, want := range []string{path + "  bbolt, exclusive", `write synced +\d`, "store +.* on disk in 1 file",
+			"running  held snapshot for "} {
 			if !regexp.MustCompile(want).MatchString(out) || status != 0 || errs != "" {
 				t.Errorf("watch %s: status %d, %s\nno %q in\n%s", target, status, errs, want, out)
 			}
@@ -108,7 +109,8 @@ func TestWatchShowsAStoreFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now.noticeChanges(before); now.Store.Foreign != 1 || !strings.Contains(fmt.Sprint(screen(now, before, 0)), "changed  1 time") {
+	now.noticeChanges(before)
+	if text := fmt.Sprint(screen(now, before, 0)); now.Store.Foreign != 1 || !strings.Contains(text, "changed  1 time") {
 		t.Errorf("commits of another: %+v", now.Store)
 	}
 	again, err := look(t.Context())

@@ -97,7 +97,7 @@ func headLines(f observe.Figures) []line {
 	}
 	return []line{
 		{title, fmt.Sprintf("%s  %s, %s", f.Store.Path, f.Engine, f.Mode)},
-		{faint, fmt.Sprintf("%s, pid %d, %s  %s, %s", f.Program, f.PID, state, f.At.Local().Format(time.TimeOnly), span)},
+		{faint, fmt.Sprintf("%s, pid %d, %s  %s, %s", f.Program, f.PID, state, clock(f.At), span)},
 		{},
 	}
 }
@@ -126,8 +126,8 @@ func operationLines(f observe.Figures, per float64) (lines []line) {
 	fmt.Fprintf(w, "%-*s\tper s\tfailed\tmean\tp50\tp99\tp99.9\tmax\tbytes/s\t\n", widest, "operation")
 	for _, op := range ops {
 		l := op.Latency
-		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per), failures(op), threeDigits(l.Mean), threeDigits(l.P50),
-			threeDigits(l.P99), threeDigits(l.P999), threeDigits(l.Max), bytesOf(float64(op.Bytes)/per))
+		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per), failures(op),
+			threeDigits(l.Mean), threeDigits(l.P50), threeDigits(l.P99), threeDigits(l.P999), threeDigits(l.Max), bytesOf(float64(op.Bytes)/per))
 	}
 	w.Flush()
 	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
@@ -177,11 +177,7 @@ func storeLines(f observe.Figures, per float64) []line {
 	if s.Size.Files == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("store    %s on disk in %s", humanize.Bytes(uint64(s.Size.Allocated)), count(int64(s.Size.Files), "file"))
-	if s.Log > 0 {
-		text += ", log " + humanize.Bytes(uint64(s.Log))
-	}
-	lines := []line{{plain, text}}
+	lines := []line{{plain, sizeText(s)}}
 	if s.Missing {
 		lines = append(lines, line{bad, "         its files are gone"})
 	}
@@ -190,10 +186,22 @@ func storeLines(f observe.Figures, per float64) []line {
 	}
 	if s.Foreign > 0 {
 		lines = append(lines, line{bad, fmt.Sprintf("others   another process changed the store: seen %s, the last time at %s",
-			count(s.Foreign, "time"), s.Last.Local().Format(time.TimeOnly))})
+			count(s.Foreign, "time"), clock(s.Last))})
 	}
 	return lines
 }
+
+func sizeText(s observe.Store) string {
+	size, files := humanize.Bytes(uint64(s.Size.Allocated)), count(int64(s.Size.Files), "file")
+	text := fmt.Sprintf("store    %s on disk in %s", size, files)
+	if s.Log > 0 {
+		text += ", log " + humanize.Bytes(uint64(s.Log))
+	}
+	return text
+}
+
+// clock is the time of the day.
+func clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
 // countedText tells what the engine counts.
 func countedText(f observe.Figures, per float64) string {
@@ -234,7 +242,8 @@ func runningLines(f observe.Figures) (lines []line) {
 func slowLines(f observe.Figures) (lines []line) {
 	for i := len(f.Slow) - 1; i >= max(len(f.Slow)-5, 0); i-- {
 		s := f.Slow[i]
-		text := fmt.Sprintf("slow     %s %s took %s", s.Ended.Local().Format(time.TimeOnly), strings.TrimSpace(s.Op+" "+s.Class), threeDigits(s.Took))
+		name := strings.TrimSpace(s.Op + " " + s.Class)
+		text := fmt.Sprintf("slow     %s %s took %s", clock(s.Ended), name, threeDigits(s.Took))
 		if s.Within != "" {
 			text += " in " + s.Within
 		}
@@ -252,16 +261,13 @@ func slowLines(f observe.Figures) (lines []line) {
 // outsideLines show a store that no program tells of.
 func outsideLines(v glance) []line {
 	s := v.Store
-	text := fmt.Sprintf("store    %s on disk in %s", humanize.Bytes(uint64(s.Size.Allocated)), count(int64(s.Size.Files), "file"))
-	if s.Log > 0 {
-		text += ", log " + humanize.Bytes(uint64(s.Log))
-	}
-	lines := []line{{title, s.Path}, {faint, "from outside, as no program serves its figures  " + s.At.Local().Format(time.TimeOnly)}, {}, {plain, text}}
+	lines := []line{{title, s.Path}, {faint, "from outside, as no program serves its figures  " + clock(s.At)}, {},
+		{plain, sizeText(s)}}
 	switch {
 	case s.Missing:
 		lines = append(lines, line{bad, "         its files are gone"})
 	case s.Foreign > 0:
-		lines = append(lines, line{bad, fmt.Sprintf("changed  %s, the last time at %s", count(s.Foreign, "time"), s.Last.Local().Format(time.TimeOnly))})
+		lines = append(lines, line{bad, fmt.Sprintf("changed  %s, the last time at %s", count(s.Foreign, "time"), clock(s.Last))})
 	case s.Watched:
 		lines = append(lines, line{plain, "changed  not since it is watched"})
 	}
@@ -270,7 +276,8 @@ func outsideLines(v glance) []line {
 		if h.Write {
 			kind = "exclusive"
 		}
-		lines = append(lines, line{plain, fmt.Sprintf("locked   %s by %s, pid %d: %s", kind, cmp.Or(h.Program, "a process"), h.PID, h.File)})
+		text := fmt.Sprintf("locked   %s by %s, pid %d: %s", kind, cmp.Or(h.Program, "a process"), h.PID, h.File)
+		lines = append(lines, line{plain, text})
 	}
 	if len(v.Holders) == 0 {
 		lines = append(lines, line{faint, "locked   by nobody that can be seen"})
@@ -282,14 +289,15 @@ func outsideLines(v glance) []line {
 func oneLine(now, before glance) string {
 	if now.Figures == nil {
 		s := now.Store
-		return fmt.Sprintf("%s %s, log %s, changed %s, %s", s.Path, humanize.Bytes(uint64(s.Size.Allocated)), humanize.Bytes(uint64(s.Log)),
-			count(s.Foreign, "time"), count(int64(len(now.Holders)), "lock"))
+		size, log := humanize.Bytes(uint64(s.Size.Allocated)), humanize.Bytes(uint64(s.Log))
+		return fmt.Sprintf("%s %s, log %s, changed %s, %s", s.Path, size, log, count(s.Foreign, "time"), count(int64(len(now.Holders)), "lock"))
 	}
 	f, per := interval(now, before)
 	parts := []string{f.Store.Path}
 	for _, op := range f.Ops {
 		if op.Count > 0 {
-			text := fmt.Sprintf("%s %s/s p99 %s", strings.TrimSpace(op.Op+" "+op.Class), rate(op.Count, per), threeDigits(op.Latency.P99))
+			name := strings.TrimSpace(op.Op + " " + op.Class)
+			text := fmt.Sprintf("%s %s/s p99 %s", name, rate(op.Count, per), threeDigits(op.Latency.P99))
 			if n := failures(op); n != "" {
 				text += " (" + n + ")"
 			}

@@ -19,7 +19,7 @@ import (
 func Metrics(provider metric.MeterProvider, store string, o *observe.Observer) (stop func() error, err error) {
 	m := &meters{meter: provider.Meter(name)}
 	ops := m.counter("kv.operations", "operations that have ended", "{operation}")
-	failures := m.counter("kv.operation.failures", "operations that returned an error, a key that is absent included", "{operation}")
+	failures := m.counter("kv.operation.failures", "operations that returned an error, an absent key included", "{operation}")
 	pairs := m.counter("kv.pairs", "pairs read or written", "{pair}")
 	bytes := m.counter("kv.bytes", "bytes in the keys and values of these pairs", "By")
 	slow := m.counter("kv.slow", "operations and waits that took longer than the limit", "{operation}")

@@ -43,9 +43,11 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 		return prometheus.NewDesc("assay_"+name, help, labels, prometheus.Labels{"store": store})
 	}
 	return &Collector{o: o,
-		latency:     desc("operation_seconds", "How long operations took, within 1 %; of those that take less than 20 µs one in 32 is timed and stands for 32.", "op", "class"),
-		runs:        desc("operations_total", "Operations that have ended.", "op", "class"),
-		failures:    desc("operation_failures_total", "Operations that returned an error, a key that is absent included.", "op", "class", "kind"),
+		latency: desc("operation_seconds", "How long operations took, within 1 %; of those that take less than 20 µs "+
+			"one in 32 is timed and stands for 32.", "op", "class"),
+		runs: desc("operations_total", "Operations that have ended.", "op", "class"),
+		failures: desc("operation_failures_total", "Operations that returned an error, an absent key included.",
+			"op", "class", "kind"),
 		pairs:       desc("operation_pairs_total", "Pairs read or written.", "op", "class"),
 		bytes:       desc("operation_bytes_total", "Bytes in the keys and values of these pairs.", "op", "class"),
 		slow:        desc("slow_operations_total", "Operations and waits that took longer than the limit."),
@@ -65,8 +67,8 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 
 // Describe sends the descriptions of all metrics.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.latency, c.runs, c.failures, c.pairs, c.bytes, c.slow, c.running, c.oldest, c.size, c.files, c.log,
-		c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact} {
+	for _, d := range []*prometheus.Desc{c.latency, c.runs, c.failures, c.pairs, c.bytes, c.slow, c.running, c.oldest,
+		c.size, c.files, c.log, c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact} {
 		to <- d
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 var _ driver.Figured = (*Store)(nil)
 
-// others is how commits of others are found. SQLite: data_version, as one connection sees it, changes with every commit
-// but its own. So it is asked of the connection that writes, as long as that stays the same one.
+// others is how commits of others are found. SQLite: data_version, as one connection sees it,
+// changes with every commit but its own. So it is asked of the connection that writes, as long as
+// that stays the same one.
 type others struct {
 	by      *conn
 	version string // when it was last asked, "" if it was not since by began to write
@@ -28,8 +29,8 @@ func (s *Store) writes(c *conn) {
 	}
 }
 
-// countOthers counts what others committed since the last look. One at a transaction is passed over, as is one at which another
-// connection holds a lock.
+// countOthers counts what others committed since the last look. One during a transaction is passed
+// over, as is one at which another connection holds a lock.
 func (s *Store) countOthers() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,8 @@ func (s *Store) Figures() []driver.Figure {
 	if err != nil || s.journal != wal {
 		return list
 	}
-	// SQLite: it holds no lock of the log, which may be opened and closed beside it, unlike the other files.
+	// SQLite: it holds no lock of the log, which may be opened and closed beside it, unlike the other
+	// files.
 	log, err := os.Open(path + "-wal")
 	if err != nil {
 		return append(list, driver.Figure{Name: driver.LogBytes})
