@@ -1,6 +1,7 @@
-// Package assay is the command assay as a function: a program that calls [Main] is an assay of its own, with other
-// engines and workloads beside those of this module, or instead of them. It runs, proves, ranks and advises as cmd/assay
-// does, which is nothing but this function with the engines that it imports.
+// Package assay is the command assay as a function: a program that calls [Main] is an assay of its
+// own, with other engines and workloads beside those of this module, or instead of them. It runs,
+// proves, ranks and advises as cmd/assay does, which is nothing but this function with the engines
+// that it imports.
 //
 //	package main
 //
@@ -26,17 +27,19 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// Config says what is in an assay. The zero Config is every engine that the program imports, and the workloads of
-// package lab/workload.
+// Config says what is in an assay. The zero Config is every engine that the program imports, and
+// the workloads of package lab/workload.
 type Config struct {
-	// Engines are the contenders, in the order in which they are shown. Nil is every engine that is registered with
-	// kv/driver, each under its own name with its defaults, all of them taking part.
+	// Engines are the contenders, in the order in which they are shown. Nil is every engine that is
+	// registered with kv/driver, each under its own name with its defaults, all of them taking
+	// part.
 	Engines []Engine
 
 	// Absent are engines that users may ask for and that are not in the program.
 	Absent []Absent
 
-	// Workloads are those of the program's own, beside those of package lab/workload: Main registers them.
+	// Workloads are those of the program's own, beside those of package lab/workload: Main
+	// registers them.
 	Workloads []workload.Workload
 }
 
@@ -50,12 +53,12 @@ type Engine struct {
 	Prove    bool   // takes part in assay prove all the same: a setting whose losses are known must lose
 	Unranked bool   // shown, never ranked: the harness's own cost
 
-	// Plain names another entry: the engine as its own users know it, where this one is more than that. Reports tell
-	// what the difference costs.
+	// Plain names another entry: the engine as its own users know it, where this one is more than
+	// that. Reports tell what the difference costs.
 	Plain string
 
-	// Package is the import path of the package that registers the engine, for the code that assay advise prints; empty is
-	// that of the driver's type.
+	// Package is the import path of the package that registers the engine, for the code that assay
+	// advise prints; empty is that of the driver's type.
 	Package string
 }
 
@@ -66,18 +69,19 @@ type Absent struct {
 	How     string // how to get a program that has it
 }
 
-// Main runs the command with the arguments of the program and ends the program. It is called once, first thing in main:
-// the lab measures in processes that are this same program, started again.
+// Main runs the command with the arguments of the program and ends the program. It is called once,
+// first thing in main: the lab measures in processes that are this same program, started again.
 //
-// A mistake in c, such as an engine that is not registered, ends the program with status 2; one in a workload panics, as
-// [workload.Register] says.
+// A mistake in c, such as an engine that is not registered, ends the program with status 2; one in
+// a workload panics, as [workload.Register] says.
 func Main(c Config) {
 	for _, w := range c.Workloads {
 		workload.Register(w)
 	}
 	catalog := make([]cli.Contender, len(c.Engines))
 	for i, e := range c.Engines {
-		catalog[i] = cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options, Unranked: e.Unranked, Plain: e.Plain},
+		catalog[i] = cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options,
+			Unranked: e.Unranked, Plain: e.Plain},
 			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Package: e.Package}
 	}
 	absent := make([]cli.Absent, len(c.Absent))

@@ -26,7 +26,8 @@ type request struct {
 	More    int     `json:",omitempty"` // changes to make in a store that was found whole
 }
 
-// message is what a child says: Began and Done of each change, and one Ended, which ends the request.
+// message is what a child says: Began and Done of each change, and one Ended, which ends the
+// request.
 type message struct {
 	Began *int    `json:",omitempty"`
 	Done  *int    `json:",omitempty"`
@@ -91,8 +92,8 @@ func (s Store[S]) work(r request, say func(message)) error {
 	return nil
 }
 
-// judge returns what is wrong with what a crash has left. It opens the store again, as a recovery may eat its own work, and
-// goes on working in it.
+// judge returns what is wrong with what a crash has left. It opens the store again, as a recovery
+// may eat its own work, and goes on working in it.
 func (s Store[S]) judge(r request) error {
 	h := r.History
 	known := true // whether what was begun is there
@@ -131,8 +132,8 @@ func (s Store[S]) judge(r request) error {
 	return nil
 }
 
-// settled finds out by the check whether what was begun is there: from now on it is, or never was. A check that takes
-// neither, or does not tell, leaves it open.
+// settled finds out by the check whether what was begun is there: from now on it is, or never was.
+// A check that takes neither, or does not tell, leaves it open.
 func (s Store[S]) settled(open S, h History) (History, bool) {
 	there := History{Done: slices.Concat(h.Done, h.Maybe)}
 	absent := History{Done: slices.Clone(h.Done)}

@@ -19,9 +19,9 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// lines is a store: a file to which each change appends a line that ends in a checksum. What a crash has left of one, or of
-// several that were not synced, is cut off when it is opened. Every tenth change writes the file anew and puts it in the
-// place of the old one.
+// lines is a store: a file to which each change appends a line that ends in a checksum. What a
+// crash has left of one, or of several that were not synced, is cut off when it is opened. Every
+// tenth change writes the file anew and puts it in the place of the old one.
 type lines struct {
 	*os.File
 	fault string
@@ -98,7 +98,8 @@ func (l *lines) do(i int) error {
 			return err
 		}
 	}
-	if _, err := l.WriteString(line(i)); err != nil || l.fault == "never syncs" || l.fault == "does not sync large lines" && i > 20 {
+	if _, err := l.WriteString(line(i)); err != nil || l.fault == "never syncs" ||
+		l.fault == "does not sync large lines" && i > 20 {
 		return err
 	}
 	return l.Sync()
@@ -172,7 +173,8 @@ func store(fault string) crashtest.Store[*lines] {
 
 func TestAStoreThatSyncs(t *testing.T) { crashtest.Run(t, store(""), nil) }
 
-// faultVariable makes this a process in which TestPlanted fails, as the test of a store that has the fault would.
+// faultVariable makes this a process in which TestPlanted fails, as the test of a store that has
+// the fault would.
 const faultVariable = "CRASHTEST_FAULT"
 
 func TestPlanted(t *testing.T) {
@@ -224,11 +226,12 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// planted runs this test in a process whose store has a fault, and returns what it says. Only what a failure keeps may be
-// left behind.
+// planted runs this test in a process whose store has a fault, and returns what it says. Only what
+// a failure keeps may be left behind.
 func planted(t *testing.T, fault string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestPlanted$", "-test.v", "-crashtest.budget=5m"}, args...)...)
+	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestPlanted$", "-test.v", "-crashtest.budget=5m"},
+		args...)...)
 	temp := t.TempDir()
 	cmd.Env = append(os.Environ(), faultVariable+"="+fault, "TMPDIR="+temp)
 	out, err := cmd.CombinedOutput()

@@ -71,7 +71,8 @@ func TestCounter(t *testing.T) {
 	}, &crashtest.Options{Strict: true}) // it syncs its folder, too
 }
 
-// A store is tested as TestCounter does, in a function of a test: three functions, and nil for the defaults.
+// A store is tested as TestCounter does, in a function of a test: three functions, and nil for the
+// defaults.
 func Example() {
 	TestStore := func(t *testing.T) {
 		crashtest.Run(t, crashtest.Store[counter]{

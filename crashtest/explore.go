@@ -15,8 +15,8 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// explorer goes through the moments of a recording, which are before each operation and behind the last, makes the states
-// that a crash may leave there, and has those judged that are new.
+// explorer goes through the moments of a recording, which are before each operation and behind the
+// last, makes the states that a crash may leave there, and has those judged that are new.
 type explorer struct {
 	*rig
 	rec   *recording
@@ -49,7 +49,8 @@ type crash struct {
 }
 
 func newExplorer(r *rig, rec *recording, seed uint64) *explorer {
-	e := &explorer{rig: r, rec: rec, rng: rand.New(rand.NewPCG(seed, 0)), known: map[known]bool{}, work: make(chan crash)}
+	e := &explorer{rig: r, rec: rec, rng: rand.New(rand.NewPCG(seed, 0)), known: map[known]bool{},
+		work: make(chan crash)}
 	e.left = e.rng.Perm(len(rec.steps) + 1)
 	return e
 }
@@ -57,8 +58,8 @@ func newExplorer(r *rig, rec *recording, seed uint64) *explorer {
 // chunk is how many moments are looked at while the record is played once.
 const chunk = 12
 
-// explore looks at moments in a random order until the budget is used up. Once a state was found broken, only moments
-// before it count, the first one first: the smallest history tells most.
+// explore looks at moments in a random order until the budget is used up. Once a state was found
+// broken, only moments before it count, the first one first: the smallest history tells most.
 func (e *explorer) explore() {
 	for range runtime.GOMAXPROCS(0) {
 		e.end.Go(e.judge)

@@ -15,7 +15,8 @@ import (
 	"github.com/assaydb/assay/lab/workdir"
 )
 
-// patience is how long a process may say nothing before it counts as hung. No test is meant to come near it.
+// patience is how long a process may say nothing before it counts as hung. No test is meant to come
+// near it.
 const patience = 2 * time.Minute
 
 // rig is where a test has its processes work.
@@ -163,6 +164,7 @@ func (r *rig) control(rec *recording) {
 	empty := filepath.Join(r.t.TempDir(), "empty")
 	r.must("make a folder", os.Mkdir(empty, 0o700))
 	if v := j.ask(request{Judge: empty, History: all}); v.broken == "" && !v.late {
-		r.t.Fatalf("crashtest: %d changes were done, and the check has nothing against an empty store: it cannot fail", len(all.Done))
+		r.t.Fatalf("crashtest: %d changes were done, and the check has nothing against an empty store: it cannot fail",
+			len(all.Done))
 	}
 }

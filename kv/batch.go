@@ -6,8 +6,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Batch is a list of writes that [DB.Write] commits as one transaction, in order. The zero Batch is empty and ready.
-// It is used by one goroutine at a time, and may be used again after Reset without allocating.
+// Batch is a list of writes that [DB.Write] commits as one transaction, in order. The zero Batch is
+// empty and ready. It is used by one goroutine at a time, and may be used again after Reset without
+// allocating.
 type Batch struct {
 	ops []driver.Op
 	buf []byte // owns the bytes of ops; when it grows, earlier ops keep the old array alive
@@ -56,10 +57,11 @@ func (b *Batch) DeleteRange(r Range) {
 	b.ranges = append(b.ranges, d)
 }
 
-// OnTurn has fn called when b's turn to be written has come: nothing of it is written yet, and no [Tx] of this opening of
-// the store is running. If fn returns an error nothing is written and Write returns that. It is for a batch that was made
-// from what the program keeps in memory of the store, which a transaction may have changed since. fn must not call the
-// store. Reset forgets it, and Run and Replay do not call it.
+// OnTurn has fn called when b's turn to be written has come: nothing of it is written yet, and no
+// [Tx] of this opening of the store is running. If fn returns an error nothing is written and Write
+// returns that. It is for a batch that was made from what the program keeps in memory of the store,
+// which a transaction may have changed since. fn must not call the store. Reset forgets it, and Run
+// and Replay do not call it.
 func (b *Batch) OnTurn(fn func() error) { b.turn = fn }
 
 // rangeAt is a range to delete before the write ops[at].
@@ -108,7 +110,8 @@ func (b *Batch) Replay(w Writer) (err error) {
 
 // check returns the error of the first write that a store with these Caps does not take.
 func (b *Batch) check(caps *Caps) error {
-	if !b.emptyKey && (caps.MaxKey == 0 || b.longestKey <= caps.MaxKey) && (caps.MaxValue == 0 || b.longestValue <= caps.MaxValue) {
+	if !b.emptyKey && (caps.MaxKey == 0 || b.longestKey <= caps.MaxKey) &&
+		(caps.MaxValue == 0 || b.longestValue <= caps.MaxValue) {
 		return nil
 	}
 	for i := range b.ops {
@@ -130,8 +133,9 @@ func (b *Batch) Reset() {
 	*b = Batch{ops: b.ops[:0], buf: b.buf[:0], ranges: b.ranges[:0]}
 }
 
-// AvailableBuffer returns an empty slice with the free memory of the batch behind it. It is meant to be appended to and
-// given to the Put that follows at once as its value, which then need not copy it.
+// AvailableBuffer returns an empty slice with the free memory of the batch behind it. It is meant
+// to be appended to and given to the Put that follows at once as its value, which then need not
+// copy it.
 func (b *Batch) AvailableBuffer() []byte { return b.buf[len(b.buf):] }
 
 // extend returns b.buf with value behind it.

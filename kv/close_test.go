@@ -94,7 +94,8 @@ func TestEndedSnapshotsAreClosed(t *testing.T) {
 	wantKind(t, "get of a transaction", err, kv.Closed)
 }
 
-// The memory of a View is used again by the next one, but for what the program may still have of it.
+// The memory of a View is used again by the next one, but for what the program may still have of
+// it.
 func TestWhatIsKeptOfAViewStaysClosedInTheNext(t *testing.T) {
 	db := openMem(t)
 	put(t, db, "a=1", "b=2", "c=3")
@@ -128,7 +129,8 @@ func TestWhatIsKeptOfAViewStaysClosedInTheNext(t *testing.T) {
 		}
 		look := func() {
 			t.Helper()
-			for what, s := range map[string]*kv.Snapshot{"snapshot": k.s, "namespace": k.n, "transaction": tx.Snapshot} {
+			for what, s := range map[string]*kv.Snapshot{"snapshot": k.s, "namespace": k.n,
+				"transaction": tx.Snapshot} {
 				_, err := s.Get([]byte("a"))
 				wantKind(t, "get of a "+what, err, kv.Closed)
 				for range s.Scan(kv.Range{}) {
@@ -154,7 +156,11 @@ func TestWhatIsKeptOfAViewStaysClosedInTheNext(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { look(); return tx.Put([]byte("a"), nil) }); err != nil {
+			if err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+				look()
+				return tx.Put([]byte("a"),
+					nil)
+			}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -12,8 +12,9 @@ import (
 
 // DB is an open store, or a namespace of one. Its methods may be called concurrently.
 //
-// A function given to View or Update must not call Update or Write of the same store: there is one writer at a time,
-// and where Caps say that readers and writers block each other, it would wait for itself until its context ends.
+// A function given to View or Update must not call Update or Write of the same store: there is one
+// writer at a time, and where Caps say that readers and writers block each other, it would wait for
+// itself until its context ends.
 type DB struct {
 	*core
 	caps        Caps
@@ -89,9 +90,10 @@ func (db *DB) Caps() Caps { return db.caps }
 // Driver returns what the engine's package opened: the way of that package to its own handle.
 func (db *DB) Driver() driver.Store { return db.store }
 
-// Namespace returns a view of db that holds only the keys beginning with prefix, shown without it. Writers of db and
-// of all its namespaces exclude each other as those of one store. An empty prefix is db itself. Compact, Check, Size and
-// Backup concern the whole store; closing a namespace does nothing.
+// Namespace returns a view of db that holds only the keys beginning with prefix, shown without it.
+// Writers of db and of all its namespaces exclude each other as those of one store. An empty prefix
+// is db itself. Compact, Check, Size and Backup concern the whole store; closing a namespace does
+// nothing.
 func (db *DB) Namespace(prefix []byte) *DB {
 	n := *db
 	if len(prefix) > 0 {
@@ -104,9 +106,9 @@ func (db *DB) Namespace(prefix []byte) *DB {
 	return &n
 }
 
-// RequireAtomic returns a handle to the same store that refuses Update, Begin and Write at classes at which the death
-// of the process may leave a part of a transaction (see [Promise]). It is for programs that keep several pairs in step.
-// A store where that holds at no class is Unsupported.
+// RequireAtomic returns a handle to the same store that refuses Update, Begin and Write at classes
+// at which the death of the process may leave a part of a transaction (see [Promise]). It is for
+// programs that keep several pairs in step. A store where that holds at no class is Unsupported.
 func (db *DB) RequireAtomic() (*DB, error) {
 	whole := classes(db.caps, func(p Promise) bool { return p.Supported && p.KillAtomic })
 	if whole == 0 {
@@ -127,8 +129,8 @@ func (db *DB) Get(ctx context.Context, key []byte) ([]byte, error) {
 }
 
 // Append appends the value of key in the last committed state to dst and returns the extended
-// slice; it allocates only if dst is too short. An absent key returns dst and NotFound. For a single
-// key it costs less than a View.
+// slice; it allocates only if dst is too short. An absent key returns dst and NotFound. For a
+// single key it costs less than a View.
 func (db *DB) Append(ctx context.Context, dst, key []byte) ([]byte, error) {
 	if db.tracer == nil {
 		return db.append(ctx, dst, key)
@@ -150,7 +152,8 @@ func (db *DB) Has(ctx context.Context, key []byte) (has bool, err error) {
 	return has, err
 }
 
-// Len returns the length of the value of key in the last committed state, in bytes. An absent key is NotFound.
+// Len returns the length of the value of key in the last committed state, in bytes. An absent key
+// is NotFound.
 func (db *DB) Len(ctx context.Context, key []byte) (n int, err error) {
 	err = db.View(ctx, func(s *Snapshot) error {
 		n, err = s.Len(key)

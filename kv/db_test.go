@@ -121,7 +121,8 @@ func TestReadOnlyStoresRefuseWrites(t *testing.T) {
 	var b kv.Batch
 	b.Put([]byte("a"), nil)
 	wantKind(t, "write", db.Write(ctx, kv.Synced, &b), kv.NotWritable)
-	wantKind(t, "update", db.Update(ctx, kv.Synced, func(*kv.Tx) error { t.Error("the function ran"); return nil }), kv.NotWritable)
+	wantKind(t, "update", db.Update(ctx, kv.Synced, func(*kv.Tx) error { t.Error("the function ran"); return nil }),
+		kv.NotWritable)
 	wantKind(t, "compact", db.Compact(ctx), kv.NotWritable)
 	wantKind(t, "write to a namespace", db.Namespace([]byte("n")).Write(ctx, kv.Synced, &b), kv.NotWritable)
 }

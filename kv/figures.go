@@ -19,8 +19,8 @@ const (
 	Foreign     = driver.Foreign     // times that commits were found that are not of this DB; one may stand for several
 )
 
-// Figures tells what the engine counts of its own work since the store was opened; none where the engine tells
-// nothing, and after Close.
+// Figures tells what the engine counts of its own work since the store was opened; none where the
+// engine tells nothing, and after Close.
 func (db *DB) Figures() []Figure {
 	f, ok := db.store.(driver.Figured)
 	if !ok || db.enter(context.Background(), "figures") != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Iterator walks over the pairs of a range, and can move within it. It is used by one goroutine at a time.
+// Iterator walks over the pairs of a range, and can move within it. It is used by one goroutine at
+// a time.
 //
 //	it := s.Iter(kv.Range{})
 //	defer it.Close()
@@ -44,8 +45,8 @@ func (s *Snapshot) Iter(r Range) *Iterator {
 	return it
 }
 
-// Iter returns an iterator over the last committed state, which its Close lets go. See [DB.Snapshot] for what that
-// holds. What goes wrong is told by Err.
+// Iter returns an iterator over the last committed state, which its Close lets go. See
+// [DB.Snapshot] for what that holds. What goes wrong is told by Err.
 func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
 	s, err := db.Snapshot(ctx)
 	if err != nil {
@@ -56,7 +57,8 @@ func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
 	return it
 }
 
-// init opens it on r. It copies the bounds. A Range does not fit into the registers that hold arguments.
+// init opens it on r. It copies the bounds. A Range does not fit into the registers that hold
+// arguments.
 func (it *Iterator) init(s *Snapshot, r *Range) error {
 	it.s, it.c, it.span, it.bounds = s, nil, nil, it.bounds[:0]
 	if !s.plain() {
@@ -109,8 +111,8 @@ func (it *Iterator) setRange(r *Range) {
 	}
 }
 
-// Next moves to the next pair and reports whether there is one. After false, Err tells whether the range has ended or
-// something went wrong.
+// Next moves to the next pair and reports whether there is one. After false, Err tells whether the
+// range has ended or something went wrong.
 func (it *Iterator) Next() bool {
 	if it.err != nil {
 		return false
@@ -123,7 +125,8 @@ func (it *Iterator) Next() bool {
 	return k != nil && err == nil
 }
 
-// Key returns the key of the pair that Next moved to; it is borrowed until the next call of Next, Seek or Close.
+// Key returns the key of the pair that Next moved to; it is borrowed until the next call of Next,
+// Seek or Close.
 func (it *Iterator) Key() []byte { return it.key }
 
 // Value returns the value of that pair, likewise borrowed.
@@ -132,7 +135,8 @@ func (it *Iterator) Value() []byte { return it.value }
 // Err returns what ended the walk early, or nil.
 func (it *Iterator) Err() error { return it.err }
 
-// Seek moves so that the following Next goes to the first pair of the range at or after key; in reverse, at or before.
+// Seek moves so that the following Next goes to the first pair of the range at or after key; in
+// reverse, at or before.
 func (it *Iterator) Seek(key []byte) {
 	it.key, it.value = nil, nil
 	if it.err != nil {

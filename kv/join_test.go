@@ -33,7 +33,8 @@ func TestWhatWaitsForACommitIsCalledOnlyAfterIt(t *testing.T) {
 	tx.OnCommit(note("held"))
 	err = errors.Join(tx.Commit(), db.Put(t.Context(), kv.Buffered, []byte("next"), nil))
 	tx.OnCommit(note("too late"))
-	if err = errors.Join(err, db.Update(t.Context(), kv.Buffered, func(*kv.Tx) error { return nil })); err != nil || len(called) != 1 || called[0] != "held" {
+	if err = errors.Join(err, db.Update(t.Context(), kv.Buffered, func(*kv.Tx) error { return nil })); err != nil ||
+		len(called) != 1 || called[0] != "held" {
 		t.Errorf("called %q, %v", called, err)
 	}
 }
@@ -89,7 +90,8 @@ func TestATransactionKeepsOneValueForAKey(t *testing.T) {
 	for round := range 3 {
 		err := db.Update(t.Context(), kv.Buffered, func(tx *kv.Tx) error {
 			first, second := tx.Local(key{}, make), tx.Namespace([]byte("n/")).Local(key{}, make)
-			if other := tx.Local("other", func() any { return "other" }); first != round+1 || second != first || other != "other" {
+			if other := tx.Local("other", func() any { return "other" }); first != round+1 || second != first ||
+				other != "other" {
 				t.Errorf("got %v, %v and %v in round %d", first, second, other, round)
 			}
 			if got := tx.Durability(); got != kv.Buffered {

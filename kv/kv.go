@@ -1,4 +1,5 @@
-// Package kv is an ordered, transactional key-value store over many embedded engines, with named durability.
+// Package kv is an ordered, transactional key-value store over many embedded engines, with named
+// durability.
 //
 // A program opens a store by URL and works with concrete types:
 //
@@ -6,35 +7,40 @@
 //	err = db.Update(ctx, kv.Synced, func(tx *kv.Tx) error { return tx.Put(key, value) })
 //	err = db.View(ctx, func(s *kv.Snapshot) error { v, err := s.Get(key); ... })
 //
-// The engine is chosen by the URL's scheme; the program imports the engine's package for its side effect:
+// The engine is chosen by the URL's scheme; the program imports the engine's package for its side
+// effect:
 //
 //	import _ "github.com/assaydb/assay/engines/bboltkv"
 //
 // # Durability
 //
-// Every commit names the class it needs: [Synced] survives power loss, [Flushed] survives the death of the process,
-// [Buffered] survives nothing. An engine may deliver more than was asked, never less; what it cannot deliver is an
-// error of kind [Unsupported]. [Caps] tells what each class delivers on an open store: see [Promise].
+// Every commit names the class it needs: [Synced] survives power loss, [Flushed] survives the death
+// of the process, [Buffered] survives nothing. An engine may deliver more than was asked, never
+// less; what it cannot deliver is an error of kind [Unsupported]. [Caps] tells what each class
+// delivers on an open store: see [Promise].
 //
 // # Transactions
 //
-// [DB.View] runs a function on a snapshot of the last committed state. [DB.Update] runs one on a serializable
-// read-write transaction; there is one writer at a time. [DB.Write] commits a [Batch] without reading. [DB.Snapshot] and
-// [DB.Begin] are the same for programs whose reading or writing does not fit into one function. All are atomic.
+// [DB.View] runs a function on a snapshot of the last committed state. [DB.Update] runs one on a
+// serializable read-write transaction; there is one writer at a time. [DB.Write] commits a [Batch]
+// without reading. [DB.Snapshot] and [DB.Begin] are the same for programs whose reading or writing
+// does not fit into one function. All are atomic.
 //
 // # After an error
 //
-// A commit is done (no error), not done, or in doubt. Not done: nothing of it is there, now or later, and the next one
-// may be tried. In doubt, an error of kind [InDoubt]: a write or a sync failed amid it. It is there as a whole or not at
-// all, and which of the two is decided when the store is opened again; until then reads may show either. Because what
-// follows would build on it, the handle then takes no more commits: they fail with [Stopped], and nothing of them is
-// done. Close the store and open it again. On a store that is Remote (see [Caps]) commits go on. What caused the doubt
-// is found by errors.Is, too: [Full], [Permission].
+// A commit is done (no error), not done, or in doubt. Not done: nothing of it is there, now or
+// later, and the next one may be tried. In doubt, an error of kind [InDoubt]: a write or a sync
+// failed amid it. It is there as a whole or not at all, and which of the two is decided when the
+// store is opened again; until then reads may show either. Because what follows would build on it,
+// the handle then takes no more commits: they fail with [Stopped], and nothing of them is done.
+// Close the store and open it again. On a store that is Remote (see [Caps]) commits go on. What
+// caused the doubt is found by errors.Is, too: [Full], [Permission].
 //
 // # Bytes
 //
-// The pairs of a scan are borrowed until its next step; everything else that kv returns is the caller's, and kv keeps
-// nothing of what it is given. Keys are at least one byte; a value may be empty, which is not the same as absent.
+// The pairs of a scan are borrowed until its next step; everything else that kv returns is the
+// caller's, and kv keeps nothing of what it is given. Keys are at least one byte; a value may be
+// empty, which is not the same as absent.
 package kv
 
 import "github.com/assaydb/assay/kv/driver"
@@ -110,5 +116,6 @@ func KindOf(err error) Kind { return driver.KindOf(err) }
 // HintOf returns what err says about how to go on, or "".
 func HintOf(err error) string { return driver.HintOf(err) }
 
-// ParseDurability returns the class called "synced", "flushed" or "buffered". Any other name is Invalid.
+// ParseDurability returns the class called "synced", "flushed" or "buffered". Any other name is
+// Invalid.
 func ParseDurability(name string) (Durability, error) { return driver.ParseDurability(name) }

@@ -9,9 +9,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Close waits for running calls, ends snapshots and transactions that the program still holds, and closes the store.
-// That some were held is an error. Later calls of any method fail with Closed; closing again returns what the first
-// Close returned.
+// Close waits for running calls, ends snapshots and transactions that the program still holds, and
+// closes the store. That some were held is an error. Later calls of any method fail with Closed;
+// closing again returns what the first Close returned.
 func (db *DB) Close() error {
 	if len(db.prefix) > 0 {
 		return nil
@@ -167,8 +167,8 @@ func (db *DB) wrap(op string, err error) error {
 	return wrapError(op, db.engine, db.path, err)
 }
 
-// wrapError makes err an *Error that names what was done to what. An Error of the driver keeps its kind and hint, and
-// nothing of err is lost.
+// wrapError makes err an *Error that names what was done to what. An Error of the driver keeps its
+// kind and hint, and nothing of err is lost.
 func wrapError(op, engine, path string, err error) error {
 	kind := driver.KindOf(err)
 	c := Error{Kind: kind, Err: err, Hint: cmp.Or(driver.HintOf(err), systemHints[kind])}
@@ -181,4 +181,5 @@ func wrapError(op, engine, path string, err error) error {
 }
 
 // systemHints are the advice for errors of the operating system, which know none.
-var systemHints = map[Kind]string{Full: "free some space, or use another folder", Permission: "use a folder that you may write to"}
+var systemHints = map[Kind]string{Full: "free some space, or use another folder",
+	Permission: "use a folder that you may write to"}

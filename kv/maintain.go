@@ -19,9 +19,9 @@ type Size struct {
 	Files     int   `json:"files"`
 }
 
-// Compact gives space that is no longer needed back to the file system, as far as the engine can while open; where
-// Caps.Compacts is false it does nothing. Writers wait meanwhile. When ctx ends first, the engine goes on in the background, and
-// writers and Close wait until it is done.
+// Compact gives space that is no longer needed back to the file system, as far as the engine can
+// while open; where Caps.Compacts is false it does nothing. Writers wait meanwhile. When ctx ends
+// first, the engine goes on in the background, and writers and Close wait until it is done.
 func (db *DB) Compact(ctx context.Context) error {
 	if err := db.enterAlone(ctx, "compact", db.caps.Cheapest()); err != nil {
 		return err
@@ -34,8 +34,9 @@ func (db *DB) Compact(ctx context.Context) error {
 	return db.upkeep(ctx, "compact", db.writers.leaveAlone, c.Compact)
 }
 
-// Check examines the stored data: by the engine's own check if it has one, and otherwise by reading every pair. A fault
-// is Corrupt. Where Caps say ChecksAlone writers wait meanwhile. When ctx ends first, the engine goes on in the background.
+// Check examines the stored data: by the engine's own check if it has one, and otherwise by reading
+// every pair. A fault is Corrupt. Where Caps say ChecksAlone writers wait meanwhile. When ctx ends
+// first, the engine goes on in the background.
 func (db *DB) Check(ctx context.Context) error {
 	check := func(ctx context.Context) error {
 		return driver.EachPair(ctx, db.store, func(_, _ []byte) error { return nil })
@@ -71,7 +72,8 @@ func (db *DB) upkeep(ctx context.Context, op string, leave func(), call func(con
 	return db.wrap(op, err)
 }
 
-// Settings tells the settings in force, read back from the engine where it lets one; none after Close.
+// Settings tells the settings in force, read back from the engine where it lets one; none after
+// Close.
 func (db *DB) Settings() []Setting {
 	if db.enter(context.Background(), "settings") != nil {
 		return nil
@@ -108,8 +110,8 @@ func (db *DB) Size() (Size, error) {
 	return size, db.wrap("size", err)
 }
 
-// SizeOf returns the space that files, and folders with all that is in them, take on disk. What does not exist takes
-// none.
+// SizeOf returns the space that files, and folders with all that is in them, take on disk. What
+// does not exist takes none.
 func SizeOf(paths ...string) (size Size, err error) {
 	for _, path := range paths {
 		err = errors.Join(err, size.add(path))
@@ -135,9 +137,10 @@ func (s *Size) add(path string) error {
 	})
 }
 
-// Backup writes a consistent copy of the last committed state to path, which must not exist. The copy is written
-// beside its place, synced and renamed, so that path is the whole copy or nothing. It opens with the same engine.
-// When ctx ends first, the engine goes on in the background until it can stop, and removes what it wrote.
+// Backup writes a consistent copy of the last committed state to path, which must not exist. The
+// copy is written beside its place, synced and renamed, so that path is the whole copy or nothing.
+// It opens with the same engine. When ctx ends first, the engine goes on in the background until it
+// can stop, and removes what it wrote.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := db.enter(ctx, "backup"); err != nil {
 		return err
@@ -188,7 +191,8 @@ const copyBytes = 1 << 20
 func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 	c := db.config
 	c.Path, c.Mode, c.Weakest = path, db.caps.Modes[0], Synced
-	to, err := OpenDriver(context.WithoutCancel(ctx), db.driver, c) // not left behind: its files are removed when ctx ends
+	to, err := OpenDriver(context.WithoutCancel(ctx), db.driver,
+		c) // not left behind: its files are removed when ctx ends
 	if err != nil {
 		return err
 	}

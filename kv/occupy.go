@@ -21,9 +21,10 @@ func (db *DB) Occupy(what string) (leave func(), err error) {
 	}), nil
 }
 
-// Common returns the value that all who ask for it by name, which is not "", share, in the namespace of db and this
-// opening of the store; who asks first makes it. It is for what several values over the same keys
-// must agree on in memory. It binds no other opening of a Shared store, here or in another process.
+// Common returns the value that all who ask for it by name, which is not "", share, in the
+// namespace of db and this opening of the store; who asks first makes it. It is for what several
+// values over the same keys must agree on in memory. It binds no other opening of a Shared store,
+// here or in another process.
 func (db *DB) Common(name string, create func() any) any {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -42,7 +42,8 @@ func TestWhatIsCommonIsSharedWithinANamespace(t *testing.T) {
 	if again := db.Namespace([]byte("a")).Common("counter", create); again != first {
 		t.Error("the same namespace has another value")
 	}
-	if db.Common("counter", create) == first || db.Namespace([]byte("a")).Common("other", create) == first || made != 3 {
+	if db.Common("counter", create) == first || db.Namespace([]byte("a")).Common("other", create) == first ||
+		made != 3 {
 		t.Errorf("another namespace or name shares it; %d were made, want 3", made)
 	}
 }

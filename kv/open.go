@@ -24,7 +24,8 @@ const DefaultWait = 10 * time.Second
 // discard is the logger of programs that want none.
 var discard = slog.New(slog.DiscardHandler)
 
-// Option says how to open a store, or what it must be able to do. Options override the URL's parameters.
+// Option says how to open a store, or what it must be able to do. Options override the URL's
+// parameters.
 type Option func(*request)
 
 type request struct {
@@ -37,25 +38,27 @@ type request struct {
 	must   []Durability
 }
 
-// WithMode asks for a mode. Without it the engine's default holds, which is always safe: Exclusive where the engine
-// locks the store for one process, Shared where several processes may work on it.
+// WithMode asks for a mode. Without it the engine's default holds, which is always safe: Exclusive
+// where the engine locks the store for one process, Shared where several processes may work on it.
 func WithMode(m Mode) Option { return func(r *request) { r.mode = &m } }
 
-// WithWeakest says which class is the weakest that the program will ask for; without it that is Synced. Engines that fix
-// durability when they open (Badger) use it: opened with Synced they sync every commit, opened with Flushed they never
-// do and refuse Synced. The URL parameter is durability=synced|flushed|buffered.
+// WithWeakest says which class is the weakest that the program will ask for; without it that is
+// Synced. Engines that fix durability when they open (Badger) use it: opened with Synced they sync
+// every commit, opened with Flushed they never do and refuse Synced. The URL parameter is
+// durability=synced|flushed|buffered.
 func WithWeakest(d Durability) Option { return func(r *request) { r.config.Weakest = d } }
 
-// WithWait sets how long Open, and every later call, waits for a lock of another process; a call's context may end it
-// earlier. Zero tries once. The URL parameter is wait=2s. It does not bound the wait for a writer's turn within this
-// process: that comes in order, and only the context ends it.
+// WithWait sets how long Open, and every later call, waits for a lock of another process; a call's
+// context may end it earlier. Zero tries once. The URL parameter is wait=2s. It does not bound the
+// wait for a writer's turn within this process: that comes in order, and only the context ends it.
 func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 
-// WithLogger receives what the engine reports in the background. Without it such reports are dropped.
+// WithLogger receives what the engine reports in the background. Without it such reports are
+// dropped.
 func WithLogger(l *slog.Logger) Option { return func(r *request) { r.config.Logger = l } }
 
-// WithTracer tells t of the opening and of every operation of the store, its namespaces included. Given several times,
-// all tracers are told.
+// WithTracer tells t of the opening and of every operation of the store, its namespaces included.
+// Given several times, all tracers are told.
 func WithTracer(t Tracer) Option {
 	return func(r *request) {
 		switch before := r.tracer.(type) {
@@ -69,21 +72,23 @@ func WithTracer(t Tracer) Option {
 	}
 }
 
-// MustDeliver refuses a store that does not deliver d or more when asked for d. [DB.RequireAtomic] asks for more; all
-// else that a store promises stands in its Caps.
+// MustDeliver refuses a store that does not deliver d or more when asked for d. [DB.RequireAtomic]
+// asks for more; all else that a store promises stands in its Caps.
 func MustDeliver(d Durability) Option { return func(r *request) { r.must = append(r.must, d) } }
 
-// Open opens the store that rawURL names, creating it if it does not exist and is not opened read-only.
+// Open opens the store that rawURL names, creating it if it does not exist and is not opened
+// read-only.
 //
 //	bbolt:/abs/p.db    bbolt:///abs/p.db    pebble:rel/dir?mode=exclusive    sqlite:f.db?journal_mode=DELETE&wait=2s
 //
-// The scheme is the engine, the rest the path. Parameters are the engine's own options by its own names, and
-// mode=exclusive|shared|ro, durability=synced|flushed|buffered (see [WithWeakest]), wait=DURATION. An unknown engine or
-// option is Invalid and the hint lists the valid ones; what the engine cannot honour is Unsupported.
+// The scheme is the engine, the rest the path. Parameters are the engine's own options by its own
+// names, and mode=exclusive|shared|ro, durability=synced|flushed|buffered (see [WithWeakest]),
+// wait=DURATION. An unknown engine or option is Invalid and the hint lists the valid ones; what the
+// engine cannot honour is Unsupported.
 //
-// If another process holds the store, Open tries again until ctx ends or, by default, 10 seconds have passed, and then
-// fails with Busy. An opening that takes long, as recovery may, goes on in the background when ctx ends, and what it
-// opens is closed.
+// If another process holds the store, Open tries again until ctx ends or, by default, 10 seconds
+// have passed, and then fails with Busy. An opening that takes long, as recovery may, goes on in
+// the background when ctx ends, and what it opens is closed.
 func Open(ctx context.Context, rawURL string, options ...Option) (*DB, error) {
 	d, r, err := parse(rawURL)
 	if err != nil {
@@ -92,8 +97,8 @@ func Open(ctx context.Context, rawURL string, options ...Option) (*DB, error) {
 	return open(ctx, d, r, options)
 }
 
-// OpenDriver is Open for packages of engines, which have a driver and a Config instead of a URL. The mode is that of c
-// unless an option says otherwise.
+// OpenDriver is Open for packages of engines, which have a driver and a Config instead of a URL.
+// The mode is that of c unless an option says otherwise.
 func OpenDriver(ctx context.Context, d driver.Driver, c driver.Config, options ...Option) (*DB, error) {
 	return open(ctx, d, &request{info: d.Info(), path: c.Path, mode: &c.Mode, wait: DefaultWait, config: c}, options)
 }
@@ -132,8 +137,9 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 	return store, nil
 }
 
-// foreign returns err, of an opening, or another one if a store of another engine lies at the path, or a folder in place of
-// a file. Drivers of SQLite tell themselves of files: these must not be opened and closed beside it, which drops its locks.
+// foreign returns err, of an opening, or another one if a store of another engine lies at the path,
+// or a folder in place of a file. Drivers of SQLite tell themselves of files: these must not be
+// opened and closed beside it, which drops its locks.
 func (r *request) foreign(err error) error {
 	info, serr := os.Stat(r.config.Path)
 	misplaced := serr == nil && r.info.Caps.Persistent && info.IsDir() != r.info.Caps.Folder
@@ -143,7 +149,8 @@ func (r *request) foreign(err error) error {
 	found, derr := detect.Path(r.config.Path)
 	switch {
 	case derr == nil && found.Engine != r.info.Name:
-		return refusal(Invalid, fmt.Sprintf("open it as %s:%s", found.Engine, r.path), "a store of %s, not of %s", found.Engine, r.info.Name)
+		return refusal(Invalid, fmt.Sprintf("open it as %s:%s", found.Engine, r.path), "a store of %s, not of %s",
+			found.Engine, r.info.Name)
 	case misplaced && r.info.Caps.Folder:
 		return refusal(Invalid, "name a folder", "%s keeps a store in a folder, and this is a file", r.info.Name)
 	case misplaced:
@@ -152,8 +159,9 @@ func (r *request) foreign(err error) error {
 	return err
 }
 
-// PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in rawURL before it
-// opens anything, an unknown engine or option, is an error; options' values are not looked at.
+// PathOf returns the file or folder that rawURL names, which may be none. What Open would refuse in
+// rawURL before it opens anything, an unknown engine or option, is an error; options' values are
+// not looked at.
 func PathOf(rawURL string) (string, error) {
 	_, r, err := parse(rawURL)
 	if err != nil {
@@ -187,7 +195,8 @@ func (r *request) read(rest string) error {
 	path, query, _ := strings.Cut(rest, "?")
 	if below, absolute := strings.CutPrefix(path, "//"); absolute {
 		if path = below; path != "" && path[0] != '/' {
-			hint := fmt.Sprintf("write %[1]s:%[2]s for a relative path, %[1]s:///%[2]s for an absolute one", r.info.Name, path)
+			hint := fmt.Sprintf("write %[1]s:%[2]s for a relative path, %[1]s:///%[2]s for an absolute one",
+				r.info.Name, path)
 			return refusal(Invalid, hint, "%s:%s names a host", r.info.Name, rest)
 		}
 	}
@@ -266,13 +275,14 @@ func (r *request) resolve() error {
 		return nil
 	}
 	if r.config.Mode = *r.mode; !caps.Supports(*r.mode) {
-		return refusal(Unsupported, fmt.Sprintf("%s honours %v", r.info.Name, caps.Modes), "mode %v is not honoured", *r.mode)
+		return refusal(Unsupported, fmt.Sprintf("%s honours %v", r.info.Name, caps.Modes), "mode %v is not honoured",
+			*r.mode)
 	}
 	return nil
 }
 
-// openWaiting opens, and tries again while another process holds the store. The limit of the wait is for locks, and
-// does not cut a long recovery short.
+// openWaiting opens, and tries again while another process holds the store. The limit of the wait
+// is for locks, and does not cut a long recovery short.
 func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -282,7 +292,8 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
 		return err
 	}
-	return store, patience{limit: r.wait, what: "another process has it open", tracer: timerOf(r.tracer)}.again(ctx, once(), once)
+	return store, patience{limit: r.wait, what: "another process has it open", tracer: timerOf(r.tracer)}.again(ctx,
+		once(), once)
 }
 
 // closeLate closes a store that nobody waits for any more; nobody is left to be told.

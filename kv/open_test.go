@@ -16,7 +16,8 @@ import (
 
 var ctx = context.Background()
 
-// spy is an engine over mem that remembers what it was asked to open, and is busy as often as it is told.
+// spy is an engine over mem that remembers what it was asked to open, and is busy as often as it is
+// told.
 type spy struct { // an Open that was given up may still run beside the next test
 	last  atomic.Pointer[driver.Config]
 	busy  atomic.Int64 // how many more times Open is busy
@@ -32,7 +33,8 @@ func (*spy) Info() driver.Info {
 	return driver.Info{
 		Name:    "spy",
 		Summary: "remembers",
-		Options: []driver.Option{{Name: "Cache", Values: "bytes", Usage: "memory"}, {Name: "Log", Values: "text", Usage: "log"}},
+		Options: []driver.Option{{Name: "Cache", Values: "bytes", Usage: "memory"},
+			{Name: "Log", Values: "text", Usage: "log"}},
 		Caps: driver.Caps{
 			Persistent: true,
 			Modes:      []driver.Mode{driver.Exclusive, driver.ReadOnly},
@@ -103,7 +105,8 @@ func TestURLsNameEngineAndPath(t *testing.T) {
 		{"spy:p?Cache=1", "p"},
 	} {
 		db := mustOpen(t, c.url)
-		if want, _ := filepath.Abs(filepath.FromSlash(c.path)); theSpy.last.Load().Path != want || db.Path() != want || db.Engine() != "spy" {
+		if want, _ := filepath.Abs(filepath.FromSlash(c.path)); theSpy.last.Load().Path != want || db.Path() != want ||
+			db.Engine() != "spy" {
 			t.Errorf("%s: got path %q of %s, want %q", c.url, theSpy.last.Load().Path, db.Engine(), want)
 		}
 	}
@@ -125,7 +128,8 @@ func TestURLParametersBecomeOptions(t *testing.T) {
 
 func TestDefaultsAreTheSafestAndTheFirst(t *testing.T) {
 	mustOpen(t, "spy:p")
-	if c := theSpy.last.Load(); c.Mode != kv.Exclusive || c.Weakest != kv.Synced || len(c.Params) != 0 || c.Logger == nil {
+	if c := theSpy.last.Load(); c.Mode != kv.Exclusive || c.Weakest != kv.Synced || len(c.Params) != 0 ||
+		c.Logger == nil {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -252,7 +256,8 @@ func TestOpenNamesEngineAndPathInErrors(t *testing.T) {
 	theSpy.fail.Store(&kv.Error{Kind: kv.Corrupt, Err: errors.New("bad page"), Hint: "restore it"})
 	_, err := kv.Open(ctx, "spy:some/p.db")
 	wantKind(t, "open", err, kv.Corrupt)
-	if got, want := err.Error(), "open spy "+filepath.FromSlash("some/p.db")+": corrupt: bad page"; got != want || kv.HintOf(err) != "restore it" {
+	if got, want := err.Error(), "open spy "+filepath.FromSlash("some/p.db")+": corrupt: bad page"; got != want ||
+		kv.HintOf(err) != "restore it" {
 		t.Errorf("got %q with hint %q, want %q", got, kv.HintOf(err), want)
 	}
 }

@@ -155,11 +155,13 @@ func TestACommitIsDoneNotDoneOrInDoubt(t *testing.T) {
 			if err == nil || errors.Is(err, kv.InDoubt) != c.inDoubt {
 				t.Errorf("%s: got %v, in doubt: want %v", what, err, c.inDoubt)
 			}
-			if c.inDoubt && (kv.KindOf(err) != kv.InDoubt || kv.HintOf(err) == "" || !strings.Contains(err.Error(), c.fail.Error())) {
+			if c.inDoubt && (kv.KindOf(err) != kv.InDoubt || kv.HintOf(err) == "" ||
+				!strings.Contains(err.Error(), c.fail.Error())) {
 				t.Errorf("%s: got %v with the hint %q", what, err, kv.HintOf(err))
 			}
 			err = commit(db)
-			if !c.inDoubt && err != nil || c.inDoubt && (kv.KindOf(err) != kv.Stopped || errors.Is(err, kv.InDoubt) || kv.HintOf(err) == "") {
+			if !c.inDoubt && err != nil || c.inDoubt && (kv.KindOf(err) != kv.Stopped || errors.Is(err, kv.InDoubt) ||
+				kv.HintOf(err) == "") {
 				t.Errorf("%s: the commit after it: got %v", what, err)
 			}
 			if err := db.View(ctx, func(*kv.Snapshot) error { return nil }); err != nil {
@@ -268,7 +270,8 @@ func TestErrorsLoseNothing(t *testing.T) {
 	both := errors.Join(&driver.Error{Kind: driver.TooLarge, Err: errors.New("the value"), Hint: "split it"}, errIO)
 	db := openMoody(t, moody{fail: []error{both}})
 	err := db.Put(ctx, kv.Synced, []byte("a"), nil)
-	if !errors.Is(err, syscall.EIO) || !errors.Is(err, kv.TooLarge) || kv.HintOf(err) != "split it" || !strings.Contains(err.Error(), "the value") {
+	if !errors.Is(err, syscall.EIO) || !errors.Is(err, kv.TooLarge) || kv.HintOf(err) != "split it" ||
+		!strings.Contains(err.Error(), "the value") {
 		t.Errorf("got %v with hint %q, want both errors", err, kv.HintOf(err))
 	}
 }

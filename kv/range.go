@@ -5,8 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// Range is the half-open interval [Start, End) of keys, in ascending order or, if Reverse is set, descending.
-// A nil bound is open; the zero Range is everything. An empty, non-nil End and a Start at or above End give no keys.
+// Range is the half-open interval [Start, End) of keys, in ascending order or, if Reverse is set,
+// descending. A nil bound is open; the zero Range is everything. An empty, non-nil End and a Start
+// at or above End give no keys.
 type Range struct {
 	Start, End []byte
 	Reverse    bool
@@ -37,8 +38,8 @@ func After(key []byte) []byte { return append(bytes.Clone(key), 0) }
 // AppendUint64 appends n to key as 8 bytes, big-endian, so that keys sort as the numbers do.
 func AppendUint64(key []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(key, n) }
 
-// LastUint64 returns the number that the last 8 bytes of key hold, as AppendUint64 wrote them. A key shorter than 8
-// bytes gives false.
+// LastUint64 returns the number that the last 8 bytes of key hold, as AppendUint64 wrote them. A
+// key shorter than 8 bytes gives false.
 func LastUint64(key []byte) (n uint64, ok bool) {
 	if len(key) < 8 {
 		return 0, false
@@ -46,8 +47,8 @@ func LastUint64(key []byte) (n uint64, ok bool) {
 	return binary.BigEndian.Uint64(key[len(key)-8:]), true
 }
 
-// AppendString appends s so that it sorts as strings do and ends recognisably, for keys made of several parts:
-// a zero byte in s becomes 0x00 0xff, and 0x00 0x01 ends the string.
+// AppendString appends s so that it sorts as strings do and ends recognisably, for keys made of
+// several parts: a zero byte in s becomes 0x00 0xff, and 0x00 0x01 ends the string.
 func AppendString(key []byte, s string) []byte {
 	for i := range len(s) {
 		key = append(key, s[i])

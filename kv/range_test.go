@@ -11,7 +11,8 @@ import (
 
 func TestAfterIsTheFirstKeyBeyondAPrefix(t *testing.T) {
 	for _, c := range []struct{ prefix, want string }{
-		{"a", "b"}, {"a\xff", "b"}, {"a\xff\xff", "b"}, {"a\x00", "a\x01"}, {"\xfe", "\xff"}, {"\xff", ""}, {"\xff\xff", ""}, {"", ""},
+		{"a", "b"}, {"a\xff", "b"}, {"a\xff\xff", "b"}, {"a\x00", "a\x01"}, {"\xfe", "\xff"}, {"\xff", ""},
+		{"\xff\xff", ""}, {"", ""},
 	} {
 		p := []byte(c.prefix)
 		got := kv.PrefixEnd(p)

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of a scan that ended
-// early.
+// View runs fn on a snapshot that was fixed before fn began. It returns fn's error, or the error of
+// a scan that ended early.
 func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	if db.tracer == nil {
 		return db.view(ctx, fn)
@@ -78,7 +78,8 @@ func (db *DB) getOnce(ctx context.Context, dst, key []byte) ([]byte, error) {
 	return v, err
 }
 
-// reader returns the last committed state, and waits, within reason, for what keeps it from being read.
+// reader returns the last committed state, and waits, within reason, for what keeps it from being
+// read.
 func (db *DB) reader(ctx context.Context) (driver.Reader, error) {
 	r, err := db.store.Snapshot(ctx)
 	if err != nil {
@@ -87,9 +88,10 @@ func (db *DB) reader(ctx context.Context) (driver.Reader, error) {
 	return r, err
 }
 
-// Snapshot returns the last committed state, for programs whose reading does not fit into one function: pages of a
-// listing, iterators that are handed on. The caller closes it. Engines keep old data for as long as a snapshot is open,
-// and some keep writers waiting (see [Caps]). On a store that is Remote ctx holds for the snapshot's life.
+// Snapshot returns the last committed state, for programs whose reading does not fit into one
+// function: pages of a listing, iterators that are handed on. The caller closes it. Engines keep
+// old data for as long as a snapshot is open, and some keep writers waiting (see [Caps]). On a
+// store that is Remote ctx holds for the snapshot's life.
 func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
 	err = traced(ctx, db.tracer, Event{Op: "snapshot"}, func(ctx context.Context) error {
 		if err := db.enter(ctx, "snapshot"); err != nil {
@@ -114,8 +116,9 @@ func (db *DB) heldView(ctx context.Context, r driver.Reader, e Event) *view {
 	return v
 }
 
-// frame is the memory of a View or an Update, which the next one uses again. What the program may still have is not:
-// the Snapshot and the Tx, which are made many at a time, lose their view at the end.
+// frame is the memory of a View or an Update, which the next one uses again. What the program may
+// still have is not: the Snapshot and the Tx, which are made many at a time, lose their view at the
+// end.
 type frame struct {
 	view
 	w         writing
@@ -153,8 +156,8 @@ func newFrame(ctx context.Context, db *DB, r driver.Reader) (*frame, *Snapshot) 
 	return f, s
 }
 
-// end ends the view and its snapshot. The frame is not used again if something else may have the view: a namespace, or
-// a scan that was left open.
+// end ends the view and its snapshot. The frame is not used again if something else may have the
+// view: a namespace, or a scan that was left open.
 func (f *frame) end(s *Snapshot) error {
 	again := f.open == nil && !f.lent
 	err := f.view.end()

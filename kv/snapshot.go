@@ -11,9 +11,10 @@ import (
 
 // Snapshot is a fixed state of the store.
 //
-// One that [DB.View] or [DB.Update] gave to a function lives as long as that function and is used by one goroutine at a
-// time. One that [DB.Snapshot] returned lives until Close and may be used by several goroutines, which take turns. After
-// its end every method fails with Closed. It is not to be copied.
+// One that [DB.View] or [DB.Update] gave to a function lives as long as that function and is used
+// by one goroutine at a time. One that [DB.Snapshot] returned lives until Close and may be used by
+// several goroutines, which take turns. After its end every method fails with Closed. It is not to
+// be copied.
 type Snapshot struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 	*view
@@ -66,7 +67,8 @@ func (v *view) end() error {
 	return err
 }
 
-// Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update end their own.
+// Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update
+// end their own.
 func (s *Snapshot) Close() error {
 	if s.mu == nil {
 		return s.db.wrap("close", refusal(Invalid, "close only what DB.Snapshot returned",
@@ -104,8 +106,8 @@ func (s *Snapshot) Get(key []byte) ([]byte, error) {
 	return v, err
 }
 
-// Append appends the value of key to dst and returns the extended slice; it allocates only if dst is too short.
-// An absent key returns dst and NotFound.
+// Append appends the value of key to dst and returns the extended slice; it allocates only if dst
+// is too short. An absent key returns dst and NotFound.
 func (s *Snapshot) Append(dst, key []byte) (v []byte, err error) {
 	if s.plain() {
 		return s.append(dst, key)
@@ -134,8 +136,8 @@ func (s *Snapshot) append(dst, key []byte) ([]byte, error) {
 	return v, err
 }
 
-// Len returns the length of the value of key in bytes. An absent key is NotFound. Engines that can tell it without
-// reading the value do.
+// Len returns the length of the value of key in bytes. An absent key is NotFound. Engines that can
+// tell it without reading the value do.
 func (s *Snapshot) Len(key []byte) (n int, err error) {
 	err = s.call("len", func(*span) (err error) {
 		if s.r == nil || len(key) == 0 {
@@ -164,9 +166,10 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 	return err == nil, err
 }
 
-// Scan returns the pairs of r in order. Key and value are borrowed until the next step: copy what is kept, change
-// nothing. A scan that fails, or whose context has ended, ends early, and View or Update then returns its error even if
-// the function returned nil; Err tells it earlier. Within an Update, writes are refused while a scan is running.
+// Scan returns the pairs of r in order. Key and value are borrowed until the next step: copy what
+// is kept, change nothing. A scan that fails, or whose context has ended, ends early, and View or
+// Update then returns its error even if the function returned nil; Err tells it earlier. Within an
+// Update, writes are refused while a scan is running.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) { s.scan(&r, yield) }
 }
@@ -179,7 +182,8 @@ func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	}
 }
 
-// Err returns the first error that ended a scan of this snapshot early, or nil; after the end of the snapshot, Closed.
+// Err returns the first error that ended a scan of this snapshot early, or nil; after the end of
+// the snapshot, Closed.
 func (s *Snapshot) Err() error {
 	s.enter()
 	defer s.leave()
@@ -192,8 +196,8 @@ func (s *Snapshot) Err() error {
 // DB returns the store, or the namespace, that s is a state of.
 func (s *Snapshot) DB() *DB { return s.db }
 
-// Namespace returns a view of s that holds only the keys beginning with prefix, shown without it. It ends with s, and is
-// used like it.
+// Namespace returns a view of s that holds only the keys beginning with prefix, shown without it.
+// It ends with s, and is used like it.
 func (s *Snapshot) Namespace(prefix []byte) *Snapshot {
 	s.enter()
 	defer s.leave()
@@ -212,8 +216,8 @@ func (s *Snapshot) full(key []byte) []byte {
 	return s.key
 }
 
-// scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an interface method
-// escapes, and with it the loop body and every variable that it uses.
+// scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an
+// interface method escapes, and with it the loop body and every variable that it uses.
 func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
 	it := s.iterator()
 	err := it.init(s, r)

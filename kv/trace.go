@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Tracer is told of every operation of a store: the one place for counting, timing and tracing. See [WithTracer]. Its
-// methods are called by the goroutine that runs the operation, and must not call the store.
+// Tracer is told of every operation of a store: the one place for counting, timing and tracing. See
+// [WithTracer]. Its methods are called by the goroutine that runs the operation, and must not call
+// the store.
 type Tracer interface {
-	// Start is called when the operation op begins. The context it returns is the parent of operations inside this one,
-	// as a Get is inside a View, and is given to End.
+	// Start is called when the operation op begins. The context it returns is the parent of
+	// operations inside this one, as a Get is inside a View, and is given to End.
 	Start(ctx context.Context, op string) context.Context
 
 	// End is called when the operation has ended.
 	End(ctx context.Context, e Event)
 }
 
-// Watcher is a Tracer that also asks the store from time to time what it tells of itself: its size, its engine's
-// figures. It may call the store, in goroutines of its own.
+// Watcher is a Tracer that also asks the store from time to time what it tells of itself: its size,
+// its engine's figures. It may call the store, in goroutines of its own.
 type Watcher interface {
 	Tracer
 
@@ -25,8 +26,8 @@ type Watcher interface {
 	Watch(db *DB)
 }
 
-// Timer is a Tracer that times operations itself, as a look at the clock costs more than counting. Where it is the only
-// tracer of a store, Begin and Finish are called instead of Start and End.
+// Timer is a Tracer that times operations itself, as a look at the clock costs more than counting.
+// Where it is the only tracer of a store, Begin and Finish are called instead of Start and End.
 type Timer interface {
 	Tracer
 
@@ -39,10 +40,11 @@ type Timer interface {
 
 // Event is one operation of a store.
 //
-// What a program calls is "open", "close", "view", "snapshot", "update", "begin", "write", "check", "compact" or
-// "backup". Inside views and transactions there are "get", "len", "scan", "put", "delete", "delete range" and "commit".
-// Inside any of them are its waits: "turn" for the writers of this process, "lock" for what others hold. A "held
-// snapshot" or "held transaction" lasts from Snapshot or Begin to its end.
+// What a program calls is "open", "close", "view", "snapshot", "update", "begin", "write", "check",
+// "compact" or "backup". Inside views and transactions there are "get", "len", "scan", "put",
+// "delete", "delete range" and "commit". Inside any of them are its waits: "turn" for the writers
+// of this process, "lock" for what others hold. A "held snapshot" or "held transaction" lasts from
+// Snapshot or Begin to its end.
 type Event struct {
 	Op         string
 	Durability Durability    // the class asked for, of update, begin, held transaction, commit and write
@@ -73,7 +75,8 @@ func timerOf(t Tracer) Timer {
 	return timed{t}
 }
 
-// tracers are several that are told of the same: the first is told of a beginning first, and of an end last.
+// tracers are several that are told of the same: the first is told of a beginning first, and of an
+// end last.
 type tracers []Tracer
 
 func (all tracers) Start(ctx context.Context, op string) context.Context {
@@ -101,8 +104,8 @@ func (all tracers) Watch(db *DB) {
 // epoch is what spans count from. The time since then costs one look at the clock, time.Now two.
 var epoch = time.Now()
 
-// span is an operation that is being traced. A nil span, and one that has not begun, is that of a store without a
-// tracer, and does nothing.
+// span is an operation that is being traced. A nil span, and one that has not begun, is that of a
+// store without a tracer, and does nothing.
 type span struct {
 	timer Timer
 	ctx   context.Context

@@ -65,7 +65,11 @@ func TestTracersAreToldExactly(t *testing.T) {
 		}
 	})
 	check("scan broken off", "view>scan/1/2 view/0/0")
-	_ = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { _ = tx.Put([]byte("f"), []byte("6")); return tx.Delete([]byte("e")) })
+	_ = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		_ = tx.Put([]byte("f"),
+			[]byte("6"))
+		return tx.Delete([]byte("e"))
+	})
 	check("update", "update>put/1/2 update>delete/1/1 update>commit/2/3 update/0/0")
 	_ = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { return errors.New("no") })
 	check("an update that is rolled back", "update/0/0/error")

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// turns lets in either one writer alone or several who share. Those who meet nobody take an atomic operation each way,
-// and no lock; the others queue in the order they came.
+// turns lets in either one writer alone or several who share. Those who meet nobody take an atomic
+// operation each way, and no lock; the others queue in the order they came.
 type turns struct {
 	in      atomic.Int64  // how many share, less gate for the one who is alone and for the one who waits to be
 	queue   chan struct{} // holds one: who has put it there waits at the gate, and others wait to put theirs
@@ -56,8 +56,8 @@ func (t *turns) wake() {
 	}
 }
 
-// wait queues, counts n in, and waits at the gate: 1 until nobody is alone, -gate until nobody else is in. Those that
-// are turned away count for a moment, too.
+// wait queues, counts n in, and waits at the gate: 1 until nobody is alone, -gate until nobody else
+// is in. Those that are turned away count for a moment, too.
 func (t *turns) wait(ctx context.Context, n int64) (err error) {
 	var sp span
 	ctx = sp.begin(ctx, t.tracer, Event{Op: "turn"})

@@ -2,8 +2,9 @@ package kv
 
 import "github.com/assaydb/assay/kv/driver"
 
-// Tx is a read-write transaction. It sees its own writes. One that [DB.Update] gave to a function lives as long as that
-// function; one that [DB.Begin] returned lives until Commit or Rollback. It is used by one goroutine at a time.
+// Tx is a read-write transaction. It sees its own writes. One that [DB.Update] gave to a function
+// lives as long as that function; one that [DB.Begin] returned lives until Commit or Rollback. It
+// is used by one goroutine at a time.
 //
 // A function that only reads takes a *Snapshot, and is given tx.Snapshot within a transaction.
 type Tx struct {
@@ -70,8 +71,8 @@ func (tx *Tx) writeNow(name string, op *driver.Op) error {
 // deleteChunk is how many keys DeleteRange holds at once where it deletes one by one.
 const deleteChunk = 1024
 
-// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan and a Delete for
-// each.
+// DeleteRange removes all keys of r. Engines that can do so at once do; on others it costs a scan
+// and a Delete for each.
 func (tx *Tx) DeleteRange(r Range) error {
 	r.Reverse = false
 	once := false
@@ -115,14 +116,15 @@ func (tx *Tx) deleteAtOnce(d driver.RangeDeleter, r Range) error {
 	return d.DeleteRange(it.r.Start, it.r.End)
 }
 
-// Namespace returns a view of tx that holds only the keys beginning with prefix, shown without it. It is part of the same
-// transaction.
+// Namespace returns a view of tx that holds only the keys beginning with prefix, shown without it.
+// It is part of the same transaction.
 func (tx *Tx) Namespace(prefix []byte) *Tx {
 	return &Tx{Snapshot: tx.Snapshot.Namespace(prefix), writing: tx.writing}
 }
 
-// OnCommit has fn called once tx is committed, for what must not happen before, or if it is rolled back: waking others,
-// say. fn runs before the next writer's turn and must not call the store. Where the commit is in doubt it is not called.
+// OnCommit has fn called once tx is committed, for what must not happen before, or if it is rolled
+// back: waking others, say. fn runs before the next writer's turn and must not call the store.
+// Where the commit is in doubt it is not called.
 func (tx *Tx) OnCommit(fn func()) {
 	tx.enter()
 	defer tx.leave()
@@ -131,8 +133,9 @@ func (tx *Tx) OnCommit(fn func()) {
 	}
 }
 
-// Local returns the value that tx keeps under key; first makes it when it is asked for the first time in the transaction,
-// of whichever namespace. It is for what is built on transactions and has something to remember until they end.
+// Local returns the value that tx keeps under key; first makes it when it is asked for the first
+// time in the transaction, of whichever namespace. It is for what is built on transactions and has
+// something to remember until they end.
 func (tx *Tx) Local(key any, first func() any) any {
 	tx.enter()
 	defer tx.leave()
@@ -148,8 +151,9 @@ func (tx *Tx) Local(key any, first func() any) any {
 	return value
 }
 
-// Fail has tx end with err, whatever else happens in it: nothing of it is committed, and Update or Commit returns err. It
-// is for what cannot leave its work half done, in a function that does not decide how tx ends.
+// Fail has tx end with err, whatever else happens in it: nothing of it is committed, and Update or
+// Commit returns err. It is for what cannot leave its work half done, in a function that does not
+// decide how tx ends.
 func (tx *Tx) Fail(err error) {
 	tx.enter()
 	defer tx.leave()
@@ -158,8 +162,8 @@ func (tx *Tx) Fail(err error) {
 	}
 }
 
-// Join returns tx as a transaction of db, which may be another namespace of the same store than the one that tx was begun
-// on: with the keys of db. A tx of another store is Invalid.
+// Join returns tx as a transaction of db, which may be another namespace of the same store than the
+// one that tx was begun on: with the keys of db. A tx of another store is Invalid.
 func (db *DB) Join(tx *Tx) (*Tx, error) {
 	if tx.db.core != db.core {
 		return nil, db.wrap("join", refusal(Invalid, "give a transaction of this store: of db.Update or db.Begin",
@@ -174,12 +178,12 @@ func (db *DB) Join(tx *Tx) (*Tx, error) {
 	return &Tx{Snapshot: &Snapshot{view: tx.view, db: db}, writing: tx.writing}, nil
 }
 
-// Commit commits a transaction that [DB.Begin] returned: see [DB.Update] for what its errors mean. It ends tx in any
-// case. Update commits its own.
+// Commit commits a transaction that [DB.Begin] returned: see [DB.Update] for what its errors mean.
+// It ends tx in any case. Update commits its own.
 func (tx *Tx) Commit() (err error) { return tx.finish("commit") }
 
-// Rollback ends a transaction that [DB.Begin] returned without committing it. After Commit or Rollback it does nothing,
-// so that it can be deferred.
+// Rollback ends a transaction that [DB.Begin] returned without committing it. After Commit or
+// Rollback it does nothing, so that it can be deferred.
 func (tx *Tx) Rollback() error { return tx.finish("rollback") }
 
 func (tx *Tx) finish(op string) error {
@@ -198,8 +202,8 @@ func (tx *Tx) finish(op string) error {
 	return tx.db.let(tx, op == "commit")
 }
 
-// writable refuses writes after the end, and during a scan: what an engine's cursor does when the tree under it
-// changes differs from engine to engine (bbolt's may skip a key).
+// writable refuses writes after the end, and during a scan: what an engine's cursor does when the
+// tree under it changes differs from engine to engine (bbolt's may skip a key).
 func (tx *Tx) writable() error {
 	switch {
 	case tx.r == nil:

@@ -64,7 +64,11 @@ func TestNamespacesTakePartInTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := errors.New("mine")
-	if err := n.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { _ = tx.Put([]byte("d"), nil); return mine }); err != mine {
+	if err := n.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		_ = tx.Put([]byte("d"),
+			nil)
+		return mine
+	}); err != mine {
 		t.Errorf("update: %v", err)
 	}
 	want(t, "the whole store", all(t, db, kv.Range{}), "n/b=2 n/c=4 p/a=3")
@@ -84,7 +88,8 @@ func TestNamespacesLeaveRoomForThePrefix(t *testing.T) {
 	}
 }
 
-// faulty is an engine whose cursors fail after the first pair, when told to, and whose Apply does nothing.
+// faulty is an engine whose cursors fail after the first pair, when told to, and whose Apply does
+// nothing.
 type faulty struct{}
 
 var errDisk = errors.New("disk on fire")

@@ -13,13 +13,14 @@ import (
 // maxTries is how often Update runs a function whose transactions meet others.
 const maxTries = 20
 
-// Update runs fn on a read-write transaction and commits it with at least the durability d. If fn returns an error or
-// panics, or a scan ended early, everything is rolled back. Transactions are serializable; Update waits for its turn
-// until ctx ends, also for the readers that its commit may have to wait for, and does not consult ctx once the commit
-// writes. What an error says of the commit stands in the package comment.
+// Update runs fn on a read-write transaction and commits it with at least the durability d. If fn
+// returns an error or panics, or a scan ended early, everything is rolled back. Transactions are
+// serializable; Update waits for its turn until ctx ends, also for the readers that its commit may
+// have to wait for, and does not consult ctx once the commit writes. What an error says of the
+// commit stands in the package comment.
 //
-// Where Caps say MayAbort, fn may run several times, each time on a new transaction, before one commits: it must not
-// change anything but the transaction. After 20 tries the error is Aborted.
+// Where Caps say MayAbort, fn may run several times, each time on a new transaction, before one
+// commits: it must not change anything but the transaction. After 20 tries the error is Aborted.
 func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) error {
 	if db.tracer == nil {
 		return db.updateAgain(ctx, d, fn)
@@ -37,7 +38,8 @@ func (db *DB) updateAgain(ctx context.Context, d Durability, fn func(*Tx) error)
 	return err
 }
 
-// retry runs try, which failed with err, until it is not Aborted, which only engines that MayAbort return.
+// retry runs try, which failed with err, until it is not Aborted, which only engines that MayAbort
+// return.
 func (db *DB) retry(ctx context.Context, op string, err error, try func() error) error {
 	pause := db.limit
 	pause.longest = longestAbort
@@ -93,7 +95,8 @@ func (db *DB) commit(tx *Tx) (err error) {
 		ctx = sp.begin(ctx, db.tracer, Event{Op: "commit", Durability: tx.d, Pairs: tx.pairs, Bytes: tx.bytes})
 		defer func() { sp.end(err) }()
 	}
-	if tx.err != nil || tx.open != nil { // a scan that is open is told of, and rolled back, by the end of the transaction
+	// a scan that is open is told of, and rolled back, by the end of the transaction
+	if tx.err != nil || tx.open != nil {
 		return tx.err
 	}
 	if err := db.finish(ctx, "commit", tx.w); err != nil {
@@ -131,9 +134,9 @@ func (db *DB) outcome(op string, err error) error {
 	return db.wrap(op, err)
 }
 
-// Begin starts a read-write transaction, for programs whose writing does not fit into one function. The caller ends it by
-// Commit or Rollback; until then all other writers of the store wait. It is Update's transaction in every other respect,
-// but that it is not run again when it is Aborted.
+// Begin starts a read-write transaction, for programs whose writing does not fit into one function.
+// The caller ends it by Commit or Rollback; until then all other writers of the store wait. It is
+// Update's transaction in every other respect, but that it is not run again when it is Aborted.
 func (db *DB) Begin(ctx context.Context, d Durability) (tx *Tx, err error) {
 	err = traced(ctx, db.tracer, Event{Op: "begin", Durability: d}, func(ctx context.Context) error {
 		if err := db.enterAlone(ctx, "begin", d); err != nil {
@@ -169,9 +172,10 @@ func (db *DB) let(tx *Tx, commit bool) (err error) {
 	return err
 }
 
-// Write commits the writes of b, in order, as one transaction with at least the durability d. It is the fast path for
-// writes that need no read: on engines whose Caps say ConcurrentApply, calls at the same time share a sync.
-// An empty batch does nothing. b is unchanged and may be reset and used again.
+// Write commits the writes of b, in order, as one transaction with at least the durability d. It is
+// the fast path for writes that need no read: on engines whose Caps say ConcurrentApply, calls at
+// the same time share a sync. An empty batch does nothing. b is unchanged and may be reset and used
+// again.
 func (db *DB) Write(ctx context.Context, d Durability, b *Batch) error {
 	if db.tracer == nil {
 		return db.writeBatch(ctx, d, b)
@@ -257,7 +261,8 @@ func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn fun
 		return nil
 	}
 	if driver.KindOf(err) == Busy && !db.caps.ConcurrentApply {
-		// A commit keeps its place while it waits for readers, where Apply would begin anew behind others.
+		// A commit keeps its place while it waits for readers, where Apply would begin anew behind
+		// others.
 		return db.applyInSteps(ctx, d, ops)
 	}
 	return db.outcome("write", db.limit.again(ctx, err, func() error { return db.applier.Apply(ctx, ops, d) }))

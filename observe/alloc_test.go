@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/observe"
 )
 
-// TestObservingAllocatesNothingButTheListOfWhatIsRunning compares a store with an observer to one without.
+// TestObservingAllocatesNothingButTheListOfWhatIsRunning compares a store with an observer to one
+// without.
 func TestObservingAllocatesNothingButTheListOfWhatIsRunning(t *testing.T) {
 	bare, err := kv.Open(t.Context(), "mem:", kv.WithWeakest(kv.Buffered))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkObserve measures what an observer costs, on Pebble with Buffered commits, where an
-// operation is shortest: as "raw" stands kv without a tracer, as "kv" with an observer. Both have the
-// same Pebble database.
+// operation is shortest: as "raw" stands kv without a tracer, as "kv" with an observer. Both have
+// the same Pebble database.
 func BenchmarkObserve(b *testing.B) {
 	for _, c := range []struct {
 		name    string

@@ -11,10 +11,11 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// ops are the operations that are counted. Those that are listed while they run come first, of these
-// those that a program holds.
+// ops are the operations that are counted. Those that are listed while they run come first, of
+// these those that a program holds.
 var ops = []string{"held snapshot", "held transaction", "view", "update", "open", "close", "snapshot", "begin",
-	"commit", "write", "get", "len", "scan", "put", "delete", "delete range", "turn", "lock", "check", "compact", "backup"}
+	"commit", "write", "get", "len", "scan", "put", "delete", "delete range", "turn", "lock", "check", "compact",
+	"backup"}
 
 const (
 	opCount     = 21
@@ -89,9 +90,9 @@ const (
 // kinds is how many kinds of error are counted; all beyond are the last.
 const kinds = 32
 
-// What is quicker than quickest on the average is timed once in oneOf, at random: to look at the clock
-// twice takes as long as 5 % of a write to Pebble. A rough clock, kept by a goroutine, still finds
-// those that are slow.
+// What is quicker than quickest on the average is timed once in oneOf, at random: to look at the
+// clock twice takes as long as 5 % of a write to Pebble. A rough clock, kept by a goroutine, still
+// finds those that are slow.
 const (
 	quickest = 20 * time.Microsecond
 	oneOf    = 32
@@ -113,9 +114,9 @@ func (q *quick) note(took time.Duration) {
 }
 
 // counter counts one operation. All of it is atomic: HdrHistogram's own histograms are for one
-// goroutine, and a lock would make writers wait that the engine does not make wait. Operations, their
-// pairs and their bytes are counted in one word, by one addition; before a part of it overflows, it is
-// moved to the totals.
+// goroutine, and a lock would make writers wait that the engine does not make wait. Operations,
+// their pairs and their bytes are counted in one word, by one addition; before a part of it
+// overflows, it is moved to the totals.
 type counter struct {
 	recent             atomic.Uint64
 	runs, pairs, bytes atomic.Int64
@@ -124,8 +125,8 @@ type counter struct {
 	latency            [parts]atomic.Int64
 }
 
-// The parts of counter.recent, from its low end: bytes, pairs, operations. Each is moved when its highest
-// bit is set, and what one operation adds leaves room for more goroutines than meet.
+// The parts of counter.recent, from its low end: bytes, pairs, operations. Each is moved when its
+// highest bit is set, and what one operation adds leaves room for more goroutines than meet.
 const (
 	byteBits, pairBits, runBits = 28, 20, 16
 

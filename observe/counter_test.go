@@ -58,7 +58,8 @@ func TestLatenciesStandWhereHdrHistogramHasThem(t *testing.T) {
 		}
 	}
 	f := ours.figures("get", "")
-	if f.Count != theirs.TotalCount() || f.Latency.P99 != time.Duration(theirs.ValueAtQuantile(99)) || f.Latency.Max != highestLatency {
+	if f.Count != theirs.TotalCount() || f.Latency.P99 != time.Duration(theirs.ValueAtQuantile(99)) ||
+		f.Latency.Max != highestLatency {
 		t.Errorf("got %d, %+v", f.Count, f.Latency)
 	}
 	ours.count(&kv.Event{Took: -1}, 1)
@@ -112,7 +113,8 @@ func TestCountsAreMovedBeforeTheyOverflow(t *testing.T) {
 	}
 }
 
-// TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound drives an observer as kv does; the rough clock is set by hand.
+// TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound drives an observer as kv does;
+// the rough clock is set by hand.
 func TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound(t *testing.T) {
 	o := New(nil)
 	ctx := t.Context()

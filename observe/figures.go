@@ -45,9 +45,9 @@ type Op struct {
 	Histogram string           `json:"histogram"` // of the latencies in ns, in HdrHistogram's compressed form, version 2, as text
 }
 
-// Latency is how long an operation took. All but Max are off by less than 1 %. Of operations that take
-// less than 20 µs on the average one in 32 is timed, at random, and stands for 32; Max is that of all,
-// to 10 ms.
+// Latency is how long an operation took. All but Max are off by less than 1 %. Of operations that
+// take less than 20 µs on the average one in 32 is timed, at random, and stands for 32; Max is that
+// of all, to 10 ms.
 type Latency struct {
 	Mean time.Duration `json:"mean"`
 	P50  time.Duration `json:"p50"`
@@ -85,15 +85,16 @@ type Store struct {
 	Log     int64     `json:"log"`     // bytes in the log that a recovery would read
 	Missing bool      `json:"missing"` // nothing is at Path any more
 
-	// Foreign is how often somebody else's commits were found, and when the last time: in looks at the
-	// store, of which each may stand for many commits. Watched says whether that can be seen at all.
+	// Foreign is how often somebody else's commits were found, and when the last time: in looks at
+	// the store, of which each may stand for many commits. Watched says whether that can be seen at
+	// all.
 	Foreign int64     `json:"foreign"`
 	Last    time.Time `json:"last_foreign,omitzero"`
 	Watched bool      `json:"watched"`
 }
 
-// Figures returns what was counted until now. It looks at the store if the last look is older than a
-// second, and a second is long beside what a look takes.
+// Figures returns what was counted until now. It looks at the store if the last look is older than
+// a second, and a second is long beside what a look takes.
 func (o *Observer) Figures() Figures {
 	if o.sampler.due() {
 		o.look()
@@ -135,9 +136,9 @@ func figure(list []Figure, name string) (int64, bool) {
 	return 0, false
 }
 
-// Since returns what f counts more than before, figures of the same observer at an earlier time: what
-// happened in between, with the latencies of that alone. What is no count is that of f. Figures of
-// another process, or of one that has begun anew, are returned as they are.
+// Since returns what f counts more than before, figures of the same observer at an earlier time:
+// what happened in between, with the latencies of that alone. What is no count is that of f.
+// Figures of another process, or of one that has begun anew, are returned as they are.
 func (f Figures) Since(before Figures) Figures {
 	if before.PID != f.PID || !before.Opened.Equal(f.Opened) || before.At.After(f.At) {
 		return f

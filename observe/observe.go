@@ -25,29 +25,30 @@ import (
 
 // Options say what is told of, and when. The zero value is ready to use.
 type Options struct {
-	// Logger receives slow operations, what is held for long, and commits of others, as warnings. Nil
-	// is nobody; figures hold them in any case.
+	// Logger receives slow operations, what is held for long, and commits of others, as warnings.
+	// Nil is nobody; figures hold them in any case.
 	Logger *slog.Logger
 
-	// Slow is how long an operation or a wait takes that is told of: 0 is 100 ms, less than 0 never.
+	// Slow is how long an operation or a wait takes that is told of: 0 is 100 ms, less than 0
+	// never.
 	Slow time.Duration
 
-	// Long is how long a view, an update, or a held snapshot or transaction lasts that is told of, while
-	// it still lasts: 0 is 10 s. Less than 0 keeps no list of what is running, which saves an allocation
-	// for each.
+	// Long is how long a view, an update, or a held snapshot or transaction lasts that is told of,
+	// while it still lasts: 0 is 10 s. Less than 0 keeps no list of what is running, which saves an
+	// allocation for each.
 	Long time.Duration
 
-	// Every is how often the store is looked at: 0 is 10 s, less than 0 only when figures are asked for.
-	// A look never takes more than a fiftieth of the time.
+	// Every is how often the store is looked at: 0 is 10 s, less than 0 only when figures are asked
+	// for. A look never takes more than a fiftieth of the time.
 	Every time.Duration
 
-	// Where has views and transactions keep the stack that began them, which costs about a microsecond
-	// for each.
+	// Where has views and transactions keep the stack that began them, which costs about a
+	// microsecond for each.
 	Where bool
 }
 
-// Observer counts what one store does. It is a [kv.Watcher]: give it to kv.Open by kv.WithTracer. Its
-// methods may be called concurrently.
+// Observer counts what one store does. It is a [kv.Watcher]: give it to kv.Open by kv.WithTracer.
+// Its methods may be called concurrently.
 type Observer struct {
 	options Options
 	slow    time.Duration
@@ -106,8 +107,8 @@ func (o *Observer) End(ctx context.Context, e kv.Event) {
 	}
 }
 
-// Begin is called by kv. What began holds the time in ns since epoch, the operation, and a bit that is
-// set if the time is exact.
+// Begin is called by kv. What began holds the time in ns since epoch, the operation, and a bit that
+// is set if the time is exact.
 func (o *Observer) Begin(ctx context.Context, op string) (within context.Context, began int64) {
 	i := opOf(op)
 	if i < 0 {
@@ -208,7 +209,8 @@ func (o *Observer) look() {
 	}
 	for _, r := range o.running.oldest(longest, o.long) {
 		if r.told.CompareAndSwap(false, true) {
-			o.warn("held for long", slog.String("op", r.op), slog.Duration("for", r.age()), slog.Any("where", r.frames()))
+			o.warn("held for long", slog.String("op", r.op), slog.Duration("for", r.age()),
+				slog.Any("where", r.frames()))
 		}
 	}
 }

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	if url := os.Getenv("OBSERVE_COMMIT_TO"); url != "" {
 		db, err := kv.Open(context.Background(), url)
 		if err == nil {
-			err = errors.Join(db.Put(context.Background(), kv.Flushed, []byte("theirs"), fmt.Append(nil, os.Getpid())), db.Close())
+			err = errors.Join(db.Put(context.Background(), kv.Flushed, []byte("theirs"), fmt.Append(nil, os.Getpid())),
+				db.Close())
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -176,7 +177,8 @@ func TestSlowOperationsAreToldOfAndTheLastAreKept(t *testing.T) {
 		t.Fatalf("got %d, %d kept", f.SlowTotal, len(f.Slow))
 	}
 	get, view := f.Slow[30], f.Slow[31]
-	if get.Op != "get" || get.Within != "view" || get.Err != "not found" || get.Took <= 0 || view.Op != "view" || view.Within != "" {
+	if get.Op != "get" || get.Within != "view" || get.Err != "not found" || get.Took <= 0 || view.Op != "view" ||
+		view.Within != "" {
 		t.Errorf("got %+v, %+v", get, view)
 	}
 	if w := f.Slow[29]; w.Op != "write" || w.Class != "buffered" || w.Pairs != 1 || w.Bytes != 8 {
@@ -192,7 +194,8 @@ func TestSlowOperationsAreToldOfAndTheLastAreKept(t *testing.T) {
 		t.Errorf("took %v", last["took"])
 	}
 	delete(last, "took")
-	if want := map[string]any{"level": "WARN", "msg": "slow", "op": "view", "err": "not found", "engine": "mem", "path": ""}; !reflect.DeepEqual(last, want) {
+	if want := map[string]any{"level": "WARN", "msg": "slow", "op": "view", "err": "not found", "engine": "mem",
+		"path": ""}; !reflect.DeepEqual(last, want) {
 		t.Errorf("got  %v\nwant %v", last, want)
 	}
 	quiet, o := mem(t, &observe.Options{Slow: -1})
@@ -204,7 +207,8 @@ func TestSlowOperationsAreToldOfAndTheLastAreKept(t *testing.T) {
 
 func TestWhatIsHeldIsListedWithWhereItBegan(t *testing.T) {
 	var text bytes.Buffer
-	db, o := mem(t, &observe.Options{Long: 1, Every: -1, Where: true, Logger: slog.New(slog.NewTextHandler(&text, nil))})
+	db, o := mem(t, &observe.Options{Long: 1, Every: -1, Where: true,
+		Logger: slog.New(slog.NewTextHandler(&text, nil))})
 	s, err := db.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +224,8 @@ func TestWhatIsHeldIsListedWithWhereItBegan(t *testing.T) {
 		}
 		for i, op := range []string{"held snapshot", "held transaction", "view"} {
 			r := f.Running[i]
-			if r.Op != op || r.For <= 0 || len(r.Where) == 0 || !strings.Contains(r.Where[0], "TestWhatIsHeldIsListedWithWhereItBegan") {
+			if r.Op != op || r.For <= 0 || len(r.Where) == 0 ||
+				!strings.Contains(r.Where[0], "TestWhatIsHeldIsListedWithWhereItBegan") {
 				t.Errorf("%d: got %+v", i, r)
 			}
 		}
@@ -229,11 +234,13 @@ func TestWhatIsHeldIsListedWithWhereItBegan(t *testing.T) {
 	if err := errors.Join(err, s.Close(), tx.Commit(), tx.Rollback()); err != nil {
 		t.Fatal(err)
 	}
-	if f := o.Figures(); len(f.Running) != 0 || opOf(f, "held snapshot").Count != 1 || opOf(f, "held transaction").Count != 1 {
+	if f := o.Figures(); len(f.Running) != 0 || opOf(f, "held snapshot").Count != 1 ||
+		opOf(f, "held transaction").Count != 1 {
 		t.Errorf("got %s, running %v", counts(f), f.Running)
 	}
 	for _, op := range []string{"held snapshot", "held transaction", "view"} {
-		if want := fmt.Sprintf("msg=\"held for long\" op=%q", op); strings.Count(strings.ReplaceAll(text.String(), "op=view", `op="view"`), want) != 1 {
+		if want := fmt.Sprintf("msg=\"held for long\" op=%q",
+			op); strings.Count(strings.ReplaceAll(text.String(), "op=view", `op="view"`), want) != 1 {
 			t.Errorf("%s is not told of once:\n%s", op, &text)
 		}
 	}
@@ -286,11 +293,13 @@ func TestAnotherProcessIsSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	db, o := open(t, "sqlite:"+path, &observe.Options{Every: time.Millisecond})
 	put(t, db, "own", "1")
-	if f := await(t, o, func(f observe.Figures) bool { return !f.Store.At.IsZero() }); f.Store.Foreign != 0 || !f.Store.Watched {
+	if f := await(t, o, func(f observe.Figures) bool { return !f.Store.At.IsZero() }); f.Store.Foreign != 0 ||
+		!f.Store.Watched {
 		t.Errorf("before: %+v", f.Store)
 	}
 	commit(t, "sqlite:"+path)
-	if f := await(t, o, func(f observe.Figures) bool { return f.Store.Foreign > 0 }); f.Store.Foreign != 1 || f.Store.Last.IsZero() {
+	if f := await(t, o, func(f observe.Figures) bool { return f.Store.Foreign > 0 }); f.Store.Foreign != 1 ||
+		f.Store.Last.IsZero() {
 		t.Errorf("after: %+v", f.Store)
 	}
 }
@@ -338,7 +347,8 @@ func TestSizeLogAndTheEnginesOwnFiguresAreTold(t *testing.T) {
 		}
 	}
 	f := o.Figures()
-	if f.Engine != "pebble" || f.Mode != "exclusive" || f.Store.Size.Files == 0 || f.Store.Log < 3000 || f.Store.Watched {
+	if f.Engine != "pebble" || f.Mode != "exclusive" || f.Store.Size.Files == 0 || f.Store.Log < 3000 ||
+		f.Store.Watched {
 		t.Errorf("got %+v", f)
 	}
 	for _, name := range []string{kv.Syncs, kv.SyncTime, kv.LogBytes} {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// registry lists the views and transactions that are running. It is in parts, so that those who begin
-// side by side seldom meet.
+// registry lists the views and transactions that are running. It is in parts, so that those who
+// begin side by side seldom meet.
 type registry struct {
 	parts [16]struct {
 		mu    sync.Mutex

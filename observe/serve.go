@@ -15,8 +15,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// ServeHTTP answers with all figures as JSON. They hold names of files, of functions and errors, and no
-// keys or values.
+// ServeHTTP answers with all figures as JSON. They hold names of files, of functions and errors,
+// and no keys or values.
 func (o *Observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -30,10 +30,10 @@ func (o *Observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // SocketOf returns where assay watch looks for a program that has the store at path open.
 func SocketOf(path string) string { return path + ".observe" }
 
-// Listen serves figures on a Unix socket, which only this user can open, until the returned function is
-// called. An empty path is [SocketOf] the store, which Watch must have been called with; a store in
-// memory has none. What a killed program left at path is replaced; a socket on which somebody answers
-// is Busy.
+// Listen serves figures on a Unix socket, which only this user can open, until the returned
+// function is called. An empty path is [SocketOf] the store, which Watch must have been called
+// with; a store in memory has none. What a killed program left at path is replaced; a socket on
+// which somebody answers is Busy.
 func (o *Observer) Listen(path string) (stop func() error, err error) {
 	if path == "" {
 		_, store := o.sampler.name()
@@ -87,8 +87,8 @@ func removeStale(path string) error {
 // mostJSON bounds what Fetch reads.
 const mostJSON = 64 << 20
 
-// Fetch asks a running program for its figures. The target is the URL of an Observer, "http://…", or a
-// socket of Listen. Where nobody answers the error is NoStore.
+// Fetch asks a running program for its figures. The target is the URL of an Observer, "http://…",
+// or a socket of Listen. Where nobody answers the error is NoStore.
 func Fetch(ctx context.Context, target string) (f Figures, err error) {
 	client, url := http.DefaultClient, target
 	if !strings.HasPrefix(target, "http://") && !strings.HasPrefix(target, "https://") {

@@ -91,7 +91,10 @@ func TestTheHandlerOnlyReads(t *testing.T) {
 	if r.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("a POST: %s", r.Status)
 	}
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"a": 1}`)) }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = w.Write([]byte(`{"a": 1}`))
+	}))
 	defer other.Close()
 	if _, err := observe.Fetch(t.Context(), other.URL); kv.KindOf(err) != kv.Invalid {
 		t.Errorf("another server: %v", err)

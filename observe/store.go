@@ -16,8 +16,8 @@ import (
 // companions are the endings of files that engines keep beside a store's own.
 var companions = []string{"-wal", "-shm", "-journal", ".wal"}
 
-// measure looks at the files of the store, and returns a mark that differs when one was changed, made or
-// removed. It opens none: to close a file of SQLite drops the locks of this process.
+// measure looks at the files of the store, and returns a mark that differs when one was changed,
+// made or removed. It opens none: to close a file of SQLite drops the locks of this process.
 func (s *Store) measure() (mark uint64) {
 	roots := s.roots()
 	if _, err := os.Lstat(roots[0]); errors.Is(err, fs.ErrNotExist) {
@@ -60,8 +60,8 @@ func (s *Store) roots() []string {
 	return roots
 }
 
-// isLog reports whether a file is one that an engine reads when it recovers, by its name: SQLite's and
-// DuckDB's logs, and the numbered ones of Pebble, LevelDB and Badger.
+// isLog reports whether a file is one that an engine reads when it recovers, by its name: SQLite's
+// and DuckDB's logs, and the numbered ones of Pebble, LevelDB and Badger.
 func isLog(name string) bool {
 	for _, ending := range []string{"-wal", "-journal", ".wal"} {
 		if strings.HasSuffix(name, ending) {
@@ -73,9 +73,9 @@ func isLog(name string) bool {
 	return number != base && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// Outside looks at the store at path without opening it, and changes nothing: its size, and who holds
-// locks of it, where the system tells (Linux, for the processes that this one may see). The mark
-// differs from an earlier one if a file was changed, made or removed in between.
+// Outside looks at the store at path without opening it, and changes nothing: its size, and who
+// holds locks of it, where the system tells (Linux, for the processes that this one may see). The
+// mark differs from an earlier one if a file was changed, made or removed in between.
 func Outside(path string) (s Store, holders []Holder, mark uint64, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return s, nil, 0, err

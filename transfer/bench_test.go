@@ -13,9 +13,10 @@ import (
 	"github.com/assaydb/assay/transfer"
 )
 
-// BenchmarkCopy copies 8 MB, ASSAY_TRANSFER_MB if that is set, and compares the time of a copy, verification included, with
-// what the slower side takes alone: reading the source, or writing the same pairs to the destination in the same
-// transactions. of-slower is that part; 1 is a copy that costs no more than its slower side.
+// BenchmarkCopy copies 8 MB, ASSAY_TRANSFER_MB if that is set, and compares the time of a copy,
+// verification included, with what the slower side takes alone: reading the source, or writing the
+// same pairs to the destination in the same transactions. of-slower is that part; 1 is a copy that
+// costs no more than its slower side.
 func BenchmarkCopy(b *testing.B) {
 	megabytes := 8
 	if text := os.Getenv("ASSAY_TRANSFER_MB"); text != "" {
@@ -23,7 +24,8 @@ func BenchmarkCopy(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "pebble"}, {"pebble", "sqlite"}, {"pebble", "bbolt"}, {"badger", "bbolt"}} {
+	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "pebble"}, {"pebble", "sqlite"},
+		{"pebble", "bbolt"}, {"badger", "bbolt"}} {
 		b.Run(c.from+" to "+c.to, func(b *testing.B) {
 			dir := b.TempDir()
 			from := c.from + ":" + filepath.Join(dir, "old")
@@ -34,10 +36,12 @@ func BenchmarkCopy(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				read += timed(b, func() error { return readAll(b.Context(), from) })
 				wrote += timed(b, func() error {
-					return write(b.Context(), fmt.Sprintf("%s:%s", c.to, filepath.Join(dir, fmt.Sprint("alone", i))), megabytes<<20)
+					return write(b.Context(), fmt.Sprintf("%s:%s", c.to, filepath.Join(dir, fmt.Sprint("alone", i))),
+						megabytes<<20)
 				})
 				copied += timed(b, func() error {
-					_, err := transfer.Copy(b.Context(), from, fmt.Sprintf("%s:%s", c.to, filepath.Join(dir, fmt.Sprint("new", i))), nil)
+					_, err := transfer.Copy(b.Context(), from,
+						fmt.Sprintf("%s:%s", c.to, filepath.Join(dir, fmt.Sprint("new", i))), nil)
 					return err
 				})
 			}
@@ -56,7 +60,8 @@ func timed(b *testing.B, do func() error) time.Duration {
 	return time.Since(began)
 }
 
-// write fills a new store with so many bytes of pairs, in order, a megabyte in each transaction of the cheapest class.
+// write fills a new store with so many bytes of pairs, in order, a megabyte in each transaction of
+// the cheapest class.
 func write(ctx context.Context, rawURL string, size int) error {
 	db, err := kv.Open(ctx, rawURL, kv.WithWeakest(kv.Flushed))
 	if err != nil {

@@ -19,16 +19,18 @@ type Report struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// Copy copies the pairs of the store that the URL from names to a new store at the URL to. Source and destination must be
-// different paths; the source must exist, the destination must not.
+// Copy copies the pairs of the store that the URL from names to a new store at the URL to. Source
+// and destination must be different paths; the source must exist, the destination must not.
 //
-// The source is opened read-only where its engine can. Where several processes may work on it they go on meanwhile, and the
-// copy is of the state when it began. A source that another process holds alone is Busy.
+// The source is opened read-only where its engine can. Where several processes may work on it they
+// go on meanwhile, and the copy is of the state when it began. A source that another process holds
+// alone is Busy.
 //
-// If Copy fails, or its process ends, there is nothing at the destination. What it wrote stays beside it, in a folder
-// .NAME.transfer, and the next Copy to the same destination goes on from there, if it is still the beginning of what it
-// would write; otherwise, and with Options.Restart, it begins anew. Pairs that the destination cannot hold are an error of
-// type [*Misfit], and nothing stays.
+// If Copy fails, or its process ends, there is nothing at the destination. What it wrote stays
+// beside it, in a folder .NAME.transfer, and the next Copy to the same destination goes on from
+// there, if it is still the beginning of what it would write; otherwise, and with Options.Restart,
+// it begins anew. Pairs that the destination cannot hold are an error of type [*Misfit], and
+// nothing stays.
 func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 	began := time.Now()
 	report, err := copyAll(ctx, from, to, o.or())
@@ -67,8 +69,9 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 	return report, p.publish()
 }
 
-// build makes the copy of source in p, which is this process's own, whole, durable and verified. What an earlier copy left there
-// may be of another state, or damaged where only a reader or a writer finds it: then it begins anew, once.
+// build makes the copy of source in p, which is this process's own, whole, durable and verified.
+// What an earlier copy left there may be of another state, or damaged where only a reader or a
+// writer finds it: then it begins anew, once.
 func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Report, err error) {
 	for range 2 {
 		c := copier{source: source, partial: p, o: o}
@@ -101,7 +104,8 @@ func ofCopy(err error) error {
 
 var errOther = unfit{errors.New("what an earlier copy left is of another state")}
 
-// batchBytes is how much a transaction of a copy holds; of larger pairs, one. Two wait while one is committed.
+// batchBytes is how much a transaction of a copy holds; of larger pairs, one. Two wait while one is
+// committed.
 const batchBytes = 1 << 20
 
 // copier fills a partial store.
@@ -254,7 +258,8 @@ func summarise(ctx context.Context, db *kv.DB, o Options, of int64) (Summary, er
 	return d.summary(), err
 }
 
-// each gives the pairs of a snapshot of db to do, as Range and Change have them, in ascending order.
+// each gives the pairs of a snapshot of db to do, as Range and Change have them, in ascending
+// order.
 func (o *Options) each(ctx context.Context, db *kv.DB, do func(k, v []byte) error) error {
 	return db.View(ctx, func(s *kv.Snapshot) error {
 		var last []byte
@@ -278,8 +283,8 @@ func (o *Options) each(ctx context.Context, db *kv.DB, do func(k, v []byte) erro
 	})
 }
 
-// Plan tells what Copy would read, and fails as Copy would before it copies anything: the destination exists, pairs do not
-// fit. It leaves nothing behind and changes nothing.
+// Plan tells what Copy would read, and fails as Copy would before it copies anything: the
+// destination exists, pairs do not fit. It leaves nothing behind and changes nothing.
 func Plan(ctx context.Context, from, to string, o *Options) (Summary, error) {
 	summary, err := plan(ctx, from, to, o.or())
 	if err != nil {

@@ -22,7 +22,8 @@ type Pair struct {
 
 // Error says how many pairs do not fit, and names some.
 func (m *Misfit) Error() string {
-	text := fmt.Sprintf("%d pairs do not fit (keys of at most %s, values of at most %s):", m.Count, limit(m.MaxKey), limit(m.MaxValue))
+	text := fmt.Sprintf("%d pairs do not fit (keys of at most %s, values of at most %s):", m.Count, limit(m.MaxKey),
+		limit(m.MaxValue))
 	for _, p := range m.First {
 		text += fmt.Sprintf("\n  a key of %d bytes, %s, with a value of %d", len(p.Key), excerpt(p.Key), p.Value)
 	}
@@ -51,8 +52,8 @@ func excerpt(key []byte) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// fits looks at all pairs before any is copied, if the destination has limits. If one does not fit, nothing is kept of what an
-// earlier copy left.
+// fits looks at all pairs before any is copied, if the destination has limits. If one does not fit,
+// nothing is kept of what an earlier copy left.
 func (c *copier) fits(ctx context.Context, caps kv.Caps) error {
 	misfit := Misfit{MaxKey: caps.MaxKey, MaxValue: caps.MaxValue}
 	if caps.MaxKey == 0 && caps.MaxValue == 0 {

@@ -35,8 +35,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKilled kills the process that copies at random moments. The destination is then whole or absent; the next process goes
-// on. At last it is whole, and nothing is left beside it. ASSAY_KILLS=200 kills as often.
+// TestKilled kills the process that copies at random moments. The destination is then whole or
+// absent; the next process goes on. At last it is whole, and nothing is left beside it.
+// ASSAY_KILLS=200 kills as often.
 func TestKilled(t *testing.T) {
 	kills := number(t, "ASSAY_KILLS", 5, 20)
 	for _, engine := range []string{"pebble", "sqlite", "bbolt", "badger", "bunt"} {

@@ -152,7 +152,8 @@ func newMove(from []string, to string, o *MoveOptions) (*move, error) {
 	}
 	for _, f := range from {
 		if same, err := samePath(f, to); err != nil || same {
-			return nil, errors.Join(err, refuse(same, "name another path", "the old store and the new one are the same"))
+			return nil, errors.Join(err, refuse(same, "name another path",
+				"the old store and the new one are the same"))
 		}
 	}
 	return m, nil

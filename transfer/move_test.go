@@ -38,7 +38,8 @@ func change(t *testing.T, rawURL, key, value string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(db.Put(t.Context(), db.Caps().Strongest(), []byte(key), []byte(value)), db.Close()); err != nil {
+	if err := errors.Join(db.Put(t.Context(), db.Caps().Strongest(), []byte(key), []byte(value)),
+		db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,7 +60,8 @@ func same(t *testing.T, a, b string) {
 	}
 }
 
-// TestOpenMoves: the first opening moves the store, and keeps or removes the old one; a later one has nothing to do.
+// TestOpenMoves: the first opening moves the store, and keeps or removes the old one; a later one
+// has nothing to do.
 func TestOpenMoves(t *testing.T) {
 	for _, from := range engines {
 		for _, keep := range []transfer.Old{transfer.Keep, transfer.Remove} {
@@ -96,13 +98,14 @@ func TestOpenWithoutAnOldStore(t *testing.T) {
 	to := "pebble:" + filepath.Join(dir, "new")
 	closed(t, open(t, to, nil, "bbolt:"+filepath.Join(dir, "none")))
 	closed(t, open(t, to, nil))
-	if _, err := transfer.Migrate(t.Context(), "bbolt:"+filepath.Join(dir, "none"), to, nil); !errors.Is(err, kv.NoStore) {
+	if _, err := transfer.Migrate(t.Context(), "bbolt:"+filepath.Join(dir, "none"), to, nil); !errors.Is(err,
+		kv.NoStore) {
 		t.Errorf("Migrate of a store that is not there: %v", err)
 	}
 }
 
-// TestOlderProgramWritesAfterTheMove: the new store gets it as long as it was not changed itself; then it is a conflict, and
-// neither store is touched.
+// TestOlderProgramWritesAfterTheMove: the new store gets it as long as it was not changed itself;
+// then it is a conflict, and neither store is touched.
 func TestOlderProgramWritesAfterTheMove(t *testing.T) {
 	for _, from := range engines {
 		for _, to := range []string{"pebble", "sqlite", "bbolt"} {
@@ -153,7 +156,8 @@ func remove(t *testing.T, rawURL, key string) {
 	}
 }
 
-// TestOldStoresOfOldStores: a store that was moved twice is not taken for what it was first, when that is still there.
+// TestOldStoresOfOldStores: a store that was moved twice is not taken for what it was first, when
+// that is still there.
 func TestOldStoresOfOldStores(t *testing.T) {
 	dir, first := small(t, "bbolt")
 	second, third := "leveldb:"+filepath.Join(dir, "second"), "pebble:"+filepath.Join(dir, "third")
@@ -186,7 +190,8 @@ func TestTwoStoresThatNobodyMoved(t *testing.T) {
 	}
 }
 
-// TestOlderProgramHasItOpen: a writer of the old store keeps the move waiting; while the store is moved it cannot commit.
+// TestOlderProgramHasItOpen: a writer of the old store keeps the move waiting; while the store is
+// moved it cannot commit.
 func TestOlderProgramHasItOpen(t *testing.T) {
 	for _, from := range []string{"bbolt", "pebble"} {
 		dir, old := small(t, from)
@@ -195,7 +200,8 @@ func TestOlderProgramHasItOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := transfer.Open(t.Context(), to, []string{old}, &transfer.MoveOptions{Wait: time.Nanosecond}); !errors.Is(err, kv.Busy) {
+		if _, err := transfer.Open(t.Context(), to, []string{old},
+			&transfer.MoveOptions{Wait: time.Nanosecond}); !errors.Is(err, kv.Busy) {
 			t.Errorf("%s that a process has open: %v", from, err)
 		}
 		closed(t, db)
@@ -262,7 +268,8 @@ func TestReadOld(t *testing.T) {
 	}
 }
 
-// TestMoveIsNotLeftHalfDone: an ended context leaves the old store alone, and the next call goes on.
+// TestMoveIsNotLeftHalfDone: an ended context leaves the old store alone, and the next call goes
+// on.
 func TestMoveIsNotLeftHalfDone(t *testing.T) {
 	dir := t.TempDir()
 	old, to := "bbolt:"+filepath.Join(dir, "old"), "sqlite:"+filepath.Join(dir, "new")
@@ -287,7 +294,8 @@ func TestMoveIsNotLeftHalfDone(t *testing.T) {
 	same(t, old, to)
 }
 
-// TestNothingToDoReadsNothing: an old store whose files are as they were is not read again, and one whose files are not is.
+// TestNothingToDoReadsNothing: an old store whose files are as they were is not read again, and one
+// whose files are not is.
 func TestNothingToDoReadsNothing(t *testing.T) {
 	for _, from := range engines {
 		t.Run(from, func(t *testing.T) {

@@ -19,8 +19,8 @@ const (
 	Change               // as the engine does by itself
 )
 
-// OpenExisting opens a store that is there. One that is not is NoStore, and is not created. Options override what access
-// says.
+// OpenExisting opens a store that is there. One that is not is NoStore, and is not created. Options
+// override what access says.
 func OpenExisting(ctx context.Context, rawURL string, access Access, options ...kv.Option) (*kv.DB, error) {
 	path, err := kv.PathOf(rawURL)
 	if err != nil {

@@ -8,15 +8,17 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Options says what is copied or compared, and how. A nil *Options is the zero Options: all pairs as they are, as fast as
-// possible.
+// Options says what is copied or compared, and how. A nil *Options is the zero Options: all pairs
+// as they are, as fast as possible.
 type Options struct {
-	// Range bounds the source's keys. Reverse and KeysOnly mean nothing here. Verify bounds both stores by it.
+	// Range bounds the source's keys. Reverse and KeysOnly mean nothing here. Verify bounds both
+	// stores by it.
 	Range kv.Range
 
-	// Change returns what becomes of a pair, and whether it is kept. It may use both slices until it returns, and what it
-	// returns is used before its next call. The keys that it returns must ascend as those that it was given did. It must
-	// return the same each time: a copy that goes on after a kill asks again. Nil keeps every pair as it is.
+	// Change returns what becomes of a pair, and whether it is kept. It may use both slices until
+	// it returns, and what it returns is used before its next call. The keys that it returns must
+	// ascend as those that it was given did. It must return the same each time: a copy that goes on
+	// after a kill asks again. Nil keeps every pair as it is.
 	Change func(key, value []byte) (k, v []byte, keep bool)
 
 	// BytesPerSecond is how much of keys and values is copied in a second, at most. 0 is no limit.
@@ -25,7 +27,8 @@ type Options struct {
 	// Restart removes what an earlier copy to the same destination has left, and begins anew.
 	Restart bool
 
-	// Limit is how many differences Verify names, and how many pairs that do not fit Copy names. 0 is 10.
+	// Limit is how many differences Verify names, and how many pairs that do not fit Copy names. 0
+	// is 10.
 	Limit int
 
 	// Progress is told how far the work is, every megabyte or so, by one goroutine at a time.

@@ -16,8 +16,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// partial is a destination that has not got its name yet: a store within a folder beside its place, so that whatever the
-// engine puts beside its file is in there, too. One process at a time works on it.
+// partial is a destination that has not got its name yet: a store within a folder beside its place,
+// so that whatever the engine puts beside its file is in there, too. One process at a time works on
+// it.
 type partial struct {
 	to   string // the path of the destination
 	url  string // of the store in the folder
@@ -34,7 +35,8 @@ func newPartial(to string) (*partial, error) {
 	}
 	for _, suffix := range append([]string{""}, companions...) {
 		if _, err := os.Lstat(p.to + suffix); !errors.Is(err, fs.ErrNotExist) {
-			exists := refuse(err == nil, "name a path that does not exist, or move it away first", "%s exists", p.to+suffix)
+			exists := refuse(err == nil, "name a path that does not exist, or move it away first", "%s exists",
+				p.to+suffix)
 			return nil, errors.Join(err, exists, p.sweep())
 		}
 	}
@@ -48,7 +50,8 @@ func placeOf(to string) (*partial, error) {
 		return nil, err
 	}
 	if d, err := lookup(to); err != nil || path == "" || !d.Info().Caps.Persistent {
-		return nil, errors.Join(err, refuse(err == nil, "name a path and an engine that keeps data", "%s is not a place on disk", to))
+		return nil, errors.Join(err, refuse(err == nil, "name a path and an engine that keeps data",
+			"%s is not a place on disk", to))
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -74,7 +77,8 @@ func (p *partial) sweep() error {
 	return p.leave()
 }
 
-// companions are what engines put beside a file, and would take for a part of another file of that name.
+// companions are what engines put beside a file, and would take for a part of another file of that
+// name.
 var companions = []string{"-wal", "-shm", "-journal", ".wal"}
 
 // lookup returns the driver of a URL.
@@ -112,7 +116,8 @@ func (p *partial) enter(anew bool) error {
 	case err != nil:
 		return err
 	case !taken:
-		return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process copies to it"), Hint: "wait for it, or end it"}
+		return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process copies to it"),
+			Hint: "wait for it, or end it"}
 	}
 	if same, err := p.owned(); err != nil || !same {
 		return errors.Join(err, p.lock.Unlock(), p.justEnded())
@@ -126,9 +131,11 @@ func (p *partial) enter(anew bool) error {
 	return nil
 }
 
-// justEnded is the error where another process has removed the folder between two steps of this one.
+// justEnded is the error where another process has removed the folder between two steps of this
+// one.
 func (p *partial) justEnded() error {
-	return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process has just ended a copy to it"), Hint: "try again"}
+	return &kv.Error{Kind: kv.Busy, Path: p.to, Err: errors.New("another process has just ended a copy to it"),
+		Hint: "try again"}
 }
 
 // owned reports whether the lock is still that of the folder: one that has ended removes both.
@@ -152,8 +159,9 @@ func (p *partial) clear() error {
 	return err
 }
 
-// leave gives the folder up, and removes it unless what is in it is for the copy that goes on. The lock goes last, and once:
-// as soon as it is gone another process may make one of its own there, and then the folder is that one's.
+// leave gives the folder up, and removes it unless what is in it is for the copy that goes on. The
+// lock goes last, and once: as soon as it is gone another process may make one of its own there,
+// and then the folder is that one's.
 func (p *partial) leave() error {
 	var err error
 	if !p.keep || !p.begun() {
@@ -169,7 +177,8 @@ func (p *partial) begun() bool {
 	return err == nil
 }
 
-// open opens the store, for a copy that goes on or begins. One that a power loss has damaged is removed first.
+// open opens the store, for a copy that goes on or begins. One that a power loss has damaged is
+// removed first.
 func (p *partial) open(ctx context.Context) (*kv.DB, error) {
 	db, err := p.openAgain(ctx)
 	if errors.Is(err, kv.Corrupt) {
@@ -196,11 +205,13 @@ func (p *partial) sync() error { return driver.SyncTree(p.dir) }
 func (p *partial) publish() error {
 	for _, suffix := range companions {
 		if info, err := os.Lstat(p.path() + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s was left beside the store when it was closed, and would have to move with it", info.Name())
+			return fmt.Errorf("%s was left beside the store when it was closed, and would have to move with it",
+				info.Name())
 		}
 	}
 	if _, err := os.Lstat(p.to); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, refuse(err == nil, "move it away and run the copy again", "%s was created meanwhile", p.to))
+		return errors.Join(err, refuse(err == nil, "move it away and run the copy again", "%s was created meanwhile",
+			p.to))
 	}
 	if err := os.Rename(p.path(), p.to); err != nil {
 		return err

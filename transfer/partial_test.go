@@ -11,7 +11,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// TestOneInTheFolder: however often the folder is made and removed, one at a time is in it, and who comes meanwhile is Busy.
+// TestOneInTheFolder: however often the folder is made and removed, one at a time is in it, and who
+// comes meanwhile is Busy.
 func TestOneInTheFolder(t *testing.T) {
 	to := "bbolt:" + filepath.Join(t.TempDir(), "new")
 	var inside, entered atomic.Int32

@@ -12,13 +12,15 @@ import (
 	"github.com/assaydb/assay/transfer"
 )
 
-// step is what the process that copies says: "source" when that is complete, "copy" when Copy has returned.
+// step is what the process that copies says: "source" when that is complete, "copy" when Copy has
+// returned.
 type step string
 
-// TestPower: whatever a power cut leaves, the source is whole, and the destination is whole or absent; the copy then goes
-// on to its end and leaves nothing beside it.
+// TestPower: whatever a power cut leaves, the source is whole, and the destination is whole or
+// absent; the copy then goes on to its end and leaves nothing beside it.
 func TestPower(t *testing.T) {
-	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"pebble", "sqlite"}, {"sqlite", "bbolt"}, {"bbolt", "badger"}, {"sqlite", "bunt"}} {
+	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"pebble", "sqlite"}, {"sqlite", "bbolt"},
+		{"bbolt", "badger"}, {"sqlite", "bunt"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			urls := func(dir string) (from, to string) {
 				return c.from + ":" + filepath.Join(dir, "old"), c.to + ":" + filepath.Join(dir, "new")
@@ -50,8 +52,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestPowerOfMove: whatever a power cut leaves while a store is moved, there is the old one alone or the new one whole, and the
-// next opening ends the move.
+// TestPowerOfMove: whatever a power cut leaves while a store is moved, there is the old one alone
+// or the new one whole, and the next opening ends the move.
 func TestPowerOfMove(t *testing.T) {
 	for _, c := range []struct {
 		from, to string

@@ -96,7 +96,8 @@ func markOf(path string) (string, error) {
 		return err
 	})
 	for _, suffix := range companions {
-		if info, serr := os.Stat(path + suffix); serr == nil && suffix != "-shm" && info.Size() > 0 { // readers change -shm
+		if info, serr := os.Stat(path + suffix); serr == nil && suffix != "-shm" &&
+			info.Size() > 0 { // readers change -shm
 			add(path+suffix, info)
 		}
 	}

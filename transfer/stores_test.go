@@ -65,7 +65,8 @@ func (p *program) work(t *testing.T) {
 		}
 	}
 	for i := range 300 {
-		_, err := p.log.Append(ctx, kv.Buffered, fmt.Sprint("order-", i%7), eventlog.Any, eventlog.Draft{Type: "Placed", Data: fmt.Append(nil, i)})
+		_, err := p.log.Append(ctx, kv.Buffered, fmt.Sprint("order-", i%7), eventlog.Any,
+			eventlog.Draft{Type: "Placed", Data: fmt.Append(nil, i)})
 		must(err)
 	}
 	sub, err := p.log.Subscribe(ctx, "mailer")
@@ -74,13 +75,15 @@ func (p *program) work(t *testing.T) {
 	must(err)
 	must(sub.Ack(ctx, kv.Buffered, events[122].Position))
 	for i := range 40 {
-		_, err := p.mail.Publish(ctx, kv.Buffered, queue.Draft{Payload: fmt.Append(nil, "job ", i), Delay: time.Duration(i%4/3) * time.Hour, Key: fmt.Sprint("key", i)})
+		_, err := p.mail.Publish(ctx, kv.Buffered, queue.Draft{Payload: fmt.Append(nil, "job ", i),
+			Delay: time.Duration(i%4/3) * time.Hour, Key: fmt.Sprint("key", i)})
 		must(err)
 	}
 	claimed, err := p.mail.Claim(ctx, kv.Buffered, 12)
 	must(err)
 	must(p.mail.Ack(ctx, kv.Buffered, claimed[0].Receipt, claimed[1].Receipt))
-	must(p.mail.Fail(ctx, kv.Buffered, errors.New("no such mailbox"), 0, claimed[2].Receipt, claimed[3].Receipt)) // dead
+	must(p.mail.Fail(ctx, kv.Buffered, errors.New("no such mailbox"), 0, claimed[2].Receipt,
+		claimed[3].Receipt)) // dead
 	for i := range int64(500) {
 		must(p.users.Put(ctx, kv.Buffered, &user{ID: i + 1, Email: fmt.Sprintf("u%d@example.com", i*7919%500)}))
 	}
@@ -134,7 +137,8 @@ func (p *program) goesOn(t *testing.T) {
 	if next, err := sub.Next(ctx, 1); err != nil || next[0].Position != 124 {
 		t.Errorf("the subscription goes on at %v, %v, want 124", next, err)
 	}
-	if done, err := p.log.Append(ctx, kv.Buffered, "order-0", eventlog.Version(43), eventlog.Draft{Type: "Paid"}); err != nil || done.First != 301 {
+	if done, err := p.log.Append(ctx, kv.Buffered, "order-0", eventlog.Version(43),
+		eventlog.Draft{Type: "Paid"}); err != nil || done.First != 301 {
 		t.Errorf("the next event: %+v, %v, want position 301", done, err)
 	}
 	if ids, err := p.mail.Publish(ctx, kv.Buffered, queue.Draft{Key: "key39"}); err != nil || ids[0] != 0 {
@@ -145,7 +149,8 @@ func (p *program) goesOn(t *testing.T) {
 	}
 }
 
-// TestStoresMoveAsStores: after a move each store says of itself what it said before, and goes on where it was.
+// TestStoresMoveAsStores: after a move each store says of itself what it said before, and goes on
+// where it was.
 func TestStoresMoveAsStores(t *testing.T) {
 	dir := t.TempDir()
 	old := "bbolt:" + filepath.Join(dir, "old")

@@ -18,7 +18,8 @@ import (
 // moveTask is the variable that makes the test binary a program whose store was elsewhere before.
 const moveTask = "ASSAY_TRANSFER_MOVE"
 
-// writeTask is the variable that makes the test binary a program that writes, and waits to be killed.
+// writeTask is the variable that makes the test binary a program that writes, and waits to be
+// killed.
 const writeTask = "ASSAY_TRANSFER_WRITE"
 
 // writeInChild commits 50 pairs, says so, and waits with the store open.
@@ -37,7 +38,8 @@ func writeInChild(rawURL string) {
 	<-time.After(time.Hour)
 }
 
-// moveInChild opens the store and reads all of it. It says how many pairs it holds, and whether this process copied them.
+// moveInChild opens the store and reads all of it. It says how many pairs it holds, and whether
+// this process copied them.
 func moveInChild(from, to, old string) (status int) {
 	said := "found"
 	o := &transfer.MoveOptions{Wait: 5 * time.Minute}
@@ -79,11 +81,12 @@ func moving(from, to, old string) *exec.Cmd {
 	return c
 }
 
-// TestProcessesAtOnce: of many processes that start at once one moves the store; all find what was in the old one.
-// ASSAY_PROCESSES=100 starts as many.
+// TestProcessesAtOnce: of many processes that start at once one moves the store; all find what was
+// in the old one. ASSAY_PROCESSES=100 starts as many.
 func TestProcessesAtOnce(t *testing.T) {
 	processes := number(t, "ASSAY_PROCESSES", 12, 30)
-	for _, c := range []struct{ from, to, old string }{{"sqlite", "bbolt", "keep"}, {"bbolt", "sqlite", "remove"}, {"pebble", "pebble", "keep"}} {
+	for _, c := range []struct{ from, to, old string }{{"sqlite", "bbolt", "keep"}, {"bbolt", "sqlite", "remove"},
+		{"pebble", "pebble", "keep"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			dir := t.TempDir()
 			from, to := c.from+":"+filepath.Join(dir, "old"), c.to+":"+filepath.Join(dir, "new")
@@ -146,11 +149,12 @@ func number(t *testing.T, name string, short, long int) int {
 	return n
 }
 
-// TestMoveKilled kills the process that moves at random moments. The old store is then there alone or the new one whole; the
-// next process goes on, and leaves nothing but the record.
+// TestMoveKilled kills the process that moves at random moments. The old store is then there alone
+// or the new one whole; the next process goes on, and leaves nothing but the record.
 func TestMoveKilled(t *testing.T) {
 	kills := number(t, "ASSAY_KILLS", 6, 20)
-	for _, c := range []struct{ from, to, old string }{{"leveldb", "bbolt", "keep"}, {"sqlite", "pebble", "remove"}, {"bbolt", "sqlite", "remove"}} {
+	for _, c := range []struct{ from, to, old string }{{"leveldb", "bbolt", "keep"}, {"sqlite", "pebble", "remove"},
+		{"bbolt", "sqlite", "remove"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) { moveKilled(t, c.from, c.to, c.old, kills) })
 	}
 }

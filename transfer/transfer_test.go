@@ -28,8 +28,8 @@ import (
 
 var engines = []string{"badger", "bbolt", "bunt", "leveldb", "pebble", "sqlite", "sqlite-wasm"}
 
-// fill makes a store of n records of every kind that the engine can hold: empty values, keys of one byte, keys and values
-// of any bytes.
+// fill makes a store of n records of every kind that the engine can hold: empty values, keys of one
+// byte, keys and values of any bytes.
 func fill(t *testing.T, rawURL string, n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -101,7 +101,8 @@ func pairs(t *testing.T) int {
 	return 10_000
 }
 
-// TestEveryPairOfEngines copies from each engine to each other one and to itself. ASSAY_TRANSFER_PAIRS=100000 makes it larger.
+// TestEveryPairOfEngines copies from each engine to each other one and to itself.
+// ASSAY_TRANSFER_PAIRS=100000 makes it larger.
 func TestEveryPairOfEngines(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
@@ -148,7 +149,8 @@ func copied(t *testing.T, from, to string, o *transfer.Options) transfer.Report 
 	return report
 }
 
-// equal fails unless both stores are equal, to Verify and to the report, and nothing was left beside the copy.
+// equal fails unless both stores are equal, to Verify and to the report, and nothing was left
+// beside the copy.
 func equal(t *testing.T, from, to string, o *transfer.Options, report transfer.Report) {
 	t.Helper()
 	c, err := transfer.Verify(t.Context(), from, to, o)
@@ -258,13 +260,15 @@ func TestRefusals(t *testing.T) {
 		kind           kv.Kind
 	}{
 		{"no source", "bbolt:" + filepath.Join(dir, "none"), "pebble:" + filepath.Join(dir, "x"), nil, kv.NoStore},
-		{"a source of another engine", "sqlite:" + filepath.Join(dir, "old"), "pebble:" + filepath.Join(dir, "x"), nil, kv.Invalid},
+		{"a source of another engine", "sqlite:" + filepath.Join(dir, "old"), "pebble:" + filepath.Join(dir, "x"), nil,
+			kv.Invalid},
 		{"an existing destination", from, "pebble:" + there, nil, kv.Invalid},
 		{"a log of another file", from, "sqlite:" + filepath.Join(dir, "old-log"), nil, kv.Invalid},
 		{"itself", from, from, nil, kv.Invalid},
 		{"an unknown engine", from, "nosuch:" + filepath.Join(dir, "x"), nil, kv.Invalid},
 		{"an unknown option", from, "pebble:" + filepath.Join(dir, "x") + "?nosuch=1", nil, kv.Invalid},
-		{"keys out of order", from, "pebble:" + filepath.Join(dir, "y"), &transfer.Options{Change: backwards}, kv.Invalid},
+		{"keys out of order", from, "pebble:" + filepath.Join(dir, "y"), &transfer.Options{Change: backwards},
+			kv.Invalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := transfer.Copy(t.Context(), c.from, c.to, c.o)
@@ -281,7 +285,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGoesOn: a copy that was ended goes on where it stopped; one of a source that has changed since begins anew.
+// TestGoesOn: a copy that was ended goes on where it stopped; one of a source that has changed
+// since begins anew.
 func TestGoesOn(t *testing.T) {
 	for _, to := range engines {
 		t.Run(to, func(t *testing.T) {
@@ -326,7 +331,8 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// TestDamagedRemainder: what an earlier copy left may be damaged within, as a power cut leaves what was never synced.
+// TestDamagedRemainder: what an earlier copy left may be damaged within, as a power cut leaves what
+// was never synced.
 func TestDamagedRemainder(t *testing.T) {
 	for _, to := range engines {
 		t.Run(to, func(t *testing.T) {
@@ -343,21 +349,22 @@ func TestDamagedRemainder(t *testing.T) {
 				t.Fatalf("an ended copy: %v", err)
 			}
 			damaged := 0
-			err := filepath.WalkDir(filepath.Join(dir, ".new.transfer"), func(path string, d os.DirEntry, err error) error {
-				if err != nil || d.IsDir() {
-					return err
-				}
-				f, err := os.OpenFile(path, os.O_RDWR, 0)
-				if err != nil {
-					return err
-				}
-				info, err := f.Stat()
-				if size := info.Size(); err == nil && size > 1<<20 {
-					damaged++
-					_, err = f.WriteAt(make([]byte, 64<<10), size/4&^4095)
-				}
-				return errors.Join(err, f.Close())
-			})
+			err := filepath.WalkDir(filepath.Join(dir, ".new.transfer"),
+				func(path string, d os.DirEntry, err error) error {
+					if err != nil || d.IsDir() {
+						return err
+					}
+					f, err := os.OpenFile(path, os.O_RDWR, 0)
+					if err != nil {
+						return err
+					}
+					info, err := f.Stat()
+					if size := info.Size(); err == nil && size > 1<<20 {
+						damaged++
+						_, err = f.WriteAt(make([]byte, 64<<10), size/4&^4095)
+					}
+					return errors.Join(err, f.Close())
+				})
 			if err != nil || damaged == 0 {
 				t.Fatalf("%d files were damaged, %v", damaged, err)
 			}
@@ -400,8 +407,16 @@ func TestMisfit(t *testing.T) {
 	}
 	to := filepath.Join(dir, "new")
 	for name, try := range map[string]func() error{
-		"copy": func() error { _, err := transfer.Copy(ctx, from, "bbolt:"+to, &transfer.Options{Limit: 2}); return err },
-		"plan": func() error { _, err := transfer.Plan(ctx, from, "bbolt:"+to, &transfer.Options{Limit: 2}); return err },
+		"copy": func() error {
+			_, err := transfer.Copy(ctx, from, "bbolt:"+to,
+				&transfer.Options{Limit: 2})
+			return err
+		},
+		"plan": func() error {
+			_, err := transfer.Plan(ctx, from, "bbolt:"+to,
+				&transfer.Options{Limit: 2})
+			return err
+		},
 	} {
 		err := try()
 		var misfit *transfer.Misfit

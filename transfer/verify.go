@@ -23,9 +23,9 @@ type Difference struct {
 	B   *int   `json:"b_bytes"` // the same of b
 }
 
-// Verify compares the pairs of two stores, one after the other in the order of their keys. Options.Change is applied to
-// the pairs of a, so that a store can be compared with a copy that was changed; Options.Range bounds the keys of a, and
-// where there is no Change those of b.
+// Verify compares the pairs of two stores, one after the other in the order of their keys.
+// Options.Change is applied to the pairs of a, so that a store can be compared with a copy that was
+// changed; Options.Range bounds the keys of a, and where there is no Change those of b.
 func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err error) {
 	dbA, err := OpenExisting(ctx, a, Look)
 	if err != nil {
@@ -61,8 +61,9 @@ func compare(ctx context.Context, a, b *kv.DB, o Options) (c Comparison, err err
 	return c, err
 }
 
-// merge walks over the pairs of a, as Range and Change have them, and beside them over those of b. It tells differ of each key
-// about which they do not agree, in order, with the value that a has, and adds all pairs to the digests.
+// merge walks over the pairs of a, as Range and Change have them, and beside them over those of b.
+// It tells differ of each key about which they do not agree, in order, with the value that a has,
+// and adds all pairs to the digests.
 func (o *Options) merge(ctx context.Context, a *kv.DB, b *kv.Iterator, sumA, sumB *digest,
 	differ func(d Difference, v []byte),
 ) error {

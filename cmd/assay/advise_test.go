@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/lab/advise"
 )
 
-// TestTheCodeThatOpensAPickCompilesAndRuns builds what assay advise prints. Each engine's package is there once, each class
-// is tried, and one program runs.
+// TestTheCodeThatOpensAPickCompilesAndRuns builds what assay advise prints. Each engine's package
+// is there once, each class is tried, and one program runs.
 func TestTheCodeThatOpensAPickCompilesAndRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("calls the compiler; not in a short run")

@@ -51,7 +51,8 @@ type terminal struct {
 	seen  int // bytes of what was shown that were waited for
 }
 
-// press types keys, and waits until all of want were shown since the last time. Only a hang lasts a minute.
+// press types keys, and waits until all of want were shown since the last time. Only a hang lasts a
+// minute.
 func (b *terminal) press(keys string, want ...string) {
 	b.t.Helper()
 	if _, err := b.file.WriteString(keys); err != nil {
@@ -76,8 +77,8 @@ func (b *terminal) press(keys string, want ...string) {
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// keyOf returns a key that has no sign in common with another one, and in the same place: a browser writes what changes on
-// the screen, and no more.
+// keyOf returns a key that has no sign in common with another one, and in the same place: a browser
+// writes what changes on the screen, and no more.
 func keyOf(n int) string {
 	key := make([]byte, 8)
 	for i := range key {

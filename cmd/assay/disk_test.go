@@ -15,7 +15,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// execute runs this test binary as the command, as user uid (-1: as this one), and returns its exit status.
+// execute runs this test binary as the command, as user uid (-1: as this one), and returns its exit
+// status.
 func execute(t *testing.T, uid int, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	cmd := command(t, args...)
@@ -63,13 +64,16 @@ func TestReadOnlyFolderIsOneClearError(t *testing.T) {
 		}
 		opened(t, filepath.Join(filepath.Dir(out), "x"))
 	}
-	status, stdout, stderr := execute(t, uid, "run", "ycsb/C", "--engines", "bbolt", "--dir", dir, "--out", out, "--budget", "3s")
-	if status != 1 || stdout != "" || !strings.Contains(stderr, "permission denied") || !strings.Contains(stderr, "--dir") {
+	status, stdout, stderr := execute(t, uid, "run", "ycsb/C", "--engines", "bbolt", "--dir", dir, "--out", out,
+		"--budget", "3s")
+	if status != 1 || stdout != "" || !strings.Contains(stderr, "permission denied") ||
+		!strings.Contains(stderr, "--dir") {
 		t.Errorf("status %d, stdout %q, stderr %q; want 1 and one error with a hint at --dir", status, stdout, stderr)
 	}
 }
 
-// opened lets every user reach the file at path, through the folders that tests make in the temporary one.
+// opened lets every user reach the file at path, through the folders that tests make in the
+// temporary one.
 func opened(t *testing.T, path string) {
 	t.Helper()
 	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
@@ -96,7 +100,8 @@ func tmpfs(t *testing.T, size string) string {
 
 func TestFullDiskEndsCellsWithTheReason(t *testing.T) {
 	dir := tmpfs(t, "1m")
-	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?value=1000", "--engines", "bbolt,sqlite", "--durability", "flushed",
+	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?value=1000", "--engines", "bbolt,sqlite",
+		"--durability", "flushed",
 		"--dir", dir, "--budget", "10s")
 	if status != 1 || !strings.Contains(stdout, "no space left") {
 		t.Errorf("status %d, want 1 and the reason in the table; stdout:\n%s\nstderr:\n%s", status, stdout, stderr)
@@ -108,7 +113,8 @@ func TestFullDiskEndsCellsWithTheReason(t *testing.T) {
 
 func TestSyncedOnATmpfsIsRefused(t *testing.T) {
 	dir := tmpfs(t, "64m")
-	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?records=100", "--engines", "bbolt", "--durability", "synced", "--dir", dir)
+	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?records=100", "--engines", "bbolt", "--durability",
+		"synced", "--dir", dir)
 	if status != 2 || stdout != "" || !strings.Contains(stderr, "tmpfs") || !strings.Contains(stderr, "--dir") {
 		t.Errorf("status %d, stdout %q, stderr %q; want 2 and a hint", status, stdout, stderr)
 	}
@@ -120,8 +126,10 @@ func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
 		step   string // progress after which the interrupt comes
 		result string
 	}{
-		"run":   {[]string{"run", "ycsb?records=200", "--engines", "a=bbolt:,b=bbolt:", "--precision", "50%"}, "[2/", "result.json"},
-		"prove": {[]string{"prove", "--engines", "bbolt,sqlite", "--faults", "kill", "--rounds", "100000"}, "[0/", "prove.json"},
+		"run": {[]string{"run", "ycsb?records=200", "--engines", "a=bbolt:,b=bbolt:", "--precision", "50%"}, "[2/",
+			"result.json"},
+		"prove": {[]string{"prove", "--engines", "bbolt,sqlite", "--faults", "kill", "--rounds", "100000"}, "[0/",
+			"prove.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
@@ -140,7 +148,8 @@ func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
 	}
 }
 
-// interruptAt runs cmd, interrupts it when its progress shows step, and returns its exit status and all that it said.
+// interruptAt runs cmd, interrupts it when its progress shows step, and returns its exit status and
+// all that it said.
 func interruptAt(t *testing.T, cmd *exec.Cmd, step string) (status int, said string) {
 	t.Helper()
 	progress, err := cmd.StderrPipe()
@@ -170,11 +179,12 @@ func interruptAt(t *testing.T, cmd *exec.Cmd, step string) (status int, said str
 	return cmd.ProcessState.ExitCode(), all.String()
 }
 
-// TestDeathOfTheParentEndsItsChildren kills assay, whose children are stopped most of the time, and waits until none is
-// left: they would otherwise stay for ever.
+// TestDeathOfTheParentEndsItsChildren kills assay, whose children are stopped most of the time, and
+// waits until none is left: they would otherwise stay for ever.
 func TestDeathOfTheParentEndsItsChildren(t *testing.T) {
 	data := t.TempDir()
-	cmd := command(t, "run", "ycsb/A?records=200", "--engines", "a=bbolt:,b=bbolt:", "--budget", "1h", "--precision", "0.1%", "--dir", data)
+	cmd := command(t, "run", "ycsb/A?records=200", "--engines", "a=bbolt:,b=bbolt:", "--budget", "1h", "--precision",
+		"0.1%", "--dir", data)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

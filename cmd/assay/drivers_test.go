@@ -51,7 +51,8 @@ func TestGeneratedDigestsAreThoseOfTheDrivers(t *testing.T) {
 		writeDigests(t)
 	} else if got := read(t, digestsFile); got != want {
 		t.Errorf("drivers changed since lab/result/drivers.json was written; run: go test ./cmd/assay -run Generated -update\n"+
-			"Then their proofs count no more, until they are made again, see docs/durability.md.\ngot:\n%s\nwant:\n%s", got, want)
+			"Then their proofs count no more, until they are made again, see docs/durability.md.\ngot:\n%s\nwant:\n%s",
+			got, want)
 	}
 }
 
@@ -79,8 +80,9 @@ func digestsDocument(t *testing.T) string {
 	return string(document) + "\n"
 }
 
-// sourceDigest returns a digest of the source of the package in dir and of all packages of ours that
-// it imports, for every system, without tests. Comments and spaces are left out, directives are not.
+// sourceDigest returns a digest of the source of the package in dir and of all packages of ours
+// that it imports, for every system, without tests. Comments and spaces are left out, directives
+// are not.
 func sourceDigest(root, dir string) (string, error) {
 	files := map[string][]byte{} // the tokens, by path
 	if err := addSource(files, root, dir); err != nil {

@@ -18,8 +18,8 @@ import (
 // The drivers of SQLite are of a type that they share.
 const sqliteKV = "github.com/assaydb/assay/engines/sqlitekv"
 
-// catalog names the engines in this binary, with the settings that are worth comparing. A file with a build constraint
-// adds those that need more than Go, or says in absent how to get them.
+// catalog names the engines in this binary, with the settings that are worth comparing. A file with
+// a build constraint adds those that need more than Go, or says in absent how to get them.
 var catalog = []assay.Engine{
 	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
 	{Name: "pebble", Engine: "pebble", Plain: "pebble-plain", Default: true, Summary: "LSM tree, CockroachDB's"},
@@ -36,7 +36,8 @@ var catalog = []assay.Engine{
 		Summary: "Pebble as it is by itself: a failing disk ends the process"},
 	{Name: "sqlite-off", Engine: "sqlite", Package: sqliteKV, Options: "synchronous=OFF", Prove: true,
 		Summary: "SQLite that never syncs: power loss must break it, or the proof is worth nothing"},
-	{Name: "sqlite-delete-full", Engine: "sqlite", Package: sqliteKV, Options: "journal_mode=DELETE&synchronous=FULL", Prove: true,
+	{Name: "sqlite-delete-full", Engine: "sqlite", Package: sqliteKV, Options: "journal_mode=DELETE&synchronous=FULL",
+		Prove:   true,
 		Summary: "SQLite with its rollback journal and FULL, which can lose the last commit where EXTRA does not"},
 	{Name: "leveldb", Engine: "leveldb", Summary: "LSM tree, LevelDB in Go"},
 	{Name: "sqlite-wasm", Engine: "sqlite-wasm", Package: "github.com/assaydb/assay/engines/sqlitewasmkv",

@@ -30,7 +30,9 @@ func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = l.Append(t.Context(), kv.Synced, "order-1", eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte(`{"n":1}`)}, eventlog.Draft{Type: "Paid", Data: []byte{0xff}})
+			_, err = l.Append(t.Context(), kv.Synced, "order-1", eventlog.Any,
+				eventlog.Draft{Type: "Placed", Data: []byte(`{"n":1}`)},
+				eventlog.Draft{Type: "Paid", Data: []byte{0xff}})
 			if err == nil {
 				_, err = l.Append(t.Context(), kv.Synced, "order-2", eventlog.Any, eventlog.Draft{Type: "Placed"})
 			}
@@ -70,14 +72,19 @@ func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
 				status int
 				want   []string
 			}{
-				{[]string{"streams", "--namespace", "log/"}, 0, []string{"\"order-1\"", "\"order-2\"", "last position of the log", "3"}},
-				{[]string{"streams", "order-2", "--namespace", "log/", "--json"}, 0, []string{`"last_position": 3`, `"stream": "order-2"`, `"version": 1`}},
+				{[]string{"streams", "--namespace", "log/"}, 0,
+					[]string{"\"order-1\"", "\"order-2\"", "last position of the log", "3"}},
+				{[]string{"streams", "order-2", "--namespace", "log/", "--json"}, 0,
+					[]string{`"last_position": 3`, `"stream": "order-2"`, `"version": 1`}},
 				{[]string{"events", "--namespace", "log/"}, 0, []string{`"Placed"`, `"Paid"`, `"{\"n\":1}"`}},
-				{[]string{"events", "order-1", "--from", "2", "--namespace", "log/", "--json"}, 0, []string{`"type":"Paid"`, `"data_base64":"/w=="`}},
-				{[]string{"events", "--reverse", "--limit", "1", "--namespace", "log/", "--json"}, 0, []string{`"position":3`}},
+				{[]string{"events", "order-1", "--from", "2", "--namespace", "log/", "--json"}, 0,
+					[]string{`"type":"Paid"`, `"data_base64":"/w=="`}},
+				{[]string{"events", "--reverse", "--limit", "1", "--namespace", "log/", "--json"}, 0,
+					[]string{`"position":3`}},
 				{[]string{"events", "--from", "x", "--namespace", "log/"}, 2, []string{"no position"}},
 				{[]string{"subscriptions", "--namespace", "log/"}, 0, []string{`"mailer"`, "2", "1"}},
-				{[]string{"collections"}, 0, []string{`"users"`, "records", "2", "field Name", "string", "the id", "index Email", "unique"}},
+				{[]string{"collections"}, 0, []string{`"users"`, "records", "2", "field Name", "string", "the id",
+					"index Email", "unique"}},
 				{[]string{"collections", "--json"}, 0, []string{`"name": "users"`, `"records": 2`}},
 				{[]string{"streams"}, 1, []string{"no event log there", "--namespace"}},
 				{[]string{"queues", "--namespace", "jobs/"}, 0, []string{"mail", "1"}},
@@ -93,7 +100,8 @@ func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
 			after := contents(t, path)
 			for name, data := range before {
 				if after[name] != data {
-					t.Errorf("%s was changed by looking at it: %d bytes before, %d after", name, len(data), len(after[name]))
+					t.Errorf("%s was changed by looking at it: %d bytes before, %d after", name, len(data),
+						len(after[name]))
 				}
 			}
 		})

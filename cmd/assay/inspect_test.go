@@ -49,7 +49,8 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if status, _, stderr := inspect(t, url+"?wait=100ms"); db.Caps().Modes[0] == kv.Exclusive &&
-				(status != 1 || !strings.Contains(stderr, "another process has it open") || !strings.Contains(stderr, "hint: ")) {
+				(status != 1 || !strings.Contains(stderr, "another process has it open") ||
+					!strings.Contains(stderr, "hint: ")) {
 				t.Errorf("of a locked store: status %d, %q; want 1, busy and a hint", status, stderr)
 			}
 			if err := db.Close(); err != nil {
@@ -98,16 +99,19 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 			} {
 				status, stdout, stderr := inspect(t, append([]string{url}, c.args...)...)
 				if status != c.status || !strings.Contains(stdout, c.want) || (status != 0) != (stderr != "") {
-					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr, c.status, c.want)
+					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr,
+						c.status, c.want)
 				}
 			}
 			after := contents(t, path)
 			for name, data := range before {
 				if after[name] != data {
-					t.Errorf("%s was changed by looking at it: %d bytes before, %d after", name, len(data), len(after[name]))
+					t.Errorf("%s was changed by looking at it: %d bytes before, %d after", name, len(data),
+						len(after[name]))
 				}
 			}
-			if engine != "sqlite" && engine != "sqlite-wasm" && len(after) != len(before) { // which may leave -shm and -wal
+			if engine != "sqlite" && engine != "sqlite-wasm" &&
+				len(after) != len(before) { // which may leave -shm and -wal
 				t.Errorf("looking left %d files, there were %d", len(after), len(before))
 			}
 		})
@@ -132,7 +136,8 @@ func contents(t *testing.T, path string) map[string]string {
 	return all
 }
 
-// queueWithJobs makes a queue with a job in each state, of which the dead one failed, and returns its URL.
+// queueWithJobs makes a queue with a job in each state, of which the dead one failed, and returns
+// its URL.
 func queueWithJobs(t *testing.T, scheme string) (url string, ids []uint64) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
@@ -143,7 +148,8 @@ func queueWithJobs(t *testing.T, scheme string) (url string, ids []uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err = q.Publish(t.Context(), kv.Synced, queue.Draft{Payload: []byte("bad")}, queue.Draft{Payload: []byte("held")},
+	ids, err = q.Publish(t.Context(), kv.Synced, queue.Draft{Payload: []byte("bad")},
+		queue.Draft{Payload: []byte("held")},
 		queue.Draft{Payload: []byte("next"), Key: "one"}, queue.Draft{Payload: []byte("\xff"), Delay: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -223,12 +229,14 @@ func TestInspectShowsRequeuesAndDeletesJobs(t *testing.T) {
 					said = stderr
 				}
 				if status != c.status || !strings.Contains(said, c.want) {
-					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr, c.status, c.want)
+					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr,
+						c.status, c.want)
 				}
 			}
 		})
 	}
-	if status, _, stderr := inspect(t, "sqlqueue:"+filepath.Join(t.TempDir(), "none"), "queues"); status != 1 || !strings.Contains(stderr, "none") {
+	if status, _, stderr := inspect(t, "sqlqueue:"+filepath.Join(t.TempDir(), "none"), "queues"); status != 1 ||
+		!strings.Contains(stderr, "none") {
 		t.Errorf("queues that are not there: status %d, %q", status, stderr)
 	}
 }
@@ -242,7 +250,8 @@ func TestInspectChangesWhatItIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("there"), []byte("1")), db.Close()); err != nil {
+			if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("there"), []byte("1")),
+				db.Close()); err != nil {
 				t.Fatal(err)
 			}
 			compacted := 2
@@ -268,7 +277,8 @@ func TestInspectChangesWhatItIsTold(t *testing.T) {
 			} {
 				status, stdout, stderr := inspect(t, append([]string{url}, c.args...)...)
 				if status != c.status || !strings.Contains(stdout, c.want) || (status != 0) != (stderr != "") {
-					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr, c.status, c.want)
+					t.Errorf("%v: status %d, stdout %q, stderr %q; want %d with %q", c.args, status, stdout, stderr,
+						c.status, c.want)
 				}
 			}
 			if _, stdout, stderr := inspect(t, url+"-copy", "scan"); stdout != "\"\\x00b\"\t\"\\xff\"\n\"empty\"\t\"\"\n" {
@@ -278,7 +288,8 @@ func TestInspectChangesWhatItIsTold(t *testing.T) {
 	}
 }
 
-// TestInspectReportsDamage cuts and changes the files of stores. Each verb then says what is wrong or shows what is left.
+// TestInspectReportsDamage cuts and changes the files of stores. Each verb then says what is wrong
+// or shows what is left.
 func TestInspectReportsDamage(t *testing.T) {
 	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite"} {
 		t.Run(engine, func(t *testing.T) {
@@ -312,7 +323,8 @@ func TestInspectReportsDamage(t *testing.T) {
 					}
 					for _, verb := range []string{"stats", "check", "scan", "sizes", "detect"} {
 						status, _, stderr := inspect(t, url, verb)
-						if status > 1 || strings.Contains(stderr, "goroutine ") || (status == 1) != strings.HasPrefix(stderr, "assay: ") {
+						if status > 1 || strings.Contains(stderr, "goroutine ") ||
+							(status == 1) != strings.HasPrefix(stderr, "assay: ") {
 							t.Errorf("%s, %s %s: status %d, %.600s", verb, filepath.Base(name), what, status, stderr)
 						}
 						reported += status

@@ -37,7 +37,8 @@ func (s *crashingStore) Snapshot(context.Context) (driver.Reader, error) {
 	return s.Store.Snapshot(context.Background())
 }
 
-// lying is Pebble with a planted lie: it says that commits are synced, and leaves them in the process's memory.
+// lying is Pebble with a planted lie: it says that commits are synced, and leaves them in the
+// process's memory.
 type lying struct{ pebblekv.Driver }
 
 func (d lying) Info() driver.Info {

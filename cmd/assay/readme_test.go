@@ -69,7 +69,8 @@ func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {
 			continue
 		}
 		if !*update {
-			t.Fatalf("%s: %s is out of date; run: go test ./cmd/assay -run Generated -update\ngot:\n%s\nwant:\n%s", g.page, g.mark, got, want)
+			t.Fatalf("%s: %s is out of date; run: go test ./cmd/assay -run Generated -update\ngot:\n%s\nwant:\n%s",
+				g.page, g.mark, got, want)
 		}
 		if err := os.WriteFile(g.page, []byte(before+begin+string(want)+end+after), 0o644); err != nil {
 			t.Fatal(err)
@@ -77,8 +78,8 @@ func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {
 	}
 }
 
-// TestShippedProofIsOfTheEnginesInGoMod holds the versions that were crashed against those that are built in: what a
-// newer one survives, nobody has seen.
+// TestShippedProofIsOfTheEnginesInGoMod holds the versions that were crashed against those that are
+// built in: what a newer one survives, nobody has seen.
 func TestShippedProofIsOfTheEnginesInGoMod(t *testing.T) {
 	shipped, err := result.Shipped()
 	if err != nil {

@@ -50,7 +50,8 @@ func TestLargeValuesOnADiskThatFails(t *testing.T) {
 			}
 			for i := range acked {
 				if v, err := left.Get(ctx, fmt.Append(nil, i)); !bytes.Equal(v, value(i)) {
-					t.Errorf("call %d failed, %d commits were done: value %d after a power cut: %d bytes, %v", n, acked, i, len(v), err)
+					t.Errorf("call %d failed, %d commits were done: value %d after a power cut: %d bytes, %v", n, acked,
+						i, len(v), err)
 				}
 			}
 			if err := left.Close(); err != nil {

@@ -72,7 +72,8 @@ func (Driver) Info() driver.Info {
 
 // What a commit delivers with SyncWrites and without.
 var (
-	synced   = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true, DiskMayBreak: true}
+	synced = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true,
+		DiskMayBreak: true}
 	unsynced = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
 )
 
@@ -80,9 +81,10 @@ var (
 func capabilities(o badger.Options) driver.Caps {
 	caps := driver.Caps{
 		PureGo: true, Persistent: true, Folder: true, SharedReading: true, Compacts: true, Checks: true,
-		Modes:           []driver.Mode{driver.Exclusive, driver.ReadOnly},
-		Promises:        [3]driver.Promise{driver.Flushed: unsynced, driver.Buffered: unsynced},
-		ConcurrentApply: true,                                  // blind writes of a batch get one time stamp; those that run together share a sync
+		Modes:    []driver.Mode{driver.Exclusive, driver.ReadOnly},
+		Promises: [3]driver.Promise{driver.Flushed: unsynced, driver.Buffered: unsynced},
+		// blind writes of a batch get one time stamp; those that run together share a sync
+		ConcurrentApply: true,
 		TxnLimit:        true,                                  // some 15 % of MemTableSize
 		MaxKey:          65000,                                 // a constant within Badger's Txn.modify
 		MaxValue:        int(min(o.ValueLogFileSize, 1<<30-1)), // a larger one fits in no file of the value log

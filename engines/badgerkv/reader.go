@@ -130,8 +130,8 @@ func (c *cursor) Seek(key []byte) error {
 	return nil
 }
 
-// Close ends the walk and keeps the cursor for the next call of Cursor, but in a transaction that may
-// write meanwhile.
+// Close ends the walk and keeps the cursor for the next call of Cursor, but in a transaction that
+// may write meanwhile.
 func (c *cursor) Close() error {
 	if c.owner.writes {
 		c.it.Close()

@@ -62,7 +62,8 @@ func TestDurabilityIsFixedByTheWeakestClass(t *testing.T) {
 		if c.want[kv.Synced] == refused {
 			var b kv.Batch
 			b.Put([]byte("k"), nil)
-			if err := db.Write(context.Background(), kv.Synced, &b); kv.KindOf(err) != kv.Unsupported || kv.HintOf(err) == "" {
+			if err := db.Write(context.Background(), kv.Synced, &b); kv.KindOf(err) != kv.Unsupported ||
+				kv.HintOf(err) == "" {
 				t.Errorf("%q: Synced got %v, want Unsupported with a hint", c.params, err)
 			}
 		}
@@ -86,7 +87,8 @@ func TestOptionsAreInForceAndToldBack(t *testing.T) {
 
 func TestWrongOptionsAreInvalidAndCreateNothing(t *testing.T) {
 	for _, params := range []string{"BlockCacheSize=0", "ValueLogFileSize=1",
-		"ValueLogFileSize=2147483648", "ValueThreshold=1048577", "MemTableSize=1048576&ValueThreshold=200000", "Compression=lzw", "MemTableSize=4000000000"} {
+		"ValueLogFileSize=2147483648", "ValueThreshold=1048577", "MemTableSize=1048576&ValueThreshold=200000",
+		"Compression=lzw", "MemTableSize=4000000000"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(context.Background(), "badger:"+path+"?"+params)
 		if kv.KindOf(err) != kv.Invalid {

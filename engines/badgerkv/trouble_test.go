@@ -85,7 +85,8 @@ func TestNothingHangsForEverWhenTheDiskFails(t *testing.T) {
 	for g := range cap(ended) {
 		go func() {
 			for i := 0; ; i++ {
-				if err := db.Put(context.Background(), kv.Flushed, fmt.Append(nil, g, "/", i), make([]byte, 10_000)); err != nil {
+				if err := db.Put(context.Background(), kv.Flushed, fmt.Append(nil, g, "/", i),
+					make([]byte, 10_000)); err != nil {
 					ended <- err
 					return
 				}

@@ -171,8 +171,8 @@ func TestAStoreIsSafeWhenOpenedAgainAfterASyncThatFailed(t *testing.T) {
 
 // cutAfterReopening fails the nth sync of a commit, by a process that closes the store or one that
 // dies at once, opens the store again, and has power fail before the cut-th call from then on,
-// within the opening or the next commit. Of what was not synced nothing survives, or some pages by a
-// seed. It reports whether there were so many calls.
+// within the opening or the next commit. Of what was not synced nothing survives, or some pages by
+// a seed. It reports whether there were so many calls.
 func cutAfterReopening(t *testing.T, nth uint64, dies bool, seed uint64, cut int) bool {
 	t.Helper()
 	disk := powertest.NewDisk(t, nil)
@@ -241,7 +241,8 @@ func dieAtSync(t *testing.T, disk *powertest.Disk, path string, fault powerfs.Fa
 	disk.Arm(fault)
 	err = raw.Update(func(tx *bolt.Tx) (err error) {
 		for i := range 5 {
-			err = errors.Join(err, tx.Bucket(bucketName).Put(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte("d"), 100)))
+			err = errors.Join(err, tx.Bucket(bucketName).Put(fmt.Appendf(nil, "%03d", i),
+				bytes.Repeat([]byte("d"), 100)))
 		}
 		return err
 	})
@@ -251,8 +252,8 @@ func dieAtSync(t *testing.T, disk *powertest.Disk, path string, fault powerfs.Fa
 	must(t, raw.Close())
 }
 
-// A file that was closed is sealed: the next commit takes two syncs, as any other. The first after a
-// process that died takes one more, and so does that behind another program's commit.
+// A file that was closed is sealed: the next commit takes two syncs, as any other. The first after
+// a process that died takes one more, and so does that behind another program's commit.
 func TestACommitTakesASyncMoreInAFileThatWasNotClosed(t *testing.T) {
 	disk := powertest.NewDisk(t, nil)
 	path := filepath.Join(disk.Dir(), "db")

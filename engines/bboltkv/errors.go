@@ -19,7 +19,8 @@ func classify(err error) error {
 	case errors.Is(err, berrors.ErrTimeout):
 		return &driver.Error{Kind: driver.Busy, Err: err}
 	case errors.Is(err, berrors.ErrIncompatibleValue):
-		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "a bucket has that name, or a pair where one is meant"}
+		return &driver.Error{Kind: driver.Invalid, Err: err,
+			Hint: "a bucket has that name, or a pair where one is meant"}
 	case errors.Is(err, berrors.ErrMaxSizeReached):
 		return &driver.Error{Kind: driver.Full, Err: err, Hint: "open it with a larger MaxSize"}
 	case strings.Contains(err.Error(), syscall.ENOSPC.Error()): // bbolt: an error of growing the file is only a text

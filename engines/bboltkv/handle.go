@@ -10,8 +10,8 @@ import (
 )
 
 // Open opens the file at path with bbolt's own options; nil is the defaults of this package.
-// Timeout is not used (see [kv.WithWait]), nor is OpenFile. An InitialMmapSize of 0 is chosen by the driver, as the
-// option of that name says.
+// Timeout is not used (see [kv.WithWait]), nor is OpenFile. An InitialMmapSize of 0 is chosen by
+// the driver, as the option of that name says.
 func Open(ctx context.Context, path string, o *bolt.Options, options ...kv.Option) (*kv.DB, error) {
 	typed, c := defaults, driver.Config{Path: path}
 	if o != nil {

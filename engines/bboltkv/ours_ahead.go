@@ -20,8 +20,9 @@ type ahead struct {
 
 func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
 
-// Chunk reads ahead, and touches the ends of what it read: a damaged length reaches beyond the end of
-// the file. It passes over buckets within this one, which another program made: they have no value.
+// Chunk reads ahead, and touches the ends of what it read: a damaged length reaches beyond the end
+// of the file. It passes over buckets within this one, which another program made: they have no
+// value.
 func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	if c.c == nil {
 		return nil, nil

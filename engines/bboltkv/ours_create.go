@@ -94,8 +94,8 @@ func create(path string, o bolt.Options) error {
 	return err
 }
 
-// prepare sees to what a commit relies on: the name of a new file, which was not synced with it, and
-// a file that grows by its own size, and not by that of the memory map, as bbolt would have it.
+// prepare sees to what a commit relies on: the name of a new file, which was not synced with it,
+// and a file that grows by its own size, and not by that of the memory map, as bbolt would have it.
 func (s *store) prepare(t *txn) error {
 	if s.options.reserved {
 		t.file.db.AllocSize = int(min(mostAlloc, t.tx.Size()))

@@ -153,7 +153,8 @@ func classifyOpen(err error, path string, o *options) error {
 	c := classify(err)
 	switch {
 	case o.ReadOnly && serr == nil && info.Size() == 0:
-		return &driver.Error{Kind: driver.NoStore, Err: errors.New("an empty file"), Hint: "open it once without mode=ro"}
+		return &driver.Error{Kind: driver.NoStore, Err: errors.New("an empty file"),
+			Hint: "open it once without mode=ro"}
 	case errors.Is(err, syscall.EISDIR):
 		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
 	case c != err, driver.KindOf(err) != driver.Other,

@@ -83,9 +83,9 @@ func (f *file) heal(used, size int64) error {
 }
 
 // A process that dies right after a sync failed has no time to mark the file. So one that closes a
-// file of which no sync has failed seals it, and what is not sealed is not trusted: its first Synced
-// commit writes the page that names all others once more and syncs it, before it writes over what
-// the page on the disk may need.
+// file of which no sync has failed seals it, and what is not sealed is not trusted: its first
+// Synced commit writes the page that names all others once more and syncs it, before it writes over
+// what the page on the disk may need.
 
 // sealText is what a seal begins with; the id of the last commit follows, in 8 bytes.
 const sealText = "assay: closed after commit "

@@ -37,8 +37,8 @@ func (r *reader) begin(ctx context.Context, s *store, writable bool) (err error)
 // Close rolls back unless a commit has ended the transaction.
 func (r *reader) Close() error { return r.store.end(r.file, r.tx) }
 
-// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call, with
-// its stack, which one that is kept saves from the second call on.
+// find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call,
+// with its stack, which one that is kept saves from the second call on.
 func (r *reader) find(key []byte) []byte {
 	switch {
 	case r.bucket == nil:

@@ -58,8 +58,8 @@ func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, err
 	return t, nil
 }
 
-// Check reads all keys, then lets bbolt check every page and the free list. In ReadOnly mode it only
-// reads.
+// Check reads all keys, then lets bbolt check every page and the free list. In ReadOnly mode it
+// only reads.
 func (s *store) Check(ctx context.Context) error {
 	var r reader
 	// bbolt: only a transaction that may write is safe beside writers.

@@ -115,8 +115,8 @@ func TestASnapshotOutlivesACompaction(t *testing.T) {
 	}
 }
 
-// A process that waits for the lock gets it on the old file, once the one that compacted lets go. It must not take that
-// for the store: what it wrote would be lost.
+// A process that waits for the lock gets it on the old file, once the one that compacted lets go.
+// It must not take that for the store: what it wrote would be lost.
 func TestAReplacedFileIsNotOpened(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows replaces no open file")
@@ -179,8 +179,8 @@ func TestADamagedRootPageIsNotAnotherProgramsFile(t *testing.T) {
 	must(t, db.Close())
 	data, err := os.ReadFile(path)
 	must(t, err)
-	// A page's head has 16 bytes, 2 of them flags at 8; that of a leaf's element has 16, too: flags,
-	// position, and the sizes of key and value.
+	// A page's head has 16 bytes, 2 of them flags at 8; that of a leaf's element has 16, too:
+	// flags, position, and the sizes of key and value.
 	root := -1
 	for at := 0; at < len(data); at += 1024 {
 		if page := data[at : at+1024]; page[8] == 2 && page[10] == 1 && string(page[32:34]) == "kv" {
@@ -208,7 +208,8 @@ func TestADamagedRootPageIsNotAnotherProgramsFile(t *testing.T) {
 	}
 }
 
-// What meets a damaged page lets go of the lock, too: a program may then move the file out of the way, or restore it.
+// What meets a damaged page lets go of the lock, too: a program may then move the file out of the
+// way, or restore it.
 func TestADamagedFileIsNotKeptLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, path, "")
@@ -290,7 +291,8 @@ func TestMaxSizeIsFull(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, params := range []string{"PageSize=1000", "FreelistType=tree", "FillPercent=1.5", "FillPercent=0", "InitialMmapSize=-1", "NoSync=maybe"} {
+	for _, params := range []string{"PageSize=1000", "FreelistType=tree", "FillPercent=1.5", "FillPercent=0",
+		"InitialMmapSize=-1", "NoSync=maybe"} {
 		path := filepath.Join(t.TempDir(), "db")
 		_, err := kv.Open(ctx, "bbolt:"+path+"?"+params)
 		if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {

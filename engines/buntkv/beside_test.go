@@ -6,8 +6,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// The sync in the background looks at the length of the file while commits add to it: what they are just writing is
-// nobody else's.
+// The sync in the background looks at the length of the file while commits add to it: what they are
+// just writing is nobody else's.
 func TestASyncBesideCommitsTakesThemForOurs(t *testing.T) {
 	s := opens(t, config(t.TempDir()+"/s.db"))
 	stop, ended := make(chan struct{}), make(chan error, 1)
@@ -26,7 +26,8 @@ func TestASyncBesideCommitsTakesThemForOurs(t *testing.T) {
 		}
 	}()
 	for i := range 3000 {
-		must(t, driver.Apply(t.Context(), s, []driver.Op{{Key: []byte{byte(i), byte(i >> 8)}, Value: make([]byte, 1000)}}, driver.Flushed))
+		must(t, driver.Apply(t.Context(), s, []driver.Op{{Key: []byte{byte(i), byte(i >> 8)},
+			Value: make([]byte, 1000)}}, driver.Flushed))
 	}
 	close(stop)
 	must(t, <-ended)

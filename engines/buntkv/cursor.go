@@ -22,8 +22,8 @@ type cursor struct {
 	exhausted  bool
 }
 
-// The sizes of the first chunk and of the largest; each is twice the one before. Finding the start of
-// a chunk costs as much as reading some thirty pairs, and programs often read a page of twenty.
+// The sizes of the first chunk and of the largest; each is twice the one before. Finding the start
+// of a chunk costs as much as reading some thirty pairs, and programs often read a page of twenty.
 const (
 	firstRoom = 20
 	mostRoom  = 128

@@ -9,11 +9,11 @@
 // renames a file before it is synced. That is the plain form, ?Frames=false.
 //
 // Unless Frames is false, BuntDB keeps the pairs in memory, and the driver writes the file, with a
-// frame before every transaction. Whatever stands behind the last whole one when the store is opened
-// is cut off. So transactions are whole or absent after a kill and after a power loss, at every
-// class, and Synced is on offer: the driver syncs, and takes no more commits once a sync has failed.
-// Flushed commits are synced each second, as BuntDB does, or as SyncPolicy says. What is damaged,
-// though it was synced, is Corrupt.
+// frame before every transaction. Whatever stands behind the last whole one when the store is
+// opened is cut off. So transactions are whole or absent after a kill and after a power loss, at
+// every class, and Synced is on offer: the driver syncs, and takes no more commits once a sync has
+// failed. Flushed commits are synced each second, as BuntDB does, or as SyncPolicy says. What is
+// damaged, though it was synced, is Corrupt.
 //
 // # The file
 //

@@ -175,7 +175,8 @@ func recovers(t testing.TB, h history, b []byte) int {
 	for range 2 {
 		s := opens(t, config(path))
 		if again := h.at(state(t, s)); again != n || n < 0 {
-			t.Fatalf("after %d transactions when it is only read, after %d when it is opened: %v", n, again, state(t, s))
+			t.Fatalf("after %d transactions when it is only read, after %d when it is opened: %v", n, again,
+				state(t, s))
 		}
 		must(t, s.(driver.Checker).Check(context.Background()))
 		// It crashes again before it is closed.

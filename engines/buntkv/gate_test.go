@@ -69,7 +69,10 @@ func TestAWriteBesideAViewEnds(t *testing.T) {
 	db := open(t, t.TempDir()+"/db", "?wait=0s")
 	put(t, db, "a=1")
 	err := db.View(ctx, func(*kv.Snapshot) error {
-		err := within(t, "a write beside a View", func() error { return db.Put(ctx, kv.Flushed, []byte("a"), []byte("2")) })
+		err := within(t, "a write beside a View", func() error {
+			return db.Put(ctx, kv.Flushed, []byte("a"),
+				[]byte("2"))
+		})
 		if !errors.Is(err, kv.Busy) || kv.HintOf(err) == "" {
 			t.Errorf("without a deadline: %v, want Busy with a hint", err)
 		}
@@ -85,7 +88,10 @@ func TestAWriteBesideAViewEnds(t *testing.T) {
 		// for that.
 		waiting := make(chan error, 1)
 		go func() { waiting <- db.Put(ctx, kv.Flushed, []byte("a"), []byte("3")) }()
-		err = within(t, "a View within a View", func() error { return db.View(ctx, func(*kv.Snapshot) error { return nil }) })
+		err = within(t, "a View within a View", func() error {
+			return db.View(ctx,
+				func(*kv.Snapshot) error { return nil })
+		})
 		return errors.Join(err, ignoreBusy(<-waiting))
 	})
 	if err != nil {

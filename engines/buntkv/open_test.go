@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// A file that is refused leaves no database of BuntDB's behind, whose goroutine would look at it each second for ever.
+// A file that is refused leaves no database of BuntDB's behind, whose goroutine would look at it
+// each second for ever.
 func TestARefusedFileLeavesNothingRunning(t *testing.T) {
 	damaged := left(t, awkward, driver.Synced)
 	damaged[frameSize+frameSize] ^= 0x55
@@ -41,7 +42,8 @@ func TestAnEmptyFileOpenedReadOnlyIsMissing(t *testing.T) {
 	}
 }
 
-// What a compaction wrote is damaged before anything follows it: it was synced, and is no torn transaction.
+// What a compaction wrote is damaged before anything follows it: it was synced, and is no torn
+// transaction.
 func TestADamagedCompactionIsNotCutOff(t *testing.T) {
 	path := file(t, nil)
 	s := opens(t, config(path))

@@ -45,8 +45,8 @@ func (s *store) openFile(c driver.Config) error {
 	return nil
 }
 
-// openPlain refuses a file that was not closed by a store with frames: to go on behind a frame would
-// be taken for something torn.
+// openPlain refuses a file that was not closed by a store with frames: to go on behind a frame
+// would be taken for something torn.
 func (s *store) openPlain() (err error) {
 	defer recovered(&err)
 	if s.gate.db, err = buntdb.Open(s.path); err != nil {
@@ -58,8 +58,8 @@ func (s *store) openPlain() (err error) {
 	return s.gate.db.View(refuseUnclosed)
 }
 
-// claim finds or makes the file, locks it, for BuntDB does not, and opens it. Who only reads makes no
-// lock: where there is none, nobody has ever opened the file for writing.
+// claim finds or makes the file, locks it, for BuntDB does not, and opens it. Who only reads makes
+// no lock: where there is none, nobody has ever opened the file for writing.
 func (s *store) claim(c driver.Config) (*os.File, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if c.Mode == driver.ReadOnly {

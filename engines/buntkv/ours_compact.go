@@ -13,8 +13,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Compactions of a store with frames are ours: BuntDB's Shrink renames the new file over the old one
-// before it is synced, so that a power loss may leave a store that opens and lacks what was synced.
+// Compactions of a store with frames are ours: BuntDB's Shrink renames the new file over the old
+// one before it is synced, so that a power loss may leave a store that opens and lacks what was
+// synced.
 
 // compacting is what the name of the new file ends with.
 const compacting = ".compacting"
@@ -46,8 +47,8 @@ type writer func(b []byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// rewrite writes the new file and returns its frame. With the pairs BuntDB saves the last frame that
-// it has read, which says nothing where it stands then.
+// rewrite writes the new file and returns its frame. With the pairs BuntDB saves the last frame
+// that it has read, which says nothing where it stands then.
 func (s *store) rewrite(ctx context.Context) (g frame, err error) {
 	info, err := s.log.file.Stat()
 	if err != nil {
@@ -127,8 +128,8 @@ func (s *store) background(ctx context.Context) {
 	}
 }
 
-// grown says by BuntDB's rule whether it is time: when the file is larger than AutoShrinkMinSize and
-// has grown by AutoShrinkPercentage since it was compacted.
+// grown says by BuntDB's rule whether it is time: when the file is larger than AutoShrinkMinSize
+// and has grown by AutoShrinkPercentage since it was compacted.
 func (s *store) grown() bool {
 	o, l := s.options, s.log
 	l.mu.Lock()

@@ -54,7 +54,8 @@ func (f frame) seal(b []byte, before, body uint32) frame {
 
 // frameAt returns the frame that b begins with.
 func frameAt(b []byte) (f frame, ok bool) {
-	if int64(len(b)) < frameSize || string(b[:len(frameHead)]) != frameHead || string(b[frameSize-2:frameSize]) != "\r\n" {
+	if int64(len(b)) < frameSize || string(b[:len(frameHead)]) != frameHead ||
+		string(b[frameSize-2:frameSize]) != "\r\n" {
 		return f, false
 	}
 	return decode(b[len(frameHead) : frameSize-2])

@@ -84,8 +84,8 @@ func (g *gate) write(ctx context.Context, upkeep bool) error {
 	})
 }
 
-// commit commits tx and ends the write. Where BuntDB cannot take a half-written commit back it panics,
-// and holds its lock.
+// commit commits tx and ends the write. Where BuntDB cannot take a half-written commit back it
+// panics, and holds its lock.
 func (g *gate) commit(tx *buntdb.Tx) (err error) {
 	var broken error
 	defer func() {

@@ -41,7 +41,8 @@ func (s *store) openFramed(file *os.File, readOnly bool) (err error) {
 		return err
 	}
 	if len(b) == 0 && readOnly { // it may be a store that never held anything, or one that lost all of it
-		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the file is empty"), Hint: "open it once without mode=ro"}
+		return &driver.Error{Kind: driver.NoStore, Err: errors.New("the file is empty"),
+			Hint: "open it once without mode=ro"}
 	}
 	p, err := examine(b)
 	if err != nil {

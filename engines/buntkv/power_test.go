@@ -190,7 +190,8 @@ func TestAnyCallFails(t *testing.T) {
 					}
 				}
 				if err := db.Write(t.Context(), steps[tried].class(), &b); err != nil {
-					if failed++; failed < 3 && driver.KindOf(err) != driver.InDoubt && driver.KindOf(err) != driver.Stopped {
+					if failed++; failed < 3 && driver.KindOf(err) != driver.InDoubt &&
+						driver.KindOf(err) != driver.Stopped {
 						continue // nothing was done, and the next may be tried
 					}
 					if driver.KindOf(err) == driver.InDoubt {

@@ -48,5 +48,6 @@ func classifyOpen(err error) error {
 	if driver.KindOf(err) != driver.Other || errors.Is(err, os.ErrInvalid) {
 		return err
 	}
-	return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "is it a file of another program? otherwise " + hintCorrupt}
+	return &driver.Error{Kind: driver.Corrupt, Err: err, Hint: "is it a file of another program? otherwise " +
+		hintCorrupt}
 }

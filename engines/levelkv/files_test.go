@@ -35,7 +35,8 @@ func TestNothingIsWrittenAfterAFailedSync(t *testing.T) {
 	if w.writes.Load() != writes || w.syncs.Load() != syncs {
 		t.Error("the disk was touched after the failure")
 	}
-	// goleveldb gives up a manifest that CURRENT names when the sync of the folder fails behind the renaming.
+	// goleveldb gives up a manifest that CURRENT names when the sync of the folder fails behind the
+	// renaming.
 	if err := f.Remove(storage.FileDesc{Type: storage.TypeJournal}); err == nil {
 		t.Error("a file was removed after the failure")
 	}

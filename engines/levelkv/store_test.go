@@ -400,7 +400,8 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(dir, "copy")
-	err = errors.Join(db.Put(ctx, kv.Synced, []byte("k"), []byte("v")), db.Check(ctx), db.Backup(ctx, copied), db.Close())
+	err = errors.Join(db.Put(ctx, kv.Synced, []byte("k"), []byte("v")), db.Check(ctx), db.Backup(ctx, copied),
+		db.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +454,8 @@ func TestATransactionSeeksAmongItsOwnWrites(t *testing.T) {
 				at := slices.IndexFunc(keys, func(k string) bool { return k == target || k > target != reverse })
 				for _, k := range keys[max(at, 0):min(max(at, 0)+n%5+1, len(keys))] {
 					if at >= 0 && (!it.Next() || string(it.Key()) != k || string(it.Value()) != want[k]) {
-						t.Fatalf("reverse %v, sought %s: got %s=%s, want %s=%s", reverse, target, it.Key(), it.Value(), k, want[k])
+						t.Fatalf("reverse %v, sought %s: got %s=%s, want %s=%s", reverse, target, it.Key(), it.Value(),
+							k, want[k])
 					}
 				}
 				if at < 0 && it.Next() {

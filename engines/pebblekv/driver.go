@@ -28,7 +28,8 @@
 // ours_open.go: options are judged before anything is made, a new store has the newest format, a
 // folder opens once under all its names, and read-only opening leaves nothing behind.
 //
-// ours_batch.go: a transaction at which Pebble would panic is TooLarge, and a range may have no end.
+// ours_batch.go: a transaction at which Pebble would panic is TooLarge, and a range may have no
+// end.
 //
 // ours_figures.go: what Pebble counts.
 package pebblekv

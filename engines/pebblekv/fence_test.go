@@ -112,7 +112,8 @@ func TestAFullDiskAsAProgramSeesIt(t *testing.T) {
 }
 
 func TestPebbleWithoutTheFence(t *testing.T) {
-	c := driver.Config{Path: t.TempDir(), Params: map[string]string{"Fence": "false"}, Logger: slog.New(slog.DiscardHandler)}
+	c := driver.Config{Path: t.TempDir(), Params: map[string]string{"Fence": "false"},
+		Logger: slog.New(slog.DiscardHandler)}
 	s, err := Driver{}.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +149,8 @@ func (f *failing) String() string { return "failing" }
 // openOn opens a store with small tables on a disk that fails.
 func openOn(path string, f errorfs.Injector) (driver.Store, error) {
 	o := &pebble.Options{MemTableSize: 64 << 10, LBaseMaxBytes: 64 << 10, FS: errorfs.Wrap(vfs.Default, f)}
-	return Driver{options: o}.Open(context.Background(), driver.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+	return Driver{options: o}.Open(context.Background(), driver.Config{Path: path,
+		Logger: slog.New(slog.DiscardHandler)})
 }
 
 // writeUntilError opens a store, commits numbered records until one fails or all are there, and
@@ -164,7 +166,8 @@ func writeUntilError(t *testing.T, path string, disk errorfs.Injector, d driver.
 		}
 	}()
 	for ; acked < 300; acked++ {
-		if err = driver.Apply(context.Background(), s, []driver.Op{{Key: key(acked), Value: value(acked)}}, d); err != nil {
+		if err = driver.Apply(context.Background(), s, []driver.Op{{Key: key(acked), Value: value(acked)}},
+			d); err != nil {
 			break
 		}
 	}

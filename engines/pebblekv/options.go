@@ -23,7 +23,8 @@ type profile = driver.Named[*block.CompressionProfile]
 
 // table names Pebble's options as the fields of pebble.Options are named. Open takes all others.
 var table = driver.Table[settings]{
-	driver.Whole("BytesPerSync", "bytes", 1, "steps of writing tables", func(o *settings) *int { return &o.BytesPerSync }),
+	driver.Whole("BytesPerSync", "bytes", 1, "steps of writing tables",
+		func(o *settings) *int { return &o.BytesPerSync }),
 	driver.Whole("CacheSize", "bytes", 1, "block cache, in memory", func(o *settings) *int64 { return &o.CacheSize }),
 	{Option: driver.Option{Name: "CompactionConcurrencyRange", Values: "lower,upper", Usage: "compactions at once"},
 		Set: (*settings).setConcurrency,
@@ -37,8 +38,10 @@ var table = driver.Table[settings]{
 		func(o *settings) *int { return &o.L0CompactionThreshold }),
 	driver.Whole("L0StopWritesThreshold", "number", 1, "depth of level 0 that stops writes",
 		func(o *settings) *int { return &o.L0StopWritesThreshold }),
-	driver.Whole("LBaseMaxBytes", "bytes", 1, "first level below 0", func(o *settings) *int64 { return &o.LBaseMaxBytes }),
-	driver.Whole("MemTableSize", "bytes", 64<<10, "table in memory", func(o *settings) *uint64 { return &o.MemTableSize }),
+	driver.Whole("LBaseMaxBytes", "bytes", 1, "first level below 0",
+		func(o *settings) *int64 { return &o.LBaseMaxBytes }),
+	driver.Whole("MemTableSize", "bytes", 64<<10, "table in memory",
+		func(o *settings) *uint64 { return &o.MemTableSize }),
 	driver.Whole("MemTableStopWritesThreshold", "number", 2, "tables in memory that stop writes",
 		func(o *settings) *int { return &o.MemTableStopWritesThreshold }),
 }

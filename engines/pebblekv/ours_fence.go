@@ -234,8 +234,8 @@ type logger struct {
 func (l logger) Infof(format string, args ...any)  { l.to.Debug(fmt.Sprintf(format, args...)) }
 func (l logger) Errorf(format string, args ...any) { l.to.Error(fmt.Sprintf(format, args...)) }
 
-// Fatalf raises the fence instead of ending the process, and returns: what Pebble does from there on
-// reaches neither the disk nor a caller.
+// Fatalf raises the fence instead of ending the process, and returns: what Pebble does from there
+// on reaches neither the disk nor a caller.
 func (l logger) Fatalf(format string, args ...any) {
 	if l.fence == nil {
 		pebble.DefaultLogger.Fatalf(format, args...)

@@ -29,8 +29,8 @@ func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
 	return f, err
 }
 
-// open opens the folder, within f. A store that exists keeps its format unless a newer one was asked
-// for. Pebble would leave a lock where it finds no store to read.
+// open opens the folder, within f. A store that exists keeps its format unless a newer one was
+// asked for. Pebble would leave a lock where it finds no store to read.
 func (o *settings) open(path string, f *fence) (db *pebble.DB, err error) {
 	defer recovered(&err, driver.Corrupt)
 	if path, err = filepath.EvalSymlinks(path); err != nil {

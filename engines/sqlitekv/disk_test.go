@@ -12,5 +12,6 @@ func TestOnADiskThatFails(t *testing.T) {
 }
 
 func TestOnADiskThatFailsDelete(t *testing.T) {
-	drivertest.RunOnDisk(t, drivertest.Config{Engine: "sqlite", Params: "journal_mode=DELETE"}, powertest.NewDisk(t, nil))
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: "sqlite", Params: "journal_mode=DELETE"},
+		powertest.NewDisk(t, nil))
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// tryVariable has the tests that are known to fail run by themselves: CRASHES_TRY=1 go test -run TestTidwallWAL.
+// tryVariable has the tests that are known to fail run by themselves: CRASHES_TRY=1 go test -run
+// TestTidwallWAL.
 const tryVariable = "CRASHES_TRY"
 
 // known is crashtest.Run for a store of which it is known that it fails.
@@ -23,8 +24,8 @@ func known[S io.Closer](t *testing.T, s crashtest.Store[S], o *crashtest.Options
 	crashtest.Run(t, s, o)
 }
 
-// TestWhatIsKnown passes as long as the stores fail as they are known to. Once one of them does not, its test can stand by
-// itself.
+// TestWhatIsKnown passes as long as the stores fail as they are known to. Once one of them does
+// not, its test can stand by itself.
 func TestWhatIsKnown(t *testing.T) {
 	if err := powerfs.Available(); err != nil {
 		t.Skipf("NOT TESTED: no crash can be recorded on this machine: %v", err)

@@ -1,5 +1,5 @@
-// Package crashes holds crash tests of stores that are not assay's: logs that other programs keep their state in. Each is
-// three functions. Copy them.
+// Package crashes holds crash tests of stores that are not assay's: logs that other programs keep
+// their state in. Each is three functions. Copy them.
 package crashes
 
 import (
@@ -38,9 +38,9 @@ func openRaftLog(dir string, segment int) (raftLog, error) {
 
 func (l raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close()) }
 
-// raftStore is the log in which Consul and Vault keep what their nodes have agreed on, with segments of so many bytes. Each change
-// appends an entry; if cut is set every tenth takes the last one away, as a node does whose leader has agreed on something
-// else with others.
+// raftStore is the log in which Consul and Vault keep what their nodes have agreed on, with
+// segments of so many bytes. Each change appends an entry; if cut is set every tenth takes the last
+// one away, as a node does whose leader has agreed on something else with others.
 func raftStore(segment int, cut bool) crashtest.Store[raftLog] {
 	return crashtest.Store[raftLog]{
 		Open: func(dir string) (raftLog, error) { return openRaftLog(dir, segment) },
@@ -80,12 +80,12 @@ func entries(changes []int, cut bool) (log []int) {
 
 func TestRaftWAL(t *testing.T) { crashtest.Run(t, raftStore(1<<20, false), nil) }
 
-// TestRaftWALFull fails: a crash that comes when a segment is full, and before the next one is there, leaves a log that
-// opens, and takes no more entries. So may a Close that comes then.
+// TestRaftWALFull fails: a crash that comes when a segment is full, and before the next one is
+// there, leaves a log that opens, and takes no more entries. So may a Close that comes then.
 func TestRaftWALFull(t *testing.T) { known(t, raftStore(64<<10, false), nil) }
 
-// TestRaftWALCut fails in the same way, where the end of the log is taken away. In v0.4.0 there was more:
-// https://github.com/hashicorp/raft-wal/issues/31.
+// TestRaftWALCut fails in the same way, where the end of the log is taken away. In v0.4.0 there was
+// more: https://github.com/hashicorp/raft-wal/issues/31.
 func TestRaftWALCut(t *testing.T) { known(t, raftStore(1<<20, true), nil) }
 
 // holds checks that the log ends as want does, and holds nothing else.

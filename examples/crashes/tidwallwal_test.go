@@ -34,7 +34,8 @@ func tidwall() crashtest.Store[*wal.Log] {
 			}
 			all := append(append([]int{}, h.Done...), h.Maybe...)
 			if int(last) < len(h.Done) || int(last) > len(all) {
-				return fmt.Errorf("the log ends at entry %d, after %d that were written and %d that may be", last, len(h.Done), len(h.Maybe))
+				return fmt.Errorf("the log ends at entry %d, after %d that were written and %d that may be", last,
+					len(h.Done), len(h.Maybe))
 			}
 			for i := range last {
 				got, err := l.Read(i + 1)
@@ -51,6 +52,6 @@ func tidwall() crashtest.Store[*wal.Log] {
 }
 
 // TestTidwallWAL fails: a log that a kill -9 has interrupted in a write does not open any more, see
-// https://github.com/tidwall/wal/issues/21. With power cuts there is more: the log has no checksums, so that zeroes in a page
-// that was never written are read as empty entries.
+// https://github.com/tidwall/wal/issues/21. With power cuts there is more: the log has no
+// checksums, so that zeroes in a page that was never written are read as empty entries.
 func TestTidwallWAL(t *testing.T) { known(t, tidwall(), &crashtest.Options{KillsAlone: true}) }

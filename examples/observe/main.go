@@ -1,5 +1,5 @@
-// Observe is a program whose store can be watched: it takes orders, pays them, and now and then does
-// what slows a store down. Run it, and look:
+// Observe is a program whose store can be watched: it takes orders, pays them, and now and then
+// does what slows a store down. Run it, and look:
 //
 //	go run . &
 //	assay watch data/orders

@@ -34,7 +34,8 @@ func (l *lines) String() string {
 	return l.all.String()
 }
 
-// TestARunningProgramIsWatched runs the program on each engine, and looks at it by its socket and by HTTP.
+// TestARunningProgramIsWatched runs the program on each engine, and looks at it by its socket and
+// by HTTP.
 func TestARunningProgramIsWatched(t *testing.T) {
 	for _, engine := range []string{"pebble", "sqlite"} {
 		path := filepath.Join(t.TempDir(), "orders")
@@ -66,7 +67,8 @@ func TestARunningProgramIsWatched(t *testing.T) {
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
-		if f.Engine != engine || f.Store.Size.Files == 0 || !strings.Contains(strings.Join(f.Running[0].Where, " "), ".hold ") {
+		if f.Engine != engine || f.Store.Size.Files == 0 || !strings.Contains(strings.Join(f.Running[0].Where, " "),
+			".hold ") {
 			t.Errorf("%s: got the files %+v, running %+v", engine, f.Store, f.Running)
 		}
 		page := regexp.MustCompile(`http://\S+/debug/store`).FindString(log.String())

@@ -1,5 +1,5 @@
-// Command ownassay is an assay with an engine and a workload of somebody's own, beside two engines of assay's: it runs,
-// proves, ranks and advises as assay does. Copy it.
+// Command ownassay is an assay with an engine and a workload of somebody's own, beside two engines
+// of assay's: it runs, proves, ranks and advises as assay does. Copy it.
 //
 //	go build -o ownassay .
 //	./ownassay prove --engines journal --budget 1m --out proof

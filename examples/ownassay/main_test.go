@@ -10,11 +10,13 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// TestOwn runs the script in testdata with the real command: it lists, measures, proves and ranks. The command is built,
-// because a test binary does not know the versions of its modules, and no proof is of what has no version.
+// TestOwn runs the script in testdata with the real command: it lists, measures, proves and ranks.
+// The command is built, because a test binary does not know the versions of its modules, and no
+// proof is of what has no version.
 func TestOwn(t *testing.T) {
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "ownassay.exe"), ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "ownassay.exe"),
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	testscript.Run(t, testscript.Params{

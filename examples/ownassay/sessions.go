@@ -15,13 +15,15 @@ var params = []workload.Param{
 	{Name: "cart", Default: "200", Usage: "bytes of a shopping cart"},
 }
 
-// sessions is a web shop between two deploys: each request reads the user's session, some change it.
+// sessions is a web shop between two deploys: each request reads the user's session, some change
+// it.
 var sessions = workload.Workload{
 	Name:    "sessions",
 	Summary: "a web shop: each request reads the user's session, some change it",
 	Params:  params,
 	Ops: []workload.Op{
-		{Name: "request", Summary: "read a session; every fourth time put something in the cart, too", Commits: true, Core: true,
+		{Name: "request", Summary: "read a session; every fourth time put something in the cart, too", Commits: true,
+			Core:  true,
 			Cycle: every, New: newRequests},
 	},
 }
@@ -68,7 +70,8 @@ func (r *requests) Load(ctx context.Context, db *kv.DB) error {
 	return db.Write(ctx, r.env.Durability, &b)
 }
 
-// Prepare draws who makes the requests. A slice is whole cycles, so that a quarter of each changes sessions.
+// Prepare draws who makes the requests. A slice is whole cycles, so that a quarter of each changes
+// sessions.
 func (r *requests) Prepare(n int) error {
 	r.users = r.users[:0]
 	for range n {

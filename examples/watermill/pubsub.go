@@ -1,13 +1,15 @@
-// Package watermill keeps the messages of a Watermill router in an event log: in the program's own store, without a broker.
+// Package watermill keeps the messages of a Watermill router in an event log: in the program's own
+// store, without a broker.
 //
 //	log, err := eventlog.Open(ctx, db, nil)
 //	publisher := watermill.NewPublisher(log, kv.Synced)
 //	subscriber := watermill.NewSubscriber(log, kv.Synced, "mailer")
 //	router.AddConsumerHandler("mail", "orders", subscriber, sendMail)
 //
-// A topic is a stream, a message an event: its UUID is the event's id, so that a message that is published again, because
-// the answer was lost, is one message. Subscribers of one group share the messages of a topic, here and in other
-// processes, in their order; those of different groups get all of them.
+// A topic is a stream, a message an event: its UUID is the event's id, so that a message that is
+// published again, because the answer was lost, is one message. Subscribers of one group share the
+// messages of a topic, here and in other processes, in their order; those of different groups get
+// all of them.
 package watermill
 
 import (
@@ -48,7 +50,8 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	return err
 }
 
-// Drafts returns messages as events, for a program that publishes in a transaction of its own: see eventlog.Log.In.
+// Drafts returns messages as events, for a program that publishes in a transaction of its own: see
+// eventlog.Log.In.
 func Drafts(topic string, messages ...*message.Message) ([]eventlog.Draft, error) {
 	if topic == "" {
 		return nil, errors.New("publish: no topic")
@@ -84,16 +87,17 @@ type Subscriber struct {
 
 var _ message.Subscriber = (*Subscriber)(nil)
 
-// NewSubscriber returns a subscriber of a group, whose acknowledgements are committed with a class of durability. Without a
-// group each Subscribe gets all messages, from the first one on, and forgets them when it ends.
+// NewSubscriber returns a subscriber of a group, whose acknowledgements are committed with a class
+// of durability. Without a group each Subscribe gets all messages, from the first one on, and
+// forgets them when it ends.
 func NewSubscriber(log *eventlog.Log, class kv.Durability, group string) *Subscriber {
 	s := &Subscriber{log: log, class: class, group: group}
 	s.closed, s.close = context.WithCancel(context.Background())
 	return s
 }
 
-// Subscribe delivers the messages of a topic, one after the other, each until it is acknowledged. The channel is closed when
-// ctx ends or the subscriber is closed.
+// Subscribe delivers the messages of a topic, one after the other, each until it is acknowledged.
+// The channel is closed when ctx ends or the subscriber is closed.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if topic == "" {
 		return nil, errors.New("subscribe: no topic")
@@ -127,10 +131,16 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 	}
 	if s.group == "" {
 		name, o.Partitions = "once-"+watermill.NewUUID(), 0
-		defer func() { _ = s.log.Unsubscribe(context.WithoutCancel(ctx), name) }() // it is not there if none was delivered
+		defer func() {
+			_ = s.log.Unsubscribe(context.WithoutCancel(ctx),
+				name)
+		}() // it is not there if none was delivered
 	}
 	for ctx.Err() == nil {
-		err := s.log.Follow(ctx, name, func(ctx context.Context, e eventlog.Event) error { return deliver(ctx, e, out) }, o)
+		err := s.log.Follow(ctx, name, func(ctx context.Context,
+			e eventlog.Event) error {
+			return deliver(ctx, e, out)
+		}, o)
 		if errors.Is(err, kv.Closed) {
 			return
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
-// TestPubSub runs Watermill's universal suite: with groups and without, on a log in a key-value store and on one in SQL.
+// TestPubSub runs Watermill's universal suite: with groups and without, on a log in a key-value
+// store and on one in SQL.
 func TestPubSub(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, dir string) (*eventlog.Log, func() error, error){
 		"pebble": openKV("pebble:"),

@@ -16,7 +16,8 @@ type Absent struct {
 	How     string // how to get a binary that has it
 }
 
-// parseEngines is bench.ParseEntries; for an engine that the binary lacks the hint says how to get it.
+// parseEngines is bench.ParseEntries; for an engine that the binary lacks the hint says how to get
+// it.
 func (a *app) parseEngines(spec string) ([]bench.Entry, error) {
 	for item := range strings.SplitSeq(spec, ",") {
 		for _, missing := range a.absent {
@@ -32,7 +33,8 @@ func (a *app) parseEngines(spec string) ([]bench.Entry, error) {
 	return entries, nil
 }
 
-// namesEngine reports whether an item of --engines ("sqlite-c", "sqlite-c:?cache_size=1", "mine=sqlite-c:") is of engine.
+// namesEngine reports whether an item of --engines ("sqlite-c", "sqlite-c:?cache_size=1",
+// "mine=sqlite-c:") is of engine.
 func namesEngine(item, engine string) bool {
 	item, _, _ = strings.Cut(item, ":")
 	if _, url, named := strings.Cut(item, "="); named {

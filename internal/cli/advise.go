@@ -82,14 +82,16 @@ with a budget of 0s it is said to be not known.`,
 	flags.Var(&f.memory, "memory", "what the process may take at its peak, such as 60MB")
 	flags.DurationVar(&f.open, "open", 0, "how long opening may take, such as 5ms")
 	flags.Var(&f.binary, "binary", "what the engine may add to the program, such as 5MB; it is found by building, in a module that has assay")
-	flags.StringVar(&f.engines, "engines", "", "engines to choose from, separated by commas (default: "+names(a.defaults())+")")
+	flags.StringVar(&f.engines, "engines", "", "engines to choose from, separated by commas (default: "+
+		names(a.defaults())+")")
 	flags.StringVar(&f.from, "from", "", "folder of a run's result (default: the newest that has the work)")
 	flags.DurationVar(&f.budget, "budget", adviseBudget, "time to measure what is missing; 0s measures nothing")
 	flags.StringSliceVar(&f.proofs, "proof", nil, "folder of a proof that assay prove --out made, which counts beside the one that is built in")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.BoolVar(&f.json, "json", false, "print the advice as one JSON document")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
-	_ = cmd.RegisterFlagCompletionFunc("promise", cobra.FixedCompletions(classNames[:3], cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("promise", cobra.FixedCompletions(classNames[:3],
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -140,18 +142,22 @@ func (f *adviseFlags) check() error {
 	class, err := kv.ParseDurability(f.promise)
 	switch {
 	case err != nil:
-		return usage(fmt.Errorf("unknown class %q", f.promise), "%suse synced, flushed or buffered", bench.DidYouMean(f.promise, classNames[:3]))
+		return usage(fmt.Errorf("unknown class %q", f.promise), "%suse synced, flushed or buffered",
+			bench.DidYouMean(f.promise, classNames[:3]))
 	case len(f.work) == 0:
-		return usage(errors.New("there is no work to advise on"), "name it: assay advise hook/put hook/get:10; see: assay workloads")
+		return usage(errors.New("there is no work to advise on"),
+			"name it: assay advise hook/put hook/get:10; see: assay workloads")
 	case f.processes < 1:
-		return usage(fmt.Errorf("--processes %d is not a number of processes", f.processes), "for example: --processes 14")
+		return usage(fmt.Errorf("--processes %d is not a number of processes", f.processes),
+			"for example: --processes 14")
 	case f.held && f.processes == 1:
 		return usage(errors.New("--held says nothing of one process"), "say how many: --processes 4 --held")
 	case f.open < 0 || f.budget < 0:
 		return usage(errors.New("a time is negative"), "for example: --open 5ms --budget 1m")
 	}
-	f.needs = advise.Needs{Promise: class, Intact: f.intact, Processes: f.processes, Held: f.held, PureGo: f.pureGo, File: f.file,
-		SQL: f.sql, Proved: f.proved, Memory: int64(f.memory), Open: f.open, Binary: int64(f.binary)}
+	f.needs = advise.Needs{Promise: class, Intact: f.intact, Processes: f.processes, Held: f.held, PureGo: f.pureGo,
+		File: f.file,
+		SQL:  f.sql, Proved: f.proved, Memory: int64(f.memory), Open: f.open, Binary: int64(f.binary)}
 	for _, arg := range f.work {
 		if err := f.add(arg); err != nil {
 			return err
@@ -196,13 +202,16 @@ func (f *adviseFlags) add(arg string) error {
 	return nil
 }
 
-// manyProcesses is the name of an operation of so many processes. Those that have more in front of it keep the store open.
+// manyProcesses is the name of an operation of so many processes. Those that have more in front of
+// it keep the store open.
 var manyProcesses = regexp.MustCompile(`^(.*)processes_(\d+)$`)
 
-// together returns s with the operation in which as many processes work at the same time as the program has, where none
-// such was named: that of just so many, or "processes" with its parameter n, or the next number that there is.
+// together returns s with the operation in which as many processes work at the same time as the
+// program has, where none such was named: that of just so many, or "processes" with its parameter
+// n, or the next number that there is.
 func (f *adviseFlags) together(s bench.Selection) bench.Selection {
-	if f.processes == 1 || slices.ContainsFunc(s.Ops, func(o workload.Op) bool { return manyProcesses.MatchString(o.Name) }) {
+	many := func(o workload.Op) bool { return manyProcesses.MatchString(o.Name) }
+	if f.processes == 1 || slices.ContainsFunc(s.Ops, many) {
 		return s
 	}
 	best, most := -1, 0
@@ -225,12 +234,14 @@ func (f *adviseFlags) together(s bench.Selection) bench.Selection {
 		s.Ops = []workload.Op{crowd.With(s.Params)}
 		return s
 	case best < 0:
-		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare at %s: it has no operation of several", f.processes, s.Workload.Name))
+		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare at %s: it has no operation of several",
+			f.processes, s.Workload.Name))
 		return s
 	}
 	op := s.Workload.Ops[best]
 	if most != f.processes {
-		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare: %s/%s is of %d", f.processes, s.Workload.Name, op.Name, most))
+		f.unknown = append(f.unknown, fmt.Sprintf("how %d processes fare: %s/%s is of %d", f.processes, s.Workload.Name,
+			op.Name, most))
 	}
 	s.Ops = []workload.Op{op}
 	return s
@@ -263,7 +274,8 @@ func (a *app) advisable(ctx context.Context, f *adviseFlags) ([]advise.Engine, [
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, advise.Engine{Name: entry.Name, Argument: argument, URL: entry.URL(), Package: c.Package, Caps: e.Caps,
+		all = append(all, advise.Engine{Name: entry.Name, Argument: argument, URL: entry.URL(), Package: c.Package,
+			Caps:     e.Caps,
 			Promises: e.Promises, SQL: hasSQL(entry)})
 	}
 	return all, entries, nil
@@ -281,9 +293,10 @@ func hasSQL(e bench.Entry) bool {
 	return false
 }
 
-// figures returns a run that has the work on the engines that are left: one that was kept, with what it lacks measured now.
-// It is nil where nothing was kept and nothing is to be measured.
-func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine, entries []bench.Entry) (*result.Run, error) {
+// figures returns a run that has the work on the engines that are left: one that was kept, with
+// what it lacks measured now. It is nil where nothing was kept and nothing is to be measured.
+func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine, entries []bench.Entry) (*result.Run,
+	error) {
 	run, dir, err := keptRun(f, left, versions(entries))
 	if err != nil || len(left) == 0 {
 		return run, err
@@ -295,7 +308,8 @@ func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine,
 	if len(missing) == 0 || f.budget == 0 {
 		return run, nil
 	}
-	o := bench.Options{Selections: missing, Classes: []kv.Durability{f.needs.Promise}, Dir: f.dir, Budget: f.budget, Seed: rand.Uint64N(1 << 32),
+	o := bench.Options{Selections: missing, Classes: []kv.Durability{f.needs.Promise}, Dir: f.dir, Budget: f.budget,
+		Seed:    rand.Uint64N(1 << 32),
 		Command: []string{"assay", "advise"}, Precision: bench.DefaultPrecision}
 	if !f.sql {
 		o.Form = "kv" // the other forms double the time, and are what a run is for
@@ -330,7 +344,8 @@ func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine,
 	}
 	fmt.Fprintf(a.stderr, "measured now, kept in %s; all of it: assay report\n", out)
 	if run != nil {
-		more.Cells = append(slices.DeleteFunc(slices.Clone(run.Cells), func(c result.Cell) bool { return measuredIn(more, c) }), more.Cells...)
+		more.Cells = append(slices.DeleteFunc(slices.Clone(run.Cells),
+			func(c result.Cell) bool { return measuredIn(more, c) }), more.Cells...)
 	}
 	return more, nil
 }
@@ -342,13 +357,14 @@ func measuredIn(run *result.Run, c result.Cell) bool {
 	})
 }
 
-// keptRun returns the run of --from, or the newest that has some of the work, and its folder. The newest is one of the same
-// versions of the engines, on the disk's own speed.
+// keptRun returns the run of --from, or the newest that has some of the work, and its folder. The
+// newest is one of the same versions of the engines, on the disk's own speed.
 func keptRun(f *adviseFlags, left []advise.Engine, versions map[string]string) (*result.Run, string, error) {
 	if f.from != "" {
 		run, err := result.Read(f.from)
 		if err == nil && run.Environment.Unranked != "" {
-			return nil, "", usage(fmt.Errorf("the timings in %s mean nothing: %s", f.from, run.Environment.Unranked), "name another run")
+			return nil, "", usage(fmt.Errorf("the timings in %s mean nothing: %s", f.from, run.Environment.Unranked),
+				"name another run")
 		}
 		return run, f.from, noResult(f.from, err)
 	}

@@ -102,7 +102,8 @@ func (g answers) fill(f *adviseFlags) error {
 		f.processes = 14
 	}
 	for _, n := range g.needs {
-		*map[string]*bool{"pure-go": &f.pureGo, "file": &f.file, "sql": &f.sql, "intact": &f.intact, "proved": &f.proved}[n] = true
+		*map[string]*bool{"pure-go": &f.pureGo, "file": &f.file, "sql": &f.sql, "intact": &f.intact,
+			"proved": &f.proved}[n] = true
 	}
 	if g.memory != "" {
 		if err := f.memory.Set(g.memory); err != nil {

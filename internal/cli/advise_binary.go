@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/lab/advise"
 )
 
-// weigh finds what each engine adds to a program, by building one with it and one without. Where it cannot be built (no
-// Go, no module that has assay) it stays not known, and the reason is told.
+// weigh finds what each engine adds to a program, by building one with it and one without. Where it
+// cannot be built (no Go, no module that has assay) it stays not known, and the reason is told.
 func (a *app) weigh(ctx context.Context, engines []advise.Engine) (err error) {
 	dir, err := os.MkdirTemp("", "assay-build-*")
 	if err != nil {
@@ -22,7 +22,8 @@ func (a *app) weigh(ctx context.Context, engines []advise.Engine) (err error) {
 	const bare = "package main\n\nimport (\n\t\"context\"\n\n\t\"github.com/assaydb/assay/kv\"\n)\n\nfunc main() { _, _ = kv.Open(context.Background(), \"\") }\n"
 	base, err := buildSize(ctx, dir, bare)
 	if err != nil {
-		fmt.Fprintf(a.stderr, "what an engine adds to a program is found by building, in a module that has assay: %v\n", err)
+		fmt.Fprintf(a.stderr, "what an engine adds to a program is found by building, in a module that has assay: %v\n",
+			err)
 		return ctx.Err()
 	}
 	sizes := map[string]int64{}
@@ -51,7 +52,8 @@ func buildSize(ctx context.Context, dir, code string) (int64, error) {
 	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 		return 0, err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program, source).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program,
+		source).CombinedOutput(); err != nil {
 		if len(out) > 300 {
 			out = out[:300]
 		}

@@ -36,7 +36,8 @@ func TestWorkIsWhatARunTakesWithWeights(t *testing.T) {
 }
 
 func TestManyProcessesAreMeasuredAsTheNextNumberThatTheWorkloadHas(t *testing.T) {
-	for processes, want := range map[int]string{1: "cycle", 2: "cycle_processes_4", 4: "cycle_processes_4", 9: "cycle_processes_16", 200: "cycle_processes_16"} {
+	for processes, want := range map[int]string{1: "cycle", 2: "cycle_processes_4", 4: "cycle_processes_4",
+		9: "cycle_processes_16", 200: "cycle_processes_16"} {
 		f := &adviseFlags{promise: "synced", processes: processes, work: []string{"queue"}}
 		if err := f.check(); err != nil {
 			t.Fatal(err)
@@ -58,7 +59,8 @@ func TestAnyNumberOfProcessesIsMeasuredWhereAParameterSaysHowMany(t *testing.T) 
 		if err := f.check(); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.needs.Work[0].String(); got != want || len(f.unknown) > 0 || f.selections[0].Ops[0].Name != f.needs.Work[0].Operation {
+		if got := f.needs.Work[0].String(); got != want || len(f.unknown) > 0 ||
+			f.selections[0].Ops[0].Name != f.needs.Work[0].Operation {
 			t.Errorf("%d processes: got %s (%q), want %s", processes, got, f.unknown, want)
 		}
 	}
@@ -102,7 +104,8 @@ func TestAnswersBecomeFlags(t *testing.T) {
 	g := answers{promise: "synced", processes: "one"}
 	// The plain form of the questions: numbers of what is chosen, 0 ends a list.
 	typed := "1\n0\n" + "2\n" + "4\n" + "1\n3\n0\n" + "60MB\n" + "5ms\n"
-	if err := a.questions(&g).WithAccessible(true).WithInput(iotest.OneByteReader(strings.NewReader(typed))).WithOutput(&bytes.Buffer{}).Run(); err != nil {
+	in := iotest.OneByteReader(strings.NewReader(typed))
+	if err := a.questions(&g).WithAccessible(true).WithInput(in).WithOutput(&bytes.Buffer{}).Run(); err != nil {
 		t.Fatal(err)
 	}
 	f := &adviseFlags{processes: 1}

@@ -21,7 +21,8 @@ type advicePage struct {
 	text  strings.Builder
 }
 
-// line prints text behind a label, wrapped at spaces; further lines are indented to where the text began.
+// line prints text behind a label, wrapped at spaces; further lines are indented to where the text
+// began.
 func (p *advicePage) line(label, text string) {
 	line := ""
 	flush := func() {
@@ -94,7 +95,8 @@ func (p *advicePage) nothing(a *advise.Advice) {
 
 func (p *advicePage) pick(a *advise.Advice) {
 	p.line("Pick", fmt.Sprintf("%s, for %s · %s", a.Pick.Name, workText(a.Needs), promised(*a.Pick)))
-	sure := map[string]string{advise.Sure: "Sure", advise.Equivalent: "As good", advise.Open: "Not sure", advise.Alone: "Alone"}
+	sure := map[string]string{advise.Sure: "Sure", advise.Equivalent: "As good", advise.Open: "Not sure",
+		advise.Alone: "Alone"}
 	p.line(sure[a.Sure], strings.ToUpper(a.Why[:1])+a.Why[1:]+".")
 	if a.Next != "" {
 		fmt.Fprintf(&p.text, "%-*s%s\n", labelWidth, "To know", a.Next) // to be copied
@@ -105,7 +107,8 @@ func (p *advicePage) pick(a *advise.Advice) {
 		if i > 0 {
 			label = ""
 		}
-		p.line(label, fmt.Sprintf("%s: %s%s · %s · %s", mark(r.Is), r.Name+" "+advise.Times(r.Ratio), perOperation(a.Needs, r), promised(r), figuresOnly(r)))
+		p.line(label, fmt.Sprintf("%s: %s%s · %s · %s", mark(r.Is), r.Name+" "+advise.Times(r.Ratio),
+			perOperation(a.Needs, r), promised(r), figuresOnly(r)))
 	}
 	for _, part := range []struct {
 		label string

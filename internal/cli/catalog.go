@@ -18,8 +18,9 @@ type Contender struct {
 	Package string // the import path of the package that registers the engine
 }
 
-// whole returns catalog with what it leaves out: nil is every engine that is registered, an empty name and an empty summary
-// are the engine's own. An engine that is not there, or a name that is there twice, is an error.
+// whole returns catalog with what it leaves out: nil is every engine that is registered, an empty
+// name and an empty summary are the engine's own. An engine that is not there, or a name that is
+// there twice, is an error.
 func whole(catalog []Contender) ([]Contender, error) {
 	if catalog == nil {
 		for _, name := range driver.Names() {
@@ -47,14 +48,19 @@ func whole(catalog []Contender) ([]Contender, error) {
 		}
 	}
 	for _, c := range out {
-		if c.Plain != "" && !slices.ContainsFunc(out, func(o Contender) bool { return o.Name == c.Plain && o.Engine == c.Engine }) {
-			return nil, usage(fmt.Errorf("%s names %q as its plain form, which is not listed", c.Name, c.Plain), "list it, of the same engine")
+		if c.Plain != "" && !slices.ContainsFunc(out, func(o Contender) bool {
+			return o.Name == c.Plain &&
+				o.Engine == c.Engine
+		}) {
+			return nil, usage(fmt.Errorf("%s names %q as its plain form, which is not listed", c.Name, c.Plain),
+				"list it, of the same engine")
 		}
 	}
 	return out, nil
 }
 
-// packageOf returns the import path of a driver's type, which is that of the package that registers it, as a rule.
+// packageOf returns the import path of a driver's type, which is that of the package that registers
+// it, as a rule.
 func packageOf(d driver.Driver) string {
 	t := reflect.TypeOf(d)
 	if t.Kind() == reflect.Pointer {

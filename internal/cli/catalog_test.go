@@ -29,7 +29,8 @@ func TestAWrongCatalogIsWrongUsageWithWhatToDo(t *testing.T) {
 		"list it, of the same e": {{Entry: bench.Entry{Engine: "mem", Plain: "mem-plain"}}},
 	} {
 		var out, errs bytes.Buffer
-		if status := Run(t.Context(), []string{"engines"}, strings.NewReader(""), &out, &errs, catalog); status != exitUsage ||
+		if status := Run(t.Context(), []string{"engines"}, strings.NewReader(""), &out, &errs,
+			catalog); status != exitUsage ||
 			!strings.Contains(errs.String(), hint) {
 			t.Errorf("%s: status %d, %s", hint, status, &errs)
 		}
@@ -51,12 +52,14 @@ func TestWrongWordsAreAnsweredWithTheNearestRightOne(t *testing.T) {
 	})
 }
 
-// refuses runs command lines that are wrong: each ends with the status for that, and says what is right.
+// refuses runs command lines that are wrong: each ends with the status for that, and says what is
+// right.
 func refuses(t *testing.T, lines map[string]string) {
 	t.Helper()
 	for line, want := range lines {
 		var out, errs bytes.Buffer
-		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs, nil); status != exitUsage ||
+		if status := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &out, &errs,
+			nil); status != exitUsage ||
 			!strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %s", line, status, &errs)
 		}

@@ -1,8 +1,9 @@
 // Package cli is the assay command: a function of arguments and streams.
 //
-// One file holds one command. What a command prints on standard output is its result; progress, warnings and errors go
-// to standard error. The exit status is 0 when all is well, 1 when something failed, 2 for wrong usage, 3 when assay compare
-// found that a limit of --fail-on was crossed, and 130 after an interrupt.
+// One file holds one command. What a command prints on standard output is its result; progress,
+// warnings and errors go to standard error. The exit status is 0 when all is well, 1 when something
+// failed, 2 for wrong usage, 3 when assay compare found that a limit of --fail-on was crossed, and
+// 130 after an interrupt.
 package cli
 
 import (
@@ -52,10 +53,11 @@ var errReported = errors.New("failed")
 // errInterrupted is the end by a signal.
 var errInterrupted = errors.New("interrupted")
 
-// Run runs the command with args, without the program's name, and returns the exit status. An interrupt or a request
-// to terminate ends it in good order; a second one ends it at once.
-// A nil catalog is every engine that is registered; absent lists engines that the binary lacks.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, catalog []Contender, absent ...Absent) int {
+// Run runs the command with args, without the program's name, and returns the exit status. An
+// interrupt or a request to terminate ends it in good order; a second one ends it at once. A nil
+// catalog is every engine that is registered; absent lists engines that the binary lacks.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, catalog []Contender,
+	absent ...Absent) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -125,8 +127,10 @@ Start with:
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagError(cmd, err)
 	})
-	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
-		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(), a.proveChildCommand())
+	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(),
+		a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
+		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(),
+		a.proveChildCommand())
 	return cmd
 }
 
@@ -148,11 +152,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := value.GetFlag().Name
 		switch value.GetFlag().Value.Type() {
 		case "duration":
-			return usage(fmt.Errorf("--%s %s is not a time", name, value.GetValue()), "give it a unit, for example: --%s 5m", name)
+			return usage(fmt.Errorf("--%s %s is not a time", name, value.GetValue()),
+				"give it a unit, for example: --%s 5m", name)
 		case "float64":
 			return usage(fmt.Errorf("--%s %s is not a number", name, value.GetValue()), "for example: --%s 1000", name)
 		case "uint64", "int":
-			return usage(fmt.Errorf("--%s %s is not a whole number", name, value.GetValue()), "for example: --%s 7", name)
+			return usage(fmt.Errorf("--%s %s is not a whole number", name, value.GetValue()), "for example: --%s 7",
+				name)
 		}
 	}
 	var missing *pflag.NotExistError
@@ -164,13 +170,14 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		name := "--" + missing.GetSpecifiedName()
-		return usage(fmt.Errorf("unknown flag %s", name), "%ssee: %s --help", bench.DidYouMean(name, known), cmd.CommandPath())
+		return usage(fmt.Errorf("unknown flag %s", name), "%ssee: %s --help", bench.DidYouMean(name, known),
+			cmd.CommandPath())
 	}
 	return usage(err, "see: %s --help", cmd.CommandPath())
 }
 
-// usageArgs makes what check refuses a usage error, unless it is one already. An unknown command is told with those that are
-// alike.
+// usageArgs makes what check refuses a usage error, unless it is one already. An unknown command is
+// told with those that are alike.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)

@@ -75,14 +75,16 @@ func (a *app) compareKept(args []string, f compareFlags) error {
 		case kept.run == nil:
 			return usage(fmt.Errorf("%s holds no run", kept.dir), "name a folder that assay run --out wrote")
 		case kept.run.Environment.Unranked != "":
-			return usage(fmt.Errorf("the timings in %s mean nothing: its binary was %s", kept.dir, kept.run.Environment.Unranked), "build it again without, and measure again")
+			return usage(fmt.Errorf("the timings in %s mean nothing: its binary was %s", kept.dir,
+				kept.run.Environment.Unranked), "build it again without, and measure again")
 		}
 		if f.beside != "" && !slices.Contains(strings.Split(contenders(kept.run), ", "), f.beside) {
 			return usage(fmt.Errorf("%s has no %s", kept.dir, f.beside), "it has %s", contenders(kept.run))
 		}
 		runs[i], names[i] = kept.run, kept.dir
 	}
-	c := &result.Comparison{Schema: result.ComparisonSchema, Old: names[0], New: names[1], Changes: stats.Changes(runs[0], runs[1], f.beside)}
+	c := &result.Comparison{Schema: result.ComparisonSchema, Old: names[0], New: names[1],
+		Changes: stats.Changes(runs[0], runs[1], f.beside)}
 	if len(c.Changes) == 0 {
 		return nothingInCommon(runs, names)
 	}
@@ -117,11 +119,13 @@ func nothingInCommon(runs [2]*result.Run, names [2]string) error {
 		}
 		return strings.Join(works, ", ") + " on " + contenders(run)
 	}
-	return usage(fmt.Errorf("the two results have nothing in common: %s has %s, %s has %s", names[0], held(runs[0]), names[1], held(runs[1])),
+	return usage(fmt.Errorf("the two results have nothing in common: %s has %s, %s has %s", names[0], held(runs[0]),
+		names[1], held(runs[1])),
 		"measure the same operations, at the same promise, on the same engines")
 }
 
-// limit is one of --fail-on: a figure that may not grow by more than so much, absolutely or as a part of what it was.
+// limit is one of --fail-on: a figure that may not grow by more than so much, absolutely or as a
+// part of what it was.
 type limit struct {
 	text, figure string
 	most         float64
@@ -142,9 +146,11 @@ func parseLimits(spec string) ([]limit, error) {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "allocs":
-			return nil, usage(errors.New("--fail-on allocs: allocations differ by a few from run to run"), "use one of %s", strings.Join(limitable, ", "))
+			return nil, usage(errors.New("--fail-on allocs: allocations differ by a few from run to run"),
+				"use one of %s", strings.Join(limitable, ", "))
 		case !slices.Contains(limitable, name):
-			return nil, usage(fmt.Errorf("--fail-on %q: unknown figure %q", text, name), "%suse one of %s", bench.DidYouMean(name, limitable), strings.Join(limitable, ", "))
+			return nil, usage(fmt.Errorf("--fail-on %q: unknown figure %q", text, name), "%suse one of %s",
+				bench.DidYouMean(name, limitable), strings.Join(limitable, ", "))
 		case !ok:
 			return nil, usage(fmt.Errorf("--fail-on %q has no limit", text), "write %s>20%%", name)
 		}
@@ -152,7 +158,8 @@ func parseLimits(spec string) ([]limit, error) {
 		most, err := strconv.ParseFloat(number, 64)
 		switch {
 		case err != nil || most < 0:
-			return nil, usage(fmt.Errorf("--fail-on %q: %q is no limit", text, number), "for example: time>10%%,syncs>0")
+			return nil, usage(fmt.Errorf("--fail-on %q: %q is no limit", text, number),
+				"for example: time>10%%,syncs>0")
 		case name == "time" && !part:
 			return nil, usage(fmt.Errorf("--fail-on %q: a time is limited in percent", text), "write time>%s%%", number)
 		}

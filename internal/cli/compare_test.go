@@ -13,14 +13,17 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// writeRun writes a run of three engines, of which mine takes slower times as long and syncs so often, and returns its folder.
+// writeRun writes a run of three engines, of which mine takes slower times as long and syncs so
+// often, and returns its folder.
 func writeRun(t *testing.T, operation string, slower, syncs float64) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, uint64(1000*slower)))
 	run := &result.Run{Schema: result.Schema, Cells: []result.Cell{}}
 	for i, engine := range []string{"bbolt", "mine", "sqlite"} {
-		c := result.Cell{Workload: "queue", Operation: operation, Engine: engine, Ranked: true, Status: result.OK, Workers: 1,
-			Promise: result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved}, Counted: 64, Syncs: &syncs}
+		c := result.Cell{Workload: "queue", Operation: operation, Engine: engine, Ranked: true, Status: result.OK,
+			Workers: 1,
+			Promise: result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved}, Counted: 64,
+			Syncs: &syncs}
 		for r := range 60 {
 			ns := 1000 * float64(1+i) * (1 + 0.02*rng.NormFloat64())
 			if engine == "mine" {
@@ -53,7 +56,8 @@ func typed(t *testing.T, args ...string) (status int, stdout, stderr string) {
 func TestCompareFindsAPlantedChangeAndFails(t *testing.T) {
 	old, slower, again := writeRun(t, "cycle", 1, 2), writeRun(t, "cycle", 1.3, 3), writeRun(t, "cycle", 1.0001, 2)
 	status, out, errs := typed(t, "compare", old, slower, "--fail-on", "time>10%,syncs>0")
-	for _, want := range []string{"slower", "more syncs", "time>10%: queue cycle mine takes 1.3", "syncs>0: queue cycle mine has 3, had 2", "1 slower, 0 faster"} {
+	for _, want := range []string{"slower", "more syncs", "time>10%: queue cycle mine takes 1.3",
+		"syncs>0: queue cycle mine has 3, had 2", "1 slower, 0 faster"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -66,15 +70,18 @@ func TestCompareFindsAPlantedChangeAndFails(t *testing.T) {
 			t.Errorf("limits %q: status %d, %s", limits, status, errs)
 		}
 	}
-	if status, out, _ := typed(t, "compare", old, again, "--fail-on", "time>0%,syncs>0"); status != exitOK || !strings.Contains(out, "0 slower, 0 faster, 3 equivalent") {
+	if status, out, _ := typed(t, "compare", old, again, "--fail-on", "time>0%,syncs>0"); status != exitOK ||
+		!strings.Contains(out, "0 slower, 0 faster, 3 equivalent") {
 		t.Errorf("the same twice: status %d\n%s", status, out)
 	}
-	if status, out, _ := typed(t, "report", slower, "--against", old); status != exitOK || !strings.Contains(out, "1 slower") {
+	if status, out, _ := typed(t, "report", slower, "--against", old); status != exitOK ||
+		!strings.Contains(out, "1 slower") {
 		t.Errorf("report --against: status %d\n%s", status, out)
 	}
 	status, out, _ = typed(t, "compare", old, slower, "--json", "--beside", "bbolt", "--fail-on", "syncs>0")
 	var c result.Comparison
-	if err := json.Unmarshal([]byte(out), &c); err != nil || status != exitCrossed || len(c.Changes) != 2 || c.Changes[0].Time != result.Slower || len(c.Crossed) != 1 {
+	if err := json.Unmarshal([]byte(out), &c); err != nil || status != exitCrossed || len(c.Changes) != 2 ||
+		c.Changes[0].Time != result.Slower || len(c.Crossed) != 1 {
 		t.Errorf("status %d, %v: %+v", status, err, c)
 	}
 }
@@ -93,7 +100,8 @@ func TestCompareSaysWhatIsWrong(t *testing.T) {
 		"write syncs>20%":        {run, run, "--fail-on", "syncs"},
 		"unknown figure \"mem\"": {run, run, "--fail-on", "mem>1%"},
 	} {
-		if status, out, errs := typed(t, append([]string{"compare"}, args...)...); status == exitOK || status == exitCrossed || !strings.Contains(errs, want) || out != "" {
+		if status, out, errs := typed(t, append([]string{"compare"}, args...)...); status == exitOK ||
+			status == exitCrossed || !strings.Contains(errs, want) || out != "" {
 			t.Errorf("%q: status %d, %s%s", args, status, out, errs)
 		}
 	}
@@ -115,7 +123,8 @@ func TestInterruptedRunIsPassedOver(t *testing.T) {
 		}
 	}
 	_, out, errs := typed(t, "report", "--json")
-	if strings.Contains(out, `"interrupted"`) || !strings.Contains(errs, "assay report "+filepath.Join(dir, "2026-01-02T00-00-00")) {
+	if strings.Contains(out, `"interrupted"`) || !strings.Contains(errs,
+		"assay report "+filepath.Join(dir, "2026-01-02T00-00-00")) {
 		t.Errorf("got %s%s", out, errs)
 	}
 }

@@ -149,7 +149,8 @@ func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry
 	if report.Resumed > 0 {
 		fmt.Fprintf(a.stdout, "%s of them were there from an earlier copy\n", humanize.Comma(report.Resumed))
 	}
-	fmt.Fprintf(a.stdout, "in %v, %s/s; %s is kept as it was\n", report.Took.Round(time.Millisecond), perSecond(report.Bytes, report.Took), from)
+	fmt.Fprintf(a.stdout, "in %v, %s/s; %s is kept as it was\n", report.Took.Round(time.Millisecond),
+		perSecond(report.Bytes, report.Took), from)
 	return nil
 }
 
@@ -223,7 +224,8 @@ func printComparison(w io.Writer, a, b string, c transfer.Comparison) error {
 		_, err := fmt.Fprintln(w, "equal:", told(c.A))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s of %s and %s differ\n", count(c.Differing, "key"), humanize.Comma(c.A.Pairs), count(c.B.Pairs, "pair"))
+	_, err := fmt.Fprintf(w, "%s of %s and %s differ\n", count(c.Differing, "key"), humanize.Comma(c.A.Pairs),
+		count(c.B.Pairs, "pair"))
 	return err
 }
 
@@ -252,7 +254,8 @@ func twoStores(what, example string) cobra.PositionalArgs {
 		if len(args) == 2 {
 			return nil
 		}
-		return usage(fmt.Errorf("name %s; %s given", what, count(int64(len(args)), "argument")), "for example: %s", example)
+		return usage(fmt.Errorf("name %s; %s given", what, count(int64(len(args)), "argument")), "for example: %s",
+			example)
 	}
 }
 
@@ -268,7 +271,8 @@ func (a *app) watch(o *transfer.Options) (end func()) {
 		if s.Of > 0 {
 			text += fmt.Sprintf(" %d %%,", 100*s.Pairs/s.Of)
 		}
-		text += fmt.Sprintf(" %s, %s, %s/s", count(s.Pairs, "pair"), humanize.Bytes(uint64(s.Bytes)), perSecond(s.Bytes, time.Since(began)))
+		text += fmt.Sprintf(" %s, %s, %s/s", count(s.Pairs, "pair"), humanize.Bytes(uint64(s.Bytes)),
+			perSecond(s.Bytes, time.Since(began)))
 		p.show(text, "")
 	}
 	return p.end

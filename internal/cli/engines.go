@@ -117,7 +117,8 @@ type optionJSON struct {
 }
 
 // describeEngines returns the contenders with the given names, or all.
-func (a *app) describeEngines(ctx context.Context, names []string, probe bool, shipped *result.Proof) ([]engineJSON, error) {
+func (a *app) describeEngines(ctx context.Context, names []string, probe bool, shipped *result.Proof) ([]engineJSON,
+	error) {
 	var out []engineJSON
 	for _, name := range names {
 		if !slices.ContainsFunc(a.catalog, func(c Contender) bool { return c.Name == name }) {
@@ -157,8 +158,9 @@ func describe(ctx context.Context, c Contender, probe bool, proofs result.Proofs
 	if err := e.open(ctx, c.Entry, probe); err != nil {
 		return e, err
 	}
-	e.label(proofs, result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules, Driver: result.DriverDigest(c.Engine),
-		Own: len(info.Modules) == 0})
+	e.label(proofs, result.Subject{URL: e.URL, OS: runtime.GOOS, Modules: e.Modules,
+		Driver: result.DriverDigest(c.Engine),
+		Own:    len(info.Modules) == 0})
 	return e, nil
 }
 
@@ -166,13 +168,14 @@ func describe(ctx context.Context, c Contender, probe bool, proofs result.Proofs
 func (e *engineJSON) label(proofs result.Proofs, subject result.Subject) {
 	for d, p := range e.Caps.Promises {
 		if p.Supported {
-			e.Promises[d] = proofs.Label(subject, result.Promise{Requested: kv.Durability(d).String(), Delivered: p.Class.String(), Intact: p.Intact})
+			e.Promises[d] = proofs.Label(subject, result.Promise{Requested: kv.Durability(d).String(),
+				Delivered: p.Class.String(), Intact: p.Intact})
 		}
 	}
 }
 
-// provedText lists the promises that a proof tells of, in crashes and distinct states: "synced 1,240 (600), flushed 600 (200)",
-// "synced BROKEN"; "-" is none.
+// provedText lists the promises that a proof tells of, in crashes and distinct states: "synced
+// 1,240 (600), flushed 600 (200)", "synced BROKEN"; "-" is none.
 func (e *engineJSON) provedText() string {
 	var parts []string
 	for d, p := range e.Promises {
@@ -196,7 +199,8 @@ func (e *engineJSON) provedText() string {
 	return strings.Join(parts, ", ")
 }
 
-// open reads capabilities, and settings if asked, from a fresh store: they depend on the entry's options.
+// open reads capabilities, and settings if asked, from a fresh store: they depend on the entry's
+// options.
 func (e *engineJSON) open(ctx context.Context, entry bench.Entry, probe bool) (err error) {
 	if entry.Options == "" && !probe {
 		return nil
@@ -206,7 +210,8 @@ func (e *engineJSON) open(ctx context.Context, entry bench.Entry, probe bool) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := kv.Open(ctx, fmt.Sprintf("%s:%s?%s", entry.Engine, filepath.ToSlash(filepath.Join(dir, "store")), entry.Options))
+	db, err := kv.Open(ctx, fmt.Sprintf("%s:%s?%s", entry.Engine, filepath.ToSlash(filepath.Join(dir, "store")),
+		entry.Options))
 	if err != nil {
 		return err
 	}
@@ -233,7 +238,8 @@ func printEngines(out io.Writer, list []engineJSON) error {
 			mark = "+"
 		}
 		promise := func(d kv.Durability) string { return promiseMark(e.Caps, d) }
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, e.Name, promise(kv.Synced), promise(kv.Flushed), promise(kv.Buffered),
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, e.Name, promise(kv.Synced), promise(kv.Flushed),
+			promise(kv.Buffered),
 			e.provedText(), modesText(e.Caps), versionsText(e.Modules))
 	}
 	fmt.Fprintln(t)
@@ -282,7 +288,8 @@ func printMarkdown(out io.Writer, list []engineJSON) error {
 		if e.Caps.Folder {
 			kind = "a folder"
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", e.Name, promiseText(e.Caps, kv.Synced), promiseText(e.Caps, kv.Flushed),
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", e.Name, promiseText(e.Caps, kv.Synced),
+			promiseText(e.Caps, kv.Flushed),
 			promiseText(e.Caps, kv.Buffered), e.provedText(), modesText(e.Caps), kind, versionsText(e.Modules))
 	}
 	return nil

@@ -43,10 +43,13 @@ func verbs() []verb {
 		{"get", "KEY", 1, 1, "the value of a key, as it is", false, (*app).get},
 		{"scan", "[PREFIX]", 0, 1, "pairs in the order of their keys, quoted", false, (*app).scan},
 		{"sizes", "[PREFIX]", 0, 1, "how many keys and values there are of which size", false, (*app).sizes},
-		{"streams", "[PREFIX]", 0, 1, "the streams of an event log, and how many events they have", false, (*app).streams},
+		{"streams", "[PREFIX]", 0, 1, "the streams of an event log, and how many events they have", false,
+			(*app).streams},
 		{"events", "[STREAM]", 0, 1, "the events of a log, or of one of its streams", false, (*app).events},
-		{"subscriptions", "", 0, 0, "how far those who follow a log have come, and what they have parked", false, (*app).subscriptions},
-		{"collections", "", 0, 0, "collections of records: fields, indexes, how many records", false, (*app).collections},
+		{"subscriptions", "", 0, 0, "how far those who follow a log have come, and what they have parked", false,
+			(*app).subscriptions},
+		{"collections", "", 0, 0, "collections of records: fields, indexes, how many records", false,
+			(*app).collections},
 		{"browse", "[PREFIX]", 0, 1, "pairs in the terminal, to walk through", false, (*app).browse},
 		{"backup", "PATH", 1, 1, "a consistent copy at PATH, which does not exist", false, (*app).backup},
 		{"put", "KEY VALUE", 2, 2, "sets the value of a key; VALUE - is standard input", true, (*app).put},
@@ -159,16 +162,19 @@ func inspectVerb(args []string) (verb, []string, error) {
 		for _, v := range all {
 			names = append(names, v.name)
 		}
-		return verb{}, nil, usage(fmt.Errorf("unknown verb %q", name), "use %s, queues or jobs", strings.Join(names, ", "))
+		return verb{}, nil, usage(fmt.Errorf("unknown verb %q", name), "use %s, queues or jobs",
+			strings.Join(names, ", "))
 	}
 	v, operands := all[i], args[min(1, len(args)):]
 	if len(operands) < v.least || v.most >= 0 && len(operands) > v.most {
-		return v, nil, usage(fmt.Errorf("%s was given %d operands", name, len(operands)), "it is written: %s", strings.TrimSpace(name+" "+v.operand))
+		return v, nil, usage(fmt.Errorf("%s was given %d operands", name, len(operands)), "it is written: %s",
+			strings.TrimSpace(name+" "+v.operand))
 	}
 	return v, operands, nil
 }
 
-// parseKey returns the key that arg names: arg itself, or what it says in Go's syntax if it begins with a quote.
+// parseKey returns the key that arg names: arg itself, or what it says in Go's syntax if it begins
+// with a quote.
 func parseKey(arg string) ([]byte, error) {
 	if !strings.HasPrefix(arg, `"`) {
 		return []byte(arg), nil
@@ -275,8 +281,10 @@ func readStats(ctx context.Context, db *kv.DB) (storeStats, error) {
 
 func printStats(w io.Writer, s storeStats) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "engine\t%s\npath\t%s\nmode\t%v\npairs\t%d\nbytes in pairs\t%d\n", s.Engine, s.Path, s.Mode, s.Pairs, s.Bytes)
-	fmt.Fprintf(t, "bytes on disk\t%d allocated, %d apparent, in %d files\n", s.Size.Allocated, s.Size.Apparent, s.Size.Files)
+	fmt.Fprintf(t, "engine\t%s\npath\t%s\nmode\t%v\npairs\t%d\nbytes in pairs\t%d\n", s.Engine, s.Path, s.Mode, s.Pairs,
+		s.Bytes)
+	fmt.Fprintf(t, "bytes on disk\t%d allocated, %d apparent, in %d files\n", s.Size.Allocated, s.Size.Apparent,
+		s.Size.Files)
 	for _, setting := range s.Settings {
 		fmt.Fprintf(t, "%s\t%s\n", setting.Name, setting.Value)
 	}

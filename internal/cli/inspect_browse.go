@@ -32,7 +32,8 @@ func (a *app) browse(ctx context.Context, db *kv.DB, operands []string, _ inspec
 	if err != nil {
 		return err
 	}
-	end, err := tea.NewProgram(newBrowser(ctx, db, prefix), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(a.stdout)).Run()
+	end, err := tea.NewProgram(newBrowser(ctx, db, prefix), tea.WithContext(ctx), tea.WithInput(in),
+		tea.WithOutput(a.stdout)).Run()
 	switch b, ok := end.(browser); {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -56,8 +57,8 @@ const (
 	storesScreen // the stores that are kept in the pairs
 )
 
-// browser shows a page of keys, or a value. A page is read when it is shown: however large the store is, the browser holds
-// no more.
+// browser shows a page of keys, or a value. A page is read when it is shown: however large the
+// store is, the browser holds no more.
 type browser struct {
 	ctx    context.Context // of the command
 	db     *kv.DB
@@ -132,8 +133,8 @@ type (
 // Init reads the first page.
 func (b browser) Init() tea.Cmd { return b.read(nil, false) }
 
-// read returns what reads the page that begins at from, or, back, the one that ends before it; nil is the first page, or
-// the last.
+// read returns what reads the page that begins at from, or, back, the one that ends before it; nil
+// is the first page, or the last.
 func (b *browser) read(from []byte, back bool) tea.Cmd {
 	r, n := kv.Prefix(b.prefix), b.rows()
 	return func() tea.Msg {
@@ -364,12 +365,14 @@ func (b browser) onValue(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return b, cmd
 }
 
-// describeStores tells of the event log, the collections and the queues that are kept in db, "" if there are none.
+// describeStores tells of the event log, the collections and the queues that are kept in db, "" if
+// there are none.
 func describeStores(ctx context.Context, db *kv.DB) (string, error) {
 	var out bytes.Buffer
 	a := app{stdout: &out, stderr: io.Discard}
 	f := inspectFlags{queueFlags: queueFlags{limit: 1000}}
-	for _, show := range []func(context.Context, *kv.DB, []string, inspectFlags) error{a.streams, a.subscriptions, a.collections, a.queuesIn} {
+	for _, show := range []func(context.Context, *kv.DB, []string, inspectFlags) error{a.streams, a.subscriptions,
+		a.collections, a.queuesIn} {
 		before := out.Len()
 		err := show(ctx, db, nil, f)
 		if err != nil && !errors.Is(err, kv.NotFound) && !errors.Is(err, kv.Corrupt) { // pairs of something else

@@ -37,7 +37,8 @@ func (f *scanFlags) check(verb string) error {
 	for flag, given := range map[string]bool{"--format": f.format != "", "--from": f.from != "", "--to": f.to != "",
 		"--reverse": f.reverse, "--keys": f.keysOnly} {
 		if given && !slices.Contains(flagsOf[flag], verb) {
-			return usage(fmt.Errorf("%s says nothing to %s", flag, verb), "it is for %s", strings.Join(flagsOf[flag], ", "))
+			return usage(fmt.Errorf("%s says nothing to %s", flag, verb), "it is for %s",
+				strings.Join(flagsOf[flag], ", "))
 		}
 	}
 	return nil
@@ -69,7 +70,8 @@ func (f *scanFlags) keyRange(prefix []string) (kv.Range, error) {
 	}
 	r.Reverse, r.KeysOnly = f.reverse, f.keysOnly
 	if r.End != nil && bytes.Compare(r.Start, r.End) >= 0 {
-		return r, usage(fmt.Errorf("no key is between %q and %q", r.Start, r.End), "--from is before --to, and both within PREFIX")
+		return r, usage(fmt.Errorf("no key is between %q and %q", r.Start, r.End),
+			"--from is before --to, and both within PREFIX")
 	}
 	return r, nil
 }
@@ -94,7 +96,8 @@ func writeFields(w io.Writer, key, value []byte, verb string) (err error) {
 	return err
 }
 
-// printable returns b with a dot for each byte or letter that a terminal does not show; nil stays nil.
+// printable returns b with a dot for each byte or letter that a terminal does not show; nil stays
+// nil.
 func printable(b []byte) []byte {
 	if b == nil {
 		return nil
@@ -161,7 +164,8 @@ func (a *app) get(ctx context.Context, db *kv.DB, operands []string, f inspectFl
 	v, err := db.Get(ctx, key)
 	switch {
 	case errors.Is(err, kv.NotFound):
-		return &kv.Error{Op: "get", Engine: db.Engine(), Path: db.Path(), Kind: kv.NotFound, Err: fmt.Errorf("key %q", key),
+		return &kv.Error{Op: "get", Engine: db.Engine(), Path: db.Path(), Kind: kv.NotFound,
+			Err:  fmt.Errorf("key %q", key),
 			Hint: "list the keys with: assay inspect " + db.Engine() + ":" + db.Path() + " scan"}
 	case err != nil:
 		return err
@@ -241,7 +245,8 @@ func (a *app) remove(ctx context.Context, db *kv.DB, operands []string, _ inspec
 			}
 			has, err := tx.Has(key)
 			if err == nil && !has {
-				err = &kv.Error{Op: "delete", Kind: kv.NotFound, Err: fmt.Errorf("key %q", key), Hint: "nothing was deleted; list the keys with: scan --keys"}
+				err = &kv.Error{Op: "delete", Kind: kv.NotFound, Err: fmt.Errorf("key %q", key),
+					Hint: "nothing was deleted; list the keys with: scan --keys"}
 			}
 			if err == nil {
 				err = tx.Delete(key)

@@ -49,7 +49,8 @@ func (f queueFlags) task(args []string) (t queueTask, err error) {
 	t = queueTask{queueFlags: f, states: queue.States}
 	if args[0] == "queues" {
 		if len(args) > 1 || f.requeue || f.delete || f.all || f.state != "" {
-			return t, usage(errors.New("queues takes no operand, and no flag but --namespace and --json"), "for the jobs of one: jobs QUEUE")
+			return t, usage(errors.New("queues takes no operand, and no flag but --namespace and --json"),
+				"for the jobs of one: jobs QUEUE")
 		}
 		return t, nil
 	}
@@ -126,15 +127,20 @@ func (a *app) inspectQueues(ctx context.Context, rawURL string, t queueTask) (er
 	}
 	switch {
 	case t.requeue:
-		return a.changeJobs(ctx, q, t, "requeued", []queue.State{queue.Dead}, func(ids []uint64) error { return q.Requeue(ctx, class, ids...) })
+		return a.changeJobs(ctx, q, t, "requeued", []queue.State{queue.Dead},
+			func(ids []uint64) error { return q.Requeue(ctx, class, ids...) })
 	case t.delete:
-		return a.changeJobs(ctx, q, t, "deleted", t.states, func(ids []uint64) error { return q.Delete(ctx, class, ids...) })
+		return a.changeJobs(ctx, q, t, "deleted", t.states, func(ids []uint64) error {
+			return q.Delete(ctx, class,
+				ids...)
+		})
 	}
 	return a.showJobs(ctx, q, t)
 }
 
 // openQueues opens the queues of a store that is there, to be changed only if the task says so.
-func (a *app) openQueues(ctx context.Context, rawURL string, t queueTask) (*queue.Store, kv.Durability, func() error, error) {
+func (a *app) openQueues(ctx context.Context, rawURL string, t queueTask) (*queue.Store, kv.Durability, func() error,
+	error) {
 	if path, ok := strings.CutPrefix(rawURL, sqlQueue); ok {
 		store, err := sqlqueue.Open(ctx, path, &sqlqueue.Options{Existing: true})
 		if err != nil {
@@ -203,7 +209,8 @@ func (a *app) showQueues(ctx context.Context, store *queue.Store, t queueTask) e
 }
 
 // findJobs returns the jobs that the task is about, at most limit.
-func findJobs(ctx context.Context, q *queue.Queue, t queueTask, states []queue.State, limit int) (jobs []queue.Job, err error) {
+func findJobs(ctx context.Context, q *queue.Queue, t queueTask, states []queue.State, limit int) (jobs []queue.Job,
+	err error) {
 	for _, id := range t.ids {
 		job, err := q.Find(ctx, id)
 		if err != nil {
@@ -229,7 +236,8 @@ func findJobs(ctx context.Context, q *queue.Queue, t queueTask, states []queue.S
 
 // changeJobs changes the jobs of the task by fn, as many at a time as a call may have, and says
 // which.
-func (a *app) changeJobs(ctx context.Context, q *queue.Queue, t queueTask, done string, states []queue.State, fn func([]uint64) error) error {
+func (a *app) changeJobs(ctx context.Context, q *queue.Queue, t queueTask, done string, states []queue.State,
+	fn func([]uint64) error) error {
 	changed := []uint64{}
 	for first := true; first || t.all; first = false {
 		ids := t.ids
@@ -275,8 +283,9 @@ type jobShown struct {
 }
 
 func shown(job queue.Job) jobShown {
-	j := jobShown{ID: job.ID, State: job.State.String(), Priority: job.Priority, Attempts: job.Attempts, MaxAttempts: job.MaxAttempts(),
-		CreatedAt: job.CreatedAt, VisibleAt: job.VisibleAt, Failures: job.Failures()}
+	j := jobShown{ID: job.ID, State: job.State.String(), Priority: job.Priority, Attempts: job.Attempts,
+		MaxAttempts: job.MaxAttempts(),
+		CreatedAt:   job.CreatedAt, VisibleAt: job.VisibleAt, Failures: job.Failures()}
 	j.Key, _ = job.Key()
 	if timeout := job.Timeout(); timeout > 0 {
 		j.Timeout = timeout.String()
@@ -326,7 +335,8 @@ func listJobs(w io.Writer, jobs []queue.Job) error {
 		if all := job.Failures(); len(all) > 0 {
 			last = short(all[len(all)-1].Error)
 		}
-		fmt.Fprintf(t, "%d\t%v\t%d\t%s\t%s\t%s\n", job.ID, job.State, job.Attempts, job.VisibleAt.Format(time.RFC3339), short(string(job.Payload)), last)
+		fmt.Fprintf(t, "%d\t%v\t%d\t%s\t%s\t%s\n", job.ID, job.State, job.Attempts, job.VisibleAt.Format(time.RFC3339),
+			short(string(job.Payload)), last)
 	}
 	return t.Flush()
 }
@@ -348,7 +358,8 @@ func printJobs(w io.Writer, jobs []queue.Job) error {
 			fmt.Fprintln(t)
 		}
 		fmt.Fprintf(t, "id\t%d\nstate\t%v\npriority\t%d\nattempts\t%d\n", job.ID, job.State, job.Priority, job.Attempts)
-		fmt.Fprintf(t, "published\t%s\nsince or until\t%s\n", job.CreatedAt.Format(time.RFC3339Nano), job.VisibleAt.Format(time.RFC3339Nano))
+		fmt.Fprintf(t, "published\t%s\nsince or until\t%s\n", job.CreatedAt.Format(time.RFC3339Nano),
+			job.VisibleAt.Format(time.RFC3339Nano))
 		switch {
 		case job.MaxAttempts() == queue.NoLimit:
 			fmt.Fprintln(t, "max attempts\tno limit")

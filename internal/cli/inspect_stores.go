@@ -18,7 +18,8 @@ import (
 
 // absentStore says that a store is not where it was looked for.
 func absentStore(db *kv.DB, what string) error {
-	return &kv.Error{Op: "inspect", Engine: db.Engine(), Path: db.Path(), Kind: kv.NotFound, Err: errors.New("no " + what + " there"),
+	return &kv.Error{Op: "inspect", Engine: db.Engine(), Path: db.Path(), Kind: kv.NotFound,
+		Err:  errors.New("no " + what + " there"),
 		Hint: "one that is in a namespace needs --namespace"}
 }
 
@@ -101,7 +102,8 @@ type eventShown struct {
 }
 
 func newEventShown(e eventlog.Event) eventShown {
-	s := eventShown{Position: e.Position, Stream: e.Stream, Version: e.Version, Type: e.Type, Time: e.Time, ID: e.ID, Meta: e.Meta}
+	s := eventShown{Position: e.Position, Stream: e.Stream, Version: e.Version, Type: e.Type, Time: e.Time, ID: e.ID,
+		Meta: e.Meta}
 	s.Data, s.Bytes = textOrBytes(e.Data)
 	return s
 }
@@ -137,7 +139,8 @@ func (a *app) events(ctx context.Context, db *kv.DB, operands []string, f inspec
 		t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "position\tstream\tversion\ttype\ttime\tdata")
 		for _, e := range list {
-			fmt.Fprintf(t, "%d\t%q\t%d\t%q\t%s\t%s\n", e.Position, e.Stream, e.Version, e.Type, e.Time.Format(time.RFC3339), short(string(e.Data)))
+			fmt.Fprintf(t, "%d\t%q\t%d\t%q\t%s\t%s\n", e.Position, e.Stream, e.Version, e.Type,
+				e.Time.Format(time.RFC3339), short(string(e.Data)))
 		}
 		a.mayBeMore(len(list), r.Limit)
 		return t.Flush()

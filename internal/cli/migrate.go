@@ -60,7 +60,8 @@ starts, by transfer.Open.`,
 	p.flags(cmd, "move only")
 	cmd.Flags().StringVar(&pace, "rate", "", "copy at most so many bytes of keys and values a second, for example 20MB")
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove SRC when DST is there (default: keep it)")
-	cmd.Flags().DurationVar(&o.Wait, "wait", transfer.DefaultMoveWait, "how long to wait for processes that have a store open")
+	cmd.Flags().DurationVar(&o.Wait, "wait", transfer.DefaultMoveWait,
+		"how long to wait for processes that have a store open")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only tell what would be copied, and whether it fits")
 	cmd.Flags().BoolVar(&o.Restart, "restart", false, "do not go on with what an interrupted migration left, begin anew")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as one JSON document")
@@ -84,7 +85,8 @@ func (a *app) migrate(cmd *cobra.Command, from, to string, o *transfer.MoveOptio
 	case transfer.Moved:
 		fmt.Fprintf(a.stdout, "moved and verified %s in %v\n", told(done.Summary), done.Took.Round(time.Millisecond))
 	case transfer.Caught:
-		fmt.Fprintf(a.stdout, "brought to %s what was changed since it was moved; it holds %s\n", to, told(done.Summary))
+		fmt.Fprintf(a.stdout, "brought to %s what was changed since it was moved; it holds %s\n", to,
+			told(done.Summary))
 	default:
 		fmt.Fprintf(a.stdout, "nothing to do: %s was moved before\n", from)
 	}

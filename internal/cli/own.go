@@ -62,7 +62,8 @@ func registerOwn(name string, text []byte) (promise string, err error) {
 		return "", err
 	}
 	if _, taken := workload.Lookup(name); taken {
-		return "", &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("%s.yaml: %w", name, errors.New("a workload of that name is there")),
+		return "", &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("%s.yaml: %w", name,
+			errors.New("a workload of that name is there")),
 			Hint: "give the file another name: the workload has it"}
 	}
 	workload.Register(w)

@@ -11,8 +11,9 @@ import (
 	"github.com/assaydb/assay/lab/prove"
 )
 
-// progress shows where the lab stands: one line of a terminal that is written again and again, else a line for each larger
-// step. It never erases more than its own line: terminals that keep what is erased would keep every frame.
+// progress shows where the lab stands: one line of a terminal that is written again and again, else
+// a line for each larger step. It never erases more than its own line: terminals that keep what is
+// erased would keep every frame.
 type progress struct {
 	out      io.Writer
 	live     bool
@@ -139,7 +140,8 @@ func (p *progress) ofProof() func(prove.Progress) {
 	said := -proofLine
 	done := 0
 	return func(s prove.Progress) {
-		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes and disk faults verified", s.Done, s.All, s.Engine, s.Class, s.Fault, s.Images)
+		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes and disk faults verified", s.Done, s.All, s.Engine, s.Class,
+			s.Fault, s.Images)
 		if s.Unkept > 0 {
 			text += fmt.Sprintf(" · %d broken", s.Unkept)
 		}

@@ -8,16 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// A terminal keeps nothing of a progress that stays in its line: it neither breaks it nor erases more than it.
+// A terminal keeps nothing of a progress that stays in its line: it neither breaks it nor erases
+// more than it.
 func TestProgressStaysInItsLine(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{out: &out, live: true, deadline: time.Now().Add(time.Minute), stop: make(chan struct{}), stopped: make(chan struct{})}
+	p := &progress{out: &out, live: true, deadline: time.Now().Add(time.Minute), stop: make(chan struct{}),
+		stopped: make(chan struct{})}
 	p.show(strings.Repeat("[1/11] hook put · ", 20), "a line")
 	go p.draw()
 	p.frame()
 	p.end()
 	got := out.String()
-	if !strings.Contains(got, "left  [1/11] hook put") || !strings.HasSuffix(got, "\r\x1b[K") || strings.ContainsAny(got, "\n") || strings.Contains(got, "\x1b[J") {
+	if !strings.Contains(got, "left  [1/11] hook put") || !strings.HasSuffix(got, "\r\x1b[K") ||
+		strings.ContainsAny(got, "\n") || strings.Contains(got, "\x1b[J") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -30,7 +33,8 @@ func TestProgressLineFitsTheTerminal(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	for deadline, want := range map[time.Time]string{time.Now().Add(-time.Second): "\r    0s left  probe\x1b[K", {}: "\rprobe\x1b[K"} {
+	for deadline, want := range map[time.Time]string{time.Now().Add(-time.Second): "\r    0s left  probe\x1b[K",
+		{}: "\rprobe\x1b[K"} {
 		out.Reset()
 		p := &progress{out: &out, text: "probe", deadline: deadline}
 		if p.frame(); out.String() != want {

@@ -70,7 +70,8 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags := cmd.Flags()
 	flags.StringVar(&f.engines, "engines", "", "engines to crash, separated by commas (default: "+names(a.proved())+")")
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
-	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+" (default: all)")
+	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+
+		" (default: all)")
 	flags.StringSliceVar(&f.rules, "rule", nil, "what may remain when power fails, such as ordered/sectors (default: all rules)")
 	flags.IntVar(&f.rounds, "rounds", 0, "recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
 	flags.IntVar(&f.writers, "writers", 0, "goroutines that commit at the same time (default: one in some runs, several in others)")
@@ -82,7 +83,8 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags.StringVar(&f.ship, "ship", "", "also write the proof to this file in the form that is built into assay; the default is then every engine")
 	flags.BoolVar(&f.json, "json", false, "print the proof as one JSON document")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
-	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults,
+		cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("rule", completeRules)
 	_ = cmd.RegisterFlagCompletionFunc("durability",
 		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
@@ -97,7 +99,8 @@ func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// given returns the flags of a command that decide what it does, as they were given: not where it leaves things.
+// given returns the flags of a command that decide what it does, as they were given: not where it
+// leaves things.
 func given(cmd *cobra.Command) []string {
 	var flags []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -147,7 +150,8 @@ func (a *app) proveOptions(f proveFlags, seeded, enginesGiven bool) (prove.Optio
 		return o, err
 	}
 	if f.ship != "" && versions(o.Entries) == nil {
-		return o, usage(errors.New("this binary does not know the versions of its engines"), "use one that go build or go run made")
+		return o, usage(errors.New("this binary does not know the versions of its engines"),
+			"use one that go build or go run made")
 	}
 	if !seeded {
 		o.Seed = rand.Uint64N(1 << 32) // short enough to type again
@@ -172,7 +176,8 @@ func versions(entries []bench.Entry) map[string]string {
 func (f proveFlags) check() error {
 	for _, fault := range f.faults {
 		if !slices.Contains(prove.Faults, fault) {
-			return usage(fmt.Errorf("unknown fault %q", fault), "%suse %s", bench.DidYouMean(fault, prove.Faults), strings.Join(prove.Faults, ", "))
+			return usage(fmt.Errorf("unknown fault %q", fault), "%suse %s", bench.DidYouMean(fault, prove.Faults),
+				strings.Join(prove.Faults, ", "))
 		}
 	}
 	for _, rule := range f.rules {
@@ -296,7 +301,8 @@ func ship(file string, proof *result.Proof, failure error) error {
 		return nil
 	}
 	if proof.Interrupted || failure != nil {
-		return &kv.Error{Op: "ship the proof", Path: file, Kind: kv.Unsupported, Hint: "run it to its end", Err: errors.New("it is not whole")}
+		return &kv.Error{Op: "ship the proof", Path: file, Kind: kv.Unsupported, Hint: "run it to its end",
+			Err: errors.New("it is not whole")}
 	}
 	return result.ShipProof(file, proof)
 }

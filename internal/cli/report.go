@@ -77,7 +77,8 @@ comparisons do, and puts beside it how they compare where both make the same pro
 				return a.showPublished(kept.published, format)
 			}
 			if kept.run == nil && (versus+charts != "" || slices.Contains(ofRuns, format)) {
-				return usage(fmt.Errorf("%s holds a proof, which has no samples", kept.dir), "name the folder of a run, or leave --format, --versus and --charts out")
+				return usage(fmt.Errorf("%s holds a proof, which has no samples", kept.dir),
+					"name the folder of a run, or leave --format, --versus and --charts out")
 			}
 			switch {
 			case versus != "":
@@ -124,7 +125,8 @@ func (v *view) check(format, versus string) error {
 		v.class = ""
 	}
 	if (v.all || v.explain || v.class != "") && (format != "text" || versus != "") {
-		return usage(errors.New("--all, --explain and --durability are of the report in words"), "leave them out, or --format, --json and --versus")
+		return usage(errors.New("--all, --explain and --durability are of the report in words"),
+			"leave them out, or --format, --json and --versus")
 	}
 	return nil
 }
@@ -137,8 +139,8 @@ type kept struct {
 	published *result.Published // alone
 }
 
-// read returns what is in the folder that args names, or in the newest that holds a document with one of the wanted names;
-// args may name a document itself.
+// read returns what is in the folder that args names, or in the newest that holds a document with
+// one of the wanted names; args may name a document itself.
 func (a *app) read(args []string, wanted []string) (kept, error) {
 	var k kept
 	var err error
@@ -149,7 +151,8 @@ func (a *app) read(args []string, wanted []string) (kept, error) {
 	} else {
 		k.dir = args[0]
 	}
-	if _, err := os.Stat(filepath.Join(k.dir, result.PublishedFile)); err == nil || filepath.Base(k.dir) == result.PublishedFile {
+	if _, err := os.Stat(filepath.Join(k.dir, result.PublishedFile)); err == nil ||
+		filepath.Base(k.dir) == result.PublishedFile {
 		k.published, err = result.ReadPublished(k.dir)
 		return k, err
 	}
@@ -185,7 +188,8 @@ func noResult(path string, err error) error {
 	case serr != nil:
 		return err
 	case info.IsDir() && errors.Is(err, fs.ErrNotExist):
-		return &kv.Error{Op: "report", Err: fmt.Errorf("%s holds neither %s nor %s", path, result.DocumentFile, result.ProofFile), Hint: hint}
+		return &kv.Error{Op: "report", Err: fmt.Errorf("%s holds neither %s nor %s", path, result.DocumentFile,
+			result.ProofFile), Hint: hint}
 	case !info.IsDir() && filepath.Base(path) != result.DocumentFile:
 		return usage(fmt.Errorf("%s is not a result", path), "%s", hint)
 	}
@@ -195,7 +199,8 @@ func noResult(path string, err error) error {
 // showKept renders a run and a proof on standard output.
 func (a *app) showKept(k kept, format string, v view) error {
 	if k.run != nil && k.proof != nil && format == "json" {
-		return usage(fmt.Errorf("%s holds a run and a proof", k.dir), "name one: %s", filepath.Join(k.dir, result.DocumentFile))
+		return usage(fmt.Errorf("%s holds a run and a proof", k.dir), "name one: %s",
+			filepath.Join(k.dir, result.DocumentFile))
 	}
 	if k.run != nil {
 		if err := a.show(k.run, format, v); err != nil {
@@ -272,7 +277,8 @@ func facts(engine string) report.Facts {
 func (a *app) showVersus(run *result.Run, spec string) error {
 	first, second, ok := strings.Cut(spec, ",")
 	if !ok {
-		return usage(fmt.Errorf("--versus %s names one contender", spec), "for example: --versus pebble@buffered,sqlite@flushed")
+		return usage(fmt.Errorf("--versus %s names one contender", spec),
+			"for example: --versus pebble@buffered,sqlite@flushed")
 	}
 	one, err := stats.ParseContender(first)
 	if err != nil {
@@ -284,7 +290,8 @@ func (a *app) showVersus(run *result.Run, spec string) error {
 	}
 	some, err := report.Versus(a.stdout, run, one, other)
 	if err == nil && !some {
-		return usage(fmt.Errorf("no operation was measured with both %v and %v", one, other), "the run has %s", contenders(run))
+		return usage(fmt.Errorf("no operation was measured with both %v and %v", one, other), "the run has %s",
+			contenders(run))
 	}
 	return err
 }
@@ -330,8 +337,9 @@ func runDirs() ([]string, error) {
 	return files, err
 }
 
-// newestResult returns the newest folder, of runs and proofs without --out, that holds a file of one of the names; the
-// folders' names sort by time. One that was interrupted is passed over, with a word, if there is another.
+// newestResult returns the newest folder, of runs and proofs without --out, that holds a file of
+// one of the names; the folders' names sort by time. One that was interrupted is passed over, with
+// a word, if there is another.
 func (a *app) newestResult(names []string) (string, error) {
 	dir, err := resultsDir()
 	if err != nil {
@@ -352,7 +360,8 @@ func (a *app) newestResult(names []string) (string, error) {
 	for i, f := range files {
 		if !interrupted(f) {
 			if i > 0 {
-				fmt.Fprintf(a.stderr, "a newer one was interrupted; to see it: assay report %s\n", filepath.Dir(files[0]))
+				fmt.Fprintf(a.stderr, "a newer one was interrupted; to see it: assay report %s\n",
+					filepath.Dir(files[0]))
 			}
 			return filepath.Dir(f), nil
 		}
@@ -360,8 +369,8 @@ func (a *app) newestResult(names []string) (string, error) {
 	return filepath.Dir(files[0]), nil
 }
 
-// interrupted reports whether the document at path is of a run that was interrupted. One that cannot be read is told as such
-// by whoever reads all of it.
+// interrupted reports whether the document at path is of a run that was interrupted. One that
+// cannot be read is told as such by whoever reads all of it.
 func interrupted(path string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {

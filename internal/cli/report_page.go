@@ -27,8 +27,8 @@ func checkPage(format, versus, charts, proof string) error {
 	return nil
 }
 
-// showPage renders a run and a proof as a page on standard output: the proof of the folder named, that beside the run, or the one
-// that is built in.
+// showPage renders a run and a proof as a page on standard output: the proof of the folder named,
+// that beside the run, or the one that is built in.
 func (a *app) showPage(k kept, proofDir string) error {
 	source := "Proved by: " + k.dir
 	if proofDir != "" {
@@ -50,7 +50,8 @@ func writePage(w io.Writer, run *result.Run) error {
 	if err != nil {
 		return err
 	}
-	return report.HTML(w, run, shipped, "The proof that is built into assay (assay engines --proof).", report.Options{Facts: facts})
+	return report.HTML(w, run, shipped, "The proof that is built into assay (assay engines --proof).",
+		report.Options{Facts: facts})
 }
 
 // keepPage writes the page of a run beside its other files.
@@ -66,7 +67,8 @@ func keepPage(dir string, run *result.Run) error {
 func (a *app) writeCharts(dir string, run *result.Run) error {
 	n, err := report.Charts(dir, run, report.Options{Facts: facts})
 	if err != nil {
-		return &kv.Error{Op: "write charts", Kind: kv.KindOf(err), Err: err, Hint: "name a folder that can be written: --charts DIR"}
+		return &kv.Error{Op: "write charts", Kind: kv.KindOf(err), Err: err,
+			Hint: "name a folder that can be written: --charts DIR"}
 	}
 	fmt.Fprintf(a.stderr, "%d charts are in %s, each as SVG and PNG\n", n, dir)
 	return nil

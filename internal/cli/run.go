@@ -87,11 +87,13 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+")")
+	flags.StringVar(&f.engines, "engines", "", "engines to compare, separated by commas (default: "+names(a.defaults())+
+		")")
 	flags.StringVar(&f.durability, "durability", "",
 		"synced, flushed, buffered (several with commas) or all (default: synced; flushed in memory)")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
-	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+": that disk's speed, by a model (Linux); or a folder on the disk to measure")
+	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+
+		": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
 	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
 	flags.BoolVar(&f.even, "even", false, "measure all alike until --precision, however sure the order is: for assay compare")
@@ -104,7 +106,8 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 	flags.BoolVar(&f.published, "like-published", false, "measure what others published, as they did and at the same promise, and print ours beside theirs")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("storage",
-		cobra.FixedCompletions(append([]string{"fast"}, strings.Split(models(), ", ")...), cobra.ShellCompDirectiveDefault))
+		cobra.FixedCompletions(append([]string{"fast"}, strings.Split(models(), ", ")...),
+			cobra.ShellCompDirectiveDefault))
 	_ = cmd.RegisterFlagCompletionFunc("durability",
 		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -120,7 +123,8 @@ func names(entries []bench.Entry) string {
 
 // options checks the command line.
 func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (bench.Options, error) {
-	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision), Even: f.even, Seed: f.seed,
+	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision),
+		Even: f.even, Seed: f.seed,
 		Rate: f.rate, Command: f.command(args)}
 	var err error
 	if f.engines != "" || enginesGiven {
@@ -171,7 +175,8 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	return o, err
 }
 
-// command returns the command line as a result keeps it: with the flags that decide what was measured.
+// command returns the command line as a result keeps it: with the flags that decide what was
+// measured.
 func (f runFlags) command(args []string) []string {
 	command := append([]string{"assay", "run"}, args...)
 	flag := func(name, value, usual string) {
@@ -208,7 +213,8 @@ func setStorage(o *bench.Options, storage string) error {
 	return nil
 }
 
-// checkDir refuses a folder for data whose parent does not exist: a run makes that one folder, and removes it again.
+// checkDir refuses a folder for data whose parent does not exist: a run makes that one folder, and
+// removes it again.
 func checkDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -239,7 +245,8 @@ func parseClasses(spec string) ([]kv.Durability, error) {
 		d, err := kv.ParseDurability(name)
 		if err != nil {
 			guess := bench.DidYouMean(name, []string{"synced", "flushed", "buffered", "all"})
-			return nil, usage(fmt.Errorf("unknown class %q", name), "%suse %s", guess, "synced, flushed, buffered or all")
+			return nil, usage(fmt.Errorf("unknown class %q", name), "%suse %s", guess,
+				"synced, flushed, buffered or all")
 		}
 		classes = append(classes, d)
 	}
@@ -271,7 +278,8 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 	return cmp.Or(err, outcome(run, o.Budget))
 }
 
-// resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache folder.
+// resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache
+// folder.
 func resultDir(out string) (string, error) {
 	dir := out
 	if dir == "" {
@@ -281,7 +289,8 @@ func resultDir(out string) (string, error) {
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", &kv.Error{Op: "make a folder for the result", Kind: kv.KindOf(err), Err: err, Hint: "name another one with --out"}
+		return "", &kv.Error{Op: "make a folder for the result", Kind: kv.KindOf(err), Err: err,
+			Hint: "name another one with --out"}
 	}
 	return dir, nil
 }
@@ -329,7 +338,8 @@ func outcome(run *result.Run, budget time.Duration) error {
 	if enough || skipped == 0 {
 		return nil
 	}
-	err := &kv.Error{Err: fmt.Errorf("nothing was measured in %v", budget), Hint: fmt.Sprintf("measure longer: --budget %v", max(20*budget, 20*time.Second))}
+	err := &kv.Error{Err: fmt.Errorf("nothing was measured in %v", budget),
+		Hint: fmt.Sprintf("measure longer: --budget %v", max(20*budget, 20*time.Second))}
 	if measured > 0 {
 		err.Err = fmt.Errorf("nothing was measured in %v that can be compared: %d of %d figures have a few rounds, the rest has none",
 			budget, measured, len(run.Cells))

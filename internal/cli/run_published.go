@@ -27,7 +27,8 @@ var notLikePublished = []string{"aa", "durability", "engines", "rate", "storage"
 func (a *app) runPublished(cmd *cobra.Command, f runFlags, args []string) error {
 	for _, name := range notLikePublished {
 		if cmd.Flags().Changed(name) {
-			return usage(fmt.Errorf("--like-published and --%s do not go together", name), "leave one out: the publication says what is measured")
+			return usage(fmt.Errorf("--like-published and --%s do not go together", name),
+				"leave one out: the publication says what is measured")
 		}
 	}
 	publications, err := published.Parse(args)
@@ -76,10 +77,12 @@ type publishedRun struct {
 // run measures the parts one after the other, until all are done or ctx ends.
 func (p *publishedRun) run(ctx context.Context) error {
 	o := p.options
-	p.document = result.Published{Schema: result.PublishedSchema, Command: o.Command, Started: p.started.UTC(), Budget: o.Budget, Seed: o.Seed}
+	p.document = result.Published{Schema: result.PublishedSchema, Command: o.Command, Started: p.started.UTC(),
+		Budget: o.Budget, Seed: o.Seed}
 	for _, publication := range p.publications {
 		m := published.Measured{Runs: map[string]*result.Run{}, Absent: map[string]string{}}
-		out := result.Publication{Name: publication.Name, System: publication.System, Summary: publication.Summary, Setup: publication.Setup}
+		out := result.Publication{Name: publication.Name, System: publication.System, Summary: publication.Summary,
+			Setup: publication.Setup}
 		for _, part := range publication.Parts {
 			done, err := p.part(ctx, publication, part, m)
 			if err != nil {
@@ -95,7 +98,8 @@ func (p *publishedRun) run(ctx context.Context) error {
 }
 
 // part measures one part, unless ctx has ended, and keeps its result.
-func (p *publishedRun) part(ctx context.Context, publication published.Publication, part published.Part, m published.Measured) (result.Part, error) {
+func (p *publishedRun) part(ctx context.Context, publication published.Publication, part published.Part,
+	m published.Measured) (result.Part, error) {
 	out := result.Part{Name: part.Name, Engines: part.Engines, Work: part.Work}
 	o, err := p.partOptions(part, m)
 	if err != nil {
@@ -125,8 +129,8 @@ func (p *publishedRun) part(ctx context.Context, publication published.Publicati
 	return out, result.Write(filepath.Join(p.dir, publication.Name+"-"+part.Name), run)
 }
 
-// partOptions are those of one part: its work and engines, and its share of the time that is left. Engines that the binary
-// lacks are noted in m.
+// partOptions are those of one part: its work and engines, and its share of the time that is left.
+// Engines that the binary lacks are noted in m.
 func (p *publishedRun) partOptions(part published.Part, m published.Measured) (bench.Options, error) {
 	o := p.options
 	var present []string
@@ -154,7 +158,8 @@ func (p *publishedRun) partOptions(part published.Part, m published.Measured) (b
 	o.Hang = bench.DefaultHang // a cold read of a slow disk takes long, and the parts are short
 	o.Command = append([]string{"assay", "run"}, part.Work...)
 	left := max(time.Until(p.started.Add(o.Budget)), time.Second)
-	o.Budget = time.Duration(float64(left) * float64(part.Share) / float64(published.DefaultBudget(p.publications)-p.spent))
+	ahead := published.DefaultBudget(p.publications) - p.spent
+	o.Budget = time.Duration(float64(left) * float64(part.Share) / float64(ahead))
 	return o, nil
 }
 
@@ -169,7 +174,8 @@ func unavailable(o bench.Options) (why, hint string) {
 	return "", ""
 }
 
-// merge adds what a part tells of the machine: what its engines' versions are, and what to know of it.
+// merge adds what a part tells of the machine: what its engines' versions are, and what to know of
+// it.
 func (p *publishedRun) merge(run *result.Run) {
 	d := &p.document
 	d.Interrupted = d.Interrupted || run.Interrupted

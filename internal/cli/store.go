@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/transfer"
 )
 
-// storeURL returns the URL of a store that was named by its URL, or by its path alone: then its content says which engine
-// it is of.
+// storeURL returns the URL of a store that was named by its URL, or by its path alone: then its
+// content says which engine it is of.
 func storeURL(name string) (string, error) {
 	if scheme, _, ok := strings.Cut(name, ":"); ok {
 		if _, known := driver.Lookup(scheme); known {
@@ -29,7 +29,8 @@ func storeURL(name string) (string, error) {
 		return "", usage(fmt.Errorf("%s: %w", path, err), "name the engine: ENGINE:%s", path)
 	}
 	if _, known := driver.Lookup(found.Engine); !known {
-		return "", usage(fmt.Errorf("%s is a store of %s, which this binary does not have", path, found.Engine), "assay engines lists what it has")
+		return "", usage(fmt.Errorf("%s is a store of %s, which this binary does not have", path, found.Engine),
+			"assay engines lists what it has")
 	}
 	if found.State == detect.Damaged {
 		return "", fmt.Errorf("%s is a damaged store of %s: %s", path, found.Engine, found.Detail)

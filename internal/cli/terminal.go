@@ -16,8 +16,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// reportOptions returns how to draw a report on w. COLUMNS and LINES override its size, also of a pipe or file, and
-// CLICOLOR_FORCE asks for colours there.
+// reportOptions returns how to draw a report on w. COLUMNS and LINES override its size, also of a
+// pipe or file, and CLICOLOR_FORCE asks for colours there.
 func reportOptions(w io.Writer) report.Options {
 	var o report.Options
 	if f, ok := w.(*os.File); ok {

@@ -167,7 +167,8 @@ func (v *glance) noticeChanges(before glance) {
 	}
 }
 
-// shower returns how looks are shown, and what ends that. A failed look has an error, and shows the one before.
+// shower returns how looks are shown, and what ends that. A failed look has an error, and shows the
+// one before.
 func (a *app) shower(f watchFlags) (show func(now, before glance, failed error) error, end func()) {
 	switch {
 	case f.asJSON:

@@ -110,7 +110,8 @@ func TestWatchShowsAStoreFromOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	now.noticeChanges(before)
-	if text := fmt.Sprint(screen(now, before, 0)); now.Store.Foreign != 1 || !strings.Contains(text, "changed  1 time") {
+	if text := fmt.Sprint(screen(now, before, 0)); now.Store.Foreign != 1 ||
+		!strings.Contains(text, "changed  1 time") {
 		t.Errorf("commits of another: %+v", now.Store)
 	}
 	again, err := look(t.Context())
@@ -185,7 +186,8 @@ func TestWatchWritesALineForEachLookUntilItIsInterrupted(t *testing.T) {
 		}
 		if asJSON {
 			var first observe.Figures
-			if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&first); err != nil || first.Engine != "bbolt" {
+			if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&first); err != nil ||
+				first.Engine != "bbolt" {
 				t.Errorf("%v in %s", err, &out)
 			}
 		} else {
@@ -234,18 +236,24 @@ func observeNothing(ctx context.Context) (glance, error) {
 
 func TestTheScreenTellsWhatIsWrong(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
-	f := observe.Figures{Program: "app", PID: 7, At: at, Opened: at.Add(-10 * time.Second), Engine: "sqlite", Mode: "shared",
+	f := observe.Figures{Program: "app", PID: 7, At: at, Opened: at.Add(-10 * time.Second), Engine: "sqlite",
+		Mode: "shared",
 		Ops: []observe.Op{
 			{Op: "turn", Count: 3, Latency: observe.Latency{Max: 150 * time.Millisecond}},
 			{Op: "commit", Class: "synced", Count: 20, Failed: map[string]int64{"in doubt": 1}},
-			{Op: "get", Count: 12_345, Failed: map[string]int64{"not found": 5}, Bytes: 2_000_000, Latency: observe.Latency{P99: 12_345}},
+			{Op: "get", Count: 12_345, Failed: map[string]int64{"not found": 5}, Bytes: 2_000_000,
+				Latency: observe.Latency{P99: 12_345}},
 		},
-		Slow:      []observe.Slow{{Op: "commit", Class: "synced", Ended: at, Took: 1500 * time.Millisecond, Within: "update", Err: "disk"}},
+		Slow: []observe.Slow{{Op: "commit", Class: "synced", Ended: at, Took: 1500 * time.Millisecond,
+			Within: "update", Err: "disk"}},
 		SlowTotal: 1, Lasting: 1,
-		Running: []observe.Running{{Op: "held snapshot", For: time.Hour, Where: []string{"main.serve main.go:12"}}, {Op: "view", For: time.Second}},
-		Store: observe.Store{Path: "/data/app.db", Size: kv.Size{Allocated: 4_000_000, Files: 2}, Log: 1_000_000, Foreign: 2, Last: at,
+		Running: []observe.Running{{Op: "held snapshot", For: time.Hour, Where: []string{"main.serve main.go:12"}},
+			{Op: "view", For: time.Second}},
+		Store: observe.Store{Path: "/data/app.db", Size: kv.Size{Allocated: 4_000_000, Files: 2}, Log: 1_000_000,
+			Foreign: 2, Last: at,
 			Watched: true},
-		Counted: []kv.Figure{{Name: kv.Syncs, Value: 40}, {Name: kv.SyncTime, Value: 40_000_000}, {Name: kv.Checkpoints, Value: 3}},
+		Counted: []kv.Figure{{Name: kv.Syncs, Value: 40}, {Name: kv.SyncTime, Value: 40_000_000},
+			{Name: kv.Checkpoints, Value: 3}},
 	}
 	var out bytes.Buffer
 	if err := printLines(&out, screen(glance{Figures: &f}, glance{}, 0), false); err != nil {
@@ -273,7 +281,8 @@ slow     03:04:05 commit synced took 1.5s in update: disk
 		if n := len([]rune(l.text)); n >= 40 {
 			t.Errorf("%d columns on a terminal of 40: %s", n, l.text)
 		}
-		for what, tones := range map[string]tone{"held snapshot": bad, "in doubt": bad, "not found": plain, "another process": bad, "slow": bad} {
+		for what, tones := range map[string]tone{"held snapshot": bad, "in doubt": bad, "not found": plain,
+			"another process": bad, "slow": bad} {
 			if strings.Contains(l.text, what) && l.tone != tones {
 				t.Errorf("%q has the tone %q", l.text, l.tone)
 			}

@@ -58,7 +58,8 @@ func clearing(w io.Writer) string {
 	return ""
 }
 
-// screen shows a look. What happened is that since before; after nothing it is all since the store was opened.
+// screen shows a look. What happened is that since before; after nothing it is all since the store
+// was opened.
 func screen(now, before glance, width int) (lines []line) {
 	if now.Figures == nil {
 		lines = outsideLines(now)
@@ -126,8 +127,10 @@ func operationLines(f observe.Figures, per float64) (lines []line) {
 	fmt.Fprintf(w, "%-*s\tper s\tfailed\tmean\tp50\tp99\tp99.9\tmax\tbytes/s\t\n", widest, "operation")
 	for _, op := range ops {
 		l := op.Latency
-		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per), failures(op),
-			threeDigits(l.Mean), threeDigits(l.P50), threeDigits(l.P99), threeDigits(l.P999), threeDigits(l.Max), bytesOf(float64(op.Bytes)/per))
+		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per),
+			failures(op),
+			threeDigits(l.Mean), threeDigits(l.P50), threeDigits(l.P99), threeDigits(l.P999), threeDigits(l.Max),
+			bytesOf(float64(op.Bytes)/per))
 	}
 	w.Flush()
 	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
@@ -211,7 +214,8 @@ func countedText(f observe.Figures, per float64) string {
 	}
 	var parts []string
 	if n := all[kv.Syncs]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s syncs/s of %s", rate(n, per), threeDigits(time.Duration(all[kv.SyncTime]/n))))
+		parts = append(parts, fmt.Sprintf("%s syncs/s of %s", rate(n, per),
+			threeDigits(time.Duration(all[kv.SyncTime]/n))))
 	}
 	for _, name := range []string{kv.Checkpoints, kv.Compactions} {
 		if n := all[name]; n > 0 {
@@ -267,7 +271,8 @@ func outsideLines(v glance) []line {
 	case s.Missing:
 		lines = append(lines, line{bad, "         its files are gone"})
 	case s.Foreign > 0:
-		lines = append(lines, line{bad, fmt.Sprintf("changed  %s, the last time at %s", count(s.Foreign, "time"), clock(s.Last))})
+		lines = append(lines, line{bad, fmt.Sprintf("changed  %s, the last time at %s", count(s.Foreign, "time"),
+			clock(s.Last))})
 	case s.Watched:
 		lines = append(lines, line{plain, "changed  not since it is watched"})
 	}
@@ -290,7 +295,8 @@ func oneLine(now, before glance) string {
 	if now.Figures == nil {
 		s := now.Store
 		size, log := humanize.Bytes(uint64(s.Size.Allocated)), humanize.Bytes(uint64(s.Log))
-		return fmt.Sprintf("%s %s, log %s, changed %s, %s", s.Path, size, log, count(s.Foreign, "time"), count(int64(len(now.Holders)), "lock"))
+		return fmt.Sprintf("%s %s, log %s, changed %s, %s", s.Path, size, log, count(s.Foreign, "time"),
+			count(int64(len(now.Holders)), "lock"))
 	}
 	f, per := interval(now, before)
 	parts := []string{f.Store.Path}

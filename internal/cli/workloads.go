@@ -34,7 +34,8 @@ func (a *app) workloadsCommand() *cobra.Command {
 				w, ok := workload.Lookup(name)
 				if !ok {
 					names := bench.WorkloadNames()
-					return usage(fmt.Errorf("unknown workload %q", name), "%suse one of %s", bench.DidYouMean(name, names), strings.Join(names, ", "))
+					return usage(fmt.Errorf("unknown workload %q", name), "%suse one of %s",
+						bench.DidYouMean(name, names), strings.Join(names, ", "))
 				}
 				list = append(list, w)
 			}
@@ -48,7 +49,8 @@ func (a *app) workloadsCommand() *cobra.Command {
 	return cmd
 }
 
-// completeWorkloads completes WORKLOAD and WORKLOAD/OPERATION, and the name of a parameter behind either.
+// completeWorkloads completes WORKLOAD and WORKLOAD/OPERATION, and the name of a parameter behind
+// either.
 func completeWorkloads(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if _, _, ok := strings.Cut(typed, "?"); ok {
 		return completeParams(typed), cobra.ShellCompDirectiveNoFileComp
@@ -143,9 +145,11 @@ type paramJSON struct {
 func describeWorkloads(list []workload.Workload) []workloadJSON {
 	out := make([]workloadJSON, 0, len(list))
 	for _, w := range list {
-		j := workloadJSON{Name: w.Name, Summary: w.Summary, Operations: []operationJSON{}, Params: []paramJSON{}, Forms: []formJSON{}}
+		j := workloadJSON{Name: w.Name, Summary: w.Summary, Operations: []operationJSON{}, Params: []paramJSON{},
+			Forms: []formJSON{}}
 		for _, op := range w.Ops {
-			j.Operations = append(j.Operations, operationJSON{op.Name, op.Summary, op.Commits, op.Core, max(op.Workers, 1), max(op.Items, 1)})
+			j.Operations = append(j.Operations, operationJSON{op.Name, op.Summary, op.Commits, op.Core,
+				max(op.Workers, 1), max(op.Items, 1)})
 		}
 		for _, p := range w.Params {
 			j.Params = append(j.Params, paramJSON(p))

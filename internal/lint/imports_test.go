@@ -30,7 +30,8 @@ var rules = []rule{
 	{from: "kv/driver", never: []string{"."}, why: "the driver contract stands alone: standard library only"},
 	{from: "kv", never: []string{"engines", "stores", "observe", "transfer", "lab", "internal", "cmd"},
 		why: "the contract knows no engine and no user; move what needs them above it"},
-	{from: "engines", never: []string{"engines", "stores", "observe", "transfer", "lab", "internal", "cmd"}, but: []string{"engines/internal"},
+	{from: "engines", never: []string{"engines", "stores", "observe", "transfer", "lab", "internal", "cmd"},
+		but:    []string{"engines/internal"},
 		except: []string{"engines/duckdbkv/assay/main.go", "engines/mosskv/assay/main.go"}, // mains of modules of their own
 		why:    "an engine knows the contract alone; what engines share belongs into kv/driver, or below engines/internal if it is of one kind of engine"},
 	{from: "stores", never: []string{"engines", "observe", "transfer", "lab", "internal", "cmd"},
@@ -39,10 +40,12 @@ var rules = []rule{
 		why: "any store of any engine is observed: what only an engine knows, it tells by driver.Figured"},
 	{from: "transfer", never: []string{"engines", "stores", "lab", "internal", "cmd"},
 		why: "data moves between any two engines"},
-	{from: "lab/workload", never: []string{"engines", "transfer", "lab/bench", "lab/prove", "lab/result", "lab/stats", "lab/report", "lab/advise", "internal", "cmd"},
+	{from: "lab/workload", never: []string{"engines", "transfer", "lab/bench", "lab/prove", "lab/result", "lab/stats",
+		"lab/report", "lab/advise", "internal", "cmd"},
 		why: "a workload knows kv and the stores, and nothing of how it is measured"},
 	{from: "lab/result", never: []string{"."}, why: "a result can be read with nothing else at hand"},
-	{from: "lab/stats", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "lab/report", "internal", "cmd"},
+	{from: "lab/stats", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove",
+		"lab/report", "internal", "cmd"},
 		why: "statistics are functions of samples"},
 	{from: "lab/powerfs", never: []string{"."}, but: []string{"kv/driver"},
 		why: "a disk knows no engine, and nothing of who proves or measures on it; of kv it has the error type"},
@@ -54,31 +57,39 @@ var rules = []rule{
 		why: "an old release is proved behind the contract and the least driver: no driver of ours may mend it"},
 	{from: "crashtest", never: []string{"."}, but: []string{"lab/powerfs", "lab/child", "lab/workdir"},
 		why: "a program's own store is tried, whatever it is; the program's test says what it promises"},
-	{from: "lab/report", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "internal", "cmd"},
+	{from: "lab/report", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/bench",
+		"lab/prove", "internal", "cmd"},
 		why: "a report renders from the result alone"},
 	{from: "lab/bench", never: []string{"engines", "transfer", "lab/report", "internal", "cmd"},
 		why: "the bench takes any engine; cmd/assay/engines.go says which are in the binary"},
 	{from: "lab/published", never: []string{"engines", "transfer", "lab/prove", "lab/report", "internal", "cmd"},
 		why: "publications name engines as text; cmd/assay/engines.go says which are in the binary"},
-	{from: "lab/advise", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "lab/report", "internal", "cmd"},
+	{from: "lab/advise", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove",
+		"lab/report", "internal", "cmd"},
 		why: "advice follows from results and from what engines say of themselves; internal/cli measures what is missing"},
-	{from: ".", never: []string{"engines", "stores", "transfer", "cmd"}, why: "which engines are in an assay is for its main to say"},
+	{from: ".", never: []string{"engines", "stores", "transfer", "cmd"},
+		why: "which engines are in an assay is for its main to say"},
 	{from: "examples", never: []string{"internal", "cmd"}, why: "an example uses what everybody may import"},
 	{from: "lab/child", never: []string{"."}, why: "a child process is driven without knowing what it does"},
-	{from: "lab/workdir", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove", "lab/result", "lab/stats", "lab/report", "internal", "cmd"},
+	{from: "lab/workdir", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/bench", "lab/prove",
+		"lab/result", "lab/stats", "lab/report", "internal", "cmd"},
 		why: "a run's folder is made before anything is run"},
-	{from: "lab/prove", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/report", "internal", "cmd"},
+	{from: "lab/prove", never: []string{"engines", "stores", "transfer", "lab/workload", "lab/report", "internal",
+		"cmd"},
 		but: []string{"stores/eventlog/feed"}, // by whose type a log is written and read; it knows no engine either
 		why: "the proof takes any engine, of keys or of messages; cmd/assay/engines.go says which are in the binary"},
 	{from: "foreign", never: []string{"engines", "stores", "transfer", "lab", "internal", "cmd"},
 		except: []string{"foreign/internal/stores/stores.go", "foreign/internal/stores/stores_cgo.go"},
 		why:    "an adapter shows what kv offers to programs; only foreign/internal/stores names engines"},
 	{from: "internal", never: []string{"engines", "cmd"}, why: "only cmd/assay/engines.go names engines"},
-	{from: "cmd", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/result", "lab/stats", "lab/report"},
-		except: []string{"cmd/assay/engines.go", "cmd/assay/engines_cgo.go"}, why: "main only starts internal/cli; what it does belongs there"},
+	{from: "cmd", never: []string{"kv", "engines", "stores", "transfer", "lab/workload", "lab/result", "lab/stats",
+		"lab/report"},
+		except: []string{"cmd/assay/engines.go", "cmd/assay/engines_cgo.go"},
+		why:    "main only starts internal/cli; what it does belongs there"},
 }
 
-// TestImportsGoOneWay holds every import against the rules, those of tests against the rules that bind them.
+// TestImportsGoOneWay holds every import against the rules, those of tests against the rules that
+// bind them.
 func TestImportsGoOneWay(t *testing.T) {
 	seen := 0
 	eachGoFile(t, func(file string) {
@@ -194,7 +205,8 @@ func eachGoFile(t *testing.T, fn func(file string)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != root && d.Name() != "..") {
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != root &&
+			d.Name() != "..") {
 			return fs.SkipDir
 		}
 		if strings.HasSuffix(name, ".go") {
@@ -213,7 +225,8 @@ func eachGoFile(t *testing.T, fn func(file string)) {
 
 func importsOf(t *testing.T, file string) []string {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(file)), nil, parser.ImportsOnly)
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(file)), nil,
+		parser.ImportsOnly)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,14 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// nested are the modules below the main one; they build with its packages as they stand in the repository.
-var nested = []string{"engines/duckdbkv", "engines/mosskv", "examples/crashes", "examples/observe", "examples/ownassay", "examples/watermill",
+// nested are the modules below the main one; they build with its packages as they stand in the
+// repository.
+var nested = []string{"engines/duckdbkv", "engines/mosskv", "examples/crashes", "examples/observe", "examples/ownassay",
+	"examples/watermill",
 	"foreign", "observe/otel", "lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt"}
 
-// TestNestedModulesKeepUpWithTheMainOne finds one that no longer builds because a version in the main go.mod was raised,
-// without downloading what it needs.
+// TestNestedModulesKeepUpWithTheMainOne finds one that no longer builds because a version in the
+// main go.mod was raised, without downloading what it needs.
 func TestNestedModulesKeepUpWithTheMainOne(t *testing.T) {
 	main := versions(t, "go.mod")
 	for _, dir := range nested {

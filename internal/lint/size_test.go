@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mostCode is how many lines of code a driver has without what is ours: without tests, and without files whose names
-// begin with "ours_".
+// mostCode is how many lines of code a driver has without what is ours: without tests, and without
+// files whose names begin with "ours_".
 const mostCode = 400
 
 // moreCode are the packages below engines that may have more.
@@ -19,7 +19,8 @@ var moreCode = map[string]int{
 	"engines/internal/sqlite": 1012, // three builds of SQLite share it
 }
 
-// TestDriversAreSmall holds drivers to the size at which they are read in one go, as the engine alone.
+// TestDriversAreSmall holds drivers to the size at which they are read in one go, as the engine
+// alone.
 func TestDriversAreSmall(t *testing.T) {
 	plain, ours := map[string]int{}, map[string]int{}
 	eachGoFile(t, func(file string) {
@@ -102,7 +103,8 @@ func TestLinesOfCodeAreCounted(t *testing.T) {
 	}
 }
 
-// mostAdapter is how many lines of code an adapter of foreign has: more would show that kv lacks something.
+// mostAdapter is how many lines of code an adapter of foreign has: more would show that kv lacks
+// something.
 const mostAdapter = 149
 
 // TestAdaptersAreSmall holds what other projects' stores need beside kv to a page.

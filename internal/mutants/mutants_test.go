@@ -34,7 +34,8 @@ type mutant struct {
 
 func (m mutant) pkg() string { return path.Dir(m.file) }
 
-// read returns the mutants. A test fails that holds one whose lines are not, or not once, in its file.
+// read returns the mutants. A test fails that holds one whose lines are not, or not once, in its
+// file.
 func read(t *testing.T) (mutants []mutant) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*/*.txt")
@@ -78,8 +79,8 @@ func parse(t *testing.T, file string, a *txtar.Archive) mutant {
 
 func line(f txtar.File) string { return strings.TrimSpace(string(f.Data)) }
 
-// TestMutantsFit fails if the code has changed below a mutant: there must be a Go file after its lines were replaced, and
-// the tests that are to catch it.
+// TestMutantsFit fails if the code has changed below a mutant: there must be a Go file after its
+// lines were replaced, and the tests that are to catch it.
 func TestMutantsFit(t *testing.T) {
 	perPackage := make(map[string]int)
 	for _, m := range read(t) {
@@ -122,8 +123,8 @@ func testsOf(t *testing.T, pkg string) (names []string) {
 	return names
 }
 
-// TestMutantsAreCaught builds each mutant and runs the tests that are to catch it, after it has seen them pass without
-// one.
+// TestMutantsAreCaught builds each mutant and runs the tests that are to catch it, after it has
+// seen them pass without one.
 func TestMutantsAreCaught(t *testing.T) {
 	if os.Getenv(optIn) == "" {
 		t.Skipf("set %s=1, or use make mutants: it builds and tests every mutant, which takes minutes", optIn)

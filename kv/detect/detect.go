@@ -1,5 +1,5 @@
-// Package detect tells by the content of a file or folder which engine wrote it. It knows the formats of all engines,
-// whether a program has them or not, and opens nothing for writing.
+// Package detect tells by the content of a file or folder which engine wrote it. It knows the
+// formats of all engines, whether a program has them or not, and opens nothing for writing.
 package detect
 
 import (
@@ -18,7 +18,8 @@ import (
 // State is what the next one who opens a store will meet.
 type State string
 
-// The states. Pebble and LevelDB leave a log, which the next opening replays, whenever they are closed.
+// The states. Pebble and LevelDB leave a log, which the next opening replays, whenever they are
+// closed.
 const (
 	Clean    State = "clean"    // nothing is to be done
 	Recovery State = "recovery" // a log or journal is to be replayed or rolled back: opening does that
@@ -53,11 +54,11 @@ func (f Found) String() string {
 // ErrUnknown says that the content is of no engine that this package knows.
 var ErrUnknown = errors.New("not a store of a known engine")
 
-// Path looks at the file or folder at path. What is empty, or no store, is [ErrUnknown]; what cannot be read is the
-// system's error.
+// Path looks at the file or folder at path. What is empty, or no store, is [ErrUnknown]; what
+// cannot be read is the system's error.
 //
-// On systems where closing a file drops the locks that the process has on it (POSIX), it must not be called for an SQLite
-// file that this process has open.
+// On systems where closing a file drops the locks that the process has on it (POSIX), it must not
+// be called for an SQLite file that this process has open.
 func Path(path string) (Found, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -78,7 +79,8 @@ func Path(path string) (Found, error) {
 	return found, nil
 }
 
-// headBytes is how much of a file is looked at: the second page of bbolt at its largest size of a page lies within.
+// headBytes is how much of a file is looked at: the second page of bbolt at its largest size of a
+// page lies within.
 const headBytes = 128 << 10
 
 // file tells what a file is.
@@ -98,7 +100,8 @@ func file(path string) (Found, error) {
 	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return sqlite(path, head), nil
 	case len(head) >= 20 && string(head[8:12]) == "DUCK":
-		return Found{Engine: "duckdb", Format: fmt.Sprint(binary.LittleEndian.Uint64(head[12:])), State: logged(path + ".wal")}, nil
+		return Found{Engine: "duckdb", Format: fmt.Sprint(binary.LittleEndian.Uint64(head[12:])),
+			State: logged(path + ".wal")}, nil
 	case redis(head):
 		return Found{Engine: "bunt", State: Clean}, nil
 	}
@@ -113,8 +116,8 @@ func logged(path string) State {
 	return Clean
 }
 
-// sqlite follows https://www.sqlite.org/fileformat2.html: a journal that is not empty and does not begin with a zero is
-// to be rolled back.
+// sqlite follows https://www.sqlite.org/fileformat2.html: a journal that is not empty and does not
+// begin with a zero is to be rolled back.
 func sqlite(path string, head []byte) Found {
 	found := Found{Engine: "sqlite", State: Clean}
 	if len(head) < 100 {
@@ -146,8 +149,9 @@ func redis(head []byte) bool {
 	return bytes.HasPrefix(rest, []byte("$3\r\nset\r\n")) || bytes.HasPrefix(rest, []byte("$3\r\ndel\r\n"))
 }
 
-// bbolt looks for one of the two meta pages: a header of 16 bytes, then magic, version, size of a page, flags, root (16),
-// freelist, high-water mark, transaction, and an FNV-1a sum of all before it (go.etcd.io/bbolt/internal/common/meta.go).
+// bbolt looks for one of the two meta pages: a header of 16 bytes, then magic, version, size of a
+// page, flags, root (16), freelist, high-water mark, transaction, and an FNV-1a sum of all before
+// it (go.etcd.io/bbolt/internal/common/meta.go).
 func bbolt(head []byte) Found {
 	const magic, header, summed = 0xED0CDAED, 16, 56
 	whole, seen := 0, false
@@ -234,7 +238,8 @@ func filled(entries []fs.DirEntry, ending string) State {
 	return Clean
 }
 
-// badger reads the head of the MANIFEST: "Bdgr", a number of its user (2 bytes) and the version (2 bytes), big-endian.
+// badger reads the head of the MANIFEST: "Bdgr", a number of its user (2 bytes) and the version (2
+// bytes), big-endian.
 func badger(path string) (Found, error) {
 	f, err := os.Open(filepath.Join(path, "MANIFEST"))
 	if err != nil {
@@ -246,7 +251,8 @@ func badger(path string) (Found, error) {
 		return Found{}, nil
 	}
 	entries, err := os.ReadDir(path)
-	return Found{Engine: "badger", Format: fmt.Sprint(binary.BigEndian.Uint16(head[6:])), State: filled(entries, ".mem")}, err
+	return Found{Engine: "badger", Format: fmt.Sprint(binary.BigEndian.Uint16(head[6:])),
+		State: filled(entries, ".mem")}, err
 }
 
 // pebble reads its format from the name of the marker: marker.format-version.SEQUENCE.VERSION.

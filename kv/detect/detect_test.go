@@ -35,9 +35,11 @@ func create(t *testing.T, rawURL string, class kv.Durability) *kv.DB {
 
 func TestEveryEngine(t *testing.T) {
 	for _, c := range []struct{ engine, options, is, format string }{
-		{"bbolt", "", "bbolt", "2"}, {"pebble", "", "pebble", "24"}, {"badger", "", "badger", "8"}, {"leveldb", "", "leveldb", ""},
+		{"bbolt", "", "bbolt", "2"}, {"pebble", "", "pebble", "24"}, {"badger", "", "badger", "8"},
+		{"leveldb", "", "leveldb", ""},
 		{"bunt", "", "bunt", ""}, {"bunt", "?Frames=false", "bunt", ""},
-		{"sqlite", "", "sqlite", ""}, {"sqlite", "?journal_mode=DELETE", "sqlite", ""}, {"sqlite-wasm", "", "sqlite", ""},
+		{"sqlite", "", "sqlite", ""}, {"sqlite", "?journal_mode=DELETE", "sqlite", ""},
+		{"sqlite-wasm", "", "sqlite", ""},
 	} {
 		t.Run(c.engine+c.options, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store")
@@ -98,7 +100,8 @@ func TestStates(t *testing.T) {
 	lite := filepath.Join(dir, "lite")
 	db := create(t, "sqlite:"+lite, kv.Synced)
 	for _, suffix := range []string{"", "-wal"} { // as a kill leaves them; a file that is open must not be closed here
-		if out, err := exec.Command("cp", lite+suffix, filepath.Join(dir, "killed")+suffix).CombinedOutput(); err != nil {
+		if out, err := exec.Command("cp", lite+suffix, filepath.Join(dir, "killed")+
+			suffix).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -134,7 +137,8 @@ func TestUnknown(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	empty := filepath.Join(dir, "empty")
-	if err := errors.Join(os.WriteFile(text, []byte("*2 is not Redis\r\n"), 0o600), os.WriteFile(empty, nil, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(text, []byte("*2 is not Redis\r\n"), 0o600),
+		os.WriteFile(empty, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, text, empty} {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// locked reports whether a process has a lock on the file, or on the folder or a file in it, by the kernel's list. Unlike a
-// try to take the lock it keeps nobody out meanwhile.
+// locked reports whether a process has a lock on the file, or on the folder or a file in it, by the
+// kernel's list. Unlike a try to take the lock it keeps nobody out meanwhile.
 func locked(path string) bool {
 	list, err := os.ReadFile("/proc/locks")
 	if err != nil {
@@ -27,7 +27,8 @@ func locked(path string) bool {
 			continue
 		}
 		s, ok := info.Sys().(*syscall.Stat_t)
-		if ok && strings.Contains(string(list), fmt.Sprintf(" %02x:%02x:%d ", unix.Major(s.Dev), unix.Minor(s.Dev), s.Ino)) {
+		if ok && strings.Contains(string(list), fmt.Sprintf(" %02x:%02x:%d ", unix.Major(s.Dev), unix.Minor(s.Dev),
+			s.Ino)) {
 			return true
 		}
 	}

@@ -84,13 +84,15 @@ type Promise struct {
 	Class Durability `json:"class"`
 	// Intact: after power loss the store opens, passes its check and holds a prefix of the commits.
 	Intact bool `json:"intact"`
-	// KillAtomic: after the death of the process each transaction is there as a whole or not at all.
+	// KillAtomic: after the death of the process each transaction is there as a whole or not at
+	// all.
 	KillAtomic bool `json:"kill_atomic"`
 	// PowerAtomic: the same after power loss.
 	PowerAtomic bool `json:"power_atomic"`
-	// DiskMayBreak: after a write or sync that failed, or a full disk, the store may not open, and of a commit in doubt there
-	// may be a part. What was acknowledged is there if it opens. Without it all of the above holds then, too, and a commit that
-	// met the failure is there as a whole or not at all.
+	// DiskMayBreak: after a write or sync that failed, or a full disk, the store may not open, and
+	// of a commit in doubt there may be a part. What was acknowledged is there if it opens. Without
+	// it all of the above holds then, too, and a commit that met the failure is there as a whole or
+	// not at all.
 	DiskMayBreak bool `json:"disk_may_break,omitempty"`
 }
 
@@ -125,7 +127,8 @@ type Caps struct {
 	// Promises is what a commit of each class delivers, indexed by the class asked for.
 	Promises [3]Promise `json:"promises"`
 
-	// ConcurrentApply: Apply may run concurrently with Apply, so that commits share a sync. Only of an [Applier].
+	// ConcurrentApply: Apply may run concurrently with Apply, so that commits share a sync. Only of
+	// an [Applier].
 	ConcurrentApply bool `json:"concurrent_apply"`
 
 	// ReadersBlockWriters: a transaction does not begin, or not commit, while a Reader is open.
@@ -134,12 +137,13 @@ type Caps struct {
 	// WritersBlockReaders: Snapshot waits while a Txn is open.
 	WritersBlockReaders Blocking `json:"writers_block_readers"`
 
-	// MayAbort: Begin, any method of a Txn, Commit and Apply may return Aborted, and kv then begins again. Engines
-	// that detect conflicts instead of excluding them set it.
+	// MayAbort: Begin, any method of a Txn, Commit and Apply may return Aborted, and kv then begins
+	// again. Engines that detect conflicts instead of excluding them set it.
 	MayAbort bool `json:"may_abort"`
 
-	// Remote: the store is another program's, reached over a connection. Calls take round trips and fail when it is
-	// lost; a commit may be in doubt without harm to the store, so that commits after it are allowed.
+	// Remote: the store is another program's, reached over a connection. Calls take round trips and
+	// fail when it is lost; a commit may be in doubt without harm to the store, so that commits
+	// after it are allowed.
 	Remote bool `json:"remote"`
 
 	// MaxKey, MaxValue are in bytes; 0 is no limit below 1 GiB.

@@ -1,12 +1,12 @@
 // Package driver is what a storage engine implements to be used through package kv.
 //
-// Programs use package kv; engines implement the interfaces of this one. kv does what is the same for every engine
-// (parsing the URL, checking arguments, serialising writers, waiting, wrapping errors, stopping after a commit in
-// doubt), so that a driver holds only what is particular to its engine. Package kv/drivertest says precisely what a
-// driver must do, as tests.
+// Programs use package kv; engines implement the interfaces of this one. kv does what is the same
+// for every engine (parsing the URL, checking arguments, serialising writers, waiting, wrapping
+// errors, stopping after a commit in doubt), so that a driver holds only what is particular to its
+// engine. Package kv/drivertest says precisely what a driver must do, as tests.
 //
-// A driver must implement [Driver], [Store], [Reader], [Cursor] and [Txn]. The other interfaces are optional: where a
-// driver does not implement one, kv does without, as each says.
+// A driver must implement [Driver], [Store], [Reader], [Cursor] and [Txn]. The other interfaces are
+// optional: where a driver does not implement one, kv does without, as each says.
 //
 // This package imports the standard library only.
 package driver
@@ -19,19 +19,22 @@ import (
 	"log/slog"
 )
 
-// Driver opens stores of one engine. It is registered under a name with [Register] and must be safe for concurrent use.
+// Driver opens stores of one engine. It is registered under a name with [Register] and must be safe
+// for concurrent use.
 type Driver interface {
 	// Info describes the engine without opening anything.
 	Info() Info
 
-	// Open opens the store at c.Path, creating it and its missing parent folders unless c.Mode is ReadOnly.
+	// Open opens the store at c.Path, creating it and its missing parent folders unless c.Mode is
+	// ReadOnly.
 	//
-	// Open never waits for a lock of another process: it returns Busy at once, and kv tries again until its own time
-	// is up. A file that the engine cannot make sense of is Corrupt, even where the engine panics on it. What cannot be
-	// honoured (a mode, a parameter's value) is Unsupported or Invalid, never an approximation.
+	// Open never waits for a lock of another process: it returns Busy at once, and kv tries again
+	// until its own time is up. A file that the engine cannot make sense of is Corrupt, even where
+	// the engine panics on it. What cannot be honoured (a mode, a parameter's value) is Unsupported
+	// or Invalid, never an approximation.
 	//
-	// ctx may end while Open runs. A driver whose opening may be long need not look at it: kv returns to its caller,
-	// and closes the store when Open has returned.
+	// ctx may end while Open runs. A driver whose opening may be long need not look at it: kv
+	// returns to its caller, and closes the store when Open has returned.
 	Open(ctx context.Context, c Config) (Store, error)
 }
 
@@ -43,25 +46,30 @@ type Info struct {
 	Options []Option // the engine's own options, reachable as URL parameters, sorted by name; see [Table]
 	Caps    Caps     // what the engine can do with its default options
 
-	// Companions are the endings of files that may lie beside the store's own and hold data of it, "-wal".
+	// Companions are the endings of files that may lie beside the store's own and hold data of it,
+	// "-wal".
 	Companions []string
 }
 
-// Config says what to open and how. kv has checked that every name in Params is one of the engine's Options.
+// Config says what to open and how. kv has checked that every name in Params is one of the engine's
+// Options.
 type Config struct {
-	Path    string            // file or folder, absolute, in the operating system's form; "" if none was given
-	Mode    Mode              // always one of the engine's Caps.Modes
-	Weakest Durability        // the weakest class this program will ask for; for engines that fix durability when they open
+	Path string // file or folder, absolute, in the operating system's form; "" if none was given
+	Mode Mode   // always one of the engine's Caps.Modes
+	// the weakest class this program will ask for; for engines that fix durability when they open
+	Weakest Durability
 	Params  map[string]string // the engine's own options
 	Logger  *slog.Logger      // for what the engine reports in the background; never nil
 }
 
 // Store is an open store. All methods may be called concurrently, except as they say.
 //
-// kv never calls Begin while a Txn of the same Store is open. Close is called once, when nothing else runs.
+// kv never calls Begin while a Txn of the same Store is open. Close is called once, when nothing
+// else runs.
 //
-// Where another process holds a lock, Snapshot and Begin return Busy at once with nothing done, and kv tries again
-// until ctx ends or its own time is up. Where this process does, they may wait, until ctx ends.
+// Where another process holds a lock, Snapshot and Begin return Busy at once with nothing done, and
+// kv tries again until ctx ends or its own time is up. Where this process does, they may wait,
+// until ctx ends.
 type Store interface {
 	// Caps tells what this store can do with the options it was opened with.
 	Caps() Caps
@@ -74,7 +82,8 @@ type Store interface {
 	// On a store that is Remote ctx holds for the life of the Txn.
 	Begin(ctx context.Context, d Durability) (Txn, error)
 
-	// Close releases everything, its goroutines included, and makes commits durable as the engine does on Close.
+	// Close releases everything, its goroutines included, and makes commits durable as the engine
+	// does on Close.
 	Close() error
 }
 
@@ -86,83 +95,89 @@ type Getter interface {
 	Get(ctx context.Context, dst, key []byte) ([]byte, error)
 }
 
-// Applier is a Store that can commit a batch at less cost than a Txn. Without it kv begins a Txn, puts, deletes and
-// commits.
+// Applier is a Store that can commit a batch at less cost than a Txn. Without it kv begins a Txn,
+// puts, deletes and commits.
 type Applier interface {
-	// Apply commits ops, in order, as one atomic transaction with at least the durability d. It keeps nothing of ops. No
-	// Txn is open meanwhile; it runs concurrently with itself only where Caps.ConcurrentApply is set. It waits as Begin
-	// does, and its errors are those of Begin, Put and Commit.
+	// Apply commits ops, in order, as one atomic transaction with at least the durability d. It
+	// keeps nothing of ops. No Txn is open meanwhile; it runs concurrently with itself only where
+	// Caps.ConcurrentApply is set. It waits as Begin does, and its errors are those of Begin, Put
+	// and Commit.
 	Apply(ctx context.Context, ops []Op, d Durability) error
 }
 
-// Compacter is a Store that can give space that is no longer needed back to the file system. Without it Compact
-// does nothing. No writer runs meanwhile.
+// Compacter is a Store that can give space that is no longer needed back to the file system.
+// Without it Compact does nothing. No writer runs meanwhile.
 type Compacter interface {
 	Compact(ctx context.Context) error
 }
 
-// Checker is a Store with a check of its own for the stored data, which returns Corrupt if it finds a fault. Without it,
-// or where Caps.Checks is not set, kv reads every pair. No writer runs meanwhile where Caps.ChecksAlone is set.
+// Checker is a Store with a check of its own for the stored data, which returns Corrupt if it finds
+// a fault. Without it, or where Caps.Checks is not set, kv reads every pair. No writer runs
+// meanwhile where Caps.ChecksAlone is set.
 type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Backuper is a Store that can write a consistent copy of the last committed state to path, which does not exist, so
-// that the engine can open it there. kv gives a temporary path, syncs the copy and renames it into place. Without it kv
-// copies the pairs of a snapshot into a new store.
+// Backuper is a Store that can write a consistent copy of the last committed state to path, which
+// does not exist, so that the engine can open it there. kv gives a temporary path, syncs the copy
+// and renames it into place. Without it kv copies the pairs of a snapshot into a new store.
 type Backuper interface {
 	Backup(ctx context.Context, path string) error
 }
 
-// Configured is a Store that tells the settings in force, read back from the engine where it lets one, under the
-// engine's own names. Without it they are Config.Params.
+// Configured is a Store that tells the settings in force, read back from the engine where it lets
+// one, under the engine's own names. Without it they are Config.Params.
 type Configured interface {
 	Settings() []Setting
 }
 
-// Reader reads one fixed state. It is used by one goroutine at a time, which may be another one at each call; what its
-// cursors have lent holds meanwhile.
+// Reader reads one fixed state. It is used by one goroutine at a time, which may be another one at
+// each call; what its cursors have lent holds meanwhile.
 type Reader interface {
-	// Get appends the value of key to dst and returns the extended slice. An absent key returns dst and the bare
-	// NotFound. An empty value is found and appends nothing. Get keeps neither key nor dst.
+	// Get appends the value of key to dst and returns the extended slice. An absent key returns dst
+	// and the bare NotFound. An empty value is found and appends nothing. Get keeps neither key nor
+	// dst.
 	Get(dst, key []byte) ([]byte, error)
 
 	// Cursor returns a cursor before the first pair of r. Bounds are normalised: see [Range].
-	// Several cursors may be open at once, and are closed in any order. The bounds stay unchanged until the cursor is
-	// closed.
+	// Several cursors may be open at once, and are closed in any order. The bounds stay unchanged
+	// until the cursor is closed.
 	Cursor(r Range) (Cursor, error)
 
 	// Close releases the state. All cursors were closed before.
 	Close() error
 }
 
-// Lener is a Reader that tells the length of a value, in bytes, without copying it. An absent key is the bare NotFound.
-// Without it kv gets the value.
+// Lener is a Reader that tells the length of a value, in bytes, without copying it. An absent key
+// is the bare NotFound. Without it kv gets the value.
 type Lener interface {
 	Len(key []byte) (int, error)
 }
 
 // Cursor walks over pairs in the order of their keys, or in the reverse order if its range says so.
 type Cursor interface {
-	// Next moves to the next pair and returns it; a nil key without an error is the end, and stays the end.
-	// Both slices are borrowed: they hold until the next call of Next, Seek or Close.
+	// Next moves to the next pair and returns it; a nil key without an error is the end, and stays
+	// the end. Both slices are borrowed: they hold until the next call of Next, Seek or Close.
 	Next() (key, value []byte, err error)
 
 	// Close ends the walk. It is called once.
 	Close() error
 }
 
-// Chunker is a Cursor that reads several pairs at less cost than one by one. Without it kv calls Next.
+// Chunker is a Cursor that reads several pairs at less cost than one by one. Without it kv calls
+// Next.
 type Chunker interface {
-	// Chunk moves past the next pairs and returns them, in order; none without an error is the end, and stays the end.
-	// They are borrowed until the next call of Chunk, Seek or Close. kv calls Chunk or Next of one cursor, not both.
+	// Chunk moves past the next pairs and returns them, in order; none without an error is the end,
+	// and stays the end. They are borrowed until the next call of Chunk, Seek or Close. kv calls
+	// Chunk or Next of one cursor, not both.
 	Chunk() ([]Pair, error)
 }
 
 // Pair is a key with its value.
 type Pair struct{ Key, Value []byte }
 
-// Ahead is what a cursor has read and not yet returned: the Next of one that reads several pairs at once.
+// Ahead is what a cursor has read and not yet returned: the Next of one that reads several pairs at
+// once.
 type Ahead []Pair
 
 // Next returns the next pair, for which it calls read when there is none left.
@@ -179,13 +194,15 @@ func (a *Ahead) Next(read func() ([]Pair, error)) (key, value []byte, err error)
 
 // Seeker is a Cursor that can move. Without it kv closes the cursor and opens another one.
 type Seeker interface {
-	// Seek moves so that the following Next returns the first pair at or after key in the direction of the walk, which
-	// may lie behind. key is within the cursor's range, and stays unchanged until that Next has returned.
+	// Seek moves so that the following Next returns the first pair at or after key in the direction
+	// of the walk, which may lie behind. key is within the cursor's range, and stays unchanged
+	// until that Next has returned.
 	Seek(key []byte) error
 }
 
 // Txn is a read-write transaction that sees its own writes. It is used by one goroutine at a time.
-// Close without a Commit before it rolls everything back; after a Commit, successful or not, it only releases.
+// Close without a Commit before it rolls everything back; after a Commit, successful or not, it
+// only releases.
 type Txn interface {
 	Reader
 
@@ -195,15 +212,16 @@ type Txn interface {
 	// Delete removes key; that it is absent is no error.
 	Delete(key []byte) error
 
-	// Commit makes the transaction visible and as durable as Begin was asked. Busy: nothing was done, and Commit may be
-	// called again. Any other error ends the transaction. Whether it is there is then open unless the error's kind or
-	// [NotDone] says that it is not: see [IsInDoubt]. It is there as a whole or not at all in any case. After one that
-	// is in doubt kv commits nothing more through this Store, unless it is Remote, and goes on reading.
+	// Commit makes the transaction visible and as durable as Begin was asked. Busy: nothing was
+	// done, and Commit may be called again. Any other error ends the transaction. Whether it is
+	// there is then open unless the error's kind or [NotDone] says that it is not: see [IsInDoubt].
+	// It is there as a whole or not at all in any case. After one that is in doubt kv commits
+	// nothing more through this Store, unless it is Remote, and goes on reading.
 	Commit() error
 }
 
-// RangeDeleter is a Txn that removes all pairs in [start, end) at once; a nil bound is open. Without it kv deletes key
-// by key.
+// RangeDeleter is a Txn that removes all pairs in [start, end) at once; a nil bound is open.
+// Without it kv deletes key by key.
 type RangeDeleter interface {
 	DeleteRange(start, end []byte) error
 }
@@ -222,7 +240,8 @@ func (op *Op) Run(t Txn) error {
 	return t.Put(op.Key, op.Value)
 }
 
-// Apply commits ops to s as one transaction, by its Apply if it has one. It is for code that has a Store and no kv.
+// Apply commits ops to s as one transaction, by its Apply if it has one. It is for code that has a
+// Store and no kv.
 func Apply(ctx context.Context, s Store, ops []Op, d Durability) error {
 	if a, ok := s.(Applier); ok {
 		return a.Apply(ctx, ops, d)
@@ -244,8 +263,8 @@ func InSteps(ctx context.Context, s Store, ops []Op, d Durability) error {
 	return errors.Join(t.Commit(), t.Close())
 }
 
-// EachPair gives all pairs of the last committed state of s, in order, to do, which borrows them. Keys that do not ascend
-// are Corrupt. An error of do, or the end of ctx, ends it.
+// EachPair gives all pairs of the last committed state of s, in order, to do, which borrows them.
+// Keys that do not ascend are Corrupt. An error of do, or the end of ctx, ends it.
 func EachPair(ctx context.Context, s Store, do func(k, v []byte) error) (err error) {
 	r, err := s.Snapshot(ctx)
 	if err != nil {
@@ -275,7 +294,8 @@ func EachPair(ctx context.Context, s Store, do func(k, v []byte) error) (err err
 
 // Range is the half-open interval [Start, End) of keys. A nil bound is open.
 //
-// A driver gets normalised ranges: Start is nil or not empty, End is nil or not empty, and Start < End.
+// A driver gets normalised ranges: Start is nil or not empty, End is nil or not empty, and Start <
+// End.
 type Range struct {
 	Start, End []byte
 	Reverse    bool

@@ -53,7 +53,8 @@ func TestOptionsAreReadAndToldByOneTable(t *testing.T) {
 	}
 	for name, value := range map[string]string{"yes": "x", "n": "2", "f": "1.5", "color": "green", "level": "low"} {
 		err := table.Read(map[string]string{name: value}, &o)
-		if driver.KindOf(err) != driver.Invalid || !strings.Contains(err.Error(), name+"="+value) || driver.HintOf(err) == "" {
+		if driver.KindOf(err) != driver.Invalid || !strings.Contains(err.Error(), name+"="+value) ||
+			driver.HintOf(err) == "" {
 			t.Errorf("%s=%s: got %v with hint %q", name, value, err, driver.HintOf(err))
 		}
 	}
@@ -148,7 +149,8 @@ func TestRegisterRefusesMistakes(t *testing.T) {
 			driver.Register(name)
 		}()
 	}
-	if d, ok := driver.Lookup("test-a+1.x"); !ok || d != driver.Driver(named("test-a+1.x")) || !slices.Contains(driver.Names(), "test-a+1.x") {
+	if d, ok := driver.Lookup("test-a+1.x"); !ok || d != driver.Driver(named("test-a+1.x")) ||
+		!slices.Contains(driver.Names(), "test-a+1.x") {
 		t.Errorf("got %v, %v among %v", d, ok, driver.Names())
 	}
 }

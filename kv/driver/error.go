@@ -31,7 +31,8 @@ const (
 )
 
 var kindNames = [...]string{"error", "not found", "invalid", "unsupported", "too large", "busy", "conflict", "corrupt",
-	"closed", "read-only", "no store", "permission denied", "no space left", "canceled", "in doubt", "stopped", "aborted"}
+	"closed", "read-only", "no store", "permission denied", "no space left", "canceled", "in doubt", "stopped",
+	"aborted"}
 
 func (k Kind) Error() string {
 	if int(k) < len(kindNames) {
@@ -83,8 +84,8 @@ func (e *Error) Is(target error) bool {
 	return ok && k == e.Kind
 }
 
-// KindOf returns the kind of the first Error or Kind in err's chain; failing that, the kind of an error of the
-// operating system or of a context; failing that, Other.
+// KindOf returns the kind of the first Error or Kind in err's chain; failing that, the kind of an
+// error of the operating system or of a context; failing that, Other.
 func KindOf(err error) Kind {
 	if err == nil {
 		return Other // at no cost: callers ask before they look whether there is an error
@@ -133,9 +134,10 @@ type notDone struct{ error }
 
 func (e notDone) Unwrap() error { return e.error }
 
-// NotDone marks err, the failure of Commit or Apply, as one after which nothing of the commit is there, now or when the
-// store is opened again, and further commits are safe. Without the mark kv takes a failure of kind Other, Corrupt, Full,
-// Permission, NoStore or InDoubt for one in doubt: a write or a sync may have failed after others had succeeded.
+// NotDone marks err, the failure of Commit or Apply, as one after which nothing of the commit is
+// there, now or when the store is opened again, and further commits are safe. Without the mark kv
+// takes a failure of kind Other, Corrupt, Full, Permission, NoStore or InDoubt for one in doubt: a
+// write or a sync may have failed after others had succeeded.
 func NotDone(err error) error {
 	if err == nil {
 		return nil
@@ -143,7 +145,8 @@ func NotDone(err error) error {
 	return notDone{err}
 }
 
-// IsInDoubt reports whether err, the failure of Commit or Apply, leaves open whether the commit is there. See [NotDone].
+// IsInDoubt reports whether err, the failure of Commit or Apply, leaves open whether the commit is
+// there. See [NotDone].
 func IsInDoubt(err error) bool {
 	if err == nil || errors.As(err, new(notDone)) {
 		return false

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Failure is why a store takes no more commits: the first write or sync of its files that failed, in the background of
-// an engine too. What came before is on the disk, what came after would stand behind a hole. The zero value is a store
-// that works. Its methods may be called concurrently.
+// Failure is why a store takes no more commits: the first write or sync of its files that failed,
+// in the background of an engine too. What came before is on the disk, what came after would stand
+// behind a hole. The zero value is a store that works. Its methods may be called concurrently.
 type Failure struct{ first atomic.Pointer[failure] }
 
 type failure struct {
@@ -32,7 +32,8 @@ func (f *Failure) Cause() error {
 	return nil
 }
 
-// Stop stops the store because of err, and reports whether it was working until then; the first error stays the reason.
+// Stop stops the store because of err, and reports whether it was working until then; the first
+// error stays the reason.
 func (f *Failure) Stop(err error) bool {
 	if kind := KindOf(err); kind != Other {
 		err = &Error{Kind: kind, Err: err} // for errors.Is

@@ -23,7 +23,8 @@ func TestFailureKeepsTheFirstError(t *testing.T) {
 	}
 	err := f.Err()
 	var e *driver.Error
-	if !strings.Contains(err.Error(), first.Error()) || driver.KindOf(err) != driver.Stopped || errors.Is(err, driver.Full) {
+	if !strings.Contains(err.Error(), first.Error()) || driver.KindOf(err) != driver.Stopped ||
+		errors.Is(err, driver.Full) {
 		t.Errorf("got %v, want Stopped with the text of the first error", err)
 	}
 	if !errors.As(err, &e) || !strings.HasPrefix(e.Hint, "free some space") {

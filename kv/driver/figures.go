@@ -1,7 +1,7 @@
 package driver
 
-// Figured is a Store that tells what its engine counts of its own work. Figures may be called at any time before Close, and
-// takes no longer than looking up what is counted.
+// Figured is a Store that tells what its engine counts of its own work. Figures may be called at
+// any time before Close, and takes no longer than looking up what is counted.
 type Figured interface {
 	Figures() []Figure
 }

@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// MakeDirs creates the folder dir and its missing parents, for this user only, and makes their entries durable, so
-// that a file synced in dir is found again after power loss. Folders that exist are left as they are.
+// MakeDirs creates the folder dir and its missing parents, for this user only, and makes their
+// entries durable, so that a file synced in dir is found again after power loss. Folders that exist
+// are left as they are.
 func MakeDirs(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -17,19 +17,21 @@ type Option struct {
 	Usage   string // one line
 }
 
-// Table is an engine's options, each written once: what the list says, how a value is read into T, and how the value in
-// force is told. T is the engine's own struct of options, or one of the driver's.
+// Table is an engine's options, each written once: what the list says, how a value is read into T,
+// and how the value in force is told. T is the engine's own struct of options, or one of the
+// driver's.
 type Table[T any] []Field[T]
 
-// Field is one option of a Table. Set reads a value into o; its error says what is allowed instead, "use true or false".
-// Get returns the value in o, as Set would take it.
+// Field is one option of a Table. Set reads a value into o; its error says what is allowed instead,
+// "use true or false". Get returns the value in o, as Set would take it.
 type Field[T any] struct {
 	Option
 	Set func(o *T, value string) error
 	Get func(o *T) string
 }
 
-// Options returns the list for Info, sorted by name. A default that the field does not name is read from defaults.
+// Options returns the list for Info, sorted by name. A default that the field does not name is read
+// from defaults.
 func (t Table[T]) Options(defaults T) []Option {
 	list := make([]Option, len(t))
 	for i, f := range t {
@@ -42,7 +44,8 @@ func (t Table[T]) Options(defaults T) []Option {
 	return list
 }
 
-// Read reads params into o, which holds the defaults. The first wrong value, by the order of the table, is Invalid.
+// Read reads params into o, which holds the defaults. The first wrong value, by the order of the
+// table, is Invalid.
 func (t Table[T]) Read(params map[string]string, o *T) error {
 	if len(params) == 0 {
 		return nil
@@ -70,7 +73,8 @@ func (t Table[T]) Settings(o *T) []Setting {
 }
 
 // field is an option of the type V, which read and tell turn from and to text.
-func field[T, V any](name, values, usage string, at func(*T) *V, read func(string) (V, error), tell func(V) string) Field[T] {
+func field[T, V any](name, values, usage string, at func(*T) *V, read func(string) (V, error),
+	tell func(V) string) Field[T] {
 	return Field[T]{
 		Option: Option{Name: name, Values: values, Usage: usage},
 		Set: func(o *T, value string) error {
@@ -96,7 +100,8 @@ func Bool[T any](name, usage string, at func(*T) *bool) Field[T] {
 }
 
 // Whole is an option that is a whole number of at least min; values is what it counts, "bytes".
-func Whole[T any, N int | int32 | int64 | uint | uint32 | uint64](name, values string, min int64, usage string, at func(*T) *N) Field[T] {
+func Whole[T any, N int | int32 | int64 | uint | uint32 | uint64](name, values string, min int64, usage string,
+	at func(*T) *N) Field[T] {
 	return field(name, values, usage, at, func(value string) (N, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < min || int64(N(n)) != n {
@@ -153,7 +158,8 @@ func Text[T any](name, values, usage string, at func(*T) *string) Field[T] {
 	return field(name, values, usage, at, func(value string) (string, error) { return value, nil }, same)
 }
 
-// WithDefault returns f with text in place of the default in the list, where the value itself would say nothing.
+// WithDefault returns f with text in place of the default in the list, where the value itself would
+// say nothing.
 func (f Field[T]) WithDefault(text string) Field[T] {
 	f.Default = text
 	return f

@@ -12,8 +12,8 @@ var registry = struct {
 	drivers map[string]Driver
 }{drivers: map[string]Driver{}}
 
-// Register makes d available under the name in its Info. It panics if the name is taken or not a URL scheme:
-// both are mistakes in the program, found when it starts.
+// Register makes d available under the name in its Info. It panics if the name is taken or not a
+// URL scheme: both are mistakes in the program, found when it starts.
 func Register(d Driver) {
 	name := d.Info().Name
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {

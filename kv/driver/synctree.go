@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// SyncTree makes every file and folder at and below path durable. The entry of path itself is that of its parent: see
-// [SyncDir].
+// SyncTree makes every file and folder at and below path durable. The entry of path itself is that
+// of its parent: see [SyncDir].
 func SyncTree(path string) error {
 	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

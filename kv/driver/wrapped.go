@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Wrapped is the driver of a database that a program has opened itself: what a package's Wrap gives to kv.
+// Wrapped is the driver of a database that a program has opened itself: what a package's Wrap gives
+// to kv.
 type Wrapped struct {
 	Driver
 	Path  string               // where the database lies; "" if the engine does not tell, and then it has no size
@@ -19,7 +20,8 @@ func (w Wrapped) Info() Info {
 	return info
 }
 
-// Open returns the store of the program's database, or, elsewhere, one of the driver's own, as for a backup.
+// Open returns the store of the program's database, or, elsewhere, one of the driver's own, as for
+// a backup.
 func (w Wrapped) Open(ctx context.Context, c Config) (Store, error) {
 	if own, err := filepath.Abs(w.Path); c.Path != "" && (err != nil || c.Path != own) {
 		return w.Driver.Open(ctx, c)

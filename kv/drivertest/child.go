@@ -14,8 +14,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// A child is the test binary run again. It reads requests, a JSON list of words on a line, and answers each with a
-// reply on a line. Standard output holds nothing else: the child leaves before the testing package prints.
+// A child is the test binary run again. It reads requests, a JSON list of words on a line, and
+// answers each with a reply on a line. Standard output holds nothing else: the child leaves before
+// the testing package prints.
 
 // childVar names the environment variable that makes a test binary run as a child.
 const childVar = "ASSAY_DRIVERTEST_CHILD"
@@ -86,7 +87,8 @@ func (c *child) send(words ...string) {
 	}
 }
 
-// next returns the next answer; ok is false if the child died or did not answer, and what tells which.
+// next returns the next answer; ok is false if the child died or did not answer, and what tells
+// which.
 func (c *child) next() (r reply, what string, ok bool) {
 	select {
 	case r, ok := <-c.replies:

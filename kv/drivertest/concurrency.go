@@ -51,8 +51,8 @@ func sumsIncrements(e *env) {
 	})
 }
 
-// runsSideBySide moves units between accounts: their sum is the same in every snapshot. Batches rewrite keys of their
-// own, a namespace holds others.
+// runsSideBySide moves units between accounts: their sum is the same in every snapshot. Batches
+// rewrite keys of their own, a namespace holds others.
 func runsSideBySide(e *env) {
 	db := e.open()
 	const accounts, units, rounds = 10, 1000, 30

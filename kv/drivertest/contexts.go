@@ -16,8 +16,9 @@ var contextCases = []tcase{
 	{"long upkeep returns when its context ends, and the store goes on", returnsFromUpkeep},
 }
 
-// limit is the time a call is given in these cases. How long it really took is logged; the case fails when a call has
-// not returned after patience, far below the wait for locks that the stores are opened with.
+// limit is the time a call is given in these cases. How long it really took is logged; the case
+// fails when a call has not returned after patience, far below the wait for locks that the stores
+// are opened with.
 const limit = 50 * time.Millisecond
 
 const waitForever = time.Hour
@@ -67,9 +68,9 @@ func (e *env) maxValue() int {
 
 func (e *env) putB(tx *kv.Tx) error { return tx.Put([]byte("b"), []byte("2")) }
 
-// inTime makes every call with a context that ends. Each returns: with nothing, or with an error that says why. How late it
-// was is counted from when a goroutine that does nothing but wait saw the context end, as a busy machine keeps that waiting
-// too.
+// inTime makes every call with a context that ends. Each returns: with nothing, or with an error
+// that says why. How late it was is counted from when a goroutine that does nothing but wait saw
+// the context end, as a busy machine keeps that waiting too.
 func (e *env) inTime(way string, calls map[string]func(context.Context) error) {
 	e.Helper()
 	for name, call := range calls {

@@ -62,21 +62,24 @@ func refusesForeignPlace(e *env) {
 	}
 }
 
-// survivesTruncation cuts each of the store's files at several lengths. What Check then passes must be true.
+// survivesTruncation cuts each of the store's files at several lengths. What Check then passes must
+// be true.
 func survivesTruncation(e *env) {
 	e.takesLong()
 	e.damage(func(size int64, files int) []change {
 		var all []change
 		for _, length := range []int64{0, 1, size / 3, size / 2, size - 4096, size - 10, size - 1} {
 			if length >= 0 && length < size {
-				all = append(all, change{fmt.Sprintf("cut from %d to %d bytes", size, length), func(f *os.File) error { return f.Truncate(length) }})
+				all = append(all, change{fmt.Sprintf("cut from %d to %d bytes", size, length),
+					func(f *os.File) error { return f.Truncate(length) }})
 			}
 		}
 		return all
 	}, "true")
 }
 
-// survivesFlippedByte changes a byte here and there. Most engines have no checksums: a changed value is no failure.
+// survivesFlippedByte changes a byte here and there. Most engines have no checksums: a changed
+// value is no failure.
 func survivesFlippedByte(e *env) {
 	e.takesLong()
 	rng := newRand(1)
@@ -87,13 +90,15 @@ func survivesFlippedByte(e *env) {
 			if i%4 != 0 {
 				at = rng.Int64N(size)
 			}
-			all = append(all, change{fmt.Sprintf("byte at or after %d of %d changed", at, size), func(f *os.File) error { return flip(f, at) }})
+			all = append(all, change{fmt.Sprintf("byte at or after %d of %d changed", at, size),
+				func(f *os.File) error { return flip(f, at) }})
 		}
 		return all
 	}, "any")
 }
 
-// flip changes the first byte at or after at that is not zero; what an engine never wrote it does not read either.
+// flip changes the first byte at or after at that is not zero; what an engine never wrote it does
+// not read either.
 func flip(f *os.File, at int64) error {
 	buf := make([]byte, 1<<16)
 	n, err := f.ReadAt(buf, at)
@@ -111,8 +116,9 @@ type change struct {
 	do   func(f *os.File) error
 }
 
-// damage makes a store, and for each of its files and each change a copy with that one change, which a child opens,
-// checks and reads: a crash of the engine is then a failure of this case, not the end of the test.
+// damage makes a store, and for each of its files and each change a copy with that one change,
+// which a child opens, checks and reads: a crash of the engine is then a failure of this case, not
+// the end of the test.
 func (e *env) damage(changes func(size int64, files int) []change, believe string) {
 	e.Helper()
 	e.needs(e.info.Caps.Persistent, "nothing outlives Close")
@@ -162,7 +168,8 @@ func (e *env) makeRecords(name string) {
 	e.must(db.Close())
 }
 
-// storeFiles returns the regular files of the closed store called name, relative to the case's folder.
+// storeFiles returns the regular files of the closed store called name, relative to the case's
+// folder.
 func (e *env) storeFiles(name string) []string {
 	e.Helper()
 	var files []string
@@ -240,8 +247,8 @@ func copySparse(from, to string) error {
 	}
 }
 
-// probe opens a store, checks it and reads what passed the check. The value "wrong" says that a pair is not one that
-// was written.
+// probe opens a store, checks it and reads what passed the check. The value "wrong" says that a
+// pair is not one that was written.
 func probe(url, class string) (value string, err error) {
 	d, err := kv.ParseDurability(class)
 	if err != nil {

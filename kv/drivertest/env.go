@@ -29,7 +29,8 @@ type env struct {
 // path returns the path of the store called name.
 func (e *env) path(name string) string { return filepath.Join(e.dir, name) }
 
-// url returns the URL of the store called name, with params ("mode=ro") beside those of the configuration.
+// url returns the URL of the store called name, with params ("mode=ro") beside those of the
+// configuration.
 func (e *env) url(name string, params ...string) string {
 	path := strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(e.path(name)))
 	u, sep := e.Engine+":"+path, "?"
@@ -143,7 +144,8 @@ func (e *env) want(db *kv.DB, pairs ...string) {
 	for _, p := range pairs {
 		k, v, _ := strings.Cut(p, "=")
 		if got, err := db.Get(ctx, []byte(k)); string(got) != v || err != nil {
-			e.Errorf("get %q without a snapshot: got %q, %v; want %q", k, clip([]string{string(got)}), err, clip([]string{v}))
+			e.Errorf("get %q without a snapshot: got %q, %v; want %q", k, clip([]string{string(got)}), err,
+				clip([]string{v}))
 		}
 	}
 }

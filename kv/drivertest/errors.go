@@ -14,7 +14,8 @@ var errorCases = []tcase{
 	{"an unknown option is invalid, and the hint lists the valid ones", refusesUnknownOption},
 	{"a wrong value of an option is invalid, and nothing is created", refusesWrongValue},
 	{"the options and capabilities are described", describes},
-	{"a class that is not delivered is unsupported, one that is delivered is never less than asked", refusesUndelivered},
+	{"a class that is not delivered is unsupported, one that is delivered is never less than asked",
+		refusesUndelivered},
 	{"a missing store opened read-only is missing, and nothing is created", refusesMissing},
 }
 
@@ -83,7 +84,8 @@ func describes(e *env) {
 		if o.Name == "" || o.Values == "" || o.Usage == "" {
 			e.Errorf("option %+v: something is empty", o)
 		}
-		if i > 0 && o.Name == info.Options[i-1].Name || slices.Contains([]string{"mode", "durability", "wait"}, o.Name) {
+		if i > 0 && o.Name == info.Options[i-1].Name || slices.Contains([]string{"mode", "durability", "wait"},
+			o.Name) {
 			e.Errorf("option %s is taken", o.Name)
 		}
 	}

@@ -58,7 +58,8 @@ func exported(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-// TestFailureExplainsItself has a case fail for one mutant of each kind, and reads what its author is told.
+// TestFailureExplainsItself has a case fail for one mutant of each kind, and reads what its author
+// is told.
 func TestFailureExplainsItself(t *testing.T) {
 	runChild()
 	setFlag(t, "rapid.nofailfile", "true")
@@ -70,7 +71,8 @@ func TestFailureExplainsItself(t *testing.T) {
 			[]string{"got [", "want [", "opened broken-scan-with-end:", `committed ["a=of a"]`, "ranges.go:",
 				page + "#reading; in kv/driver: Range, Reader, Cursor"}},
 		{"log-without-lock", "a store open Exclusive is busy for everyone else",
-			[]string{"got error <nil>, want busy", "another process: open log-without-lock:", "modes.go:", page + "#opening"}},
+			[]string{"got error <nil>, want busy", "another process: open log-without-lock:", "modes.go:",
+				page + "#opening"}},
 	} {
 		s := newSuite(t, Config{Engine: want.engine})
 		for _, c := range slices.Concat(groups...) {

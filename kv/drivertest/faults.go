@@ -23,10 +23,11 @@ type Disk interface {
 	Cut(t testing.TB) string // a folder with what is left if the power fails now: what was synced
 }
 
-// RunOnDisk opens a store, commits, compacts and closes it while the nth call that changes the disk fails, with an I/O
-// error and with a full disk: for every n if ASSAY_EVERY_CALL is set, otherwise for some. Whatever fails, every commit is
-// done, not done or in doubt, and is that now, after the power is cut, and when the store is opened again; what is in doubt
-// is there as a whole or not at all, and nothing is committed after it.
+// RunOnDisk opens a store, commits, compacts and closes it while the nth call that changes the disk
+// fails, with an I/O error and with a full disk: for every n if ASSAY_EVERY_CALL is set, otherwise
+// for some. Whatever fails, every commit is done, not done or in doubt, and is that now, after the
+// power is cut, and when the store is opened again; what is in doubt is there as a whole or not at
+// all, and nothing is committed after it.
 func RunOnDisk(t *testing.T, c Config, disk Disk) {
 	s := newSuite(t, c)
 	if !s.caps.Persistent {
@@ -43,7 +44,8 @@ func RunOnDisk(t *testing.T, c Config, disk Disk) {
 			}
 			tried := 0
 			for n := 1; ; n += step {
-				f := &failing{env: &env{T: t, suite: s, dir: filepath.Join(disk.Dir(), fmt.Sprintf("%d-%d", fault, n))}, t: t, disk: disk}
+				f := &failing{env: &env{T: t, suite: s, dir: filepath.Join(disk.Dir(), fmt.Sprintf("%d-%d", fault, n))},
+					t: t, disk: disk}
 				hit := f.try(n, fault)
 				f.remove()
 				if !hit {

@@ -72,7 +72,8 @@ func sharesSnapshots(e *env) {
 					i = 199 - n
 				}
 				k, v := numbered(i, 0)
-				if got, err := s.Get(k); string(it.Key()) != string(k) || string(it.Value()) != string(v) || string(got) != string(v) || err != nil {
+				if got, err := s.Get(k); string(it.Key()) != string(k) || string(it.Value()) != string(v) ||
+					string(got) != string(v) || err != nil {
 					e.Errorf("step %d: got %q=%q, get gives %q, %v", n, it.Key(), it.Value(), got, err)
 				}
 			}

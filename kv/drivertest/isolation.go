@@ -28,7 +28,8 @@ func seesOwnWrites(e *env) {
 		e.wantScan("in the transaction", s, kv.Range{}, "a=2nd", "b=new", "c=changed", "g=back", "h=")
 		e.wantScan("in the transaction", s, kv.Range{Reverse: true}, "h=", "g=back", "c=changed", "b=new", "a=2nd")
 		e.wantScan("in the transaction", s, kv.Range{Start: []byte("b"), End: []byte("g")}, "b=new", "c=changed")
-		e.wantScan("in the transaction", s, kv.Range{Start: []byte("b"), End: []byte("h"), Reverse: true}, "g=back", "c=changed", "b=new")
+		e.wantScan("in the transaction", s, kv.Range{Start: []byte("b"), End: []byte("h"), Reverse: true}, "g=back",
+			"c=changed", "b=new")
 		e.wantAbsent("in the transaction", s, "e")
 		e.wantAbsent("in the transaction", s, "f")
 		e.must(tx.Delete([]byte("a")))
@@ -75,8 +76,8 @@ func rollsBackOnPanic(e *env) {
 	e.want(db, "a=1", "c=3")
 }
 
-// pinsSnapshots commits while a snapshot is open, or, where writers wait for readers, shows that the commit waits and
-// the snapshot is whole.
+// pinsSnapshots commits while a snapshot is open, or, where writers wait for readers, shows that
+// the commit waits and the snapshot is whole.
 func pinsSnapshots(e *env) {
 	db := e.open()
 	e.fill(db, "a=1", "b=2", "c=3")
@@ -133,7 +134,8 @@ func hidesUncommitted(e *env) {
 	look := func() error {
 		return db.View(ctx, func(s *kv.Snapshot) error {
 			// Where writers may block readers, this one may have waited for the commit.
-			if v, err := s.Get([]byte("a")); err == nil && string(v) == "changed" && e.caps.WritersBlockReaders != kv.Never {
+			if v, err := s.Get([]byte("a")); err == nil && string(v) == "changed" &&
+				e.caps.WritersBlockReaders != kv.Never {
 				e.wantScan("after waiting for a transaction", s, kv.Range{}, "a=changed", "c=new")
 				return nil
 			}

@@ -33,7 +33,8 @@ func seeks(e *env) {
 	seed := rand.Uint64()
 	e.Logf("seed %d", seed)
 	check := func(what string, s *kv.Snapshot) {
-		for _, r := range []kv.Range{{}, {Reverse: true}, {Start: low, End: high}, {Start: low, End: high, Reverse: true},
+		for _, r := range []kv.Range{{}, {Reverse: true}, {Start: low, End: high},
+			{Start: low, End: high, Reverse: true},
 			{Start: high}, {End: low, Reverse: true}, {Start: high, End: low}} {
 			r.End = orPrefix(r.End)
 			walk(e, what, s, r, keys, rand.New(rand.NewPCG(seed, 0)))
@@ -82,7 +83,8 @@ func walk(e *env, what string, s *kv.Snapshot, r kv.Range, keys [][]byte, rnd *r
 		for range rnd.IntN(5) {
 			more := it.Next()
 			if more != (at < len(in)) || more && !bytes.Equal(it.Key(), in[at]) {
-				e.Fatalf("%s, %s, after seek %q: got %q, %v, want the pair %d of %d", what, show(r), target, it.Key(), more, at, len(in))
+				e.Fatalf("%s, %s, after seek %q: got %q, %v, want the pair %d of %d", what, show(r), target, it.Key(),
+					more, at, len(in))
 			}
 			at = min(at+1, len(in))
 		}
@@ -195,7 +197,8 @@ func deletesRanges(e *env) {
 			}
 			e.must(tx.DeleteRange(r))
 			e.must(tx.Namespace([]byte("n")).DeleteRange(kv.Range{}))
-			e.wantScan(name+" within the transaction", tx.Snapshot, kv.Range{}, append(slices.Clip(c.want), "n=prefix")...)
+			e.wantScan(name+" within the transaction", tx.Snapshot, kv.Range{},
+				append(slices.Clip(c.want), "n=prefix")...)
 		})
 		e.want(db, append(slices.Clip(c.want), "n=prefix")...)
 		e.must(db.Close())

@@ -15,8 +15,9 @@ var killCases = []tcase{
 	{"what was acknowledged survives kill -9, transactions as a whole, for every class that promises it", survivesKill},
 }
 
-// Record i has 1 to 5 parts, written by one commit together with the key "last". The form of the commit alternates
-// between Update and Write. Nothing is random, so that a verifier knows every byte from the number.
+// Record i has 1 to 5 parts, written by one commit together with the key "last". The form of the
+// commit alternates between Update and Write. Nothing is random, so that a verifier knows every
+// byte from the number.
 
 func parts(i int) int { return 1 + i*7%5 }
 
@@ -85,7 +86,8 @@ func survivesKill(e *env) {
 	}
 }
 
-// killRun has a child commit records from first on, kills it, verifies the store and returns its last record.
+// killRun has a child commit records from first on, kills it, verifies the store and returns its
+// last record.
 func (e *env) killRun(name string, class kv.Durability, first int, rng *rand.Rand) (last int) {
 	e.Helper()
 	c := e.spawn()
@@ -149,10 +151,12 @@ func (e *env) verifyRecords(db *kv.DB, class kv.Durability, acked int) (last int
 			case found == parts(i):
 				last = i
 			case found > 0 && promise.KillAtomic:
-				e.Fatalf("%v: record %d has %d of its %d parts; acknowledged up to %d", class, i, found, parts(i), acked)
+				e.Fatalf("%v: record %d has %d of its %d parts; acknowledged up to %d", class, i, found, parts(i),
+					acked)
 			}
 			if found < parts(i) && i <= acked && promise.Class <= kv.Flushed {
-				e.Fatalf("%v: record %d is lost (%d of %d parts); acknowledged up to %d", class, i, found, parts(i), acked)
+				e.Fatalf("%v: record %d is lost (%d of %d parts); acknowledged up to %d", class, i, found, parts(i),
+					acked)
 			}
 			i, found = i+1, 0
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// logDriver is a small persistent engine, right or with one fault: a map in memory and a log of its commits, a line of
-// JSON each. It lets the cases about files, processes and kills fail.
+// logDriver is a small persistent engine, right or with one fault: a map in memory and a log of its
+// commits, a line of JSON each. It lets the cases about files, processes and kills fail.
 type logDriver struct {
 	name   string
 	caught string // the sentence that does not hold, "" for the right one
@@ -46,20 +46,26 @@ const (
 var logDrivers = []*logDriver{
 	{"log", "", none},
 	{"log-without-lock", "a store open Exclusive is busy for everyone else", noLock},
-	{"log-unlocked-default", "the default mode is declared, and safe against a second process that opens the same way", noLock},
-	{"log-late", "what was acknowledged survives kill -9, transactions as a whole, for every class that promises it", lateWrites},
-	{"log-split", "what was acknowledged survives kill -9, transactions as a whole, for every class that promises it", splitWrites},
+	{"log-unlocked-default", "the default mode is declared, and safe against a second process that opens the same way",
+		noLock},
+	{"log-late", "what was acknowledged survives kill -9, transactions as a whole, for every class that promises it",
+		lateWrites},
+	{"log-split", "what was acknowledged survives kill -9, transactions as a whole, for every class that promises it",
+		splitWrites},
 	{"log-torn", "no transaction is torn by kill -9, not even in the middle of a large write", tornWrites},
-	{"log-panic", "a store that lost the end of a file gives an error or what was written, never a crash", panicsOnDamage},
+	{"log-panic", "a store that lost the end of a file gives an error or what was written, never a crash",
+		panicsOnDamage},
 	{"log-panic-on-byte", "a store with a changed byte gives an error or opens, never a crash", panicsOnDamage},
 	{"log-overwrite", "a file of something else is refused and left alone", overwritesOthers},
 	{"log-forgetful", "a store that was closed and opened again holds everything, for every class", forgetsOnClose},
 	{"log-backup", "a backup opens like the store, holds the state of its time and replaces nothing", emptyBackup},
 	{"log-create", "a missing store opened read-only is missing, and nothing is created", createsReadOnly},
 	{"log-read-unlocked", "a store open ReadOnly is read and not written, by several processes where SharedReading says so", writesReadOnly},
-	{"log-shared", "a store open Shared is read and written by several processes, each seeing the other's commits", staleShared},
+	{"log-shared", "a store open Shared is read and written by several processes, each seeing the other's commits",
+		staleShared},
 	{"log-moving", "a snapshot taken after opening stays as it is while the first commits are written", movesFirst},
-	{"log-credulous", "a store that lost the end of a file gives an error or what was written, never a crash", believesAll},
+	{"log-credulous", "a store that lost the end of a file gives an error or what was written, never a crash",
+		believesAll},
 }
 
 func init() {

@@ -72,7 +72,8 @@ var (
 		rapid.Map(rapid.IntRange(0, 6000), func(n int) string { return strings.Repeat("v", n) }),
 		rapid.Map(rapid.IntRange(60_000, 70_000), func(n int) string { return strings.Repeat("large", n/5) }),
 	)
-	modelBounds = rapid.OneOf(rapid.Just[[]byte](nil), rapid.Just([]byte{}), rapid.Map(modelKeys, func(k string) []byte { return []byte(k) }))
+	modelBounds = rapid.OneOf(rapid.Just[[]byte](nil), rapid.Just([]byte{}),
+		rapid.Map(modelKeys, func(k string) []byte { return []byte(k) }))
 )
 
 func toString(b []byte) string { return string(b) }
@@ -179,7 +180,8 @@ func (m *model) scan(t *rapid.T) {
 }
 
 func drawRange(t *rapid.T) kv.Range {
-	return kv.Range{Start: modelBounds.Draw(t, "start"), End: modelBounds.Draw(t, "end"), Reverse: rapid.Bool().Draw(t, "reverse")}
+	return kv.Range{Start: modelBounds.Draw(t, "start"), End: modelBounds.Draw(t, "end"),
+		Reverse: rapid.Bool().Draw(t, "reverse")}
 }
 
 func (m *model) reopen(t *rapid.T) {

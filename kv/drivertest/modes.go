@@ -158,7 +158,8 @@ func (e *env) readBeside() {
 
 func opensByDefault(e *env) {
 	modes := e.info.Caps.Modes
-	if len(modes) == 0 || modes[0] == kv.ReadOnly || len(slices.Compact(slices.Sorted(slices.Values(modes)))) != len(modes) {
+	if len(modes) == 0 || modes[0] == kv.ReadOnly ||
+		len(slices.Compact(slices.Sorted(slices.Values(modes)))) != len(modes) {
 		e.Fatalf("declared modes: %v", modes)
 	}
 	db := e.open()

@@ -2,5 +2,6 @@
 
 package drivertest
 
-// lendMutants is empty: under kvdebug the pairs of a scan are copies, which hides what such a mutant does wrong.
+// lendMutants is empty: under kvdebug the pairs of a scan are copies, which hides what such a
+// mutant does wrong.
 var lendMutants []*mutant

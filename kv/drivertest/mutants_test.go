@@ -15,7 +15,8 @@ import (
 	_ "github.com/assaydb/assay/kv/memkv"
 )
 
-// A mutant is a correct store with one fault. The suite is worth something if the case that is about the fault fails.
+// A mutant is a correct store with one fault. The suite is worth something if the case that is
+// about the fault fails.
 
 type mutant struct {
 	name   string // the engine's name is "broken-" and this
@@ -223,8 +224,9 @@ var mutants = []*mutant{
 			}
 			return v, err
 		}}},
-	{name: "get-alone-without-dst", caught: "any sequence of operations does what it does to a sorted map", hooks: hooks{
-		getAlone: func(s driver.Store, _, key []byte) ([]byte, error) { return getAlone(s, nil, key) }}},
+	{name: "get-alone-without-dst", caught: "any sequence of operations does what it does to a sorted map",
+		hooks: hooks{
+			getAlone: func(s driver.Store, _, key []byte) ([]byte, error) { return getAlone(s, nil, key) }}},
 	{name: "get-alone-finds-all", caught: "any sequence of operations does what it does to a sorted map", hooks: hooks{
 		getAlone: func(s driver.Store, dst, key []byte) ([]byte, error) {
 			v, err := getAlone(s, dst, key)
@@ -233,33 +235,38 @@ var mutants = []*mutant{
 			}
 			return v, err
 		}}},
-	{name: "scan-without-end", caught: "a scan gives exactly the keys from Start up to but not including End", hooks: hooks{
-		cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
-			rg.End = nil
-			return r.Cursor(rg)
-		}}},
-	{name: "scan-without-start", caught: "a scan gives exactly the keys from Start up to but not including End", hooks: hooks{
-		cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
-			rg.Start = nil
-			return r.Cursor(rg)
-		}}},
-	{name: "scan-with-end", caught: "a scan gives exactly the keys from Start up to but not including End", hooks: hooks{
-		cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
-			if rg.End != nil {
-				rg.End = append(slices.Clone(rg.End), 0)
-			}
-			return r.Cursor(rg)
-		}}},
+	{name: "scan-without-end", caught: "a scan gives exactly the keys from Start up to but not including End",
+		hooks: hooks{
+			cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
+				rg.End = nil
+				return r.Cursor(rg)
+			}}},
+	{name: "scan-without-start", caught: "a scan gives exactly the keys from Start up to but not including End",
+		hooks: hooks{
+			cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
+				rg.Start = nil
+				return r.Cursor(rg)
+			}}},
+	{name: "scan-with-end", caught: "a scan gives exactly the keys from Start up to but not including End",
+		hooks: hooks{
+			cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
+				if rg.End != nil {
+					rg.End = append(slices.Clone(rg.End), 0)
+				}
+				return r.Cursor(rg)
+			}}},
 	{name: "reverse-forward", caught: "any sequence of operations does what it does to a sorted map", hooks: hooks{
 		cursor: func(r driver.Reader, rg driver.Range) (driver.Cursor, error) {
 			rg.Reverse = false
 			return r.Cursor(rg)
 		}}},
-	{name: "leaking-rollback", caught: "an Update that returns an error leaves nothing and returns that error", hooks: hooks{
-		rollback: commitAnyway}},
+	{name: "leaking-rollback", caught: "an Update that returns an error leaves nothing and returns that error",
+		hooks: hooks{
+			rollback: commitAnyway}},
 	{name: "leaking-panic", caught: "an Update that panics leaves nothing, passes the panic on and leaves the store usable", hooks: hooks{
 		rollback: commitAnyway}},
-	{name: "leaking-exit", caught: "a function that leaves its goroutine is rolled back", hooks: hooks{rollback: commitAnyway}},
+	{name: "leaking-exit", caught: "a function that leaves its goroutine is rolled back",
+		hooks: hooks{rollback: commitAnyway}},
 	{name: "half-batch", caught: "the writes of a batch happen in order, the last wins", hooks: hooks{
 		apply: func(s driver.Store, ops []driver.Op) error { return apply(s, ops[:(len(ops)+1)/2]) }}},
 	{name: "disordered-batch", caught: "the writes of a batch happen in order, the last wins", hooks: hooks{
@@ -278,7 +285,8 @@ var mutants = []*mutant{
 			}
 			return nil
 		}}},
-	{name: "lost-batches", caught: "batches of many goroutines are all applied", caps: func(c *driver.Caps) { c.ConcurrentApply = true },
+	{name: "lost-batches", caught: "batches of many goroutines are all applied",
+		caps: func(c *driver.Caps) { c.ConcurrentApply = true },
 		hooks: hooks{apply: func(s driver.Store, ops []driver.Op) error {
 			losing.Lock()
 			t, err := s.Begin(context.Background(), driver.Buffered)
@@ -291,7 +299,8 @@ var mutants = []*mutant{
 			defer losing.Unlock()
 			return errors.Join(err, t.Commit())
 		}}},
-	{name: "half-large-batch", caught: "a large batch is applied as a whole or refused as too large", caps: func(c *driver.Caps) { c.TxnLimit = true },
+	{name: "half-large-batch", caught: "a large batch is applied as a whole or refused as too large",
+		caps: func(c *driver.Caps) { c.TxnLimit = true },
 		hooks: hooks{apply: func(s driver.Store, ops []driver.Op) error {
 			if len(ops) <= 1000 {
 				return apply(s, ops)
@@ -315,7 +324,8 @@ var mutants = []*mutant{
 			return t.Put(key, value)
 		}}},
 	{name: "moving-snapshot", caught: "a snapshot does not see later commits", hooks: hooks{snapshot: latest}},
-	{name: "moving-old-snapshot", caught: "a snapshot stays as it is through many commits and a compaction", hooks: hooks{snapshot: latest}},
+	{name: "moving-old-snapshot", caught: "a snapshot stays as it is through many commits and a compaction",
+		hooks: hooks{snapshot: latest}},
 	{name: "blind-txn", caught: "a transaction sees its own writes", hooks: hooks{
 		put: func(t driver.Txn, key, value []byte) error {
 			if len(value) > 3 {
@@ -354,7 +364,10 @@ var mutants = []*mutant{
 	{name: "short-values", caught: "values of a mebibyte are kept", hooks: hooks{
 		put: func(t driver.Txn, key, value []byte) error { return t.Put(key, value[:min(len(value), 1<<16-1)]) }}},
 	{name: "lossy-compaction", caught: "Compact and Check leave the pairs as they are", hooks: hooks{
-		compact: func(s driver.Store) error { return apply(s, []driver.Op{{Key: []byte("key000100"), Delete: true}}) }}},
+		compact: func(s driver.Store) error {
+			return apply(s,
+				[]driver.Op{{Key: []byte("key000100"), Delete: true}})
+		}}},
 	{name: "restless-settings", caught: "settings are told, and are the same each time", hooks: hooks{
 		settings: func() []driver.Setting { return []driver.Setting{{Name: "now", Value: time.Now().String()}} }}},
 	{name: "weak-promise", caught: "the options and capabilities are described", caps: func(c *driver.Caps) {
@@ -436,7 +449,8 @@ func TestTheSuiteCatchesEveryMutant(t *testing.T) {
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "10ms")
 	defer func(old time.Duration) { grace = old }(grace)
-	// A case of random operations must not miss a mutant by bad luck; -short would run a fifth of them.
+	// A case of random operations must not miss a mutant by bad luck; -short would run a fifth of
+	// them.
 	if err := flag.Set("rapid.checks", "500"); err != nil {
 		t.Fatal(err)
 	}

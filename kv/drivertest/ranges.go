@@ -15,7 +15,8 @@ var rangeCases = []tcase{
 	{"two scans may run inside each other", nestsScans},
 }
 
-// edges are bounds worth trying: absent, empty, keys that exist, keys between, below and above them.
+// edges are bounds worth trying: absent, empty, keys that exist, keys between, below and above
+// them.
 var edges = [][]byte{nil, {}, []byte("\x00"), []byte("a"), []byte("ab"), []byte("aba"), []byte("abb"), []byte("b"),
 	[]byte("b\x00"), []byte("c"), []byte("\xfe"), []byte("\xff"), []byte("\xff\xff"), []byte("\xff\xff\xff")}
 
@@ -62,7 +63,8 @@ func scansArbitraryKeys(e *env) {
 	for i := range 256 {
 		keys = append(keys, string([]byte{byte(i)}), string([]byte{byte(i), 0}), string([]byte{'m', byte(i)}))
 	}
-	keys = append(keys, "new\nline", "new\r\nline", "\xc3\x28", "\xed\xa0\x80", "key=", "тест", "'quote\"", "%00", "\xff\xff\xff\xff")
+	keys = append(keys, "new\nline", "new\r\nline", "\xc3\x28", "\xed\xa0\x80", "key=", "тест", "'quote\"", "%00",
+		"\xff\xff\xff\xff")
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	var b kv.Batch
@@ -79,7 +81,8 @@ func scansArbitraryKeys(e *env) {
 					n = len(keys) - 1 - i
 				}
 				if n < 0 || n >= len(keys) || string(k) != keys[n] || string(v) != fmt.Sprintf("value %d", n) {
-					e.Fatalf("reverse=%v, pair %d: got %q=%q, want key %q", reverse, i, k, v, keys[max(0, min(n, len(keys)-1))])
+					e.Fatalf("reverse=%v, pair %d: got %q=%q, want key %q", reverse, i, k, v,
+						keys[max(0, min(n, len(keys)-1))])
 				}
 				i++
 			}

@@ -29,7 +29,8 @@ func record(t *testing.T, s *suite, c tcase) *recorder {
 	return r
 }
 
-// run runs fn as a test would: in a goroutine that may leave early, clean-ups last. A panic is a failure.
+// run runs fn as a test would: in a goroutine that may leave early, clean-ups last. A panic is a
+// failure.
 func (r *recorder) run(fn func()) {
 	done := make(chan struct{})
 	go func() {

@@ -4,11 +4,12 @@
 //
 //	func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine: "bbolt"}) }
 //
-// Every case is named by the sentence that it proves and gets a fresh store. A case is skipped only for a
-// capability that the engine declares, or, if it takes long, under -short for other forms of an engine than its
-// default, and says so. A case that fails says below what went wrong which sentence does not hold, what was done, and
-// where to read about it. Cases that need a second process run the test binary again, with Run in the part of the
-// child: nothing else in the engine's package has to know.
+// Every case is named by the sentence that it proves and gets a fresh store. A case is skipped only
+// for a capability that the engine declares, or, if it takes long, under -short for other forms of
+// an engine than its default, and says so. A case that fails says below what went wrong which
+// sentence does not hold, what was done, and where to read about it. Cases that need a second
+// process run the test binary again, with Run in the part of the child: nothing else in the
+// engine's package has to know.
 package drivertest
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Pair is one operation done twice: through the engine's own API and through kv, with the same promise and the same
-// work. Raw and KV do the operation n times.
+// Pair is one operation done twice: through the engine's own API and through kv, with the same
+// promise and the same work. Raw and KV do the operation n times.
 type Pair struct {
 	Name  string
 	Limit float64 // the ratio that KV ÷ Raw should not exceed; 0 is none
@@ -35,11 +35,12 @@ const (
 
 // Thin measures how much slower kv is than the engine's own API.
 //
-// The two sides of a pair take turns in slices of about a millisecond, in random order within each turn, so that
-// whatever else the machine does hits both. The result is the median of the ratios of the turns, with its 95 %
-// interval; it is reported as the metric "ratio-NAME" and printed as a table. A pair whose whole interval is above its
-// limit is named below the table; nothing fails, for a busy machine is no fault of the code. Measure for longer with
-// -benchtime=5x; under -short the slices are a few, to see that all of it works.
+// The two sides of a pair take turns in slices of about a millisecond, in random order within each
+// turn, so that whatever else the machine does hits both. The result is the median of the ratios of
+// the turns, with its 95 % interval; it is reported as the metric "ratio-NAME" and printed as a
+// table. A pair whose whole interval is above its limit is named below the table; nothing fails,
+// for a busy machine is no fault of the code. Measure for longer with -benchtime=5x; under -short
+// the slices are a few, to see that all of it works.
 func Thin(b *testing.B, pairs ...Pair) {
 	rounds := thinRounds * b.N
 	if testing.Short() {
@@ -136,8 +137,9 @@ const (
 	ThinBatch = 100    // pairs written by a batch
 )
 
-// ThinSide gives one side of the pairs its keys and values, at random. Keys are 16 bytes, values 100 bytes, and every
-// value differs from all earlier ones of the side. It is used by one goroutine.
+// ThinSide gives one side of the pairs its keys and values, at random. Keys are 16 bytes, values
+// 100 bytes, and every value differs from all earlier ones of the side. It is used by one
+// goroutine.
 type ThinSide struct {
 	rnd   *rand.Rand
 	keys  [][]byte
@@ -155,8 +157,8 @@ type ThinSide struct {
 // thinSides are how many sides there are.
 var thinSides atomic.Uint64
 
-// NewThinSide returns a side. Each has a sequence of its own: where both sides have one store, the one that came second to
-// the same keys would find them in the processor's caches.
+// NewThinSide returns a side. Each has a sequence of its own: where both sides have one store, the
+// one that came second to the same keys would find them in the processor's caches.
 func NewThinSide() *ThinSide {
 	s := &ThinSide{rnd: rand.New(rand.NewPCG(1, thinSides.Add(1))), value: bytes.Repeat([]byte("v"), 100)}
 	for i := range ThinKeys {

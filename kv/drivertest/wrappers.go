@@ -63,10 +63,13 @@ func traces(e *env) {
 	e.update(db, func(tx *kv.Tx) { e.must(tx.Put([]byte("d"), []byte("4444"))) })
 	e.must(db.Check(ctx))
 	e.must(db.Close())
-	for op, want := range map[string]kv.Event{"open": {}, "view": {}, "scan": {Pairs: 3, Bytes: 9}, "get": {Pairs: 1, Bytes: 3},
-		"update": {}, "put": {Pairs: 1, Bytes: 5}, "commit": {Pairs: 1, Bytes: 5}, "write": {Pairs: 3, Bytes: 9}, "check": {}, "close": {}} {
+	for op, want := range map[string]kv.Event{"open": {}, "view": {}, "scan": {Pairs: 3, Bytes: 9},
+		"get":    {Pairs: 1, Bytes: 3},
+		"update": {}, "put": {Pairs: 1, Bytes: 5}, "commit": {Pairs: 1, Bytes: 5}, "write": {Pairs: 3, Bytes: 9},
+		"check": {}, "close": {}} {
 		if got, ok := t.seen[op]; !ok || got.Pairs != want.Pairs || got.Bytes != want.Bytes {
-			e.Errorf("%s: traced=%v with %d pairs of %d bytes, want %d of %d", op, ok, got.Pairs, got.Bytes, want.Pairs, want.Bytes)
+			e.Errorf("%s: traced=%v with %d pairs of %d bytes, want %d of %d", op, ok, got.Pairs, got.Bytes, want.Pairs,
+				want.Bytes)
 		}
 	}
 	if d := t.seen["commit"].Durability; d != e.class {

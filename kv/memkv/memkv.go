@@ -1,9 +1,9 @@
 // Package memkv is the reference engine: an ordered map in memory, registered as "mem".
 //
 // It is the model that other engines are compared with, what tests of programs use, and the
-// shortest driver there is: docs/adding-an-engine.md shows all of it, to be copied. Nothing outlives
-// Close, so that it delivers Buffered alone. Every open store is a map of its own; the path in its
-// URL is only a name:
+// shortest driver there is: docs/adding-an-engine.md shows all of it, to be copied. Nothing
+// outlives Close, so that it delivers Buffered alone. Every open store is a map of its own; the
+// path in its URL is only a name:
 //
 //	db, err := kv.Open(ctx, "mem:", kv.WithWeakest(kv.Buffered))
 //

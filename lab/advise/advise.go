@@ -1,8 +1,9 @@
-// Package advise names the engine that fits a program: it removes the engines that cannot do what the program needs, each
-// with the reason, and ranks the rest by what was measured.
+// Package advise names the engine that fits a program: it removes the engines that cannot do what
+// the program needs, each with the reason, and ranks the rest by what was measured.
 //
-// It measures nothing, and guesses nothing: what a run does not tell is said to be not known, and an engine that was not
-// measured at the program's work is not recommended. Nor is one of which a proof saw the promise broken.
+// It measures nothing, and guesses nothing: what a run does not tell is said to be not known, and
+// an engine that was not measured at the program's work is not recommended. Nor is one of which a
+// proof saw the promise broken.
 package advise
 
 import (
@@ -19,8 +20,8 @@ import (
 // Schema names the format of an Advice as a document.
 const Schema = "assay.advice/1"
 
-// Needs is what a program asks of an engine. The zero value of a field asks for nothing, except Promise, whose zero value
-// is synced.
+// Needs is what a program asks of an engine. The zero value of a field asks for nothing, except
+// Promise, whose zero value is synced.
 type Needs struct {
 	Work      []Work        `json:"work"`
 	Promise   kv.Durability `json:"promise"`             // what commits must survive
@@ -85,7 +86,8 @@ type Advice struct {
 	Code    string    `json:"code,omitempty"` // opens the pick
 }
 
-// How sure a pick is, Advice.Sure, beside all others; and how one of them compares with it, Ranked.Is.
+// How sure a pick is, Advice.Sure, beside all others; and how one of them compares with it,
+// Ranked.Is.
 const (
 	Sure       = "sure"       // it is faster, by an interval that is clear of 1
 	Equivalent = "equivalent" // none is surely faster or open, and some are as good as equal
@@ -98,8 +100,9 @@ type Ranked struct {
 	Name    string         `json:"name"` // and its form behind a slash
 	URL     string         `json:"url"`
 	Promise result.Promise `json:"promise"`
-	// Ratio is its time for the work to that of the pick. The work's time is the sum of its operations' times, as often as
-	// each is done; the interval is 95 %, corrected for the number of engines that are compared with the pick.
+	// Ratio is its time for the work to that of the pick. The work's time is the sum of its
+	// operations' times, as often as each is done; the interval is 95 %, corrected for the number
+	// of engines that are compared with the pick.
 	Ratio  result.Interval `json:"ratio"`
 	Is     string          `json:"is,omitempty"` // beside the pick: Sure (the pick is faster), Equivalent or Open
 	NS     float64         `json:"ns"`           // of the work: the mean of an operation
@@ -123,7 +126,8 @@ type Removed struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason is why an engine was removed: the need, as a flag of assay advise, and what the engine has.
+// Reason is why an engine was removed: the need, as a flag of assay advise, and what the engine
+// has.
 type Reason struct {
 	Need string `json:"need"` // "--pure-go"; "measured" where there is no figure
 	Text string `json:"text"`
@@ -170,8 +174,8 @@ func Advise(n Needs, engines []Engine, run *result.Run) *Advice {
 	return a
 }
 
-// Remove returns the engines that may do what the program needs, by what is known without measuring, and why the others
-// may not.
+// Remove returns the engines that may do what the program needs, by what is known without
+// measuring, and why the others may not.
 func Remove(n Needs, engines []Engine) (left []Engine, removed []Removed) {
 	for _, e := range engines {
 		c := contender{engine: e, name: e.Name}
@@ -184,8 +188,8 @@ func Remove(n Needs, engines []Engine) (left []Engine, removed []Removed) {
 	return left, removed
 }
 
-// relax returns the smallest sets of needs without which some engine fits, those that bring most engines back first. What
-// was not measured, or failed, no giving up brings back.
+// relax returns the smallest sets of needs without which some engine fits, those that bring most
+// engines back first. What was not measured, or failed, no giving up brings back.
 func relax(removed []Removed) []Relax {
 	var all []Relax
 	for _, r := range removed {

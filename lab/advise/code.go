@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Code returns a program that opens a store of the engine and commits in it, with the durability that is needed.
+// Code returns a program that opens a store of the engine and commits in it, with the durability
+// that is needed.
 func Code(e Engine, d kv.Durability) string {
 	class := "kv." + strings.ToUpper(d.String()[:1]) + d.String()[1:]
 	engine, options, _ := strings.Cut(e.URL, ":")

@@ -17,7 +17,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if !ok || !strings.Contains(page, Schema) {
 		t.Fatal("docs/formats.md has no part on advice")
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[Advice](), reflect.TypeFor[Needs](), reflect.TypeFor[Work](), reflect.TypeFor[Ranked](),
+	for _, typ := range []reflect.Type{reflect.TypeFor[Advice](), reflect.TypeFor[Needs](), reflect.TypeFor[Work](),
+		reflect.TypeFor[Ranked](),
 		reflect.TypeFor[Cost](), reflect.TypeFor[Removed](), reflect.TypeFor[Reason](), reflect.TypeFor[Relax]()} {
 		for f := range typ.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

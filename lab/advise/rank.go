@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// rank orders the contenders that fit by the time of the work, and names the pick: the fastest, or one that is proved where
-// the fastest is not and is not surely faster.
+// rank orders the contenders that fit by the time of the work, and names the pick: the fastest, or
+// one that is proved where the fastest is not and is not surely faster.
 func (a *Advice) rank(fit []contender) {
 	n := a.Needs
 	fastest := slices.MinFunc(fit, func(x, y contender) int { return cmp.Compare(x.total(n), y.total(n)) })
@@ -47,7 +47,8 @@ func (a *Advice) rank(fit []contender) {
 				engines += "," + fit[slices.IndexFunc(fit, func(c contender) bool { return c.name == o.Name })].engine.Argument
 			}
 		}
-		a.Next = fmt.Sprintf("assay run %s --engines '%s' --durability %v --budget 3m", n.arguments(), engines, n.Promise)
+		a.Next = fmt.Sprintf("assay run %s --engines '%s' --durability %v --budget 3m", n.arguments(), engines,
+			n.Promise)
 	}
 }
 
@@ -67,14 +68,16 @@ func (a *Advice) decide(fastest string) {
 	}
 	switch a.Sure {
 	case Sure:
-		a.Why = fmt.Sprintf("the next, %s, takes %s the time for the same work", a.Others[0].Name, Times(a.Others[0].Ratio))
+		a.Why = fmt.Sprintf("the next, %s, takes %s the time for the same work", a.Others[0].Name,
+			Times(a.Others[0].Ratio))
 	case Equivalent:
 		a.Why = fmt.Sprintf("as fast, within %.0f %%, is %s", 100*stats.Margin, strings.Join(near, "; "))
 	default:
 		a.Why = "it is open how it compares with " + strings.Join(near, "; ")
 	}
 	if fastest != a.Pick.Name {
-		a.Why += fmt.Sprintf("; %s is preferred to %s, which is not surely faster, because its promise was tried", a.Pick.Name, fastest)
+		a.Why += fmt.Sprintf("; %s is preferred to %s, which is not surely faster, because its promise was tried",
+			a.Pick.Name, fastest)
 	}
 }
 
@@ -112,11 +115,12 @@ func (c contender) total(n Needs) float64 {
 	return sum
 }
 
-// promise returns that of the commits of the work which survive least; of work that only reads, what the engine promises of
-// the class that is needed.
+// promise returns that of the commits of the work which survive least; of work that only reads,
+// what the engine promises of the class that is needed.
 func (c contender) promise(n Needs) (p result.Promise) {
 	for _, cell := range c.cells {
-		if q := cell.Promise; q.Delivered != "read" && (p.Delivered == "" || strength[q.Delivered] < strength[p.Delivered]) {
+		if q := cell.Promise; q.Delivered != "read" && (p.Delivered == "" ||
+			strength[q.Delivered] < strength[p.Delivered]) {
 			p = q
 		}
 	}
@@ -128,8 +132,9 @@ func (c contender) promise(n Needs) (p result.Promise) {
 
 // beside compares the contender with the pick, one of so many others that are.
 //
-// An operation's ratio is that of the two contenders' samples. The ratio of the work is the mean of these, each counted by
-// its share of the pick's time; the distances of their bounds add up as independent errors do.
+// An operation's ratio is that of the two contenders' samples. The ratio of the work is the mean of
+// these, each counted by its share of the pick's time; the distances of their bounds add up as
+// independent errors do.
 func (c contender) beside(pick contender, n Needs, others int) Ranked {
 	r := Ranked{Name: c.name, URL: c.engine.URL, Promise: c.promise(n), Binary: c.engine.Binary}
 	total, weights, enough := pick.total(n), 0.0, true
@@ -141,7 +146,8 @@ func (c contender) beside(pick contender, n Needs, others int) Ranked {
 		ratio := result.Ratio{To: pick.name, Lo: 1, Mid: 1, Hi: 1, Equivalent: true}
 		if cell != pick.cells[i] {
 			cmp := stats.Compare(cell.Samples, pick.cells[i].Samples, max(others, 1))
-			ratio = result.Ratio{To: pick.name, Lo: cmp.Lo, Mid: cmp.Mid, Hi: cmp.Hi, Different: cmp.Different, Equivalent: cmp.Equivalent}
+			ratio = result.Ratio{To: pick.name, Lo: cmp.Lo, Mid: cmp.Mid, Hi: cmp.Hi, Different: cmp.Different,
+				Equivalent: cmp.Equivalent}
 			enough = enough && cmp.Enough()
 		}
 		r.Work = append(r.Work, Cost{Work: w, NS: cell.NS.Mid, Ratio: ratio})

@@ -31,8 +31,9 @@ func shows(run *result.Run, w Work) bool {
 	})
 }
 
-// newContender returns an engine as the work is done on it: through kv, or in SQL where the data must be readable so and
-// the workload can do it; in another form only where there is none of these.
+// newContender returns an engine as the work is done on it: through kv, or in SQL where the data
+// must be readable so and the workload can do it; in another form only where there is none of
+// these.
 func newContender(n Needs, e Engine, run *result.Run) contender {
 	c := contender{engine: e, name: e.Name, run: run}
 	if run == nil {
@@ -50,7 +51,8 @@ func newContender(n Needs, e Engine, run *result.Run) contender {
 	for _, w := range n.Work {
 		var found *result.Cell
 		for _, form := range forms {
-			if cell := find(run, e.Name, form, w, n.Promise); cell != nil && (found == nil || found.Status != result.OK && cell.Status == result.OK) {
+			if cell := find(run, e.Name, form, w, n.Promise); cell != nil &&
+				(found == nil || found.Status != result.OK && cell.Status == result.OK) {
 				found = cell
 			}
 		}
@@ -72,12 +74,13 @@ func formOf(c result.Cell) string {
 // strength orders what commits survive; a read is as good as any.
 var strength = map[string]int{"buffered": 1, "flushed": 2, "synced": 3, "read": 4}
 
-// find returns the cell of an operation on an engine whose commits survive what is needed, and no more than they must.
-// One that ended well is better than one that did not.
+// find returns the cell of an operation on an engine whose commits survive what is needed, and no
+// more than they must. One that ended well is better than one that did not.
 func find(run *result.Run, engine, form string, w Work, need kv.Durability) (best *result.Cell) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if c.Engine != engine || formOf(*c) != form || !c.Ranked || c.Rate > 0 || c.Workload != w.Workload || c.Operation != w.Operation ||
+		if c.Engine != engine || formOf(*c) != form || !c.Ranked || c.Rate > 0 || c.Workload != w.Workload ||
+			c.Operation != w.Operation ||
 			c.Params != w.Params || strength[c.Promise.Delivered] < strength[need.String()] {
 			continue
 		}
@@ -114,7 +117,8 @@ func (c contender) lacks(n Needs) (all []Reason) {
 		no("--intact", "a power loss may damage the store, as its commits are %v", p.Class)
 	}
 	if n.Proved && p.Supported && label.Proof == result.Unproved {
-		no("--proved", "nobody has tried what its commits survive; do: assay prove --engines %s --out DIR", c.engine.Name)
+		no("--proved", "nobody has tried what its commits survive; do: assay prove --engines %s --out DIR",
+			c.engine.Name)
 	}
 	if n.PureGo && !caps.PureGo {
 		no("--pure-go", "it needs C")
@@ -159,7 +163,8 @@ func (c contender) misses(n Needs) (all []Reason) {
 	if at, rss := most(c.cells, func(cell *result.Cell) *int64 { return cell.RSS }); n.Memory > 0 && rss > n.Memory {
 		no("--memory", "its process took %s at %s, at most %s is wanted", Bytes(rss), at, Bytes(n.Memory))
 	}
-	if at, open := most(c.cells, func(cell *result.Cell) *int64 { return cell.Open }); n.Open > 0 && open > int64(n.Open) {
+	if at, open := most(c.cells, func(cell *result.Cell) *int64 { return cell.Open }); n.Open > 0 &&
+		open > int64(n.Open) {
 		no("--open", "it took %s to open at %s, at most %v is wanted", Nanoseconds(float64(open)), at, n.Open)
 	}
 	return all
@@ -173,7 +178,8 @@ func wide(n *int) *int64 {
 	return &v
 }
 
-// most returns the highest of a figure in cells, and the operation where it is; 0 where it was measured nowhere.
+// most returns the highest of a figure in cells, and the operation where it is; 0 where it was
+// measured nowhere.
 func most(cells []*result.Cell, of func(*result.Cell) *int64) (at string, highest int64) {
 	for _, c := range cells {
 		if c == nil {
@@ -212,8 +218,8 @@ func Nanoseconds(ns float64) string {
 	return fmt.Sprintf("%.3g ns", ns)
 }
 
-// Has reports whether a run tells of an operation on an engine, in any form, at a promise: a time, or why there is none. That
-// there was no time left tells nothing.
+// Has reports whether a run tells of an operation on an engine, in any form, at a promise: a time,
+// or why there is none. That there was no time left tells nothing.
 func Has(run *result.Run, engine string, w Work, need kv.Durability) bool {
 	return slices.ContainsFunc(run.Cells, func(c result.Cell) bool {
 		if c.Engine != engine {

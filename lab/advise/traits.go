@@ -10,14 +10,16 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// trait is something that one engine may have and another not, in the words in which it is gained or given up.
+// trait is something that one engine may have and another not, in the words in which it is gained
+// or given up.
 type trait struct {
 	text string
 	has  func(contender) bool
 }
 
 var traits = []trait{
-	{"several processes may read and write the store at the same time", func(c contender) bool { return c.engine.Caps.Supports(kv.Shared) }},
+	{"several processes may read and write the store at the same time",
+		func(c contender) bool { return c.engine.Caps.Supports(kv.Shared) }},
 	{"its data can be read with SQL", func(c contender) bool { return strings.HasSuffix(c.name, "/sql") }},
 	{"the store is one file instead of a folder", func(c contender) bool { return !c.engine.Caps.Folder }},
 	{"no C compiler is needed", func(c contender) bool { return c.engine.Caps.PureGo }},
@@ -28,8 +30,8 @@ var traits = []trait{
 	}},
 }
 
-// traits tells what the pick has and the runner-up has not, and the other way round. Figures count where one is half as
-// much again as the other.
+// traits tells what the pick has and the runner-up has not, and the other way round. Figures count
+// where one is half as much again as the other.
 func (a *Advice) traits(fit []contender) {
 	if len(a.Others) == 0 {
 		return
@@ -55,7 +57,8 @@ func (a *Advice) traits(fit []contender) {
 		}
 	}
 	promise("a power loss leaves the store whole", func(p result.Promise) bool { return p.Intact })
-	promise("what its commits survive was tried by assay prove", func(p result.Promise) bool { return p.Proof == result.Proved })
+	promise("what its commits survive was tried by assay prove",
+		func(p result.Promise) bool { return p.Proof == result.Proved })
 	figure := func(one, other *int64, text string, unit func(int64) string) {
 		if one == nil || other == nil {
 			return
@@ -74,8 +77,8 @@ func (a *Advice) traits(fit []contender) {
 	figure(r.Binary, s.Binary, "it adds %s to the program instead of %s", Bytes)
 }
 
-// otherwise tells when another engine would be the pick: if one operation counted alone, without one of the needs, and if
-// a weaker promise were enough.
+// otherwise tells when another engine would be the pick: if one operation counted alone, without
+// one of the needs, and if a weaker promise were enough.
 func (a *Advice) otherwise(all []contender, run *result.Run) {
 	n := a.Needs
 	pick := all[slices.IndexFunc(all, func(c contender) bool { return c.name == a.Pick.Name })]
@@ -83,13 +86,15 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 		for i, w := range n.Work {
 			best := -1
 			for j, o := range a.Others {
-				if r := o.Work[i].Ratio; r.Different && r.Mid < 1 && (best < 0 || r.Mid < a.Others[best].Work[i].Ratio.Mid) {
+				if r := o.Work[i].Ratio; r.Different && r.Mid < 1 &&
+					(best < 0 || r.Mid < a.Others[best].Work[i].Ratio.Mid) {
 					best = j
 				}
 			}
 			if best >= 0 {
 				r := a.Others[best].Work[i].Ratio
-				a.Otherwise = append(a.Otherwise, fmt.Sprintf("if %v counted most: %s, in %s the time there", w, a.Others[best].Name,
+				a.Otherwise = append(a.Otherwise, fmt.Sprintf("if %v counted most: %s, in %s the time there", w,
+					a.Others[best].Name,
 					Times(result.Interval{Lo: r.Lo, Mid: r.Mid, Hi: r.Hi})))
 			}
 		}
@@ -104,7 +109,8 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 		}
 		r := c.beside(pick, n, max(len(a.Others), 1))
 		if r.Ratio.Hi < 1 && r.Ratio.Mid < 1-stats.MinEffect {
-			a.Otherwise = append(a.Otherwise, fmt.Sprintf("without %s: %s, in %s the time", removed.Reasons[0].Need, c.name, Times(r.Ratio)))
+			a.Otherwise = append(a.Otherwise, fmt.Sprintf("without %s: %s, in %s the time", removed.Reasons[0].Need,
+				c.name, Times(r.Ratio)))
 		}
 	}
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered}[n.Promise+1:] {
@@ -120,8 +126,10 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 				best = &r
 			}
 		}
-		if best != nil && best.Ratio.Hi < 1 && best.Ratio.Mid < 1-stats.MinEffect && best.Promise.Delivered == d.String() {
-			a.Otherwise = append(a.Otherwise, fmt.Sprintf("if %v commits were enough: %s, in %s the time", d, best.Name, Times(best.Ratio)))
+		if best != nil && best.Ratio.Hi < 1 && best.Ratio.Mid < 1-stats.MinEffect &&
+			best.Promise.Delivered == d.String() {
+			a.Otherwise = append(a.Otherwise, fmt.Sprintf("if %v commits were enough: %s, in %s the time", d, best.Name,
+				Times(best.Ratio)))
 		}
 	}
 }

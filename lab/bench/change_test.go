@@ -11,8 +11,9 @@ import (
 
 var planted = flag.Duration("planted", 0, "time for each of the three runs of TestAPlantedChangeIsFoundInAnotherRun; 0 leaves it out")
 
-// Three contenders run twice as they are, and a third time with one that takes 15 % longer for every
-// operation, a delay that is measured. It takes minutes of a quiet machine, so that it is run by name:
+// Three contenders run twice as they are, and a third time with one that takes 15 % longer for
+// every operation, a delay that is measured. It takes minutes of a quiet machine, so that it is run
+// by name:
 //
 //	go test -v -run PlantedChange ./lab/bench -planted 60s
 func TestAPlantedChangeIsFoundInAnotherRun(t *testing.T) {
@@ -40,7 +41,8 @@ func TestAPlantedChangeIsFoundInAnotherRun(t *testing.T) {
 			if c.Name() == delayed && slow > 0 {
 				want = result.Slower
 			}
-			t.Logf("%.0f %%: %s %s beside %s: %.3f [%.3f-%.3f] %s", 100*slow, c.Operation, c.Name(), c.Beside, c.Times.Mid, c.Times.Lo, c.Times.Hi, c.Time)
+			t.Logf("%.0f %%: %s %s beside %s: %.3f [%.3f-%.3f] %s", 100*slow, c.Operation, c.Name(), c.Beside,
+				c.Times.Mid, c.Times.Lo, c.Times.Hi, c.Time)
 			if c.Time != want && c.Time != result.Undecided || want == result.Slower && c.Time != want {
 				t.Errorf("%s %s is %s, want %s", c.Operation, c.Name(), c.Time, want)
 			}

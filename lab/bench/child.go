@@ -162,8 +162,8 @@ func (s *state) warm(ctx context.Context, target time.Duration) error {
 	}
 }
 
-// calibrate does slices that double until one takes target, and returns the last one. What the first
-// took is never the estimate, unless warm came before.
+// calibrate does slices that double until one takes target, and returns the last one. What the
+// first took is never the estimate, unless warm came before.
 func (s *state) calibrate(ctx context.Context, target time.Duration) (*sliceReport, error) {
 	if s.runner == nil {
 		return nil, errors.New("calibrate: no cell is set up")

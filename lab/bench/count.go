@@ -41,7 +41,8 @@ func (g *group) count(ctx context.Context, c *cell) {
 		return
 	}
 	if err := g.countOne(ctx, c); err != nil && ctx.Err() == nil {
-		g.r.warn("syncs and writes of "+c.Workload+"/"+c.Operation+" on "+c.Name()+" were not counted: "+err.Error(), "")
+		g.r.warn("syncs and writes of "+c.Workload+"/"+c.Operation+" on "+c.Name()+" were not counted: "+err.Error(),
+			"")
 	}
 }
 

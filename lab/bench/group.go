@@ -27,7 +27,9 @@ type group struct {
 	lasted   time.Duration // the last sitting
 	sat      int           // cells in the last sitting
 	heavy    bool          // loading takes so long that it is done once
-	more     []float64     // how many more rounds would decide each open comparison, as a multiple of those so far, ascending
+	// how many more rounds would decide each open comparison, as a multiple of those so far,
+	// ascending
+	more []float64
 }
 
 // newGroups returns the groups of an operation: of each promise that a contender makes, or one of
@@ -63,7 +65,8 @@ func forms(op workload.Op, e Entry) []string {
 
 // addContender adds a cell for each promise that the engine makes; one cell if the operation only
 // reads.
-func (r *runner) addContender(op workload.Op, e Entry, form string, add func(Entry, string, kv.Durability, result.Promise) *cell) {
+func (r *runner) addContender(op workload.Op, e Entry, form string,
+	add func(Entry, string, kv.Durability, result.Promise) *cell) {
 	if err := r.broken[e.Name]; err != nil {
 		add(e, form, r.Classes[0], result.Promise{Delivered: "unknown"}).fail(err)
 		return
@@ -83,7 +86,8 @@ func (r *runner) addContender(op workload.Op, e Entry, form string, add func(Ent
 		case p.Class != class && slices.Contains(r.Classes, p.Class):
 			// The same as the stronger class, which is measured anyway.
 		default:
-			add(e, form, class, result.Promise{Requested: class.String(), Delivered: p.Class.String(), Intact: p.Intact})
+			add(e, form, class, result.Promise{Requested: class.String(), Delivered: p.Class.String(),
+				Intact: p.Intact})
 		}
 	}
 }
@@ -94,7 +98,8 @@ func (g *group) add(e Entry, form string, class kv.Durability, p result.Promise)
 		key: childKey{e.Name, form, class}, op: g.op,
 		Cell: result.Cell{
 			Workload: g.selection.Workload.Name, Operation: g.op.Name, Params: g.selection.Query(),
-			Engine: e.Name, Form: form, URL: e.URL(), Ranked: !e.Unranked, Promise: g.r.label(e.URL(), p), Status: result.OK,
+			Engine: e.Name, Form: form, URL: e.URL(), Ranked: !e.Unranked, Promise: g.r.label(e.URL(), p),
+			Status:  result.OK,
 			Workers: max(g.op.Workers, 1), Items: max(g.op.Items, 1), Rate: g.r.Rate,
 		},
 		spec: cellSpec{

@@ -110,6 +110,7 @@ func (r *runner) reportMachine() {
 	say(m.CPUDrift, muchDrift, "the processor's speed changed by %.0f %%")
 	say(m.DiskDrift, muchDisk, "the disk's syncs changed by %.0f %%")
 	if len(seen) > 0 {
-		r.warn("during the run "+strings.Join(seen, ", ")+": more comparisons stay open", "close other programs and measure again")
+		r.warn("during the run "+strings.Join(seen, ", ")+": more comparisons stay open",
+			"close other programs and measure again")
 	}
 }

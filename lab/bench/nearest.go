@@ -2,8 +2,9 @@ package bench
 
 import "strings"
 
-// DidYouMean returns "did you mean KNOWN? " for the one of known that word was most likely meant to be, "" if none is near:
-// more than a third of its letters, and more than one, would have to change. Put it in front of a hint.
+// DidYouMean returns "did you mean KNOWN? " for the one of known that word was most likely meant to
+// be, "" if none is near: more than a third of its letters, and more than one, would have to
+// change. Put it in front of a hint.
 func DidYouMean(word string, known []string) string {
 	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
@@ -21,7 +22,8 @@ func DidYouMean(word string, known []string) string {
 	return "did you mean " + best + "? "
 }
 
-// distance returns how many letters must be added, removed, changed or swapped with their neighbour to make b of a.
+// distance returns how many letters must be added, removed, changed or swapped with their neighbour
+// to make b of a.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -5,8 +5,9 @@ import "testing"
 func TestDidYouMeanNamesTheNearestIfOneIsNear(t *testing.T) {
 	known := []string{"hook", "events", "feed", "queue", "records", "ycsb", "sqlite", "sqlite-delete"}
 	for word, want := range map[string]string{
-		"hok": "hook", "Hook": "hook", "evnets": "events", "queues": "queue", "sqlit": "sqlite", "sqlite-d": "sqlite-delete",
-		"ycbs": "ycsb", "rec": "records", "": "", "x": "", "nosuch": "", "postgres": "",
+		"hok": "hook", "Hook": "hook", "evnets": "events", "queues": "queue", "sqlit": "sqlite",
+		"sqlite-d": "sqlite-delete",
+		"ycbs":     "ycsb", "rec": "records", "": "", "x": "", "nosuch": "", "postgres": "",
 	} {
 		if want != "" {
 			want = "did you mean " + want + "? "

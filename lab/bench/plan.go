@@ -41,7 +41,8 @@ func ParseEntries(spec string, known []Entry) ([]Entry, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(entries, func(o Entry) bool { return o.Name == e.Name }) {
-			return nil, invalid(fmt.Errorf("engine %q is named twice", e.Name), "give it two names: a=%s,b=%s", e.URL(), e.URL())
+			return nil, invalid(fmt.Errorf("engine %q is named twice", e.Name), "give it two names: a=%s,b=%s", e.URL(),
+				e.URL())
 		}
 		entries = append(entries, e)
 	}
@@ -69,7 +70,8 @@ func parseEntry(item string, known []Entry) (Entry, error) {
 	}
 	path, options, _ := strings.Cut(rest, "?")
 	if path != "" {
-		return Entry{}, invalid(fmt.Errorf("%q names a file", item), "leave the path out: the lab works in a folder of its own")
+		return Entry{}, invalid(fmt.Errorf("%q names a file", item),
+			"leave the path out: the lab works in a folder of its own")
 	}
 	if _, err := kv.PathOf(rawURL); err != nil {
 		return Entry{}, err
@@ -137,9 +139,10 @@ func withCoreForms(op workload.Op) workload.Op {
 	all := op
 	if op.CoreForms != nil {
 		op.Forms = func(engine, options string) []string {
-			return slices.DeleteFunc(slices.Clone(forms(all, Entry{Engine: engine, Options: options})), func(form string) bool {
-				return !slices.Contains(op.CoreForms, form)
-			})
+			return slices.DeleteFunc(slices.Clone(forms(all, Entry{Engine: engine, Options: options})),
+				func(form string) bool {
+					return !slices.Contains(op.CoreForms, form)
+				})
 		}
 	}
 	return op
@@ -182,7 +185,8 @@ func parseSelection(arg string) (s Selection, query string, err error) {
 	w, ok := workload.Lookup(name)
 	if !ok {
 		names := WorkloadNames()
-		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", DidYouMean(name, names), strings.Join(names, ", "))
+		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", DidYouMean(name, names),
+			strings.Join(names, ", "))
 	}
 	given, _ := url.ParseQuery(query) // parseParams tells what is wrong with it
 	s = Selection{Workload: w, Ops: w.Asked(given.Has)}
@@ -245,9 +249,11 @@ func (l paramList) check(times int) error {
 	for _, v := range l.values {
 		switch {
 		case v == "" && len(l.values) > 1:
-			return invalid(fmt.Errorf("parameter %s=%q has an empty value", l.name, strings.Join(l.values, ",")), "%s", hint)
+			return invalid(fmt.Errorf("parameter %s=%q has an empty value", l.name, strings.Join(l.values, ",")), "%s",
+				hint)
 		case seen[v]:
-			return invalid(fmt.Errorf("parameter %s=%q has %s twice", l.name, strings.Join(l.values, ","), v), "%s", hint)
+			return invalid(fmt.Errorf("parameter %s=%q has %s twice", l.name, strings.Join(l.values, ","), v), "%s",
+				hint)
 		}
 		seen[v] = true
 	}

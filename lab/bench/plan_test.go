@@ -70,7 +70,8 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 func checkInvalid(t *testing.T, spec string, err error, text, hint string) {
 	t.Helper()
 	if kv.KindOf(err) != kv.Invalid || !strings.Contains(err.Error(), text) || !strings.Contains(kv.HintOf(err), hint) {
-		t.Errorf("%q: error %v, hint %q; want Invalid with %s and a hint with %s", spec, err, kv.HintOf(err), text, hint)
+		t.Errorf("%q: error %v, hint %q; want Invalid with %s and a hint with %s", spec, err, kv.HintOf(err), text,
+			hint)
 	}
 }
 
@@ -85,7 +86,8 @@ func TestAListOfValuesIsASelectionOfEach(t *testing.T) {
 		{"hook?value=16", []string{"value=16"}},
 		{"hook", []string{""}},
 		{"queue/claim?backlog=0,1k,100k", []string{"backlog=0", "backlog=1k", "backlog=100k"}},
-		{"hook/get?keys=10,100&value=16,32", []string{"keys=10&value=16", "keys=10&value=32", "keys=100&value=16", "keys=100&value=32"}},
+		{"hook/get?keys=10,100&value=16,32", []string{"keys=10&value=16", "keys=10&value=32", "keys=100&value=16",
+			"keys=100&value=32"}},
 	} {
 		selections, err := ParseSelections([]string{c.arg})
 		if err != nil {
@@ -125,8 +127,10 @@ func TestARunWithoutArgumentsKeepsToTheCoreForms(t *testing.T) {
 			for _, op := range s.Ops {
 				i := slices.IndexFunc(s.Workload.Ops, func(o workload.Op) bool { return o.Name == op.Name })
 				e := Entry{Engine: engine}
-				if got, all := forms(op, e), forms(s.Workload.Ops[i], e); slices.ContainsFunc(got, func(f string) bool { return !slices.Contains(all, f) }) {
-					t.Errorf("%s %s on %s: the forms %q by default, %q by name", s.Workload.Name, op.Name, engine, got, all)
+				if got, all := forms(op, e), forms(s.Workload.Ops[i], e); slices.ContainsFunc(got,
+					func(f string) bool { return !slices.Contains(all, f) }) {
+					t.Errorf("%s %s on %s: the forms %q by default, %q by name", s.Workload.Name, op.Name, engine, got,
+						all)
 				}
 			}
 		}

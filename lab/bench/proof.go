@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// label adds to a promise of the engine at url what the proofs say of it. In SQL an engine commits as it does
-// under kv: its journal and its syncs are the same.
+// label adds to a promise of the engine at url what the proofs say of it. In SQL an engine commits
+// as it does under kv: its journal and its syncs are the same.
 func (r *runner) label(url string, p result.Promise) result.Promise {
 	engine, _, _ := strings.Cut(url, ":")
 	s := result.Subject{URL: url, OS: runtime.GOOS, Modules: map[string]string{}, Driver: result.DriverDigest(engine)}

@@ -25,7 +25,8 @@ func TestPromisesCarryWhatWasProved(t *testing.T) {
 		proof.Environment.Modules[m] = "v1.2.3"
 	}
 	for _, fault := range []string{result.FaultKill, result.FaultEIO, result.FaultENOSPC} {
-		proof.Cells = append(proof.Cells, result.ProofCell{URL: "bbolt:", Delivered: "flushed", Fault: fault, Images: 5, Keeps: held, Whole: held})
+		proof.Cells = append(proof.Cells, result.ProofCell{URL: "bbolt:", Delivered: "flushed", Fault: fault, Images: 5,
+			Keeps: held, Whole: held})
 	}
 	older := *proof
 	older.Drivers = map[string]string{"bbolt": "of another source"}

@@ -89,9 +89,9 @@ func (g *group) worth() (most float64) {
 }
 
 // next returns the group that should sit next: where the most is decided in the time that it takes,
-// and if nothing more will be, the one that sat least.
-// After every sitting this is asked again, for what was seen in few rounds is often wrong. It is nil
-// if nothing is open, or too little time is left for half a sitting.
+// and if nothing more will be, the one that sat least. After every sitting this is asked again, for
+// what was seen in few rounds is often wrong. It is nil if nothing is open, or too little time is
+// left for half a sitting.
 func (r *runner) next() (next *group) {
 	var most float64
 	for _, g := range r.groups {
@@ -130,7 +130,8 @@ func (r *runner) checkBudget() {
 	if cells := r.left(1); time.Duration(cells)*leastCell > r.Budget {
 		r.warn(fmt.Sprintf("%d cells share %v: hardly any comparison will be decided", cells, r.Budget),
 			"name fewer operations or engines, or measure longer")
-		r.Progress(Progress{Phase: "plan", Needs: time.Duration(cells) * 4 * leastCell, Elapsed: time.Since(r.started), Budget: r.Budget})
+		r.Progress(Progress{Phase: "plan", Needs: time.Duration(cells) * 4 * leastCell, Elapsed: time.Since(r.started),
+			Budget: r.Budget})
 	}
 }
 

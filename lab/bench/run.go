@@ -38,14 +38,15 @@ type Options struct {
 	Classes    []kv.Durability // asked for; nil is every class, without Synced where nothing can be synced
 	Strongest  bool            // of Classes that are nil, only the strongest
 	Dir        string          // where the run makes its folder; "" is workdir.Default
-	Storage    powerfs.Latency // of a modelled disk that is mounted in that folder for the data; zero is the folder's own disk
-	Budget     time.Duration   // the whole run ends within
-	Precision  float64         // half-width of a ratio's interval at which it is known well enough; 0.05 is 5 %
-	Even       bool            // nobody leaves early, however sure it is who is faster
-	Seed       uint64
-	Form       string        // leaves out the other forms of operations: "kv", "sql"; "" is all
-	Rate       float64       // operations per second in open-loop mode; 0 is closed-loop
-	Hang       time.Duration // a child that gives no answer for so long has hung
+	// of a modelled disk that is mounted in that folder for the data; zero is the folder's own disk
+	Storage   powerfs.Latency
+	Budget    time.Duration // the whole run ends within
+	Precision float64       // half-width of a ratio's interval at which it is known well enough; 0.05 is 5 %
+	Even      bool          // nobody leaves early, however sure it is who is faster
+	Seed      uint64
+	Form      string        // leaves out the other forms of operations: "kv", "sql"; "" is all
+	Rate      float64       // operations per second in open-loop mode; 0 is closed-loop
+	Hang      time.Duration // a child that gives no answer for so long has hung
 
 	// Child is the command that runs Child in a new process, Helper the one that runs
 	// workload.Helper.
@@ -85,8 +86,9 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	r := &runner{Options: o, machine: newMachine(), dir: dir, data: dir.Path, started: time.Now(), children: map[childKey]*child.Process{},
-		random: rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
+	r := &runner{Options: o, machine: newMachine(), dir: dir, data: dir.Path, started: time.Now(),
+		children: map[childKey]*child.Process{},
+		random:   rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
 	defer func() { err = errors.Join(err, r.unmount()) }()
 	defer r.endAll()
 	if err := r.mount(); err != nil {
@@ -183,7 +185,8 @@ func (r *runner) describe() error {
 		}
 		if r.Classes == nil {
 			r.Classes = r.strongest([]kv.Durability{kv.Flushed, kv.Buffered})
-			r.warn("the data lies on a tmpfs, where nothing can be synced: synced was left out", "name a folder on a disk with --dir")
+			r.warn("the data lies on a tmpfs, where nothing can be synced: synced was left out",
+				"name a folder on a disk with --dir")
 		}
 	}
 	if r.Classes == nil {
@@ -267,7 +270,8 @@ func (r *runner) probe(ctx context.Context) error {
 		case err != nil:
 			r.broken[e.Name] = err
 		case resp.Invalid:
-			return &kv.Error{Op: "engine", Engine: e.Name, Kind: kv.Invalid, Err: errors.New(resp.Error), Hint: resp.Hint}
+			return &kv.Error{Op: "engine", Engine: e.Name, Kind: kv.Invalid, Err: errors.New(resp.Error),
+				Hint: resp.Hint}
 		case resp.Error != "":
 			r.broken[e.Name] = &child.Error{Text: resp.Error, Hint: resp.Hint}
 		}

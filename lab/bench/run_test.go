@@ -26,7 +26,8 @@ func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
 			continue
 		}
 		seen[c.Operation+" "+c.Promise.Delivered]++
-		if c.N == 0 || c.NS == nil || c.Latency == nil || c.Allocs == nil || c.CPU == nil || c.RSS == nil || c.Open == nil ||
+		if c.N == 0 || c.NS == nil || c.Latency == nil || c.Allocs == nil || c.CPU == nil || c.RSS == nil ||
+			c.Open == nil ||
 			c.Size == nil || c.Size.Loaded == nil || c.Size.Churned == nil || c.Files == nil || len(c.Settings) == 0 {
 			t.Errorf("%s %s %v lacks figures: %+v", c.Name(), c.Operation, c.Promise, c)
 		}
@@ -85,9 +86,11 @@ func TestSyncsAndWritesAreCounted(t *testing.T) {
 		case !commits && c.Syncs != nil:
 			t.Errorf("%s reads, and yet its syncs were counted", c.Operation)
 		case commits && (c.Syncs == nil || *c.Syncs < syncs || *c.Syncs > syncs+0.5):
-			t.Errorf("%s at %s: %v syncs, want %v and now and then one more for a file that grows", c.Operation, c.Promise.Delivered, c.Syncs, syncs)
+			t.Errorf("%s at %s: %v syncs, want %v and now and then one more for a file that grows", c.Operation,
+				c.Promise.Delivered, c.Syncs, syncs)
 		case commits && (*c.Writes < 2 || *c.Written < 2*4096):
-			t.Errorf("%s at %s: %v writes of %v B in all, want at least two pages", c.Operation, c.Promise.Delivered, *c.Writes, *c.Written)
+			t.Errorf("%s at %s: %v writes of %v B in all, want at least two pages", c.Operation, c.Promise.Delivered,
+				*c.Writes, *c.Written)
 		}
 	}
 	checkEmpty(t, o.Dir)
@@ -136,7 +139,8 @@ func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
 				switch cell.Engine {
 				case "bad":
 					if cell.Status != result.Failed || !strings.Contains(cell.Error, c.want) {
-						t.Errorf("%s of the faulty engine: %s %q, want failed with %q", cell.Operation, cell.Status, cell.Error, c.want)
+						t.Errorf("%s of the faulty engine: %s %q, want failed with %q", cell.Operation, cell.Status,
+							cell.Error, c.want)
 					}
 					if cell.NS != nil || cell.N != 0 || len(cell.Samples) != 0 {
 						t.Errorf("%s failed and yet has a time: %+v", cell.Operation, cell)
@@ -217,7 +221,8 @@ func TestFolderThatCannotBeWrittenIsOneClearError(t *testing.T) {
 	}
 	o := options(t, "bbolt", "ycsb/readrandom")
 	o.Dir = filepath.Join(file, "data")
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(kv.HintOf(err), "--dir") {
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), file) ||
+		!strings.Contains(kv.HintOf(err), "--dir") {
 		t.Errorf("a file where the folder should be: %v, hint %q", err, kv.HintOf(err))
 	}
 }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then have
-	// as many as that. So all processes are measured over the same part of their lives, whatever the
-	// budget: stores grow, and so does what an operation costs.
+	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then
+	// have as many as that. So all processes are measured over the same part of their lives,
+	// whatever the budget: stores grow, and so does what an operation costs.
 	aimRounds = 28
 	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
 	// maxSlice gains nothing.
 	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
-	// Every process works for so long before it is measured, beside the others of its group: SQLite's
-	// log, say, costs twice as much until it was full once.
+	// Every process works for so long before it is measured, beside the others of its group:
+	// SQLite's log, say, costs twice as much until it was full once.
 	warmReads, warmCommits = 50 * time.Millisecond, 250 * time.Millisecond
 )
 
@@ -281,7 +281,8 @@ func (g *group) together(ctx context.Context, phase string, req func(*cell) requ
 
 // begin wakes the cell's child.
 func (g *group) begin(c *cell, phase string) (*child.Process, bool) {
-	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase, Engine: c.Name(), Round: g.round,
+	g.r.Progress(Progress{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Phase: phase,
+		Engine: c.Name(), Round: g.round,
 		Group: g.number, Groups: len(g.r.groups), Elapsed: time.Since(g.r.started), Budget: g.r.Budget})
 	p, err := g.r.child(c.key)
 	if err != nil {

@@ -38,13 +38,15 @@ type slicer struct {
 	restore workload.Restorer // nil if the store need not be made again
 	age     int               // iterations since it was made
 	workers int
-	took    []int64                 // of each iteration of the slice, in ns: cheaper to keep than to count while it runs
-	total   *hdrhistogram.Histogram // of all slices since the last forget
-	meter   meter                   // of the slice: what its operations used, without Prepare, Reset and Verify
+	// of each iteration of the slice, in ns: cheaper to keep than to count while it runs
+	took  []int64
+	total *hdrhistogram.Histogram // of all slices since the last forget
+	meter meter                   // of the slice: what its operations used, without Prepare, Reset and Verify
 }
 
 func newSlicer(r workload.Runner, workers int) *slicer {
-	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits), meter: newMeter()}
+	s := &slicer{runner: r, workers: max(workers, 1), total: hdrhistogram.New(minLatency, maxLatency, digits),
+		meter: newMeter()}
 	s.reset, _ = r.(workload.Resetter)
 	if again, ok := r.(workload.Restorer); ok && again.Every() > 0 {
 		s.restore = again

@@ -20,7 +20,8 @@ func nullRunner(tb testing.TB, operation string) workload.Runner {
 	if !ok {
 		tb.Fatalf("no operation %s", operation)
 	}
-	r, err := op.New(workload.Env{Dir: tb.TempDir(), Engine: "null", Form: "kv", Seed: 1, Params: map[string]string{"records": "1000"}})
+	r, err := op.New(workload.Env{Dir: tb.TempDir(), Engine: "null", Form: "kv", Seed: 1,
+		Params: map[string]string{"records": "1000"}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -225,7 +226,8 @@ func TestAPercentileNeedsTenOperationsBeyondIt(t *testing.T) {
 		told [4]bool // p50, p90, p99, p999
 	}{
 		{1, [4]bool{}}, {19, [4]bool{}}, {20, [4]bool{true}}, {99, [4]bool{true}}, {100, [4]bool{true, true}},
-		{999, [4]bool{true, true}}, {1000, [4]bool{true, true, true}}, {9999, [4]bool{true, true, true}}, {10_000, [4]bool{true, true, true, true}},
+		{999, [4]bool{true, true}}, {1000, [4]bool{true, true, true}}, {9999, [4]bool{true, true, true}},
+		{10_000, [4]bool{true, true, true, true}},
 	} {
 		s := newSlicer(nil, 1)
 		for range c.n {

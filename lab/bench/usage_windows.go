@@ -30,7 +30,8 @@ var getProcessMemoryInfo = windows.NewLazySystemDLL("psapi.dll").NewProc("GetPro
 // peakRSS is the largest working set of this process since it started.
 func peakRSS() int64 {
 	c := memoryCounters{size: uint32(unsafe.Sizeof(memoryCounters{}))}
-	ok, _, _ := getProcessMemoryInfo.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&c)), uintptr(c.size))
+	ok, _, _ := getProcessMemoryInfo.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&c)),
+		uintptr(c.size))
 	if ok == 0 {
 		return 0
 	}

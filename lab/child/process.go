@@ -1,7 +1,9 @@
-// Package child drives child processes of this program over pipes: the parent sends JSON requests, one a line, to a
-// child's standard input, and reads JSON answers, one a line, from its standard output.
+// Package child drives child processes of this program over pipes: the parent sends JSON requests,
+// one a line, to a child's standard input, and reads JSON answers, one a line, from its standard
+// output.
 //
-// A child is in a process group of its own and ends when its input does, so that none outlives its parent.
+// A child is in a process group of its own and ends when its input does, so that none outlives its
+// parent.
 package child
 
 import (
@@ -16,8 +18,8 @@ import (
 	"time"
 )
 
-// Process is the parent's end of a child process. It is used by one goroutine at a time; Kill and PID may be called at
-// any time.
+// Process is the parent's end of a child process. It is used by one goroutine at a time; Kill and
+// PID may be called at any time.
 type Process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -64,8 +66,8 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Send writes a request without waiting for an answer.
 func (p *Process) Send(request any) error { return json.NewEncoder(p.in).Encode(request) }
 
-// Receive waits for one answer. It returns io.EOF, or another error of the pipe, once the process has ended; half an
-// answer counts as none.
+// Receive waits for one answer. It returns io.EOF, or another error of the pipe, once the process
+// has ended; half an answer counts as none.
 func (p *Process) Receive(answer any) error {
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {
@@ -74,9 +76,9 @@ func (p *Process) Receive(answer any) error {
 	return json.Unmarshal(line, answer)
 }
 
-// Call sends a request and waits for the answer. A child that gives none within limit has hung and is killed; what
-// names the request in that error. An Error is the end of the process; any other error is that ctx ended, which also
-// kills it.
+// Call sends a request and waits for the answer. A child that gives none within limit has hung and
+// is killed; what names the request in that error. An Error is the end of the process; any other
+// error is that ctx ended, which also kills it.
 func (p *Process) Call(ctx context.Context, what string, request, answer any, limit time.Duration) error {
 	if err := p.Send(request); err != nil {
 		return p.Ended()
@@ -122,8 +124,8 @@ func (p *Process) CloseInput() { _ = p.in.Close() } // a child that is gone alre
 // Kill kills the process at once (SIGKILL), stopped or not. End must still be called.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() } // it may have ended by itself
 
-// End closes the child's input, which ends it, waits for it at most for grace and then kills it with everything that
-// it started. It returns how the process ended; ending twice returns the same.
+// End closes the child's input, which ends it, waits for it at most for grace and then kills it
+// with everything that it started. It returns how the process ended; ending twice returns the same.
 func (p *Process) End(grace time.Duration) error {
 	p.ending.Do(func() {
 		p.CloseInput()
@@ -140,7 +142,8 @@ func (p *Process) End(grace time.Duration) error {
 	return p.err
 }
 
-// Suspend stops the process where the system can (CanStop), so that it uses nothing while others run.
+// Suspend stops the process where the system can (CanStop), so that it uses nothing while others
+// run.
 func (p *Process) Suspend() {
 	if !p.stopped && suspend(p.cmd) == nil {
 		p.stopped = true

@@ -10,9 +10,10 @@ import (
 // CanStop tells that children can be stopped while another one runs.
 const CanStop = true
 
-// isolate gives the child a process group of its own, so that Ctrl-C at the terminal reaches the parent alone. A child
-// that runs notices the death of the parent by the end of its input. One that is stopped belongs to a group that is
-// orphaned then, and is sent SIGHUP and SIGCONT by the kernel, unless it was just about to stop: see dieWithParent.
+// isolate gives the child a process group of its own, so that Ctrl-C at the terminal reaches the
+// parent alone. A child that runs notices the death of the parent by the end of its input. One that
+// is stopped belongs to a group that is orphaned then, and is sent SIGHUP and SIGCONT by the
+// kernel, unless it was just about to stop: see dieWithParent.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)

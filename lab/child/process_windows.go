@@ -2,7 +2,8 @@ package child
 
 import "os/exec"
 
-// CanStop tells that children cannot be stopped here while another one runs; the run says so in a warning.
+// CanStop tells that children cannot be stopped here while another one runs; the run says so in a
+// warning.
 const CanStop = false
 
 func isolate(*exec.Cmd) {}

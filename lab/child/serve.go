@@ -8,11 +8,12 @@ import (
 	"os"
 )
 
-// Serve is the child's end: it decodes requests from in, one at a time, and encodes what answer returns to out, until in
-// ends.
+// Serve is the child's end: it decodes requests from in, one at a time, and encodes what answer
+// returns to out, until in ends.
 //
-// If in ends while a request is being worked on, the parent has died, and Serve exits the process at once: there is
-// nobody to answer, and what the child was working in is the next run's to remove.
+// If in ends while a request is being worked on, the parent has died, and Serve exits the process
+// at once: there is nobody to answer, and what the child was working in is the next run's to
+// remove.
 func Serve[Request, Answer any](in io.Reader, out io.Writer, answer func(Request) Answer) error {
 	requests := make(chan Request)
 	var broken error

@@ -26,7 +26,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// reason returns the line that says why the process ended: the one that Go's run-time system prints, or the last.
+// reason returns the line that says why the process ended: the one that Go's run-time system
+// prints, or the last.
 func (t *tail) reason() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

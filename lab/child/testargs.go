@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// TestArgs returns the arguments of a test binary that run one test alone, named as by testing.T.Name. The last of them is
-// role, by which the test knows that it is a child.
+// TestArgs returns the arguments of a test binary that run one test alone, named as by
+// testing.T.Name. The last of them is role, by which the test knows that it is a child.
 func TestArgs(test, role string) []string {
 	var pattern []string
 	for _, name := range strings.Split(test, "/") {

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// forbids returns why the rule does not allow the image after this history, "" if it does. It tries every choice that
-// the rule leaves.
+// forbids returns why the rule does not allow the image after this history, "" if it does. It tries
+// every choice that the rule leaves.
 func (h *history) forbids(r Rule, img *Image) string {
 	switch {
 	case r.Survivors == Everything:
 		return h.differs(img, h.entries(everything), func(int) keep { return everything })
 	case r.Survivors == Nothing && r.Entries == Ordered:
-		return h.differs(img, h.entries(until(h.lastSync(0))), func(f int) keep { return h.ordered(f, h.lastSync(0), 0) })
+		return h.differs(img, h.entries(until(h.lastSync(0))),
+			func(f int) keep { return h.ordered(f, h.lastSync(0), 0) })
 	case r.Survivors == Nothing:
 		return h.differs(img, h.strictTree(h.strict(), 0, nil), func(f int) keep { return h.own(f, 0) })
 	case r.Survivors == Prefix:
@@ -57,8 +58,8 @@ func (h *history) strictTree(durable map[int]bool, moment int, chosen map[int]bo
 	})
 }
 
-// files returns the image's files by the numbers that the tree gives them; why is empty if names, types and links are
-// those of the tree.
+// files returns the image's files by the numbers that the tree gives them; why is empty if names,
+// types and links are those of the tree.
 func (h *history) files(img *Image, tree map[entry]int) (found map[int]File, why string) {
 	found, numbers := make(map[int]File), make(map[*node]int)
 	count := 0
@@ -129,7 +130,8 @@ func (h *history) wrong(found map[int]File, kept func(file int) keep) int {
 	return 0
 }
 
-// noPrefix tries every moment and, if a write was then under way, every part of it that ends with a sector.
+// noPrefix tries every moment and, if a write was then under way, every part of it that ends with a
+// sector.
 func (h *history) noPrefix(entries Entries, img *Image) string {
 	committed, durable := h.lastSync(0), h.strict()
 	for moment := range h.now + 1 {
@@ -159,8 +161,8 @@ func (h *history) noPrefix(entries Entries, img *Image) string {
 	return "no moment explains it"
 }
 
-// tears returns the parts that may survive of the first write behind the moment, nothing being one. There are more only
-// if no other change of a file, that is not certain, comes before the write.
+// tears returns the parts that may survive of the first write behind the moment, nothing being one.
+// There are more only if no other change of a file, that is not certain, comes before the write.
 func (h *history) tears(moment int, found map[int]File, certain func(file int) keep) []keep {
 	tears := []keep{func(act) int { return 0 }}
 	for _, a := range h.acts {
@@ -211,8 +213,8 @@ func (h *history) noOrderedSubset(img *Image, torn bool) string {
 // mostPending bounds the sets of acts that are tried.
 const mostPending = 8
 
-// noStrictSubset tries every set of the pending acts on entries that holds what its acts stand on, unless there are too
-// many.
+// noStrictSubset tries every set of the pending acts on entries that holds what its acts stand on,
+// unless there are too many.
 func (h *history) noStrictSubset(img *Image, torn bool) string {
 	durable := h.strict()
 	var pending []act
@@ -258,7 +260,8 @@ func (h *history) noStrictSubset(img *Image, torn bool) string {
 	return last
 }
 
-// chosenBy returns the acts whose bit is set; ok is false if one of them stands on an act that is not chosen.
+// chosenBy returns the acts whose bit is set; ok is false if one of them stands on an act that is
+// not chosen.
 func chosenBy(mask int, pending []act) (chosen map[int]bool, ok bool) {
 	chosen = make(map[int]bool)
 	for k, a := range pending {
@@ -272,8 +275,8 @@ func chosenBy(mask int, pending []act) (chosen map[int]bool, ok bool) {
 	return chosen, true
 }
 
-// surviving returns the acts on a file that can survive, in order: one that is journaled and does not takes the later
-// ones with it. Where any of them may be that one, there are several lists.
+// surviving returns the acts on a file that can survive, in order: one that is journaled and does
+// not takes the later ones with it. Where any of them may be that one, there are several lists.
 func (h *history) surviving(file int, certain keep, anywhere bool) [][]act {
 	var lists [][]act
 	var list []act
@@ -292,8 +295,9 @@ func (h *history) surviving(file int, certain keep, anywhere bool) [][]act {
 	return append(lists, list)
 }
 
-// noSubset holds a file against the lists: the size may be that after any of a list's acts, or after some pages of it;
-// each page may be as after any act, and of the torn ones each sector may be of either of two.
+// noSubset holds a file against the lists: the size may be that after any of a list's acts, or
+// after some pages of it; each page may be as after any act, and of the torn ones each sector may
+// be of either of two.
 func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn bool) string {
 	got, err := f.Bytes()
 	if err != nil {
@@ -305,7 +309,8 @@ func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn b
 		var versions [][]byte
 		for k := range len(list) + 1 {
 			kept := (&history{acts: list}).first(k, certain)
-			fitting = fitting || kept.size(file, everything) == len(got) || k > 0 && list[k-1].mayEnd(len(got)) && kept.size(file, everything) > len(got)
+			fitting = fitting || kept.size(file, everything) == len(got) || k > 0 && list[k-1].mayEnd(len(got)) &&
+				kept.size(file, everything) > len(got)
 			versions = append(versions, kept.bytes(file, everything))
 		}
 		if !fitting {
@@ -320,13 +325,14 @@ func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn b
 	return why
 }
 
-// mayEnd reports whether a write may have let the file grow until there and no further: pages that are written together
-// carry the size with them.
+// mayEnd reports whether a write may have let the file grow until there and no further: pages that
+// are written together carry the size with them.
 func (a act) mayEnd(size int) bool {
 	return a.kind == writing && a.off < size && size < a.off+a.n && size%pageSize == 0
 }
 
-// first returns the first k acts and the later ones that are certain. Those that are kept in part do not occur.
+// first returns the first k acts and the later ones that are certain. Those that are kept in part
+// do not occur.
 func (h *history) first(k int, certain keep) *history {
 	kept := &history{}
 	for i, a := range h.acts {

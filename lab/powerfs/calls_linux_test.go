@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are what a process does to file f, a durable page of o beside the durable folder d, through the kernel; what is
-// then the least that must be left under either rule for entries; and what it leaves if everything survives.
+// calls are what a process does to file f, a durable page of o beside the durable folder d, through
+// the kernel; what is then the least that must be left under either rule for entries; and what it
+// leaves if everything survives.
 var calls = []struct {
 	name                   string
 	do                     func(dir realDisk)
@@ -26,7 +27,10 @@ var calls = []struct {
 		dir.with("f", os.O_WRONLY, func(f *os.File) error { return f.Truncate(10) })
 	}, "d/ f=4096×o", "d/ f=4096×o", "d/ f=10×o"},
 	{"ftruncate and fdatasync", func(dir realDisk) {
-		dir.with("f", os.O_WRONLY, func(f *os.File) error { return errors.Join(f.Truncate(10), unix.Fdatasync(int(f.Fd()))) })
+		dir.with("f", os.O_WRONLY, func(f *os.File) error {
+			return errors.Join(f.Truncate(10),
+				unix.Fdatasync(int(f.Fd())))
+		})
 	}, "d/ f=10×o", "d/ f=10×o", "d/ f=10×o"},
 	{"fallocate", func(dir realDisk) {
 		dir.allocate("f", 0, 5000)

@@ -42,8 +42,8 @@ func (d *Disk) count(n *inode, add func(*Counters)) {
 	add(c)
 }
 
-// kindOf returns what files of one purpose have in common: the extension, or the name without the number at its end,
-// or "/" for a folder.
+// kindOf returns what files of one purpose have in common: the extension, or the name without the
+// number at its end, or "/" for a folder.
 func kindOf(n *inode) string {
 	if n.isDir() {
 		return "/"
@@ -64,8 +64,8 @@ func (d *Disk) Counters() Counters {
 	return d.counts.total
 }
 
-// CountersByKind returns the counters by kind of file: the extension with its dot, or the name without a number at
-// its end if it has none; "/" are folders.
+// CountersByKind returns the counters by kind of file: the extension with its dot, or the name
+// without a number at its end if it has none; "/" are folders.
 func (d *Disk) CountersByKind() map[string]Counters {
 	d.mu.Lock()
 	defer d.mu.Unlock()

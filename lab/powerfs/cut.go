@@ -1,10 +1,11 @@
 package powerfs
 
-// CutBefore arms the disk: power fails before operation k, the first being 1, or at the next one if k is past. When
-// operation k is reached, under the lock, the cut is decided: k and everything after it is not done. settle then runs
-// once, in a goroutine of its own, while the write-backs of pages that the process had mapped and changed are still
-// taken; with its return the power is off. What the process does meanwhile waits until Mount.Settle has stopped it,
-// or settle has returned, and fails. A nil settle cuts at once.
+// CutBefore arms the disk: power fails before operation k, the first being 1, or at the next one if
+// k is past. When operation k is reached, under the lock, the cut is decided: k and everything
+// after it is not done. settle then runs once, in a goroutine of its own, while the write-backs of
+// pages that the process had mapped and changed are still taken; with its return the power is off.
+// What the process does meanwhile waits until Mount.Settle has stopped it, or settle has returned,
+// and fails. A nil settle cuts at once.
 func (d *Disk) CutBefore(k uint64, settle func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -24,15 +25,16 @@ func (d *Disk) Cut() {
 // Down is closed when the power is off.
 func (d *Disk) Down() <-chan struct{} { return d.down }
 
-// CutAt returns when the cut was decided, in nanoseconds of the system's monotonic clock, which all processes share;
-// ok is false before.
+// CutAt returns when the cut was decided, in nanoseconds of the system's monotonic clock, which all
+// processes share; ok is false before.
 func (d *Disk) CutAt() (monotonic int64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cutAt, d.power != on
 }
 
-// Now returns the time by the clock of CutAt. What a process stamped with less than that was before the cut.
+// Now returns the time by the clock of CutAt. What a process stamped with less than that was before
+// the cut.
 func Now() int64 { return monotonicNow() }
 
 // decide is the moment of the cut. It is called under the lock.
@@ -59,8 +61,8 @@ func (d *Disk) switchOff() {
 	close(d.down)
 }
 
-// letGo answers the operations that wait since the cut was decided. It is called once the process that does them is
-// stopped, or about to be.
+// letGo answers the operations that wait since the cut was decided. It is called once the process
+// that does them is stopped, or about to be.
 func (d *Disk) letGo() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +79,8 @@ func (d *Disk) Crash() *Crash {
 	return &Crash{d}
 }
 
-// Pending returns how many changes were not durable, entries under the strict rule. If it is 0, all images are alike.
+// Pending returns how many changes were not durable, entries under the strict rule. If it is 0, all
+// images are alike.
 func (c *Crash) Pending() int {
 	n := len(c.d.journal)
 	for _, e := range c.d.order {

@@ -15,8 +15,8 @@ type Entry struct {
 
 const longestName = 255
 
-// Lookup returns the entry name of the folder dir, with a reference to be given back by Forget, as of every call that
-// returns an Attr of an entry.
+// Lookup returns the entry name of the folder dir, with a reference to be given back by Forget, as
+// of every call that returns an Attr of an entry.
 func (d *Disk) Lookup(dir ID, name string) (Attr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,8 @@ func (d *Disk) Link(id, dir ID, name string) (Attr, error) {
 	}, nil)
 }
 
-// add makes an entry for the inode that found returns or, if found is nil, for the one that made returns.
+// add makes an entry for the inode that found returns or, if found is nil, for the one that made
+// returns.
 func (d *Disk) add(kind FaultOp, dir ID, name string, found func() (*inode, error), made func() *inode) (Attr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +138,8 @@ func (d *Disk) Readlink(id ID) (string, error) {
 	return n.target, nil
 }
 
-// Unlink removes a name of a file. The file stays while it has another one, or somebody has a reference to it.
+// Unlink removes a name of a file. The file stays while it has another one, or somebody has a
+// reference to it.
 func (d *Disk) Unlink(dir ID, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

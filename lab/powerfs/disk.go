@@ -11,14 +11,16 @@ import (
 
 // Options say what a Disk is. The zero value is an empty, honest, fast disk.
 type Options struct {
-	From     *Image  // what it holds at first; nil is an empty root folder
-	Lying    bool    // syncs are acknowledged and do nothing
-	Space    int64   // bytes of file data that fit before ENOSPC; 0 is 64 GiB. An allocation does not reserve them.
-	Faults   []Fault // failures to come, see Fail
-	Latency  Latency // zero: none
-	Memory   int64   // bytes of pages in memory before they go to a file; 0 is 256 MiB. Unsynced writes take a quarter more.
-	SpillDir string  // for that file; "" is the system's temporary folder
-	Record   bool    // keep everything that is done, see Disk.Tape
+	From    *Image  // what it holds at first; nil is an empty root folder
+	Lying   bool    // syncs are acknowledged and do nothing
+	Space   int64   // bytes of file data that fit before ENOSPC; 0 is 64 GiB. An allocation does not reserve them.
+	Faults  []Fault // failures to come, see Fail
+	Latency Latency // zero: none
+	// bytes of pages in memory before they go to a file; 0 is 256 MiB. Unsynced writes take a
+	// quarter more.
+	Memory   int64
+	SpillDir string // for that file; "" is the system's temporary folder
+	Record   bool   // keep everything that is done, see Disk.Tape
 }
 
 const (
@@ -27,8 +29,9 @@ const (
 	leastMemory   = 64 << 10
 )
 
-// Disk is a file system that can lose power. All methods may be called at the same time; one lock gives their order.
-// The methods that work on files return a syscall.Errno, EIO once the power is off.
+// Disk is a file system that can lose power. All methods may be called at the same time; one lock
+// gives their order. The methods that work on files return a syscall.Errno, EIO once the power is
+// off.
 type Disk struct {
 	options  Options
 	mu       sync.Mutex
@@ -136,23 +139,25 @@ type errorString string
 
 func (e errorString) Error() string { return string(e) }
 
-// Close cuts the power and lets go of the memory and the spill file, as far as no Crash or Image needs them.
+// Close cuts the power and lets go of the memory and the spill file, as far as no Crash or Image
+// needs them.
 func (d *Disk) Close() error {
 	d.Cut()
 	return nil
 }
 
-// Ops returns how many state-changing operations there were: writes, truncations, allocations, syncs, and changes of
-// entries, those that failed included. Write-backs of mapped pages are writes.
+// Ops returns how many state-changing operations there were: writes, truncations, allocations,
+// syncs, and changes of entries, those that failed included. Write-backs of mapped pages are
+// writes.
 func (d *Disk) Ops() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ops
 }
 
-// enter begins a state-changing operation of one kind on n, or on its entry name if that is not empty: it waits if the
-// cut was decided, cuts the power if this is the operation to do it before, and fails if a fault strikes. It is called
-// under the lock.
+// enter begins a state-changing operation of one kind on n, or on its entry name if that is not
+// empty: it waits if the cut was decided, cuts the power if this is the operation to do it before,
+// and fails if a fault strikes. It is called under the lock.
 func (d *Disk) enter(kind FaultOp, n *inode, name string) error {
 	if d.due() {
 		d.decide(d.settling)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestEveryImageIsOneTheRulesAllow looks at many images of one crash, of a durable page of o that was overwritten
-// twice.
+// TestEveryImageIsOneTheRulesAllow looks at many images of one crash, of a durable page of o that
+// was overwritten twice.
 func TestEveryImageIsOneTheRulesAllow(t *testing.T) {
 	b := newBench(t, Options{})
 	b.create("f")
@@ -49,7 +49,8 @@ func TestEveryImageIsOneTheRulesAllow(t *testing.T) {
 	}
 }
 
-// forbidden returns why a survivor rule does not allow the two pages, each of which was o, then a, then b.
+// forbidden returns why a survivor rule does not allow the two pages, each of which was o, then a,
+// then b.
 func forbidden(s Survivors, data []byte) string {
 	unit := map[Survivors]int{Nothing: 2 * pageSize, Everything: 2 * pageSize, Pages: pageSize}[s]
 	if unit == 0 {
@@ -80,8 +81,8 @@ func forbidden(s Survivors, data []byte) string {
 	return ""
 }
 
-// TestAShortFileOrZeroesButNoOtherBytes: a file that grew without a sync has any size, zeroes where a page did not
-// survive, and its own bytes.
+// TestAShortFileOrZeroesButNoOtherBytes: a file that grew without a sync has any size, zeroes where
+// a page did not survive, and its own bytes.
 func TestAShortFileOrZeroesButNoOtherBytes(t *testing.T) {
 	b := newBench(t, Options{})
 	b.create("f")
@@ -115,7 +116,8 @@ func TestAShortFileOrZeroesButNoOtherBytes(t *testing.T) {
 	}
 }
 
-// TestMetadataSurvivesAsAPrefixUnderOrdered makes ten files, and wants the first few of them in every image.
+// TestMetadataSurvivesAsAPrefixUnderOrdered makes ten files, and wants the first few of them in
+// every image.
 func TestMetadataSurvivesAsAPrefixUnderOrdered(t *testing.T) {
 	b := newBench(t, Options{})
 	for i := range 10 {
@@ -201,7 +203,8 @@ func scribble(b bench, seed uint64, n int) {
 	}
 }
 
-// TestLittleMemoryChangesNothingThatIsCertain: pages go to the file and come back, and unsynced writes are folded.
+// TestLittleMemoryChangesNothingThatIsCertain: pages go to the file and come back, and unsynced
+// writes are folded.
 func TestLittleMemoryChangesNothingThatIsCertain(t *testing.T) {
 	for seed := range uint64(5) {
 		ample := newBench(t, Options{})
@@ -272,7 +275,8 @@ func TestCutBeforeAnOperation(t *testing.T) {
 	}
 }
 
-// TestAWriteBackAtTheCutIsTaken: the page was changed before, though its write-back is the operation that power fails before.
+// TestAWriteBackAtTheCutIsTaken: the page was changed before, though its write-back is the
+// operation that power fails before.
 func TestAWriteBackAtTheCutIsTaken(t *testing.T) {
 	b := newBench(t, Options{From: startingImage(t)})
 	id := b.id("old")
@@ -350,7 +354,8 @@ func TestAFailedSyncLosesItsPages(t *testing.T) {
 	}
 }
 
-// TestAFailedSyncLosesNoTruncation: were it lost, the old bytes would come back when the file grows.
+// TestAFailedSyncLosesNoTruncation: were it lost, the old bytes would come back when the file
+// grows.
 func TestAFailedSyncLosesNoTruncation(t *testing.T) {
 	b := newBench(t, Options{From: startingImage(t), Faults: []Fault{{Op: OnSync, Nth: 1}}})
 	b.truncate("old", 2)

@@ -51,8 +51,8 @@ func acknowledged(t *testing.T, lines *bufio.Scanner) (stamps []int64) {
 	return stamps
 }
 
-// TestEnginesKeepWhatTheySynced cuts the power in the middle of 40 synced commits, and opens what is left under every
-// ordered rule on the real disk, in a process of its own.
+// TestEnginesKeepWhatTheySynced cuts the power in the middle of 40 synced commits, and opens what
+// is left under every ordered rule on the real disk, in a process of its own.
 func TestEnginesKeepWhatTheySynced(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -137,7 +137,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// TestALyingDiskLosesEverything is the control: were anything found, syncs would not be what makes data durable here.
+// TestALyingDiskLosesEverything is the control: were anything found, syncs would not be what makes
+// data durable here.
 func TestALyingDiskLosesEverything(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

@@ -19,8 +19,8 @@ const (
 	zeroed            // punch hole, zero range
 )
 
-// journaled says that the event is metadata, which the journal of an ordered file system commits in order with all
-// other metadata.
+// journaled says that the event is metadata, which the journal of an ordered file system commits in
+// order with all other metadata.
 func (e *event) journaled() bool { return e.kind != wrote }
 
 // apply does to c what the event did.
@@ -43,7 +43,8 @@ func (e *event) touches(index int64) bool {
 	return e.off < to && from < e.off+e.n
 }
 
-// applyPage does to the page at index what the event did. Only the first limit bytes of a write are done.
+// applyPage does to the page at index what the event did. Only the first limit bytes of a write are
+// done.
 func (e *event) applyPage(b *[pageSize]byte, index, limit int64) {
 	from := index * pageSize
 	switch e.kind {
@@ -67,8 +68,8 @@ func (e *event) applyPage(b *[pageSize]byte, index, limit int64) {
 	}
 }
 
-// resizes returns the size that a file of the given size has after the event, of which a write has done its first
-// limit bytes.
+// resizes returns the size that a file of the given size has after the event, of which a write has
+// done its first limit bytes.
 func (e *event) resizes(size, limit int64) int64 {
 	switch {
 	case e.kind == resized:
@@ -96,8 +97,8 @@ func (d *Disk) log(n *inode, e event) error {
 
 const eventCost = 128 // bytes of memory that an event takes beside its data
 
-// fold bounds the log: it takes its oldest event and applies it to its file's base. Such an event survives together
-// with all others that were folded, or not at all.
+// fold bounds the log: it takes its oldest event and applies it to its file's base. Such an event
+// survives together with all others that were folded, or not at all.
 func (d *Disk) fold() error {
 	e := d.order[0]
 	d.order[0] = nil
@@ -111,8 +112,8 @@ func (d *Disk) fold() error {
 		return err
 	}
 	if e.journaled() {
-		// The journal is written every few seconds on a real system. So much has been written since that this is
-		// over.
+		// The journal is written every few seconds on a real system. So much has been written since
+		// that this is over.
 		if err := e.apply(&d.pool, &n.durable); err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Export writes the image below dir, which is made if it is missing. Holes stay holes, permissions and hard links are
-// kept. Files are not synced.
+// Export writes the image below dir, which is made if it is missing. Holes stay holes, permissions
+// and hard links are kept. Files are not synced.
 func (img *Image) Export(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exportError(dir, err)

@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRealExt4LeavesWhatOrderedAllows does every scenario on an ext4 of its own, shuts that down without writing
-// anything out (the journal neither), mounts it again, and wants what is left to be what the rule allows, and one of
-// the images of a Disk.
+// TestRealExt4LeavesWhatOrderedAllows does every scenario on an ext4 of its own, shuts that down
+// without writing anything out (the journal neither), mounts it again, and wants what is left to be
+// what the rule allows, and one of the images of a Disk.
 //
-// A child does it in a mount namespace of its own, on a loop device that detaches itself, over memory without a name:
-// however it ends, the kernel takes all of it away with the process.
+// A child does it in a mount namespace of its own, on a loop device that detaches itself, over
+// memory without a name: however it ends, the kernel takes all of it away with the process.
 func TestRealExt4LeavesWhatOrderedAllows(t *testing.T) {
 	rule := Rule{Ordered, Sectors} // all that a cut may leave under ordered
 	for i, c := range scenarios {
@@ -90,7 +90,8 @@ func ext4Command(t *testing.T, dir, out, scenario string) (*exec.Cmd, *bytes.Buf
 	return cmd, said
 }
 
-// skipWithoutExt4 skips the test if err says that this machine cannot do it, and fails it for any other error.
+// skipWithoutExt4 skips the test if err says that this machine cannot do it, and fails it for any
+// other error.
 func skipWithoutExt4(t *testing.T, cmd *exec.Cmd, err error, said *bytes.Buffer) {
 	t.Helper()
 	switch {
@@ -125,7 +126,8 @@ func lack(what string, err error) error {
 		return nil
 	}
 	err = fmt.Errorf("%s: %w", what, err)
-	for _, missing := range []error{unix.EPERM, unix.EACCES, unix.ENOENT, unix.ENODEV, unix.ENXIO, unix.ENOSYS, unix.ENOTTY, unix.EOPNOTSUPP} {
+	for _, missing := range []error{unix.EPERM, unix.EACCES, unix.ENOENT, unix.ENODEV, unix.ENXIO, unix.ENOSYS,
+		unix.ENOTTY, unix.EOPNOTSUPP} {
 		if errors.Is(err, missing) {
 			return lacking{err}
 		}
@@ -133,7 +135,8 @@ func lack(what string, err error) error {
 	return err
 }
 
-// onExt4 is the child: it makes the file system, does the scenario, and copies to out what a crash leaves.
+// onExt4 is the child: it makes the file system, does the scenario, and copies to out what a crash
+// leaves.
 func onExt4(mkfs, dir, out string, do func(doer)) error {
 	loop, err := ext4Loop(mkfs)
 	if err != nil {
@@ -272,7 +275,8 @@ func (r realDisk) rmdir(path string)                  { must(unix.Rmdir(r.at(pat
 func (r realDisk) rename(from, to string)             { must(os.Rename(r.at(from), r.at(to))) }
 func (r realDisk) link(from, to string)               { must(os.Link(r.at(from), r.at(to))) }
 
-// ext4Child does the scenario args[3], or the script of a seed, or waits to be killed in the middle of one.
+// ext4Child does the scenario args[3], or the script of a seed, or waits to be killed in the middle
+// of one.
 func ext4Child(args []string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

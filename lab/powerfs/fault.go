@@ -38,7 +38,8 @@ const (
 	OnAny FaultOp = 0 // every operation that changes the state
 )
 
-var faultOps = [...]string{"write", "sync", "create", "mkdir", "link", "rename", "remove", "truncate", "allocate", "read"}
+var faultOps = [...]string{"write", "sync", "create", "mkdir", "link", "rename", "remove", "truncate", "allocate",
+	"read"}
 
 // String returns the kinds, with bars between them.
 func (o FaultOp) String() string {
@@ -80,7 +81,8 @@ func (f Fault) check() error {
 	case f.Nth == 0:
 		return refuse("a fault at operation 0", "the first operation is 1")
 	case f.At != 0 && f.Op != OnRead || f.At < 0:
-		return refuse("a fault at an offset of a "+f.Op.String(), "only reads are told apart by offsets, which begin at 0")
+		return refuse("a fault at an offset of a "+f.Op.String(),
+			"only reads are told apart by offsets, which begin at 0")
 	case f.Short && f.Op != OnWrite:
 		return refuse("a short "+f.Op.String(), "only a write can be short")
 	}
@@ -104,7 +106,8 @@ func (f *armedFault) matches(kind FaultOp, where string) bool {
 // errShort tells Write to do half of the write and report that.
 var errShort = errors.New("short write")
 
-// strike returns the error of the fault that hits this operation, nil if none does. name is an entry to be made in n.
+// strike returns the error of the fault that hits this operation, nil if none does. name is an
+// entry to be made in n.
 func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 	if len(d.faults) == 0 {
 		return nil

@@ -13,8 +13,9 @@ const (
 	FromCache               // the kernel wrote back pages that a process had mapped and changed
 )
 
-// Write writes data to the file at off and returns how much of it. A short write, as at the end of the space, is no
-// error. Write-backs are also taken while a cut settles; they never let a file grow.
+// Write writes data to the file at off and returns how much of it. A short write, as at the end of
+// the space, is no error. Write-backs are also taken while a cut settles; they never let a file
+// grow.
 func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,7 +85,8 @@ func (d *Disk) write(n *inode, off int64, data []byte) error {
 	return d.log(n, event{kind: wrote, off: off, n: int64(len(data)), data: data})
 }
 
-// allocates reports whether a write to [off, end) resizes the file, or fills what has no blocks on the disk yet.
+// allocates reports whether a write to [off, end) resizes the file, or fills what has no blocks on
+// the disk yet.
 func (n *inode) allocates(off, end int64) bool {
 	if end > n.live.size || end > n.durable.size {
 		return true
@@ -232,8 +234,8 @@ type Setting struct {
 	Accessed, Modified *time.Time
 }
 
-// Setattr changes attributes. They are not part of the crash model: an image has the last mode, and no owner or
-// times.
+// Setattr changes attributes. They are not part of the crash model: an image has the last mode, and
+// no owner or times.
 func (d *Disk) Setattr(id ID, s Setting) (Attr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

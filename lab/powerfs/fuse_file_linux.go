@@ -17,8 +17,8 @@ func access(flags uint32) Access {
 	return ReadWrite
 }
 
-// cached lets the kernel keep the pages from one open to the next. Without the flag it drops them; direct I/O, the
-// alternative, would forbid shared mappings.
+// cached lets the kernel keep the pages from one open to the next. Without the flag it drops them;
+// direct I/O, the alternative, would forbid shared mappings.
 func cached(out *fuse.OpenOut) { out.OpenFlags = fuse.FOPEN_KEEP_CACHE }
 
 func (fs *fuseFS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {

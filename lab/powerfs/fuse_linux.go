@@ -10,15 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fuseFS answers the kernel with a Disk. What it does not implement is answered with ENOSYS, upon which the kernel
-// does it itself (locks, lseek, copy_file_range) or tells the process that it is not supported.
+// fuseFS answers the kernel with a Disk. What it does not implement is answered with ENOSYS, upon
+// which the kernel does it itself (locks, lseek, copy_file_range) or tells the process that it is
+// not supported.
 //
 // The raw protocol is used, not go-fuse's tree of nodes: the tree and its order are the Disk's.
 type fuseFS struct {
 	fuse.RawFileSystem
 	disk *Disk
-	// settler is the thread that settles: while the cut is decided it may still look up, open and sync, which makes
-	// the kernel write back.
+	// settler is the thread that settles: while the cut is decided it may still look up, open and
+	// sync, which makes the kernel write back.
 	settler atomic.Uint32
 
 	mu      sync.Mutex

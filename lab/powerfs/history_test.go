@@ -1,8 +1,8 @@
 package powerfs
 
-// A history is what was done to a disk, as a list. Every question about the disk is answered by doing the list over
-// again, leaving out what is not to be: slow, and made like nothing in the disk. Files and folders are numbers, the
-// root is 1. Each call has a number of its own, from 1.
+// A history is what was done to a disk, as a list. Every question about the disk is answered by
+// doing the list over again, leaving out what is not to be: slow, and made like nothing in the
+// disk. Files and folders are numbers, the root is 1. Each call has a number of its own, from 1.
 type history struct {
 	acts  []act
 	now   int // number of the last call
@@ -121,7 +121,8 @@ func (h *history) bytes(file int, k keep) []byte {
 // content returns what of the file can be read.
 func (h *history) content(file int, k keep) []byte { return h.bytes(file, k)[:h.size(file, k)] }
 
-// lastSync returns the number of the last sync that did not fail, of file or, if that is 0, of anything.
+// lastSync returns the number of the last sync that did not fail, of file or, if that is 0, of
+// anything.
 func (h *history) lastSync(file int) int {
 	last := 0
 	for _, a := range h.acts {
@@ -135,8 +136,8 @@ func (h *history) lastSync(file int) int {
 func (a act) onFile() bool    { return a.kind <= clearing }
 func (a act) journaled() bool { return a.kind == resizing || a.kind == clearing }
 
-// strict returns the numbers of the acts on entries that are durable where each needs a sync of its folder: those on
-// the folder's entries, and what they stand upon.
+// strict returns the numbers of the acts on entries that are durable where each needs a sync of its
+// folder: those on the folder's entries, and what they stand upon.
 func (h *history) strict() map[int]bool {
 	durable := make(map[int]bool)
 	for _, s := range h.acts {
@@ -162,8 +163,8 @@ func (a act) in(dir int) bool {
 	return false
 }
 
-// close adds what the acts stand upon: every earlier one that sets an entry that they set, and for a moved folder
-// every earlier move of a folder.
+// close adds what the acts stand upon: every earlier one that sets an entry that they set, and for
+// a moved folder every earlier move of a folder.
 func (h *history) close(chosen map[int]bool) {
 	for grown := true; grown; {
 		grown = false

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// Image is a tree of files that never changes. It shares pages with the disk it was made from, and with the disks
-// that are made from it.
+// Image is a tree of files that never changes. It shares pages with the disk it was made from, and
+// with the disks that are made from it.
 type Image struct {
 	root *node
 	err  error // the spill file could not be read
@@ -40,7 +40,8 @@ type File struct {
 	node   *node
 }
 
-// Walk calls fn with everything in the image, folders before what is in them, in the order of the names.
+// Walk calls fn with everything in the image, folders before what is in them, in the order of the
+// names.
 func (img *Image) Walk(fn func(File) error) error {
 	if img.err != nil {
 		return img.err
@@ -120,7 +121,8 @@ func (f File) Pages() []int64 {
 // Same reports whether f and g are two names of one file.
 func (f File) Same(g File) bool { return f.node == g.node }
 
-// Sum returns the SHA-256 of the tree: names, types, permissions, links and bytes. A hole and zeroes are alike.
+// Sum returns the SHA-256 of the tree: names, types, permissions, links and bytes. A hole and
+// zeroes are alike.
 func (img *Image) Sum() [32]byte {
 	img.once.Do(func() {
 		h := sha256.New()
@@ -170,8 +172,8 @@ type sumOnce struct {
 	p atomic.Pointer[[sha256.Size]byte]
 }
 
-// digest returns the page's SHA-256; ok is false if it is all zeroes. Only pages of images are asked: they never
-// change.
+// digest returns the page's SHA-256; ok is false if it is all zeroes. Only pages of images are
+// asked: they never change.
 func (p *page) digest() (sum [sha256.Size]byte, ok bool) {
 	if known := p.sum.p.Load(); known != nil {
 		return *known, *known != [sha256.Size]byte{}

@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Import reads a folder of a real disk: files, folders, symbolic and, where the system tells them, hard links.
+// Import reads a folder of a real disk: files, folders, symbolic and, where the system tells them,
+// hard links.
 func Import(dir string) (*Image, error) {
 	nodes := make(map[string]*node)
 	linked := make(map[any]*node)

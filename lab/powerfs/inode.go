@@ -37,10 +37,11 @@ type Attr struct {
 
 // inode is a file, a folder or a symbolic link.
 //
-// A file is held three times, in pages that are shared as long as they are alike: live is what processes see; durable
-// is what its own syncs have made durable; events, applied in order to durable, lead to live. Where that is not so,
-// base says what the events of a page apply to instead: because older events were folded to bound the
-// memory, or because a failed sync has dropped what came before them.
+// A file is held three times, in pages that are shared as long as they are alike: live is what
+// processes see; durable is what its own syncs have made durable; events, applied in order to
+// durable, lead to live. Where that is not so, base says what the events of a page apply to
+// instead: because older events were folded to bound the memory, or because a failed sync has
+// dropped what came before them.
 type inode struct {
 	id      ID
 	mode    uint32
@@ -106,7 +107,8 @@ func (n *inode) touch() {
 	n.changed = n.modified
 }
 
-// soil notes that a sync has to write out the pages of [off, end), those that were durable and are gone included.
+// soil notes that a sync has to write out the pages of [off, end), those that were durable and are
+// gone included.
 func (n *inode) soil(off, end int64) {
 	if off >= end {
 		return
@@ -121,7 +123,8 @@ func (n *inode) soil(off, end int64) {
 	}
 }
 
-// inode returns the inode with the given id, which must be a file if file is set. It is called under the lock.
+// inode returns the inode with the given id, which must be a file if file is set. It is called
+// under the lock.
 func (d *Disk) inode(id ID) (*inode, error) {
 	n := d.inodes[id]
 	if n == nil {
@@ -167,8 +170,9 @@ func (d *Disk) newInode(mode uint32, owner Owner) *inode {
 	return n
 }
 
-// reap forgets what nothing can reach any more: the live content of a file without a name that nobody has open, and
-// the durable one once no image could hold it either. After the cut nothing is forgotten: images are made from it.
+// reap forgets what nothing can reach any more: the live content of a file without a name that
+// nobody has open, and the durable one once no image could hold it either. After the cut nothing is
+// forgotten: images are made from it.
 func (d *Disk) reap(n *inode) {
 	if d.power == off || d.replica || n.links > 0 || n.refs > 0 || n.opens > 0 || n.id == Root {
 		return
@@ -191,8 +195,8 @@ func (n *inode) dropBase(pl *pool) {
 	n.base, n.baseSize, n.folded = nil, 0, 0
 }
 
-// Forget gives back count references to id. Every call that returns an Attr of an entry takes one, so that the inode
-// stays for those who know it, as an open file stays after it was unlinked.
+// Forget gives back count references to id. Every call that returns an Attr of an entry takes one,
+// so that the inode stays for those who know it, as an open file stays after it was unlinked.
 func (d *Disk) Forget(id ID, count uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

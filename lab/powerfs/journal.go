@@ -1,7 +1,7 @@
 package powerfs
 
-// An op is a metadata operation on entries: a create, link, unlink or rename. It sets entries to inodes, or to
-// nothing. A rename sets two, so that it is done as a whole or not at all.
+// An op is a metadata operation on entries: a create, link, unlink or rename. It sets entries to
+// inodes, or to nothing. A rename sets two, so that it is done as a whole or not at all.
 type op struct {
 	seq     uint64
 	changes []change
@@ -14,8 +14,8 @@ type change struct {
 	to   *inode // nil: the entry is gone
 }
 
-// record does the changes to the live entries and remembers them as one operation. All changes of entries come
-// through here.
+// record does the changes to the live entries and remembers them as one operation. All changes of
+// entries come through here.
 func (d *Disk) record(o op) {
 	o.seq = d.seq
 	d.didRecord(o)
@@ -48,8 +48,8 @@ func (d *Disk) record(o op) {
 	}
 }
 
-// journalLimit bounds the operations that wait for the sync of a folder that never comes. Beyond it, the older half
-// is durable: a real file system would have committed them long ago.
+// journalLimit bounds the operations that wait for the sync of a folder that never comes. Beyond
+// it, the older half is durable: a real file system would have committed them long ago.
 const journalLimit = 1 << 17
 
 func (d *Disk) pin(o *op, by int) {
@@ -89,8 +89,8 @@ func (d *Disk) settleAll(n int) {
 	d.journal = append([]*op(nil), d.journal[n:]...)
 }
 
-// settleDir makes durable what a sync of dir makes durable under Strict: the operations on its entries, and the
-// earlier ones that those depend on.
+// settleDir makes durable what a sync of dir makes durable under Strict: the operations on its
+// entries, and the earlier ones that those depend on.
 func (d *Disk) settleDir(dir *inode) {
 	chosen := closure(d.journal, func(o *op) bool {
 		for _, c := range o.changes {
@@ -112,8 +112,8 @@ func (d *Disk) settleDir(dir *inode) {
 	d.journal = kept
 }
 
-// closure returns which operations are wanted, or come before a wanted one and set an entry that it sets too. Folders
-// are moved in order.
+// closure returns which operations are wanted, or come before a wanted one and set an entry that it
+// sets too. Folders are moved in order.
 func closure(ops []*op, wanted func(*op) bool) []bool {
 	type entry struct {
 		dir  *inode

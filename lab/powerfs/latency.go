@@ -9,10 +9,11 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Latency is a model of a slow disk behind a page cache. Writes and cached reads cost nothing. A sync pays for each
-// run of pages that it writes (a seek and the transfer), for the journal if it has something to commit (one more),
-// and for the flush of the disk's own cache; a read of what is not cached pays a seek and the transfer. The disk has
-// one arm: what is asked at the same time queues. Zero is no latency.
+// Latency is a model of a slow disk behind a page cache. Writes and cached reads cost nothing. A
+// sync pays for each run of pages that it writes (a seek and the transfer), for the journal if it
+// has something to commit (one more), and for the flush of the disk's own cache; a read of what is
+// not cached pays a seek and the transfer. The disk has one arm: what is asked at the same time
+// queues. Zero is no latency.
 type Latency struct {
 	Name           string
 	Seek           time.Duration // to another place than where the last transfer ended
@@ -20,20 +21,21 @@ type Latency struct {
 	BytesPerSecond float64       // transfer; 0 is unlimited
 }
 
-// Profiles returns models of typical disks, the fastest first. The figures are what makers and reviewers publish for
-// the class.
+// Profiles returns models of typical disks, the fastest first. The figures are what makers and
+// reviewers publish for the class.
 func Profiles() []Latency {
 	return []Latency{
-		// A consumer drive: 4 KiB random access some 60 µs at queue depth 1, 3 GB/s; a flush of its volatile cache
-		// about half a millisecond.
+		// A consumer drive: 4 KiB random access some 60 µs at queue depth 1, 3 GB/s; a flush of its
+		// volatile cache about half a millisecond.
 		{Name: "nvme", Seek: 60 * time.Microsecond, Sync: 500 * time.Microsecond, BytesPerSecond: 3e9},
-		// SATA: 100 µs random access, 500 MB/s of the 600 that the bus allows, flushes of 1 to 3 ms.
+		// SATA: 100 µs random access, 500 MB/s of the 600 that the bus allows, flushes of 1 to 3
+		// ms.
 		{Name: "ssd", Seek: 100 * time.Microsecond, Sync: 2 * time.Millisecond, BytesPerSecond: 500e6},
-		// 7200 rpm: 8.5 ms average seek and 4.2 ms for half a turn are 12.7 ms by specification; near the last place
-		// about half of that. 150 MB/s; a flush waits about one turn of 8.3 ms.
+		// 7200 rpm: 8.5 ms average seek and 4.2 ms for half a turn are 12.7 ms by specification;
+		// near the last place about half of that. 150 MB/s; a flush waits about one turn of 8.3 ms.
 		{Name: "hdd", Seek: 6 * time.Millisecond, Sync: 8 * time.Millisecond, BytesPerSecond: 150e6},
-		// Application class A1: at least 500 random writes a second, so 2 ms each; 10 MB/s sequential; a flush
-		// programs a block.
+		// Application class A1: at least 500 random writes a second, so 2 ms each; 10 MB/s
+		// sequential; a flush programs a block.
 		{Name: "sd-card", Seek: 2 * time.Millisecond, Sync: 10 * time.Millisecond, BytesPerSecond: 10e6},
 	}
 }
@@ -93,8 +95,8 @@ func (a *arm) run(l *Latency, n *inode, first, pages int64) time.Duration {
 	return cost
 }
 
-// read returns when a read is done: the pages of it that are as durable are not cached, or the kernel would not have
-// asked for them.
+// read returns when a read is done: the pages of it that are as durable are not cached, or the
+// kernel would not have asked for them.
 func (a *arm) read(l *Latency, n *inode, off, bytes int64) time.Time {
 	if l.none() || bytes == 0 {
 		return time.Time{}
@@ -159,8 +161,8 @@ func runs(indexes []int64) []run {
 	return found
 }
 
-// wait lets the lock go until the time done, and fails if the power goes first. It is called last, when what was
-// asked is in its place in the order.
+// wait lets the lock go until the time done, and fails if the power goes first. It is called last,
+// when what was asked is in its place in the order.
 func (d *Disk) wait(done time.Time) error {
 	if done.IsZero() {
 		return nil

@@ -24,8 +24,9 @@ func (d *Disk) ImageBefore(k uint64, r Rule, seed uint64) <-chan *Image {
 	return made
 }
 
-// CallBefore has fn called before operation k is done, the first being 1, or before the next one if k is past: to kill
-// the process there. It is called once, while no operation goes on, and must not use the disk.
+// CallBefore has fn called before operation k is done, the first being 1, or before the next one if
+// k is past: to kill the process there. It is called once, while no operation goes on, and must not
+// use the disk.
 func (d *Disk) CallBefore(k uint64, fn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -146,7 +146,8 @@ func TestReadsOfOneBytesPageFail(t *testing.T) {
 		file string
 		off  int64
 		want error
-	}{{"f", 0, nil}, {"f", pageSize, syscall.EIO}, {"f", 8, syscall.EIO}, {"f", pageSize + 8, nil}, {"g", pageSize, nil}} {
+	}{{"f", 0, nil}, {"f", pageSize, syscall.EIO}, {"f", 8, syscall.EIO}, {"f", pageSize + 8, nil},
+		{"g", pageSize, nil}} {
 		if _, err := b.d.Read(b.id(one.file), one.off, buf); err != one.want {
 			t.Errorf("%s at %d: %v, want %v", one.file, one.off, err, one.want)
 		}
@@ -167,7 +168,8 @@ func TestSyncOfASlowDiskSaysWhenItIsDone(t *testing.T) {
 	b.sync("f")
 	steps := b.d.Tape().Steps()
 	last := steps[len(steps)-1]
-	if took := last.Until - last.Monotonic; last.Kind != OnSync || took < int64(2*time.Millisecond) || last.Until > monotonicNow() {
+	if took := last.Until - last.Monotonic; last.Kind != OnSync || took < int64(2*time.Millisecond) ||
+		last.Until > monotonicNow() {
 		t.Errorf("got %+v", last)
 	}
 	if steps[0].Until != 0 {

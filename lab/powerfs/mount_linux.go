@@ -18,8 +18,9 @@ import (
 // mountName is how the system's list of mounts tells ours from others.
 const mountName = "assay-powerfs"
 
-// Mount is a disk that is mounted on a folder. Processes other than the one that mounted it may do anything there;
-// this one must not map its files into memory: a fault would block a thread that the garbage collector waits for.
+// Mount is a disk that is mounted on a folder. Processes other than the one that mounted it may do
+// anything there; this one must not map its files into memory: a fault would block a thread that
+// the garbage collector waits for.
 type Mount struct {
 	disk   *Disk
 	dir    string
@@ -30,7 +31,8 @@ type Mount struct {
 	err  error
 }
 
-// Mount mounts the disk on dir, which must exist and should be empty. A disk can be mounted once at a time.
+// Mount mounts the disk on dir, which must exist and should be empty. A disk can be mounted once at
+// a time.
 func (d *Disk) Mount(dir string) (*Mount, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -86,8 +88,9 @@ func mountError(dir string, err error) error {
 // Dir returns the folder, as an absolute path.
 func (m *Mount) Dir() string { return m.dir }
 
-// Unmount ends the mount. Files that are still open fail from then on, and the folder is free at once. What processes
-// have mapped and changed is written back first if the power is on and nothing is open. Twice is once.
+// Unmount ends the mount. Files that are still open fail from then on, and the folder is free at
+// once. What processes have mapped and changed is written back first if the power is on and nothing
+// is open. Twice is once.
 func (m *Mount) Unmount() error {
 	m.once.Do(func() { m.err = m.unmount() })
 	return m.err
@@ -113,13 +116,14 @@ func (m *Mount) detach() (ends bool, err error) {
 	if unix.Unmount(m.dir, 0) == nil {
 		return true, nil
 	}
-	// The force aborts the connection, so that no process waits for us any more; the folder is then free whoever
-	// holds files.
+	// The force aborts the connection, so that no process waits for us any more; the folder is then
+	// free whoever holds files.
 	return true, unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
 }
 
-// detachByHelper is for users other than root. The connection of a mount that is still busy cannot be aborted by
-// them: the power is cut, so that the processes fail soon, and the daemon ends with the last of them.
+// detachByHelper is for users other than root. The connection of a mount that is still busy cannot
+// be aborted by them: the power is cut, so that the processes fail soon, and the daemon ends with
+// the last of them.
 func (m *Mount) detachByHelper() (ends bool, err error) {
 	if runHelper(nil, "-u", "--", m.dir) == nil {
 		return true, nil
@@ -156,5 +160,6 @@ func tryMount() (err error) {
 	return errors.Join(err, m.Unmount())
 }
 
-// forever is how long the kernel may remember entries and attributes: nothing changes them behind its back.
+// forever is how long the kernel may remember entries and attributes: nothing changes them behind
+// its back.
 const forever = 24 * time.Hour

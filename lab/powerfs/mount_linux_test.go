@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOnlySyncsAreDurable does in a process what might make a write durable, and cuts the power. Whatever it was,
-// everything is there if everything survives: settling brings pages that are only mapped to the disk.
+// TestOnlySyncsAreDurable does in a process what might make a write durable, and cuts the power.
+// Whatever it was, everything is there if everything survives: settling brings pages that are only
+// mapped to the disk.
 func TestOnlySyncsAreDurable(t *testing.T) {
 	for role, want := range map[string]string{
 		"write": "4096×o", "close": "4096×o", "sync_file_range": "4096×o",
@@ -47,7 +48,8 @@ func TestOnlySyncsAreDurable(t *testing.T) {
 	}
 }
 
-// TestWriteBackOfAProcessThatGoesOn brings a mapped page to a disk, of which an image is made while the process is at it.
+// TestWriteBackOfAProcessThatGoesOn brings a mapped page to a disk, of which an image is made while
+// the process is at it.
 func TestWriteBackOfAProcessThatGoesOn(t *testing.T) {
 	d, m := mounted(t, Options{})
 	_, lines := start(t, "mmap", m.Dir())
@@ -74,8 +76,8 @@ func TestWriteBackOfAProcessThatGoesOn(t *testing.T) {
 	}
 }
 
-// TestSettlingABusyProcess cuts while threads of a process map, truncate, write and sync. Whatever its memory held
-// when it said so before the cut is there if everything survives.
+// TestSettlingABusyProcess cuts while threads of a process map, truncate, write and sync. Whatever
+// its memory held when it said so before the cut is there if everything survives.
 func TestSettlingABusyProcess(t *testing.T) {
 	rounds := 10
 	if testing.Short() {
@@ -214,7 +216,8 @@ func TestAMountIsAFileSystem(t *testing.T) {
 	if data, err := os.ReadFile(at("a/b/f")); err != nil || string(data) != "three" {
 		t.Errorf("through the other name: %q, %v", data, err)
 	}
-	if err := unix.Renameat2(unix.AT_FDCWD, at("hard"), unix.AT_FDCWD, at("a/000"), unix.RENAME_NOREPLACE); err != unix.EEXIST {
+	if err := unix.Renameat2(unix.AT_FDCWD, at("hard"), unix.AT_FDCWD, at("a/000"),
+		unix.RENAME_NOREPLACE); err != unix.EEXIST {
 		t.Errorf("rename onto a file: %v, want EEXIST", err)
 	}
 	must(unix.Renameat2(unix.AT_FDCWD, at("a"), unix.AT_FDCWD, at("hard"), unix.RENAME_EXCHANGE))

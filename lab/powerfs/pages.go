@@ -2,14 +2,16 @@ package powerfs
 
 import "syscall"
 
-// pageSize is the unit of memory, of write-back and of the Pages rule; sectorSize is what a disk writes whole.
+// pageSize is the unit of memory, of write-back and of the Pages rule; sectorSize is what a disk
+// writes whole.
 const (
 	pageSize   = 4096
 	sectorSize = 512
 )
 
-// A page is 4096 bytes of a file. The slots that refer to it are counted; one with several is copied before it is
-// written. A page of another pool, or of none, belongs to an image: it is never written and never counted.
+// A page is 4096 bytes of a file. The slots that refer to it are counted; one with several is
+// copied before it is written. A page of another pool, or of none, belongs to an image: it is never
+// written and never counted.
 type page struct {
 	data *[pageSize]byte // nil while the page is in the spill file
 	slot int64           // where it is in the spill file, in pages
@@ -20,8 +22,8 @@ type page struct {
 
 var noBytes [pageSize]byte // what a hole reads as
 
-// bytes returns the page's content, which may be buf: it is valid until buf is used again or the page is written.
-// A nil page is a hole.
+// bytes returns the page's content, which may be buf: it is valid until buf is used again or the
+// page is written. A nil page is a hole.
 func (p *page) bytes(buf *[pageSize]byte) (*[pageSize]byte, error) {
 	switch {
 	case p == nil:
@@ -35,8 +37,8 @@ func (p *page) bytes(buf *[pageSize]byte) (*[pageSize]byte, error) {
 	return buf, nil
 }
 
-// A content is the bytes of a file at one moment: pages where something was written, holes between them. Bytes behind
-// the size are zero in its pages.
+// A content is the bytes of a file at one moment: pages where something was written, holes between
+// them. Bytes behind the size are zero in its pages.
 type content struct {
 	pages map[int64]*page
 	size  int64
@@ -148,8 +150,9 @@ func (c *content) resize(pl *pool, size int64) error {
 	return nil
 }
 
-// between returns the indexes of the pages, holes excepted, that hold bytes of [off, end), in no order. It costs the
-// smaller of the pages there are and the pages there could be: sparse files are gigabytes long.
+// between returns the indexes of the pages, holes excepted, that hold bytes of [off, end), in no
+// order. It costs the smaller of the pages there are and the pages there could be: sparse files are
+// gigabytes long.
 func (c *content) between(off, end int64) []int64 {
 	if off >= end {
 		return nil

@@ -1,7 +1,8 @@
 // Package powerfs is a file system that can lose power.
 //
-// A Disk holds files twice: as processes see them, and as a power cut would leave them. Programs that know nothing of
-// it work on a Disk that is mounted (Linux); a Disk without a mount works everywhere, through its methods.
+// A Disk holds files twice: as processes see them, and as a power cut would leave them. Programs
+// that know nothing of it work on a Disk that is mounted (Linux); a Disk without a mount works
+// everywhere, through its methods.
 //
 //	disk, _ := powerfs.New(powerfs.Options{})
 //	mount, _ := disk.Mount(dir)
@@ -10,12 +11,14 @@
 //	image := disk.Crash().Image(powerfs.Rule{powerfs.Ordered, powerfs.Sectors}, seed)
 //	image.Export(folder) // or powerfs.New(powerfs.Options{From: image}): a crash during recovery
 //
-// A disk that is in use can also be told to fail, and asked what a cut would leave while its power stays on:
+// A disk that is in use can also be told to fail, and asked what a cut would leave while its power
+// stays on:
 //
 //	disk.Fail(powerfs.Fault{Op: powerfs.OnSync, Nth: 3}) // the third sync from now on
 //	image := disk.Image(rule, seed)
 //
-// And it can record all that is done to it, so that the state before each operation can be made again:
+// And it can record all that is done to it, so that the state before each operation can be made
+// again:
 //
 //	disk, _ := powerfs.New(powerfs.Options{Record: true})
 //	player, _ := disk.Tape().Play() // once the work is done
@@ -24,54 +27,61 @@
 //
 // # Crash model
 //
-// Every write, truncation, allocation, sync and change of an entry has a number, given under one lock; the cut has
-// its place among them. What was durable at the cut is in every image. Of the rest, a Rule says what may be there:
-// Survivors which changes, Entries in which order metadata becomes durable.
+// Every write, truncation, allocation, sync and change of an entry has a number, given under one
+// lock; the cut has its place among them. What was durable at the cut is in every image. Of the
+// rest, a Rule says what may be there: Survivors which changes, Entries in which order metadata
+// becomes durable.
 //
-// Sync (fsync, fdatasync, msync with MS_SYNC, and every write through O_SYNC, O_DSYNC or RWF_DSYNC, which the kernel
-// follows with an fsync) makes the bytes and the size of a file durable. Close, munmap, sync_file_range, msync with
-// MS_ASYNC and the passing of time make nothing durable. An fdatasync, which msync and O_DSYNC are to the
-// kernel, commits no journal where its file was not resized and got no new blocks.
+// Sync (fsync, fdatasync, msync with MS_SYNC, and every write through O_SYNC, O_DSYNC or RWF_DSYNC,
+// which the kernel follows with an fsync) makes the bytes and the size of a file durable. Close,
+// munmap, sync_file_range, msync with MS_ASYNC and the passing of time make nothing durable. An
+// fdatasync, which msync and O_DSYNC are to the kernel, commits no journal where its file was not
+// resized and got no new blocks.
 //
-// Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in order, all changes
-// of entries (a rename is one change, of both folders), truncations and allocations. Any sync of any file or folder
-// commits all of it until then. Without a sync a random prefix of it survives. Nothing orders data: bytes that were
-// written are there or not, page by page. The size of a file that has grown is written late, and on its own, after a
-// write or some pages of it: the file may be short, or have zeroes where a page did not survive. It never shows what another file left on the disk. What
-// is written after a truncation is there only if the truncation is.
+// Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in
+// order, all changes of entries (a rename is one change, of both folders), truncations and
+// allocations. Any sync of any file or folder commits all of it until then. Without a sync a random
+// prefix of it survives. Nothing orders data: bytes that were written are there or not, page by
+// page. The size of a file that has grown is written late, and on its own, after a write or some
+// pages of it: the file may be short, or have zeroes where a page did not survive. It never shows
+// what another file left on the disk. What is written after a truncation is there only if the
+// truncation is.
 //
-// A rename is no exception, though it is often taken for one. When it replaces a file, ext4 begins to write the new
-// file's data (auto_da_alloc), but as mounted by default it does not wait for that before it commits: the name may
-// then lead to zeroes, as the test against a real ext4 has found. xfs begins nothing, and may leave an empty file.
+// A rename is no exception, though it is often taken for one. When it replaces a file, ext4 begins
+// to write the new file's data (auto_da_alloc), but as mounted by default it does not wait for that
+// before it commits: the name may then lead to zeroes, as the test against a real ext4 has found.
+// xfs begins nothing, and may leave an empty file.
 //
-// This is kinder than ext4 in two points: there, an fsync of a file that was not changed since the journal was
-// committed commits nothing; and a hole punched into a file that has grown since its sync lets
-// the journal carry a size up to the end of the hole. And it is harsher in two: ext4 commits every five seconds
-// without being asked, and writes the data of a file that was truncated to nothing and written anew when it is
-// closed.
+// This is kinder than ext4 in two points: there, an fsync of a file that was not changed since the
+// journal was committed commits nothing; and a hole punched into a file that has grown since its
+// sync lets the journal carry a size up to the end of the hole. And it is harsher in two: ext4
+// commits every five seconds without being asked, and writes the data of a file that was truncated
+// to nothing and written anew when it is closed.
 //
-// Strict promises what POSIX does: an entry is durable after a sync of its folder, a file's bytes and truncations
-// after a sync of the file; for the rest, any subset of the operations survives, as long as operations on one entry
-// keep their order and folders are moved in order. No common file system is so unkind; it tells what a program takes
-// for granted.
+// Strict promises what POSIX does: an entry is durable after a sync of its folder, a file's bytes
+// and truncations after a sync of the file; for the rest, any subset of the operations survives, as
+// long as operations on one entry keep their order and folders are moved in order. No common file
+// system is so unkind; it tells what a program takes for granted.
 //
-// Nothing is the least that may be left, Everything what a crash of the process alone leaves. Prefix is a disk that
-// writes in order: all changes until some moment, of all files, and of the write then under way some whole sectors of
-// 512 bytes. Pages is a cache that writes back as it likes: each page of 4096 bytes is as it was durable, or as after
-// any of the writes to it since. Sectors is the same, where a page that was being written is a mixture, by sector, of
-// two of its versions. Sectors are never torn themselves. All choices follow from the seed.
+// Nothing is the least that may be left, Everything what a crash of the process alone leaves.
+// Prefix is a disk that writes in order: all changes until some moment, of all files, and of the
+// write then under way some whole sectors of 512 bytes. Pages is a cache that writes back as it
+// likes: each page of 4096 bytes is as it was durable, or as after any of the writes to it since.
+// Sectors is the same, where a page that was being written is a mixture, by sector, of two of its
+// versions. Sectors are never torn themselves. All choices follow from the seed.
 //
-// A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes them, though
-// processes go on seeing them. Truncations and allocations are metadata, and are not lost with them: those of the file
-// count as committed. On a Lying disk every sync is acknowledged and does nothing.
+// A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes
+// them, though processes go on seeing them. Truncations and allocations are metadata, and are not
+// lost with them: those of the file count as committed. On a Lying disk every sync is acknowledged
+// and does nothing.
 //
-// Permissions, owners and times are not part of the model: an image has the last permissions. Extended attributes,
-// devices and sockets are not supported.
+// Permissions, owners and times are not part of the model: an image has the last permissions.
+// Extended attributes, devices and sockets are not supported.
 //
 // # Memory
 //
-// Pages beyond Options.Memory go to a file. Unsynced writes are remembered one by one, as the rules need, up to a
-// quarter of Options.Memory; beyond that the oldest are folded into one change, which survives as a whole or not at
-// all. Entry operations that no sync of their folder makes durable are remembered up to 131,072; then the older half
-// counts as durable.
+// Pages beyond Options.Memory go to a file. Unsynced writes are remembered one by one, as the rules
+// need, up to a quarter of Options.Memory; beyond that the oldest are folded into one change, which
+// survives as a whole or not at all. Entry operations that no sync of their folder makes durable
+// are remembered up to 131,072; then the older half counts as durable.
 package powerfs

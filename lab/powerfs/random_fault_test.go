@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRandomFailedSyncsLoseTheirPages does random operations on two files, some of whose syncs fail. A later sync
-// writes out only what was changed after the failure, page by page.
+// TestRandomFailedSyncsLoseTheirPages does random operations on two files, some of whose syncs
+// fail. A later sync writes out only what was changed after the failure, page by page.
 func TestRandomFailedSyncsLoseTheirPages(t *testing.T) {
 	spill := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,12 +46,14 @@ func TestRandomFailedSyncsLoseTheirPages(t *testing.T) {
 
 func drawFileStep(t *rapid.T) step {
 	s := drawStep(t)
-	s.do = rapid.SampledFrom([]string{"write", "write", "write", "back", "truncate", "allocate", "sync", "fail"}).Draw(t, "file")
+	s.do = rapid.SampledFrom([]string{"write", "write", "write", "back", "truncate", "allocate", "sync",
+		"fail"}).Draw(t, "file")
 	return s
 }
 
-// afterFailures returns what is durable of a file: of each page what the last sync has written that found it changed
-// since the sync before, failed or not; less what was cut off or cleared since, until any of its syncs.
+// afterFailures returns what is durable of a file: of each page what the last sync has written that
+// found it changed since the sync before, failed or not; less what was cut off or cleared since,
+// until any of its syncs.
 func (h *history) afterFailures(file int) []byte {
 	b, size := make([]byte, room), 0
 	var changed [room / pageSize]bool
@@ -93,8 +95,8 @@ func (h *history) changes(a act, index int) bool {
 	return false
 }
 
-// cutOff does to b what the journal holds of the file's acts since its sync before the failed one, and returns the
-// size.
+// cutOff does to b what the journal holds of the file's acts since its sync before the failed one,
+// and returns the size.
 func (h *history) cutOff(b []byte, size, file, failed int) int {
 	before := 0
 	for _, a := range h.acts {

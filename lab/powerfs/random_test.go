@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRandomOperationsAgainstAHistory does random operations on a disk, cuts its power, and wants of every image that
-// the history has a choice of its rule that leads to it.
+// TestRandomOperationsAgainstAHistory does random operations on a disk, cuts its power, and wants
+// of every image that the history has a choice of its rule that leads to it.
 func TestRandomOperationsAgainstAHistory(t *testing.T) {
 	spill := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,7 +55,8 @@ func (s step) String() string {
 	return fmt.Sprintf("%s %d %d %s %s off=%d n=%d how=%d", s.do, s.a, s.b, s.name, s.to, s.off, s.n, s.how)
 }
 
-var steps = []string{"write", "write", "write", "write", "back", "truncate", "allocate", "sync", "sync", "syncdir", "syncdir",
+var steps = []string{"write", "write", "write", "write", "back", "truncate", "allocate", "sync", "sync", "syncdir",
+	"syncdir",
 	"create", "create", "mkdir", "symlink", "link", "unlink", "rmdir", "rename", "rename", "rename", "let go"}
 
 func drawStep(t *rapid.T) step {
@@ -91,7 +92,8 @@ func newWorld(t *rapid.T, spill string) *world {
 	w := &world{t: t, d: d}
 	w.h.make(ModeDir)
 	w.ids, w.held = []ID{Root}, []bool{true}
-	for _, s := range []step{{do: "create", name: "a"}, {do: "create", name: "b"}, {do: "mkdir", name: "c"}, {do: "syncdir"}} {
+	for _, s := range []step{{do: "create", name: "a"}, {do: "create", name: "b"}, {do: "mkdir", name: "c"},
+		{do: "syncdir"}} {
 		w.do(s)
 	}
 	return w
@@ -99,7 +101,8 @@ func newWorld(t *rapid.T, spill string) *world {
 
 func (w *world) live() map[entry]int { return w.h.entries(everything) }
 
-// linked returns the things of a type that have a name, the root included, and if held is set those that are held.
+// linked returns the things of a type that have a name, the root included, and if held is set those
+// that are held.
 func (w *world) linked(mode uint32, held bool) []int {
 	var found []int
 	named := map[int]bool{top: true}

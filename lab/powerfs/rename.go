@@ -11,7 +11,8 @@ const (
 	Exchange                     // it gets the old name
 )
 
-// Rename gives the entry name of the folder dir another name in another folder, or the same one, in one operation.
+// Rename gives the entry name of the folder dir another name in another folder, or the same one, in
+// one operation.
 func (d *Disk) Rename(dir ID, name string, toDir ID, toName string, how Replacement) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

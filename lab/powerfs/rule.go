@@ -10,8 +10,9 @@ import (
 type Entries uint8
 
 const (
-	Ordered Entries = iota // as ext4 and xfs: any sync commits all earlier metadata; without one, a prefix of it survives
-	Strict                 // as POSIX: an entry is durable after a sync of its folder
+	// as ext4 and xfs: any sync commits all earlier metadata; without one, a prefix of it survives
+	Ordered Entries = iota
+	Strict          // as POSIX: an entry is durable after a sync of its folder
 )
 
 // Survivors says what of the changes that were not durable is found after the cut.

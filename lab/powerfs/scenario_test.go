@@ -196,8 +196,8 @@ func brief(data []byte) string {
 	return s
 }
 
-// scenarios are what a program does before the cut, and the least that must then be left (Nothing) under either rule
-// for entries. What it had before is: folder d, file old=before, both durable.
+// scenarios are what a program does before the cut, and the least that must then be left (Nothing)
+// under either rule for entries. What it had before is: folder d, file old=before, both durable.
 var scenarios = []struct {
 	name            string
 	do              func(b doer)
@@ -296,13 +296,15 @@ var scenarios = []struct {
 		b.punch("old", 1, 3)
 		b.sync("old")
 	}, "d/ old=b000re", "d/ old=b000re"},
-	{"a hole that was not synced is not there", func(b doer) { b.punch("old", 1, 3) }, "d/ old=before", "d/ old=before"},
+	{"a hole that was not synced is not there", func(b doer) { b.punch("old", 1, 3) }, "d/ old=before",
+		"d/ old=before"},
 	{"an allocation that lets the file grow is durable after its sync", func(b doer) {
 		b.allocate("old", 0, 9)
 		b.sync("old")
 	}, "d/ old=before000", "d/ old=before000"},
 	{"one that was not synced is not", func(b doer) { b.allocate("old", 0, 9) }, "d/ old=before", "d/ old=before"},
-	{"a truncation that was not synced is not", func(b doer) { b.truncate("old", 2) }, "d/ old=before", "d/ old=before"},
+	{"a truncation that was not synced is not", func(b doer) { b.truncate("old", 2) }, "d/ old=before",
+		"d/ old=before"},
 	{"truncated to nothing and written anew, the old bytes are safe until the sync", func(b doer) {
 		b.truncate("old", 0)
 		b.write("old", 0, "after")
@@ -347,7 +349,8 @@ var scenarios = []struct {
 		b.sync("old")
 		b.sync("")
 	}, "d/ old=new", "d/ old=new"},
-	{"a hard link that was not synced is not there", func(b doer) { b.link("old", "two") }, "d/ old=before", "d/ old=before"},
+	{"a hard link that was not synced is not there", func(b doer) { b.link("old", "two") }, "d/ old=before",
+		"d/ old=before"},
 	{"one name of two removed, the other stays", func(b doer) {
 		b.link("old", "d/two")
 		b.unlink("old")

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nextData returns the next range of file that is not a hole, from off on: both are size if there is none.
+// nextData returns the next range of file that is not a hole, from off on: both are size if there
+// is none.
 func nextData(file *os.File, off, size int64) (data, hole int64, err error) {
 	fd := int(file.Fd())
 	data, err = unix.Seek(fd, off, unix.SEEK_DATA)

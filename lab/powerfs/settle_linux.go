@@ -14,14 +14,15 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Settle brings what the process pid has mapped and changed to the disk, without making it durable: the caches of a
-// machine that loses power hold it too. It is for the settle function of CutBefore. The process is stopped for good:
-// kill it afterwards.
+// Settle brings what the process pid has mapped and changed to the disk, without making it durable:
+// the caches of a machine that loses power hold it too. It is for the settle function of CutBefore.
+// The process is stopped for good: kill it afterwards.
 //
-// A stopped thread is one that runs no more code of the program, so that no page changes and nothing is acknowledged
-// after the cut. Operations that wait are answered (with EIO) after the signals were sent and before their arrival is
-// waited for: their threads stop on their way back. They must be answered before the write-backs are asked for,
-// because the kernel holds those back while a truncation is under way.
+// A stopped thread is one that runs no more code of the program, so that no page changes and
+// nothing is acknowledged after the cut. Operations that wait are answered (with EIO) after the
+// signals were sent and before their arrival is waited for: their threads stop on their way back.
+// They must be answered before the write-backs are asked for, because the kernel holds those back
+// while a truncation is under way.
 func (m *Mount) Settle(pid int) error {
 	defer m.disk.letGo() // whatever happens, nobody is left waiting
 	if err := stopThreads(pid); err != nil {
@@ -42,8 +43,9 @@ func settleError(pid int, err error) error {
 		Hint: "dirty mapped pages may be missing from the images"}
 }
 
-// stopThreads sends the stop signal to each thread of the process. One for the whole process is not enough: a single
-// thread takes it, and until that one is back from the kernel the others run on, with an operation that failed.
+// stopThreads sends the stop signal to each thread of the process. One for the whole process is not
+// enough: a single thread takes it, and until that one is back from the kernel the others run on,
+// with an operation that failed.
 func stopThreads(pid int) error {
 	sent := make(map[string]bool)
 	for fresh := true; fresh; { // until all are known: a thread may have begun another one meanwhile
@@ -71,11 +73,12 @@ func stopThreads(pid int) error {
 
 func taskDir(pid int) string { return fmt.Sprintf("/proc/%d/task", pid) }
 
-// patience bounds how long Settle waits for a process to stop: a thread may be blocked on something that is not ours.
+// patience bounds how long Settle waits for a process to stop: a thread may be blocked on something
+// that is not ours.
 const patience = 20 * time.Second
 
-// waitStopped waits until every thread of the process is stopped or has ended. There is nothing to wait on, for a
-// process need not be our child.
+// waitStopped waits until every thread of the process is stopped or has ended. There is nothing to
+// wait on, for a process need not be our child.
 func waitStopped(pid int) error {
 	for start, pause := time.Now(), 50*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		running, err := runningThread(pid)
@@ -89,8 +92,8 @@ func waitStopped(pid int) error {
 	}
 }
 
-// runningThread returns a thread of the process that is neither stopped nor gone, with its state; "" if there is
-// none.
+// runningThread returns a thread of the process that is neither stopped nor gone, with its state;
+// "" if there is none.
 func runningThread(pid int) (string, error) {
 	dir := taskDir(pid)
 	threads, err := os.ReadDir(dir)
@@ -112,8 +115,9 @@ func runningThread(pid int) (string, error) {
 	return "", nil
 }
 
-// WriteBack brings what processes have mapped and changed until now to the disk while they go on, without making it
-// durable: an Image of the disk then has it. No fault strikes, and nothing is counted.
+// WriteBack brings what processes have mapped and changed until now to the disk while they go on,
+// without making it durable: an Image of the disk then has it. No fault strikes, and nothing is
+// counted.
 func (m *Mount) WriteBack() error {
 	m.disk.setQuiet(true)
 	defer m.disk.setQuiet(false)
@@ -130,10 +134,10 @@ func (d *Disk) setQuiet(quiet bool) {
 	d.quiet = quiet
 }
 
-// writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs starts all
-// write-backs, but not every kernel waits in it for those of FUSE, lest a dead daemon hang it. An fsync of each file
-// that is open for writing does wait; only such files can have dirty mapped pages. Where processes go on, one may be
-// removed meanwhile.
+// writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs
+// starts all write-backs, but not every kernel waits in it for those of FUSE, lest a dead daemon
+// hang it. An fsync of each file that is open for writing does wait; only such files can have dirty
+// mapped pages. Where processes go on, one may be removed meanwhile.
 func (m *Mount) writeBack(goesOn bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -164,8 +168,8 @@ func (m *Mount) writeBack(goesOn bool) error {
 	return nil
 }
 
-// ofEarlier reports whether err is of a write-back that failed earlier, as it was told to: the kernel reports those to
-// whoever syncs next.
+// ofEarlier reports whether err is of a write-back that failed earlier, as it was told to: the
+// kernel reports those to whoever syncs next.
 func ofEarlier(err error) bool { return err == unix.EIO || err == unix.ENOSPC }
 
 // writable returns the paths of the files that are open for writing and have a name.

@@ -6,10 +6,10 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// A pool is the memory of one disk's pages. Beyond its limit, pages go to a file, the oldest first. The file has no
-// name from the start, so that nothing is left behind however the process ends. Its descriptor is closed once the
-// disk and all images that share its pages are unreachable. A pool is guarded by its disk's lock until the power is
-// off, and only read from then on.
+// A pool is the memory of one disk's pages. Beyond its limit, pages go to a file, the oldest first.
+// The file has no name from the start, so that nothing is left behind however the process ends. Its
+// descriptor is closed once the disk and all images that share its pages are unreachable. A pool is
+// guarded by its disk's lock until the power is off, and only read from then on.
 type pool struct {
 	limit    int64 // bytes
 	resident int64 // bytes in memory
@@ -37,7 +37,8 @@ func (pl *pool) hold(p *page) {
 	}
 }
 
-// copied returns p as a page of no pool; one that is of no pool, or of another disk's, is that already.
+// copied returns p as a page of no pool; one that is of no pool, or of another disk's, is that
+// already.
 func (pl *pool) copied(p *page) (*page, error) {
 	if p.pool != pl {
 		return p, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// DetachStale detaches the mounts of this file system below parent whose daemon has died, as by a kill, and returns
-// how many. Mounts that work are left alone, whoever they belong to.
+// DetachStale detaches the mounts of this file system below parent whose daemon has died, as by a
+// kill, and returns how many. Mounts that work are left alone, whoever they belong to.
 func DetachStale(parent string) (int, error) {
 	mounts, err := ourMounts(parent)
 	if err != nil {
@@ -29,7 +29,8 @@ func DetachStale(parent string) (int, error) {
 			continue
 		}
 		if err := detachDead(m.dir); err != nil {
-			failed = errors.Join(failed, &driver.Error{Op: "detach stale mount", Path: m.dir, Kind: driver.KindOf(err), Err: err,
+			failed = errors.Join(failed, &driver.Error{Op: "detach stale mount", Path: m.dir, Kind: driver.KindOf(err),
+				Err:  err,
 				Hint: "umount -l " + m.dir})
 			continue
 		}
@@ -86,8 +87,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// source is what the system lists as the mounted device: it names the daemon's process, and when that was started, since
-// numbers of processes come again.
+// source is what the system lists as the mounted device: it names the daemon's process, and when
+// that was started, since numbers of processes come again.
 func source(pid int) string {
 	_, started := processState(pid)
 	return fmt.Sprintf("%s:%d:%s", mountName, pid, started)
@@ -102,8 +103,8 @@ func processState(pid int) (state, started string) {
 	return fields[0], fields[19]
 }
 
-// statFields returns what the system tells of the process or thread whose folder in /proc is dir, from its state on; nothing
-// if it has ended.
+// statFields returns what the system tells of the process or thread whose folder in /proc is dir,
+// from its state on; nothing if it has ended.
 func statFields(dir string) []string {
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
@@ -113,8 +114,9 @@ func statFields(dir string) []string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
-// dead reports whether the mount's daemon has died. It is not asked: a daemon that was killed while it used its own mount
-// never ends before the mount is detached, and nobody who asks for something there is answered.
+// dead reports whether the mount's daemon has died. It is not asked: a daemon that was killed while
+// it used its own mount never ends before the mount is detached, and nobody who asks for something
+// there is answered.
 func (m listed) dead() bool {
 	var pid int
 	var started string
@@ -125,7 +127,8 @@ func (m listed) dead() bool {
 	return state == "" || state == "Z" || state == "X" || now != started
 }
 
-// silent reports whether nobody answers for the mount any more. A daemon that only keeps silent may be stopped.
+// silent reports whether nobody answers for the mount any more. A daemon that only keeps silent may
+// be stopped.
 func silent(dir string) bool {
 	answer := make(chan error, 1)
 	go func() {

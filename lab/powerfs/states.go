@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// State is one state that a rule allows after a cut: Nothing and Everything leave one, of the others it
-// says which changes survive, or the seed of a random choice.
+// State is one state that a rule allows after a cut: Nothing and Everything leave one, of the
+// others it says which changes survive, or the seed of a random choice.
 type State struct {
 	Rule
 	seed uint64
@@ -130,8 +130,8 @@ func (p *Player) writeInPart(s *survival, bytes int64) {
 	s.nodes[n] = &node{mode: n.mode, pages: c.pages, size: c.size}
 }
 
-// Killed returns the states that a kill -9 may leave before the next operation, and within it if it is a
-// write: a signal ends that between two pages.
+// Killed returns the states that a kill -9 may leave before the next operation, and within it if it
+// is a write: a signal ends that between two pages.
 func (p *Player) Killed(rng *rand.Rand) []State {
 	states := []State{{Rule: Rule{Ordered, Everything}}}
 	if p.at >= len(p.tape.steps) {
@@ -170,9 +170,9 @@ func some(rng *rand.Rand, n, most int) []int {
 	return all
 }
 
-// States returns states that a cut before the next operation may leave: nothing, everything, and, with
-// every change that is not durable in turn, states without it and with it alone. Where there are many
-// changes some are chosen at random, and random states are added.
+// States returns states that a cut before the next operation may leave: nothing, everything, and,
+// with every change that is not durable in turn, states without it and with it alone. Where there
+// are many changes some are chosen at random, and random states are added.
 func (p *Player) States(e Entries, rng *rand.Rand) []State {
 	states := []State{{Rule: Rule{e, Nothing}}, {Rule: Rule{e, Everything}}}
 	if p.settled() {
@@ -298,7 +298,8 @@ func (p *Player) filePicks(n *inode, rng *rand.Rand) []selection {
 	return picks
 }
 
-// Some is States without single pages, sectors and random states: those that a fault before most often leads to.
+// Some is States without single pages, sectors and random states: those that a fault before most
+// often leads to.
 func (p *Player) Some(e Entries, rng *rand.Rand) []State {
 	var some []State
 	for _, s := range p.States(e, rng) {

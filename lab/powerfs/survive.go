@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Image returns what a power cut at this moment leaves under the rule. The same crash, rule and seed give the same
-// image. Nothing and Everything leave no choice: the seed does not matter.
+// Image returns what a power cut at this moment leaves under the rule. The same crash, rule and
+// seed give the same image. Nothing and Everything leave no choice: the seed does not matter.
 func (c *Crash) Image(r Rule, seed uint64) *Image {
 	s := &survival{d: c.d, rule: r, seed: seed, nodes: make(map[*inode]*node)}
 	s.rng = rand.New(rand.NewPCG(seed, 0))
@@ -35,7 +35,8 @@ type survival struct {
 	err     error
 }
 
-// choose makes the choices that concern several files: the moment of a prefix, and the entry operations that survive.
+// choose makes the choices that concern several files: the moment of a prefix, and the entry
+// operations that survive.
 func (s *survival) choose() {
 	if s.rule.Survivors == Prefix {
 		s.choosePrefix()
@@ -93,7 +94,8 @@ func (s *survival) do(o *op) {
 	}
 }
 
-// pendingMetadata returns the operations that the ordered journal has not committed, truncations included, by number.
+// pendingMetadata returns the operations that the ordered journal has not committed, truncations
+// included, by number.
 func (s *survival) pendingMetadata() []uint64 {
 	var pending []uint64
 	for _, o := range s.d.journal {
@@ -118,7 +120,8 @@ func (s *survival) choosePoint(pending []uint64) uint64 {
 	return s.d.committed
 }
 
-// choosePrefix picks the moment until which everything survives, and how much of the write after it does.
+// choosePrefix picks the moment until which everything survives, and how much of the write after it
+// does.
 func (s *survival) choosePrefix() {
 	pending, writes := s.pendingAll()
 	if s.pick != nil {
@@ -137,7 +140,8 @@ func (s *survival) choosePrefix() {
 	}
 }
 
-// pendingAll returns the changes that are not durable, by number, and those of them that are writes.
+// pendingAll returns the changes that are not durable, by number, and those of them that are
+// writes.
 func (s *survival) pendingAll() (pending []uint64, writes map[uint64]*event) {
 	writes = make(map[uint64]*event)
 	for _, e := range s.d.order {

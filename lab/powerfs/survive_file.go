@@ -13,8 +13,8 @@ type choice struct {
 	partly int64    // of the last of them, until here
 }
 
-// choice decides what is the same for all pages of n. Its random numbers are the file's own, so that one file does
-// not depend on the order in which others are looked at.
+// choice decides what is the same for all pages of n. Its random numbers are the file's own, so
+// that one file does not depend on the order in which others are looked at.
 func (s *survival) choice(n *inode) *choice {
 	f := &choice{s: s, n: n, rng: rand.New(rand.NewPCG(s.seed, uint64(n.id)))}
 	for _, e := range n.events {
@@ -42,9 +42,10 @@ func (f *choice) journaled(e *event) bool {
 	return f.s.subset() && f.rng.IntN(2) == 0
 }
 
-// grow picks how many of the writes have let the file grow: the size is written out later than the pages, as on a
-// file system that allocates late, and with the pages of a write that were written together. A page behind the size
-// that was chosen is not seen, and one before it that did not survive is a hole.
+// grow picks how many of the writes have let the file grow: the size is written out later than the
+// pages, as on a file system that allocates late, and with the pages of a write that were written
+// together. A page behind the size that was chosen is not seen, and one before it that did not
+// survive is a hole.
 func (f *choice) grow() {
 	if !f.s.subset() {
 		return
@@ -65,8 +66,8 @@ func (f *choice) grow() {
 	}
 }
 
-// boundary picks how many bytes of a write lie before a boundary of units within it; with no boundary it is 0, which is
-// as likely as each of them.
+// boundary picks how many bytes of a write lie before a boundary of units within it; with no
+// boundary it is 0, which is as likely as each of them.
 func boundary(rng *rand.Rand, e *event, unit int64) int64 {
 	first := e.off/unit + 1 // behind the start
 	inside := (e.off+e.n-1)/unit - first + 1
@@ -160,7 +161,8 @@ func (f *choice) anySure(events []int) bool {
 	return false
 }
 
-// tear lets some sectors of b be as an earlier version of the page: the write-back that was under way.
+// tear lets some sectors of b be as an earlier version of the page: the write-back that was under
+// way.
 func (f *choice) tear(b *[pageSize]byte, index int64, touching []int, kept int) error {
 	version, mask := 0, uint32(0)
 	switch k := f.s.pick; {

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// Sync makes the file's bytes and size durable, as fsync does. Under Ordered it also commits all entry
-// operations and truncations of all files until now. Syncing a folder makes its entries durable.
+// Sync makes the file's bytes and size durable, as fsync does. Under Ordered it also commits all
+// entry operations and truncations of all files until now. Syncing a folder makes its entries
+// durable.
 func (d *Disk) Sync(id ID) error { return d.sync(id, false) }
 
-// SyncData is Sync as fdatasync does it: where the file neither was resized nor got new blocks since the
-// journal was committed, its bytes alone are written, and the journal stays as it is.
+// SyncData is Sync as fdatasync does it: where the file neither was resized nor got new blocks
+// since the journal was committed, its bytes alone are written, and the journal stays as it is.
 func (d *Disk) SyncData(id ID) error { return d.sync(id, true) }
 
 func (d *Disk) sync(id ID, dataOnly bool) error {
@@ -80,9 +81,9 @@ func (d *Disk) clean(n *inode) {
 	d.dropEvents(n)
 }
 
-// loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later sync writes them,
-// though processes still see what is in them. What the journal holds is not lost with them; the size that writes have
-// reached is written by the next sync that succeeds.
+// loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later
+// sync writes them, though processes still see what is in them. What the journal holds is not lost
+// with them; the size that writes have reached is written by the next sync that succeeds.
 func (d *Disk) loseDirty(n *inode) error {
 	if n.isDir() {
 		return nil

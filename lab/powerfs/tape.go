@@ -5,15 +5,15 @@ import (
 	"path"
 )
 
-// A Tape holds everything that was done to a Disk, in order, so that the state before each operation
-// can be made again. See Options.Record.
+// A Tape holds everything that was done to a Disk, in order, so that the state before each
+// operation can be made again. See Options.Record.
 type Tape struct {
 	from  *Image
 	steps []taped
 }
 
-// taped is an operation and what it did to the disk. A write-back that no operation asked for, and a
-// change of attributes, is a step too.
+// taped is an operation and what it did to the disk. A write-back that no operation asked for, and
+// a change of attributes, is a step too.
 type taped struct {
 	Step
 	wrote   ID // the file, if the step is a write
@@ -30,7 +30,9 @@ type Step struct {
 	Monotonic int64   // when it began, in nanoseconds, as of CutAt
 	Cache     bool    // a write-back of mapped pages
 	Failed    bool    // a fault struck it
-	Until     int64   // when a sync of a disk that takes time is done: until then it may as well not have begun; 0 is at once
+	// when a sync of a disk that takes time is done: until then it may as well not have begun; 0 is
+	// at once
+	Until int64
 }
 
 // String says what the operation was: "write 8192 bytes of store/000004.log".
@@ -48,7 +50,8 @@ func (s Step) String() string {
 	return text
 }
 
-// Tape returns what was done to the disk, which cuts its power. It is nil unless Options.Record was set.
+// Tape returns what was done to the disk, which cuts its power. It is nil unless Options.Record was
+// set.
 func (d *Disk) Tape() *Tape {
 	d.Cut()
 	return d.tape

@@ -40,7 +40,8 @@ func TestTapeHoldsFailedSyncs(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", survivors, got, want)
 		}
 	}
-	if steps := p.tape.Steps(); !steps[4].Failed || steps[4].Kind != OnSync || steps[3].Failed || steps[3].Bytes != pageSize {
+	if steps := p.tape.Steps(); !steps[4].Failed || steps[4].Kind != OnSync || steps[3].Failed ||
+		steps[3].Bytes != pageSize {
 		t.Errorf("got %+v", steps)
 	}
 }

@@ -25,8 +25,8 @@ func daemon(dir string) error {
 	return err
 }
 
-// busy does everything at once, until it fails or is stopped: mapped writes that are acknowledged by number,
-// truncations, writes, reads and syncs, of files of its own each.
+// busy does everything at once, until it fails or is stopped: mapped writes that are acknowledged
+// by number, truncations, writes, reads and syncs, of files of its own each.
 func busy(dir string) error {
 	failed := make(chan error)
 	for _, name := range []string{"mapped", "truncated", "written", "synced"} {
@@ -100,7 +100,8 @@ func workOn(role string, args []string) error {
 	return err
 }
 
-// works are ways to write a page of x to a new file of one page, which is synced as a page of o, with its entry.
+// works are ways to write a page of x to a new file of one page, which is synced as a page of o,
+// with its entry.
 var works = map[string]func(path string) error{
 	"write":     func(path string) error { return rewrite(path, 0, nil) },
 	"close":     func(path string) error { return closing(path) },
@@ -116,7 +117,8 @@ var works = map[string]func(path string) error{
 	},
 	"sync_file_range": func(path string) error {
 		return rewrite(path, 0, func(fd int) error {
-			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
+			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|
+				unix.SYNC_FILE_RANGE_WAIT_AFTER)
 		})
 	},
 	"mmap": func(path string) error { return mapped(path, 1, nil) },
@@ -127,7 +129,8 @@ var works = map[string]func(path string) error{
 				return err
 			}
 			copy(b, xs)
-			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
+			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|
+				unix.SYNC_FILE_RANGE_WAIT_AFTER)
 		})
 	},
 	"many pages": func(path string) error { return mapped(path, 4096, nil) },

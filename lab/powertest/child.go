@@ -21,7 +21,8 @@ type request[R any] struct {
 	History History[R] `json:",omitzero"`  // of what is to be checked
 }
 
-// message is what a child says: any number of Tried and Done, and one Ended, which ends the request.
+// message is what a child says: any number of Tried and Done, and one Ended, which ends the
+// request.
 type message[R any] struct {
 	Tried *R      `json:",omitempty"`
 	Done  *R      `json:",omitempty"`

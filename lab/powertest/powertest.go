@@ -1,5 +1,5 @@
-// Package powertest tries what a store keeps when the power fails: it has a process work in the store, on a disk that
-// loses power (lab/powerfs), and has another one look at what is left.
+// Package powertest tries what a store keeps when the power fails: it has a process work in the
+// store, on a disk that loses power (lab/powerfs), and has another one look at what is left.
 //
 //	func TestPower(t *testing.T) {
 //		powertest.Run(t, powertest.Case[string]{
@@ -12,11 +12,13 @@
 //		})
 //	}
 //
-// The test binary is its own child: [Run] starts it again for the same test. Power fails before a random operation of
-// the disk, so also while the store is being created or closed. Everything random comes from a seed, which is logged
-// and can be given in the environment: ASSAY_POWERTEST_SEED=7. ASSAY_POWERTEST_CUTS=100 tries more cuts.
+// The test binary is its own child: [Run] starts it again for the same test. Power fails before a
+// random operation of the disk, so also while the store is being created or closed. Everything
+// random comes from a seed, which is logged and can be given in the environment:
+// ASSAY_POWERTEST_SEED=7. ASSAY_POWERTEST_CUTS=100 tries more cuts.
 //
-// A test that wants to choose the moment itself, or which call fails, mounts a [Disk] and opens its engine there.
+// A test that wants to choose the moment itself, or which call fails, mounts a [Disk] and opens its
+// engine there.
 //
 // Where no disk can be mounted the tests are skipped, with the reason.
 package powertest
@@ -33,15 +35,16 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// Case is a store, what is done in it, and what must be left. R is what a process tells of one change; it must survive
-// JSON.
+// Case is a store, what is done in it, and what must be left. R is what a process tells of one
+// change; it must survive JSON.
 type Case[R any] struct {
-	// Work opens a new store below dir, works in it and closes it, and returns the first error. It ends by itself, after
-	// some dozens of changes, and does about the same each time, so that a cut can be placed within it.
+	// Work opens a new store below dir, works in it and closes it, and returns the first error. It
+	// ends by itself, after some dozens of changes, and does about the same each time, so that a
+	// cut can be placed within it.
 	Work func(dir string, log *Log[R]) error
-	// Check opens what a power cut left below dir and returns what breaks the store's promises. It should go on working
-	// there, and look again: what a recovery left behind may only then come to light. It must object if something was
-	// done and the folder is empty; Run tries that.
+	// Check opens what a power cut left below dir and returns what breaks the store's promises. It
+	// should go on working there, and look again: what a recovery left behind may only then come to
+	// light. It must object if something was done and the folder is empty; Run tries that.
 	Check func(dir string, h History[R]) error
 }
 
@@ -60,18 +63,21 @@ func (l *Log[R]) Try(r R) { l.say(message[R]{Tried: &r}) }
 // Done tells that a change has returned without an error: what it promises holds from now on.
 func (l *Log[R]) Done(r R) { l.say(message[R]{Done: &r, At: powerfs.Now()}) }
 
-// The number of cuts, and the rules by which images are made of each. Images that are alike are looked at once.
+// The number of cuts, and the rules by which images are made of each. Images that are alike are
+// looked at once.
 const (
 	cuts      = 6
 	shortCuts = 2
 )
 
 var (
-	rules      = survivors(powerfs.Sectors, powerfs.Sectors, powerfs.Pages, powerfs.Prefix, powerfs.Nothing, powerfs.Everything)
+	rules = survivors(powerfs.Sectors, powerfs.Sectors, powerfs.Pages, powerfs.Prefix, powerfs.Nothing,
+		powerfs.Everything)
 	shortRules = survivors(powerfs.Sectors, powerfs.Prefix, powerfs.Nothing)
 )
 
-// survivors returns the rules with entries in order, as ext4 and xfs have them: claims of stores are of those.
+// survivors returns the rules with entries in order, as ext4 and xfs have them: claims of stores
+// are of those.
 func survivors(list ...powerfs.Survivors) (rules []powerfs.Rule) {
 	for _, s := range list {
 		rules = append(rules, powerfs.Rule{Entries: powerfs.Ordered, Survivors: s})
@@ -79,8 +85,9 @@ func survivors(list ...powerfs.Survivors) (rules []powerfs.Rule) {
 	return rules
 }
 
-// Run has c's work done once without a cut, and then with some cuts, and each time what may be left checked. The test
-// that calls it must do so in every process, and may do nothing costly before. No process, mount or file is left behind.
+// Run has c's work done once without a cut, and then with some cuts, and each time what may be left
+// checked. The test that calls it must do so in every process, and may do nothing costly before. No
+// process, mount or file is left behind.
 func Run[R any](t *testing.T, c Case[R]) {
 	t.Helper()
 	serve(c)
@@ -96,7 +103,8 @@ func Run[R any](t *testing.T, c Case[R]) {
 	whole := r.work(cut{})
 	r.check(whole, "after all of the work", survivors(powerfs.Nothing), seed)
 	if err := r.ask(t.TempDir(), whole.history); len(whole.history.Done) == 0 || !errors.As(err, new(found)) {
-		t.Fatalf("an empty folder, after %d changes: the check must object, and returned %v", len(whole.history.Done), err)
+		t.Fatalf("an empty folder, after %d changes: the check must object, and returned %v", len(whole.history.Done),
+			err)
 	}
 	images := 0
 	for i := range n {
@@ -104,13 +112,15 @@ func Run[R any](t *testing.T, c Case[R]) {
 		from, to := whole.ops*uint64(i)/uint64(n), whole.ops*uint64(i+1)/uint64(n)
 		at := 1 + from + rng.Uint64N(max(to-from, 1))
 		w := r.work(cut{op: at})
-		images += r.check(w, fmt.Sprintf("seed %d, power cut before operation %d of %d", seed, at, whole.ops), chosen, rng.Uint64())
+		images += r.check(w, fmt.Sprintf("seed %d, power cut before operation %d of %d", seed, at, whole.ops), chosen,
+			rng.Uint64())
 	}
 	t.Logf("%d operations, %d changes, %d cuts, %d images", whole.ops, len(whole.history.Done), n, images)
 }
 
-// MustFail shows that the check of c can fail: power fails after so many acknowledgements, nothing that was not synced
-// is left, and Check must object. It is for a store that is opened for, or asked for, less than it should promise.
+// MustFail shows that the check of c can fail: power fails after so many acknowledgements, nothing
+// that was not synced is left, and Check must object. It is for a store that is opened for, or
+// asked for, less than it should promise.
 func MustFail[R any](t *testing.T, c Case[R], after int) {
 	t.Helper()
 	serve(c)
@@ -122,7 +132,8 @@ func MustFail[R any](t *testing.T, c Case[R], after int) {
 	image := w.crash.Image(survivors(powerfs.Nothing)[0], 0)
 	err := r.inspect(image, w.history)
 	if !errors.As(err, new(found)) { // a crash is not it
-		t.Fatalf("%d changes that were not synced were lost: the check must object, and returned %v", len(w.history.Done), err)
+		t.Fatalf("%d changes that were not synced were lost: the check must object, and returned %v",
+			len(w.history.Done), err)
 	}
 	t.Logf("found, as it must: %.300v", err)
 }

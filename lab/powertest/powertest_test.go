@@ -78,7 +78,8 @@ func TestStoreThatDoesNotSync(t *testing.T) {
 	powertest.MustFail(t, file{fault: "never syncs"}.power(), lines/2)
 }
 
-// faultVariable makes this a process in which TestPlanted fails, as the test of a store that has the fault would.
+// faultVariable makes this a process in which TestPlanted fails, as the test of a store that has
+// the fault would.
 const faultVariable = "ASSAY_POWERTEST_FAULT"
 
 func TestPlanted(t *testing.T) {
@@ -98,7 +99,8 @@ func TestPlanted(t *testing.T) {
 	} {
 		left := t.TempDir()
 		cmd := exec.Command(os.Args[0], "-test.run=^TestPlanted$", "-test.v")
-		cmd.Env = append(os.Environ(), faultVariable+"="+fault, "ASSAY_POWERTEST_CUTS=8", "ASSAY_POWERTEST_SEED=1", "TMPDIR="+left)
+		cmd.Env = append(os.Environ(), faultVariable+"="+fault, "ASSAY_POWERTEST_CUTS=8", "ASSAY_POWERTEST_SEED=1",
+			"TMPDIR="+left)
 		out, err := cmd.CombinedOutput()
 		if (err == nil) != (fault == "") || !strings.Contains(string(out), want) {
 			t.Errorf("fault %q: %v, want %q in\n%s", fault, err, want, out)

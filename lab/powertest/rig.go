@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// patience is how long a process may say nothing before it counts as hung. No test is meant to come near it.
+// patience is how long a process may say nothing before it counts as hung. No test is meant to come
+// near it.
 const patience = 5 * time.Minute
 
 // rig is where the work of a case is done and checked.
@@ -36,8 +37,8 @@ func mustMount(t testing.TB) {
 	}
 }
 
-// cut is when power fails: before an operation of the disk, after a number of acknowledgements, or, if both are 0, when
-// all work is done.
+// cut is when power fails: before an operation of the disk, after a number of acknowledgements, or,
+// if both are 0, when all work is done.
 type cut struct {
 	op   uint64
 	acks int
@@ -120,8 +121,8 @@ func listen[R any](p *child.Process, said chan<- message[R]) {
 	}
 }
 
-// hear collects what is said until the work has ended or the power is off. It calls acknowledged with the number of
-// changes that were done, at each.
+// hear collects what is said until the work has ended or the power is off. It calls acknowledged
+// with the number of changes that were done, at each.
 func (r *rig[R]) hear(said <-chan message[R], down <-chan struct{}, acknowledged func(done int)) (heard []message[R]) {
 	for done := 0; ; {
 		select {
@@ -170,8 +171,8 @@ func (r *rig[R]) inspect(image *powerfs.Image, h History[R]) error {
 	return err
 }
 
-// ask has a folder checked in another process, which stays for the next. If it crashes, that is what is wrong with the
-// folder.
+// ask has a folder checked in another process, which stays for the next. If it crashes, that is
+// what is wrong with the folder.
 func (r *rig[R]) ask(dir string, h History[R]) error {
 	r.t.Helper()
 	if r.checker == nil {

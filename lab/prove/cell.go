@@ -51,7 +51,8 @@ func (t trial) acked() (n int64) {
 	return n
 }
 
-// lost returns how many of those are not among the first n of each writer, and the age of the oldest.
+// lost returns how many of those are not among the first n of each writer, and the age of the
+// oldest.
 func (t trial) lost(n []uint64) (lost int64, age time.Duration) {
 	for w, list := range t.ledger.acks {
 		for _, a := range list {
@@ -64,8 +65,9 @@ func (t trial) lost(n []uint64) (lost int64, age time.Duration) {
 	return lost, age
 }
 
-// disorder returns how the commits that were found are no prefix of all: one that began after another had been
-// acknowledged is there, and that other is not. It also finds commits that nobody can have made.
+// disorder returns how the commits that were found are no prefix of all: one that began after
+// another had been acknowledged is there, and that other is not. It also finds commits that nobody
+// can have made.
 func (t trial) disorder(n []uint64) string {
 	var began, missing ack // the last one found, the first one missing
 	missing.Done = t.at
@@ -84,7 +86,8 @@ func (t trial) disorder(n []uint64) string {
 			last = a
 		}
 		if n[w] > last.N+1 && n[w] > t.unacked(w)+1 {
-			return fmt.Sprintf("no prefix: commit %d of writer %d is there, and none after %d was ever tried", n[w], w, last.N+1)
+			return fmt.Sprintf("no prefix: commit %d of writer %d is there, and none after %d was ever tried", n[w], w,
+				last.N+1)
 		}
 	}
 	if began.Began > missing.Done {
@@ -94,8 +97,8 @@ func (t trial) disorder(n []uint64) string {
 	return ""
 }
 
-// backup returns what is wrong with the backup that a crash has left, of which it is nil if there is none; "" is nothing. A
-// backup is whole or not there at all, and once it was made it is there.
+// backup returns what is wrong with the backup that a crash has left, of which it is nil if there
+// is none; "" is nothing. A backup is whole or not there at all, and once it was made it is there.
 func (t trial) backup(o *outcome) string {
 	var last copied
 	for _, c := range t.ledger.copies {
@@ -118,7 +121,8 @@ func (t trial) backup(o *outcome) string {
 	return ""
 }
 
-// unacked returns the highest number of a commit of w that returned an error, or from which it began.
+// unacked returns the highest number of a commit of w that returned an error, or from which it
+// began.
 func (t trial) unacked(w int) (n uint64) {
 	for _, f := range t.ledger.failed {
 		if f.W == w {
@@ -153,8 +157,8 @@ func (c *cell) crash(t trial) {
 	c.Rounds++
 }
 
-// record adds one image of a trial, and reports whether it lacks a property. One that was not verified in time is none,
-// though what its process read wrong counts.
+// record adds one image of a trial, and reports whether it lacks a property. One that was not
+// verified in time is none, though what its process read wrong counts.
 func (c *cell) record(t trial, o outcome) bool {
 	if o.Late {
 		c.Late++
@@ -164,7 +168,8 @@ func (c *cell) record(t trial, o outcome) bool {
 	return c.judge(t, o)
 }
 
-// judge holds what was found in an image against what was acknowledged before one moment that leaves it.
+// judge holds what was found in an image against what was acknowledged before one moment that
+// leaves it.
 func (c *cell) judge(t trial, o outcome) bool {
 	before := c.keeps.failed + c.whole.failed
 	c.judged++

@@ -16,7 +16,8 @@ import (
 	"github.com/assaydb/assay/lab/child"
 )
 
-// Child is the whole life of a writer or verifier process: it answers the parent's requests until in ends.
+// Child is the whole life of a writer or verifier process: it answers the parent's requests until
+// in ends.
 func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := state{out: out}
 	return child.Serve(in, out, func(r request) message {
@@ -98,7 +99,8 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 	return &all, nil
 }
 
-// without returns the text of err without the folder that the store lies in, which differs from run to run.
+// without returns the text of err without the folder that the store lies in, which differs from run
+// to run.
 func without(dir string, err error) string {
 	text := strings.ReplaceAll(err.Error(), filepath.ToSlash(dir)+"/", "")
 	return strings.ReplaceAll(text, dir+string(filepath.Separator), "")

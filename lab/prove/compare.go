@@ -22,8 +22,8 @@ type outcome struct {
 	Hole bool `json:",omitempty"`
 	// Ended is that the process crashed over it.
 	Ended bool `json:",omitempty"`
-	// Late is that no answer came in time: nothing is known of the store. Broken is set where its writer read what was
-	// never written.
+	// Late is that no answer came in time: nothing is known of the store. Broken is set where its
+	// writer read what was never written.
 	Late bool
 
 	Copy *outcome `json:",omitempty"` // of the backup, if it was looked at and there is one
@@ -31,8 +31,8 @@ type outcome struct {
 	chains []chain // by which N was reached
 }
 
-// past is what a verifier needs to know of the commits that were tried: each writer's chain, and for each writer the
-// commits that returned an error, of which each may be there or not.
+// past is what a verifier needs to know of the commits that were tried: each writer's chain, and
+// for each writer the commits that returned an error, of which each may be there or not.
 type past struct {
 	Seed   uint64
 	Work   work
@@ -43,7 +43,8 @@ type past struct {
 // stampJSON is a stamp as it travels.
 type stampJSON struct{ N, Salt uint64 }
 
-// compare holds all of a store's content against what the commits wrote. No more than the counters is believed.
+// compare holds all of a store's content against what the commits wrote. No more than the counters
+// is believed.
 func (p past) compare(found map[string][]byte) outcome {
 	o := outcome{N: make([]uint64, len(p.Chains)), chains: make([]chain, len(p.Chains))}
 	left := maps.Clone(found)
@@ -56,7 +57,8 @@ func (p past) compare(found map[string][]byte) outcome {
 	return o
 }
 
-// fill gives values that cannot be read those that commits in doubt wrote. It returns false where none of them did.
+// fill gives values that cannot be read those that commits in doubt wrote. It returns false where
+// none of them did.
 func (p past) fill(found map[string][]byte, unread []string) bool {
 	doubt := map[string][]byte{}
 	for w := range p.Unsure {
@@ -90,7 +92,8 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 	at, err := parseCounter(mine[s.counterKey()])
 	c, known := p.chainOf(w, at)
 	if err != nil || !known {
-		o.broken(fmt.Sprintf("no prefix: the counter of writer %d is %q, which no commit in order wrote", w, clip(mine[s.counterKey()])))
+		o.broken(fmt.Sprintf("no prefix: the counter of writer %d is %q, which no commit in order wrote", w,
+			clip(mine[s.counterKey()])))
 		return
 	}
 	o.N[w], o.chains[w] = at.n, c
@@ -113,8 +116,9 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 	}
 }
 
-// nextExplains reports whether commit n+1 explains the keys at which got differs from the content after commit n. If it
-// has returned an error and was made anew under another salt, either of the two may.
+// nextExplains reports whether commit n+1 explains the keys at which got differs from the content
+// after commit n. If it has returned an error and was made anew under another salt, either of the
+// two may.
 func (p past) nextExplains(w int, n uint64, c chain, got map[string][]byte, keys []string) bool {
 	salts := []uint64{c.salt(n + 1)}
 	if w < len(p.Unsure) {
@@ -132,7 +136,8 @@ func (p past) nextExplains(w int, n uint64, c chain, got map[string][]byte, keys
 	})
 }
 
-// chainOf returns the chain in which the commit at is in its place, which a commit that returned an error may also be.
+// chainOf returns the chain in which the commit at is in its place, which a commit that returned an
+// error may also be.
 func (p past) chainOf(w int, at stamp) (chain, bool) {
 	c := p.Chains[w]
 	if at.n == 0 || c.salt(at.n) == at.salt {

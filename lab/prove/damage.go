@@ -24,8 +24,8 @@ const (
 	damagedStores = 2
 )
 
-// damaged is a job: of stores that were written and left in peace, one bit is changed, or one read fails. What the engine
-// then says is told, and held against nobody.
+// damaged is a job: of stores that were written and left in peace, one bit is changed, or one read
+// fails. What the engine then says is told, and held against nobody.
 func (l *lane) damaged(ctx context.Context, j *job, until time.Time) (more bool, err error) {
 	for first := true; j.made < damageTries && (first || time.Now().Before(until)); first = false {
 		k := j.made*j.of + j.number
@@ -63,7 +63,8 @@ func (r *recording) end() (*powerfs.Image, error) {
 }
 
 // damage makes one try.
-func (l *lane) damage(ctx context.Context, j *job, rec *recording, img *powerfs.Image, flips bool, rng *rand.Rand) error {
+func (l *lane) damage(ctx context.Context, j *job, rec *recording, img *powerfs.Image, flips bool,
+	rng *rand.Rand) error {
 	try := l.failRead
 	d := &j.readErrors
 	if flips {
@@ -102,7 +103,8 @@ func noticed(broken string) bool {
 }
 
 // flipBit changes one bit of what is no hole.
-func (l *lane) flipBit(ctx context.Context, t *task, rec *recording, img *powerfs.Image, rng *rand.Rand) (o outcome, done bool, err error) {
+func (l *lane) flipBit(ctx context.Context, t *task, rec *recording, img *powerfs.Image, rng *rand.Rand) (o outcome,
+	done bool, err error) {
 	dir := l.fastFolder("image")
 	defer discard(dir)
 	if err := img.Export(dir); err != nil {
@@ -130,7 +132,8 @@ func (l *lane) flipBit(ctx context.Context, t *task, rec *recording, img *powerf
 }
 
 // failRead lets every read of one page fail. It is not done if nobody reads it.
-func (l *lane) failRead(ctx context.Context, t *task, rec *recording, img *powerfs.Image, rng *rand.Rand) (o outcome, done bool, err error) {
+func (l *lane) failRead(ctx context.Context, t *task, rec *recording, img *powerfs.Image, rng *rand.Rand) (o outcome,
+	done bool, err error) {
 	where, ok, err := somewhere(img, rng)
 	if err != nil || !ok {
 		return o, false, err

@@ -25,8 +25,10 @@ type evidence struct {
 	dir   string // where it was kept
 }
 
-// found counts a state of a recording. Of what lacks a property, the one with the smallest history is kept.
-func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified, known bool) {
+// found counts a state of a recording. Of what lacks a property, the one with the smallest history
+// is kept.
+func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified,
+	known bool) {
 	lacks, first := false, c.What == "" && c.keeps.failed+c.whole.failed == 0
 	if !known {
 		lacks = c.record(tr, v.outcome)
@@ -73,9 +75,11 @@ func (e *evidence) keep(dir string, t *task, atomic bool) error {
 	if err := e.img.Export(filepath.Join(dir, imageName)); err != nil {
 		return err
 	}
-	s := story{Engine: t.entry.Name + " " + t.class.String(), Fault: t.fault, State: e.state.String(), At: e.trial.at, Found: e.found,
+	s := story{Engine: t.entry.Name + " " + t.class.String(), Fault: t.fault, State: e.state.String(), At: e.trial.at,
+		Found:  e.found,
 		Atomic: atomic, Acked: make([][]ack, e.trial.writers()),
-		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits, Reopen: e.img.Sum()[1]%2 == 0,
+		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits,
+			Reopen: e.img.Sum()[1]%2 == 0,
 			Copies: e.rec.copies}}
 	s.Verify.Store.Dir = ""
 	for _, c := range e.trial.ledger.copies {
@@ -103,12 +107,13 @@ func (e *evidence) keep(dir string, t *task, atomic bool) error {
 	return os.WriteFile(filepath.Join(dir, storyName), append(data, '\n'), 0o644)
 }
 
-// Again verifies once more the state that a folder of evidence holds. What is lacking is the answer, "" is nothing; before
-// says what led to it.
+// Again verifies once more the state that a folder of evidence holds. What is lacking is the
+// answer, "" is nothing; before says what led to it.
 func Again(ctx context.Context, dir string, command []string) (before []string, lacking string, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, storyName))
 	if err != nil {
-		return nil, "", &kv.Error{Op: "show again", Path: dir, Kind: kv.NoStore, Err: err, Hint: "name a folder that assay prove has named"}
+		return nil, "", &kv.Error{Op: "show again", Path: dir, Kind: kv.NoStore, Err: err,
+			Hint: "name a folder that assay prove has named"}
 	}
 	var s story
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// explorer goes through the moments of a recording: before each operation it makes the states that a crash may leave,
-// has those verified that are new, and holds all against what was acknowledged until then.
+// explorer goes through the moments of a recording: before each operation it makes the states that
+// a crash may leave, has those verified that are new, and holds all against what was acknowledged
+// until then.
 type explorer struct {
 	rec    *recording
 	rng    *rand.Rand
@@ -76,8 +77,8 @@ func kindOf(s powerfs.Step) string {
 	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
 }
 
-// surroundings returns what kind of operation each step is and stands between: the sync of a log in a commit is another than
-// that before the log is copied.
+// surroundings returns what kind of operation each step is and stands between: the sync of a log in
+// a commit is another than that before the log is copied.
 func surroundings(steps []powerfs.Step) []string {
 	kinds := make([]string, len(steps)+2)
 	for i, s := range steps {
@@ -90,8 +91,9 @@ func surroundings(steps []powerfs.Step) []string {
 	return all
 }
 
-// moments returns the moments before the steps from index first on, and behind the last, in the order of their worth: each
-// kind of operation has its turns, those of rare calls first, at once before and behind them; between them come any.
+// moments returns the moments before the steps from index first on, and behind the last, in the
+// order of their worth: each kind of operation has its turns, those of rare calls first, at once
+// before and behind them; between them come any.
 func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 	var kinds []string
 	of := map[string][]int{}
@@ -210,7 +212,8 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 	return nil
 }
 
-// examineImage has an image verified; half of them are written on, and of those half once they were opened again.
+// examineImage has an image verified; half of them are written on, and of those half once they were
+// opened again.
 func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, rec *recording) (outcome, error) {
 	dir := l.fastFolder("image")
 	defer discard(dir)
@@ -247,7 +250,8 @@ func (l *lane) troubled(cells []*cell, rec *recording) {
 	}
 }
 
-// happened says what a recording did, by kinds of operations, and of files where it is more than writes and syncs.
+// happened says what a recording did, by kinds of operations, and of files where it is more than
+// writes and syncs.
 func (r *recording) happened() map[string]int {
 	n := map[string]int{}
 	for _, s := range r.steps {

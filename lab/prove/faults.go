@@ -21,8 +21,9 @@ type target struct {
 	space int64 // instead, so many bytes fit on the disk
 }
 
-// faults is a job: one operation of a short run fails, or the disk becomes full, and the process goes on as far as the
-// engine lets it. Then it is killed, or power fails, before every operation that follows.
+// faults is a job: one operation of a short run fails, or the disk becomes full, and the process
+// goes on as far as the engine lets it. Then it is killed, or power fails, before every operation
+// that follows.
 func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, err error) {
 	if j.targets == nil {
 		if j.targets, err = l.targetsOf(ctx, j); err != nil {
@@ -46,8 +47,9 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	return l.another(j), nil
 }
 
-// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole and half done, a sync once
-// and twice running, so that what mends the first failure fails as well; a disk becomes full at one write, or for good.
+// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
+// and half done, a sync once and twice running, so that what mends the first failure fails as well;
+// a disk becomes full at one write, or for good.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	var recordings [][]powerfs.Step
 	var at [][][]target // of each scene and step, how it can fail
@@ -76,7 +78,8 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	}
 	var all []target
 	places := order(recordings, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
-	for v, found := 0, true; found; v++ { // all of them fail in one way before one fails in another: its kind does meanwhile
+	// all of them fail in one way before one fails in another: its kind does meanwhile
+	for v, found := 0, true; found; v++ {
 		found = false
 		for _, p := range places {
 			if list := at[p.of][p.step]; v < len(list) {
@@ -185,8 +188,9 @@ const (
 	faultMoments   = 24
 )
 
-// telling returns the moments behind a fault at step i that show most: right behind it, before and behind the syncs of the
-// commits that follow, for until then the disk may still need what they replace, and at the end.
+// telling returns the moments behind a fault at step i that show most: right behind it, before and
+// behind the syncs of the commits that follow, for until then the disk may still need what they
+// replace, and at the end.
 func (r *recording) telling(i int) []int {
 	var found []int
 	var later []ack
@@ -220,7 +224,10 @@ func (r *recording) telling(i int) []int {
 
 // behind returns the first moment after a time.
 func (r *recording) behind(at int64) int {
-	i, _ := slices.BinarySearchFunc(r.steps, at, func(s powerfs.Step, at int64) int { return cmp.Compare(s.Monotonic, at+1) })
+	i, _ := slices.BinarySearchFunc(r.steps, at, func(s powerfs.Step,
+		at int64) int {
+		return cmp.Compare(s.Monotonic, at+1)
+	})
 	return i
 }
 

@@ -11,15 +11,16 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// The shape of a history. Each writer has keys of its own: accounts whose sum never changes, a counter of its commits,
-// and the records of its last commits.
+// The shape of a history. Each writer has keys of its own: accounts whose sum never changes, a
+// counter of its commits, and the records of its last commits.
 const (
 	accounts   = 8
 	opening    = 1000 // the balance that each account begins with
 	maxRecords = 24   // commit n deletes the record of commit n-maxRecords
 )
 
-// mix makes one seed of several values, so that no two uses of a run's seed share their random numbers.
+// mix makes one seed of several values, so that no two uses of a run's seed share their random
+// numbers.
 func mix(seed uint64, with ...any) uint64 {
 	h := fnv.New64a()
 	b := binary.BigEndian.AppendUint64(nil, seed)
@@ -36,8 +37,9 @@ type segment struct {
 	UpTo uint64 // the last commit; 0 is open, and the last segment always is
 }
 
-// chain is a writer's segments in order. After a crash a new one begins at the commit that follows those which
-// survived, and its salt makes all values differ from those that were there, or lost, before.
+// chain is a writer's segments in order. After a crash a new one begins at the commit that follows
+// those which survived, and its salt makes all values differ from those that were there, or lost,
+// before.
 type chain []segment
 
 // salt returns the salt of commit n.
@@ -66,7 +68,8 @@ func (c chain) from(n, salt uint64) chain {
 	return append(out, segment{Salt: salt})
 }
 
-// next is from with a salt of its own: one that was used before would let values that come back look right.
+// next is from with a salt of its own: one that was used before would let values that come back
+// look right.
 func (c chain) next(n, salt uint64) chain {
 	if slices.ContainsFunc(c, func(s segment) bool { return s.Salt == salt }) {
 		panic(fmt.Sprintf("salt %d is used twice", salt))
@@ -74,14 +77,16 @@ func (c chain) next(n, salt uint64) chain {
 	return c.from(n, salt)
 }
 
-// op is one write of a commit; a nil value deletes, all keys up to another one if that is not empty.
+// op is one write of a commit; a nil value deletes, all keys up to another one if that is not
+// empty.
 type op struct {
 	key   string
 	value []byte
 	until string
 }
 
-// work is what the commits of a history are like, beside their seed. The zero value is small commits alone.
+// work is what the commits of a history are like, beside their seed. The zero value is small
+// commits alone.
 type work struct {
 	Sizes int           `json:",omitempty"` // index of recordSizes
 	Batch int           `json:",omitempty"` // pairs of a large commit, of which there is one in seven; 0 is none
@@ -96,7 +101,8 @@ func (k work) class(n uint64, class kv.Durability) kv.Durability {
 	return class
 }
 
-// The large commits: the first is small, so that creating a store stays short, and its pairs are deleted after some more.
+// The large commits: the first is small, so that creating a store stays short, and its pairs are
+// deleted after some more.
 const (
 	batchEvery = 7
 	batchLife  = 5
@@ -110,11 +116,13 @@ func (k work) pairs(n uint64) int {
 	return k.Batch
 }
 
-// alone reports whether commit n writes its counter and nothing else: engines commit a single pair in ways of their own.
+// alone reports whether commit n writes its counter and nothing else: engines commit a single pair
+// in ways of their own.
 func (k work) alone(n uint64) bool { return n%batchEvery == 5 }
 
-// recordSizes are sizes about which engines decide: empty, sectors, pages, log blocks of 32 KiB, buffers of 64 and 128 KiB,
-// values of 1 MiB that Badger keeps apart, and more than a memtable of 4 MiB holds after some of them.
+// recordSizes are sizes about which engines decide: empty, sectors, pages, log blocks of 32 KiB,
+// buffers of 64 and 128 KiB, values of 1 MiB that Badger keeps apart, and more than a memtable of 4
+// MiB holds after some of them.
 var recordSizes = [][]int{
 	1: {0, 0, 1, 60, 200, 511, 513, 1000, 4000, 4096, 4200, 9000, 16 << 10, 32<<10 - 20, 33 << 10, 66 << 10, 140 << 10},
 	2: {0, 100, 300, 4096, 40 << 10, 300 << 10, 1<<20 - 100, 1<<20 + 5000, 2 << 20},
@@ -219,8 +227,8 @@ func (s *script) playTo(n uint64, c chain) {
 	}
 }
 
-// ops returns the writes of the commit that was played last. The two sides of its transfer are far apart, and the
-// counter is between them, so that no part of it looks like a whole.
+// ops returns the writes of the commit that was played last. The two sides of its transfer are far
+// apart, and the counter is between them, so that no part of it looks like a whole.
 func (s *script) ops(c commit) []op {
 	if c.alone {
 		return []op{{key: s.counterKey(), value: s.counter()}}
@@ -278,7 +286,8 @@ func (s *script) accountKey(i int) string { return fmt.Sprintf("writer%d/account
 
 func (s *script) recordKey(n uint64) string { return fmt.Sprintf("writer%d/record/%08d", s.writer, n) }
 
-// counter returns the counter's value, which is as long as a record where it is all that was written.
+// counter returns the counter's value, which is as long as a record where it is all that was
+// written.
 func (s *script) counter() []byte {
 	v := fmt.Appendf(nil, "%d %d", s.last.n, s.last.salt)
 	if !s.alone(s.last.n) {
@@ -306,8 +315,8 @@ func (s *script) pair(n uint64, i int) op {
 	return op{key: s.pairKey(n, i), value: append(v, bytes.Repeat([]byte{'.'}, i*37%300)...)}
 }
 
-// recordValue returns what the commit by wrote as record n. Most are small, some some hundred bytes, and a few so large
-// that engines keep them elsewhere (overflow pages, value logs).
+// recordValue returns what the commit by wrote as record n. Most are small, some some hundred
+// bytes, and a few so large that engines keep them elsewhere (overflow pages, value logs).
 func recordValue(seed uint64, writer int, n uint64, by stamp, sizes int) []byte {
 	r := rand.New(rand.NewPCG(mix(seed, "record", writer, n, by.n, by.salt), n))
 	size := r.IntN(400)

@@ -26,7 +26,8 @@ func TestHistoryIsAFunctionOfSeedWriterNumberAndSalt(t *testing.T) {
 		}
 		two.playTo(n, c)
 		if want := two.content(); !maps.EqualFunc(store, want, bytes.Equal) {
-			t.Fatalf("commit %d: the writes give %d keys, the content has %d; they differ at %v", n, len(store), len(want), differences(store, want))
+			t.Fatalf("commit %d: the writes give %d keys, the content has %d; they differ at %v", n, len(store),
+				len(want), differences(store, want))
 		}
 	}
 }
@@ -126,16 +127,30 @@ func TestCompareFindsWhatTheStoreHolds(t *testing.T) {
 		n            []uint64
 		torn, broken string
 	}{
-		"an empty store":             {change: func(m map[string][]byte) { clear(m) }, n: []uint64{0, 0}},
-		"what was written":           {change: func(map[string][]byte) {}, n: []uint64{40, 7}},
-		"a next commit without end":  {change: func(m map[string][]byte) { m[moved[0].key] = moved[0].value }, n: []uint64{40, 7}, torn: "commit 41 of writer 0"},
-		"a last commit without head": {change: func(m map[string][]byte) { maps.Copy(m, map[string][]byte{moved[2].key: moved[2].value}) }, n: []uint64{40, 7}, torn: "commit 41 of writer 0"},
-		"a value of long ago":        {change: func(m map[string][]byte) { m["writer0/account/0"] = at(0, 1)["writer0/account/0"] }, n: []uint64{40, 7}, broken: "writer0/account/0"},
-		"a record of long ago":       {change: func(m map[string][]byte) { m["writer0/record/00000003"] = at(0, 3)["writer0/record/00000003"] }, n: []uint64{40, 7}, broken: "is back"},
-		"a missing record":           {change: func(m map[string][]byte) { delete(m, "writer1/record/00000002") }, n: []uint64{40, 7}, broken: "is missing"},
-		"a key of nobody":            {change: func(m map[string][]byte) { m["x"] = nil }, n: []uint64{40, 7}, broken: `"x"`},
-		"a counter that is noise":    {change: func(m map[string][]byte) { m["writer0/count"] = []byte("x") }, n: []uint64{0, 7}, broken: "counter of writer 0"},
-		"a counter of another salt":  {change: func(m map[string][]byte) { m["writer0/count"] = []byte("40 4") }, n: []uint64{0, 7}, broken: "counter of writer 0"},
+		"an empty store":   {change: func(m map[string][]byte) { clear(m) }, n: []uint64{0, 0}},
+		"what was written": {change: func(map[string][]byte) {}, n: []uint64{40, 7}},
+		"a next commit without end": {change: func(m map[string][]byte) { m[moved[0].key] = moved[0].value },
+			n: []uint64{40, 7}, torn: "commit 41 of writer 0"},
+		"a last commit without head": {change: func(m map[string][]byte) {
+			maps.Copy(m,
+				map[string][]byte{moved[2].key: moved[2].value})
+		}, n: []uint64{40, 7}, torn: "commit 41 of writer 0"},
+		"a value of long ago": {change: func(m map[string][]byte) {
+			m["writer0/account/0"] = at(0,
+				1)["writer0/account/0"]
+		}, n: []uint64{40, 7}, broken: "writer0/account/0"},
+		"a record of long ago": {change: func(m map[string][]byte) {
+			m["writer0/record/00000003"] = at(0,
+				3)["writer0/record/00000003"]
+		}, n: []uint64{40, 7}, broken: "is back"},
+		"a missing record": {change: func(m map[string][]byte) { delete(m, "writer1/record/00000002") },
+			n: []uint64{40, 7}, broken: "is missing"},
+		"a key of nobody": {change: func(m map[string][]byte) { m["x"] = nil }, n: []uint64{40, 7},
+			broken: `"x"`},
+		"a counter that is noise": {change: func(m map[string][]byte) { m["writer0/count"] = []byte("x") },
+			n: []uint64{0, 7}, broken: "counter of writer 0"},
+		"a counter of another salt": {change: func(m map[string][]byte) { m["writer0/count"] = []byte("40 4") },
+			n: []uint64{0, 7}, broken: "counter of writer 0"},
 	} {
 		found := state(40, 7)
 		one.change(found)

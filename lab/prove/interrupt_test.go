@@ -106,7 +106,8 @@ func runProver(dir string) error {
 	if err != nil {
 		return err
 	}
-	o := Options{Entries: plainEntries("sqlite"), Classes: []kv.Durability{kv.Synced}, Faults: []string{result.FaultPower}, Rounds: 100_000, Dir: dir,
+	o := Options{Entries: plainEntries("sqlite"), Classes: []kv.Durability{kv.Synced},
+		Faults: []string{result.FaultPower}, Rounds: 100_000, Dir: dir,
 		Child: []string{exe, role}, Progress: func(p Progress) {
 			if p.Round == 3 {
 				fmt.Println("third")

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// job is a task's work, which lanes do in slices, one lane at a time. A task that has lanes for itself has several jobs,
-// each with recordings of its own.
+// job is a task's work, which lanes do in slices, one lane at a time. A task that has lanes for
+// itself has several jobs, each with recordings of its own.
 type job struct {
 	*task
 	number, of int // of the jobs of the task
@@ -49,10 +49,12 @@ func (l *lane) slice(ctx context.Context, j *job, until time.Time) (more bool, e
 	return l.faults(ctx, j, until)
 }
 
-// another reports whether the job makes another recording: while time is left, or until it has had the rounds asked for.
+// another reports whether the job makes another recording: while time is left, or until it has had
+// the rounds asked for.
 func (l *lane) another(j *job) bool { return l.Rounds == 0 || j.made*j.of+j.number < l.Rounds }
 
-// roundMoments is how many moments of a recording are looked at if a number of rounds was asked for.
+// roundMoments is how many moments of a recording are looked at if a number of rounds was asked
+// for.
 const roundMoments = 16
 
 // next returns the job's next recording, which other jobs of the pair use too.
@@ -97,8 +99,10 @@ func (r *runner) seedOf(k int) uint64 {
 	return mix(r.Seed, "recording", k)
 }
 
-// explorers lets the job have explorers, as many as there are scenes, and those in turn look at their moments.
-func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start func(*recording) *explorer) (more bool, err error) {
+// explorers lets the job have explorers, as many as there are scenes, and those in turn look at
+// their moments.
+func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start func(*recording) *explorer) (more bool,
+	err error) {
 	if len(j.xs) < len(scenes) && l.another(j) {
 		rec, err := l.nextRecording(ctx, j)
 		if err != nil {
@@ -179,8 +183,9 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 	return states
 }
 
-// syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is while more and more is
-// acknowledged: a sync that was left out shows at one of these moments, or nowhere.
+// syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
+// while more and more is acknowledged: a sync that was left out shows at one of these moments, or
+// nowhere.
 func (r *recording) syncs() []int {
 	var all []int
 	for i, s := range r.steps {
@@ -218,14 +223,15 @@ type candidate struct {
 	deep int // how often it was crashed before
 }
 
-// mostCandidates bounds the states that wait for being recovered from; deepest is how often one store is crashed.
+// mostCandidates bounds the states that wait for being recovered from; deepest is how often one
+// store is crashed.
 const (
 	mostCandidates = 24
 	deepest        = 3
 )
 
-// recovery is a job: what a power cut has left is opened and gone on in, and power fails again before every operation of
-// that, and once more.
+// recovery is a job: what a power cut has left is opened and gone on in, and power fails again
+// before every operation of that, and once more.
 func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool, err error) {
 	start := func(rec *recording) *explorer {
 		x := newExplorer(rec, 0, "recovery")
@@ -277,7 +283,8 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 	s := c.rec.scene
 	s.legs = []leg{{"", 2}, {reopen, 1}}
 	before := c.rec.goOn(c.i, c.from, mix(c.rec.seed, "salt", "again", c.deep))
-	rec, err := l.record(ctx, j.task, s, mix(c.rec.seed, "again", c.i, c.deep), run{options: powerfs.Options{From: c.img}, before: before})
+	rec, err := l.record(ctx, j.task, s, mix(c.rec.seed, "again", c.i, c.deep),
+		run{options: powerfs.Options{From: c.img}, before: before})
 	if err != nil {
 		return err
 	}
@@ -327,7 +334,8 @@ func (r *recording) goOn(i int, from []uint64, salt uint64) *generation {
 	return g
 }
 
-// killed returns the states that a kill leaves before the player's moment, if the disk has seen all that the process did.
+// killed returns the states that a kill leaves before the player's moment, if the disk has seen all
+// that the process did.
 func (r *recording) killed(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 	if r.mapped {
 		return nil

@@ -14,9 +14,9 @@ const (
 	maxKillAcks    = 200 // acknowledgements, at most, before a process is killed
 )
 
-// kill is a job: a writer process is killed (kill -9) at some moment, the store opened and compared, and a writer goes
-// on in it, with other values, to be killed again. Beside, kills are modelled: before every operation of recorded runs,
-// and between the pages of every write.
+// kill is a job: a writer process is killed (kill -9) at some moment, the store opened and
+// compared, and a writer goes on in it, with other values, to be killed again. Beside, kills are
+// modelled: before every operation of recorded runs, and between the pages of every write.
 func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) {
 	half := time.Now().Add(time.Until(until) / 2)
 	for first := true; l.killsLeft(j) && (first || l.Rounds > 0 || time.Now().Before(half)); first = false {
@@ -57,7 +57,8 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 	tr.ledger.acks = make([][]ack, len(from))
 	generations := 1 + rng.IntN(maxGenerations)
 	for g := range generations {
-		fresh, err := l.writeAndKill(ctx, writeSpec{Store: t.store(dir), Past: tr.past, From: from, Legs: []leg{{}}}, rng, g == 0)
+		fresh, err := l.writeAndKill(ctx, writeSpec{Store: t.store(dir), Past: tr.past, From: from, Legs: []leg{{}}},
+			rng, g == 0)
 		if err != nil {
 			return err
 		}
@@ -101,8 +102,8 @@ type killed struct {
 	trouble error
 }
 
-// writeAndKill has a process commit and kills it. A store's first process is killed while it creates the store, now and
-// then.
+// writeAndKill has a process commit and kills it. A store's first process is killed while it
+// creates the store, now and then.
 func (l *lane) writeAndKill(ctx context.Context, spec writeSpec, rng *rand.Rand, first bool) (killed, error) {
 	early, target := first && rng.IntN(4) == 0, 1+rng.IntN(maxKillAcks)
 	w, err := startWriter(l.Child, spec, target, nil)
@@ -140,8 +141,8 @@ func after(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// add appends what a further process said. What was acknowledged before it and was not there when it began died with another
-// process, which is in order for what that had not given to the system.
+// add appends what a further process said. What was acknowledged before it and was not there when
+// it began died with another process, which is in order for what that had not given to the system.
 func (l *ledger) add(o ledger) {
 	for _, r := range o.resumed {
 		l.forget(r.W, r.After)
@@ -155,7 +156,8 @@ func (l *ledger) add(o ledger) {
 	l.copies = append(l.copies, o.copies...)
 }
 
-// forget drops the acknowledgements of w that follow commit n: they were found to be lost, and are made again.
+// forget drops the acknowledgements of w that follow commit n: they were found to be lost, and are
+// made again.
 func (l *ledger) forget(w int, n uint64) {
 	list := l.acks[w]
 	for len(list) > 0 && list[len(list)-1].N > n {

@@ -16,7 +16,8 @@ func TestSyncedEnginesKeepEverythingWhenKilled(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range prove(t, options(t, engine, kv.Synced, result.FaultKill)) {
-				if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || c.Images == 0 || !c.Keeps.Claimed {
+				if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || c.Images == 0 ||
+					!c.Keeps.Claimed {
 					t.Errorf("%+v", c)
 				}
 			}

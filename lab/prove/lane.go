@@ -12,7 +12,8 @@ import (
 	"github.com/assaydb/assay/lab/child"
 )
 
-// lane does one thing after the other: tasks run in as many lanes as there are processors. It keeps a verifier process.
+// lane does one thing after the other: tasks run in as many lanes as there are processors. It keeps
+// a verifier process.
 type lane struct {
 	*runner
 	number   int
@@ -21,11 +22,12 @@ type lane struct {
 	used     int // images that this verifier has seen
 }
 
-// maxUsed is how many images a verifier sees before another takes its place: engines that fail to open leave memory
-// and goroutines behind. One whose memory is full is replaced earlier.
+// maxUsed is how many images a verifier sees before another takes its place: engines that fail to
+// open leave memory and goroutines behind. One whose memory is full is replaced earlier.
 const maxUsed = 50
 
-// shortHang is how long a verifier gets once another was late in the same task, which no longer can prove anything.
+// shortHang is how long a verifier gets once another was late in the same task, which no longer can
+// prove anything.
 const shortHang = 5 * time.Second
 
 // moreCommits is how many commits each writer makes in a store that was found whole.
@@ -37,7 +39,8 @@ func (l *lane) folder(what string) string {
 	return filepath.Join(l.dir.Path, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
 }
 
-// fastFolder is folder, in memory if this machine has room there: what is in it is only opened and compared.
+// fastFolder is folder, in memory if this machine has room there: what is in it is only opened and
+// compared.
 func (l *lane) fastFolder(what string) string {
 	if l.fast == "" {
 		return l.folder(what)
@@ -46,8 +49,8 @@ func (l *lane) fastFolder(what string) string {
 	return filepath.Join(l.fast, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
 }
 
-// verify has the verifier examine the store that spec names. That it crashes, or is too slow, is an outcome; an error is
-// that there is none.
+// verify has the verifier examine the store that spec names. That it crashes, or is too slow, is an
+// outcome; an error is that there is none.
 func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
 	if l.verifier == nil {
 		p, err := child.Start(l.Child)
@@ -97,5 +100,6 @@ func (l *lane) close() {
 	}
 }
 
-// discard removes a folder that is no longer needed. What cannot be removed now goes with the run's folder.
+// discard removes a folder that is no longer needed. What cannot be removed now goes with the run's
+// folder.
 func discard(dir string) { _ = os.RemoveAll(dir) }

@@ -81,8 +81,10 @@ func prove(t *testing.T, o Options) []result.ProofCell {
 		t.Errorf("left behind: %v", left)
 	}
 	for _, c := range p.Cells {
-		t.Logf("%s %s %s %s: rounds %d images %d acked %d lost %d torn %d broken %d %q keeps %s whole %s %s", c.Engine, c.Requested, c.Fault,
-			c.Rule, c.Rounds, c.Images, c.Acked, c.Lost, c.Torn, c.Broken, c.What, c.Keeps.Verdict, c.Whole.Verdict, c.Keeps.Command)
+		t.Logf("%s %s %s %s: rounds %d images %d acked %d lost %d torn %d broken %d %q keeps %s whole %s %s", c.Engine,
+			c.Requested, c.Fault,
+			c.Rule, c.Rounds, c.Images, c.Acked, c.Lost, c.Torn, c.Broken, c.What, c.Keeps.Verdict, c.Whole.Verdict,
+			c.Keeps.Command)
 	}
 	return p.Cells
 }

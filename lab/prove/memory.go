@@ -5,9 +5,10 @@ import (
 	"runtime/metrics"
 )
 
-// verifierMemory is how much memory a verifier may take from the system before another takes its place. Most of it is never
-// touched: an engine such as Badger makes a table of 80 MiB at each opening. To collect that and clear it for the next one
-// took most of the time of opening; memory that the system has just given is clear, and a new process takes 10 ms.
+// verifierMemory is how much memory a verifier may take from the system before another takes its
+// place. Most of it is never touched: an engine such as Badger makes a table of 80 MiB at each
+// opening. To collect that and clear it for the next one took most of the time of opening; memory
+// that the system has just given is clear, and a new process takes 10 ms.
 const verifierMemory = 1 << 30
 
 // collectNothing switches the collector off until the process has used its memory up.

@@ -14,8 +14,8 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
-// logDriver is a driver whose stores are logs of messages and have no keys. What it returns is one store: the feed reads and
-// writes it, the driver.Store checks and closes it.
+// logDriver is a driver whose stores are logs of messages and have no keys. What it returns is one
+// store: the feed reads and writes it, the driver.Store checks and closes it.
 type logDriver interface {
 	driver.Driver
 	OpenFeed(ctx context.Context, c driver.Config) (*feed.Feed, driver.Store, error)
@@ -41,8 +41,9 @@ func (s *messages) hold(context.Context) (release func() error) { return func() 
 func (s *messages) Check(ctx context.Context) error { return s.Store.(driver.Checker).Check(ctx) }
 
 func openMessages(ctx context.Context, d logDriver, spec storeSpec, seed uint64) (subject, error) {
-	f, s, err := d.OpenFeed(ctx, driver.Config{Path: filepath.Join(spec.Dir, "store"), Mode: driver.Exclusive, Weakest: spec.Class,
-		Logger: slog.New(slog.DiscardHandler)})
+	f, s, err := d.OpenFeed(ctx, driver.Config{Path: filepath.Join(spec.Dir, "store"), Mode: driver.Exclusive,
+		Weakest: spec.Class,
+		Logger:  slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +102,8 @@ func (s *messages) compare(ctx context.Context, p past) (outcome, error) {
 	return p.compareMessages(found), nil
 }
 
-// tape knows which messages each commit appends: their number follows from the seed and the commit's number alone, so that a
-// log of some length ends in the same commit under every salt.
+// tape knows which messages each commit appends: their number follows from the seed and the
+// commit's number alone, so that a log of some length ends in the same commit under every salt.
 type tape struct {
 	seed uint64
 	ends []uint64 // of each commit, the number of messages with it
@@ -145,8 +146,8 @@ func (t *tape) commits(messages uint64) (n uint64) {
 	return n
 }
 
-// messageOf returns the message with a sequence under a salt. Most are small, some empty, some some hundred bytes, and a few
-// longer than a page.
+// messageOf returns the message with a sequence under a salt. Most are small, some empty, some some
+// hundred bytes, and a few longer than a page.
 func messageOf(seed, seq, salt uint64) []byte {
 	r := rand.New(rand.NewPCG(mix(seed, "message", seq, salt), seq))
 	size := r.IntN(400)
@@ -171,7 +172,8 @@ func (p past) compareMessages(found [][]byte) outcome {
 	best := p.compareChain(&t, found, p.Chains[0], 0)
 	for w := range p.Unsure {
 		for _, u := range p.Unsure[w] {
-			// A commit that returned an error may be there, and then nothing follows it that its writer did not know of.
+			// A commit that returned an error may be there, and then nothing follows it that its
+			// writer did not know of.
 			if o := p.compareChain(&t, found, p.Chains[0].from(u.N-1, u.Salt), u.N); better(o, best) {
 				best = o
 			}
@@ -180,7 +182,8 @@ func (p past) compareMessages(found [][]byte) outcome {
 	return best
 }
 
-// compareChain is compareMessages if the commits were those of chain c, of which there are no more than most, if that is not 0.
+// compareChain is compareMessages if the commits were those of chain c, of which there are no more
+// than most, if that is not 0.
 func (p past) compareChain(t *tape, found [][]byte, c chain, most uint64) outcome {
 	o := outcome{N: []uint64{0}, chains: []chain{c}}
 	n := uint64(0)
@@ -200,7 +203,8 @@ func (p past) compareChain(t *tape, found [][]byte, c chain, most uint64) outcom
 	}
 	length := uint64(len(found))
 	if o.N[0] = t.commits(length); t.end(o.N[0]) != length {
-		o.torn(fmt.Sprintf("commit %d is there in part: %d of its %d messages", o.N[0]+1, length-t.end(o.N[0]), t.end(o.N[0]+1)-t.end(o.N[0])))
+		o.torn(fmt.Sprintf("commit %d is there in part: %d of its %d messages", o.N[0]+1, length-t.end(o.N[0]),
+			t.end(o.N[0]+1)-t.end(o.N[0])))
 	}
 	return o
 }
@@ -214,7 +218,8 @@ func unlike(m, want []byte) string {
 	for at < min(len(m), len(want)) && m[at] == want[at] {
 		at++
 	}
-	return fmt.Sprintf("has %d bytes, not %d, and from byte %d on %q, not %q", len(m), len(want), at, clip(m[at:]), clip(want[at:]))
+	return fmt.Sprintf("has %d bytes, not %d, and from byte %d on %q, not %q", len(m), len(want), at, clip(m[at:]),
+		clip(want[at:]))
 }
 
 // better reports whether o explains more of a log than other does.

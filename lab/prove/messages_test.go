@@ -73,18 +73,26 @@ func TestCompareFindsWhatTheLogHolds(t *testing.T) {
 		n            uint64
 		torn, broken string
 	}{
-		"nothing":                              {past: p},
-		"all of it":                            {past: p, found: whole, n: batch},
-		"without the last append":              {past: p, found: whole[:head], n: batch - 1},
-		"the last append in part":              {past: p, found: whole[:head+1], n: batch - 1, torn: "in part: 1 of its"},
-		"zeros":                                {past: p, found: with(full, make([]byte, len(whole[full]))), n: tp.commits(full), broken: "and from byte 0 on"},
-		"an erased message":                    {past: p, found: with(uint64(hole), nil), n: tp.commits(uint64(hole)), broken: "was erased"},
-		"a message too few":                    {past: p, found: slices.Delete(slices.Clone(whole), int(full), int(full)+1), n: tp.commits(full), broken: "no prefix: message"},
-		"another salt":                         {past: p, found: messagesTo(1, batch, chain{{Salt: 6}}), broken: "no prefix: message"},
-		"an append that failed, there":         {past: failed, found: whole, n: batch},
-		"an append that failed, not there":     {past: failed, found: messagesTo(1, batch+1, chain{{5, batch - 1}, {6, 0}}), n: batch + 1},
-		"an append that failed, in part":       {past: failed, found: whole[:head+1], n: batch - 1, torn: "in part: 1 of its"},
-		"what follows an append that had none": {past: failed, found: messagesTo(1, batch+1, old), n: batch, broken: "follows commit"},
+		"nothing":                 {past: p},
+		"all of it":               {past: p, found: whole, n: batch},
+		"without the last append": {past: p, found: whole[:head], n: batch - 1},
+		"the last append in part": {past: p, found: whole[:head+1], n: batch - 1,
+			torn: "in part: 1 of its"},
+		"zeros": {past: p, found: with(full, make([]byte, len(whole[full]))),
+			n: tp.commits(full), broken: "and from byte 0 on"},
+		"an erased message": {past: p, found: with(uint64(hole), nil), n: tp.commits(uint64(hole)),
+			broken: "was erased"},
+		"a message too few": {past: p, found: slices.Delete(slices.Clone(whole), int(full),
+			int(full)+1), n: tp.commits(full), broken: "no prefix: message"},
+		"another salt": {past: p, found: messagesTo(1, batch, chain{{Salt: 6}}),
+			broken: "no prefix: message"},
+		"an append that failed, there": {past: failed, found: whole, n: batch},
+		"an append that failed, not there": {past: failed,
+			found: messagesTo(1, batch+1, chain{{5, batch - 1}, {6, 0}}), n: batch + 1},
+		"an append that failed, in part": {past: failed, found: whole[:head+1], n: batch - 1,
+			torn: "in part: 1 of its"},
+		"what follows an append that had none": {past: failed, found: messagesTo(1, batch+1, old), n: batch,
+			broken: "follows commit"},
 	} {
 		o := one.past.compareMessages(one.found)
 		if o.N[0] != one.n || (o.Torn == "") != (one.torn == "") || (o.Broken == "") != (one.broken == "") ||
@@ -99,7 +107,8 @@ func TestLogKeepsWhatWasAcknowledgedWhenKilled(t *testing.T) {
 		t.Run(class.String(), func(t *testing.T) {
 			t.Parallel()
 			for _, c := range prove(t, options(t, "margaret", class, result.FaultKill)) {
-				if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || c.Images == 0 || !c.Keeps.Claimed {
+				if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || c.Images == 0 ||
+					!c.Keeps.Claimed {
 					t.Errorf("%+v", c)
 				}
 			}
@@ -114,7 +123,8 @@ func TestLogKeepsWhatWasSyncedWhenTheDiskFails(t *testing.T) {
 	o.Rules = []string{"ordered/nothing", "ordered/pages", "ordered/sectors"}
 	o.Rounds = 6
 	for _, c := range prove(t, o) {
-		if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || !c.Keeps.Claimed || !c.Whole.Claimed {
+		if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || !c.Keeps.Claimed ||
+			!c.Whole.Claimed {
 			t.Errorf("%s %s: %+v", c.Fault, c.Rule, c)
 		}
 		if c.Fault == result.FaultPower && (c.SyncsPerCommit == nil || *c.SyncsPerCommit != 3) {
@@ -144,9 +154,12 @@ func TestPlantedFaultsOfALogAreFound(t *testing.T) {
 		whole              string
 		what               string
 	}{
-		{engine: "forgetful-log", why: "messages are acknowledged that are in memory", fault: result.FaultKill, keeps: result.Disproved},
-		{engine: "halving-log", why: "an append is made as two", fault: result.FaultKill, whole: result.Disproved, what: "in part"},
-		{engine: "twisting-log", why: "a byte is another", fault: result.FaultKill, whole: result.Disproved, what: "no prefix: message"},
+		{engine: "forgetful-log", why: "messages are acknowledged that are in memory", fault: result.FaultKill,
+			keeps: result.Disproved},
+		{engine: "halving-log", why: "an append is made as two", fault: result.FaultKill, whole: result.Disproved,
+			what: "in part"},
+		{engine: "twisting-log", why: "a byte is another", fault: result.FaultKill, whole: result.Disproved,
+			what: "no prefix: message"},
 		{engine: "unsynced-log", why: "an append is not synced", fault: result.FaultPower, keeps: result.Disproved},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -158,8 +171,10 @@ func TestPlantedFaultsOfALogAreFound(t *testing.T) {
 				o.Classes, o.Rules, o.Rounds = []kv.Durability{kv.Synced}, []string{"ordered/nothing"}, 2
 			}
 			cell := prove(t, o)[0]
-			if c.keeps != "" && cell.Keeps.Verdict != c.keeps || c.whole != "" && cell.Whole.Verdict != c.whole || !strings.Contains(cell.What, c.what) {
-				t.Errorf("keeps %s, whole %s, %q; want %s, %s, %q", cell.Keeps.Verdict, cell.Whole.Verdict, cell.What, c.keeps, c.whole, c.what)
+			if c.keeps != "" && cell.Keeps.Verdict != c.keeps || c.whole != "" && cell.Whole.Verdict != c.whole ||
+				!strings.Contains(cell.What, c.what) {
+				t.Errorf("keeps %s, whole %s, %q; want %s, %s, %q", cell.Keeps.Verdict, cell.Whole.Verdict, cell.What,
+					c.keeps, c.whole, c.what)
 			}
 		})
 	}

@@ -22,20 +22,23 @@ type Options struct {
 	Entries []bench.Entry
 	Classes []kv.Durability // asked for; nil is every class
 	Faults  []string        // nil is all of Faults
-	// Rules lists what may remain when power fails, as powerfs.ParseRule takes it: "ordered/sectors". nil is every rule.
+	// Rules lists what may remain when power fails, as powerfs.ParseRule takes it:
+	// "ordered/sectors". nil is every rule.
 	Rules []string
 
-	// Rounds is how many recorded runs, kills or faults each cell has, and bounds what is looked at of each. 0 is as many as
-	// fit into the budget.
+	// Rounds is how many recorded runs, kills or faults each cell has, and bounds what is looked at
+	// of each. 0 is as many as fit into the budget.
 	Rounds int
-	// Seed determines what is written, which operations fail and what remains. The first round uses it as it is, so that the
-	// seed of a finding makes that round again.
+	// Seed determines what is written, which operations fail and what remains. The first round uses
+	// it as it is, so that the seed of a finding makes that round again.
 	Seed uint64
-	// Writers is how many goroutines commit at the same time. 0 is one in some rounds and several in others.
+	// Writers is how many goroutines commit at the same time. 0 is one in some rounds and several
+	// in others.
 	Writers int
 
 	Dir string // where the run makes its folder; "" is workdir.Default
-	// Evidence is a folder for the states that lack what was claimed, one for each cell, for Again. "" keeps none.
+	// Evidence is a folder for the states that lack what was claimed, one for each cell, for Again.
+	// "" keeps none.
 	Evidence string
 
 	Budget time.Duration // the whole run ends within, but every cell has at least one round

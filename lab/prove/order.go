@@ -8,14 +8,15 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// chosen is an operation: a step of one of several recordings, how many of its kind were chosen of that one before it, and of
-// all.
+// chosen is an operation: a step of one of several recordings, how many of its kind were chosen of
+// that one before it, and of all.
 type chosen struct{ of, step, nth, turn int }
 
-// order returns the operations that processes asked for, one of each kind in turn. A kind that several recordings have counts
-// once, and its turns come from all of them: time is short, and every recording creates a store and closes it. Of four
-// operations two are syncs, of which a failure is forgotten most easily, and one is a write. The rarest kinds come first, and
-// between them the most frequent ones, which are what commits do.
+// order returns the operations that processes asked for, one of each kind in turn. A kind that
+// several recordings have counts once, and its turns come from all of them: time is short, and
+// every recording creates a store and closes it. Of four operations two are syncs, of which a
+// failure is forgotten most easily, and one is a write. The rarest kinds come first, and between
+// them the most frequent ones, which are what commits do.
 func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
 	of := map[string][]chosen{}
 	var kinds [3][]string // of syncs, of writes, of the rest

@@ -9,14 +9,15 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// TestPlantedFaultsAreFound runs engines with one fault each. That the proof is silent about the engine that they are
-// made of shows TestSyncedEnginesKeepEverythingWhenKilled.
+// TestPlantedFaultsAreFound runs engines with one fault each. That the proof is silent about the
+// engine that they are made of shows TestSyncedEnginesKeepEverythingWhenKilled.
 //
 // Faults planted in this package itself are found too: acknowledgements after the cut that count
 // (TestAcknowledgementAfterThePowerFailedPromisesNothing), no look at the order across writers
 // (TestStateThatIsNoPrefixAcrossWritersIsBroken), keys of nobody or torn transactions that pass
-// (TestCompareFindsWhatTheStoreHolds), one salt for all generations (every test that kills), a control that is always
-// satisfied (TestControlsFindADiskThatDoesNotLosePower), a cut that never comes (TestEveryOperationHasItsTurn).
+// (TestCompareFindsWhatTheStoreHolds), one salt for all generations (every test that kills), a
+// control that is always satisfied (TestControlsFindADiskThatDoesNotLosePower), a cut that never
+// comes (TestEveryOperationHasItsTurn).
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		engine, why string
@@ -29,7 +30,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{engine: "reviving", why: "deleted records stay", whole: result.Disproved, what: "is back"},
 		{engine: "stale", why: "old values come back after a recovery", whole: result.Disproved},
 		{engine: "reordering", why: "a commit waits for a later one", whole: result.Disproved},
-		{engine: "panicking", why: "it panics at opening", keeps: result.Disproved, whole: result.Disproved, what: "panic: planted panic"},
+		{engine: "panicking", why: "it panics at opening", keeps: result.Disproved, whole: result.Disproved,
+			what: "panic: planted panic"},
 		{engine: "hanging", why: "it hangs at opening", keeps: result.Unproved, whole: result.Unproved},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -49,8 +51,10 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			if !strings.Contains(cell.What, c.what) {
 				t.Errorf("what: %q, want %q in it", cell.What, c.what)
 			}
-			if hung := c.engine == "hanging"; hung != (cell.Late > 0) || hung && cell.Broken+cell.Torn+int(cell.Lost) > 0 {
-				t.Errorf("%d were late, %d broken, %d torn, %d commits lost", cell.Late, cell.Broken, cell.Torn, cell.Lost)
+			if hung := c.engine == "hanging"; hung != (cell.Late > 0) || hung &&
+				cell.Broken+cell.Torn+int(cell.Lost) > 0 {
+				t.Errorf("%d were late, %d broken, %d torn, %d commits lost", cell.Late, cell.Broken, cell.Torn,
+					cell.Lost)
 			}
 			for _, f := range []result.Finding{cell.Keeps, cell.Whole} {
 				if f.Verdict == result.Disproved && (f.Command == "" || f.Failed == 0) {

@@ -81,8 +81,10 @@ func (r snapshotReader) Scan(from, to uint64, yield func(uint64, []byte) bool) e
 	return r.Err()
 }
 
-// appendEverySeventhOnly appends from memory every seventh time, and in between acknowledges what is not there.
-func appendEverySeventhOnly(ctx context.Context, b *plantedFeed, d driver.Durability, messages [][]byte) (uint64, error) {
+// appendEverySeventhOnly appends from memory every seventh time, and in between acknowledges what
+// is not there.
+func appendEverySeventhOnly(ctx context.Context, b *plantedFeed, d driver.Durability, messages [][]byte) (uint64,
+	error) {
 	n, err := b.log.Len(ctx)
 	if err != nil {
 		return 0, err

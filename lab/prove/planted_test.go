@@ -20,7 +20,8 @@ type planted struct {
 	name string
 	// open is called with the store's path before each opening.
 	open func(path string)
-	// apply commits ops in place of the store. What a transaction puts and deletes is applied as ops, too.
+	// apply commits ops in place of the store. What a transaction puts and deletes is applied as
+	// ops, too.
 	apply func(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error
 	moves bool // a snapshot shows what is committed after it
 	// backsUpEarly: a backup is the one that was made when the store was opened.
@@ -168,10 +169,12 @@ func (t *plantedTxn) Close() error {
 	return t.Txn.Close()
 }
 
-// acknowledgeEverySeventhOnly commits from memory every seventh time, and in between acknowledges what is not there.
+// acknowledgeEverySeventhOnly commits from memory every seventh time, and in between acknowledges
+// what is not there.
 func acknowledgeEverySeventhOnly(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
 	for _, o := range ops {
-		s.late = append(s.late, driver.Op{Key: bytes.Clone(o.Key), Value: append([]byte{}, o.Value...), Delete: o.Delete})
+		s.late = append(s.late, driver.Op{Key: bytes.Clone(o.Key), Value: append([]byte{}, o.Value...),
+			Delete: o.Delete})
 	}
 	if s.commits%7 != 0 {
 		return nil
@@ -206,8 +209,9 @@ func keepTheDeleted(ctx context.Context, s *plantedStore, ops []driver.Op, d dri
 	return driver.Apply(ctx, s.Store, kept, d)
 }
 
-// rememberOldValues puts a value back that was written before the store was opened last: the first record of every
-// opening lies in a file beside the store, and the third commit of the next one brings it back.
+// rememberOldValues puts a value back that was written before the store was opened last: the first
+// record of every opening lies in a file beside the store, and the third commit of the next one
+// brings it back.
 func rememberOldValues(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
 	name := filepath.Join(s.dir, "old")
 	switch s.commits {
@@ -231,7 +235,8 @@ func delaySome(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.D
 	s.late = nil
 	if s.commits%3 == 0 {
 		for _, o := range ops {
-			s.late = append(s.late, driver.Op{Key: bytes.Clone(o.Key), Value: append([]byte{}, o.Value...), Delete: o.Delete})
+			s.late = append(s.late, driver.Op{Key: bytes.Clone(o.Key), Value: append([]byte{}, o.Value...),
+				Delete: o.Delete})
 		}
 		time.Sleep(time.Millisecond)
 		return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// walBudget is a variable with the time that each fault gets, which takes long for all of them: 90s.
+// walBudget is a variable with the time that each fault gets, which takes long for all of them:
+// 90s.
 const walBudget = "ASSAY_PLANTED"
 
 // walFaults returns the faults that the engine can have: what it asks for by name.
@@ -46,7 +47,8 @@ func proveWAL(t *testing.T, bug string, budget time.Duration, seed uint64) *resu
 	if bug != "" {
 		entry.Options = url.Values{"Bug": {bug}}.Encode()
 	}
-	p, err := Run(t.Context(), Options{Entries: []bench.Entry{entry}, Seed: seed, Dir: filepath.Join(t.TempDir(), "data"), Budget: budget,
+	p, err := Run(t.Context(), Options{Entries: []bench.Entry{entry}, Seed: seed,
+		Dir: filepath.Join(t.TempDir(), "data"), Budget: budget,
 		Evidence: filepath.Join(t.TempDir(), "evidence"), Child: []string{exe, role}})
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +56,9 @@ func proveWAL(t *testing.T, bug string, budget time.Duration, seed uint64) *resu
 	return p
 }
 
-// TestPlantedFaultsOfALogStructuredEngineAreFound plants one fault after the other in an engine that keeps its promises
-// without. It takes an hour: ASSAY_PLANTED=90s go test -run PlantedFaultsOfALogStructured -timeout 0 ./lab/prove
+// TestPlantedFaultsOfALogStructuredEngineAreFound plants one fault after the other in an engine
+// that keeps its promises without. It takes an hour: ASSAY_PLANTED=90s go test -run
+// PlantedFaultsOfALogStructured -timeout 0 ./lab/prove
 func TestPlantedFaultsOfALogStructuredEngineAreFound(t *testing.T) {
 	needsPower(t)
 	budget, err := time.ParseDuration(os.Getenv(walBudget))
@@ -71,7 +74,8 @@ func TestPlantedFaultsOfALogStructuredEngineAreFound(t *testing.T) {
 			p := proveWAL(t, bug, budget, uint64(time.Now().UnixNano()))
 			found := p.Unkept()
 			for _, c := range found {
-				t.Logf("%s %s %s: %d lost, %d broken, %d torn of %d states: %s", c.Requested, c.Fault, c.Rule, c.Keeps.Failed, c.Broken, c.Torn,
+				t.Logf("%s %s %s: %d lost, %d broken, %d torn of %d states: %s", c.Requested, c.Fault, c.Rule,
+					c.Keeps.Failed, c.Broken, c.Torn,
 					c.Images, c.What)
 			}
 			if len(found) > 0 && bug == "" {

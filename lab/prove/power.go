@@ -36,8 +36,8 @@ var (
 // shortCommits is how many commits the control makes, and the run that counts syncs.
 const shortCommits = 24
 
-// controlLying proves that power cuts cut: on a lying disk, which ignores syncs, nothing may be left of what was
-// acknowledged.
+// controlLying proves that power cuts cut: on a lying disk, which ignores syncs, nothing may be
+// left of what was acknowledged.
 func (l *lane) controlLying(ctx context.Context, t *task, lying powerfs.Options) error {
 	if t.caps.Class != kv.Synced {
 		return nil

@@ -22,7 +22,8 @@ func needsPower(t *testing.T) {
 	}
 }
 
-var orderedRules = []string{"ordered/nothing", "ordered/prefix", "ordered/pages", "ordered/sectors", "ordered/everything"}
+var orderedRules = []string{"ordered/nothing", "ordered/prefix", "ordered/pages", "ordered/sectors",
+	"ordered/everything"}
 
 // cellOf returns the cell of a rule.
 func cellOf(t *testing.T, cells []result.ProofCell, rule string) result.ProofCell {
@@ -48,7 +49,8 @@ func TestSyncedEnginesKeepEverythingWhenPowerFails(t *testing.T) {
 			o := options(t, engine, kv.Synced, result.FaultPower)
 			o.Rules, o.Rounds = orderedRules, 1
 			for _, c := range prove(t, o) {
-				if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || !c.Keeps.Claimed || !c.Whole.Claimed {
+				if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || !c.Keeps.Claimed ||
+					!c.Whole.Claimed {
 					t.Errorf("%s: %+v", c.Rule, c)
 				}
 			}
@@ -79,7 +81,8 @@ func TestWeakerClassesLoseWhatTheyDoNotPromise(t *testing.T) {
 			if c.Keeps.Verdict != one.keeps || c.Whole.Verdict != one.whole || c.Keeps.Claimed {
 				t.Errorf("%+v", c)
 			}
-			if all := cellOf(t, cells, "ordered/everything"); one.class == kv.Flushed && (all.Lost > 0 || all.Broken > 0) {
+			if all := cellOf(t, cells, "ordered/everything"); one.class == kv.Flushed &&
+				(all.Lost > 0 || all.Broken > 0) {
 				t.Errorf("the death of the process alone: %+v", all)
 			}
 		})
@@ -117,7 +120,8 @@ func TestEngineThatDoesNotSyncIsFoundAndShownAgain(t *testing.T) {
 func TestEveryOperationHasItsTurn(t *testing.T) {
 	steps := []powerfs.Step{{Kind: powerfs.OnCreate, Path: "log1"}}
 	for range 40 {
-		steps = append(steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log1"}, powerfs.Step{Kind: powerfs.OnSync, Path: "log1"})
+		steps = append(steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log1"},
+			powerfs.Step{Kind: powerfs.OnSync, Path: "log1"})
 	}
 	steps[70] = powerfs.Step{Kind: powerfs.OnRename, Path: "log1"}
 	order := moments(steps, 0, rand.New(rand.NewPCG(1, 1)))
@@ -180,7 +184,8 @@ func TestRecoveryThatIsCutCanBeRepeated(t *testing.T) {
 	o := options(t, "sqlite", kv.Synced, result.FaultRecovery)
 	o.Rounds = 1
 	c := prove(t, o)[0]
-	if c.Rounds < roundMoments || c.Images == 0 || c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved {
+	if c.Rounds < roundMoments || c.Images == 0 || c.Keeps.Verdict != result.Proved ||
+		c.Whole.Verdict != result.Proved {
 		t.Errorf("%+v", c)
 	}
 }
@@ -211,7 +216,8 @@ func TestControlsFindADiskThatDoesNotLosePower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{entry: o.Entries[0], class: kv.Synced, caps: caps{Promise: kv.Promise{Supported: true, Class: kv.Synced, Intact: true}}}
+	p := &pair{entry: o.Entries[0], class: kv.Synced, caps: caps{Promise: kv.Promise{Supported: true, Class: kv.Synced,
+		Intact: true}}}
 	task := r.newTask(p, result.FaultPower)
 	if err := l.controlLying(t.Context(), task, powerfs.Options{Lying: true}); err != nil {
 		t.Errorf("a lying disk: %v", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/lab/bench"
 )
 
-// The parent drives a child over its standard input and output: one JSON request a line. A child sends any number of
-// messages, of which the one with Done ends the request.
+// The parent drives a child over its standard input and output: one JSON request a line. A child
+// sends any number of messages, of which the one with Done ends the request.
 
 // request is one command to a child; one of its fields is set.
 type request struct {
@@ -44,12 +44,14 @@ type writeSpec struct {
 	Past  past
 	From  []uint64 // how many commits of each writer are in the store
 	Legs  []leg
-	// Resume: after a commit that returned an error, the writer asks the store whether it is there, and goes on.
+	// Resume: after a commit that returned an error, the writer asks the store whether it is there,
+	// and goes on.
 	Resume bool
-	// Tried is how many commits of each writer a process that was killed had tried: From of them are there, and the store is
-	// asked for the rest. nil is no such process.
+	// Tried is how many commits of each writer a process that was killed had tried: From of them
+	// are there, and the store is asked for the rest. nil is no such process.
 	Tried []uint64 `json:",omitempty"`
-	// Buffers: Buffered commits are that, and no more: of a process that was killed they may be gone.
+	// Buffers: Buffered commits are that, and no more: of a process that was killed they may be
+	// gone.
 	Buffers bool `json:",omitempty"`
 	// Only are the writers that commit; others have processes of their own. nil is all.
 	Only  []int `json:",omitempty"`
@@ -101,8 +103,9 @@ type ack struct {
 // copied is that a backup was made, and when.
 type copied struct{ Began, Done int64 }
 
-// failure is that a commit returned an error. Denied is that by this error nothing of the commit is there, now or later;
-// Wrong is that it read what was never written, or that it was denied and is there.
+// failure is that a commit returned an error. Denied is that by this error nothing of the commit is
+// there, now or later; Wrong is that it read what was never written, or that it was denied and is
+// there.
 type failure struct {
 	W      int
 	N      uint64

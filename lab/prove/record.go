@@ -60,7 +60,8 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	defer func() { err = errors.Join(err, g.close()) }()
 	faulty := len(o.Faults)+len(in.faults) > 0 || o.Space > 0
 	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir), options: o}
-	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs, Resume: faulty}
+	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs,
+		Resume: faulty}
 	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
 	r.ledger.acks = make([][]ack, s.writers)
 	r.copies = in.before == nil && slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == backup })
@@ -117,9 +118,10 @@ func apart(spec writeSpec, writers int) []writeSpec {
 	return all
 }
 
-// finish has processes do what is left to do, side by side, cuts the power behind them, and returns what they said. The last
-// of them is killed before operation dies, if that is not 0.
-func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool, dies uint64) (all ledger, err error) {
+// finish has processes do what is left to do, side by side, cuts the power behind them, and returns
+// what they said. The last of them is killed before operation dies, if that is not 0.
+func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool,
+	dies uint64) (all ledger, err error) {
 	var workers []*writer
 	var died atomic.Int64 // when
 	all.acks = make([][]ack, len(specs[0].From))
@@ -162,11 +164,12 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 	return all, nil
 }
 
-// sharedIndex matches the file in which processes that use SQLite share an index of the log. It is made anew by the
-// first that opens the store, so that what is in it after a crash does not matter.
+// sharedIndex matches the file in which processes that use SQLite share an index of the log. It is
+// made anew by the first that opens the store, so that what is in it after a crash does not matter.
 var sharedIndex = regexp.MustCompile(`-shm$`)
 
-// troubleOf returns what went wrong in a run. On a disk that fails, an engine may do anything but read what is wrong.
+// troubleOf returns what went wrong in a run. On a disk that fails, an engine may do anything but
+// read what is wrong.
 func troubleOf(d *doneMessage, l ledger, hung bool, ended error, faulty bool, limit time.Duration) error {
 	switch {
 	case faulty:
@@ -191,13 +194,14 @@ func (r *recording) faithful(crash *powerfs.Crash) error {
 		return err
 	}
 	if want := crash.Image(everything, 0); img.Sum() != want.Sum() {
-		return &controlError{fmt.Sprintf("played again, %d operations lead to other files than the process had", len(r.steps))}
+		return &controlError{fmt.Sprintf("played again, %d operations lead to other files than the process had",
+			len(r.steps))}
 	}
 	return nil
 }
 
-// untilEnd waits until a process has done all that was asked, or has ended, or says nothing any more for so long that it
-// hangs.
+// untilEnd waits until a process has done all that was asked, or has ended, or says nothing any
+// more for so long that it hangs.
 func (l *lane) untilEnd(ctx context.Context, w *writer, faulty bool) (d *doneMessage, ended error, err error) {
 	patience := l.Hang
 	if faulty {
@@ -218,8 +222,9 @@ func (l *lane) untilEnd(ctx context.Context, w *writer, faulty bool) (d *doneMes
 	}
 }
 
-// after returns the past with what a process said of commits that failed: each of those may be there or not, unless its
-// error said that it is not, and where the writer went on, it did so in a segment of its own.
+// after returns the past with what a process said of commits that failed: each of those may be
+// there or not, unless its error said that it is not, and where the writer went on, it did so in a
+// segment of its own.
 func (p past) after(l ledger) past {
 	out := past{Seed: p.Seed, Work: p.Work, Unsure: make([][]stampJSON, len(p.Chains))}
 	out.Chains = append(out.Chains, p.Chains...)

@@ -11,12 +11,13 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// What a killed process wrote and did not sync is there for the one that takes its place, and for no power cut: a recovery
-// that takes what it reads for what the disk holds shows in no crash but in two, a kill first. The same goes for what a
-// failed sync has left in memory, if the process dies before it has mended that.
+// What a killed process wrote and did not sync is there for the one that takes its place, and for
+// no power cut: a recovery that takes what it reads for what the disk holds shows in no crash but
+// in two, a kill first. The same goes for what a failed sync has left in memory, if the process
+// dies before it has mended that.
 
-// killedAt has a process work until it is killed before an operation of the disk, or has done all, and returns what the
-// next one is told.
+// killedAt has a process work until it is killed before an operation of the disk, or has done all,
+// and returns what the next one is told.
 func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpec, op uint64) (writeSpec, error) {
 	w, err := startWriter(l.Child, spec, 0, func(pid int) { g.killBefore(op, pid, nil) })
 	if err != nil {
@@ -46,7 +47,8 @@ func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpe
 	}
 	next.Past = spec.Past.after(own)
 	for w, n := range next.Tried { // what it was at when it died
-		own.failed = append(own.failed, failure{W: w, N: n, Salt: next.Past.Chains[w].salt(n), At: clock(), Text: "killed"})
+		own.failed = append(own.failed, failure{W: w, N: n, Salt: next.Past.Chains[w].salt(n), At: clock(),
+			Text: "killed"})
 		next.Past.Unsure[w] = append(next.Past.Unsure[w], stampJSON{n, next.Past.Chains[w].salt(n)})
 	}
 	if r.trouble == nil {
@@ -57,7 +59,8 @@ func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpe
 	return next, nil
 }
 
-// killBefore kills a process before an operation of the disk, and then calls then, if it is not nil.
+// killBefore kills a process before an operation of the disk, and then calls then, if it is not
+// nil.
 func (g *rig) killBefore(op uint64, pid int, then func()) {
 	p, err := os.FindProcess(pid)
 	g.disk.CallBefore(op, func() {
@@ -70,7 +73,8 @@ func (g *rig) killBefore(op uint64, pid int, then func()) {
 	})
 }
 
-// died adds what the writers of a process that was killed were at: whether it is there nobody knows.
+// died adds what the writers of a process that was killed were at: whether it is there nobody
+// knows.
 func (l *ledger) died(spec writeSpec) {
 	p := spec.Past.after(*l)
 	for _, w := range spec.Only {
@@ -95,8 +99,8 @@ const (
 	restartMoments = 16
 )
 
-// mending returns some of the operations, by number, from a failure at step i until commits are taken again by a store that
-// was opened since.
+// mending returns some of the operations, by number, from a failure at step i until commits are
+// taken again by a store that was opened since.
 func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 	end := len(r.steps)
 	for _, opened := range r.ledger.opened {
@@ -133,8 +137,9 @@ func (r *recording) opOf(i int) uint64 {
 	return n
 }
 
-// restart kills the process of a scene before one of its operations, those of rare kinds first, and has another go on in what
-// it left, on the same disk; that one may be killed early, too, or meet a failing disk. Then power fails.
+// restart kills the process of a scene before one of its operations, those of rare kinds first, and
+// has another go on in what it left, on the same disk; that one may be killed early, too, or meet a
+// failing disk. Then power fails.
 func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	k := j.restarts*j.of + j.number
 	j.restarts++

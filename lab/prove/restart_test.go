@@ -37,8 +37,8 @@ func laneOfClass(t *testing.T, engine string, class kv.Durability, fault string)
 	return l, r.newTask(p, fault)
 }
 
-// What a process has not given to the system dies with it: that those commits are gone breaks no promise, and the process that
-// takes its place goes on behind what is there.
+// What a process has not given to the system dies with it: that those commits are gone breaks no
+// promise, and the process that takes its place goes on behind what is there.
 func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
 	for class, writers := range map[kv.Durability]int{kv.Synced: 1, kv.Buffered: 3} {
 		l, task := laneOfClass(t, "pebble", class, result.FaultRecovery)
@@ -63,8 +63,10 @@ func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
 				}
 			}
 			for w, acks := range rec.ledger.acks {
-				if i := slices.IndexFunc(acks, func(a ack) bool { return a.Began > rec.began }); i < 0 || len(acks)-i != 5 {
-					t.Errorf("%v, killed before operation %d: writer %d made %d of 5 commits since", class, op, w, len(acks)-i)
+				if i := slices.IndexFunc(acks, func(a ack) bool { return a.Began > rec.began }); i < 0 ||
+					len(acks)-i != 5 {
+					t.Errorf("%v, killed before operation %d: writer %d made %d of 5 commits since", class, op, w,
+						len(acks)-i)
 				}
 			}
 			x := newExplorer(rec, rec.behind(rec.began), "test")
@@ -81,7 +83,8 @@ func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
 			t.Errorf("%v: no commit died with its process: the test shows nothing", class)
 		}
 		if c.States == 0 || c.keeps.failed > 0 && class == kv.Synced || c.whole.failed > 0 {
-			t.Errorf("%v: of %d states %d lack commits and %d are not whole: %s", class, c.States, c.keeps.failed, c.whole.failed, c.What)
+			t.Errorf("%v: of %d states %d lack commits and %d are not whole: %s", class, c.States, c.keeps.failed,
+				c.whole.failed, c.What)
 		}
 		t.Logf("%v: %d writers lost commits with their process; %d states", class, gone, c.States)
 	}
@@ -116,7 +119,8 @@ func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
 func TestProcessesShareAStoreWhereTheEngineLetsThem(t *testing.T) {
 	for engine, want := range map[string]int{"sqlite": 2, "bbolt": 1} {
 		l, task := laneOf(t, engine, result.FaultPower)
-		rec, err := l.record(t.Context(), task, task.fitted(scene{writers: 2, apart: true, legs: []leg{{"", 4}, {reopen, 2}}}), 7, run{})
+		rec, err := l.record(t.Context(), task, task.fitted(scene{writers: 2, apart: true,
+			legs: []leg{{"", 4}, {reopen, 2}}}), 7, run{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +135,8 @@ func TestProcessesShareAStoreWhereTheEngineLetsThem(t *testing.T) {
 	}
 }
 
-// TestFilesThatGoBadAreNoticedByChecksums tries BuntDB with frames, all of whose bytes are under a checksum.
+// TestFilesThatGoBadAreNoticedByChecksums tries BuntDB with frames, all of whose bytes are under a
+// checksum.
 func TestFilesThatGoBadAreNoticedByChecksums(t *testing.T) {
 	l, task := laneOf(t, "bunt", result.FaultPower)
 	j := &job{task: task, of: 1}
@@ -150,7 +155,8 @@ func TestFilesThatGoBadAreNoticedByChecksums(t *testing.T) {
 }
 
 func TestOperationsOfAMendingAreThoseUntilCommitsAreTakenAgain(t *testing.T) {
-	rec := &recording{ledger: ledger{opened: []int64{5, 40}, acks: [][]ack{{{N: 1, Began: 10, Done: 12}, {N: 2, Began: 70, Done: 80}}}}}
+	rec := &recording{ledger: ledger{opened: []int64{5, 40},
+		acks: [][]ack{{{N: 1, Began: 10, Done: 12}, {N: 2, Began: 70, Done: 80}}}}}
 	for i, at := range []int64{20, 30, 50, 60, 75} {
 		rec.steps = append(rec.steps, powerfs.Step{Kind: powerfs.OnWrite, Monotonic: at, Failed: i == 0})
 	}
@@ -191,7 +197,8 @@ func TestOneOfSeveralProcessesDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rec.trouble != nil || len(rec.ledger.acks[0]) != 15 {
-			t.Errorf("killed before operation %d: the other made %d of 15 commits, trouble %v", op, len(rec.ledger.acks[0]), rec.trouble)
+			t.Errorf("killed before operation %d: the other made %d of 15 commits, trouble %v", op,
+				len(rec.ledger.acks[0]), rec.trouble)
 		}
 		if len(rec.ledger.acks[1]) < 15 && len(rec.past.Unsure[1]) == 1 {
 			died++
@@ -207,7 +214,8 @@ func TestOneOfSeveralProcessesDies(t *testing.T) {
 		}
 	}
 	if died == 0 || c.States == 0 || c.keeps.failed+c.whole.failed > 0 {
-		t.Errorf("%d died; of %d states %d lack commits and %d are not whole: %s", died, c.States, c.keeps.failed, c.whole.failed, c.What)
+		t.Errorf("%d died; of %d states %d lack commits and %d are not whole: %s", died, c.States, c.keeps.failed,
+			c.whole.failed, c.What)
 	}
 }
 

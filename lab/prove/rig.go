@@ -12,8 +12,8 @@ type rig struct {
 	disk  *powerfs.Disk
 	mount *powerfs.Mount
 	dir   string
-	// unsettled is why the disk may lack what the process had mapped and changed: images of it would show what no
-	// power cut leaves. It is set before the power is off.
+	// unsettled is why the disk may lack what the process had mapped and changed: images of it
+	// would show what no power cut leaves. It is set before the power is off.
 	unsettled error
 }
 
@@ -34,8 +34,8 @@ func (l *lane) newRig(o powerfs.Options) (*rig, error) {
 	return g, nil
 }
 
-// crash unmounts the disk, which no process uses any more, and returns the moment of its cut, which is now unless it
-// was before. It is an error that the process could not be settled.
+// crash unmounts the disk, which no process uses any more, and returns the moment of its cut, which
+// is now unless it was before. It is an error that the process could not be settled.
 func (g *rig) crash() (*powerfs.Crash, error) {
 	err := errors.Join(g.unsettled, g.unmount())
 	return g.disk.Crash(), err

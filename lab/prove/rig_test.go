@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/lab/workdir"
 )
 
-// TestDiskThatLacksMappedPagesIsNotJudged takes away the folder from which the pages would be written
-// back.
+// TestDiskThatLacksMappedPagesIsNotJudged takes away the folder from which the pages would be
+// written back.
 func TestDiskThatLacksMappedPagesIsNotJudged(t *testing.T) {
 	needsPower(t)
 	dir, err := workdir.New(t.TempDir())

@@ -1,9 +1,10 @@
 // Package prove finds out what an engine's acknowledged commits survive, by making it happen.
 //
-// A writer process commits a history whose content is a function of a seed, and reports every acknowledgement with the
-// time. Then something happens to it: it is killed, or the power of its disk (lab/powerfs) fails, or a write fails.
-// A verifier process opens what is left and compares all of it with the history: how many of the acknowledged commits
-// are there, and whether it is a state that some prefix of the commits explains. Then it writes on and compares again.
+// A writer process commits a history whose content is a function of a seed, and reports every
+// acknowledgement with the time. Then something happens to it: it is killed, or the power of its
+// disk (lab/powerfs) fails, or a write fails. A verifier process opens what is left and compares
+// all of it with the history: how many of the acknowledged commits are there, and whether it is a
+// state that some prefix of the commits explains. Then it writes on and compares again.
 package prove
 
 import (
@@ -23,9 +24,10 @@ import (
 	"github.com/assaydb/assay/lab/workdir"
 )
 
-// Run inflicts the faults on the engines and returns what they kept. If ctx ends meanwhile, it returns what was found
-// until then (Interrupted is set). An error means that nothing could be run, or, beside a proof, that one of its
-// controls failed: then the cells that rest on it are unproved. No process, mount or file is left behind.
+// Run inflicts the faults on the engines and returns what they kept. If ctx ends meanwhile, it
+// returns what was found until then (Interrupted is set). An error means that nothing could be run,
+// or, beside a proof, that one of its controls failed: then the cells that rest on it are unproved.
+// No process, mount or file is left behind.
 func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	r := &runner{Options: o.withDefaults(), started: time.Now(), damages: o.Faults == nil && o.Rounds == 0}
 	r.freed = sync.NewCond(&r.mu)
@@ -198,8 +200,8 @@ func (r *runner) probe(ctx context.Context, spec storeSpec) (all [3]caps, err er
 	return *m.Done.Caps, nil
 }
 
-// work has some lanes do slices of the jobs: of the promise of which least was found, the one whose task is furthest behind
-// its share of the time. It returns the errors of controls.
+// work has some lanes do slices of the jobs: of the promise of which least was found, the one whose
+// task is furthest behind its share of the time. It returns the errors of controls.
 func (r *runner) work(ctx context.Context) error {
 	lanes := runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
 	each := 1
@@ -226,7 +228,8 @@ func (r *runner) work(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// next returns the job that is to have the next slice; nil if there is nothing more to do, or no time.
+// next returns the job that is to have the next slice; nil if there is nothing more to do, or no
+// time.
 func (r *runner) next() *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,7 +276,8 @@ func (r *runner) sliceTime() time.Duration {
 	return min(max(r.Budget/time.Duration(10*len(r.jobs)), 300*time.Millisecond), 2*time.Second)
 }
 
-// do does a slice of a job. What keeps its task from its end is noted in it; only the failure of a control is an error.
+// do does a slice of a job. What keeps its task from its end is noted in it; only the failure of a
+// control is an error.
 func (l *lane) do(ctx context.Context, j *job) error {
 	began := time.Now()
 	more, err := false, error(nil)
@@ -344,5 +348,6 @@ func (r *runner) report(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Progress(Progress{Engine: t.entry.Name, Class: t.class.String(), Fault: t.fault, Round: t.round, Rounds: r.Rounds,
-		Images: r.images, Unkept: r.unkept, Done: r.done, All: len(r.tasks), Elapsed: time.Since(r.started), Budget: r.Budget})
+		Images: r.images, Unkept: r.unkept, Done: r.done, All: len(r.tasks), Elapsed: time.Since(r.started),
+		Budget: r.Budget})
 }

@@ -23,25 +23,32 @@ type scene struct {
 
 // scenes are the recorded runs. A proof goes through them again and again, with other seeds.
 var scenes = []scene{
-	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 8}, {reopen, 7}, {compact, 6}, {backup, 3}, {reopen, 4}}},
+	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 8}, {reopen, 7}, {compact, 6}, {backup, 3},
+		{reopen, 4}}},
 	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 8}, {reopen, 6}}},
-	{writers: 1, small: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 18}, {compact, 8}, {hold, 10}, {reopen, 8}}},
+	{writers: 1, small: true, work: work{Sizes: 1, Batch: 150},
+		legs: []leg{{"", 18}, {compact, 8}, {hold, 10}, {reopen, 8}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 9}, {reopen, 9}}},
-	{writers: 3, slow: true, small: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}}},
+	{writers: 3, slow: true, small: true, weak: true, work: work{Sizes: 1},
+		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}}},
 	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 4}, {reopen, 10}}},
-	{writers: 2, apart: true, small: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
+	{writers: 2, apart: true, small: true, weak: true, work: work{Batch: 40},
+		legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
 }
 
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
-	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150}, legs: []leg{{"", 8}, {hold, 7}, {compact, 3}, {reopen, 5}, {reopen, 2}}},
+	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
+		legs: []leg{{"", 8}, {hold, 7}, {compact, 3}, {reopen, 5}, {reopen, 2}}},
 	{writers: 3, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
-	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
+	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
+		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
 }
 
-// smallOptions let files fill up within a short run. The first set of which an engine knows all options is used.
+// smallOptions let files fill up within a short run. The first set of which an engine knows all
+// options is used.
 var smallOptions = []map[string]string{
 	{"MemTableSize": "1310720", "ValueThreshold": "4096", "ValueLogFileSize": "1048576"},
 	{"MemTableSize": "65536", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
@@ -51,12 +58,13 @@ var smallOptions = []map[string]string{
 	{"PageSize": "1024", "FreelistType": "hashmap"},
 }
 
-// calm are small options that are left out where the disk fails: Badger gives up a table when the sync of its manifest
-// fails, and does not open again (docs/durability.md). By its own options it comes to that after 64 MiB.
+// calm are small options that are left out where the disk fails: Badger gives up a table when the
+// sync of its manifest fails, and does not open again (docs/durability.md). By its own options it
+// comes to that after 64 MiB.
 var calm = map[string][]string{"ValueThreshold": {"MemTableSize"}}
 
-// smaller returns the options of an engine with small ones among them; those that were given stay. It returns the
-// same where it knows of none.
+// smaller returns the options of an engine with small ones among them; those that were given stay.
+// It returns the same where it knows of none.
 func smaller(engine, options string, fails bool) string {
 	d, ok := driver.Lookup(engine)
 	given, err := url.ParseQuery(options)
@@ -64,11 +72,13 @@ func smaller(engine, options string, fails bool) string {
 		return options
 	}
 	for _, set := range smallOptions {
-		if slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(name string) bool { return !knows(d.Info(), name) }) {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(set)),
+			func(name string) bool { return !knows(d.Info(), name) }) {
 			continue
 		}
 		for name, value := range set {
-			if fails && slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(o string) bool { return slices.Contains(calm[o], name) }) {
+			if fails && slices.ContainsFunc(slices.Collect(maps.Keys(set)),
+				func(o string) bool { return slices.Contains(calm[o], name) }) {
 				continue
 			}
 			if !given.Has(name) {

@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// An option that an engine does not have any more would leave its files large, and what happens to full ones untried.
+// An option that an engine does not have any more would leave its files large, and what happens to
+// full ones untried.
 func TestEveryEngineHasSmallOptions(t *testing.T) {
 	for _, engine := range []string{"badger", "bbolt", "bunt", "leveldb", "pebble", "sqlite"} {
 		if _, ok := driver.Lookup(engine); !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// subject is an open store together with the history that goes into it: keys, or the messages of a log. Each writer is one
-// goroutine.
+// subject is an open store together with the history that goes into it: keys, or the messages of a
+// log. Each writer is one goroutine.
 type subject interface {
 	// seek puts writer w behind commit n of its chain. The store is not asked.
 	seek(w int, n uint64, c chain)
@@ -23,16 +23,17 @@ type subject interface {
 	last(w int) stamp
 	// next makes the next commit of writer w, under a salt.
 	next(ctx context.Context, w int, salt uint64, class kv.Durability) error
-	// count asks the store which commit of writer w is the last that it holds. A log does not tell its salt.
+	// count asks the store which commit of writer w is the last that it holds. A log does not tell
+	// its salt.
 	count(ctx context.Context, w int) (stamp, error)
-	// compare reads all of the store and holds it against what the commits of a past wrote. An error is that it could
-	// not be read.
+	// compare reads all of the store and holds it against what the commits of a past wrote. An
+	// error is that it could not be read.
 	compare(ctx context.Context, p past) (outcome, error)
 
 	// upkeep compacts the store, or copies it to a path, which may be Unsupported.
 	upkeep(ctx context.Context, what, to string) error
-	// hold holds a snapshot until release is called, which returns an error if it shows something else then. Where writers
-	// wait for snapshots, it holds none.
+	// hold holds a snapshot until release is called, which returns an error if it shows something
+	// else then. Where writers wait for snapshots, it holds none.
 	hold(ctx context.Context) (release func() error)
 
 	Check(ctx context.Context) error // the engine's own

@@ -28,10 +28,12 @@ type pair struct {
 	covered int           // of those, how many it failed before
 }
 
-// A second of a lane counts as some states at least, so that an engine that is slow to open does not take all of the time.
+// A second of a lane counts as some states at least, so that an engine that is slow to open does
+// not take all of the time.
 const statesPerSecond = 10
 
-// share is what has been found of a pair, by what it is worth: of a promise that is to hold when power fails twice as much.
+// share is what has been found of a pair, by what it is worth: of a promise that is to hold when
+// power fails twice as much.
 func (p *pair) share() float64 {
 	worth := 1.0
 	if p.caps.Class == kv.Synced {
@@ -130,8 +132,8 @@ func (r *runner) begun(t *task) {
 // defaultWriters is how many goroutines commit at the same time where one alone does not.
 const defaultWriters = 4
 
-// writers returns how many goroutines commit in the kill with a seed. A log has one: the order of several would be another
-// each time, and with it every message.
+// writers returns how many goroutines commit in the kill with a seed. A log has one: the order of
+// several would be another each time, and with it every message.
 func (r *runner) writers(p *pair, seed uint64) int {
 	switch {
 	case p.caps.Log:

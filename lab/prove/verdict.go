@@ -15,7 +15,8 @@ func (r *runner) finish(t *task, c *cell) result.ProofCell {
 	keeps, whole := claims(t.caps, t.fault, c.Rule)
 	c.Keeps = c.finding(t, keeps, c.keeps)
 	if c.Keeps.Verdict == result.Proved && c.Acked == 0 {
-		c.Keeps = result.Finding{Claimed: keeps, Verdict: result.Unproved, Why: "no commit was acknowledged before a fault"}
+		c.Keeps = result.Finding{Claimed: keeps, Verdict: result.Unproved,
+			Why: "no commit was acknowledged before a fault"}
 	}
 	c.Whole = c.finding(t, whole, c.whole)
 	if f := t.measured; f != nil && f.commits > 0 {
@@ -27,10 +28,11 @@ func (r *runner) finish(t *task, c *cell) result.ProofCell {
 
 // claims returns what a driver promises of a store after a fault.
 //
-// Keeps: Synced promises it under every fault, Flushed when the process is killed. Whole: every class promises it after a
-// kill; when the power or the disk fails Synced does, and any other whose promise is intact, unless it says that a failing disk
-// may break the store. Nothing is promised under the strict rule for entries, which no common file system follows; it is
-// measured as portability.
+// Keeps: Synced promises it under every fault, Flushed when the process is killed. Whole: every
+// class promises it after a kill; when the power or the disk fails Synced does, and any other whose
+// promise is intact, unless it says that a failing disk may break the store. Nothing is promised
+// under the strict rule for entries, which no common file system follows; it is measured as
+// portability.
 func claims(c caps, fault, rule string) (keeps, whole bool) {
 	switch fault {
 	case result.FaultKill:
@@ -42,8 +44,9 @@ func claims(c caps, fault, rule string) (keeps, whole bool) {
 	return ordered && c.Class == kv.Synced, ordered && (c.Intact || c.Class == kv.Synced)
 }
 
-// finding is the verdict on one property: disproved by a single image, otherwise proved as far as the number of runs
-// goes, for images of one run are no trials of their own, unless the task did not come to its end.
+// finding is the verdict on one property: disproved by a single image, otherwise proved as far as
+// the number of runs goes, for images of one run are no trials of their own, unless the task did
+// not come to its end.
 func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 	f := result.Finding{Claimed: claimed, Failed: y.failed}
 	switch {
@@ -64,11 +67,12 @@ func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 	return f
 }
 
-// upperBound returns the rate of failure at which n trials without one would have a probability of 5 %.
+// upperBound returns the rate of failure at which n trials without one would have a probability of
+// 5 %.
 func upperBound(n int) float64 { return 1 - math.Pow(0.05, 1/float64(n)) }
 
-// command returns the command that shows again what y counts: the very state if it was kept, otherwise as many rounds as
-// show it with a probability of 99 %.
+// command returns the command that shows again what y counts: the very state if it was kept,
+// otherwise as many rounds as show it with a probability of 99 %.
 func (c *cell) command(t *task, y tally) string {
 	if c.shown != nil && c.shown.dir != "" {
 		return "assay prove --again " + quote(c.shown.dir)
@@ -77,7 +81,8 @@ func (c *cell) command(t *task, y tally) string {
 	if t.entry.Options != "" || engine != t.entry.Engine {
 		engine += "=" + t.entry.URL()
 	}
-	args := []string{"assay", "prove", "--engines", quote(engine), "--durability", t.class.String(), "--faults", t.fault}
+	args := []string{"assay", "prove", "--engines", quote(engine), "--durability", t.class.String(), "--faults",
+		t.fault}
 	if c.Rule != "" {
 		args = append(args, "--rule", c.Rule)
 	}

@@ -39,7 +39,8 @@ func TestClaims(t *testing.T) {
 		{buffered, result.FaultPower, "ordered/prefix", false, true},
 	} {
 		if keeps, whole := claims(c.caps, c.fault, c.rule); keeps != c.keeps || whole != c.whole {
-			t.Errorf("%v under %s %s: keeps %v whole %v, want %v %v", c.caps.Promise, c.fault, c.rule, keeps, whole, c.keeps, c.whole)
+			t.Errorf("%v under %s %s: keeps %v whole %v, want %v %v", c.caps.Promise, c.fault, c.rule, keeps, whole,
+				c.keeps, c.whole)
 		}
 	}
 }
@@ -52,7 +53,8 @@ func TestUpperBoundIsTheRateThatTheImagesAllow(t *testing.T) {
 	}
 }
 
-// images records what came of images of one trial, whose two writers acknowledged ten commits each by turns.
+// images records what came of images of one trial, whose two writers acknowledged ten commits each
+// by turns.
 func images(outcomes ...outcome) *cell {
 	tr := trial{seed: 4, cut: 9, at: 1000, past: newPast(4, 2), ledger: ledger{acks: make([][]ack, 2)}}
 	for n := range int64(10) {
@@ -70,8 +72,10 @@ func images(outcomes ...outcome) *cell {
 }
 
 func TestCellCountsWhatImagesLack(t *testing.T) {
-	c := images(outcome{N: []uint64{10, 10}}, outcome{N: []uint64{8, 8}}, outcome{N: []uint64{0, 0}, Gone: true, Broken: "did not open"})
-	if c.Rounds != 1 || c.Images != 3 || c.Acked != 20 || c.Lost != 24 || c.LostMax != 20 || c.Broken != 1 || c.LostAge != 1000-4 {
+	c := images(outcome{N: []uint64{10, 10}}, outcome{N: []uint64{8, 8}},
+		outcome{N: []uint64{0, 0}, Gone: true, Broken: "did not open"})
+	if c.Rounds != 1 || c.Images != 3 || c.Acked != 20 || c.Lost != 24 || c.LostMax != 20 || c.Broken != 1 ||
+		c.LostAge != 1000-4 {
 		t.Errorf("%+v", c.ProofCell)
 	}
 	if c.keeps.failed != 2 || c.whole.failed != 1 || c.What != "did not open" {
@@ -80,7 +84,8 @@ func TestCellCountsWhatImagesLack(t *testing.T) {
 }
 
 func TestAcknowledgementAfterThePowerFailedPromisesNothing(t *testing.T) {
-	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 90, Done: 100}}}}}
+	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20},
+		{N: 2, Began: 90, Done: 100}}}}}
 	c := &cell{}
 	c.crash(tr)
 	c.record(tr, outcome{N: []uint64{1}})
@@ -147,7 +152,8 @@ func TestCrashesOfOneRunAreOneTrialAndAlikeStatesAreOne(t *testing.T) {
 }
 
 func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *testing.T) {
-	rec := &recording{past: newPast(1, 1), at: 100, ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 30, Done: 40}}}}}
+	rec := &recording{past: newPast(1, 1), at: 100, ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20},
+		{N: 2, Began: 30, Done: 40}}}}}
 	rec.steps = []powerfs.Step{{Monotonic: 15}, {Monotonic: 25}, {Monotonic: 50}}
 	c, x, v := &cell{}, &explorer{rec: rec}, &verified{outcome: outcome{N: []uint64{1}}}
 	for i := range 3 {
@@ -174,14 +180,16 @@ func TestCutMayComeUntilASlowSyncIsDone(t *testing.T) {
 }
 
 func TestCommitThatWasTriedAgainLaterIsNotTheOneThatIsThere(t *testing.T) {
-	tr := trial{at: 50, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 60, Done: 70}}}}}
+	tr := trial{at: 50, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20},
+		{N: 2, Began: 60, Done: 70}}}}}
 	if what := tr.disorder([]uint64{2}); what != "" {
 		t.Errorf("commit 2 returned an error before and is there: %s", what)
 	}
 }
 
 func TestCommitOfAWeakerClassMayBeLost(t *testing.T) {
-	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Done: 20}, {N: 2, Done: 40, Weak: true}}}}}
+	tr := trial{at: 100, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Done: 20},
+		{N: 2, Done: 40, Weak: true}}}}}
 	c := &cell{}
 	c.record(tr, outcome{N: []uint64{1}})
 	if c.record(tr, outcome{N: []uint64{0}}); c.keeps.failed != 1 || c.Lost != 1 {
@@ -211,15 +219,21 @@ func TestVerdicts(t *testing.T) {
 		outcomes         []outcome
 		void             error
 	}{
-		"nothing failed":   {verdict: result.Proved, outcomes: []outcome{good}},
-		"one failed":       {verdict: result.Disproved, outcomes: []outcome{good, bad}, in: "--engines 'mine=bbolt:?NoFreelistSync=true&x=1' --durability synced --faults power --rule ordered/sectors --seed 4 --rounds 1"},
-		"one was late":     {verdict: result.Unproved, outcomes: []outcome{good, late}, in: "not verified in time: 1, beside 1"},
-		"late and failed":  {verdict: result.Disproved, outcomes: []outcome{late, bad}, in: "assay prove"},
-		"interrupted":      {why: "interrupted", verdict: result.Unproved, outcomes: []outcome{good}, in: "interrupted"},
-		"failed before":    {why: "interrupted", verdict: result.Disproved, outcomes: []outcome{bad}, in: "assay prove"},
-		"no image":         {verdict: result.Unproved, in: "no time"},
-		"a control failed": {void: &controlError{"lying"}, why: "x", verdict: result.Unproved, outcomes: []outcome{good}, in: "a control failed: lying"},
-		"and one failed":   {void: &controlError{"lying"}, why: "x", verdict: result.Disproved, outcomes: []outcome{bad}, in: "assay prove"},
+		"nothing failed": {verdict: result.Proved, outcomes: []outcome{good}},
+		"one failed": {verdict: result.Disproved, outcomes: []outcome{good, bad},
+			in: "--engines 'mine=bbolt:?NoFreelistSync=true&x=1' --durability synced --faults power --rule ordered/sectors --seed 4 --rounds 1"},
+		"one was late": {verdict: result.Unproved, outcomes: []outcome{good, late},
+			in: "not verified in time: 1, beside 1"},
+		"late and failed": {verdict: result.Disproved, outcomes: []outcome{late, bad}, in: "assay prove"},
+		"interrupted": {why: "interrupted", verdict: result.Unproved, outcomes: []outcome{good},
+			in: "interrupted"},
+		"failed before": {why: "interrupted", verdict: result.Disproved, outcomes: []outcome{bad},
+			in: "assay prove"},
+		"no image": {verdict: result.Unproved, in: "no time"},
+		"a control failed": {void: &controlError{"lying"}, why: "x", verdict: result.Unproved,
+			outcomes: []outcome{good}, in: "a control failed: lying"},
+		"and one failed": {void: &controlError{"lying"}, why: "x", verdict: result.Disproved, outcomes: []outcome{bad},
+			in: "assay prove"},
 	} {
 		c := images(one.outcomes...)
 		c.Rule = "ordered/sectors"
@@ -244,7 +258,8 @@ func TestCommandRepeatsAsOftenAsTheFailureIsRare(t *testing.T) {
 
 func TestBackupIsWholeOrNotThere(t *testing.T) {
 	tr := trial{at: 100, past: past{Chains: []chain{{{Salt: 1}}}}, ledger: ledger{
-		acks: [][]ack{{{N: 1, Began: 1, Done: 2}, {N: 2, Began: 20, Done: 50}}}, copies: []copied{{Began: 10, Done: 40}}}}
+		acks:   [][]ack{{{N: 1, Began: 1, Done: 2}, {N: 2, Began: 20, Done: 50}}},
+		copies: []copied{{Began: 10, Done: 40}}}}
 	early := tr
 	early.at = 30
 	for _, c := range []struct {
@@ -268,9 +283,11 @@ func TestBackupIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// A disk that fails may take a store that says so, and what a commit in doubt wrote, but nothing else that was acknowledged.
+// A disk that fails may take a store that says so, and what a commit in doubt wrote, but nothing
+// else that was acknowledged.
 func TestAStoreThatADiskMayBreakKeepsWhatCanBeRead(t *testing.T) {
-	tr := trial{at: 100, past: past{Chains: []chain{{{Salt: 1}}}}, ledger: ledger{acks: [][]ack{{{N: 1, Began: 1, Done: 2}}}}}
+	tr := trial{at: 100, past: past{Chains: []chain{{{Salt: 1}}}},
+		ledger: ledger{acks: [][]ack{{{N: 1, Began: 1, Done: 2}}}}}
 	for _, c := range []struct {
 		name         string
 		o            outcome
@@ -278,9 +295,11 @@ func TestAStoreThatADiskMayBreakKeepsWhatCanBeRead(t *testing.T) {
 		keeps, whole int
 	}{
 		{"does not open", outcome{N: []uint64{0}, Gone: true, Broken: "did not open"}, true, 0, 1},
-		{"does not open, and nobody said that it might not", outcome{N: []uint64{0}, Gone: true, Broken: "did not open"}, false, 1, 1},
+		{"does not open, and nobody said that it might not",
+			outcome{N: []uint64{0}, Gone: true, Broken: "did not open"}, false, 1, 1},
 		{"lacks a commit", outcome{N: []uint64{0}}, true, 1, 0},
-		{"can be read but for what was acknowledged", outcome{N: []uint64{0}, Gone: true, Hole: true, Broken: "hole"}, true, 1, 1},
+		{"can be read but for what was acknowledged", outcome{N: []uint64{0}, Gone: true, Hole: true, Broken: "hole"},
+			true, 1, 1},
 		{"can be read but for a commit in doubt", outcome{N: []uint64{2}, Broken: "hole"}, true, 0, 1},
 	} {
 		one := &cell{breaks: c.breaks}

@@ -23,9 +23,9 @@ func verify(ctx context.Context, spec verifySpec) outcome {
 	return o
 }
 
-// verifyStore opens a store, compares its content with the past and checks it. If all is well, it makes further commits, now and
-// then in a store that was closed and opened once more, closes it, opens it again and compares again: what a recovery left
-// behind may only then come to light.
+// verifyStore opens a store, compares its content with the past and checks it. If all is well, it
+// makes further commits, now and then in a store that was closed and opened once more, closes it,
+// opens it again and compares again: what a recovery left behind may only then come to light.
 func verifyStore(ctx context.Context, spec verifySpec) outcome {
 	s, o := open(ctx, spec.Store, spec.Past)
 	if s == nil {
@@ -67,7 +67,8 @@ func verifyStore(ctx context.Context, spec verifySpec) outcome {
 	return o
 }
 
-// examine opens the store, reads all of it, compares it with the past, runs the engine's check and closes it.
+// examine opens the store, reads all of it, compares it with the past, runs the engine's check and
+// closes it.
 func examine(ctx context.Context, spec storeSpec, p past) outcome {
 	s, o := open(ctx, spec, p)
 	if s != nil {
@@ -76,8 +77,8 @@ func examine(ctx context.Context, spec storeSpec, p past) outcome {
 	return o
 }
 
-// open opens the store, reads all of it, compares it with the past and runs the engine's check. The subject is nil if there
-// is nothing to close.
+// open opens the store, reads all of it, compares it with the past and runs the engine's check. The
+// subject is nil if there is nothing to close.
 func open(ctx context.Context, spec storeSpec, p past) (s subject, o outcome) {
 	gone := func(what string, err error) outcome {
 		return outcome{N: make([]uint64, len(p.Chains)), Broken: what + ": " + without(spec.Dir, err), Gone: true}
@@ -115,7 +116,8 @@ func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 	return found, err
 }
 
-// readEach returns every pair whose value can be read, and the keys of the others. An error is that the keys cannot be read.
+// readEach returns every pair whose value can be read, and the keys of the others. An error is that
+// the keys cannot be read.
 func readEach(ctx context.Context, db *kv.DB) (found map[string][]byte, unread []string, err error) {
 	found = map[string][]byte{}
 	err = db.View(ctx, func(s *kv.Snapshot) error {

@@ -186,13 +186,15 @@ func (s *walStore) commit(ctx context.Context, all []*walCommit) (err error) {
 	}
 	s.commits++
 	if sync {
-		if s.end > s.kept && !s.bug("large values are not synced") && (s.end > before || !s.bug("large values of weaker commits stay unsynced")) {
+		if s.end > s.kept && !s.bug("large values are not synced") &&
+			(s.end > before || !s.bug("large values of weaker commits stay unsynced")) {
 			if err := s.values.Sync(); err != nil && !s.bug("an error of the value log's sync is dropped") {
 				return err
 			}
 			s.kept = s.end
 		}
-		skip := s.bug("large transactions are not synced") && largest > 20<<10 || s.bug("every fifth sync is skipped") && s.commits%5 == 0
+		skip := s.bug("large transactions are not synced") && largest > 20<<10 ||
+			s.bug("every fifth sync is skipped") && s.commits%5 == 0
 		if !skip {
 			if err := s.syncLog(); err != nil {
 				return err

@@ -18,9 +18,9 @@ import (
 	_ "github.com/assaydb/assay/kv/memkv"
 )
 
-// wal is an engine of the kind that is everywhere: a log in segments that are used again, a table that the log is folded
-// into, a log of large values, and commits that share a sync. With Bug= it has one fault, which shows only when it is
-// crashed.
+// wal is an engine of the kind that is everywhere: a log in segments that are used again, a table
+// that the log is folded into, a log of large values, and commits that share a sync. With Bug= it
+// has one fault, which shows only when it is crashed.
 type wal struct{ driver.Driver }
 
 const (
@@ -31,18 +31,22 @@ const (
 	walGrowth  = 16 << 10 // by which a segment grows before it is written
 )
 
-var walPromise = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+var walPromise = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true,
+	PowerAtomic: true}
 
 func (wal) Info() driver.Info {
-	return driver.Info{Name: "wal", Summary: "log and table", Options: []driver.Option{{Name: "Bug", Values: "NAME", Usage: "a fault"}},
-		Caps: walCaps()}
+	return driver.Info{Name: "wal", Summary: "log and table",
+		Options: []driver.Option{{Name: "Bug", Values: "NAME", Usage: "a fault"}},
+		Caps:    walCaps()}
 }
 
 func walCaps() driver.Caps {
 	flushed := walPromise
 	flushed.Class = driver.Flushed
-	return driver.Caps{PureGo: true, Persistent: true, Folder: true, Modes: []driver.Mode{driver.Exclusive}, ConcurrentApply: true,
-		Promises: [3]driver.Promise{driver.Synced: walPromise, driver.Flushed: flushed, driver.Buffered: flushed}, Compacts: true}
+	return driver.Caps{PureGo: true, Persistent: true, Folder: true, Modes: []driver.Mode{driver.Exclusive},
+		ConcurrentApply: true,
+		Promises: [3]driver.Promise{driver.Synced: walPromise, driver.Flushed: flushed,
+			driver.Buffered: flushed}, Compacts: true}
 }
 
 // walStore is an open store.
@@ -134,7 +138,8 @@ func (s *walStore) numbers(kind string) (found []uint32, err error) {
 	return found, err
 }
 
-// encode returns records of the ops: length, checksum with the segment's number, whether it is the last, bytes.
+// encode returns records of the ops: length, checksum with the segment's number, whether it is the
+// last, bytes.
 func (s *walStore) encode(ops []driver.Op, apart bool) ([]byte, error) {
 	var body []byte
 	for _, o := range ops {
@@ -370,7 +375,8 @@ func (s *walStore) replay(ctx context.Context, n uint32, last bool) error {
 	if s.bug("what recovery reads is not synced") {
 		return nil
 	}
-	// Where a sync has failed, the pages that everybody reads may not be on the disk: they are written once more.
+	// Where a sync has failed, the pages that everybody reads may not be on the disk: they are
+	// written once more.
 	if _, err := f.WriteAt(data[:whole], 0); err != nil {
 		return err
 	}

@@ -20,12 +20,13 @@ const mostOpenings = 3
 // errWrong is that a transaction read what no commit wrote.
 var errWrong = errors.New("wrong content")
 
-// write commits what spec says and acknowledges each commit. Only what keeps the store from being opened is returned:
-// failures of commits are messages of their own, and that of closing.
+// write commits what spec says and acknowledges each commit. Only what keeps the store from being
+// opened is returned: failures of commits are messages of their own, and that of closing.
 func (s *state) write(ctx context.Context, spec writeSpec) error {
 	if s.subject == nil {
 		n := len(spec.Past.Chains)
-		s.chains, s.failed, s.doubt, s.acked = spec.Past.Chains, make([]bool, n), make([]bool, n), slices.Clone(spec.From)
+		s.chains, s.failed, s.doubt, s.acked = spec.Past.Chains, make([]bool, n), make([]bool, n),
+			slices.Clone(spec.From)
 		s.denied = make([]stamp, n)
 		tried := spec.From
 		if spec.Tried != nil {
@@ -103,9 +104,10 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 	return nil
 }
 
-// reopen closes the store and opens it again. A writer of which a commit has returned an error asks what is there: a
-// commit in doubt may be gone now. If closing failed all of them ask: it may have lost what was in memory. Nobody goes on
-// then behind commits that are lost, as what follows would not be what a crash leaves.
+// reopen closes the store and opens it again. A writer of which a commit has returned an error asks
+// what is there: a commit in doubt may be gone now. If closing failed all of them ask: it may have
+// lost what was in memory. Nobody goes on then behind commits that are lost, as what follows would
+// not be what a crash leaves.
 func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 	last := make([]stamp, len(s.chains))
 	for w := range last {
@@ -147,7 +149,8 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint6
 			s.say(message{Ack: &ack{W: w, N: n, Weak: class != spec.Store.Class, Began: began, Done: clock()}})
 			continue
 		}
-		f := failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err), Wrong: errors.Is(err, errWrong)}
+		f := failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err),
+			Wrong: errors.Is(err, errWrong)}
 		if _, isLog := s.subject.(*messages); !isLog && !errors.Is(err, kv.InDoubt) {
 			f.Denied, s.denied[w] = true, stamp{n, f.Salt}
 		}
@@ -159,7 +162,8 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint6
 	}
 }
 
-// mayBeGone reports whether commit n may have died with the process that made it: nothing is promised of Buffered.
+// mayBeGone reports whether commit n may have died with the process that made it: nothing is
+// promised of Buffered.
 func (s writeSpec) mayBeGone(n uint64) bool {
 	return s.Buffers && s.Past.Work.class(n, s.Store.Class) == kv.Buffered
 }
@@ -167,9 +171,9 @@ func (s writeSpec) mayBeGone(n uint64) bool {
 // nobody is mayBeGone of a process that goes on.
 func nobody(uint64) bool { return false }
 
-// resume asks the store, after a commit that returned an error, how many commits it holds, and begins a segment behind
-// them. It returns false if the store does not tell, or lacks an acknowledged commit that may not be gone: what is left of
-// it will show that.
+// resume asks the store, after a commit that returned an error, how many commits it holds, and
+// begins a segment behind them. It returns false if the store does not tell, or lacks an
+// acknowledged commit that may not be gone: what is left of it will show that.
 func (s *state) resume(ctx context.Context, w int, gone func(n uint64) bool) bool {
 	at, err := s.subject.count(ctx, w)
 	if err != nil || at.n > s.subject.last(w).n {
@@ -187,7 +191,8 @@ func (s *state) resume(ctx context.Context, w int, gone func(n uint64) bool) boo
 	}
 	if at.n > 0 && at == s.denied[w] {
 		s.say(message{Failed: &failure{W: w, N: at.n, Salt: at.salt, At: clock(), Wrong: true,
-			Text: fmt.Sprintf("the error of commit %d of writer %d says that nothing of it is there, and it is", at.n, w)}})
+			Text: fmt.Sprintf("the error of commit %d of writer %d says that nothing of it is there, and it is", at.n,
+				w)}})
 	}
 	r := resumption{W: w, After: at.n, Had: at.salt, Salt: salt}
 	s.chains[w] = s.chains[w].resumed(r)
@@ -197,8 +202,8 @@ func (s *state) resume(ctx context.Context, w int, gone func(n uint64) bool) boo
 	return true
 }
 
-// resumed returns the chain of a writer that goes on. The last commit that is there may be one that returned an error, and
-// was tried again under another salt since.
+// resumed returns the chain of a writer that goes on. The last commit that is there may be one that
+// returned an error, and was tried again under another salt since.
 func (c chain) resumed(r resumption) chain {
 	if r.After > 0 && r.Had != 0 && c.salt(r.After) != r.Had {
 		c = c.from(r.After-1, r.Had)
@@ -222,8 +227,8 @@ func (s *keys) count(ctx context.Context, w int) (at stamp, err error) {
 	return at, err
 }
 
-// commit makes the script's next commit. The first writer reads what it changes and the others do not, except that one
-// alone does both in turn.
+// commit makes the script's next commit. The first writer reads what it changes and the others do
+// not, except that one alone does both in turn.
 func (s *keys) commit(ctx context.Context, sc *script, salt uint64, class kv.Durability, writers int) error {
 	reads := sc.writer == 0 && (writers > 1 || sc.last.n%2 == 1)
 	if !reads {

@@ -43,8 +43,8 @@ func (l ledger) wrong() error {
 	return nil
 }
 
-// startWriter starts a process that does what spec says, once ready, if not nil, has returned. enough is closed at its
-// target-th acknowledgement.
+// startWriter starts a process that does what spec says, once ready, if not nil, has returned.
+// enough is closed at its target-th acknowledgement.
 func startWriter(command []string, spec writeSpec, target int, ready func(pid int)) (*writer, error) {
 	p, err := child.Start(command)
 	if err != nil {
@@ -102,8 +102,8 @@ func (w *writer) note(m message) {
 	}
 }
 
-// wait waits until one of events is closed, the process has answered its request or ended, or ctx has ended. It returns
-// the answer, if there was one.
+// wait waits until one of events is closed, the process has answered its request or ended, or ctx
+// has ended. It returns the answer, if there was one.
 func (w *writer) wait(ctx context.Context, event <-chan struct{}) (*doneMessage, error) {
 	select {
 	case <-event:
@@ -156,8 +156,8 @@ func (w *writer) stop() ledger {
 	return w.ledger
 }
 
-// trouble returns what went wrong in a process that nothing was done to: an answer that is an error, a commit that
-// failed, as did a compaction or a backup, or its end.
+// trouble returns what went wrong in a process that nothing was done to: an answer that is an
+// error, a commit that failed, as did a compaction or a backup, or its end.
 func trouble(d *doneMessage, l ledger, ended error) error {
 	switch {
 	case ended != nil:

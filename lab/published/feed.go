@@ -16,7 +16,8 @@ func feed() Publication {
 		if storage != "" {
 			work = "feed/read_random,read_iterate,append?messages=5k"
 		}
-		return Part{Name: name, Engines: engines, Work: []string{work + params}, Forms: forms, Classes: classes, Storage: storage, Share: share}
+		return Part{Name: name, Engines: engines, Work: []string{work + params}, Forms: forms, Classes: classes,
+			Storage: storage, Share: share}
 	}
 	const keys = "&variant=le-keys"
 	return Publication{
@@ -34,19 +35,25 @@ func feed() Publication {
 		},
 		claims: []claim{
 			feedClaim("badger append_fast", "margaret", "here Margaret's log is written in few calls for all messages, the original's in four for each"),
-			feedClaim("badger-zstd append_fast", "margaret", "as badger; compression comes later, when a table is written out"),
+			feedClaim("badger-zstd append_fast", "margaret",
+				"as badger; compression comes later, when a table is written out"),
 			feedClaim("badger-snappy append_fast", "margaret", "as badger"),
 			feedClaim("bbolt append_fast", "margaret", "as badger; and little-endian keys scatter 5,000 messages over the whole tree, which in order fill a few pages at its end"),
 			feedClaim("bbolt read_random_fast", "margaret", "bbolt reads its mapped file without a call to the system; Margaret's log takes calls for each message, the original's a codec too"),
-			feedClaim("badger read_random_fast", "margaret", "Margaret's log is read by assay's own code, which returns the bytes; the original passed each message through its codec"),
-			feedClaim("bbolt read_sequential_fast", "badger", "bbolt reads its mapped file, Badger allocates for each message; consecutive ones are neighbours only if keys are big-endian"),
-			feedClaim("bbolt read_iterate_fast", "margaret", "the original's query passed each message through its codec; here a scan returns the bytes"),
-			feedClaim("badger read_iterate_fast", "margaret", "as bbolt: the original's query was slow, the format is not"),
+			feedClaim("badger read_random_fast", "margaret",
+				"Margaret's log is read by assay's own code, which returns the bytes; the original passed each message through its codec"),
+			feedClaim("bbolt read_sequential_fast", "badger",
+				"bbolt reads its mapped file, Badger allocates for each message; consecutive ones are neighbours only if keys are big-endian"),
+			feedClaim("bbolt read_iterate_fast", "margaret",
+				"the original's query passed each message through its codec; here a scan returns the bytes"),
+			feedClaim("badger read_iterate_fast", "margaret",
+				"as bbolt: the original's query was slow, the format is not"),
 			feedClaim("badger-zstd append_slow", "bbolt", "bbolt writes scattered pages, which a disk with an arm pays for one by one; in order they are few"),
 			feedClaim("badger append_slow", "bbolt", "as badger-zstd"),
 			feedClaim("margaret append_slow", "bbolt", "Margaret was never synced; here every append is, three files in their order"),
 			feedClaim("bbolt read_random_slow", "margaret", "a disk shows in a read only the first time; after that the log lies in the cache, which is what rounds measure here"),
-			feedClaim("bbolt read_iterate_slow", "margaret", "as read_random_slow; and the original's query was slow on both disks"),
+			feedClaim("bbolt read_iterate_slow", "margaret",
+				"as read_random_slow; and the original's query was slow on both disks"),
 			feedClaim("badger-zstd size", "bbolt", "little-endian keys leave bbolt's pages half full; in order they are packed"),
 			feedClaim("badger-snappy size", "bbolt", "as badger-zstd"),
 			feedClaim("margaret size", "bbolt", "Margaret's log is the messages and 16 bytes for each; bbolt's pages are half full with little-endian keys, packed with others"),

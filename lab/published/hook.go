@@ -17,8 +17,9 @@ func hook() Publication {
 		return claim{row: row, published: bbolt(operation, "", "sqlite", ""), also: rollback(operation, ""), why: why}
 	}
 	write := func(row, operation, why string) claim {
-		return claim{row: row, published: bbolt(operation, "@flushed", "sqlite", "@synced"), matched: bbolt(operation, "@synced", "sqlite", "@synced"),
-			also: rollback(operation, "@synced"), why: why}
+		return claim{row: row, published: bbolt(operation, "@flushed", "sqlite", "@synced"),
+			matched: bbolt(operation, "@synced", "sqlite", "@synced"),
+			also:    rollback(operation, "@synced"), why: why}
 	}
 	scan := read("bbolt scan20", "scan20_shared",
 		"the published scan takes less than its own open and close, so its handle stayed open; with an open each it is the third figure")

@@ -152,7 +152,8 @@ func find(run *result.Run, operation, contender string) (*result.Cell, string) {
 	return nil, why
 }
 
-// side returns the figures of a cell: its time, or the bytes that each record takes that was loaded.
+// side returns the figures of a cell: its time, or the bytes that each record takes that was
+// loaded.
 func side(c result.Cell, size bool) result.Side {
 	s := result.Side{Name: c.Name(), Promise: c.Promise, Allocs: c.Allocs}
 	if size {
@@ -178,7 +179,8 @@ func side(c result.Cell, size bool) result.Side {
 	return s
 }
 
-// loaded returns how many records the store of a cell was loaded with, as the parameters of its part say.
+// loaded returns how many records the store of a cell was loaded with, as the parameters of its
+// part say.
 func loaded(c result.Cell) float64 {
 	params, _ := url.ParseQuery(c.Params)
 	text := params.Get("n") + params.Get("messages")
@@ -203,7 +205,8 @@ const (
 
 // outcome tells how our ratio in the published setting compares with the published one.
 func outcome(l result.Line) string {
-	if l.Figure.Ratio == nil || l.Published == nil || l.Published.Ratio == nil || l.Published.Missing != "" || l.Published.Hint != "" {
+	if l.Figure.Ratio == nil || l.Published == nil || l.Published.Ratio == nil || l.Published.Missing != "" ||
+		l.Published.Hint != "" {
 		return ""
 	}
 	theirs, ours := *l.Figure.Ratio, *l.Published.Ratio
@@ -211,7 +214,8 @@ func outcome(l result.Line) string {
 	switch {
 	case l.Published.Rounds >= stats.MinRounds && ours.Lo <= theirs && theirs <= ours.Hi && ours.Hi > telling*ours.Lo:
 		return result.Unclear
-	case math.Abs(a-b) <= math.Log(agreeing), l.Published.Rounds >= stats.MinRounds && ours.Lo <= theirs && theirs <= ours.Hi:
+	case math.Abs(a-b) <= math.Log(agreeing), l.Published.Rounds >= stats.MinRounds && ours.Lo <= theirs &&
+		theirs <= ours.Hi:
 		return result.Agrees
 	case a*b < 0 && math.Abs(b) > math.Log(apparent) && math.Abs(a) > math.Log(apparent):
 		return result.Reversed

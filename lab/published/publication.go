@@ -44,8 +44,8 @@ type claim struct {
 	why       string // one line
 }
 
-// pair is two contenders of a part at an operation, each NAME@CLASS as stats.ParseContender takes it. Without a second one
-// the figure stands alone.
+// pair is two contenders of a part at an operation, each NAME@CLASS as stats.ParseContender takes
+// it. Without a second one the figure stands alone.
 type pair struct {
 	part, operation string
 	first, second   string
@@ -57,8 +57,9 @@ type pair struct {
 // All returns the publications, in the order in which they are shown.
 func All() []Publication { return []Publication{hook(), events(), feed(), queue(), records()} }
 
-// Parse returns the publications that args name as NAME[?PARAM=VALUE...], with these parameters of the workload instead of
-// the usual ones; all of them if there are none. What is wrong is kv.Invalid.
+// Parse returns the publications that args name as NAME[?PARAM=VALUE...], with these parameters of
+// the workload instead of the usual ones; all of them if there are none. What is wrong is
+// kv.Invalid.
 func Parse(args []string) ([]Publication, error) {
 	all := All()
 	if len(args) == 0 {
@@ -110,7 +111,8 @@ func (p Publication) with(query string) (Publication, error) {
 			return p, err
 		}
 		if len(selections) > len(work) {
-			return p, &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("several values in %q", query), Hint: "a published figure is held against one: give one value"}
+			return p, &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("several values in %q", query),
+				Hint: "a published figure is held against one: give one value"}
 		}
 	}
 	return p, nil

@@ -43,7 +43,8 @@ func TestEveryRowHasAClaimAndEveryClaimARow(t *testing.T) {
 	}
 }
 
-// TestEveryPairIsMeasured holds each pair against the part that it names: its operation, its engines and their forms.
+// TestEveryPairIsMeasured holds each pair against the part that it names: its operation, its
+// engines and their forms.
 func TestEveryPairIsMeasured(t *testing.T) {
 	for _, p := range All() {
 		for _, c := range p.claims {
@@ -94,9 +95,11 @@ func checkPair(t *testing.T, p Publication, c claim, pair pair) {
 			t.Errorf("%s %s: %v", p.Name, c.row, err)
 		}
 		if !slices.Contains(known, contender.Name) {
-			t.Errorf("%s %s: %s is not in part %s at %s, which has %v", p.Name, c.row, contender.Name, pair.part, pair.operation, known)
+			t.Errorf("%s %s: %s is not in part %s at %s, which has %v", p.Name, c.row, contender.Name, pair.part,
+				pair.operation, known)
 		}
-		if d, err := kv.ParseDurability(contender.Class); contender.Class != "" && part.Classes != nil && (err != nil || !slices.Contains(part.Classes, d)) {
+		if d, err := kv.ParseDurability(contender.Class); contender.Class != "" && part.Classes != nil &&
+			(err != nil || !slices.Contains(part.Classes, d)) {
 			t.Errorf("%s %s: %s is not measured at %s", p.Name, c.row, pair.part, contender.Class)
 		}
 	}
@@ -106,7 +109,8 @@ func checkPair(t *testing.T, p Publication, c claim, pair pair) {
 func entries(t *testing.T, part Part) []bench.Entry {
 	t.Helper()
 	var known []bench.Entry
-	for name, options := range map[string]string{"bbolt": "", "pebble": "", "sqlite": "", "sqlite-c": "", "margaret": "", "badger": "",
+	for name, options := range map[string]string{"bbolt": "", "pebble": "", "sqlite": "", "sqlite-c": "",
+		"margaret": "", "badger": "",
 		"sqlite-delete": "journal_mode=DELETE", "badger-none": "Compression=none", "badger-zstd": "Compression=zstd"} {
 		engine := name
 		if options != "" {
@@ -141,7 +145,8 @@ func TestParseTakesPublicationsWithParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := feeds[0].Parts[0].Work[0]; !strings.Contains(got, "messages=5k") || !strings.Contains(got, "variant=le-keys") {
+	if got := feeds[0].Parts[0].Work[0]; !strings.Contains(got, "messages=5k") ||
+		!strings.Contains(got, "variant=le-keys") {
 		t.Errorf("work %s, want other messages and the same variant", got)
 	}
 	if DefaultBudget(some) >= DefaultBudget(all) {
@@ -159,7 +164,8 @@ func run(operation, params string, class string, times map[string]float64) *resu
 	r := &result.Run{}
 	for name, ns := range times {
 		engine, form, _ := strings.Cut(name, "/")
-		c := result.Cell{Operation: operation, Params: params, Engine: engine, Form: form, Status: result.OK, Promise: result.Promise{Delivered: class}}
+		c := result.Cell{Operation: operation, Params: params, Engine: engine, Form: form, Status: result.OK,
+			Promise: result.Promise{Delivered: class}}
 		for i := range 8 {
 			c.Samples = append(c.Samples, result.Sample{Round: i, N: 1, NS: ns * (1 + 0.001*float64(i%3))})
 		}
@@ -186,12 +192,14 @@ func TestLinesCompareOursWithTheirs(t *testing.T) {
 		outcome string
 	}{{3.5e3, 3.5, result.Agrees}, {2e3, 2, result.Less}, {12e3, 12, result.More}, {500, 0.5, result.Reversed}} {
 		lines := hook().Lines(Measured{Runs: map[string]*result.Run{
-			"published": run("open_close", "", "read", map[string]float64{"bbolt": 1e3, "sqlite": c.sqlite, "sqlite-delete": 1e3})}})
+			"published": run("open_close", "", "read", map[string]float64{"bbolt": 1e3, "sqlite": c.sqlite,
+				"sqlite-delete": 1e3})}})
 		if len(lines) != 6 {
 			t.Fatalf("%d lines, want 6", len(lines))
 		}
 		l := line(t, lines, "bbolt", "open_close")
-		if l.Published.Ratio == nil || l.Published.Ratio.Mid < 0.99*c.ratio || l.Published.Ratio.Mid > 1.01*c.ratio || l.Outcome != c.outcome {
+		if l.Published.Ratio == nil || l.Published.Ratio.Mid < 0.99*c.ratio || l.Published.Ratio.Mid > 1.01*c.ratio ||
+			l.Outcome != c.outcome {
 			t.Errorf("ratio %+v, outcome %q, want %v and %q", l.Published.Ratio, l.Outcome, c.ratio, c.outcome)
 		}
 		if l.Also == nil || l.Matched != nil {
@@ -215,7 +223,8 @@ func TestAnIntervalThatHoldsEverythingAgreesWithNothing(t *testing.T) {
 		{result.Interval{Lo: 1, Mid: 2, Hi: 9}, 3, result.Less}, // no interval
 		{result.Interval{Lo: 10, Mid: 30, Hi: 90}, 8, result.More},
 	} {
-		l := result.Line{Figure: result.Figure{Ratio: &ratio}, Published: &result.Measurement{Ratio: &c.interval, Rounds: c.rounds}}
+		l := result.Line{Figure: result.Figure{Ratio: &ratio},
+			Published: &result.Measurement{Ratio: &c.interval, Rounds: c.rounds}}
 		if got := outcome(l); got != c.want {
 			t.Errorf("%+v of %d rounds: %q, want %q", c.interval, c.rounds, got, c.want)
 		}
@@ -223,7 +232,8 @@ func TestAnIntervalThatHoldsEverythingAgreesWithNothing(t *testing.T) {
 }
 
 func TestLinesOfSizesAreForEachRecord(t *testing.T) {
-	lines := feed().Lines(Measured{Runs: map[string]*result.Run{"published": run("read_iterate", "messages=1k&variant=le-keys", "read",
+	lines := feed().Lines(Measured{Runs: map[string]*result.Run{"published": run("read_iterate",
+		"messages=1k&variant=le-keys", "read",
 		map[string]float64{"bbolt": 800e3, "badger-zstd": 400e3})}})
 	l := line(t, lines, "badger-zstd", "size")
 	if *l.Published.First.Bytes != 400 || *l.Published.Second.Bytes != 800 || l.Published.Ratio.Mid != 2 {
@@ -239,7 +249,8 @@ func TestALineOfAMissingEngineShowsTheNearestAndHowToGetIt(t *testing.T) {
 	m := Measured{Absent: map[string]string{"sqlite-c": "build with cgo"}, Runs: map[string]*result.Run{
 		"published": run("publish", "", "flushed", map[string]float64{"sqlite/sql": 1e3, "sqlite/published": 2e3})}}
 	l := line(t, p.Lines(m), "sqlite-cgo", "publish")
-	if l.Published.Ratio == nil || l.Published.What == "" || !strings.Contains(l.Published.Hint, "build with cgo") || l.Outcome != "" {
+	if l.Published.Ratio == nil || l.Published.What == "" || !strings.Contains(l.Published.Hint, "build with cgo") ||
+		l.Outcome != "" {
 		t.Errorf("%+v", l.Published)
 	}
 }

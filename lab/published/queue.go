@@ -9,13 +9,15 @@ const ownSQL = "assay's own statements on pure Go SQLite"
 func queue() Publication {
 	operation := func(row, operation, why string) claim {
 		through := func(first, class, what string) pair {
-			return pair{part: "published", operation: operation, first: first + class, second: "sqlite/published" + class, what: what}
+			return pair{part: "published", operation: operation, first: first + class,
+				second: "sqlite/published" + class, what: what}
 		}
 		own := func(class string) *pair {
 			p := through("sqlite/sql", class, ownSQL)
 			return &p
 		}
-		c := claim{row: row, published: through("sqlite-c/published", "@flushed", ""), matched: through("sqlite-c/published", "@synced", ""), why: why,
+		c := claim{row: row, published: through("sqlite-c/published", "@flushed", ""),
+			matched: through("sqlite-c/published", "@synced", ""), why: why,
 			also: through("sqlite/sql", "@flushed", ownSQL)}
 		c.published.nearest, c.matched.nearest = own("@flushed"), own("@synced")
 		return c
@@ -28,7 +30,8 @@ func queue() Publication {
 			"The length of the queue was not said: claim is measured at 20,000 jobs, the others on an empty queue.",
 		Parts: []Part{{Name: "published", Engines: []string{"sqlite-c", "sqlite"},
 			Work:  []string{"queue/claim?backlog=20k", "queue/publish,ack,cycle?backlog=0"},
-			Forms: map[string][]string{"sqlite-c": {"published"}, "sqlite": {"published", "sql"}}, Share: 65 * time.Second}},
+			Forms: map[string][]string{"sqlite-c": {"published"}, "sqlite": {"published", "sql"}},
+			Share: 65 * time.Second}},
 		claims: []claim{
 			operation("sqlite-cgo publish", "publish", "-race multiplies the cost of translated C and leaves C itself as it is; without it the two differ by the overhead of a call"),
 			operation("sqlite-cgo claim", "claim", "the published claims take far longer than an update by index needs, which costs the same at any length of the queue"),

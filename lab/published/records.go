@@ -15,7 +15,8 @@ func records() Publication {
 			"The ratio is to the binary codec.",
 		Parts: []Part{
 			{Name: "many", Engines: []string{"bbolt"}, Work: []string{"records/write_bulk,read?n=10k"},
-				Forms: map[string][]string{"bbolt": {"binary", "json", "gob", "multikv", "nested"}}, Share: 45 * time.Second},
+				Forms: map[string][]string{"bbolt": {"binary", "json", "gob", "multikv", "nested"}},
+				Share: 45 * time.Second},
 			{Name: "one-by-one", Engines: []string{"bbolt"}, Work: []string{"records/write_single,update?n=10k"},
 				Forms: map[string][]string{"bbolt": {"binary", "gob"}}, Share: 30 * time.Second},
 			{Name: "sums", Engines: []string{"bbolt"}, Work: []string{"records/field_sum?n=10k"},
@@ -45,7 +46,8 @@ func records() Publication {
 }
 
 // recordParts are the parts that operations are measured in.
-var recordParts = map[string]string{"write_bulk": "many", "read": "many", "write_single": "one-by-one", "update": "one-by-one", "field_sum": "sums"}
+var recordParts = map[string]string{"write_bulk": "many", "read": "many", "write_single": "one-by-one",
+	"update": "one-by-one", "field_sum": "sums"}
 
 // recordOperations are ours by the published names.
 var recordOperations = map[string]string{"single_write": "write_single", "bulk_write": "write_bulk"}

@@ -1,6 +1,6 @@
-// Package published holds what others published about embedded storage engines, and how to measure the same here: first in
-// their setting, then in the right form and with the same promise for both. It names engines as text; what a binary lacks is
-// told in the result.
+// Package published holds what others published about embedded storage engines, and how to measure
+// the same here: first in their setting, then in the right form and with the same promise for both.
+// It names engines as text; what a binary lacks is told in the result.
 package published
 
 import (

@@ -1,9 +1,10 @@
-// Package releases puts an old release of an engine behind the contract, with the least code that "assay prove" needs. The
-// folders below are modules of their own, one for each engine; the tests build them with the releases whose crash bugs are
-// known, each named by the engine's own tracker, and the proof must find the bugs by itself.
+// Package releases puts an old release of an engine behind the contract, with the least code that
+// "assay prove" needs. The folders below are modules of their own, one for each engine; the tests
+// build them with the releases whose crash bugs are known, each named by the engine's own tracker,
+// and the proof must find the bugs by itself.
 //
-// Nothing here is fast, and nothing of it mends an engine: a transaction reads a copy of the whole store, and a commit is
-// one call of the engine.
+// Nothing here is fast, and nothing of it mends an engine: a transaction reads a copy of the whole
+// store, and a commit is one call of the engine.
 package releases
 
 import (
@@ -23,8 +24,8 @@ type Engine struct {
 	Name    string // in kv's URLs
 	Module  string // as the program imports it; a replace says which release that is
 	Options []driver.Option
-	// KillAtomic, PowerAtomic: what the engine promises of a transaction that a crash interrupts, beside that one that was
-	// acknowledged is synced and the store is whole.
+	// KillAtomic, PowerAtomic: what the engine promises of a transaction that a crash interrupts,
+	// beside that one that was acknowledged is synced and the store is whole.
 	KillAtomic, PowerAtomic bool
 	// Open opens the store at path, or makes it. The folder that is to hold it exists.
 	Open func(path string, params map[string]string) (DB, error)
@@ -54,7 +55,8 @@ func (d oldDriver) Info() driver.Info {
 	c := driver.Caps{Persistent: true, TxnLimit: true, Modes: []driver.Mode{driver.Exclusive}}
 	c.Promises[driver.Synced] = driver.Promise{Supported: true, Class: driver.Synced, Intact: true,
 		KillAtomic: d.KillAtomic, PowerAtomic: d.PowerAtomic}
-	return driver.Info{Name: d.Name, Summary: "an old release", Modules: []string{d.Module}, Options: d.Options, Caps: c}
+	return driver.Info{Name: d.Name, Summary: "an old release", Modules: []string{d.Module}, Options: d.Options,
+		Caps: c}
 }
 
 // Open opens the engine. One that panics on what it finds has not opened it.

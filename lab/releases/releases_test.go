@@ -18,7 +18,8 @@ type bug struct {
 	module      string // as that imports it
 	old, mended string
 	tags        string // of the old one's build
-	// fault and rule are where it shows, and nothing else that the mended release still has: acknowledged commits are lost.
+	// fault and rule are where it shows, and nothing else that the mended release still has:
+	// acknowledged commits are lost.
 	fault, rule string
 }
 
@@ -28,13 +29,15 @@ var bugs = []bug{
 		old: "v1.2.0", mended: "v1.2.3", fault: result.FaultKill},
 	{name: "a file is cut off in the wrong place", dir: "bunt", module: "github.com/tidwall/buntdb",
 		old: "v1.2.1", mended: "v1.2.3", fault: result.FaultKill},
-	{name: "the value log is cut off behind what was acknowledged", dir: "badger1", module: "github.com/dgraph-io/badger",
-		old: "v1.5.3", mended: "v1.6.2", tags: "v15", fault: result.FaultRecovery},
+	{name: "the value log is cut off behind what was acknowledged", dir: "badger1",
+		module: "github.com/dgraph-io/badger",
+		old:    "v1.5.3", mended: "v1.6.2", tags: "v15", fault: result.FaultRecovery},
 	{name: "DB.Sync leaves out the log of the memtable", dir: "badger4", module: "github.com/dgraph-io/badger/v4",
 		old: "v4.1.0", mended: "v4.2.0", fault: result.FaultPower, rule: "ordered/nothing"},
 }
 
-// budgetVariable is how long each release is proved: "90s". Without it the first bug alone is looked for, for a short time.
+// budgetVariable is how long each release is proved: "90s". Without it the first bug alone is
+// looked for, for a short time.
 const (
 	budgetVariable = "ASSAY_RELEASES"
 	shortBudget    = "20s"
@@ -43,8 +46,9 @@ const (
 // fewCrashes may miss what shows in one of five.
 const fewCrashes = 50
 
-// TestOldReleasesAreFound has the proof find each bug in the release that has it. Where the whole is asked for, the release
-// in which it is mended is proved too, under the fault that shows the bug, and must hold.
+// TestOldReleasesAreFound has the proof find each bug in the release that has it. Where the whole
+// is asked for, the release in which it is mended is proved too, under the fault that shows the
+// bug, and must hold.
 func TestOldReleasesAreFound(t *testing.T) {
 	if err := powerfs.Available(); err != nil {
 		t.Skipf("NOT TESTED: power cannot fail on this machine: %v", err)
@@ -81,7 +85,8 @@ func TestOldReleasesAreFound(t *testing.T) {
 	}
 }
 
-// prove proves a release and returns in how many of so many crashes acknowledged commits were lost, under b's fault and rule.
+// prove proves a release and returns in how many of so many crashes acknowledged commits were lost,
+// under b's fault and rule.
 func (b bug) prove(t *testing.T, version, tags string, args ...string) (lost, of int) {
 	t.Helper()
 	bin, out := b.build(t, version, tags), t.TempDir()
@@ -112,8 +117,8 @@ func (b bug) build(t *testing.T, version, tags string) string {
 	return bin
 }
 
-// goWith runs the go command in a module, of which a dependency is replaced by MODULE@VERSION. A release that cannot be
-// downloaded skips the test.
+// goWith runs the go command in a module, of which a dependency is replaced by MODULE@VERSION. A
+// release that cannot be downloaded skips the test.
 func goWith(t *testing.T, dir, release, command string, args ...string) {
 	t.Helper()
 	temp := t.TempDir()
@@ -144,8 +149,9 @@ func goWith(t *testing.T, dir, release, command string, args ...string) {
 	}
 }
 
-// TestAnOldLogIsFound has a crash test of a log that is no engine find the bug of an old release: a part of the log that was
-// cut off at its end cannot be read once it was closed (github.com/hashicorp/raft-wal/issues/31).
+// TestAnOldLogIsFound has a crash test of a log that is no engine find the bug of an old release: a
+// part of the log that was cut off at its end cannot be read once it was closed
+// (github.com/hashicorp/raft-wal/issues/31).
 func TestAnOldLogIsFound(t *testing.T) {
 	if err := powerfs.Available(); err != nil {
 		t.Skipf("NOT TESTED: power cannot fail on this machine: %v", err)
@@ -153,7 +159,8 @@ func TestAnOldLogIsFound(t *testing.T) {
 	if os.Getenv(budgetVariable) == "" {
 		t.Skipf("NOT TESTED: %s=90s finds it", budgetVariable)
 	}
-	const dir, module, symptom = "../../examples/crashes", "github.com/hashicorp/raft-wal", "sealed segment has no index block"
+	const dir, module, symptom = "../../examples/crashes", "github.com/hashicorp/raft-wal",
+		"sealed segment has no index block"
 	for version, has := range map[string]bool{"v0.4.0": true, "v0.4.2": false} {
 		bin := filepath.Join(t.TempDir(), "crashes.test")
 		goWith(t, dir, module+"@"+version, "test", "-c", "-o", bin, ".")

@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Charts writes every chart of the page of a run to dir, which is made if need be, as NAME.svg and NAME.png. It returns how many
-// charts those are.
+// Charts writes every chart of the page of a run to dir, which is made if need be, as NAME.svg and
+// NAME.png. It returns how many charts those are.
 func Charts(dir string, run *result.Run, o Options) (int, error) {
 	var h htmlPage
 	p := &page{options: o, width: endless}
@@ -32,7 +32,8 @@ func Charts(dir string, run *result.Run, o Options) (int, error) {
 		return 0, err
 	}
 	for _, figure := range all {
-		for ext, write := range map[string]func(*chart.Chart, io.Writer) error{".svg": (*chart.Chart).SVG, ".png": (*chart.Chart).PNG} {
+		for ext, write := range map[string]func(*chart.Chart, io.Writer) error{".svg": (*chart.Chart).SVG,
+			".png": (*chart.Chart).PNG} {
 			var b bytes.Buffer
 			if err := write(figure.drawing, &b); err != nil {
 				return 0, err

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// closing returns the command that measures what is open in matrices: these operations alone, on the engines between which it
-// is open, for long enough to halve the intervals.
+// closing returns the command that measures what is open in matrices: these operations alone, on
+// the engines between which it is open, for long enough to halve the intervals.
 func closing(run *result.Run, shown []matrix) string {
 	var works, engines []string
 	class, commits := "", false
@@ -34,7 +34,8 @@ func closing(run *result.Run, shown []matrix) string {
 			}
 		}
 	}
-	if classes := slices.DeleteFunc(slices.Clone(shown), func(m matrix) bool { return m.promise.Delivered == class }); len(classes) > 0 || !commits {
+	other := func(m matrix) bool { return m.promise.Delivered == class }
+	if classes := slices.DeleteFunc(slices.Clone(shown), other); len(classes) > 0 || !commits {
 		class = "" // of several promises, or of none
 	}
 	return measureCommand(run, works, engines, class, budgetFor(run, len(works)))
@@ -52,8 +53,8 @@ func work(c *result.Cell) string {
 	return c.Workload + "/" + c.Operation + "?" + c.Params
 }
 
-// measureCommand returns an assay run of works, joined where they are of one workload, on some engines (nil is those of the
-// run), at one class (empty is as in the run).
+// measureCommand returns an assay run of works, joined where they are of one workload, on some
+// engines (nil is those of the run), at one class (empty is as in the run).
 func measureCommand(run *result.Run, works, engines []string, class string, budget time.Duration) string {
 	flags := commandFlags(run.Command)
 	words := append([]string{"assay", "run"}, joined(works, filesOf(run.Command))...)
@@ -76,7 +77,8 @@ func measureCommand(run *result.Run, works, engines []string, class string, budg
 	return strings.Join(append(words, "--budget", budgetText(budget)), " ")
 }
 
-// longWork is about how long an argument of several operations may be: a terminal breaks a longer one.
+// longWork is about how long an argument of several operations may be: a terminal breaks a longer
+// one.
 const longWork = 44
 
 // filesOf returns the files of a command that hold workloads, by the workloads' names.
@@ -92,8 +94,8 @@ func filesOf(command []string) map[string]string {
 	return files
 }
 
-// joined returns works with the operations of each workload in one argument, or in several where it would be long. A workload
-// from a file is named by that.
+// joined returns works with the operations of each workload in one argument, or in several where it
+// would be long. A workload from a file is named by that.
 func joined(works []string, files map[string]string) []string {
 	type argument struct{ name, ops, params string }
 	var all []argument
@@ -101,7 +103,10 @@ func joined(works []string, files map[string]string) []string {
 		path, params, _ := strings.Cut(w, "?")
 		name, op, _ := strings.Cut(path, "/")
 		same := func(a argument) bool { return a.name == name && a.params == params }
-		if slices.ContainsFunc(all, func(a argument) bool { return same(a) && slices.Contains(strings.Split(a.ops, ","), op) }) {
+		if slices.ContainsFunc(all, func(a argument) bool {
+			return same(a) &&
+				slices.Contains(strings.Split(a.ops, ","), op)
+		}) {
 			continue
 		}
 		i := slices.IndexFunc(all, func(a argument) bool { return same(a) && len(a.name+a.ops+a.params+op) < longWork })
@@ -130,7 +135,8 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// commandFlags returns the flags of a command, which stand in words of their own: --engines bbolt,sqlite.
+// commandFlags returns the flags of a command, which stand in words of their own: --engines
+// bbolt,sqlite.
 func commandFlags(command []string) map[string]string {
 	flags := map[string]string{}
 	for i, word := range command {
@@ -141,7 +147,8 @@ func commandFlags(command []string) map[string]string {
 	return flags
 }
 
-// engineSpecs returns names as --engines takes them: with their options if the command gave them some.
+// engineSpecs returns names as --engines takes them: with their options if the command gave them
+// some.
 func engineSpecs(flags map[string]string, names []string) []string {
 	specs := slices.Clone(names)
 	for spec := range strings.SplitSeq(flags["engines"], ",") {
@@ -164,7 +171,8 @@ func engineNames(cells []result.Cell) []string {
 	return names
 }
 
-// budgetFor returns how long some operations are measured so that each gets about four times what it had: that halves the
+// budgetFor returns how long some operations are measured so that each gets about four times what
+// it had: that halves the
 // intervals.
 func budgetFor(run *result.Run, operations int) time.Duration {
 	all := map[string]bool{}

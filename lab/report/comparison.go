@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Comparison writes what changed between two runs: the cells that differ, all of them if asked for, and how many there are
-// of each kind.
+// Comparison writes what changed between two runs: the cells that differ, all of them if asked for,
+// and how many there are of each kind.
 func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all bool, o Options) error {
 	p := page{options: o, width: o.width(), styles: newStyles(o)}
 	p.runLine("old", c.Old, old)
@@ -44,17 +44,20 @@ func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all boo
 		}
 	}
 	if len(rows) > 0 {
-		p.grid([]gridColumn{{name: "operation"}, {name: "engine"}, {name: "beside"}, {name: "old", right: true}, {name: "new", right: true}, {name: ""}}, rows, false)
+		p.grid([]gridColumn{{name: "operation"}, {name: "engine"}, {name: "beside"}, {name: "old", right: true},
+			{name: "new", right: true}, {name: ""}}, rows, false)
 		p.blank()
 	}
-	text := fmt.Sprintf("%s: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "time"), numbers[result.Slower], numbers[result.Faster],
+	text := fmt.Sprintf("%s: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "time"),
+		numbers[result.Slower], numbers[result.Faster],
 		numbers[result.Same], numbers[result.Undecided])
 	p.paragraph("", p.styles.plain, text+fmt.Sprintf("; %s changed.", someOf(counted, "count")), p.styles.plain)
 	switch open := numbers[result.Undecided]; {
 	case alone > 0:
 		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d stand beside no other engine in both runs, or in too few rounds, so that it may be the machine → measure longer, with engines that did not change", alone), p.styles.plain)
 	case open > 0:
-		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %d → assay run --even --budget 10m, both", open, len(c.Changes)), p.styles.plain)
+		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %d → assay run --even --budget 10m, both", open,
+			len(c.Changes)), p.styles.plain)
 	}
 	for _, text := range c.Crossed {
 		p.paragraph("✗ ", p.styles.bad, text, p.styles.bad)
@@ -73,7 +76,8 @@ func someOf(n int, what string) string {
 
 func (p *page) runLine(label, path string, run *result.Run) {
 	e := run.Environment
-	items := []string{path, started(run.Started), prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1), prefixed("took ", took(run.Took))}
+	items := []string{path, started(run.Started), prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1),
+		prefixed("took ", took(run.Took))}
 	p.facts(label, items...)
 }
 
@@ -89,7 +93,8 @@ func (p *page) machines(old, now result.Environment) {
 	}
 	for _, module := range slices.Sorted(maps.Keys(now.Modules)) {
 		if was, both := old.Modules[module]; both && was != now.Modules[module] {
-			differ = append(differ, fmt.Sprintf("%s, was %s", modules(map[string]string{module: now.Modules[module]})[0], was))
+			differ = append(differ, fmt.Sprintf("%s, was %s",
+				modules(map[string]string{module: now.Modules[module]})[0], was))
 		}
 	}
 	if len(differ) > 0 {
@@ -109,14 +114,18 @@ func changeOperation(c result.Change) string {
 	return text
 }
 
-// changeRow returns the line of a time: its ratio to the other in both runs, and the quotient of both with its interval.
+// changeRow returns the line of a time: its ratio to the other in both runs, and the quotient of
+// both with its interval.
 func (p *page) changeRow(c result.Change) []gridCell {
-	style := map[string]lipgloss.Style{result.Slower: p.styles.bad, result.Faster: p.styles.best, result.Undecided: p.styles.warn, result.Same: p.styles.dim}[c.Time]
-	mark := map[string]string{result.Slower: "✗ ", result.Faster: "✓ ", result.Undecided: "~ ", result.Same: "= "}[c.Time]
+	style := map[string]lipgloss.Style{result.Slower: p.styles.bad, result.Faster: p.styles.best,
+		result.Undecided: p.styles.warn, result.Same: p.styles.dim}[c.Time]
+	mark := map[string]string{result.Slower: "✗ ", result.Faster: "✓ ", result.Undecided: "~ ",
+		result.Same: "= "}[c.Time]
 	line := []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: c.Beside}, {}, {}, {mark + c.Time, style}}
 	if c.Times != nil {
 		line[3].text, line[4].text = factor(c.Before), factor(c.After)
-		line[5].text = fmt.Sprintf("%s%sx [%s–%s] %s", mark, factor(c.Times.Mid), factor(c.Times.Lo), factor(c.Times.Hi), c.Time)
+		line[5].text = fmt.Sprintf("%s%sx [%s–%s] %s", mark, factor(c.Times.Mid), factor(c.Times.Lo),
+			factor(c.Times.Hi), c.Time)
 	}
 	return line
 }
@@ -130,5 +139,6 @@ func (p *page) countRow(c result.Change, n result.Count) []gridCell {
 	if n.Name == "written" {
 		text = strings.Replace(strings.Replace(text, "fewer", "less", 1), "written", "is written", 1)
 	}
-	return []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: "exact"}, {text: count(n.Before)}, {text: count(n.After)}, {mark + text, style}}
+	return []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: "exact"}, {text: count(n.Before)},
+		{text: count(n.After)}, {mark + text, style}}
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// CSV writes a line for each cell of run, with a head. Times are in nanoseconds, sizes in bytes; what was not measured is
-// empty.
+// CSV writes a line for each cell of run, with a head. Times are in nanoseconds, sizes in bytes;
+// what was not measured is empty.
 func CSV(w io.Writer, run *result.Run) error {
 	out := csv.NewWriter(w)
-	head := []string{"workload", "params", "operation", "engine", "form", "delivered", "intact", "proof", "ranked", "status", "workers", "operations", "rounds",
+	head := []string{"workload", "params", "operation", "engine", "form", "delivered", "intact", "proof", "ranked",
+		"status", "workers", "operations", "rounds",
 		"ns", "ns_lo", "ns_hi", "ratio_to", "ratio", "ratio_lo", "ratio_hi", "different", "equivalent", "floor"}
 	for _, p := range percentiles {
 		head = append(head, p.name+"_ns")
@@ -33,8 +34,10 @@ func CSV(w io.Writer, run *result.Run) error {
 }
 
 func csvLine(c *result.Cell) []string {
-	line := []string{c.Workload, c.Params, c.Operation, c.Engine, c.Form, c.Promise.Delivered, strconv.FormatBool(c.Promise.Intact), c.Promise.Proof,
-		strconv.FormatBool(c.Ranked), string(c.Status), strconv.Itoa(c.Workers), strconv.FormatInt(c.N, 10), strconv.Itoa(len(c.Samples))}
+	line := []string{c.Workload, c.Params, c.Operation, c.Engine, c.Form, c.Promise.Delivered,
+		strconv.FormatBool(c.Promise.Intact), c.Promise.Proof,
+		strconv.FormatBool(c.Ranked), string(c.Status), strconv.Itoa(c.Workers), strconv.FormatInt(c.N, 10),
+		strconv.Itoa(len(c.Samples))}
 	if c.NS == nil {
 		line = append(line, "", "", "")
 	} else {
@@ -43,7 +46,8 @@ func csvLine(c *result.Cell) []string {
 	if r := c.Ratio; r == nil {
 		line = append(line, "", "", "", "", "", "")
 	} else {
-		line = append(line, r.To, plain(r.Mid), plain(r.Lo), plain(r.Hi), strconv.FormatBool(r.Different), strconv.FormatBool(r.Equivalent))
+		line = append(line, r.To, plain(r.Mid), plain(r.Lo), plain(r.Hi), strconv.FormatBool(r.Different),
+			strconv.FormatBool(r.Equivalent))
 	}
 	line = append(line, number(c.Floor, plain))
 	for _, p := range percentiles {

@@ -44,7 +44,8 @@ func gridWidth(columns []gridColumn, rows [][]gridCell) int {
 	return all
 }
 
-// grid prints a table: the names of the columns, a rule if asked for, and the rows. A row may be shorter than the others.
+// grid prints a table: the names of the columns, a rule if asked for, and the rows. A row may be
+// shorter than the others.
 func (p *page) grid(columns []gridColumn, rows [][]gridCell, ruled bool) {
 	widths := gridWidths(columns, rows)
 	head := make([]gridCell, len(columns))

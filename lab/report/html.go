@@ -12,9 +12,9 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// HTML writes a run, a proof, or both, as one page that needs nothing else: no network, no other file. It says what the last
-// screen of the report in words says, by the same functions, and shows every figure as a chart and a table. Either may be nil;
-// source says where the proof is from.
+// HTML writes a run, a proof, or both, as one page that needs nothing else: no network, no other
+// file. It says what the last screen of the report in words says, by the same functions, and shows
+// every figure as a chart and a table. Either may be nil; source says where the proof is from.
 func HTML(w io.Writer, run *result.Run, proof *result.Proof, source string, o Options) error {
 	var h htmlPage
 	p := &page{options: o, width: endless}
@@ -182,7 +182,8 @@ func (h *htmlPage) engines(p *page, run *result.Run) {
 	}
 }
 
-// verdicts says which engine, at which promise, by how much and how sure: of each workload, what a run of it alone says.
+// verdicts says which engine, at which promise, by how much and how sure: of each workload, what a
+// run of it alone says.
 func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 	h.Title = "assay · " + started(run.Started)
 	if len(all) == 0 {
@@ -199,7 +200,8 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 		if a, ok := p.advise(&part, name, own[0], false); ok {
 			v := htmlVerdict{Subject: "For " + a.subject(), Text: a.text, Picked: a.picked}
 			for _, n := range a.notes {
-				v.Notes = append(v.Notes, htmlNote{Label: strings.TrimSpace(n.label), Text: strings.Join(n.items, " · "), Warn: n.warn})
+				v.Notes = append(v.Notes, htmlNote{Label: strings.TrimSpace(n.label),
+					Text: strings.Join(n.items, " · "), Warn: n.warn})
 			}
 			h.Verdicts = append(h.Verdicts, v)
 		}
@@ -209,7 +211,8 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 	case len(h.Verdicts) == 1:
 		h.Headline = h.Verdicts[0].Subject + ": " + h.Verdicts[0].Text
 	case n > 0:
-		h.Headline = fmt.Sprintf("%s: %s leads at %d of %s", promiseName(first.promise), engine, n, countOf(races, "operation"))
+		h.Headline = fmt.Sprintf("%s: %s leads at %d of %s", promiseName(first.promise), engine, n,
+			countOf(races, "operation"))
 		if n < races {
 			h.Headline += "; no engine is first at all of them"
 		}
@@ -271,9 +274,11 @@ func (p *page) htmlMatrix(m matrix) htmlMatrix {
 
 // htmlMatrixCell returns what a terminal shows of an engine in a race, with bounds.
 func (p *page) htmlMatrixCell(r race, x *row, engine string) htmlCell {
-	c := htmlCell{Text: p.matrixCell(r, x, gridOptions{intervals: true, bounds: true}).text, Engine: engine, Right: true}
+	c := htmlCell{Text: p.matrixCell(r, x, gridOptions{intervals: true, bounds: true}).text, Engine: engine,
+		Right: true}
 	s := r.standing(x)
-	c.Class = map[standing]string{fastest: "best", leads: "tie", equivalent: "tie", open: "open", failed: "bad", skipped: "dim"}[s]
+	c.Class = map[standing]string{fastest: "best", leads: "tie", equivalent: "tie", open: "open", failed: "bad",
+		skipped: "dim"}[s]
 	if x != nil && x.cell.Ratio != nil {
 		c.Sort = fmt.Sprint(x.cell.Ratio.Mid)
 	}
@@ -288,5 +293,6 @@ func dataColors() string {
 		fmt.Fprintf(&light, "--d%d:%s;", i, chart.Color(i))
 		fmt.Fprintf(&dark, "--d%d:color-mix(in srgb, %s 62%%, white);", i, chart.Color(i))
 	}
-	return fmt.Sprintf("\n:root{%s}\n@media screen and (prefers-color-scheme: dark){:root{%s}}\n%s\n", light.String(), dark.String(), dots.String())
+	return fmt.Sprintf("\n:root{%s}\n@media screen and (prefers-color-scheme: dark){:root{%s}}\n%s\n", light.String(),
+		dark.String(), dots.String())
 }

@@ -31,7 +31,8 @@ var (
 	shown    = flag.String("result", "../advise/testdata/run", "the result of which they are")
 )
 
-// browser returns a headless Chromium, and a function that returns what it complained of and requested since it was started.
+// browser returns a headless Chromium, and a function that returns what it complained of and
+// requested since it was started.
 func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	t.Helper()
 	path := ""
@@ -46,7 +47,8 @@ func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(stop)
-	ctx, stop = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)...)
+	ctx, stop = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.NoSandbox)...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
@@ -122,8 +124,10 @@ func TestThePageInABrowser(t *testing.T) {
 	address := pageFile(t, realRun(t))
 	do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address))
 
-	// How soon a reader can click, for whoever asks. A machine may be slow, so that it is not held against a limit.
-	t.Logf("interactive %.0f ms, loaded %.0f ms after it was asked for", evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].domInteractive`),
+	// How soon a reader can click, for whoever asks. A machine may be slow, so that it is not held
+	// against a limit.
+	t.Logf("interactive %.0f ms, loaded %.0f ms after it was asked for",
+		evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].domInteractive`),
 		evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
 
 	t.Run("a heading sorts", func(t *testing.T) {
@@ -231,8 +235,8 @@ func TestNothingIsCutOffOrOverlaps(t *testing.T) {
 	}
 }
 
-// contrast returns the least contrast of the colours of texts and their ground, as the Web Content Accessibility Guidelines
-// define it.
+// contrast returns the least contrast of the colours of texts and their ground, as the Web Content
+// Accessibility Guidelines define it.
 const contrast = `(() => {
 	const style = getComputedStyle(document.documentElement), canvas = document.createElement('canvas').getContext('2d');
 	const light = name => {
@@ -266,7 +270,8 @@ func TestTextsCanBeReadInLightAndDark(t *testing.T) {
 }
 
 func inTheme(media, theme string) chromedp.Action[chromedp.Void] {
-	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media,
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
 }
 
 func TestPicturesOfThePage(t *testing.T) {
@@ -284,8 +289,10 @@ func TestPicturesOfThePage(t *testing.T) {
 		width, height      int64
 		at                 string // what is at the top
 	}{
-		{"wide", "screen", "light", 1280, 1000, "header"}, {"charts", "screen", "light", 1280, 900, "nav + section"}, {"dark", "screen", "dark", 1280, 900, "#costs"},
-		{"narrow", "screen", "light", 390, 844, "header"}, {"narrow-dark", "screen", "dark", 390, 844, "nav + section"}, {"print", "print", "light", 794, 1123, "header"},
+		{"wide", "screen", "light", 1280, 1000, "header"}, {"charts", "screen", "light", 1280, 900, "nav + section"},
+		{"dark", "screen", "dark", 1280, 900, "#costs"},
+		{"narrow", "screen", "light", 390, 844, "header"}, {"narrow-dark", "screen", "dark", 390, 844, "nav + section"},
+		{"print", "print", "light", 794, 1123, "header"},
 	} {
 		do(t, ctx, chromedp.EmulateViewport(p.width, p.height), inTheme(p.media, p.theme), chromedp.Navigate(address))
 		evaluate[bool](t, ctx, fmt.Sprintf(`document.querySelector(%q).scrollIntoView() === undefined`, p.at))

@@ -42,24 +42,35 @@ func sized(of func(*result.Size) *int64) func(*result.Cell) *float64 {
 
 // costFigures are what engines need beside time.
 var costFigures = []figure{
-	{"cpu", "processor time per operation", "All threads of the engine's process, its background work included.", duration, func(c *result.Cell) *float64 { return c.CPU }},
-	{"allocs", "allocations per operation", "Allocations of memory on Go's heap.", count, func(c *result.Cell) *float64 { return c.Allocs }},
-	{"alloc-bytes", "bytes allocated per operation", "Bytes allocated on Go's heap.", size, func(c *result.Cell) *float64 { return c.AllocBytes }},
-	{"syncs", "syncs per operation", "Counted on a file system that counts; of operations that commit.", count, func(c *result.Cell) *float64 { return c.Syncs }},
-	{"writes", "writes per operation", "Calls, and write-backs of mapped pages, counted as syncs are.", count, func(c *result.Cell) *float64 { return c.Writes }},
+	{"cpu", "processor time per operation", "All threads of the engine's process, its background work included.",
+		duration, func(c *result.Cell) *float64 { return c.CPU }},
+	{"allocs", "allocations per operation", "Allocations of memory on Go's heap.", count,
+		func(c *result.Cell) *float64 { return c.Allocs }},
+	{"alloc-bytes", "bytes allocated per operation", "Bytes allocated on Go's heap.", size,
+		func(c *result.Cell) *float64 { return c.AllocBytes }},
+	{"syncs", "syncs per operation", "Counted on a file system that counts; of operations that commit.", count,
+		func(c *result.Cell) *float64 { return c.Syncs }},
+	{"writes", "writes per operation", "Calls, and write-backs of mapped pages, counted as syncs are.", count,
+		func(c *result.Cell) *float64 { return c.Writes }},
 	{"written", "bytes written per operation", "Counted as syncs are; where that could not be done, what the system accounts to the process.", size, func(c *result.Cell) *float64 { return c.Written }},
-	{"loaded", "size after load", "Space on disk when the store had been filled, before anything was measured.", size, sized(func(s *result.Size) *int64 { return s.Loaded })},
-	{"churned", "size after the operations", "Space on disk when all had been measured.", size, sized(func(s *result.Size) *int64 { return s.Churned })},
-	{"compacted", "size after compaction", "Space on disk after the engine gave back what it can.", size, sized(func(s *result.Size) *int64 { return s.Compacted })},
-	{"memory", "peak memory", "The most that the engine's process took, Go's runtime and the harness included.", size, bytesOf(func(c *result.Cell) *int64 { return c.RSS })},
-	{"open", "time to open", "One open of the loaded store.", duration, bytesOf(func(c *result.Cell) *int64 { return c.Open })},
-	{"goroutines", "goroutines", "With the store open, those of the harness included.", count, bytesOf(func(c *result.Cell) *int64 {
-		if c.Goroutines == nil {
-			return nil
-		}
-		v := int64(*c.Goroutines)
-		return &v
-	})},
+	{"loaded", "size after load", "Space on disk when the store had been filled, before anything was measured.", size,
+		sized(func(s *result.Size) *int64 { return s.Loaded })},
+	{"churned", "size after the operations", "Space on disk when all had been measured.", size,
+		sized(func(s *result.Size) *int64 { return s.Churned })},
+	{"compacted", "size after compaction", "Space on disk after the engine gave back what it can.", size,
+		sized(func(s *result.Size) *int64 { return s.Compacted })},
+	{"memory", "peak memory", "The most that the engine's process took, Go's runtime and the harness included.", size,
+		bytesOf(func(c *result.Cell) *int64 { return c.RSS })},
+	{"open", "time to open", "One open of the loaded store.", duration,
+		bytesOf(func(c *result.Cell) *int64 { return c.Open })},
+	{"goroutines", "goroutines", "With the store open, those of the harness included.", count,
+		bytesOf(func(c *result.Cell) *int64 {
+			if c.Goroutines == nil {
+				return nil
+			}
+			v := int64(*c.Goroutines)
+			return &v
+		})},
 }
 
 // costs draws what operations need beside time, a chart for each thing that was measured.
@@ -89,7 +100,8 @@ func (f *figures) cost(m figure) (htmlFigure, bool, error) {
 	for _, t := range f.tables {
 		for _, g := range t.Groups {
 			dots := chart.Row{Name: f.rowName(t, g)}
-			line := htmlRow{Promise: t.Promise.Label(), Cells: append([]htmlCell{{Text: dots.Name}}, make([]htmlCell, len(contenders))...)}
+			line := htmlRow{Promise: t.Promise.Label(), Cells: append([]htmlCell{{Text: dots.Name}},
+				make([]htmlCell, len(contenders))...)}
 			for i, c := range contenders {
 				line.Cells[i+1] = htmlCell{Engine: c.Engine, Right: true}
 			}
@@ -117,8 +129,9 @@ func (f *figures) cost(m figure) (htmlFigure, bool, error) {
 	if err != nil {
 		return htmlFigure{}, false, err
 	}
-	figure := htmlFigure{ID: "cost-" + m.key, Title: m.name, Legend: f.legend, Table: table, Command: f.again(works, nil),
-		How: "Further left is less. " + m.how + " A dot is an engine; the scale is logarithmic."}
+	figure := htmlFigure{ID: "cost-" + m.key, Title: m.name, Legend: f.legend, Table: table,
+		Command: f.again(works, nil),
+		How:     "Further left is less. " + m.how + " A dot is an engine; the scale is logarithmic."}
 	figure, err = figure.with(drawing)
 	return figure, true, err
 }
@@ -144,7 +157,8 @@ func (f *figures) rowName(t result.Table, g result.Group) string {
 	}
 	name += " " + operationName(&f.run.Cells[g.Cells[0]])
 	several := slices.ContainsFunc(f.tables, func(o result.Table) bool {
-		return o.Workload == t.Workload && o.Params == t.Params && !o.Promise.Same(t.Promise) && o.Promise.Delivered != "read" && t.Promise.Delivered != "read"
+		return o.Workload == t.Workload && o.Params == t.Params && !o.Promise.Same(t.Promise) &&
+			o.Promise.Delivered != "read" && t.Promise.Delivered != "read"
 	})
 	if several {
 		name += ", " + strings.TrimSuffix(t.Promise.Label(), "-intact")
@@ -157,7 +171,8 @@ func (f *figures) rowName(t result.Table, g result.Group) string {
 
 // all returns every figure of every cell, as one table.
 func (f *figures) all() htmlTable {
-	table := htmlTable{Name: "all figures", Head: heads("operation", "engine", "promise", "time/op", "±", "vs fastest", "× floor", "p50", "p90", "p99", "p99.9", "max")}
+	table := htmlTable{Name: "all figures", Head: heads("operation", "engine", "promise", "time/op", "±", "vs fastest",
+		"× floor", "p50", "p90", "p99", "p99.9", "max")}
 	table.Head[1].Right, table.Head[2].Right = false, false
 	for _, m := range costFigures {
 		table.Head = append(table.Head, htmlHead{Text: m.name, Right: true})
@@ -174,12 +189,14 @@ func (f *figures) all() htmlTable {
 
 func (f *figures) allRow(t result.Table, r row) htmlRow {
 	c := r.cell
-	line := htmlRow{Engine: c.Engine, Promise: t.Promise.Label(), Cells: []htmlCell{{Text: strings.TrimPrefix(work(c), "/")}, {Text: c.Name()}, {Text: promiseName(t.Promise)}}}
+	line := htmlRow{Engine: c.Engine, Promise: t.Promise.Label(),
+		Cells: []htmlCell{{Text: strings.TrimPrefix(work(c), "/")}, {Text: c.Name()}, {Text: promiseName(t.Promise)}}}
 	if c.Status != result.OK || c.NS == nil {
 		line.Cells = append(line.Cells, htmlCell{Text: timeOf(r), Class: "bad", Right: true})
 		return line
 	}
-	line.Cells = append(line.Cells, numeric(&c.NS.Mid, duration), htmlCell{Text: intervalOf(c), Right: true}, htmlCell{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, factor))
+	line.Cells = append(line.Cells, numeric(&c.NS.Mid, duration), htmlCell{Text: intervalOf(c), Right: true},
+		htmlCell{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, factor))
 	if c.Ratio != nil {
 		line.Cells[5].Sort = numeric(&c.Ratio.Mid, factor).Sort
 	}

@@ -48,7 +48,10 @@ func figureID(c *result.Cell) string {
 
 // slug makes s a part of a link and of a file's name.
 func slug(s string) string {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return (r < 'a' || r > 'z') &&
+			(r < '0' || r > '9')
+	})
 	return strings.Join(words, "-")
 }
 
@@ -68,11 +71,12 @@ func (f *figures) again(works []string, c *result.Cell) string {
 	return measureCommand(f.run, works, nil, class, budgetFor(f.run, len(works)))
 }
 
-// sections returns a section for each workload and promise, with two charts for each operation: how long it takes, and how
-// that is spread.
+// sections returns a section for each workload and promise, with two charts for each operation: how
+// long it takes, and how that is spread.
 func (h *htmlPage) sections(f *figures) error {
 	for _, t := range f.tables {
-		s := htmlSection{ID: slug(tableName(t)), Title: tableName(t), Promise: t.Promise.Label(), Proof: proof(f.run.Cells, t)}
+		s := htmlSection{ID: slug(tableName(t)), Title: tableName(t), Promise: t.Promise.Label(),
+			Proof: proof(f.run.Cells, t)}
 		var rows []row
 		for _, g := range t.Groups {
 			group := groupRows(f.run.Cells, g)
@@ -88,7 +92,8 @@ func (h *htmlPage) sections(f *figures) error {
 			}
 		}
 		for _, n := range tableNotes(rows) {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "), strings.Join(n.operations, ", "), n.text))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "),
+				strings.Join(n.operations, ", "), n.text))
 		}
 		h.Sections = append(h.Sections, s)
 	}
@@ -115,7 +120,8 @@ func (f *figures) bars(rows []row) (htmlFigure, bool, error) {
 		if m := r.cell.Floor; m != nil && *m > 0 {
 			floor = r.cell.NS.Mid / *m
 		}
-		bar := chart.Bar{Name: r.cell.Name(), Color: f.colors[r.cell.Engine], Value: r.cell.NS.Mid, Label: duration(r.cell.NS.Mid)}
+		bar := chart.Bar{Name: r.cell.Name(), Color: f.colors[r.cell.Engine], Value: r.cell.NS.Mid,
+			Label: duration(r.cell.NS.Mid)}
 		if !r.few {
 			bar.Lo, bar.Hi = r.cell.NS.Lo, r.cell.NS.Hi
 		}
@@ -132,7 +138,8 @@ func (f *figures) bars(rows []row) (htmlFigure, bool, error) {
 	if err != nil {
 		return htmlFigure{}, false, err
 	}
-	figure := htmlFigure{ID: figureID(c), Title: c.Workload + " " + operationName(c) + ": time per operation", Command: f.again([]string{work(c)}, c), Table: table,
+	figure := htmlFigure{ID: figureID(c), Title: c.Workload + " " + operationName(c) + ": time per operation",
+		Command: f.again([]string{work(c)}, c), Table: table,
 		How: "Shorter is better. The bar is total time over total operations, the thin line its 95 % interval; behind it the ratio to the fastest: = is equivalent, ~ is open."}
 	if floor > 0 {
 		figure.How += " The dashed line is what the disk itself needs for such an operation: " + duration(floor) + "."
@@ -147,7 +154,8 @@ func (f *figures) bars(rows []row) (htmlFigure, bool, error) {
 // timeRow is a line of the table of bars.
 func timeRow(r row) htmlRow {
 	c := r.cell
-	line := htmlRow{Engine: c.Engine, Cells: []htmlCell{{Text: c.Name()}, numeric(&c.NS.Mid, duration), numeric(&c.NS.Lo, duration), numeric(&c.NS.Hi, duration),
+	line := htmlRow{Engine: c.Engine, Cells: []htmlCell{{Text: c.Name()}, numeric(&c.NS.Mid, duration),
+		numeric(&c.NS.Lo, duration), numeric(&c.NS.Hi, duration),
 		{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, factor), whole(len(c.Samples))}}
 	if c.Ratio != nil {
 		line.Cells[4].Sort = fmt.Sprint(c.Ratio.Mid)
@@ -164,7 +172,8 @@ type percentile struct {
 	of   func(*result.Latency) int64
 }
 
-// percentiles are those of a curve; of the longest time of all, engines that were measured more often have the longer.
+// percentiles are those of a curve; of the longest time of all, engines that were measured more
+// often have the longer.
 var percentiles = []percentile{
 	{"p50", func(l *result.Latency) int64 { return l.P50 }},
 	{"p90", func(l *result.Latency) int64 { return l.P90 }},
@@ -186,7 +195,8 @@ func percentileCells(l *result.Latency) []htmlCell {
 	return all
 }
 
-// curves draws how the times of single operations are spread, of engines of which two percentiles are known.
+// curves draws how the times of single operations are spread, of engines of which two percentiles
+// are known.
 func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	drawn := percentiles[:len(percentiles)-1]
 	var names []string
@@ -208,7 +218,8 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 			curve.Values = append(curve.Values, float64(p.of(l)))
 		}
 		curves = append(curves, curve)
-		table.Rows = append(table.Rows, htmlRow{Engine: c.Engine, Cells: append([]htmlCell{{Text: c.Name()}}, percentileCells(l)...)})
+		table.Rows = append(table.Rows, htmlRow{Engine: c.Engine,
+			Cells: append([]htmlCell{{Text: c.Name()}}, percentileCells(l)...)})
 		legend[c.Engine] = true
 	}
 	if c == nil {
@@ -218,7 +229,8 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	if err != nil {
 		return htmlFigure{}, false, err
 	}
-	figure := htmlFigure{ID: figureID(c) + "-latency", Title: c.Workload + " " + operationName(c) + ": latency", Command: f.again([]string{work(c)}, c), Table: table,
+	figure := htmlFigure{ID: figureID(c) + "-latency", Title: c.Workload + " " + operationName(c) + ": latency",
+		Command: f.again([]string{work(c)}, c), Table: table,
 		How: "Lower is better. So many of 100 operations took at most so long, on a logarithmic scale. A line ends where fewer than 10 operations took longer."}
 	for _, e := range f.legend {
 		if legend[e.Name] {

@@ -34,7 +34,8 @@ func dim(text string) g.Node { return h.P(h.Class("dim"), g.Text(text)) }
 // notes returns things to know as a list.
 func notes(all []htmlNote) g.Node {
 	return h.Dl(g.Map(all, func(n htmlNote) g.Node {
-		return h.Div(g.If(n.Label != "", h.Dt(g.Text(n.Label+" "))), h.Dd(g.If(n.Warn, h.Class("open")), g.Text(n.Text)))
+		return h.Div(g.If(n.Label != "", h.Dt(g.Text(n.Label+" "))),
+			h.Dd(g.If(n.Warn, h.Class("open")), g.Text(n.Text)))
 	}))
 }
 
@@ -45,7 +46,8 @@ func (p *htmlPage) verdictNodes() g.Node {
 			return h.Div(h.Class("verdicts"), g.Map(p.Verdicts, htmlVerdict.node))
 		}),
 		g.Map(p.Doubts, func(n htmlNote) g.Node {
-			return h.P(h.Class("doubt"), g.Text(n.Text), with(n.Command != "", func() g.Node { return g.Group{g.Text(" → "), h.Code(g.Text(n.Command))} }))
+			return h.P(h.Class("doubt"), g.Text(n.Text), with(n.Command != "",
+				func() g.Node { return g.Group{g.Text(" → "), h.Code(g.Text(n.Command))} }))
 		}))
 }
 
@@ -54,7 +56,8 @@ func (v htmlVerdict) node() g.Node {
 	if v.Picked {
 		class = "best"
 	}
-	return h.Section(h.Class("verdict"), h.H2(g.Text(v.Subject)), h.P(h.Class(class), g.Text(v.Text)), with(len(v.Notes) > 0, func() g.Node { return notes(v.Notes) }))
+	return h.Section(h.Class("verdict"), h.H2(g.Text(v.Subject)), h.P(h.Class(class), g.Text(v.Text)),
+		with(len(v.Notes) > 0, func() g.Node { return notes(v.Notes) }))
 }
 
 // box is a box to tick.
@@ -67,13 +70,16 @@ func (p *htmlPage) filterNodes() g.Node {
 	return with(len(p.Engines) > 0, func() g.Node {
 		return h.Form(h.Class("filters"), h.Aria("label", "Show"),
 			h.FieldSet(h.Legend(g.Text("Engines")), g.Map(p.Engines, func(e htmlEngine) g.Node {
-				return h.Label(h.Input(h.Type("checkbox"), h.Checked(), h.Data("show-engine", e.Name), h.Data("color", fmt.Sprint(e.Color)), h.Data("traits", e.Traits)),
+				return h.Label(h.Input(h.Type("checkbox"), h.Checked(), h.Data("show-engine", e.Name),
+					h.Data("color", fmt.Sprint(e.Color)), h.Data("traits", e.Traits)),
 					e.swatch())
 			})),
 			with(len(p.Traits) > 0, func() g.Node {
-				return h.FieldSet(h.Legend(g.Text("Only with")), g.Map(p.Traits, func(c htmlChoice) g.Node { return box(c.Name, h.Data("trait", c.Key)) }))
+				return h.FieldSet(h.Legend(g.Text("Only with")),
+					g.Map(p.Traits, func(c htmlChoice) g.Node { return box(c.Name, h.Data("trait", c.Key)) }))
 			}),
-			h.FieldSet(h.Legend(g.Text("Promises")), g.Map(p.Promises, func(c htmlChoice) g.Node { return box(c.Name, h.Checked(), h.Data("show-promise", c.Key)) })))
+			h.FieldSet(h.Legend(g.Text("Promises")), g.Map(p.Promises,
+				func(c htmlChoice) g.Node { return box(c.Name, h.Checked(), h.Data("show-promise", c.Key)) })))
 	})
 }
 
@@ -100,8 +106,10 @@ func (p *htmlPage) sectionNodes() g.Node {
 				return h.Li(h.Data("promise", s.Promise), h.A(h.Href("#"+s.ID), g.Text(s.Title)))
 			}))),
 			g.Map(p.Sections, func(s htmlSection) g.Node {
-				return h.Section(h.ID(s.ID), h.Data("promise", s.Promise), h.H3(g.Text(s.Title)), g.If(s.Proof != "", dim(s.Proof)),
-					g.Map(s.Notes, func(n string) g.Node { return h.P(h.Class("doubt"), g.Text(n)) }), figureNodes(s.Figures))
+				return h.Section(h.ID(s.ID), h.Data("promise", s.Promise), h.H3(g.Text(s.Title)),
+					g.If(s.Proof != "", dim(s.Proof)),
+					g.Map(s.Notes, func(n string) g.Node { return h.P(h.Class("doubt"), g.Text(n)) }),
+					figureNodes(s.Figures))
 			}),
 		}
 	})
@@ -125,24 +133,30 @@ func (f htmlFigure) node() g.Node {
 				return g.Group{h.Span(h.Data("engine", e.Name), e.swatch()), g.Text(" ")}
 			}))
 		}),
-		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(), h.P(g.Text("Again: "), h.Code(g.Text(f.Command)))))
+		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(),
+			h.P(g.Text("Again: "), h.Code(g.Text(f.Command)))))
 }
 
 // nodes is what promises survived; nothing of nil.
 func (p *htmlProof) nodes() g.Node {
 	return with(p != nil, func() g.Node {
 		text := func(s string) g.Node { return h.P(g.Text(s)) }
-		return h.Section(h.ID("proof"), h.H2(g.Text("What commits survive")), dim(p.Source), g.Map(p.Said, text), p.Table.node(),
+		return h.Section(h.ID("proof"), h.H2(g.Text("What commits survive")), dim(p.Source), g.Map(p.Said, text),
+			p.Table.node(),
 			dim("✓ kept what is promised, in so many crashed stores that were opened and compared; ✗ broke a promise; ? was not tried to the end. "+
 				"Without a mark, nothing was promised: “held”, “lost” and “broke” say what happened. “syncs” and “writes” are of one commit."),
-			with(len(p.Work) > 0, func() g.Node { return h.Details(h.Summary(g.Text("What was covered")), g.Map(p.Work, text)) }))
+			with(len(p.Work) > 0, func() g.Node {
+				return h.Details(h.Summary(g.Text("What was covered")),
+					g.Map(p.Work, text))
+			}))
 	})
 }
 
 func (p *htmlPage) allNodes() g.Node {
 	return with(len(p.All.Rows) > 0, func() g.Node {
 		return h.Section(h.ID("figures"), h.H2(g.Text("All figures")), p.All.node(),
-			h.P(h.Class("dim"), g.Text("Empty is not measured. The same as a file: "), h.Code(g.Text("assay report DIR --format csv"))))
+			h.P(h.Class("dim"), g.Text("Empty is not measured. The same as a file: "),
+				h.Code(g.Text("assay report DIR --format csv"))))
 	})
 }
 
@@ -156,7 +170,8 @@ func (p *htmlPage) whereNodes() g.Node {
 func (t htmlTable) node() g.Node {
 	return h.Div(h.Class("scroll"), h.Table(h.Aria("label", t.Name),
 		h.THead(h.Tr(g.Map(t.Head, func(c htmlHead) g.Node {
-			return h.Th(h.Scope("col"), g.If(c.Right, h.Class("right")), data("engine", c.Engine), h.Button(h.Type("button"), g.Text(c.Text)))
+			return h.Th(h.Scope("col"), g.If(c.Right, h.Class("right")), data("engine", c.Engine),
+				h.Button(h.Type("button"), g.Text(c.Text)))
 		}))),
 		h.TBody(g.Map(t.Rows, func(r htmlRow) g.Node {
 			return h.Tr(data("engine", r.Engine), data("promise", r.Promise), g.Map(r.Cells, htmlCell.node))

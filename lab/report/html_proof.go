@@ -27,7 +27,8 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 	for _, f := range faultColumns {
 		out.Table.Head = append(out.Table.Head, htmlHead{Text: f.names[long]})
 	}
-	out.Table.Head = append(out.Table.Head, htmlHead{Text: "distinct states", Right: true}, htmlHead{Text: "syncs", Right: true}, htmlHead{Text: "writes", Right: true})
+	out.Table.Head = append(out.Table.Head, htmlHead{Text: "distinct states", Right: true},
+		htmlHead{Text: "syncs", Right: true}, htmlHead{Text: "writes", Right: true})
 	for _, r := range rows {
 		out.Table.Rows = append(out.Table.Rows, proofLine(r))
 	}
@@ -35,7 +36,8 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 	if !alone {
 		return
 	}
-	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed, Environment: proof.Environment}
+	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed,
+		Environment: proof.Environment}
 	h.Title, h.Headline, h.Command = "assay · proof", "What commits survive", commandOf(run)
 	for _, f := range factsOf(run) {
 		h.Facts = append(h.Facts, htmlNote{Label: f.label, Text: strings.Join(nonEmpty(f.items), " · ")})
@@ -44,7 +46,8 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 
 // proofLine is a promise under all faults.
 func proofLine(r *proofRow) htmlRow {
-	line := htmlRow{Engine: r.engine, Promise: r.promise.Label(), Cells: []htmlCell{{Text: r.engine}, {Text: claimName(r.promise)}}}
+	line := htmlRow{Engine: r.engine, Promise: r.promise.Label(),
+		Cells: []htmlCell{{Text: r.engine}, {Text: claimName(r.promise)}}}
 	states := 0
 	for _, f := range faultColumns {
 		o := r.outcomes[f.key]
@@ -52,7 +55,8 @@ func proofLine(r *proofRow) htmlRow {
 		line.Cells = append(line.Cells, htmlCell{Text: o.text(long), Class: o.class(), Sort: fmt.Sprint(o.images())})
 	}
 	all := float64(states)
-	line.Cells = append(line.Cells, numeric(&all, func(v float64) string { return Grouped(int(v)) }), numeric(r.syncs, count), numeric(r.writes, count))
+	line.Cells = append(line.Cells, numeric(&all, func(v float64) string { return Grouped(int(v)) }),
+		numeric(r.syncs, count), numeric(r.writes, count))
 	return line
 }
 

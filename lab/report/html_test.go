@@ -24,7 +24,8 @@ func realRun(t *testing.T) *result.Run {
 }
 
 func someFacts(engine string) Facts {
-	return Facts{Shared: strings.HasPrefix(engine, "sqlite"), SQL: strings.HasPrefix(engine, "sqlite"), File: engine != "pebble" && engine != "badger", PureGo: true}
+	return Facts{Shared: strings.HasPrefix(engine, "sqlite"), SQL: strings.HasPrefix(engine, "sqlite"),
+		File: engine != "pebble" && engine != "badger", PureGo: true}
 }
 
 // page returns the page of a run with the shipped proof.
@@ -78,7 +79,8 @@ func TestThePageLinksToWhatItHas(t *testing.T) {
 	}
 }
 
-// TestThePageSaysWhatTheScreenSays holds the first screen of the page against the last one in words, of each workload alone.
+// TestThePageSaysWhatTheScreenSays holds the first screen of the page against the last one in
+// words, of each workload alone.
 func TestThePageSaysWhatTheScreenSays(t *testing.T) {
 	run := realRun(t)
 	page := htmlOf(t, run)
@@ -146,7 +148,8 @@ func TestCSVHasALineForEachCell(t *testing.T) {
 		t.Fatalf("%d lines of %d cells", len(lines), len(run.Cells))
 	}
 	c := run.Cells[0]
-	for column, want := range map[string]string{"workload": c.Workload, "engine": c.Engine, "ns": plain(c.NS.Mid), "syncs": plain(*c.Syncs)} {
+	for column, want := range map[string]string{"workload": c.Workload, "engine": c.Engine, "ns": plain(c.NS.Mid),
+		"syncs": plain(*c.Syncs)} {
 		found := false
 		for i, name := range lines[0] {
 			if name == column {

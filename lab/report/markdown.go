@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Markdown writes the answer of a run, as its last screen shows it: a table for each promise, what it says of each workload, and
-// what is not sure.
+// Markdown writes the answer of a run, as its last screen shows it: a table for each promise, what
+// it says of each workload, and what is not sure.
 func Markdown(w io.Writer, run *result.Run, o Options) error {
 	var h htmlPage
 	p := &page{options: o, width: endless}

@@ -32,11 +32,13 @@ func ProofMarkdown(w io.Writer, proof *result.Proof) error {
 			crashes, states = crashes+c.Images, states+c.States
 		}
 		if states > 0 {
-			fmt.Fprintf(&b, "\n%s crashes and disk faults left %s distinct states.\n", Grouped(crashes), Grouped(states))
+			fmt.Fprintf(&b, "\n%s crashes and disk faults left %s distinct states.\n", Grouped(crashes),
+				Grouped(states))
 		}
 		damageMarkdown(&b, proof.Damage)
 		e := proof.Environment
-		fmt.Fprintf(&b, "\n%s of work on %s; %s.\n", took(proof.Took), strings.TrimSpace(system(e)), strings.Join(modules(e.Modules), ", "))
+		fmt.Fprintf(&b, "\n%s of work on %s; %s.\n", took(proof.Took), strings.TrimSpace(system(e)),
+			strings.Join(modules(e.Modules), ", "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

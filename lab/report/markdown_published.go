@@ -21,9 +21,12 @@ func PublishedMarkdown(w io.Writer, p *result.Published) error {
 		items []string
 	}{
 		{"machine", []string{e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), strings.TrimSpace(system(e))}},
-		{"disk", []string{storage(e), floor("append + sync", p.Floor.AppendSync), floor("overwrite + sync", p.Floor.OverwriteSync)}},
-		{"software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)}, modules(e.Modules)...)},
-		{"run", []string{started(p.Started), prefixed("took ", took(p.Took)), prefixed("budget ", took(p.Budget)), fmt.Sprintf("seed %d", p.Seed)}},
+		{"disk", []string{storage(e), floor("append + sync", p.Floor.AppendSync),
+			floor("overwrite + sync", p.Floor.OverwriteSync)}},
+		{"software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)},
+			modules(e.Modules)...)},
+		{"run", []string{started(p.Started), prefixed("took ", took(p.Took)), prefixed("budget ", took(p.Budget)),
+			fmt.Sprintf("seed %d", p.Seed)}},
 	} {
 		fmt.Fprintf(&b, "- %s: %s\n", f.label, clean(strings.Join(nonEmpty(f.items), " · ")))
 	}
@@ -43,7 +46,8 @@ func PublishedMarkdown(w io.Writer, p *result.Published) error {
 func publicationMarkdown(b *strings.Builder, p result.Publication) {
 	fmt.Fprintf(b, "\n## %s · %s\n\n%s. %s\n\n", clean(p.Name), clean(p.System), clean(p.Summary), clean(p.Setup))
 	for _, part := range p.Parts {
-		fmt.Fprintf(b, "- %s: `%s` on `%s`%s\n", clean(part.Name), clean(strings.Join(part.Work, " ")), clean(strings.Join(part.Engines, ", ")), clean(partNotes(part)))
+		fmt.Fprintf(b, "- %s: `%s` on `%s`%s\n", clean(part.Name), clean(strings.Join(part.Work, " ")),
+			clean(strings.Join(part.Engines, ", ")), clean(partNotes(part)))
 	}
 	b.WriteByte('\n')
 	markdownRow(b, []string{"figure", "published", "here, as published", "same promise", "why they differ"})

@@ -38,8 +38,8 @@ const (
 	behind // surely by more than twice, so that it got no more rounds: its ratio is rough
 )
 
-// matrices returns those of a run, the strongest promise first, and those in which nobody has a rival last. Operations that
-// only read stand in the first.
+// matrices returns those of a run, the strongest promise first, and those in which nobody has a
+// rival last. Operations that only read stand in the first.
 func matrices(run *result.Run) []matrix {
 	var all []matrix
 	var reads []race
@@ -87,11 +87,13 @@ func (m matrix) place() int {
 
 // strength orders promises from the strongest to the weakest, of equal ones the proved first.
 func strength(p result.Promise) int {
-	s := 10 * slices.Index([]string{"synced-intact", "synced", "flushed-intact", "flushed", "buffered-intact", "buffered"}, p.Label())
+	s := 10 * slices.Index([]string{"synced-intact", "synced", "flushed-intact", "flushed", "buffered-intact",
+		"buffered"}, p.Label())
 	return s + slices.Index([]string{result.Proved, result.Unproved, result.Disproved}, p.Proof)
 }
 
-// singleParams tells of each workload whether it ran with one set of parameters alone: they need not be told then.
+// singleParams tells of each workload whether it ran with one set of parameters alone: they need
+// not be told then.
 func singleParams(cells []result.Cell) map[string]bool {
 	first, single := map[string]string{}, map[string]bool{}
 	for _, c := range cells {
@@ -165,7 +167,8 @@ func (r race) standing(x *row) standing {
 	return open
 }
 
-// rivals returns the rows of all engines but that of the fastest: in which form it is so is another question.
+// rivals returns the rows of all engines but that of the fastest: in which form it is so is another
+// question.
 func (r race) rivals() []row {
 	i := slices.IndexFunc(r.rows, func(x row) bool { return isBest(x.cell) })
 	if i < 0 {
@@ -174,15 +177,17 @@ func (r race) rivals() []row {
 	return slices.DeleteFunc(slices.Clone(r.rows), func(x row) bool { return x.cell.Engine == r.rows[i].cell.Engine })
 }
 
-// decided reports whether the first is faster than all other engines for sure, and none of them was skipped.
+// decided reports whether the first is faster than all other engines for sure, and none of them was
+// skipped.
 func (r race) decided() bool {
 	return !slices.ContainsFunc(r.rivals(), func(x row) bool {
 		return x.cell.Status != result.Failed && (x.few || x.cell.Ratio == nil || !x.cell.Ratio.Different)
 	})
 }
 
-// order puts the races into the order in which they ran, and the engines into that of what they show on the whole: the
-// mean of the logarithms of their ratios, for which a missing figure counts as the worst of its race.
+// order puts the races into the order in which they ran, and the engines into that of what they
+// show on the whole: the mean of the logarithms of their ratios, for which a missing figure counts
+// as the worst of its race.
 func (m *matrix) order(cells []result.Cell) {
 	at := func(r race) int {
 		return slices.IndexFunc(cells, func(c result.Cell) bool {
@@ -226,7 +231,8 @@ func ratioLog(x *row) float64 {
 	return math.Log(x.cell.Ratio.Mid)
 }
 
-// comparisons returns how many were made with the fastest engine of a race, and how many of them are open.
+// comparisons returns how many were made with the fastest engine of a race, and how many of them
+// are open.
 func (m matrix) comparisons() (all, undecided int) {
 	for _, r := range m.races {
 		for _, x := range r.rivals() {
@@ -251,7 +257,8 @@ func (m matrix) rivals() bool {
 	return slices.ContainsFunc(m.races, race.contested)
 }
 
-// leader returns the engine that is first in the most races of those that have rivals, and in how many it is.
+// leader returns the engine that is first in the most races of those that have rivals, and in how
+// many it is.
 func (m matrix) leader() (engine string, first, races int) {
 	for _, e := range m.engines {
 		n := 0

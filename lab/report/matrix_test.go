@@ -14,8 +14,8 @@ import (
 
 var syncedProved = result.Promise{Delivered: "synced", Intact: true, Proof: "proved"}
 
-// raceOf returns the only race of a run in which the engines took so many times as long as the first in so many rounds; 0
-// rounds are a skipped cell, and less a failed one.
+// raceOf returns the only race of a run in which the engines took so many times as long as the
+// first in so many rounds; 0 rounds are a skipped cell, and less a failed one.
 func raceOf(engines []string, slower []float64, rounds []int) race {
 	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
 	for i, n := range rounds {
@@ -32,7 +32,8 @@ func raceOf(engines []string, slower []float64, rounds []int) race {
 	return matrices(b.run)[0].races[0]
 }
 
-// Nobody is called the fastest who won against nobody, against somebody who was skipped, or in too few rounds.
+// Nobody is called the fastest who won against nobody, against somebody who was skipped, or in too
+// few rounds.
 func TestFastestOnlyForSure(t *testing.T) {
 	engines := []string{"bbolt", "sqlite", "pebble"}
 	for name, c := range map[string]struct {
@@ -57,7 +58,8 @@ func TestFastestOnlyForSure(t *testing.T) {
 			if c.slower[1:] != nil && name == "equivalent" && e != "pebble" { // which of the two leads is chance
 				s = map[standing]standing{leads: leads, equivalent: equivalent}[s]
 			}
-			got = append(got, e+" "+[]string{"absent", "skipped", "failed", "alone", "fastest", "leads", "equivalent", "open", "slower", "behind"}[s])
+			got = append(got, e+" "+[]string{"absent", "skipped", "failed", "alone", "fastest", "leads", "equivalent",
+				"open", "slower", "behind"}[s])
 		}
 		text := strings.Join(got, ", ")
 		if name == "equivalent" {
@@ -69,14 +71,16 @@ func TestFastestOnlyForSure(t *testing.T) {
 	}
 }
 
-// newcomer is a finished run as large as a default one: six engines at eleven operations at three promises, some of it open.
+// newcomer is a finished run as large as a default one: six engines at eleven operations at three
+// promises, some of it open.
 func newcomer() *result.Run {
 	b := builder{rand.New(rand.NewPCG(7, 7)), exampleRun()}
 	b.run.Cells, b.run.Command = nil, []string{"assay", "run"}
 	flushed := result.Promise{Delivered: "flushed", Intact: true, Proof: "proved"}
 	buffered := result.Promise{Delivered: "buffered", Intact: true, Proof: "unproved"}
 	reads := result.Promise{Delivered: "read", Proof: "proved"}
-	for i, op := range []string{"hook put", "hook get", "events append1", "events append100", "events read100", "feed append", "feed read_random", "queue cycle",
+	for i, op := range []string{"hook put", "hook get", "events append1", "events append100", "events read100",
+		"feed append", "feed read_random", "queue cycle",
 		"records write_single", "records read", "ycsb A", "ycsb C", "ycsb E"} {
 		workload, operation, _ := strings.Cut(op, " ")
 		base := float64(20_000 * (1 + i*i))
@@ -113,7 +117,8 @@ func TestTheAnswerOfADefaultRunFitsTheTerminal(t *testing.T) {
 		if lines := strings.Count(answer, "\n"); !found || lines >= size[1] {
 			t.Errorf("%s: the answer has %d lines", name, lines)
 		}
-		for _, want := range []string{"synced, intact: survives power loss · proved", "● ", "○ ", "Open: ", "assay run ", "flushed, intact"} {
+		for _, want := range []string{"synced, intact: survives power loss · proved", "● ", "○ ", "Open: ",
+			"assay run ", "flushed, intact"} {
 			if !strings.Contains(answer, want) {
 				t.Errorf("%s: no %q on the last screen", name, want)
 			}
@@ -163,7 +168,8 @@ func TestMatrixTellsTheForm(t *testing.T) {
 	}
 	stats.Finish(b.run)
 	got := text(t, b.run, Options{})
-	for _, want := range []string{`events append1  ● \d\.\dµs   2\.0/s\n`, `records read    ● \d\.\dµs    1\.\d\d\n`, `/s natively in SQL`} {
+	for _, want := range []string{`events append1  ● \d\.\dµs   2\.0/s\n`, `records read    ● \d\.\dµs    1\.\d\d\n`,
+		`/s natively in SQL`} {
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("no line %s in\n%s", want, got)
 		}
@@ -171,17 +177,20 @@ func TestMatrixTellsTheForm(t *testing.T) {
 }
 
 func TestLongCommandsHaveShortWords(t *testing.T) {
-	got := joined([]string{"queue/publish", "queue/claim", "ycsb/A?n=1", "queue/claim_batch100", "queue/cycle_processes_16", "ycsb/C?n=1", "queue/claim"}, nil)
+	got := joined([]string{"queue/publish", "queue/claim", "ycsb/A?n=1", "queue/claim_batch100",
+		"queue/cycle_processes_16", "ycsb/C?n=1", "queue/claim"}, nil)
 	want := []string{"queue/publish,claim,claim_batch100", "'ycsb/A,C?n=1'", "queue/cycle_processes_16"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// What is typed to close what is open names these operations, their engines as they were given, and the disk.
+// What is typed to close what is open names these operations, their engines as they were given, and
+// the disk.
 func TestClosingCommandIsTheSameExperiment(t *testing.T) {
 	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{Took: 90 * 1e9}}
-	b.run.Command = []string{"assay", "run", "hook", "ycsb?records=1k", "--engines", "bbolt,mine=bbolt:?NoSync=true,sqlite", "--storage", "hdd"}
+	b.run.Command = []string{"assay", "run", "hook", "ycsb?records=1k", "--engines",
+		"bbolt,mine=bbolt:?NoSync=true,sqlite", "--storage", "hdd"}
 	for i, engine := range []string{"bbolt", "mine", "sqlite"} {
 		b.cell("hook", "put", engine, syncedProved, 1000*float64(1+i), 30)
 		b.cell("hook", "get", engine, syncedProved, 1000*float64(1+i), 30)
@@ -201,19 +210,25 @@ func TestClosingCommandIsTheSameExperiment(t *testing.T) {
 
 func TestComparisonLooksAsItDid(t *testing.T) {
 	interval := func(lo, mid, hi float64) *result.Interval { return &result.Interval{Lo: lo, Mid: mid, Hi: hi} }
-	change := func(operation, engine, time string, before, after float64, times *result.Interval, counts ...result.Count) result.Change {
-		return result.Change{Workload: "queue", Operation: operation, Engine: engine, Promise: "synced-intact", Beside: "bbolt",
+	change := func(operation, engine, time string, before, after float64, times *result.Interval,
+		counts ...result.Count) result.Change {
+		return result.Change{Workload: "queue", Operation: operation, Engine: engine, Promise: "synced-intact",
+			Beside: "bbolt",
 			Before: before, After: after, Times: times, Time: time, Counts: counts}
 	}
 	old, now := exampleRun(), exampleRun()
 	now.Environment.CPU, now.Environment.Modules["go.etcd.io/bbolt"] = "Another CPU", "v1.6.0"
-	c := &result.Comparison{Old: "results/main", New: "results/branch", Crossed: []string{"time>10%: queue cycle mine takes 1.31x"}, Changes: []result.Change{
-		change("publish", "mine", result.Same, 1, 1.01, interval(0.98, 1.01, 1.04)),
-		change("claim", "mine", result.Faster, 2, 1, interval(0.46, 0.5, 0.55), result.Count{Name: "syncs", Before: 2, After: 1, Exact: true}),
-		change("cycle", "mine", result.Slower, 1, 1.31, interval(1.22, 1.31, 1.41), result.Count{Name: "written", Before: 4096, After: 8192, Exact: true}),
-		change("ack", "mine", result.Undecided, 1, 1.2, interval(0.9, 1.2, 1.6), result.Count{Name: "writes", Before: 2.5, After: 3.25}),
-		{Workload: "queue", Operation: "nack", Engine: "mine", Promise: "synced-intact", Time: result.Undecided},
-	}}
+	c := &result.Comparison{Old: "results/main", New: "results/branch",
+		Crossed: []string{"time>10%: queue cycle mine takes 1.31x"}, Changes: []result.Change{
+			change("publish", "mine", result.Same, 1, 1.01, interval(0.98, 1.01, 1.04)),
+			change("claim", "mine", result.Faster, 2, 1, interval(0.46, 0.5, 0.55),
+				result.Count{Name: "syncs", Before: 2, After: 1, Exact: true}),
+			change("cycle", "mine", result.Slower, 1, 1.31, interval(1.22, 1.31, 1.41),
+				result.Count{Name: "written", Before: 4096, After: 8192, Exact: true}),
+			change("ack", "mine", result.Undecided, 1, 1.2, interval(0.9, 1.2, 1.6),
+				result.Count{Name: "writes", Before: 2.5, After: 3.25}),
+			{Workload: "queue", Operation: "nack", Engine: "mine", Promise: "synced-intact", Time: result.Undecided},
+		}}
 	for name, all := range map[string]bool{"comparison80.golden": false, "comparison_all80.golden": true} {
 		var b strings.Builder
 		if err := Comparison(&b, c, old, now, all, Options{}); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// matrix prints one: the promise, and the grid with intervals where there is room for them. Where there are too many
-// engines for the page, they stand in several grids one below the other.
+// matrix prints one: the promise, and the grid with intervals where there is room for them. Where
+// there are too many engines for the page, they stand in several grids one below the other.
 func (p *page) matrix(run *result.Run, m matrix) {
 	title := promiseTitle(m.promise)
 	if m.promise.Proof != "" && m.promise.Delivered != "read" {
@@ -22,7 +22,8 @@ func (p *page) matrix(run *result.Run, m matrix) {
 	var columns []gridColumn
 	var rows [][]gridCell
 	for _, o := range []gridOptions{{intervals: true, bounds: true}, {intervals: true}, {}, {split: true}} {
-		if columns, rows = p.matrixGrid(m, o); gridWidth(columns, rows) <= p.width && (!o.intervals || p.width >= wide) {
+		if columns, rows = p.matrixGrid(m, o); gridWidth(columns, rows) <= p.width &&
+			(!o.intervals || p.width >= wide) {
 			break
 		}
 	}
@@ -64,7 +65,8 @@ func firstCells(rows [][]gridCell, n int) [][]gridCell {
 	return out
 }
 
-// matrixGrid returns the columns of a matrix, and its rows below the rest of names that were too long for one line.
+// matrixGrid returns the columns of a matrix, and its rows below the rest of names that were too
+// long for one line.
 func (p *page) matrixGrid(m matrix, o gridOptions) (columns []gridColumn, rows [][]gridCell) {
 	columns = []gridColumn{{name: ""}}
 	second := []gridCell{{}}
@@ -100,7 +102,8 @@ func split(name string) (first, rest string) {
 	return name, ""
 }
 
-// matrixCell returns "● 529µs" of the fastest, "4.0" of one that takes four times as long, and what is not sure with its mark.
+// matrixCell returns "● 529µs" of the fastest, "4.0" of one that takes four times as long, and what
+// is not sure with its mark.
 func (p *page) matrixCell(r race, x *row, o gridOptions) gridCell {
 	s := r.standing(x)
 	text := ""
@@ -123,7 +126,8 @@ func (p *page) matrixCell(r race, x *row, o gridOptions) gridCell {
 // vague is the quotient of the bounds of an interval beyond which the upper one says nothing.
 const vague = 400
 
-// figure returns a time or a ratio with its interval, which those that left early and those of few rounds have none of.
+// figure returns a time or a ratio with its interval, which those that left early and those of few
+// rounds have none of.
 func (p *page) figure(s standing, x *row, o gridOptions) string {
 	told := o.intervals && !x.few && s != behind
 	if isBest(x.cell) || s == alone {
@@ -162,7 +166,8 @@ func formsOf(all []matrix) []string {
 	for _, m := range all {
 		for _, r := range m.races {
 			for _, e := range m.engines {
-				if x := r.of(e); x != nil && r.standing(x) > failed && r.mixed() && x.cell.Name() != x.cell.Engine && !slices.Contains(forms, x.cell.Form) {
+				if x := r.of(e); x != nil && r.standing(x) > failed && r.mixed() && x.cell.Name() != x.cell.Engine &&
+					!slices.Contains(forms, x.cell.Form) {
 					forms = append(forms, x.cell.Form)
 				}
 			}
@@ -173,7 +178,8 @@ func formsOf(all []matrix) []string {
 
 var marks = map[standing]string{fastest: "● ", leads: "○ ", equivalent: "=", open: "~", behind: "»"}
 
-// mixed reports whether the contenders do the operation in several ways, so that a cell must tell in which.
+// mixed reports whether the contenders do the operation in several ways, so that a cell must tell
+// in which.
 func (r race) mixed() bool {
 	return slices.ContainsFunc(r.rows, func(x row) bool { return x.cell.Form != r.rows[0].cell.Form })
 }
@@ -218,7 +224,8 @@ func times(f float64) string {
 	return fmt.Sprintf("%.0f", f)
 }
 
-// halfWidth prints how far an interval reaches from its middle, which is that of the logarithms: "±7%".
+// halfWidth prints how far an interval reaches from its middle, which is that of the logarithms:
+// "±7%".
 func halfWidth(lo, hi float64) string {
 	if lo <= 0 || hi < lo || hi > 4*lo {
 		return "±99+%"

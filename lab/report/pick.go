@@ -86,7 +86,8 @@ func (r race) complete() bool {
 	return !slices.ContainsFunc(r.rivals(), func(x row) bool { return x.cell.Status == result.Skipped })
 }
 
-// nextText tells of the best of the other engines in a race that engine leads: ", sqlite 3.6x [3.4–3.7]".
+// nextText tells of the best of the other engines in a race that engine leads: ", sqlite 3.6x
+// [3.4–3.7]".
 func (r race) nextText(engine string) string {
 	for _, x := range r.rows {
 		if c := x.cell; c.Engine != engine && c.Ratio != nil && !x.few {
@@ -181,7 +182,8 @@ func (a *advice) add(label string, items []string, most int) {
 	a.notes = append(a.notes, adviceNote{label: label, items: items})
 }
 
-// pick prints which engine a run of one workload is for, by how much, how sure that is, and how to take it.
+// pick prints which engine a run of one workload is for, by how much, how sure that is, and how to
+// take it.
 func (p *page) pick(run *result.Run, workload string, m matrix, dense bool) {
 	a, ok := p.advise(run, workload, m, dense)
 	if !ok {
@@ -209,7 +211,8 @@ func (a advice) subject() string {
 	return a.kind + ", " + a.promise
 }
 
-// trade returns what the pick costs and brings beside the next engine: what is known of both, and what was measured.
+// trade returns what the pick costs and brings beside the next engine: what is known of both, and
+// what was measured.
 func (p *page) trade(run *result.Run, c choice) string {
 	var up, gain []string
 	say := func(mine, its bool, what string) {
@@ -249,7 +252,8 @@ func (p *page) trade(run *result.Run, c choice) string {
 	return strings.Join(parts, "; ")
 }
 
-// typical returns the middle of the ratios of a figure of two engines, over the operations that both have it of; 0 if none.
+// typical returns the middle of the ratios of a figure of two engines, over the operations that
+// both have it of; 0 if none.
 func typical(run *result.Run, one, other string, of func(*result.Cell) *int64) float64 {
 	figures := map[string]map[string]float64{one: {}, other: {}}
 	for i := range run.Cells {
@@ -311,7 +315,8 @@ func urlOf(run *result.Run, engine string) string {
 	return engine + ":"
 }
 
-// urlWithPath returns the URL with which a program opens a store of an engine of the run: "bbolt:app.db".
+// urlWithPath returns the URL with which a program opens a store of an engine of the run:
+// "bbolt:app.db".
 func urlWithPath(run *result.Run, engine string) string {
 	name, options, _ := strings.Cut(urlOf(run, engine), ":")
 	return name + ":app.db" + options

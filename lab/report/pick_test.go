@@ -14,7 +14,8 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// hookRun is a finished run of one workload: bbolt leads almost everywhere, one operation it lost, one it does not have.
+// hookRun is a finished run of one workload: bbolt leads almost everywhere, one operation it lost,
+// one it does not have.
 func hookRun() *result.Run {
 	b := builder{rand.New(rand.NewPCG(7, 7)), exampleRun()}
 	b.run.Cells, b.run.Command = nil, []string{"assay", "run", "hook", "--durability", "synced"}
@@ -31,7 +32,8 @@ func hookRun() *result.Run {
 		if engine == "sqlite" {
 			b.cell("hook", "processes_14", engine, proved, 9_000_000, 20)
 		} else {
-			b.fail("hook", "processes_14", engine, proved, result.Skipped, "one process alone may have the store open", "")
+			b.fail("hook", "processes_14", engine, proved, result.Skipped, "one process alone may have the store open",
+				"")
 		}
 	}
 	for i := range b.run.Cells {
@@ -42,14 +44,17 @@ func hookRun() *result.Run {
 }
 
 func TestAWorkloadEndsWithItsPick(t *testing.T) {
-	known := map[string]Facts{"bbolt": {File: true, PureGo: true}, "sqlite": {File: true, PureGo: true, SQL: true, Shared: true}, "pebble": {PureGo: true}}
+	known := map[string]Facts{"bbolt": {File: true, PureGo: true},
+		"sqlite": {File: true, PureGo: true, SQL: true, Shared: true}, "pebble": {PureGo: true}}
 	o := Options{Height: 24, Facts: func(engine string) Facts { return known[engine] }}
 	got := text(t, hookRun(), o)
 	golden(t, "pick80.golden", got)
 	for _, want := range []string{
 		"For a short-lived command, synced: bbolt, on the whole", "for sure at put · get · scan20 put 63",
-		"slower at get_shared_14", "not with bbolt: processes_14: one process alone", "you give up several processes at once, SQL on its file",
-		"proved: kept in all of 355 crashes", "adopt: go doc github.com/assaydb/assay/stores/state", "Not measured: hook delete_stale → assay run hook/delete_stale",
+		"slower at get_shared_14", "not with bbolt: processes_14: one process alone",
+		"you give up several processes at once, SQL on its file",
+		"proved: kept in all of 355 crashes", "adopt: go doc github.com/assaydb/assay/stores/state",
+		"Not measured: hook delete_stale → assay run hook/delete_stale",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -86,7 +91,8 @@ func TestNoPickWithoutReason(t *testing.T) {
 		}
 		stats.Finish(b.run)
 		got := text(t, b.run, Options{})
-		if c.want == "" && strings.Contains(got, "For a job queue") || !strings.Contains(got, c.want) || strings.Contains(got, "adopt") != (name == "unproved") {
+		if c.want == "" && strings.Contains(got, "For a job queue") || !strings.Contains(got, c.want) ||
+			strings.Contains(got, "adopt") != (name == "unproved") {
 			t.Errorf("%s: got\n%s", name, got)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package report renders a run: one file per format. It reads the result and nothing else, so that a run that comes from
-// disk looks as it did when it ended.
+// Package report renders a run: one file per format. It reads the result and nothing else, so that
+// a run that comes from disk looks as it did when it ended.
 package report
 
 import (
@@ -31,8 +31,9 @@ type Options struct {
 	flags map[string]string // of the command of the run
 }
 
-// OptionsFor returns how to draw on f: as wide as its terminal, and in colour unless NO_COLOR (https://no-color.org) is
-// set or TERM is dumb; plain where f is no terminal. Where the locale is C, it is ASCII alone.
+// OptionsFor returns how to draw on f: as wide as its terminal, and in colour unless NO_COLOR
+// (https://no-color.org) is set or TERM is dumb; plain where f is no terminal. Where the locale is
+// C, it is ASCII alone.
 func OptionsFor(f *os.File) Options {
 	o := Options{ASCII: cLocale()}
 	if !term.IsTerminal(int(f.Fd())) {

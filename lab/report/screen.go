@@ -9,10 +9,14 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// screen prints the answer of a run, made to be the last that is seen of it: a matrix of the strongest promise and of as many
-// others as there is room for, what is not sure, and what to type next.
+// screen prints the answer of a run, made to be the last that is seen of it: a matrix of the
+// strongest promise and of as many others as there is room for, what is not sure, and what to type
+// next.
 func (p *page) screen(run *result.Run) {
-	all := slices.DeleteFunc(matrices(run), func(m matrix) bool { return p.options.Class != "" && m.promise.Delivered != p.options.Class })
+	all := slices.DeleteFunc(matrices(run), func(m matrix) bool {
+		return p.options.Class != "" &&
+			m.promise.Delivered != p.options.Class
+	})
 	if len(all) == 0 {
 		p.nothing(run)
 		return
@@ -33,7 +37,8 @@ func (p *page) screen(run *result.Run) {
 // most is how many matrices are shown where the page has no end.
 const most = 2
 
-// fits reports whether the last screen may have so many matrices and lines; one line is left to the shell.
+// fits reports whether the last screen may have so many matrices and lines; one line is left to the
+// shell.
 func (o Options) fits(matrices, lines int) bool {
 	if o.Height <= 0 {
 		return matrices <= most
@@ -68,7 +73,8 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 			weaker += "--durability " + class + " · "
 		}
 	}
-	q.paragraph("More: ", p.styles.dim, p.again(weaker+"--all (tables, what was skipped) · --explain (words)")+more, p.styles.dim)
+	q.paragraph("More: ", p.styles.dim, p.again(weaker+"--all (tables, what was skipped) · --explain (words)")+more,
+		p.styles.dim)
 	return q.lines
 }
 
@@ -120,7 +126,8 @@ func (p *page) marksLegend(all []matrix) {
 	for _, item := range []struct {
 		s    standing
 		text string
-	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"}, {equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
+	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"},
+		{equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
 		if seen[item.s] {
 			items = append(items, item.text)
 		}
@@ -134,7 +141,8 @@ func (p *page) marksLegend(all []matrix) {
 }
 
 // formMeanings are short ones of the forms of the workloads that come with assay.
-var formMeanings = map[string]string{"sql": "natively in SQL", "zstd": "in compressed blocks", "state": "through stores/state"}
+var formMeanings = map[string]string{"sql": "natively in SQL", "zstd": "in compressed blocks",
+	"state": "through stores/state"}
 
 // unprovedAmong names the engines that nobody proved where others of the same matrix are.
 func (p *page) unprovedAmong(all []matrix) {
@@ -159,7 +167,8 @@ func (p *page) unprovedAmong(all []matrix) {
 		}
 	}
 	if len(names) > 0 {
-		p.paragraph("Unproved: ", p.styles.warn, strings.Join(names, ", ")+" → assay prove --engines "+strings.Join(engineSpecs(p.options.flags, names), ","), p.styles.plain)
+		p.paragraph("Unproved: ", p.styles.warn, strings.Join(names, ", ")+" → assay prove --engines "+
+			strings.Join(engineSpecs(p.options.flags, names), ","), p.styles.plain)
 	}
 }
 
@@ -175,7 +184,8 @@ func (p *page) openLine(run *result.Run, shown []matrix) {
 	case undecided == 0:
 		p.paragraph("Open: ", p.styles.dim, "nothing, "+countOf(total, "comparison")+" decided", p.styles.plain)
 	default:
-		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %s → %s", undecided, countOf(total, "comparison"), closing(run, shown)), p.styles.plain)
+		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %s → %s", undecided, countOf(total, "comparison"),
+			closing(run, shown)), p.styles.plain)
 	}
 }
 
@@ -208,7 +218,8 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// doubts prints what a reader must know to trust the numbers, but for what the line of the open comparisons says.
+// doubts prints what a reader must know to trust the numbers, but for what the line of the open
+// comparisons says.
 func (p *page) doubts(run *result.Run) {
 	for _, w := range warnings(run) {
 		if strings.HasPrefix(w.Hint, "measure longer") {
@@ -224,7 +235,8 @@ func (p *page) otherPromise(m matrix) {
 	if engine, first, races := m.leader(); first > 0 {
 		text = fmt.Sprintf("%s leads at %d of %d", engine, first, races)
 	}
-	p.paragraph(promiseName(m.promise)+": ", p.styles.dim, text+" → "+p.again("--durability "+m.promise.Delivered), p.styles.plain)
+	p.paragraph(promiseName(m.promise)+": ", p.styles.dim, text+" → "+p.again("--durability "+m.promise.Delivered),
+		p.styles.plain)
 }
 
 // oneWorkload returns the workload of a run that has only one.

@@ -12,9 +12,10 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Text writes the report of a finished run for reading in a terminal or a log: where it took place, and the answer last,
-// where a terminal shows it. With Options.All a table for each workload and promise comes before the answer, and with
-// Options.Explain how to read all that. A run that ranks nothing has tables alone.
+// Text writes the report of a finished run for reading in a terminal or a log: where it took place,
+// and the answer last, where a terminal shows it. With Options.All a table for each workload and
+// promise comes before the answer, and with Options.Explain how to read all that. A run that ranks
+// nothing has tables alone.
 func Text(w io.Writer, run *result.Run, o Options) error {
 	o.flags = commandFlags(run.Command)
 	p := page{options: o, width: o.width(), styles: newStyles(o)}
@@ -49,7 +50,8 @@ type page struct {
 	forms   []string // that the matrices tell
 }
 
-// styles are the looks of things. Without colour they are all plain, for what they say is also said in words.
+// styles are the looks of things. Without colour they are all plain, for what they say is also said
+// in words.
 type styles struct {
 	title, heading, best, tie, slower, bad, warn, dim, plain lipgloss.Style
 }
@@ -60,8 +62,9 @@ func newStyles(o Options) styles {
 	}
 	s := lipgloss.NewStyle
 	return styles{
-		title: s().Bold(true).Foreground(lipgloss.Cyan), heading: s().Faint(true), best: s().Bold(true).Foreground(lipgloss.Green),
-		tie: s().Foreground(lipgloss.Green), slower: s().Foreground(lipgloss.Blue), bad: s().Foreground(lipgloss.Red),
+		title: s().Bold(true).Foreground(lipgloss.Cyan), heading: s().Faint(true),
+		best: s().Bold(true).Foreground(lipgloss.Green),
+		tie:  s().Foreground(lipgloss.Green), slower: s().Foreground(lipgloss.Blue), bad: s().Foreground(lipgloss.Red),
 		warn: s().Foreground(lipgloss.Yellow), dim: s().Faint(true),
 	}
 }
@@ -70,7 +73,8 @@ func (p *page) line(s string) { p.lines = append(p.lines, s) }
 
 func (p *page) blank() { p.line("") }
 
-// paragraph prints text after a label, wrapped; its further lines are indented to where the text began.
+// paragraph prints text after a label, wrapped; its further lines are indented to where the text
+// began.
 func (p *page) paragraph(label string, labelStyle lipgloss.Style, text string, style lipgloss.Style) {
 	label, text = clean(label), clean(text)
 	indent := lipgloss.Width(label)
@@ -120,7 +124,8 @@ func (p *page) String() string {
 	return b.String()
 }
 
-// ascii replaces each character beyond ASCII with one that is as wide, so that columns stay where they are.
+// ascii replaces each character beyond ASCII with one that is as wide, so that columns stay where
+// they are.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 {
@@ -134,12 +139,14 @@ func ascii(s string) string {
 }
 
 var asciiFor = map[rune]rune{
-	'·': '|', '—': '-', '–': '-', '─': '-', '×': 'x', 'µ': 'u', '±': '~', '…': '.', '✗': 'x', '⚠': '!', '█': '#', '²': '2',
+	'·': '|', '—': '-', '–': '-', '─': '-', '×': 'x', 'µ': 'u', '±': '~', '…': '.', '✗': 'x', '⚠': '!', '█': '#',
+	'²': '2',
 	'▏': '.', '▎': '.', '▍': ':', '▌': ':', '▋': ':', '▊': '#', '▉': '#', '→': '>', '✓': '+', '≤': '<', '≥': '>',
 	'●': '*', '○': 'o', '»': '>',
 }
 
-// clean replaces control characters: an engine's message, or a document from elsewhere, must not steer the terminal.
+// clean replaces control characters: an engine's message, or a document from elsewhere, must not
+// steer the terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == utf8.RuneError {
@@ -149,7 +156,8 @@ func clean(s string) string {
 	}, s)
 }
 
-// wrap breaks text at spaces so that no line is longer than width. Hyphens do not break: --budget is one word.
+// wrap breaks text at spaces so that no line is longer than width. Hyphens do not break: --budget
+// is one word.
 func wrap(text string, width int) string {
 	const hyphen = "\u2011" // the one that never breaks
 	wrapped := lipgloss.Wrap(strings.ReplaceAll(text, "-", hyphen), max(width, 10), " ")

@@ -28,7 +28,8 @@ const (
 // optional lists the columns that are left out where there is no room, the most important first.
 var optional = []string{"interval", "floor", "p99", "syncs", "written", "allocs", "p50", "writes", "rss", "size", "max"}
 
-// fit returns the columns that have something to show and fit the page; the bar takes what is left of it.
+// fit returns the columns that have something to show and fit the page; the bar takes what is left
+// of it.
 func (p *page) fit(rows []row, scale float64) []column {
 	all := allColumns()
 	widths := map[string]int{}
@@ -62,7 +63,10 @@ func (p *page) fit(rows []row, scale float64) []column {
 
 // compared reports whether any cell is compared with another.
 func compared(rows []row) bool {
-	return slices.ContainsFunc(rows, func(r row) bool { return r.cell != nil && r.cell.Ratio != nil && !isBest(r.cell) })
+	return slices.ContainsFunc(rows, func(r row) bool {
+		return r.cell != nil && r.cell.Ratio != nil &&
+			!isBest(r.cell)
+	})
 }
 
 // width returns how wide a column is, 0 if it has nothing to show.
@@ -77,7 +81,8 @@ func (c column) width(rows []row) int {
 	return max(width, lipgloss.Width(c.name))
 }
 
-// allColumns returns the columns in the order in which they are shown. Only the bar depends on the table, see fit.
+// allColumns returns the columns in the order in which they are shown. Only the bar depends on the
+// table, see fit.
 func allColumns() []column {
 	return []column{
 		{key: "operation", name: "operation", value: func(r row) string { return r.operation }},
@@ -91,13 +96,25 @@ func allColumns() []column {
 		{key: "interval", name: "±", right: true, value: of(intervalOf)},
 		{key: "ratio", name: "  vs fastest", marked: true, value: ratioOf},
 		{key: "bar", name: "", marked: true, value: func(row) string { return "" }},
-		{key: "floor", name: "× floor", right: true, value: of(func(c *result.Cell) string { return number(c.Floor, factor) })},
+		{key: "floor", name: "× floor", right: true, value: of(func(c *result.Cell) string {
+			return number(c.Floor,
+				factor)
+		})},
 		{key: "p50", name: "p50", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.P50 }))},
 		{key: "p99", name: "p99", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.P99 }))},
 		{key: "max", name: "max", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.Max }))},
-		{key: "allocs", name: "allocs/op", right: true, value: of(func(c *result.Cell) string { return number(c.Allocs, count) })},
-		{key: "syncs", name: "syncs/op", right: true, value: of(func(c *result.Cell) string { return number(c.Syncs, count) })},
-		{key: "writes", name: "writes/op", right: true, value: of(func(c *result.Cell) string { return number(c.Writes, count) })},
+		{key: "allocs", name: "allocs/op", right: true, value: of(func(c *result.Cell) string {
+			return number(c.Allocs,
+				count)
+		})},
+		{key: "syncs", name: "syncs/op", right: true, value: of(func(c *result.Cell) string {
+			return number(c.Syncs,
+				count)
+		})},
+		{key: "writes", name: "writes/op", right: true, value: of(func(c *result.Cell) string {
+			return number(c.Writes,
+				count)
+		})},
 		{key: "written", name: "written/op", right: true, value: of(func(c *result.Cell) string { return number(c.Written, size) })},
 		{key: "rss", name: "RSS", right: true, value: of(func(c *result.Cell) string { return integer(c.RSS, size) })},
 		{key: "size", name: "size", right: true, value: of(sizeOf)},
@@ -126,7 +143,8 @@ func timeOf(r row) string {
 	return duration(r.cell.NS.Mid)
 }
 
-// intervalOf returns the half-width of the interval of the time, or the number of rounds where they are too few for one.
+// intervalOf returns the half-width of the interval of the time, or the number of rounds where they
+// are too few for one.
 func intervalOf(c *result.Cell) string {
 	switch {
 	case c.NS == nil || c.NS.Mid <= 0:
@@ -137,8 +155,8 @@ func intervalOf(c *result.Cell) string {
 	return percent((c.NS.Hi - c.NS.Lo) / 2 / c.NS.Mid)
 }
 
-// ratioOf returns "  1.84x [1.79–1.90]", with a "=" in front of what is equivalent and a "~" in front of what is
-// open; without an interval where the rounds were too few for one.
+// ratioOf returns "  1.84x [1.79–1.90]", with a "=" in front of what is equivalent and a "~" in
+// front of what is open; without an interval where the rounds were too few for one.
 func ratioOf(r row) string {
 	switch {
 	case r.cell == nil || r.cell.Status != result.OK:
@@ -179,7 +197,8 @@ func latencyOf(pick func(*result.Latency) int64) func(*result.Cell) string {
 	}
 }
 
-// sizeOf returns the space of the store after the measurement, or before it if that is all there is.
+// sizeOf returns the space of the store after the measurement, or before it if that is all there
+// is.
 func sizeOf(c *result.Cell) string {
 	switch {
 	case c.Size == nil:

@@ -26,7 +26,8 @@ func commandOf(run *result.Run) string {
 	if len(run.Command) == 0 {
 		return "assay"
 	}
-	return strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...), " ")
+	return strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...),
+		" ")
 }
 
 // fact is one thing to know of where and how a run took place; items may be empty.
@@ -39,9 +40,12 @@ func factsOf(run *result.Run) []fact {
 	e := run.Environment
 	return []fact{
 		{"machine", []string{e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), system(e)}},
-		{"disk", []string{storage(e), floor("append + sync", run.Floor.AppendSync), floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose)}},
-		{"software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)}, modules(e.Modules)...)},
-		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed), precision(run.Precision)}},
+		{"disk", []string{storage(e), floor("append + sync", run.Floor.AppendSync),
+			floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose)}},
+		{"software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)},
+			modules(e.Modules)...)},
+		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed),
+			precision(run.Precision)}},
 	}
 }
 
@@ -57,10 +61,13 @@ func (p *page) facts(label string, items ...string) {
 func warnings(run *result.Run) []result.Warning {
 	all := run.Warnings
 	if run.Interrupted {
-		all = append([]result.Warning{{Text: "the run was interrupted: this is what had been measured by then"}}, all...)
+		all = append([]result.Warning{{Text: "the run was interrupted: this is what had been measured by then"}},
+			all...)
 	}
-	if why := run.Environment.Unranked; why != "" && !slices.ContainsFunc(all, func(w result.Warning) bool { return strings.Contains(w.Text, why) }) {
-		all = append([]result.Warning{{Text: "nothing is ranked: this binary was " + why, Hint: "build it again without"}}, all...)
+	if why := run.Environment.Unranked; why != "" && !slices.ContainsFunc(all,
+		func(w result.Warning) bool { return strings.Contains(w.Text, why) }) {
+		all = append([]result.Warning{{Text: "nothing is ranked: this binary was " + why,
+			Hint: "build it again without"}}, all...)
 	}
 	return all
 }

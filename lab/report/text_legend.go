@@ -58,7 +58,10 @@ func (p *page) proofEntries(tables []result.Table) {
 		{result.Unproved, "what survives is what the engine's authors say: assay prove has not tried this version with these options, or not to the end."},
 		{result.Disproved, "assay prove has seen this promise broken."},
 	} {
-		if slices.ContainsFunc(tables, func(t result.Table) bool { return t.Promise.Proof == e.proof && t.Promise.Delivered != "read" }) {
+		if slices.ContainsFunc(tables, func(t result.Table) bool {
+			return t.Promise.Proof == e.proof &&
+				t.Promise.Delivered != "read"
+		}) {
 			p.paragraph(padRight(e.proof, 12), p.styles.dim, e.text, p.styles.dim)
 		}
 	}

@@ -27,7 +27,8 @@ func promiseName(p result.Promise) string {
 	return p.Delivered + ", not intact"
 }
 
-// promiseTitle returns a promise with what survives in words: "synced, intact: survives power loss".
+// promiseTitle returns a promise with what survives in words: "synced, intact: survives power
+// loss".
 func promiseTitle(p result.Promise) string {
 	meaning := map[string]string{
 		"synced-intact":   "survives power loss",
@@ -47,8 +48,8 @@ func promiseTitle(p result.Promise) string {
 	return promiseName(p) + ": " + meaning
 }
 
-// proof tells how well the promise of a table was proved: "proved in 1,240 crashes", "unproved". Of several engines, it is
-// the number of the one that was tried least.
+// proof tells how well the promise of a table was proved: "proved in 1,240 crashes", "unproved". Of
+// several engines, it is the number of the one that was tried least.
 func proof(cells []result.Cell, t result.Table) string {
 	var names []string
 	for _, g := range t.Groups {

@@ -9,13 +9,14 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Proof writes the report of a proof for reading in a terminal or a log: what each promise survived, what broke it and
-// how to see that again, and how to read the table.
+// Proof writes the report of a proof for reading in a terminal or a log: what each promise
+// survived, what broke it and how to see that again, and how to read the table.
 func Proof(w io.Writer, proof *result.Proof, o Options) error {
 	p := page{options: o, width: o.width(), styles: newStyles(o)}
 	rows := proofRows(proof.Cells)
-	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed, Interrupted: proof.Interrupted,
-		Warnings: slices.Concat(untriedWarnings(rows), proof.Warnings), Environment: proof.Environment}
+	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed,
+		Interrupted: proof.Interrupted,
+		Warnings:    slices.Concat(untriedWarnings(rows), proof.Warnings), Environment: proof.Environment}
 	run.Environment.Unranked = "" // it is no timing that is told
 	p.header(run)
 	p.warnings(run)
@@ -57,7 +58,8 @@ type faultColumn struct {
 }
 
 var faultColumns = []faultColumn{
-	{"kill", [3]string{"kill -9", "kill -9", "kill -9"}, "kill -9", func(c result.ProofCell) bool { return c.Fault == result.FaultKill }},
+	{"kill", [3]string{"kill -9", "kill -9", "kill -9"}, "kill -9",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultKill }},
 	{"power", [3]string{"power cut", "power cut", "power cut"}, "power cut",
 		func(c result.ProofCell) bool { return c.Fault == result.FaultPower && !c.Strict() }},
 	{"recovery", [3]string{"cut while recovering", "cut twice", "cut twice"}, "power cut while recovering",
@@ -90,7 +92,8 @@ func proofRows(cells []result.ProofCell) []*proofRow {
 	return rows
 }
 
-// rowOf returns the row of a cell, which it inserts behind those of the same engine if there is none.
+// rowOf returns the row of a cell, which it inserts behind those of the same engine if there is
+// none.
 func rowOf(rows *[]*proofRow, c result.ProofCell) *proofRow {
 	after := len(*rows)
 	for i, r := range *rows {
@@ -102,7 +105,8 @@ func rowOf(rows *[]*proofRow, c result.ProofCell) *proofRow {
 		}
 		after = i + 1
 	}
-	r := &proofRow{engine: c.Engine, url: c.URL, promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact}, outcomes: map[string]outcome{}}
+	r := &proofRow{engine: c.Engine, url: c.URL, promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact},
+		outcomes: map[string]outcome{}}
 	*rows = slices.Insert(*rows, after, r)
 	return r
 }
@@ -155,14 +159,16 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	all := len(broken) + len(unsure) + len(held)
 	var rest []string
 	if len(held) > 0 {
-		rest = append(rest, fmt.Sprintf("%s held in all of the crashes that were to break %s", countOf(len(held), "promise"), itOrThem(len(held))))
+		rest = append(rest, fmt.Sprintf("%s held in all of the crashes that were to break %s",
+			countOf(len(held), "promise"), itOrThem(len(held))))
 	}
 	if len(unsure) > 0 {
 		rest = append(rest, fmt.Sprintf("%s could not be tried to the end", countOf(len(unsure), "promise")))
 	}
 	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
 	if promised < crashes {
-		tail = fmt.Sprintf("; %s of %s crashes and disk faults were to break a promise.", Grouped(promised), Grouped(crashes))
+		tail = fmt.Sprintf("; %s of %s crashes and disk faults were to break a promise.", Grouped(promised),
+			Grouped(crashes))
 	}
 	if states > 0 {
 		tail += fmt.Sprintf(" They left %s distinct states.", Grouped(states))
@@ -181,8 +187,8 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	}
 }
 
-// notTried names the faults that were not asked for, in a sentence of its own. Those that could not be tried stand among
-// the warnings.
+// notTried names the faults that were not asked for, in a sentence of its own. Those that could not
+// be tried stand among the warnings.
 func notTried(rows []*proofRow) string {
 	var names []string
 	for _, f := range faultColumns {

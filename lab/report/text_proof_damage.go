@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// proofDamage tells what engines notice of files that went bad, as information: nobody promises anything there.
+// proofDamage tells what engines notice of files that went bad, as information: nobody promises
+// anything there.
 func (p *page) proofDamage(all []result.Damage) {
 	if len(all) == 0 {
 		return
@@ -57,7 +58,8 @@ func damageMarkdown(b *strings.Builder, all []result.Damage) {
 	b.WriteString("\n| engine | what went bad | tried | noticed | took commits away | wrong data | ended or hung | no harm |\n")
 	b.WriteString(strings.Repeat("|---", 8) + "|\n")
 	for _, d := range all {
-		row := []string{d.Engine, map[string]string{result.DamageBit: "one bit", result.DamageRead: "a page that cannot be read"}[d.Kind]}
+		row := []string{d.Engine, map[string]string{result.DamageBit: "one bit",
+			result.DamageRead: "a page that cannot be read"}[d.Kind]}
 		for _, n := range []int{d.Tries, d.Noticed, d.Missing, d.Wrong, d.Ended, harmless(d)} {
 			row = append(row, Grouped(n))
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// brokenPromises prints each promise that did not hold: what happened, by which rule, what the engine said, and the
-// command that shows it again.
+// brokenPromises prints each promise that did not hold: what happened, by which rule, what the
+// engine said, and the command that shows it again.
 func (p *page) brokenPromises(rows []*proofRow) {
 	titled := false
 	for _, r := range rows {
@@ -24,8 +24,8 @@ func (p *page) brokenPromises(rows []*proofRow) {
 	}
 }
 
-// notPromised prints what happened though nothing else was promised, the worst of each fault. What happened under the
-// strict rule is left out where it happened without as well.
+// notPromised prints what happened though nothing else was promised, the worst of each fault. What
+// happened under the strict rule is left out where it happened without as well.
 func (p *page) notPromised(rows []*proofRow) {
 	titled := false
 	for _, r := range rows {
@@ -69,10 +69,12 @@ func (r *proofRow) findings(pick func(result.ProofCell) (broke, lost bool)) []co
 		for _, c := range r.outcomes[f.key] {
 			isBroke, isLost := pick(c)
 			if isBroke {
-				broke.rules = append(broke.rules, finding{rule: c.Rule, failed: c.Whole.Failed, said: c.What, command: c.Whole.Command})
+				broke.rules = append(broke.rules, finding{rule: c.Rule, failed: c.Whole.Failed, said: c.What,
+					command: c.Whole.Command})
 			}
 			if isLost {
-				lost.rules = append(lost.rules, finding{rule: c.Rule, failed: c.Keeps.Failed, most: c.LostMax, age: c.LostAge, command: c.Keeps.Command})
+				lost.rules = append(lost.rules, finding{rule: c.Rule, failed: c.Keeps.Failed, most: c.LostMax,
+					age: c.LostAge, command: c.Keeps.Command})
 			}
 		}
 		for _, one := range []columnFinding{broke, lost} {
@@ -95,19 +97,22 @@ type finding struct {
 }
 
 // findings prints what was found in a row, under a title if that was not printed before.
-func (p *page) findings(title string, titled bool, mark string, style lipgloss.Style, r *proofRow, found []columnFinding) bool {
+func (p *page) findings(title string, titled bool, mark string, style lipgloss.Style, r *proofRow,
+	found []columnFinding) bool {
 	for _, f := range found {
 		if !titled {
 			p.line(paint(p.styles.title, title))
 			titled = true
 		}
-		p.paragraph(mark, style, r.name()+" · "+f.fault.words+": "+f.what+summed(f.rules, r.outcomes[f.fault.key].images()), p.styles.plain)
+		p.paragraph(mark, style, r.name()+" · "+f.fault.words+": "+f.what+
+			summed(f.rules, r.outcomes[f.fault.key].images()), p.styles.plain)
 		p.command(f.rules[0].command)
 	}
 	return titled
 }
 
-// summed tells of findings of one kind: "in 37 of 240 (ordered/sectors 30, ordered/pages 7), at most 512, ...".
+// summed tells of findings of one kind: "in 37 of 240 (ordered/sectors 30, ordered/pages 7), at
+// most 512, ...".
 func summed(all []finding, images int) string {
 	failed := 0
 	var most int64
@@ -139,8 +144,8 @@ func summed(all []finding, images int) string {
 	return text
 }
 
-// command prints a command to type. A line that is too long goes on after a backslash, as in a shell; a flag stays with
-// its value, and a value is never broken, however long it is.
+// command prints a command to type. A line that is too long goes on after a backslash, as in a
+// shell; a flag stays with its value, and a value is never broken, however long it is.
 func (p *page) command(command string) {
 	if command == "" {
 		return
@@ -186,13 +191,16 @@ type unprovedReason struct {
 	faults, promises []string
 }
 
-// unproved returns the reasons for which something was not tried to the end; promises with the same reason stand together
-// if it bears on the same faults.
+// unproved returns the reasons for which something was not tried to the end; promises with the same
+// reason stand together if it bears on the same faults.
 func unproved(rows []*proofRow) []*unprovedReason {
 	var all []*unprovedReason
 	for _, r := range rows {
 		for _, one := range r.unproved() {
-			i := slices.IndexFunc(all, func(u *unprovedReason) bool { return u.why == one.why && slices.Equal(u.faults, one.faults) })
+			i := slices.IndexFunc(all, func(u *unprovedReason) bool {
+				return u.why == one.why &&
+					slices.Equal(u.faults, one.faults)
+			})
 			if i < 0 {
 				all = append(all, one)
 			} else {
@@ -288,7 +296,10 @@ func (p *page) proofLegend(rows []*proofRow) {
 		entry("lost broke", "not promised, and did not hold in so many crashes: commits were missing, or the store did not open, failed its check or held parts of transactions. held: not promised, and held.")
 	}
 	entry("promise", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: a power loss may take the latest commits, and leaves the store whole; may break: it may not.")
-	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes["power"] != nil || r.outcomes["recovery"] != nil }) {
+	if slices.ContainsFunc(rows, func(r *proofRow) bool {
+		return r.outcomes["power"] != nil ||
+			r.outcomes["recovery"] != nil
+	}) {
 		entry("power cut", "directory entries are kept in order, as ext4 and xfs do; of what was not synced there remains nothing, a part that ends in the midst of a write, any pages or sectors, or everything. Cut twice: power fails again while the store is opened.")
 	}
 	if has(func(o outcome) bool { return o.any(result.ProofCell.Strict) }) {
@@ -301,7 +312,8 @@ func (p *page) proofLegend(rows []*proofRow) {
 	}
 }
 
-// held returns the smallest and the largest number of independent runs that a promise held in, 0 if none did.
+// held returns the smallest and the largest number of independent runs that a promise held in, 0 if
+// none did.
 func held(rows []*proofRow) (fewest, most int) {
 	for _, r := range rows {
 		for _, f := range faultColumns {

@@ -34,7 +34,8 @@ func (o outcome) broken() bool {
 // unsure: something that is promised, or all there is, was not tried to the end.
 func (o outcome) unsure() bool {
 	return o.any(func(c result.ProofCell) bool {
-		return c.Keeps.Claimed && c.Keeps.Verdict == result.Unproved || c.Whole.Claimed && c.Whole.Verdict == result.Unproved
+		return c.Keeps.Claimed && c.Keeps.Verdict == result.Unproved || c.Whole.Claimed &&
+			c.Whole.Verdict == result.Unproved
 	})
 }
 
@@ -53,8 +54,8 @@ func (o outcome) images() int {
 	return n
 }
 
-// cuts returns how many independent runs there were: the rules of one fault share them. A proof that does not tell
-// has no more than its rounds.
+// cuts returns how many independent runs there were: the rules of one fault share them. A proof
+// that does not tell has no more than its rounds.
 func (o outcome) cuts() int {
 	most, all := map[string]int{}, 0
 	for _, c := range o {
@@ -78,8 +79,8 @@ func (o outcome) states() int {
 	return n
 }
 
-// lost returns in how many images acknowledged commits were missing, and how many at most; broke in how many the store
-// was not whole.
+// lost returns in how many images acknowledged commits were missing, and how many at most; broke in
+// how many the store was not whole.
 func (o outcome) lost() (images int, most int64) {
 	for _, c := range o {
 		if c.Keeps.Verdict == result.Disproved {
@@ -125,7 +126,8 @@ func (o outcome) text(l length) string {
 	case !o.claimed():
 		return []string{fmt.Sprintf("held %s/%s", Grouped(n), Grouped(n)), "held " + Grouped(n), "held"}[l]
 	case broke > 0: // what is promised held, what is not did not
-		return []string{fmt.Sprintf("✓ kept %s, broke %s", Grouped(n), Grouped(broke)), "✓ " + Grouped(n) + " broke", "✓ broke"}[l]
+		return []string{fmt.Sprintf("✓ kept %s, broke %s", Grouped(n), Grouped(broke)), "✓ " + Grouped(n) + " broke",
+			"✓ broke"}[l]
 	case lost > 0:
 		return []string{"✓ " + Grouped(n) + ", lost a tail", "✓ " + Grouped(n) + ", tail", "✓ tail"}[l]
 	case !o.keepsClaimed():
@@ -134,8 +136,8 @@ func (o outcome) text(l length) string {
 	return []string{fmt.Sprintf("✓ kept %s/%s", Grouped(n), Grouped(n)), "✓ " + Grouped(n), "✓ " + Grouped(n)}[l]
 }
 
-// failure says how often the store broke or, where it never did, lost commits. A broken promise is counted, however rare;
-// what was not promised is a share.
+// failure says how often the store broke or, where it never did, lost commits. A broken promise is
+// counted, however rare; what was not promised is a share.
 func (o outcome) failure(l length, broke, lost, n int, most int64) string {
 	verb, failed := "lost", lost
 	if broke > 0 && (o.wholeClaimed() || !o.broken()) {
@@ -180,7 +182,8 @@ func share(failed, n int) string {
 	return fmt.Sprintf("%d%%", min(99, int(math.Round(100*float64(failed)/float64(n)))))
 }
 
-// bound returns the rate of failure that no failure in n tries leaves possible, at 95 % confidence, rounded up: "1.3 %".
+// bound returns the rate of failure that no failure in n tries leaves possible, at 95 % confidence,
+// rounded up: "1.3 %".
 func bound(n int) string {
 	rate := -100 * math.Expm1(math.Log(0.05)/float64(n))
 	unit := math.Pow(10, math.Floor(math.Log10(rate))-1)

@@ -11,11 +11,13 @@ type proofColumn struct {
 	style func(*proofRow) lipgloss.Style
 }
 
-// proofOptional lists the columns that are left out where there is no room, the most important first.
+// proofOptional lists the columns that are left out where there is no room, the most important
+// first.
 var proofOptional = []string{"recovery", "disk", "strict", "syncs", "writes"}
 
-// proofTable prints a row for each promise, in the longest words in which all columns fit the page. Where they do in none,
-// the engine's name stands above its promises, and the least important columns are left out.
+// proofTable prints a row for each promise, in the longest words in which all columns fit the page.
+// Where they do in none, the engine's name stands above its promises, and the least important
+// columns are left out.
 func (p *page) proofTable(rows []*proofRow) {
 	for _, l := range []length{long, middle, short} {
 		columns := p.proofColumns(rows, l)
@@ -50,8 +52,10 @@ func (p *page) proofColumns(rows []*proofRow, l length) []proofColumn {
 		})
 	}
 	columns = append(columns,
-		proofColumn{key: "syncs", name: "syncs", right: true, style: plain, value: func(r *proofRow) string { return number(r.syncs, count) }},
-		proofColumn{key: "writes", name: "writes", right: true, style: plain, value: func(r *proofRow) string { return number(r.writes, count) }})
+		proofColumn{key: "syncs", name: "syncs", right: true, style: plain,
+			value: func(r *proofRow) string { return number(r.syncs, count) }},
+		proofColumn{key: "writes", name: "writes", right: true, style: plain,
+			value: func(r *proofRow) string { return number(r.writes, count) }})
 	var shown []proofColumn
 	for _, c := range columns {
 		if c.width(rows) > 0 {
@@ -99,7 +103,8 @@ func proofWidth(rows []*proofRow, columns []proofColumn) int {
 	return width
 }
 
-// drawProof prints the table. Where there is no column of engines, each name stands above its promises.
+// drawProof prints the table. Where there is no column of engines, each name stands above its
+// promises.
 func (p *page) drawProof(rows []*proofRow, columns []proofColumn) {
 	stacked := columns[0].key != "engine"
 	heads := make([]gridColumn, len(columns))

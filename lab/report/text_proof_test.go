@@ -21,7 +21,8 @@ func proofText(t *testing.T, p *result.Proof, o Options) string {
 
 func TestProofLooksAsItDid(t *testing.T) {
 	for name, o := range map[string]Options{
-		"proof80.golden": {}, "proof120.golden": {Width: 120}, "proof160.golden": {Width: 160}, "proof_ascii80.golden": {ASCII: true},
+		"proof80.golden": {}, "proof120.golden": {Width: 120}, "proof160.golden": {Width: 160},
+		"proof_ascii80.golden":  {ASCII: true},
 		"proof_color160.golden": {Width: 160, Color: true},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, proofText(t, exampleProof(), o)) })
@@ -57,10 +58,12 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 	got := proofText(t, exampleProof(), Options{Width: 160})
 	broken, rest, _ := strings.Cut(got, "What is not promised, and did not hold")
 	_, broken, _ = strings.Cut(broken, "Broken promises")
-	if !strings.Contains(broken, "bunt · synced") || strings.Contains(broken, "sqlite") || strings.Contains(broken, "pebble") {
+	if !strings.Contains(broken, "bunt · synced") || strings.Contains(broken, "sqlite") ||
+		strings.Contains(broken, "pebble") {
 		t.Errorf("among the broken promises:\n%s", broken)
 	}
-	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut", "invalid database", "sqlite-delete-full", "badger · synced · power cut in strict order"} {
+	for _, want := range []string{"pebble · buffered, intact · kill -9", "bbolt · flushed, may break · power cut",
+		"invalid database", "sqlite-delete-full", "badger · synced · power cut in strict order"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("%q is missing among what was not promised:\n%s", want, rest)
 		}
@@ -72,7 +75,8 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 
 func TestVerdictOfAProof(t *testing.T) {
 	p := exampleProof()
-	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "1 of 9 promises broken: bunt · synced. 7 promises held") {
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got,
+		"1 of 9 promises broken: bunt · synced. 7 promises held") {
 		t.Errorf("with a broken promise:\n%s", got)
 	}
 	for i := range p.Cells {
@@ -80,7 +84,8 @@ func TestVerdictOfAProof(t *testing.T) {
 			p.Cells[i].Whole.Verdict, p.Cells[i].Whole.Failed = result.Proved, 0
 		}
 	}
-	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "No promise was broken: 8 promises held in all") {
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got,
+		"No promise was broken: 8 promises held in all") {
 		t.Errorf("without one:\n%s", got)
 	}
 	for i := range p.Cells {
@@ -90,7 +95,8 @@ func TestVerdictOfAProof(t *testing.T) {
 		}
 		c.Images, c.Keeps, c.Whole = 0, why(c.Keeps), why(c.Whole)
 	}
-	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got, "? Nothing was proved: 9 promises could not") || strings.Contains(got, "No promise was broken") {
+	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got,
+		"? Nothing was proved: 9 promises could not") || strings.Contains(got, "No promise was broken") {
 		t.Errorf("of promises none of which was tried to the end:\n%s", got)
 	}
 	if got := proofText(t, &result.Proof{}, Options{}); !strings.Contains(got, "Nothing was tried.") {
@@ -112,8 +118,10 @@ func TestMessagesOfAProofDoNotSteerTheTerminal(t *testing.T) {
 
 func TestCountsOfAProof(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{Grouped(0), "0"}, {Grouped(999), "999"}, {Grouped(1000), "1,000"}, {Grouped(1234567), "1,234,567"}, {Grouped(-1234), "-1,234"},
-		{share(0, 10), "0%"}, {share(1, 1000), "<1%"}, {share(31, 240), "13%"}, {share(239, 240), "99%"}, {share(240, 240), "100%"}, {share(0, 0), "0%"},
+		{Grouped(0), "0"}, {Grouped(999), "999"}, {Grouped(1000), "1,000"}, {Grouped(1234567), "1,234,567"},
+		{Grouped(-1234), "-1,234"},
+		{share(0, 10), "0%"}, {share(1, 1000), "<1%"}, {share(31, 240), "13%"}, {share(239, 240), "99%"},
+		{share(240, 240), "100%"}, {share(0, 0), "0%"},
 		{bound(240), "1.3 %"}, {bound(10_000), "0.03 %"}, {bound(1), "95 %"}, {bound(59), "5 %"},
 	} {
 		if c.got != c.want {
@@ -151,7 +159,8 @@ func TestProofSaysFirstWhatCouldNotBeTried(t *testing.T) {
 	if !strings.Contains(head, "⚠ not tried at all: power cut, power cut while recovering, power cut in strict order: there is no /dev/fuse") {
 		t.Errorf("the report begins with\n%s", head)
 	}
-	if !strings.Contains(rest, "of all promises: there is no /dev/fuse") || !strings.Contains(rest, "could not be tried to the end") {
+	if !strings.Contains(rest, "of all promises: there is no /dev/fuse") ||
+		!strings.Contains(rest, "could not be tried to the end") {
 		t.Errorf("and goes on with\n%s", rest)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// proofWork tells how much was tried, and what the stores did meanwhile: a crash during a compaction was tried only if
-// there was one.
+// proofWork tells how much was tried, and what the stores did meanwhile: a crash during a
+// compaction was tried only if there was one.
 func (p *page) proofWork(proof *result.Proof) {
 	points, kills, states, runs := 0, 0, 0, map[string]int{}
 	ops, covered := 0, 0
@@ -26,7 +26,8 @@ func (p *page) proofWork(proof *result.Proof) {
 	for _, n := range runs {
 		all += n
 	}
-	if states == 0 || kills == 0 && !slices.ContainsFunc(proof.Cells, func(c result.ProofCell) bool { return c.Did != nil }) {
+	if states == 0 || kills == 0 && !slices.ContainsFunc(proof.Cells,
+		func(c result.ProofCell) bool { return c.Did != nil }) {
 		return
 	}
 	text := fmt.Sprintf("%s crash points of %s, and %s, left %s distinct states", Grouped(points), countOf(all, "run"),
@@ -51,7 +52,8 @@ func (p *page) proofWork(proof *result.Proof) {
 // mostDid is how many kinds of operations are told of one promise.
 const mostDid = 14
 
-// didText returns "412 writes, 97 syncs, create #.sst 9", the kinds of which there are most behind writes and syncs.
+// didText returns "412 writes, 97 syncs, create #.sst 9", the kinds of which there are most behind
+// writes and syncs.
 func didText(did map[string]int) string {
 	if len(did) == 0 {
 		return ""

@@ -30,13 +30,15 @@ const publishedLegend = "A ratio is how many times as long, or as large, the bas
 
 // publishedRun returns what a run and a set of published comparisons have in common.
 func publishedRun(p *result.Published) *result.Run {
-	return &result.Run{Command: p.Command, Started: p.Started, Took: p.Took, Seed: p.Seed, Interrupted: p.Interrupted, Warnings: p.Warnings,
+	return &result.Run{Command: p.Command, Started: p.Started, Took: p.Took, Seed: p.Seed, Interrupted: p.Interrupted,
+		Warnings:    p.Warnings,
 		Environment: p.Environment, Floor: p.Floor}
 }
 
 // publication prints one publication.
 func (p *page) publication(publication result.Publication) {
-	p.paragraph("", p.styles.plain, fmt.Sprintf("%s · %s: %s", publication.Name, publication.System, publication.Summary), p.styles.title)
+	p.paragraph("", p.styles.plain, fmt.Sprintf("%s · %s: %s", publication.Name, publication.System,
+		publication.Summary), p.styles.title)
 	p.paragraph("", p.styles.dim, publication.Setup, p.styles.dim)
 	for _, part := range publication.Parts {
 		p.paragraph("  "+part.Name+": ", p.styles.dim, partText(part), p.styles.dim)
@@ -45,10 +47,12 @@ func (p *page) publication(publication result.Publication) {
 	heads := []gridColumn{{name: ""}, {name: "published"}, {name: "here, as published"}, {name: "same promise"}}
 	rows := make([][]gridCell, len(publication.Lines))
 	for i, l := range publication.Lines {
-		rows[i] = []gridCell{{text: l.Engine + " " + l.Operation}, {text: publishedRatio(l.Figure)}, {text: ourRatio(l.Published)}, {text: ourRatio(l.Matched)}}
+		rows[i] = []gridCell{{text: l.Engine + " " + l.Operation}, {text: publishedRatio(l.Figure)},
+			{text: ourRatio(l.Published)}, {text: ourRatio(l.Matched)}}
 	}
 	widths := gridWidths(heads, rows)
-	p.gridLine(heads, widths, []gridCell{{}, {"published", p.styles.heading}, {"here, as published", p.styles.heading}, {"same promise", p.styles.heading}})
+	p.gridLine(heads, widths, []gridCell{{}, {"published", p.styles.heading}, {"here, as published", p.styles.heading},
+		{"same promise", p.styles.heading}})
 	for i, l := range publication.Lines {
 		p.gridLine(heads, widths, rows[i])
 		for _, note := range lineNotes(l) {
@@ -102,7 +106,8 @@ func lineNotes(l result.Line) []lineNote {
 
 // whyText begins with how the ratios compare.
 func whyText(l result.Line) string {
-	outcome := map[string]string{result.Agrees: "as published: ", result.Less: "less here: ", result.More: "more here: ", result.Reversed: "the other way round here: ",
+	outcome := map[string]string{result.Agrees: "as published: ", result.Less: "less here: ",
+		result.More: "more here: ", result.Reversed: "the other way round here: ",
 		result.Unclear: "too noisy to tell: "}
 	return outcome[l.Outcome] + l.Why
 }
@@ -141,7 +146,8 @@ func figureText(f result.Figure, engine string) string {
 	return text
 }
 
-// ourRatio returns the ratio of a measurement, of one that stands alone its figure, each with its interval.
+// ourRatio returns the ratio of a measurement, of one that stands alone its figure, each with its
+// interval.
 func ourRatio(m *result.Measurement) string {
 	switch {
 	case m == nil:

@@ -18,7 +18,8 @@ func published(t *testing.T, o Options) string {
 }
 
 func TestPublishedLooksAsItDid(t *testing.T) {
-	for name, o := range map[string]Options{"published80.golden": {}, "published120.golden": {Width: 120}, "published_ascii80.golden": {ASCII: true}} {
+	for name, o := range map[string]Options{"published80.golden": {}, "published120.golden": {Width: 120},
+		"published_ascii80.golden": {ASCII: true}} {
 		t.Run(name, func(t *testing.T) { golden(t, name, published(t, o)) })
 	}
 	var b bytes.Buffer

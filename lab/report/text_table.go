@@ -13,7 +13,8 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// table prints one workload at one promise: its name, the numbers, why cells have none, and the verdict.
+// table prints one workload at one promise: its name, the numbers, why cells have none, and the
+// verdict.
 func (p *page) table(run *result.Run, t result.Table) {
 	title := tableName(t)
 	if s := proof(run.Cells, t); s != "" {
@@ -44,8 +45,9 @@ type row struct {
 	few       bool // too few rounds in common with the fastest for an interval
 }
 
-// tableRows returns the lines of a table: by operation, in each the fastest first, then those without a number, then the
-// harness's own floor. Where nothing is ranked, the engines stay in the order in which they were named.
+// tableRows returns the lines of a table: by operation, in each the fastest first, then those
+// without a number, then the harness's own floor. Where nothing is ranked, the engines stay in the
+// order in which they were named.
 func tableRows(run *result.Run, t result.Table) []row {
 	var rows []row
 	for _, g := range t.Groups {
@@ -97,7 +99,8 @@ func class(c *result.Cell) int {
 	return 0
 }
 
-// speed orders the ranked cells of an operation: the fastest, which is compared with itself, then by ratio.
+// speed orders the ranked cells of an operation: the fastest, which is compared with itself, then
+// by ratio.
 func speed(c *result.Cell) float64 {
 	switch {
 	case c.Ratio == nil:
@@ -158,7 +161,8 @@ func (p *page) noteLines(notes []note) {
 		if n.skipped {
 			mark, style = "· ", p.styles.dim
 		}
-		p.paragraph(mark, style, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "), strings.Join(n.operations, ", "), n.text), style)
+		p.paragraph(mark, style, fmt.Sprintf("%s %s: %s", strings.Join(n.names, ", "), strings.Join(n.operations, ", "),
+			n.text), style)
 	}
 }
 
@@ -184,7 +188,8 @@ func operationNotes(rows []row) []note {
 		if r.cell == nil || r.cell.Status == result.OK {
 			continue
 		}
-		n := note{operations: []string{r.cell.Operation}, skipped: r.cell.Status == result.Skipped, text: cmp.Or(r.cell.Error, "no reason was given")}
+		n := note{operations: []string{r.cell.Operation}, skipped: r.cell.Status == result.Skipped,
+			text: cmp.Or(r.cell.Error, "no reason was given")}
 		if r.cell.Hint != "" {
 			n.text += " → " + r.cell.Hint
 		}
@@ -221,7 +226,8 @@ func (p *page) draw(rows []row) {
 	p.grid(heads, lines, true)
 }
 
-// rowStyle tells the fastest and what is equivalent to it from the others by the colours of their names, ratios and bars.
+// rowStyle tells the fastest and what is equivalent to it from the others by the colours of their
+// names, ratios and bars.
 func (p *page) rowStyle(c *result.Cell, col column) lipgloss.Style {
 	switch {
 	case c.Status == result.Failed:
@@ -245,8 +251,8 @@ func (p *page) only(where bool, style lipgloss.Style) lipgloss.Style {
 	return p.styles.plain
 }
 
-// barScale returns the ratio of a full bar: the largest of the table, and at least 4, so that small differences look
-// small.
+// barScale returns the ratio of a full bar: the largest of the table, and at least 4, so that small
+// differences look small.
 func barScale(rows []row) float64 {
 	scale := 4.0
 	for _, r := range rows {

@@ -51,9 +51,11 @@ func golden(t *testing.T, name, got string) {
 
 func TestReportLooksAsItDid(t *testing.T) {
 	for name, o := range map[string]Options{
-		"text80.golden": {}, "text120.golden": {Width: 120}, "text120x45.golden": {Width: 120, Height: 45}, "ascii80.golden": {ASCII: true},
+		"text80.golden": {}, "text120.golden": {Width: 120}, "text120x45.golden": {Width: 120, Height: 45},
+		"ascii80.golden": {ASCII: true},
 		"color80.golden": {Color: true}, "class80.golden": {Class: "flushed"},
-		"all80.golden": {All: true, Explain: true}, "explain80.golden": {Explain: true}, "all160.golden": {Width: 160, All: true, Explain: true},
+		"all80.golden": {All: true, Explain: true}, "explain80.golden": {Explain: true},
+		"all160.golden": {Width: 160, All: true, Explain: true},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, text(t, exampleRun(), o)) })
 	}
@@ -77,24 +79,29 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 	}
 }
 
-// withManySkipped is an example in which many engines have no number at many operations, all for one reason.
+// withManySkipped is an example in which many engines have no number at many operations, all for
+// one reason.
 func withManySkipped() *result.Run {
 	run := exampleRun()
 	for _, op := range []string{"put", "put_get", "put_procs", "open", "processes_1", "processes_4"} {
 		for _, engine := range []string{"bunt", "goleveldb", "moss", "nutsdb", "pogreb", "rosedb", "state"} {
-			run.Cells = append(run.Cells, result.Cell{Workload: "hook", Operation: op, Engine: engine, Form: "state", Ranked: true,
-				Promise: run.Cells[0].Promise, Status: result.Skipped, Error: "one process alone can open it at a time"})
+			run.Cells = append(run.Cells, result.Cell{Workload: "hook", Operation: op, Engine: engine, Form: "state",
+				Ranked:  true,
+				Promise: run.Cells[0].Promise, Status: result.Skipped,
+				Error: "one process alone can open it at a time"})
 		}
 	}
 	stats.Finish(run)
 	return run
 }
 
-// A note that names many engines and operations is one paragraph, whose reason is not squeezed to the right of them.
+// A note that names many engines and operations is one paragraph, whose reason is not squeezed to
+// the right of them.
 func TestNotesHaveAHangingIndent(t *testing.T) {
 	_, note, found := strings.Cut(text(t, withManySkipped(), Options{All: true}), "\n· bunt/state, goleveldb/state")
 	note, _, _ = strings.Cut(note, "\n✗")
-	if !found || !strings.HasSuffix(strings.Join(strings.Fields(note), " "), "processes_4: one process alone can open it at a time") {
+	if !found || !strings.HasSuffix(strings.Join(strings.Fields(note), " "),
+		"processes_4: one process alone can open it at a time") {
 		t.Fatalf("no note, or one without its reason: %q", note)
 	}
 	for i, l := range strings.Split(note, "\n") {
@@ -116,14 +123,16 @@ func TestPlainReportHasNoEscapes(t *testing.T) {
 			t.Errorf("%q in an ASCII report", r)
 		}
 	}
-	if got, want := strings.Count(inASCII, "?"), strings.Count(text(t, exampleRun(), Options{Width: 160, All: true, Explain: true}), "?"); got != want {
+	if got, want := strings.Count(inASCII, "?"), strings.Count(text(t, exampleRun(),
+		Options{Width: 160, All: true, Explain: true}), "?"); got != want {
 		t.Errorf("%d question marks in ASCII, %d otherwise: a character has no replacement", got, want)
 	}
 }
 
 func TestAllColumnsAreThereWhereThereIsRoom(t *testing.T) {
 	wide := text(t, exampleRun(), Options{Width: 160, All: true})
-	for _, name := range []string{"time/op", "±", "vs fastest", "× floor", "p50", "p99", "max", "allocs/op", "written/op", "RSS", "size"} {
+	for _, name := range []string{"time/op", "±", "vs fastest", "× floor", "p50", "p99", "max", "allocs/op",
+		"written/op", "RSS", "size"} {
 		if !strings.Contains(wide, name) {
 			t.Errorf("no column %q at 160", name)
 		}
@@ -202,12 +211,14 @@ func TestReportOfWhatWasReadIsTheSame(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{duration(0.25), "0.25 ns"}, {duration(7), "7 ns"}, {duration(412.3), "412 ns"}, {duration(999.6), "1.00 µs"}, {duration(1840), "1.84 µs"},
+		{duration(0.25), "0.25 ns"}, {duration(7), "7 ns"}, {duration(412.3), "412 ns"}, {duration(999.6), "1.00 µs"},
+		{duration(1840), "1.84 µs"},
 		{duration(12_345_678), "12.3 ms"}, {duration(3.2e9), "3.20 s"}, {duration(7.2e12), "7200 s"},
 		{size(512), "512 B"}, {size(4096), "4 KiB"}, {size(1.5 * (1 << 30)), "1.50 GiB"},
 		{count(3), "3"}, {count(20.14), "20.1"}, {count(48_213), "48.2k"}, {count(1_234_567), "1.23M"},
 		{factor(1), "1.00"}, {factor(12.34), "12.3"}, {factor(480.2), "480"},
-		{metric(result.Metric{Name: "lock-wait-p99-ns", Value: 1.2e6}), "lock-wait-p99 1.20 ms"}, {metric(result.Metric{Name: "kills", Value: 3}), "kills 3"},
+		{metric(result.Metric{Name: "lock-wait-p99-ns", Value: 1.2e6}), "lock-wait-p99 1.20 ms"},
+		{metric(result.Metric{Name: "kills", Value: 3}), "kills 3"},
 		{percent(0.031), "±3%"}, {percent(0.004), "±0.4%"}, {percent(0), "±0%"},
 		{bar(0, 8), "▏"}, {bar(0.5, 8), "████"}, {bar(2, 2), "██"},
 	} {
@@ -235,7 +246,8 @@ func TestTablesOfDifferentProofAreToldApart(t *testing.T) {
 		}
 	}
 	for block := range strings.SplitSeq(got, "\n\n\n") {
-		if strings.HasPrefix(block, "events · synced, intact: survives power loss · proved") && strings.Contains(block, "pebble") {
+		if strings.HasPrefix(block, "events · synced, intact: survives power loss · proved") &&
+			strings.Contains(block, "pebble") {
 			t.Errorf("what was disproved is compared with what was proved:\n%s", block)
 		}
 	}
@@ -246,16 +258,19 @@ func TestNotesAreSaidOnce(t *testing.T) {
 	var rows []row
 	for _, op := range []string{"processes_1", "processes_4"} {
 		for _, engine := range []string{"bbolt", "pebble"} {
-			rows = append(rows, row{cell: &result.Cell{Engine: engine, Operation: op, Status: result.Skipped, Error: "one process alone"}})
+			rows = append(rows, row{cell: &result.Cell{Engine: engine, Operation: op, Status: result.Skipped,
+				Error: "one process alone"}})
 		}
 		rows = append(rows, row{cell: &result.Cell{Engine: "sqlite", Operation: op, Status: result.OK}}, row{})
 	}
-	rows = append(rows, row{cell: &result.Cell{Engine: "bbolt", Operation: "get", Status: result.Failed, Error: "wrong answer", Hint: "report it"}})
+	rows = append(rows, row{cell: &result.Cell{Engine: "bbolt", Operation: "get", Status: result.Failed,
+		Error: "wrong answer", Hint: "report it"}})
 	var got []string
 	for _, n := range tableNotes(rows) {
 		got = append(got, fmt.Sprint(n.names, n.operations, n.skipped, " ", n.text))
 	}
-	want := []string{"[bbolt pebble] [processes_1 processes_4] true one process alone", "[bbolt] [get] false wrong answer → report it"}
+	want := []string{"[bbolt pebble] [processes_1 processes_4] true one process alone",
+		"[bbolt] [get] false wrong answer → report it"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -278,7 +293,8 @@ func TestVersusMarksWhatIsOpen(t *testing.T) {
 	if _, err := Versus(&out, b.run, stats.Contender{Name: "bbolt"}, stats.Contender{Name: "sqlite"}); err != nil {
 		t.Fatal(err)
 	}
-	for operation, want := range map[string]string{"once": `~ [0-9.]+x \(n=1\)  `, "slower": `2\.0\dx \[`, "same": `= 1\.\d\dx \[`, "near": `~ 1\.\d\dx \[`} {
+	for operation, want := range map[string]string{"once": `~ [0-9.]+x \(n=1\)  `, "slower": `2\.0\dx \[`,
+		"same": `= 1\.\d\dx \[`, "near": `~ 1\.\d\dx \[`} {
 		if !regexp.MustCompile("hook " + operation + " +" + want).Match(out.Bytes()) {
 			t.Errorf("no %s of %s in\n%s", want, operation, out.String())
 		}

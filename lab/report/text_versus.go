@@ -10,8 +10,9 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// Versus writes how two contenders of a run compare at every operation that both took part in: as they were named, and
-// wherever they make the same promise. It returns false if there is no such operation.
+// Versus writes how two contenders of a run compare at every operation that both took part in: as
+// they were named, and wherever they make the same promise. It returns false if there is no such
+// operation.
 func Versus(w io.Writer, run *result.Run, first, second stats.Contender) (bool, error) {
 	duels := stats.Versus(run, first, second)
 	if len(duels) == 0 {
@@ -40,7 +41,8 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender) (bool, 
 	return true, t.Flush()
 }
 
-// comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no interval.
+// comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no
+// interval.
 func comparison(c stats.Comparison) string {
 	mark := ""
 	switch {

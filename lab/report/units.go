@@ -29,8 +29,8 @@ func scaled(v, step float64, units ...string) string {
 	return significant(v) + " " + units[u]
 }
 
-// significant prints v with three significant digits, and without those that mean nothing: "0", "0.25", "3", "1.84",
-// "412", "48213".
+// significant prints v with three significant digits, and without those that mean nothing: "0",
+// "0.25", "3", "1.84", "412", "48213".
 func significant(v float64) string {
 	switch a := math.Abs(v); {
 	case math.Abs(v-math.Round(v)) < 1e-9 && a < 1000:
@@ -99,7 +99,8 @@ func percent(f float64) string {
 	return "±0%"
 }
 
-// bar draws share, from 0 to 1, of width cells in eighths of a cell; what is drawn is never nothing.
+// bar draws share, from 0 to 1, of width cells in eighths of a cell; what is drawn is never
+// nothing.
 func bar(share float64, width int) string {
 	eighths := int(math.Round(min(max(share, 0), 1) * float64(8*width)))
 	eighths = max(eighths, 1)

@@ -17,8 +17,8 @@ type Comparison struct {
 	Crossed []string `json:"crossed,omitempty"` // limits that were given and crossed, with where
 }
 
-// Change is what became of one contender at one operation: its time beside that of another contender that took part in both
-// runs, so that what changed about the machine cancels out.
+// Change is what became of one contender at one operation: its time beside that of another
+// contender that took part in both runs, so that what changed about the machine cancels out.
 type Change struct {
 	Workload  string  `json:"workload"`
 	Operation string  `json:"operation"`
@@ -44,8 +44,8 @@ const (
 	Undecided = "open"
 )
 
-// Count is what an operation asks of the disk in both runs. Only exact ones are compared: the others are means of what
-// background work did meanwhile.
+// Count is what an operation asks of the disk in both runs. Only exact ones are compared: the
+// others are means of what background work did meanwhile.
 type Count struct {
 	Name   string  `json:"name"` // "syncs", "writes", "written"
 	Before float64 `json:"before"`

@@ -23,9 +23,9 @@ var digests = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// DriverDigest returns the digest of the source of a shipped engine's driver. Of any other engine it is that of the running
-// program: a proof of it counts for the binary that made it, and no longer once something is changed. It is "" where the
-// program cannot be read.
+// DriverDigest returns the digest of the source of a shipped engine's driver. Of any other engine
+// it is that of the running program: a proof of it counts for the binary that made it, and no
+// longer once something is changed. It is "" where the program cannot be read.
 func DriverDigest(engine string) string {
 	if d, ok := digests()[engine]; ok {
 		return d

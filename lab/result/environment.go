@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// CurrentEnvironment returns the environment of this process, whose data will lie in dir, which exists; modules are the
-// module paths whose versions are told. What cannot be found out is left empty, and what makes the timings worth less is
-// a warning.
+// CurrentEnvironment returns the environment of this process, whose data will lie in dir, which
+// exists; modules are the module paths whose versions are told. What cannot be found out is left
+// empty, and what makes the timings worth less is a warning.
 func CurrentEnvironment(dir string, modules []string) (Environment, []Warning) {
 	e := Environment{Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	e.Kernel, e.CPU, e.Memory = kernel(), processor(), memory()
@@ -35,22 +35,26 @@ func environmentWarnings(e Environment) []Warning {
 	switch {
 	case e.Tmpfs:
 		w = append(w, Warning{
-			Text: "the data lies in memory (" + e.FileSystem + "): a sync does nothing, and no commit survives power loss",
+			Text: "the data lies in memory (" + e.FileSystem +
+				"): a sync does nothing, and no commit survives power loss",
 			Hint: "choose a folder on a disk: --dir DIR",
 		})
 	case networked[e.FileSystem]:
 		w = append(w, Warning{
-			Text: "the data lies on a network file system (" + e.FileSystem + "): its locks and syncs depend on the server",
+			Text: "the data lies on a network file system (" + e.FileSystem +
+				"): its locks and syncs depend on the server",
 			Hint: "choose a folder on a local disk: --dir DIR",
 		})
 	}
 	if procs := runtime.GOMAXPROCS(0); procs < e.CPUs {
-		w = append(w, Warning{Text: fmt.Sprintf("Go uses %d of %d processors", procs, e.CPUs), Hint: "unset GOMAXPROCS, or give the container more processors"})
+		w = append(w, Warning{Text: fmt.Sprintf("Go uses %d of %d processors", procs, e.CPUs),
+			Hint: "unset GOMAXPROCS, or give the container more processors"})
 	}
 	return w
 }
 
-var networked = map[string]bool{"nfs": true, "smb": true, "smb2": true, "cifs": true, "smbfs": true, "9p": true, "afpfs": true, "webdav": true, "ceph": true}
+var networked = map[string]bool{"nfs": true, "smb": true, "smb2": true, "cifs": true, "smbfs": true, "9p": true,
+	"afpfs": true, "webdav": true, "ceph": true}
 
 // versionOf returns the version of the main module, or the commit that it was built from.
 func versionOf(info *debug.BuildInfo) string {
@@ -72,7 +76,8 @@ func versionOf(info *debug.BuildInfo) string {
 	return commit + dirty
 }
 
-// versionsOf returns the versions of those modules that the binary holds. That of a replaced one names what replaces it.
+// versionsOf returns the versions of those modules that the binary holds. That of a replaced one
+// names what replaces it.
 func versionsOf(info *debug.BuildInfo, modules []string) map[string]string {
 	versions := map[string]string{}
 	for _, m := range info.Deps {
@@ -95,7 +100,8 @@ func versionsOf(info *debug.BuildInfo, modules []string) map[string]string {
 // instrumented lists the flags that build tags tell of, for a binary without build information.
 var instrumented []string
 
-// unranked tells with what the binary was built that makes its timings meaningless, "" if with nothing.
+// unranked tells with what the binary was built that makes its timings meaningless, "" if with
+// nothing.
 func unranked(info *debug.BuildInfo) string {
 	var with []string
 	for _, flag := range []string{"-race", "-asan", "-msan", "-cover"} {

@@ -72,9 +72,11 @@ func fileSystem(dir string) string {
 
 // magics are the types that statfs(2) tells. It cannot tell ext4 from its predecessors.
 var magics = map[uint32]string{
-	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.F2FS_SUPER_MAGIC: "f2fs",
-	unix.TMPFS_MAGIC: "tmpfs", unix.RAMFS_MAGIC: "ramfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.FUSE_SUPER_MAGIC: "fuse",
-	unix.NFS_SUPER_MAGIC: "nfs", unix.V9FS_MAGIC: "9p", 0x2fc12fc1: "zfs",
+	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
+	unix.F2FS_SUPER_MAGIC: "f2fs",
+	unix.TMPFS_MAGIC:      "tmpfs", unix.RAMFS_MAGIC: "ramfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay",
+	unix.FUSE_SUPER_MAGIC: "fuse",
+	unix.NFS_SUPER_MAGIC:  "nfs", unix.V9FS_MAGIC: "9p", 0x2fc12fc1: "zfs",
 }
 
 func device(dir string) string {
@@ -100,8 +102,8 @@ func mountOf(dir string) (mount, bool) {
 	return findMount(data, path)
 }
 
-// findMount returns the mount with the longest mount point that path lies under, of several on one point the last: it
-// hides the others. The format of mountinfo is that of proc_pid_mountinfo(5).
+// findMount returns the mount with the longest mount point that path lies under, of several on one
+// point the last: it hides the others. The format of mountinfo is that of proc_pid_mountinfo(5).
 func findMount(mountinfo []byte, path string) (best mount, ok bool) {
 	lines := bufio.NewScanner(bytes.NewReader(mountinfo))
 	for lines.Scan() {

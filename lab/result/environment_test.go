@@ -24,7 +24,8 @@ func TestEnvironmentOfThisMachine(t *testing.T) {
 
 func TestReplacedModuleNamesItsReplacement(t *testing.T) {
 	info := &debug.BuildInfo{Deps: []*debug.Module{
-		{Path: "a", Version: "v1.0.0", Replace: &debug.Module{Path: "../a"}}, {Path: "b", Version: "v2.0.0"}, {Path: "c", Version: "v3.0.0"},
+		{Path: "a", Version: "v1.0.0", Replace: &debug.Module{Path: "../a"}}, {Path: "b", Version: "v2.0.0"},
+		{Path: "c", Version: "v3.0.0"},
 	}}
 	got := versionsOf(info, []string{"a", "b"})
 	if len(got) != 2 || got["a"] != "v1.0.0 => ../a" || got["b"] != "v2.0.0" {
@@ -38,7 +39,8 @@ func TestInstrumentedBinariesAreUnranked(t *testing.T) {
 		want     string
 	}{
 		{[]debug.BuildSetting{{Key: "-race", Value: "true"}}, "built with -race"},
-		{[]debug.BuildSetting{{Key: "-cover", Value: "true"}, {Key: "-asan", Value: "true"}}, "built with -asan and -cover"},
+		{[]debug.BuildSetting{{Key: "-cover", Value: "true"}, {Key: "-asan", Value: "true"}},
+			"built with -asan and -cover"},
 		{[]debug.BuildSetting{{Key: "-gcflags", Value: "all=-N -l"}}, "built with -N and -l"},
 	} {
 		instrumented := instrumented
@@ -46,13 +48,15 @@ func TestInstrumentedBinariesAreUnranked(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.settings, got, c.want)
 		}
 	}
-	if got := unranked(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "-gcflags", Value: "-m"}, {Key: "-race", Value: "false"}}}); len(instrumented) == 0 && got != "" {
+	if got := unranked(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "-gcflags", Value: "-m"},
+		{Key: "-race", Value: "false"}}}); len(instrumented) == 0 && got != "" {
 		t.Errorf("an ordinary binary is %q", got)
 	}
 }
 
 func TestWarningsOfMemoryAndNetwork(t *testing.T) {
-	for _, e := range []Environment{{FileSystem: "tmpfs", Tmpfs: true}, {FileSystem: "nfs"}, {Unranked: "built with -race"}} {
+	for _, e := range []Environment{{FileSystem: "tmpfs", Tmpfs: true}, {FileSystem: "nfs"},
+		{Unranked: "built with -race"}} {
 		if w := environmentWarnings(e); len(w) != 1 || w[0].Hint == "" {
 			t.Errorf("%+v: warnings %v, want one with a hint", e, w)
 		}

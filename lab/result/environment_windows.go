@@ -16,7 +16,8 @@ func kernel() string {
 }
 
 func processor() string {
-	k, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE)
+	k, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`,
+		registry.QUERY_VALUE)
 	if err != nil {
 		return ""
 	}
@@ -28,7 +29,8 @@ func processor() string {
 	return strings.TrimSpace(name)
 }
 
-// memory asks GlobalMemoryStatusEx, whose MEMORYSTATUSEX begins with its own length and holds the total at offset 8.
+// memory asks GlobalMemoryStatusEx, whose MEMORYSTATUSEX begins with its own length and holds the
+// total at offset 8.
 func memory() int64 {
 	status := struct {
 		length, load uint32

@@ -35,15 +35,17 @@ var (
 	ErrNewer     = errors.New("of a newer version")
 )
 
-// Write writes run to dir, which is made if need be: the document, and its samples in the Go benchmark format. Each file
-// is replaced as a whole, so that a reader, or a crash, sees the old one or the new one.
+// Write writes run to dir, which is made if need be: the document, and its samples in the Go
+// benchmark format. Each file is replaced as a whole, so that a reader, or a crash, sees the old
+// one or the new one.
 func Write(dir string, run *Run) error {
 	document, err := Marshal(run)
 	if err != nil {
 		return &Error{Op: "write result", Path: filepath.Join(dir, DocumentFile), Err: err}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &Error{Op: "write result", Path: dir, Err: cause(err), Hint: "choose a folder that can be written: --out DIR"}
+		return &Error{Op: "write result", Path: dir, Err: cause(err),
+			Hint: "choose a folder that can be written: --out DIR"}
 	}
 	for _, f := range []struct {
 		name string
@@ -68,7 +70,8 @@ func Marshal(run *Run) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Read returns the run in path, a folder that Write wrote to or a document. The error is an [*Error].
+// Read returns the run in path, a folder that Write wrote to or a document. The error is an
+// [*Error].
 func Read(path string) (*Run, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, DocumentFile)
@@ -97,7 +100,8 @@ func Parse(data []byte) (*Run, error) {
 	return run, nil
 }
 
-// decode reads a document of the given schema, NAME/VERSION, into v. The error is an [*Error] that names file.
+// decode reads a document of the given schema, NAME/VERSION, into v. The error is an [*Error] that
+// names file.
 func decode(data []byte, schema, file string, v any) error {
 	bad := func(err error, hint string) error { return &Error{Op: "read result", Path: file, Err: err, Hint: hint} }
 	var head struct {
@@ -111,7 +115,8 @@ func decode(data []byte, schema, file string, v any) error {
 		known, _ := strconv.Atoi(own)
 		if other, version, ok := strings.Cut(head.Schema, "/"); ok && other == name {
 			if n, err := strconv.ParseUint(version, 10, 64); err == nil && n > uint64(known) {
-				return bad(fmt.Errorf("%w: schema %q, this program reads %q", ErrNewer, head.Schema, schema), "use the version of assay that wrote it, or a newer one")
+				return bad(fmt.Errorf("%w: schema %q, this program reads %q", ErrNewer, head.Schema, schema),
+					"use the version of assay that wrote it, or a newer one")
 			}
 		}
 		return bad(fmt.Errorf("%w: schema %q, want %q", ErrNotResult, head.Schema, schema), "")
@@ -122,7 +127,8 @@ func decode(data []byte, schema, file string, v any) error {
 	return nil
 }
 
-// replace puts data in place of the file at path, if there is one: a new file is written beside it, synced and renamed.
+// replace puts data in place of the file at path, if there is one: a new file is written beside it,
+// synced and renamed.
 func replace(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

@@ -17,7 +17,8 @@ func ptr[T any](v T) *T { return &v }
 
 func example() *Run {
 	return &Run{
-		Schema: Schema, Command: []string{"assay", "run"}, Started: time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC), Took: 90 * time.Second,
+		Schema: Schema, Command: []string{"assay", "run"}, Started: time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC),
+		Took: 90 * time.Second,
 		Seed: math.MaxUint64, Precision: 0.05, Warnings: []Warning{{Text: "busy", Hint: "wait"}},
 		Environment: Environment{
 			Go: "go1.26", OS: "linux", Arch: "amd64", CPU: "Example CPU", CPUs: 2, FileSystem: "ext4",
@@ -26,18 +27,22 @@ func example() *Run {
 		Floor: Floor{AppendSync: &Interval{1, 2, 3}},
 		Cells: []Cell{
 			{
-				Workload: "events", Operation: "append1", Engine: "bbolt", URL: "bbolt:", Ranked: true, Status: OK, Workers: 1, Items: 1, N: 30,
+				Workload: "events", Operation: "append1", Engine: "bbolt", URL: "bbolt:", Ranked: true, Status: OK,
+				Workers: 1, Items: 1, N: 30,
 				Promise: Promise{Requested: "synced", Delivered: "synced", Intact: true, Proof: "proved"},
 				Samples: []Sample{{2, 10, 1300.5, 1}, {0, 10, 1100, 0}, {1, 10, 1200, 0}},
 				NS:      &Interval{1100, 1200, 1300.5}, Latency: &Latency{P50: 1000, P99: 9000, Max: 10000},
-				Ratio: &Ratio{To: "bbolt", Lo: 1, Mid: 1, Hi: 1}, Allocs: ptr(3.0), AllocBytes: ptr(128.0), Written: ptr(4096.0),
-				Syncs: ptr(2.0), RSS: ptr(int64(1 << 20)), Metrics: []Metric{{"lock-wait-p99-ns", 17}},
+				Ratio: &Ratio{To: "bbolt", Lo: 1, Mid: 1, Hi: 1}, Allocs: ptr(3.0), AllocBytes: ptr(128.0),
+				Written: ptr(4096.0),
+				Syncs:   ptr(2.0), RSS: ptr(int64(1 << 20)), Metrics: []Metric{{"lock-wait-p99-ns", 17}},
 			},
 			{
-				Workload: "events", Operation: "read 100", Params: "events=10&x=a/b", Engine: "sqlite", Form: "sql", Ranked: true, Status: OK, Workers: 8,
+				Workload: "events", Operation: "read 100", Params: "events=10&x=a/b", Engine: "sqlite", Form: "sql",
+				Ranked: true, Status: OK, Workers: 8,
 				Promise: Promise{Delivered: "read"}, Samples: []Sample{{0, 1, 5, 0}},
 			},
-			{Workload: "events", Operation: "append1", Engine: "buntdb", Ranked: true, Status: Failed, Error: "wrong answer", Samples: []Sample{{0, 1, 5, 0}}},
+			{Workload: "events", Operation: "append1", Engine: "buntdb", Ranked: true, Status: Failed,
+				Error: "wrong answer", Samples: []Sample{{0, 1, 5, 0}}},
 		},
 		Verdicts: []Verdict{{Workload: "events", Text: "only bbolt was measured.", Best: []string{"bbolt"}}},
 	}
@@ -79,7 +84,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"empty", "", ErrNotResult, "not a result: unexpected end", ""},
 		{"another document", `{"name": "x"}`, ErrNotResult, `schema "", want "assay.result/1"`, ""},
 		{"another document of ours", `{"schema": "assay.prove/1"}`, ErrNotResult, `schema "assay.prove/1", want`, ""},
-		{"a newer one", `{"schema": "assay.result/2"}`, ErrNewer, `schema "assay.result/2", this program reads "assay.result/1"`, "newer"},
+		{"a newer one", `{"schema": "assay.result/2"}`, ErrNewer,
+			`schema "assay.result/2", this program reads "assay.result/1"`, "newer"},
 		{"a field of the wrong type", `{"schema": "assay.result/1", "cells": 7}`, ErrNotResult, "cells", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,7 +95,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 			}
 			_, err := Read(path)
 			var e *Error
-			if !errors.As(err, &e) || !errors.Is(err, c.kind) || e.Path != path || !strings.Contains(err.Error(), c.want) || !strings.Contains(e.Hint, c.hint) {
+			if !errors.As(err, &e) || !errors.Is(err, c.kind) || e.Path != path ||
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(e.Hint, c.hint) {
 				t.Errorf("got %v (%#v), want %q", err, err, c.want)
 			}
 		})

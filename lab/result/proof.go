@@ -8,7 +8,8 @@ import (
 // ProofSchema names the format of the document that a proof is.
 const ProofSchema = "assay.proof/1"
 
-// Proof is one run of `assay prove`: what each engine's commits survived. docs/formats.md is the document's contract.
+// Proof is one run of `assay prove`: what each engine's commits survived. docs/formats.md is the
+// document's contract.
 type Proof struct {
 	Schema      string        `json:"schema"`
 	Command     []string      `json:"command"`
@@ -62,7 +63,8 @@ type ProofCell struct {
 	Delivered string `json:"delivered"` // the class that the driver says they got
 	Intact    bool   `json:"intact"`    // what the driver says of the store after a power failure
 	Fault     string `json:"fault"`     // one of the Fault constants
-	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a kill.
+	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a
+	// kill.
 	Rule string `json:"rule,omitempty"`
 
 	Rounds int `json:"rounds"` // crash points: moments of recorded runs, and real kills
@@ -70,21 +72,22 @@ type ProofCell struct {
 	Cuts   int `json:"cuts,omitempty"`
 	Kills  int `json:"kills,omitempty"` // of the rounds, real ones
 	Images int `json:"images"`          // crashed stores that were opened and compared
-	// States is how many distinct ones were opened and compared, without those that an earlier rule of the same fault
-	// left as well.
+	// States is how many distinct ones were opened and compared, without those that an earlier rule
+	// of the same fault left as well.
 	States int `json:"states,omitempty"`
-	// Did is what the recorded runs did meanwhile, by the kind of operation and of file: "create #.sst". The first cell of
-	// power failures tells it.
+	// Did is what the recorded runs did meanwhile, by the kind of operation and of file: "create
+	// #.sst". The first cell of power failures tells it.
 	Did map[string]int `json:"did,omitempty"`
-	// Ops is how many operations the runs were of in which power failed, and Covered before how many of those it did. The
-	// same cell tells them.
+	// Ops is how many operations the runs were of in which power failed, and Covered before how
+	// many of those it did. The same cell tells them.
 	Ops     int `json:"ops,omitempty"`
 	Covered int `json:"covered,omitempty"`
-	// Late is how many stores, beside the images, were not verified in time. Nothing is known of them.
+	// Late is how many stores, beside the images, were not verified in time. Nothing is known of
+	// them.
 	Late  int   `json:"late,omitempty"`
 	Acked int64 `json:"acked"` // commits acknowledged before the crashes
-	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most in one image, and
-	// LostAge the age, at the crash, of the oldest one that was ever lost.
+	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most
+	// in one image, and LostAge the age, at the crash, of the oldest one that was ever lost.
 	Lost    int64         `json:"lost"`
 	LostMax int64         `json:"lost_max"`
 	LostAge time.Duration `json:"lost_age_ns"`
@@ -118,8 +121,9 @@ type Finding struct {
 	Command    string  `json:"command,omitempty"`     // shows that image again
 }
 
-// Strict reports whether directory entries followed the strict POSIX rule: what then happens is a matter of portability,
-// and no promise of an engine on a file system that keeps entries in order is measured by it.
+// Strict reports whether directory entries followed the strict POSIX rule: what then happens is a
+// matter of portability, and no promise of an engine on a file system that keeps entries in order
+// is measured by it.
 func (c ProofCell) Strict() bool { return strings.HasPrefix(c.Rule, "strict/") }
 
 // Unkept returns the cells in which a property that the driver promises was disproved.

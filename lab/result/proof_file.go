@@ -21,7 +21,8 @@ func WriteProof(dir string, p *Proof) error {
 		return &Error{Op: "write proof", Path: path, Err: err}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &Error{Op: "write proof", Path: dir, Err: cause(err), Hint: "choose a folder that can be written: --out DIR"}
+		return &Error{Op: "write proof", Path: dir, Err: cause(err),
+			Hint: "choose a folder that can be written: --out DIR"}
 	}
 	if err := replace(path, document); err != nil {
 		return &Error{Op: "write proof", Path: path, Err: cause(err)}
@@ -65,7 +66,8 @@ func MarshalProof(p *Proof) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadProof returns the proof in path, a folder that WriteProof wrote to or a document. The error is an [*Error].
+// ReadProof returns the proof in path, a folder that WriteProof wrote to or a document. The error
+// is an [*Error].
 func ReadProof(path string) (*Proof, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, ProofFile)

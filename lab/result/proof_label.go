@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Proofs are what tells of promises: the shipped proof, and those that users made of their own engines and settings.
+// Proofs are what tells of promises: the shipped proof, and those that users made of their own
+// engines and settings.
 type Proofs []*Proof
 
-// Label returns promise with what the proofs tell of it. One that saw it broken outweighs the others, and of those that
-// proved it the one with the most crashes counts.
+// Label returns promise with what the proofs tell of it. One that saw it broken outweighs the
+// others, and of those that proved it the one with the most crashes counts.
 func (all Proofs) Label(s Subject, promise Promise) Promise {
 	best := (*Proof)(nil).Label(s, promise)
 	for _, p := range all {
@@ -34,10 +35,9 @@ type Subject struct {
 
 // Label returns promise with what p tells of it: Proof, and the Images and States that it rests on.
 //
-// Proved: of the same engine with the same options, in the same versions, with the same source of its driver, on the
-// same system, everything that the
-// promise claims was tried under every fault that bears on it, power failures by every rule with entries in order, and
-// nothing failed.
+// Proved: of the same engine with the same options, in the same versions, with the same source of
+// its driver, on the same system, everything that the promise claims was tried under every fault
+// that bears on it, power failures by every rule with entries in order, and nothing failed.
 // Disproved: something that it claims failed. Unproved: everything else. A nil p tells nothing.
 func (p *Proof) Label(s Subject, promise Promise) Promise {
 	promise.Proof, promise.Images, promise.States = Unproved, 0, 0
@@ -72,8 +72,8 @@ func (p *Proof) Label(s Subject, promise Promise) Promise {
 	return promise
 }
 
-// about reports whether p was made with the system, the versions and the driver of s. A binary that does not know its
-// versions is like none, and so is a driver whose source is not known.
+// about reports whether p was made with the system, the versions and the driver of s. A binary that
+// does not know its versions is like none, and so is a driver whose source is not known.
 func (p *Proof) about(s Subject) bool {
 	if p.Environment.OS != s.OS || len(s.Modules) == 0 && !s.Own {
 		return false
@@ -90,8 +90,8 @@ func (p *Proof) about(s Subject) bool {
 	return true
 }
 
-// faultsOf returns the faults, and of power failures the rules, that must have been tried to prove a promise: those under
-// which it claims something.
+// faultsOf returns the faults, and of power failures the rules, that must have been tried to prove
+// a promise: those under which it claims something.
 func faultsOf(p Promise) map[string]bool {
 	faults := map[string]bool{FaultKill: true}
 	if p.Intact || p.Delivered == "synced" {
@@ -106,7 +106,8 @@ func faultsOf(p Promise) map[string]bool {
 // holds reports whether a property was proved, or was not promised.
 func (f Finding) holds() bool { return !f.Claimed || f.Verdict == Proved }
 
-// normalURL returns an engine's URL with its options in order, so that the same options are the same string.
+// normalURL returns an engine's URL with its options in order, so that the same options are the
+// same string.
 func normalURL(u string) string {
 	engine, query, _ := strings.Cut(u, ":")
 	values, err := url.ParseQuery(strings.TrimPrefix(query, "?"))

@@ -17,9 +17,11 @@ var bbolt150 = Subject{URL: "bbolt:?NoSync=false&PageSize=4096", OS: "linux", Dr
 // exampleProof proves that synced commits of bbolt survive everything.
 func exampleProof() *Proof {
 	p := &Proof{
-		Schema: ProofSchema, Command: []string{"assay", "prove"}, Started: time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC), Took: time.Minute, Seed: 7,
-		Warnings:    []Warning{{Text: "no power was cut", Hint: "run it as root"}},
-		Environment: Environment{OS: "linux", CPUs: 2, Modules: map[string]string{"go.etcd.io/bbolt": "v1.5.0", "modernc.org/sqlite": "v1.60.1"}},
+		Schema: ProofSchema, Command: []string{"assay", "prove"}, Started: time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC),
+		Took: time.Minute, Seed: 7,
+		Warnings: []Warning{{Text: "no power was cut", Hint: "run it as root"}},
+		Environment: Environment{OS: "linux", CPUs: 2, Modules: map[string]string{"go.etcd.io/bbolt": "v1.5.0",
+			"modernc.org/sqlite": "v1.60.1"}},
 	}
 	p.Drivers = map[string]string{"bbolt": "5eed", "sqlite": "5e1f"}
 	for _, f := range []struct{ fault, rule string }{
@@ -27,15 +29,20 @@ func exampleProof() *Proof {
 		{FaultPower, "ordered/sectors"}, {FaultRecovery, "ordered/sectors"}, {FaultEIO, ""}, {FaultENOSPC, ""},
 	} {
 		p.Cells = append(p.Cells, ProofCell{
-			Engine: "bbolt", URL: "bbolt:?PageSize=4096&NoSync=false", Requested: "synced", Delivered: "synced", Intact: true, Fault: f.fault, Rule: f.rule,
-			Rounds: 10, Cuts: 10, Images: 100, States: 40, Acked: 5000, SyncsPerCommit: ptr(2.0), LostAge: time.Millisecond,
-			Keeps: Finding{Claimed: true, Verdict: Proved, UpperBound: 0.03}, Whole: Finding{Claimed: true, Verdict: Proved, UpperBound: 0.03},
+			Engine: "bbolt", URL: "bbolt:?PageSize=4096&NoSync=false", Requested: "synced", Delivered: "synced",
+			Intact: true, Fault: f.fault, Rule: f.rule,
+			Rounds: 10, Cuts: 10, Images: 100, States: 40, Acked: 5000, SyncsPerCommit: ptr(2.0),
+			LostAge: time.Millisecond,
+			Keeps:   Finding{Claimed: true, Verdict: Proved, UpperBound: 0.03},
+			Whole:   Finding{Claimed: true, Verdict: Proved, UpperBound: 0.03},
 		})
 	}
 	p.Cells = append(p.Cells, ProofCell{
-		Engine: "bbolt", URL: "bbolt:?PageSize=4096&NoSync=false", Requested: "synced", Delivered: "synced", Intact: true, Fault: FaultPower, Rule: "strict/sectors",
+		Engine: "bbolt", URL: "bbolt:?PageSize=4096&NoSync=false", Requested: "synced", Delivered: "synced",
+		Intact: true, Fault: FaultPower, Rule: "strict/sectors",
 		Images: 100, Broken: 3, What: "it's <gone>",
-		Keeps: Finding{Verdict: Proved}, Whole: Finding{Verdict: Disproved, Failed: 3, Seed: 9, Command: "assay prove --seed 9"},
+		Keeps: Finding{Verdict: Proved}, Whole: Finding{Verdict: Disproved, Failed: 3, Seed: 9,
+			Command: "assay prove --seed 9"},
 	})
 	return p
 }
@@ -50,17 +57,23 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 	}{
 		{"everything that is claimed held", func(*Proof, *Subject, *Promise) {}, Proved, 800},
 		{"other options", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bbolt:?NoSync=false" }, Unproved, 0},
-		{"another engine", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bolt:?NoSync=false&PageSize=4096" }, Unproved, 0},
+		{"another engine", func(_ *Proof, s *Subject, _ *Promise) { s.URL = "bolt:?NoSync=false&PageSize=4096" },
+			Unproved, 0},
 		{"another version", func(_ *Proof, s *Subject, _ *Promise) { s.Modules = map[string]string{"go.etcd.io/bbolt": "v1.5.1"} }, Unproved, 0},
 		{"another source of its driver", func(_ *Proof, s *Subject, _ *Promise) { s.Driver = "5eee" }, Unproved, 0},
 		{"the source of another driver", func(_ *Proof, s *Subject, _ *Promise) { s.Driver = "5e1f" }, Unproved, 0},
-		{"a driver that was not known when it was proved", func(p *Proof, _ *Subject, _ *Promise) { p.Drivers = nil }, Unproved, 0},
-		{"a driver that is not known", func(p *Proof, s *Subject, _ *Promise) { p.Drivers, s.Driver = nil, "" }, Unproved, 0},
+		{"a driver that was not known when it was proved", func(p *Proof, _ *Subject, _ *Promise) { p.Drivers = nil },
+			Unproved, 0},
+		{"a driver that is not known", func(p *Proof, s *Subject, _ *Promise) { p.Drivers, s.Driver = nil, "" },
+			Unproved, 0},
 		{"a module more", func(_ *Proof, s *Subject, _ *Promise) {
 			s.Modules = map[string]string{"go.etcd.io/bbolt": "v1.5.0", "example.org/x": "v1.0.0"}
 		}, Unproved, 0},
 		{"versions that are not known", func(_ *Proof, s *Subject, _ *Promise) { s.Modules = nil }, Unproved, 0},
-		{"assay's own engine, which has no modules", func(_ *Proof, s *Subject, _ *Promise) { s.Modules, s.Own = nil, true }, Proved, 800},
+		{"assay's own engine, which has no modules", func(_ *Proof, s *Subject, _ *Promise) {
+			s.Modules, s.Own = nil,
+				true
+		}, Proved, 800},
 		{"assay's own engine on another system", func(_ *Proof, s *Subject, _ *Promise) {
 			s.Modules, s.Own, s.OS = nil, true, "darwin"
 		}, Unproved, 0},
@@ -79,12 +92,19 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 				p.Cells[i].Rule = strings.Replace(p.Cells[i].Rule, "ordered", "strict", 1)
 			}
 		}, Unproved, 0},
-		{"a rule that was left out", func(p *Proof, _ *Subject, _ *Promise) { p.Cells = append(p.Cells[:4:4], p.Cells[5:]...) }, Unproved, 0},
-		{"a property that was not tried to the end", func(p *Proof, _ *Subject, _ *Promise) { p.Cells[0].Whole.Verdict = Unproved }, Unproved, 0},
+		{"a rule that was left out", func(p *Proof, _ *Subject,
+			_ *Promise) {
+			p.Cells = append(p.Cells[:4:4], p.Cells[5:]...)
+		}, Unproved, 0},
+		{"a property that was not tried to the end", func(p *Proof, _ *Subject,
+			_ *Promise) {
+			p.Cells[0].Whole.Verdict = Unproved
+		}, Unproved, 0},
 		{"a property that failed and is not claimed", func(p *Proof, _ *Subject, _ *Promise) {
 			p.Cells[1].Keeps = Finding{Verdict: Disproved, Failed: 1}
 		}, Proved, 800},
-		{"a property that failed", func(p *Proof, _ *Subject, _ *Promise) { p.Cells[2].Keeps.Verdict = Disproved }, Disproved, 100},
+		{"a property that failed", func(p *Proof, _ *Subject, _ *Promise) { p.Cells[2].Keeps.Verdict = Disproved },
+			Disproved, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, s, promise := exampleProof(), bbolt150, synced
@@ -93,7 +113,8 @@ func TestProofTellsOfItsSubjectAlone(t *testing.T) {
 			if c.verdict == Proved && got.States != c.images*320/800 {
 				t.Errorf("got %d distinct states, want those of the same cells", got.States)
 			}
-			if got.Proof != c.verdict || got.Images != c.images || got.Delivered != promise.Delivered || got.Requested != promise.Requested {
+			if got.Proof != c.verdict || got.Images != c.images || got.Delivered != promise.Delivered ||
+				got.Requested != promise.Requested {
 				t.Errorf("got %+v, want %s by %d images", got, c.verdict, c.images)
 			}
 		})
@@ -131,7 +152,8 @@ func TestUnkeptAreTheClaimsThatFailed(t *testing.T) {
 
 func TestWrittenProofIsRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	for _, want := range []*Proof{exampleProof(), {Schema: ProofSchema, Cells: []ProofCell{}}} { // the second replaces the first
+	for _, want := range []*Proof{exampleProof(), {Schema: ProofSchema,
+		Cells: []ProofCell{}}} { // the second replaces the first
 		if err := WriteProof(dir, want); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +192,8 @@ func TestReadProofSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	_, err := ReadProof(filepath.Join(t.TempDir(), "nowhere"))
-	if e := (*Error)(nil); !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &e) || !strings.Contains(e.Hint, "assay prove") {
+	if e := (*Error)(nil); !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &e) ||
+		!strings.Contains(e.Hint, "assay prove") {
 		t.Errorf("missing: %v, want not exist and a hint", err)
 	}
 }
@@ -226,7 +249,8 @@ func TestOfSeveralProofsTheOneThatSawAPromiseBrokenCounts(t *testing.T) {
 		want   string
 		images int
 	}{
-		{nil, Unproved, 0}, {Proofs{nil, few}, Proved, 3}, {Proofs{many, few}, Proved, 90}, {Proofs{few, many}, Proved, 90},
+		{nil, Unproved, 0}, {Proofs{nil, few}, Proved, 3}, {Proofs{many, few}, Proved, 90},
+		{Proofs{few, many}, Proved, 90},
 		{Proofs{few, broken, many}, Disproved, 2}, {Proofs{proof(3, Unproved)}, Unproved, 0},
 	} {
 		got := c.proofs.Label(subject, Promise{Requested: "flushed", Delivered: "flushed"})

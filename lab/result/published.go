@@ -5,8 +5,8 @@ import "time"
 // PublishedSchema names the format of the document that a run of published comparisons is.
 const PublishedSchema = "assay.published/1"
 
-// Published is one run of `assay run --like-published`: figures that others published, and ours beside each.
-// docs/formats.md is the document's contract.
+// Published is one run of `assay run --like-published`: figures that others published, and ours
+// beside each. docs/formats.md is the document's contract.
 type Published struct {
 	Schema       string        `json:"schema"`
 	Command      []string      `json:"command"`
@@ -31,8 +31,8 @@ type Publication struct {
 	Lines   []Line `json:"lines"` // one for each published figure
 }
 
-// Part is one run of the lab that a publication's lines were measured in. Its result lies in the folder NAME-PART beside
-// the document.
+// Part is one run of the lab that a publication's lines were measured in. Its result lies in the
+// folder NAME-PART beside the document.
 type Part struct {
 	Name     string        `json:"name"`
 	Engines  []string      `json:"engines"` // as --engines takes them
@@ -44,8 +44,8 @@ type Part struct {
 	Hint     string        `json:"hint,omitempty"`
 }
 
-// Line is one published figure and ours. Every ratio in it tells how many times as long, or as large, the baseline is:
-// above 1, the engine is the faster or smaller one.
+// Line is one published figure and ours. Every ratio in it tells how many times as long, or as
+// large, the baseline is: above 1, the engine is the faster or smaller one.
 type Line struct {
 	Engine    string       `json:"engine"` // as published
 	Operation string       `json:"operation"`

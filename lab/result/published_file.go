@@ -20,7 +20,8 @@ func WritePublished(dir string, p *Published) error {
 		return &Error{Op: "write result", Path: path, Err: err}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &Error{Op: "write result", Path: dir, Err: cause(err), Hint: "choose a folder that can be written: --out DIR"}
+		return &Error{Op: "write result", Path: dir, Err: cause(err),
+			Hint: "choose a folder that can be written: --out DIR"}
 	}
 	if err := replace(path, document); err != nil {
 		return &Error{Op: "write result", Path: path, Err: cause(err)}
@@ -40,7 +41,8 @@ func MarshalPublished(p *Published) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// ReadPublished returns the run in path, a folder that WritePublished wrote to or a document. The error is an [*Error].
+// ReadPublished returns the run in path, a folder that WritePublished wrote to or a document. The
+// error is an [*Error].
 func ReadPublished(path string) (*Published, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, PublishedFile)

@@ -13,9 +13,12 @@ import (
 func TestPublishedIsReadAsItWasWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	ratio, bytes := 6.9, 1.5
-	want := &Published{Schema: PublishedSchema, Command: []string{"assay"}, Started: time.Now().UTC().Truncate(time.Second), Budget: time.Minute,
-		Seed: 1<<64 - 1, Publications: []Publication{{Name: "hook", Parts: []Part{{Name: "published", Work: []string{"hook"}}},
-			Lines: []Line{{Engine: "bbolt", Operation: "put", Figure: Figure{Value: 51, Unit: "us", Ratio: &ratio}, Outcome: More,
+	want := &Published{Schema: PublishedSchema, Command: []string{"assay"},
+		Started: time.Now().UTC().Truncate(time.Second), Budget: time.Minute,
+		Seed: 1<<64 - 1, Publications: []Publication{{Name: "hook",
+			Parts: []Part{{Name: "published", Work: []string{"hook"}}},
+			Lines: []Line{{Engine: "bbolt", Operation: "put", Figure: Figure{Value: 51, Unit: "us", Ratio: &ratio},
+				Outcome:   More,
 				Published: &Measurement{First: Side{Name: "bbolt", Bytes: &bytes}, Ratio: &Interval{1, 2, 3}}}}}}}
 	if err := WritePublished(dir, want); err != nil {
 		t.Fatal(err)

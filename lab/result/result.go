@@ -1,8 +1,9 @@
-// Package result is one run on disk: what was measured, where, with which settings, and what was concluded.
+// Package result is one run on disk: what was measured, where, with which settings, and what was
+// concluded.
 //
-// The document is result.json; docs/formats.md is its contract. It can be read with nothing else at hand, so this
-// package imports the standard library and golang.org/x/sys only. Readers ignore fields that they do not know; a
-// change that breaks readers gives the document a new Schema.
+// The document is result.json; docs/formats.md is its contract. It can be read with nothing else at
+// hand, so this package imports the standard library and golang.org/x/sys only. Readers ignore
+// fields that they do not know; a change that breaks readers gives the document a new Schema.
 //
 // Times are in nanoseconds, sizes in bytes. A value that was not measured is absent (nil), never 0.
 package result
@@ -27,13 +28,15 @@ type Run struct {
 	Machine     *Machine      `json:"machine,omitempty"`     // during the run
 	Measured    time.Duration `json:"measured_ns,omitempty"` // the part of Took in which operations were timed
 	Floor       Floor         `json:"floor"`
-	// Plain names, of contenders that are more than their engine, the one of the run that is the engine alone.
+	// Plain names, of contenders that are more than their engine, the one of the run that is the
+	// engine alone.
 	Plain    map[string]string `json:"plain,omitempty"`
 	Cells    []Cell            `json:"cells"`
 	Verdicts []Verdict         `json:"verdicts"`
 }
 
-// Warning is something that a reader must know to trust the numbers: what was noticed and what to do about it.
+// Warning is something that a reader must know to trust the numbers: what was noticed and what to
+// do about it.
 type Warning struct {
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
@@ -64,8 +67,8 @@ type Floor struct {
 	OpenClose     *Interval `json:"open_close_ns,omitempty"`     // open, lock, read 4 KiB, close
 }
 
-// Processes says how much two processes of one program differ for as long as they live, as the sigma of the logarithm of
-// their mean times, and by how many restarts that is known.
+// Processes says how much two processes of one program differ for as long as they live, as the
+// sigma of the logarithm of their mean times, and by how many restarts that is known.
 type Processes struct {
 	Sigma   float64 `json:"sigma"`
 	Freedom float64 `json:"freedom"`
@@ -126,8 +129,9 @@ type Cell struct {
 
 	Allocs     *float64 `json:"allocs,omitempty"`      // per operation
 	AllocBytes *float64 `json:"alloc_bytes,omitempty"` // per operation
-	// What an operation that commits asks of the disk, counted exactly in a short run on a disk that counts. Where that
-	// could not be done, Written is what the system accounts to the process over the whole measurement.
+	// What an operation that commits asks of the disk, counted exactly in a short run on a disk
+	// that counts. Where that could not be done, Written is what the system accounts to the process
+	// over the whole measurement.
 	Syncs   *float64 `json:"syncs,omitempty"`   // of files and folders, per operation
 	Writes  *float64 `json:"writes,omitempty"`  // calls, and write-backs of mapped pages, per operation
 	Written *float64 `json:"written,omitempty"` // bytes per operation
@@ -142,8 +146,8 @@ type Cell struct {
 	Metrics    []Metric `json:"metrics,omitempty"` // the workload's own figures
 }
 
-// Why a cell got no more rounds, though there was time: how it compared with the best was sure already, at a higher confidence
-// than that of the ratio.
+// Why a cell got no more rounds, though there was time: how it compared with the best was sure
+// already, at a higher confidence than that of the ratio.
 const (
 	EarlyBehind  = "behind"  // it surely takes more than twice as long
 	EarlyDecided = "decided" // its verdict is sure
@@ -161,7 +165,8 @@ type Metric struct {
 	Value float64 `json:"value"`
 }
 
-// Promise is what the commits of a cell survive. Of an operation that only reads, Delivered is "read".
+// Promise is what the commits of a cell survive. Of an operation that only reads, Delivered is
+// "read".
 type Promise struct {
 	Requested string `json:"requested,omitempty"`
 	Delivered string `json:"delivered"` // "synced", "flushed", "buffered", "read"
@@ -181,9 +186,9 @@ type Sample struct {
 	Process int     `json:"process,omitempty"` // the number of the process that measured it, from 0
 }
 
-// Latency is the distribution of single operations. In open-loop mode it counts from the intended start. A percentile
-// beyond which fewer than 10 operations lie tells of these few alone, so that it is absent, here 0: P50 needs 20
-// operations, P90 100, P99 1,000 and P999 10,000.
+// Latency is the distribution of single operations. In open-loop mode it counts from the intended
+// start. A percentile beyond which fewer than 10 operations lie tells of these few alone, so that
+// it is absent, here 0: P50 needs 20 operations, P90 100, P99 1,000 and P999 10,000.
 type Latency struct {
 	P50  int64 `json:"p50,omitempty"`
 	P90  int64 `json:"p90,omitempty"`
@@ -192,8 +197,8 @@ type Latency struct {
 	Max  int64 `json:"max"`
 }
 
-// Ratio compares a cell with another by their paired rounds: above 1 is slower. Lo and Hi are the interval that decides,
-// corrected for the number of contenders of the operation.
+// Ratio compares a cell with another by their paired rounds: above 1 is slower. Lo and Hi are the
+// interval that decides, corrected for the number of contenders of the operation.
 type Ratio struct {
 	To  string  `json:"to"` // the other cell's engine, and its form behind a slash if it has one
 	Lo  float64 `json:"lo"`
@@ -201,8 +206,8 @@ type Ratio struct {
 	Hi  float64 `json:"hi"`
 	// Different: the interval is clear of 1, and the difference is large enough to matter.
 	Different bool `json:"different"`
-	// Equivalent: not Different, and the whole interval lies so near to 1 that the two are as good as equal.
-	// What is neither Different nor Equivalent is open.
+	// Equivalent: not Different, and the whole interval lies so near to 1 that the two are as good
+	// as equal. What is neither Different nor Equivalent is open.
 	Equivalent bool `json:"equivalent,omitempty"`
 }
 
@@ -228,7 +233,8 @@ type Verdict struct {
 	Open      []string `json:"open,omitempty"` // those of which it is not decided how they compare with the best
 }
 
-// Name returns the name of a cell's contender: the engine, and the form behind a slash if it is not kv.
+// Name returns the name of a cell's contender: the engine, and the form behind a slash if it is not
+// kv.
 func (c Cell) Name() string {
 	if c.Form == "" || c.Form == "kv" {
 		return c.Engine

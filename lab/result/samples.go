@@ -14,14 +14,16 @@ import (
 )
 
 // units are those of every cell besides the time: measured once for it, and not in each round.
-var units = []string{"B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns", "rss-B"}
+var units = []string{"B/op", "allocs/op", "written-B/op", "writes/op", "syncs/op", "cpu-ns/op", "p50-ns", "p99-ns",
+	"rss-B"}
 
-// Samples returns the samples of run in the Go benchmark format, one line for each round of each cell that ended well,
-// for benchstat and golang.org/x/perf. Rounds are in order; who leaves the race early has fewer. Values that were
-// measured once for a cell stand in its first line alone: told in each, they would look like samples that agree.
+// Samples returns the samples of run in the Go benchmark format, one line for each round of each
+// cell that ended well, for benchstat and golang.org/x/perf. Rounds are in order; who leaves the
+// race early has fewer. Values that were measured once for a cell stand in its first line alone:
+// told in each, they would look like samples that agree.
 //
-// Only what the machine is stands in the lines "key: value". benchstat makes a table of its own of each set of them, so
-// whatever may differ between two runs that are to be compared is a comment.
+// Only what the machine is stands in the lines "key: value". benchstat makes a table of its own of
+// each set of them, so whatever may differ between two runs that are to be compared is a comment.
 func Samples(run *Run) []byte {
 	var b bytes.Buffer
 	for _, s := range machine(run.Environment) {
@@ -39,7 +41,8 @@ func Samples(run *Run) []byte {
 			continue
 		}
 		name, rest := benchmarkName(c), benchmarkValues(c)
-		for _, s := range slices.SortedStableFunc(slices.Values(c.Samples), func(a, b Sample) int { return cmp.Compare(a.Round, b.Round) }) {
+		for _, s := range slices.SortedStableFunc(slices.Values(c.Samples),
+			func(a, b Sample) int { return cmp.Compare(a.Round, b.Round) }) {
 			fmt.Fprintf(&b, "%s %d %s ns/op%s\n", name, max(1, s.N), number(s.NS), rest)
 			rest = ""
 		}
@@ -49,9 +52,11 @@ func Samples(run *Run) []byte {
 
 type setting struct{ key, value string }
 
-// machine returns what holds for all lines, with keys as the Go benchmark format wants them: lower case.
+// machine returns what holds for all lines, with keys as the Go benchmark format wants them: lower
+// case.
 func machine(e Environment) []setting {
-	all := []setting{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}, {"filesystem", e.FileSystem}, {"device", e.Device},
+	all := []setting{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}, {"filesystem", e.FileSystem},
+		{"device", e.Device},
 		{"storage", e.Storage}, {"unranked", e.Unranked}}
 	if e.CPUs > 0 {
 		all = append(all, setting{"cpus", strconv.Itoa(e.CPUs)})
@@ -77,9 +82,9 @@ func told(all []setting) []setting {
 	return slices.DeleteFunc(all, func(s setting) bool { return strings.TrimSpace(s.value) == "" })
 }
 
-// benchmarkName returns BenchmarkHook/op=put/engine=bbolt/promise=synced-intact, with form, params, workers and rate
-// where there is something to tell. The promise is last: it never ends with a hyphen and digits, which the format would
-// take for GOMAXPROCS.
+// benchmarkName returns BenchmarkHook/op=put/engine=bbolt/promise=synced-intact, with form, params,
+// workers and rate where there is something to tell. The promise is last: it never ends with a
+// hyphen and digits, which the format would take for GOMAXPROCS.
 func benchmarkName(c Cell) string {
 	var b strings.Builder
 	b.WriteString("Benchmark" + title(printable(c.Workload, '_')))

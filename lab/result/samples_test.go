@@ -45,7 +45,8 @@ func TestBenchfmtReadsSamples(t *testing.T) {
 			t.Errorf("round %d took %g s/op, want %g", i, got, want)
 		}
 	}
-	for unit, want := range map[string]float64{"B/op": 128, "allocs/op": 3, "written-B/op": 4096, "syncs/op": 2, "rss-B": 1 << 20} {
+	for unit, want := range map[string]float64{"B/op": 128, "allocs/op": 3, "written-B/op": 4096, "syncs/op": 2,
+		"rss-B": 1 << 20} {
 		if got, ok := first.Value(unit); !ok || got != want {
 			t.Errorf("%s is %g, %v; want %g", unit, got, ok, want)
 		}
@@ -55,7 +56,8 @@ func TestBenchfmtReadsSamples(t *testing.T) {
 			t.Errorf("round %d tells again what was measured once", i+1)
 		}
 	}
-	for _, comment := range []string{"# seed: 18446744073709551615\n", "# started: 2026-11-02T03:04:05Z\n", "# module go.etcd.io/bbolt: v1.5.0\n"} {
+	for _, comment := range []string{"# seed: 18446744073709551615\n", "# started: 2026-11-02T03:04:05Z\n",
+		"# module go.etcd.io/bbolt: v1.5.0\n"} {
 		if !bytes.Contains(Samples(example()), []byte(comment)) {
 			t.Errorf("no comment %q", comment)
 		}
@@ -70,13 +72,15 @@ func TestBenchfmtReadsSamples(t *testing.T) {
 	}
 }
 
-// TestBenchstatComparesTwoRuns runs benchstat without options, as one does with the files of go test -bench.
+// TestBenchstatComparesTwoRuns runs benchstat without options, as one does with the files of go
+// test -bench.
 func TestBenchstatComparesTwoRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds benchstat; not in a short run")
 	}
 	before, after := example(), example()
-	after.Seed, after.Started, after.Environment.Assay, after.Environment.Go = 1, after.Started.AddDate(0, 0, 1), "v9.9.9", "go9.9"
+	after.Seed, after.Started, after.Environment.Assay, after.Environment.Go = 1, after.Started.AddDate(0, 0, 1),
+		"v9.9.9", "go9.9"
 	after.Environment.Modules["go.etcd.io/bbolt"] = "v9.9.9"
 	dir := t.TempDir()
 	args := []string{"tool", "-modfile=" + filepath.Join("..", "..", "tools.mod"), "benchstat"}
@@ -108,7 +112,8 @@ func TestBenchstatComparesTwoRuns(t *testing.T) {
 
 func TestNumbersHaveSixDigits(t *testing.T) {
 	for f, want := range map[float64]string{
-		0: "0", 3: "3", 100: "100", 1300.5: "1300.5", 2096579.487: "2096579", 0.25: "0.25", 1.0 / 3: "0.333333", 1e9: "1000000000", -2.5: "-2.5",
+		0: "0", 3: "3", 100: "100", 1300.5: "1300.5", 2096579.487: "2096579", 0.25: "0.25", 1.0 / 3: "0.333333",
+		1e9: "1000000000", -2.5: "-2.5",
 	} {
 		if got := number(f); got != want {
 			t.Errorf("%g is printed as %q, want %q", f, got, want)
@@ -137,7 +142,8 @@ func FuzzSamples(f *testing.F) {
 	f.Fuzz(func(t *testing.T, workload, operation, engine, params, value, metric string) {
 		run := example()
 		c := &run.Cells[0]
-		c.Workload, c.Operation, c.Engine, c.Params, run.Environment.CPU, c.Metrics[0].Name = workload, operation, engine, params, value, metric
+		c.Workload, c.Operation, c.Engine, c.Params, run.Environment.CPU, c.Metrics[0].Name = workload, operation,
+			engine, params, value, metric
 		run.Environment.Modules[value] = value
 		if got := len(parsed(t, Samples(run))); got != 4 {
 			t.Errorf("%d results, want 4, in\n%s", got, Samples(run))

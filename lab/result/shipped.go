@@ -9,14 +9,15 @@ import (
 //go:embed shipped.json
 var shipped []byte
 
-// Shipped returns the proof of the shipped engines that the program was built with. It is not to be changed.
+// Shipped returns the proof of the shipped engines that the program was built with. It is not to be
+// changed.
 var Shipped = sync.OnceValues(func() (*Proof, error) { return ParseProof(shipped) })
 
 // saidLength is how much of what an engine said is shipped.
 const saidLength = 120
 
-// ShipProof writes p to file in the form in which it is shipped: without the commands and seeds of what nobody promised,
-// and with the first words of what an engine said.
+// ShipProof writes p to file in the form in which it is shipped: without the commands and seeds of
+// what nobody promised, and with the first words of what an engine said.
 func ShipProof(file string, p *Proof) error {
 	small := *p
 	small.Cells = slices.Clone(p.Cells)

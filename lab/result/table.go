@@ -2,11 +2,13 @@ package result
 
 import "slices"
 
-// Table is the cells of one workload, with one set of parameters, at one promise: what may be compared.
+// Table is the cells of one workload, with one set of parameters, at one promise: what may be
+// compared.
 type Table struct {
 	Workload string
 	Params   string
-	// Promise is Delivered, Intact and Proof: Proved if that of any ranked cell is; Images is then the fewest of those.
+	// Promise is Delivered, Intact and Proof: Proved if that of any ranked cell is; Images is then
+	// the fewest of those.
 	Promise  Promise
 	Unproved []string // the contenders among proved ones that are not: ranked all the same, and to be marked
 	Groups   []Group
@@ -18,14 +20,16 @@ type Group struct {
 	Cells     []int // indices in the slice of cells that the table was made from
 }
 
-// Tables returns the tables that the cells make, in the order in which their cells first occur; those of reads come
-// after those of commits of the same workload, and a stronger promise before a weaker one.
+// Tables returns the tables that the cells make, in the order in which their cells first occur;
+// those of reads come after those of commits of the same workload, and a stronger promise before a
+// weaker one.
 func Tables(cells []Cell) []Table {
 	var tables []Table
 	for _, i := range rankedFirst(cells) {
 		c := cells[i]
 		t := slices.IndexFunc(tables, func(t Table) bool {
-			return t.Workload == c.Workload && t.Params == c.Params && (t.Promise.Same(c.Promise) || !c.Ranked && t.Promise.Label() == c.Promise.Label())
+			return t.Workload == c.Workload && t.Params == c.Params &&
+				(t.Promise.Same(c.Promise) || !c.Ranked && t.Promise.Label() == c.Promise.Label())
 		})
 		if t < 0 {
 			t = len(tables)
@@ -67,8 +71,8 @@ func (t *Table) add(c Cell) {
 	}
 }
 
-// rankedFirst returns the indices of cells, those that are not ranked last: nobody proves the harness's own floor, and it
-// is shown beside what there is.
+// rankedFirst returns the indices of cells, those that are not ranked last: nobody proves the
+// harness's own floor, and it is shown beside what there is.
 func rankedFirst(cells []Cell) []int {
 	var ranked, rest []int
 	for i, c := range cells {
@@ -81,8 +85,9 @@ func rankedFirst(cells []Cell) []int {
 	return append(ranked, rest...)
 }
 
-// Same reports whether two promises are the same, so that their cells are compared. One that nobody proved is compared with
-// one that was proved, and marked; one that was seen broken is not: it is another promise.
+// Same reports whether two promises are the same, so that their cells are compared. One that nobody
+// proved is compared with one that was proved, and marked; one that was seen broken is not: it is
+// another promise.
 func (p Promise) Same(other Promise) bool { return p.class() == other.class() }
 
 // class returns the part of a promise that decides what may be compared. A read promises nothing.
@@ -114,7 +119,8 @@ func orderTables(tables []Table) {
 	})
 }
 
-// rank orders promises from the strongest to the weakest, of equal ones the proved first, and reads last.
+// rank orders promises from the strongest to the weakest, of equal ones the proved first, and reads
+// last.
 func rank(p Promise) int {
 	r := map[string]int{"synced": 0, "flushed": 2, "buffered": 4, "": 6, "read": 8}[p.Delivered]
 	if !p.Intact {

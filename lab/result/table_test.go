@@ -12,7 +12,8 @@ func TestTablesKeepPromisesApartAndMarkWhatIsUnproved(t *testing.T) {
 		if proof == Unproved {
 			name = "mine"
 		}
-		return Cell{Engine: name, Ranked: proof != "floor", Workload: workload, Operation: operation, Promise: Promise{Requested: "flushed", Delivered: delivered, Intact: intact, Proof: proof}}
+		return Cell{Engine: name, Ranked: proof != "floor", Workload: workload, Operation: operation,
+			Promise: Promise{Requested: "flushed", Delivered: delivered, Intact: intact, Proof: proof}}
 	}
 	var got []string
 	for _, t := range Tables([]Cell{

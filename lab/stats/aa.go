@@ -32,9 +32,11 @@ func (s *Share) count(yes bool) {
 // Check says how often the lab is right about runs of one engine under several names, some of which
 // were made slower.
 type Check struct {
-	False Share             // of the comparisons of equal ones, those called different
-	Wrong Share             // of all comparisons, those called different the wrong way round
-	Found map[float64]Share // by how much slower one is, 0.25 is 25 %: of the comparisons with an equal of the fastest, those called slower
+	False Share // of the comparisons of equal ones, those called different
+	Wrong Share // of all comparisons, those called different the wrong way round
+	// by how much slower one is, 0.25 is 25 %: of the comparisons with an equal of the fastest,
+	// those called slower
+	Found map[float64]Share
 }
 
 // Add counts the comparisons of a finished run. slow returns by how much the contender of a name

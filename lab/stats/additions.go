@@ -7,8 +7,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// Addition is what a driver adds to an engine, as a price: an operation on the contender that is more than the engine,
-// compared with the engine as its own users know it.
+// Addition is what a driver adds to an engine, as a price: an operation on the contender that is
+// more than the engine, compared with the engine as its own users know it.
 type Addition struct {
 	Engine, Plain       string // contenders
 	Workload, Operation string
@@ -16,8 +16,9 @@ type Addition struct {
 	Comparison                 // above 1, what is added takes time
 }
 
-// Additions compares the contenders of a run with their plain forms, wherever both deliver the same class: that the plain
-// form may be torn or stop, where the other is not, is what the price buys. Those of one contender stand together.
+// Additions compares the contenders of a run with their plain forms, wherever both deliver the same
+// class: that the plain form may be torn or stop, where the other is not, is what the price buys.
+// Those of one contender stand together.
 func Additions(run *result.Run) []Addition {
 	var all []Addition
 	for _, engine := range slices.Sorted(maps.Keys(run.Plain)) {
@@ -28,7 +29,8 @@ func Additions(run *result.Run) []Addition {
 						continue
 					}
 					if c := Compare(b.Samples, a.Samples, 1); c.Enough() {
-						all = append(all, Addition{engine, run.Plain[engine], a.Workload, a.Operation, a.Promise.Delivered, c})
+						all = append(all, Addition{engine, run.Plain[engine], a.Workload, a.Operation,
+							a.Promise.Delivered, c})
 					}
 				}
 			}

@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// changeAlpha is how often a comparison of two runs of the same program may call a cell different: 1 in 100.
+// changeAlpha is how often a comparison of two runs of the same program may call a cell different:
+// 1 in 100.
 const changeAlpha = 0.01
 
 // raceKey names an operation at one promise: what is compared within a run.
@@ -21,15 +22,19 @@ func keyOf(c result.Cell) raceKey {
 	return raceKey{c.Workload, c.Operation, c.Params, c.Promise.Label(), c.Rate}
 }
 
-// Changes returns what became of each contender between two runs, at every operation and promise that both have it at.
+// Changes returns what became of each contender between two runs, at every operation and promise
+// that both have it at.
 //
-// Two runs were made on two machines, or on one that changed meanwhile. So a time is taken beside that of another contender, in
-// the same rounds of the same run, and the two ratios are compared. A change of the other one looks like the opposite change;
-// of several others the middle one counts, and of two in the middle the one that shows less: what changed has changed beside
-// most of them. beside names the only one to look at instead, which is known not to have changed; it is left out then.
+// Two runs were made on two machines, or on one that changed meanwhile. So a time is taken beside
+// that of another contender, in the same rounds of the same run, and the two ratios are compared. A
+// change of the other one looks like the opposite change; of several others the middle one counts,
+// and of two in the middle the one that shows less: what changed has changed beside most of them.
+// beside names the only one to look at instead, which is known not to have changed; it is left out
+// then.
 func Changes(old, now *result.Run, beside string) []result.Change {
 	before, after := measuredCells(old), measuredCells(now)
-	sigmas := [2]Processes{processesOf(old.Cells, result.Tables(old.Cells)), processesOf(now.Cells, result.Tables(now.Cells))}
+	sigmas := [2]Processes{processesOf(old.Cells, result.Tables(old.Cells)),
+		processesOf(now.Cells, result.Tables(now.Cells))}
 	var all []result.Change
 	for _, c := range now.Cells {
 		key := keyOf(c)
@@ -37,7 +42,8 @@ func Changes(old, now *result.Run, beside string) []result.Change {
 		if _, measured := after[key][c.Name()]; !both || !measured || c.Name() == beside {
 			continue
 		}
-		change := result.Change{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Engine: c.Engine, Form: c.Form,
+		change := result.Change{Workload: c.Workload, Operation: c.Operation, Params: c.Params, Engine: c.Engine,
+			Form:    c.Form,
 			Promise: c.Promise.Label(), Rate: c.Rate, Time: result.Undecided, Counts: counts(was, c)}
 		var seen []ratioChange
 		for name, other := range after[key] {
@@ -81,12 +87,14 @@ type ratioChange struct {
 	times         result.Interval
 }
 
-// changeOf divides a ratio by what it was. The bounds of the quotient's logarithm are as far away as those of both together.
+// changeOf divides a ratio by what it was. The bounds of the quotient's logarithm are as far away
+// as those of both together.
 func changeOf(beside string, was, is Comparison) ratioChange {
 	reach := func(a, b, c, d float64) float64 { return math.Hypot(math.Log(a/b), math.Log(c/d)) }
 	mid := is.Mid / was.Mid
 	return ratioChange{beside: beside, before: was.Mid, after: is.Mid, times: result.Interval{
-		Lo: mid * math.Exp(-reach(is.Mid, is.Lo, was.Hi, was.Mid)), Mid: mid, Hi: mid * math.Exp(reach(is.Hi, is.Mid, was.Mid, was.Lo)),
+		Lo: mid * math.Exp(-reach(is.Mid, is.Lo, was.Hi, was.Mid)), Mid: mid,
+		Hi: mid * math.Exp(reach(is.Hi, is.Mid, was.Mid, was.Lo)),
 	}}
 }
 
@@ -115,11 +123,12 @@ func (r ratioChange) tell(c *result.Change) {
 	}
 }
 
-// leastCounted is how many operations show that all have the same count: fewer may come to a whole number by chance.
+// leastCounted is how many operations show that all have the same count: fewer may come to a whole
+// number by chance.
 const leastCounted = 32
 
-// counts returns what both cells counted. A count is exact where every operation has the same whole number, and one worker
-// does them: several share their commits as it happens.
+// counts returns what both cells counted. A count is exact where every operation has the same whole
+// number, and one worker does them: several share their commits as it happens.
 func counts(was, is result.Cell) []result.Count {
 	if was.Syncs == nil || is.Syncs == nil { // then nothing was counted: what else there is, the system estimates
 		return nil
@@ -132,7 +141,8 @@ func counts(was, is result.Cell) []result.Count {
 		if f.was == nil || f.is == nil {
 			continue
 		}
-		exact := min(is.Counted, was.Counted) >= leastCounted && is.Workers <= 1 && was.Workers <= 1 && *f.was == math.Trunc(*f.was) && *f.is == math.Trunc(*f.is)
+		exact := min(is.Counted, was.Counted) >= leastCounted && is.Workers <= 1 && was.Workers <= 1 &&
+			*f.was == math.Trunc(*f.was) && *f.is == math.Trunc(*f.is)
 		all = append(all, result.Count{Name: f.name, Before: *f.was, After: *f.is, Exact: exact})
 	}
 	return all

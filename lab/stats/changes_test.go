@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// runOf returns a simulated run of contenders, each at a number of operations, that take effects times as long as usual.
+// runOf returns a simulated run of contenders, each at a number of operations, that take effects
+// times as long as usual.
 func runOf(m machine, operations, rounds int, effects map[string]float64, names ...string) *result.Run {
 	run := &result.Run{}
 	all := make([]float64, len(names))
@@ -16,8 +17,10 @@ func runOf(m machine, operations, rounds int, effects map[string]float64, names 
 			all[i] = float64(i+1) * max(effects[name], 1)
 		}
 		for i, samples := range m.processes(rounds, all...) {
-			run.Cells = append(run.Cells, result.Cell{Workload: "hook", Operation: fmt.Sprintf("op%d", op), Engine: names[i], Ranked: true,
-				Status: result.OK, Promise: result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved}, Samples: samples})
+			run.Cells = append(run.Cells, result.Cell{Workload: "hook", Operation: fmt.Sprintf("op%d", op),
+				Engine: names[i], Ranked: true,
+				Status: result.OK, Promise: result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved},
+				Samples: samples})
 		}
 	}
 	return run
@@ -35,8 +38,8 @@ func verdictsOf(changes []result.Change, engine string) map[string]int {
 	return n
 }
 
-// TestSameProgramTwiceChangesNothing simulates two runs of the same program, on a machine that is half as fast again and
-// noisier the second time.
+// TestSameProgramTwiceChangesNothing simulates two runs of the same program, on a machine that is
+// half as fast again and noisier the second time.
 func TestSameProgramTwiceChangesNothing(t *testing.T) {
 	for _, names := range [][]string{{"a", "b"}, {"a", "b", "c"}, {"a", "b", "c", "d", "e"}} {
 		one, two := newMachine(0.05), newMachine(0.15)
@@ -50,7 +53,8 @@ func TestSameProgramTwiceChangesNothing(t *testing.T) {
 		}
 		n := verdictsOf(Changes(runOf(one, 400, 24, nil, names...), runOf(two, 400, 24, slow, names...), ""), "")
 		if wrong := n[result.Slower] + n[result.Faster]; 100*wrong > n["all"] {
-			t.Errorf("%d engines: %d of %d cells are called different, want at most 1 in 100", len(names), wrong, n["all"])
+			t.Errorf("%d engines: %d of %d cells are called different, want at most 1 in 100", len(names), wrong,
+				n["all"])
 		}
 	}
 }
@@ -60,10 +64,12 @@ func TestAPlantedChangeIsFound(t *testing.T) {
 	for _, names := range [][]string{{"a", "b", "c"}, {"a", "b", "c", "d", "e"}} {
 		m := newMachine(0.05)
 		m.bias, m.outlie = 0.01, 0.01
-		changes := Changes(runOf(m, 100, 300, nil, names...), runOf(m, 100, 300, map[string]float64{"b": 1.15}, names...), "")
+		changes := Changes(runOf(m, 100, 300, nil, names...),
+			runOf(m, 100, 300, map[string]float64{"b": 1.15}, names...), "")
 		mine := verdictsOf(changes, "b")
 		if 10*mine[result.Slower] < 9*mine["all"] {
-			t.Errorf("%d engines: 15 %% slower is found in %d of %d cells", len(names), mine[result.Slower], mine["all"])
+			t.Errorf("%d engines: 15 %% slower is found in %d of %d cells", len(names), mine[result.Slower],
+				mine["all"])
 		}
 		others := verdictsOf(changes, "")
 		if wrong := others[result.Faster] + others[result.Slower] - mine[result.Slower]; 50*wrong > others["all"] {
@@ -81,7 +87,8 @@ func TestBesideOneThatDidNotChange(t *testing.T) {
 	if a, b := verdictsOf(both, "a"), verdictsOf(both, "b"); a[result.Faster] != 1 || b[result.Slower] != 1 {
 		t.Errorf("a %v, b %v, want one faster and the other slower", a, b)
 	}
-	if named := Changes(old, now, "a"); len(named) != 1 || named[0].Engine != "b" || named[0].Beside != "a" || named[0].Time != result.Slower {
+	if named := Changes(old, now, "a"); len(named) != 1 || named[0].Engine != "b" || named[0].Beside != "a" ||
+		named[0].Time != result.Slower {
 		t.Errorf("beside a: %+v", named)
 	}
 }

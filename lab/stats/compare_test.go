@@ -16,7 +16,9 @@ type machine struct {
 	outlie float64 // share of rounds that something else disturbs, by up to several times
 	drift  float64 // sigma of the machine's random walk from round to round
 	bias   float64 // sigma of what distinguishes one process from another for as long as both live
-	checks float64 // share of rounds of all but the first that hold a checkpoint, which takes 4 times as long as the rest of the round
+	// share of rounds of all but the first that hold a checkpoint, which takes 4 times as long as
+	// the rest of the round
+	checks float64
 }
 
 // sittings is how many processes of a contender share the rounds.
@@ -221,7 +223,8 @@ func TestEqualProcessesAreFoundEquivalent(t *testing.T) {
 		}
 	}
 	if different, equivalent := called(newMachine(0.15), 6, 4, 1.08); different+equivalent > 0.05 {
-		t.Errorf("8 %% slower in 6 rounds of much noise: %.1f %% different, %.1f %% equivalent, want nearly all open", 100*different, 100*equivalent)
+		t.Errorf("8 %% slower in 6 rounds of much noise: %.1f %% different, %.1f %% equivalent, want nearly all open",
+			100*different, 100*equivalent)
 	}
 }
 
@@ -256,7 +259,8 @@ func TestCheckpointsAreInTheRatio(t *testing.T) {
 		}
 	}
 	if got := math.Exp(sum / simulated); got < 1.2 {
-		t.Errorf("a checkpoint of 4 rounds in every tenth round: the ratio is %.2f on average, want about %v", got, truth)
+		t.Errorf("a checkpoint of 4 rounds in every tenth round: the ratio is %.2f on average, want about %v", got,
+			truth)
 	}
 	if got := float64(covered) / simulated; got < 0.9 {
 		t.Errorf("the 95 %% interval holds the ratio of the means in %.1f %% of runs", 100*got)
@@ -278,14 +282,17 @@ func TestOneOutlierDecidesNothing(t *testing.T) {
 }
 
 func TestOnlyRoundsThatBothHaveArePaired(t *testing.T) {
-	a := []result.Sample{{Round: 0, NS: 2}, {Round: 1, NS: 20}, {Round: 2, NS: 200}, {Round: 7, NS: 1}, {Round: 8, NS: 0}}
-	b := []result.Sample{{Round: 2, NS: 100}, {Round: 1, NS: 10}, {Round: 0, NS: 1}, {Round: 9, NS: 1}, {Round: 8, NS: 1}}
+	a := []result.Sample{{Round: 0, NS: 2}, {Round: 1, NS: 20}, {Round: 2, NS: 200}, {Round: 7, NS: 1},
+		{Round: 8, NS: 0}}
+	b := []result.Sample{{Round: 2, NS: 100}, {Round: 1, NS: 10}, {Round: 0, NS: 1}, {Round: 9, NS: 1},
+		{Round: 8, NS: 1}}
 	c := Compare(a, b, 1)
 	if c.Rounds != 3 || math.Abs(c.Mid-2) > 1e-9 {
 		t.Errorf("got %d rounds and a ratio of %g, want 3 and 2", c.Rounds, c.Mid)
 	}
 	if c.Different || c.Enough() || !math.IsInf(c.HalfWidth(), 1) {
-		t.Errorf("3 rounds: different %v, enough %v, half-width %g; want false, false, +Inf", c.Different, c.Enough(), c.HalfWidth())
+		t.Errorf("3 rounds: different %v, enough %v, half-width %g; want false, false, +Inf", c.Different, c.Enough(),
+			c.HalfWidth())
 	}
 	if none := Compare(a, nil, 1); none.Rounds != 0 || none.Different || !math.IsNaN(none.Mid) {
 		t.Errorf("with nothing: got %+v, want no rounds and NaN", none)

@@ -95,9 +95,10 @@ func rankable(cells []result.Cell, g result.Group) []int {
 	return kept
 }
 
-// fastest returns the cell of a group, which is not empty, with the lowest mean; of two that have rounds in common, the
-// one that is faster in these: the others may be of a slower hour. One with too few rounds to be compared is the fastest
-// only if all are such, and one that left the race as far behind only if all did.
+// fastest returns the cell of a group, which is not empty, with the lowest mean; of two that have
+// rounds in common, the one that is faster in these: the others may be of a slower hour. One with
+// too few rounds to be compared is the fastest only if all are such, and one that left the race as
+// far behind only if all did.
 func fastest(cells []result.Cell, group []int) int {
 	rank := func(c result.Cell) int {
 		switch {
@@ -166,14 +167,16 @@ func (u unresolved) warnings(took time.Duration) []result.Warning {
 	var w []result.Warning
 	if u.few > 0 {
 		w = append(w, result.Warning{
-			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common, too few to decide anything", u.few, u.total, MinRounds),
+			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common, too few to decide anything",
+				u.few, u.total, MinRounds),
 			Hint: hint,
 		})
 	}
 	if u.open > 0 {
 		text := fmt.Sprintf("%d of %d comparisons are open: neither a difference nor equivalence within %.0f %% is sure", u.open, u.total, 100*Margin)
 		if u.near > 0 {
-			text += fmt.Sprintf("; %d of them are so near to a limit that they would take hundreds of times as long", u.near)
+			text += fmt.Sprintf("; %d of them are so near to a limit that they would take hundreds of times as long",
+				u.near)
 		}
 		w = append(w, result.Warning{Text: text, Hint: hint})
 	}

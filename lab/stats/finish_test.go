@@ -22,7 +22,8 @@ func cell(operation, engine string, samples []result.Sample) result.Cell {
 func samples(rounds int, ns float64) []result.Sample {
 	var all []result.Sample
 	for r := range rounds {
-		all = append(all, result.Sample{Round: r, N: 100, Process: 2 * r / rounds, NS: ns * (1 + 0.002*float64(r*7%5-2))})
+		all = append(all, result.Sample{Round: r, N: 100, Process: 2 * r / rounds,
+			NS: ns * (1 + 0.002*float64(r*7%5-2))})
 	}
 	return all
 }
@@ -55,7 +56,8 @@ func example() *result.Run {
 func TestFinishComparesWithTheFastestOfItsPromise(t *testing.T) {
 	run := example()
 	Finish(run)
-	sqlite, bbolt, pebble, null, failed, weak, reader := run.Cells[0], run.Cells[1], run.Cells[2], run.Cells[3], run.Cells[4], run.Cells[5], run.Cells[7]
+	sqlite, bbolt, pebble, null, failed, weak, reader := run.Cells[0], run.Cells[1], run.Cells[2], run.Cells[3],
+		run.Cells[4], run.Cells[5], run.Cells[7]
 	if r := sqlite.Ratio; r == nil || r.To != "bbolt" || !r.Different || r.Mid < 1.99 || r.Mid > 2.01 {
 		t.Errorf("sqlite, twice as slow: ratio %+v", r)
 	}
@@ -103,7 +105,8 @@ func TestVerdictsNameWinnersTiesAndFailures(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if v := run.Verdicts[0]; !reflect.DeepEqual(v.Best, []string{"bbolt"}) || !reflect.DeepEqual(v.Ties, []string{"pebble"}) {
+	if v := run.Verdicts[0]; !reflect.DeepEqual(v.Best, []string{"bbolt"}) ||
+		!reflect.DeepEqual(v.Ties, []string{"pebble"}) {
 		t.Errorf("best %v, ties %v; want bbolt, pebble", v.Best, v.Ties)
 	}
 }
@@ -151,7 +154,8 @@ func TestTooFewRoundsAreOpenAndAWarning(t *testing.T) {
 	if r := run.Cells[1].Ratio; !r.Open() {
 		t.Errorf("3 rounds in common decide: %+v", r)
 	}
-	if v := run.Verdicts[0]; v.Text != "Open which of sqlite and bbolt is the fastest at put." || len(v.Ties) > 0 || !reflect.DeepEqual(v.Open, []string{"bbolt"}) {
+	if v := run.Verdicts[0]; v.Text != "Open which of sqlite and bbolt is the fastest at put." || len(v.Ties) > 0 ||
+		!reflect.DeepEqual(v.Open, []string{"bbolt"}) {
 		t.Errorf("verdict %+v, want one that is open", v)
 	}
 	if last := run.Verdicts[len(run.Verdicts)-1]; len(last.Best) > 0 {
@@ -170,7 +174,8 @@ func TestTooFewRoundsAreOpenAndAWarning(t *testing.T) {
 // One round of luck is no winner over ten of work.
 func TestTheFastestHasEnoughRounds(t *testing.T) {
 	run := &result.Run{Cells: []result.Cell{
-		cell("put", "lucky", samples(1, 10)), cell("put", "bbolt", samples(10, 100)), cell("put", "sqlite", samples(10, 300)),
+		cell("put", "lucky", samples(1, 10)), cell("put", "bbolt", samples(10, 100)),
+		cell("put", "sqlite", samples(10, 300)),
 	}}
 	Finish(run)
 	want := "Open which of bbolt and lucky is the fastest at put (bbolt is 2.7x to 3.2x faster than sqlite)."
@@ -179,7 +184,8 @@ func TestTheFastestHasEnoughRounds(t *testing.T) {
 	}
 }
 
-// An engine that was measured longer, while the machine was slower, still leads in the rounds that both had.
+// An engine that was measured longer, while the machine was slower, still leads in the rounds that
+// both had.
 func TestTheFastestIsSoInTheRoundsThatBothHad(t *testing.T) {
 	bunt := samples(30, 150)
 	copy(bunt, samples(10, 80))
@@ -236,7 +242,8 @@ func TestACheckCountsWhatIsWrong(t *testing.T) {
 	k.Add(run, slow)
 	// In the last one everything is compared with slow10, and the two equals are called slower than
 	// it.
-	if k.False != (Share{1, 3}) || k.Wrong != (Share{2, 12}) || k.Found[0.10] != (Share{2, 3}) || k.Found[0.25] != (Share{3, 4}) {
+	if k.False != (Share{1, 3}) || k.Wrong != (Share{2, 12}) || k.Found[0.10] != (Share{2, 3}) ||
+		k.Found[0.25] != (Share{3, 4}) {
 		t.Errorf("got %+v", k)
 	}
 	if got := k.False.String(); got != "1 of 3 (33.3%)" {

@@ -7,7 +7,8 @@ import (
 )
 
 func TestFloorIsWhatTheDiskNeeds(t *testing.T) {
-	disk := result.Floor{AppendSync: &result.Interval{Mid: 100}, OverwriteSync: &result.Interval{Mid: 80}, OpenClose: &result.Interval{Mid: 10}}
+	disk := result.Floor{AppendSync: &result.Interval{Mid: 100}, OverwriteSync: &result.Interval{Mid: 80},
+		OpenClose: &result.Interval{Mid: 10}}
 	for _, c := range []struct {
 		name, workload, operation, delivered string
 		want                                 float64 // 0: none
@@ -23,7 +24,8 @@ func TestFloorIsWhatTheDiskNeeds(t *testing.T) {
 		{"a mix reads and commits", "ycsb", "A", "synced", 0},
 		{"a load commits", "ycsb", "fillseq", "synced", 80},
 	} {
-		got, ok := diskFloor(result.Cell{Workload: c.workload, Operation: c.operation, Promise: result.Promise{Delivered: c.delivered}}, disk)
+		got, ok := diskFloor(result.Cell{Workload: c.workload, Operation: c.operation,
+			Promise: result.Promise{Delivered: c.delivered}}, disk)
 		if got != c.want || ok != (c.want > 0) {
 			t.Errorf("%s: got %g, %v; want %g", c.name, got, ok, c.want)
 		}

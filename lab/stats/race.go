@@ -32,11 +32,12 @@ type Standing struct {
 
 // Rule says when a contender's rounds are enough.
 type Rule struct {
-	// Precision is the half-width at which a ratio is known well enough, decided or not: 0.05 is 5 %.
+	// Precision is the half-width at which a ratio is known well enough, decided or not: 0.05 is 5
+	// %.
 	Precision float64
 
-	// Even lets nobody leave before, however sure it is who is faster: for a comparison with another
-	// run, to which every ratio matters.
+	// Even lets nobody leave before, however sure it is who is faster: for a comparison with
+	// another run, to which every ratio matters.
 	Even bool
 }
 

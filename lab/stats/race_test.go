@@ -91,7 +91,8 @@ func (t *table) sit(rounds int) {
 				continue
 			}
 			ns := 1000 * t.effects[i] * math.Exp(bias[i]) * (1 + t.calm*(draw(i)/1000-1))
-			t.cells[i].Samples = append(t.cells[i].Samples, result.Sample{Round: t.round, N: 10, NS: ns, Process: t.sitting})
+			t.cells[i].Samples = append(t.cells[i].Samples, result.Sample{Round: t.round, N: 10, NS: ns,
+				Process: t.sitting})
 		}
 	}
 	t.sitting++
@@ -144,7 +145,8 @@ func (t *table) race(most int) result.Run {
 }
 
 // checked runs many races and counts what was right.
-func checked(t *testing.T, noise recording, calm float64, most, races int, effects ...float64) (k Check, covered Share, rounds float64) {
+func checked(t *testing.T, noise recording, calm float64, most, races int, effects ...float64) (k Check, covered Share,
+	rounds float64) {
 	rng := rand.New(rand.NewPCG(3, uint64(most)))
 	for range races {
 		r := newTable(rng, noise, calm, effects...).race(most)
@@ -175,7 +177,8 @@ func TestARaceInventsNoDifference(t *testing.T) {
 			k, covered, rounds := checked(t, noise, calm, most, races, effects...)
 			t.Logf("%s, %v of it: %v different, covered %v, %.0f rounds", noise.Name, calm, k.False, covered, rounds)
 			if k.False.Fraction() > 0.05 || covered.Fraction() < 0.95 {
-				t.Errorf("%s, %v of it: called different though equal are %v; the interval holds the ratio in %v", noise.Name, calm, k.False, covered)
+				t.Errorf("%s, %v of it: called different though equal are %v; the interval holds the ratio in %v",
+					noise.Name, calm, k.False, covered)
 			}
 			all.False.Part, all.False.Of = all.False.Part+k.False.Part, all.False.Of+k.False.Of
 		}
@@ -228,7 +231,8 @@ func TestARaceFindsWhatIsThere(t *testing.T) {
 	for _, noise := range recordings(t) {
 		calm, effects := calmed(noise, 1, 1.10, 1.25, 1)
 		k, covered, rounds := checked(t, noise, calm, 80, races, effects...)
-		t.Logf("%v of %s: found at 25 %% %v, at 10 %% %v, wrong %v, covered %v, %.0f rounds", calm, noise.Name, k.Found[0.25], k.Found[effect(1.10)], k.Wrong, covered, rounds)
+		t.Logf("%v of %s: found at 25 %% %v, at 10 %% %v, wrong %v, covered %v, %.0f rounds", calm, noise.Name,
+			k.Found[0.25], k.Found[effect(1.10)], k.Wrong, covered, rounds)
 		if k.Wrong.Part > 0 || covered.Fraction() < 0.95 {
 			t.Errorf("%v of %s: %+v, covered %v", calm, noise.Name, k, covered)
 		}
@@ -332,7 +336,8 @@ func TestEvenLetsNobodyLeaveEarly(t *testing.T) {
 	if s := Look(tb.cells, 1, Rule{Precision: 0.05}); s[1].Early != result.EarlyBehind {
 		t.Fatalf("30 times as slow: %+v", s[1])
 	}
-	if s := Look(tb.cells, 1, Rule{Precision: 0.001, Even: true}); s[0].Early != "" || s[1].Early != "" || s[1].More <= 0 {
+	if s := Look(tb.cells, 1, Rule{Precision: 0.001, Even: true}); s[0].Early != "" || s[1].Early != "" ||
+		s[1].More <= 0 {
 		t.Errorf("30 times as slow, and to be known to 0.1 %%: %+v", s)
 	}
 	if s := Look(tb.cells, 1, Rule{Precision: 10, Even: true}); s[1].Early != result.EarlyDecided {

@@ -59,7 +59,8 @@ func Versus(run *result.Run, first, second Contender) []Duel {
 		d := Duel{Workload: op[0].Workload, Params: op[0].Params, Operation: op[0].Operation}
 		for _, a := range named(op, first.Name) {
 			for _, b := range named(op, second.Name) {
-				m := Match{First: a.Promise, Second: b.Promise, Comparison: p.compare(b.Samples, a.Samples, (1-Confidence)*finalShare)}
+				m := Match{First: a.Promise, Second: b.Promise,
+					Comparison: p.compare(b.Samples, a.Samples, (1-Confidence)*finalShare)}
 				if m.Rounds == 0 {
 					continue
 				}

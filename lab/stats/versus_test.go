@@ -9,7 +9,8 @@ import (
 
 // cellAt returns a cell with 10 rounds of the same time.
 func cellAt(engine, form, class string, intact bool, ns float64) result.Cell {
-	c := result.Cell{Workload: "events", Operation: "append1", Engine: engine, Form: form, Status: result.OK, Ranked: true,
+	c := result.Cell{Workload: "events", Operation: "append1", Engine: engine, Form: form, Status: result.OK,
+		Ranked:  true,
 		Promise: result.Promise{Delivered: class, Intact: intact}}
 	for round := range 10 {
 		c.Samples = append(c.Samples, result.Sample{Round: round, N: 1, NS: ns + float64(round%2)})
@@ -37,7 +38,8 @@ func TestVersusTellsThePromiseFromTheEngine(t *testing.T) {
 
 func TestParseContender(t *testing.T) {
 	for s, want := range map[string]Contender{
-		"bbolt": {Name: "bbolt"}, "sqlite/sql@flushed": {Name: "sqlite/sql", Class: "flushed"}, " a@synced": {Name: "a", Class: "synced"},
+		"bbolt": {Name: "bbolt"}, "sqlite/sql@flushed": {Name: "sqlite/sql", Class: "flushed"},
+		" a@synced": {Name: "a", Class: "synced"},
 	} {
 		if got, err := ParseContender(s); err != nil || got != want {
 			t.Errorf("%q: got %v, %v, want %v", s, got, err, want)
@@ -74,7 +76,8 @@ func TestWhatIsNotCertainIsOpen(t *testing.T) {
 // that is slower for sure.
 func TestVerdictNamesWhatIsOpen(t *testing.T) {
 	best := func(op string) outcome {
-		return outcome{operation: op, first: []string{"bbolt"}, next: "pebble", lead: &result.Ratio{Lo: 6.3, Mid: 10, Hi: 16}}
+		return outcome{operation: op, first: []string{"bbolt"}, next: "pebble",
+			lead: &result.Ratio{Lo: 6.3, Mid: 10, Hi: 16}}
 	}
 	put, get := best("put"), best("get")
 	put.open, get.open = []string{"bunt", "sqlite"}, []string{"sqlite", "bunt"}

@@ -91,7 +91,8 @@ func badgerLacks(o badger.Options, values map[string]string) error {
 			}
 			got, err := item.ValueCopy(nil)
 			if err != nil || string(got) != want {
-				return fmt.Errorf("%s: Get returns %d bytes and the error %v, want %d bytes", k, len(got), err, len(want))
+				return fmt.Errorf("%s: Get returns %d bytes and the error %v, want %d bytes", k, len(got), err,
+					len(want))
 			}
 		}
 		return nil

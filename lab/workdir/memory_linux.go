@@ -11,8 +11,8 @@ import (
 // leastMemory is what a file system in memory must have free: engines make large, sparse files.
 const leastMemory = 4 << 30
 
-// Memory returns a folder in memory for stores that are only opened and compared, "" if there is none: there, a
-// sync costs nothing.
+// Memory returns a folder in memory for stores that are only opened and compared, "" if there is
+// none: there, a sync costs nothing.
 func Memory() string {
 	const dir, magic = "/dev/shm", 0x01021994
 	var st unix.Statfs_t

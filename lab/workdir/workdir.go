@@ -1,4 +1,5 @@
-// Package workdir gives a run a folder of its own and removes the folders that killed runs have left.
+// Package workdir gives a run a folder of its own and removes the folders that killed runs have
+// left.
 package workdir
 
 import (
@@ -26,8 +27,8 @@ const (
 	lockName = "lock"
 )
 
-// Default returns the folder for the data of runs: one in the user's cache, since the temporary folder is often a
-// tmpfs, where nothing can be synced.
+// Default returns the folder for the data of runs: one in the user's cache, since the temporary
+// folder is often a tmpfs, where nothing can be synced.
 func Default() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -63,14 +64,15 @@ func New(parent string) (*Dir, error) {
 	return &Dir{Path: path, lock: lock, made: made}, nil
 }
 
-// removeStale removes the folders of runs that no longer live. A disk that such a run had mounted below its folder is
-// detached first: nobody answers for it any more.
+// removeStale removes the folders of runs that no longer live. A disk that such a run had mounted
+// below its folder is detached first: nobody answers for it any more.
 func removeStale(parent string) error {
 	paths, err := filepath.Glob(filepath.Join(parent, pattern))
 	if err != nil {
 		return err
 	}
-	// The lock of a run that was killed is free only once nothing of it waits for its disks any more.
+	// The lock of a run that was killed is free only once nothing of it waits for its disks any
+	// more.
 	detached, err := powerfs.DetachStale(parent)
 	if err != nil {
 		return err

@@ -16,8 +16,9 @@ var eventsParams = []Param{
 	{Name: "variant", Default: "none", Usage: "ebuse: as published, three indexes on the table of the form sql, none elsewhere"},
 }
 
-// events is a published comparison of SQLite and Pebble as event stores. There SQLite kept three indexes that Pebble
-// did not, and Pebble did not sync; here every engine keeps the same indexes, and is compared at the same promise.
+// events is a published comparison of SQLite and Pebble as event stores. There SQLite kept three
+// indexes that Pebble did not, and Pebble did not sync; here every engine keeps the same indexes,
+// and is compared at the same promise.
 var events = Workload{
 	Name:    "events",
 	Summary: "an event store: append, load ranges, stream, size",
@@ -63,7 +64,8 @@ func eventOp(op Op, task eventTask) Op {
 	return op
 }
 
-// eventForms are kv on every engine, and tables of its own where the engine is SQLite with options that those take.
+// eventForms are kv on every engine, and tables of its own where the engine is SQLite with options
+// that those take.
 func eventForms(engine, options string) []string {
 	if engine == "sqlite" {
 		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, sqllog.Options{}); err == nil {
@@ -88,7 +90,8 @@ func eventTime(index int) time.Time {
 	return time.Unix(1_700_000_000, 0).UTC().Add(time.Duration(index) * (time.Millisecond + time.Nanosecond))
 }
 
-// eventStreams are the names of the streams that events belong to where the log keeps an index of streams.
+// eventStreams are the names of the streams that events belong to where the log keeps an index of
+// streams.
 var eventStreams = func() (names [100]string) {
 	for i := range names {
 		names[i] = fmt.Sprintf("stream-%02d", i)

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
-// eventsRunner runs one operation on one event log. The event with index i is the i-th drawn, from 0; where several
-// workers append at once, positions are in another order than indexes.
+// eventsRunner runs one operation on one event log. The event with index i is the i-th drawn, from
+// 0; where several workers append at once, positions are in another order than indexes.
 type eventsRunner struct {
 	eventStore
 	env    Env
@@ -94,7 +94,8 @@ func (r *eventsRunner) Setup(ctx context.Context) (err error) {
 				return err
 			}
 			if want := uint64(i + 1); done.First != want || done.Last != want+uint64(len(drafts)-1) {
-				return fmt.Errorf("append: positions %d to %d, want %d events from %d", done.First, done.Last, len(drafts), want)
+				return fmt.Errorf("append: positions %d to %d, want %d events from %d", done.First, done.Last,
+					len(drafts), want)
 			}
 		}
 		return nil
@@ -102,7 +103,8 @@ func (r *eventsRunner) Setup(ctx context.Context) (err error) {
 	return err
 }
 
-// stream returns the name of the stream that the event with an index belongs to: the same for one append.
+// stream returns the name of the stream that the event with an index belongs to: the same for one
+// append.
 func (r *eventsRunner) stream(index int) string {
 	switch {
 	case !r.byName:
@@ -200,8 +202,8 @@ func (r *eventsRunner) lastPosition(ctx context.Context, _ int) error {
 	return nil
 }
 
-// checkAll compares n events, or the first and the last of them, with those appended at the positions
-// from a first one on.
+// checkAll compares n events, or the first and the last of them, with those appended at the
+// positions from a first one on.
 func (r *eventsRunner) checkAll(list []eventlog.Event, from uint64, n int) error {
 	if r.null {
 		return nil
@@ -241,8 +243,8 @@ func (r *eventsRunner) check(e *eventlog.Event, position uint64) error {
 	return nil
 }
 
-// Verify checks that the appends of the slice got the positions after those before it, each its own, and reads events
-// of them back.
+// Verify checks that the appends of the slice got the positions after those before it, each its
+// own, and reads events of them back.
 func (r *eventsRunner) Verify(ctx context.Context) error {
 	if r.task.appends == 0 {
 		return nil
@@ -263,7 +265,8 @@ func (r *eventsRunner) Verify(ctx context.Context) error {
 	return r.readBack(ctx)
 }
 
-// place notes that the event with an index is at a position, which must be one that the slice could get.
+// place notes that the event with an index is at a position, which must be one that the slice could
+// get.
 func (r *eventsRunner) place(position uint64, index int) error {
 	at := int(position) - 1
 	if at < r.first || at >= r.first+len(r.drafts) {
@@ -276,8 +279,8 @@ func (r *eventsRunner) place(position uint64, index int) error {
 	return nil
 }
 
-// readBack reads what the slice appended, 1,000 events at a time: all of it, or, of more than mostVerified, parts at
-// even distances, the last among them.
+// readBack reads what the slice appended, 1,000 events at a time: all of it, or, of more than
+// mostVerified, parts at even distances, the last among them.
 func (r *eventsRunner) readBack(ctx context.Context) error {
 	const part = 1000
 	r.whole = true

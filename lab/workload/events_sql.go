@@ -30,12 +30,14 @@ type sqlEvents struct {
 	about      Description
 }
 
-// newSQLEvents takes those of the engine's options that a log in tables has too. Others are kv.Unsupported.
+// newSQLEvents takes those of the engine's options that a log in tables has too. Others are
+// kv.Unsupported.
 func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
 	options.Pragmas = map[string]string{}
 	path, err := filepath.Abs(filepath.Join(env.Dir, "store")) // its name goes into a URL
 	if err != nil {
-		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.KindOf(err), Err: err, Hint: "name the folder in full"}
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.KindOf(err), Err: err,
+			Hint: "name the folder in full"}
 	}
 	s := &sqlEvents{
 		driver:     pureDriver,
@@ -45,7 +47,8 @@ func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
 	}
 	given, err := url.ParseQuery(env.Options)
 	if err != nil {
-		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: err, Hint: "write name=value&name=value"}
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: err,
+			Hint: "write name=value&name=value"}
 	}
 	for name := range given {
 		switch value := given.Get(name); name {
@@ -62,7 +65,8 @@ func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
 			}
 		}
 		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Unsupported,
-			Err: fmt.Errorf("option %s=%s in the form sql", name, given.Get(name)), Hint: "leave it out, or use the form kv"}
+			Err:  fmt.Errorf("option %s=%s in the form sql", name, given.Get(name)),
+			Hint: "leave it out, or use the form kv"}
 	}
 	return s, nil
 }
@@ -80,7 +84,8 @@ func (s *sqlEvents) create(ctx context.Context, load func(*eventlog.Log) error) 
 		return nil, err
 	}
 	s.about.Open = time.Since(start)
-	// sqllog: appends of class Synced are committed with synchronous = FULL, all others with NORMAL, in WAL mode.
+	// sqllog: appends of class Synced are committed with synchronous = FULL, all others with
+	// NORMAL, in WAL mode.
 	s.about.Promise = kv.Promise{Supported: true, Class: min(s.durability, kv.Flushed), Intact: true}
 	if err := s.readSettings(ctx); err != nil {
 		return nil, errors.Join(err, log.Close())

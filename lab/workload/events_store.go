@@ -27,7 +27,8 @@ var (
 	_ eventStore = (*sqlEvents)(nil)
 )
 
-// newEventStore returns what keeps the log in the form of env, of which "" is kv. Indexes are for the form sql alone.
+// newEventStore returns what keeps the log in the form of env, of which "" is kv. Indexes are for
+// the form sql alone.
 func newEventStore(env Env, options sqllog.Options) (eventStore, error) {
 	switch {
 	case env.Form == "kv" || env.Form == "":

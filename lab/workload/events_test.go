@@ -26,8 +26,9 @@ func TestEveryOperationOfEventsWorksInEveryForm(t *testing.T) {
 						slices = []int{2}
 					}
 					t.Run(strings.Join([]string{engine, op.Name, form, index}, " "), func(t *testing.T) {
-						r := start(t, "events", op.Name, workload.Env{Engine: engine, Form: form, Durability: weakest(t, engine),
-							Seed: 1, Params: map[string]string{"events": "1k", "index": index}})
+						r := start(t, "events", op.Name, workload.Env{Engine: engine, Form: form,
+							Durability: weakest(t, engine),
+							Seed:       1, Params: map[string]string{"events": "1k", "index": index}})
 						for _, n := range slices {
 							if err := slice(t.Context(), r, op.Workers, n); err != nil {
 								t.Fatalf("slice of %d: %v", n, err)
@@ -57,7 +58,8 @@ func describes(t *testing.T, r workload.Runner, onDisk bool) {
 }
 
 func TestEventsAreAppendedAtEveryClassThatAnEngineDelivers(t *testing.T) {
-	for _, c := range []struct{ engine, form string }{{"bbolt", "kv"}, {"pebble", "kv"}, {"sqlite", "kv"}, {"sqlite", "sql"}} {
+	for _, c := range []struct{ engine, form string }{{"bbolt", "kv"}, {"pebble", "kv"}, {"sqlite", "kv"},
+		{"sqlite", "sql"}} {
 		d, _ := driver.Lookup(c.engine)
 		for _, class := range driver.Durabilities {
 			if !d.Info().Caps.Promise(class).Supported {
@@ -65,7 +67,8 @@ func TestEventsAreAppendedAtEveryClassThatAnEngineDelivers(t *testing.T) {
 			}
 			for name, workers := range map[string]int{"append1": 1, "append_parallel": 8} {
 				t.Run(strings.Join([]string{c.engine, c.form, name, class.String()}, " "), func(t *testing.T) {
-					r := start(t, "events", name, workload.Env{Engine: c.engine, Form: c.form, Durability: class, Seed: 1})
+					r := start(t, "events", name, workload.Env{Engine: c.engine, Form: c.form, Durability: class,
+						Seed: 1})
 					if err := slice(t.Context(), r, workers, 24); err != nil {
 						t.Fatal(err)
 					}
@@ -105,7 +108,8 @@ func TestEventsFailOnALogThatLosesOrChangesEvents(t *testing.T) {
 		op, _ := w.Op(name)
 		for name, change := range change {
 			t.Run(op.Name+" "+name, func(t *testing.T) {
-				r := start(t, "events", op.Name, workload.Env{Engine: "tamper", Form: "kv", Durability: kv.Buffered, Seed: 2})
+				r := start(t, "events", op.Name, workload.Env{Engine: "tamper", Form: "kv", Durability: kv.Buffered,
+					Seed: 2})
 				if err := slice(t.Context(), r, op.Workers, 25); err != nil {
 					t.Fatal(err)
 				}
@@ -151,7 +155,8 @@ func TestEventsAreKeptInThePublishedVariant(t *testing.T) {
 	for _, c := range []struct{ engine, form string }{{"pebble", "kv"}, {"sqlite", "kv"}, {"sqlite", "sql"}} {
 		for _, op := range []string{"append1", "append100", "read100", "size"} {
 			t.Run(strings.Join([]string{c.engine, c.form, op}, " "), func(t *testing.T) {
-				r := start(t, "events", op, workload.Env{Engine: c.engine, Form: c.form, Durability: kv.Buffered, Seed: 1,
+				r := start(t, "events", op, workload.Env{Engine: c.engine, Form: c.form, Durability: kv.Buffered,
+					Seed:   1,
 					Params: map[string]string{"events": "1k", "variant": "ebuse"}})
 				if err := slice(t.Context(), r, 0, 4); err != nil {
 					t.Fatal(err)
@@ -184,7 +189,8 @@ func TestPublishedEventsHaveThreeIndexes(t *testing.T) {
 
 func TestEventsRefusesWrongParameters(t *testing.T) {
 	w, _ := workload.Lookup("events")
-	for _, params := range []map[string]string{{"events": "999"}, {"events": "x"}, {"index": "ebuse"}, {"variant": "published"}} {
+	for _, params := range []map[string]string{{"events": "999"}, {"events": "x"}, {"index": "ebuse"},
+		{"variant": "published"}} {
 		_, err := w.Ops[0].New(workload.Env{Dir: t.TempDir(), Engine: "mem", Form: "kv", Params: params})
 		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%v: error %v, want invalid with a hint", params, err)

@@ -17,8 +17,9 @@ var feedParams = []Param{
 	{Name: "variant", Default: "none", Usage: "le-keys: little-endian sequences as keys, as published, where there are keys"},
 }
 
-// feeds is a published comparison of Margaret's log with bbolt and Badger as feeds of Secure Scuttlebutt. There Margaret was
-// never synced, the others once after all appends, and the keys were little-endian, which scatters them over the tree.
+// feeds is a published comparison of Margaret's log with bbolt and Badger as feeds of Secure
+// Scuttlebutt. There Margaret was never synced, the others once after all appends, and the keys
+// were little-endian, which scatters them over the tree.
 var feeds = Workload{
 	Name:    "feed",
 	Summary: "an append-only message log: append many, read by number, iterate, size",
@@ -66,7 +67,8 @@ const (
 	margaretForm = "margaret" // the log format offset2, which is its own engine
 )
 
-// feedForms are kv, plain and in compressed blocks, on every engine; and Margaret's files, which have no other form.
+// feedForms are kv, plain and in compressed blocks, on every engine; and Margaret's files, which
+// have no other form.
 func feedForms(engine, _ string) []string {
 	if engine == margaretForm {
 		return []string{margaretForm}
@@ -74,10 +76,12 @@ func feedForms(engine, _ string) []string {
 	return []string{"kv", zstdForm}
 }
 
-// feedMessages makes the messages of a seed: what Secure Scuttlebutt's look like, of which 172 bytes are random.
+// feedMessages makes the messages of a seed: what Secure Scuttlebutt's look like, of which 172
+// bytes are random.
 type feedMessages struct{ seed uint64 }
 
-// append appends the message with an index to dst. It has 393 to 399 bytes below index 100,000, nearly always 397 or more.
+// append appends the message with an index to dst. It has 393 to 399 bytes below index 100,000,
+// nearly always 397 or more.
 func (f feedMessages) append(dst []byte, index int) []byte {
 	h := scramble(scramble(f.seed^uint64(index)*golden) + golden)
 	var random [40]byte

@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
-// littleEndianFeed keeps a feed as it was published: every message under its sequence, least significant byte first. Its
-// order of iteration is that of the keys: the first 5,000 are every twentieth or so of 100,000.
+// littleEndianFeed keeps a feed as it was published: every message under its sequence, least
+// significant byte first. Its order of iteration is that of the keys: the first 5,000 are every
+// twentieth or so of 100,000.
 type littleEndianFeed struct {
 	db    *kv.DB
 	n     uint64
@@ -70,7 +71,8 @@ func (r *littleEndianReader) Append(dst []byte, seq uint64) ([]byte, error) {
 	return r.s.Append(dst, littleEndianKey(seq))
 }
 
-// Scan gives as many messages as lie between from and to in the order of their keys, beginning with the from-th of them.
+// Scan gives as many messages as lie between from and to in the order of their keys, beginning with
+// the from-th of them.
 func (r *littleEndianReader) Scan(from, to uint64, yield func(seq uint64, message []byte) bool) error {
 	order := r.f.order
 	if uint64(len(order)) != r.f.n {
@@ -97,7 +99,10 @@ func orderByKey(n int) sequenceOrder {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b))) })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Compare(bits.ReverseBytes64(uint64(a)),
+			bits.ReverseBytes64(uint64(b)))
+	})
 	return order
 }
 

@@ -35,7 +35,8 @@ type feedRunner struct {
 	pool   [][]byte // messages to append; those from feedPool on are the first again
 	pooled []uint64 // their sums
 
-	// The slice: iteration i appends pool[starts[i]:][:appends], or reads from starts[i], or seqs[i*reads:][:reads].
+	// The slice: iteration i appends pool[starts[i]:][:appends], or reads from starts[i], or
+	// seqs[i*reads:][:reads].
 	first  int // messages before the slice
 	starts []int
 	seqs   []int
@@ -75,8 +76,9 @@ func newFeedRunner(env Env, task feedTask, name string) (Runner, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	r := &feedRunner{env: env, task: task, null: env.Engine == "null", order: bySequence{}, messages: feedMessages{env.Seed},
-		rand: random(env.Seed, "feed/"+name), hash: maphash.MakeSeed()}
+	r := &feedRunner{env: env, task: task, null: env.Engine == "null", order: bySequence{},
+		messages: feedMessages{env.Seed},
+		rand:     random(env.Seed, "feed/"+name), hash: maphash.MakeSeed()}
 	if task.reads > 0 {
 		r.loaded = n
 	}
@@ -240,8 +242,8 @@ func (r *feedRunner) check(seq int, message []byte) error {
 	return nil
 }
 
-// Verify checks that the appends of the slice lie one behind the other after those before it, and reads messages of them
-// back.
+// Verify checks that the appends of the slice lie one behind the other after those before it, and
+// reads messages of them back.
 func (r *feedRunner) Verify(ctx context.Context) error {
 	if r.task.appends == 0 || r.null {
 		return nil

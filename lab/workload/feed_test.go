@@ -31,7 +31,8 @@ func TestEveryOperationOfFeedWorksInEveryForm(t *testing.T) {
 					if op.Sized {
 						params["dictionary"] = "trained"
 					}
-					r := start(t, "feed", op.Name, workload.Env{Engine: engine, Form: form, Durability: weakest(t, engine), Seed: 1, Params: params})
+					r := start(t, "feed", op.Name, workload.Env{Engine: engine, Form: form,
+						Durability: weakest(t, engine), Seed: 1, Params: params})
 					for _, n := range []int{1, 2} {
 						if err := slice(t.Context(), r, op.Workers, n); err != nil {
 							t.Fatalf("slice of %d: %v", n, err)
@@ -39,7 +40,8 @@ func TestEveryOperationOfFeedWorksInEveryForm(t *testing.T) {
 					}
 					describes(t, r, engine != "mem")
 					m := r.(workload.Metered).Metrics()
-					if stored := len(m) == 1 && m[0].Name == "message-B" && m[0].Value > 150; stored != (!op.Commits && engine != "mem") {
+					if stored := len(m) == 1 && m[0].Name == "message-B" &&
+						m[0].Value > 150; stored != (!op.Commits && engine != "mem") {
 						t.Errorf("metrics %v", m)
 					}
 				})
@@ -117,7 +119,8 @@ func TestFeedFailsOnAStoreThatLosesOrChangesMessages(t *testing.T) {
 					continue // it is compressed
 				}
 				t.Run(name+" "+how+" "+form, func(t *testing.T) {
-					r := start(t, "feed", name, workload.Env{Engine: "tamper", Form: form, Durability: kv.Buffered, Seed: 2,
+					r := start(t, "feed", name, workload.Env{Engine: "tamper", Form: form, Durability: kv.Buffered,
+						Seed:   2,
 						Params: map[string]string{"messages": "5k"}})
 					if err := slice(t.Context(), r, 1, 2); err != nil {
 						t.Fatal(err)
@@ -161,13 +164,15 @@ func TestFeedOnTheEngineThatKeepsNothingIsMeasuredWithoutErrors(t *testing.T) {
 
 func TestFeedRefusesWhatItCannotDo(t *testing.T) {
 	w, _ := workload.Lookup("feed")
-	for _, params := range []map[string]string{{"messages": "4999"}, {"messages": "x"}, {"block": "0"}, {"variant": "be"}, {"dictionary": "1"}} {
+	for _, params := range []map[string]string{{"messages": "4999"}, {"messages": "x"}, {"block": "0"},
+		{"variant": "be"}, {"dictionary": "1"}} {
 		_, err := w.Ops[0].New(workload.Env{Dir: t.TempDir(), Engine: "mem", Form: "kv", Params: params})
 		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%v: error %v, want invalid with a hint", params, err)
 		}
 	}
-	for _, env := range []workload.Env{{Engine: "bbolt", Form: "sql"}, {Engine: "bbolt", Form: "margaret"}, {Engine: "margaret", Form: "kv"}} {
+	for _, env := range []workload.Env{{Engine: "bbolt", Form: "sql"}, {Engine: "bbolt", Form: "margaret"},
+		{Engine: "margaret", Form: "kv"}} {
 		if _, err := w.Ops[0].New(env); kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%s as %s: error %v, want invalid with a hint", env.Engine, env.Form, err)
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// TestEveryFormIsExplained holds the forms that a workload lists against those in which its operations run on engines.
+// TestEveryFormIsExplained holds the forms that a workload lists against those in which its
+// operations run on engines.
 func TestEveryFormIsExplained(t *testing.T) {
 	for _, w := range workload.All() {
 		var run, listed []string

@@ -9,8 +9,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Helper is the whole life of a helper process: what a program does that was started as Env.Self with the arguments
-// args. It returns the error to be printed on standard error before the process exits with a status other than 0.
+// Helper is the whole life of a helper process: what a program does that was started as Env.Self
+// with the arguments args. It returns the error to be printed on standard error before the process
+// exits with a status other than 0.
 func Helper(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	if len(args) == 0 {
 		return &kv.Error{Op: "helper", Kind: kv.Invalid, Err: errors.New("no workload"), Hint: helperHint}

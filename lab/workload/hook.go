@@ -11,10 +11,11 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// hook is a command-line tool that other programs call for every little thing: each run opens its store, does one
-// thing and closes it. Operations with "shared" in their name keep one handle open instead, and those with "processes"
-// really start a process each time. An operation that opens has two forms: kv, the engine's store through kv, and state,
-// which is package state, made for such a tool, on the same engine.
+// hook is a command-line tool that other programs call for every little thing: each run opens its
+// store, does one thing and closes it. Operations with "shared" in their name keep one handle open
+// instead, and those with "processes" really start a process each time. An operation that opens has
+// two forms: kv, the engine's store through kv, and state, which is package state, made for such a
+// tool, on the same engine.
 var hook = Workload{
 	Name:    "hook",
 	Summary: "a short-lived command opens the store, works and closes it",
@@ -39,17 +40,21 @@ var hook = Workload{
 			New: sharedRead(14, (*hookReader).get)},
 		{Name: "scan20_shared", Summary: "scan the 20 keys of a prefix through an open handle",
 			New: sharedRead(1, (*hookReader).scan)},
-		hookOp(Op{Name: "session", Summary: "80 gets and 20 puts in random order, each with an open and a close", Commits: true,
-			Items: sessionLength}, newSessionRunner),
-		hookOp(Op{Name: "delete_stale", Summary: "open, delete the 10 old ones of the 20 keys of a prefix, close", Commits: true,
-			Items: groupSize / 2}, newStaleRunner),
-		hookOp(Op{Name: "processes_1", Summary: "a process opens, does one get or put, closes; 5 % are killed", Commits: true,
+		hookOp(Op{Name: "session", Summary: "80 gets and 20 puts in random order, each with an open and a close",
+			Commits: true,
+			Items:   sessionLength}, newSessionRunner),
+		hookOp(Op{Name: "delete_stale", Summary: "open, delete the 10 old ones of the 20 keys of a prefix, close",
+			Commits: true,
+			Items:   groupSize / 2}, newStaleRunner),
+		hookOp(Op{Name: "processes_1", Summary: "a process opens, does one get or put, closes; 5 % are killed",
+			Commits: true,
 			Workers: 1, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes_4", Summary: "the same, 4 processes at a time", Commits: true,
 			Workers: 4, Cycle: putEvery}, newProcessRunner),
 		hookOp(Op{Name: "processes_14", Summary: "the same, 14 processes at a time", Commits: true,
 			Workers: 14, Cycle: putEvery}, newProcessRunner),
-		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true, Cycle: putEvery}, newCrowdRunner),
+		hookOp(Op{Name: "processes", Summary: "the same, n processes at a time", Commits: true, Cycle: putEvery},
+			newCrowdRunner),
 		stormOp,
 	},
 }
@@ -58,8 +63,8 @@ var hook = Workload{
 var stormOp = Op{Name: "storm", Summary: "n processes at the same moment open, put one key each and close, or give up after 2 s", Commits: true,
 	Forms: stormForms, CoreForms: []string{"kv"}, New: newStormRunner}
 
-// hookOp completes an operation that opens the store itself. When no workload is named it runs in the form kv alone: state
-// adds little, and its rows would take the time of the engines'.
+// hookOp completes an operation that opens the store itself. When no workload is named it runs in
+// the form kv alone: state adds little, and its rows would take the time of the engines'.
 func hookOp(op Op, create func(Env) (Runner, error)) Op {
 	op.Forms, op.CoreForms, op.New = hookForms, []string{"kv"}, create
 	return op
@@ -81,7 +86,8 @@ var hookParams = []Param{
 	{Name: "n", Default: "50", Usage: "processes at a time, of processes and storm alone: 50, 200, 500"},
 }
 
-// mostProcesses is how many processes may run at a time: more than a system lets a user have helps nobody.
+// mostProcesses is how many processes may run at a time: more than a system lets a user have helps
+// nobody.
 const mostProcesses = 10_000
 
 // groupSize is how many keys share a prefix.
@@ -160,7 +166,8 @@ func appendHookKey(dst []byte, i int) []byte {
 // drawKey draws the number of a key.
 func (s *hookStore) drawKey() int { return s.rand.IntN(len(s.versions)) }
 
-// bounds returns the numbers [first, end) of the keys of group g; the last group may be a short one.
+// bounds returns the numbers [first, end) of the keys of group g; the last group may be a short
+// one.
 func (s *hookStore) bounds(g int) (first, end int) {
 	return g * groupSize, min((g+1)*groupSize, len(s.versions))
 }
@@ -173,7 +180,8 @@ func (s *hookStore) checkPair(k, v []byte, i int) (version uint64, err error) {
 	return s.versions[i], s.values.check(v, uint64(i), s.versions[i])
 }
 
-// verify returns an error unless the store holds what was written last. touched are the keys that the slice was about.
+// verify returns an error unless the store holds what was written last. touched are the keys that
+// the slice was about.
 func (s *hookStore) verify(ctx context.Context, touched []int) error {
 	c := s.comparison(touched, func(i int, version uint64) error {
 		if want := s.versions[i]; version != want {

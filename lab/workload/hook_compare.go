@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/stores/state"
 )
 
-// allKeys is up to which number of keys the whole store is compared after a slice. Of a larger one the keys that the
-// slice was about are, and sampleKeys others.
+// allKeys is up to which number of keys the whole store is compared after a slice. Of a larger one
+// the keys that the slice was about are, and sampleKeys others.
 const (
 	allKeys    = 10_000
 	sampleKeys = 100
@@ -20,7 +20,8 @@ const (
 // accept is called for a key with the version that the store holds, 0 if it is absent.
 type accept func(i int, version uint64) error
 
-// comparison calls accept for every key of a small store, and for the touched keys and a sample of a large one.
+// comparison calls accept for every key of a small store, and for the touched keys and a sample of
+// a large one.
 type comparison struct {
 	values values
 	count  int   // of the keys that there may be

@@ -25,7 +25,9 @@ type hookTask struct {
 	key        int
 	version    uint64        // to put; 0 gets
 	kill       time.Duration // after the process begins to open the store; 0 is never
-	wait       time.Duration // for locks, of a storm: the process begins when its input ends; 0 is as long as the form does, at once
+	// for locks, of a storm: the process begins when its input ends; 0 is as long as the form does,
+	// at once
+	wait time.Duration
 }
 
 // args returns the arguments of a process that does t.
@@ -38,7 +40,8 @@ func (t hookTask) args() []string {
 // parseHookTask is the reverse of args, without the first.
 func parseHookTask(args []string) (t hookTask, err error) {
 	if len(args) != 9 {
-		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("%d arguments, want 9", len(args)), Hint: helperHint}
+		return t, &kv.Error{Op: "helper", Kind: kv.Invalid, Err: fmt.Errorf("%d arguments, want 9", len(args)),
+			Hint: helperHint}
 	}
 	t.form, t.url, args = args[0], args[1], args[1:]
 	var errs [7]error
@@ -55,7 +58,8 @@ func parseHookTask(args []string) (t hookTask, err error) {
 	return t, nil
 }
 
-// A helper process of hook reports with these lines. Of a process that was killed those that it got to are there.
+// A helper process of hook reports with these lines. Of a process that was killed those that it got
+// to are there.
 const (
 	lineDone   = "done %d\n"      // the version read, or committed so that it survives the death of the process
 	lineClosed = "closed %d %d\n" // nanoseconds: opening with the wait for locks, the work and closing
@@ -148,9 +152,9 @@ func (t hookTask) do(ctx context.Context, db *kv.DB, stdout io.Writer) (begun ti
 	return begun, err
 }
 
-// killSelf kills the process after d, as by kill -9, unless ctx ends before. The process does that itself because
-// another one cannot aim at so short a time: some engines open, work and close in a tenth of a millisecond.
-// It closes armed when the time begins to run.
+// killSelf kills the process after d, as by kill -9, unless ctx ends before. The process does that
+// itself because another one cannot aim at so short a time: some engines open, work and close in a
+// tenth of a millisecond. It closes armed when the time begins to run.
 func killSelf(ctx context.Context, d time.Duration, armed chan<- struct{}) {
 	const coarse = 2 * time.Millisecond // sleeping may end that late
 	start := time.Now()

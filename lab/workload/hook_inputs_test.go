@@ -101,14 +101,17 @@ func TestALedgerKnowsWhatMayBeThere(t *testing.T) {
 	}{
 		{"nothing happened", nil, []uint64{1}, []uint64{0, 2}},
 		{"a put was acknowledged", []event{{put, processReport{closed: true}}}, []uint64{2}, []uint64{0, 1, 3}},
-		{"a put was killed before it said anything", []event{{put, processReport{killed: true}}}, []uint64{1, 2}, []uint64{0, 3}},
+		{"a put was killed before it said anything", []event{{put, processReport{killed: true}}}, []uint64{1, 2},
+			[]uint64{0, 3}},
 		{"a put was killed after it had committed", []event{{put, committed}}, []uint64{2}, []uint64{1}},
 		{"a put got no lock", []event{{put, processReport{busy: true}}}, []uint64{1}, []uint64{0, 2}},
 		{"two puts were killed", []event{{put, processReport{killed: true}}, {put, processReport{killed: true}}},
 			[]uint64{1, 2, 3}, []uint64{0, 4}},
-		{"a put was killed and a get saw it", []event{{put, processReport{killed: true}}, {get, processReport{version: 2, closed: true}}},
+		{"a put was killed and a get saw it", []event{{put, processReport{killed: true}},
+			{get, processReport{version: 2, closed: true}}},
 			[]uint64{2}, []uint64{1}},
-		{"a put was killed, and the next one acknowledged", []event{{put, processReport{killed: true}}, {put, processReport{closed: true}}},
+		{"a put was killed, and the next one acknowledged", []event{{put, processReport{killed: true}},
+			{put, processReport{closed: true}}},
 			[]uint64{3}, []uint64{1, 2}},
 		{"a get was killed", []event{{get, processReport{killed: true}}}, []uint64{1}, []uint64{0, 2}},
 	} {
@@ -179,7 +182,9 @@ func TestAProcessReportIsReadAsFarAsItIsWhole(t *testing.T) {
 }
 
 func TestAHookTaskIsPassedOnWhole(t *testing.T) {
-	want := hookTask{form: stateForm, url: "sqlite:/a%20b?x=1&y=2", durability: kv.Buffered, values: values{seed: 1<<64 - 1, size: 128}, key: 7, version: 9, kill: 1500 * time.Microsecond, wait: 2 * time.Second}
+	want := hookTask{form: stateForm, url: "sqlite:/a%20b?x=1&y=2", durability: kv.Buffered,
+		values: values{seed: 1<<64 - 1, size: 128}, key: 7, version: 9, kill: 1500 * time.Microsecond,
+		wait: 2 * time.Second}
 	args := want.args()
 	if got, err := parseHookTask(args[1:]); got != want || err != nil || args[0] != hookHelperName {
 		t.Errorf("%q: got %+v, %v; want %+v", args, got, err, want)

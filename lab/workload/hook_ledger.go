@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// hookLedger knows which versions of a key a store may hold while processes put keys and are killed: from the last that is
-// surely there (acknowledged, or seen by a reader) to the last that was tried. It may be used concurrently.
+// hookLedger knows which versions of a key a store may hold while processes put keys and are
+// killed: from the last that is surely there (acknowledged, or seen by a reader) to the last that
+// was tried. It may be used concurrently.
 type hookLedger struct {
 	mu      sync.Mutex
 	least   []uint64 // by the number of the key: the oldest version that may be there
@@ -16,7 +17,8 @@ type hookLedger struct {
 	touched []int
 }
 
-// newHookLedger returns a hookLedger of a store that holds these versions, which it keeps up to date.
+// newHookLedger returns a hookLedger of a store that holds these versions, which it keeps up to
+// date.
 func newHookLedger(versions []uint64) hookLedger {
 	return hookLedger{
 		least:   versions,
@@ -33,8 +35,8 @@ type hookEntry struct {
 	before, after uint64 // least and most when it began
 }
 
-// begin enters a step. Of two processes that put the same key at the same time nobody knows whose value stays, so a
-// put takes the next key that no other is putting, and gets if there is none.
+// begin enters a step. Of two processes that put the same key at the same time nobody knows whose
+// value stays, so a put takes the next key that no other is putting, and gets if there is none.
 func (l *hookLedger) begin(s hookStep) hookEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +79,8 @@ func (l *hookLedger) end(e hookEntry, r processReport) error {
 	return nil
 }
 
-// settle returns an error if key number i cannot have this version; otherwise that is the one that is surely there.
-// It is an accept.
+// settle returns an error if key number i cannot have this version; otherwise that is the one that
+// is surely there. It is an accept.
 func (l *hookLedger) settle(i int, version uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -153,7 +153,8 @@ func (r *processRunner) Do(ctx context.Context, _, i int) error { return r.proce
 
 func (r *processRunner) process(ctx context.Context, step processStep) error {
 	entry := r.ledger.begin(step.hookStep)
-	task := hookTask{form: r.env.Form, url: r.env.url("store"), durability: r.env.Durability, values: r.values, key: entry.key, version: entry.version}
+	task := hookTask{form: r.env.Form, url: r.env.url("store"), durability: r.env.Durability, values: r.values,
+		key: entry.key, version: entry.version}
 	report, err := r.start(ctx, task, step)
 	if err != nil {
 		return err

@@ -45,7 +45,8 @@ func TestKilledProcessesLoseNothingThatWasAcknowledged(t *testing.T) {
 				}
 				m := metrics(t, c.Runner)
 				killed += m["killed"]
-				if m["lock-wait-p50-ns"] <= 0 || m["lock-wait-p99-ns"] < m["lock-wait-p50-ns"] || m["open-after-ns"] <= 0 {
+				if m["lock-wait-p50-ns"] <= 0 || m["lock-wait-p99-ns"] < m["lock-wait-p50-ns"] ||
+					m["open-after-ns"] <= 0 {
 					t.Errorf("metrics %v", m)
 				}
 				if m["timeouts"] != 0 {

@@ -7,8 +7,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// hookReader reads keys of a hookStore and checks them. One goroutine uses it at a time. What a read works with is
-// kept in it, and the functions given to View are made once, so that reading allocates nothing of its own.
+// hookReader reads keys of a hookStore and checks them. One goroutine uses it at a time. What a
+// read works with is kept in it, and the functions given to View are made once, so that reading
+// allocates nothing of its own.
 type hookReader struct {
 	store     *hookStore
 	key       int // the number of the key

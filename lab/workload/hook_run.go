@@ -102,8 +102,8 @@ func (r *hookRunner) do(ctx context.Context) error {
 // Verify compares the store with what was written.
 func (r *hookRunner) Verify(ctx context.Context) error { return r.verify(ctx, keysOf(r.steps)) }
 
-// Every is as many iterations as put as often as there are keys: BuntDB, whose file grows with every put, and who reads all of
-// it to open, then holds each key at most about twice.
+// Every is as many iterations as put as often as there are keys: BuntDB, whose file grows with
+// every put, and who reads all of it to open, then holds each key at most about twice.
 func (r *hookRunner) Every() int {
 	if r.puts == 0 {
 		return 0

@@ -6,7 +6,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// sharedRunner reads through one handle that stays open, with as many goroutines as there are readers.
+// sharedRunner reads through one handle that stays open, with as many goroutines as there are
+// readers.
 type sharedRunner struct {
 	hookStore
 	read    func(r *hookReader, ctx context.Context, db *kv.DB, i int) error

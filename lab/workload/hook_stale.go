@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// staleRunner deletes the keys of a prefix that are older than a time. The version of a value is the time at which it
-// was written, in milliseconds of a clock of the runner's own.
+// staleRunner deletes the keys of a prefix that are older than a time. The version of a value is
+// the time at which it was written, in milliseconds of a clock of the runner's own.
 type staleRunner struct {
 	hookStore
 	now         uint64
@@ -30,8 +30,8 @@ type staleGroup struct {
 	age    [groupSize]uint64 // by key of the group, 0 if it is fresh
 }
 
-// Each reset is a span of time later than the one before. It writes the fresh keys at its own time, the stale ones in
-// the first half of its span, and what is older than the middle is stale.
+// Each reset is a span of time later than the one before. It writes the fresh keys at its own time,
+// the stale ones in the first half of its span, and what is older than the middle is stale.
 const staleSpan = 1000
 
 func newStaleRunner(env Env) (Runner, error) {
@@ -113,7 +113,8 @@ func (r *staleRunner) deleteIn(tx *kv.Tx) error {
 		return err
 	}
 	if next < end || len(doomed) != (end-first)/2 {
-		return fmt.Errorf("scan: %d keys, %d of them stale; want %d and %d", next-first, len(doomed), end-first, (end-first)/2)
+		return fmt.Errorf("scan: %d keys, %d of them stale; want %d and %d", next-first, len(doomed), end-first,
+			(end-first)/2)
 	}
 	for _, i := range doomed {
 		r.key = appendHookKey(r.key[:0], i)

@@ -22,7 +22,8 @@ type hookTool struct {
 	at time.Time // what its clock says; zero is the time
 }
 
-// newHookTool returns the store of env. Calls wait for locks as long as wait says, 0 is as state does by itself.
+// newHookTool returns the store of env. Calls wait for locks as long as wait says, 0 is as state
+// does by itself.
 func newHookTool(env Env, wait time.Duration) (*hookTool, error) {
 	t := &hookTool{}
 	var err error
@@ -186,8 +187,8 @@ func (r *processRunner) verifyTool(ctx context.Context, c *comparison) error {
 	return c.tool(ctx, tool)
 }
 
-// inState does t by one call, and returns when its transaction had begun. The call closes before it returns, so that what
-// it acknowledges survives the death of the process at every class.
+// inState does t by one call, and returns when its transaction had begun. The call closes before it
+// returns, so that what it acknowledges survives the death of the process at every class.
 func (t hookTask) inState(ctx context.Context, stdout io.Writer) (begun time.Time, err error) {
 	store, err := state.New(t.url, t.stateOptions())
 	if err != nil {

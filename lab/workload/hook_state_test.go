@@ -53,7 +53,8 @@ func TestHookHasTheFormStateWhereStateTakesTheEngine(t *testing.T) {
 	if shared, _ := w.Op("get_shared_14"); shared.Forms != nil {
 		t.Error("state holds no handle open, and should have no form of get_shared_14")
 	}
-	if _, err := op.New(workload.Env{Engine: "bbolt", Form: "sql"}); !errors.Is(err, kv.Invalid) || !strings.Contains(kv.HintOf(err), "kv or state") {
+	if _, err := op.New(workload.Env{Engine: "bbolt", Form: "sql"}); !errors.Is(err, kv.Invalid) ||
+		!strings.Contains(kv.HintOf(err), "kv or state") {
 		t.Errorf("form sql: got %v with the hint %q", err, kv.HintOf(err))
 	}
 }
@@ -69,7 +70,10 @@ func TestHookFindsDamageDoneBehindTheBackOfState(t *testing.T) {
 			return tx.Put(e[i].Key, value)
 		},
 		"a value of another key": func(tx *state.Tx, e []state.Entry) error { return tx.Put(e[i].Key, e[i+1].Value) },
-		"an invented key":        func(tx *state.Tx, e []state.Entry) error { return tx.Put([]byte("invented"), e[i].Value) },
+		"an invented key": func(tx *state.Tx, e []state.Entry) error {
+			return tx.Put([]byte("invented"),
+				e[i].Value)
+		},
 	}
 	for _, op := range hookOps(t) {
 		if op.Forms == nil || op.Workers > 1 { // more processes are verified as one is
@@ -78,8 +82,10 @@ func TestHookFindsDamageDoneBehindTheBackOfState(t *testing.T) {
 		for name, damage := range damages {
 			t.Run(op.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				c := newHookCell(t, op.Name, workload.Env{Engine: "bbolt", Form: "state", Durability: kv.Flushed, Seed: 2})
-				if err := errors.Join(c.do(t.Context(), iterations(op)), c.Verify(t.Context()), c.do(t.Context(), iterations(op))); err != nil {
+				c := newHookCell(t, op.Name, workload.Env{Engine: "bbolt", Form: "state", Durability: kv.Flushed,
+					Seed: 2})
+				if err := errors.Join(c.do(t.Context(), iterations(op)), c.Verify(t.Context()),
+					c.do(t.Context(), iterations(op))); err != nil {
 					t.Fatal(err)
 				}
 				changeState(t, c, damage)
@@ -120,7 +126,8 @@ func TestHookChecksWhatStateReturns(t *testing.T) {
 
 func TestHookLooksAtPartOfALargeStoreOfState(t *testing.T) {
 	c := newHookCell(t, "put", workload.Env{
-		Engine: "bbolt", Form: "state", Durability: kv.Flushed, Seed: 5, Params: map[string]string{"keys": "20k", "value": "16"},
+		Engine: "bbolt", Form: "state", Durability: kv.Flushed, Seed: 5,
+		Params: map[string]string{"keys": "20k", "value": "16"},
 	})
 	var before []state.Entry
 	changeState(t, c, func(_ *state.Tx, e []state.Entry) error { before = e; return nil })

@@ -139,7 +139,8 @@ func (r *stormRunner) Reset(ctx context.Context, _, i int) error {
 	}
 	for _, p := range r.ready {
 		if line, err := p.stdout.ReadString('\n'); err != nil || line != lineReady {
-			return fmt.Errorf("helper process said %q before it was ready: %w: %s", line, err, strings.TrimSpace(p.stderr.String()))
+			return fmt.Errorf("helper process said %q before it was ready: %w: %s", line, err,
+				strings.TrimSpace(p.stderr.String()))
 		}
 	}
 	return nil

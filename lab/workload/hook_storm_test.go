@@ -13,7 +13,8 @@ func TestAStormPutsOneKeyPerProcess(t *testing.T) {
 		{"bbolt", "kv"}, {"bbolt", "state"}, {"sqlite", "kv"}, {"sqlite", "state"}, {"sqlite", "sql"},
 	} {
 		t.Run(store.engine+"/"+store.form, func(t *testing.T) {
-			c := newHookCell(t, "storm", workload.Env{Engine: store.engine, Form: store.form, Durability: kv.Flushed, Seed: 7,
+			c := newHookCell(t, "storm", workload.Env{Engine: store.engine, Form: store.form, Durability: kv.Flushed,
+				Seed:   7,
 				Params: map[string]string{"n": "6", "keys": "4"}})
 			for range 2 {
 				if err := errors.Join(c.do(t.Context(), 2), c.Verify(t.Context())); err != nil {

@@ -190,7 +190,8 @@ func eachHookCell(t *testing.T, run func(t *testing.T, store workload.Env, op wo
 					if testing.Short() && slow && (op.Items > 1 || op.Workers > 4) {
 						t.Skip("it opens the store some hundred times: without -short")
 					}
-					run(t, workload.Env{Engine: store.engine, Options: store.options, Form: form, Durability: kv.Flushed}, op)
+					run(t, workload.Env{Engine: store.engine, Options: store.options, Form: form,
+						Durability: kv.Flushed}, op)
 				})
 			}
 		}
@@ -305,10 +306,12 @@ func TestHookChecksWhatItReads(t *testing.T) {
 	}
 }
 
-// BuntDB's file grows with every put, and it reads all of it to open it: so its store is made again.
+// BuntDB's file grows with every put, and it reads all of it to open it: so its store is made
+// again.
 func TestHookMakesItsStoreAgain(t *testing.T) {
 	for _, form := range []string{"kv", "state"} {
-		c := newHookCell(t, "put", workload.Env{Engine: "bunt", Form: form, Durability: kv.Flushed, Params: map[string]string{"keys": "50"}})
+		c := newHookCell(t, "put", workload.Env{Engine: "bunt", Form: form, Durability: kv.Flushed,
+			Params: map[string]string{"keys": "50"}})
 		r := c.Runner.(workload.Restorer)
 		if got := r.Every(); got != 50 {
 			t.Errorf("%s: made again after %d puts, want as many as there are keys", form, got)
@@ -337,13 +340,15 @@ func TestHookMakesItsStoreAgain(t *testing.T) {
 			t.Errorf("%s: after it was made again: %v", form, err)
 		}
 	}
-	if r := newHookCell(t, "get", workload.Env{Engine: "bunt", Durability: kv.Flushed}).Runner.(workload.Restorer); r.Every() != 0 {
+	if r := newHookCell(t, "get", workload.Env{Engine: "bunt",
+		Durability: kv.Flushed}).Runner.(workload.Restorer); r.Every() != 0 {
 		t.Errorf("reads make the store again after %d", r.Every())
 	}
 }
 
 func TestHookMissesTheLastKeyOfAScan(t *testing.T) {
-	for seed, name := range []string{"scan20", "scan20_shared", "delete_stale", "delete_stale", "delete_stale", "delete_stale"} {
+	for seed, name := range []string{"scan20", "scan20_shared", "delete_stale", "delete_stale", "delete_stale",
+		"delete_stale"} {
 		c := newHookCell(t, name, workload.Env{
 			Engine: "sqlite", Durability: kv.Flushed, Seed: uint64(seed), Params: map[string]string{"keys": "20"},
 		})
@@ -394,7 +399,8 @@ func TestHookTakesStoresOfOddSizes(t *testing.T) {
 	for _, keys := range []string{"1", "10", "19", "21", "110"} {
 		for _, name := range []string{"scan20", "delete_stale", "session"} {
 			c := newHookCell(t, name, workload.Env{
-				Engine: "bbolt", Durability: kv.Flushed, Seed: 6, Params: map[string]string{"keys": keys, "value": "77"},
+				Engine: "bbolt", Durability: kv.Flushed, Seed: 6,
+				Params: map[string]string{"keys": keys, "value": "77"},
 			})
 			if err := errors.Join(c.do(t.Context(), 3), c.Verify(t.Context())); err != nil {
 				t.Errorf("%s of %s keys: %v", name, keys, err)
@@ -407,14 +413,16 @@ func TestHookRefusesWrongParameters(t *testing.T) {
 	w, _ := workload.Lookup("hook")
 	for name, value := range map[string]string{"keys": "0", "value": "8"} {
 		for _, op := range w.Ops {
-			_, err := op.New(workload.Env{Dir: t.TempDir(), Engine: "bbolt", Self: self(t), Params: map[string]string{name: value}})
+			_, err := op.New(workload.Env{Dir: t.TempDir(), Engine: "bbolt", Self: self(t),
+				Params: map[string]string{name: value}})
 			if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
 				t.Errorf("%s with %s=%s: got %v, want an error with a hint", op.Name, name, value, err)
 			}
 		}
 	}
 	for _, value := range []string{"", "x", "-1", "1.5", "1K", "k", "10000000000000000000", "101M"} {
-		if _, err := w.Ops[0].New(workload.Env{Engine: "bbolt", Params: map[string]string{"keys": value}}); !errors.Is(err, kv.Invalid) {
+		if _, err := w.Ops[0].New(workload.Env{Engine: "bbolt",
+			Params: map[string]string{"keys": value}}); !errors.Is(err, kv.Invalid) {
 			t.Errorf("keys=%q: got %v, want an error", value, err)
 		}
 	}

@@ -50,15 +50,18 @@ type ownPhase struct {
 	Mix        ownMix
 }
 
-// mostOwn is the longest file of a workload, in bytes: it is handed to the processes that measure in their command lines.
+// mostOwn is the longest file of a workload, in bytes: it is handed to the processes that measure
+// in their command lines.
 const mostOwn = 16 << 10
 
-// Own returns the workload called name that is in text, YAML by workload.schema.json, and the class that it asks for, "" if
-// none. An error is Invalid, and names the line, the field, and what to write there.
+// Own returns the workload called name that is in text, YAML by workload.schema.json, and the class
+// that it asks for, "" if none. An error is Invalid, and names the line, the field, and what to
+// write there.
 func Own(name string, text []byte) (w Workload, promise string, err error) {
 	c := ownCheck{name: name, text: text}
 	if len(text) > mostOwn {
-		return w, "", c.wrong(nil, fmt.Errorf("%d bytes", len(text)), fmt.Sprintf("write a workload in %d bytes at most", mostOwn))
+		return w, "", c.wrong(nil, fmt.Errorf("%d bytes", len(text)),
+			fmt.Sprintf("write a workload in %d bytes at most", mostOwn))
 	}
 	var file ownFile
 	if err := c.read(text, &file); err != nil {
@@ -69,14 +72,16 @@ func Own(name string, text []byte) (w Workload, promise string, err error) {
 		{Name: "value", Default: "file", Usage: "size of every value in bytes, instead of values"},
 	}}
 	if !isName(name) {
-		return w, "", c.wrong(nil, fmt.Errorf("%q is no name of a workload", name), "name the file with letters, digits, - and _")
+		return w, "", c.wrong(nil, fmt.Errorf("%q is no name of a workload", name),
+			"name the file with letters, digits, - and _")
 	}
 	if len(file.Stores) == 0 {
 		file.Stores = map[string]ownStore{"store": {}}
 	}
 	for i, op := range file.Operations {
 		if slices.ContainsFunc(file.Operations[:i], func(o ownOp) bool { return o.Name == op.Name }) {
-			return w, "", c.wrong(path("operations", i, "name"), fmt.Errorf("%q stands there twice", op.Name), "give each operation a name of its own")
+			return w, "", c.wrong(path("operations", i, "name"), fmt.Errorf("%q stands there twice", op.Name),
+				"give each operation a name of its own")
 		}
 		o, err := c.operation(i, op, file.Stores, w.Params)
 		if err != nil {
@@ -115,7 +120,8 @@ func (c *ownCheck) wrong(at []string, err error, hint string) error {
 	return &kv.Error{Op: "workload", Kind: kv.Invalid, Err: fmt.Errorf("%s: %w", where, err), Hint: hint}
 }
 
-// lineOf returns the line of a field, from 1; of one that is not there, that of what should hold it, and 0 if that is nothing.
+// lineOf returns the line of a field, from 1; of one that is not there, that of what should hold
+// it, and 0 if that is nothing.
 func lineOf(n ast.Node, at []string) int {
 	line := 0
 	for _, part := range at {
@@ -156,10 +162,12 @@ func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params
 	names := slices.Sorted(maps.Keys(stores))
 	store, known := stores[cmp.Or(op.Store, names[0])]
 	if op.Store == "" && len(stores) > 1 || !known {
-		return Op{}, c.wrong(path("operations", i, "store"), fmt.Errorf("%q is none of stores", op.Store), "use one of "+strings.Join(names, ", "))
+		return Op{}, c.wrong(path("operations", i, "store"), fmt.Errorf("%q is none of stores", op.Store),
+			"use one of "+strings.Join(names, ", "))
 	}
 	if to, size := store.Values.To, cmp.Or(store.Values.Size, defaultValue); to != 0 && to < size {
-		return Op{}, c.wrong(path("stores", cmp.Or(op.Store, names[0]), "values", "to"), fmt.Errorf("%d is less than size, %d", to, size), "write the largest size, or leave it out")
+		return Op{}, c.wrong(path("stores", cmp.Or(op.Store, names[0]), "values", "to"),
+			fmt.Errorf("%d is less than size, %d", to, size), "write the largest size, or leave it out")
 	}
 	m, err := c.mixOf(i, op)
 	if err != nil {
@@ -168,7 +176,8 @@ func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params
 	if err := c.together(i, op, m); err != nil {
 		return Op{}, err
 	}
-	out := Op{Name: op.Name, Summary: cmp.Or(op.Summary, m.summary()), Commits: m.insert+m.update+m.modify > 0, Workers: op.parts(), Cycle: m.cycle() * op.parts()}
+	out := Op{Name: op.Name, Summary: cmp.Or(op.Summary, m.summary()), Commits: m.insert+m.update+m.modify > 0,
+		Workers: op.parts(), Cycle: m.cycle() * op.parts()}
 	if op.Processes > 0 {
 		out.Items = processSteps
 		for out.Cycle = op.parts(); out.Cycle/op.parts()*processSteps%m.cycle() != 0; {
@@ -181,7 +190,8 @@ func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params
 			return r, err
 		}
 		if len(env.Self) == 0 && env.Dir != "" {
-			return nil, &kv.Error{Op: "workload", Kind: kv.Unsupported, Err: errors.New("no helper processes here"), Hint: "use operations that work in one process"}
+			return nil, &kv.Error{Op: "workload", Kind: kv.Unsupported, Err: errors.New("no helper processes here"),
+				Hint: "use operations that work in one process"}
 		}
 		return &ownProcesses{ownRunner: r, task: ownTask{Env: env, Name: c.name, Operation: op.Name, Text: c.text}}, nil
 	}
@@ -199,12 +209,14 @@ func (c *ownCheck) together(i int, op ownOp, m mix) error {
 	}
 	switch {
 	case op.Workers > 1 && op.Processes > 0:
-		return c.wrong(path("operations", i, "workers"), errors.New("several workers in several processes"), "leave one of both out")
+		return c.wrong(path("operations", i, "workers"), errors.New("several workers in several processes"),
+			"leave one of both out")
 	case op.parts() > 1 && m.scan > 0:
 		return c.wrong(path("operations", i, several), fmt.Errorf("several %s and scans", several),
 			"scan with one: each has records of its own, and a scan would meet those of others")
 	case op.Workers > 1 && op.Open == "each":
-		return c.wrong(path("operations", i, "open"), errors.New("several workers open one store each time"), "use processes instead of workers: most engines let one opening have a store at a time")
+		return c.wrong(path("operations", i, "open"), errors.New("several workers open one store each time"),
+			"use processes instead of workers: most engines let one opening have a store at a time")
 	}
 	return nil
 }
@@ -212,7 +224,8 @@ func (c *ownCheck) together(i int, op ownOp, m mix) error {
 // mixOf returns what the iterations of operation i do.
 func (c *ownCheck) mixOf(i int, op ownOp) (mix, error) {
 	if (op.Mix == nil) == (len(op.Phases) == 0) {
-		return mix{}, c.wrong(path("operations", i), errors.New("it needs a mix, or phases"), "write one of both: mix: {read: 95, update: 5}")
+		return mix{}, c.wrong(path("operations", i), errors.New("it needs a mix, or phases"),
+			"write one of both: mix: {read: 95, update: 5}")
 	}
 	m := mix{longest: uint32(op.Scan)}
 	switch cmp.Or(op.Choose, "zipfian") {
@@ -232,7 +245,9 @@ func (c *ownCheck) mixOf(i int, op ownOp) (mix, error) {
 			return mix{}, err
 		}
 		if cycle := parts.cycle(); p.Iterations%cycle != 0 {
-			return mix{}, c.wrong(path("operations", i, "phases", j, "iterations"), fmt.Errorf("%d do not hold the parts in whole numbers", p.Iterations), fmt.Sprintf("use a multiple of %d", cycle))
+			return mix{}, c.wrong(path("operations", i, "phases", j, "iterations"),
+				fmt.Errorf("%d do not hold the parts in whole numbers", p.Iterations),
+				fmt.Sprintf("use a multiple of %d", cycle))
 		}
 		m.phases = append(m.phases, phase{parts, p.Iterations})
 		m.insert, m.scan = max(m.insert, parts.insert), max(m.scan, parts.scan)
@@ -244,7 +259,8 @@ func (c *ownCheck) mixOf(i int, op ownOp) (mix, error) {
 // parts returns the parts of a mix, which make 100 %.
 func (c *ownCheck) parts(m ownMix, at []string) (mix, error) {
 	if sum := m.Read + m.Update + m.Insert + m.Modify + m.Scan; sum != 100 {
-		return mix{}, c.wrong(at, fmt.Errorf("the parts make %d %%, not 100", sum), "write every part, also read: {read: 95, update: 5}")
+		return mix{}, c.wrong(at, fmt.Errorf("the parts make %d %%, not 100", sum),
+			"write every part, also read: {read: 95, update: 5}")
 	}
 	return mix{update: m.Update, insert: m.Insert, modify: m.Modify, scan: m.Scan}, nil
 }

@@ -94,7 +94,8 @@ func (c *ownCheck) first(all []*jsonschema.ValidationError) error {
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		return c.wrong(append(at, k.Properties[0]), errors.New("there is no such field"), "use "+strings.Join(fieldsOf(e.SchemaURL), ", "))
+		return c.wrong(append(at, k.Properties[0]), errors.New("there is no such field"),
+			"use "+strings.Join(fieldsOf(e.SchemaURL), ", "))
 	case *kind.Required:
 		return c.wrong(append(at, k.Missing[0]), errors.New("it is missing"), hint)
 	}

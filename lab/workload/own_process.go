@@ -13,10 +13,12 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// ownHelperName is the first argument of a helper process of a workload from a file. The second is an ownTask as JSON.
+// ownHelperName is the first argument of a helper process of a workload from a file. The second is
+// an ownTask as JSON.
 const ownHelperName = "own"
 
-// processSteps is how many steps an iteration of processes is. They take much longer than it takes to tell a process to do them.
+// processSteps is how many steps an iteration of processes is. They take much longer than it takes
+// to tell a process to do them.
 const processSteps = 20
 
 // An order of a helper process of a file is "draw N", the first number, or "do N".
@@ -33,8 +35,8 @@ type ownTask struct {
 	Part            int // of the runner: whose records are its own
 }
 
-// ownProcesses has each part of an ownRunner done by a process, which lives as long as it does. This process loads the store and
-// checks it: it draws the same steps as they do.
+// ownProcesses has each part of an ownRunner done by a process, which lives as long as it does.
+// This process loads the store and checks it: it draws the same steps as they do.
 type ownProcesses struct {
 	*ownRunner
 	task    ownTask
@@ -57,7 +59,8 @@ func (r *ownProcesses) Setup(ctx context.Context) error {
 		return err
 	}
 	if !r.each && r.db.Mode() != kv.Shared {
-		return &kv.Error{Op: "workload", Engine: r.env.Engine, Kind: kv.Unsupported, Err: errors.New("one process alone may have the store open"),
+		return &kv.Error{Op: "workload", Engine: r.env.Engine, Kind: kv.Unsupported,
+			Err:  errors.New("one process alone may have the store open"),
 			Hint: "use an engine that several processes may open, as sqlite, or open: each"}
 	}
 	for i := range r.parts {
@@ -67,7 +70,8 @@ func (r *ownProcesses) Setup(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p := &ownProcess{queueProcess: &queueProcess{args: slices.Concat(r.env.Self, []string{ownHelperName, string(spec)})}}
+		p := &ownProcess{queueProcess: &queueProcess{args: slices.Concat(r.env.Self,
+			[]string{ownHelperName, string(spec)})}}
 		r.helpers = append(r.helpers, p)
 		if err := p.start(); err != nil {
 			return err
@@ -143,7 +147,8 @@ func ownHelper(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 		err = json.Unmarshal([]byte(args[0]), &task)
 	}
 	if len(args) != 1 || err != nil {
-		return &kv.Error{Op: "helper", Kind: kv.Invalid, Err: errors.Join(fmt.Errorf("arguments %q", args), err), Hint: helperHint}
+		return &kv.Error{Op: "helper", Kind: kv.Invalid, Err: errors.Join(fmt.Errorf("arguments %q", args), err),
+			Hint: helperHint}
 	}
 	r, err := task.runner()
 	if err != nil {

@@ -15,7 +15,8 @@ const (
 	defaultValue   = 100
 )
 
-// ownRunner runs an operation of a file. Each worker has records of its own, of which it knows the versions, in one store.
+// ownRunner runs an operation of a file. Each worker has records of its own, of which it knows the
+// versions, in one store.
 type ownRunner struct {
 	kvStore
 	parts []*ycsbRunner
@@ -52,9 +53,11 @@ func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (*ownRunner
 	r.closed = r.each
 	workers := op.parts()
 	for i := range workers {
-		part := &ycsbRunner{kvStore: r.kvStore, null: env.Engine == "null", records: max(records/workers, maxScan), values: v}
+		part := &ycsbRunner{kvStore: r.kvStore, null: env.Engine == "null", records: max(records/workers, maxScan),
+			values: v}
 		part.values.seed += uint64(i) * golden
-		part.plan = plan{mix: m, rand: random(env.Seed+uint64(i)*golden, "ycsb/"+op.Name), pick: uniform{}, model: model{order: m.order, base: uint64(i) << 32}}
+		part.plan = plan{mix: m, rand: random(env.Seed+uint64(i)*golden, "ycsb/"+op.Name), pick: uniform{},
+			model: model{order: m.order, base: uint64(i) << 32}}
 		if m.choose != nil {
 			part.plan.pick = m.choose(uint64(part.records))
 		}
@@ -68,7 +71,10 @@ func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (*ownRunner
 func (r *ownRunner) Setup(ctx context.Context) error {
 	err := r.create(ctx, func(db *kv.DB) error {
 		for _, p := range r.parts {
-			if err := p.fill(ctx, db, p.records, func(_ int, b *kv.Batch) { p.put(b, p.plan.model.add()) }); err != nil {
+			if err := p.fill(ctx, db, p.records, func(_ int,
+				b *kv.Batch) {
+				p.put(b, p.plan.model.add())
+			}); err != nil {
 				return err
 			}
 		}
@@ -101,8 +107,8 @@ func (r *ownRunner) Prepare(n int) error {
 	return nil
 }
 
-// Do does the next step of a part that nobody is at: in each, steps are done in their order, since a read must find what the
-// step before it wrote.
+// Do does the next step of a part that nobody is at: in each, steps are done in their order, since
+// a read must find what the step before it wrote.
 func (r *ownRunner) Do(ctx context.Context, worker, _ int) error {
 	p := <-r.free
 	i := p.at
@@ -147,7 +153,8 @@ func (m mix) summary() string {
 		return strings.Join(all, "; ")
 	}
 	var all []string
-	for a, name := range []string{actRead: "read", actUpdate: "update", actInsert: "insert", actModify: "modify", actScan: "scan"} {
+	for a, name := range []string{actRead: "read", actUpdate: "update", actInsert: "insert", actModify: "modify",
+		actScan: "scan"} {
 		if part := m.parts()[a]; part > 0 {
 			all = append(all, fmt.Sprintf("%s %d", name, part))
 		}

@@ -48,7 +48,8 @@ func ownSetUp(t *testing.T, op Op, env Env) Runner {
 	return r
 }
 
-// ownSlice runs n iterations, by so many goroutines, as the bench does: they take them from one counter.
+// ownSlice runs n iterations, by so many goroutines, as the bench does: they take them from one
+// counter.
 func ownSlice(t *testing.T, r Runner, workers, n int) {
 	t.Helper()
 	if err := r.Prepare(n); err != nil {
@@ -85,7 +86,8 @@ func TestEveryExampleRuns(t *testing.T) {
 		w := ownFrom(t, filepath.Base(file))
 		for _, op := range w.Ops {
 			t.Run(w.Name+" "+op.Name, func(t *testing.T) {
-				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1, Params: map[string]string{"records": "800"}, Self: thisBinary(t)})
+				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1,
+					Params: map[string]string{"records": "800"}, Self: thisBinary(t)})
 				for _, n := range []int{1, 2 * op.Cycle, 37} {
 					ownSlice(t, r, op.Workers, n)
 				}
@@ -112,7 +114,8 @@ func TestProcessesShareOneStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := Env{Engine: "sqlite", Durability: kv.Flushed, Seed: 5, Params: map[string]string{"records": "300"}, Self: thisBinary(t)}
+	env := Env{Engine: "sqlite", Durability: kv.Flushed, Seed: 5, Params: map[string]string{"records": "300"},
+		Self: thisBinary(t)}
 	r := ownSetUp(t, w.Ops[0], env).(*ownProcesses)
 	for range 3 {
 		ownSlice(t, r, 3, 6)
@@ -168,8 +171,8 @@ func TestProcessesNeedAStoreThatTheyMayShare(t *testing.T) {
 	}
 }
 
-// TestAFileDoesWhatTheBuiltInDoes holds the core workloads of YCSB in a file against the built-in ones: the same steps, and the
-// same store in the end.
+// TestAFileDoesWhatTheBuiltInDoes holds the core workloads of YCSB in a file against the built-in
+// ones: the same steps, and the same store in the end.
 func TestAFileDoesWhatTheBuiltInDoes(t *testing.T) {
 	w := ownFrom(t, "ycsb-core.yaml")
 	if len(w.Ops) != 6 {
@@ -178,8 +181,10 @@ func TestAFileDoesWhatTheBuiltInDoes(t *testing.T) {
 	for _, op := range w.Ops {
 		t.Run(op.Name, func(t *testing.T) {
 			builtIn, _ := ycsb.Op(op.Name)
-			if op.Cycle != builtIn.Cycle && !(op.Cycle == 1 && builtIn.Cycle == 0) || op.Commits != builtIn.Commits || op.Summary != builtIn.Summary {
-				t.Errorf("%d, %v, %q; want %d, %v, %q", op.Cycle, op.Commits, op.Summary, builtIn.Cycle, builtIn.Commits, builtIn.Summary)
+			if op.Cycle != builtIn.Cycle && !(op.Cycle == 1 && builtIn.Cycle == 0) || op.Commits != builtIn.Commits ||
+				op.Summary != builtIn.Summary {
+				t.Errorf("%d, %v, %q; want %d, %v, %q", op.Cycle, op.Commits, op.Summary, builtIn.Cycle,
+					builtIn.Commits, builtIn.Summary)
 			}
 			env := Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 11}
 			own := ownSetUp(t, op, env).(*ownRunner)
@@ -267,23 +272,33 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 	const head = "summary: s\noperations:\n"
 	for _, c := range []struct{ name, text, where, hint string }{
 		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml: ", "indent with spaces"},
-		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n", "mine.yaml:5: operations.0.worker: there is no such field", "use choose, mix, name"},
-		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing", ""},
-		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n", "mine.yaml:5: operations.0.workers: ", "from 1 to 256"},
-		{"none of a list", head + "- name: a\n  mix: {read: 100}\n  choose: fair\n", "mine.yaml:5: operations.0.choose: ", "zipfian, latest or uniform"},
-		{"parts that make less", head + "- name: a\n  mix: {read: 50, update: 40}\n", "mine.yaml:4: operations.0.mix: the parts make 90 %, not 100", "write every part"},
+		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n",
+			"mine.yaml:5: operations.0.worker: there is no such field", "use choose, mix, name"},
+		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing",
+			""},
+		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n",
+			"mine.yaml:5: operations.0.workers: ", "from 1 to 256"},
+		{"none of a list", head + "- name: a\n  mix: {read: 100}\n  choose: fair\n",
+			"mine.yaml:5: operations.0.choose: ", "zipfian, latest or uniform"},
+		{"parts that make less", head + "- name: a\n  mix: {read: 50, update: 40}\n",
+			"mine.yaml:4: operations.0.mix: the parts make 90 %, not 100", "write every part"},
 		{"a phase that does not fit", head + "- name: a\n  phases:\n  - {iterations: 3, mix: {read: 50, update: 50}}\n  - {iterations: 1, mix: {read: 100}}\n",
 			"mine.yaml:5: operations.0.phases.0.iterations: 3 do not hold", "a multiple of 2"},
 		{"nothing to do", head + "- name: a\n", "mine.yaml:3: operations.0: it needs a mix, or phases", "mix: {read"},
-		{"a store that is none", "summary: s\nstores: {b: {}}\noperations:\n- {name: a, store: c, mix: {read: 100}}\n", `mine.yaml:4: operations.0.store: "c" is none`, "use one of b"},
-		{"two of a name", head + "- {name: a, mix: {read: 100}}\n- {name: a, mix: {read: 100}}\n", `mine.yaml:4: operations.1.name: "a" stands there twice`, "of its own"},
-		{"scans by several", head + "- {name: a, mix: {scan: 100}, workers: 2}\n", "mine.yaml:3: operations.0.workers: ", "scan with one"},
-		{"few records", "summary: s\nstores: {b: {keys: {count: 10}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.keys.count: ", "a number from 100"},
+		{"a store that is none", "summary: s\nstores: {b: {}}\noperations:\n- {name: a, store: c, mix: {read: 100}}\n",
+			`mine.yaml:4: operations.0.store: "c" is none`, "use one of b"},
+		{"two of a name", head + "- {name: a, mix: {read: 100}}\n- {name: a, mix: {read: 100}}\n",
+			`mine.yaml:4: operations.1.name: "a" stands there twice`, "of its own"},
+		{"scans by several", head + "- {name: a, mix: {scan: 100}, workers: 2}\n",
+			"mine.yaml:3: operations.0.workers: ", "scan with one"},
+		{"few records", "summary: s\nstores: {b: {keys: {count: 10}}}\noperations:\n- {name: a, mix: {read: 100}}\n",
+			"mine.yaml:2: stores.b.keys.count: ", "a number from 100"},
 		{"values that shrink", "summary: s\nstores: {b: {values: {size: 90, to: 50}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.values.to: 50 is less", "the largest size"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := Own("mine", []byte(c.text))
-			if !errors.Is(err, kv.Invalid) || !strings.Contains(fmt.Sprint(err), c.where) || !strings.Contains(kv.HintOf(err), c.hint) {
+			if !errors.Is(err, kv.Invalid) || !strings.Contains(fmt.Sprint(err), c.where) ||
+				!strings.Contains(kv.HintOf(err), c.hint) {
 				t.Errorf("got  %v\nhint %s\nwant %s\nhint %s", err, kv.HintOf(err), c.where, c.hint)
 			}
 		})

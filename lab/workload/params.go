@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// params reads a workload's parameters. The first wrong one is kept in err, so that it is checked once, at the end.
+// params reads a workload's parameters. The first wrong one is kept in err, so that it is checked
+// once, at the end.
 type params struct {
 	given map[string]string
 	known []Param
@@ -17,7 +18,8 @@ type params struct {
 
 func (e Env) params(known []Param) *params { return &params{given: e.Params, known: known} }
 
-// count returns the parameter called name as a number of things from least to most. 10k is 10,000 and 1M a million.
+// count returns the parameter called name as a number of things from least to most. 10k is 10,000
+// and 1M a million.
 func (p *params) count(name string, least, most int) int {
 	text := p.text(name)
 	digits, unit := text, 1

@@ -12,8 +12,9 @@ var queueParams = []Param{
 	{Name: "payload", Default: "256", Usage: "bytes in a job"},
 }
 
-// jobs is a published comparison of two ways to call SQLite from a job queue. There the queue was near-empty for the
-// cycle and long for the claim; here the backlog is a parameter, and every job is accounted for.
+// jobs is a published comparison of two ways to call SQLite from a job queue. There the queue was
+// near-empty for the cycle and long for the claim; here the backlog is a parameter, and every job
+// is accounted for.
 var jobs = Workload{
 	Name:    "queue",
 	Summary: "a job queue: publish, claim, acknowledge",
@@ -35,7 +36,8 @@ var jobs = Workload{
 			queueTask{do: (*queueRunner).nack, claimed: true, returns: true}),
 		queueOp(Op{Name: "claim_batch100", Summary: "claim the first 100 ready jobs at once", Items: 100},
 			queueTask{do: (*queueRunner).claimBatch, ready: 100}),
-		queueOp(Op{Name: "cycle", Summary: "publish a job, claim the first, acknowledge it", Core: true, Forms: withPublished,
+		queueOp(Op{Name: "cycle", Summary: "publish a job, claim the first, acknowledge it", Core: true,
+			Forms:     withPublished,
 			CoreForms: []string{"kv", "sql"}},
 			queueTask{do: (*queueRunner).cycle, publishes: true}),
 		queueOp(Op{Name: "cycle_4", Summary: "publish a job, claim one, acknowledge it, 4 producers and 4 consumers at once", Workers: 4},
@@ -81,8 +83,8 @@ func queueOp(op Op, task queueTask) Op {
 	return op
 }
 
-// queueForms are kv on every engine that keeps jobs, and tables of its own where the engine is SQLite with options that
-// those take.
+// queueForms are kv on every engine that keeps jobs, and tables of its own where the engine is
+// SQLite with options that those take.
 func queueForms(engine, options string) []string {
 	switch engine {
 	case "null":
@@ -95,7 +97,8 @@ func queueForms(engine, options string) []string {
 	return []string{"kv"}
 }
 
-// withPublished adds to the forms the published one, where there is an own one in SQL, and on SQLite through C.
+// withPublished adds to the forms the published one, where there is an own one in SQL, and on
+// SQLite through C.
 func withPublished(engine, options string) []string {
 	forms := queueForms(engine, options)
 	if slices.Contains(forms, "sql") || engine == "sqlite-c" && options == "" {
@@ -104,8 +107,8 @@ func withPublished(engine, options string) []string {
 	return forms
 }
 
-// serialForm is the published queue, used as it was when it was published: a job is published, claimed and acknowledged, then
-// the next.
+// serialForm is the published queue, used as it was when it was published: a job is published,
+// claimed and acknowledged, then the next.
 const serialForm = "published-serial"
 
 // withSerial adds it to the forms beside which it is measured.

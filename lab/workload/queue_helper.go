@@ -19,7 +19,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// queueHelperName is the first argument of a helper process of queue. The second is what it does, the third an Env as JSON.
+// queueHelperName is the first argument of a helper process of queue. The second is what it does,
+// the third an Env as JSON.
 const queueHelperName = "queue"
 
 // What a process of a queue does with an order "FIRST N".
@@ -35,7 +36,8 @@ const (
 	lineQueueDone = "finished %d\n" // how often it gave up waiting for a lock, and began again
 )
 
-// queueProcess is such a process, as the one that started it has it. It has one user at a time, but others may end it.
+// queueProcess is such a process, as the one that started it has it. It has one user at a time, but
+// others may end it.
 type queueProcess struct {
 	args   []string
 	stdin  io.WriteCloser
@@ -92,8 +94,8 @@ func (p *queueProcess) order(first, n int) error {
 	return err
 }
 
-// report returns the serial of a job that the process acknowledged; when it has done what it was told, -1 and how often
-// it gave up waiting for a lock.
+// report returns the serial of a job that the process acknowledged; when it has done what it was
+// told, -1 and how often it gave up waiting for a lock.
 func (p *queueProcess) report() (serial, busy int, err error) {
 	line, err := p.read()
 	if err != nil {
@@ -111,7 +113,8 @@ func (p *queueProcess) report() (serial, busy int, err error) {
 	return -1, busy, nil
 }
 
-// read returns the next line. At the end of the process's output it ends the process, and says what was wrong with it.
+// read returns the next line. At the end of the process's output it ends the process, and says what
+// was wrong with it.
 func (p *queueProcess) read() (string, error) {
 	line, err := p.stdout.ReadString('\n')
 	if err == nil {
@@ -169,7 +172,8 @@ func queueHelper(ctx context.Context, args []string, stdin io.Reader, stdout io.
 		err = json.Unmarshal([]byte(args[1]), &env)
 	}
 	if len(args) != 2 || err != nil || args[0] != produces && args[0] != consumes {
-		return &kv.Error{Op: "helper", Kind: kv.Invalid, Err: errors.Join(fmt.Errorf("arguments %q", args), err), Hint: helperHint}
+		return &kv.Error{Op: "helper", Kind: kv.Invalid, Err: errors.Join(fmt.Errorf("arguments %q", args), err),
+			Hint: helperHint}
 	}
 	r, err := newQueueRunner(env, queueTask{}, Op{Forms: queueForms})
 	if err != nil {
@@ -228,7 +232,8 @@ func (r *queueRunner) consumeJobs(ctx context.Context, n int, stdout io.Writer) 
 				return err
 			}
 			if len(jobs[0].Payload) < 8 {
-				return fmt.Errorf("job %d: a payload of %d bytes that was not published", jobs[0].ID, len(jobs[0].Payload))
+				return fmt.Errorf("job %d: a payload of %d bytes that was not published", jobs[0].ID,
+					len(jobs[0].Payload))
 			}
 			serial = binary.LittleEndian.Uint64(jobs[0].Payload)
 			if err := r.values.check(jobs[0].Payload, serial, 0); err != nil {

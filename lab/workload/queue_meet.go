@@ -23,7 +23,8 @@ func (r *queueRunner) produce(ctx context.Context) {
 	}
 }
 
-// meet publishes with the worker's producer, while the worker waits for a job, of whichever producer, and acknowledges it.
+// meet publishes with the worker's producer, while the worker waits for a job, of whichever
+// producer, and acknowledges it.
 func (r *queueRunner) meet(ctx context.Context, worker, i int) error {
 	r.producers[worker] <- i
 	jobs, err := r.jobs.next(ctx)
@@ -36,8 +37,9 @@ func (r *queueRunner) meet(ctx context.Context, worker, i int) error {
 	return errors.Join(<-r.published[worker], err)
 }
 
-// pipeline takes the next job of the producer, which is ahead, and acknowledges the one before with it; the last
-// iteration of a slice acknowledges its own, too. So each iteration publishes, claims and acknowledges once.
+// pipeline takes the next job of the producer, which is ahead, and acknowledges the one before with
+// it; the last iteration of a slice acknowledges its own, too. So each iteration publishes, claims
+// and acknowledges once.
 func (r *queueRunner) pipeline(ctx context.Context, _, i int) error {
 	n := len(r.took)
 	if i == 0 {

@@ -11,12 +11,13 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// processJobs is how many jobs an iteration of processQueueRunner publishes, and takes. They take much longer than it takes to
-// tell the processes what to do.
+// processJobs is how many jobs an iteration of processQueueRunner publishes, and takes. They take
+// much longer than it takes to tell the processes what to do.
 const processJobs = 20
 
-// processQueueRunner works on one queue by a producer and a consumer for each worker, which are processes and live as long as
-// it does. This one has the store open, too: it loads the backlog and accounts for the jobs.
+// processQueueRunner works on one queue by a producer and a consumer for each worker, which are
+// processes and live as long as it does. This one has the store open, too: it loads the backlog and
+// accounts for the jobs.
 type processQueueRunner struct {
 	*queueRunner
 	publishing, consuming []*queueProcess // by worker
@@ -29,7 +30,8 @@ type processQueueRunner struct {
 
 var _ Metered = (*processQueueRunner)(nil)
 
-// processQueueOp completes an operation of processes. The published queue has none: nothing in it wakes another process.
+// processQueueOp completes an operation of processes. The published queue has none: nothing in it
+// wakes another process.
 func processQueueOp(op Op) Op {
 	op.Commits, op.Forms, op.Items = true, queueForms, processJobs
 	op.New = func(env Env) (Runner, error) {
@@ -52,7 +54,8 @@ func (r *processQueueRunner) Setup(ctx context.Context) error {
 		return err
 	}
 	if !r.shared() {
-		return &kv.Error{Op: "workload", Engine: r.env.Engine, Kind: kv.Unsupported, Err: errors.New("one process alone may have the store open"),
+		return &kv.Error{Op: "workload", Engine: r.env.Engine, Kind: kv.Unsupported,
+			Err:  errors.New("one process alone may have the store open"),
 			Hint: "use an engine that several processes may open, as sqlite"}
 	}
 	for range r.workers {
@@ -67,7 +70,8 @@ func (r *processQueueRunner) Setup(ctx context.Context) error {
 	return nil
 }
 
-// Prepare makes the queue as long as the parameter says, and numbers the jobs of the slice, which the producers draw.
+// Prepare makes the queue as long as the parameter says, and numbers the jobs of the slice, which
+// the producers draw.
 func (r *processQueueRunner) Prepare(n int) error {
 	if err := r.restore(context.Background(), 0); err != nil {
 		return err
@@ -79,7 +83,8 @@ func (r *processQueueRunner) Prepare(n int) error {
 	return nil
 }
 
-// Do lets the worker's producer publish, while its consumer takes as many jobs, of whichever producer.
+// Do lets the worker's producer publish, while its consumer takes as many jobs, of whichever
+// producer.
 func (r *processQueueRunner) Do(ctx context.Context, worker, i int) error {
 	p, c := r.publishing[worker], r.consuming[worker]
 	defer context.AfterFunc(ctx, func() { p.end(); c.end() })()
@@ -121,8 +126,8 @@ func (r *processQueueRunner) await(p *queueProcess, each func(serial int)) error
 	}
 }
 
-// Verify accounts for every job: each that was acknowledged had been published and was acknowledged once, and the queue has
-// as many left as that leaves.
+// Verify accounts for every job: each that was acknowledged had been published and was acknowledged
+// once, and the queue has as many left as that leaves.
 func (r *processQueueRunner) Verify(ctx context.Context) error {
 	for _, serials := range r.acked {
 		for _, serial := range serials {
@@ -143,8 +148,9 @@ func (r *processQueueRunner) Verify(ctx context.Context) error {
 	return r.verifyCounts(ctx)
 }
 
-// settleDead accounts for what consumers were doing that were killed: each may have had one job, and may have acknowledged
-// one that it could not report. It acknowledges the former in their place.
+// settleDead accounts for what consumers were doing that were killed: each may have had one job,
+// and may have acknowledged one that it could not report. It acknowledges the former in their
+// place.
 func (r *processQueueRunner) settleDead(ctx context.Context) error {
 	left, err := r.jobs.list(ctx, queue.Claimed, r.dead+1)
 	if err != nil {
@@ -174,7 +180,8 @@ func (r *processQueueRunner) settleDead(ctx context.Context) error {
 		}
 	}
 	if unreported > r.dead {
-		return fmt.Errorf("%d jobs are missing after %d consumers were killed, each of which had one at most", unreported, r.dead)
+		return fmt.Errorf("%d jobs are missing after %d consumers were killed, each of which had one at most",
+			unreported, r.dead)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 
 // processQueue returns a cell of processes on one queue.
 func processQueue(t *testing.T, op, form, backlog string) workload.Runner {
-	return start(t, "queue", op, workload.Env{Engine: "sqlite", Form: form, Durability: kv.Flushed, Seed: 3, Self: self(t),
+	return start(t, "queue", op, workload.Env{Engine: "sqlite", Form: form, Durability: kv.Flushed, Seed: 3,
+		Self:   self(t),
 		Params: map[string]string{"backlog": backlog, "payload": "40"}})
 }
 
@@ -19,7 +20,8 @@ func TestProcessesShareAQueue(t *testing.T) {
 	for _, c := range []struct {
 		op, form, backlog string
 		workers           int
-	}{{"cycle_processes_1", "kv", "0", 1}, {"cycle_processes_1", "sql", "30", 1}, {"cycle_processes_4", "kv", "30", 4}, {"cycle_processes_4", "sql", "0", 4}} {
+	}{{"cycle_processes_1", "kv", "0", 1}, {"cycle_processes_1", "sql", "30", 1}, {"cycle_processes_4", "kv", "30", 4},
+		{"cycle_processes_4", "sql", "0", 4}} {
 		t.Run(strings.Join([]string{c.op, c.form, c.backlog}, " "), func(t *testing.T) {
 			t.Parallel()
 			r := processQueue(t, c.op, c.form, c.backlog)

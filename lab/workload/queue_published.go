@@ -14,9 +14,9 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// publishedQueue is a queue as the publication has it: one table, each call one SQL text through database/sql's pool,
-// prepared anew each time, and nothing that tells claims of one job apart. Its statements run without a context that can
-// end: the driver would start a goroutine for each.
+// publishedQueue is a queue as the publication has it: one table, each call one SQL text through
+// database/sql's pool, prepared anew each time, and nothing that tells claims of one job apart. Its
+// statements run without a context that can end: the driver would start a goroutine for each.
 type publishedQueue struct {
 	db   *sql.DB
 	news chan struct{} // a job was published
@@ -41,8 +41,10 @@ const (
 	publishedAck = `DELETE FROM jobs WHERE id = ?`
 )
 
-// openPublished opens the published queue. Its pragmas are in the name of the database, so that all connections have them.
-func openPublished(ctx context.Context, driver, path string, class kv.Durability, pragmas map[string]string) (jobQueue, error) {
+// openPublished opens the published queue. Its pragmas are in the name of the database, so that all
+// connections have them.
+func openPublished(ctx context.Context, driver, path string, class kv.Durability, pragmas map[string]string) (jobQueue,
+	error) {
 	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
 		path = "/" + path // file:///C:/dir/name
 	}
@@ -50,7 +52,8 @@ func openPublished(ctx context.Context, driver, path string, class kv.Durability
 	if class == kv.Synced {
 		synchronous = "FULL"
 	}
-	query := url.Values{"_journal_mode": {"WAL"}, "_pragma": {"busy_timeout(10000)", "synchronous(" + synchronous + ")"}}
+	query := url.Values{"_journal_mode": {"WAL"}, "_pragma": {"busy_timeout(10000)",
+		"synchronous(" + synchronous + ")"}}
 	if driver == cDriver { // which has other names for the same
 		query = url.Values{"_journal_mode": {"WAL"}, "_busy_timeout": {"10000"}, "_synchronous": {synchronous}}
 	}
@@ -96,7 +99,8 @@ func (q *publishedQueue) claim(ctx context.Context, limit int) (jobs []queue.Job
 	for len(jobs) < limit {
 		var job queue.Job
 		now := time.Now()
-		row := q.db.QueryRowContext(context.WithoutCancel(ctx), publishedClaim, now.Add(queueSettings.Lease).UnixMilli(), "work", now.UnixMilli())
+		row := q.db.QueryRowContext(context.WithoutCancel(ctx), publishedClaim,
+			now.Add(queueSettings.Lease).UnixMilli(), "work", now.UnixMilli())
 		err := row.Scan(&job.ID, &job.Payload, &job.Attempts)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
@@ -111,7 +115,8 @@ func (q *publishedQueue) claim(ctx context.Context, limit int) (jobs []queue.Job
 
 func (q *publishedQueue) next(context.Context) ([]queue.Job, error) { return nil, errNotPublished }
 
-// nextAfter acknowledges and claims one after the other. It does not poll: the producer tells it that there is a job.
+// nextAfter acknowledges and claims one after the other. It does not poll: the producer tells it
+// that there is a job.
 func (q *publishedQueue) nextAfter(ctx context.Context, done ...queue.Job) (jobs []queue.Job, err error) {
 	if err := q.ack(ctx, done...); err != nil {
 		return nil, err
@@ -130,7 +135,8 @@ func (q *publishedQueue) nextAfter(ctx context.Context, done ...queue.Job) (jobs
 
 func (q *publishedQueue) nack(context.Context, queue.Job) error { return errNotPublished }
 
-var errNotPublished = &kv.Error{Op: "workload", Engine: "sqlite", Kind: kv.Unsupported, Err: errors.New("the published queue cannot do that"),
+var errNotPublished = &kv.Error{Op: "workload", Engine: "sqlite", Kind: kv.Unsupported,
+	Err:  errors.New("the published queue cannot do that"),
 	Hint: "use another form"}
 
 func (q *publishedQueue) ack(ctx context.Context, jobs ...queue.Job) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 )
 
-// queueRunner runs one operation on one queue. Jobs have serial numbers, in the order of their publishing, in their
-// payloads.
+// queueRunner runs one operation on one queue. Jobs have serial numbers, in the order of their
+// publishing, in their payloads.
 type queueRunner struct {
 	queueStore
 	env     Env
@@ -113,7 +113,8 @@ func (r *queueRunner) drawPayloads(n int) {
 	}
 }
 
-// Prepare makes the queue as long as the parameter says, and puts in place what the iterations claim or settle.
+// Prepare makes the queue as long as the parameter says, and puts in place what the iterations
+// claim or settle.
 func (r *queueRunner) Prepare(n int) error {
 	ctx := context.Background()
 	if err := r.restore(ctx, n*r.task.ready); err != nil {
@@ -136,7 +137,8 @@ func (r *queueRunner) Prepare(n int) error {
 	return nil
 }
 
-// restore acknowledges what the last slice claimed and left, then brings the ready jobs to the backlog and more.
+// restore acknowledges what the last slice claimed and left, then brings the ready jobs to the
+// backlog and more.
 func (r *queueRunner) restore(ctx context.Context, more int) error {
 	var left []queue.Job
 	for _, jobs := range r.took {
@@ -299,8 +301,8 @@ func (r *queueRunner) cycle(ctx context.Context, worker, i int) error {
 	return r.jobs.ack(ctx, r.took[i][0])
 }
 
-// Verify accounts for every job: what the slice claimed was ready, in order if there was one worker, what it
-// acknowledged was claimed, and the queue has as many left as that leaves.
+// Verify accounts for every job: what the slice claimed was ready, in order if there was one
+// worker, what it acknowledged was claimed, and the queue has as many left as that leaves.
 func (r *queueRunner) Verify(ctx context.Context) error {
 	last := -1
 	for _, jobs := range r.took {
@@ -335,8 +337,9 @@ func (r *queueRunner) Verify(ctx context.Context) error {
 	return r.verifyCounts(ctx)
 }
 
-// verifyOrder returns an error if a job was claimed though one that comes before it was ready all the time: as where that was lost,
-// and is still counted. Several producers publish in no order, but all after what was there before the slice.
+// verifyOrder returns an error if a job was claimed though one that comes before it was ready all
+// the time: as where that was lost, and is still counted. Several producers publish in no order,
+// but all after what was there before the slice.
 func (r *queueRunner) verifyOrder() error {
 	waits := slices.Index(r.status[r.oldest:], jobReady) + r.oldest
 	if waits < r.oldest || r.task.returns || r.workers > 1 && waits >= r.first {

@@ -59,7 +59,8 @@ func newQueueStore(env Env, op Op) (queueStore, error) {
 	switch {
 	case env.Form == "kv" || env.Form == "":
 		return &kvQueue{newKVStore(env)}, nil
-	case env.Form == "sql" && env.Engine == "sqlite", env.Form == "published" && slices.Contains(op.Forms(env.Engine, env.Options), "published"):
+	case env.Form == "sql" && env.Engine == "sqlite", env.Form == "published" &&
+		slices.Contains(op.Forms(env.Engine, env.Options), "published"):
 		file, err := newSQLEvents(env, sqllog.Options{})
 		if err != nil {
 			return nil, err
@@ -107,8 +108,8 @@ func (s *kvQueue) queue(db *kv.DB) (jobQueue, error) {
 	return newStoreQueue(store, s.env.Durability)
 }
 
-// sqlQueue keeps a queue in tables of an SQLite database: those of sqlqueue, or the published ones. The file is as that of
-// an event log.
+// sqlQueue keeps a queue in tables of an SQLite database: those of sqlqueue, or the published ones.
+// The file is as that of an event log.
 type sqlQueue struct {
 	*sqlEvents
 	published bool
@@ -127,7 +128,8 @@ func (s *sqlQueue) create(ctx context.Context, load func(jobQueue) error) (jobQu
 		return nil, err
 	}
 	s.about.Open = time.Since(start)
-	// Both commit with synchronous = FULL where Synced was asked for, otherwise with NORMAL, in WAL mode.
+	// Both commit with synchronous = FULL where Synced was asked for, otherwise with NORMAL, in WAL
+	// mode.
 	s.about.Promise = kv.Promise{Supported: true, Class: min(s.durability, kv.Flushed), Intact: true}
 	if err := s.readSettings(ctx); err != nil {
 		return nil, errors.Join(err, q.close())

@@ -21,8 +21,9 @@ func TestEveryOperationOfQueueWorksInEveryForm(t *testing.T) {
 			for _, form := range op.Forms(engine, "") {
 				for _, backlog := range []string{"0", "30"} {
 					t.Run(strings.Join([]string{engine, op.Name, form, backlog}, " "), func(t *testing.T) {
-						r := start(t, "queue", op.Name, workload.Env{Engine: engine, Form: form, Durability: weakest(t, engine),
-							Seed: 1, Params: map[string]string{"backlog": backlog, "payload": "40"}})
+						r := start(t, "queue", op.Name, workload.Env{Engine: engine, Form: form,
+							Durability: weakest(t, engine),
+							Seed:       1, Params: map[string]string{"backlog": backlog, "payload": "40"}})
 						for _, n := range []int{1, 12, 3, 40} {
 							if err := slice(t.Context(), r, op.Workers, n); err != nil {
 								t.Fatalf("slice of %d: %v", n, err)
@@ -37,7 +38,8 @@ func TestEveryOperationOfQueueWorksInEveryForm(t *testing.T) {
 }
 
 func TestQueueRunsAtEveryClassThatAnEngineDelivers(t *testing.T) {
-	for _, c := range []struct{ engine, form string }{{"bbolt", "kv"}, {"pebble", "kv"}, {"sqlite", "kv"}, {"sqlite", "sql"}, {"sqlite", "published"}, {"sqlite-c", "published"}} {
+	for _, c := range []struct{ engine, form string }{{"bbolt", "kv"}, {"pebble", "kv"}, {"sqlite", "kv"},
+		{"sqlite", "sql"}, {"sqlite", "published"}, {"sqlite-c", "published"}} {
 		d, ok := driver.Lookup(c.engine)
 		if !ok {
 			t.Logf("%s was not tried: it needs cgo", c.engine)
@@ -48,7 +50,8 @@ func TestQueueRunsAtEveryClassThatAnEngineDelivers(t *testing.T) {
 				continue
 			}
 			t.Run(strings.Join([]string{c.engine, c.form, class.String()}, " "), func(t *testing.T) {
-				r := start(t, "queue", "cycle", workload.Env{Engine: c.engine, Form: c.form, Durability: class, Seed: 1})
+				r := start(t, "queue", "cycle", workload.Env{Engine: c.engine, Form: c.form, Durability: class,
+					Seed: 1})
 				if err := slice(t.Context(), r, 1, 24); err != nil {
 					t.Fatal(err)
 				}
@@ -140,7 +143,8 @@ func TestQueueRefusesWhatItDoesNotHave(t *testing.T) {
 			t.Errorf("%v: error %v, want invalid with a hint", params, err)
 		}
 	}
-	for _, env := range []workload.Env{{Engine: "bbolt", Form: "sql"}, {Engine: "sqlite", Form: "json"}, {Engine: "bbolt", Form: "published"}} {
+	for _, env := range []workload.Env{{Engine: "bbolt", Form: "sql"}, {Engine: "sqlite", Form: "json"},
+		{Engine: "bbolt", Form: "published"}} {
 		if _, err := cycle.New(env); kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%s as %s: error %v, want invalid with a hint", env.Engine, env.Form, err)
 		}

@@ -23,13 +23,18 @@ var records = Workload{
 	Params:  recordsParams,
 	Forms:   recordFormList,
 	Ops: []Op{
-		recordOp(Op{Name: "write_single", Summary: "insert one record", Commits: true, Items: 1}, (*recordsRunner).writeSingle),
-		recordOp(Op{Name: "write_bulk", Summary: "insert 1,000 records in one transaction", Commits: true, Items: bulk}, (*recordsRunner).writeBulk),
+		recordOp(Op{Name: "write_single", Summary: "insert one record", Commits: true, Items: 1},
+			(*recordsRunner).writeSingle),
+		recordOp(Op{Name: "write_bulk", Summary: "insert 1,000 records in one transaction", Commits: true, Items: bulk},
+			(*recordsRunner).writeBulk),
 		recordOp(Op{Name: "read", Summary: "read one record, anywhere"}, (*recordsRunner).readOne),
-		recordOp(Op{Name: "read_many", Summary: "read a third of the records, from the middle on"}, (*recordsRunner).readMany),
+		recordOp(Op{Name: "read_many", Summary: "read a third of the records, from the middle on"},
+			(*recordsRunner).readMany),
 		recordOp(Op{Name: "field_sum", Summary: "add up the balances of all records"}, (*recordsRunner).fieldSum),
-		recordOp(Op{Name: "update", Summary: "set the balance of one record, anywhere", Commits: true}, (*recordsRunner).update),
-		recordOp(Op{Name: "size", Summary: "read one record, anywhere; the space that all take", Sized: true}, (*recordsRunner).readOne),
+		recordOp(Op{Name: "update", Summary: "set the balance of one record, anywhere", Commits: true},
+			(*recordsRunner).update),
+		recordOp(Op{Name: "size", Summary: "read one record, anywhere; the space that all take", Sized: true},
+			(*recordsRunner).readOne),
 	},
 }
 

@@ -64,13 +64,17 @@ func newRecordsRunner(env Env, name string, inserts int, do func(*recordsRunner,
 	if err != nil {
 		return nil, err
 	}
-	return &recordsRunner{recordStore: store, env: env, null: env.Engine == "null", loaded: n, insert: insert, inserts: inserts, do: do,
+	return &recordsRunner{recordStore: store, env: env, null: env.Engine == "null", loaded: n, insert: insert,
+		inserts: inserts, do: do,
 		rand: random(env.Seed, "records/"+name)}, nil
 }
 
 // Setup creates the collection and loads it.
 func (r *recordsRunner) Setup(ctx context.Context) (err error) {
-	if r.users, err = r.create(ctx, func(c encodings.Users, weakest kv.Durability) error { return r.load(ctx, c, weakest) }); err != nil {
+	if r.users, err = r.create(ctx, func(c encodings.Users, weakest kv.Durability) error {
+		return r.load(ctx, c,
+			weakest)
+	}); err != nil {
 		return err
 	}
 	for _, b := range r.balances {
@@ -204,7 +208,8 @@ func (r *recordsRunner) check(u *encodings.User, index int, err error) error {
 	case err != nil:
 		return fmt.Errorf("record %d: %w", index+1, err)
 	case u.Sum() != r.sums[index] || u.Balance != r.balances[index]:
-		return fmt.Errorf("record %d: %+v, want %+v with the balance %v", index+1, *u, encodings.NewUser(r.env.Seed, int64(index+1)), r.balances[index])
+		return fmt.Errorf("record %d: %+v, want %+v with the balance %v", index+1, *u,
+			encodings.NewUser(r.env.Seed, int64(index+1)), r.balances[index])
 	}
 	return nil
 }

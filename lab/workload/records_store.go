@@ -38,7 +38,8 @@ func newRecordStore(env Env) (recordStore, error) {
 	forms := recordForms(env.Engine, env.Options)
 	switch {
 	case !slices.Contains(forms, env.Form):
-		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: fmt.Errorf("form %q", env.Form),
+		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid,
+			Err:  fmt.Errorf("form %q", env.Form),
 			Hint: "use one of " + strings.Join(forms, ", ")}
 	case env.Form == nestedForm:
 		return &nestedRecords{path: filepath.Join(env.Dir, "store"), durability: env.Durability}, nil
@@ -52,7 +53,8 @@ type kvRecords struct {
 	form string
 }
 
-func (s *kvRecords) create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users, error) {
+func (s *kvRecords) create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users,
+	error) {
 	err := s.kvStore.create(ctx, func(db *kv.DB) error {
 		users, err := encodings.Over(ctx, db, s.form)
 		if err != nil {
@@ -74,7 +76,8 @@ type nestedRecords struct {
 	about      Description
 }
 
-func (s *nestedRecords) create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users, error) {
+func (s *nestedRecords) create(ctx context.Context, load func(encodings.Users, kv.Durability) error) (encodings.Users,
+	error) {
 	store, err := encodings.OpenNested(s.path)
 	if err != nil {
 		return nil, err

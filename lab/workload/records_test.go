@@ -19,7 +19,8 @@ func TestEveryOperationOfRecordsWorksInEveryForm(t *testing.T) {
 					continue // the codecs do not see the engine
 				}
 				t.Run(strings.Join([]string{engine, op.Name, form}, " "), func(t *testing.T) {
-					r := start(t, "records", op.Name, workload.Env{Engine: engine, Form: form, Durability: weakest(t, engine), Seed: 1,
+					r := start(t, "records", op.Name, workload.Env{Engine: engine, Form: form,
+						Durability: weakest(t, engine), Seed: 1,
 						Params: map[string]string{"n": "300"}})
 					for _, n := range []int{1, 3} {
 						if err := slice(t.Context(), r, op.Workers, n); err != nil {
@@ -28,7 +29,8 @@ func TestEveryOperationOfRecordsWorksInEveryForm(t *testing.T) {
 					}
 					metrics := r.(workload.Metered).Metrics()
 					several := slices.Contains([]string{"write_bulk", "read_many", "field_sum"}, op.Name)
-					if (len(metrics) == 1) != several || several && (metrics[0].Name != "record-ns" || metrics[0].Value <= 0) {
+					if (len(metrics) == 1) != several || several &&
+						(metrics[0].Name != "record-ns" || metrics[0].Value <= 0) {
 						t.Errorf("metrics %v", metrics)
 					}
 					describes(t, r, engine != "mem")
@@ -51,14 +53,16 @@ func TestRecordsInsertedOneByOneAreTheSame(t *testing.T) {
 }
 
 func TestRecordsAreWrittenAtEveryClassThatAnEngineDelivers(t *testing.T) {
-	for _, c := range []struct{ engine, form string }{{"bbolt", "binary"}, {"bbolt", "nested"}, {"pebble", "binary"}, {"sqlite", "json"}} {
+	for _, c := range []struct{ engine, form string }{{"bbolt", "binary"}, {"bbolt", "nested"}, {"pebble", "binary"},
+		{"sqlite", "json"}} {
 		d, _ := driver.Lookup(c.engine)
 		for _, class := range driver.Durabilities {
 			if !d.Info().Caps.Promise(class).Supported {
 				continue
 			}
 			for _, op := range []string{"write_single", "update"} {
-				r := start(t, "records", op, workload.Env{Engine: c.engine, Form: c.form, Durability: class, Seed: 1, Params: map[string]string{"n": "10"}})
+				r := start(t, "records", op, workload.Env{Engine: c.engine, Form: c.form, Durability: class, Seed: 1,
+					Params: map[string]string{"n": "10"}})
 				if err := slice(t.Context(), r, 0, 3); err != nil {
 					t.Errorf("%s %s %v: %v", c.engine, op, class, err)
 				}
@@ -79,7 +83,8 @@ func TestRecordsFailOnAStoreThatLosesOrChangesThem(t *testing.T) {
 				if op.Name == "field_sum" && name == "damaged" {
 					t.Skip("what is damaged is the end of a text, which the sum steps over")
 				}
-				r := start(t, "records", op.Name, workload.Env{Engine: "tamper", Form: "binary", Durability: kv.Buffered, Seed: 2,
+				r := start(t, "records", op.Name, workload.Env{Engine: "tamper", Form: "binary",
+					Durability: kv.Buffered, Seed: 2,
 					Params: map[string]string{"n": "40"}})
 				if err := slice(t.Context(), r, 0, 3); err != nil {
 					t.Fatal(err)
@@ -104,7 +109,8 @@ func TestRecordsFailOnAStoreThatLosesOrChangesThem(t *testing.T) {
 func TestRecordsOnTheEngineThatKeepsNothing(t *testing.T) {
 	w, _ := workload.Lookup("records")
 	for _, op := range w.Ops {
-		r := start(t, "records", op.Name, workload.Env{Engine: "null", Form: "binary", Durability: kv.Synced, Seed: 1, Params: map[string]string{"n": "30"}})
+		r := start(t, "records", op.Name, workload.Env{Engine: "null", Form: "binary", Durability: kv.Synced, Seed: 1,
+			Params: map[string]string{"n": "30"}})
 		for range 2 {
 			if err := slice(t.Context(), r, 0, 3); err != nil {
 				t.Errorf("%s: %v", op.Name, err)

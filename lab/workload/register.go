@@ -18,10 +18,12 @@ var registry struct {
 	own []Workload
 }
 
-// Register adds a workload of a program's own to those of this package. It panics where w is not whole, or its name is
-// taken: both are mistakes in the program, found when it starts. Forms is through kv alone where it is nil.
+// Register adds a workload of a program's own to those of this package. It panics where w is not
+// whole, or its name is taken: both are mistakes in the program, found when it starts. Forms is
+// through kv alone where it is nil.
 //
-// The processes that measure are the same program, started again: register before [assay.Main], in all of them.
+// The processes that measure are the same program, started again: register before [assay.Main], in
+// all of them.
 //
 // [assay.Main]: https://pkg.go.dev/github.com/assaydb/assay#Main
 func Register(w Workload) {
@@ -78,18 +80,21 @@ func isName(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// All returns the workloads, in the order in which they are shown: those of this package, then those registered.
+// All returns the workloads, in the order in which they are shown: those of this package, then
+// those registered.
 func All() []Workload {
 	registry.RLock()
 	defer registry.RUnlock()
 	return slices.Concat(builtIn, registry.own)
 }
 
-// A Job is an operation on a store that is open through kv: what is particular to it. [OnKV] makes a Runner of it, which
-// opens, measures and closes the store. The calls are: Load, then any number of slices: Prepare, Do for each worker and
-// iteration, Verify. Do is called concurrently by different workers, everything else by one goroutine.
+// A Job is an operation on a store that is open through kv: what is particular to it. [OnKV] makes
+// a Runner of it, which opens, measures and closes the store. The calls are: Load, then any number
+// of slices: Prepare, Do for each worker and iteration, Verify. Do is called concurrently by
+// different workers, everything else by one goroutine.
 //
-// On the engine null, which keeps nothing, a Job that checks what it reads fails; leave null out, or look at Env.Engine.
+// On the engine null, which keeps nothing, a Job that checks what it reads fails; leave null out,
+// or look at Env.Engine.
 type Job interface {
 	// Load fills the new store. The store is then closed and opened again.
 	Load(ctx context.Context, db *kv.DB) error
@@ -100,8 +105,8 @@ type Job interface {
 	// Do is iteration i of the slice, timed. It checks what it reads, or keeps it for Verify.
 	Do(ctx context.Context, db *kv.DB, worker, i int) error
 
-	// Verify compares the store with what the slice should have left there. It is not timed. What it returns ends the
-	// cell: an engine that answers wrongly has no time.
+	// Verify compares the store with what the slice should have left there. It is not timed. What
+	// it returns ends the cell: an engine that answers wrongly has no time.
 	Verify(ctx context.Context, db *kv.DB) error
 }
 
@@ -128,8 +133,8 @@ func (r *jobRunner) Do(ctx context.Context, worker, i int) error {
 
 func (r *jobRunner) Verify(ctx context.Context) error { return r.job.Verify(ctx, r.db) }
 
-// Count returns the parameter called name, of those that a workload has, as a number of things from least to most: 100,
-// 10k, 1M. What is none is Invalid, for New to return.
+// Count returns the parameter called name, of those that a workload has, as a number of things from
+// least to most: 100, 10k, 1M. What is none is Invalid, for New to return.
 func (e Env) Count(known []Param, name string, least, most int) (int, error) {
 	p := e.params(known)
 	n := p.count(name, least, most)

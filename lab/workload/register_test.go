@@ -13,7 +13,8 @@ import (
 	"github.com/assaydb/assay/lab/workload"
 )
 
-// visits is a workload of one operation: the counter of one page goes up. It is the smallest that is checked.
+// visits is a workload of one operation: the counter of one page goes up. It is the smallest that
+// is checked.
 var visits = workload.Workload{
 	Name:    "visits",
 	Summary: "a web server counts the visits of its pages",
@@ -82,7 +83,8 @@ func ExampleRegister() {
 }
 
 func TestAnOwnWorkloadRunsOnARealEngine(t *testing.T) {
-	r, err := visits.Ops[0].New(workload.Env{Dir: t.TempDir(), Engine: "bbolt", Params: map[string]string{"pages": "7"}})
+	r, err := visits.Ops[0].New(workload.Env{Dir: t.TempDir(), Engine: "bbolt",
+		Params: map[string]string{"pages": "7"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,12 +135,15 @@ func TestAnOwnWorkloadHasHelpersOfItsOwn(t *testing.T) {
 func TestRegisterRefusesMistakes(t *testing.T) {
 	right := visits.Ops[0]
 	for want, change := range map[string]func(*workload.Workload){
-		"a name has letters":    func(w *workload.Workload) { w.Name = "my load" },
-		"no summary":            func(w *workload.Workload) { w.Summary = "" },
-		"no operations":         func(w *workload.Workload) { w.Ops = nil },
-		"has no New":            func(w *workload.Workload) { w.Ops = []workload.Op{{Name: "a"}} },
-		"stands there twice":    func(w *workload.Workload) { w.Ops = []workload.Op{right, right} },
-		"negative":              func(w *workload.Workload) { w.Ops = []workload.Op{{Name: "a", New: right.New, Workers: -1}} },
+		"a name has letters": func(w *workload.Workload) { w.Name = "my load" },
+		"no summary":         func(w *workload.Workload) { w.Summary = "" },
+		"no operations":      func(w *workload.Workload) { w.Ops = nil },
+		"has no New":         func(w *workload.Workload) { w.Ops = []workload.Op{{Name: "a"}} },
+		"stands there twice": func(w *workload.Workload) { w.Ops = []workload.Op{right, right} },
+		"negative": func(w *workload.Workload) {
+			w.Ops = []workload.Op{{Name: "a", New: right.New,
+				Workers: -1}}
+		},
 		"it needs a name":       func(w *workload.Workload) { w.Params = []workload.Param{{Name: "a"}} },
 		"registered twice":      func(w *workload.Workload) { w.Name = "ycsb" },
 		`operation "a/b": a na`: func(w *workload.Workload) { w.Ops = []workload.Op{{Name: "a/b", New: right.New}} },

@@ -20,8 +20,9 @@ func (e Env) url(name string) string {
 	return u
 }
 
-// kvStore is what the Runners on one kv store have in common: everything but Prepare, Do and Verify.
-// Embed it, call create in Setup, and set closed before that if the iterations open the store themselves.
+// kvStore is what the Runners on one kv store have in common: everything but Prepare, Do and
+// Verify. Embed it, call create in Setup, and set closed before that if the iterations open the
+// store themselves.
 type kvStore struct {
 	env    Env
 	url    string
@@ -42,8 +43,8 @@ func newKVStore(env Env) kvStore {
 // open opens the store for the caller, who closes it.
 func (s *kvStore) open(ctx context.Context) (*kv.DB, error) { return kv.Open(ctx, s.url, s.needs...) }
 
-// create creates the store, lets load fill it, and opens it again, timed; unless closed is set it then stays open.
-// A store that does not outlive Close is not opened again, and Open is zero.
+// create creates the store, lets load fill it, and opens it again, timed; unless closed is set it
+// then stays open. A store that does not outlive Close is not opened again, and Open is zero.
 func (s *kvStore) create(ctx context.Context, load func(*kv.DB) error) error {
 	db, err := s.open(ctx)
 	if err != nil {
@@ -114,10 +115,12 @@ func (s *kvStore) Close() error {
 	return err
 }
 
-// loadBatch is how many records a commit of loading holds; the largest transactions of Badger are above that.
+// loadBatch is how many records a commit of loading holds; the largest transactions of Badger are
+// above that.
 const loadBatch = 1000
 
-// fill puts n records into db in the order of i, each batch one commit of the class of the store's environment.
+// fill puts n records into db in the order of i, each batch one commit of the class of the store's
+// environment.
 func (s *kvStore) fill(ctx context.Context, db *kv.DB, n int, record func(i int, b *kv.Batch)) error {
 	var b kv.Batch
 	for i := range n {

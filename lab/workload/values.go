@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// values makes and checks the values that are written. A value holds the number of its key, its version and bytes that
-// follow from both and the seed, so that a value of another key, an older one and a damaged one are all found out. The
-// bytes look random: no engine compresses them away.
+// values makes and checks the values that are written. A value holds the number of its key, its
+// version and bytes that follow from both and the seed, so that a value of another key, an older
+// one and a damaged one are all found out. The bytes look random: no engine compresses them away.
 type values struct {
 	seed uint64
 	size int // in bytes, at least minValue
@@ -25,7 +25,8 @@ func (v values) sizeOf(key uint64) int {
 // minValue is the smallest value that tells its key and version.
 const minValue = 16
 
-// append appends the value of key number key in the given version to dst. It allocates only if dst is too short.
+// append appends the value of key number key in the given version to dst. It allocates only if dst
+// is too short.
 func (v values) append(dst []byte, key, version uint64) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, key)
 	dst = binary.LittleEndian.AppendUint64(dst, version)
@@ -85,11 +86,13 @@ func (v values) hash(key, version uint64) uint64 {
 	return scramble(scramble(v.seed^key*golden) + version*golden)
 }
 
-// scramble is a step of the finaliser of SplitMix64: two inputs that differ in one bit give unlike outputs.
+// scramble is a step of the finaliser of SplitMix64: two inputs that differ in one bit give unlike
+// outputs.
 func scramble(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	return x ^ x>>31
 }
 
-// word is eight bytes of a value: cheaper than scramble, and as far from a pattern as a compressor can see.
+// word is eight bytes of a value: cheaper than scramble, and as far from a pattern as a compressor
+// can see.
 func word(h uint64) uint64 { return (h ^ h>>32) * 0xbf58476d1ce4e5b9 }

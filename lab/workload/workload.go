@@ -1,9 +1,11 @@
-// Package workload holds the work that engines are compared on: what real applications do with a local store.
+// Package workload holds the work that engines are compared on: what real applications do with a
+// local store.
 //
-// Each [Workload] is a set of operations from one published comparison or a standard mix. A [Runner] does one
-// operation on one engine; package bench drives it, times it and counts what it used. Workloads are seeded, so the
-// same seed gives the same work on every engine, and checked: every read is compared with what was written, and values
-// change at every write. They know kv and the stores, and no engine.
+// Each [Workload] is a set of operations from one published comparison or a standard mix. A
+// [Runner] does one operation on one engine; package bench drives it, times it and counts what it
+// used. Workloads are seeded, so the same seed gives the same work on every engine, and checked:
+// every read is compared with what was written, and values change at every write. They know kv and
+// the stores, and no engine.
 package workload
 
 import (
@@ -25,12 +27,14 @@ type Workload struct {
 	Forms   []Form  // the ways to do its operations, of which an engine has some: see Op.Forms
 	Ops     []Op
 
-	// Helper is the whole life of a process that a Runner started as Env.Self, the workload's name, and args; nil where there
-	// are none. Its error is printed on standard error before the process ends with status 1.
+	// Helper is the whole life of a process that a Runner started as Env.Self, the workload's name,
+	// and args; nil where there are none. Its error is printed on standard error before the process
+	// ends with status 1.
 	Helper func(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error
 }
 
-// Form is a way to do the operations of a workload on an engine. Reports name it behind a slash: sqlite/sql.
+// Form is a way to do the operations of a workload on an engine. Reports name it behind a slash:
+// sqlite/sql.
 type Form struct {
 	Name    string // "kv" alone is not shown behind an engine
 	Summary string // a few words
@@ -39,8 +43,8 @@ type Form struct {
 // throughKV is what every engine can.
 var throughKV = Form{"kv", "through package kv; shown as the engine alone, without a slash"}
 
-// Param is one thing about a workload that can be varied: assay run 'hook?keys=100,10k'. A list of values separated by commas
-// is a measurement of each; a Runner is given one of them.
+// Param is one thing about a workload that can be varied: assay run 'hook?keys=100,10k'. A list of
+// values separated by commas is a measurement of each; a Runner is given one of them.
 type Param struct {
 	Name    string
 	Default string // may be a list, of which a run that names no workload takes the first
@@ -55,8 +59,8 @@ type Op struct {
 	Name    string
 	Summary string // what one iteration does
 
-	// Commits tells that the operation writes, so that it is measured once for each promise that the engine makes.
-	// An operation that only reads is measured once.
+	// Commits tells that the operation writes, so that it is measured once for each promise that
+	// the engine makes. An operation that only reads is measured once.
 	Commits bool
 
 	// Core operations run when no workload was named; all of a named workload's operations run.
@@ -68,24 +72,28 @@ type Op struct {
 	// Items is how many records one iteration reads or writes, for a rate; 0 is one.
 	Items int
 
-	// Cycle is how many iterations hold each kind of work of a mix in its proportion. A slice is a whole number of
-	// them, for which Prepare draws exactly these parts. 0 is one: all iterations are of a kind.
+	// Cycle is how many iterations hold each kind of work of a mix in its proportion. A slice is a
+	// whole number of them, for which Prepare draws exactly these parts. 0 is one: all iterations
+	// are of a kind.
 	Cycle int
 
-	// Sized operations are about the space taken: the store is also compacted at the end, and measured again.
+	// Sized operations are about the space taken: the store is also compacted at the end, and
+	// measured again.
 	Sized bool
 
-	// Forms names the ways to do the operation on an engine with options, a URL query: "kv" through kv, which every
-	// engine has, "sql" natively in SQL. Nil is kv alone.
+	// Forms names the ways to do the operation on an engine with options, a URL query: "kv" through
+	// kv, which every engine has, "sql" natively in SQL. Nil is kv alone.
 	Forms func(engine, options string) []string
 
 	// CoreForms are those in which a core operation runs when no workload was named; nil is all.
 	CoreForms []string
 
-	// Own names parameters that bear on this operation alone. It runs where it is named, or one of them is given.
+	// Own names parameters that bear on this operation alone. It runs where it is named, or one of
+	// them is given.
 	Own []string
 
-	// Shape tells Cycle and Commits of an operation whose parameters decide them; nil is as they are above.
+	// Shape tells Cycle and Commits of an operation whose parameters decide them; nil is as they
+	// are above.
 	Shape func(params map[string]string) (cycle int, commits bool)
 
 	// New returns a Runner that has done nothing yet. Wrong parameters are kv.Invalid.
@@ -102,8 +110,9 @@ type Env struct {
 	Seed       uint64            // everything random comes from it
 	Params     map[string]string // the workload's parameters that were given; names are checked
 
-	// Self is the command that runs this program again, as a helper process of a workload: see [Helper].
-	// Empty where that is not possible, and operations that need it are then an Unsupported error.
+	// Self is the command that runs this program again, as a helper process of a workload: see
+	// [Helper]. Empty where that is not possible, and operations that need it are then an
+	// Unsupported error.
 	Self []string
 
 	Logger *slog.Logger
@@ -111,18 +120,19 @@ type Env struct {
 
 // Runner does one operation on one engine.
 //
-// The calls are: Setup, then any number of slices (Prepare, Do for each worker and iteration, Verify), then the rest.
-// Do is called concurrently by different workers, everything else by one goroutine.
+// The calls are: Setup, then any number of slices (Prepare, Do for each worker and iteration,
+// Verify), then the rest. Do is called concurrently by different workers, everything else by one
+// goroutine.
 type Runner interface {
 	// Setup creates the store and loads it.
 	Setup(ctx context.Context) error
 
-	// Prepare draws the inputs of the next slice: Do will be called once for each i in [0, n), in order by one
-	// worker, split among several. It is not timed.
+	// Prepare draws the inputs of the next slice: Do will be called once for each i in [0, n), in
+	// order by one worker, split among several. It is not timed.
 	Prepare(n int) error
 
-	// Do is one iteration, timed. worker is in [0, Workers). It checks what it reads, or keeps it for Verify where the
-	// check would cost as much as the read.
+	// Do is one iteration, timed. worker is in [0, Workers). It checks what it reads, or keeps it
+	// for Verify where the check would cost as much as the read.
 	Do(ctx context.Context, worker, i int) error
 
 	// Verify checks what the slice left to check. It is not timed.
@@ -141,8 +151,8 @@ type Runner interface {
 	Close() error
 }
 
-// Crowd is a Runner whose parameters say how many goroutines call Do at the same time, instead of Op.Workers. A slice is then
-// a whole number of turns of all.
+// Crowd is a Runner whose parameters say how many goroutines call Do at the same time, instead of
+// Op.Workers. A slice is then a whole number of turns of all.
 type Crowd interface {
 	Workers() int
 }
@@ -152,8 +162,9 @@ type Resetter interface {
 	Reset(ctx context.Context, worker, i int) error
 }
 
-// Restorer is a Runner whose store grows with use, and what an iteration costs with it. After every so many iterations its
-// store is made again as Setup made it, untimed, so that the cost does not depend on how long it was measured.
+// Restorer is a Runner whose store grows with use, and what an iteration costs with it. After every
+// so many iterations its store is made again as Setup made it, untimed, so that the cost does not
+// depend on how long it was measured.
 type Restorer interface {
 	// Every is that number; 0 is never.
 	Every() int
@@ -162,13 +173,15 @@ type Restorer interface {
 	Restore(ctx context.Context) error
 }
 
-// Metered is a Runner that measures something of its own: waiting for locks, processes that were killed.
+// Metered is a Runner that measures something of its own: waiting for locks, processes that were
+// killed.
 type Metered interface {
 	// Metrics returns what was measured since the last call of Prepare.
 	Metrics() []Metric
 }
 
-// Metric is one such figure of one slice. Slices are combined by their medians, or summed where Sum is set.
+// Metric is one such figure of one slice. Slices are combined by their medians, or summed where Sum
+// is set.
 type Metric struct {
 	Name  string // unit last, as in "lock-wait-p99-ns"
 	Value float64
@@ -210,8 +223,8 @@ func (op Op) With(params map[string]string) Op {
 	return op
 }
 
-// Asked returns the operations that run where none was named: those that have parameters of their own if one of these was
-// given, and the others if not.
+// Asked returns the operations that run where none was named: those that have parameters of their
+// own if one of these was given, and the others if not.
 func (w Workload) Asked(given func(param string) bool) (ops []Op) {
 	for _, op := range w.Ops {
 		if slices.ContainsFunc(op.Own, given) {

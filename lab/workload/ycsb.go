@@ -17,8 +17,8 @@ var ycsbParams = []Param{
 	{Name: "choose", Default: "zipfian", Usage: "of the operation mix: which records: zipfian, latest or uniform"},
 }
 
-// ycsb is the mixes A to F of the Yahoo! Cloud Serving Benchmark, as its core workloads define them, and the basic
-// loads of LevelDB's db_bench.
+// ycsb is the mixes A to F of the Yahoo! Cloud Serving Benchmark, as its core workloads define
+// them, and the basic loads of LevelDB's db_bench.
 var ycsb = Workload{
 	Name:    "ycsb",
 	Summary: "the standard mixes of reads, updates, inserts and scans, and the six basic loads",
@@ -32,7 +32,8 @@ var ycsb = Workload{
 		{Name: "E", Summary: "scan of 1 to 100 or insert, 95/5, zipfian", Commits: true, Core: true, Cycle: 20,
 			New: newYCSB("E")},
 		{Name: "F", Summary: "get or read-modify-write, 50/50, zipfian", Commits: true, Cycle: 2, New: newYCSB("F")},
-		{Name: "fillseq", Summary: "insert at the end", Commits: true, Core: true, Sized: true, New: newYCSB("fillseq")},
+		{Name: "fillseq", Summary: "insert at the end", Commits: true, Core: true, Sized: true,
+			New: newYCSB("fillseq")},
 		{Name: "fillrandom", Summary: "insert anywhere", Commits: true, Sized: true, New: newYCSB("fillrandom")},
 		{Name: "overwrite", Summary: "update, uniform", Commits: true, Sized: true, New: newYCSB("overwrite")},
 		{Name: "readrandom", Summary: "get, uniform", New: newYCSB("readrandom")},

@@ -31,7 +31,8 @@ func TestZipfianFollowsTheLaw(t *testing.T) {
 	for range draws {
 		counts[z.rank(r.Float64())]++
 	}
-	// Ranks 0 and 1 are exact; the method fits the rest by a curve, so groups of ranks are compared.
+	// Ranks 0 and 1 are exact; the method fits the rest by a curve, so groups of ranks are
+	// compared.
 	share := func(from, to int) (got, want float64) {
 		for i := from; i < to; i++ {
 			got += counts[i] / draws
@@ -80,7 +81,8 @@ func TestScatteredFavoursTheSameRecordsAllOverTheStore(t *testing.T) {
 	for range draws {
 		counts[p.pick(r, n+500)]++
 	}
-	// The first rank has 1/zeta(1e10) of the draws; its record gets those, and what the tail spreads over all.
+	// The first rank has 1/zeta(1e10) of the draws; its record gets those, and what the tail
+	// spreads over all.
 	first := scatter(0) % n
 	if got, least := counts[first]/draws, 1/p.ranks.zeta; got < least || got > least+0.005 {
 		t.Errorf("the most popular record has a share of %.4f, want %.4f or a little more", got, least)

@@ -17,7 +17,8 @@ func TestAMixIsWhatItsParametersSay(t *testing.T) {
 	}{
 		{map[string]string{"read": "50", "update": "50"}, [actDelete]int{50, 50, 0, 0, 0}, 2, true},
 		{map[string]string{"update": "30", "scan": "10"}, [actDelete]int{60, 30, 0, 0, 10}, 10, true},
-		{map[string]string{"insert": "1", "modify": "1", "scan": "1", "update": "1"}, [actDelete]int{96, 1, 1, 1, 1}, 100, true},
+		{map[string]string{"insert": "1", "modify": "1", "scan": "1", "update": "1"}, [actDelete]int{96, 1, 1, 1, 1},
+			100, true},
 		{map[string]string{"read": "100"}, [actDelete]int{100, 0, 0, 0, 0}, 1, false},
 		{map[string]string{}, [actDelete]int{100, 0, 0, 0, 0}, 1, false},
 	} {
@@ -34,7 +35,8 @@ func TestAMixIsWhatItsParametersSay(t *testing.T) {
 
 func TestAMixOfOtherThanAHundredPercentIsRefused(t *testing.T) {
 	for _, params := range []map[string]string{
-		{"read": "50", "update": "40"}, {"update": "60", "scan": "60"}, {"read": "half"}, {"choose": "fairly"}, {"insert": "-1"},
+		{"read": "50", "update": "40"}, {"update": "60", "scan": "60"}, {"read": "half"}, {"choose": "fairly"},
+		{"insert": "-1"},
 	} {
 		if _, err := newMix(Env{Params: params}); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
 			t.Errorf("%v: got %v, hint %q", params, err, kv.HintOf(err))

@@ -21,7 +21,8 @@ const (
 	ascending                 // the same, so that new records come to lie at the end
 )
 
-// key returns the key of a record's full number: 8 bytes that order it and 8 bytes that make it unique, big-endian.
+// key returns the key of a record's full number: 8 bytes that order it and 8 bytes that make it
+// unique, big-endian.
 func (o keyOrder) key(n uint64) (k [keySize]byte) {
 	first, second := scatter(n), n
 	if o == ascending {
@@ -78,7 +79,8 @@ type place struct {
 	record record
 }
 
-// gone marks the version of a deleted record. Records put again go on counting, so that no value comes twice.
+// gone marks the version of a deleted record. Records put again go on counting, so that no value
+// comes twice.
 const gone = 1 << 31
 
 // live returns how many records were ever put, which is also the number of the next.
@@ -173,8 +175,8 @@ func (p *plan) deal(n int) {
 	}
 }
 
-// dealMix draws n actions of a mix, in any order: each is there in its proportion as far as n is whole cycles of the mix, and
-// the rest are some of another cycle.
+// dealMix draws n actions of a mix, in any order: each is there in its proportion as far as n is
+// whole cycles of the mix, and the rest are some of another cycle.
 func (p *plan) dealMix(m mix, n int) {
 	cycle := m.cycle()
 	deck := make([]action, 0, cycle)
@@ -212,7 +214,8 @@ func (p *plan) one(a action) step {
 	return s
 }
 
-// drawWalk draws scans that go through the store in the order of keys, each from where the one before it ended.
+// drawWalk draws scans that go through the store in the order of keys, each from where the one
+// before it ended.
 func (p *plan) drawWalk() {
 	m := &p.model
 	m.sort()
@@ -226,7 +229,8 @@ func (p *plan) drawWalk() {
 	}
 }
 
-// drawDeletes draws deletions of different records. There are as many records, because refill has run.
+// drawDeletes draws deletions of different records. There are as many records, because refill has
+// run.
 func (p *plan) drawDeletes() {
 	m := &p.model
 	shuffled := p.lost[:0]
@@ -243,8 +247,8 @@ func (p *plan) drawDeletes() {
 	p.lost = shuffled[:len(p.steps)]
 }
 
-// refill returns the records that must be put before the next n deletions: those that the last slice deleted, and new
-// ones where a slice deletes more than there are.
+// refill returns the records that must be put before the next n deletions: those that the last
+// slice deleted, and new ones where a slice deletes more than there are.
 func (p *plan) refill(n int) []record {
 	for _, r := range p.lost {
 		p.model.versions[r] = p.model.versions[r]&^gone + 1

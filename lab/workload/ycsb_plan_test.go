@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// loadedPlan returns the plan of an operation of ycsb with records in its model, as Setup leaves it.
+// loadedPlan returns the plan of an operation of ycsb with records in its model, as Setup leaves
+// it.
 func loadedPlan(t *testing.T, name string, seed uint64, records int) *plan {
 	t.Helper()
 	runner, err := newYCSB(name)(Env{Dir: t.TempDir(), Engine: "mem", Durability: kv.Buffered, Seed: seed,
@@ -189,7 +190,8 @@ func TestKeysSortInTheirOrder(t *testing.T) {
 }
 
 func TestYCSBRefusesWrongParameters(t *testing.T) {
-	for _, params := range []map[string]string{{"records": "99"}, {"records": "many"}, {"value": "15"}, {"value": "1M"}} {
+	for _, params := range []map[string]string{{"records": "99"}, {"records": "many"}, {"value": "15"},
+		{"value": "1M"}} {
 		_, err := newYCSB("A")(Env{Dir: t.TempDir(), Engine: "mem", Params: params})
 		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%v: error %v, want invalid with a hint", params, err)

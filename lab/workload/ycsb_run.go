@@ -134,8 +134,9 @@ func (r *ycsbRunner) scan(s *kv.Snapshot) error {
 	return nil
 }
 
-// scanned checks the value of a record in a scan. The model has the versions of every moment of the slice, unless its mix
-// updates, too: then the version is one of those that the record has in the slice.
+// scanned checks the value of a record in a scan. The model has the versions of every moment of the
+// slice, unless its mix updates, too: then the version is one of those that the record has in the
+// slice.
 func (r *ycsbRunner) scanned(value []byte, n record) error {
 	m := &r.plan.model
 	if m.before == nil {
@@ -172,7 +173,8 @@ func (m *model) holds(at int, k []byte) bool {
 	return len(k) == keySize && binary.BigEndian.Uint64(k) == first && binary.BigEndian.Uint64(k[8:]) == second
 }
 
-// check compares what was read of a record with the version that it must have, of which gone is one.
+// check compares what was read of a record with the version that it must have, of which gone is
+// one.
 func (r *ycsbRunner) check(n record, version uint32, value []byte, err error) error {
 	switch {
 	case err != nil && err != error(kv.NotFound):
@@ -187,8 +189,8 @@ func (r *ycsbRunner) check(n record, version uint32, value []byte, err error) er
 	return r.values.check(value, uint64(n), uint64(version))
 }
 
-// mostVerified is how many steps of a slice Verify looks at again. Only slices of commits that are never synced are
-// longer; of those it takes steps at even distances, and the last.
+// mostVerified is how many steps of a slice Verify looks at again. Only slices of commits that are
+// never synced are longer; of those it takes steps at even distances, and the last.
 const mostVerified = 10_000
 
 // Verify reads the records that the slice wrote or deleted, and compares them with the model.

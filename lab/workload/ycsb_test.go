@@ -114,7 +114,8 @@ func TestEveryOperationOfYCSBWorksOnEveryEngine(t *testing.T) {
 	}
 }
 
-// tamper is the engine "tamper": the store of another engine, the last of which a test can change behind a Runner's back.
+// tamper is the engine "tamper": the store of another engine, the last of which a test can change
+// behind a Runner's back.
 type tamper struct {
 	driver.Driver
 	store driver.Store // the last that was opened

@@ -11,15 +11,17 @@ import (
 	"github.com/assaydb/assay/observe"
 )
 
-// Metrics registers the figures of o with a provider, each with the attribute store, and returns the
-// function that ends that. They are read when the SDK collects, and cost nothing in between.
+// Metrics registers the figures of o with a provider, each with the attribute store, and returns
+// the function that ends that. They are read when the SDK collects, and cost nothing in between.
 //
-// OpenTelemetry's API has no histogram that is read and not recorded to: latencies are gauges, one for
-// each quantile and the longest, beside the counts. Those of single operations are in the spans.
+// OpenTelemetry's API has no histogram that is read and not recorded to: latencies are gauges, one
+// for each quantile and the longest, beside the counts. Those of single operations are in the
+// spans.
 func Metrics(provider metric.MeterProvider, store string, o *observe.Observer) (stop func() error, err error) {
 	m := &meters{meter: provider.Meter(name)}
 	ops := m.counter("kv.operations", "operations that have ended", "{operation}")
-	failures := m.counter("kv.operation.failures", "operations that returned an error, an absent key included", "{operation}")
+	failures := m.counter("kv.operation.failures", "operations that returned an error, an absent key included",
+		"{operation}")
 	pairs := m.counter("kv.pairs", "pairs read or written", "{pair}")
 	bytes := m.counter("kv.bytes", "bytes in the keys and values of these pairs", "By")
 	slow := m.counter("kv.slow", "operations and waits that took longer than the limit", "{operation}")

@@ -18,11 +18,13 @@ import (
 )
 
 // open opens a store whose spans go to the returned exporter.
-func open(t *testing.T, o *observe.Observer, ops ...string) (*kv.DB, *trace.TracerProvider, *tracetest.InMemoryExporter) {
+func open(t *testing.T, o *observe.Observer, ops ...string) (*kv.DB, *trace.TracerProvider,
+	*tracetest.InMemoryExporter) {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()
 	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
-	db, err := kv.Open(t.Context(), "mem:", kv.WithWeakest(kv.Buffered), kv.WithTracer(o), kv.WithTracer(otel.Spans(provider, ops...)))
+	db, err := kv.Open(t.Context(), "mem:", kv.WithWeakest(kv.Buffered), kv.WithTracer(o),
+		kv.WithTracer(otel.Spans(provider, ops...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,8 @@ func TestSpansNestAsOperationsDo(t *testing.T) {
 	for _, s := range spans {
 		names = append(names, s.Name)
 	}
-	if want := []string{"kv get", "kv put", "kv commit", "kv update", "kv write", "request"}; !slices.Equal(names, want) {
+	if want := []string{"kv get", "kv put", "kv commit", "kv update", "kv write", "request"}; !slices.Equal(names,
+		want) {
 		t.Fatalf("got the spans %q, want %q", names, want)
 	}
 	update, root := spans[3], spans[5]
@@ -65,7 +68,8 @@ func TestSpansNestAsOperationsDo(t *testing.T) {
 	if write := spans[4]; write.Status.Code != codes.Error || len(write.Events) != 1 {
 		t.Errorf("a refused write is no failure: %+v", write.Status)
 	}
-	for _, want := range []attribute.KeyValue{attribute.String("kv.class", "buffered"), attribute.Int("kv.pairs", 1), attribute.Int("kv.bytes", 8)} {
+	for _, want := range []attribute.KeyValue{attribute.String("kv.class", "buffered"), attribute.Int("kv.pairs", 1),
+		attribute.Int("kv.bytes", 8)} {
 		if !slices.Contains(spans[2].Attributes, want) {
 			t.Errorf("the commit has no %v: %v", want, spans[2].Attributes)
 		}
@@ -118,7 +122,8 @@ func TestMetricsAreWhatWasCounted(t *testing.T) {
 		want int64
 		with []attribute.KeyValue
 	}{
-		{"kv.operations", 3, []attribute.KeyValue{attribute.String("op", "write"), attribute.String("class", "buffered")}},
+		{"kv.operations", 3, []attribute.KeyValue{attribute.String("op", "write"),
+			attribute.String("class", "buffered")}},
 		{"kv.bytes", 24, []attribute.KeyValue{attribute.String("op", "write"), attribute.String("class", "buffered")}},
 		{"kv.operation.failures", 1, []attribute.KeyValue{attribute.String("op", "get"), attribute.String("class", ""),
 			attribute.String("kind", "not found")}},
@@ -130,7 +135,9 @@ func TestMetricsAreWhatWasCounted(t *testing.T) {
 			continue
 		}
 		labels := attribute.NewSet(append(c.with, attribute.String("store", "app"))...)
-		i := slices.IndexFunc(sum.DataPoints, func(p metricdata.DataPoint[int64]) bool { return p.Attributes.Equals(&labels) })
+		i := slices.IndexFunc(sum.DataPoints, func(p metricdata.DataPoint[int64]) bool {
+			return p.Attributes.Equals(&labels)
+		})
 		if i < 0 || sum.DataPoints[i].Value != c.want {
 			t.Errorf("%s %v: got %+v, want %d", c.name, c.with, sum.DataPoints, c.want)
 		}

@@ -1,6 +1,6 @@
 // Package otel tells OpenTelemetry what a store does: spans of its operations by [Spans], and the
-// figures of an [observe.Observer] as metrics by [Metrics]. It needs OpenTelemetry's API alone; which
-// SDK and exporter there are is the program's choice.
+// figures of an [observe.Observer] as metrics by [Metrics]. It needs OpenTelemetry's API alone;
+// which SDK and exporter there are is the program's choice.
 //
 //	o := observe.New(nil)
 //	db, err := kv.Open(ctx, url, kv.WithTracer(o), kv.WithTracer(otel.Spans(provider)))
@@ -27,9 +27,9 @@ type tracer struct {
 	of    map[string]bool // nil is all
 }
 
-// Spans returns a tracer for kv.WithTracer that makes a span of every operation, within the span of the
-// caller's context: "kv view" with "kv get" inside it. The least operations are many; given names of
-// operations, as kv.Event has them, it makes spans of those alone.
+// Spans returns a tracer for kv.WithTracer that makes a span of every operation, within the span of
+// the caller's context: "kv view" with "kv get" inside it. The least operations are many; given
+// names of operations, as kv.Event has them, it makes spans of those alone.
 func Spans(provider trace.TracerProvider, ops ...string) kv.Tracer {
 	t := &tracer{spans: provider.Tracer(name)}
 	for _, op := range ops {

@@ -2,8 +2,8 @@
 //
 //	http.Handle("/metrics", prometheus.Handler("app", o))
 //
-// A program that has a registry registers a [Collector] there instead. Figures are read when they are
-// asked for, and cost nothing in between.
+// A program that has a registry registers a [Collector] there instead. Figures are read when they
+// are asked for, and cost nothing in between.
 package prometheus
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/assaydb/assay/observe"
 )
 
-// Handler serves the figures of one store, under a name that tells it from others, in the formats that
-// Prometheus asks for.
+// Handler serves the figures of one store, under a name that tells it from others, in the formats
+// that Prometheus asks for.
 func Handler(store string, o *observe.Observer) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(NewCollector(store, o))

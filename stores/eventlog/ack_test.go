@@ -31,7 +31,8 @@ func (u *updates) End(_ context.Context, e kv.Event) {
 	}
 }
 
-// An acknowledgement costs what an append does: where nobody else writes, it is a write and no transaction that reads.
+// An acknowledgement costs what an append does: where nobody else writes, it is a write and no
+// transaction that reads.
 func TestAnAcknowledgementIsAWrite(t *testing.T) {
 	var count updates
 	ctx := t.Context()
@@ -71,8 +72,8 @@ func make10() []Draft {
 	return drafts
 }
 
-// While the store is taken, one acknowledgement waits for it and the others for that one. Then it takes two commits for all,
-// but for those whose context ended meanwhile.
+// While the store is taken, one acknowledgement waits for it and the others for that one. Then it
+// takes two commits for all, but for those whose context ended meanwhile.
 func TestAcknowledgementsThatWaitShareACommit(t *testing.T) {
 	const subs, ended = 16, 3
 	var count commits

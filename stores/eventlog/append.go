@@ -41,12 +41,14 @@ func (l *Log) newAppends() *groupcommit.Committer[Pending] {
 	})
 }
 
-// Append appends events to a stream (or to none, if stream is empty) as one transaction with at least the durability d,
-// if the log is as expected; otherwise it is a Conflict with a [*ConflictError]. Without events it only checks the
-// expectation. It returns when the events can be read. It keeps nothing of what it is given.
+// Append appends events to a stream (or to none, if stream is empty) as one transaction with at
+// least the durability d, if the log is as expected; otherwise it is a Conflict with a
+// [*ConflictError]. Without events it only checks the expectation. It returns when the events can
+// be read. It keeps nothing of what it is given.
 //
 // If ctx ends before the commit began, nothing was appended and the error is Canceled.
-func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expected Expected, events ...Draft) (Appended, error) {
+func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expected Expected, events ...Draft) (Appended,
+	error) {
 	if err := l.check(stream, expected); err != nil {
 		return Appended{}, err
 	}
@@ -79,8 +81,9 @@ type Part struct {
 	Events   []Draft
 }
 
-// AppendParts appends to several streams as one transaction, if all is as expected before it; otherwise nothing is appended.
-// It returns where the events of each part are. A stream that has a name may be in one part only. See Append.
+// AppendParts appends to several streams as one transaction, if all is as expected before it;
+// otherwise nothing is appended. It returns where the events of each part are. A stream that has a
+// name may be in one part only. See Append.
 func (l *Log) AppendParts(ctx context.Context, d kv.Durability, parts ...Part) ([]Appended, error) {
 	if len(parts) == 0 {
 		return nil, l.open("append")
@@ -94,7 +97,8 @@ func (l *Log) AppendParts(ctx context.Context, d kv.Durability, parts ...Part) (
 			return nil, err
 		}
 		if seen[part.Stream] {
-			return nil, invalid("append", fmt.Errorf("stream %q in two parts", part.Stream), "give its events as one part")
+			return nil, invalid("append", fmt.Errorf("stream %q in two parts", part.Stream),
+				"give its events as one part")
 		}
 		seen[part.Stream] = part.Stream != ""
 		drafts, size, err := checked(nil, part.Events)
@@ -133,7 +137,8 @@ func (l *Log) check(stream string, expected Expected) error {
 	return nil
 }
 
-// checked returns copies of the drafts, in the memory of to, checked and each with a time, and their size in bytes.
+// checked returns copies of the drafts, in the memory of to, checked and each with a time, and
+// their size in bytes.
 func checked(to, events []Draft) (drafts []Draft, size int, err error) {
 	to = append(to[:0], events...)
 	var now time.Time
@@ -150,7 +155,8 @@ func checked(to, events []Draft) (drafts []Draft, size int, err error) {
 	return to, size, nil
 }
 
-// at returns now, which is the same for all events of an append and is looked up for the first that needs it.
+// at returns now, which is the same for all events of an append and is looked up for the first that
+// needs it.
 func at(now *time.Time) time.Time {
 	if now.IsZero() {
 		*now = time.Now()

@@ -119,7 +119,8 @@ func BenchmarkAppendParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkAck measures acknowledgements at the same time, each of another subscription, beside as many appends.
+// BenchmarkAck measures acknowledgements at the same time, each of another subscription, beside as
+// many appends.
 func BenchmarkAck(b *testing.B) {
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
 		for _, at := range []int{1, 16} {
@@ -139,7 +140,8 @@ func BenchmarkAck(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if _, err := log.Append(b.Context(), cheapest(engine), "", eventlog.Any, benchDrafts(b.N/at+2)...); err != nil {
+				if _, err := log.Append(b.Context(), cheapest(engine), "", eventlog.Any,
+					benchDrafts(b.N/at+2)...); err != nil {
 					b.Fatal(err)
 				}
 				together(b, at, func(i int, n uint64) error { return subs[i].Ack(b.Context(), cheapest(engine), n) })

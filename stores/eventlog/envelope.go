@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The envelope is the value that an event is stored as: a head, and the data as they are. The head is
+// The envelope is the value that an event is stored as: a head, and the data as they are. The head
+// is
 //
 //	flags    1 byte: the sum of withStream, withID and withMeta
 //	time     8 bytes, big-endian: nanoseconds since 1970
@@ -20,8 +21,8 @@ import (
 //	id       a text: withID
 //	meta     a uvarint, how many pairs, then key and value of each, texts, sorted: withMeta
 //
-// A text is its length, a uvarint, and its bytes. Whatever follows is the data. Up to format 2 the head was a line of
-// JSON, which is known by its first byte and still read.
+// A text is its length, a uvarint, and its bytes. Whatever follows is the data. Up to format 2 the
+// head was a line of JSON, which is known by its first byte and still read.
 const (
 	withStream = 1 << iota
 	withID
@@ -181,7 +182,8 @@ func (c *decoder) keep(data []byte) []byte {
 	return kept
 }
 
-// arenaFor guesses the room that the events still expected need, if they are about as large as this one.
+// arenaFor guesses the room that the events still expected need, if they are about as large as this
+// one.
 func (c *decoder) arenaFor(size int) int {
 	expected := cap(c.events) - len(c.events) + 1
 	return max(size, min(arenaSize, (size+8)*expected))

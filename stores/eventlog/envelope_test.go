@@ -19,11 +19,13 @@ func TestEnvelopeBytes(t *testing.T) {
 		draft   Draft
 		want    string
 	}{
-		{"the data follows the head", 0, "", Draft{Type: "Paid", Data: []byte("{}\n")}, "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x04Paid{}\n"},
+		{"the data follows the head", 0, "", Draft{Type: "Paid", Data: []byte("{}\n")},
+			"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x04Paid{}\n"},
 		{"a stream has a version and a name", 300, "s-1", Draft{Type: "T", Data: []byte("1")},
 			"\x01\x01\x02\x03\x04\x05\x06\x07\x08\x01T\xac\x02\x03s-11"},
 		{"no data is nothing", 0, "s", Draft{Type: "T"}, "\x01\x01\x02\x03\x04\x05\x06\x07\x08\x01T\x00\x01s"},
-		{"an id and what else is known follow", 1, "s", Draft{Type: "T", ID: "id", Meta: map[string]string{"b": "", "a": "x"}, Data: []byte("1")},
+		{"an id and what else is known follow", 1, "s", Draft{Type: "T", ID: "id",
+			Meta: map[string]string{"b": "", "a": "x"}, Data: []byte("1")},
 			"\x07\x01\x02\x03\x04\x05\x06\x07\x08\x01T\x01\x01s\x02id\x02\x01a\x01x\x01b\x001"},
 	} {
 		if got := appendEnvelope(nil, c.version, c.stream, &c.draft, at); string(got) != c.want {
@@ -34,7 +36,8 @@ func TestEnvelopeBytes(t *testing.T) {
 
 // Logs that were begun with heads that are lines of JSON are still read.
 func TestEnvelopesThatAreLines(t *testing.T) {
-	want := Event{Position: 7, Version: 1, Stream: "s", Type: "Té", Data: []byte("{\"a\": 1}\n"), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	want := Event{Position: 7, Version: 1, Stream: "s", Type: "Té", Data: []byte("{\"a\": 1}\n"),
+		Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	for _, c := range []struct{ name, text string }{
 		{"as they were written", `{"position":7,"version":1,"stream":"s","type":"Té","time":"2026-01-02T03:04:05.000000000Z"}`},
 		{"in another order", `{"time":"2026-01-02T03:04:05Z","type":"Té","stream":"s","version":1,"position":7}`},
@@ -51,10 +54,13 @@ func TestEnvelopesThatAreLines(t *testing.T) {
 }
 
 func TestDamagedEnvelopes(t *testing.T) {
-	whole := appendEnvelope(nil, 1, "s", &Draft{Type: "T", ID: "id", Meta: map[string]string{"k": "v"}}, time.Unix(1, 0))
-	damaged := []string{"", "\n", "[]\n", `{"position":7}`, "{\n", "{}\n", "{\"position\":7\n", "{\"position\":8}\n", "{\"position\":7}x\n",
+	whole := appendEnvelope(nil, 1, "s", &Draft{Type: "T", ID: "id", Meta: map[string]string{"k": "v"}},
+		time.Unix(1, 0))
+	damaged := []string{"", "\n", "[]\n", `{"position":7}`, "{\n", "{}\n", "{\"position\":7\n", "{\"position\":8}\n",
+		"{\"position\":7}x\n",
 		"{\"position\":\"7\"}\n", "{\"position\":7,\"time\":\"yesterday\"}\n", "\x08" + string(whole[1:]),
-		"\x04\x00\x00\x00\x00\x00\x00\x00\x00\x01T\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}
+		"\x04\x00\x00\x00\x00\x00\x00\x00\x00\x01T\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}
 	for n := range whole {
 		damaged = append(damaged, string(whole[:n]))
 	}
@@ -80,7 +86,8 @@ func FuzzEnvelope(f *testing.F) {
 				draft.Meta[k] = v
 			}
 		}
-		want := Event{Position: 5, Stream: stream, Version: version, Type: kind, Data: data, Time: time.Unix(0, nanos).UTC(), ID: id, Meta: draft.Meta}
+		want := Event{Position: 5, Stream: stream, Version: version, Type: kind, Data: data,
+			Time: time.Unix(0, nanos).UTC(), ID: id, Meta: draft.Meta}
 		if stream == "" {
 			want.Version = 0
 		}
@@ -94,7 +101,8 @@ func FuzzEnvelope(f *testing.F) {
 			if err == nil {
 				err = d.add(5, value)
 			}
-			if err != nil || fmt.Sprint(d.events[1]) != fmt.Sprint(want) || (d.events[1].Data == nil) != (want.Data == nil) {
+			if err != nil || fmt.Sprint(d.events[1]) != fmt.Sprint(want) ||
+				(d.events[1].Data == nil) != (want.Data == nil) {
 				t.Errorf("got %+v, %v, want %+v", d.events, err, want)
 			}
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Event is one event as it was stored. Its Data belongs to the caller; the events of one call may share memory behind it.
+// Event is one event as it was stored. Its Data belongs to the caller; the events of one call may
+// share memory behind it.
 type Event struct {
 	Position uint64    // in the log, from 1
 	Stream   string    // the stream it belongs to, or ""
@@ -28,14 +29,15 @@ type Draft struct {
 	Data []byte    // usually JSON, but any bytes are stored and come back unchanged
 	Time time.Time // when it happened; the zero Time is now. Years 1678 to 2261.
 
-	// ID makes an append that is tried again one append; "" is none, and it is at most MaxID bytes of valid UTF-8. If all
-	// events of an append are in the log under their IDs, it appends nothing and returns where they are, whatever was
-	// expected; if some are, or are other events, that is a Conflict. An ID is remembered until the log has grown by
-	// Remembered events at least, and by twice as many at most. Each costs a read, and a pair that is deleted afterwards.
+	// ID makes an append that is tried again one append; "" is none, and it is at most MaxID bytes
+	// of valid UTF-8. If all events of an append are in the log under their IDs, it appends nothing
+	// and returns where they are, whatever was expected; if some are, or are other events, that is
+	// a Conflict. An ID is remembered until the log has grown by Remembered events at least, and by
+	// twice as many at most. Each costs a read, and a pair that is deleted afterwards.
 	ID string
 
-	// Meta is whatever else is to be known of the event: who caused it, what it belongs to. Valid UTF-8, and keys and
-	// values of an event at most MaxMeta bytes together.
+	// Meta is whatever else is to be known of the event: who caused it, what it belongs to. Valid
+	// UTF-8, and keys and values of an event at most MaxMeta bytes together.
 	Meta map[string]string
 }
 
@@ -51,7 +53,8 @@ type Appended struct {
 	Version     uint64 // of the stream after the append; 0 without a stream or without Options.Streams
 }
 
-// Range selects events by position, or by version within a stream. The zero Range is everything; [Range.To] ends it.
+// Range selects events by position, or by version within a stream. The zero Range is everything;
+// [Range.To] ends it.
 //
 //	eventlog.Range{From: 5}                        // from 5 to the end
 //	eventlog.Range{From: 5}.To(9)                  // five of them
@@ -66,14 +69,15 @@ type Range struct {
 	last uint64
 }
 
-// To returns r with last as its last event, inclusive. Nothing is up to 0, so that what ends at the last event of an
-// empty log is empty, too.
+// To returns r with last as its last event, inclusive. Nothing is up to 0, so that what ends at the
+// last event of an empty log is empty, too.
 func (r Range) To(last uint64) Range {
 	r.ends, r.last = true, last
 	return r
 }
 
-// Span is a Range with all its bounds: 1 <= From <= To, which is at most the largest int64, and 1 <= Limit.
+// Span is a Range with all its bounds: 1 <= From <= To, which is at most the largest int64, and 1
+// <= Limit.
 type Span struct {
 	From, To uint64
 	Limit    int
@@ -106,7 +110,8 @@ const (
 	lastSecond  = math.MaxInt64 / 1_000_000_000
 )
 
-// checkDraft refuses a draft that is wrong, or that happened at a wrong time. The type checked before is right.
+// checkDraft refuses a draft that is wrong, or that happened at a wrong time. The type checked
+// before is right.
 func checkDraft(d *Draft, t time.Time, before string) error {
 	second := t.Unix()
 	switch {

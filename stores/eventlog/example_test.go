@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// An account whose events are the truth: what it holds is computed from them, and a decision is appended only if nobody
-// else decided in the meantime.
+// An account whose events are the truth: what it holds is computed from them, and a decision is
+// appended only if nobody else decided in the meantime.
 func Example() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:example") // a program that keeps its data says "bbolt:app.db"
@@ -146,8 +146,9 @@ func ExampleLog_Subscribe() {
 	// goes on after 2 with {"order":3}, <nil>
 }
 
-// An order and the event that it was placed are committed together, and so are the number of orders and how far the counting has
-// come: whatever ends the program, no order is without its event, and none is counted twice.
+// An order and the event that it was placed are committed together, and so are the number of orders
+// and how far the counting has come: whatever ends the program, no order is without its event, and
+// none is counted twice.
 func ExampleLog_In() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:in")
@@ -186,7 +187,8 @@ func ExampleLog_In() {
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.Put([]byte("orders"), fmt.Append(nil, len(some))), counted.Ack(counter, some[len(some)-1].Position))
+		return errors.Join(tx.Put([]byte("orders"), fmt.Append(nil, len(some))),
+			counted.Ack(counter, some[len(some)-1].Position))
 	})
 	orders, getErr := db.Get(ctx, []byte("orders"))
 	fmt.Printf("%s order, counted up to %d, %v\n", orders, counter.Position(), errors.Join(err, getErr))

@@ -26,7 +26,8 @@ var Any = Expected{}
 // Empty expects that the stream has no event.
 var Empty = Expected{kind: streamAt}
 
-// Version expects that the stream's last event has the version n, which is the number of its events.
+// Version expects that the stream's last event has the version n, which is the number of its
+// events.
 func Version(n uint64) Expected { return Expected{streamAt, n} }
 
 // Position expects that the last event of the whole log has the position n; 0 expects an empty log.
@@ -35,7 +36,8 @@ func Position(n uint64) Expected { return Expected{logAt, n} }
 // OfStream reports whether e is about the stream's version.
 func (e Expected) OfStream() bool { return e.kind == streamAt }
 
-// Check returns the Conflict if the log's last position or the stream's version is not as e expects.
+// Check returns the Conflict if the log's last position or the stream's version is not as e
+// expects.
 func (e Expected) Check(stream string, last, version uint64) error {
 	actual := last
 	switch {

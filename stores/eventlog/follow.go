@@ -12,7 +12,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Filter selects events: those that every field which is given holds of. The zero Filter selects all.
+// Filter selects events: those that every field which is given holds of. The zero Filter selects
+// all.
 type Filter struct {
 	Streams []string // of one of these streams
 	Prefix  string   // of a stream whose name begins so
@@ -32,18 +33,20 @@ type FollowOptions struct {
 	Batch      int           // acknowledge after at most so many events; 0 is 100
 	Attempts   int           // at one event before it is parked; 0 is 5, and below it the event is tried for ever
 
-	// Partitions has all who follow under one name, here and in other processes, share the work: the events are dealt out to
-	// so many partitions by their streams, each of which is worked on by one at a time, in order, and goes to another when
-	// that one ends or dies. Each partition is a subscription of its own, called by the name, a slash and its number from
-	// 0. The number must be the same for all and stay so. 0 is no sharing: whoever follows gets all events.
+	// Partitions has all who follow under one name, here and in other processes, share the work:
+	// the events are dealt out to so many partitions by their streams, each of which is worked on
+	// by one at a time, in order, and goes to another when that one ends or dies. Each partition is
+	// a subscription of its own, called by the name, a slash and its number from
+	// 0. The number must be the same for all and stay so. 0 is no sharing: whoever follows gets all
+	// events.
 	Partitions int
 
-	// Lease is for how long a partition is held by one who died; 0 is 30 s. Who works keeps it longer. Clocks of machines
-	// that share a log must agree.
+	// Lease is for how long a partition is held by one who died; 0 is 30 s. Who works keeps it
+	// longer. Clocks of machines that share a log must agree.
 	Lease time.Duration
 
-	// Backoff is how long to wait after the attempt n, from 1, that failed. Nil is from 50 to 100 ms after the first, twice
-	// as long after each further one, and at most 30 s.
+	// Backoff is how long to wait after the attempt n, from 1, that failed. Nil is from 50 to 100
+	// ms after the first, twice as long after each further one, and at most 30 s.
 	Backoff func(n int) time.Duration
 }
 
@@ -67,13 +70,16 @@ func backoff(n int) time.Duration {
 	return longest/2 + rand.N(longest/2)
 }
 
-// Follow has handle deal with every event that the filter selects, one at a time and in order, from where the
-// subscription called name was left, until ctx ends, the log is closed or the store fails: it returns why.
+// Follow has handle deal with every event that the filter selects, one at a time and in order, from
+// where the subscription called name was left, until ctx ends, the log is closed or the store
+// fails: it returns why.
 //
-// An event whose handle returns an error is tried again, the others waiting meanwhile; after its last attempt it is
-// parked, and the others go on: see [Log.Parked]. Delivery is at least once: what a crash or the end of ctx left
-// unacknowledged comes again. To deal with an event exactly once, commit its effect with [Tx.Ack].
-func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error, opts *FollowOptions) error {
+// An event whose handle returns an error is tried again, the others waiting meanwhile; after its
+// last attempt it is parked, and the others go on: see [Log.Parked]. Delivery is at least once:
+// what a crash or the end of ctx left unacknowledged comes again. To deal with an event exactly
+// once, commit its effect with [Tx.Ack].
+func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error,
+	opts *FollowOptions) error {
 	err := l.follow(ctx, name, handle, opts)
 	if ctx.Err() != nil && kv.KindOf(err) == kv.Busy { // it ended a wait
 		return followCanceled(ctx)
@@ -81,7 +87,8 @@ func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.C
 	return err
 }
 
-func (l *Log) follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error, opts *FollowOptions) error {
+func (l *Log) follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error,
+	opts *FollowOptions) error {
 	var o FollowOptions
 	if opts != nil {
 		o = *opts
@@ -100,8 +107,10 @@ func (l *Log) follow(ctx context.Context, name string, handle func(ctx context.C
 	return err
 }
 
-// work deals with the events that are selected and acknowledges those that it came past, also if ctx ends.
-func (s *Subscription) work(ctx context.Context, events []Event, handle func(context.Context, Event) error, o *FollowOptions,
+// work deals with the events that are selected and acknowledges those that it came past, also if
+// ctx ends.
+func (s *Subscription) work(ctx context.Context, events []Event, handle func(context.Context, Event) error,
+	o *FollowOptions,
 	selects func(*Event) bool) error {
 	var err error
 	done := s.Position()
@@ -120,7 +129,8 @@ func (s *Subscription) work(ctx context.Context, events []Event, handle func(con
 }
 
 // deal has handle deal with e, or parks it.
-func (s *Subscription) deal(ctx context.Context, e Event, handle func(context.Context, Event) error, o *FollowOptions) error {
+func (s *Subscription) deal(ctx context.Context, e Event, handle func(context.Context, Event) error,
+	o *FollowOptions) error {
 	for n := 1; ; n++ {
 		if ctx.Err() != nil {
 			return followCanceled(ctx)
@@ -163,7 +173,8 @@ type Parked struct {
 	Err   string // of the last attempt, its beginning if it was long
 }
 
-// Parked returns the events that Follow parked for the subscription called name, in order. To deal with them after all:
+// Parked returns the events that Follow parked for the subscription called name, in order. To deal
+// with them after all:
 //
 //	for _, p := range parked {
 //		if err := handle(ctx, p.Event); err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// The keys and values of a log in a key-value store. Numbers are 8 bytes, big-endian; a name is as kv.AppendString
-// writes it.
+// The keys and values of a log in a key-value store. Numbers are 8 bytes, big-endian; a name is as
+// kv.AppendString writes it.
 //
 //	'e' position         -> the event's envelope
 //	's' stream version   -> position, with Options.Streams
@@ -65,7 +65,8 @@ func number(key, value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// format is the version of this layout. What has the one before is read, and gets this one with the next event.
+// format is the version of this layout. What has the one before is read, and gets this one with the
+// next event.
 const (
 	format        = 3
 	formatOfLines = 2 // heads of events are lines of JSON
@@ -79,7 +80,8 @@ type meta struct {
 	Reserved uint64 `json:"reserved"` // positions up to it may have been given to events that a crash can lose
 }
 
-// readMeta returns the log's meta. It is to be written if its Format is not the present one, and is 0 before the first event.
+// readMeta returns the log's meta. It is to be written if its Format is not the present one, and is
+// 0 before the first event.
 func readMeta(s *kv.Snapshot, streams bool) (m meta, err error) {
 	value, err := s.Get(metaKey)
 	if errors.Is(err, kv.NotFound) {
@@ -92,7 +94,8 @@ func readMeta(s *kv.Snapshot, streams bool) (m meta, err error) {
 		return m, corrupt(fmt.Errorf("meta: %w", err))
 	}
 	if m.Format != format && m.Format != formatOfLines {
-		return m, &kv.Error{Op: "open log", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", m.Format, format),
+		return m, &kv.Error{Op: "open log", Kind: kv.Unsupported,
+			Err:  fmt.Errorf("format %d, this program knows %d", m.Format, format),
 			Hint: "use a newer program"}
 	}
 	if m.Streams != streams {
@@ -101,7 +104,8 @@ func readMeta(s *kv.Snapshot, streams bool) (m meta, err error) {
 	return m, nil
 }
 
-// OptionMismatch is the error of opening a log whose Options.Streams is the other one. It is for backends.
+// OptionMismatch is the error of opening a log whose Options.Streams is the other one. It is for
+// backends.
 func OptionMismatch(stored any) error {
 	return invalid("open log", fmt.Errorf("the log was begun with Options.Streams %v", stored), "open it with the same")
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Open returns the log kept in db. It uses the keys that begin with one of "beilmps" and nothing else; to keep it
-// beside other data, give it a [kv.DB.Namespace]. Close the log before db.
+// Open returns the log kept in db. It uses the keys that begin with one of "beilmps" and nothing
+// else; to keep it beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
-// In a store opened in Exclusive mode positions are counted in memory: a second Log over the same keys is Invalid until the
-// first is closed. In Shared mode every append reads the last position in its transaction.
+// In a store opened in Exclusive mode positions are counted in memory: a second Log over the same
+// keys is Invalid until the first is closed. In Shared mode every append reads the last position in
+// its transaction.
 func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 	var o Options
 	if opts != nil {
@@ -70,8 +71,9 @@ type kvBackend struct {
 	leave     func()  // of kv's Occupy, if inMemory
 	weak      [3]bool // by class: a crash can lose commits that strongest would keep, so positions must be reserved
 
-	// visible is the last position that readers may see: everything up to it is committed as it was asked. A store may
-	// show a commit to readers before it is durable, so they are held back to it. Not used unless inMemory.
+	// visible is the last position that readers may see: everything up to it is committed as it was
+	// asked. A store may show a commit to readers before it is durable, so they are held back to
+	// it. Not used unless inMemory.
 	visible atomic.Uint64
 
 	first     uint64        // positions that are reserved first, 0 for none
@@ -105,8 +107,9 @@ var _ Backend = (*kvBackend)(nil)
 
 func (b *kvBackend) Traits() Traits { return Traits{Streams: b.streams, Shared: !b.inMemory} }
 
-// start reads where the log ends. Positions that were reserved and not given back may be those of events that are lost,
-// so the log goes on above them, and above what a subscription acknowledged, which would not see an event below.
+// start reads where the log ends. Positions that were reserved and not given back may be those of
+// events that are lost, so the log goes on above them, and above what a subscription acknowledged,
+// which would not see an event below.
 func (b *kvBackend) start(ctx context.Context) error {
 	var last, acknowledged uint64
 	err := b.db.View(ctx, func(s *kv.Snapshot) (err error) {
@@ -137,7 +140,8 @@ func (b *kvBackend) start(ctx context.Context) error {
 	return b.skipReserved(ctx, acknowledged)
 }
 
-// Close gives back the positions that are reserved and not used. The commit for it makes all earlier ones as durable.
+// Close gives back the positions that are reserved and not used. The commit for it makes all
+// earlier ones as durable.
 func (b *kvBackend) Close() error {
 	defer b.vacate()
 	switch {
@@ -160,7 +164,8 @@ func (b *kvBackend) vacate() {
 	}
 }
 
-// storeMeta commits the meta of a log that has given out all positions up to assigned and reserved those up to reserved.
+// storeMeta commits the meta of a log that has given out all positions up to assigned and reserved
+// those up to reserved.
 func (b *kvBackend) storeMeta(ctx context.Context, reserved uint64) error {
 	m := meta{Format: format, Streams: b.streams, Floor: b.assigned, Reserved: reserved}
 	var batch kv.Batch

@@ -57,8 +57,8 @@ func setBookmark(tx *kv.Tx, m *Mark) error {
 	return raiseBookmark(tx, bookmarkKey(m.Name), m.Position)
 }
 
-// setKnownBookmarks is SetBookmarks where nobody else writes but this program. It reads only what it does not know, and
-// begins anew if a transaction changed bookmarks meanwhile.
+// setKnownBookmarks is SetBookmarks where nobody else writes but this program. It reads only what
+// it does not know, and begins anew if a transaction changed bookmarks meanwhile.
 func (b *kvBackend) setKnownBookmarks(ctx context.Context, d kv.Durability, marks []*Mark) error {
 	for {
 		b.markBatch.Reset()
@@ -111,7 +111,8 @@ func (b *kvBackend) planMark(ctx context.Context, m *Mark) error {
 	return nil
 }
 
-// currentMarks stops a batch that was planned before somebody else changed bookmarks. It is called in the batch's turn.
+// currentMarks stops a batch that was planned before somebody else changed bookmarks. It is called
+// in the batch's turn.
 func (b *kvBackend) currentMarks() error {
 	if b.marksSeen != b.marksEpoch.Load() {
 		return errJoined

@@ -28,7 +28,8 @@ func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Pendin
 }
 
 // append is Commit of one append, which keeps nothing of events and needs no copy of them.
-func (b *kvBackend) append(ctx context.Context, d kv.Durability, stream string, expected Expected, events []Draft) (Appended, error) {
+func (b *kvBackend) append(ctx context.Context, d kv.Durability, stream string, expected Expected,
+	events []Draft) (Appended, error) {
 	for {
 		if ctx.Err() != nil {
 			return Appended{}, canceled(ctx)
@@ -101,7 +102,8 @@ func (b *kvBackend) commitBatch(ctx context.Context, d kv.Durability, assigned u
 	case kv.Canceled, kv.TooLarge, kv.Invalid, kv.Unsupported, kv.NotWritable, kv.Closed:
 	default:
 		if err != errJoined {
-			// Whether something of it comes back after a crash is unknown, so its positions are not used again.
+			// Whether something of it comes back after a crash is unknown, so its positions are not
+			// used again.
 			b.assigned = assigned
 			raise(&b.floor, assigned)
 		}
@@ -109,7 +111,8 @@ func (b *kvBackend) commitBatch(ctx context.Context, d kv.Durability, assigned u
 	return err
 }
 
-// mustReserve reports whether appends of class d need their positions reserved. An unknown class is refused later.
+// mustReserve reports whether appends of class d need their positions reserved. An unknown class is
+// refused later.
 func (b *kvBackend) mustReserve(d kv.Durability) bool { return int(d) < len(b.weak) && b.weak[d] }
 
 // trim lets go of memory that an unusual append took.

@@ -26,9 +26,11 @@ func (d *Draft) Sum(stream string) uint32 {
 	return crc32.Update(sum, castagnoli, d.Data)
 }
 
-// Again tells whether an append, of these parts, was done before, and then sets where its events are. Find looks an id up:
-// where its event is, the version of its stream, and its Sum; at position 0 if it is not remembered. It is for backends.
-func Again(parts []*Pending, find func(id string) (position, version uint64, sum uint32, err error)) (again bool, err error) {
+// Again tells whether an append, of these parts, was done before, and then sets where its events
+// are. Find looks an id up: where its event is, the version of its stream, and its Sum; at position
+// 0 if it is not remembered. It is for backends.
+func Again(parts []*Pending, find func(id string) (position, version uint64, sum uint32, err error)) (again bool,
+	err error) {
 	defer func() {
 		for _, a := range parts {
 			if err != nil {
@@ -103,8 +105,8 @@ func (p *plan) again(ctx context.Context, parts []*Pending) (again bool, err err
 	return false, nil
 }
 
-// counter says where the next id goes: into the generation that is being filled, of which it is the count-th. Those of it
-// and of the one before are looked up.
+// counter says where the next id goes: into the generation that is being filled, of which it is the
+// count-th. Those of it and of the one before are looked up.
 type counter struct{ generation, count uint64 }
 
 var counterKey = []byte{idPrefix}
@@ -142,7 +144,8 @@ func (p *plan) find(s *kv.Snapshot, id string) (k known, err error) {
 		value, err := s.Get(p.key)
 		switch {
 		case err == nil && len(value) == 20:
-			return known{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), binary.BigEndian.Uint32(value[16:])}, nil
+			return known{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]),
+				binary.BigEndian.Uint32(value[16:])}, nil
 		case err == nil:
 			return k, corrupt(fmt.Errorf("id %q: %d bytes instead of 20", id, len(value)))
 		case !errors.Is(err, kv.NotFound):

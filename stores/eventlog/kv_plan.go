@@ -129,7 +129,8 @@ func (p *plan) version(ctx context.Context, stream string) (version uint64, err 
 	return version, err
 }
 
-// lay plans the events of a stream that has a version. It checks what may not have been checked before.
+// lay plans the events of a stream that has a version. It checks what may not have been checked
+// before.
 func (p *plan) lay(ctx context.Context, stream string, version uint64, drafts []Draft) (Appended, error) {
 	indexed := p.b.streams && stream != ""
 	var now time.Time

@@ -42,7 +42,8 @@ func (b *kvBackend) Load(ctx context.Context, r Span) ([]Event, error) {
 		return nil, nil
 	}
 	var bounds [18]byte
-	scan := kv.Range{Start: appendEventKey(bounds[:0:9], r.From), End: appendEventKey(bounds[9:9], r.To+1), Reverse: r.Reverse}
+	scan := kv.Range{Start: appendEventKey(bounds[:0:9], r.From), End: appendEventKey(bounds[9:9], r.To+1),
+		Reverse: r.Reverse}
 	var c decoder
 	err := b.db.View(ctx, func(s *kv.Snapshot) error {
 		for key, value := range s.Scan(scan) {
@@ -70,7 +71,8 @@ func (b *kvBackend) Load(ctx context.Context, r Span) ([]Event, error) {
 
 // LoadStream implements Backend.
 func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Span) ([]Event, error) {
-	scan := kv.Range{Start: appendStreamKey(nil, stream, r.From), End: appendStreamKey(nil, stream, r.To+1), Reverse: r.Reverse}
+	scan := kv.Range{Start: appendStreamKey(nil, stream, r.From), End: appendStreamKey(nil, stream, r.To+1),
+		Reverse: r.Reverse}
 	limit := b.limit()
 	var c decoder
 	err := b.db.View(ctx, func(s *kv.Snapshot) error {

@@ -10,8 +10,9 @@ import (
 // errReserve rolls a transaction back that needs positions reserved first.
 var errReserve = errors.New("positions must be reserved")
 
-// commitShared commits a group in a store that other processes write too: what the plan builds on is read in its own
-// transaction. A reservation needs another class of durability, hence a transaction of its own, before.
+// commitShared commits a group in a store that other processes write too: what the plan builds on
+// is read in its own transaction. A reservation needs another class of durability, hence a
+// transaction of its own, before.
 func (b *kvBackend) commitShared(ctx context.Context, d kv.Durability, group []*Pending) error {
 	for {
 		var needed uint64
@@ -65,13 +66,15 @@ func (b *kvBackend) reserveShared(ctx context.Context, assigned uint64) error {
 	return err
 }
 
-// skipReserved gives up the positions that are reserved or acknowledged: a crash may have lost the events that had them.
-// That another process is still using them cannot be known, and costs it no more than a new reservation.
+// skipReserved gives up the positions that are reserved or acknowledged: a crash may have lost the
+// events that had them. That another process is still using them cannot be known, and costs it no
+// more than a new reservation.
 func (b *kvBackend) skipReserved(ctx context.Context, acknowledged uint64) error {
 	return b.changeMeta(ctx, func(m *meta, last uint64) { m.Floor = max(m.Floor, m.Reserved, last, acknowledged) })
 }
 
-// giveBack ends the reservation at the last position given out. A process that still uses it reserves again.
+// giveBack ends the reservation at the last position given out. A process that still uses it
+// reserves again.
 func (b *kvBackend) giveBack(ctx context.Context) error {
 	if b.block == 0 {
 		return nil

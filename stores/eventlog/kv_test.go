@@ -28,7 +28,8 @@ func TestPebble(t *testing.T)  { logtest.Run(t, target(t, "pebble", "")) }
 func TestLevelDB(t *testing.T) { logtest.Run(t, target(t, "leveldb", "")) }
 func TestBadger(t *testing.T)  { logtest.Run(t, target(t, "badger", "")) }
 
-// Opened like this it delivers no Synced, and reserves nothing: what it promises is what survives a kill.
+// Opened like this it delivers no Synced, and reserves nothing: what it promises is what survives a
+// kill.
 func TestBadgerFlushed(t *testing.T) { logtest.Run(t, target(t, "badger", "?durability=flushed")) }
 
 func TestBunt(t *testing.T)   { logtest.Run(t, target(t, "bunt", "")) }
@@ -81,7 +82,8 @@ func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 	}, nil
 }
 
-// lose deletes the events above position, each after the entry of its stream, if the log has one stream called s.
+// lose deletes the events above position, each after the entry of its stream, if the log has one
+// stream called s.
 func lose(url string, position uint64) error {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, url)
@@ -146,7 +148,8 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	defer tx.Rollback()
 	for _, partitions := range []int{0, 2} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		err := log.Follow(ctx, "workers", func(context.Context, eventlog.Event) error { return nil }, &eventlog.FollowOptions{Partitions: partitions})
+		err := log.Follow(ctx, "workers", func(context.Context, eventlog.Event) error { return nil },
+			&eventlog.FollowOptions{Partitions: partitions})
 		cancel()
 		if kv.KindOf(err) != kv.Canceled {
 			t.Errorf("%d partitions: got %v, want canceled", partitions, err)

@@ -11,7 +11,8 @@ const truncateStep = 1000
 
 var truncatedKey = []byte{metaPrefix, 't'}
 
-// Truncate implements Backend. The last entry of a stream in the index stays, for it says what its version is.
+// Truncate implements Backend. The last entry of a stream in the index stays, for it says what its
+// version is.
 func (b *kvBackend) Truncate(ctx context.Context, d kv.Durability, before uint64) error {
 	for more := true; more; {
 		err := b.db.Update(ctx, d, func(tx *kv.Tx) (err error) {
@@ -53,7 +54,8 @@ func truncateSome(tx *kv.Tx, before uint64) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		gone := kv.Range{Start: appendStreamKey(nil, stream, 0), End: appendStreamKey(nil, stream, min(version+1, last))}
+		gone := kv.Range{Start: appendStreamKey(nil, stream, 0),
+			End: appendStreamKey(nil, stream, min(version+1, last))}
 		if err := tx.DeleteRange(gone); err != nil {
 			return false, err
 		}

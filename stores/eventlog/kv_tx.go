@@ -8,8 +8,9 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// kvJoined is a log within a transaction of the program's. It plans from what is stored, as nobody else writes until the
-// transaction ends. An append that was planned before, and waits for that, then is planned anew: see learn.
+// kvJoined is a log within a transaction of the program's. It plans from what is stored, as nobody
+// else writes until the transaction ends. An append that was planned before, and waits for that,
+// then is planned anew: see learn.
 type kvJoined struct {
 	b     *kvBackend
 	tx    *kv.Tx
@@ -21,7 +22,8 @@ type kvJoined struct {
 
 var _ Joined = (*kvJoined)(nil)
 
-// join returns the log within tx: always the same one, for readers must see all that it appended at once.
+// join returns the log within tx: always the same one, for readers must see all that it appended at
+// once.
 func (b *kvBackend) join(tx *kv.Tx) (*kvJoined, error) {
 	joined, err := b.db.Join(tx)
 	if err != nil {
@@ -65,8 +67,8 @@ func (j *kvJoined) Append(parts []*Pending) (refill uint64, err error) {
 	return refill, nil
 }
 
-// NotReserved is the error of an append in a transaction of class d that needs more positions than are reserved. It is for
-// backends.
+// NotReserved is the error of an append in a transaction of class d that needs more positions than
+// are reserved. It is for backends.
 func NotReserved(d kv.Durability) error {
 	return invalid("append", fmt.Errorf("too few positions are reserved for a transaction of class %v", d),
 		"call Log.Reserve before the transaction, or commit it with kv.Synced")
@@ -124,7 +126,8 @@ func (b *kvBackend) learn() {
 	b.told = told{}
 }
 
-// current stops a batch that was planned before a transaction appended. It is called in the batch's turn.
+// current stops a batch that was planned before a transaction appended. It is called in the batch's
+// turn.
 func (b *kvBackend) current() error {
 	if b.epoch.Load() != b.seen {
 		return errJoined

@@ -41,8 +41,8 @@ func NewLog(b Backend) *Log {
 	return l
 }
 
-// Load returns the events of a range of positions in its order, all as of one moment. It holds them all in memory: set
-// Limit, or use [Log.All], for a long range.
+// Load returns the events of a range of positions in its order, all as of one moment. It holds them
+// all in memory: set Limit, or use [Log.All], for a long range.
 func (l *Log) Load(ctx context.Context, r Range) ([]Event, error) {
 	if err := l.open("load"); err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (l *Log) Load(ctx context.Context, r Range) ([]Event, error) {
 	return l.backend.Load(ctx, s)
 }
 
-// LoadStream returns the events of a range of versions in a stream, in its order and as of one moment. A stream that does
-// not exist has none.
+// LoadStream returns the events of a range of versions in a stream, in its order and as of one
+// moment. A stream that does not exist has none.
 func (l *Log) LoadStream(ctx context.Context, stream string, r Range) ([]Event, error) {
 	if err := l.streams("load stream", stream); err != nil {
 		return nil, err
@@ -75,7 +75,8 @@ func (l *Log) LastPosition(ctx context.Context) (uint64, error) {
 	return l.backend.LastPosition(ctx)
 }
 
-// StreamVersion returns the version of the stream's last event, which is the number of its events; 0 if it has none.
+// StreamVersion returns the version of the stream's last event, which is the number of its events;
+// 0 if it has none.
 func (l *Log) StreamVersion(ctx context.Context, stream string) (uint64, error) {
 	if err := l.streams("stream version", stream); err != nil {
 		return 0, err
@@ -83,11 +84,12 @@ func (l *Log) StreamVersion(ctx context.Context, stream string) (uint64, error) 
 	return l.backend.StreamVersion(ctx, stream)
 }
 
-// Streams returns the streams whose name begins with prefix, sorted by name: those whose name is above after, at most limit
-// (0 is DefaultBatch). The next ones are above the last that it returned.
+// Streams returns the streams whose name begins with prefix, sorted by name: those whose name is
+// above after, at most limit (0 is DefaultBatch). The next ones are above the last that it
+// returned.
 //
-// In a key-value store it costs two seeks for each stream, however many events that has; in SQL it reads the index entry
-// of each of their events.
+// In a key-value store it costs two seeks for each stream, however many events that has; in SQL it
+// reads the index entry of each of their events.
 func (l *Log) Streams(ctx context.Context, prefix, after string, limit int) ([]Stream, error) {
 	if err := l.indexed("streams"); err != nil {
 		return nil, err
@@ -98,18 +100,21 @@ func (l *Log) Streams(ctx context.Context, prefix, after string, limit int) ([]S
 	return l.backend.Streams(ctx, prefix, after, limit)
 }
 
-// Truncate removes the events below a position, of which there must be an event or one above: the last event stays. The
-// positions and versions of those that are left stay as they are, and no position is used again; a stream that has no event
-// left keeps its version. Subscriptions that have not come that far pass over what is gone.
+// Truncate removes the events below a position, of which there must be an event or one above: the
+// last event stays. The positions and versions of those that are left stay as they are, and no
+// position is used again; a stream that has no event left keeps its version. Subscriptions that
+// have not come that far pass over what is gone.
 //
-// Many events go in several transactions, the first ones first: if ctx ends, or the program, some are gone and some not.
+// Many events go in several transactions, the first ones first: if ctx ends, or the program, some
+// are gone and some not.
 func (l *Log) Truncate(ctx context.Context, d kv.Durability, before uint64) error {
 	last, err := l.LastPosition(ctx)
 	if err != nil {
 		return err
 	}
 	if before > last {
-		return invalid("truncate", fmt.Errorf("position %d is above the last event %d", before, last), "keep the last event")
+		return invalid("truncate", fmt.Errorf("position %d is above the last event %d", before, last),
+			"keep the last event")
 	}
 	return l.backend.Truncate(ctx, d, before)
 }
@@ -117,9 +122,10 @@ func (l *Log) Truncate(ctx context.Context, d kv.Durability, before uint64) erro
 // DefaultBatch is how many events [Log.All] reads at a time.
 const DefaultBatch = 1000
 
-// Batches returns the events of a range of positions, size at a time (0 is DefaultBatch). Each batch is read when it is
-// asked for, so a long walk keeps no snapshot open. It ends at the event that is the last when it begins, or begins there
-// if it is in reverse. After an error the walk ends.
+// Batches returns the events of a range of positions, size at a time (0 is DefaultBatch). Each
+// batch is read when it is asked for, so a long walk keeps no snapshot open. It ends at the event
+// that is the last when it begins, or begins there if it is in reverse. After an error the walk
+// ends.
 func (l *Log) Batches(ctx context.Context, r Range, size int) iter.Seq2[[]Event, error] {
 	if size <= 0 {
 		size = DefaultBatch
@@ -182,8 +188,9 @@ func (l *Log) All(ctx context.Context, r Range) iter.Seq2[Event, error] {
 	}
 }
 
-// Wait returns when the log has an event above the position after, or ctx ends. It is told of appends through this Log
-// at once; where other processes may append too it also looks, every 100 ms at least.
+// Wait returns when the log has an event above the position after, or ctx ends. It is told of
+// appends through this Log at once; where other processes may append too it also looks, every 100
+// ms at least.
 func (l *Log) Wait(ctx context.Context, after uint64) error {
 	pause := time.Millisecond
 	for {
@@ -207,9 +214,9 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// Close waits for running appends and acknowledgements, and gives back the positions reserved and not used, so that the next
-// event follows without a gap. Calls that wait for events, and later ones, fail with Closed. It does not close the *kv.DB
-// given to Open: close the log first.
+// Close waits for running appends and acknowledgements, and gives back the positions reserved and
+// not used, so that the next event follows without a gap. Calls that wait for events, and later
+// ones, fail with Closed. It does not close the *kv.DB given to Open: close the log first.
 func (l *Log) Close() error {
 	l.closing.Do(func() {
 		l.mu.Lock()

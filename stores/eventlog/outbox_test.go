@@ -16,9 +16,9 @@ import (
 	"github.com/assaydb/assay/stores/internal/outbox"
 )
 
-// An outbox and a projection: an order is kept together with the event that it was placed, and what is made of an event is
-// kept together with how far that has come. Whatever ends the program, no order is without its event, and none is
-// counted twice.
+// An outbox and a projection: an order is kept together with the event that it was placed, and what
+// is made of an event is kept together with how far that has come. Whatever ends the program, no
+// order is without its event, and none is counted twice.
 
 // shop keeps orders, the log of them, and how often each was counted.
 type shop struct {
@@ -71,7 +71,8 @@ func (s *shop) Work(ctx context.Context, prefix string, n int, trying, done func
 			return err
 		})
 		if err == nil && i%4 == 1 { // mixed with appends that share commits
-			_, err = s.log.Append(ctx, s.class, "", eventlog.Any, eventlog.Draft{Type: "Noise"}, eventlog.Draft{Type: "Noise"})
+			_, err = s.log.Append(ctx, s.class, "", eventlog.Any, eventlog.Draft{Type: "Noise"},
+				eventlog.Draft{Type: "Noise"})
 		}
 		if err == nil && i%3 > 0 {
 			err = s.project(ctx)
@@ -101,8 +102,8 @@ func (s *shop) project(ctx context.Context) error {
 	})
 }
 
-// Check requires that all of done are there, that every order has one event, and that those which the subscription has come
-// past were counted once, the others not at all.
+// Check requires that all of done are there, that every order has one event, and that those which
+// the subscription has come past were counted once, the others not at all.
 func (s *shop) Check(ctx context.Context, done []string) error {
 	orders, err := s.orders(ctx)
 	if err != nil {
@@ -134,7 +135,8 @@ func (s *shop) Check(ctx context.Context, done []string) error {
 			want = 1
 		}
 		if counted != want || e.Version != 1 {
-			return fmt.Errorf("order %s of event %d, version %d, was counted %d times; the subscription is at %d", e.Data, e.Position,
+			return fmt.Errorf("order %s of event %d, version %d, was counted %d times; the subscription is at %d",
+				e.Data, e.Position,
 				e.Version, counted, sub.Position())
 		}
 	}
@@ -228,7 +230,8 @@ func openSQLShop(ctx context.Context, path string, class kv.Durability) (*eventl
 	if class != kv.Synced {
 		level = "NORMAL"
 	}
-	db, err := sql.Open("sqlite", "file://"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous("+level+")")
+	db, err := sql.Open("sqlite", "file://"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous("+
+		level+")")
 	if err == nil {
 		_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, counted INTEGER NOT NULL)`)
 	}
@@ -293,28 +296,37 @@ func TestShopPower(t *testing.T) {
 	for _, kind := range []string{"bbolt", "pebble", "sqlite", "sqllog"} {
 		t.Run(kind, func(t *testing.T) {
 			powertest.Run(t, powertest.Case[string]{
-				Work:  func(dir string, log *powertest.Log[string]) error { return shops.Work(kind, dir, log.Try, log.Done) },
+				Work: func(dir string, log *powertest.Log[string]) error {
+					return shops.Work(kind, dir, log.Try,
+						log.Done)
+				},
 				Check: func(dir string, h powertest.History[string]) error { return shops.GoOn(kind, dir, h.Done) },
 			})
 		})
 	}
 }
 
-// TestShopInTwoCommits shows what the check finds where an order and its event, or a count and its acknowledgement, are not one.
+// TestShopInTwoCommits shows what the check finds where an order and its event, or a count and its
+// acknowledgement, are not one.
 func TestShopInTwoCommits(t *testing.T) {
 	ctx := t.Context()
 	nothing := func(*eventlog.Tx) error { return nil }
 	for what, half := range map[string]func(s *shop) error{
 		"an order without an event": func(s *shop) error { return s.order(ctx, kv.Synced, "a", nothing) },
 		"an event without an order": func(s *shop) error {
-			_, err := s.log.Append(ctx, kv.Synced, "order-a", eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte("a")})
+			_, err := s.log.Append(ctx, kv.Synced, "order-a", eventlog.Any,
+				eventlog.Draft{Type: "Placed", Data: []byte("a")})
 			return err
 		},
 		"an order with two events": func(s *shop) error {
-			_, err := s.log.Append(ctx, kv.Synced, "order-"+outbox.Whole, eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte(outbox.Whole)})
+			_, err := s.log.Append(ctx, kv.Synced, "order-"+outbox.Whole, eventlog.Any,
+				eventlog.Draft{Type: "Placed", Data: []byte(outbox.Whole)})
 			return err
 		},
-		"a count that is not acknowledged": func(s *shop) error { return s.count(ctx, kv.Synced, []string{outbox.Whole}, nothing) },
+		"a count that is not acknowledged": func(s *shop) error {
+			return s.count(ctx, kv.Synced, []string{outbox.Whole},
+				nothing)
+		},
 		"an acknowledgement of what was not counted": func(s *shop) error {
 			return s.sub.Ack(ctx, kv.Synced, 1)
 		},

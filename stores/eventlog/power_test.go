@@ -16,12 +16,14 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
-// TestPower: after a power cut every event whose append was acknowledged as synced is there, whole, in its place, appends
-// are there as a whole or not at all, a bookmark is where it was left, and no position that anybody knows is used again.
+// TestPower: after a power cut every event whose append was acknowledged as synced is there, whole,
+// in its place, appends are there as a whole or not at all, a bookmark is where it was left, and no
+// position that anybody knows is used again.
 func TestPower(t *testing.T) {
 	synced := []kv.Durability{kv.Synced}
-	mixed := []kv.Durability{kv.Buffered, kv.Synced, kv.Buffered}               // for stores that are intact whatever is lost
-	rarely := append(slices.Repeat([]kv.Durability{kv.Buffered}, 7), kv.Synced) // so that much is lost whose positions are known
+	mixed := []kv.Durability{kv.Buffered, kv.Synced, kv.Buffered} // for stores that are intact whatever is lost
+	rarely := append(slices.Repeat([]kv.Durability{kv.Buffered}, 7),
+		kv.Synced) // so that much is lost whose positions are known
 	for _, c := range []struct {
 		name string
 		poweredLog
@@ -45,12 +47,13 @@ func TestPower(t *testing.T) {
 
 func TestPowerTakesWhatIsNotSynced(t *testing.T) {
 	l := poweredLog{open: openKV("pebble"), classes: []kv.Durability{kv.Buffered}, unread: true}
-	powertest.MustFail(t, powertest.Case[change]{Work: l.work, Check: func(dir string, h powertest.History[change]) error {
-		for i := range h.Done {
-			h.Done[i].Class = kv.Synced // as a program has it that takes one for the other
-		}
-		return l.check(dir, h)
-	}}, 10)
+	powertest.MustFail(t, powertest.Case[change]{Work: l.work,
+		Check: func(dir string, h powertest.History[change]) error {
+			for i := range h.Done {
+				h.Done[i].Class = kv.Synced // as a program has it that takes one for the other
+			}
+			return l.check(dir, h)
+		}}, 10)
 }
 
 // poweredLog is a log on a disk that loses power.
@@ -83,7 +86,8 @@ func (l poweredLog) options() eventlog.Options {
 	return eventlog.Options{Streams: true, Reserve: l.reserve}
 }
 
-// change is an append of Count events, an event that a reader saw, or how far a subscription was acknowledged.
+// change is an append of Count events, an event that a reader saw, or how far a subscription was
+// acknowledged.
 type change struct {
 	Append   string        `json:",omitempty"` // its events are called so, with their number behind it
 	Stream   string        `json:",omitempty"`
@@ -131,7 +135,8 @@ func count(writer, i int) int { return 1 + (writer+i)%3 }
 
 func (l poweredLog) write(ctx context.Context, log *eventlog.Log, w int, say *powertest.Log[change]) error {
 	for i := range poweredAppends {
-		c := change{Append: fmt.Sprintf("%d/%d", w, i), Stream: fmt.Sprint("stream ", i%2), Count: count(w, i), Class: l.classes[i%len(l.classes)]}
+		c := change{Append: fmt.Sprintf("%d/%d", w, i), Stream: fmt.Sprint("stream ", i%2), Count: count(w, i),
+			Class: l.classes[i%len(l.classes)]}
 		say.Try(c)
 		done, err := log.Append(ctx, c.Class, c.Stream, eventlog.Any, c.drafts()...)
 		if err != nil {
@@ -145,7 +150,8 @@ func (l poweredLog) write(ctx context.Context, log *eventlog.Log, w int, say *po
 
 func (c change) drafts() (drafts []eventlog.Draft) {
 	for i := range c.Count {
-		drafts = append(drafts, eventlog.Draft{Type: "T", Data: fmt.Appendf(nil, "%q", c.event(i)), Time: time.Unix(1e9, 0)})
+		drafts = append(drafts, eventlog.Draft{Type: "T", Data: fmt.Appendf(nil, "%q", c.event(i)),
+			Time: time.Unix(1e9, 0)})
 	}
 	return drafts
 }
@@ -200,7 +206,8 @@ func (l poweredLog) examine(log *eventlog.Log, h powertest.History[change]) (c c
 	for _, e := range events {
 		at[e.Position] = string(e.Data)
 	}
-	if err := errors.Join(whole(events, h.Tried), kept(at, h.Done), streams(ctx, log, events), bookmark(ctx, log, h)); err != nil {
+	if err := errors.Join(whole(events, h.Tried), kept(at, h.Done), streams(ctx, log, events),
+		bookmark(ctx, log, h)); err != nil {
 		return c, err
 	}
 	c = change{Append: fmt.Sprintf("afterwards %d", len(events)), Stream: "stream 0", Count: 2}
@@ -217,7 +224,8 @@ func (l poweredLog) examine(log *eventlog.Log, h powertest.History[change]) (c c
 	return c, nil
 }
 
-// whole checks that events are those of whole appends that were tried, each once, with its events side by side.
+// whole checks that events are those of whole appends that were tried, each once, with its events
+// side by side.
 func whole(events []eventlog.Event, tried []change) error {
 	appends := map[string]change{}
 	for _, c := range tried {
@@ -234,7 +242,8 @@ func whole(events []eventlog.Event, tried []change) error {
 		delete(appends, string(first.Data))
 		for j, d := range c.drafts() {
 			e := events[i+j]
-			if e.Position != first.Position+uint64(j) || string(e.Data) != string(d.Data) || e.Stream != c.Stream || e.Type != d.Type || !e.Time.Equal(d.Time) {
+			if e.Position != first.Position+uint64(j) || string(e.Data) != string(d.Data) || e.Stream != c.Stream ||
+				e.Type != d.Type || !e.Time.Equal(d.Time) {
 				return fmt.Errorf("event %d of append %s is %+v", j, c.Append, e)
 			}
 		}
@@ -243,7 +252,8 @@ func whole(events []eventlog.Event, tried []change) error {
 	return nil
 }
 
-// kept checks that what was acknowledged as synced is at its position, and that no known position holds anything else.
+// kept checks that what was acknowledged as synced is at its position, and that no known position
+// holds anything else.
 func kept(at map[uint64]string, done []change) error {
 	for _, c := range done {
 		for i := range c.Count {
@@ -282,7 +292,8 @@ func streams(ctx context.Context, log *eventlog.Log, events []eventlog.Event) er
 	return nil
 }
 
-// bookmark checks that the subscription is as far as it was acknowledged, and no further than was tried.
+// bookmark checks that the subscription is as far as it was acknowledged, and no further than was
+// tried.
 func bookmark(ctx context.Context, log *eventlog.Log, h powertest.History[change]) error {
 	var least, most uint64
 	for _, c := range h.Done {

@@ -13,7 +13,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// sharing is one Follow of several, in this program and others, that share the partitions of a name.
+// sharing is one Follow of several, in this program and others, that share the partitions of a
+// name.
 type sharing struct {
 	log    *Log
 	name   string
@@ -24,7 +25,8 @@ type sharing struct {
 }
 
 // share is Follow with FollowOptions.Partitions.
-func (l *Log) share(ctx context.Context, name string, handle func(context.Context, Event) error, o *FollowOptions) error {
+func (l *Log) share(ctx context.Context, name string, handle func(context.Context, Event) error,
+	o *FollowOptions) error {
 	if err := l.open("follow"); err != nil {
 		return err
 	}
@@ -74,8 +76,8 @@ func (s *sharing) of(e *Event) int {
 
 func (s *sharing) selects(k int, e *Event) bool { return s.of(e) == k && s.o.Filter.Match(e) }
 
-// turn works on the partition that is furthest behind and not held, for a batch. If there is none it returns when to look
-// again for what others hold.
+// turn works on the partition that is furthest behind and not held, for a batch. If there is none
+// it returns when to look again for what others hold.
 func (s *sharing) turn(ctx context.Context) (worked bool, until time.Time, err error) {
 	leases, err := s.log.backend.Leases(ctx, s.name+"/")
 	if err != nil {
@@ -114,7 +116,8 @@ func (s *sharing) turn(ctx context.Context) (worked bool, until time.Time, err e
 	return false, until, nil
 }
 
-// first returns the position of the first event for a partition after a position, 0 if there is none.
+// first returns the position of the first event for a partition after a position, 0 if there is
+// none.
 func (s *sharing) first(ctx context.Context, k int, after uint64) (uint64, error) {
 	for events, err := range s.log.Batches(ctx, Range{From: after + 1}, 0) {
 		if err != nil {
@@ -130,8 +133,8 @@ func (s *sharing) first(ctx context.Context, k int, after uint64) (uint64, error
 	return 0, nil
 }
 
-// hold works on a batch of a partition while it holds that, which begins with the event at first or after it. It reports
-// false if another one was faster.
+// hold works on a batch of a partition while it holds that, which begins with the event at first or
+// after it. It reports false if another one was faster.
 func (s *sharing) hold(ctx context.Context, k int, first uint64) (worked bool, err error) {
 	name := s.partition(k)
 	if err := s.lease(ctx, name); err != nil {
@@ -164,7 +167,8 @@ func (s *sharing) lease(ctx context.Context, name string) error {
 	return s.log.backend.Lease(ctx, name, s.holder, now.UnixMilli(), now.Add(s.o.Lease).UnixMilli())
 }
 
-// keep holds a partition until the function is called that it returns, or it is lost: it then calls lost.
+// keep holds a partition until the function is called that it returns, or it is lost: it then calls
+// lost.
 func (s *sharing) keep(ctx context.Context, lost context.CancelFunc, name string) (end func()) {
 	ended := make(chan struct{})
 	go func() {

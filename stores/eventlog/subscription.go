@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Subscription is a place in the log that outlives the program. Next is called by one goroutine at a time; Ack may be
-// called by any. It needs no closing.
+// Subscription is a place in the log that outlives the program. Next is called by one goroutine at
+// a time; Ack may be called by any. It needs no closing.
 //
 // Delivery is at least once: what was not acknowledged comes again after the next Subscribe.
 type Subscription struct {
@@ -25,8 +25,8 @@ type Subscription struct {
 	done uint64 // acknowledged
 }
 
-// Subscribe returns the subscription called name as it was left, or creates it at the beginning of the log.
-// Programs that share a name share its place: each event then comes to all of them.
+// Subscribe returns the subscription called name as it was left, or creates it at the beginning of
+// the log. Programs that share a name share its place: each event then comes to all of them.
 func (l *Log) Subscribe(ctx context.Context, name string) (*Subscription, error) {
 	if err := l.open("subscribe"); err != nil {
 		return nil, err
@@ -74,23 +74,24 @@ func (s *Subscription) Position() uint64 {
 	return s.done
 }
 
-// Select has Next return only the events that f selects. It passes over the others: see [Subscription.Passed].
+// Select has Next return only the events that f selects. It passes over the others: see
+// [Subscription.Passed].
 func (s *Subscription) Select(f Filter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.filter = f
 }
 
-// Passed returns the position of the last event that Next has returned or passed over. When those that it returned are
-// dealt with, it may be acknowledged.
+// Passed returns the position of the last event that Next has returned or passed over. When those
+// that it returned are dealt with, it may be acknowledged.
 func (s *Subscription) Passed() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.next - 1
 }
 
-// Next returns the events after those it returned last, at most limit (0 is DefaultBatch), and waits until there is one
-// or ctx ends.
+// Next returns the events after those it returned last, at most limit (0 is DefaultBatch), and
+// waits until there is one or ctx ends.
 func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 	if limit <= 0 {
 		limit = DefaultBatch
@@ -117,10 +118,11 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 	}
 }
 
-// Ack records that every event up to position is dealt with. A lower position than before says nothing new and changes
-// nothing, so that acknowledgements may come in any order; to go back, Unsubscribe and Subscribe anew. One above
-// what Next returned skips the events between, so that Ack of [Log.LastPosition] makes a new subscription begin at the
-// end; one above the last event is Invalid. If the subscription was deleted, that is NotFound.
+// Ack records that every event up to position is dealt with. A lower position than before says
+// nothing new and changes nothing, so that acknowledgements may come in any order; to go back,
+// Unsubscribe and Subscribe anew. One above what Next returned skips the events between, so that
+// Ack of [Log.LastPosition] makes a new subscription begin at the end; one above the last event is
+// Invalid. If the subscription was deleted, that is NotFound.
 func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64) error {
 	s.mu.Lock()
 	known := max(s.next-1, s.done)
@@ -161,7 +163,8 @@ func (s *Subscription) acknowledged(position uint64) {
 
 // AboveLast is the error of an acknowledgement of what is not there yet. It is for backends.
 func AboveLast(position, last uint64) error {
-	return invalid("ack", fmt.Errorf("position %d is above the last event %d", position, last), "give the position of an event")
+	return invalid("ack", fmt.Errorf("position %d is above the last event %d", position, last),
+		"give the position of an event")
 }
 
 // advance makes Next go on after position, unless it is further already.

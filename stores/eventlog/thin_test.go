@@ -12,8 +12,9 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// BenchmarkThin measures appends of class Buffered, on Pebble, against Pebble's own API writing the bytes that the log
-// stored, which stand ready for it: the envelope, the order, the promise about positions and kv are all in the ratio.
+// BenchmarkThin measures appends of class Buffered, on Pebble, against Pebble's own API writing the
+// bytes that the log stored, which stand ready for it: the envelope, the order, the promise about
+// positions and kv are all in the ratio.
 func BenchmarkThin(b *testing.B) {
 	db, err := kv.Open(b.Context(), "pebble:"+b.TempDir())
 	if err != nil {

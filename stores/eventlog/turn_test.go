@@ -10,7 +10,8 @@ import (
 	_ "github.com/assaydb/assay/kv/memkv"
 )
 
-// Appends that meet, and appends that do not, take turns; Close comes among them, and everything ends.
+// Appends that meet, and appends that do not, take turns; Close comes among them, and everything
+// ends.
 func TestAppendsTakeTurnsUntilTheLogIsClosed(t *testing.T) {
 	db, err := kv.Open(t.Context(), "mem:turns")
 	if err != nil {
@@ -57,7 +58,8 @@ func appendUntilClosed(t *testing.T, log *Log, warm func()) (positions []uint64)
 	}
 }
 
-// checkGapless checks that every position from next on was given once, and returns the one after the last.
+// checkGapless checks that every position from next on was given once, and returns the one after
+// the last.
 func checkGapless(t *testing.T, positions [][]uint64, next uint64) uint64 {
 	seen := map[uint64]int{}
 	for _, some := range positions {

@@ -8,9 +8,10 @@ import (
 	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
-// Tx is a log within a transaction of the program's own: events and the data that they are about are committed together,
-// or not at all. What its methods do can be read, and wakes those who wait, when the transaction is committed. After an
-// error other than a Conflict the transaction commits nothing.
+// Tx is a log within a transaction of the program's own: events and the data that they are about
+// are committed together, or not at all. What its methods do can be read, and wakes those who wait,
+// when the transaction is committed. After an error other than a Conflict the transaction commits
+// nothing.
 //
 //	err := db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
 //		if err := tx.Put(orderKey, order); err != nil {
@@ -24,19 +25,20 @@ import (
 //		return err
 //	})
 //
-// A transaction with events pays for its own commit: it shares none with other appends. One whose class is weaker than
-// Synced needs positions that are reserved: see [Log.Reserve].
+// A transaction with events pays for its own commit: it shares none with other appends. One whose
+// class is weaker than Synced needs positions that are reserved: see [Log.Reserve].
 type Tx struct {
 	log    *Log
 	joined Joined
 }
 
-// In returns the log within tx, a transaction of the store that [New] was given, whatever its namespace. For a log in SQL
-// tables see sqllog.In.
+// In returns the log within tx, a transaction of the store that [New] was given, whatever its
+// namespace. For a log in SQL tables see sqllog.In.
 func (l *Log) In(tx *kv.Tx) (*Tx, error) {
 	b, ok := l.backend.(*kvBackend)
 	if !ok {
-		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the log is not kept in a key-value store"),
+		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported,
+			Err:  errors.New("the log is not kept in a key-value store"),
 			Hint: "keep it in one, beside the data: eventlog.Open(ctx, db, nil); or join an SQL transaction: sqllog.In(tx, log)"}
 	}
 	joined, err := b.join(tx)
@@ -46,7 +48,8 @@ func (l *Log) In(tx *kv.Tx) (*Tx, error) {
 	return l.Join(joined)
 }
 
-// Join returns the log within a transaction that its backend has joined. Programs call In, or sqllog.In.
+// Join returns the log within a transaction that its backend has joined. Programs call In, or
+// sqllog.In.
 func (l *Log) Join(joined Joined) (*Tx, error) {
 	if err := l.open("join"); err != nil {
 		return nil, err
@@ -90,9 +93,10 @@ func (t *Tx) append(p *Pending) error {
 	return nil
 }
 
-// Ack is [Subscription.Ack] within the transaction: what was made of the events and how far that has come are committed
-// together, so that no event is dealt with twice. After a rollback, and after a crash, the events come again from the next
-// Subscribe; [Subscription.Rewind] has s return them.
+// Ack is [Subscription.Ack] within the transaction: what was made of the events and how far that
+// has come are committed together, so that no event is dealt with twice. After a rollback, and
+// after a crash, the events come again from the next Subscribe; [Subscription.Rewind] has s return
+// them.
 func (t *Tx) Ack(s *Subscription, position uint64) error {
 	if err := t.log.open("ack"); err != nil {
 		return err
@@ -108,10 +112,10 @@ func (t *Tx) Ack(s *Subscription, position uint64) error {
 	return nil
 }
 
-// Reserve makes sure that n positions are reserved, durably. Appends outside transactions see to that themselves; one in a
-// transaction whose class is weaker than Synced cannot, as the reservation must be durable before. A program that has
-// such calls Reserve when it starts: later the log reserves more in time, unless a transaction appends thousands of
-// events.
+// Reserve makes sure that n positions are reserved, durably. Appends outside transactions see to
+// that themselves; one in a transaction whose class is weaker than Synced cannot, as the
+// reservation must be durable before. A program that has such calls Reserve when it starts: later
+// the log reserves more in time, unless a transaction appends thousands of events.
 func (l *Log) Reserve(ctx context.Context, n uint64) error {
 	p := Pending{Reserve: n}
 	l.appends.Do(ctx, kv.Buffered, &groupcommit.Call[Pending]{Work: &p})

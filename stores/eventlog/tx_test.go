@@ -13,7 +13,8 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// A projection counts events in the store that holds them. However often it fails, each event is counted once.
+// A projection counts events in the store that holds them. However often it fails, each event is
+// counted once.
 func TestWhatIsMadeOfEventsIsCommittedWithTheirAcknowledgement(t *testing.T) {
 	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite"} {
 		t.Run(engine, func(t *testing.T) {
@@ -50,7 +51,8 @@ func TestWhatIsMadeOfEventsIsCommittedWithTheirAcknowledgement(t *testing.T) {
 						return err
 					}
 					n, _ := strconv.Atoi(string(text))
-					err = errors.Join(tx.Put(total, []byte(strconv.Itoa(n+len(events)))), ackIn(log, tx, sub, events[len(events)-1].Position))
+					err = errors.Join(tx.Put(total, []byte(strconv.Itoa(n+len(events)))),
+						ackIn(log, tx, sub, events[len(events)-1].Position))
 					if try%2 == 0 {
 						err = boom
 					}
@@ -98,7 +100,8 @@ func TestASecondLogOverTheSameKeysIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eventlog.Open(ctx, db.Namespace([]byte("a/")), nil); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+	if _, err := eventlog.Open(ctx, db.Namespace([]byte("a/")), nil); !errors.Is(err, kv.Invalid) ||
+		kv.HintOf(err) == "" {
 		t.Errorf("got %v, want invalid with a hint", err)
 	}
 	beside, err := eventlog.Open(ctx, db.Namespace([]byte("b/")), nil)

@@ -83,7 +83,8 @@ const (
 	Sweep
 )
 
-var verbNames = [...]string{"publish", "claim", "tick", "ack", "nack", "release", "extend", "requeue", "delete", "purge", "sweep"}
+var verbNames = [...]string{"publish", "claim", "tick", "ack", "nack", "release", "extend", "requeue", "delete",
+	"purge", "sweep"}
 
 func (v Verb) String() string { return verbNames[v] }
 

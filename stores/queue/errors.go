@@ -73,7 +73,8 @@ func checkName(name string) error {
 	case !utf8.ValidString(name):
 		return invalid("open queue", fmt.Errorf("name %q is not UTF-8", name), "")
 	case len(name) > MaxName:
-		return &kv.Error{Op: "open queue", Kind: kv.TooLarge, Err: fmt.Errorf("name of %d bytes, at most %d", len(name), MaxName)}
+		return &kv.Error{Op: "open queue", Kind: kv.TooLarge,
+			Err: fmt.Errorf("name of %d bytes, at most %d", len(name), MaxName)}
 	}
 	return nil
 }
@@ -81,6 +82,7 @@ func checkName(name string) error {
 // FormatError is the Unsupported of queues in a format that this program does not know. It is for
 // backends.
 func FormatError(stored, known int) error {
-	return &kv.Error{Op: "open queue", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", stored, known),
+	return &kv.Error{Op: "open queue", Kind: kv.Unsupported,
+		Err:  fmt.Errorf("format %d, this program knows %d", stored, known),
 		Hint: "use a newer program"}
 }

@@ -36,8 +36,10 @@ type Job struct {
 	Priority  int8
 	Attempts  int       // how often it was claimed, this claim included, since it was published or requeued
 	CreatedAt time.Time // when it was published
-	VisibleAt time.Time // when it became or becomes ready; of a claimed job, when its lease ends; of a dead one, when it died
-	Receipt   Receipt   // of the claim; zero unless the job is claimed
+	// when it became or becomes ready; of a claimed job, when its lease ends; of a dead one, when
+	// it died
+	VisibleAt time.Time
+	Receipt   Receipt // of the claim; zero unless the job is claimed
 
 	readyAt int64 // in milliseconds since 1970, 0 in lists
 	more    *more // nil for most
@@ -59,7 +61,8 @@ func (job Job) MaxAttempts() int { return job.own().MaxAttempts }
 // Timeout returns that of the job's Draft.
 func (job Job) Timeout() time.Duration { return time.Duration(job.own().Timeout) * time.Millisecond }
 
-// Key returns that of the job's Draft, and until when its period keeps it, the zero time without one.
+// Key returns that of the job's Draft, and until when its period keeps it, the zero time without
+// one.
 func (job Job) Key() (name string, until time.Time) {
 	s := job.own()
 	return s.Key, millisOrZero(s.KeyUntil)

@@ -99,8 +99,10 @@ type keys struct {
 
 func newKeys(name string) keys {
 	prefix := func(kind byte) []byte { return kv.AppendString([]byte{kind}, name) }
-	return keys{job: prefix(jobPrefix), ready: prefix(readyPrefix), timer: prefix(timerPrefix), extended: prefix(extendPrefix),
-		dead: prefix(deadPrefix), queue: prefix(queuePrefix), failure: prefix(failurePrefix), key: prefix(keyPrefix),
+	return keys{job: prefix(jobPrefix), ready: prefix(readyPrefix), timer: prefix(timerPrefix),
+		extended: prefix(extendPrefix),
+		dead:     prefix(deadPrefix), queue: prefix(queuePrefix), failure: prefix(failurePrefix),
+		key:    prefix(keyPrefix),
 		keyEnd: prefix(keyEndPrefix), schedule: prefix(schedulePrefix)}
 }
 

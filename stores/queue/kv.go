@@ -55,7 +55,8 @@ type kvQueue struct {
 	head    head
 	claims  map[uint64]claimed // by id: of the live claims that have no slot, some
 	due     int64              // no timer ends before it; math.MaxInt64 if there is none
-	low     int64              // no timer's key is before it: what is left of deleted ones is not to be stepped over again
+	// no timer's key is before it: what is left of deleted ones is not to be stepped over again
+	low int64
 
 	shownLow *atomic.Int64 // low, for others
 }

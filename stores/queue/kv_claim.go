@@ -58,7 +58,8 @@ func (q *kvQueue) setClaim(b *kvBackend, c claimed) error {
 	if len(q.claims) < mostClaims {
 		q.claims[c.id] = c
 	}
-	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, tried: c.tried, priority: c.priority, at: c.at, token: c.token})
+	return q.setTimer(b, c.until, c.id, timer{kind: c.kind, tried: c.tried, priority: c.priority, at: c.at,
+		token: c.token})
 }
 
 // setExtended writes where a claim is found whose receipt tells an earlier end.

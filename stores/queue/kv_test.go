@@ -75,7 +75,8 @@ func TestTwoStoresOverOneDB(t *testing.T) {
 	}
 	publish := func(i int, priority int8, text string) {
 		t.Helper()
-		if _, err := queues[i].Publish(t.Context(), kv.Buffered, queue.Draft{Payload: []byte(text), Priority: priority}); err != nil {
+		if _, err := queues[i].Publish(t.Context(), kv.Buffered,
+			queue.Draft{Payload: []byte(text), Priority: priority}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,7 +204,8 @@ func TestKeys(t *testing.T) {
 		}
 		return nil
 	})
-	want := []string{"d 8 21", "j 17 9", "j 17 8", "j 17 8", "j 17 8", "j 17 8", "j 17 8", "j 17 8", "j 17 12", "j 17 13", "q 0 131",
+	want := []string{"d 8 21", "j 17 9", "j 17 8", "j 17 8", "j 17 8", "j 17 8", "j 17 8", "j 17 8", "j 17 12",
+		"j 17 13", "q 0 131",
 		"r 17 12", "t 16 14", "t 16 22", "t 16 22", "t 16 22", "x 8 8", "x 8 8"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("kinds of key, lengths of the rest and of the value: %q, %v, want %q", got, err, want)

@@ -83,7 +83,8 @@ func (o *Options) complete() error {
 		o.Clock = time.Now
 	}
 	if o.Poll < time.Millisecond {
-		return invalid("open queues", fmt.Errorf("option Poll %v", o.Poll), "give at least a millisecond, or 0 for the default")
+		return invalid("open queues", fmt.Errorf("option Poll %v", o.Poll),
+			"give at least a millisecond, or 0 for the default")
 	}
 	return nil
 }

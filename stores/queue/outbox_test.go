@@ -144,7 +144,10 @@ func TestOutboxPower(t *testing.T) {
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
 		t.Run(engine, func(t *testing.T) {
 			powertest.Run(t, powertest.Case[string]{
-				Work:  func(dir string, log *powertest.Log[string]) error { return shops.Work(engine, dir, log.Try, log.Done) },
+				Work: func(dir string, log *powertest.Log[string]) error {
+					return shops.Work(engine, dir, log.Try,
+						log.Done)
+				},
 				Check: func(dir string, h powertest.History[string]) error { return shops.GoOn(engine, dir, h.Done) },
 			})
 		})

@@ -31,9 +31,11 @@ func TestPower(t *testing.T) {
 		{"sqlqueue", poweredQueue{openSQL, kv.Flushed}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			powertest.Run(t, powertest.Case[queuetest.Record]{Work: c.work, Check: func(dir string, h powertest.History[queuetest.Record]) error {
-				return c.check(dir, h, map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed, kv.Buffered: kv.Buffered})
-			}})
+			powertest.Run(t, powertest.Case[queuetest.Record]{Work: c.work,
+				Check: func(dir string, h powertest.History[queuetest.Record]) error {
+					return c.check(dir, h, map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed,
+						kv.Buffered: kv.Buffered})
+				}})
 		})
 	}
 }
@@ -91,7 +93,8 @@ func (p poweredQueue) workAs(dir string, log *powertest.Log[queuetest.Record], c
 	var all sync.WaitGroup
 	for i, class := range classes {
 		all.Go(func() {
-			w := queuetest.Worker{Queue: q, Lease: poweredSettings.Lease, Class: class, Tag: fmt.Sprint("worker ", i), Report: reportTo(log)}
+			w := queuetest.Worker{Queue: q, Lease: poweredSettings.Lease, Class: class, Tag: fmt.Sprint("worker ", i),
+				Report: reportTo(log)}
 			for n := 0; n < 8 && errs[i] == nil; n++ {
 				if errs[i] = w.Publish(context.Background(), 3); errs[i] == nil {
 					_, errs[i] = w.Work(context.Background(), 2)
@@ -115,7 +118,8 @@ func reportTo(log *powertest.Log[queuetest.Record]) func(queuetest.Record) {
 
 // check judges what the power cut left, works in it until nothing is ready, and judges again,
 // before and after it opens the queue once more.
-func (p poweredQueue) check(dir string, h powertest.History[queuetest.Record], delivers map[kv.Durability]kv.Durability) error {
+func (p poweredQueue) check(dir string, h powertest.History[queuetest.Record],
+	delivers map[kv.Durability]kv.Durability) error {
 	ledger := queuetest.NewLedger(delivers)
 	for _, r := range append(h.Tried, h.Done...) {
 		ledger.Add(r)

@@ -61,7 +61,8 @@ func checkDrafts(drafts []Draft) error {
 
 func checkBatch(verb Verb, n int) error {
 	if n > MaxBatch {
-		return &kv.Error{Op: verb.String(), Kind: kv.TooLarge, Err: fmt.Errorf("%d jobs in one call, at most %d", n, MaxBatch),
+		return &kv.Error{Op: verb.String(), Kind: kv.TooLarge,
+			Err:  fmt.Errorf("%d jobs in one call, at most %d", n, MaxBatch),
 			Hint: "use several calls"}
 	}
 	return nil
@@ -96,7 +97,8 @@ func (q *Queue) Swap(ctx context.Context, d kv.Durability, limit int, done ...Re
 }
 
 // claim claims once, and reports whether there may be jobs though it returns none.
-func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int, done []Receipt) (jobs []Job, more bool, err error) {
+func (q *Queue) claim(ctx context.Context, d kv.Durability, limit int, done []Receipt) (jobs []Job, more bool,
+	err error) {
 	r := q.request(Claim)
 	defer r.release()
 	r.Limit, r.After = limit, q.settings.Lease
@@ -128,7 +130,8 @@ func (q *Queue) Nack(ctx context.Context, d kv.Durability, delay time.Duration, 
 
 // Fail is Nack that keeps cause with the jobs: see [Job.Failures]. Where cause is, or wraps, what
 // [Never] returned, the jobs are dead whatever their attempts.
-func (q *Queue) Fail(ctx context.Context, d kv.Durability, cause error, delay time.Duration, receipts ...Receipt) error {
+func (q *Queue) Fail(ctx context.Context, d kv.Durability, cause error, delay time.Duration,
+	receipts ...Receipt) error {
 	end, err := failed(cause, delay)
 	if err != nil {
 		return err
@@ -211,7 +214,10 @@ func (r *request) setReceipts(receipts []Receipt) { r.Receipts = once(r.Receipts
 func once(dst, receipts []Receipt) []Receipt {
 	dst = append(dst, receipts...)
 	if len(dst) > 1 {
-		slices.SortFunc(dst, func(a, b Receipt) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token)) })
+		slices.SortFunc(dst, func(a, b Receipt) int {
+			return cmp.Or(cmp.Compare(a.ID, b.ID),
+				cmp.Compare(a.Token, b.Token))
+		})
 		dst = slices.CompactFunc(dst, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
 	}
 	return dst
@@ -325,7 +331,8 @@ func (q *Queue) Counts(ctx context.Context) (c Counts, err error) {
 // What is due is shown as it was until a Claim, Next or Sweep.
 func (q *Queue) List(ctx context.Context, state State, limit int) (jobs []Job, err error) {
 	if int(state) >= len(States) || limit < 1 {
-		return nil, invalid("list", fmt.Errorf("state %v, limit %d", state, limit), "give a state, and the number of jobs to list at most")
+		return nil, invalid("list", fmt.Errorf("state %v, limit %d", state, limit),
+			"give a state, and the number of jobs to list at most")
 	}
 	err = q.store.read("list", func() error {
 		jobs, err = q.store.backend.List(ctx, q.name, state, limit)

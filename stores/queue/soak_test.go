@@ -90,7 +90,10 @@ func (task soakTask) run() error {
 	})
 	if err == nil {
 		err = w.Schedule(kind.Name, queue.Schedule{Name: "tick", Ticks: queue.Every(soakTick), Missed: queue.MissedEach,
-			Draft: func(tick time.Time) (queue.Draft, error) { return kind.Draft(fmt.Sprintf("tick %d", tick.UnixMilli())) }})
+			Draft: func(tick time.Time) (queue.Draft, error) {
+				return kind.Draft(fmt.Sprintf("tick %d",
+					tick.UnixMilli()))
+			}})
 	}
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ type Tx struct {
 func (q *Queue) In(tx *kv.Tx) (*Tx, error) {
 	b, ok := q.store.backend.(*kvBackend)
 	if !ok {
-		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the queue is not kept in a key-value store"),
+		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported,
+			Err:  errors.New("the queue is not kept in a key-value store"),
 			Hint: "keep it in one, beside the data: queue.New(db, nil)"}
 	}
 	joined, err := b.db.Join(tx)

@@ -88,7 +88,8 @@ func TestJobsAreCommittedWithTheirDataOrNotAtAll(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(tx.Put([]byte("result"), job.Payload), jobs.Ack(job.Receipt, job.Receipt)); err != nil {
+				if err := errors.Join(tx.Put([]byte("result"), job.Payload),
+					jobs.Ack(job.Receipt, job.Receipt)); err != nil {
 					return err
 				}
 				return end

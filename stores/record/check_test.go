@@ -29,7 +29,8 @@ func TestCheckFindsEveryDifference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.PutAll(t.Context(), kv.Buffered, []thing{{1, "a", []string{"x", "y"}, 1, true}, {2, "b", []string{"x"}, 2, false}})
+		err = c.PutAll(t.Context(), kv.Buffered, []thing{{1, "a", []string{"x", "y"}, 1, true},
+			{2, "b", []string{"x"}, 2, false}})
 		if err == nil {
 			err = c.Check(t.Context())
 		}

@@ -54,11 +54,15 @@ type everything struct {
 
 var samples = []everything{
 	{},
-	{ID: 1, Bool: true, I8: -128, I16: -32768, I32: math.MinInt32, I64: math.MinInt64, I: math.MinInt, U8: 255, U32: math.MaxUint32,
-		U64: math.MaxUint64, U: math.MaxUint, F32: -1.5, F64: math.MaxFloat64, At: time.Date(2026, 2, 3, 4, 5, 6, 789, time.UTC),
+	{ID: 1, Bool: true, I8: -128, I16: -32768, I32: math.MinInt32, I64: math.MinInt64, I: math.MinInt, U8: 255,
+		U32: math.MaxUint32,
+		U64: math.MaxUint64, U: math.MaxUint, F32: -1.5, F64: math.MaxFloat64,
+		At:    time.Date(2026, 2, 3, 4, 5, 6, 789, time.UTC),
 		Named: "n", Text: "é\x00<&>\"\u2028", Blob: []byte{0, 255}, Long: -time.Second},
-	{ID: 65535, I8: 127, I16: 32767, I32: math.MaxInt32, I64: math.MaxInt64, I: math.MaxInt, F32: math.SmallestNonzeroFloat32,
-		F64: math.SmallestNonzeroFloat64, At: time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), Text: strings.Repeat("x", 300), Blob: bytes.Repeat([]byte("b"), 200)},
+	{ID: 65535, I8: 127, I16: 32767, I32: math.MaxInt32, I64: math.MaxInt64, I: math.MaxInt,
+		F32: math.SmallestNonzeroFloat32,
+		F64: math.SmallestNonzeroFloat64, At: time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), Text: strings.Repeat("x", 300),
+		Blob: bytes.Repeat([]byte("b"), 200)},
 }
 
 func TestEveryCodecGivesBackWhatItGot(t *testing.T) {
@@ -77,7 +81,8 @@ func TestEveryCodecGivesBackWhatItGot(t *testing.T) {
 			out := everything{Skipped: make(chan int)}
 			want := in
 			want.Skipped = out.Skipped
-			if err := p.codec.decode(data, memory{rec: unsafe.Pointer(&out)}); err != nil || !reflect.DeepEqual(out, want) {
+			if err := p.codec.decode(data, memory{rec: unsafe.Pointer(&out)}); err != nil ||
+				!reflect.DeepEqual(out, want) {
 				t.Errorf("%v: %v\ngot  %+v\nwant %+v", c, err, out, want)
 			}
 			clear(data)
@@ -112,7 +117,8 @@ func TestEveryCodecReadsEveryFieldAlone(t *testing.T) {
 	}
 }
 
-// Encoding a record into memory that is large enough allocates nothing, decoding it one string that all its strings share.
+// Encoding a record into memory that is large enough allocates nothing, decoding it one string that
+// all its strings share.
 func TestBinaryAllocatesNothingButStrings(t *testing.T) {
 	p := planFor[user](t, Options{})
 	in := newUser(7)
@@ -149,7 +155,8 @@ func TestTextCodecsRefuseWhatTheyCannotHold(t *testing.T) {
 		record *everything
 		ok     bool
 	}{
-		{JSON, &bad, false}, {Binary, &bad, true}, {JSON, &nan, false}, {Binary, &nan, true}, {JSON, &late, false}, {Binary, &late, true},
+		{JSON, &bad, false}, {Binary, &bad, true}, {JSON, &nan, false}, {Binary, &nan, true}, {JSON, &late, false},
+		{Binary, &late, true},
 	} {
 		p := planFor[everything](t, Options{Codec: c.codec})
 		_, err := p.codec.encode(nil, memory{rec: unsafe.Pointer(c.record)})
@@ -159,8 +166,8 @@ func TestTextCodecsRefuseWhatTheyCannotHold(t *testing.T) {
 	}
 }
 
-// FuzzBinary: whatever the bytes are, decoding ends with a record or with Corrupt, and allocates no more than the bytes
-// can hold.
+// FuzzBinary: whatever the bytes are, decoding ends with a record or with Corrupt, and allocates no
+// more than the bytes can hold.
 func FuzzBinary(f *testing.F) {
 	p := planFor[everything](f, Options{})
 	for i := range samples {

@@ -24,8 +24,9 @@ type person struct {
 }
 
 func newPerson(id int64) person {
-	return person{ID: id, Name: fmt.Sprintf("name %d", id), Email: fmt.Sprintf("%d@example.com", id), City: fmt.Sprint("city ", id%50),
-		Age: int32(id % 90), Balance: float64(id) / 4, Active: id%2 == 0, Created: 1_700_000_000 + id,
+	return person{ID: id, Name: fmt.Sprintf("name %d", id), Email: fmt.Sprintf("%d@example.com", id),
+		City: fmt.Sprint("city ", id%50),
+		Age:  int32(id % 90), Balance: float64(id) / 4, Active: id%2 == 0, Created: 1_700_000_000 + id,
 		Description: fmt.Sprintf("Person %d is described by one sentence, of about ninety characters, that holds an id.", id)}
 }
 

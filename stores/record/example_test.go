@@ -35,7 +35,8 @@ func Example() {
 	}
 
 	err = accounts.PutAll(ctx, kv.Buffered, []Account{
-		{1, "ada@example.com", "London", 120}, {2, "kurt@example.com", "Vienna", 80}, {3, "alan@example.com", "London", 40},
+		{1, "ada@example.com", "London", 120}, {2, "kurt@example.com", "Vienna", 80},
+		{3, "alan@example.com", "London", 40},
 	})
 	fmt.Println("put:", err)
 	err = accounts.Put(ctx, kv.Buffered, &Account{ID: 4, Email: "ada@example.com"})
@@ -102,7 +103,8 @@ func ExampleOptions_evolve() {
 	}
 	_, err = record.Open[LargerCity](ctx, db, nil)
 	fmt.Println(err)
-	after, err := record.Open[LargerCity](ctx, db, &record.Options{Evolve: record.Extend, Default: &LargerCity{Country: "unknown"}})
+	after, err := record.Open[LargerCity](ctx, db, &record.Options{Evolve: record.Extend,
+		Default: &LargerCity{Country: "unknown"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -185,17 +187,20 @@ func ExampleCollection_DeleteWhere() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	accounts, err := record.Open[Account](ctx, db, &record.Options{Indexes: []record.Index{{Name: "city", Fields: []string{"city"}}}})
+	accounts, err := record.Open[Account](ctx, db, &record.Options{Indexes: []record.Index{{Name: "city",
+		Fields: []string{"city"}}}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	err = accounts.PutAll(ctx, kv.Buffered, []Account{
-		{1, "ada@example.com", "London", 0}, {2, "kurt@example.com", "Vienna", 0}, {3, "alan@example.com", "London", 40},
+		{1, "ada@example.com", "London", 0}, {2, "kurt@example.com", "Vienna", 0},
+		{3, "alan@example.com", "London", 40},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	empty := record.Query{Index: "city", Equal: []any{"London"}, Where: []record.Condition{{Field: "balance", Equal: 0.0}}}
+	empty := record.Query{Index: "city", Equal: []any{"London"},
+		Where: []record.Condition{{Field: "balance", Equal: 0.0}}}
 	n, err := accounts.DeleteWhere(ctx, kv.Buffered, empty)
 	fmt.Println("deleted:", n, err)
 	n, err = accounts.Count(ctx, record.Query{})
@@ -205,7 +210,8 @@ func ExampleCollection_DeleteWhere() {
 	// left: 2 <nil>
 }
 
-// A field that changes often lies apart from the record: to change it writes a few bytes, and reading puts it together.
+// A field that changes often lies apart from the record: to change it writes a few bytes, and
+// reading puts it together.
 func ExampleFieldOf_hot() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:hot")
@@ -226,7 +232,8 @@ func ExampleFieldOf_hot() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = errors.Join(articles.Insert(ctx, kv.Buffered, &Article{Text: "long"}), articles.Insert(ctx, kv.Buffered, &Article{Text: "longer"}),
+	err = errors.Join(articles.Insert(ctx, kv.Buffered, &Article{Text: "long"}),
+		articles.Insert(ctx, kv.Buffered, &Article{Text: "longer"}),
 		views.Set(ctx, kv.Buffered, record.Int(1), 7), views.Set(ctx, kv.Buffered, record.Int(2), 5))
 	first, getErr := articles.Get(ctx, record.Int(1))
 	total, sumErr := record.Sum(ctx, views, record.Span{}) // reads the views alone
@@ -258,7 +265,8 @@ func ExampleCollection_Page() {
 		log.Fatal(err)
 	}
 	for _, s := range []Shop{
-		{Name: "Anna", At: Place{"Vienna", "Graben 1"}, Sells: []string{"bread", "milk"}, Hours: map[string][2]int{"Monday": {8, 18}}},
+		{Name: "Anna", At: Place{"Vienna", "Graben 1"}, Sells: []string{"bread", "milk"},
+			Hours: map[string][2]int{"Monday": {8, 18}}},
 		{Name: "Bert", At: Place{"Graz", "Ring 2"}, Sells: []string{"milk", "tea"}},
 		{Name: "Cora", At: Place{"Vienna", "Ring 3"}, Sells: []string{"milk"}},
 	} {
@@ -281,7 +289,8 @@ func ExampleCollection_Page() {
 		}
 		q.After = next
 	}
-	n, err := shops.Count(ctx, record.Query{Index: "city", Equal: []any{"Vienna"}, Where: []record.Condition{{Field: "sells", In: []any{"tea", "bread"}}}})
+	n, err := shops.Count(ctx, record.Query{Index: "city", Equal: []any{"Vienna"},
+		Where: []record.Condition{{Field: "sells", In: []any{"tea", "bread"}}}})
 	fmt.Println("in Vienna, with tea or bread:", n, err)
 	// Output:
 	// Anna in Vienna
@@ -304,7 +313,8 @@ func ExampleOptions_rename() {
 		ID   int64
 		Mail string `record:"mail"`
 	}
-	before, err := record.Open[Old](ctx, db, &record.Options{Indexes: []record.Index{{Name: "by_mail", Fields: []string{"mail"}, Unique: true}}})
+	before, err := record.Open[Old](ctx, db, &record.Options{Indexes: []record.Index{{Name: "by_mail",
+		Fields: []string{"mail"}, Unique: true}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -26,7 +26,8 @@ var formatOneIndex = pairs{
 }
 
 var formatOneBinary = pairs{
-	{"h", `{"format":1,"codec":"binary","layout":"single","id":"id","fingerprint":"4d6e67db171c7bf6",` + formatOneFields},
+	{"h", `{"format":1,"codec":"binary","layout":"single","id":"id","fingerprint":"4d6e67db171c7bf6",` +
+		formatOneFields},
 	{"r\x80\x00\x00\x00\x00\x00\x00\x01", "\x00\x01\x00\x00\x00\x00\x00\x00\x00\x03one\x01b"},
 	{"r\x80\x00\x00\x00\x00\x00\x00\x02", "\x00\x02\x00\x00\x00\x00\x00\x00\x00\x03two\x00"},
 	{"r\x80\x00\x00\x00\x00\x00\x00\x03", "\x01\x03\x00\x00\x00\x00\x00\x00\x00\a\x00\x00\x00\x00\x00\x00\x00\b\x00\x00\x00\x05three\x00\x00\x00"},
@@ -41,8 +42,10 @@ var formatOneJSON = pairs{
 
 // noLonger are headers of what is no longer kept.
 var noLonger = pairs{
-	{"multikv", `{"format":1,"codec":"binary","layout":"multikv","id":"id","fingerprint":"4f68d7572f176cde",` + formatOneFields},
-	{"gob", `{"format":1,"codec":"gob","layout":"single","id":"id","fingerprint":"2c5e67671af66e27",` + formatOneFields},
+	{"multikv", `{"format":1,"codec":"binary","layout":"multikv","id":"id","fingerprint":"4f68d7572f176cde",` +
+		formatOneFields},
+	{"gob", `{"format":1,"codec":"gob","layout":"single","id":"id","fingerprint":"2c5e67671af66e27",` +
+		formatOneFields},
 }
 
 func (p pairs) open(t *testing.T) *kv.DB {
@@ -77,7 +80,8 @@ func TestFormatOneIsTakenOver(t *testing.T) {
 			t.Fatalf("%v: %v", codec, err)
 		}
 		want := []formatOne{
-			{1, "one", []byte("b"), "default", []byte("d"), time.Time{}}, {2, "two", nil, "default", []byte("d"), time.Time{}},
+			{1, "one", []byte("b"), "default", []byte("d"), time.Time{}},
+			{2, "two", nil, "default", []byte("d"), time.Time{}},
 			{3, "three", nil, "", nil, time.Unix(7, 8).UTC()},
 		}
 		check := func(when string) {

@@ -80,8 +80,14 @@ func BenchmarkHotBesideWhole(b *testing.B) {
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
 		for _, size := range []int{200, 4000} {
 			text := strings.Repeat("text ", size/5)
-			whole := articlesOf(b, engine, func(id int64) article { return article{id, fmt.Sprint("title ", id), text, id} })
-			hot := articlesOf(b, engine, func(id int64) hotArticle { return hotArticle{id, fmt.Sprint("title ", id), text, id} })
+			whole := articlesOf(b, engine, func(id int64) article {
+				return article{id, fmt.Sprint("title ", id), text,
+					id}
+			})
+			hot := articlesOf(b, engine, func(id int64) hotArticle {
+				return hotArticle{id, fmt.Sprint("title ", id),
+					text, id}
+			})
 			for _, op := range []string{"set", "put", "read", "get", "all100", "sum"} {
 				b.Run(fmt.Sprintf("%s/%s/%d", op, engine, size), func(b *testing.B) {
 					var took [2]time.Duration

@@ -51,8 +51,8 @@ func (id ID) String() string {
 	return id.text
 }
 
-// AppendKey appends the id to key so that keys sort as ids do: 8 bytes, big-endian, with the sign bit of a signed
-// integer flipped; a text as kv.AppendString writes it.
+// AppendKey appends the id to key so that keys sort as ids do: 8 bytes, big-endian, with the sign
+// bit of a signed integer flipped; a text as kv.AppendString writes it.
 func (id ID) AppendKey(key []byte) []byte {
 	switch id.kind {
 	case intID:

@@ -20,20 +20,26 @@ func anything(r *rand.Rand) (v everything) {
 		return r.Uint64() >> r.IntN(64)
 	}
 	n := func() uint64 { return pick(0, 1, math.MaxUint64, 1<<63, 1<<63-1) }
-	v.ID, v.Bool, v.I8, v.I16, v.I32, v.I64, v.I = uint16(n()), n()%2 == 0, int8(n()), int16(n()), int32(n()), int64(n()), int(n())
+	v.ID, v.Bool, v.I8, v.I16, v.I32, v.I64, v.I = uint16(n()), n()%2 == 0, int8(n()), int16(n()), int32(n()),
+		int64(n()), int(n())
 	v.U8, v.U32, v.U64, v.U, v.Long = uint8(n()), uint32(n()), n(), uint(n()), time.Duration(n())
-	v.F32 = math.Float32frombits(uint32(pick(1<<31, 0x7f800000, 0xff800000, 0x7fc00001, 0xffc00000, 0x7f800001, 0xff800001, 1)))
-	v.F64 = math.Float64frombits(pick(1<<63, 0x7ff<<52, 0xfff<<52, 0x7ff8<<48|1, 0xfff8<<48, 0x7ff<<52|1, 0xfff<<52|1, 1))
+	v.F32 = math.Float32frombits(uint32(pick(1<<31, 0x7f800000, 0xff800000, 0x7fc00001, 0xffc00000, 0x7f800001,
+		0xff800001, 1)))
+	v.F64 = math.Float64frombits(pick(1<<63, 0x7ff<<52, 0xfff<<52, 0x7ff8<<48|1, 0xfff8<<48, 0x7ff<<52|1, 0xfff<<52|1,
+		1))
 	zone := time.FixedZone("local mean time", int(pick(0, 3600, 1172, 59, 24*3600-1))%(48*3600)-24*3600)
-	v.At = time.Unix(int64(pick(0, 1<<62, 1<<63, 253402300799, 253402300800, 1<<32, 1<<34))-int64(n()%3)*62135596800, int64(n()%1e9)).In(zone)
+	v.At = time.Unix(int64(pick(0, 1<<62, 1<<63, 253402300799, 253402300800, 1<<32, 1<<34))-int64(n()%3)*62135596800,
+		int64(n()%1e9)).In(zone)
 	if r.IntN(4) == 0 {
 		v.At = time.Time{}.In(zone)
 	}
 	if r.IntN(2) == 0 { // what every codec holds, but for its zone
 		v.F32, v.F64, v.At = float32(r.NormFloat64()), r.NormFloat64(), time.Unix(r.Int64N(1<<34), 5).In(zone)
 	}
-	texts := []string{"", "a", "\x00", "\ufffd", "<&>\u2028\u2029\\\"", "\xff", "\xed\xa0\x80", string(make([]byte, 5000)), "\U0010ffff"}
-	v.Text, v.Named, v.Blob = texts[r.IntN(len(texts))], named(texts[r.IntN(len(texts))]), []byte(texts[r.IntN(len(texts))])
+	texts := []string{"", "a", "\x00", "\ufffd", "<&>\u2028\u2029\\\"", "\xff", "\xed\xa0\x80",
+		string(make([]byte, 5000)), "\U0010ffff"}
+	v.Text, v.Named, v.Blob = texts[r.IntN(len(texts))], named(texts[r.IntN(len(texts))]),
+		[]byte(texts[r.IntN(len(texts))])
 	return v
 }
 

@@ -42,8 +42,8 @@ const (
 	kindStruct
 )
 
-// kinds says of each kind the name under which it is stored, the bytes that it takes (0 is a length of its own), and the
-// type with the same memory, if there is one.
+// kinds says of each kind the name under which it is stored, the bytes that it takes (0 is a length
+// of its own), and the type with the same memory, if there is one.
 var kinds = [...]struct {
 	name string
 	size int
@@ -183,7 +183,8 @@ func storeUint(k kind, p unsafe.Pointer, n uint64) error {
 // storeBytes sets bytes at p to a copy of b, which is not nil.
 func storeBytes(p unsafe.Pointer, b []byte) { *(*[]byte)(p) = append([]byte{}, b...) }
 
-// appendValue appends the value at p, of fixed size: little-endian in as many bytes as its kind takes.
+// appendValue appends the value at p, of fixed size: little-endian in as many bytes as its kind
+// takes.
 func appendValue(dst []byte, k kind, p unsafe.Pointer) []byte {
 	switch k {
 	case kindBool, kindInt8, kindUint8:
@@ -238,8 +239,8 @@ func storeTime(p unsafe.Pointer, seconds, nanos int64) error {
 	return nil
 }
 
-// appendOrdered appends the value at p so that the bytes sort as the values do and end recognisably. Of floats -0 sorts
-// below 0, and NaN above everything or, with its sign set, below.
+// appendOrdered appends the value at p so that the bytes sort as the values do and end
+// recognisably. Of floats -0 sorts below 0, and NaN above everything or, with its sign set, below.
 func appendOrdered(key []byte, k kind, p unsafe.Pointer) []byte {
 	switch {
 	case k.signed():

@@ -128,13 +128,15 @@ func TestNestedValuesAreIdenticalOrRefused(t *testing.T) {
 			fill(r, reflect.ValueOf(&out).Elem(), false)
 			data, err := p.codec.encode(nil, memory{rec: unsafe.Pointer(&in)})
 			if err != nil {
-				if c == Binary || kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" || !strings.Contains(err.Error(), "field ") {
+				if c == Binary || kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" ||
+					!strings.Contains(err.Error(), "field ") {
 					t.Fatalf("%v, seed %d: %v", c, seed, err)
 				}
 				continue
 			}
 			taken++
-			if err := p.codec.decode(data, memory{rec: unsafe.Pointer(&out)}); err != nil || !reflect.DeepEqual(in, out) {
+			if err := p.codec.decode(data, memory{rec: unsafe.Pointer(&out)}); err != nil ||
+				!reflect.DeepEqual(in, out) {
 				t.Fatalf("%v, seed %d, %v\ngot  %+v\nwant %+v", c, seed, err, out, in)
 			}
 			again, err := p.codec.encode(nil, memory{rec: unsafe.Pointer(&out)})
@@ -145,7 +147,8 @@ func TestNestedValuesAreIdenticalOrRefused(t *testing.T) {
 				one := reflect.New(s.shape.typ)
 				fill(r, one.Elem(), false)
 				if err := p.codec.field(data, &s, one.UnsafePointer()); err != nil ||
-					!reflect.DeepEqual(one.Elem().Interface(), s.shape.value(s.at(memory{rec: unsafe.Pointer(&in)})).Interface()) {
+					!reflect.DeepEqual(one.Elem().Interface(),
+						s.shape.value(s.at(memory{rec: unsafe.Pointer(&in)})).Interface()) {
 					t.Fatalf("%v, seed %d: field %s alone: %v", c, seed, s.name, err)
 				}
 			}

@@ -14,9 +14,9 @@ import (
 	"github.com/assaydb/assay/stores/record"
 )
 
-// TestPower: after a power cut every record is as it was acknowledged last as synced, or as it was tried to be after that;
-// records that were changed together are so; the indexes have exactly the records, one that was just being built
-// included; and the collection goes on.
+// TestPower: after a power cut every record is as it was acknowledged last as synced, or as it was
+// tried to be after that; records that were changed together are so; the indexes have exactly the
+// records, one that was just being built included; and the collection goes on.
 func TestPower(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -53,7 +53,8 @@ type poweredRecords struct {
 	weak kv.Durability // what the second of two workers asks for
 }
 
-// account is a record. The number of its address changes, and its group, which has a pair of its own.
+// account is a record. The number of its address changes, and its group, which has a pair of its
+// own.
 type account struct {
 	ID    int64  `record:"id"`
 	Email string `record:"email"`
@@ -74,7 +75,8 @@ func (a accounts) list() []account {
 	list := make([]account, 2)
 	for i := range list {
 		id := a.First + int64(i)
-		list[i] = account{ID: id, Email: fmt.Sprintf("%d@%d", a.Number, id), Group: a.Group, Note: strings.Repeat(fmt.Sprint(a.Number), 10*a.Number%300)}
+		list[i] = account{ID: id, Email: fmt.Sprintf("%d@%d", a.Number, id), Group: a.Group,
+			Note: strings.Repeat(fmt.Sprint(a.Number), 10*a.Number%300)}
 	}
 	return list
 }
@@ -126,7 +128,8 @@ func (p poweredRecords) workAs(dir string, log *powertest.Log[accounts], classes
 // worker changes records of its own.
 type worker [3]accounts
 
-func (w *worker) work(c *record.Collection[account], log *powertest.Log[accounts], first int64, class kv.Durability, phase int) error {
+func (w *worker) work(c *record.Collection[account], log *powertest.Log[accounts], first int64, class kv.Durability,
+	phase int) error {
 	for n := phase*10 + 1; n <= phase*10+10; n++ {
 		at := n % len(w)
 		a := w[at]
@@ -138,7 +141,10 @@ func (w *worker) work(c *record.Collection[account], log *powertest.Log[accounts
 			a.Number, a.Group = n, int32(n%2)
 		}
 		log.Try(a)
-		if err := c.Update(context.Background(), class, func(tx *record.Writer[account]) error { return a.write(c, tx, w[at]) }); err != nil {
+		if err := c.Update(context.Background(), class, func(tx *record.Writer[account]) error {
+			return a.write(c, tx,
+				w[at])
+		}); err != nil {
 			return fmt.Errorf("%+v after %+v: %w", a, w[at], err)
 		}
 		log.Done(a)
@@ -166,7 +172,8 @@ func (a accounts) write(c *record.Collection[account], tx *record.Writer[account
 	return err
 }
 
-// check looks twice: at what the power cut left, and once more after changes to it. The second time opens another index.
+// check looks twice: at what the power cut left, and once more after changes to it. The second time
+// opens another index.
 func (p poweredRecords) check(dir string, h powertest.History[accounts]) error {
 	may := map[int64][]accounts{} // what a pair may be, by its first id
 	for _, a := range h.Tried {
@@ -202,7 +209,8 @@ func examine(c *record.Collection[account], may map[int64][]accounts, number int
 	}
 	for first, list := range may {
 		var found []account
-		for v, err := range c.All(context.Background(), record.Span{From: record.Int(first), To: record.Int(first + 2)}) {
+		for v, err := range c.All(context.Background(), record.Span{From: record.Int(first),
+			To: record.Int(first + 2)}) {
 			if err != nil {
 				return err
 			}

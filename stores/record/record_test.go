@@ -30,7 +30,8 @@ func TestSQLite(t *testing.T)  { recordtest.Run(t, target(t, "sqlite", record.Bi
 func TestJSON(t *testing.T)       { recordtest.Run(t, target(t, "mem", record.JSON)) }
 func TestJSONSQLite(t *testing.T) { recordtest.Run(t, target(t, "sqlite", record.JSON)) }
 
-// target describes a way of keeping collections in an engine, asking an open store what it promises.
+// target describes a way of keeping collections in an engine, asking an open store what it
+// promises.
 func target(t *testing.T, engine string, c record.Codec) recordtest.Target {
 	if testing.Short() && engine != "mem" && c != record.Binary {
 		t.Skip("the same runs in memory")

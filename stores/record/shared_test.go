@@ -34,7 +34,8 @@ func TestProcessesThatStartAtOnceBuildOneIndex(t *testing.T) {
 	if err := first.PutAll(t.Context(), kv.Flushed, list); err != nil {
 		t.Fatal(err)
 	}
-	o := &record.Options{Indexes: []record.Index{{Name: "email", Fields: []string{"email"}, Unique: true}, {Name: "city", Fields: []string{"city"}}}}
+	o := &record.Options{Indexes: []record.Index{{Name: "email", Fields: []string{"email"}, Unique: true},
+		{Name: "city", Fields: []string{"city"}}}}
 	var wg sync.WaitGroup
 	for range handles {
 		db := open()

@@ -33,7 +33,8 @@ func TestATransactionOfAnyNamespaceWritesUnderTheCollectionsKeys(t *testing.T) {
 			return w.Put(&note{ID: n, N: 10 * n})
 		}
 	}
-	err = errors.Join(db.Update(ctx, kv.Buffered, write(1)), db.Namespace([]byte("else/")).Update(ctx, kv.Buffered, write(2)),
+	err = errors.Join(db.Update(ctx, kv.Buffered, write(1)),
+		db.Namespace([]byte("else/")).Update(ctx, kv.Buffered, write(2)),
 		db.Namespace([]byte("app/")).Update(ctx, kv.Buffered, write(3)))
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,8 @@ func TestAHalfDoneChangeIsNotCommittedWithTheCallersTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	pages, err := record.Open[page](ctx, db, &record.Options{Name: "pages", Indexes: []record.Index{{Name: "path", Fields: []string{"Path"}}}})
+	pages, err := record.Open[page](ctx, db, &record.Options{Name: "pages",
+		Indexes: []record.Index{{Name: "path", Fields: []string{"Path"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

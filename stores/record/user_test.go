@@ -29,8 +29,9 @@ func newUser(id int64) user {
 	return user{
 		ID: id, Username: fmt.Sprintf("user_%d", id), Email: fmt.Sprintf("user%d@example.com", id),
 		FirstName: fmt.Sprintf("First_%d", id), LastName: fmt.Sprintf("Last_%d", id),
-		Age: 18 + r.Int32N(60), Height: float32(150 + r.IntN(50)), Weight: float32(50 + r.IntN(100)), Balance: r.Float64() * 10000,
-		Active: r.IntN(2) == 1, CreatedAt: 1_700_000_000 - r.Int64N(365*24*3600), UpdatedAt: 1_700_000_000,
+		Age: 18 + r.Int32N(60), Height: float32(150 + r.IntN(50)), Weight: float32(50 + r.IntN(100)),
+		Balance: r.Float64() * 10000,
+		Active:  r.IntN(2) == 1, CreatedAt: 1_700_000_000 - r.Int64N(365*24*3600), UpdatedAt: 1_700_000_000,
 		LoginCount: r.Int32N(1000), Score: r.Float64() * 100,
 		Description: fmt.Sprintf("Record %d is described by one sentence, of about ninety characters, that holds its own id.", id),
 	}

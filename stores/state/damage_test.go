@@ -24,8 +24,8 @@ const (
 
 // boltDamages are two that no reading of entries meets.
 var boltDamages = map[string]func(page []byte){
-	// A commit that lets go of the page meets pages that are free already: it is in doubt, and behind
-	// that is damage.
+	// A commit that lets go of the page meets pages that are free already: it is in doubt, and
+	// behind that is damage.
 	"met in a commit": func(page []byte) {
 		if page[pageKind] == leafKind {
 			binary.LittleEndian.PutUint32(page[pageFollowed:], 8)
@@ -51,7 +51,10 @@ func TestDamageThatLooksLikeSomethingElse(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				put := func(i int) error { return store.Put(t.Context(), "b", fmt.Appendf(nil, "%03d", i), make([]byte, 100)) }
+				put := func(i int) error {
+					return store.Put(t.Context(), "b", fmt.Appendf(nil, "%03d", i),
+						make([]byte, 100))
+				}
 				for i := range 100 {
 					if err := put(i); err != nil {
 						t.Fatal(err)

@@ -39,7 +39,8 @@ func TestAnEntryOfANewerProgramIsNotDamage(t *testing.T) {
 	key := []byte("key")
 	stored := appendEntry(nil, key, []byte("value"), time.Unix(0, 0))
 	stored[0] = format + 1
-	binary.BigEndian.PutUint32(stored[9:], crc32.Update(crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, stored[:9]), castagnoli, []byte("value")))
+	binary.BigEndian.PutUint32(stored[9:], crc32.Update(crc32.Update(crc32.Checksum(key, castagnoli), castagnoli,
+		stored[:9]), castagnoli, []byte("value")))
 	if _, _, err := parseEntry(key, stored); kv.KindOf(err) != kv.Unsupported || kv.HintOf(err) == "" {
 		t.Errorf("got %v, want unsupported", err)
 	}

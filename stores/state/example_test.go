@@ -17,8 +17,8 @@ import (
 	"github.com/assaydb/assay/stores/state/sqlitelegacy"
 )
 
-// A hook that an editor calls all the time. Each call of a method opens a file, does its work and closes the file, so that
-// many such processes can work at once.
+// A hook that an editor calls all the time. Each call of a method opens a file, does its work and
+// closes the file, so that many such processes can work at once.
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "hook") // a real program says state.Home("hook") instead
@@ -162,7 +162,8 @@ func ExampleBucket_Max() {
 	// not found <nil>
 }
 
-// A program that kept everything in one SQLite file moves it at its first call. The older file is kept, as tool.db.sqlite.
+// A program that kept everything in one SQLite file moves it at its first call. The older file is
+// kept, as tool.db.sqlite.
 func ExampleOptions_older() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "hook")

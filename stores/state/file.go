@@ -28,8 +28,8 @@ type file struct {
 	reading, writing opening
 	engine           driver.Info
 
-	// looks: a call that reads must look at the file before it opens it, because opening would create it, or because
-	// its mode matters.
+	// looks: a call that reads must look at the file before it opens it, because opening would
+	// create it, or because its mode matters.
 	looks bool
 }
 
@@ -69,7 +69,8 @@ func fileURL(rawURL, name string) string {
 
 func (f *file) now() time.Time { return f.store.options.Now() }
 
-// trouble is the error of a file that cannot be used as it is. Anything else that a call returns is its result.
+// trouble is the error of a file that cannot be used as it is. Anything else that a call returns is
+// its result.
 type trouble struct{ error }
 
 // attempt is which time a call is tried.
@@ -81,8 +82,8 @@ const (
 	last          // after a repair
 )
 
-// view opens, runs fn and closes. From the second attempt on it opens for writing, as some engines cannot open a file
-// read-only that a killed process left behind.
+// view opens, runs fn and closes. From the second attempt on it opens for writing, as some engines
+// cannot open a file read-only that a killed process left behind.
 func (f *file) view(ctx context.Context, b *bucket, try attempt, fn func(*View) error) (err error) {
 	if f.unmoved(false) != "" {
 		return trouble{errUnmoved}
@@ -191,7 +192,8 @@ func (c *updating) run(tx *kv.Tx) error {
 	return c.err
 }
 
-// closing runs fn and closes db, even if fn panics: nobody else may be kept waiting for this process to end.
+// closing runs fn and closes db, even if fn panics: nobody else may be kept waiting for this
+// process to end.
 func closing(db *kv.DB, fn func() error) (err error) {
 	defer func() {
 		if cerr := db.Close(); err == nil {
@@ -201,7 +203,8 @@ func closing(db *kv.DB, fn func() error) (err error) {
 	return fn()
 }
 
-// result returns what a call returns that met a.damage, whose function returned ferr, and which ended with err.
+// result returns what a call returns that met a.damage, whose function returned ferr, and which
+// ended with err.
 func (f *file) result(a *access, err, ferr error) error {
 	damage := a.damage
 	if damage == nil && err != nil && ferr == nil && errors.Is(err, kv.Corrupt) {
@@ -218,8 +221,8 @@ func (f *file) result(a *access, err, ferr error) error {
 	return damage
 }
 
-// look reports whether the file exists. An empty one is trouble: a file gets its name only when it is whole, so that an
-// empty one was cut. A file of secrets that others may read is closed to them.
+// look reports whether the file exists. An empty one is trouble: a file gets its name only when it
+// is whole, so that an empty one was cut. A file of secrets that others may read is closed to them.
 func (f *file) look() (bool, error) {
 	info, err := os.Stat(f.path)
 	switch {
@@ -236,7 +239,8 @@ func (f *file) look() (bool, error) {
 		if err := os.Chmod(f.path, ownerOnly(info)); err != nil {
 			return false, err
 		}
-		f.store.report(Incident{What: "mode tightened", Path: f.path, Err: fmt.Errorf("others had access: mode was %v", info.Mode())})
+		f.store.report(Incident{What: "mode tightened", Path: f.path,
+			Err: fmt.Errorf("others had access: mode was %v", info.Mode())})
 	}
 	return true, nil
 }
@@ -250,8 +254,8 @@ func ownerOnly(info fs.FileInfo) fs.FileMode {
 	return 0o600
 }
 
-// openURL opens the file, a folder under the folder's lock: it cannot be replaced at one stroke, and who opens it in
-// between would make another one.
+// openURL opens the file, a folder under the folder's lock: it cannot be replaced at one stroke,
+// and who opens it in between would make another one.
 func (f *file) openURL(ctx context.Context, needs []kv.Option) (db *kv.DB, err error) {
 	if !f.engine.Caps.Folder {
 		return openWhole(ctx, f.url, needs)
@@ -267,7 +271,8 @@ func (f *file) openURL(ctx context.Context, needs []kv.Option) (db *kv.DB, err e
 	return openWhole(ctx, f.url, needs)
 }
 
-// openWhole opens a store whose transactions a kill leaves whole: entries are kept in step with what describes them.
+// openWhole opens a store whose transactions a kill leaves whole: entries are kept in step with
+// what describes them.
 func openWhole(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
 	db, err := kv.Open(ctx, url, needs...)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Incident is something that happened to a file, and that whoever looks after the program may want to know.
+// Incident is something that happened to a file, and that whoever looks after the program may want
+// to know.
 type Incident struct {
 	What string // "set aside", "migrated", "not migrated", "mode tightened"
 	Path string // the file

@@ -21,7 +21,8 @@ func TestSQLite(t *testing.T) {
 }
 
 func TestSQLiteDelete(t *testing.T) {
-	statetest.Run(t, target("sqlite", "?journal_mode=DELETE", statetest.Target{Readers: true, Past: true, SQLite: true, Slow: true}))
+	statetest.Run(t, target("sqlite", "?journal_mode=DELETE",
+		statetest.Target{Readers: true, Past: true, SQLite: true, Slow: true}))
 }
 
 func TestBunt(t *testing.T) {

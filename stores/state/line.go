@@ -14,19 +14,22 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Hundreds of processes may want one file at the same moment. Were each to try the engine's lock again and again, they
-// would spend the machine on trying, and who comes late might win every time. So whoever does not get it at once stands
-// in line: in the kernel's queue for the lock of a file of its own, which costs a process nothing while it waits. Readers
-// that may have the store open together share that lock.
+// Hundreds of processes may want one file at the same moment. Were each to try the engine's lock
+// again and again, they would spend the machine on trying, and who comes late might win every time.
+// So whoever does not get it at once stands in line: in the kernel's queue for the lock of a file
+// of its own, which costs a process nothing while it waits. Readers that may have the store open
+// together share that lock.
 //
-// Whoever has come to the head of the line and finds the store open, by one who got it at once or by another program,
-// puts up a sign until it has opened it itself. Who sees the sign does not try, but goes to the end of the line:
-// otherwise readers, one after the other, could keep a writer out for ever.
+// Whoever has come to the head of the line and finds the store open, by one who got it at once or
+// by another program, puts up a sign until it has opened it itself. Who sees the sign does not try,
+// but goes to the end of the line: otherwise readers, one after the other, could keep a writer out
+// for ever.
 //
-// SQLite lets every process open the store, and only writers wait for one another: they open it, and then stand in line.
+// SQLite lets every process open the store, and only writers wait for one another: they open it,
+// and then stand in line.
 
-// The file of the line's lock and that of the sign are named so, with the kind behind. The first is never removed: that
-// would let two processes in.
+// The file of the line's lock and that of the sign are named so, with the kind behind. The first is
+// never removed: that would let two processes in.
 const (
 	linePrefix = lockName + "-"
 	signPrefix = ".sign-"
@@ -49,8 +52,8 @@ type place struct {
 	deadline time.Time    // of waiting
 }
 
-// open opens the file, waiting for other processes. The caller leaves the place once it has closed the store. Who is
-// alone has the lock of the folder, and stands in no line.
+// open opens the file, waiting for other processes. The caller leaves the place once it has closed
+// the store. Who is alone has the lock of the folder, and stands in no line.
 func (f *file) open(ctx context.Context, try attempt, how opening) (db *kv.DB, p place, err error) {
 	shared := f.engine.Caps.Supports(kv.Shared)
 	if try == alone || shared && how.together {
@@ -78,8 +81,9 @@ func (f *file) open(ctx context.Context, try attempt, how opening) (db *kv.DB, p
 	return nil, place{}, errors.Join(f.waited(ctx, err), p.leave())
 }
 
-// openBefore opens a store that several processes may have open, and then enters the line: opening takes longer than a
-// change, and is done side by side. It returns none if the file was replaced meanwhile.
+// openBefore opens a store that several processes may have open, and then enters the line: opening
+// takes longer than a change, and is done side by side. It returns none if the file was replaced
+// meanwhile.
 func (f *file) openBefore(ctx context.Context, p *place, how opening) (*kv.DB, error) {
 	before, err := os.Stat(f.path)
 	if err != nil {

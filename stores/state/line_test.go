@@ -23,7 +23,8 @@ func lineStore(t *testing.T, dir string, wait time.Duration) *state.Store {
 	return store
 }
 
-// A writer that waits for readers is not passed by readers that come later: one after the other would keep it out.
+// A writer that waits for readers is not passed by readers that come later: one after the other
+// would keep it out.
 func TestReadersThatComeLaterDoNotPassAWriter(t *testing.T) {
 	dir, key := t.TempDir(), []byte("k")
 	patient := lineStore(t, dir, time.Minute)
@@ -76,12 +77,14 @@ func TestASignThatAKilledWriterLeftIsTakenDown(t *testing.T) {
 // What lies beside a file and is not the store's is left alone, whatever it is called.
 func TestSettingAsideTouchesItsOwnFilesOnly(t *testing.T) {
 	dir := t.TempDir()
-	store, err := state.New("bbolt:"+dir, &state.Options{Files: map[state.Kind]string{state.Cache: "mytool", state.State: "mytool-state"},
+	store, err := state.New("bbolt:"+dir, &state.Options{Files: map[state.Kind]string{state.Cache: "mytool",
+		state.State: "mytool-state"},
 		Buckets: []state.Bucket{{Name: "a"}, {Name: "c", Kind: state.Cache}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(store.Put(t.Context(), "a", []byte("k"), []byte("kept")), store.Put(t.Context(), "c", []byte("k"), []byte("v")))
+	err = errors.Join(store.Put(t.Context(), "a", []byte("k"), []byte("kept")),
+		store.Put(t.Context(), "c", []byte("k"), []byte("v")))
 	for _, name := range []string{"mytool.new", "mytool-notes", "mytool-state.new"} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
 	}
@@ -101,13 +104,15 @@ func TestSettingAsideTouchesItsOwnFilesOnly(t *testing.T) {
 	}
 }
 
-// A process that waits in line has the file open already. If the file was replaced meanwhile it changes the new one.
+// A process that waits in line has the file open already. If the file was replaced meanwhile it
+// changes the new one.
 func TestAWriterInLineDoesNotChangeAFileThatWasReplaced(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only here the test can tell who waits")
 	}
 	ctx, dir := t.Context(), t.TempDir()
-	store, err := state.New("sqlite:"+dir, &state.Options{Durability: kv.Flushed, Wait: time.Minute, Buckets: []state.Bucket{{Name: "b"}}})
+	store, err := state.New("sqlite:"+dir, &state.Options{Durability: kv.Flushed, Wait: time.Minute,
+		Buckets: []state.Bucket{{Name: "b"}}})
 	if err == nil {
 		err = store.Put(ctx, "b", []byte("before"), nil)
 	}

@@ -45,8 +45,9 @@ func headOf(path string) []byte {
 	return head
 }
 
-// isOlder reports whether the file, which could not be opened because of err, is an SQLite file of an older program.
-// Where the engine writes SQLite files itself, it tells one that is not its own (Invalid) from one that is damaged.
+// isOlder reports whether the file, which could not be opened because of err, is an SQLite file of
+// an older program. Where the engine writes SQLite files itself, it tells one that is not its own
+// (Invalid) from one that is damaged.
 func (f *file) isOlder(err error) bool {
 	switch kv.KindOf(err) {
 	case kv.Busy, kv.Canceled, kv.Permission, kv.Full:
@@ -67,7 +68,8 @@ func (f *file) keptPath() string { return keptPath(f.path) }
 
 func keptPath(source string) string { return source + ".sqlite" }
 
-// interrupted reports whether a migration was cut short between its two renames. Only that to a folder has two.
+// interrupted reports whether a migration was cut short between its two renames. Only that to a
+// folder has two.
 func (f *file) interrupted() bool {
 	if !f.engine.Caps.Folder {
 		return false
@@ -85,7 +87,8 @@ func (f *file) hopeless(err error) bool {
 	return true
 }
 
-// keep gives the older file its second name. What had that before, from another migration, gets a third.
+// keep gives the older file its second name. What had that before, from another migration, gets a
+// third.
 func (f *file) keep() error {
 	kept := f.keptPath()
 	if there, err := os.Stat(kept); err == nil {

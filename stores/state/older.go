@@ -71,7 +71,8 @@ func (i *Import) Put(bucket string, key, value []byte) error {
 		return err
 	}
 	if len(key) == 0 || i.m.ready {
-		return &kv.Error{Op: "migrate", Path: i.m.source, Kind: kv.Invalid, Err: fmt.Errorf("bucket %s, key %q, ready %t", bucket, key, i.m.ready),
+		return &kv.Error{Op: "migrate", Path: i.m.source, Kind: kv.Invalid,
+			Err:  fmt.Errorf("bucket %s, key %q, ready %t", bucket, key, i.m.ready),
 			Hint: "put only keys that are not empty, and before Ready"}
 	}
 	n, err := i.m.target(i.ctx, b.file)
@@ -97,7 +98,8 @@ func (m *migration) target(ctx context.Context, f *file) (n *fresh, err error) {
 			return nil, err
 		}
 		if from != filepath.Base(m.source) && f.kind != Cache {
-			return nil, &kv.Error{Op: "migrate", Path: m.source, Kind: kv.Invalid, Err: fmt.Errorf("it has entries for %s, which is there already", f.path),
+			return nil, &kv.Error{Op: "migrate", Path: m.source, Kind: kv.Invalid,
+				Err:  fmt.Errorf("it has entries for %s, which is there already", f.path),
 				Hint: "merge the two by hand, or leave the table out of Options.Legacy"}
 		}
 		m.moved[f.kind] = true
@@ -152,7 +154,8 @@ func (f *file) migrate(ctx context.Context, source string) error {
 	legacy := f.store.options.Legacy
 	own := source == f.path
 	if legacy == nil {
-		err := &kv.Error{Op: "open", Engine: f.engine.Name, Path: source, Kind: kv.Invalid, Err: errors.New("it is an SQLite file of an older program"),
+		err := &kv.Error{Op: "open", Engine: f.engine.Name, Path: source, Kind: kv.Invalid,
+			Err:  errors.New("it is an SQLite file of an older program"),
 			Hint: "set Options.Legacy to what reads it, for example sqlitelegacy.Tables"}
 		if f.kind == Cache {
 			return f.replace(ctx, err)
@@ -175,7 +178,8 @@ func (f *file) migrate(ctx context.Context, source string) error {
 		f.store.report(Incident{What: "not migrated", Path: source, Err: err})
 		return f.build(ctx, nil)
 	}
-	return &kv.Error{Op: "migrate", Engine: f.engine.Name, Path: source, Kind: kv.KindOf(err), Err: err, Hint: kv.HintOf(err)}
+	return &kv.Error{Op: "migrate", Engine: f.engine.Name, Path: source, Kind: kv.KindOf(err), Err: err,
+		Hint: kv.HintOf(err)}
 }
 
 func (m *migration) run(ctx context.Context, legacy func(context.Context, string, *Import) error) error {
@@ -195,7 +199,8 @@ func (m *migration) run(ctx context.Context, legacy func(context.Context, string
 		return err
 	}
 	if info, err := os.Stat(m.source + "-wal"); err == nil && info.Size() > 0 {
-		return &kv.Error{Op: "migrate", Path: m.source, Kind: kv.Invalid, Err: errors.New("its write-ahead log is not empty"),
+		return &kv.Error{Op: "migrate", Path: m.source, Kind: kv.Invalid,
+			Err:  errors.New("its write-ahead log is not empty"),
 			Hint: "Options.Legacy must checkpoint the file, and no older program may have it open"}
 	}
 	for _, n := range m.files {

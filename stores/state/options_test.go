@@ -29,16 +29,23 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"no folder":                       {"bbolt:", &state.Options{Buckets: one}, kv.Invalid, "bbolt:FOLDER"},
 		"an engine that forgets":          {"mem:dir", &state.Options{Buckets: one}, kv.Unsupported, "bbolt"},
 		"a mode":                          {"bbolt:dir?mode=ro", &state.Options{Buckets: one}, kv.Invalid, "Options"},
-		"an unknown option":               {"bbolt:dir?NoSink=true", &state.Options{Buckets: one}, kv.Invalid, "NoSync"},
-		"no options":                      {"bbolt:dir", nil, kv.Invalid, "Buckets"},
-		"a bucket without a name":         {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{}}}, kv.Invalid, "name"},
-		"a bucket twice":                  {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a"}, {Name: "a", Kind: state.Cache}}}, kv.Invalid, "once"},
-		"an unknown kind":                 {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a", Kind: 9}}}, kv.Invalid, "state.Cache"},
-		"a state that expires":            {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a", TTL: 1}}}, kv.Invalid, "Cache"},
-		"a negative TTL":                  {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a", Kind: state.Cache, TTL: -1}}}, kv.Invalid, "TTL"},
-		"a negative wait":                 {"bbolt:dir", &state.Options{Buckets: one, Wait: -1}, kv.Invalid, "0"},
-		"a file outside":                  {"bbolt:dir", &state.Options{Buckets: one, Files: map[state.Kind]string{state.Cache: "../x"}}, kv.Invalid, "path"},
-		"one file for two kinds":          {"bbolt:dir", &state.Options{Buckets: one, Files: map[state.Kind]string{state.Cache: "state.db"}}, kv.Invalid, "own"},
+		"an unknown option": {"bbolt:dir?NoSink=true", &state.Options{Buckets: one}, kv.Invalid,
+			"NoSync"},
+		"no options":              {"bbolt:dir", nil, kv.Invalid, "Buckets"},
+		"a bucket without a name": {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{}}}, kv.Invalid, "name"},
+		"a bucket twice": {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a"},
+			{Name: "a", Kind: state.Cache}}}, kv.Invalid, "once"},
+		"an unknown kind": {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a", Kind: 9}}},
+			kv.Invalid, "state.Cache"},
+		"a state that expires": {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a", TTL: 1}}},
+			kv.Invalid, "Cache"},
+		"a negative TTL": {"bbolt:dir", &state.Options{Buckets: []state.Bucket{{Name: "a", Kind: state.Cache,
+			TTL: -1}}}, kv.Invalid, "TTL"},
+		"a negative wait": {"bbolt:dir", &state.Options{Buckets: one, Wait: -1}, kv.Invalid, "0"},
+		"a file outside": {"bbolt:dir", &state.Options{Buckets: one,
+			Files: map[state.Kind]string{state.Cache: "../x"}}, kv.Invalid, "path"},
+		"one file for two kinds": {"bbolt:dir", &state.Options{Buckets: one,
+			Files: map[state.Kind]string{state.Cache: "state.db"}}, kv.Invalid, "own"},
 	} {
 		store, err := state.New(c.url, c.o)
 		if store != nil || kv.KindOf(err) != c.kind || !strings.Contains(kv.HintOf(err), c.hint) {
@@ -52,8 +59,9 @@ func TestHomeIsWhereTheSystemWantsIt(t *testing.T) {
 		t.Skip("the variables are those of other Unix systems")
 	}
 	t.Setenv("HOME", "/home/ada")
-	for set, want := range map[string]string{"": "bbolt:/home/ada/.local/state/my%20tool", "relative": "bbolt:/home/ada/.local/state/my%20tool",
-		"/state": "bbolt:/state/my%20tool"} {
+	for set, want := range map[string]string{"": "bbolt:/home/ada/.local/state/my%20tool",
+		"relative": "bbolt:/home/ada/.local/state/my%20tool",
+		"/state":   "bbolt:/state/my%20tool"} {
 		t.Setenv("XDG_STATE_HOME", set)
 		if got, err := state.Home("my tool"); got != want || err != nil {
 			t.Errorf("XDG_STATE_HOME=%q: got %s, %v, want %s", set, got, err, want)
@@ -88,7 +96,8 @@ func TestFilesMayHaveOtherNames(t *testing.T) {
 func TestTheLoggerIsTold(t *testing.T) {
 	dir := t.TempDir()
 	var text bytes.Buffer
-	store, err := state.New("bbolt:"+dir, &state.Options{Buckets: []state.Bucket{{Name: "c", Kind: state.Cache, TTL: time.Hour}},
+	store, err := state.New("bbolt:"+dir, &state.Options{Buckets: []state.Bucket{{Name: "c", Kind: state.Cache,
+		TTL: time.Hour}},
 		Logger: slog.New(slog.NewTextHandler(&text, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +108,8 @@ func TestTheLoggerIsTold(t *testing.T) {
 	if err := store.Put(context.Background(), "c", []byte("k"), []byte("v")); err != nil {
 		t.Fatal(err)
 	}
-	if got := text.String(); !strings.Contains(got, "set aside") || !strings.Contains(got, "cache.db.damaged-") || strings.Count(got, "\n") != 1 {
+	if got := text.String(); !strings.Contains(got, "set aside") || !strings.Contains(got, "cache.db.damaged-") ||
+		strings.Count(got, "\n") != 1 {
 		t.Errorf("the log is %q", got)
 	}
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/assaydb/assay/stores/state/sqlitelegacy"
 )
 
-// TestPower: after a power cut every entry of State and Secret buckets is as it was acknowledged last, or as it was tried
-// to be after that, both buckets of an Update alike; secrets are for their owner alone; a cache is right or empty; and
-// the store works on at once.
+// TestPower: after a power cut every entry of State and Secret buckets is as it was acknowledged
+// last, or as it was tried to be after that, both buckets of an Update alike; secrets are for their
+// owner alone; a cache is right or empty; and the store works on at once.
 func TestPower(t *testing.T) {
 	t.Run("bbolt", func(t *testing.T) { powertest.Run(t, poweredState{engine: "bbolt"}.power()) })
 	t.Run("sqlite", func(t *testing.T) { powertest.Run(t, poweredState{engine: "sqlite"}.power()) })
-	// The first call moves what an older program had in SQLite: that is there before, after, and in between.
+	// The first call moves what an older program had in SQLite: that is there before, after, and in
+	// between.
 	t.Run("migration", func(t *testing.T) { powertest.Run(t, poweredState{engine: "bbolt", legacy: 200}.power()) })
 	t.Run("migration to several kinds", func(t *testing.T) {
 		powertest.Run(t, poweredState{engine: "bbolt", legacy: 40, file: "tool.db"}.power())
@@ -79,7 +80,8 @@ func (e entry) value() []byte {
 func (p poweredState) store(dir string) (*state.Store, error) {
 	return state.New(p.engine+":"+filepath.Join(dir, "app"), &state.Options{
 		Buckets: []state.Bucket{{Name: "left"}, {Name: "right"}, {Name: "old"}, {Name: "swapped"},
-			{Name: "secret", Kind: state.Secret}, {Name: "tokens", Kind: state.Secret}, {Name: "cache", Kind: state.Cache}},
+			{Name: "secret", Kind: state.Secret}, {Name: "tokens", Kind: state.Secret},
+			{Name: "cache", Kind: state.Cache}},
 		Durability: p.class,
 		Older:      p.file,
 		Legacy: sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "old", Name: "old", Key: "k", Value: "v"},
@@ -116,7 +118,8 @@ func (p poweredState) older(dir string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", filepath.Join(folder, cmp.Or(p.file, "state.db"))+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	db, err := sql.Open("sqlite", filepath.Join(folder, cmp.Or(p.file, "state.db"))+
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {
 		return err
 	}

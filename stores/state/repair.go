@@ -15,8 +15,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// lockName is the file in the folder whose lock a process holds while it creates, migrates or sets aside a file.
-// It is never removed: that would let two processes in.
+// lockName is the file in the folder whose lock a process holds while it creates, migrates or sets
+// aside a file. It is never removed: that would let two processes in.
 const lockName = ".lock"
 
 // freshPrefix is how the name of a file begins while it is built; the kind follows.
@@ -42,8 +42,9 @@ func (s *Store) lock(ctx context.Context) (unlock func() error, err error) {
 		Hint: "wait for it, or end it: what it has not finished is begun again"}
 }
 
-// repair runs once again, alone in the folder: another process may have repaired the file since. If it is no better it
-// creates the file, migrates an older one or sets a damaged cache aside, and runs once a last time.
+// repair runs once again, alone in the folder: another process may have repaired the file since. If
+// it is no better it creates the file, migrates an older one or sets a damaged cache aside, and
+// runs once a last time.
 func (f *file) repair(ctx context.Context, once func(attempt) error) error {
 	err := f.repairAlone(ctx, once)
 	if err == errRepaired {
@@ -115,7 +116,8 @@ func (f *file) replace(ctx context.Context, cause error) error {
 	}
 	kept := f.path + ".damaged-" + f.now().UTC().Format(stamp)
 	err := f.build(ctx, func() error {
-		// Companions go first: as long as the file itself is there, others find it damaged and wait for the lock.
+		// Companions go first: as long as the file itself is there, others find it damaged and wait
+		// for the lock.
 		for _, companion := range f.companions() {
 			if err := os.Rename(f.path+companion, kept+companion); err != nil {
 				return err
@@ -130,8 +132,9 @@ func (f *file) replace(ctx context.Context, cause error) error {
 	return nil
 }
 
-// giveName gives the file a second name. It has both until a new file takes the first, so that nobody finds none there
-// and makes one; only a folder, or a file in whose place a folder comes, must go first.
+// giveName gives the file a second name. It has both until a new file takes the first, so that
+// nobody finds none there and makes one; only a folder, or a file in whose place a folder comes,
+// must go first.
 func (f *file) giveName(second string) error {
 	if f.engine.Caps.Folder {
 		return os.Rename(f.path, second)
@@ -166,7 +169,8 @@ func removeAll(path string) error {
 	return err
 }
 
-// syncTree makes every file and folder at and below path durable, and the top one its owner's alone.
+// syncTree makes every file and folder at and below path durable, and the top one its owner's
+// alone.
 func syncTree(path string) error {
 	info, err := os.Stat(path)
 	if err == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Store is a folder of buckets. It holds nothing open: every method opens the file of its bucket, does its work and
-// closes the file. Its methods may be called concurrently, by any number of processes; but never one within another's
-// function, as it would wait for that one's lock.
+// Store is a folder of buckets. It holds nothing open: every method opens the file of its bucket,
+// does its work and closes the file. Its methods may be called concurrently, by any number of
+// processes; but never one within another's function, as it would wait for that one's lock.
 type Store struct {
 	options Options
 	files   [len(kindNames)]file // by Kind
@@ -29,11 +29,12 @@ type Store struct {
 	incidents []Incident
 }
 
-// New returns the store in the folder that url names, as in "bbolt:/home/ada/.local/state/tool". It checks its
-// arguments and opens nothing: each call of a method does.
+// New returns the store in the folder that url names, as in "bbolt:/home/ada/.local/state/tool". It
+// checks its arguments and opens nothing: each call of a method does.
 //
-// The scheme is the engine, which the program imports; parameters are the engine's own. An engine that keeps nothing
-// after closing is Unsupported; the parameters mode, wait and durability are Invalid, as each call decides them.
+// The scheme is the engine, which the program imports; parameters are the engine's own. An engine
+// that keeps nothing after closing is Unsupported; the parameters mode, wait and durability are
+// Invalid, as each call decides them.
 func New(url string, opts *Options) (*Store, error) {
 	var o Options
 	if opts != nil {
@@ -56,7 +57,8 @@ func New(url string, opts *Options) (*Store, error) {
 		s.older = filepath.Join(filepath.Dir(s.files[State].path), o.Older)
 	}
 	for _, b := range o.Buckets {
-		s.buckets[b.Name] = &bucket{file: &s.files[b.Kind], ttl: b.TTL, max: b.Max, name: b.Name, prefix: kv.AppendString(nil, b.Name)}
+		s.buckets[b.Name] = &bucket{file: &s.files[b.Kind], ttl: b.TTL, max: b.Max, name: b.Name,
+			prefix: kv.AppendString(nil, b.Name)}
 	}
 	return s, nil
 }
@@ -67,7 +69,8 @@ func engineOf(url string) (driver.Info, error) {
 	d, ok := driver.Lookup(scheme)
 	if !ok && strings.Contains(url, ":") {
 		return driver.Info{}, invalid(fmt.Errorf("this program has no engine %q", scheme), fmt.Sprintf(
-			"add import _ \"github.com/assaydb/assay/engines/%skv\", or use one of: %s", scheme, strings.Join(driver.Names(), ", ")))
+			"add import _ \"github.com/assaydb/assay/engines/%skv\", or use one of: %s", scheme,
+			strings.Join(driver.Names(), ", ")))
 	}
 	if path, err := kv.PathOf(url); err != nil {
 		return driver.Info{}, err
@@ -77,12 +80,14 @@ func engineOf(url string) (driver.Info, error) {
 	_, query, _ := strings.Cut(rest, "?")
 	for _, p := range strings.Split(query, "&") {
 		if name, _, _ := strings.Cut(p, "="); slices.Contains([]string{"mode", "wait", "durability"}, name) {
-			return driver.Info{}, invalid(fmt.Errorf("parameter %q", name), "leave it out of the URL; Options has Wait and Durability")
+			return driver.Info{}, invalid(fmt.Errorf("parameter %q", name),
+				"leave it out of the URL; Options has Wait and Durability")
 		}
 	}
 	info := d.Info()
 	if !info.Caps.Persistent {
-		return info, &kv.Error{Op: "new state", Engine: scheme, Kind: kv.Unsupported, Err: errors.New("the engine keeps nothing after closing"),
+		return info, &kv.Error{Op: "new state", Engine: scheme, Kind: kv.Unsupported,
+			Err:  errors.New("the engine keeps nothing after closing"),
 			Hint: "use one that does, such as bbolt"}
 	}
 	return info, nil
@@ -141,14 +146,15 @@ func (s *Store) Delete(ctx context.Context, bucket string, key []byte) error {
 	return s.Update(ctx, bucket, func(tx *Tx) error { return tx.Delete(key) })
 }
 
-// CompareAndSwap opens, sets key to new if its value is old, and closes; it is kv.Conflict if the value is another one.
-// A nil old stands for a key that is absent or expired; a nil new deletes the key.
+// CompareAndSwap opens, sets key to new if its value is old, and closes; it is kv.Conflict if the
+// value is another one. A nil old stands for a key that is absent or expired; a nil new deletes the
+// key.
 func (s *Store) CompareAndSwap(ctx context.Context, bucket string, key, old, new []byte) error {
 	return s.Update(ctx, bucket, func(tx *Tx) error { return tx.CompareAndSwap(key, old, new) })
 }
 
-// Scan opens, returns the entries whose keys begin with prefix, in the order of the keys, and closes. It holds them all
-// in memory.
+// Scan opens, returns the entries whose keys begin with prefix, in the order of the keys, and
+// closes. It holds them all in memory.
 func (s *Store) Scan(ctx context.Context, bucket string, prefix []byte) (entries []Entry, err error) {
 	err = s.View(ctx, bucket, func(v *View) error {
 		entries = nil
@@ -167,8 +173,9 @@ func (s *Store) Scan(ctx context.Context, bucket string, prefix []byte) (entries
 	return entries, nil
 }
 
-// DeleteStale opens, deletes the entries whose keys begin with prefix and that were written before a time, or have
-// expired, closes, and returns how many they were. The zero time deletes the expired ones alone.
+// DeleteStale opens, deletes the entries whose keys begin with prefix and that were written before
+// a time, or have expired, closes, and returns how many they were. The zero time deletes the
+// expired ones alone.
 func (s *Store) DeleteStale(ctx context.Context, bucket string, prefix []byte, before time.Time) (n int, err error) {
 	err = s.Update(ctx, bucket, func(tx *Tx) error {
 		n, err = tx.DeleteStale(prefix, before)
@@ -180,17 +187,18 @@ func (s *Store) DeleteStale(ctx context.Context, bucket string, prefix []byte, b
 	return n, nil
 }
 
-// View opens for reading, runs fn on the bucket of that name as it is at one moment and closes. It waits for a process
-// that is writing, never for one that is reading, where the engine can: see the package's page. A file that does not
-// exist has no entries.
+// View opens for reading, runs fn on the bucket of that name as it is at one moment and closes. It
+// waits for a process that is writing, never for one that is reading, where the engine can: see the
+// package's page. A file that does not exist has no entries.
 //
 // fn runs again, at last on an empty bucket, if it found the file of a cache damaged.
 func (s *Store) View(ctx context.Context, name string, fn func(*View) error) error {
 	return s.call(ctx, "view", name, func(b *bucket, try attempt) error { return b.file.view(ctx, b, try, fn) })
 }
 
-// Update opens for writing, runs fn in a transaction, commits and closes. If fn returns an error or panics nothing is
-// changed. When it returns nil the changes are as durable as Options says, or as a cache is.
+// Update opens for writing, runs fn in a transaction, commits and closes. If fn returns an error or
+// panics nothing is changed. When it returns nil the changes are as durable as Options says, or as
+// a cache is.
 //
 // Others wait while fn runs: do the slow work before.
 //
@@ -211,8 +219,8 @@ func (s *Store) call(ctx context.Context, op, name string, once func(b *bucket, 
 	return err
 }
 
-// Check reads everything in the files that exist, and lets the engine check them as it can. Damage is kv.Corrupt; the
-// files are left as they are, those of caches included.
+// Check reads everything in the files that exist, and lets the engine check them as it can. Damage
+// is kv.Corrupt; the files are left as they are, those of caches included.
 func (s *Store) Check(ctx context.Context) error {
 	for i := range s.files {
 		if err := s.files[i].check(ctx); err != nil {

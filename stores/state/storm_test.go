@@ -18,9 +18,10 @@ import (
 	"github.com/assaydb/assay/stores/state"
 )
 
-// BenchmarkStorm has N processes put one pair each at the same moment, each willing to wait for two seconds, through the
-// store and through plain SQLite with a busy_timeout. It reports how many gave up, and the time from the start to the end
-// of the last one. The processes are started before, so that their start is not in it.
+// BenchmarkStorm has N processes put one pair each at the same moment, each willing to wait for two
+// seconds, through the store and through plain SQLite with a busy_timeout. It reports how many gave
+// up, and the time from the start to the end of the last one. The processes are started before, so
+// that their start is not in it.
 func BenchmarkStorm(b *testing.B) {
 	for _, n := range []int{100, 200, 300} {
 		for _, what := range []string{"bbolt", "sqlite", "plain-sqlite"} {
@@ -42,7 +43,8 @@ func BenchmarkStorm(b *testing.B) {
 	}
 }
 
-// TestAStormOfProcessesPutsEverything is BenchmarkStorm with processes that wait for as long as it takes.
+// TestAStormOfProcessesPutsEverything is BenchmarkStorm with processes that wait for as long as it
+// takes.
 func TestAStormOfProcessesPutsEverything(t *testing.T) {
 	n := 60
 	if testing.Short() {
@@ -75,7 +77,8 @@ func storm(tb testing.TB, what string, n int, wait time.Duration) (r stormResult
 	}
 	all := make([]*crash.Child[stormReport], n)
 	for i := range all {
-		if all[i], err = crash.Run[stormReport]("TestStormProcess", stormTask{what, dir, strconv.Itoa(i), wait}); err != nil {
+		if all[i], err = crash.Run[stormReport]("TestStormProcess",
+			stormTask{what, dir, strconv.Itoa(i), wait}); err != nil {
 			tb.Fatal(err)
 		}
 		defer all[i].End()
@@ -114,7 +117,8 @@ func storm(tb testing.TB, what string, n int, wait time.Duration) (r stormResult
 	return r
 }
 
-// stormTask is what a process of a storm does, which reports twice: when it is ready, and when it has ended.
+// stormTask is what a process of a storm does, which reports twice: when it is ready, and when it
+// has ended.
 type stormTask struct {
 	What, Dir, Key string
 	Wait           time.Duration

@@ -16,13 +16,14 @@ import (
 	"github.com/assaydb/assay/stores/state"
 )
 
-// BenchmarkThin measures a call of the store against the same work through bbolt's own API: open, work, close, with the
-// same promise, on 100 pairs of 128 bytes. A get is held against bbolt opened as its documentation does, and opened
-// read-only, as the store does it.
+// BenchmarkThin measures a call of the store against the same work through bbolt's own API: open,
+// work, close, with the same promise, on 100 pairs of 128 bytes. A get is held against bbolt opened
+// as its documentation does, and opened read-only, as the store does it.
 func BenchmarkThin(b *testing.B) {
 	ctx := context.Background()
 	dir := b.TempDir()
-	store, err := state.New("bbolt:"+dir, &state.Options{Durability: kv.Flushed, Buckets: []state.Bucket{{Name: "thin"}}})
+	store, err := state.New("bbolt:"+dir, &state.Options{Durability: kv.Flushed,
+		Buckets: []state.Bucket{{Name: "thin"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -58,8 +59,10 @@ func BenchmarkThin(b *testing.B) {
 		})
 	}
 	drivertest.Thin(b,
-		drivertest.Pair{Name: "get", Limit: 1.10, KV: get, Raw: rawGet(&bolt.Options{Timeout: time.Second}), Exception: beforeReading},
-		drivertest.Pair{Name: "get-read-only", Limit: 1.10, KV: get, Raw: rawGet(&bolt.Options{Timeout: time.Second, ReadOnly: true}),
+		drivertest.Pair{Name: "get", Limit: 1.10, KV: get, Raw: rawGet(&bolt.Options{Timeout: time.Second}),
+			Exception: beforeReading},
+		drivertest.Pair{Name: "get-read-only", Limit: 1.10, KV: get,
+			Raw:       rawGet(&bolt.Options{Timeout: time.Second, ReadOnly: true}),
 			Exception: beforeReading},
 		drivertest.Pair{Name: "put", Limit: 1.10,
 			KV: repeat(func() error { return store.Put(ctx, "thin", key, value) }),

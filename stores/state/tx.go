@@ -9,15 +9,15 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// Tx is a bucket in a transaction. It sees its own writes. It lives as long as the function it was given to and is
-// used by one goroutine at a time.
+// Tx is a bucket in a transaction. It sees its own writes. It lives as long as the function it was
+// given to and is used by one goroutine at a time.
 type Tx struct {
 	View
 	tx *kv.Tx
 }
 
-// In returns another bucket of the same kind, in the same transaction. Buckets of another kind are in another file:
-// use a call of their own, after this one.
+// In returns another bucket of the same kind, in the same transaction. Buckets of another kind are
+// in another file: use a call of their own, after this one.
 func (tx *Tx) In(name string) (*Tx, error) {
 	b, err := tx.b.sibling("update", name)
 	if err != nil {
@@ -44,8 +44,8 @@ func (tx *Tx) Delete(key []byte) error {
 	return tx.note(tx.tx.Delete(tx.full(key)))
 }
 
-// CompareAndSwap sets key to new if its value is old, and is kv.Conflict otherwise. A nil old stands for a key that is
-// absent or expired; a nil new deletes the key. An empty value is not nil.
+// CompareAndSwap sets key to new if its value is old, and is kv.Conflict otherwise. A nil old
+// stands for a key that is absent or expired; a nil new deletes the key. An empty value is not nil.
 func (tx *Tx) CompareAndSwap(key, old, new []byte) error {
 	value, err := tx.Get(key)
 	switch {
@@ -59,7 +59,8 @@ func (tx *Tx) CompareAndSwap(key, old, new []byte) error {
 		if value == nil {
 			is = "is absent"
 		}
-		return &kv.Error{Op: "compare and swap", Kind: kv.Conflict, Err: fmt.Errorf("bucket %s: the value of key %q %s", tx.b.name, key, is),
+		return &kv.Error{Op: "compare and swap", Kind: kv.Conflict,
+			Err:  fmt.Errorf("bucket %s: the value of key %q %s", tx.b.name, key, is),
 			Hint: "read it again and decide again"}
 	}
 	if new == nil {
@@ -68,8 +69,8 @@ func (tx *Tx) CompareAndSwap(key, old, new []byte) error {
 	return tx.Put(key, new)
 }
 
-// DeleteStale deletes the entries whose keys begin with prefix and that were written before a time, or have expired,
-// and returns how many. The zero time deletes the expired ones alone.
+// DeleteStale deletes the entries whose keys begin with prefix and that were written before a time,
+// or have expired, and returns how many. The zero time deletes the expired ones alone.
 func (tx *Tx) DeleteStale(prefix []byte, before time.Time) (n int, err error) {
 	var stale [][]byte
 	err = tx.each(prefix, func(e Entry) bool {

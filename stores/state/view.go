@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// View is a bucket at one moment. It lives as long as the function it was given to and is used by one goroutine at a
-// time.
+// View is a bucket at one moment. It lives as long as the function it was given to and is used by
+// one goroutine at a time.
 type View struct {
 	*access
 	b *bucket
@@ -28,8 +28,8 @@ type access struct {
 
 func (a *access) end() { a.s, a.ended = nil, true }
 
-// In returns the view of another bucket of the same kind, at the same moment. Buckets of another kind are in another
-// file: use a call of their own.
+// In returns the view of another bucket of the same kind, at the same moment. Buckets of another
+// kind are in another file: use a call of their own.
 func (v *View) In(name string) (*View, error) {
 	b, err := v.b.sibling("view", name)
 	if err != nil {
@@ -89,9 +89,10 @@ type Entry struct {
 	Written    time.Time
 }
 
-// Scan returns the entries whose keys begin with prefix, in the order of the keys, without the expired ones. An empty
-// prefix is every key. Key and Value are borrowed until the next step. After an error, which is the last pair's, the
-// scan ends; within an Update nothing may be written while a scan is running.
+// Scan returns the entries whose keys begin with prefix, in the order of the keys, without the
+// expired ones. An empty prefix is every key. Key and Value are borrowed until the next step. After
+// an error, which is the last pair's, the scan ends; within an Update nothing may be written while
+// a scan is running.
 func (v *View) Scan(prefix []byte) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		err := v.each(prefix, func(e Entry) bool {
@@ -103,7 +104,8 @@ func (v *View) Scan(prefix []byte) iter.Seq2[Entry, error] {
 	}
 }
 
-// each calls fn for the entries whose keys begin with prefix, the expired ones included, until it returns false.
+// each calls fn for the entries whose keys begin with prefix, the expired ones included, until it
+// returns false.
 func (v *View) each(prefix []byte, fn func(Entry) bool) error {
 	if v.ended {
 		return errEnded("scan")
@@ -133,7 +135,8 @@ func (v *View) full(key []byte) []byte {
 	return v.key
 }
 
-// note remembers the first error that tells of damage, and returns err with the file and the way to go on.
+// note remembers the first error that tells of damage, and returns err with the file and the way to
+// go on.
 func (v *View) note(err error) error {
 	if !errors.Is(err, kv.Corrupt) {
 		return err
@@ -150,7 +153,8 @@ func (v *View) check(op string, key []byte) error {
 	case v.ended:
 		return errEnded(op)
 	case len(key) == 0:
-		return &kv.Error{Op: op, Kind: kv.Invalid, Err: fmt.Errorf("bucket %s: empty key", v.b.name), Hint: "keys are at least one byte long"}
+		return &kv.Error{Op: op, Kind: kv.Invalid, Err: fmt.Errorf("bucket %s: empty key", v.b.name),
+			Hint: "keys are at least one byte long"}
 	}
 	return nil
 }

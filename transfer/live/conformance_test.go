@@ -18,5 +18,6 @@ func TestConformanceFlipped(t *testing.T) {
 }
 
 func TestOnADiskThatFails(t *testing.T) {
-	drivertest.RunOnDisk(t, drivertest.Config{Engine: live.Engine, Params: "old=bbolt&new=pebble"}, powertest.NewDisk(t, nil))
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: live.Engine, Params: "old=bbolt&new=pebble"},
+		powertest.NewDisk(t, nil))
 }

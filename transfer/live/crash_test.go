@@ -20,7 +20,8 @@ import (
 	"github.com/assaydb/assay/transfer/live"
 )
 
-// task is the variable that makes the test binary a process that works on a switch until it is killed.
+// task is the variable that makes the test binary a process that works on a switch until it is
+// killed.
 const task = "ASSAY_LIVE_WORK"
 
 func TestMain(m *testing.M) {
@@ -32,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work commits one number after the other, each with a pair of its own, and says so when it is there; meanwhile it flips the
-// switch to and fro. It ends with the first error.
+// work commits one number after the other, each with a pair of its own, and says so when it is
+// there; meanwhile it flips the switch to and fro. It ends with the first error.
 func work(dir, old, new string) error {
 	ctx := context.Background()
 	db, err := live.Open(ctx, dir, old, new)
@@ -77,7 +78,8 @@ func work(dir, old, new string) error {
 
 func commitNumber(ctx context.Context, db *kv.DB, n int) error {
 	return db.Update(ctx, []kv.Durability{kv.Synced, kv.Flushed}[n%2], func(tx *kv.Tx) error {
-		err := errors.Join(tx.Put(fmt.Appendf(nil, "n/%08d", n), []byte(strings.Repeat("x", n%200))), tx.Put([]byte("last"), []byte(strconv.Itoa(n))))
+		err := errors.Join(tx.Put(fmt.Appendf(nil, "n/%08d", n), []byte(strings.Repeat("x", n%200))),
+			tx.Put([]byte("last"), []byte(strconv.Itoa(n))))
 		if n%3 == 0 {
 			err = errors.Join(err, tx.Delete(fmt.Appendf(nil, "n/%08d", n-2)))
 		}
@@ -107,8 +109,9 @@ func lastOf(ctx context.Context, db *kv.DB) (last int, err error) {
 	return last, err
 }
 
-// TestKilled kills the process that works at random moments: while the new store is filled, between the two commits, while
-// the phase is changed. All that it has said is there then, and the shadow is made equal. ASSAY_KILLS=200 kills as often.
+// TestKilled kills the process that works at random moments: while the new store is filled, between
+// the two commits, while the phase is changed. All that it has said is there then, and the shadow
+// is made equal. ASSAY_KILLS=200 kills as often.
 func TestKilled(t *testing.T) {
 	kills := 20
 	if testing.Short() {
@@ -136,7 +139,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// workAndDie has a process work until it has said some, kills it, and returns the last number that it said.
+// workAndDie has a process work until it has said some, kills it, and returns the last number that
+// it said.
 func workAndDie(t *testing.T, dir, old, new string, last int) (number, moves int) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
@@ -185,13 +189,15 @@ func afterAKill(t *testing.T, dir, old, new string, last int) int {
 	return got
 }
 
-// TestPower has the power fail before any operation of a small run: filled, flipped, dropped. What was committed as Synced
-// is in the truth, whichever store that is, and the shadow is made equal to it.
+// TestPower has the power fail before any operation of a small run: filled, flipped, dropped. What
+// was committed as Synced is in the truth, whichever store that is, and the shadow is made equal to
+// it.
 func TestPower(t *testing.T) {
 	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "bbolt"}, {"pebble", "bunt"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			urls := func(dir string) (at, old, new string) {
-				return filepath.Join(dir, "switch"), c.from + ":" + filepath.Join(dir, "old"), c.to + ":" + filepath.Join(dir, "new")
+				return filepath.Join(dir, "switch"), c.from + ":" + filepath.Join(dir, "old"),
+					c.to + ":" + filepath.Join(dir, "new")
 			}
 			powertest.Run(t, powertest.Case[string]{
 				Work: func(dir string, log *powertest.Log[string]) error {
@@ -235,7 +241,8 @@ func workForPower(ctx context.Context, dir, old, new string, log *powertest.Log[
 			return nil
 		}
 		var to live.Phase
-		err = errors.Join(to.UnmarshalText([]byte(phase)), put(phase+" 1"), s.Move(ctx, to), put(phase+" 2"), db.Close())
+		err = errors.Join(to.UnmarshalText([]byte(phase)), put(phase+" 1"), s.Move(ctx, to), put(phase+" 2"),
+			db.Close())
 		if err != nil {
 			return err
 		}
@@ -270,8 +277,8 @@ func checkPower(t *testing.T, dir, old, new string, h powertest.History[string])
 	return errors.Join(db.Close(), equal(t, old, new))
 }
 
-// TestAFillLeavesTheShadowIntact: whatever of a new store is there after a power cut, it opens, so that filling it goes on by
-// itself.
+// TestAFillLeavesTheShadowIntact: whatever of a new store is there after a power cut, it opens, so
+// that filling it goes on by itself.
 func TestAFillLeavesTheShadowIntact(t *testing.T) {
 	disk := powertest.NewDisk(t, nil)
 	disk.Rule = powerfs.Rule{Entries: powerfs.Ordered, Survivors: powerfs.Sectors}

@@ -65,11 +65,12 @@ func (switchDriver) Info() driver.Info {
 	}
 }
 
-// Open opens the switch in the folder dir, over the stores at the URLs old and new. Both may be "" where the switch was
-// made before. A URL without a path, "pebble:", is a store within dir.
+// Open opens the switch in the folder dir, over the stores at the URLs old and new. Both may be ""
+// where the switch was made before. A URL without a path, "pebble:", is a store within dir.
 //
-// The first time, the old store is taken as it is, and created if there is none; the new one must be empty or absent,
-// since a shadow is made equal to the truth. The program that calls Open imports the packages of both engines.
+// The first time, the old store is taken as it is, and created if there is none; the new one must
+// be empty or absent, since a shadow is made equal to the truth. The program that calls Open
+// imports the packages of both engines.
 func Open(ctx context.Context, dir, old, new string, options ...kv.Option) (*kv.DB, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"old": old, "new": new} {
@@ -133,7 +134,8 @@ func occupy(c driver.Config) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// openLocked opens the stores of a switch whose lock is held, and makes the switch if there is none.
+// openLocked opens the stores of a switch whose lock is held, and makes the switch if there is
+// none.
 func openLocked(ctx context.Context, c driver.Config, set settings) (*store, error) {
 	st, err := readState(c.Path)
 	first := errors.Is(err, fs.ErrNotExist)
@@ -146,12 +148,14 @@ func openLocked(ctx context.Context, c driver.Config, set settings) (*store, err
 	}
 	for name, given := range map[string]string{"old": set.old, "new": set.new} {
 		if given != "" && given != st.url(name) {
-			return nil, refusal("leave it out, or make a new switch", "the switch was made with %s=%s, not %s", name, st.url(name), given)
+			return nil, refusal("leave it out, or make a new switch", "the switch was made with %s=%s, not %s", name,
+				st.url(name), given)
 		}
 	}
 	s := newStore(c, st, set.compare)
 	err = s.openSides(ctx, first)
-	if kind := driver.KindOf(err); first && (kind == driver.Invalid || kind == driver.Unsupported) { // another URL may be right
+	if kind := driver.KindOf(err); first && (kind == driver.Invalid ||
+		kind == driver.Unsupported) { // another URL may be right
 		err = errors.Join(err, os.Remove(filepath.Join(c.Path, stateFile)))
 	}
 	if err != nil {
@@ -167,7 +171,8 @@ func begin(ctx context.Context, c driver.Config, st *state) error {
 		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); !slices.Contains([]string{lockFile, freshFile, "old", "new"}, name) { // of one that was refused
+		if name := e.Name(); !slices.Contains([]string{lockFile, freshFile, "old", "new"},
+			name) { // of one that was refused
 			return refusal("name a folder that does not exist", "the folder holds %s and is no switch", name)
 		}
 	}
@@ -201,7 +206,8 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 	return db.View(ctx, func(s *kv.Snapshot) error {
 		for k := range s.Keys(kv.Range{}) {
 			return refusal("name a store that does not exist: the switch fills it",
-				"the new store holds keys already, %s the first of them, and would be made equal to the old one", strconv.Quote(string(k)))
+				"the new store holds keys already, %s the first of them, and would be made equal to the old one",
+				strconv.Quote(string(k)))
 		}
 		return nil
 	})
@@ -224,8 +230,8 @@ func pathOf(kept string) string {
 	return path
 }
 
-// place returns a URL as the switch in dir keeps it: with a path relative to dir, so that what is moved or restored
-// together finds its own, or with none.
+// place returns a URL as the switch in dir keeps it: with a path relative to dir, so that what is
+// moved or restored together finds its own, or with none.
 func place(dir, rawURL string) (string, error) {
 	if !strings.Contains(rawURL, ":") {
 		rawURL += ":"
@@ -249,7 +255,8 @@ func place(dir, rawURL string) (string, error) {
 	return withPath(rawURL, path), nil
 }
 
-// resolve returns the URL of the side called name of the switch in dir, which keeps it as place has made it.
+// resolve returns the URL of the side called name of the switch in dir, which keeps it as place has
+// made it.
 func resolve(dir, name, kept string) string {
 	path, err := kv.PathOf(kept)
 	switch {

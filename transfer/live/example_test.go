@@ -34,7 +34,8 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := live.Open(ctx, filepath.Join(dir, "switch"), "bbolt:"+filepath.Join(dir, "app.db"), "pebble:"+filepath.Join(dir, "data"))
+	db, err := live.Open(ctx, filepath.Join(dir, "switch"), "bbolt:"+filepath.Join(dir, "app.db"),
+		"pebble:"+filepath.Join(dir, "data"))
 	if err != nil {
 		panic(err)
 	}

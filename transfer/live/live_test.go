@@ -193,9 +193,11 @@ func (w *writers) end() map[string]string {
 	return w.want
 }
 
-// TestSwitchesWhileWritersWork fills a new store, flips, goes back, flips again and drops, while four writers never stop.
+// TestSwitchesWhileWritersWork fills a new store, flips, goes back, flips again and drops, while
+// four writers never stop.
 func TestSwitchesWhileWritersWork(t *testing.T) {
-	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "badger"}, {"leveldb", "bunt"}, {"bunt", "bbolt"}} {
+	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "badger"}, {"leveldb", "bunt"},
+		{"bunt", "bbolt"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			dir, old, new := urls(t, c.from, c.to)
 			want := fill(t, old, 20_000)
@@ -229,7 +231,8 @@ func TestSwitchesWhileWritersWork(t *testing.T) {
 	}
 }
 
-// TestBothHoldTheSame: a switch that is closed in step leaves two equal stores, and the next opening does not compare them.
+// TestBothHoldTheSame: a switch that is closed in step leaves two equal stores, and the next
+// opening does not compare them.
 func TestBothHoldTheSame(t *testing.T) {
 	dir, old, new := urls(t, "bbolt", "pebble")
 	want := fill(t, old, 1000)
@@ -279,7 +282,8 @@ func TestPhases(t *testing.T) {
 		phase string
 		kind  error
 	}{
-		{"dropped", kv.Invalid}, {"flipped", nil}, {"shadowed", nil}, {"lost", kv.Invalid}, {"flipped", nil}, {"flipped", nil},
+		{"dropped", kv.Invalid}, {"flipped", nil}, {"shadowed", nil}, {"lost", kv.Invalid}, {"flipped", nil},
+		{"flipped", nil},
 		{"dropped", nil}, {"dropped", nil}, {"flipped", kv.Invalid}, {"shadowed", kv.Invalid},
 	} {
 		db, err := at(c.phase)
@@ -327,7 +331,8 @@ func TestRefusals(t *testing.T) {
 		{"no new store", "", old, "", nil, kv.Invalid},
 		{"an unknown engine", "", old, "nosuch:", nil, kv.Invalid},
 		{"an unknown option", "", old, "pebble:?nosuch=1", nil, kv.Invalid},
-		{"an old store of another engine", "", strings.Replace(old, "bbolt:", "sqlite:", 1), "pebble:", nil, kv.Invalid},
+		{"an old store of another engine", "", strings.Replace(old, "bbolt:", "sqlite:", 1), "pebble:", nil,
+			kv.Invalid},
 		{"a switch of a switch", "", old, "switch:", nil, kv.Invalid},
 		{"a folder that holds something else", other, old, "pebble:", nil, kv.Invalid},
 		{"another old store than at first", made, "bbolt:", "", nil, kv.Invalid},

@@ -29,8 +29,8 @@ func (s *store) start(ctx context.Context) {
 	s.ended.Go(func() { s.mendWhenAsked(ctx) })
 }
 
-// mendWhenAsked passes over both stores whenever the shadow is out of step. A pass that fails, or during which the shadow
-// missed a commit, is made again, later and later.
+// mendWhenAsked passes over both stores whenever the shadow is out of step. A pass that fails, or
+// during which the shadow missed a commit, is made again, later and later.
 func (s *store) mendWhenAsked(ctx context.Context) {
 	const first, longest = 100 * time.Millisecond, 10 * time.Second
 	pause := first
@@ -60,8 +60,8 @@ func (s *store) outOfStep() bool {
 	return p.shadow != nil && !p.inStep
 }
 
-// pass makes the shadow equal to the truth, step by step from the first key to the last. It returns how many pairs differed
-// though the shadow was thought to be in step.
+// pass makes the shadow equal to the truth, step by step from the first key to the last. It returns
+// how many pairs differed though the shadow was thought to be in step.
 func (s *store) pass(ctx context.Context) (differing int64, err error) {
 	select {
 	case s.passing <- struct{}{}:
@@ -260,14 +260,15 @@ func (s *store) mended(n int64) {
 	s.status.Mended += n
 }
 
-// settle makes all that the shadow holds durable: by a commit of its strongest class, which those before it precede, and by
-// syncing its files. The caller has the turn.
+// settle makes all that the shadow holds durable: by a commit of its strongest class, which those
+// before it precede, and by syncing its files. The caller has the turn.
 func (s *store) settle(ctx context.Context, shadow *side) error {
 	w, err := newWalk(ctx, shadow, nil)
 	if err != nil {
 		return err
 	}
-	ops := []driver.Op{{Key: bytes.Clone(w.key), Value: bytes.Clone(w.value)}} // as it is: some engines commit nothing for nothing
+	// as it is: some engines commit nothing for nothing
+	ops := []driver.Op{{Key: bytes.Clone(w.key), Value: bytes.Clone(w.value)}}
 	if w.key == nil {
 		ops = []driver.Op{{Key: []byte{0}}, {Key: []byte{0}, Delete: true}}
 	}
@@ -287,7 +288,8 @@ func (s *store) settle(ctx context.Context, shadow *side) error {
 	return nil
 }
 
-// syncAll makes what is at path durable. Where an engine removes files meanwhile it begins anew, some times.
+// syncAll makes what is at path durable. Where an engine removes files meanwhile it begins anew,
+// some times.
 func syncAll(path string) (err error) {
 	for range 100 {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

@@ -41,7 +41,8 @@ func TestDifferencesAreCountedAndMended(t *testing.T) {
 		for _, d := range st.First {
 			keys = append(keys, fmt.Sprintf("%s %v %v", d.Key, d.A != nil, d.B != nil))
 		}
-		if text := strings.Join(keys, ", "); st.Differing != 3 || text != "before/000100 true true, before/000200 true false, nobody false true" {
+		if text := strings.Join(keys, ", "); st.Differing != 3 ||
+			text != "before/000100 true true, before/000200 true false, nobody false true" {
 			t.Errorf("%d differ: %s", st.Differing, text)
 		}
 		must(t, s.Move(t.Context(), live.Flipped))
@@ -85,7 +86,8 @@ func TestDifferencesAreCountedAndMended(t *testing.T) {
 	}
 }
 
-// TestWhatTheShadowCannotHold never keeps the program from writing it, and keeps the switch from flipping.
+// TestWhatTheShadowCannotHold never keeps the program from writing it, and keeps the switch from
+// flipping.
 func TestWhatTheShadowCannotHold(t *testing.T) {
 	dir, old, new := urls(t, "pebble", "bbolt")
 	want := fill(t, old, 10)

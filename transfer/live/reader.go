@@ -8,7 +8,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Snapshot returns a view of the truth. If a view of the shadow is of the same state, what is read is compared with it.
+// Snapshot returns a view of the truth. If a view of the shadow is of the same state, what is read
+// is compared with it.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	at := s.look()
 	r, err := at.truth.Snapshot(ctx)
@@ -39,7 +40,8 @@ func (s *store) look() pairing {
 	return p
 }
 
-// compares reports whether reads are compared: not if readers of the shadow and writers would wait for each other.
+// compares reports whether reads are compared: not if readers of the shadow and writers would wait
+// for each other.
 func (s *store) compares(p pairing) bool {
 	if !s.compare || !p.inStep || p.committing || p.shadow == nil {
 		return false
@@ -106,7 +108,8 @@ func (r *reader) Close() error {
 	return r.Reader.Close()
 }
 
-// cursor walks over the truth and, until they differ, over the shadow. It hides what else the truth's cursor can do.
+// cursor walks over the truth and, until they differ, over the shadow. It hides what else the
+// truth's cursor can do.
 type cursor struct {
 	driver.Cursor
 	s         *store
@@ -149,13 +152,15 @@ func (c *cursor) Close() error {
 	return c.Cursor.Close()
 }
 
-// found is a difference. Its key is borrowed; a and b are the lengths of the values of truth and shadow, nil where there is none.
+// found is a difference. Its key is borrowed; a and b are the lengths of the values of truth and
+// shadow, nil where there is none.
 type found struct {
 	key  []byte
 	a, b *int
 }
 
-// differenceAt is that of two walks, the truth's and the shadow's, at pairs that differ. A nil key is the end.
+// differenceAt is that of two walks, the truth's and the shadow's, at pairs that differ. A nil key
+// is the end.
 func differenceAt(a, av, b, bv []byte, reverse bool) found {
 	n, m := len(av), len(bv)
 	switch order := bytes.Compare(a, b); {

@@ -96,7 +96,8 @@ func readState(dir string) (st state, err error) {
 	return st, nil
 }
 
-// write replaces the file of the switch in dir. After an error the file is the one before or st, which only a reader knows.
+// write replaces the file of the switch in dir. After an error the file is the one before or st,
+// which only a reader knows.
 func (st *state) write(dir string) error {
 	body, err := json.Marshal(st)
 	if err != nil {

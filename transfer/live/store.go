@@ -22,7 +22,8 @@ type side struct {
 	driver.Store        // the driver's
 }
 
-// class returns the class to ask of the side for a commit of class d: d, or the strongest that there is.
+// class returns the class to ask of the side for a commit of class d: d, or the strongest that
+// there is.
 func (s *side) class(d driver.Durability) driver.Durability {
 	if caps := s.Caps(); !caps.Promise(d).Supported {
 		return caps.Strongest()
@@ -30,8 +31,8 @@ func (s *side) class(d driver.Durability) driver.Durability {
 	return d
 }
 
-// mending returns the cheapest class that keeps the side intact when the power fails: a shadow that is not there as a whole
-// may be less, but not damaged.
+// mending returns the cheapest class that keeps the side intact when the power fails: a shadow that
+// is not there as a whole may be less, but not damaged.
 func (s *side) mending() driver.Durability {
 	caps := s.Caps()
 	for d := driver.Buffered; d > driver.Synced; d-- {
@@ -67,8 +68,8 @@ type store struct {
 	doubt    bool   // whether the truth holds its last commit, or the file the last phase, is not known
 }
 
-// pairing tells whether two snapshots, of the truth and of the shadow, are of one state: they are if it was the same
-// before and after, and inStep.
+// pairing tells whether two snapshots, of the truth and of the shadow, are of one state: they are
+// if it was the same before and after, and inStep.
 type pairing struct {
 	truth, shadow *side
 	commits       uint64 // that have begun
@@ -89,8 +90,8 @@ func newStore(c driver.Config, st state, compare bool) *store {
 		turn: make(chan struct{}, 1), passing: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
-// openSides opens the truth and the shadow, and begins to mend. A shadow that is damaged keeps nobody from the truth, but
-// for the first time, when the program may still be told.
+// openSides opens the truth and the shadow, and begins to mend. A shadow that is damaged keeps
+// nobody from the truth, but for the first time, when the program may still be told.
 func (s *store) openSides(ctx context.Context, first bool) (err error) {
 	defer func() {
 		if err != nil {
@@ -155,7 +156,8 @@ func (s *store) openSide(ctx context.Context, name string) (*side, error) {
 	return opened, nil
 }
 
-// both returns what holds whichever of two stores is the truth. The limits are those of a: each truth holds its own.
+// both returns what holds whichever of two stores is the truth. The limits are those of a: each
+// truth holds its own.
 func both(a, b driver.Caps) driver.Caps {
 	for i := range a.Promises {
 		p, q := &a.Promises[i], b.Promises[i]
@@ -215,7 +217,8 @@ func (s *store) enterWriting(ctx context.Context) error {
 	return nil
 }
 
-// begun says that a commit to the truth begins; done that it is in the shadow, too, or that the shadow is out of step.
+// begun says that a commit to the truth begins; done that it is in the shadow, too, or that the
+// shadow is out of step.
 func (s *store) begun() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +254,8 @@ func (s *store) miss(err error) {
 	s.lose(err)
 }
 
-// lose keeps the failure of a commit to the shadow. One in doubt ends its use until the next opening.
+// lose keeps the failure of a commit to the shadow. One in doubt ends its use until the next
+// opening.
 func (s *store) lose(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,11 +310,13 @@ func (s *side) apply(ctx context.Context, ops []driver.Op, d driver.Durability) 
 	return driver.Apply(ctx, s.Store, ops, d)
 }
 
-// fits refuses what is over the limits of a side; kv knows only those of the truth when the switch was opened.
+// fits refuses what is over the limits of a side; kv knows only those of the truth when the switch
+// was opened.
 func fits(caps *driver.Caps, op *driver.Op) error {
 	if caps.MaxKey > 0 && len(op.Key) > caps.MaxKey || caps.MaxValue > 0 && len(op.Value) > caps.MaxValue {
 		return &driver.Error{Kind: driver.TooLarge,
-			Err: fmt.Errorf("key of %d bytes with a value of %d, at most %d and %d", len(op.Key), len(op.Value), caps.MaxKey, caps.MaxValue)}
+			Err: fmt.Errorf("key of %d bytes with a value of %d, at most %d and %d", len(op.Key), len(op.Value),
+				caps.MaxKey, caps.MaxValue)}
 	}
 	return nil
 }
@@ -350,8 +356,8 @@ func (s *store) Check(ctx context.Context) error {
 	return driver.EachPair(ctx, truth.Store, func(_, _ []byte) error { return nil })
 }
 
-// Backup copies the truth. The copy is a switch in the same phase, with its stores in its own folder, of which the one to
-// be shadow is made when it is opened.
+// Backup copies the truth. The copy is a switch in the same phase, with its stores in its own
+// folder, of which the one to be shadow is made when it is opened.
 func (s *store) Backup(ctx context.Context, path string) error {
 	s.mu.Lock()
 	truth, st := s.truth, s.state
@@ -385,7 +391,8 @@ func (s *store) Settings() []driver.Setting {
 	s.mu.Lock()
 	st := s.state
 	s.mu.Unlock()
-	list := []driver.Setting{{Name: "old", Value: st.Old}, {Name: "new", Value: st.New}, {Name: "phase", Value: st.Phase.String()}}
+	list := []driver.Setting{{Name: "old", Value: st.Old}, {Name: "new", Value: st.New},
+		{Name: "phase", Value: st.Phase.String()}}
 	truth, shadow := s.sides()
 	for _, one := range []*side{truth, shadow} {
 		if one != nil {
@@ -397,8 +404,8 @@ func (s *store) Settings() []driver.Setting {
 	return list
 }
 
-// Close closes both stores. If they are in step it syncs all of their files and says so in the switch's own, so that the
-// next opening need not compare them.
+// Close closes both stores. If they are in step it syncs all of their files and says so in the
+// switch's own, so that the next opening need not compare them.
 func (s *store) Close() error {
 	s.end()
 	s.ended.Wait()

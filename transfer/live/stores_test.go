@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/transfer/live"
 )
 
-// TestStoresStandOnASwitch appends events and publishes jobs while the truth changes twice, and finds all of them in the new
-// store when that is opened by itself.
+// TestStoresStandOnASwitch appends events and publishes jobs while the truth changes twice, and
+// finds all of them in the new store when that is opened by itself.
 func TestStoresStandOnASwitch(t *testing.T) {
 	dir, old, new := urls(t, "bbolt", "sqlite")
 	db, s := open(t, dir, old, new)
@@ -26,7 +26,8 @@ func TestStoresStandOnASwitch(t *testing.T) {
 	work := func() {
 		for range each {
 			n++
-			_, err := l.Append(t.Context(), kv.Synced, fmt.Sprint("stream", n%3), eventlog.Any, eventlog.Draft{Type: "Counted", Data: fmt.Append(nil, n)})
+			_, err := l.Append(t.Context(), kv.Synced, fmt.Sprint("stream", n%3), eventlog.Any,
+				eventlog.Draft{Type: "Counted", Data: fmt.Append(nil, n)})
 			must(t, err)
 			_, err = mail.Publish(t.Context(), kv.Synced, queue.Draft{Payload: fmt.Append(nil, n)})
 			must(t, err)

@@ -10,12 +10,13 @@ import (
 	"github.com/assaydb/assay/transfer"
 )
 
-// Switch is what a program does with a switch that it has open, beside reading and writing. Its methods may be called
-// concurrently, and end with their DB. Move and Compare wait for transactions that are running: they are not to be called
-// within one.
+// Switch is what a program does with a switch that it has open, beside reading and writing. Its
+// methods may be called concurrently, and end with their DB. Move and Compare wait for transactions
+// that are running: they are not to be called within one.
 type Switch struct{ s *store }
 
-// Of returns the switch that db, or the store whose namespace db is, was opened as. Another store is Invalid.
+// Of returns the switch that db, or the store whose namespace db is, was opened as. Another store
+// is Invalid.
 func Of(db *kv.DB) (*Switch, error) {
 	s, ok := db.Driver().(*store)
 	if !ok {
@@ -46,8 +47,8 @@ func (w *Switch) Status() Status {
 	return st
 }
 
-// Compare reads all of both stores, while the program works, puts into the shadow what differs, and returns how the switch
-// stands then. It takes as long as reading both.
+// Compare reads all of both stores, while the program works, puts into the shadow what differs, and
+// returns how the switch stands then. It takes as long as reading both.
 func (w *Switch) Compare(ctx context.Context) (Status, error) {
 	if _, err := w.s.pass(ctx); err != nil {
 		return w.Status(), w.s.failed("compare", err)
@@ -55,16 +56,18 @@ func (w *Switch) Compare(ctx context.Context) (Status, error) {
 	return w.Status(), nil
 }
 
-// Move changes the phase: Shadowed to Flipped, Flipped back to Shadowed, Flipped to Dropped; to the phase that it is in it
-// does nothing. The program goes on meanwhile. The phase holds durably when Move returns nil.
+// Move changes the phase: Shadowed to Flipped, Flipped back to Shadowed, Flipped to Dropped; to the
+// phase that it is in it does nothing. The program goes on meanwhile. The phase holds durably when
+// Move returns nil.
 //
-// To change the truth, Move first compares both stores, or waits until the new store is filled. If anything differs that
-// should not, it has been mended, nothing was moved, and the error is Conflict: look at Status, and move again. After any
-// other error the phase is the one before, unless its kind is InDoubt: then the switch takes no more commits, and the
-// next opening tells.
+// To change the truth, Move first compares both stores, or waits until the new store is filled. If
+// anything differs that should not, it has been mended, nothing was moved, and the error is
+// Conflict: look at Status, and move again. After any other error the phase is the one before,
+// unless its kind is InDoubt: then the switch takes no more commits, and the next opening tells.
 //
-// Dropping closes the old store with the switch and leaves its files. Once that was done, the program may open the new store
-// by its own URL and remove the switch's folder, unless the store lies in it.
+// Dropping closes the old store with the switch and leaves its files. Once that was done, the
+// program may open the new store by its own URL and remove the switch's folder, unless the store
+// lies in it.
 func (w *Switch) Move(ctx context.Context, to Phase) error {
 	return w.s.failed("move", w.s.move(ctx, to))
 }
@@ -130,7 +133,8 @@ func (s *store) flip(ctx context.Context, to Phase) error {
 }
 
 func conflict(text string, values ...any) error {
-	return &kv.Error{Kind: kv.Conflict, Err: fmt.Errorf(text, values...), Hint: "it is mended: see Status, and move again"}
+	return &kv.Error{Kind: kv.Conflict, Err: fmt.Errorf(text, values...),
+		Hint: "it is mended: see Status, and move again"}
 }
 
 // turnTo writes the phase down and works by it. The caller has the turn.

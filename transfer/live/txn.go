@@ -21,8 +21,9 @@ func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, err
 	return &txn{Txn: t, s: s, ctx: ctx, d: d, caps: truth.Caps(), shadowed: shadow != nil}, nil
 }
 
-// txn is a transaction of the truth that remembers its writes for the shadow. It hides what else the truth's can do: kv
-// then reads the keys of a range that it deletes, and the shadow is told each.
+// txn is a transaction of the truth that remembers its writes for the shadow. It hides what else
+// the truth's can do: kv then reads the keys of a range that it deletes, and the shadow is told
+// each.
 type txn struct {
 	driver.Txn
 	s        *store

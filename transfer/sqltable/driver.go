@@ -31,18 +31,21 @@ var optionTable = driver.Table[options]{
 type tables struct{}
 
 var caps = func() driver.Caps {
-	c := driver.Caps{PureGo: true, Persistent: true, Modes: []driver.Mode{driver.Shared, driver.ReadOnly}, SharedReading: true,
+	c := driver.Caps{PureGo: true, Persistent: true, Modes: []driver.Mode{driver.Shared, driver.ReadOnly},
+		SharedReading:       true,
 		Checks:              true,
 		ReadersBlockWriters: driver.Always, WritersBlockReaders: driver.Sometimes} // outside of WAL
 	for d := range c.Promises { // every commit is synced
-		c.Promises[d] = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+		c.Promises[d] = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true,
+			PowerAtomic: true}
 	}
 	return c
 }()
 
 // Info describes the driver.
 func (tables) Info() driver.Info {
-	return driver.Info{Name: "sqltable", Summary: "rows of SQLite tables, to be moved", Modules: []string{"modernc.org/sqlite"},
+	return driver.Info{Name: "sqltable", Summary: "rows of SQLite tables, to be moved",
+		Modules: []string{"modernc.org/sqlite"},
 		Options: optionTable.Options(options{}), Caps: caps}
 }
 
@@ -90,9 +93,11 @@ func fileURL(path, query string) string {
 }
 
 var kinds = map[int]driver.Kind{
-	lib.SQLITE_PERM: driver.Permission, lib.SQLITE_BUSY: driver.Busy, lib.SQLITE_LOCKED: driver.Busy, lib.SQLITE_READONLY: driver.NotWritable,
-	lib.SQLITE_CORRUPT: driver.Corrupt, lib.SQLITE_NOTADB: driver.Corrupt, lib.SQLITE_FULL: driver.Full, lib.SQLITE_TOOBIG: driver.TooLarge,
-	lib.SQLITE_ERROR: driver.Invalid, lib.SQLITE_CONSTRAINT: driver.Invalid, lib.SQLITE_MISMATCH: driver.Invalid,
+	lib.SQLITE_PERM: driver.Permission, lib.SQLITE_BUSY: driver.Busy, lib.SQLITE_LOCKED: driver.Busy,
+	lib.SQLITE_READONLY: driver.NotWritable,
+	lib.SQLITE_CORRUPT:  driver.Corrupt, lib.SQLITE_NOTADB: driver.Corrupt, lib.SQLITE_FULL: driver.Full,
+	lib.SQLITE_TOOBIG: driver.TooLarge,
+	lib.SQLITE_ERROR:  driver.Invalid, lib.SQLITE_CONSTRAINT: driver.Invalid, lib.SQLITE_MISMATCH: driver.Invalid,
 }
 
 // classed gives an error of SQLite its kind.

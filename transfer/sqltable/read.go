@@ -132,7 +132,8 @@ func (c *cursor) Next() (key, value []byte, err error) {
 			continue
 		}
 		if bytes.Equal(key, c.last) {
-			return nil, nil, invalid("name more columns of the key", "table %s: two rows have the key %q", c.t.Name, key)
+			return nil, nil, invalid("name more columns of the key", "table %s: two rows have the key %q", c.t.Name,
+				key)
 		}
 		c.last = append(c.last[:0], key...)
 		if bytes.Compare(key, c.bounds.Start) >= 0 && (c.bounds.End == nil || bytes.Compare(key, c.bounds.End) < 0) {

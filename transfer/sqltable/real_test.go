@@ -12,13 +12,15 @@ import (
 	"github.com/assaydb/assay/transfer/sqltable"
 )
 
-// foreignFiles are databases that the SQLite project made over the years and tests itself with: SQL scripts, damaged database
-// files, an archive. They come with the module modernc.org/sqlite. The first are small.
+// foreignFiles are databases that the SQLite project made over the years and tests itself with: SQL
+// scripts, damaged database files, an archive. They come with the module modernc.org/sqlite. The
+// first are small.
 var foreignFiles = []string{"sessionfuzz-data1.db", "dbfuzz2-seed1.db", "fuzzdata8.db", "fuzzdata4.db",
 	"fuzzdata1.db", "fuzzdata2.db", "fuzzdata3.db", "fuzzdata5.db", "fuzzdata6.db", "fuzzdata7.db"}
 
-// TestDatabasesOfOthers moves whole databases that nobody here made to another engine, and from there to new tables, in which
-// every row is as it was. They are read where they are, and not changed.
+// TestDatabasesOfOthers moves whole databases that nobody here made to another engine, and from
+// there to new tables, in which every row is as it was. They are read where they are, and not
+// changed.
 func TestDatabasesOfOthers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "modernc.org/sqlite").Output()
 	dir := filepath.Join(strings.TrimSpace(string(out)), "testdata", "tcl")
@@ -63,7 +65,8 @@ func TestDatabasesOfOthers(t *testing.T) {
 	}
 }
 
-// tablesOf returns all tables of a file with all their columns, for a new file, by what SQLite says of them.
+// tablesOf returns all tables of a file with all their columns, for a new file, by what SQLite says
+// of them.
 func tablesOf(t *testing.T, path string) (tables []sqltable.Table) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
@@ -90,7 +93,8 @@ func tablesOf(t *testing.T, path string) (tables []sqltable.Table) {
 			table.Value = append(table.Value, sqltable.Column{Name: column})
 			continue
 		}
-		table.Key = append(table.Key, sqltable.Column{Name: column, Type: map[string]sqltable.Type{"INTEGER": sqltable.Int, "TEXT": sqltable.Text}[kind]})
+		table.Key = append(table.Key, sqltable.Column{Name: column,
+			Type: map[string]sqltable.Type{"INTEGER": sqltable.Int, "TEXT": sqltable.Text}[kind]})
 	}
 	for i := range tables {
 		if len(tables[i].Key) == 0 {

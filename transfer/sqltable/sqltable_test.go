@@ -93,8 +93,10 @@ func pairs(t *testing.T, rawURL string, r kv.Range) (list []string) {
 const people = "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT NOT NULL, born DATE, size REAL, photo BLOB, ok BOOLEAN, x)"
 
 // values are one of each kind that SQL can tell apart.
-var values = []string{"NULL", "0", "-9223372036854775808", "9223372036854775807", "1.0", "0.1", "-1e300", "9e999", "-9e999", "''", "'ann'",
-	"'1'", "'<&>\"\\'", "'2020-01-02'", "'2020-01-02 03:04:05'", "CAST(x'ff00' AS TEXT)", "'a' || char(0) || 'b'", "x''", "x'00ff'", "'grüße'"}
+var values = []string{"NULL", "0", "-9223372036854775808", "9223372036854775807", "1.0", "0.1", "-1e300", "9e999",
+	"-9e999", "''", "'ann'",
+	"'1'", "'<&>\"\\'", "'2020-01-02'", "'2020-01-02 03:04:05'", "CAST(x'ff00' AS TEXT)", "'a' || char(0) || 'b'",
+	"x''", "x'00ff'", "'grüße'"}
 
 func fillPeople(t *testing.T, path string) {
 	t.Helper()
@@ -119,9 +121,11 @@ func TestAWholeTableGoesThereAndBack(t *testing.T) {
 	for _, c := range []string{"name", "born", "size", "photo", "ok", "x"} {
 		columns = append(columns, sqltable.Column{Name: c})
 	}
-	copied(t, through, sqltable.URL(back, sqltable.Table{Name: "people", Key: []sqltable.Column{{Name: "id", Type: sqltable.Int}}, Value: columns}))
+	copied(t, through, sqltable.URL(back, sqltable.Table{Name: "people",
+		Key: []sqltable.Column{{Name: "id", Type: sqltable.Int}}, Value: columns}))
 	const all = "id,name,born,size,photo,ok,x"
-	if got, want := dump(t, back, "people", all, "id"), dump(t, old, "people", all, "id"); !slices.Equal(got, want) || len(got) != len(values) {
+	if got, want := dump(t, back, "people", all, "id"), dump(t, old, "people", all, "id"); !slices.Equal(got, want) ||
+		len(got) != len(values) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for i, pair := range pairs(t, through, kv.Range{}) { // in the order of the numbers
@@ -144,39 +148,51 @@ func copied(t *testing.T, from, to string) transfer.Report {
 	return report
 }
 
-// TestTwoColumns: a pair is two columns, keys sort by their bytes whatever the column's collation, others are left out.
+// TestTwoColumns: a pair is two columns, keys sort by their bytes whatever the column's collation,
+// others are left out.
 func TestTwoColumns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	otherProgram(t, path, "CREATE TABLE notes(title TEXT COLLATE NOCASE, body, n INTEGER, UNIQUE(title))",
 		"INSERT INTO notes VALUES('b', 'two', 1), ('A', x'00ff', 2), ('C', '', 3), ('é', 'last', 4)")
-	rawURL := sqltable.URL(path, sqltable.Table{Name: "notes", Key: []sqltable.Column{{Name: "title"}}, Value: []sqltable.Column{{Name: "body"}}})
-	if got, want := pairs(t, rawURL, kv.Range{}), []string{`"A"=` + "\x00\xff", `"C"=`, `"b"=two`, `"é"=last`}; !slices.Equal(got, want) {
+	rawURL := sqltable.URL(path, sqltable.Table{Name: "notes", Key: []sqltable.Column{{Name: "title"}},
+		Value: []sqltable.Column{{Name: "body"}}})
+	if got, want := pairs(t, rawURL, kv.Range{}), []string{`"A"=` + "\x00\xff", `"C"=`, `"b"=two`,
+		`"é"=last`}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := pairs(t, rawURL, kv.Range{Start: []byte("B"), End: []byte("c"), Reverse: true}), []string{`"b"=two`, `"C"=`}; !slices.Equal(got, want) {
+	if got, want := pairs(t, rawURL, kv.Range{Start: []byte("B"), End: []byte("c"), Reverse: true}),
+		[]string{`"b"=two`, `"C"=`}; !slices.Equal(got, want) {
 		t.Errorf("a range: got %q, want %q", got, want)
 	}
 	numbered := "sqltable:" + path + "?tables=notes(n):title"
-	if got, want := pairs(t, numbered, kv.Range{Start: []byte{0x80, 0, 0, 0, 0, 0, 0, 2}, End: []byte{0x80, 0, 0, 0, 0, 0, 0, 3, 0}}),
-		[]string{`"\x80\x00\x00\x00\x00\x00\x00\x02"=A`, `"\x80\x00\x00\x00\x00\x00\x00\x03"=C`}; !slices.Equal(got, want) {
+	if got, want := pairs(t, numbered, kv.Range{Start: []byte{0x80, 0, 0, 0, 0, 0, 0, 2},
+		End: []byte{0x80, 0, 0, 0, 0, 0, 0, 3, 0}}),
+		[]string{`"\x80\x00\x00\x00\x00\x00\x00\x02"=A`, `"\x80\x00\x00\x00\x00\x00\x00\x03"=C`}; !slices.Equal(got,
+		want) {
 		t.Errorf("numbers: got %q, want %q", got, want)
 	}
 }
 
-// TestSeveralTables: each has a prefix, and a key may be of several columns; all tables are there without a word.
+// TestSeveralTables: each has a prefix, and a key may be of several columns; all tables are there
+// without a word.
 func TestSeveralTables(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "old.db")
-	otherProgram(t, path, "CREATE TABLE state(k TEXT PRIMARY KEY, v BLOB)", "CREATE TABLE `odd (name),:=`(a TEXT, b INTEGER, c, PRIMARY KEY(a, b)) WITHOUT ROWID",
+	otherProgram(t, path, "CREATE TABLE state(k TEXT PRIMARY KEY, v BLOB)",
+		"CREATE TABLE `odd (name),:=`(a TEXT, b INTEGER, c, PRIMARY KEY(a, b)) WITHOUT ROWID",
 		"CREATE TABLE log(line TEXT)", "INSERT INTO state VALUES('x', x'01'), ('y', x'02')",
-		"INSERT INTO `odd (name),:=` VALUES('a', 2, 1), ('a', -1, 2), ('a' || char(0), 1, 3), ('', 7, 4)", "INSERT INTO log VALUES('one'), ('two')")
-	specs := []sqltable.Table{{Prefix: "s/", Name: "state", Value: []sqltable.Column{{Name: "v"}}}, {Prefix: "\x00 o=", Name: "odd (name),:="}, {Prefix: "l/", Name: "log"}}
+		"INSERT INTO `odd (name),:=` VALUES('a', 2, 1), ('a', -1, 2), ('a' || char(0), 1, 3), ('', 7, 4)",
+		"INSERT INTO log VALUES('one'), ('two')")
+	specs := []sqltable.Table{{Prefix: "s/", Name: "state", Value: []sqltable.Column{{Name: "v"}}},
+		{Prefix: "\x00 o=", Name: "odd (name),:="}, {Prefix: "l/", Name: "log"}}
 	parsed, err := sqltable.ParseTables(specs[0].String() + "  " + specs[1].String() + " " + specs[2].String())
 	if err != nil || fmt.Sprint(parsed) != fmt.Sprint(specs) {
 		t.Fatalf("got %v, %v, want %v", parsed, err, specs)
 	}
-	want := []string{`"\x00 o=\x00\x01\x80\x00\x00\x00\x00\x00\x00\a"={"c":4}`, `"\x00 o=a\x00\x01\x7f\xff\xff\xff\xff\xff\xff\xff"={"c":2}`,
-		`"\x00 o=a\x00\x01\x80\x00\x00\x00\x00\x00\x00\x02"={"c":1}`, `"\x00 o=a\x00\xff\x00\x01\x80\x00\x00\x00\x00\x00\x00\x01"={"c":3}`,
+	want := []string{`"\x00 o=\x00\x01\x80\x00\x00\x00\x00\x00\x00\a"={"c":4}`,
+		`"\x00 o=a\x00\x01\x7f\xff\xff\xff\xff\xff\xff\xff"={"c":2}`,
+		`"\x00 o=a\x00\x01\x80\x00\x00\x00\x00\x00\x00\x02"={"c":1}`,
+		`"\x00 o=a\x00\xff\x00\x01\x80\x00\x00\x00\x00\x00\x00\x01"={"c":3}`,
 		`"l/\x80\x00\x00\x00\x00\x00\x00\x01"={"line":"one"}`, `"l/\x80\x00\x00\x00\x00\x00\x00\x02"={"line":"two"}`,
 		`"s/x"=` + "\x01", `"s/y"=` + "\x02"}
 	rawURL := sqltable.URL(path, specs...)
@@ -196,7 +212,8 @@ func TestSeveralTables(t *testing.T) {
 	copied(t, sqltable.URL(path), "pebble:"+filepath.Join(dir, "all"))
 }
 
-// TestWritesRows: pairs become rows with named columns; what would not come back as it is, is refused.
+// TestWritesRows: pairs become rows with named columns; what would not come back as it is, is
+// refused.
 func TestWritesRows(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "new.db")
@@ -217,21 +234,25 @@ func TestWritesRows(t *testing.T) {
 	must(db.Put(ctx, kv.Synced, []byte("u/bob"), []byte(`{"age":8,"mail":"b"}`)))
 	must(db.Delete(ctx, kv.Synced, []byte("u/bob")))
 	must(db.Delete(ctx, kv.Synced, []byte("u/none")))
-	for key, value := range map[string]string{"u/x": "no object", "u/y": `{"mail":"a","age":1}`, "u/z": `{"age":1,"mail":"a","more":2}`, "n/short": "", "z": "", "u/": `{"age":1,"mail":null}`} {
+	for key, value := range map[string]string{"u/x": "no object", "u/y": `{"mail":"a","age":1}`,
+		"u/z": `{"age":1,"mail":"a","more":2}`, "n/short": "", "z": "", "u/": `{"age":1,"mail":null}`} {
 		if err := db.Put(ctx, kv.Synced, []byte(key), []byte(value)); !errors.Is(err, kv.Invalid) {
 			t.Errorf("put %q=%s: %v, want Invalid", key, value, err)
 		}
 	}
 	must(db.Close())
-	if got, want := dump(t, path, "notes", "id,body", "id"), []string{"integer 17 | text " + fmt.Sprintf("%X", "second")}; !slices.Equal(got, want) {
+	if got, want := dump(t, path, "notes", "id,body", "id"),
+		[]string{"integer 17 | text " + fmt.Sprintf("%X", "second")}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := dump(t, path, "users", "name,age,mail", "name"), []string{"text 616E6E | integer 7 | null NULL"}; !slices.Equal(got, want) {
+	if got, want := dump(t, path, "users", "name,age,mail", "name"),
+		[]string{"text 616E6E | integer 7 | null NULL"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// TestRefused: what cannot be kept exactly is Invalid, with the way out, and the file is not touched.
+// TestRefused: what cannot be kept exactly is Invalid, with the way out, and the file is not
+// touched.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ statements, tables, want string }{
 		{"CREATE TABLE t(k TEXT PRIMARY KEY, v)", "s", "no table"},
@@ -286,7 +307,8 @@ func TestManyRows(t *testing.T) {
 		t.Fatalf("%d pairs of %d rows", report.Pairs, n)
 	}
 	copied(t, through, "sqltable:"+back+"?tables=t(a/text,b/int):c,d")
-	if got, want := dump(t, back, "t", "a,b,c,d", "a,b"), dump(t, old, "t", "a,b,c,d", "a,b"); !slices.Equal(got, want) {
+	if got, want := dump(t, back, "t", "a,b,c,d", "a,b"), dump(t, old, "t", "a,b,c,d", "a,b"); !slices.Equal(got,
+		want) {
 		t.Error("the rows differ")
 	}
 }

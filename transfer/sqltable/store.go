@@ -128,7 +128,8 @@ func (s *store) create(ctx context.Context, wanted []Table) error {
 	defer tx.Rollback() // of what was not committed
 	for _, t := range wanted {
 		if len(t.Key) == 0 || len(t.Value) == 0 {
-			return invalid("write tables="+t.Name+"(KEY):VALUE", "there is no table %q, and no columns to make it of", t.Name)
+			return invalid("write tables="+t.Name+"(KEY):VALUE", "there is no table %q, and no columns to make it of",
+				t.Name)
 		}
 		var columns, keys []string
 		for _, c := range t.Key {

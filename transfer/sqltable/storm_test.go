@@ -15,7 +15,8 @@ import (
 	"github.com/assaydb/assay/transfer/sqltable"
 )
 
-// program is the variable that makes the test binary a program that kept three tables in an SQLite file before.
+// program is the variable that makes the test binary a program that kept three tables in an SQLite
+// file before.
 const program = "ASSAY_SQLTABLE_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -60,8 +61,8 @@ func start(dir string) error {
 	return db.Close()
 }
 
-// TestProcessesFindAFileOfThreeTables: of many processes that start at once one moves it, and all read the same, secrets
-// included. ASSAY_PROCESSES=100 starts as many.
+// TestProcessesFindAFileOfThreeTables: of many processes that start at once one moves it, and all
+// read the same, secrets included. ASSAY_PROCESSES=100 starts as many.
 func TestProcessesFindAFileOfThreeTables(t *testing.T) {
 	processes := 30
 	if testing.Short() {
@@ -73,8 +74,10 @@ func TestProcessesFindAFileOfThreeTables(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	otherProgram(t, filepath.Join(dir, "tool.db"), "PRAGMA journal_mode = WAL", "CREATE TABLE checkpoints(id INTEGER PRIMARY KEY, body TEXT, at REAL)",
-		"CREATE TABLE answers(hash BLOB PRIMARY KEY, body TEXT)", "CREATE TABLE tokens(name TEXT PRIMARY KEY, token TEXT)",
+	otherProgram(t, filepath.Join(dir, "tool.db"), "PRAGMA journal_mode = WAL",
+		"CREATE TABLE checkpoints(id INTEGER PRIMARY KEY, body TEXT, at REAL)",
+		"CREATE TABLE answers(hash BLOB PRIMARY KEY, body TEXT)",
+		"CREATE TABLE tokens(name TEXT PRIMARY KEY, token TEXT)",
 		"INSERT INTO tokens VALUES('mail', 's3cret'), ('web', 'other')", "INSERT INTO answers VALUES(x'00ff', '42')",
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO checkpoints SELECT i, 'body ' || i, i / 2.0 FROM n")
 	said := make(chan string)

@@ -41,11 +41,13 @@ func (x *txn) exec(query string, args ...any) (err error) {
 func (x *txn) row(key []byte) (*table, []any, error) {
 	t, rest := x.s.find(key)
 	if t == nil {
-		return nil, nil, invalid("give one table no prefix, or leave the key out", "no table has keys that begin as %.40q does", key)
+		return nil, nil, invalid("give one table no prefix, or leave the key out",
+			"no table has keys that begin as %.40q does", key)
 	}
 	values, ok := t.keyValues(rest)
 	if !ok || len(rest) == 0 {
-		return nil, nil, invalid("see the package's page on keys", "table %s: %.40q is no key of %v", t.Name, key, t.kinds)
+		return nil, nil, invalid("see the package's page on keys", "table %s: %.40q is no key of %v", t.Name, key,
+			t.kinds)
 	}
 	return t, values, nil
 }

@@ -64,7 +64,8 @@ func aTableThatIsNotWhatItWasMadeAsIsCorrupt(t *testing.T, engine string) {
 func aTableOfAnotherProgramIsAStore(t *testing.T, engine string) {
 	for what, c := range map[string]struct{ table, insert, params, classes, class string }{
 		"blobs": {"CREATE TABLE cache(name BLOB PRIMARY KEY, data BLOB) WITHOUT ROWID",
-			"INSERT INTO cache VALUES(CAST('b' AS BLOB), x'32'), (CAST('d' AS BLOB), NULL)", "?Table=cache&Key=name&Value=data",
+			"INSERT INTO cache VALUES(CAST('b' AS BLOB), x'32'), (CAST('d' AS BLOB), NULL)",
+			"?Table=cache&Key=name&Value=data",
 			"SELECT DISTINCT typeof(name) || typeof(data) FROM cache WHERE data > x'33'", "blobblob"},
 		"text": {"CREATE TABLE settings(key TEXT PRIMARY KEY, value TEXT NOT NULL)",
 			"INSERT INTO settings VALUES('b', '2'), ('d', '')", "?Table=settings&Key=key&Value=VALUE",
@@ -75,7 +76,8 @@ func aTableOfAnotherProgramIsAStore(t *testing.T, engine string) {
 		"a number for each row, odd names": {"CREATE TABLE `my \"odd\" table`(id INTEGER PRIMARY KEY, `the ``key` TEXT UNIQUE, v BLOB, more TEXT DEFAULT 'x')",
 			"INSERT INTO `my \"odd\" table`(`the ``key`, v) VALUES('b', CAST('2' AS BLOB)), ('d', '')",
 			"?Table=my+%22odd%22+table&Key=the+%60key",
-			"SELECT DISTINCT typeof(`the ``key`) || typeof(v) FROM `my \"odd\" table` WHERE more = 'x' AND v > x'33'", "textblob"},
+			"SELECT DISTINCT typeof(`the ``key`) || typeof(v) FROM `my \"odd\" table` WHERE more = 'x' AND v > x'33'",
+			"textblob"},
 	} {
 		path := filepath.Join(t.TempDir(), "other.db")
 		otherProgram(t, path, c.table, c.insert)
@@ -146,23 +148,30 @@ func aTableThatNoStoreCanBeKeptInIsRefusedAndNotTouched(t *testing.T, engine str
 	for what, c := range map[string]struct {
 		statements, params, want string
 	}{
-		"no such table":              {"CREATE TABLE songs(k BLOB PRIMARY KEY, v)", "?Table=t", `"songs"`},
-		"no such key":                {"CREATE TABLE t(id BLOB PRIMARY KEY, v)", "?Table=t", `"id"`},
-		"no such value":              {"CREATE TABLE t(k BLOB PRIMARY KEY, data)", "?Table=t", `"data"`},
-		"a key in double quotes":     {"CREATE TABLE t(k BLOB PRIMARY KEY, v)", `?Table=t&Key="k"`, `"v"`},
-		"a key that is not unique":   {"CREATE TABLE t(k BLOB, v)", "?Table=t", "UNIQUE"},
-		"a key of two columns":       {"CREATE TABLE t(k BLOB, l BLOB, v, PRIMARY KEY(k, l))", "?Table=t", "UNIQUE"},
-		"unique for some rows":       {"CREATE TABLE t(k BLOB, v); CREATE UNIQUE INDEX i ON t(k) WHERE v > 1", "?Table=t", "UNIQUE"},
-		"without regard to case":     {"CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, v)", "?Table=t", "BINARY"},
-		"numbers":                    {"CREATE TABLE t(k INTEGER PRIMARY KEY, v)", "?Table=t", "INTEGER"},
-		"values that are numbers":    {"CREATE TABLE t(k BLOB PRIMARY KEY, v REAL)", "?Table=t", "REAL"},
-		"text among blobs":           {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES('a', 1), (x'61', 2)", "?Table=t", "blob"},
-		"numbers among text":         {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES(1, 1), ('a', 2)", "?Table=t", "integer"},
-		"a key that is nothing":      {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES(NULL, 1), (x'61', 2)", "?Table=t", "null"},
-		"a key of no bytes":          {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES(x'', 1)", "?Table=t", "nothing"},
-		"a view":                     {"CREATE TABLE s(k BLOB PRIMARY KEY, v); CREATE VIEW t AS SELECT * FROM s", "?Table=t", "view"},
-		"a value that is computed":   {"CREATE TABLE t(k BLOB PRIMARY KEY, v BLOB AS (k))", "?Table=t", "generated"},
-		"text of two bytes for each": {"PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(k TEXT PRIMARY KEY, v)", "?Table=t", "UTF-16"},
+		"no such table":            {"CREATE TABLE songs(k BLOB PRIMARY KEY, v)", "?Table=t", `"songs"`},
+		"no such key":              {"CREATE TABLE t(id BLOB PRIMARY KEY, v)", "?Table=t", `"id"`},
+		"no such value":            {"CREATE TABLE t(k BLOB PRIMARY KEY, data)", "?Table=t", `"data"`},
+		"a key in double quotes":   {"CREATE TABLE t(k BLOB PRIMARY KEY, v)", `?Table=t&Key="k"`, `"v"`},
+		"a key that is not unique": {"CREATE TABLE t(k BLOB, v)", "?Table=t", "UNIQUE"},
+		"a key of two columns":     {"CREATE TABLE t(k BLOB, l BLOB, v, PRIMARY KEY(k, l))", "?Table=t", "UNIQUE"},
+		"unique for some rows": {"CREATE TABLE t(k BLOB, v); CREATE UNIQUE INDEX i ON t(k) WHERE v > 1",
+			"?Table=t", "UNIQUE"},
+		"without regard to case":  {"CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, v)", "?Table=t", "BINARY"},
+		"numbers":                 {"CREATE TABLE t(k INTEGER PRIMARY KEY, v)", "?Table=t", "INTEGER"},
+		"values that are numbers": {"CREATE TABLE t(k BLOB PRIMARY KEY, v REAL)", "?Table=t", "REAL"},
+		"text among blobs": {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES('a', 1), (x'61', 2)",
+			"?Table=t", "blob"},
+		"numbers among text": {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES(1, 1), ('a', 2)",
+			"?Table=t", "integer"},
+		"a key that is nothing": {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES(NULL, 1), (x'61', 2)",
+			"?Table=t", "null"},
+		"a key of no bytes": {"CREATE TABLE t(k BLOB PRIMARY KEY, v); INSERT INTO t VALUES(x'', 1)",
+			"?Table=t", "nothing"},
+		"a view": {"CREATE TABLE s(k BLOB PRIMARY KEY, v); CREATE VIEW t AS SELECT * FROM s",
+			"?Table=t", "view"},
+		"a value that is computed": {"CREATE TABLE t(k BLOB PRIMARY KEY, v BLOB AS (k))", "?Table=t", "generated"},
+		"text of two bytes for each": {"PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(k TEXT PRIMARY KEY, v)",
+			"?Table=t", "UTF-16"},
 	} {
 		path := filepath.Join(t.TempDir(), "other.db")
 		otherProgram(t, path, strings.Split(c.statements, "; ")...)
@@ -194,7 +203,8 @@ func aTableThatNoStoreCanBeKeptInIsRefusedAndNotTouched(t *testing.T, engine str
 
 func typedOptionsAreThoseOfTheURL(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
-	db, err := typed[engine](t.Context(), path, &sqlite.Options{JournalMode: "DELETE", PageSize: 8192, CacheSize: -4000, WALAutocheckpoint: 50})
+	db, err := typed[engine](t.Context(), path, &sqlite.Options{JournalMode: "DELETE", PageSize: 8192, CacheSize: -4000,
+		WALAutocheckpoint: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +213,8 @@ func typedOptionsAreThoseOfTheURL(t *testing.T, engine string) {
 	for _, s := range db.Settings() {
 		got[s.Name] = s.Value
 	}
-	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192", "cache_size": "-4000", "wal_autocheckpoint": "50"} {
+	for name, want := range map[string]string{"journal_mode": "DELETE", "page_size": "8192", "cache_size": "-4000",
+		"wal_autocheckpoint": "50"} {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
 		}
@@ -229,7 +240,8 @@ func typedOptionsAreThoseOfTheURL(t *testing.T, engine string) {
 // that it looks for.
 func theLengthOfAValueIsToldWithoutReadingIt(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
-	otherProgram(t, path, "CREATE TABLE t(id INTEGER PRIMARY KEY, k BLOB UNIQUE, v)", "INSERT INTO t(k, v) VALUES(CAST('a' AS BLOB), zeroblob(100000))")
+	otherProgram(t, path, "CREATE TABLE t(id INTEGER PRIMARY KEY, k BLOB UNIQUE, v)",
+		"INSERT INTO t(k, v) VALUES(CAST('a' AS BLOB), zeroblob(100000))")
 	stored, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,8 @@ func aTransactionThatSQLiteRolledBackTakesNoMoreWrites(t *testing.T, engine stri
 	if err := tx.Put([]byte("b"), []byte("2")); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Put([]byte("big"), []byte(strings.Repeat("x", 2000))); err == nil || driver.KindOf(err) == driver.Closed {
+	if err := tx.Put([]byte("big"), []byte(strings.Repeat("x", 2000))); err == nil ||
+		driver.KindOf(err) == driver.Closed {
 		t.Fatalf("put that SQLite answers with a rollback: got %v, want its error", err)
 	}
 	for what, err := range map[string]error{

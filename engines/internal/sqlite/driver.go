@@ -197,7 +197,8 @@ func (s *Store) promise(d driver.Durability) driver.Promise {
 	if s.journal != wal {
 		level-- // each level promises what the one below does for a log
 	}
-	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true, PowerAtomic: level > 0}
+	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true,
+		PowerAtomic: level > 0}
 	switch {
 	case level > 1:
 		p.Class = driver.Synced

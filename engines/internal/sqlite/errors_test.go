@@ -11,7 +11,8 @@ import (
 func TestPromisesFollowSQLitesDocumentation(t *testing.T) {
 	no := driver.Promise{}
 	flushed := driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}
-	flushedIntact, synced := flushed, driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
+	flushedIntact, synced := flushed, driver.Promise{Supported: true, Class: driver.Synced, Intact: true,
+		KillAtomic: true, PowerAtomic: true}
 	flushedIntact.Intact, flushedIntact.PowerAtomic = true, true
 	for _, c := range []struct {
 		journal, synchronous string

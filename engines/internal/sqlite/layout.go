@@ -30,9 +30,9 @@ var texts = [kindDeleteRange]string{
 	kindBegin:  "BEGIN IMMEDIATE",
 	kindRead:   "BEGIN",
 	kindCommit: "COMMIT",
-	// SQLite: a read transaction lasts as long as one reading statement of the connection does. This
-	// one always has a row, that of the table, so stepping it once opens a snapshot and resetting it
-	// ends it.
+	// SQLite: a read transaction lasts as long as one reading statement of the connection does.
+	// This one always has a row, that of the table, so stepping it once opens a snapshot and
+	// resetting it ends it.
 	kindPin: "SELECT 1 FROM sqlite_schema",
 	kindGet: "SELECT {value} FROM {table} WHERE {key} = {key1}",
 	kindLen: "SELECT octet_length({value}) FROM {table} WHERE {key} = {key1}",

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/lab/powertest"
 )
 
-// failSync lets the nth sync of the log from now on fail. What it would have written is lost: the system takes
-// it for clean, and no later sync writes it.
+// failSync lets the nth sync of the log from now on fail. What it would have written is lost: the
+// system takes it for clean, and no later sync writes it.
 func failSync(disk *powertest.Disk, n uint64) {
 	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: n, Err: syscall.EIO, Match: "*-wal"})
 }

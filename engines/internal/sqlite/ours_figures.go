@@ -68,8 +68,8 @@ func (s *Store) Figures() []driver.Figure {
 	if err != nil || s.journal != wal {
 		return list
 	}
-	// SQLite: it holds no lock of the log, which may be opened and closed beside it, unlike the other
-	// files.
+	// SQLite: it holds no lock of the log, which may be opened and closed beside it, unlike the
+	// other files.
 	log, err := os.Open(path + "-wal")
 	if err != nil {
 		return append(list, driver.Figure{Name: driver.LogBytes})

@@ -64,8 +64,8 @@ func (s *Store) unfinished() string {
 	return ""
 }
 
-// checkCompanions refuses to read the database alone, as SQLite does under immutable, where it lacks
-// commits.
+// checkCompanions refuses to read the database alone, as SQLite does under immutable, where it
+// lacks commits.
 func (s *Store) checkCompanions() error {
 	if !s.options.Immutable {
 		return nil
@@ -96,7 +96,8 @@ func (s *Store) checkLength(c *conn) error {
 			return nil
 		}
 	}
-	return &driver.Error{Kind: driver.Corrupt, Err: errors.New("the file ends within a page"), Hint: hints[driver.Corrupt]}
+	return &driver.Error{Kind: driver.Corrupt, Err: errors.New("the file ends within a page"),
+		Hint: hints[driver.Corrupt]}
 }
 
 // foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the

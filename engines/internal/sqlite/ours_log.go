@@ -12,8 +12,8 @@ import (
 )
 
 // A system takes what a failed sync would have written for clean: no later sync writes it, though
-// everybody still reads it. In the log that is a hole, behind which a power loss ends what is there,
-// even if it was synced. Commits that are synced one by one leave none, as a failed one is
+// everybody still reads it. In the log that is a hole, behind which a power loss ends what is
+// there, even if it was synced. Commits that are synced one by one leave none, as a failed one is
 // overwritten by the next. Those that are not synced before it may.
 
 // defaultCheckpoint is SQLite's own wal_autocheckpoint.
@@ -35,8 +35,8 @@ func Checkpointed(rc int32) int32 {
 const patience = time.Second
 
 // rewriteLog writes the log once more, as it is, and syncs it, after a commit in doubt: a sync may
-// have failed, of which other handles and processes know nothing. Nobody else writes meanwhile. What
-// fails is tried again before this handle writes.
+// have failed, of which other handles and processes know nothing. Nobody else writes meanwhile.
+// What fails is tried again before this handle writes.
 func (s *Store) rewriteLog() (err error) {
 	if s.hole = false; s.journal != wal {
 		return nil

@@ -34,7 +34,8 @@ func (c *conn) isEmpty() (bool, error) {
 		return true, err
 	}
 	return false, &driver.Error{Kind: driver.Invalid,
-		Err:  fmt.Errorf("the SQLite database of another program: application_id/user_version %s, tables %q", got, tables),
+		Err: fmt.Errorf("the SQLite database of another program: application_id/user_version %s, tables %q", got,
+			tables),
 		Hint: "name another file, or a table of this one: ?Table=NAME&Key=COLUMN&Value=COLUMN"}
 }
 

@@ -37,7 +37,8 @@ func refused(name, want, got string) error {
 func readOnlyFailure(err error) error {
 	switch driver.KindOf(err) {
 	case driver.NotWritable, driver.NoStore, driver.Permission:
-		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w", err),
+		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w",
+			err),
 			Hint: "make the folder writable, or add immutable=true if nobody writes to the database meanwhile"}
 	}
 	return err

@@ -67,7 +67,8 @@ func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
 	s := c.idle[k]
 	if s == nil {
 		prepared, rc := c.db.Prepare(c.layout.Replace(k.text()), persistent)
-		if rc == GenericError && c.layout == own { // its table is no more what it was made as: a page of the schema is damaged
+		// its table is no more what it was made as: a page of the schema is damaged
+		if rc == GenericError && c.layout == own {
 			rc = Corrupt
 		}
 		if rc != OK {

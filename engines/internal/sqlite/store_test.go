@@ -194,7 +194,8 @@ func optionsAreInForceAndReadBack(t *testing.T, engine string) {
 	wantKind(t, "a page_size that SQLite does not take", err, kv.Unsupported)
 	_, err = kv.Open(t.Context(), engine+":"+path+"?mode=ro&journal_mode=WAL")
 	wantKind(t, "another journal_mode read-only", err, kv.Unsupported)
-	for _, bad := range []string{"page_size=100", "journal_mode=OFF", "synchronous=2", "mmap_size=-1", "wal_autocheckpoint=0", "immutable=true", "Key=k"} {
+	for _, bad := range []string{"page_size=100", "journal_mode=OFF", "synchronous=2", "mmap_size=-1",
+		"wal_autocheckpoint=0", "immutable=true", "Key=k"} {
 		_, err = kv.Open(t.Context(), engine+":"+path+"?"+bad)
 		wantKind(t, bad, err, kv.Invalid)
 	}
@@ -288,8 +289,8 @@ func aWriterWaitsForALockUntilItsTimeIsUp(t *testing.T, engine string) {
 }
 
 // aReaderWaitsForACommitNoLongerThanItsContext has another connection hold the lock that keeps
-// readers out.
-// lateDir is t.TempDir for a test that gives an opening up, which goes on by itself for a moment and may make files.
+// readers out. lateDir is t.TempDir for a test that gives an opening up, which goes on by itself
+// for a moment and may make files.
 func lateDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "late")
@@ -316,8 +317,11 @@ func aReaderWaitsForACommitNoLongerThanItsContext(t *testing.T, engine string) {
 		t.Fatal(err)
 	}
 	for what, call := range map[string]func(context.Context) error{
-		"view":   func(ctx context.Context) error { return db.View(ctx, func(*kv.Snapshot) error { return nil }) },
-		"update": func(ctx context.Context) error { return db.Update(ctx, kv.Flushed, func(*kv.Tx) error { return nil }) },
+		"view": func(ctx context.Context) error { return db.View(ctx, func(*kv.Snapshot) error { return nil }) },
+		"update": func(ctx context.Context) error {
+			return db.Update(ctx, kv.Flushed,
+				func(*kv.Tx) error { return nil })
+		},
 		"check":  db.Check,
 		"backup": func(ctx context.Context) error { return db.Backup(ctx, filepath.Join(t.TempDir(), "copy")) },
 		"open": func(ctx context.Context) error {
@@ -469,7 +473,8 @@ func shareStore(t *testing.T, engines []string) {
 		var workers []*exec.Cmd
 		for i := range 8 {
 			cmd := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&journal_mode=%s %d", workerVar, engines[i%len(engines)], path, journal, i))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%s?wait=1m&journal_mode=%s %d", workerVar,
+				engines[i%len(engines)], path, journal, i))
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Start(); err != nil {

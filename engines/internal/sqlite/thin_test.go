@@ -17,7 +17,8 @@ type thinBuild struct {
 	query  string // of database/sql's URL: WAL mode, synchronous=NORMAL, immediate transactions
 }
 
-// thinBuilds are those that are measured; a file with a build constraint adds the one that needs cgo.
+// thinBuilds are those that are measured; a file with a build constraint adds the one that needs
+// cgo.
 var thinBuilds = []thinBuild{
 	{"sqlite", "sqlite", "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"},
 }

@@ -85,10 +85,10 @@ func (t *txn) Close() error {
 	return t.s.endWriting(t.c)
 }
 
-// committed returns the error for what ended a commit before it was done. SQLite: Full is a write that found no space,
-// before the last one of the commit; then it rolls back, and nothing of it can come back. What else
-// fails, above all a sync, is in doubt: the commit may stand in the log as a whole, and earlier
-// ones that were not synced may be lost before it.
+// committed returns the error for what ended a commit before it was done. SQLite: Full is a write
+// that found no space, before the last one of the commit; then it rolls back, and nothing of it can
+// come back. What else fails, above all a sync, is in doubt: the commit may stand in the log as a
+// whole, and earlier ones that were not synced may be lost before it.
 func (c *conn) committed(rc int32) error {
 	err := c.db.Failure(rc)
 	if rc&0xff == Full {

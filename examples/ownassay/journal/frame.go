@@ -15,8 +15,8 @@ const magic = "journal of commits, version 1\n"
 // maxFrame is the largest transaction, in bytes of keys and values.
 const maxFrame = 64 << 20
 
-// A frame is the length of its operations, their checksum, which goes on from that of the frame before, and the
-// operations: 0 for a pair or 1 for a deletion, the lengths of key and value, both.
+// A frame is the length of its operations, their checksum, which goes on from that of the frame
+// before, and the operations: 0 for a pair or 1 for a deletion, the lengths of key and value, both.
 const headSize = 8
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -53,8 +53,8 @@ func checksum(frame []byte, before uint32) uint32 {
 
 func sumOf(frame []byte) uint32 { return binary.LittleEndian.Uint32(frame[4:]) }
 
-// replay gives each frame of a journal to apply, up to the first that is not whole. A journal without its first frame is
-// Corrupt: it was there before the file had its name.
+// replay gives each frame of a journal to apply, up to the first that is not whole. A journal
+// without its first frame is Corrupt: it was there before the file had its name.
 func replay(content []byte, apply func([]driver.Op) error) error {
 	rest, ok := strings.CutPrefix(string(content), magic)
 	if !ok {

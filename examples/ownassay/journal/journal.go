@@ -1,12 +1,13 @@
-// Package journal is a storage engine in one file: a sorted map in memory and a journal of its commits. It is the example
-// of an engine that somebody writes for themselves, small and whole: it passes the tests of kv/drivertest, and "assay prove"
-// holds it to its promises.
+// Package journal is a storage engine in one file: a sorted map in memory and a journal of its
+// commits. It is the example of an engine that somebody writes for themselves, small and whole: it
+// passes the tests of kv/drivertest, and "assay prove" holds it to its promises.
 //
 // Importing it registers the engine "journal".
 //
-// A commit is a frame at the end of the file, and a frame that is not whole ends it: a crash interrupted that commit.
-// Opening reads the whole file and writes it anew, one frame with all pairs, synced and renamed into place. So what a
-// failed sync left in the system's cache is never taken for something on the disk, and stale values go.
+// A commit is a frame at the end of the file, and a frame that is not whole ends it: a crash
+// interrupted that commit. Opening reads the whole file and writes it anew, one frame with all
+// pairs, synced and renamed into place. So what a failed sync left in the system's cache is never
+// taken for something on the disk, and stale values go.
 package journal
 
 import (
@@ -29,8 +30,8 @@ type Driver struct{}
 
 var _ driver.Driver = Driver{}
 
-// caps claims PowerAtomic and Intact for every class: checksums are chained, so that what stands behind a frame that power
-// loss took is not read either.
+// caps claims PowerAtomic and Intact for every class: checksums are chained, so that what stands
+// behind a frame that power loss took is not read either.
 var caps = driver.Caps{
 	PureGo: true, Persistent: true, TxnLimit: true,
 	Modes: []driver.Mode{driver.Exclusive},

@@ -11,10 +11,13 @@ import (
 )
 
 func main() {
-	releases.Main(releases.Engine{Name: "old-badger", Module: "github.com/dgraph-io/badger", KillAtomic: true, PowerAtomic: true, Open: open,
+	releases.Main(releases.Engine{Name: "old-badger", Module: "github.com/dgraph-io/badger", KillAtomic: true,
+		PowerAtomic: true, Open: open,
 		Options: []driver.Option{
-			{Name: "MemTableSize", Values: "bytes", Default: "67108864", Usage: "size of a table, in memory and on disk"},
-			{Name: "ValueThreshold", Values: "bytes", Default: "32", Usage: "larger values stand in the value log alone"},
+			{Name: "MemTableSize", Values: "bytes", Default: "67108864",
+				Usage: "size of a table, in memory and on disk"},
+			{Name: "ValueThreshold", Values: "bytes", Default: "32",
+				Usage: "larger values stand in the value log alone"},
 		}})
 }
 

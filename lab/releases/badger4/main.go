@@ -11,10 +11,13 @@ import (
 )
 
 func main() {
-	releases.Main(releases.Engine{Name: "old-badger4", Module: "github.com/dgraph-io/badger/v4", KillAtomic: true, PowerAtomic: true, Open: open,
+	releases.Main(releases.Engine{Name: "old-badger4", Module: "github.com/dgraph-io/badger/v4", KillAtomic: true,
+		PowerAtomic: true, Open: open,
 		Options: []driver.Option{
-			{Name: "MemTableSize", Values: "bytes", Default: "67108864", Usage: "size of a table, in memory and on disk"},
-			{Name: "ValueThreshold", Values: "bytes", Default: "1048576", Usage: "larger values stand in the value log alone"},
+			{Name: "MemTableSize", Values: "bytes", Default: "67108864",
+				Usage: "size of a table, in memory and on disk"},
+			{Name: "ValueThreshold", Values: "bytes", Default: "1048576",
+				Usage: "larger values stand in the value log alone"},
 		}})
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/assaydb/assay/lab/releases"
 )
 
-// A transaction that a kill has torn is loaded in part by every release; see docs/upstream.md. So it is not promised here.
+// A transaction that a kill has torn is loaded in part by every release; see docs/upstream.md. So
+// it is not promised here.
 func main() {
 	releases.Main(releases.Engine{Name: "old-bunt", Module: "github.com/tidwall/buntdb", Open: open})
 }

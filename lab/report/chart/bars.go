@@ -18,15 +18,15 @@ type Bar struct {
 	Label  string  // behind the bar
 }
 
-// A bar that is longer than cutAt times the shortest is cut there, where the longest is above tooLong: the others could not be
-// told apart.
+// A bar that is longer than cutAt times the shortest is cut there, where the longest is above
+// tooLong: the others could not be told apart.
 const (
 	cutAt   = 6
 	tooLong = 12
 )
 
-// Bars draws bars from 0, the first at the top. floor is a mark across all of them, 0 for none. The label of a bar that was cut
-// begins with a mark.
+// Bars draws bars from 0, the first at the top. floor is a mark across all of them, 0 for none. The
+// label of a bar that was cut begins with a mark.
 func Bars(bars []Bar, floor float64, axis Axis) (*Chart, error) {
 	c := newChart(len(bars), 22)
 	names := make([]string, len(bars))
@@ -129,7 +129,8 @@ func (i interval) Len() int                    { return 1 }
 func (i interval) XY(int) (x, y float64)       { return i.x, i.y }
 func (i interval) XError(int) (lo, hi float64) { return i.lo - i.x, i.hi - i.x }
 
-// ticksTo names round numbers of an axis from 0, none of them beyond end, and as many as have room where a point is so much.
+// ticksTo names round numbers of an axis from 0, none of them beyond end, and as many as have room
+// where a point is so much.
 func ticksTo(end, point float64, format func(float64) string) plot.Ticker {
 	unit := math.Pow10(int(math.Floor(math.Log10(end))) - 1)
 	step := unit

@@ -1,8 +1,8 @@
-// Package chart draws the charts of a report: bars with intervals, curves of percentiles, and rows of dots. It knows numbers
-// and names, and nothing of what was measured.
+// Package chart draws the charts of a report: bars with intervals, curves of percentiles, and rows
+// of dots. It knows numbers and names, and nothing of what was measured.
 //
-// A chart is one drawing for paper and screen: [Chart.SVG] and [Chart.PNG] have colours of their own, on white, and
-// [Chart.Inline] is for a page, whose style sheet gives the colours.
+// A chart is one drawing for paper and screen: [Chart.SVG] and [Chart.PNG] have colours of their
+// own, on white, and [Chart.Inline] is for a page, whose style sheet gives the colours.
 package chart
 
 import (
@@ -38,14 +38,17 @@ var (
 	faint = color.RGBA{0xd0, 0xd7, 0xde, 0xff}
 )
 
-// palette holds the colours of data, which are told apart by people of every kind of sight as far as ten can be.
+// palette holds the colours of data, which are told apart by people of every kind of sight as far
+// as ten can be.
 var palette = []color.RGBA{
-	{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x8f, 0x6b, 0xff}, {0xb4, 0x55, 0x8f, 0xff}, {0x8a, 0x6d, 0x00, 0xff},
-	{0x2a, 0x9f, 0xd8, 0xff}, {0x7a, 0x4f, 0xc9, 0xff}, {0xa1, 0x2b, 0x2b, 0xff}, {0x4d, 0x7c, 0x0f, 0xff}, {0x5c, 0x63, 0x70, 0xff},
+	{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x8f, 0x6b, 0xff}, {0xb4, 0x55, 0x8f, 0xff},
+	{0x8a, 0x6d, 0x00, 0xff},
+	{0x2a, 0x9f, 0xd8, 0xff}, {0x7a, 0x4f, 0xc9, 0xff}, {0xa1, 0x2b, 0x2b, 0xff}, {0x4d, 0x7c, 0x0f, 0xff},
+	{0x5c, 0x63, 0x70, 0xff},
 }
 
-// inkOf returns the colour of what is written beside data of colour i, which to the eye is ink: a page that hides the data hides
-// it, too.
+// inkOf returns the colour of what is written beside data of colour i, which to the eye is ink: a
+// page that hides the data hides it, too.
 func inkOf(i int) color.RGBA { return color.RGBA{ink.R, ink.G, ink.B + 1 + uint8(i%Colors), 0xff} }
 
 // Colors is how many colours of data there are; more kinds of data begin anew.
@@ -87,7 +90,8 @@ func (c *Chart) rowNames(names []string) {
 	c.plot.Y.Min, c.plot.Y.Max = -0.5, float64(len(names))-0.5
 }
 
-// margins leaves room for labels at the ends of axes, in fonts that are wider than that of the drawing.
+// margins leaves room for labels at the ends of axes, in fonts that are wider than that of the
+// drawing.
 func margins(c draw.Canvas) draw.Canvas { return draw.Crop(c, 8, -16, 2, -8) }
 
 // SVG writes the chart as a file of its own.
@@ -114,8 +118,9 @@ func (c *Chart) PNG(w io.Writer) error {
 	return err
 }
 
-// Inline returns the chart as an element of an HTML page that says label to those who do not see it. Its colours are the
-// properties --ink and --faint of the page's style sheet; for data of colour 3, --d3, and --i3 for what is written beside it.
+// Inline returns the chart as an element of an HTML page that says label to those who do not see
+// it. Its colours are the properties --ink and --faint of the page's style sheet; for data of
+// colour 3, --d3, and --i3 for what is written beside it.
 func (c *Chart) Inline(label string) (string, error) {
 	var b bytes.Buffer
 	if err := c.svg(&b); err != nil {
@@ -128,9 +133,11 @@ func (c *Chart) Inline(label string) (string, error) {
 	}
 	replaced := []string{hex(ink), "var(--ink)", hex(faint), "var(--faint)"}
 	for i, c := range palette {
-		replaced = append(replaced, hex(c), fmt.Sprintf("var(--d%d)", i), hex(inkOf(i)), fmt.Sprintf("var(--i%d,var(--ink))", i))
+		replaced = append(replaced, hex(c), fmt.Sprintf("var(--d%d)", i), hex(inkOf(i)),
+			fmt.Sprintf("var(--i%d,var(--ink))", i))
 	}
-	return fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %g %g">`, escape(label), c.width.Points(), c.height.Points()) +
+	return fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %g %g">`, escape(label), c.width.Points(),
+		c.height.Points()) +
 		strings.NewReplacer(replaced...).Replace(compact(drawing)), nil
 }
 
@@ -141,5 +148,6 @@ func escape(s string) string {
 
 // compact leaves out what the page's style sheet says of text.
 func compact(svg string) string {
-	return strings.NewReplacer("font-family:Liberation Sans;", "", "font-variant:normal;", "", "font-weight:normal;", "", "font-style:normal;", "", "\n", "").Replace(svg)
+	return strings.NewReplacer("font-family:Liberation Sans;", "", "font-variant:normal;", "", "font-weight:normal;",
+		"", "font-style:normal;", "", "\n", "").Replace(svg)
 }

@@ -15,11 +15,13 @@ var plainAxis = Axis{Print: func(v float64) string { return fmt.Sprintf("%g", v)
 // charts returns one of each kind.
 func charts(t *testing.T) map[string]*Chart {
 	t.Helper()
-	bars, err := Bars([]Bar{{Name: "one", Value: 1, Lo: 0.9, Hi: 1.2, Label: "1 s"}, {Name: "two", Color: 1, Value: 40, Label: "40 s"}}, 0.5, plainAxis)
+	bars, err := Bars([]Bar{{Name: "one", Value: 1, Lo: 0.9, Hi: 1.2, Label: "1 s"},
+		{Name: "two", Color: 1, Value: 40, Label: "40 s"}}, 0.5, plainAxis)
 	if err != nil {
 		t.Fatal(err)
 	}
-	curves, err := Curves([]string{"p50", "p90", "p99"}, []Curve{{Values: []float64{1, 2, 9}}, {Color: 3, Values: []float64{3, 4, 0}}}, plainAxis)
+	curves, err := Curves([]string{"p50", "p90", "p99"}, []Curve{{Values: []float64{1, 2, 9}},
+		{Color: 3, Values: []float64{3, 4, 0}}}, plainAxis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,8 @@ func TestEveryKindIsDrawnInEveryForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if texts(t, []byte(inline)); !strings.Contains(inline, `aria-label="a &quot;quoted&quot; &lt;chart>"`) || strings.Contains(inline, hex(ink)) || !strings.Contains(inline, "var(--d0)") {
+		if texts(t, []byte(inline)); !strings.Contains(inline, `aria-label="a &quot;quoted&quot; &lt;chart>"`) ||
+			strings.Contains(inline, hex(ink)) || !strings.Contains(inline, "var(--d0)") {
 			t.Errorf("%s: %.300s", name, inline)
 		}
 	}
@@ -88,7 +91,8 @@ func TestABarThatIsMuchLongerIsCut(t *testing.T) {
 	if err := charts(t)["bars"].SVG(&svg); err != nil {
 		t.Fatal(err)
 	}
-	if all := texts(t, svg.Bytes()); !strings.Contains(strings.Join(all, "|"), "→ 40 s") || strings.Contains(strings.Join(all, "|"), "→ 1 s") {
+	if all := texts(t, svg.Bytes()); !strings.Contains(strings.Join(all, "|"), "→ 40 s") ||
+		strings.Contains(strings.Join(all, "|"), "→ 1 s") {
 		t.Errorf("%q", all)
 	}
 }

@@ -55,7 +55,8 @@ type Dot struct {
 	Value float64
 }
 
-// Rows draws dots in rows, the first at the top, on a logarithmic scale, which begins with 0 where a value is 0.
+// Rows draws dots in rows, the first at the top, on a logarithmic scale, which begins with 0 where
+// a value is 0.
 func Rows(rows []Row, axis Axis) (*Chart, error) {
 	c := newChart(len(rows), 18)
 	names := make([]string, len(rows))
@@ -111,7 +112,8 @@ func glyph(color int, radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: palette[color%Colors], Radius: radius, Shape: draw.CircleGlyph{}}
 }
 
-// fromZero is a logarithmic scale that has a 0, where unit is the least that is told from it. At both ends it leaves a little room.
+// fromZero is a logarithmic scale that has a 0, where unit is the least that is told from it. At
+// both ends it leaves a little room.
 type fromZero struct{ unit float64 }
 
 // Normalize returns where x lies between low and high, from 0 to 1.
@@ -142,8 +144,8 @@ func (a Axis) ticks(most int) plot.Ticker {
 	})
 }
 
-// round returns round numbers of an axis: powers of two, or of ten; where there are fewer than three of those, also twice and five
-// times as much.
+// round returns round numbers of an axis: powers of two, or of ten; where there are fewer than
+// three of those, also twice and five times as much.
 func (a Axis) round(low, high float64) (all []float64) {
 	base := 10.0
 	if a.Bytes {

@@ -60,7 +60,8 @@ var userHash = maphash.MakeSeed()
 func (u *User) Sum() uint64 {
 	h := uint64(u.ID)
 	for _, x := range [...]uint64{
-		uint64(u.Age), uint64(math.Float32bits(u.Height)), uint64(math.Float32bits(u.Weight)), uint64(u.CreatedAt), uint64(u.UpdatedAt),
+		uint64(u.Age), uint64(math.Float32bits(u.Height)), uint64(math.Float32bits(u.Weight)), uint64(u.CreatedAt),
+		uint64(u.UpdatedAt),
 		uint64(u.LoginCount), math.Float64bits(u.Score),
 		maphash.String(userHash, u.Username), maphash.String(userHash, u.Email), maphash.String(userHash, u.FirstName),
 		maphash.String(userHash, u.LastName), maphash.String(userHash, u.Description),

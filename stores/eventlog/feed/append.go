@@ -43,7 +43,8 @@ func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte)
 	return first, nil
 }
 
-// nothingWritten reports whether the store is as before an Update that failed so. After others that is not known.
+// nothingWritten reports whether the store is as before an Update that failed so. After others that
+// is not known.
 func nothingWritten(err error) bool {
 	switch kv.KindOf(err) {
 	case kv.Canceled, kv.TooLarge, kv.Invalid, kv.Unsupported, kv.NotWritable:
@@ -65,7 +66,8 @@ func (k *keeper) reload(ctx context.Context) error {
 	return err
 }
 
-// current reads the end of the feed, and whether its meta is stored. Another process may have begun it meanwhile.
+// current reads the end of the feed, and whether its meta is stored. Another process may have begun
+// it meanwhile.
 func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
 	if k.stored {
 		t, err = k.readTail(r)
@@ -78,7 +80,8 @@ func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
 	if meta != nil {
 		o := k.options
 		if o.Dictionary == nil && meta.Dictionary != nil {
-			return t, false, invalid(errors.New("the feed was begun with a dictionary by another process"), "open it again")
+			return t, false, invalid(errors.New("the feed was begun with a dictionary by another process"),
+				"open it again")
 		}
 		if err := o.match(meta); err != nil {
 			return t, false, err
@@ -88,7 +91,8 @@ func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
 	return t, meta != nil, err
 }
 
-// lay writes messages behind a tail and returns the tail afterwards: what fills blocks as blocks, the rest one by one.
+// lay writes messages behind a tail and returns the tail afterwards: what fills blocks as blocks,
+// the rest one by one.
 func (k *keeper) lay(w Writer, t tail, messages [][]byte) (tail, error) {
 	after := tail{trimmed: t.trimmed, first: t.first, end: t.end + uint64(len(messages))}
 	if k.codec == nil {
@@ -134,7 +138,8 @@ func (k *keeper) seal(w Writer, first uint64, messages [][]byte) error {
 	return nil
 }
 
-// single writes those messages of the new tail that the old one did not have, and makes copies of them.
+// single writes those messages of the new tail that the old one did not have, and makes copies of
+// them.
 func (k *keeper) single(w Writer, before, after tail) (tail, error) {
 	for seq := max(before.end, after.first); seq < after.end; seq++ {
 		i := seq - after.first

@@ -23,8 +23,8 @@ type codec struct {
 	reader *zstd.Decoder
 }
 
-// newCodec returns a codec with a dictionary, which may be nil. The fastest level is within a percent of the best one on
-// messages whose text is mostly random, at a third of its time.
+// newCodec returns a codec with a dictionary, which may be nil. The fastest level is within a
+// percent of the best one on messages whose text is mostly random, at a third of its time.
 func newCodec(dictionary []byte) (*codec, error) {
 	encoding := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(MaxBlock), zstd.WithLowerEncoderMem(true)}
@@ -148,8 +148,9 @@ func (p *page) message(seq uint64) []byte {
 // end returns the sequence after the last message of p.
 func (p *page) end() uint64 { return p.first + uint64(len(p.ends)) }
 
-// Train makes a dictionary of samples, which should be some hundred typical messages: what they have in common need then not
-// be stored in every block. It has at most size bytes; 0 is 4,096, which is enough for messages of one kind.
+// Train makes a dictionary of samples, which should be some hundred typical messages: what they
+// have in common need then not be stored in every block. It has at most size bytes; 0 is 4,096,
+// which is enough for messages of one kind.
 func Train(samples [][]byte, size int) (dictionary []byte, err error) {
 	if size == 0 {
 		size = 4096
@@ -160,10 +161,12 @@ func Train(samples [][]byte, size int) (dictionary []byte, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil { // the builder is not made for samples with nothing in common
-			dictionary, err = nil, invalid(fmt.Errorf("train: %v", p), "give samples that are alike, or use no dictionary")
+			dictionary, err = nil, invalid(fmt.Errorf("train: %v", p),
+				"give samples that are alike, or use no dictionary")
 		}
 	}()
-	dictionary, err = dict.BuildZstdDict(samples, dict.Options{MaxDictSize: size, HashBytes: 6, ZstdLevel: zstd.SpeedFastest})
+	dictionary, err = dict.BuildZstdDict(samples, dict.Options{MaxDictSize: size, HashBytes: 6,
+		ZstdLevel: zstd.SpeedFastest})
 	if err != nil {
 		return nil, invalid(fmt.Errorf("train: %w", err), "give samples that are alike, or use no dictionary")
 	}

@@ -110,7 +110,8 @@ func TestMessagesOfOneKindTakeAboutHalfInBlocks(t *testing.T) {
 		share := float64(zstd) / float64(plain)
 		t.Logf("blocks of %d bytes, dictionary of %d: %.1f %%", c.block, len(c.dictionary), 100*share)
 		if share > c.most {
-			t.Errorf("blocks of %d bytes, dictionary of %d: %.3f of the plain feed, want at most %.2f", c.block, len(c.dictionary), share, c.most)
+			t.Errorf("blocks of %d bytes, dictionary of %d: %.3f of the plain feed, want at most %.2f", c.block,
+				len(c.dictionary), share, c.most)
 		}
 	}
 }
@@ -120,7 +121,8 @@ func TestAFeedKeepsTheOptionsThatItWasBegunWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	zstd, trained := &feed.Options{Compression: feed.Zstd}, &feed.Options{Compression: feed.Zstd, Dictionary: dictionary}
+	zstd, trained := &feed.Options{Compression: feed.Zstd}, &feed.Options{Compression: feed.Zstd,
+		Dictionary: dictionary}
 	all := []*feed.Options{nil, zstd, trained}
 	for i, begun := range all {
 		db := memory(t)
@@ -154,7 +156,8 @@ func TestAFeedKeepsTheOptionsThatItWasBegunWith(t *testing.T) {
 
 func TestWrongOptionsAreRefused(t *testing.T) {
 	db := memory(t)
-	for _, o := range []feed.Options{{Compression: 7}, {Block: -1}, {Block: feed.MaxBlock + 1}, {Dictionary: []byte("x")},
+	for _, o := range []feed.Options{{Compression: 7}, {Block: -1}, {Block: feed.MaxBlock + 1},
+		{Dictionary: []byte("x")},
 		{Compression: feed.Zstd, Dictionary: []byte("no dictionary")}} {
 		if _, err := feed.Open(t.Context(), db, &o); !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
 			t.Errorf("%+v: error %v, want Invalid with a hint", o, err)
@@ -295,7 +298,8 @@ func BenchmarkAppend(b *testing.B) {
 		for _, compression := range []feed.Compression{feed.Plain, feed.Zstd} {
 			for _, n := range []int{1, 100, 5000} {
 				b.Run(fmt.Sprintf("%s/%v/%d", engine, compression, n), func(b *testing.B) {
-					f, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "feed"), &feed.Options{Compression: compression})
+					f, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "feed"),
+						&feed.Options{Compression: compression})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -53,8 +53,8 @@ func Example() {
 	// 999: {"author":"@ada","sequence":999,"text":"note 1d710cd7f"}
 }
 
-// A follower keeps up with a feed, and keeps its place where it keeps what it makes of the messages. What every follower is
-// past can be trimmed.
+// A follower keeps up with a feed, and keeps its place where it keeps what it makes of the
+// messages. What every follower is past can be trimmed.
 func ExampleFeed_Follow() {
 	ctx := context.Background()
 	db, err := kv.Open(ctx, "mem:followed")

@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// MaxMessage is the length in bytes of the longest message, MaxAppend the largest number of messages in one append.
+// MaxMessage is the length in bytes of the longest message, MaxAppend the largest number of
+// messages in one append.
 const (
 	MaxMessage = 64 << 20
 	MaxAppend  = 1 << 16
@@ -36,11 +37,12 @@ func NewFeed(b Backend) *Feed {
 	return f
 }
 
-// Append appends messages as one transaction with at least the durability d and returns the sequence of the first. Without
-// messages it does nothing and returns 0. It returns when the messages can be read, and keeps nothing of them.
+// Append appends messages as one transaction with at least the durability d and returns the
+// sequence of the first. Without messages it does nothing and returns 0. It returns when the
+// messages can be read, and keeps nothing of them.
 //
-// If ctx ends before the commit began, nothing was appended and the error is Canceled. After another error the messages
-// may be there, all of them, or not.
+// If ctx ends before the commit began, nothing was appended and the error is Canceled. After
+// another error the messages may be there, all of them, or not.
 func (f *Feed) Append(ctx context.Context, d kv.Durability, messages ...[]byte) (first uint64, err error) {
 	if err := check(messages); err != nil {
 		return 0, err
@@ -78,20 +80,23 @@ func (f *Feed) inTurn(ctx context.Context, op string, fn func() error) error {
 
 func check(messages [][]byte) error {
 	if len(messages) > MaxAppend {
-		return &kv.Error{Op: "append", Kind: kv.TooLarge, Err: fmt.Errorf("%d messages, at most %d", len(messages), MaxAppend),
+		return &kv.Error{Op: "append", Kind: kv.TooLarge, Err: fmt.Errorf("%d messages, at most %d", len(messages),
+			MaxAppend),
 			Hint: "append them in several calls, each of which is atomic"}
 	}
 	for i, m := range messages {
 		if len(m) > MaxMessage {
-			return &kv.Error{Op: "append", Kind: kv.TooLarge, Err: fmt.Errorf("message %d of %d bytes, at most %d", i, len(m), MaxMessage),
+			return &kv.Error{Op: "append", Kind: kv.TooLarge,
+				Err:  fmt.Errorf("message %d of %d bytes, at most %d", i, len(m), MaxMessage),
 				Hint: "keep large data in a file and append its name"}
 		}
 	}
 	return nil
 }
 
-// View runs fn on the feed as it was before fn began. It returns fn's error, or the error of a scan that ended early.
-// fn must not append to the feed: some engines let no writer in while somebody reads.
+// View runs fn on the feed as it was before fn began. It returns fn's error, or the error of a scan
+// that ended early. fn must not append to the feed: some engines let no writer in while somebody
+// reads.
 func (f *Feed) View(ctx context.Context, fn func(*Snapshot) error) error {
 	if err := f.enter("view"); err != nil {
 		return err
@@ -119,7 +124,8 @@ func (f *Feed) Len(ctx context.Context) (n uint64, err error) {
 	return n, err
 }
 
-// Get returns the message with a sequence, which belongs to the caller. One that is not there is NotFound.
+// Get returns the message with a sequence, which belongs to the caller. One that is not there is
+// NotFound.
 func (f *Feed) Get(ctx context.Context, seq uint64) (message []byte, err error) {
 	err = f.View(ctx, func(s *Snapshot) (err error) {
 		message, err = s.Get(seq)
@@ -128,8 +134,8 @@ func (f *Feed) Get(ctx context.Context, seq uint64) (message []byte, err error) 
 	return message, err
 }
 
-// Close waits for running calls and ends the feed; later calls fail with Closed. It does not close the *kv.DB given to
-// Open: close the feed first.
+// Close waits for running calls and ends the feed; later calls fail with Closed. It does not close
+// the *kv.DB given to Open: close the feed first.
 func (f *Feed) Close() error {
 	f.closing.Do(func() {
 		f.mu.Lock()

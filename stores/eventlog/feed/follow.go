@@ -67,7 +67,8 @@ func (f *Feed) Follow(ctx context.Context, from uint64, handle func(seq uint64, 
 
 // handleAll calls handle with messages, the first of which has the sequence from, and returns the
 // sequence after the last.
-func handleAll(ctx context.Context, from uint64, batch []byte, ends []int, handle func(uint64, []byte) error) (uint64, error) {
+func handleAll(ctx context.Context, from uint64, batch []byte, ends []int, handle func(uint64, []byte) error) (uint64,
+	error) {
 	start := 0
 	for _, end := range ends {
 		if err := ctx.Err(); err != nil {

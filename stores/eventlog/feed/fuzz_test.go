@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Whatever is taken for a block gives an error or as many messages as it says, and what was sealed comes back.
+// Whatever is taken for a block gives an error or as many messages as it says, and what was sealed
+// comes back.
 func FuzzBlock(f *testing.F) {
 	c, err := newCodec(nil)
 	if err != nil {

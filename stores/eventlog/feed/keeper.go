@@ -16,10 +16,12 @@ type keeper struct {
 	options Options
 	codec   *codec // nil without compression
 
-	// seen is what readers may see, if nobody else appends: a store may show a commit before it is durable.
+	// seen is what readers may see, if nobody else appends: a store may show a commit before it is
+	// durable.
 	seen atomic.Pointer[extent]
 
-	// The rest is used by Append alone. tail is as stored when this feed appended last, if known is set.
+	// The rest is used by Append alone. tail is as stored when this feed appended last, if known is
+	// set.
 	known   bool
 	stored  bool // meta is, for ever
 	tail    tail
@@ -29,7 +31,8 @@ type keeper struct {
 
 var _ Backend = (*keeper)(nil)
 
-// extent is the number of messages, how many of them are in blocks, and how many of these are trimmed.
+// extent is the number of messages, how many of them are in blocks, and how many of these are
+// trimmed.
 type extent struct{ end, first, trimmed uint64 }
 
 // tail is the end of a feed: the messages that are in no block yet.
@@ -40,8 +43,8 @@ type tail struct {
 	messages [][]byte
 }
 
-// Keep returns the feed that is kept in a table, with options that fit what is there. It is for backends; the table is
-// closed if it fails.
+// Keep returns the feed that is kept in a table, with options that fit what is there. It is for
+// backends; the table is closed if it fails.
 func Keep(ctx context.Context, table Table, opts *Options) (*Feed, error) {
 	k := &keeper{table: table}
 	if err := k.open(ctx, opts); err != nil {
@@ -133,8 +136,8 @@ func sealed(r Rows, seq uint64) (uint64, error) {
 	return end, err
 }
 
-// blockAt returns the sequences that the last block that begins at or below seq holds, from first up to end, 0 and 0 if there
-// is none.
+// blockAt returns the sequences that the last block that begins at or below seq holds, from first
+// up to end, 0 and 0 if there is none.
 func blockAt(r Rows, seq uint64) (first, end uint64, err error) {
 	first, block, err := r.Block(nil, seq)
 	if errors.Is(err, kv.NotFound) {

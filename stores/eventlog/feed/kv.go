@@ -26,11 +26,13 @@ var (
 	trimmedKey = []byte{'t'}
 )
 
-// Open returns the feed kept in db. It uses the keys that begin with 'm', 'q', 't' and 'z' and nothing else; to keep it beside
-// other data, give it a [kv.DB.Namespace]. Close the feed before db.
+// Open returns the feed kept in db. It uses the keys that begin with 'm', 'q', 't' and 'z' and
+// nothing else; to keep it beside other data, give it a [kv.DB.Namespace]. Close the feed before
+// db.
 //
-// In a store opened in Exclusive mode the end of the feed is kept in memory: a second Feed over the same keys is Invalid
-// until the first is closed. In Shared mode every append reads it in its transaction.
+// In a store opened in Exclusive mode the end of the feed is kept in memory: a second Feed over the
+// same keys is Invalid until the first is closed. In Shared mode every append reads it in its
+// transaction.
 func Open(ctx context.Context, db *kv.DB, opts *Options) (*Feed, error) {
 	db, err := db.RequireAtomic()
 	if err != nil {
@@ -132,7 +134,8 @@ func (w *kvWriter) PutTrimmed(before, freed uint64) error {
 }
 
 func (w *kvWriter) Free(from, to, blocks uint64) error {
-	err := w.to.DeleteRange(kv.Range{Start: appendKey(nil, messagePrefix, from), End: appendKey(nil, messagePrefix, to)})
+	err := w.to.DeleteRange(kv.Range{Start: appendKey(nil, messagePrefix, from),
+		End: appendKey(nil, messagePrefix, to)})
 	if err != nil || blocks == 0 {
 		return err
 	}
@@ -181,7 +184,8 @@ func (r *kvRows) Trimmed() (before, freed uint64, err error) {
 
 func (r *kvRows) Bounds(from uint64) (first, last uint64, some bool, err error) {
 	for _, reverse := range []bool{false, true} {
-		all := kv.Range{Start: appendKey(r.start[:0], messagePrefix, from), End: []byte{messagePrefix + 1}, Reverse: reverse}
+		all := kv.Range{Start: appendKey(r.start[:0], messagePrefix, from), End: []byte{messagePrefix + 1},
+			Reverse: reverse}
 		for key := range r.s.Scan(all) {
 			if last, err = sequence(key); err != nil {
 				return 0, 0, false, err

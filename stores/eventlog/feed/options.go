@@ -30,12 +30,13 @@ type Options struct {
 	// Compression is fixed by the first append; another one is then Invalid.
 	Compression Compression
 
-	// Block is how many bytes of messages are compressed together; 0 is DefaultBlock, at most MaxBlock. It may be another
-	// one each time the feed is opened.
+	// Block is how many bytes of messages are compressed together; 0 is DefaultBlock, at most
+	// MaxBlock. It may be another one each time the feed is opened.
 	Block int
 
-	// Dictionary is what blocks are compressed with, made by Train; nil is none. It is fixed by the first append and kept
-	// in the feed: afterwards nil is the one that is kept, and another one is Invalid.
+	// Dictionary is what blocks are compressed with, made by Train; nil is none. It is fixed by the
+	// first append and kept in the feed: afterwards nil is the one that is kept, and another one is
+	// Invalid.
 	Dictionary []byte
 }
 
@@ -58,9 +59,11 @@ func (o *Options) Complete() (Options, error) {
 	case c.Compression > Zstd:
 		return c, invalid(fmt.Errorf("option Compression %d", c.Compression), "use Plain or Zstd")
 	case c.Block < 0 || c.Block > MaxBlock:
-		return c, invalid(fmt.Errorf("option Block %d", c.Block), fmt.Sprintf("give a number of bytes up to %d, or 0 for the default", MaxBlock))
+		return c, invalid(fmt.Errorf("option Block %d", c.Block),
+			fmt.Sprintf("give a number of bytes up to %d, or 0 for the default", MaxBlock))
 	case c.Dictionary != nil && c.Compression == Plain:
-		return c, invalid(errors.New("a dictionary, and no compression to use it"), "set Compression to Zstd, or leave the dictionary out")
+		return c, invalid(errors.New("a dictionary, and no compression to use it"),
+			"set Compression to Zstd, or leave the dictionary out")
 	}
 	return c, nil
 }
@@ -90,9 +93,11 @@ func (o *Options) match(stored *Meta) error {
 		return &kv.Error{Op: "open feed", Kind: kv.Unsupported, Hint: "use a newer program",
 			Err: fmt.Errorf("format %d, this program knows %d", stored.Format, formatTrimmed)}
 	case stored.Compression != o.Compression.String():
-		return invalid(fmt.Errorf("the feed was begun with Options.Compression %s", stored.Compression), "open it with the same")
+		return invalid(fmt.Errorf("the feed was begun with Options.Compression %s", stored.Compression),
+			"open it with the same")
 	case o.Dictionary != nil && !bytes.Equal(o.Dictionary, stored.Dictionary):
-		return invalid(errors.New("the feed was begun with another dictionary, or none"), "leave Options.Dictionary out: the feed keeps its own")
+		return invalid(errors.New("the feed was begun with another dictionary, or none"),
+			"leave Options.Dictionary out: the feed keeps its own")
 	}
 	o.Dictionary = stored.Dictionary
 	return nil

@@ -16,8 +16,9 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/margaret"
 )
 
-// TestPower: after a power cut every message whose append was acknowledged as synced is there, byte for byte, under its
-// number; appends are there as a whole or not at all; numbers have no gaps; and the feed goes on from its end.
+// TestPower: after a power cut every message whose append was acknowledged as synced is there, byte
+// for byte, under its number; appends are there as a whole or not at all; numbers have no gaps; and
+// the feed goes on from its end.
 func TestPower(t *testing.T) {
 	synced := []kv.Durability{kv.Synced}
 	mixed := []kv.Durability{kv.Buffered, kv.Synced, kv.Buffered} // for stores that are intact whatever is lost
@@ -46,12 +47,13 @@ func TestPowerTakesWhatIsNotSynced(t *testing.T) {
 	for name, open := range map[string]opener{"pebble": openKV("pebble", small), "margaret": openMargaret} {
 		t.Run(name, func(t *testing.T) {
 			f := poweredFeed{open, []kv.Durability{kv.Buffered}}
-			powertest.MustFail(t, powertest.Case[batch]{Work: f.work, Check: func(dir string, h powertest.History[batch]) error {
-				for i := range h.Done {
-					h.Done[i].Class = kv.Synced // as a program has it that takes one for the other
-				}
-				return f.check(dir, h)
-			}}, 10)
+			powertest.MustFail(t, powertest.Case[batch]{Work: f.work,
+				Check: func(dir string, h powertest.History[batch]) error {
+					for i := range h.Done {
+						h.Done[i].Class = kv.Synced // as a program has it that takes one for the other
+					}
+					return f.check(dir, h)
+				}}, 10)
 		})
 	}
 }
@@ -115,7 +117,8 @@ func (f poweredFeed) work(dir string, say *powertest.Log[batch]) error {
 	for w := range poweredWriters {
 		all.Go(func() {
 			for i := range poweredAppends {
-				b := batch{Name: fmt.Sprintf("%d/%d", w, i), Count: poweredSizes[(w+i)%len(poweredSizes)], Class: f.classes[i%len(f.classes)]}
+				b := batch{Name: fmt.Sprintf("%d/%d", w, i), Count: poweredSizes[(w+i)%len(poweredSizes)],
+					Class: f.classes[i%len(f.classes)]}
 				say.Try(b)
 				if b.First, errs[w] = feed.Append(context.Background(), b.Class, b.messages()...); errs[w] != nil {
 					return
@@ -161,7 +164,8 @@ func examine(f *feed.Feed, h powertest.History[batch]) (b batch, err error) {
 		return b, err
 	}
 	for _, b := range h.Done {
-		there := b.First+uint64(b.Count) <= uint64(len(found)) && slices.EqualFunc(found[b.First:][:b.Count], b.messages(), bytes.Equal)
+		there := b.First+uint64(b.Count) <= uint64(len(found)) &&
+			slices.EqualFunc(found[b.First:][:b.Count], b.messages(), bytes.Equal)
 		if b.Class == kv.Synced && !there {
 			return b, fmt.Errorf("append %s, acknowledged as synced, is not at %d of %d", b.Name, b.First, len(found))
 		}

@@ -25,7 +25,8 @@ var _ Reader = (*keptReader)(nil)
 
 var readers = sync.Pool{New: func() any { return new(keptReader) }}
 
-// View implements Backend. What can be seen is settled before the state is fixed, so that all of it is there.
+// View implements Backend. What can be seen is settled before the state is fixed, so that all of it
+// is there.
 func (k *keeper) View(ctx context.Context, fn func(Reader) error) error {
 	seen := *k.seen.Load()
 	return k.table.View(ctx, func(rows Rows) error {
@@ -42,7 +43,8 @@ func (k *keeper) View(ctx context.Context, fn func(Reader) error) error {
 	})
 }
 
-// measure reads how many messages are in blocks and trimmed and, if the table is shared, how many there are.
+// measure reads how many messages are in blocks and trimmed and, if the table is shared, how many
+// there are.
 func (r *keptReader) measure(shared bool) error {
 	trimmed, _, err := r.rows.Trimmed()
 	if err != nil {
@@ -155,7 +157,8 @@ func (r *keptReader) Scan(from, to uint64, yield func(seq uint64, message []byte
 	return err
 }
 
-// scanBlocks gives the messages in blocks to step, beginning with *next, until it returns false or there are no more.
+// scanBlocks gives the messages in blocks to step, beginning with *next, until it returns false or
+// there are no more.
 func (r *keptReader) scanBlocks(next *uint64, step func(message []byte) bool) error {
 	if !r.page.holds(*next) {
 		if err := r.turn(*next); err != nil {

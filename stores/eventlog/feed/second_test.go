@@ -35,8 +35,9 @@ func TestASecondFeedOverTheSameKeysIsRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkScanOfTheEnd reads the last messages of a feed whose others were put into blocks one by one: on Pebble a
-// deleted key costs whoever steps over it. Beside it is a feed without blocks, which deletes nothing.
+// BenchmarkScanOfTheEnd reads the last messages of a feed whose others were put into blocks one by
+// one: on Pebble a deleted key costs whoever steps over it. Beside it is a feed without blocks,
+// which deletes nothing.
 func BenchmarkScanOfTheEnd(b *testing.B) {
 	for _, compression := range []feed.Compression{feed.Plain, feed.Zstd} {
 		for _, n := range []int{2_000, 200_000} {

@@ -154,5 +154,6 @@ func (p *trimming) run(w Writer) error {
 }
 
 func trimmed(seq, first uint64) error {
-	return &kv.Error{Op: "get", Kind: kv.NotFound, Err: fmt.Errorf("message %d was trimmed: the feed begins with %d", seq, first)}
+	return &kv.Error{Op: "get", Kind: kv.NotFound, Err: fmt.Errorf("message %d was trimmed: the feed begins with %d",
+		seq, first)}
 }

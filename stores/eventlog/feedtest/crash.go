@@ -45,7 +45,8 @@ type report struct {
 // killSizes are the sizes of a child's appends, in turn: most go into the tail, some fill blocks.
 var killSizes = []int{1, 1, 2, 1, 70, 1, 5, 1, 1, 3}
 
-// The messages of an append carry the round, so that what an earlier child lost cannot be taken for what came instead.
+// The messages of an append carry the round, so that what an earlier child lost cannot be taken for
+// what came instead.
 func killed(round int, first uint64, n int) [][]byte {
 	all := batch(int(first), n)
 	for i, m := range all {
@@ -95,7 +96,8 @@ func testKill(s *suite) {
 	s.Logf("%d messages after %d kills", len(known), kills)
 }
 
-// survivors checks that the feed holds a prefix of expected that ends between two appends, and returns it.
+// survivors checks that the feed holds a prefix of expected that ends between two appends, and
+// returns it.
 func (s *suite) survivors(f *feed.Feed, expected [][]byte) [][]byte {
 	s.Helper()
 	n, err := f.Len(s.Ctx())
@@ -123,7 +125,8 @@ func testProcesses(s *suite) {
 	f, _ := s.openIn(dir)
 	var children []*crash.Child[report]
 	for p := range processes {
-		children = append(children, crash.Start[report](s.T, task{Dir: dir, Class: s.Class, Round: p, Appends: appends}))
+		children = append(children, crash.Start[report](s.T,
+			task{Dir: dir, Class: s.Class, Round: p, Appends: appends}))
 	}
 	known := map[uint64][]byte{}
 	for p, c := range children {
@@ -142,7 +145,8 @@ func testProcesses(s *suite) {
 			return fmt.Errorf("%d messages, want %d", r.Len(), len(known))
 		}
 		for seq, m := range r.Scan(0, r.Len()) {
-			// A child writes what it expects its place to be: the text after that differs where another came in between.
+			// A child writes what it expects its place to be: the text after that differs where
+			// another came in between.
 			_, got, _ := bytes.Cut(m, []byte(": "))
 			_, want, _ := bytes.Cut(known[seq], []byte(": "))
 			if len(got) == 0 || len(want) == 0 {

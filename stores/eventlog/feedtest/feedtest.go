@@ -1,4 +1,5 @@
-// Package feedtest is the conformance suite of feeds: what every implementation of package feed promises, as tests.
+// Package feedtest is the conformance suite of feeds: what every implementation of package feed
+// promises, as tests.
 package feedtest
 
 import (
@@ -15,10 +16,12 @@ import (
 
 // Target is an implementation under test.
 type Target struct {
-	// Open opens the feed kept in the folder dir, creating it. closeAll closes the feed and what it is kept in.
+	// Open opens the feed kept in the folder dir, creating it. closeAll closes the feed and what it
+	// is kept in.
 	Open func(dir string) (f *feed.Feed, closeAll func() error, err error)
 
-	// Delivers tells what an append of each class that may be asked for is delivered as. It is not empty.
+	// Delivers tells what an append of each class that may be asked for is delivered as. It is not
+	// empty.
 	Delivers map[kv.Durability]kv.Durability
 
 	Volatile  bool // nothing outlives closeAll
@@ -26,8 +29,8 @@ type Target struct {
 	NoTrim    bool // Trim is refused
 }
 
-// Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
-// same test selected, for processes to kill.
+// Run runs the suite. The test that calls it must do so before anything else: Run starts the test
+// binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
 	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes}
@@ -120,7 +123,8 @@ func (s *suite) wantAll(f *feed.Feed, want [][]byte) {
 		}
 		for range min(len(want), 200) {
 			seq := rand.IntN(len(want))
-			if m, err := r.Append([]byte("x"), uint64(seq)); err != nil || m[0] != 'x' || !bytes.Equal(m[1:], want[seq]) {
+			if m, err := r.Append([]byte("x"), uint64(seq)); err != nil || m[0] != 'x' ||
+				!bytes.Equal(m[1:], want[seq]) {
 				return fmt.Errorf("message %d: got %.50q, %v, want %.50q", seq, m, err, want[seq])
 			}
 		}
@@ -128,7 +132,8 @@ func (s *suite) wantAll(f *feed.Feed, want [][]byte) {
 	}))
 }
 
-// message returns a message that tells its number, with n bytes of which most are alike in all messages.
+// message returns a message that tells its number, with n bytes of which most are alike in all
+// messages.
 func message(seq, n int) []byte {
 	m := fmt.Appendf(nil, `{"sequence":%d,"text":"`, seq)
 	for len(m) < n {

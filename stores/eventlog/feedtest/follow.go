@@ -115,7 +115,8 @@ func (s *suite) wantTrimmed(f *feed.Feed, all [][]byte, first int) {
 		}
 		for seq := max(0, first-50); seq < min(len(all), first+50); seq++ {
 			m, err := r.Get(uint64(seq))
-			if seq < first && kv.KindOf(err) != kv.NotFound || seq >= first && (err != nil || !bytes.Equal(m, all[seq])) {
+			if seq < first && kv.KindOf(err) != kv.NotFound || seq >= first &&
+				(err != nil || !bytes.Equal(m, all[seq])) {
 				return fmt.Errorf("message %d, trimmed before %d: %.40q, %w", seq, first, m, err)
 			}
 		}
@@ -154,7 +155,8 @@ func testTrim(s *suite) {
 		s.wantTrimmed(f, all, before)
 	}
 	s.WantKind("trim of more than there is", f.Trim(s.Ctx(), s.Class, 601), kv.Invalid)
-	s.WantKind("follow what is trimmed", f.Follow(s.Ctx(), 100, func(uint64, []byte) error { return errEnough }), kv.NotFound)
+	s.WantKind("follow what is trimmed", f.Follow(s.Ctx(), 100, func(uint64, []byte) error { return errEnough }),
+		kv.NotFound)
 	s.trims(f, 600)
 	s.wantTrimmed(f, all, 600)
 	more := batch(600, 200)

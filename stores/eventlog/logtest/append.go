@@ -35,9 +35,11 @@ func testRoundTrip(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
 	at := time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	data := []string{
-		``, `{"index":1}`, `{"a":[1,2,{"b":null}],"c":"x\n\u00e9"}`, `null`, `true`, `0`, `-1.5e+10`, `"text"`, `[]`, `{}`,
+		``, `{"index":1}`, `{"a":[1,2,{"b":null}],"c":"x\n\u00e9"}`, `null`, `true`, `0`, `-1.5e+10`, `"text"`, `[]`,
+		`{}`,
 		" {\"a\": 1}\n", `{"a":1} `, "{\n\t\"a\": 1\n}", `{"a":1,}`, `{a:1}`, `01`, `nul`, `{"a":1}{"b":2}`, `"`, `}`,
-		"\x00", "\xff\xfe", "\"\xff\"", "plain text", `{"time":"x","position":9}`, "\"\u2028<&>\"", strings.Repeat("[", 2000),
+		"\x00", "\xff\xfe", "\"\xff\"", "plain text", `{"time":"x","position":9}`, "\"\u2028<&>\"",
+		strings.Repeat("[", 2000),
 		strings.Repeat("[", 600) + strings.Repeat("]", 600), `{"a":"` + strings.Repeat("x", 5000) + `"}`,
 	}
 	types := []string{"T", "order.paid", `quo"te`, `back\slash`, "tab\t", "été", "日本", "\u2028", "<&>", "\x00", "\x7f"}
@@ -174,10 +176,12 @@ func testOwnership(s *suite) {
 		given[i].Type = "other"
 	}
 	for range 2 {
-		for _, events := range [][]eventlog.Event{s.load(log, eventlog.Range{}), s.loadStream(log, "s", eventlog.Range{})} {
+		for _, events := range [][]eventlog.Event{s.load(log, eventlog.Range{}),
+			s.loadStream(log, "s", eventlog.Range{})} {
 			s.wantPositions(events, 1, 3)
 			for i := range events {
-				if want := []byte{'"', 'a' + byte(i), '"'}; !bytes.Equal(events[i].Data, want) || events[i].Type != "T" {
+				if want := []byte{'"', 'a' + byte(i), '"'}; !bytes.Equal(events[i].Data, want) ||
+					events[i].Type != "T" {
 					s.Fatalf("event %d is %q %q, want %q", i, events[i].Type, events[i].Data, want)
 				}
 				clear(events[i].Data)
@@ -202,8 +206,10 @@ func testArguments(s *suite) {
 		{"a stream that is not UTF-8", "\xff", eventlog.Any, ok, kv.Invalid},
 		{"a stream with a long name", strings.Repeat("s", eventlog.MaxName+1), eventlog.Any, ok, kv.TooLarge},
 		{"a version of no stream", "", eventlog.Version(0), ok, kv.Invalid},
-		{"a time too early", "s", eventlog.Any, eventlog.Draft{Type: "T", Time: time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)}, kv.Invalid},
-		{"a time too late", "s", eventlog.Any, eventlog.Draft{Type: "T", Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, kv.Invalid},
+		{"a time too early", "s", eventlog.Any, eventlog.Draft{Type: "T",
+			Time: time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)}, kv.Invalid},
+		{"a time too late", "s", eventlog.Any, eventlog.Draft{Type: "T",
+			Time: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)}, kv.Invalid},
 	} {
 		_, err := log.Append(s.Ctx(), s.Class, c.stream, c.expect, ok, c.draft, ok)
 		s.WantKind(c.name, err, c.kind)
@@ -223,7 +229,8 @@ func testCanceledAppend(s *suite) {
 	_, err := log.Append(ctx, s.Class, "", eventlog.Any, draft("1"))
 	s.WantKind("append", err, kv.Canceled)
 
-	// While others append, one that is canceled in the queue or in a group is there if and only if it succeeded.
+	// While others append, one that is canceled in the queue or in a group is there if and only if
+	// it succeeded.
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	succeeded := 0

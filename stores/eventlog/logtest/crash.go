@@ -79,7 +79,8 @@ func testKill(s *suite) {
 		reports := crash.AfterReports[report](s.T, task, 50+rand.IntN(500))
 		for _, r := range reports {
 			if before, ok := known[r.Position]; ok && before.Data != r.Data {
-				s.Fatalf("round %d, %v: position %d is used for %s and was for %s", round, d, r.Position, r.Data, before.Data)
+				s.Fatalf("round %d, %v: position %d is used for %s and was for %s", round, d, r.Position, r.Data,
+					before.Data)
 			}
 			if before, ok := known[r.Position]; !ok || before.Saw {
 				known[r.Position] = r
@@ -90,7 +91,8 @@ func testKill(s *suite) {
 		s.verify(log, known)
 		done := s.append(log, "s", draft(fmt.Sprintf(`"parent %d"`, round)))
 		if done.First <= highest {
-			s.Fatalf("round %d, %v: position %d is given out again, the highest known was %d", round, d, done.First, highest)
+			s.Fatalf("round %d, %v: position %d is given out again, the highest known was %d", round, d, done.First,
+				highest)
 		}
 		if done.First > highest+1 {
 			gaps++
@@ -128,7 +130,8 @@ func (s *suite) verify(log *eventlog.Log, known map[uint64]report) {
 	}
 }
 
-// A power loss is stood in for by a copy of the files, taken before the newest events: to the log it looks the same.
+// A power loss is stood in for by a copy of the files, taken before the newest events: to the log
+// it looks the same.
 func testLostTail(s *suite) {
 	if _, ok := s.Delivers[kv.Synced]; !ok {
 		s.Skip("this log delivers no Synced, with which positions could be reserved")
@@ -161,8 +164,8 @@ func testLostTail(s *suite) {
 	}
 }
 
-// An acknowledgement may outlive the events that it is of. Where no positions are reserved, events that follow must not get
-// positions that the subscription is past already.
+// An acknowledgement may outlive the events that it is of. Where no positions are reserved, events
+// that follow must not get positions that the subscription is past already.
 func testLostAcknowledged(s *suite) {
 	for _, o := range []eventlog.Options{{Streams: true, Reserve: eventlog.NoReserve}, {Streams: true}} {
 		dir := s.TempDir()
@@ -177,7 +180,8 @@ func testLostAcknowledged(s *suite) {
 			done := s.append(log, "s", drafts("after", 3)...)
 			sub := s.subscribe(log, "reader")
 			if sub.Position() >= done.First {
-				s.Fatalf("%+v: the subscription is at %d already and will not see event %d", o, sub.Position(), done.First)
+				s.Fatalf("%+v: the subscription is at %d already and will not see event %d", o, sub.Position(),
+					done.First)
 			}
 			events, err := sub.Next(s.Ctx(), 10)
 			s.Must("next", err)
@@ -195,7 +199,8 @@ func testProcesses(s *suite) {
 	log, _ := s.openIn(dir, eventlog.Options{Streams: true})
 	var children []*crash.Child[report]
 	for p := range processes {
-		children = append(children, crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.Class, Tag: fmt.Sprint(p), Count: appends, Mine: true}))
+		children = append(children, crash.Start[report](s.T,
+			task{Kind: "append", Dir: dir, Class: s.Class, Tag: fmt.Sprint(p), Count: appends, Mine: true}))
 	}
 	known := map[uint64]report{}
 	for _, c := range children {
@@ -231,7 +236,8 @@ func testProcessFollow(s *suite) {
 	dir := s.TempDir()
 	log, _ := s.openIn(dir, eventlog.Options{Streams: true})
 	sub := s.subscribe(log, "reader")
-	c := crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.Class, Tag: "child", Count: appends, Mine: true})
+	c := crash.Start[report](s.T, task{Kind: "append", Dir: dir, Class: s.Class, Tag: "child", Count: appends,
+		Mine: true})
 	at := uint64(0)
 	for n := 0; n < appends; {
 		events, err := sub.Next(s.Ctx(), 10)
@@ -248,7 +254,8 @@ func testProcessFollow(s *suite) {
 	s.Must("child", c.Wait())
 }
 
-// task is what a child does: append events to the stream "s" and report each, until it is killed or Count is reached.
+// task is what a child does: append events to the stream "s" and report each, until it is killed or
+// Count is reached.
 type task struct {
 	Kind  string
 	Dir   string
@@ -288,7 +295,8 @@ func (job task) run(target Target) error {
 	return closeAll()
 }
 
-// watch reports every event that a reader sees, for a position that was seen must not be used again either.
+// watch reports every event that a reader sees, for a position that was seen must not be used again
+// either.
 func (job task) watch(ctx context.Context, log *eventlog.Log, lines chan<- report) {
 	at, err := log.LastPosition(ctx)
 	for err == nil {
@@ -314,7 +322,8 @@ func write(lines <-chan report) error {
 	return nil
 }
 
-// copyFiles copies the files below from into the folder to. SQLite makes the shared memory of a log anew.
+// copyFiles copies the files below from into the folder to. SQLite makes the shared memory of a log
+// anew.
 func copyFiles(to, from string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasSuffix(path, "-shm") {

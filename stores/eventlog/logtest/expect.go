@@ -142,7 +142,8 @@ func testBystanders(s *suite) {
 	for w := 0; w < writers; w += 2 {
 		stream := fmt.Sprint("s", w)
 		for i, e := range s.loadStream(log, stream, eventlog.Range{}) {
-			if want := fmt.Sprintf(`{"tag":%q,"index":%d}`, stream, i%2); e.Version != uint64(i+1) || string(e.Data) != want {
+			if want := fmt.Sprintf(`{"tag":%q,"index":%d}`, stream, i%2); e.Version != uint64(i+1) ||
+				string(e.Data) != want {
 				s.Errorf("%s: version %d %s, want version %d %s", stream, e.Version, e.Data, i+1, want)
 			}
 		}
@@ -151,7 +152,8 @@ func testBystanders(s *suite) {
 
 func testStreamNames(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
-	names := []string{"a", "ab", "a\x00", "a\x00b", "a\x00\x01", "a\x00\u00ff", "a\x01", "A", " a", "a ", "\x00", "é", "e\u0301"}
+	names := []string{"a", "ab", "a\x00", "a\x00b", "a\x00\x01", "a\x00\u00ff", "a\x01", "A", " a", "a ", "\x00", "é",
+		"e\u0301"}
 	for round := range 3 {
 		for _, name := range names {
 			if done := s.append(log, name, draft(fmt.Sprintf("%q", "x"))); done.Version != uint64(round+1) {

@@ -14,8 +14,10 @@ import (
 // atOnce is a backoff of no time.
 func atOnce(int) time.Duration { return 0 }
 
-// follow runs Follow until handle was given the event at position last, and returns the positions that it was given.
-func (s *suite) follow(log *eventlog.Log, name string, o eventlog.FollowOptions, last uint64, handle func(e eventlog.Event) error) []uint64 {
+// follow runs Follow until handle was given the event at position last, and returns the positions
+// that it was given.
+func (s *suite) follow(log *eventlog.Log, name string, o eventlog.FollowOptions, last uint64,
+	handle func(e eventlog.Event) error) []uint64 {
 	s.Helper()
 	var given []uint64
 	ctx, cancel := context.WithCancel(s.Ctx())
@@ -46,8 +48,9 @@ func testHandler(s *suite) {
 		filter  eventlog.Filter
 		selects func(e eventlog.Event) bool
 	}{
-		"all":    {eventlog.Filter{}, func(eventlog.Event) bool { return true }},
-		"stream": {eventlog.Filter{Streams: []string{"order-1", "none"}}, func(e eventlog.Event) bool { return e.Stream == "order-1" }},
+		"all": {eventlog.Filter{}, func(eventlog.Event) bool { return true }},
+		"stream": {eventlog.Filter{Streams: []string{"order-1", "none"}},
+			func(e eventlog.Event) bool { return e.Stream == "order-1" }},
 		"prefix": {eventlog.Filter{Prefix: "order-"}, orders},
 		"type":   {eventlog.Filter{Types: []string{"T0", "T2"}}, func(e eventlog.Event) bool { return e.Type != "T1" }},
 		"both": {eventlog.Filter{Prefix: "order-", Types: []string{"T0"}},
@@ -97,7 +100,8 @@ func testPoison(s *suite) {
 		var got []uint64
 		for _, p := range parked {
 			got = append(got, p.Event.Position)
-			if stored := s.load(log, eventlog.Range{From: p.Event.Position, Limit: 1}); fmt.Sprint(p.Event) != fmt.Sprint(stored[0]) {
+			if stored := s.load(log, eventlog.Range{From: p.Event.Position,
+				Limit: 1}); fmt.Sprint(p.Event) != fmt.Sprint(stored[0]) {
 				s.Errorf("parked is %v, want %v", p.Event, stored[0])
 			}
 			if p.Err != cause[:1000] {
@@ -128,7 +132,8 @@ func testHandlerInterrupted(s *suite) {
 		if stop == 51 {
 			s.append(log, "", draft("end"))
 		}
-		for _, position := range s.follow(log, "worker", eventlog.FollowOptions{}, stop, func(eventlog.Event) error { return nil }) {
+		for _, position := range s.follow(log, "worker", eventlog.FollowOptions{}, stop,
+			func(eventlog.Event) error { return nil }) {
 			if position != next {
 				s.Fatalf("given event %d, want %d", position, next)
 			}
@@ -137,7 +142,10 @@ func testHandlerInterrupted(s *suite) {
 	}
 	failing := make(chan error)
 	go func() {
-		failing <- log.Follow(s.Ctx(), "failing", func(context.Context, eventlog.Event) error { return errors.New("never") },
+		failing <- log.Follow(s.Ctx(), "failing", func(context.Context,
+			eventlog.Event) error {
+			return errors.New("never")
+		},
 			&eventlog.FollowOptions{Durability: s.Class, Attempts: -1, Backoff: func(int) time.Duration {
 				return patience
 			}})

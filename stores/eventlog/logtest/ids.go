@@ -34,7 +34,8 @@ func testIDs(s *suite) {
 			}
 		}
 		done, err := log.Append(s.Ctx(), s.Class, "s", eventlog.Any, withIDs("a", 3)[1:]...)
-		if want := (eventlog.Appended{First: first.First + 1, Last: first.Last, Version: first.Version}); err != nil || done != want {
+		if want := (eventlog.Appended{First: first.First + 1, Last: first.Last, Version: first.Version}); err != nil ||
+			done != want {
 			s.Errorf("a part of it again: %+v, %v, want %+v", done, err, want)
 		}
 		other := withIDs("a", 3)
@@ -81,7 +82,8 @@ func testIDs(s *suite) {
 	s.wantPositions(s.load(log, eventlog.Range{}), 1, 9)
 }
 
-// Many try the same appends at once, as programs do that had no answer, some of them in transactions.
+// Many try the same appends at once, as programs do that had no answer, some of them in
+// transactions.
 func testIDsConcurrently(s *suite) {
 	const writers, appends = 6, 25
 	log := s.open(eventlog.Options{Streams: true})
@@ -118,7 +120,8 @@ func testIDsConcurrently(s *suite) {
 func testMeta(s *suite) {
 	log := s.open(eventlog.Options{Streams: true})
 	var want []eventlog.Draft
-	for i, meta := range []map[string]string{nil, {"user": "ada"}, {"": "", "é": "\x00\"", "trace": strings.Repeat("x", 10_000)}, {}} {
+	for i, meta := range []map[string]string{nil, {"user": "ada"},
+		{"": "", "é": "\x00\"", "trace": strings.Repeat("x", 10_000)}, {}} {
 		for _, id := range []string{"", fmt.Sprint("id ", i), strings.Repeat("é", 100) + fmt.Sprint(i)} {
 			d := draft(fmt.Sprint(i, id))
 			d.ID, d.Meta = id, meta
@@ -138,7 +141,8 @@ func testMeta(s *suite) {
 	s.wantPositions(events, 1, uint64(len(want)))
 	for i, e := range events {
 		d := want[i]
-		if e.ID != d.ID || !maps.Equal(e.Meta, d.Meta) || string(e.Data) != string(d.Data) || len(d.Meta) == 0 && e.Meta != nil {
+		if e.ID != d.ID || !maps.Equal(e.Meta, d.Meta) || string(e.Data) != string(d.Data) || len(d.Meta) == 0 &&
+			e.Meta != nil {
 			s.Errorf("event %d is %+v, want %+v", e.Position, e, d)
 		}
 	}
@@ -146,9 +150,13 @@ func testMeta(s *suite) {
 		change func(d *eventlog.Draft)
 		kind   kv.Kind
 	}{
-		"a long id":              {func(d *eventlog.Draft) { d.ID = strings.Repeat("x", eventlog.MaxID+1) }, kv.TooLarge},
+		"a long id": {func(d *eventlog.Draft) { d.ID = strings.Repeat("x", eventlog.MaxID+1) },
+			kv.TooLarge},
 		"an id that is no UTF-8": {func(d *eventlog.Draft) { d.ID = "\xff" }, kv.Invalid},
-		"too much":               {func(d *eventlog.Draft) { d.Meta = map[string]string{"k": strings.Repeat("x", eventlog.MaxMeta)} }, kv.TooLarge},
+		"too much": {func(d *eventlog.Draft) {
+			d.Meta = map[string]string{"k": strings.Repeat("x",
+				eventlog.MaxMeta)}
+		}, kv.TooLarge},
 		"a value that is no UTF-8": {func(d *eventlog.Draft) {
 			d.Meta = map[string]string{"k": "\xff"}
 		}, kv.Invalid},

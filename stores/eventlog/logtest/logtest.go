@@ -1,4 +1,5 @@
-// Package logtest is the conformance suite of event logs: what every implementation of eventlog promises, as tests.
+// Package logtest is the conformance suite of event logs: what every implementation of eventlog
+// promises, as tests.
 package logtest
 
 import (
@@ -14,24 +15,28 @@ import (
 
 // Target is an implementation under test.
 type Target struct {
-	// Open opens the log kept in the folder dir, creating it. closeAll closes the log and what it is kept in.
+	// Open opens the log kept in the folder dir, creating it. closeAll closes the log and what it
+	// is kept in.
 	Open func(dir string, o eventlog.Options) (log *eventlog.Log, closeAll func() error, err error)
 
-	// Join runs fn in a transaction of what a log that Open returned is kept in, and commits it with class d if fn returns nil.
+	// Join runs fn in a transaction of what a log that Open returned is kept in, and commits it
+	// with class d if fn returns nil.
 	Join func(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx *eventlog.Tx) error) error
 
-	// Delivers tells what an append of each class that may be asked for is delivered as. It is not empty.
+	// Delivers tells what an append of each class that may be asked for is delivered as. It is not
+	// empty.
 	Delivers map[kv.Durability]kv.Durability
 
-	// Lose takes the events above position out of the closed log in dir, as a crash may. Nil if nothing outlives closeAll.
+	// Lose takes the events above position out of the closed log in dir, as a crash may. Nil if
+	// nothing outlives closeAll.
 	Lose func(dir string, position uint64) error
 
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the log open
 }
 
-// Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
-// same test selected, for processes to kill.
+// Run runs the suite. The test that calls it must do so before anything else: Run starts the test
+// binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
 	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes}
@@ -74,7 +79,8 @@ var cases = []frame.Case[*suite]{
 	{Name: "truncation leaves positions and versions as they are", Run: testTruncate},
 	{Name: "a subscription returns what it selects", Run: testSelect},
 	{Name: "those who share the work deal with every event once and with each stream in order", Run: testShared},
-	{Name: "the work of a process that was killed goes to another", Run: testSharedByProcesses, Reopens: true, Processes: true},
+	{Name: "the work of a process that was killed goes to another", Run: testSharedByProcesses, Reopens: true,
+		Processes: true},
 	{Name: "a subscription delivers every event once and in order", Run: testSubscription},
 	{Name: "a subscription waits for an event, its context or the end", Run: testSubscriptionWaits},
 	{Name: "an acknowledgement only moves forward", Run: testAck},

@@ -130,7 +130,8 @@ func testUpToNothing(s *suite) {
 	}
 }
 
-// A range in reverse is that range with the last event first, and its Limit then keeps the last ones.
+// A range in reverse is that range with the last event first, and its Limit then keeps the last
+// ones.
 func testReverse(s *suite) {
 	const n = 10
 	log := s.open(eventlog.Options{Streams: true})
@@ -229,7 +230,8 @@ func testFollow(s *suite) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range appends {
-				if _, err := log.Append(s.Ctx(), s.Class, "", eventlog.Any, drafts(fmt.Sprint(w), 1+i%3)...); err != nil {
+				if _, err := log.Append(s.Ctx(), s.Class, "", eventlog.Any,
+					drafts(fmt.Sprint(w), 1+i%3)...); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}

@@ -52,7 +52,8 @@ type seen struct {
 	n      int
 }
 
-// note notes that an event is dealt with, and returns false if another of its stream is at the same time.
+// note notes that an event is dealt with, and returns false if another of its stream is at the same
+// time.
 func (n *seen) note(e eventlog.Event) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -23,7 +23,8 @@ func testSubscription(s *suite) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range appends {
-				if _, err := log.Append(s.Ctx(), s.Class, fmt.Sprint(w), eventlog.Any, drafts("x", 1+i%2)...); err != nil {
+				if _, err := log.Append(s.Ctx(), s.Class, fmt.Sprint(w), eventlog.Any,
+					drafts("x", 1+i%2)...); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}
@@ -112,7 +113,8 @@ func testAck(s *suite) {
 		s.Must("ack", sub.Ack(s.Ctx(), s.Class, c.ack))
 		again := s.subscribe(log, "reader")
 		if sub.Position() != c.position || again.Position() != c.position {
-			s.Errorf("after ack %d: position %d, subscribed again %d, want %d", c.ack, sub.Position(), again.Position(), c.position)
+			s.Errorf("after ack %d: position %d, subscribed again %d, want %d", c.ack, sub.Position(), again.Position(),
+				c.position)
 		}
 		events, err := sub.Next(s.Ctx(), 1)
 		s.Must("next", err)

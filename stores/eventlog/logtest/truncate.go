@@ -44,7 +44,8 @@ func testTruncate(s *suite) {
 			}
 			s.wantEvents(s.loadStream(log, stream, eventlog.Range{}), want)
 			if got, err := log.StreamVersion(s.Ctx(), stream); got != v || err != nil {
-				s.Errorf("after truncation below %d stream %s is at version %d, %v, want %d", before, stream, got, err, v)
+				s.Errorf("after truncation below %d stream %s is at version %d, %v, want %d", before, stream, got,
+					err, v)
 			}
 		}
 		list, err := log.Streams(s.Ctx(), "", "", 0)

@@ -66,7 +66,8 @@ func testJoined(s *suite) {
 	}
 }
 
-// lastOutside is last during a transaction of another goroutine's. Engines whose readers wait for writers cannot tell.
+// lastOutside is last during a transaction of another goroutine's. Engines whose readers wait for
+// writers cannot tell.
 func (s *suite) lastOutside(log *eventlog.Log) uint64 {
 	last, err := log.LastPosition(s.Ctx())
 	s.Must("last position", err)
@@ -114,7 +115,8 @@ func testRolledBack(s *suite) {
 	s.Must("append to the stream that was rolled back", err)
 }
 
-// Appends that share commits and such in transactions meet, on the same streams: each sees all that were committed before.
+// Appends that share commits and such in transactions meet, on the same streams: each sees all that
+// were committed before.
 func testJoinedConcurrently(s *suite) {
 	const writers, appends = 6, 40
 	log := s.open(eventlog.Options{Streams: true})
@@ -134,7 +136,8 @@ func testJoinedConcurrently(s *suite) {
 					done, err = log.Append(s.Ctx(), s.Class, stream, eventlog.Any, draft(data), draft("second"))
 				} else {
 					err = s.join(log, s.Class, func(tx *eventlog.Tx) (err error) {
-						if done, err = tx.Append(stream, eventlog.Any, draft(data), draft("second")); err == nil && i%3 > 0 {
+						if done, err = tx.Append(stream, eventlog.Any, draft(data), draft("second")); err == nil &&
+							i%3 > 0 {
 							err = tx.Ack(sub, done.Last)
 						}
 						return err
@@ -216,10 +219,12 @@ func testParts(s *suite) {
 	part := func(stream string, e eventlog.Expected, n int) eventlog.Part {
 		return eventlog.Part{Stream: stream, Expected: e, Events: drafts(stream, n)}
 	}
-	done, err := log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Empty, 2), part("b", eventlog.Empty, 1), part("", eventlog.Position(0), 1),
+	done, err := log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Empty, 2), part("b", eventlog.Empty, 1),
+		part("", eventlog.Position(0), 1),
 		part("c", eventlog.Empty, 0))
 	s.Must("append", err)
-	want := []eventlog.Appended{{First: 1, Last: 2, Version: 2}, {First: 3, Last: 3, Version: 1}, {First: 4, Last: 4}, {}}
+	want := []eventlog.Appended{{First: 1, Last: 2, Version: 2}, {First: 3, Last: 3, Version: 1}, {First: 4, Last: 4},
+		{}}
 	if !slices.Equal(done, want) {
 		s.Errorf("got %+v, want %+v", done, want)
 	}
@@ -233,7 +238,8 @@ func testParts(s *suite) {
 	}
 	_, err = log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Any, 1), part("a", eventlog.Any, 1))
 	s.WantKind("append of two parts to one stream", err, kv.Invalid)
-	_, err = log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Any, 1), eventlog.Part{Stream: "b", Events: []eventlog.Draft{{}}})
+	_, err = log.AppendParts(s.Ctx(), s.Class, part("a", eventlog.Any, 1),
+		eventlog.Part{Stream: "b", Events: []eventlog.Draft{{}}})
 	s.WantKind("append of a part that is wrong", err, kv.Invalid)
 	none, err := log.AppendParts(s.Ctx(), s.Class)
 	if len(none) != 0 || err != nil {
@@ -241,13 +247,15 @@ func testParts(s *suite) {
 	}
 	s.wantPositions(s.load(log, eventlog.Range{}), 1, 4)
 
-	// Money goes from one account to another, again and again, by many at once: none sees half of it.
+	// Money goes from one account to another, again and again, by many at once: none sees half of
+	// it.
 	var all sync.WaitGroup
 	for w := range 4 {
 		all.Go(func() {
 			for i := range 20 {
 				from, to := fmt.Sprint("account ", (w+i)%3), fmt.Sprint("account ", (w+i+1)%3)
-				if _, err := log.AppendParts(s.Ctx(), s.Class, part(from, eventlog.Any, 1), part(to, eventlog.Any, 1)); err != nil {
+				if _, err := log.AppendParts(s.Ctx(), s.Class, part(from, eventlog.Any, 1),
+					part(to, eventlog.Any, 1)); err != nil {
 					s.Errorf("append: %v", err)
 				}
 			}

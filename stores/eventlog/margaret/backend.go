@@ -27,8 +27,8 @@ type file interface {
 	Sync() error
 }
 
-// backend keeps the messages. What changes the files holds writing; readers see the part of the files that n and end name,
-// which only Null changes.
+// backend keeps the messages. What changes the files holds writing; readers see the part of the
+// files that n and end name, which only Null changes.
 type backend struct {
 	dir      string
 	lock     *flock.Flock
@@ -126,8 +126,9 @@ func (b *backend) writeJournal(n uint64) error {
 	return err
 }
 
-// begin puts the first journal in place of the empty one, whole and durable. To write it into the empty one would not do:
-// a power loss may keep the size and not the bytes, and 8 zeros name a message.
+// begin puts the first journal in place of the empty one, whole and durable. To write it into the
+// empty one would not do: a power loss may keep the size and not the bytes, and 8 zeros name a
+// message.
 func (b *backend) begin(n uint64) error {
 	journal, err := b.replace(binary.BigEndian.AppendUint64(nil, n-1))
 	if err == nil {
@@ -136,7 +137,8 @@ func (b *backend) begin(n uint64) error {
 	return err
 }
 
-// replaceJournal is what b.replace is on a disk. Windows renames nothing over an open file, so the old one is closed first.
+// replaceJournal is what b.replace is on a disk. Windows renames nothing over an open file, so the
+// old one is closed first.
 func (b *backend) replaceJournal(content []byte) (file, error) {
 	path := filepath.Join(b.dir, "jrnl")
 	f, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -165,8 +167,9 @@ func (b *backend) undo(err error) error {
 	return err
 }
 
-// stop refuses all further appends: what the files hold after err is known only when they are opened again. After a sync
-// that failed the kernel may have dropped what was to be synced, and a second one would succeed without it.
+// stop refuses all further appends: what the files hold after err is known only when they are
+// opened again. After a sync that failed the kernel may have dropped what was to be synced, and a
+// second one would succeed without it.
 func (b *backend) stop(err error) error {
 	b.broken = &kv.Error{Kind: kv.KindOf(err), Err: err, Hint: "close the log and open it again"}
 	return b.broken

@@ -10,8 +10,9 @@ import (
 
 func init() { driver.Register(Driver{}) }
 
-// Driver makes a log known to kv under the name "margaret", so that a tool that works with URLs can open, check and measure
-// one. A log is no key-value store: whatever reads or writes keys is Unsupported.
+// Driver makes a log known to kv under the name "margaret", so that a tool that works with URLs can
+// open, check and measure one. A log is no key-value store: whatever reads or writes keys is
+// Unsupported.
 type Driver struct{}
 
 var _ driver.Driver = Driver{}
@@ -34,8 +35,8 @@ func (d Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error)
 	return s, err
 }
 
-// OpenFeed is Open for programs that know the engine by its name alone and want its messages: the feed reads and writes what
-// the store checks and closes.
+// OpenFeed is Open for programs that know the engine by its name alone and want its messages: the
+// feed reads and writes what the store checks and closes.
 func (Driver) OpenFeed(ctx context.Context, c driver.Config) (*feed.Feed, driver.Store, error) {
 	log, err := Open(ctx, c.Path, &Options{Wait: NoWait})
 	if err != nil {

@@ -25,7 +25,8 @@ func TestALogIsOpenedByURLAndHasNoKeys(t *testing.T) {
 		t.Errorf("size %+v, %v", size, err)
 	}
 	put := db.Update(ctx(), kv.Synced, func(tx *kv.Tx) error { return tx.Put([]byte("k"), nil) })
-	for _, err := range []error{put, db.View(ctx(), func(*kv.Snapshot) error { return nil }), db.Backup(ctx(), dir+"-copy")} {
+	for _, err := range []error{put, db.View(ctx(), func(*kv.Snapshot) error { return nil }),
+		db.Backup(ctx(), dir+"-copy")} {
 		if !errors.Is(err, kv.Unsupported) || kv.HintOf(err) == "" {
 			t.Errorf("error %v, want Unsupported with a hint", err)
 		}

@@ -47,8 +47,8 @@ func (f failing) Truncate(size int64) error {
 	return f.file.Truncate(size)
 }
 
-// The n-th change of the files and all after it fail, for every n until nothing fails: the append says so, and the log holds
-// what it acknowledged when it is opened again.
+// The n-th change of the files and all after it fail, for every n until nothing fails: the append
+// says so, and the log holds what it acknowledged when it is opened again.
 func TestAFailedWriteLosesNothingThatWasAcknowledged(t *testing.T) {
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed} {
 		for _, half := range []bool{false, true} {
@@ -102,7 +102,8 @@ func failAfter(t *testing.T, d kv.Durability, half bool, n int) (whole bool) {
 		t.Fatal(err)
 	}
 	// The append whose journal could not be synced is there or not.
-	if len(got)%2 != 0 || len(got) < len(acknowledged) || !slices.EqualFunc(got[:len(acknowledged)], acknowledged, bytes.Equal) {
+	if len(got)%2 != 0 || len(got) < len(acknowledged) || !slices.EqualFunc(got[:len(acknowledged)], acknowledged,
+		bytes.Equal) {
 		t.Fatalf("got %q, acknowledged were %q", got, acknowledged)
 	}
 	return whole

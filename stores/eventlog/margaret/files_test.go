@@ -19,8 +19,8 @@ import (
 // files are the contents of a log's files.
 type files struct{ data, ofst, jrnl []byte }
 
-// encode returns the files of a log, as the format says and not as the package writes them. A nil message was erased and
-// had three bytes.
+// encode returns the files of a log, as the format says and not as the package writes them. A nil
+// message was erased and had three bytes.
 func encode(messages ...[]byte) (f files) {
 	for i, m := range messages {
 		f.ofst = binary.BigEndian.AppendUint64(f.ofst, uint64(len(f.data)))
@@ -83,8 +83,8 @@ func contents(log *margaret.Log) (all [][]byte, err error) {
 	return all, err
 }
 
-// folder returns an empty folder, in memory where the system has a place for that: what these tests try does not depend on
-// the disk, and its syncs would take most of their time.
+// folder returns an empty folder, in memory where the system has a place for that: what these tests
+// try does not depend on the disk, and its syncs would take most of their time.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "margaret-*")
@@ -99,8 +99,8 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// opened opens f in a new folder and returns what it holds and what was repaired, after it has checked that the log goes on
-// and opens again.
+// opened opens f in a new folder and returns what it holds and what was repaired, after it has
+// checked that the log goes on and opens again.
 func opened(t testing.TB, f files) (all [][]byte, repaired margaret.Repair, err error) {
 	t.Helper()
 	dir := folder(t)
@@ -223,12 +223,14 @@ func TestAMessageIsErasedForGood(t *testing.T) {
 	if err := log.Null(ctx(), 0); !errors.Is(err, kv.Closed) {
 		t.Errorf("null of a closed log: %v, want Closed", err)
 	}
-	if got, repaired, err := reopened(t, dir); err != nil || len(got) != 4 || got[2] != nil || repaired != (margaret.Repair{}) {
+	if got, repaired, err := reopened(t, dir); err != nil || len(got) != 4 || got[2] != nil ||
+		repaired != (margaret.Repair{}) {
 		t.Errorf("opened again: %q, %v, %v", got, repaired, err)
 	}
 }
 
-// Every state that a kill can leave, as the kernel keeps the order of writes: data, ofst and jrnl up to each byte.
+// Every state that a kill can leave, as the kernel keeps the order of writes: data, ofst and jrnl
+// up to each byte.
 func TestAnAppendThatWasKilledIsThereWholeOrNotAtAll(t *testing.T) {
 	for _, before := range []int{0, 1, 4} {
 		all := texts(before + 4)
@@ -258,8 +260,9 @@ func TestAnAppendThatWasKilledIsThereWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A synced append has synced data and ofst before it writes jrnl: until then a power loss may leave any sectors of what it
-// wrote, and zeros in place of others, in files that are longer or not; afterwards the whole.
+// A synced append has synced data and ofst before it writes jrnl: until then a power loss may leave
+// any sectors of what it wrote, and zeros in place of others, in files that are longer or not;
+// afterwards the whole.
 func TestAPowerLossTakesNothingThatWasSynced(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
@@ -271,7 +274,8 @@ func TestAPowerLossTakesNothingThatWasSynced(t *testing.T) {
 		f := files{data: torn(r, old.data, whole.data), ofst: torn(r, old.ofst, whole.ofst), jrnl: old.jrnl}
 		got, repaired, err := opened(t, f)
 		if err != nil || len(got) != before || !isPrefix(got, all) {
-			t.Fatalf("%d messages synced and an append of %d torn: got %d, %v, %v", before, len(all)-before, len(got), repaired, err)
+			t.Fatalf("%d messages synced and an append of %d torn: got %d, %v, %v", before, len(all)-before, len(got),
+				repaired, err)
 		}
 	}
 }
@@ -360,10 +364,11 @@ func TestDamageIsAnErrorOrAShorterLog(t *testing.T) {
 func TestFilesThatAreNoLogAreRefusedAndLeftAsTheyAre(t *testing.T) {
 	whole := encode(texts(9)...)
 	for name, f := range map[string]files{
-		"a journal of 3 bytes":                  {whole.data, whole.ofst, whole.jrnl[:3]},
-		"a journal of 9 bytes":                  {whole.data, whole.ofst, append(bytes.Clone(whole.jrnl), 0)},
-		"a negative journal":                    {whole.data, whole.ofst, bytes.Repeat([]byte{255}, 8)},
-		"offsets that go back":                  {whole.data, append(bytes.Clone(whole.ofst[:40]), whole.ofst[32:]...), encode(texts(10)...).jrnl},
+		"a journal of 3 bytes": {whole.data, whole.ofst, whole.jrnl[:3]},
+		"a journal of 9 bytes": {whole.data, whole.ofst, append(bytes.Clone(whole.jrnl), 0)},
+		"a negative journal":   {whole.data, whole.ofst, bytes.Repeat([]byte{255}, 8)},
+		"offsets that go back": {whole.data, append(bytes.Clone(whole.ofst[:40]), whole.ofst[32:]...),
+			encode(texts(10)...).jrnl},
 		"offsets that begin late":               {whole.data, whole.ofst[8:], encode(texts(8)...).jrnl},
 		"more offsets than one append can make": {nil, make([]byte, 8*(feed.MaxAppend+1)), nil},
 		"text":                                  {[]byte("some text that is no log at all"), nil, nil},

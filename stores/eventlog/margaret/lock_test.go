@@ -16,7 +16,8 @@ func ctx() context.Context { return context.Background() }
 
 const openVariable = "ASSAY_MARGARET_OPEN"
 
-// TestHelperOpens is the other process of TestTwoProcesses: it opens the log and says how that went by its exit status.
+// TestHelperOpens is the other process of TestTwoProcesses: it opens the log and says how that went
+// by its exit status.
 func TestHelperOpens(t *testing.T) {
 	dir := os.Getenv(openVariable)
 	if dir == "" {

@@ -1,5 +1,6 @@
-// Package margaret keeps a feed in the log format "offset2" of the library Margaret, which Secure Scuttlebutt programs
-// keep their logs in: it reads and writes their files, and theirs read its own.
+// Package margaret keeps a feed in the log format "offset2" of the library Margaret, which Secure
+// Scuttlebutt programs keep their logs in: it reads and writes their files, and theirs read its
+// own.
 //
 //	log, err := margaret.Open(ctx, "feed", nil)
 //	first, err := log.Append(ctx, kv.Synced, messages...)
@@ -18,10 +19,12 @@
 //
 // # Order of writing
 //
-// An append writes data, then ofst, then jrnl, each at once for all its messages. The journal decides: what lies behind
-// the message that it names was not acknowledged. Its 8 bytes lie at the start of a sector, so that they are the old
-// ones or the new ones; the first journal is written beside the empty one and renamed. For [kv.Synced] data and ofst are synced before jrnl is written, and jrnl before the append
-// returns: whatever of an append a power loss leaves, a journal that names a message finds it whole.
+// An append writes data, then ofst, then jrnl, each at once for all its messages. The journal
+// decides: what lies behind the message that it names was not acknowledged. Its 8 bytes lie at the
+// start of a sector, so that they are the old ones or the new ones; the first journal is written
+// beside the empty one and renamed. For [kv.Synced] data and ofst are synced before jrnl is
+// written, and jrnl before the append returns: whatever of an append a power loss leaves, a journal
+// that names a message finds it whole.
 //
 //	killed or cut off while writing   what is found                        what Open does
 //	data                              bytes behind the last message        cuts them off
@@ -29,19 +32,20 @@
 //	jrnl                              all of it, and the old journal       cuts both off
 //	after jrnl                        the append                           nothing
 //
-// For [kv.Flushed] nothing is synced: the kernel keeps the order, so that a kill of the process is like the above. A power
-// loss may leave any of it, in any order: the log may then not open, or hold zeros where a message was. [kv.Buffered] is
-// Flushed.
+// For [kv.Flushed] nothing is synced: the kernel keeps the order, so that a kill of the process is
+// like the above. A power loss may leave any of it, in any order: the log may then not open, or
+// hold zeros where a message was. [kv.Buffered] is Flushed.
 //
-// Margaret itself writes jrnl first, then length, bytes and offset, and syncs none of it. A kill in between leaves a
-// journal that names a message which is not there, or has no offset. Open writes the offset if the message is whole;
-// otherwise it sets the journal back.
+// Margaret itself writes jrnl first, then length, bytes and offset, and syncs none of it. A kill in
+// between leaves a journal that names a message which is not there, or has no offset. Open writes
+// the offset if the message is whole; otherwise it sets the journal back.
 //
 // # Damage
 //
-// The format has no checksums. Offsets and lengths vouch for each other, so a change in ofst or in a length is found when
-// the message is read, and is kv.Corrupt. A changed jrnl cannot be told from a torn append: the log is then shorter. A change
-// in the bytes of a message cannot be seen at all; messages that carry a hash or a signature should be checked by it.
+// The format has no checksums. Offsets and lengths vouch for each other, so a change in ofst or in
+// a length is found when the message is read, and is kv.Corrupt. A changed jrnl cannot be told from
+// a torn append: the log is then shorter. A change in the bytes of a message cannot be seen at all;
+// messages that carry a hash or a signature should be checked by it.
 package margaret
 
 import (
@@ -69,8 +73,8 @@ var Promises = [3]kv.Promise{
 
 // Options is how a log is opened. A nil *Options is the zero Options.
 type Options struct {
-	// Wait is how long to wait for another process to close the log; 0 is 10 s, NoWait is not at all. A context may end
-	// it earlier.
+	// Wait is how long to wait for another process to close the log; 0 is 10 s, NoWait is not at
+	// all. A context may end it earlier.
 	Wait time.Duration
 }
 
@@ -83,16 +87,17 @@ type Log struct {
 	b *backend
 }
 
-// Open opens the log in the folder dir, creating it and its missing parents, and repairs what a crash left at its end:
-// [Log.Repaired] tells what it did. A log that is damaged otherwise is Corrupt and left as it is; one that another
-// process has open, Busy.
+// Open opens the log in the folder dir, creating it and its missing parents, and repairs what a
+// crash left at its end: [Log.Repaired] tells what it did. A log that is damaged otherwise is
+// Corrupt and left as it is; one that another process has open, Busy.
 func Open(ctx context.Context, dir string, opts *Options) (*Log, error) {
 	wait := kv.DefaultWait
 	if opts != nil && opts.Wait != 0 {
 		wait = max(opts.Wait, 0)
 	}
 	if dir == "" {
-		return nil, &kv.Error{Op: "open log", Engine: engine, Kind: kv.Invalid, Err: errors.New("no path"), Hint: "name a folder"}
+		return nil, &kv.Error{Op: "open log", Engine: engine, Kind: kv.Invalid, Err: errors.New("no path"),
+			Hint: "name a folder"}
 	}
 	b, err := open(ctx, dir, wait)
 	if err != nil {
@@ -139,7 +144,8 @@ func (b *backend) acquire(ctx context.Context, wait time.Duration) error {
 	case err != nil && limited.Err() == nil:
 		return err
 	}
-	return &kv.Error{Kind: kv.Busy, Err: errors.New("another process has the log open"), Hint: "end it, or set Options.Wait higher"}
+	return &kv.Error{Kind: kv.Busy, Err: errors.New("another process has the log open"),
+		Hint: "end it, or set Options.Wait higher"}
 }
 
 // openFiles opens the files, or creates them all. Some without the others are no log.
@@ -170,8 +176,8 @@ func (b *backend) openFiles() error {
 	return err
 }
 
-// create creates the files that are missing. The others must be empty, as a crash while they were being created leaves
-// them.
+// create creates the files that are missing. The others must be empty, as a crash while they were
+// being created leaves them.
 func (b *backend) create(names []string) error {
 	for _, name := range names {
 		f, err := os.OpenFile(filepath.Join(b.dir, name), os.O_RDWR|os.O_CREATE, 0o600)

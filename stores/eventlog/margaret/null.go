@@ -9,11 +9,13 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
-// Null erases the message with a sequence: its bytes become zeros on the disk, and reading it is NotFound. It is synced when
-// Null returns. To erase it again, or an empty one, changes nothing. A View that is running may see it erased.
+// Null erases the message with a sequence: its bytes become zeros on the disk, and reading it is
+// NotFound. It is synced when Null returns. To erase it again, or an empty one, changes nothing. A
+// View that is running may see it erased.
 //
-// The negated length is synced before the first zero is written, so that a crash never leaves zeros that look like a
-// message. A crash between the two leaves the message unreadable and its bytes on the disk: erase it again.
+// The negated length is synced before the first zero is written, so that a crash never leaves zeros
+// that look like a message. A crash between the two leaves the message unreadable and its bytes on
+// the disk: erase it again.
 func (l *Log) Null(ctx context.Context, seq uint64) error {
 	if err := ctx.Err(); err != nil {
 		return wrap("null", l.b.dir, &kv.Error{Kind: kv.Canceled, Err: err})

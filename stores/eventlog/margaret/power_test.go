@@ -88,8 +88,9 @@ func powerLog(t *testing.T, disk *powerfs.Disk) (*backend, error) {
 // powerSizes are how many messages the appends have, in turn.
 var powerSizes = []int{3, 1, 1, 12, 1, 2}
 
-// fill appends until there are enough messages or the power fails, and returns what is there or may be there, and how many
-// were acknowledged as synced. Messages tell the generation, so that what comes back from before a crash is noticed.
+// fill appends until there are enough messages or the power fails, and returns what is there or may
+// be there, and how many were acknowledged as synced. Messages tell the generation, so that what
+// comes back from before a crash is noticed.
 func fill(b *backend, before [][]byte, generation int, classes []kv.Durability) (expected [][]byte, synced int) {
 	expected, synced = slices.Clone(before), len(before)
 	for i := range 8 {
@@ -127,8 +128,8 @@ func appendOf(message []byte) string {
 	return string(head)
 }
 
-// TestPower cuts the power before every operation of a run of synced appends, leaves what each rule allows, and goes on from
-// there until the power fails again.
+// TestPower cuts the power before every operation of a run of synced appends, leaves what each rule
+// allows, and goes on from there until the power fails again.
 func TestPower(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
@@ -149,7 +150,8 @@ func TestPower(t *testing.T) {
 			cuts++
 			for i, rule := range powerfs.Rules() {
 				image := disk.Crash().Image(rule, seed+cut*100+uint64(i))
-				survive(t, fmt.Sprintf("seed %d, %v, cut before operation %d, %v", seed, classes, cut, rule), image, expected, synced, classes)
+				survive(t, fmt.Sprintf("seed %d, %v, cut before operation %d, %v", seed, classes, cut, rule), image,
+					expected, synced, classes)
 			}
 		}
 		t.Logf("%v: %d cuts by %d rules", classes, cuts, len(powerfs.Rules()))
@@ -170,7 +172,8 @@ func newDisk(t *testing.T, from *powerfs.Image) *powerfs.Disk {
 	return disk
 }
 
-// survive opens what is left of a log and checks it, writes on, and cuts the power once more, also while it is being opened.
+// survive opens what is left of a log and checks it, writes on, and cuts the power once more, also
+// while it is being opened.
 func survive(t *testing.T, what string, image *powerfs.Image, expected [][]byte, synced int, classes []kv.Durability) {
 	t.Helper()
 	weak := len(classes) > 1 // a power loss may leave the flushed appends in any state
@@ -190,9 +193,10 @@ func survive(t *testing.T, what string, image *powerfs.Image, expected [][]byte,
 	kept(t, fmt.Sprintf("%s, and again before %d", what, again), b, err, expected, synced, weak)
 }
 
-// kept checks a log that was opened with err: the synced messages are there, and unless some were appended with a weaker
-// class it is whole. If it is not, ok is false.
-func kept(t *testing.T, what string, b *backend, err error, expected [][]byte, synced int, weak bool) (got [][]byte, ok bool) {
+// kept checks a log that was opened with err: the synced messages are there, and unless some were
+// appended with a weaker class it is whole. If it is not, ok is false.
+func kept(t *testing.T, what string, b *backend, err error, expected [][]byte, synced int, weak bool) (got [][]byte,
+	ok bool) {
 	t.Helper()
 	opened := err == nil
 	if opened {

@@ -106,7 +106,8 @@ func (r *reader) records(buf []byte, bounds []int64) ([]byte, error) {
 	return buf, r.read(buf, bounds[0])
 }
 
-// bounds sets into to where the message seq and those after it begin, and at last where the last of them ends.
+// bounds sets into to where the message seq and those after it begin, and at last where the last of
+// them ends.
 func (r *reader) bounds(into []int64, seq uint64) error {
 	known := uint64(len(into))
 	if seq+known > r.n { // the last one ends where data does
@@ -122,7 +123,8 @@ func (r *reader) bounds(into []int64, seq uint64) error {
 	}
 	for i := range len(into) - 1 {
 		if into[i] < 0 || into[i+1] > r.end || into[i+1]-into[i] < headerSize {
-			return corrupt(fmt.Errorf("the offsets of message %d are wrong: from %d to %d of %d", seq+uint64(i), into[i], into[i+1], r.end))
+			return corrupt(fmt.Errorf("the offsets of message %d are wrong: from %d to %d of %d", seq+uint64(i),
+				into[i], into[i+1], r.end))
 		}
 	}
 	return nil
@@ -134,7 +136,8 @@ func (r *reader) read(p []byte, at int64) error {
 	return readFull(r.b.data, p, at)
 }
 
-// content returns the bytes of the message in a record, which its length must fill: nil if it was erased.
+// content returns the bytes of the message in a record, which its length must fill: nil if it was
+// erased.
 func content(record []byte, seq uint64) ([]byte, error) {
 	length := int64(binary.BigEndian.Uint64(record))
 	message := record[headerSize:]

@@ -80,12 +80,14 @@ func (b *backend) find() (*found, error) {
 		return nil, corrupt(fmt.Errorf("jrnl has %d bytes, not 0 or %d", sizes[2], journalSize))
 	}
 	if f.offsets > f.named+feed.MaxAppend {
-		return nil, corrupt(fmt.Errorf("jrnl names %d messages, ofst %d: more than one append can leave", f.named, f.offsets))
+		return nil, corrupt(fmt.Errorf("jrnl names %d messages, ofst %d: more than one append can leave", f.named,
+			f.offsets))
 	}
 	return f, nil
 }
 
-// readOffsets reads the offsets of the messages that the journal names, up to the first that is behind the end of data.
+// readOffsets reads the offsets of the messages that the journal names, up to the first that is
+// behind the end of data.
 func (b *backend) readOffsets(f *found) error {
 	n := min(f.named, f.offsets)
 	f.valid = make([]int64, 0, n)
@@ -120,7 +122,8 @@ func (b *backend) lastEnd(f *found) (end int64, err error) {
 		}
 		switch end := f.valid[last] + headerSize + size; {
 		case next >= 0 && end != next:
-			return 0, corrupt(fmt.Errorf("message %d: length %d, and %d bytes to the next one", last, size, next-f.valid[last]-headerSize))
+			return 0, corrupt(fmt.Errorf("message %d: length %d, and %d bytes to the next one", last, size,
+				next-f.valid[last]-headerSize))
 		case end >= 0 && end <= f.data:
 			return end, nil
 		}
@@ -145,8 +148,9 @@ func (b *backend) size(at int64) (int64, error) {
 	return size, nil
 }
 
-// rollForward finds the messages that the journal names and ofst does not, as Margaret leaves one when it is killed before
-// it wrote the offset. Zeros are none: a power loss leaves them where something was to be written.
+// rollForward finds the messages that the journal names and ofst does not, as Margaret leaves one
+// when it is killed before it wrote the offset. Zeros are none: a power loss leaves them where
+// something was to be written.
 func (b *backend) rollForward(f *found, end int64) (int64, error) {
 	if uint64(len(f.valid)) < f.offsets {
 		return end, nil // the offsets are there, and end at what is not whole
@@ -167,8 +171,8 @@ func (b *backend) rollForward(f *found, end int64) (int64, error) {
 	return end, nil
 }
 
-// checkRest refuses to cut off what cannot be an unfinished append. Where the last length was changed to a smaller one,
-// what follows does not begin with a length.
+// checkRest refuses to cut off what cannot be an unfinished append. Where the last length was
+// changed to a smaller one, what follows does not begin with a length.
 func (b *backend) checkRest(f *found, end int64) error {
 	var header [headerSize]byte // of which the end may not have been written
 	if err := readFull(b.data, header[:min(f.data-end, headerSize)], end); err != nil {
@@ -180,8 +184,8 @@ func (b *backend) checkRest(f *found, end int64) error {
 	return nil
 }
 
-// mend makes the files end after the messages in f. The journal is set back before what it names is cut off, so that a
-// crash in between leaves what can be mended again.
+// mend makes the files end after the messages in f. The journal is set back before what it names is
+// cut off, so that a crash in between leaves what can be mended again.
 func (b *backend) mend(f *found) error {
 	written := uint64(len(f.valid)) - b.repaired.Restored
 	if f.offsets > f.named {

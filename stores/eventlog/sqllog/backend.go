@@ -59,7 +59,8 @@ func (b *backend) release() error {
 // begins prepares the turns of the writer.
 func (b *backend) begins() error {
 	b.turn = make(chan struct{}, 1)
-	return b.prepareAll(map[**sql.Stmt]string{&b.begin: `BEGIN IMMEDIATE`, &b.commit: `COMMIT`, &b.rollback: `ROLLBACK`})
+	return b.prepareAll(map[**sql.Stmt]string{&b.begin: `BEGIN IMMEDIATE`, &b.commit: `COMMIT`,
+		&b.rollback: `ROLLBACK`})
 }
 
 // prepareWriter prepares what needs the tables.
@@ -83,7 +84,8 @@ func (b *backend) prepareAll(queries map[**sql.Stmt]string) error {
 	return nil
 }
 
-// transaction runs fn in a transaction of class d that no other writer is in. ctx is not consulted once it began.
+// transaction runs fn in a transaction of class d that no other writer is in. ctx is not consulted
+// once it began.
 func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() error) error {
 	return b.inTurn(ctx, d, func() error {
 		if err := b.retry(ctx, func() error { return run(b.begin) }); err != nil {
@@ -100,7 +102,8 @@ func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() er
 	})
 }
 
-// inTurn runs fn, which uses the writer's connection for commits of class d, when nobody else of this process does.
+// inTurn runs fn, which uses the writer's connection for commits of class d, when nobody else of
+// this process does.
 func (b *backend) inTurn(ctx context.Context, d kv.Durability, fn func() error) error {
 	select {
 	case b.turn <- struct{}{}:

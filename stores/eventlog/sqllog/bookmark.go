@@ -46,7 +46,8 @@ func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*ev
 func (w *writing) raise(m *eventlog.Mark) error {
 	if m.Holder != "" {
 		var holder string
-		err := w.mark.on.QueryRowContext(context.Background(), `SELECT holder FROM leases WHERE name = ?`, m.Name).Scan(&holder)
+		err := w.mark.on.QueryRowContext(context.Background(), `SELECT holder FROM leases WHERE name = ?`,
+			m.Name).Scan(&holder)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -61,11 +62,14 @@ func (w *writing) raise(m *eventlog.Mark) error {
 // Lease implements eventlog.Backend.
 func (b *backend) Lease(ctx context.Context, name, holder string, now, until int64) error {
 	err := b.transaction(ctx, kv.Flushed, func() error {
-		if err := b.exec(`INSERT INTO subscriptions (name, position) VALUES (?, 0) ON CONFLICT DO NOTHING`, name); err != nil {
+		if err := b.exec(`INSERT INTO subscriptions (name, position) VALUES (?, 0) ON CONFLICT DO NOTHING`,
+			name); err != nil {
 			return err
 		}
-		result, err := b.writer.ExecContext(context.Background(), `INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?4)
-			ON CONFLICT DO UPDATE SET holder = ?2, until = ?4 WHERE holder = ?2 OR until <= ?3`, name, holder, now, until)
+		result, err := b.writer.ExecContext(context.Background(),
+			`INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?4)
+			ON CONFLICT DO UPDATE SET holder = ?2, until = ?4 WHERE holder = ?2 OR until <= ?3`, name, holder, now,
+			until)
 		return changed(result, err, eventlog.NotHeld(name))
 	})
 	return b.wrap("lease", err)
@@ -110,21 +114,24 @@ func (b *backend) Bookmarks(ctx context.Context) ([]eventlog.Bookmark, error) {
 // Park implements eventlog.Backend.
 func (b *backend) Park(ctx context.Context, d kv.Durability, name string, position uint64, cause string) error {
 	err := b.transaction(ctx, d, func() error {
-		return b.exec(`INSERT OR REPLACE INTO parked (name, position, cause) VALUES (?, ?, ?)`, name, int64(position), cause)
+		return b.exec(`INSERT OR REPLACE INTO parked (name, position, cause) VALUES (?, ?, ?)`, name, int64(position),
+			cause)
 	})
 	return b.wrap("park", err)
 }
 
 // Parked implements eventlog.Backend.
 func (b *backend) Parked(ctx context.Context, name string) ([]eventlog.Parked, error) {
-	rows, err := b.readers.QueryContext(ctx, `SELECT position, cause FROM parked WHERE name = ? ORDER BY position`, name)
+	rows, err := b.readers.QueryContext(ctx, `SELECT position, cause FROM parked WHERE name = ? ORDER BY position`,
+		name)
 	return list(b, "parked", rows, err, func(p *eventlog.Parked) []any { return []any{&p.Event.Position, &p.Err} })
 }
 
 // Unpark implements eventlog.Backend.
 func (b *backend) Unpark(ctx context.Context, d kv.Durability, name string, position uint64) error {
 	err := b.transaction(ctx, d, func() error {
-		result, err := b.writer.ExecContext(context.Background(), `DELETE FROM parked WHERE name = ? AND position = ?`, name, int64(position))
+		result, err := b.writer.ExecContext(context.Background(), `DELETE FROM parked WHERE name = ? AND position = ?`,
+			name, int64(position))
 		return changed(result, err, eventlog.NotParked(name, position))
 	})
 	return b.wrap("unpark", err)

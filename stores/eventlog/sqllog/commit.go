@@ -12,8 +12,8 @@ import (
 // errReserve rolls a transaction back that needs positions reserved first.
 var errReserve = errors.New("positions must be reserved")
 
-// Commit implements eventlog.Backend. A reservation must be durable before positions are given out, so it is a
-// transaction of its own.
+// Commit implements eventlog.Backend. A reservation must be durable before positions are given out,
+// so it is a transaction of its own.
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*eventlog.Pending) error {
 	for {
 		if isSingle(group, b.streams) {
@@ -44,21 +44,23 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*eventlog
 // isSingle reports whether a group is one event that is appended whatever there is.
 func isSingle(group []*eventlog.Pending, streams bool) bool {
 	p := group[0]
-	return len(group) == 1 && len(p.Drafts) == 1 && p.More == nil && p.Expected == eventlog.Any && (p.Stream == "" || !streams) && !hasMore(p.Drafts[0])
+	return len(group) == 1 && len(p.Drafts) == 1 && p.More == nil && p.Expected == eventlog.Any &&
+		(p.Stream == "" || !streams) && !hasMore(p.Drafts[0])
 }
 
 // mustReserve reports whether appends of class d need their positions reserved.
 func (b *backend) mustReserve(d kv.Durability) bool { return d != kv.Synced && b.block > 0 }
 
-// commitSingle appends one event by one statement, which is a transaction of its own: AUTOINCREMENT gives it the
-// position. It is not done if positions must be reserved first.
+// commitSingle appends one event by one statement, which is a transaction of its own: AUTOINCREMENT
+// gives it the position. It is not done if positions must be reserved first.
 func (b *backend) commitSingle(ctx context.Context, d kv.Durability, p *eventlog.Pending) (done bool, err error) {
 	p.Appended, p.Err = eventlog.Appended{}, nil
 	draft := &p.Drafts[0]
 	var result sql.Result
 	err = b.inTurn(ctx, d, func() error {
 		return b.retry(ctx, func() (err error) {
-			result, err = b.single.ExecContext(context.Background(), p.Stream, draft.Type, stored(draft.Data), draft.Time.UnixNano(),
+			result, err = b.single.ExecContext(context.Background(), p.Stream, draft.Type, stored(draft.Data),
+				draft.Time.UnixNano(),
 				!b.mustReserve(d))
 			return err
 		})
@@ -85,8 +87,9 @@ func (b *backend) reserve(ctx context.Context, assigned uint64) error {
 	return err
 }
 
-// skipReserved gives up the positions that are reserved or acknowledged: a crash may have lost the events that had them.
-// That another process is still using them cannot be known, and costs it no more than a new reservation.
+// skipReserved gives up the positions that are reserved or acknowledged: a crash may have lost the
+// events that had them. That another process is still using them cannot be known, and costs it no
+// more than a new reservation.
 func (b *backend) skipReserved(ctx context.Context) error {
 	var behind bool
 	const skipped = `max((SELECT reserved FROM eventlog), (SELECT ifnull(max(position), 0) FROM subscriptions))`
@@ -99,7 +102,8 @@ func (b *backend) skipReserved(ctx context.Context) error {
 	})
 }
 
-// giveBack ends the reservation at the last position given out. A process that still uses it reserves again.
+// giveBack ends the reservation at the last position given out. A process that still uses it
+// reserves again.
 func (b *backend) giveBack() error {
 	if s, err := b.readState(); err != nil || s.reserved <= s.floor || b.block == 0 {
 		return err

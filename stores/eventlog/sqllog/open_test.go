@@ -23,7 +23,8 @@ func TestOptions(t *testing.T) {
 		opts sqllog.Options
 		hint string
 	}{
-		{"an unknown pragma", "log.db", sqllog.Options{Pragmas: map[string]string{"synchronous": "OFF"}}, "wal_autocheckpoint"},
+		{"an unknown pragma", "log.db", sqllog.Options{Pragmas: map[string]string{"synchronous": "OFF"}},
+			"wal_autocheckpoint"},
 		{"a pragma that is more than a value", "log.db", sqllog.Options{Pragmas: map[string]string{"cache_size": "1); DROP TABLE events"}}, "word"},
 		{"an unknown column", "log.db", sqllog.Options{Indexes: []string{"data"}}, "stream, time, type"},
 		{"no path", "", sqllog.Options{}, "path"},
@@ -59,14 +60,16 @@ func TestBadFiles(t *testing.T) {
 // The tables are a format that other programs read: they must not change.
 func TestTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "log.db")
-	log, err := sqllog.Open(t.Context(), path, &sqllog.Options{Options: eventlog.Options{Streams: true}, Indexes: []string{"type", "time"},
+	log, err := sqllog.Open(t.Context(), path, &sqllog.Options{Options: eventlog.Options{Streams: true},
+		Indexes: []string{"type", "time"},
 		Pragmas: map[string]string{"page_size": "8192", "cache_size": "-65536"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
 	at := time.Unix(0, 1234567890123456789)
-	_, err = log.Append(t.Context(), kv.Synced, "s", eventlog.Empty, eventlog.Draft{Type: "T", Data: []byte(`{"a":1}`), Time: at})
+	_, err = log.Append(t.Context(), kv.Synced, "s", eventlog.Empty,
+		eventlog.Draft{Type: "T", Data: []byte(`{"a":1}`), Time: at})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +172,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// However the appends come to be grouped, one that is canceled fails alone, at once, and the others go on.
+// However the appends come to be grouped, one that is canceled fails alone, at once, and the others
+// go on.
 func TestCanceledWhileBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	log, err := sqllog.Open(t.Context(), path, &sqllog.Options{Wait: time.Minute})

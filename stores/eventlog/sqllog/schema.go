@@ -79,7 +79,8 @@ func (b *backend) create(o *Options) error {
 		if err := b.exec(`INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 0)`); err != nil {
 			return err
 		}
-		if err := b.exec(`INSERT INTO eventlog (id, format, streams, reserved) VALUES (1, ?, ?, 0)`, format, o.Streams); err != nil {
+		if err := b.exec(`INSERT INTO eventlog (id, format, streams, reserved) VALUES (1, ?, ?, 0)`, format,
+			o.Streams); err != nil {
 			return err
 		}
 	}
@@ -95,7 +96,8 @@ func (b *backend) create(o *Options) error {
 		}
 	}
 	for _, column := range o.Indexes {
-		if err := b.exec(fmt.Sprintf(`CREATE INDEX IF NOT EXISTS events_%s ON events (%s)`, column, column)); err != nil {
+		if err := b.exec(fmt.Sprintf(`CREATE INDEX IF NOT EXISTS events_%s ON events (%s)`, column,
+			column)); err != nil {
 			return err
 		}
 	}
@@ -113,7 +115,8 @@ func (b *backend) matchOptions(o *Options) error {
 	case err != nil:
 		return err
 	case stored == formatWithout:
-		if err := b.exec(`ALTER TABLE events ADD COLUMN extra TEXT; UPDATE eventlog SET format = ` + strconv.Itoa(format)); err != nil {
+		if err := b.exec(`ALTER TABLE events ADD COLUMN extra TEXT; UPDATE eventlog SET format = ` +
+			strconv.Itoa(format)); err != nil {
 			return err
 		}
 	case stored != format:

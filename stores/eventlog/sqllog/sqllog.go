@@ -2,8 +2,9 @@
 //
 //	log, err := sqllog.Open(ctx, "app.db", &sqllog.Options{Options: eventlog.Options{Streams: true}})
 //
-// The promises are those of package eventlog. An append of class Synced is committed with synchronous = FULL, any other
-// with NORMAL, which is Flushed; the journal is a write-ahead log. Several processes may have the log open.
+// The promises are those of package eventlog. An append of class Synced is committed with
+// synchronous = FULL, any other with NORMAL, which is Flushed; the journal is a write-ahead log.
+// Several processes may have the log open.
 //
 // # Tables
 //
@@ -16,12 +17,13 @@
 //	leases         name TEXT PRIMARY KEY, holder TEXT, until INTEGER in milliseconds since 1970
 //	eventlog       one row: format, streams, reserved
 //
-// stream is empty for none; version is NULL without a stream or without Options.Streams. The unique index events_version on
-// (stream, version) is there with Options.Streams. Positions up to sqlite_sequence.seq are used, lost or skipped; those
-// up to eventlog.reserved may have been given to events that a power loss can lose.
+// stream is empty for none; version is NULL without a stream or without Options.Streams. The unique
+// index events_version on (stream, version) is there with Options.Streams. Positions up to
+// sqlite_sequence.seq are used, lost or skipped; those up to eventlog.reserved may have been given
+// to events that a power loss can lose.
 //
-// AUTOINCREMENT alone does not keep positions from being used twice: after a power loss the counter is as old as the
-// last event that is left. The reservation does.
+// AUTOINCREMENT alone does not keep positions from being used twice: after a power loss the counter
+// is as old as the last event that is left. The reservation does.
 //
 // Other programs may read the tables. They must not write them.
 package sqllog
@@ -47,14 +49,15 @@ type Options struct {
 	// Indexes adds an index on each of these columns: "stream", "time", "type".
 	Indexes []string
 
-	// Pragmas are settings of SQLite for every connection: auto_vacuum, cache_size, journal_size_limit, mmap_size,
-	// page_size, temp_store, wal_autocheckpoint.
+	// Pragmas are settings of SQLite for every connection: auto_vacuum, cache_size,
+	// journal_size_limit, mmap_size, page_size, temp_store, wal_autocheckpoint.
 	Pragmas map[string]string
 
 	// Readers is how many connections read at once; 0 is 4.
 	Readers int
 
-	// Wait is how long to wait for another process's transaction; 0 is 10 s. A context may end it earlier.
+	// Wait is how long to wait for another process's transaction; 0 is 10 s. A context may end it
+	// earlier.
 	Wait time.Duration
 }
 
@@ -63,13 +66,15 @@ var columns = []string{"stream", "time", "type"}
 func (o *Options) complete() error {
 	for _, c := range o.Indexes {
 		if !slices.Contains(columns, c) {
-			return sqlite.Invalid("open log", fmt.Errorf("unknown column %q to index", c), "valid are "+strings.Join(columns, ", "))
+			return sqlite.Invalid("open log", fmt.Errorf("unknown column %q to index", c),
+				"valid are "+strings.Join(columns, ", "))
 		}
 	}
 	return o.Check()
 }
 
-// Open opens the log in the SQLite database at path, creating it and its missing folders. The log's Close closes it.
+// Open opens the log in the SQLite database at path, creating it and its missing folders. The log's
+// Close closes it.
 func Open(ctx context.Context, path string, opts *Options) (*eventlog.Log, error) {
 	var o Options
 	if opts != nil {
@@ -94,7 +99,8 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 		return err
 	}
 	b.writers.SetMaxOpenConns(1)
-	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the timeout.
+	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the
+	// timeout.
 	err = b.retry(ctx, func() (err error) {
 		b.writer, err = b.writers.Conn(context.WithoutCancel(ctx))
 		return err

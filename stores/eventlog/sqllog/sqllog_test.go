@@ -62,7 +62,8 @@ func TestConformance(t *testing.T) {
 			_, err = db.Exec(`DELETE FROM events WHERE position > ?1; UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'events'`, position)
 			return errors.Join(err, db.Close())
 		},
-		Delivers:  map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed, kv.Buffered: kv.Flushed},
+		Delivers: map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed,
+			kv.Buffered: kv.Flushed},
 		Processes: true,
 	})
 }

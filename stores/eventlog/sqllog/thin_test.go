@@ -13,10 +13,11 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
-// BenchmarkThin measures appends of class Flushed against prepared statements that insert the same rows into the same
-// table, with the same promise: in a transaction as wide as the append, the events one by one or 50 with a statement, and
-// one event as a statement alone. What a log does besides is in the ratio: it reads where it ends, for other processes
-// may have appended, and whether its position is reserved.
+// BenchmarkThin measures appends of class Flushed against prepared statements that insert the same
+// rows into the same table, with the same promise: in a transaction as wide as the append, the
+// events one by one or 50 with a statement, and one event as a statement alone. What a log does
+// besides is in the ratio: it reads where it ends, for other processes may have appended, and
+// whether its position is reserved.
 func BenchmarkThin(b *testing.B) {
 	log := benchLog(b)
 	raw, err := openRaw(b)

@@ -11,9 +11,9 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// In returns the log within tx, a transaction of the same file that the program opened with the driver modernc.org/sqlite:
-// events and rows of the program are committed together, or not at all. See [eventlog.Tx]. Another driver in the same
-// process would take this one's locks away.
+// In returns the log within tx, a transaction of the same file that the program opened with the
+// driver modernc.org/sqlite: events and rows of the program are committed together, or not at all.
+// See [eventlog.Tx]. Another driver in the same process would take this one's locks away.
 //
 //	tx, err := db.BeginTx(ctx, nil)
 //	...
@@ -22,13 +22,13 @@ import (
 //	...
 //	err = tx.Commit()
 //
-// The class of tx is what its connection is set to: with synchronous = FULL, which is what SQLite does if nothing is said, it
-// is Synced; with less, positions must be reserved: see [eventlog.Log.Reserve]. Open the program's connections with
-// _txlock=immediate, or SQLite may have a transaction fail that reads before it writes. An error other than a Conflict
-// rolls tx back.
+// The class of tx is what its connection is set to: with synchronous = FULL, which is what SQLite
+// does if nothing is said, it is Synced; with less, positions must be reserved: see
+// [eventlog.Log.Reserve]. Open the program's connections with _txlock=immediate, or SQLite may have
+// a transaction fail that reads before it writes. An error other than a Conflict rolls tx back.
 //
-// The log is not told that tx was committed: those who wait see its events after 100 ms at most, and a subscription whose
-// Ack was part of it stands where it was until Subscribe is called again.
+// The log is not told that tx was committed: those who wait see its events after 100 ms at most,
+// and a subscription whose Ack was part of it stands where it was until Subscribe is called again.
 func In(tx *sql.Tx, log *eventlog.Log) (*eventlog.Tx, error) {
 	b, ok := log.Backend().(*backend)
 	if !ok {

@@ -67,13 +67,15 @@ func newWriting(on conn, streams bool) *writing {
 	w.version = query{on: on, text: selectVersion}
 	w.mark = query{on: on, text: `UPDATE subscriptions SET position = max(position, ?) WHERE name = ?`}
 	w.whole = query{on: on, text: `INSERT INTO events (stream, type, data, time, version, extra) VALUES (?, ?, ?, ?, ?, ?)`}
-	// AUTOINCREMENT gives the positions that were planned: nobody else writes meanwhile. Every parameter costs.
+	// AUTOINCREMENT gives the positions that were planned: nobody else writes meanwhile. Every
+	// parameter costs.
 	columns, row := `(stream, type, data, time)`, `(?, ?, ?, ?)`
 	if streams {
 		columns, row = `(stream, type, data, time, version)`, `(?, ?, ?, ?, ?)`
 	}
 	for i, n := range rows {
-		w.insert[i] = query{on: on, text: `INSERT INTO events ` + columns + ` VALUES ` + row + strings.Repeat(`, `+row, n-1)}
+		w.insert[i] = query{on: on, text: `INSERT INTO events ` + columns + ` VALUES ` + row +
+			strings.Repeat(`, `+row, n-1)}
 	}
 	return w
 }
@@ -107,7 +109,8 @@ func (w *writing) readState() (s state, err error) {
 	return s, err
 }
 
-// append plans the appends of a group, then inserts their events, and returns up to what position must be reserved.
+// append plans the appends of a group, then inserts their events, and returns up to what position
+// must be reserved.
 func (w *writing) append(s state, group []*eventlog.Pending) (needed uint64, err error) {
 	clear(w.versions)
 	assigned, reserve := max(s.floor, s.last), uint64(0)
@@ -160,7 +163,8 @@ func (w *writing) check(s state, parts []*eventlog.Pending) (again bool, err err
 // again reports whether an append was done before, and then sets where its events are.
 func (w *writing) again(parts []*eventlog.Pending) (bool, error) {
 	return eventlog.Again(parts, func(id string) (position, version uint64, sum uint32, err error) {
-		err = w.version.on.QueryRowContext(context.Background(), `SELECT position, version, sum FROM ids WHERE id = ?`, id).
+		err = w.version.on.QueryRowContext(context.Background(), `SELECT position, version, sum FROM ids WHERE id = ?`,
+			id).
 			Scan(&position, &version, &sum)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
@@ -222,7 +226,8 @@ func (w *writing) insertAll(p *eventlog.Pending) error {
 			return err
 		}
 		if last, err := result.LastInsertId(); err != nil || uint64(last) != position {
-			return &kv.Error{Kind: kv.Corrupt, Err: errors.Join(fmt.Errorf("an event got the position %d instead of %d", last, position), err)}
+			return &kv.Error{Kind: kv.Corrupt, Err: errors.Join(fmt.Errorf("an event got the position %d instead of %d",
+				last, position), err)}
 		}
 	}
 	return nil
@@ -236,7 +241,8 @@ type extra struct {
 
 func hasMore(d eventlog.Draft) bool { return d.ID != "" || len(d.Meta) > 0 }
 
-// remember adds what else there is to an event to w.args, and remembers its id, at the price of forgetting up to two.
+// remember adds what else there is to an event to w.args, and remembers its id, at the price of
+// forgetting up to two.
 func (w *writing) remember(stream string, position, version uint64, d *eventlog.Draft) error {
 	if !hasMore(*d) {
 		w.args = append(w.args, nil)

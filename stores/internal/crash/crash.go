@@ -1,5 +1,5 @@
-// Package crash runs a store's test binary again as a process that works on a task and reports as it goes, so that it can be
-// killed. It is for the conformance suites of stores.
+// Package crash runs a store's test binary again as a process that works on a task and reports as
+// it goes, so that it can be killed. It is for the conformance suites of stores.
 package crash
 
 import (
@@ -28,8 +28,9 @@ type Child[R any] struct {
 	stderr  strings.Builder
 }
 
-// Start runs the test binary again, with the top-level test of t selected, for a task: that test must call Work, in itself or
-// in a suite that it runs. The process is killed at the end of the test.
+// Start runs the test binary again, with the top-level test of t selected, for a task: that test
+// must call Work, in itself or in a suite that it runs. The process is killed at the end of the
+// test.
 func Start[R any](t *testing.T, task any) *Child[R] {
 	t.Helper()
 	c, err := Spawn[R](t, task)
@@ -40,7 +41,8 @@ func Start[R any](t *testing.T, task any) *Child[R] {
 	return c
 }
 
-// Spawn is Start for any goroutine of the test. The caller takes the Reports to their end and waits for the process.
+// Spawn is Start for any goroutine of the test. The caller takes the Reports to their end and waits
+// for the process.
 func Spawn[R any](t *testing.T, task any) (*Child[R], error) {
 	top, below, _ := strings.Cut(t.Name(), "/")
 	if strings.Contains(below, "/") {
@@ -98,7 +100,8 @@ func (c *Child[R]) start() (err error) {
 // Kill kills the process (SIGKILL).
 func (c *Child[R]) Kill() error { return c.cmd.Process.Kill() }
 
-// End kills the process, if it lives, and waits until it is gone. What it may still have reported is dropped.
+// End kills the process, if it lives, and waits until it is gone. What it may still have reported
+// is dropped.
 func (c *Child[R]) End() {
 	_ = c.Kill() // an error says that it has ended
 	for range c.Reports {

@@ -28,7 +28,8 @@ func Probe(t *testing.T, url string) Target {
 	}
 	defer db.Close()
 	caps := db.Caps()
-	target := Target{Delivers: map[kv.Durability]kv.Durability{}, Volatile: !caps.Persistent, Processes: db.Mode() == kv.Shared}
+	target := Target{Delivers: map[kv.Durability]kv.Durability{}, Volatile: !caps.Persistent,
+		Processes: db.Mode() == kv.Shared}
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
 		if p := caps.Promise(d); p.Supported {
 			target.Delivers[d] = p.Class

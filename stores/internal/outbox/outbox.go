@@ -1,5 +1,5 @@
-// Package outbox tests programs that keep data of their own and a store in one transaction: whatever ends them, the two
-// agree.
+// Package outbox tests programs that keep data of their own and a store in one transaction:
+// whatever ends them, the two agree.
 package outbox
 
 import (
@@ -18,7 +18,8 @@ import (
 
 // Program is an open program.
 type Program interface {
-	// Work does n pieces of work, whose names begin with prefix. It tells of each before it begins and once it is there.
+	// Work does n pieces of work, whose names begin with prefix. It tells of each before it begins
+	// and once it is there.
 	Work(ctx context.Context, prefix string, n int, trying, done func(id string)) error
 
 	// Check fails if one of done is lost, or where data and store do not agree.
@@ -27,7 +28,8 @@ type Program interface {
 	Close() error
 }
 
-// Open opens the program kept in the folder dir in a store of some kind, creating it. It commits with class.
+// Open opens the program kept in the folder dir in a store of some kind, creating it. It commits
+// with class.
 type Open func(ctx context.Context, kind, dir string, class kv.Durability) (Program, error)
 
 // killsVariable is how many processes Killed kills.
@@ -39,7 +41,8 @@ type report struct{ Done string }
 
 func none(string) {}
 
-// Killed kills the program again and again, always on the same store. The test that calls it must do so before anything else.
+// Killed kills the program again and again, always on the same store. The test that calls it must
+// do so before anything else.
 func (open Open) Killed(t *testing.T, kinds ...string) {
 	crash.Work(t, func(job task) error {
 		out := json.NewEncoder(os.Stdout)
@@ -68,7 +71,10 @@ func (open Open) killed(t *testing.T, kind string, kills int) {
 		if n%10 != 9 && n != kills-1 {
 			continue
 		}
-		if err := open.with(kind, dir, kv.Flushed, func(p Program) error { return p.Check(t.Context(), done) }); err != nil {
+		if err := open.with(kind, dir, kv.Flushed, func(p Program) error {
+			return p.Check(t.Context(),
+				done)
+		}); err != nil {
 			t.Fatalf("after %d kills: %v", n+1, err)
 		}
 	}
@@ -107,7 +113,8 @@ const Whole = "whole-0000"
 // Objects requires that the check finds what half does, which is not what one transaction does.
 func (open Open) Objects(t *testing.T, kind string, half func(p Program) error) {
 	err := open.with(kind, t.TempDir(), kv.Synced, func(p Program) error {
-		if err := errors.Join(p.Work(t.Context(), "whole", 1, none, none), p.Check(t.Context(), nil), half(p)); err != nil {
+		if err := errors.Join(p.Work(t.Context(), "whole", 1, none, none), p.Check(t.Context(), nil),
+			half(p)); err != nil {
 			t.Fatal(err)
 		}
 		if p.Check(t.Context(), nil) == nil {

@@ -30,7 +30,8 @@ type File struct {
 	level string // of synchronous on the connection that writes
 }
 
-var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store", "wal_autocheckpoint"}
+var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store",
+	"wal_autocheckpoint"}
 
 // Complete checks f, sets what is zero to its default (readers; kv.DefaultWait), makes the path
 // absolute and the folders above it. What is wrong is Invalid, of the operation op.
@@ -42,7 +43,8 @@ func (f *File) Complete(op string, readers int) error {
 		f.Wait = kv.DefaultWait
 	}
 	if f.Readers < 0 || f.Wait < 0 {
-		return Invalid(op, fmt.Errorf("options Readers %d, Wait %v", f.Readers, f.Wait), "give a positive number, or 0 for the default")
+		return Invalid(op, fmt.Errorf("options Readers %d, Wait %v", f.Readers, f.Wait),
+			"give a positive number, or 0 for the default")
 	}
 	for name, value := range f.Pragmas {
 		if !slices.Contains(pragmas, name) {
@@ -178,7 +180,8 @@ func Code(err error) int {
 }
 
 var kinds = map[int]kv.Kind{
-	lib.SQLITE_PERM: kv.Permission, lib.SQLITE_AUTH: kv.Permission, lib.SQLITE_BUSY: kv.Busy, lib.SQLITE_LOCKED: kv.Busy,
+	lib.SQLITE_PERM: kv.Permission, lib.SQLITE_AUTH: kv.Permission, lib.SQLITE_BUSY: kv.Busy,
+	lib.SQLITE_LOCKED:   kv.Busy,
 	lib.SQLITE_READONLY: kv.NotWritable, lib.SQLITE_INTERRUPT: kv.Canceled, lib.SQLITE_CORRUPT: kv.Corrupt,
 	lib.SQLITE_NOTADB: kv.Corrupt, lib.SQLITE_FULL: kv.Full, lib.SQLITE_TOOBIG: kv.TooLarge,
 }

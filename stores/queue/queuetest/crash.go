@@ -70,7 +70,8 @@ func testKill(s *suite) {
 		rounds = len(classes)
 	}
 	for round := range rounds {
-		c := crash.Start[Record](s.T, task{Dir: dir, Class: classes[round%len(classes)], Tag: fmt.Sprint("round ", round), Workers: 3})
+		c := crash.Start[Record](s.T, task{Dir: dir, Class: classes[round%len(classes)],
+			Tag: fmt.Sprint("round ", round), Workers: 3})
 		n := 100 + rand.IntN(400)
 		got := 0
 		for r := range c.Reports {
@@ -117,7 +118,8 @@ func testProcesses(s *suite) {
 	var readers sync.WaitGroup
 	var children []*crash.Child[Record]
 	for p := range processes {
-		c := crash.Start[Record](s.T, task{Dir: dir, Class: s.Class, Tag: fmt.Sprint("process ", p), Workers: 2, Batches: 25})
+		c := crash.Start[Record](s.T, task{Dir: dir, Class: s.Class, Tag: fmt.Sprint("process ", p), Workers: 2,
+			Batches: 25})
 		children = append(children, c)
 		readers.Go(func() {
 			for r := range c.Reports {
@@ -191,7 +193,8 @@ func (job task) run(target Target) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	errs := make(chan error, job.Workers)
 	for i := range job.Workers {
-		w := Worker{Queue: q, Lease: crashLease, Class: job.Class, Tag: fmt.Sprintf("%s/c%d", job.Tag, i), Report: report}
+		w := Worker{Queue: q, Lease: crashLease, Class: job.Class, Tag: fmt.Sprintf("%s/c%d", job.Tag, i),
+			Report: report}
 		go func() { errs <- w.work(ctx, 1+i) }()
 	}
 	w := Worker{Queue: q, Class: job.Class, Tag: job.Tag + "/p0", Report: report}

@@ -251,11 +251,14 @@ func (j *judge) verdict(job *fate) {
 	for i, c := range job.claims {
 		for _, before := range job.claims[:i] {
 			began := c.from.Add(time.Millisecond)
-			if before.called { // leases may begin before their claims are committed: only a worker that has the job has a claim
+			// leases may begin before their claims are committed: only a worker that has the job
+			// has a claim
+			if before.called {
 				began = c.given
 			}
 			if began.Before(before.until) {
-				j.fault("job %q has two live claims: one from %v to %v, one from %v", job.payload, before.from, before.until, c.from)
+				j.fault("job %q has two live claims: one from %v to %v, one from %v", job.payload, before.from,
+					before.until, c.from)
 			}
 		}
 	}

@@ -56,7 +56,8 @@ func testRoundTrip(s *suite) {
 		job.Payload = nil
 		want := modelJob{ID: ids[i], State: queue.Claimed, Priority: int8(i), Attempts: 1, CreatedAt: start,
 			VisibleAt: start.Add(queue.DefaultLease), ReadyAt: start, Receipt: job.Receipt}
-		if got := asModel(job); fmt.Sprint(got) != fmt.Sprint(want) || job.Receipt.ID != job.ID || job.Receipt.Token == 0 || tokens[job.Receipt.Token] {
+		if got := asModel(job); fmt.Sprint(got) != fmt.Sprint(want) || job.Receipt.ID != job.ID ||
+			job.Receipt.Token == 0 || tokens[job.Receipt.Token] {
 			s.Errorf("got  %+v\nwant %+v", got, want)
 		}
 		tokens[job.Receipt.Token] = true
@@ -85,7 +86,8 @@ func testLarge(s *suite) {
 func testOrder(s *suite) {
 	b := s.bench(queue.Settings{})
 	for _, p := range []int8{0, 127, -128, 5, -1} {
-		b.publishDrafts(queue.Draft{Payload: fmt.Appendf(nil, "%d first", p), Priority: p}, queue.Draft{Payload: fmt.Appendf(nil, "%d second", p), Priority: p})
+		b.publishDrafts(queue.Draft{Payload: fmt.Appendf(nil, "%d first", p), Priority: p},
+			queue.Draft{Payload: fmt.Appendf(nil, "%d second", p), Priority: p})
 	}
 	b.pass(-time.Hour) // a clock that was set back: earlier by time, though published later
 	b.publish("earlier")
@@ -93,7 +95,8 @@ func testOrder(s *suite) {
 	b.publish("later")
 	b.claim(1, "-128 first")
 	b.publishDrafts(queue.Draft{Payload: []byte("urgent"), Priority: -128})
-	want := []string{"-128 second", "urgent", "-1 first", "-1 second", "earlier", "0 first", "0 second", "later", "5 first", "5 second", "127 first", "127 second"}
+	want := []string{"-128 second", "urgent", "-1 first", "-1 second", "earlier", "0 first", "0 second", "later",
+		"5 first", "5 second", "127 first", "127 second"}
 	b.list(queue.Ready, want...)
 	for _, w := range want[:4] {
 		b.claim(1, w)
@@ -122,7 +125,8 @@ func testDelay(s *suite) {
 	d := func(text string, delay time.Duration, p int8) queue.Draft {
 		return queue.Draft{Payload: []byte(text), Delay: delay, Priority: p}
 	}
-	b.publishDrafts(d("third", 2*time.Second, 0), d("second", time.Second, 0), d("now", 0, 0), d("urgent", 2*time.Second, -1))
+	b.publishDrafts(d("third", 2*time.Second, 0), d("second", time.Second, 0), d("now", 0, 0),
+		d("urgent", 2*time.Second, -1))
 	b.wantCounts(queue.Counts{Ready: 1, Delayed: 3})
 	b.list(queue.Delayed, "second", "third", "urgent")
 	b.claim(9, "now")
@@ -195,11 +199,15 @@ func testExtend(s *suite) {
 	}
 	b.publish("other")
 	other := b.claim(1, "other")[0]
-	s.wantStale("ack with both receipts of one claim and a stale one", b.Ack(s.Ctx(), s.Class, job.Receipt, listed[0].Receipt,
-		queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2}), queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2})
-	s.Must("nack with both receipts of one claim", b.Nack(s.Ctx(), s.Class, 0, other.Receipt, queue.Receipt{ID: other.ID, Until: other.Receipt.Until, Token: other.Receipt.Token}))
+	s.wantStale("ack with both receipts of one claim and a stale one",
+		b.Ack(s.Ctx(), s.Class, job.Receipt, listed[0].Receipt,
+			queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2}),
+		queue.Receipt{ID: other.ID, Token: other.Receipt.Token ^ 2})
+	s.Must("nack with both receipts of one claim", b.Nack(s.Ctx(), s.Class, 0, other.Receipt,
+		queue.Receipt{ID: other.ID, Until: other.Receipt.Until, Token: other.Receipt.Token}))
 	s.Must("ack", b.Ack(s.Ctx(), s.Class, b.claim(1, "other")[0].Receipt))
-	s.Must("extend with both receipts of one claim", b.Extend(s.Ctx(), s.Class, time.Second, job.Receipt, listed[0].Receipt))
+	s.Must("extend with both receipts of one claim", b.Extend(s.Ctx(), s.Class, time.Second, job.Receipt,
+		listed[0].Receipt))
 	b.wantCounts(queue.Counts{Claimed: 1})
 	s.Must("make the lease shorter", b.Extend(s.Ctx(), s.Class, time.Millisecond, listed[0].Receipt))
 	b.pass(time.Millisecond)
@@ -264,10 +272,12 @@ func testDead(s *suite) {
 	b.claim(9)
 	b.wantCounts(queue.Counts{Dead: 2})
 	dead := b.list(queue.Dead, "nacked", "left")
-	if job := dead[0]; job.Attempts != 2 || !job.VisibleAt.Equal(start.Add(time.Minute)) || job.Receipt != (queue.Receipt{}) {
+	if job := dead[0]; job.Attempts != 2 || !job.VisibleAt.Equal(start.Add(time.Minute)) ||
+		job.Receipt != (queue.Receipt{}) {
 		s.Errorf("a dead job is %+v", job)
 	}
-	s.wantHint("requeue of a job that is not dead", b.Requeue(s.Ctx(), s.Class, dead[0].ID, dead[1].ID+1000), kv.NotFound)
+	s.wantHint("requeue of a job that is not dead", b.Requeue(s.Ctx(), s.Class, dead[0].ID, dead[1].ID+1000),
+		kv.NotFound)
 	b.wantCounts(queue.Counts{Dead: 2})
 	b.publish("before")
 	b.pass(time.Millisecond)
@@ -378,7 +388,8 @@ func testManyDue(s *suite) {
 	var drafts []queue.Draft
 	const n = queue.MostDue + 75
 	for i := range n {
-		drafts = append(drafts, queue.Draft{Payload: fmt.Appendf(nil, "%d", n-1-i), Delay: time.Duration(n-i) * time.Millisecond})
+		drafts = append(drafts, queue.Draft{Payload: fmt.Appendf(nil, "%d", n-1-i),
+			Delay: time.Duration(n-i) * time.Millisecond})
 	}
 	b.publishDrafts(drafts...)
 	b.pass(time.Hour)

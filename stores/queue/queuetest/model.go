@@ -94,7 +94,8 @@ func (m *model) in(state queue.State) (jobs []*modelJob) {
 	slices.SortStableFunc(jobs, func(a, b *modelJob) int {
 		switch state {
 		case queue.Ready:
-			return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.VisibleAt.Compare(b.VisibleAt), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.VisibleAt.Compare(b.VisibleAt),
+				cmp.Compare(a.ID, b.ID))
 		case queue.Dead:
 			return cmp.Compare(a.ID, b.ID)
 		}
@@ -197,7 +198,8 @@ func (p *play) publishSome() {
 			}
 			continue
 		}
-		job := &modelJob{ID: id, Payload: d.Payload, Priority: d.Priority, CreatedAt: p.model.now, VisibleAt: p.model.now.Add(d.Delay),
+		job := &modelJob{ID: id, Payload: d.Payload, Priority: d.Priority, CreatedAt: p.model.now,
+			VisibleAt:   p.model.now.Add(d.Delay),
 			MaxAttempts: d.MaxAttempts, Timeout: d.Timeout, Key: d.Key}
 		if d.Delay > 0 {
 			job.State = queue.Delayed
@@ -241,7 +243,10 @@ func (p *play) settleOne() {
 		return
 	}
 	receipt := p.claimed[p.IntN(len(p.claimed))]
-	i := slices.IndexFunc(p.jobs, func(job *modelJob) bool { return job.State == queue.Claimed && job.Receipt == receipt })
+	i := slices.IndexFunc(p.jobs, func(job *modelJob) bool {
+		return job.State == queue.Claimed &&
+			job.Receipt == receipt
+	})
 	var err error
 	var swapped []queue.Job
 	after := time.Duration(p.IntN(2)*p.IntN(3000)) * time.Millisecond

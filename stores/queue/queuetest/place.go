@@ -93,7 +93,8 @@ func testMixedOrder(s *suite) {
 	b := s.bench(queue.Settings{Lease: time.Hour})
 	b.publish("a", "b", "c")
 	first := b.claim(2, "a", "b")
-	b.publishDrafts(queue.Draft{Payload: []byte("urgent 1"), Priority: -5}, queue.Draft{Payload: []byte("urgent 2"), Priority: -5},
+	b.publishDrafts(queue.Draft{Payload: []byte("urgent 1"), Priority: -5},
+		queue.Draft{Payload: []byte("urgent 2"), Priority: -5},
 		queue.Draft{Payload: []byte("late"), Priority: 9})
 	b.claim(1, "urgent 1")
 	b.publishDrafts(queue.Draft{Payload: []byte("urgent 3"), Priority: -6})

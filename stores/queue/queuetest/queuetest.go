@@ -91,7 +91,8 @@ var cases = []frame.Case[*suite]{
 	{Name: "payloads and claims outlive their closing", Run: testReopenClaims, Reopens: true},
 	{Name: "nothing acknowledged is lost or comes back after the process was killed", Run: testKill, Reopens: true},
 	{Name: "several processes work on one queue", Run: testProcesses, Reopens: true, Processes: true},
-	{Name: "a worker that waits sees what another process publishes", Run: testProcessNext, Reopens: true, Processes: true},
+	{Name: "a worker that waits sees what another process publishes", Run: testProcessNext, Reopens: true,
+		Processes: true},
 }
 
 // suite is one running case.

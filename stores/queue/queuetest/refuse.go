@@ -12,11 +12,13 @@ import (
 
 func testArguments(s *suite) {
 	b := s.bench(queue.Settings{})
-	for name, kind := range map[string]kv.Kind{"": kv.Invalid, "\xff": kv.Invalid, strings.Repeat("q", queue.MaxName+1): kv.TooLarge} {
+	for name, kind := range map[string]kv.Kind{"": kv.Invalid, "\xff": kv.Invalid,
+		strings.Repeat("q", queue.MaxName+1): kv.TooLarge} {
 		_, err := b.store.Queue(name, nil)
 		s.WantKind("queue of name "+name, err, kind)
 	}
-	for _, set := range []queue.Settings{{Lease: -1}, {Lease: time.Microsecond}, {MaxAttempts: -2}, {Retention: -1}, {DeadRetention: -1}, {Outdated: 2}} {
+	for _, set := range []queue.Settings{{Lease: -1}, {Lease: time.Microsecond}, {MaxAttempts: -2}, {Retention: -1},
+		{DeadRetention: -1}, {Outdated: 2}} {
 		_, err := b.store.Queue("work", &set)
 		s.wantHint("settings", err, kv.Invalid)
 	}

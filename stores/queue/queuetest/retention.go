@@ -8,7 +8,8 @@ import (
 
 func testRetention(s *suite) {
 	for _, outdated := range []queue.Outdated{queue.Bury, queue.Drop} {
-		b := s.bench(queue.Settings{Retention: time.Hour, DeadRetention: 3 * time.Hour, Outdated: outdated, MaxAttempts: queue.NoLimit})
+		b := s.bench(queue.Settings{Retention: time.Hour, DeadRetention: 3 * time.Hour, Outdated: outdated,
+			MaxAttempts: queue.NoLimit})
 		b.publish("claimed", "old")
 		job := b.claim(1, "claimed")[0]
 		s.Must("extend", b.Extend(s.Ctx(), s.Class, 2*time.Hour, job.Receipt))
@@ -35,8 +36,9 @@ func testRetention(s *suite) {
 			after time.Duration
 			dead  []string
 		}{
-			{2*time.Hour - time.Minute, []string{"old", "urgent and old", "late", "exactly"}}, // for 3 hours less a minute at most
-			{2 * time.Minute, []string{"late", "exactly"}},                                    // an hour less than the others
+			{2*time.Hour - time.Minute, []string{"old", "urgent and old", "late",
+				"exactly"}}, // for 3 hours less a minute at most
+			{2 * time.Minute, []string{"late", "exactly"}}, // an hour less than the others
 			{time.Hour, nil},
 		} {
 			b.pass(later.after)

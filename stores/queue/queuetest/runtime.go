@@ -62,7 +62,8 @@ func testFailures(s *suite) {
 	for i, got := range dead.Failures() {
 		text := want[i].Error
 		if len(text) > queue.MostError {
-			if len(got.Error) > queue.MostError || len(got.Error) < queue.MostError-8 || !strings.HasPrefix(got.Error, "ää") {
+			if len(got.Error) > queue.MostError || len(got.Error) < queue.MostError-8 ||
+				!strings.HasPrefix(got.Error, "ää") {
 				s.Errorf("a long error is kept as %d bytes", len(got.Error))
 			}
 			text = got.Error
@@ -93,7 +94,8 @@ func testVerdicts(s *suite) {
 	q := s.queue(store, "work", queue.Settings{MaxAttempts: 2, Backoff: soon, Timeout: time.Hour})
 	b := &bench{suite: s, Queue: q, store: store}
 	b.publishDrafts(queue.Draft{Payload: []byte("good")}, queue.Draft{Payload: []byte("bad")},
-		queue.Draft{Payload: []byte("stubborn"), MaxAttempts: 4}, queue.Draft{Payload: []byte("fragile"), MaxAttempts: 1},
+		queue.Draft{Payload: []byte("stubborn"), MaxAttempts: 4},
+		queue.Draft{Payload: []byte("fragile"), MaxAttempts: 1},
 		queue.Draft{Payload: []byte("hopeless")}, queue.Draft{Payload: []byte("early"), MaxAttempts: 1},
 		queue.Draft{Payload: []byte("slow"), Timeout: time.Millisecond, MaxAttempts: 1})
 	naps := 0
@@ -114,8 +116,10 @@ func testVerdicts(s *suite) {
 		}
 		return errors.New("not this time")
 	})
-	want := []string{"bad 1 retried", "bad 2 buried", "early 1 done", "early 1 snoozed", "early 1 snoozed", "early 1 snoozed", "fragile 1 buried", "good 1 done",
-		"hopeless 1 buried", "slow 1 buried", "stubborn 1 retried", "stubborn 2 retried", "stubborn 3 retried", "stubborn 4 buried"}
+	want := []string{"bad 1 retried", "bad 2 buried", "early 1 done", "early 1 snoozed", "early 1 snoozed",
+		"early 1 snoozed", "fragile 1 buried", "good 1 done",
+		"hopeless 1 buried", "slow 1 buried", "stubborn 1 retried", "stubborn 2 retried", "stubborn 3 retried",
+		"stubborn 4 buried"}
 	s.wait("all outcomes", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -127,7 +131,8 @@ func testVerdicts(s *suite) {
 		s.Errorf("outcomes:\ngot  %q\nwant %q", results, want)
 	}
 	b.wantCounts(queue.Counts{Dead: 5})
-	if got := q.Stats(); got.Done != 2 || got.Retried != 4 || got.Buried != 5 || got.Snoozed != 3 || got.Ended() != int64(len(want)) || got.Run < time.Millisecond {
+	if got := q.Stats(); got.Done != 2 || got.Retried != 4 || got.Buried != 5 || got.Snoozed != 3 ||
+		got.Ended() != int64(len(want)) || got.Run < time.Millisecond {
 		s.Errorf("stats %+v", got)
 	}
 	whys := map[string]string{"bad": "not this time", "hopeless": "no way: it cannot be", "slow": "longer than 1ms"}
@@ -135,7 +140,8 @@ func testVerdicts(s *suite) {
 	s.Must("list", err)
 	for _, job := range dead {
 		all := job.Failures()
-		if last := all[len(all)-1]; !strings.Contains(last.Error, whys[string(job.Payload)]) || last.Attempt != job.Attempts {
+		if last := all[len(all)-1]; !strings.Contains(last.Error, whys[string(job.Payload)]) ||
+			last.Attempt != job.Attempts {
 			s.Errorf("%s: failure %+v", job.Payload, last)
 		}
 	}
@@ -146,7 +152,8 @@ func testUnique(s *suite) {
 	b := s.bench(queue.Settings{MaxAttempts: 1})
 	publish := func(key string, period time.Duration, want bool) uint64 {
 		s.Helper()
-		ids := b.publishDrafts(queue.Draft{Payload: []byte(key)}, queue.Draft{Payload: []byte(key), Key: key, KeyFor: period})
+		ids := b.publishDrafts(queue.Draft{Payload: []byte(key)},
+			queue.Draft{Payload: []byte(key), Key: key, KeyFor: period})
 		if ids[0] == 0 || (ids[1] != 0) != want {
 			s.Fatalf("published as %v, want it to be there: %t", ids, want)
 		}
@@ -210,8 +217,9 @@ func testUnique(s *suite) {
 	if ids[0] == 0 || ids[1] != 0 || ids[2] == 0 {
 		s.Errorf("of one batch: %v", ids)
 	}
-	for what, d := range map[string]queue.Draft{"a period without a key": {KeyFor: time.Second}, "a key that is no text": {Key: "\xff"},
-		"a negative period": {Key: "k", KeyFor: -1}, "a timeout": {Timeout: 1}, "attempts": {MaxAttempts: -2}} {
+	for what, d := range map[string]queue.Draft{"a period without a key": {KeyFor: time.Second},
+		"a key that is no text": {Key: "\xff"},
+		"a negative period":     {Key: "k", KeyFor: -1}, "a timeout": {Timeout: 1}, "attempts": {MaxAttempts: -2}} {
 		_, err := b.Publish(s.Ctx(), s.Class, d)
 		s.WantKind(what, err, kv.Invalid)
 	}
@@ -276,7 +284,8 @@ func testDeleted(s *suite) {
 	b.wantCounts(queue.Counts{Ready: 1, Delayed: 1, Claimed: 1, Dead: 1})
 	for i, id := range ids {
 		job, err := b.Find(s.Ctx(), id)
-		if s.Must("find", err); job.State != states[i] || len(job.Failures()) != 1+int(states[i])/3 || job.Failures()[0].Error != "once" {
+		if s.Must("find", err); job.State != states[i] || len(job.Failures()) != 1+int(states[i])/3 ||
+			job.Failures()[0].Error != "once" {
 			s.Errorf("found %+v", job)
 		}
 	}

@@ -87,5 +87,6 @@ func (w *Worker) report(r Record) {
 }
 
 func (w *Worker) reportJob(event Event, job queue.Job, at time.Time) {
-	w.Report(Record{Event: event, At: at, Until: job.VisibleAt, Given: time.Now(), ID: job.ID, Token: job.Receipt.Token, Payload: string(job.Payload), Class: w.Class})
+	w.Report(Record{Event: event, At: at, Until: job.VisibleAt, Given: time.Now(), ID: job.ID, Token: job.Receipt.Token,
+		Payload: string(job.Payload), Class: w.Class})
 }

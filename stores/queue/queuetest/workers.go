@@ -36,7 +36,8 @@ func (s *suite) running(w *queue.Workers) (ended chan error) {
 func testKinds(s *suite) {
 	store := s.open(queue.Options{})
 	var unhandled []string
-	w := s.workers(store, queue.WorkersOptions{Total: 3, Unhandled: func(e *queue.UnhandledError) { unhandled = append(unhandled, e.Error()) }})
+	note := func(e *queue.UnhandledError) { unhandled = append(unhandled, e.Error()) }
+	w := s.workers(store, queue.WorkersOptions{Total: 3, Unhandled: note})
 	mail, count := queue.Kind[letter]{Name: "mail"}, queue.Kind[int]{Name: "count", Codec: text{}}
 	publish := func(kind string, d queue.Draft, err error) {
 		s.Helper()
@@ -95,8 +96,10 @@ func testKinds(s *suite) {
 		sum += n
 		return nil
 	}))
-	s.WantKind("a second function", queue.Handle(w, mail, 1, nil, func(context.Context, letter) error { return nil }), kv.Invalid)
-	s.WantKind("no workers", queue.Handle(w, queue.Kind[int]{Name: "x"}, 0, nil, func(context.Context, int) error { return nil }), kv.Invalid)
+	s.WantKind("a second function", queue.Handle(w, mail, 1, nil, func(context.Context, letter) error { return nil }),
+		kv.Invalid)
+	s.WantKind("no workers", queue.Handle(w, queue.Kind[int]{Name: "x"}, 0, nil,
+		func(context.Context, int) error { return nil }), kv.Invalid)
 	s.wantHint("workers without work", s.workers(store, queue.WorkersOptions{}).Run(s.Ctx()), kv.Invalid)
 	ended := s.running(w)
 	s.wait("the work", func() bool {
@@ -106,7 +109,8 @@ func testKinds(s *suite) {
 		s.Must("counts", err)
 		return m.Total() == 0 && c == queue.Counts{Dead: 1}
 	})
-	s.WantKind("a function after Run", queue.Handle(w, queue.Kind[int]{Name: "x"}, 1, nil, func(context.Context, int) error { return nil }), kv.Invalid)
+	s.WantKind("a function after Run", queue.Handle(w, queue.Kind[int]{Name: "x"}, 1, nil,
+		func(context.Context, int) error { return nil }), kv.Invalid)
 	s.WantKind("a second Run", w.Run(s.Ctx()), kv.Invalid)
 	s.Must("shutdown", w.Shutdown(s.Ctx()))
 	s.Must("run", <-ended)
@@ -118,7 +122,8 @@ func testKinds(s *suite) {
 		s.Errorf("at once ran %v, want at most 2 mail and 3 in all", most)
 	}
 	dead, err := s.queue(store, "count", queue.Settings{}).List(s.Ctx(), queue.Dead, 10)
-	if err != nil || len(dead) != 1 || len(dead[0].Failures()) != 1 || !strings.Contains(dead[0].Failures()[0].Error, "decode a job of kind count") {
+	if err != nil || len(dead) != 1 || len(dead[0].Failures()) != 1 ||
+		!strings.Contains(dead[0].Failures()[0].Error, "decode a job of kind count") {
 		s.Errorf("what cannot be decoded: %+v, %v", dead, err)
 	}
 	if len(unhandled) != 1 || !strings.Contains(unhandled[0], `"mial" has 1 jobs`) {
@@ -172,11 +177,12 @@ func testShutdown(s *suite) {
 			if !c.broken {
 				w = s.workers(store, queue.WorkersOptions{Grace: patience})
 			}
-			s.Must("handle", queue.Handle(w, kind, 1, &queue.Settings{MaxAttempts: 1}, func(ctx context.Context, _ string) error {
-				defer close(left)
-				close(began)
-				return c.ends(ctx, finish)
-			}))
+			s.Must("handle", queue.Handle(w, kind, 1, &queue.Settings{MaxAttempts: 1},
+				func(ctx context.Context, _ string) error {
+					defer close(left)
+					close(began)
+					return c.ends(ctx, finish)
+				}))
 			ended := s.running(w)
 			<-began
 			deadline, pass := context.WithCancel(s.Ctx())
@@ -202,7 +208,8 @@ func testShutdown(s *suite) {
 			if stats.Wait, stats.Run = 0, 0; stats != c.stats {
 				s.Errorf("stats %+v, want %+v", stats, c.stats)
 			}
-			for _, job := range b.claim(10, strings.Split(strings.Repeat(`"a job",`, c.kept.Ready), ",")[:c.kept.Ready]...) {
+			for _, job := range b.claim(10, strings.Split(strings.Repeat(`"a job",`, c.kept.Ready),
+				",")[:c.kept.Ready]...) {
 				if job.Attempts != 1 {
 					s.Errorf("attempt %d after a shutdown, want 1", job.Attempts)
 				}
@@ -246,7 +253,8 @@ func wantTicks(s *suite, q *queue.Queue, ticks int) {
 	for i, job := range jobs {
 		tick, err := time.Parse(time.RFC3339Nano, string(job.Payload))
 		s.Must("tick", err)
-		if before := jobs[max(0, i-1)]; i > 0 && tick.Add(-5*time.Millisecond).Format(time.RFC3339Nano) != string(before.Payload) {
+		if before := jobs[max(0, i-1)]; i > 0 &&
+			tick.Add(-5*time.Millisecond).Format(time.RFC3339Nano) != string(before.Payload) {
 			s.Fatalf("job %d is of the tick %s, the one before of %s", i, job.Payload, before.Payload)
 		}
 	}
@@ -295,11 +303,13 @@ func testMissed(s *suite) {
 		s.wantHint("cron "+expression, err, kv.Invalid)
 	}
 	b := s.bench(queue.Settings{})
-	stuck := queue.Schedule{Name: "stuck", Ticks: stuckTicks{}, Draft: func(time.Time) (queue.Draft, error) { return queue.Draft{}, nil }}
+	stuck := queue.Schedule{Name: "stuck", Ticks: stuckTicks{},
+		Draft: func(time.Time) (queue.Draft, error) { return queue.Draft{}, nil }}
 	s.wantHint("ticks that do not go on", b.RunSchedule(s.Ctx(), s.Class, stuck), kv.Invalid)
 	b.wantCounts(queue.Counts{})
 	s.wantHint("a schedule without a name", b.RunSchedule(s.Ctx(), s.Class, queue.Schedule{Ticks: cron}), kv.Invalid)
-	s.wantHint("a schedule without a draft", b.RunSchedule(s.Ctx(), s.Class, queue.Schedule{Name: "x", Ticks: cron}), kv.Invalid)
+	s.wantHint("a schedule without a draft", b.RunSchedule(s.Ctx(), s.Class, queue.Schedule{Name: "x", Ticks: cron}),
+		kv.Invalid)
 }
 
 // stuckTicks do not go on.

@@ -47,7 +47,8 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 	op.Begin()
 	switch op.Verb {
 	case queue.Publish:
-		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Special(op.Now) == nil && b.holds(op)
+		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Special(op.Now) == nil &&
+			b.holds(op)
 	case queue.Claim:
 		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
@@ -121,7 +122,8 @@ func (b *backend) publishHeld(op *queue.Op) error {
 			payload = draft.Payload
 		}
 		id := h.next(op.Now)
-		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now, payload, b.self)
+		n, err := b.write.publish.run(op.Queue, int64(state), rank, at, int64(id), int64(draft.Priority), op.Now,
+			payload, b.self)
 		if err == nil && n == 0 { // of the first: nobody takes them during a transaction
 			op.Ready, op.IDs, err = 0, op.IDs[:0], errNotHeld
 		}
@@ -163,7 +165,8 @@ func (b *backend) claim(op *queue.Op) error {
 		for _, job := range jobs {
 			if !op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
 				op.Jobs = append(op.Jobs, job)
-			} else if err := b.outdate(op, place{queue.Claimed, 0, op.Until, int64(job.ID)}, job.Attempts-1); err != nil {
+			} else if err := b.outdate(op, place{queue.Claimed, 0, op.Until, int64(job.ID)},
+				job.Attempts-1); err != nil {
 				return err
 			}
 		}
@@ -201,7 +204,8 @@ func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
 		return nil, err
 	}
 	slices.SortFunc(jobs, func(a, b queue.Job) int { // Until is visible_at here
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Receipt.Until, b.Receipt.Until), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Receipt.Until, b.Receipt.Until),
+			cmp.Compare(a.ID, b.ID))
 	})
 	for i := range jobs {
 		jobs[i].Receipt.Until = op.Until

@@ -43,7 +43,8 @@ func connect(path string) (*conn, error) {
 	c.out = libc.Xmalloc(c.tls, types.Size_t(pointerSize))
 	defer libc.Xfree(c.tls, name)
 	clear(libc.GoBytes(c.out, pointerSize))
-	rc := lib.Xsqlite3_open_v2(c.tls, name, c.out, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE|lib.SQLITE_OPEN_NOMUTEX, 0)
+	rc := lib.Xsqlite3_open_v2(c.tls, name, c.out, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE|
+		lib.SQLITE_OPEN_NOMUTEX, 0)
 	c.db = c.result() // even where it failed
 	if rc == lib.SQLITE_OK {
 		rc = lib.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
@@ -95,7 +96,8 @@ func (c *conn) prepare(text string) (s stmt, rest string, err error) {
 	defer libc.Xfree(c.tls, memory)
 	tail := libc.Xmalloc(c.tls, types.Size_t(pointerSize))
 	defer libc.Xfree(c.tls, tail)
-	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, memory, -1, lib.SQLITE_PREPARE_PERSISTENT, c.out, tail); rc != lib.SQLITE_OK {
+	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, memory, -1, lib.SQLITE_PREPARE_PERSISTENT, c.out,
+		tail); rc != lib.SQLITE_OK {
 		return nil, "", c.failure(rc)
 	}
 	end := *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(tail, pointerSize))))

@@ -99,7 +99,8 @@ type place struct {
 }
 
 // forOld calls fn with the jobs in a state that a query finds to be from before a time.
-func (b *backend) forOld(query stmt, op *queue.Op, state queue.State, before int64, fn func(*queue.Op, place, int) error) error {
+func (b *backend) forOld(query stmt, op *queue.Op, state queue.State, before int64,
+	fn func(*queue.Op, place, int) error) error {
 	type old struct {
 		place
 		attempts int

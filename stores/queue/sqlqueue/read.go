@@ -85,7 +85,8 @@ func scanJobs(rows *sql.Rows) (jobs []queue.Job, err error) {
 		var id, token, at, created int64
 		var special, failures []byte
 		var job queue.Job
-		err := rows.Scan(&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special, &job.Payload, &failures)
+		err := rows.Scan(&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special, &job.Payload,
+			&failures)
 		if err != nil {
 			return nil, err
 		}

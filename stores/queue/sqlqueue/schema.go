@@ -189,7 +189,8 @@ func (b *backend) prepareWriter() error {
 	s := &b.write
 	// ?5 is the time, ?6 when to be ready, ?7 the number of attempts at which it is dead, ?8
 	// whether it is dead in any case
-	setGivenBack := `UPDATE jobs SET ` + becomes(`?8 OR `+isExhausted(`?7`), `?5`, `?6 > ?5`, `iif(?6 > ?5, 0, priority)`, `?6`)
+	setGivenBack := `UPDATE jobs SET ` + becomes(`?8 OR `+isExhausted(`?7`), `?5`, `?6 > ?5`,
+		`iif(?6 > ?5, 0, priority)`, `?6`)
 	addFailure := `INSERT OR REPLACE INTO failures (queue, id, attempt, at, error) SELECT queue, id, attempts, ?5, ?6 FROM jobs`
 	return b.prepare(
 		&s.holder, `SELECT holder, last FROM queues WHERE name = ?1`,

@@ -164,13 +164,15 @@ func connectWriter(f *sqlite.File) (*conn, error) {
 		err = errors.Join(err, c.exec("PRAGMA "+name+" = "+value))
 	}
 	journal := ""
-	for _, pragma := range []string{"fullfsync = 1", "checkpoint_fullfsync = 1", "synchronous = FULL", "journal_mode = WAL"} {
+	for _, pragma := range []string{"fullfsync = 1", "checkpoint_fullfsync = 1", "synchronous = FULL",
+		"journal_mode = WAL"} {
 		if err == nil {
 			err = c.query("PRAGMA "+pragma, func(r row) { journal = string(r.blob(0)) })
 		}
 	}
 	if err == nil && journal != "wal" { // SQLite: a mode that it cannot set is no error
-		err = &kv.Error{Kind: kv.Unsupported, Err: fmt.Errorf("journal_mode is %s, not wal", journal), Hint: "use a local file system"}
+		err = &kv.Error{Kind: kv.Unsupported, Err: fmt.Errorf("journal_mode is %s, not wal", journal),
+			Hint: "use a local file system"}
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.close())

@@ -19,13 +19,15 @@ import (
 func TestConformance(t *testing.T) {
 	queuetest.Run(t, queuetest.Target{
 		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
-			store, err := sqlqueue.Open(context.Background(), filepath.Join(dir, "a file?#%.db"), &sqlqueue.Options{Options: o})
+			store, err := sqlqueue.Open(context.Background(), filepath.Join(dir, "a file?#%.db"),
+				&sqlqueue.Options{Options: o})
 			if err != nil {
 				return nil, nil, err
 			}
 			return store, store.Close, nil
 		},
-		Delivers:  map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed, kv.Buffered: kv.Flushed},
+		Delivers: map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed,
+			kv.Buffered: kv.Flushed},
 		Processes: true,
 	})
 }
@@ -99,7 +101,8 @@ func TestOptions(t *testing.T) {
 		opts sqlqueue.Options
 		hint string
 	}{
-		{"an unknown pragma", "q.db", sqlqueue.Options{Pragmas: map[string]string{"synchronous": "OFF"}}, "wal_autocheckpoint"},
+		{"an unknown pragma", "q.db", sqlqueue.Options{Pragmas: map[string]string{"synchronous": "OFF"}},
+			"wal_autocheckpoint"},
 		{"a pragma that is more than a value", "q.db", sqlqueue.Options{Pragmas: map[string]string{"cache_size": "1); DROP TABLE jobs"}}, "word"},
 		{"no path", "", sqlqueue.Options{}, "path"},
 		{"memory", ":memory:", sqlqueue.Options{}, "path"},

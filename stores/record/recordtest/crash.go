@@ -176,7 +176,8 @@ func testRichKill(s *suite) {
 	dir := s.TempDir()
 	version := 1
 	for _, d := range s.Classes() {
-		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version, Rich: true}, 10+rand.IntN(60))
+		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version, Rich: true},
+			10+rand.IntN(60))
 		store, closeAll := s.storeIn(dir)
 		c, err := store.Riches(s.Ctx(), s.target.options(record.Options{Indexes: richIndexes}))
 		s.Must("open", err)

@@ -95,7 +95,8 @@ func testExtend(s *suite) {
 	s.wantMore(c, want...)
 	s.Must("check", c.Check(s.Ctx()))
 
-	c, err = store.More(s.Ctx(), s.target.options(record.Options{Default: fallback})) // the type is the collection's now
+	// the type is the collection's now
+	c, err = store.More(s.Ctx(), s.target.options(record.Options{Default: fallback}))
 	s.Must("open again", err)
 	s.wantMore(c, want...)
 	_, err = store.Items(s.Ctx(), s.target.options(record.Options{}))

@@ -38,7 +38,8 @@ func testOne[V any](s *suite, c *record.Collection[Item], name string, change fu
 }
 
 func testField(s *suite) {
-	for _, indexes := range [][]record.Index{nil, {{Name: "a", Fields: []string{"balance"}}, {Name: "b", Fields: []string{"name", "note"}, Unique: true}}} {
+	for _, indexes := range [][]record.Index{nil, {{Name: "a", Fields: []string{"balance"}},
+		{Name: "b", Fields: []string{"name", "note"}, Unique: true}}} {
 		c := s.fresh(indexes...)
 		s.fill(c, 1, 3)
 		testOne(s, c, "balance", func(v *Item) float64 { v.Balance = -7.5; return v.Balance })

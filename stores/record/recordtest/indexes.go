@@ -57,7 +57,8 @@ func testIndexFollows(s *suite) {
 }
 
 func testQuery(s *suite) {
-	c := s.fresh(byGroup, record.Index{Name: "by_balance", Fields: []string{"balance"}}, record.Index{Name: "by_flags", Fields: []string{"active", "at", "blob"}})
+	c := s.fresh(byGroup, record.Index{Name: "by_balance", Fields: []string{"balance"}},
+		record.Index{Name: "by_flags", Fields: []string{"active", "at", "blob"}})
 	for i, balance := range []float64{-2.5, -1, 0, 0.25, 3, 1e9} {
 		v := item(int64(i), 0)
 		v.Balance, v.Group, v.Count, v.Active = balance, int32(i%2)-1, uint16(100-i), i%2 == 0
@@ -175,7 +176,8 @@ func testIndexFails(s *suite) {
 		_, err := store.Items(s.Ctx(), s.target.options(record.Options{Indexes: []record.Index{wrong}}))
 		s.WantKind("another index of the same name", err, kv.Conflict)
 	}
-	for _, wrong := range []record.Index{{Name: "x"}, {Name: "", Fields: []string{"name"}}, {Name: "x", Fields: []string{"none"}}} {
+	for _, wrong := range []record.Index{{Name: "x"}, {Name: "", Fields: []string{"name"}},
+		{Name: "x", Fields: []string{"none"}}} {
 		_, err := store.Items(s.Ctx(), s.target.options(record.Options{Indexes: []record.Index{wrong}}))
 		s.WantKind("an index that makes no sense", err, kv.Invalid)
 	}

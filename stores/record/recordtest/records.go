@@ -32,7 +32,8 @@ func testEmpty(s *suite) {
 
 func testRoundTrip(s *suite) {
 	c := s.fresh()
-	list := []Item{{}, item(1, 0), item(-5, 1), item(1<<62, 2), {ID: -1 << 63, Balance: -0.5, At: time.Date(1970, 1, 1, 0, 0, 0, 1, time.UTC)},
+	list := []Item{{}, item(1, 0), item(-5, 1), item(1<<62, 2),
+		{ID: -1 << 63, Balance: -0.5, At: time.Date(1970, 1, 1, 0, 0, 0, 1, time.UTC)},
 		{ID: 3, Name: "é\x00\"", Note: strings.Repeat("x", 5000), Blob: []byte{0}}}
 	for i := range list {
 		s.Must("put", c.Put(s.Ctx(), s.Class, &list[i]))
@@ -154,7 +155,8 @@ func testSpans(s *suite) {
 }
 
 func testTexts(s *suite) {
-	c, err := s.store().Texts(s.Ctx(), s.target.options(record.Options{ZeroID: true, Indexes: []record.Index{{Name: "by_value", Fields: []string{"value"}}}}))
+	c, err := s.store().Texts(s.Ctx(), s.target.options(record.Options{ZeroID: true,
+		Indexes: []record.Index{{Name: "by_value", Fields: []string{"value"}}}}))
 	s.Must("open", err)
 	keys := []string{"", "\x00", "\x00\x00", "\x00\x01", "\x01", "a", "a\x00", "a\x00b", "ab", "b", "é"}
 	for i := len(keys) - 1; i >= 0; i-- {
@@ -235,7 +237,8 @@ func testNames(s *suite) {
 	store := s.store()
 	var all []*record.Collection[Item]
 	for i, name := range []string{"", "a", "a\x00", "ab", "r"} {
-		c := s.items(store, record.Options{Name: name, Indexes: []record.Index{{Name: "by_name", Fields: []string{"name"}, Unique: true}}})
+		c := s.items(store, record.Options{Name: name, Indexes: []record.Index{{Name: "by_name",
+			Fields: []string{"name"}, Unique: true}}})
 		s.fill(c, int64(i), int64(2*i))
 		all = append(all, c)
 	}

@@ -92,7 +92,8 @@ var cases = []frame.Case[*suite]{
 	{Name: "a number that was chosen is not chosen again", Run: testSequence},
 	{Name: "records outlive the store's closing", Run: testReopen, Reopens: true},
 	{Name: "records and indexes agree after the process was killed", Run: testKill, Reopens: true},
-	{Name: "hot fields, slices in indexes and sequences agree after the process was killed", Run: testRichKill, Reopens: true},
+	{Name: "hot fields, slices in indexes and sequences agree after the process was killed", Run: testRichKill,
+		Reopens: true},
 }
 
 // suite is one running case.

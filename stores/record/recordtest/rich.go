@@ -169,5 +169,6 @@ func richer(v Rich) Richer {
 	}
 	return Richer{ID: v.ID, Stamps: v.Stamps, Address: NewAddress{Road: v.Home.Street, Zip: v.Home.Zip}, Tags: v.Tags,
 		Lines:  lines,
-		Scores: v.Scores, Parts: parts, Rank: v.Rank, Hash: v.Hash, Blob: v.Blob, Code: v.Code, Hits: v.Visits, Seen: v.Seen}
+		Scores: v.Scores, Parts: parts, Rank: v.Rank, Hash: v.Hash, Blob: v.Blob, Code: v.Code, Hits: v.Visits,
+		Seen: v.Seen}
 }

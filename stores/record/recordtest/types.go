@@ -66,8 +66,10 @@ type Text struct {
 func item(id int64, version int) Item {
 	n := id*31 + int64(version)*17
 	v := Item{
-		ID: id, Name: fmt.Sprintf("name %d", id), Group: int32(n%5) - 2, Balance: float64(n) * 1.25, Ratio: float32(n%100) / 3,
-		Active: n%2 == 0, Count: uint16(n & 0xffff), At: time.Unix(1_700_000_000+n%1_000_000, n&0xffff).UTC(), Note: fmt.Sprintf("note %d of %d", version, id),
+		ID: id, Name: fmt.Sprintf("name %d", id), Group: int32(n%5) - 2, Balance: float64(n) * 1.25,
+		Ratio:  float32(n%100) / 3,
+		Active: n%2 == 0, Count: uint16(n & 0xffff), At: time.Unix(1_700_000_000+n%1_000_000, n&0xffff).UTC(),
+		Note: fmt.Sprintf("note %d of %d", version, id),
 	}
 	if n%3 != 0 {
 		v.Blob = fmt.Appendf(nil, "\x00%d\xff", n)
@@ -77,6 +79,7 @@ func item(id int64, version int) Item {
 
 // more returns v as a More.
 func more(v Item, added string, level uint8) More {
-	return More{Added: added, Level: level, Note: v.Note, Blob: v.Blob, At: v.At, Count: v.Count, Active: v.Active, Ratio: v.Ratio,
+	return More{Added: added, Level: level, Note: v.Note, Blob: v.Blob, At: v.At, Count: v.Count, Active: v.Active,
+		Ratio:   v.Ratio,
 		Balance: v.Balance, Group: v.Group, Name: v.Name, ID: v.ID}
 }

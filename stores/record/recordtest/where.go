@@ -20,12 +20,17 @@ func testWhere(s *suite) {
 		{record.Query{}, func(Item) bool { return true }},
 		{record.Query{From: int64(5), To: int64(9)}, func(v Item) bool { return v.ID >= 5 && v.ID < 9 }},
 		{record.Query{Equal: []any{int64(7)}}, func(v Item) bool { return v.ID == 7 }},
-		{record.Query{Where: []record.Condition{{Field: "active", Equal: true}}}, func(v Item) bool { return v.Active }},
-		{record.Query{Where: []record.Condition{{Field: "name", Equal: "name 1"}}}, func(v Item) bool { return v.Name == "name 1" }},
-		{record.Query{Where: []record.Condition{{Field: "name", From: "name 2", To: "name 3"}, {Field: "balance", To: 800.0}}},
+		{record.Query{Where: []record.Condition{{Field: "active", Equal: true}}},
+			func(v Item) bool { return v.Active }},
+		{record.Query{Where: []record.Condition{{Field: "name", Equal: "name 1"}}},
+			func(v Item) bool { return v.Name == "name 1" }},
+		{record.Query{Where: []record.Condition{{Field: "name", From: "name 2", To: "name 3"},
+			{Field: "balance", To: 800.0}}},
 			func(v Item) bool { return v.Name >= "name 2" && v.Name < "name 3" && v.Balance < 800 }},
-		{record.Query{Where: []record.Condition{{Field: "at", From: at}}}, func(v Item) bool { return !v.At.Before(at) }},
-		{record.Query{Index: "by_group", Equal: []any{int32(1)}, Where: []record.Condition{{Field: "active", Equal: false}}},
+		{record.Query{Where: []record.Condition{{Field: "at", From: at}}},
+			func(v Item) bool { return !v.At.Before(at) }},
+		{record.Query{Index: "by_group", Equal: []any{int32(1)},
+			Where: []record.Condition{{Field: "active", Equal: false}}},
 			func(v Item) bool { return v.Group == 1 && !v.Active }},
 		{record.Query{Index: "by_group", Equal: []any{int32(1)}}, func(v Item) bool { return v.Group == 1 }},
 		{record.Query{From: int64(n + 1)}, func(Item) bool { return false }},
@@ -71,7 +76,8 @@ func testWhere(s *suite) {
 	}
 	c := s.fresh(byGroup)
 	for _, q := range []record.Query{
-		{Equal: []any{"1"}}, {Index: "none"}, {Where: []record.Condition{{Field: "none"}}}, {Where: []record.Condition{{Field: "name", Equal: 1}}},
+		{Equal: []any{"1"}}, {Index: "none"}, {Where: []record.Condition{{Field: "none"}}},
+		{Where: []record.Condition{{Field: "name", Equal: 1}}},
 		{Where: []record.Condition{{Field: "name", Equal: "a", To: "b"}}},
 	} {
 		_, err := c.Count(s.Ctx(), q)

@@ -1,5 +1,5 @@
-// Package sqlitelegacy reads the SQLite files of programs that kept their keys and values in tables, so that package
-// state can take their place:
+// Package sqlitelegacy reads the SQLite files of programs that kept their keys and values in
+// tables, so that package state can take their place:
 //
 //	store, err := state.New(url, &state.Options{
 //		Buckets: []state.Bucket{{Name: "checkpoints"}, {Name: "answers", Kind: state.Cache}, {Name: "tokens", Kind: state.Secret}},
@@ -11,8 +11,9 @@
 //		),
 //	})
 //
-// It uses modernc.org/sqlite through database/sql: SQLite without cgo, and the driver that such programs mostly have
-// already. Importing it adds about 5 MB to a program; one that has no more users of the older version leaves it out.
+// It uses modernc.org/sqlite through database/sql: SQLite without cgo, and the driver that such
+// programs mostly have already. Importing it adds about 5 MB to a program; one that has no more
+// users of the older version leaves it out.
 package sqlitelegacy
 
 import (
@@ -38,16 +39,18 @@ type Table struct {
 	Where  string // which rows, in SQL; empty is all. It is put into the query as it is
 }
 
-// Tables returns a Legacy for state.Options that reads the tables. One that is missing in a file is passed over: where each
-// kind of buckets has a file of its own, that holds only its own tables. Without any of them the file is Invalid. Columns
-// that no Table names are not read: they stay in the older file alone.
+// Tables returns a Legacy for state.Options that reads the tables. One that is missing in a file is
+// passed over: where each kind of buckets has a file of its own, that holds only its own tables.
+// Without any of them the file is Invalid. Columns that no Table names are not read: they stay in
+// the older file alone.
 //
-// The file is read as it is at one moment, while no other program can write to it; then the write-ahead log is put into
-// it. Numbers become their decimal text, as SQLite's CAST to BLOB makes it.
+// The file is read as it is at one moment, while no other program can write to it; then the
+// write-ahead log is put into it. Numbers become their decimal text, as SQLite's CAST to BLOB makes
+// it.
 //
-// What an older program that is still running would write afterwards, into the file under its new name, would be lost. So the
-// tables get triggers, whose names begin with assay_moved_, that refuse every change: the older program gets an error. Drop
-// them to use the file again. Views get none.
+// What an older program that is still running would write afterwards, into the file under its new
+// name, would be lost. So the tables get triggers, whose names begin with assay_moved_, that refuse
+// every change: the older program gets an error. Drop them to use the file again. Views get none.
 func Tables(tables ...Table) func(ctx context.Context, path string, into *state.Import) error {
 	return func(ctx context.Context, path string, into *state.Import) error {
 		if err := read(ctx, path, tables, into); err != nil {
@@ -73,8 +76,8 @@ func read(ctx context.Context, path string, tables []Table, into *state.Import) 
 	return nil
 }
 
-// checkpoint puts the write-ahead log into the file. SQLite: a checkpoint cannot run inside a transaction, and says in its row
-// whether it could finish.
+// checkpoint puts the write-ahead log into the file. SQLite: a checkpoint cannot run inside a
+// transaction, and says in its row whether it could finish.
 func checkpoint(ctx context.Context, db *sql.DB) error {
 	var busy, log, done int
 	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil {
@@ -86,7 +89,8 @@ func checkpoint(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// move puts the rows of the tables that are there, and seals these in the same transaction. It returns their names.
+// move puts the rows of the tables that are there, and seals these in the same transaction. It
+// returns their names.
 func move(ctx context.Context, db *sql.DB, tables []Table, into *state.Import) (sealed []string, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -111,7 +115,8 @@ func move(ctx context.Context, db *sql.DB, tables []Table, into *state.Import) (
 		}
 	}
 	if found == 0 {
-		return nil, &kv.Error{Kind: kv.Invalid, Err: errors.New("it has none of the tables"), Hint: "name the older program's tables in sqlitelegacy.Tables"}
+		return nil, &kv.Error{Kind: kv.Invalid, Err: errors.New("it has none of the tables"),
+			Hint: "name the older program's tables in sqlitelegacy.Tables"}
 	}
 	if err := into.Ready(); err != nil {
 		return nil, err
@@ -146,7 +151,8 @@ func change(ctx context.Context, db execer, tables []string, how func(trigger, c
 	return nil
 }
 
-// open opens the file with one connection, whose transactions keep writers out from their beginning.
+// open opens the file with one connection, whose transactions keep writers out from their
+// beginning.
 func open(path string) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -162,7 +168,8 @@ func open(path string) (*sql.DB, error) {
 
 // kindOf returns "table", "view", or "" if there is none of the name.
 func kindOf(ctx context.Context, tx *sql.Tx, table string) (kind string, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?", table).Scan(&kind)
+	err = tx.QueryRowContext(ctx, "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?",
+		table).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -170,7 +177,8 @@ func kindOf(ctx context.Context, tx *sql.Tx, table string) (kind string, err err
 }
 
 func (t Table) read(ctx context.Context, tx *sql.Tx, put func(string, []byte, []byte) error) (err error) {
-	query := fmt.Sprintf("SELECT CAST(%s AS BLOB), CAST(%s AS BLOB) FROM %s", quote(t.Key), quote(t.Value), quote(t.Name))
+	query := fmt.Sprintf("SELECT CAST(%s AS BLOB), CAST(%s AS BLOB) FROM %s", quote(t.Key), quote(t.Value),
+		quote(t.Name))
 	if t.Where != "" {
 		query += " WHERE " + t.Where
 	}

@@ -46,7 +46,8 @@ func testBound(s *suite) {
 		}
 	}
 	if want := s.clock.now().Add(-time.Duration(len(entries)-1) * time.Second); !oldest.Equal(want) {
-		s.Errorf("of %d entries the oldest is of %v, want %v: the last ones that were written", len(entries), oldest, want)
+		s.Errorf("of %d entries the oldest is of %v, want %v: the last ones that were written", len(entries), oldest,
+			want)
 	}
 	if entries, err := store.Scan(s.Ctx(), "free", nil); err != nil || len(entries) != puts {
 		s.Errorf("a cache without a bound has %d entries, %v, want %d", len(entries), err, puts)
@@ -93,14 +94,16 @@ func testTyped(s *suite) {
 		}))
 	}
 	stop := errors.New("stop")
-	if err := points.Change(s.Ctx(), key, func(p point) (point, error) { return point{}, stop }); !errors.Is(err, stop) {
+	if err := points.Change(s.Ctx(), key, func(p point) (point, error) { return point{}, stop }); !errors.Is(err,
+		stop) {
 		s.Errorf("change that fails: %v", err)
 	}
 	got, err := points.Get(s.Ctx(), key)
 	if err != nil || got.Name != "x" || len(got.At) != 5 {
 		s.Errorf("got %+v, %v", got, err)
 	}
-	s.Must("change of none", points.Change(s.Ctx(), []byte("q"), func(p point) (point, error) { return point{Name: p.Name + "new"}, nil }))
+	s.Must("change of none", points.Change(s.Ctx(), []byte("q"),
+		func(p point) (point, error) { return point{Name: p.Name + "new"}, nil }))
 	all, err := points.All(s.Ctx(), nil)
 	if err != nil || len(all) != 2 || all["q"].Name != "new" {
 		s.Errorf("all: %+v, %v", all, err)

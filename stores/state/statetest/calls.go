@@ -19,7 +19,10 @@ func testUpdate(s *suite) {
 	change := func(tx *state.Tx) error {
 		return errors.Join(tx.Put([]byte("x"), []byte("1")), tx.Put([]byte("y"), []byte("1")))
 	}
-	if err := store.Update(s.Ctx(), "a", func(tx *state.Tx) error { return errors.Join(change(tx), stop) }); !errors.Is(err, stop) {
+	if err := store.Update(s.Ctx(), "a", func(tx *state.Tx) error {
+		return errors.Join(change(tx),
+			stop)
+	}); !errors.Is(err, stop) {
 		s.Errorf("got %v, want the function's error", err)
 	}
 	func() {
@@ -189,7 +192,8 @@ func testTightened(s *suite) {
 		s.Must("chmod", os.Chmod(path, info.Mode()|0o044))
 		call()
 		s.wantMode(path, 0o600)
-		if incidents := store.Incidents(); len(incidents) != i+1 || incidents[i].What != "mode tightened" || incidents[i].Path != path {
+		if incidents := store.Incidents(); len(incidents) != i+1 || incidents[i].What != "mode tightened" ||
+			incidents[i].Path != path {
 			s.Errorf("got incidents %v, want one more about %s", incidents, path)
 		}
 	}

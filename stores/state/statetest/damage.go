@@ -29,7 +29,11 @@ type damage struct {
 // damages returns ways to damage a file: the seed is that of the random ones.
 func damages(seed uint64, random int) []damage {
 	all := []damage{
-		{"the beginning overwritten", func(b []byte) []byte { copy(b, bytes.Repeat([]byte("not a file of ours"), 600)); return b }, true},
+		{"the beginning overwritten", func(b []byte) []byte {
+			copy(b,
+				bytes.Repeat([]byte("not a file of ours"), 600))
+			return b
+		}, true},
 		{"everything overwritten", func(b []byte) []byte { return bytes.Repeat([]byte("?"), len(b)) }, true},
 		{"the second half cut", func(b []byte) []byte { return b[:len(b)/2] }, false},
 		{"the last byte cut", func(b []byte) []byte { return b[:len(b)-1] }, false},
@@ -40,8 +44,9 @@ func damages(seed uint64, random int) []damage {
 		n := 1 << rng.IntN(8)
 		all = append(all, damage{what: fmt.Sprintf("%d bits flipped", n), do: func(b []byte) []byte {
 			for range n {
-				// bbolt: the head of a page says how many follow it, up to 2³²; with a flipped bit there a commit
-				// counts them all, for minutes. SQLite: the first 100 bytes say whose file it is.
+				// bbolt: the head of a page says how many follow it, up to 2³²; with a flipped bit
+				// there a commit counts them all, for minutes. SQLite: the first 100 bytes say
+				// whose file it is.
 				page, within := rng.IntN(len(b)/4096), 100+rng.IntN(4096-100)
 				b[page*4096+within] ^= 1 << rng.IntN(8)
 			}
@@ -75,8 +80,8 @@ func (s *suite) eachDamage(bucket, name string, check func(d damage, store *stat
 	}
 }
 
-// overwrite changes the content of a file that nobody has open, and removes what SQLite keeps beside it, as a copy from
-// elsewhere would have none.
+// overwrite changes the content of a file that nobody has open, and removes what SQLite keeps
+// beside it, as a copy from elsewhere would have none.
 func (s *suite) overwrite(path string, change func([]byte) []byte) {
 	s.Helper()
 	data, err := os.ReadFile(path)

@@ -18,7 +18,8 @@ import (
 
 func testRoundTrip(s *suite) {
 	store := s.store()
-	values := map[string]string{"k": "v", "empty": "", "\x00": "zero", "\xff\xff": "\x00\x01\xff", "long": strings.Repeat("0123456789", 5000)}
+	values := map[string]string{"k": "v", "empty": "", "\x00": "zero", "\xff\xff": "\x00\x01\xff",
+		"long": strings.Repeat("0123456789", 5000)}
 	for _, bucket := range oneOfEach {
 		for key, value := range values {
 			s.put(store, bucket, key, value)

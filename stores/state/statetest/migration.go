@@ -28,8 +28,8 @@ var legacy = sqlitelegacy.Tables(
 func legacyKey(i int) []byte   { return fmt.Appendf(nil, "id-%05d", i) }
 func legacyValue(i int) []byte { return fmt.Appendf(nil, "body %d %s", i, strings.Repeat("x", i%200)) }
 
-// older makes an SQLite file as an older program had it: in WAL mode, with the last rows in the log alone, for the
-// program was killed.
+// older makes an SQLite file as an older program had it: in WAL mode, with the last rows in the log
+// alone, for the program was killed.
 func (s *suite) older(name string, rows int, tables ...string) (path string) {
 	s.Helper()
 	work := filepath.Join(s.TempDir(), "older.db")
@@ -84,7 +84,8 @@ func (s *suite) wantMigrated(store *state.Store, bucket string, rows int) {
 
 func testMigration(s *suite) {
 	const rows = 1200
-	files := map[string]string{"a": s.older("state.db", rows, "checkpoints"), "kept": s.older("cache.db", rows, "answers"),
+	files := map[string]string{"a": s.older("state.db", rows, "checkpoints"),
+		"kept":   s.older("cache.db", rows, "answers"),
 		"secret": s.older("secrets.db", rows, "tokens")}
 	store := s.store(withLegacy)
 	for bucket := range files {
@@ -130,11 +131,13 @@ func testMigrationFails(s *suite) {
 		is     error
 	}{
 		{"without a Legacy", nil, kv.Invalid, nil},
-		{"a Legacy that fails", func(context.Context, string, *state.Import) error { return stop }, kv.KindOf(stop), stop},
+		{"a Legacy that fails", func(context.Context, string, *state.Import) error { return stop }, kv.KindOf(stop),
+			stop},
 		{"a key for a bucket that is not there", put("nowhere", "k"), kv.Invalid, nil},
 		{"an empty key", put("a", ""), kv.Invalid, nil},
 		{"a Legacy that leaves the log", put("a", "k"), kv.Invalid, nil},
-		{"tables that are not there", sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "a", Name: "other", Key: "k", Value: "v"}), kv.Invalid, nil},
+		{"tables that are not there", sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "a", Name: "other", Key: "k",
+			Value: "v"}), kv.Invalid, nil},
 	} {
 		if c.what == "a Legacy that leaves the log" && s.target.SQLite {
 			continue // there is none: the engine looked at the file, and put it in
@@ -218,8 +221,8 @@ func testMigrationOfSeveralKinds(s *suite) {
 	}
 }
 
-// A process that is killed after it has put some files into their places leaves the others for the next, which takes nothing
-// back that was written meanwhile.
+// A process that is killed after it has put some files into their places leaves the others for the
+// next, which takes nothing back that was written meanwhile.
 func testMigrationHalfDone(s *suite) {
 	const rows = 20
 	path := s.older(one, rows, "checkpoints", "tokens")
@@ -263,8 +266,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// An older program that is still running may have the file open, whatever its name. It commits before the migration reads, or
-// it is told that it cannot.
+// An older program that is still running may have the file open, whatever its name. It commits
+// before the migration reads, or it is told that it cannot.
 func testMigrationBesideOlder(s *suite) {
 	const rows = 5
 	path := s.older(one, rows, "checkpoints")
@@ -274,7 +277,8 @@ func testMigrationBesideOlder(s *suite) {
 	db.SetMaxOpenConns(1)
 	acknowledged := rows
 	write := func() error {
-		_, err := db.Exec("INSERT INTO checkpoints VALUES (?, ?, 0)", string(legacyKey(acknowledged)), legacyValue(acknowledged))
+		_, err := db.Exec("INSERT INTO checkpoints VALUES (?, ?, 0)", string(legacyKey(acknowledged)),
+			legacyValue(acknowledged))
 		if err == nil {
 			acknowledged++
 		}
@@ -339,7 +343,8 @@ func testMigrationKilled(s *suite) {
 			typical = time.Since(began)
 			continue
 		}
-		time.Sleep(time.Duration(rng.Float64() * float64(typical))) // somewhere within the migration; nothing depends on it
+		// somewhere within the migration; nothing depends on it
+		time.Sleep(time.Duration(rng.Float64() * float64(typical)))
 		c.End()
 		store := s.store(withLegacy)
 		s.wantMigrated(store, "a", rows)
@@ -347,7 +352,8 @@ func testMigrationKilled(s *suite) {
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*")); !s.onlyLocks(left) {
 			s.Errorf("left over: %v", left)
 		}
-		if head, err := os.ReadFile(path + ".sqlite"); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+		if head, err := os.ReadFile(path + ".sqlite"); err != nil ||
+			!bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
 			s.Errorf("the older file was not kept: %v", err)
 		}
 	}

@@ -77,9 +77,10 @@ func testCreateAtOnce(s *suite) {
 	}
 }
 
-// strictVariable names the environment variable that makes the case of many processes a measurement: for as long as it
-// says ("10s"), with commits that survive power loss, the store's own limit of waiting, and 5 % of the processes killed;
-// then a call that timed out is a failure. Without it nothing depends on how fast the machine is.
+// strictVariable names the environment variable that makes the case of many processes a
+// measurement: for as long as it says ("10s"), with commits that survive power loss, the store's
+// own limit of waiting, and 5 % of the processes killed; then a call that timed out is a failure.
+// Without it nothing depends on how fast the machine is.
 const strictVariable = "ASSAY_STATE_STRICT"
 
 // crowd is processes that work at the same time, each slot one after the other.
@@ -103,7 +104,8 @@ type crowd struct {
 type slot struct{ acknowledged, tried int }
 
 func testProcesses(s *suite) {
-	c := &crowd{s: s, kills: 0.2, task: task{Job: "work", Class: kv.Flushed.String(), Count: 4}, until: time.Now().Add(2 * time.Second)}
+	c := &crowd{s: s, kills: 0.2, task: task{Job: "work", Class: kv.Flushed.String(), Count: 4},
+		until: time.Now().Add(2 * time.Second)}
 	if testing.Short() {
 		c.until = time.Now().Add(time.Second)
 	}
@@ -131,7 +133,8 @@ func testProcesses(s *suite) {
 	for i, slot := range c.slots {
 		version, err := slotVersion(s.Ctx(), store, i)
 		if err != nil || version < slot.acknowledged || version > slot.tried {
-			s.Errorf("slot %d: version %d, %v, want %d, which was acknowledged, to %d", i, version, err, slot.acknowledged, slot.tried)
+			s.Errorf("slot %d: version %d, %v, want %d, which was acknowledged, to %d", i, version, err,
+				slot.acknowledged, slot.tried)
 		}
 	}
 	s.Must("check", store.Check(s.Ctx()))
@@ -142,7 +145,8 @@ func testProcesses(s *suite) {
 		s.Errorf("%d time-outs, the first call afterwards took %v", c.timeouts, opened)
 	}
 	s.Logf("%d processes, %d killed, %d writes and %d reads acknowledged, %d time-outs, longest call %v, first call afterwards %v",
-		c.started, c.killed, c.writes, c.reads, c.timeouts, c.longest.Round(time.Microsecond), opened.Round(time.Microsecond))
+		c.started, c.killed, c.writes, c.reads, c.timeouts, c.longest.Round(time.Microsecond),
+		opened.Round(time.Microsecond))
 }
 
 // keepWorking runs the processes of a slot.

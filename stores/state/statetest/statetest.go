@@ -1,4 +1,5 @@
-// Package statetest is the conformance suite of package state: what a store promises on an engine, as tests.
+// Package statetest is the conformance suite of package state: what a store promises on an engine,
+// as tests.
 package statetest
 
 import (
@@ -23,8 +24,8 @@ type Target struct {
 	// Past: calls that read do not wait for one that writes; they see what was before.
 	Past bool
 
-	// Damage: each kind is one file, which the suite damages. What an engine that keeps a folder makes of damage is for
-	// its own tests.
+	// Damage: each kind is one file, which the suite damages. What an engine that keeps a folder
+	// makes of damage is for its own tests.
 	Damage bool
 
 	// SQLite: the engine opens every SQLite file, and puts the log of an older one into it.
@@ -45,8 +46,9 @@ func (target Target) times(n int) int {
 	return max(n, 2)
 }
 
-// Run runs the suite. The test that calls it must do so before anything else: Run starts the test binary again, with the
-// same test selected, for processes that work at the same time and are killed.
+// Run runs the suite. The test that calls it must do so before anything else: Run starts the test
+// binary again, with the same test selected, for processes that work at the same time and are
+// killed.
 func Run(t *testing.T, target Target) {
 	runChild(t, target)
 	for _, c := range cases {
@@ -96,14 +98,17 @@ var cases = []testCase{
 	{name: "a damaged cache is set aside, reported and rebuilt", run: testDamagedCache, damages: true},
 	{name: "a damaged state file is an error, never a wrong value", run: testDamagedState, damages: true},
 	{name: "a cut file is damaged, even an empty one", run: testCut, damages: true},
-	{name: "of processes that find a cache damaged one sets it aside", run: testDamagedCacheAtOnce, damages: true, crowds: true},
+	{name: "of processes that find a cache damaged one sets it aside", run: testDamagedCacheAtOnce, damages: true,
+		crowds: true},
 
 	{name: "an SQLite file is migrated, whatever it holds, and kept", run: testMigration},
 	{name: "an SQLite file that cannot be migrated is left as it was", run: testMigrationFails},
-	{name: "one SQLite file is migrated to several kinds, and kept or removed by choice", run: testMigrationOfSeveralKinds},
+	{name: "one SQLite file is migrated to several kinds, and kept or removed by choice",
+		run: testMigrationOfSeveralKinds},
 	{name: "a migration that was killed between its files goes on", run: testMigrationHalfDone},
 	{name: "a secret that was not moved yet is an error", run: testSecretsNotMoved},
-	{name: "an older program that goes on writing loses nothing that it was acknowledged", run: testMigrationBesideOlder},
+	{name: "an older program that goes on writing loses nothing that it was acknowledged",
+		run: testMigrationBesideOlder},
 	{name: "of processes that find an SQLite file one migrates it", run: testMigrationAtOnce, crowds: true},
 	{name: "a migration that was killed is begun again", run: testMigrationKilled, crowds: true},
 
@@ -134,7 +139,8 @@ var buckets = []state.Bucket{
 // oneOfEach are buckets of the three kinds.
 var oneOfEach = []string{"a", "cache", "secret"}
 
-// options returns what most cases open with: commits survive the death of the process, waiting ends only with a hang.
+// options returns what most cases open with: commits survive the death of the process, waiting ends
+// only with a hang.
 func (target Target) options() state.Options {
 	return state.Options{Buckets: buckets, Durability: kv.Flushed, Wait: patience}
 }

@@ -136,11 +136,13 @@ func openSQLite(path string) (engine, error) {
 		return nil, err
 	}
 	out := libc.Xmalloc(e.tls, 8)
-	if rc := lib.Xsqlite3_open_v2(e.tls, name, out, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE, 0); rc != lib.SQLITE_OK {
+	if rc := lib.Xsqlite3_open_v2(e.tls, name, out, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE,
+		0); rc != lib.SQLITE_OK {
 		return nil, fmt.Errorf("open: %d", rc)
 	}
 	e.db = *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(out, 8))))
-	for _, sql := range []string{"PRAGMA journal_mode = WAL", "CREATE TABLE IF NOT EXISTS kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"} {
+	for _, sql := range []string{"PRAGMA journal_mode = WAL",
+		"CREATE TABLE IF NOT EXISTS kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"} {
 		s, err := e.prepare(sql)
 		if err != nil {
 			return nil, err
@@ -171,7 +173,8 @@ func (e *sqliteEngine) prepare(sql string) (uintptr, error) {
 		return 0, err
 	}
 	out := libc.Xmalloc(e.tls, 8)
-	if rc := lib.Xsqlite3_prepare_v3(e.tls, e.db, text, -1, lib.SQLITE_PREPARE_PERSISTENT, out, 0); rc != lib.SQLITE_OK {
+	if rc := lib.Xsqlite3_prepare_v3(e.tls, e.db, text, -1, lib.SQLITE_PREPARE_PERSISTENT, out,
+		0); rc != lib.SQLITE_OK {
 		return 0, fmt.Errorf("%s: %d", sql, rc)
 	}
 	return *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(out, 8)))), nil

@@ -1,12 +1,13 @@
-// Plain measures bbolt, Pebble and SQLite without any of assay's code, and tells whether the ratios lie
-// in the intervals that assay prints:
+// Plain measures bbolt, Pebble and SQLite without any of assay's code, and tells whether the ratios
+// lie in the intervals that assay prints:
 //
 //	go build -o /tmp/assay ./cmd/assay && go run ./lab/bench/testdata/plain -assay /tmp/assay -tries 3
 //
 // A try is a run of assay and one of its own, each of four operations: put (ycsb/fillseq), get
-// (ycsb/readrandom), append1 and read100 (events). Its own run is loops over the engines' own calls, as
-// their documentation writes them, several processes of each, whose mean is total time over total
-// operations. It ends with status 1 if fewer than 95 of 100 ratios lie in their intervals.
+// (ycsb/readrandom), append1 and read100 (events). Its own run is loops over the engines' own
+// calls, as their documentation writes them, several processes of each, whose mean is total time
+// over total operations. It ends with status 1 if fewer than 95 of 100 ratios lie in their
+// intervals.
 package main
 
 import (
@@ -27,7 +28,8 @@ import (
 // named are the operations, by what assay calls them.
 var named = map[string]string{"fillseq": "put", "readrandom": "get", "append1": "append1", "read100": "read100"}
 
-var engines = map[string]func(path string) (engine, error){"bbolt": openBbolt, "pebble": openPebble, "sqlite": openSQLite}
+var engines = map[string]func(path string) (engine, error){"bbolt": openBbolt, "pebble": openPebble,
+	"sqlite": openSQLite}
 
 func main() {
 	assay := flag.String("assay", "assay", "the command to check")
@@ -82,7 +84,8 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 			if all++; p.lo <= ratio && ratio <= p.hi {
 				inside, verdict = inside+1, "inside"
 			}
-			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %s\n", p.op, p.engine, p.to, ratio, p.mid, p.lo, p.hi, verdict)
+			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %s\n", p.op, p.engine, p.to, ratio, p.mid,
+				p.lo, p.hi, verdict)
 		}
 	}
 	fmt.Printf("inside: %d of %d\n", inside, all)
@@ -101,7 +104,8 @@ type printed struct {
 // run lets assay measure.
 func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	out := filepath.Join(dir, "assay")
-	cmd := exec.Command(assay, "run", "ycsb/fillseq,readrandom", "events/append1,read100", "--engines", "bbolt,pebble,sqlite",
+	cmd := exec.Command(assay, "run", "ycsb/fillseq,readrandom", "events/append1,read100", "--engines",
+		"bbolt,pebble,sqlite",
 		"--durability", "synced", "--dir", dir, "--out", out, "--budget", budget.String())
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -131,8 +135,8 @@ func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	return all, os.RemoveAll(out)
 }
 
-// means measures every operation on every engine in fresh processes, in turns, and returns the times
-// by operation and engine.
+// means measures every operation on every engine in fresh processes, in turns, and returns the
+// times by operation and engine.
 func means(dir string, processes int) (map[string]float64, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -119,7 +119,8 @@ func eventKey(position int) []byte {
 
 const kind = "BenchEvent"
 
-// eventValue is the envelope that docs/formats.md describes: no flags, the time, the type and the data.
+// eventValue is the envelope that docs/formats.md describes: no flags, the time, the type and the
+// data.
 func eventValue(position int) []byte {
 	at := time.Unix(1_700_000_000, 0).Add(time.Duration(position) * (time.Millisecond + time.Nanosecond))
 	v := binary.BigEndian.AppendUint64([]byte{0}, uint64(at.UnixNano()))
