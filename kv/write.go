@@ -202,12 +202,18 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 
 // writeOne is Write of one operation, which need not be copied.
-func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) (err error) {
-	if db.tracer != nil {
-		var sp span
-		ctx = sp.begin(ctx, db.tracer, Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)})
-		defer func() { sp.end(err) }()
+func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) error {
+	if db.tracer == nil {
+		return db.applyOne(ctx, d, op)
 	}
+	var sp span // not by traced: it would be allocated
+	ctx = sp.begin(ctx, db.tracer, Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)})
+	err := db.applyOne(ctx, d, op)
+	sp.end(err)
+	return err
+}
+
+func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	if err := checkPair(&db.caps, op.Key, op.Value); err != nil {
 		return db.wrap("write", err)
 	}
@@ -216,7 +222,7 @@ func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) (err err
 	}
 	one := ones.Get().(*[1]driver.Op)
 	one[0] = op
-	err = db.writeOps(ctx, d, one[:], nil)
+	err := db.writeOps(ctx, d, one[:], nil)
 	one[0] = driver.Op{}
 	ones.Put(one)
 	return err
