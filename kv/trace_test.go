@@ -87,7 +87,8 @@ func TestTracersAreToldExactly(t *testing.T) {
 	tx, _ := db.Begin(ctx, kv.Buffered)
 	_ = tx.Put([]byte("g"), nil)
 	_ = tx.Commit()
-	check("a transaction that is held", "begin/0/0 begin>held transaction>put/1/1 begin>held transaction>commit/1/1 begin>held transaction/0/0")
+	check("a transaction that is held",
+		"begin/0/0 begin>held transaction>put/1/1 begin>held transaction>commit/1/1 begin>held transaction/0/0")
 	waits, stop := context.WithCancel(ctx)
 	tx, _ = db.Begin(ctx, kv.Buffered)
 	stop()

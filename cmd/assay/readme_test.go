@@ -86,7 +86,8 @@ func TestShippedProofIsOfTheEnginesInGoMod(t *testing.T) {
 		t.Fatal(err)
 	}
 	for module, proved := range shipped.Environment.Modules {
-		out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}{{with .Replace}} => {{.Path}} {{.Version}}{{end}}", module).Output()
+		out, err := exec.Command("go", "list", "-m", "-f",
+			"{{.Version}}{{with .Replace}} => {{.Path}} {{.Version}}{{end}}", module).Output()
 		if err != nil {
 			t.Fatalf("go list -m %s: %v", module, err)
 		}

@@ -71,7 +71,8 @@ with a budget of 0s it is said to be not known.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.promise, "promise", "synced", "what commits must survive: synced (power loss), flushed (kill -9) or buffered")
+	flags.StringVar(&f.promise, "promise", "synced",
+		"what commits must survive: synced (power loss), flushed (kill -9) or buffered")
 	flags.BoolVar(&f.intact, "intact", false, "a power loss must leave the store whole, whatever the promise")
 	flags.IntVar(&f.processes, "processes", 1, "how many processes use the store at the same time")
 	flags.BoolVar(&f.held, "held", false, "these processes keep the store open; otherwise each opens it for a moment")
@@ -81,13 +82,16 @@ with a budget of 0s it is said to be not known.`,
 	flags.BoolVar(&f.proved, "proved", false, "only engines whose promise was tried by assay prove")
 	flags.Var(&f.memory, "memory", "what the process may take at its peak, such as 60MB")
 	flags.DurationVar(&f.open, "open", 0, "how long opening may take, such as 5ms")
-	flags.Var(&f.binary, "binary", "what the engine may add to the program, such as 5MB; it is found by building, in a module that has assay")
+	flags.Var(&f.binary, "binary",
+		"what the engine may add to the program, such as 5MB; it is found by building, in a module that has assay")
 	flags.StringVar(&f.engines, "engines", "", "engines to choose from, separated by commas (default: "+
 		names(a.defaults())+")")
 	flags.StringVar(&f.from, "from", "", "folder of a run's result (default: the newest that has the work)")
 	flags.DurationVar(&f.budget, "budget", adviseBudget, "time to measure what is missing; 0s measures nothing")
-	flags.StringSliceVar(&f.proofs, "proof", nil, "folder of a proof that assay prove --out made, which counts beside the one that is built in")
-	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
+	flags.StringSliceVar(&f.proofs, "proof", nil,
+		"folder of a proof that assay prove --out made, which counts beside the one that is built in")
+	flags.StringVar(&f.dir, "dir", "",
+		"folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.BoolVar(&f.json, "json", false, "print the advice as one JSON document")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("promise", cobra.FixedCompletions(classNames[:3],

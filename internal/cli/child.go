@@ -34,7 +34,8 @@ func (a *app) childCommand() *cobra.Command {
 			return bench.Child(cmd.Context(), a.stdin, a.stdout)
 		},
 	}
-	cmd.Flags().StringArrayVar(&own, ownFlag, nil, "a workload from a file: its name, and behind a line break the file's text")
+	cmd.Flags().StringArrayVar(&own, ownFlag, nil,
+		"a workload from a file: its name, and behind a line break the file's text")
 	return cmd
 }
 

@@ -52,8 +52,10 @@ one worker. Allocations are not, they differ by a few from run to run.
 		RunE: func(_ *cobra.Command, args []string) error { return a.compareKept(args, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.failOn, "fail-on", "", "limits of which one that is crossed is an error (status 3), for example time>10%,syncs>0")
-	flags.StringVar(&f.beside, "beside", "", "the engine to take the others beside, which did not change (default: most of the others)")
+	flags.StringVar(&f.failOn, "fail-on", "",
+		"limits of which one that is crossed is an error (status 3), for example time>10%,syncs>0")
+	flags.StringVar(&f.beside, "beside", "",
+		"the engine to take the others beside, which did not change (default: most of the others)")
 	flags.BoolVar(&f.all, "all", false, "list what is equivalent or open too")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document")
 	return cmd

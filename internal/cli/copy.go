@@ -130,7 +130,8 @@ func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry
 	}
 	end()
 	if errors.Is(err, kv.Canceled) && !dry {
-		fmt.Fprintf(a.stderr, "nothing is at %s yet; the same command goes on with what was copied, --restart begins anew\n", to)
+		fmt.Fprintf(a.stderr,
+			"nothing is at %s yet; the same command goes on with what was copied, --restart begins anew\n", to)
 	}
 	if err != nil {
 		return err

@@ -84,13 +84,17 @@ KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quo
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args, f) },
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON document; of get, scan and events a line for each")
-	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many pairs, streams, events or jobs (default: all pairs, 20 of the others)")
-	cmd.Flags().StringVar(&f.format, "format", "", "of get and scan: raw, quoted, text, hex or json (default: get raw, scan quoted)")
-	cmd.Flags().StringVar(&f.from, "from", "", "of scan and sizes: the first key, inclusive; of events: the first position or version")
+	cmd.Flags().IntVar(&f.limit, "limit", 0,
+		"at most so many pairs, streams, events or jobs (default: all pairs, 20 of the others)")
+	cmd.Flags().StringVar(&f.format, "format", "",
+		"of get and scan: raw, quoted, text, hex or json (default: get raw, scan quoted)")
+	cmd.Flags().StringVar(&f.from, "from", "",
+		"of scan and sizes: the first key, inclusive; of events: the first position or version")
 	cmd.Flags().StringVar(&f.to, "to", "", "of scan and sizes: the last key, exclusive")
 	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "of scan and events: from the last to the first")
 	cmd.Flags().BoolVar(&f.keysOnly, "keys", false, "of scan: keys without values")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "where in the store queues, logs or collections are, as the program has it")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "",
+		"where in the store queues, logs or collections are, as the program has it")
 	cmd.Flags().StringVar(&f.state, "state", "", "jobs in this state: ready, delayed, claimed, dead (default: all)")
 	cmd.Flags().BoolVar(&f.requeue, "requeue", false, "make dead jobs ready again")
 	cmd.Flags().BoolVar(&f.delete, "delete", false, "delete jobs")

@@ -63,7 +63,8 @@ starts, by transfer.Open.`,
 	cmd.Flags().DurationVar(&o.Wait, "wait", transfer.DefaultMoveWait,
 		"how long to wait for processes that have a store open")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only tell what would be copied, and whether it fits")
-	cmd.Flags().BoolVar(&o.Restart, "restart", false, "do not go on with what an interrupted migration left, begin anew")
+	cmd.Flags().BoolVar(&o.Restart, "restart", false,
+		"do not go on with what an interrupted migration left, begin anew")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as one JSON document")
 	return cmd
 }
@@ -73,7 +74,8 @@ func (a *app) migrate(cmd *cobra.Command, from, to string, o *transfer.MoveOptio
 	done, err := transfer.Migrate(cmd.Context(), from, to, o)
 	end()
 	if errors.Is(err, kv.Canceled) {
-		fmt.Fprintf(a.stderr, "%s holds as before; the same command goes on with what was copied, --restart begins anew\n", from)
+		fmt.Fprintf(a.stderr,
+			"%s holds as before; the same command goes on with what was copied, --restart begins anew\n", from)
 	}
 	if err != nil {
 		return err

@@ -72,15 +72,20 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
 	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+
 		" (default: all)")
-	flags.StringSliceVar(&f.rules, "rule", nil, "what may remain when power fails, such as ordered/sectors (default: all rules)")
-	flags.IntVar(&f.rounds, "rounds", 0, "recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
-	flags.IntVar(&f.writers, "writers", 0, "goroutines that commit at the same time (default: one in some runs, several in others)")
-	flags.StringVar(&f.again, "again", "", "verify once more a state that broke a promise, from the folder that the report names")
+	flags.StringSliceVar(&f.rules, "rule", nil,
+		"what may remain when power fails, such as ordered/sectors (default: all rules)")
+	flags.IntVar(&f.rounds, "rounds", 0,
+		"recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
+	flags.IntVar(&f.writers, "writers", 0,
+		"goroutines that commit at the same time (default: one in some runs, several in others)")
+	flags.StringVar(&f.again, "again", "",
+		"verify once more a state that broke a promise, from the folder that the report names")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.DurationVar(&f.budget, "budget", prove.DefaultBudget, "time for the whole proof")
 	flags.StringVar(&f.dir, "dir", "", "folder for the data (default: in the user's cache folder)")
 	flags.StringVar(&f.out, "out", "", "folder for the proof (default: in the user's cache folder)")
-	flags.StringVar(&f.ship, "ship", "", "also write the proof to this file in the form that is built into assay; the default is then every engine")
+	flags.StringVar(&f.ship, "ship", "",
+		"also write the proof to this file in the form that is built into assay; the default is then every engine")
 	flags.BoolVar(&f.json, "json", false, "print the proof as one JSON document")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults,
@@ -124,7 +129,8 @@ func noEngines(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usage(fmt.Errorf("%q is no flag", args[0]), "name engines with: assay prove --engines %s; see: assay prove --help", args[0])
+	return usage(fmt.Errorf("%q is no flag", args[0]),
+		"name engines with: assay prove --engines %s; see: assay prove --help", args[0])
 }
 
 // proveOptions checks the command line.

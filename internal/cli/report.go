@@ -99,10 +99,12 @@ comparisons do, and puts beside it how they compare where both make the same pro
 	cmd.Flags().StringVar(&v.class, "durability", "", "show one class alone: synced, flushed or buffered")
 	cmd.Flags().StringVar(&against, "against", "", "compare with an earlier result, as assay compare does")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
-	cmd.Flags().StringVar(&versus, "versus", "", "compare two contenders, ENGINE@CLASS,ENGINE@CLASS, also where their promises differ")
+	cmd.Flags().StringVar(&versus, "versus", "",
+		"compare two contenders, ENGINE@CLASS,ENGINE@CLASS, also where their promises differ")
 	cmd.Flags().StringVar(&format, "format", "text", strings.Join(formats, ", "))
 	cmd.Flags().StringVar(&charts, "charts", "", "write the charts of the page to this folder, as SVG and PNG")
-	cmd.Flags().StringVar(&proof, "proof", "", "folder of the proof that the page shows (default: that of DIR, or the one that is built in)")
+	cmd.Flags().StringVar(&proof, "proof", "",
+		"folder of the proof that the page shows (default: that of DIR, or the one that is built in)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -91,19 +91,25 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 		")")
 	flags.StringVar(&f.durability, "durability", "",
 		"synced, flushed, buffered (several with commas) or all (default: synced; flushed in memory)")
-	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
+	flags.StringVar(&f.dir, "dir", "",
+		"folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.StringVar(&f.storage, "storage", "fast", "fast: the disk of --dir; "+models()+
 		": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
 	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
-	flags.BoolVar(&f.even, "even", false, "measure all alike until --precision, however sure the order is: for assay compare")
+	flags.BoolVar(&f.even, "even", false,
+		"measure all alike until --precision, however sure the order is: for assay compare")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
-	flags.Float64Var(&f.rate, "rate", 0, "open loop: start this many operations per second, latency from the intended start")
+	flags.Float64Var(&f.rate, "rate", 0,
+		"open loop: start this many operations per second, latency from the intended start")
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")
-	flags.StringSliceVar(&f.proofs, "proof", nil, "folder of a proof that assay prove --out made, which counts beside the one that is built in")
+	flags.StringSliceVar(&f.proofs, "proof", nil,
+		"folder of a proof that assay prove --out made, which counts beside the one that is built in")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON document")
-	flags.BoolVar(&f.aa, "aa", false, "check the harness: compare every engine with itself and count the differences reported")
-	flags.BoolVar(&f.published, "like-published", false, "measure what others published, as they did and at the same promise, and print ours beside theirs")
+	flags.BoolVar(&f.aa, "aa", false,
+		"check the harness: compare every engine with itself and count the differences reported")
+	flags.BoolVar(&f.published, "like-published", false,
+		"measure what others published, as they did and at the same promise, and print ours beside theirs")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("storage",
 		cobra.FixedCompletions(append([]string{"fast"}, strings.Split(models(), ", ")...),

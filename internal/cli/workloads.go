@@ -106,10 +106,11 @@ func printWorkloads(out io.Writer, list []workload.Workload) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprint(out, "\n* runs when no workload is named   ? parameter with its default: assay run 'ycsb?records=100k'\n"+
-		"Several values are measured each, in tables of their own: assay run 'queue?backlog=0,1k,100k'. Of a default that lists\n"+
-		"several, a run that names no workload takes the first.\n"+
-		"/ way to do the operations, shown behind the engine: sqlite/sql. Each engine runs in the forms that it has.\n")
+	_, err := fmt.Fprint(out,
+		"\n* runs when no workload is named   ? parameter with its default: assay run 'ycsb?records=100k'\n"+
+			"Several values are measured each, in tables of their own: assay run 'queue?backlog=0,1k,100k'. Of a default that lists\n"+
+			"several, a run that names no workload takes the first.\n"+
+			"/ way to do the operations, shown behind the engine: sqlite/sql. Each engine runs in the forms that it has.\n")
 	return err
 }
 

@@ -31,9 +31,10 @@ var rules = []rule{
 	{from: "kv", never: []string{"engines", "stores", "observe", "transfer", "lab", "internal", "cmd"},
 		why: "the contract knows no engine and no user; move what needs them above it"},
 	{from: "engines", never: []string{"engines", "stores", "observe", "transfer", "lab", "internal", "cmd"},
-		but:    []string{"engines/internal"},
-		except: []string{"engines/duckdbkv/assay/main.go", "engines/mosskv/assay/main.go"}, // mains of modules of their own
-		why:    "an engine knows the contract alone; what engines share belongs into kv/driver, or below engines/internal if it is of one kind of engine"},
+		but: []string{"engines/internal"},
+		except: []string{"engines/duckdbkv/assay/main.go",
+			"engines/mosskv/assay/main.go"}, // mains of modules of their own
+		why: "an engine knows the contract alone; what engines share belongs into kv/driver, or below engines/internal if it is of one kind of engine"},
 	{from: "stores", never: []string{"engines", "observe", "transfer", "lab", "internal", "cmd"},
 		why: "a store runs on any engine: the program that uses it imports the engine"},
 	{from: "observe", never: []string{"engines", "stores", "transfer", "lab", "internal", "cmd"},

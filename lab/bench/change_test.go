@@ -9,7 +9,8 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-var planted = flag.Duration("planted", 0, "time for each of the three runs of TestAPlantedChangeIsFoundInAnotherRun; 0 leaves it out")
+var planted = flag.Duration("planted", 0,
+	"time for each of the three runs of TestAPlantedChangeIsFoundInAnotherRun; 0 leaves it out")
 
 // Three contenders run twice as they are, and a third time with one that takes 15 % longer for
 // every operation, a delay that is measured. It takes minutes of a quiet machine, so that it is run

@@ -35,7 +35,8 @@ func queue() Publication {
 		claims: []claim{
 			operation("sqlite-cgo publish", "publish", "-race multiplies the cost of translated C and leaves C itself as it is; without it the two differ by the overhead of a call"),
 			operation("sqlite-cgo claim", "claim", "the published claims take far longer than an update by index needs, which costs the same at any length of the queue"),
-			operation("sqlite-cgo ack", "ack", "a delete by number is mostly overhead of the driver, where -race weighs most"),
+			operation("sqlite-cgo ack", "ack",
+				"a delete by number is mostly overhead of the driver, where -race weighs most"),
 			operation("sqlite-cgo cycle", "cycle", "the published headline, with -race; preparing each statement once, on one connection, spares work in either language: the third figure"),
 		},
 	}

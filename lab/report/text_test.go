@@ -238,7 +238,8 @@ func TestTablesOfDifferentProofAreToldApart(t *testing.T) {
 	stats.Finish(run)
 	got := text(t, run, Options{Width: 120, All: true})
 	for _, want := range []string{
-		"synced, intact: survives power loss · proved\n", "synced, intact: seen broken: survives power loss · disproved\n",
+		"synced, intact: survives power loss · proved\n",
+		"synced, intact: seen broken: survives power loss · disproved\n",
 		"events · synced, intact: survives power loss · proved in ≥ 1,240 crashes each",
 	} {
 		if !strings.Contains(got, want) {

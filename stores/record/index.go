@@ -46,7 +46,8 @@ func newIndex(s *schema, h headerIndex) (index, error) {
 		if !order.ordered() {
 			return x, invalid("open collection", fmt.Errorf("index %s: field %s is a %v, which has no order there",
 				h.Name, name,
-				&s.header.field(slot.number).form), "index a bool, a number, a time, a text, bytes, a pointer to one of them, or one slice of them")
+				&s.header.field(slot.number).form),
+				"index a bool, a number, a time, a text, bytes, a pointer to one of them, or one slice of them")
 		}
 		x.slots, x.orders = append(x.slots, *slot), append(x.orders, order)
 	}

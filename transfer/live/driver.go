@@ -35,7 +35,8 @@ type settings struct {
 }
 
 var table = driver.Table[settings]{
-	driver.Text("old", "URL", "the store that there is; without a path it lies in the switch's folder; needed the first time",
+	driver.Text("old", "URL",
+		"the store that there is; without a path it lies in the switch's folder; needed the first time",
 		func(s *settings) *string { return &s.old }).WithDefault("as the first time"),
 	driver.Text("new", "URL", "the store to go to; it must be empty or absent the first time",
 		func(s *settings) *string { return &s.new }).WithDefault("as the first time"),

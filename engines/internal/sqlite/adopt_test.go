@@ -50,7 +50,8 @@ func aTableThatIsNotWhatItWasMadeAsIsCorrupt(t *testing.T, engine string) {
 	if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("k"), []byte("v")), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	otherProgram(t, path, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' v ', ' w ') WHERE name = 'kv'")
+	otherProgram(t, path,
+		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' v ', ' w ') WHERE name = 'kv'")
 	db = open(t, engine, path, "")
 	defer db.Close()
 	if _, err := db.Get(t.Context(), []byte("k")); !errors.Is(err, kv.Corrupt) {

@@ -25,7 +25,8 @@ func TestOptions(t *testing.T) {
 	}{
 		{"an unknown pragma", "log.db", sqllog.Options{Pragmas: map[string]string{"synchronous": "OFF"}},
 			"wal_autocheckpoint"},
-		{"a pragma that is more than a value", "log.db", sqllog.Options{Pragmas: map[string]string{"cache_size": "1); DROP TABLE events"}}, "word"},
+		{"a pragma that is more than a value",
+			"log.db", sqllog.Options{Pragmas: map[string]string{"cache_size": "1); DROP TABLE events"}}, "word"},
 		{"an unknown column", "log.db", sqllog.Options{Indexes: []string{"data"}}, "stream, time, type"},
 		{"no path", "", sqllog.Options{}, "path"},
 		{"memory", ":memory:", sqllog.Options{}, "path"},

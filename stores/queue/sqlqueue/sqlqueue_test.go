@@ -103,7 +103,8 @@ func TestOptions(t *testing.T) {
 	}{
 		{"an unknown pragma", "q.db", sqlqueue.Options{Pragmas: map[string]string{"synchronous": "OFF"}},
 			"wal_autocheckpoint"},
-		{"a pragma that is more than a value", "q.db", sqlqueue.Options{Pragmas: map[string]string{"cache_size": "1); DROP TABLE jobs"}}, "word"},
+		{"a pragma that is more than a value",
+			"q.db", sqlqueue.Options{Pragmas: map[string]string{"cache_size": "1); DROP TABLE jobs"}}, "word"},
 		{"no path", "", sqlqueue.Options{}, "path"},
 		{"memory", ":memory:", sqlqueue.Options{}, "path"},
 		{"a negative number of readers", "q.db", sqlqueue.Options{Readers: -1}, "positive"},
