@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -86,6 +87,10 @@ func (i *Import) Put(bucket string, key, value []byte) error {
 // file calls it before they may write again, and refuses what they write afterwards: it would be
 // lost. It is called once.
 func (i *Import) Ready() error { return i.m.finish(i.ctx) }
+
+// Wait returns how long Legacy waits for the locks of a program that has the older file open:
+// Options.MigrationWait.
+func (i *Import) Wait() time.Duration { return i.m.store.options.MigrationWait }
 
 // target returns the new file of f, nil if its entries are moved already.
 func (m *migration) target(ctx context.Context, f *file) (n *fresh, err error) {

@@ -66,7 +66,8 @@ type Options struct {
 	Wait time.Duration
 
 	// MigrationWait is how long a call waits while another process creates, migrates or sets aside
-	// the file; 0 is DefaultMigrationWait.
+	// the file, and while an older program locks the file that is migrated; 0 is
+	// DefaultMigrationWait.
 	MigrationWait time.Duration
 
 	// Legacy reads the older SQLite file at path and puts each of its entries into a bucket, of

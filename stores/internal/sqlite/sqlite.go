@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,6 +27,7 @@ type File struct {
 	Pragmas map[string]string // settings of every connection
 	Readers int               // connections that read at once
 	Wait    time.Duration     // for another process's transaction
+	Pause   time.Duration     // of Retry, the longest; 0 is 20 milliseconds
 
 	level string // of synchronous on the connection that writes
 }
@@ -127,7 +129,8 @@ func (f *File) SetLevel(d kv.Durability, exec func(query string) error) error {
 // Retry runs try again while another process holds a lock, for as long as f.Wait.
 func (f *File) Retry(ctx context.Context, try func() error) error {
 	var deadline time.Time
-	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
+	longest := cmp.Or(f.Pause, 20*time.Millisecond)
+	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/sqlite"
@@ -61,12 +62,13 @@ func Tables(tables ...Table) func(ctx context.Context, path string, into *state.
 }
 
 func read(ctx context.Context, path string, tables []Table, into *state.Import) (err error) {
+	file := sqlite.File{Path: path, Wait: into.Wait(), Pause: 100 * time.Microsecond}
 	db, err := open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	sealed, err := move(ctx, db, tables, into)
+	sealed, err := move(ctx, &file, db, tables, into)
 	if err != nil {
 		return err
 	}
@@ -91,8 +93,10 @@ func checkpoint(ctx context.Context, db *sql.DB) error {
 
 // move puts the rows of the tables that are there, and seals these in the same transaction. It
 // returns their names.
-func move(ctx context.Context, db *sql.DB, tables []Table, into *state.Import) (sealed []string, err error) {
-	tx, err := db.BeginTx(ctx, nil)
+func move(ctx context.Context, file *sqlite.File, db *sql.DB, tables []Table, into *state.Import) (
+	sealed []string, err error,
+) {
+	tx, err := begin(ctx, file, db)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +155,23 @@ func change(ctx context.Context, db execer, tables []string, how func(trigger, c
 	return nil
 }
 
+// begin begins the transaction. SQLite's own waiting tries ten times a second, which hardly ever
+// falls between two transactions of an older program that writes without a pause. What comes later
+// waits for readers, which SQLite does well.
+func begin(ctx context.Context, file *sqlite.File, db *sql.DB) (tx *sql.Tx, err error) {
+	err = file.Retry(ctx, func() error {
+		tx, err = db.BeginTx(ctx, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", file.Wait.Milliseconds())); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
+}
+
 // open opens the file with one connection, whose transactions keep writers out from their
 // beginning.
 func open(path string) (*sql.DB, error) {
@@ -158,7 +179,7 @@ func open(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", sqlite.URL(path, "mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)"))
+	db, err := sql.Open("sqlite", sqlite.URL(path, "mode=rw&_txlock=immediate&_pragma=busy_timeout(0)"))
 	if err != nil {
 		return nil, err
 	}

@@ -268,18 +268,28 @@ func isFile(path string) bool {
 
 // An older program that is still running may have the file open, whatever its name. It commits
 // before the migration reads, or it is told that it cannot.
+//
+// Its transactions last long and it begins the next at once: the file is unlocked for moments.
 func testMigrationBesideOlder(s *suite) {
-	const rows = 5
+	const rows, pause = 5, 20 * time.Millisecond // as long as a sync may take
 	path := s.older(one, rows, "checkpoints")
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)")
+	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(60000)")
 	s.Must("open", err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	acknowledged := rows
 	write := func() error {
-		_, err := db.Exec("INSERT INTO checkpoints VALUES (?, ?, 0)", string(legacyKey(acknowledged)),
-			legacyValue(acknowledged))
-		if err == nil {
+		tx, err := db.Begin()
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec("INSERT INTO checkpoints VALUES (?, ?, 0)", string(legacyKey(acknowledged)),
+			legacyValue(acknowledged)); err != nil {
+			return err
+		}
+		time.Sleep(pause)
+		if err = tx.Commit(); err == nil {
 			acknowledged++
 		}
 		return err
