@@ -89,13 +89,14 @@ func (db *DB) Settings() []Setting {
 	return list
 }
 
-// Size returns the space that the store takes on disk now, companion files included.
+// Size returns the space that the store takes on disk now, companion files included; nothing if it
+// is Remote.
 func (db *DB) Size() (Size, error) {
 	if err := db.enter(context.Background(), "size"); err != nil {
 		return Size{}, err
 	}
 	defer db.leave()
-	if !db.caps.Persistent {
+	if !db.caps.Persistent || db.caps.Remote {
 		return Size{}, nil
 	}
 	path := db.config.Path
@@ -140,7 +141,7 @@ func (s *Size) add(path string) error {
 // Backup writes a consistent copy of the last committed state to path, which must not exist. The
 // copy is written beside its place, synced and renamed, so that path is the whole copy or nothing.
 // It opens with the same engine. When ctx ends first, the engine goes on in the background until it
-// can stop, and removes what it wrote.
+// can stop, and removes what it wrote. A store that is Remote has none.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := db.enter(ctx, "backup"); err != nil {
 		return err
@@ -151,6 +152,9 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 func (db *DB) backup(ctx context.Context, path string) (err error) {
 	if !db.caps.Persistent {
 		return refusal(Unsupported, "copy its pairs into a store of another engine", "the store is in memory only")
+	}
+	if db.caps.Remote {
+		return refusal(Unsupported, "copy its pairs into a store of another engine", "the store is another program's")
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {

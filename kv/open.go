@@ -141,6 +141,9 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 // or a folder in place of a file. Drivers of SQLite tell themselves of files: these must not be
 // opened and closed beside it, which drops its locks.
 func (r *request) foreign(err error) error {
+	if r.info.Caps.Remote {
+		return err
+	}
 	info, serr := os.Stat(r.config.Path)
 	misplaced := serr == nil && r.info.Caps.Persistent && info.IsDir() != r.info.Caps.Folder
 	if !misplaced && (driver.KindOf(err) != Corrupt || strings.HasPrefix(r.info.Name, "sqlite")) {
@@ -259,7 +262,7 @@ func (r *request) resolve() error {
 	if r.config.Path == "" && caps.Persistent {
 		return refusal(Invalid, "write "+r.info.Name+":PATH", "no path")
 	}
-	if r.config.Path != "" {
+	if r.config.Path != "" && !caps.Remote {
 		// A program may change its folder while the store is open.
 		path, err := filepath.Abs(r.config.Path)
 		if err != nil {

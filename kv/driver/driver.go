@@ -54,7 +54,9 @@ type Info struct {
 // Config says what to open and how. kv has checked that every name in Params is one of the engine's
 // Options.
 type Config struct {
-	Path string // file or folder, absolute, in the operating system's form; "" if none was given
+	// file or folder, absolute, in the operating system's form; of a store that is Remote as the
+	// program wrote it; "" if none was given
+	Path string
 	Mode Mode   // always one of the engine's Caps.Modes
 	// the weakest class this program will ask for; for engines that fix durability when they open
 	Weakest Durability

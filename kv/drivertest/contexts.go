@@ -51,7 +51,7 @@ func (e *env) calls(db *kv.DB) map[string]func(ctx context.Context) error {
 		"compact": db.Compact,
 		"check":   db.Check,
 		"backup": func(ctx context.Context) error {
-			if !e.caps.Persistent {
+			if !e.onDisk() {
 				return nil
 			}
 			return db.Backup(ctx, e.path("backup-"+strconv.FormatInt(time.Now().UnixNano(), 36)))

@@ -20,7 +20,7 @@ var damageCases = []tcase{
 }
 
 func refusesForeignFile(e *env) {
-	e.needs(e.info.Caps.Persistent && !e.info.Caps.Folder, "no file")
+	e.needs(e.onDisk() && !e.info.Caps.Folder, "no file")
 	for name, content := range map[string]string{
 		"text":        strings.Repeat("This is a letter, not a database.\n", 300),
 		"short text":  "This is a letter, not a database.\n",
@@ -43,7 +43,7 @@ func refusesForeignFile(e *env) {
 }
 
 func refusesForeignPlace(e *env) {
-	e.needs(e.info.Caps.Persistent, "the path is only a name")
+	e.needs(e.onDisk(), "the path is only a name")
 	inside := e.path(filepath.Join("db", "letter.txt"))
 	if e.info.Caps.Folder {
 		inside = e.path("db")
@@ -121,7 +121,7 @@ type change struct {
 // the end of the test.
 func (e *env) damage(changes func(size int64, files int) []change, believe string) {
 	e.Helper()
-	e.needs(e.info.Caps.Persistent, "nothing outlives Close")
+	e.needs(e.onDisk(), "no files of its own")
 	e.makeRecords("db")
 	files := e.storeFiles("db")
 	var c *child

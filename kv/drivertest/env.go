@@ -68,6 +68,9 @@ func (e *env) needs(can bool, what string) {
 	}
 }
 
+// onDisk tells that the store is a file or folder on this machine.
+func (s *suite) onDisk() bool { return s.info.Caps.Persistent && !s.info.Caps.Remote }
+
 // takesLong skips the case under -short, but for the engine as it opens by default.
 func (e *env) takesLong() {
 	e.Helper()

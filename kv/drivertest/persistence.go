@@ -104,10 +104,10 @@ func tellsSize(e *env) {
 	size, err := db.Size()
 	e.must(err)
 	least := int64(900_000)
-	if !e.caps.Persistent {
+	if !e.onDisk() {
 		least = 0
 	}
-	if size.Allocated < least || size.Apparent < least || (size.Files > 0) != e.caps.Persistent {
+	if size.Allocated < least || size.Apparent < least || (size.Files > 0) != e.onDisk() {
 		e.Errorf("size with a megabyte of random values: got %+v", size)
 	}
 }
@@ -116,7 +116,7 @@ func backsUp(e *env) {
 	db := e.open()
 	e.fill(db, "a=1", "b=2", "empty=", "big="+strings.Repeat("big", 30_000))
 	err := db.Backup(ctx, e.path("backup"))
-	if !e.caps.Persistent && kv.KindOf(err) == kv.Unsupported {
+	if !e.onDisk() && kv.KindOf(err) == kv.Unsupported {
 		e.Skipf("%s says: %v", e.Engine, err)
 	}
 	e.must(err)
@@ -169,7 +169,7 @@ func compacts(e *env) {
 }
 
 func opensOddPaths(e *env) {
-	e.needs(e.info.Caps.Persistent, "the path is only a name")
+	e.needs(e.onDisk(), "the path is only a name")
 	name := filepath.Join("new folder", "100% 'odd' #1 & ünï;=+", "db")
 	db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
 	e.must(err)

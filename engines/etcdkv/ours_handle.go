@@ -1,0 +1,176 @@
+package etcdkv
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// Every handle has a key of its own, its mark, that ends with the handle's lease. Each commit puts
+// the mark, and is done only if the mark is as the handle's last commit left it. So a commit whose
+// answer was lost is found out (see resolve), and one that was held up on its way does nothing when
+// it arrives after the handle has gone on. An Exclusive handle has the lock too, with the same
+// lease: as long as its mark is there nobody else has a mark.
+
+// register makes the store if it is not there, and takes the handle's place in it.
+func (s *store) register(ctx context.Context) error {
+	if err := s.find(ctx); err != nil {
+		return err
+	}
+	lease, cancel := s.request(ctx)
+	defer cancel()
+	granted, err := s.client.Grant(lease, int64(s.o.TTL.Seconds()))
+	if err != nil {
+		return classify(ctx, err)
+	}
+	session, err := concurrency.NewSession(s.client, concurrency.WithLease(granted.ID))
+	if err != nil {
+		return classify(ctx, err)
+	}
+	mark := s.keys.handle + rand.Text()
+	free := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.keys.lock), "=", 0)}
+	puts := []clientv3.Op{clientv3.OpPut(mark, "", clientv3.WithLease(granted.ID))}
+	if s.mode == driver.Exclusive {
+		free = append(free, clientv3.Compare(clientv3.CreateRevision(s.keys.handle).WithPrefix(), "=", 0))
+		puts = append(puts, clientv3.OpPut(s.keys.lock, mark, clientv3.WithLease(granted.ID)))
+	}
+	request, cancel := s.request(ctx)
+	defer cancel()
+	response, err := s.client.Txn(request).If(free...).Then(puts...).Commit()
+	if err == nil && response.Succeeded {
+		s.session, s.mark, s.last = session, mark, response.Header.Revision
+		return nil
+	}
+	_ = session.Close() // what it may have put ends with its lease at the latest
+	if err != nil {
+		return classify(ctx, err)
+	}
+	return &driver.Error{Kind: driver.Busy, Err: fmt.Errorf("another handle has the store open; mode %v", s.mode),
+		Hint: fmt.Sprintf("close it; if its program has died its lock ends after its ttl, %v by default", defaults().TTL)}
+}
+
+// find looks whether the store is there and of this layout. It makes one that is not there.
+func (s *store) find(ctx context.Context) error {
+	request, cancel := s.request(ctx)
+	defer cancel()
+	if s.mode == driver.ReadOnly {
+		response, err := s.client.Get(request, s.keys.head)
+		if err != nil {
+			return classify(ctx, err)
+		}
+		if len(response.Kvs) == 0 {
+			return &driver.Error{Kind: driver.NoStore, Hint: "open it once to write"}
+		}
+		return known(response.Kvs[0].Value)
+	}
+	response, err := s.client.Txn(request).
+		If(clientv3.Compare(clientv3.CreateRevision(s.keys.head), "=", 0)).
+		Then(clientv3.OpPut(s.keys.head, layout)).
+		Else(clientv3.OpGet(s.keys.head)).Commit()
+	if err != nil || response.Succeeded {
+		return classify(ctx, err)
+	}
+	return known(response.Responses[0].GetResponseRange().Kvs[0].Value)
+}
+
+func known(version []byte) error {
+	if string(version) == layout {
+		return nil
+	}
+	return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("its layout is %q, not %q", version, layout),
+		Hint: "open it with the version of assay that made it"}
+}
+
+// commit makes the writes if what conditions say holds. An error is Aborted if it does not.
+func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *writes) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	serial := strconv.FormatUint(s.serial, 10)
+	steps, err := nest(append(w.steps(s.keys.data), clientv3.OpPut(s.keys.head, layout)))
+	if err != nil {
+		return err
+	}
+	request, cancel := s.request(context.WithoutCancel(ctx)) // it has begun
+	defer cancel()
+	response, err := s.client.Txn(request).
+		If(append(conditions, s.unchanged())...).
+		Then(append(steps, s.put(serial))...).
+		Else(clientv3.OpGet(s.mark)).Commit()
+	if err != nil {
+		if e, refused := refusal(err); refused {
+			return driver.NotDone(e)
+		}
+		return s.resolve(ctx, serial, err)
+	}
+	if response.Succeeded {
+		s.last = response.Header.Revision
+		return nil
+	}
+	if marks := response.Responses[0].GetResponseRange().Kvs; len(marks) == 0 {
+		return s.again(ctx)
+	}
+	return &driver.Error{Kind: driver.Aborted, Hint: "another transaction has changed what this one read"}
+}
+
+// unchanged is the condition that the mark is as the last commit left it.
+func (s *store) unchanged() clientv3.Cmp {
+	return clientv3.Compare(clientv3.ModRevision(s.mark), "=", s.last)
+}
+
+func (s *store) put(serial string) clientv3.Op {
+	return clientv3.OpPut(s.mark, serial, clientv3.WithLease(s.session.Lease()))
+}
+
+// again takes a new place after the lease has ended, because the cluster was not reached for as long
+// as that. What was read before may have changed since.
+func (s *store) again(ctx context.Context) error {
+	_ = s.session.Close() // it has ended
+	if err := s.register(ctx); err != nil {
+		return driver.NotDone(err)
+	}
+	return &driver.Error{Kind: driver.Aborted, Hint: "the handle's lease had ended"}
+}
+
+// resolve finds out what has become of a commit whose answer was lost, because of lost. It puts the
+// mark if the commit has not: then that does nothing any more, should it still arrive. It does not
+// end with ctx, which may be why the answer was lost.
+func (s *store) resolve(ctx context.Context, serial string, lost error) error {
+	request, cancel := s.request(context.WithoutCancel(ctx))
+	defer cancel()
+	for {
+		response, err := s.client.Txn(request).
+			If(s.unchanged()).Then(s.put("")).Else(clientv3.OpGet(s.mark)).Commit()
+		switch {
+		case err != nil && request.Err() == nil:
+			if _, refused := refusal(err); !refused {
+				continue // the client waits between its attempts
+			}
+			fallthrough
+		case err != nil:
+			return &driver.Error{Kind: driver.InDoubt, Err: fmt.Errorf("%w; asked again: %w", lost, err),
+				Hint: "see whether a majority of the nodes is up, then look whether the commit is there"}
+		case response.Succeeded:
+			s.last = response.Header.Revision
+			return &driver.Error{Kind: driver.Aborted, Err: lost}
+		}
+		marks := response.Responses[0].GetResponseRange().Kvs
+		switch {
+		case len(marks) == 0: // the lease has ended since
+			return &driver.Error{Kind: driver.InDoubt, Err: lost}
+		case string(marks[0].Value) == serial:
+			s.last = marks[0].ModRevision
+			return nil
+		case len(marks[0].Value) == 0: // an attempt of this loop whose answer was lost, too
+			s.last = marks[0].ModRevision
+			return &driver.Error{Kind: driver.Aborted, Err: lost}
+		}
+		return &driver.Error{Kind: driver.InDoubt, Err: lost}
+	}
+}

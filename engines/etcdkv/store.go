@@ -1,0 +1,82 @@
+package etcdkv
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// store is a handle of a store in a cluster.
+type store struct {
+	client *clientv3.Client
+	owned  bool // the client ends with the store
+	keys   keys
+	mode   driver.Mode
+	o      Options
+
+	mu      sync.Mutex // of what follows
+	session *concurrency.Session
+	mark    string // the key of the handle
+	last    int64  // revision at which the mark was put last
+	serial  uint64 // of commits
+}
+
+var (
+	_ driver.Store   = (*store)(nil)
+	_ driver.Getter  = (*store)(nil)
+	_ driver.Applier = (*store)(nil)
+)
+
+func (s *store) Caps() driver.Caps { return caps }
+
+// Snapshot fixes the revision by a read that a majority confirms.
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
+	r := &reader{store: s, ctx: ctx}
+	return r, r.fix()
+}
+
+func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
+	r := reader{store: s, ctx: ctx}
+	return r.Get(dst, key)
+}
+
+// Begin sends nothing: the first read fixes the revision.
+func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
+	return &txn{reader: reader{store: s, ctx: ctx}, read: map[string]int64{}, writes: newWrites()}, nil
+}
+
+// Apply commits without a read, and so without a conflict.
+func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
+	w := newWrites()
+	for _, op := range ops {
+		w.Set(op)
+	}
+	return s.commit(ctx, nil, w)
+}
+
+// Close lets go of the handle's lease.
+func (s *store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.session.Close()
+	if err != nil {
+		// The lease ends by itself: nothing that was committed depends on it.
+		err = nil
+	}
+	if s.owned {
+		if cerr := s.client.Close(); !errors.Is(cerr, context.Canceled) {
+			err = cerr
+		}
+	}
+	return err
+}
+
+// request returns a context for one request, which ends with ctx and after the option timeout.
+func (s *store) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.o.Timeout)
+}
