@@ -50,6 +50,8 @@ var catalog = []assay.Engine{
 var absent = []assay.Absent{
 	{Name: "duckdb", Summary: "DuckDB, a column store for analytics",
 		How: "needs cgo and downloads half a gigabyte: cd engines/duckdbkv && go build ./assay"},
+	{Name: "etcd", Summary: "etcd, keys on several machines that agree",
+		How: "needs a cluster: cd engines/etcdkv && go build ./assay"},
 	{Name: "moss", Summary: "moss, sorted segments in memory and in an append-only file",
 		How: "is not maintained, see docs/design.md: cd engines/mosskv && go build ./assay"},
 }

@@ -1,8 +1,6 @@
 package etcdkv
 
 import (
-	"bytes"
-
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/assaydb/assay/kv/driver"

@@ -1,0 +1,21 @@
+// Command assay is the command assay with etcd in, beside two engines on this machine's disk:
+//
+//	go run ./assay run ycsb --engines 'bbolt,sqlite,etcd=etcd:?endpoints=127.0.0.1:2379'
+package main
+
+import (
+	"github.com/assaydb/assay"
+
+	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/etcdkv"
+	_ "github.com/assaydb/assay/engines/sqlitekv"
+)
+
+// catalog names the engines in this binary. etcd is measured where its nodes are named.
+var catalog = []assay.Engine{
+	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
+	{Name: "sqlite", Engine: "sqlite", Default: true, Summary: "B-tree in one file"},
+	{Name: "etcd", Engine: "etcd", Summary: "cluster of nodes that agree, over the network"},
+}
+
+func main() { assay.Main(assay.Config{Engines: catalog}) }
