@@ -45,7 +45,10 @@ func (db *DB) retry(ctx context.Context, op string, err error, try func() error)
 	pause.longest = longestAbort
 	for n := 1; driver.KindOf(err) == Aborted; n++ {
 		if n == maxTries || !pause.rest(ctx) {
-			return db.wrap(op, &Error{Kind: Aborted, Err: errors.Join(err, ctx.Err()),
+			if ctx.Err() != nil {
+				return db.wrap(op, &Error{Kind: Canceled, Err: errors.Join(ctx.Err(), err)})
+			}
+			return db.wrap(op, &Error{Kind: Aborted, Err: err,
 				Hint: "other transactions keep changing what this one reads: make it smaller, or try later"})
 		}
 		err = try()

@@ -10,11 +10,12 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/logtest"
 )
 
 // The engine is Pebble with the cheapest class, where the log's own work weighs most.
 func benchLog(b *testing.B, engine string, o eventlog.Options) *eventlog.Log {
-	log, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "log"), o)
+	log, closeAll, err := logtest.OpenKV(engine+":"+filepath.Join(b.TempDir(), "log"), o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,10 +2,8 @@ package eventlog_test
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,84 +17,26 @@ import (
 	_ "github.com/assaydb/assay/kv/memkv"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/logtest"
-	"github.com/assaydb/assay/stores/internal/frame"
+	_ "github.com/assaydb/assay/stores/internal/aborts"
 )
 
-func TestMem(t *testing.T)     { logtest.Run(t, target(t, "mem", "")) }
-func TestBolt(t *testing.T)    { logtest.Run(t, target(t, "bbolt", "")) }
-func TestPebble(t *testing.T)  { logtest.Run(t, target(t, "pebble", "")) }
-func TestLevelDB(t *testing.T) { logtest.Run(t, target(t, "leveldb", "")) }
-func TestBadger(t *testing.T)  { logtest.Run(t, target(t, "badger", "")) }
+// Functions of transactions that meet others run again.
+func TestAborts(t *testing.T) { logtest.Run(t, logtest.OnKV(t, "mem-aborts", "")) }
+
+func TestMem(t *testing.T)     { logtest.Run(t, logtest.OnKV(t, "mem", "")) }
+func TestBolt(t *testing.T)    { logtest.Run(t, logtest.OnKV(t, "bbolt", "")) }
+func TestPebble(t *testing.T)  { logtest.Run(t, logtest.OnKV(t, "pebble", "")) }
+func TestLevelDB(t *testing.T) { logtest.Run(t, logtest.OnKV(t, "leveldb", "")) }
+func TestBadger(t *testing.T)  { logtest.Run(t, logtest.OnKV(t, "badger", "")) }
 
 // Opened like this it delivers no Synced, and reserves nothing: what it promises is what survives a
 // kill.
-func TestBadgerFlushed(t *testing.T) { logtest.Run(t, target(t, "badger", "?durability=flushed")) }
-
-func TestBunt(t *testing.T)   { logtest.Run(t, target(t, "bunt", "")) }
-func TestSQLite(t *testing.T) { logtest.Run(t, target(t, "sqlite", "")) }
-
-// target describes the log kept in an engine, asking an open store what it promises.
-func target(t *testing.T, engine, params string) logtest.Target {
-	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe")+params)
-	return logtest.Target{
-		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
-			return open(engine+":"+filepath.Join(dir, "log")+params, o)
-		},
-		Join: joinKV,
-		Lose: func(dir string, position uint64) error {
-			return lose(engine+":"+filepath.Join(dir, "log")+params, position)
-		},
-		Delivers:  probe.Delivers,
-		Volatile:  probe.Volatile,
-		Processes: probe.Processes,
-	}
+func TestBadgerFlushed(t *testing.T) {
+	logtest.Run(t, logtest.OnKV(t, "badger", "?durability=flushed"))
 }
 
-// stores holds in which store each log is that was opened.
-var stores sync.Map
-
-func joinKV(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx *eventlog.Tx) error) error {
-	db, _ := stores.Load(log)
-	return db.(*kv.DB).Update(ctx, d, func(tx *kv.Tx) error {
-		events, err := log.In(tx)
-		if err != nil {
-			return err
-		}
-		return fn(events)
-	})
-}
-
-func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
-	db, err := kv.Open(context.Background(), url)
-	if err != nil {
-		return nil, nil, err
-	}
-	log, err := eventlog.Open(context.Background(), db, &o)
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	stores.Store(log, db)
-	return log, func() error {
-		stores.Delete(log)
-		return errors.Join(log.Close(), db.Close())
-	}, nil
-}
-
-// lose deletes the events above position, each after the entry of its stream, if the log has one
-// stream called s.
-func lose(url string, position uint64) error {
-	ctx := context.Background()
-	db, err := kv.Open(ctx, url)
-	if err != nil {
-		return err
-	}
-	events := kv.Range{Start: kv.AppendUint64([]byte{'e'}, position+1), End: []byte{'f'}}
-	entries := kv.Range{Start: kv.AppendUint64(kv.AppendString([]byte{'s'}, "s"), position+1), End: []byte{'t'}}
-	err = db.Update(ctx, db.Caps().Cheapest(), func(tx *kv.Tx) error {
-		return errors.Join(tx.DeleteRange(events), tx.DeleteRange(entries))
-	})
-	return errors.Join(err, db.Close())
-}
+func TestBunt(t *testing.T)   { logtest.Run(t, logtest.OnKV(t, "bunt", "")) }
+func TestSQLite(t *testing.T) { logtest.Run(t, logtest.OnKV(t, "sqlite", "")) }
 
 func TestNamespace(t *testing.T) {
 	db, err := kv.Open(t.Context(), "mem:namespace")

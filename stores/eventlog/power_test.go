@@ -13,6 +13,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/logtest"
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
@@ -70,7 +71,7 @@ func (l poweredLog) power() powertest.Case[change] {
 
 func openKV(engine string) func(string, eventlog.Options) (*eventlog.Log, func() error, error) {
 	return func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
-		return open(engine+":"+filepath.Join(dir, "log"), o)
+		return logtest.OpenKV(engine+":"+filepath.Join(dir, "log"), o)
 	}
 }
 

@@ -98,8 +98,13 @@ func (b *kvBackend) ended(err error) error {
 	return err
 }
 
-// turn is one transaction.
+// turn is one transaction. It runs again if it met another one: what the run before has made of the
+// queues in memory is void.
 func (b *kvBackend) turn(tx *kv.Tx) error {
+	for _, q := range b.used {
+		q.valid, q.inUse = false, false
+	}
+	b.used = b.used[:0]
 	b.tx = tx
 	for _, op := range b.group {
 		op.Begin()

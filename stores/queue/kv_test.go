@@ -1,10 +1,8 @@
 package queue_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -17,43 +15,21 @@ import (
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
 	_ "github.com/assaydb/assay/kv/memkv"
-	"github.com/assaydb/assay/stores/internal/frame"
+	_ "github.com/assaydb/assay/stores/internal/aborts"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/queuetest"
 )
 
-func TestMem(t *testing.T)     { queuetest.Run(t, target(t, "mem", "")) }
-func TestBolt(t *testing.T)    { queuetest.Run(t, target(t, "bbolt", "")) }
-func TestPebble(t *testing.T)  { queuetest.Run(t, target(t, "pebble", "")) }
-func TestLevelDB(t *testing.T) { queuetest.Run(t, target(t, "leveldb", "")) }
-func TestBadger(t *testing.T)  { queuetest.Run(t, target(t, "badger", "?durability=flushed")) }
-func TestBunt(t *testing.T)    { queuetest.Run(t, target(t, "bunt", "")) }
-func TestSQLite(t *testing.T)  { queuetest.Run(t, target(t, "sqlite", "")) }
+// Functions of transactions that meet others run again.
+func TestAborts(t *testing.T) { queuetest.Run(t, queuetest.OnKV(t, "mem-aborts", "")) }
 
-// target describes the queues kept in an engine, asking an open store what it promises.
-func target(t *testing.T, engine, params string) queuetest.Target {
-	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe")+params)
-	return queuetest.Target{
-		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
-			return open(engine+":"+filepath.Join(dir, "queue")+params, o)
-		},
-		Delivers:  probe.Delivers,
-		Volatile:  probe.Volatile,
-		Processes: probe.Processes,
-	}
-}
-
-func open(url string, o queue.Options) (*queue.Store, func() error, error) {
-	db, err := kv.Open(context.Background(), url)
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := queue.New(db, &o)
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return store, func() error { return errors.Join(store.Close(), db.Close()) }, nil
-}
+func TestMem(t *testing.T)     { queuetest.Run(t, queuetest.OnKV(t, "mem", "")) }
+func TestBolt(t *testing.T)    { queuetest.Run(t, queuetest.OnKV(t, "bbolt", "")) }
+func TestPebble(t *testing.T)  { queuetest.Run(t, queuetest.OnKV(t, "pebble", "")) }
+func TestLevelDB(t *testing.T) { queuetest.Run(t, queuetest.OnKV(t, "leveldb", "")) }
+func TestBadger(t *testing.T)  { queuetest.Run(t, queuetest.OnKV(t, "badger", "?durability=flushed")) }
+func TestBunt(t *testing.T)    { queuetest.Run(t, queuetest.OnKV(t, "bunt", "")) }
+func TestSQLite(t *testing.T)  { queuetest.Run(t, queuetest.OnKV(t, "sqlite", "")) }
 
 // What one store keeps in memory of a queue is void when another has changed it.
 func TestTwoStoresOverOneDB(t *testing.T) {
@@ -104,7 +80,7 @@ func TestTwoStoresOverOneDB(t *testing.T) {
 
 // A head that holds all ready jobs lets go of the last of them when they are many.
 func TestMoreJobsThanAreKeptInMemory(t *testing.T) {
-	store, closeAll, err := open("mem:many", queue.Options{})
+	store, closeAll, err := queuetest.OpenKV("mem:many", queue.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

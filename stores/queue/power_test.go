@@ -59,7 +59,7 @@ type poweredQueue struct {
 
 func openKV(engine string) func(string) (*queue.Store, func() error, error) {
 	return func(dir string) (*queue.Store, func() error, error) {
-		return open(engine+":"+filepath.Join(dir, "queue"), queue.Options{})
+		return queuetest.OpenKV(engine+":"+filepath.Join(dir, "queue"), queue.Options{})
 	}
 }
 

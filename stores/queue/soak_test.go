@@ -16,6 +16,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/crash"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/queuetest"
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
 
@@ -140,7 +141,7 @@ func openSoak(engine, dir string) (*queue.Store, func() error, error) {
 		}
 		return store, store.Close, nil
 	}
-	return open(engine+":"+filepath.Join(dir, "soak"), queue.Options{})
+	return queuetest.OpenKV(engine+":"+filepath.Join(dir, "soak"), queue.Options{})
 }
 
 // TestSoak has a hundred workers in eight processes work while processes are killed: every job is

@@ -30,7 +30,9 @@ func (c *Collection[T]) View(ctx context.Context, fn func(*Reader[T]) error) err
 
 // Update runs fn on a transaction and commits it with at least the durability d. If fn returns an
 // error nothing is changed, nor if it passes over an error of w other than a Conflict or NotFound.
-// There is one writer at a time; fn must not call methods of the collection that write.
+// There is one writer at a time; fn must not call methods of the collection that write. Where the
+// store's Caps say MayAbort it may run several times: a record that it inserts with a number that
+// Insert is to choose must begin with 0 each time.
 func (c *Collection[T]) Update(ctx context.Context, d kv.Durability, fn func(*Writer[T]) error) error {
 	return c.db.Update(ctx, d, func(tx *kv.Tx) error {
 		var failed error
@@ -81,7 +83,12 @@ func (c *Collection[T]) Put(ctx context.Context, d kv.Durability, v *T) error {
 func (c *Collection[T]) Insert(ctx context.Context, d kv.Durability, v *T) error {
 	m := memory{rec: unsafe.Pointer(v)}
 	chosen := !c.plan.forgotten(m)
-	err := c.Update(ctx, d, func(w *Writer[T]) error { return w.Insert(v) })
+	err := c.Update(ctx, d, func(w *Writer[T]) error {
+		if !chosen {
+			c.plan.forget(m) // what a run that was Aborted has set
+		}
+		return w.Insert(v)
+	})
 	if err != nil && !chosen {
 		c.plan.forget(m)
 	}

@@ -114,10 +114,10 @@ const part = 1000
 
 // fillIndex makes the entries of all records, some in each transaction.
 func (c *Collection[T]) fillIndex(ctx context.Context, x index) error {
-	var next []byte
-	for done := false; !done; {
+	var from, next []byte
+	for done := false; !done; from = next {
 		err := c.Update(ctx, c.strongest, func(w *Writer[T]) error {
-			entries, ids, err := w.gather(x, next)
+			entries, ids, err := w.gather(x, from)
 			if err != nil {
 				return err
 			}
@@ -186,6 +186,7 @@ func (c *Collection[T]) clearIndex(ctx context.Context, x index) error {
 	for {
 		var keys [][]byte
 		err := c.Update(ctx, c.strongest, func(w *Writer[T]) error {
+			keys = keys[:0]
 			for key := range w.s.Keys(kv.Prefix(x.prefix)) {
 				if keys = append(keys, slices.Clone(key)); len(keys) == part {
 					break

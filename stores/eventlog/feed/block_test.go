@@ -12,6 +12,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog/feed"
+	"github.com/assaydb/assay/stores/eventlog/feedtest"
 )
 
 // post returns a message as Secure Scuttlebutt has them, about 400 bytes of which 172 are random.
@@ -298,7 +299,7 @@ func BenchmarkAppend(b *testing.B) {
 		for _, compression := range []feed.Compression{feed.Plain, feed.Zstd} {
 			for _, n := range []int{1, 100, 5000} {
 				b.Run(fmt.Sprintf("%s/%v/%d", engine, compression, n), func(b *testing.B) {
-					f, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "feed"),
+					f, closeAll, err := feedtest.OpenKV(engine+":"+filepath.Join(b.TempDir(), "feed"),
 						&feed.Options{Compression: compression})
 					if err != nil {
 						b.Fatal(err)
@@ -324,7 +325,7 @@ func BenchmarkRandom(b *testing.B) {
 		for name, o := range map[string]*feed.Options{"plain": nil, "zstd-4k": {Compression: feed.Zstd, Block: 4 << 10},
 			"zstd": {Compression: feed.Zstd}} {
 			b.Run(engine+"/"+name, func(b *testing.B) {
-				f, closeAll, err := open(engine+":"+filepath.Join(b.TempDir(), "feed"), o)
+				f, closeAll, err := feedtest.OpenKV(engine+":"+filepath.Join(b.TempDir(), "feed"), o)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/stores/eventlog/feed"
+	"github.com/assaydb/assay/stores/eventlog/feedtest"
 	"github.com/assaydb/assay/stores/eventlog/margaret"
 )
 
@@ -62,7 +63,7 @@ type opener func(dir string) (*feed.Feed, func() error, error)
 
 func openKV(engine string, o *feed.Options) opener {
 	return func(dir string) (*feed.Feed, func() error, error) {
-		return open(engine+":"+filepath.Join(dir, "feed"), o)
+		return feedtest.OpenKV(engine+":"+filepath.Join(dir, "feed"), o)
 	}
 }
 

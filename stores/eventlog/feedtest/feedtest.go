@@ -27,6 +27,7 @@ type Target struct {
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the feed open
 	NoTrim    bool // Trim is refused
+	Largest   int  // bytes of a message, a multiple of 8; 0 is 3 MiB or more
 }
 
 // Run runs the suite. The test that calls it must do so before anything else: Run starts the test

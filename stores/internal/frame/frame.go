@@ -17,6 +17,7 @@ type Target struct {
 	Delivers  map[kv.Durability]kv.Durability // what a commit of each class that may be asked for is delivered as
 	Volatile  bool                            // nothing outlives closing
 	Processes bool                            // several processes may have it open
+	MaxValue  int                             // bytes of a value of kv; 0 is no limit
 }
 
 // Probe opens the store of kv that url names, a new one, and returns what it promises.
@@ -29,7 +30,7 @@ func Probe(t *testing.T, url string) Target {
 	defer db.Close()
 	caps := db.Caps()
 	target := Target{Delivers: map[kv.Durability]kv.Durability{}, Volatile: !caps.Persistent,
-		Processes: db.Mode() == kv.Shared}
+		Processes: db.Mode() == kv.Shared, MaxValue: caps.MaxValue}
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
 		if p := caps.Promise(d); p.Supported {
 			target.Delivers[d] = p.Class

@@ -76,6 +76,7 @@ func (w *richWork) update() {
 	before, largest := maps.Clone(w.model), w.largest
 	rollback := w.r.IntN(6) == 0
 	err := w.c.Update(w.Ctx(), w.Class, func(tx *record.Writer[Rich]) error {
+		w.model, w.largest = maps.Clone(before), largest // it may run again
 		for range 1 + w.r.IntN(4) {
 			w.change(tx)
 		}
