@@ -1,9 +1,9 @@
 // Package etcdkv is the engine "etcd": a store in an etcd cluster, reached over the network.
 //
-// etcd keeps a small amount of data (2 GB by default, 8 GB at most by its documentation) on three or
-// five nodes, of which a minority may fail. Every commit is agreed on by a majority and synced there
-// before it returns; every read sees all commits that returned before it. A program that began with
-// a file goes on with several machines by a change of its URL:
+// etcd keeps a small amount of data (2 GB by default, 8 GB at most by its documentation) on three
+// or five nodes, of which a minority may fail. Every commit is agreed on by a majority and synced
+// there before it returns; every read sees all commits that returned before it. A program that
+// began with a file goes on with several machines by a change of its URL:
 //
 //	db, err := kv.Open(ctx, "etcd:orders?endpoints=10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379")
 //

@@ -129,14 +129,21 @@ func runRound(t *testing.T, cluster *etcdtest.Cluster, round int) []porcupine.Op
 	}
 	victim := round % 3
 	time.Sleep(roundTime / 4) // a quarter of the round with all nodes, a half with two
-	cluster.Kill(victim)
+	must(t, cluster.Kill(victim))
 	time.Sleep(roundTime / 2)
-	cluster.Restart(victim)
-	cluster.Wait(victim)
+	must(t, cluster.Launch(victim))
+	must(t, cluster.Wait(victim))
 	time.Sleep(roundTime / 4)
 	close(stop)
 	wait.Wait()
 	return all
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // transact reads some cells and writes some, with values that nobody wrote before.

@@ -128,8 +128,8 @@ func (s *store) put(serial string) clientv3.Op {
 	return clientv3.OpPut(s.mark, serial, clientv3.WithLease(s.session.Lease()))
 }
 
-// again takes a new place after the lease has ended, because the cluster was not reached for as long
-// as that. What was read before may have changed since.
+// again takes a new place after the lease has ended, because the cluster was not reached for as
+// long as that. What was read before may have changed since.
 func (s *store) again(ctx context.Context) error {
 	_ = s.session.Close() // it has ended
 	if err := s.register(ctx); err != nil {

@@ -75,7 +75,6 @@ func one(text string) []url.URL {
 
 // Cluster is a cluster of nodes.
 type Cluster struct {
-	t     testing.TB
 	nodes []node
 	runs  []*running
 }
@@ -90,33 +89,54 @@ type running struct {
 // Start starts a cluster of n nodes, which ends with the test.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, nodes: make([]node, n), runs: make([]*running, n)}
-	dir := t.TempDir()
-	var cluster []string
-	for i := range c.nodes {
-		name := fmt.Sprint("node", i)
-		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: freeURL(t), Peer: freeURL(t)}
-		cluster = append(cluster, name+"="+c.nodes[i].Peer)
-	}
-	t.Cleanup(c.stop)
-	for i := range c.nodes {
-		c.nodes[i].Cluster = strings.Join(cluster, ",")
-		c.launch(i)
-	}
-	for i := range c.nodes {
-		c.Wait(i)
-	}
-	return c
-}
-
-// freeURL names a port of the loopback interface that nothing listens on.
-func freeURL(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	c, err := New(t.TempDir(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
+	t.Cleanup(c.Stop)
+	return c
+}
+
+// New starts a cluster of n nodes, which keep their data in folders in dir. It has to be stopped.
+func New(dir string, n int) (*Cluster, error) {
+	c := &Cluster{nodes: make([]node, n), runs: make([]*running, n)}
+	var cluster []string
+	for i := range c.nodes {
+		name := fmt.Sprint("node", i)
+		client, err := freeURL()
+		if err != nil {
+			return nil, err
+		}
+		peer, err := freeURL()
+		if err != nil {
+			return nil, err
+		}
+		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: client, Peer: peer}
+		cluster = append(cluster, name+"="+peer)
+	}
+	for i := range c.nodes {
+		c.nodes[i].Cluster = strings.Join(cluster, ",")
+		if err := c.Launch(i); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	for i := range c.nodes {
+		if err := c.Wait(i); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// freeURL names a port of the loopback interface that nothing listens on.
+func freeURL() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return "http://" + l.Addr().String(), l.Close()
 }
 
 // Endpoints are HOST:PORT of all nodes.
@@ -131,29 +151,28 @@ func (c *Cluster) Endpoints() []string {
 // Params is how a URL names the cluster.
 func (c *Cluster) Params() string { return "endpoints=" + strings.Join(c.Endpoints(), ",") }
 
-// launch starts the process of node i.
-func (c *Cluster) launch(i int) {
-	c.t.Helper()
+// Launch starts the process of node i, on its folder if it had one before.
+func (c *Cluster) Launch(i int) error {
 	self, err := os.Executable()
 	if err != nil {
-		c.t.Fatal(err)
+		return err
 	}
 	text, err := json.Marshal(c.nodes[i])
 	if err != nil {
-		c.t.Fatal(err)
+		return err
 	}
 	r := &running{cmd: exec.Command(self), ready: make(chan error, 1)}
 	r.cmd.Env = append(os.Environ(), nodeVar+"="+string(text))
 	r.cmd.Stderr = os.Stderr
 	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
-		c.t.Fatal(err)
+		return err
 	}
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
-		c.t.Fatal(err)
+		return err
 	}
 	if err := r.cmd.Start(); err != nil {
-		c.t.Fatal(err)
+		return err
 	}
 	c.runs[i] = r
 	go func() {
@@ -166,39 +185,33 @@ func (c *Cluster) launch(i int) {
 		}
 		r.ready <- fmt.Errorf("node %d did not start", i)
 	}()
+	return nil
 }
 
-// Wait waits until node i, which was started, takes requests.
-func (c *Cluster) Wait(i int) {
-	c.t.Helper()
+// Wait waits until node i, which was launched, takes requests.
+func (c *Cluster) Wait(i int) error {
 	select {
 	case err := <-c.runs[i].ready:
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		return err
 	case <-time.After(2 * time.Minute):
-		c.t.Fatalf("node %d is not ready after two minutes", i)
+		return fmt.Errorf("node %d is not ready after two minutes", i)
 	}
 }
 
 // Kill kills the process of node i, as kill -9 does.
-func (c *Cluster) Kill(i int) {
-	c.t.Helper()
-	if err := c.runs[i].cmd.Process.Kill(); err != nil {
-		c.t.Fatal(err)
-	}
-	_ = c.runs[i].cmd.Wait() // it was killed
+func (c *Cluster) Kill(i int) error {
+	r := c.runs[i]
 	c.runs[i] = nil
+	err := r.cmd.Process.Kill()
+	_ = r.cmd.Wait() // it was killed
+	return err
 }
 
-// Restart starts node i, which was killed, on its folder.
-func (c *Cluster) Restart(i int) { c.t.Helper(); c.launch(i) }
-
-func (c *Cluster) stop() {
-	for _, r := range c.runs {
+// Stop kills all nodes.
+func (c *Cluster) Stop() {
+	for i, r := range c.runs {
 		if r != nil {
-			_ = r.cmd.Process.Kill()
-			_ = r.cmd.Wait()
+			_ = c.Kill(i)
 		}
 	}
 }
