@@ -10,9 +10,9 @@
 // The path is the name of the store in the cluster: all its keys begin with it. It is no path of a
 // file system.
 //
-// Transactions are serializable by optimism: a transaction reads one revision, keeps its writes, and
-// commits if nothing of what it read has changed since. Otherwise it is Aborted and kv runs it again.
-// One that has scanned a range meets every other commit to the store.
+// Transactions are serializable by optimism: a transaction reads one revision, keeps its writes,
+// and commits if nothing of what it read has changed since. Otherwise it is Aborted and kv runs it
+// again. One that has scanned a range meets every other commit to the store.
 //
 // Durability: every class is Synced, by a majority of the nodes.
 //
