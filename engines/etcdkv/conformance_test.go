@@ -40,7 +40,7 @@ var shared = sync.OnceValues(func() (params string, err error) {
 		return "", err
 	}
 	ended = append([]func(){cluster.Stop}, ended...)
-	params = cluster.Params() + "&ttl=2s"
+	params = cluster.Params() + "&ttl=2"
 	return params, os.Setenv(paramsVar, params)
 })
 

@@ -6,8 +6,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// The number of pairs that a request asks for is doubled while an answer is small and halved when it
-// is large.
+// The number of pairs that a request asks for is doubled while an answer is small and halved when
+// it is large.
 const (
 	firstPage  = 32
 	longPage   = 4096

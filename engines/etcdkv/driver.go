@@ -26,6 +26,8 @@
 //
 //   - ours_handle.go: the modes, and a mark of each handle by which a commit in doubt is resolved
 //   - ours_txn.go: the writes of a transaction, over what it reads
+//   - ours_layout.go: where a store lies among the cluster's keys
+//   - ours_conditions.go: what must not have changed for a transaction to commit
 //   - ours_nest.go: more operations in a request than etcd allows in a list
 package etcdkv
 
@@ -33,7 +35,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -84,7 +85,7 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("no endpoints"),
 			Hint: "write etcd:NAME?endpoints=HOST:2379,HOST:2379"}
 	}
-	return dial(ctx, c, o, clientv3.Config{Endpoints: strings.Split(o.Endpoints, ","), DialTimeout: o.Timeout})
+	return dial(ctx, c, o, clientv3.Config{Endpoints: strings.Split(o.Endpoints, ","), DialTimeout: o.timeout()})
 }
 
 // dial opens the store with a client of its own.
@@ -103,41 +104,3 @@ func dial(ctx context.Context, c driver.Config, o Options, config clientv3.Confi
 	s.owned = true
 	return s, nil
 }
-
-// open opens the store called c.Path by client.
-func open(ctx context.Context, c driver.Config, o Options, client *clientv3.Client) (*store, error) {
-	if strings.ContainsRune(c.Path, 0) {
-		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("a NUL in the name of the store"),
-			Hint: "choose another name"}
-	}
-	s := &store{client: client, keys: keysOf(c.Path), mode: c.Mode, o: o}
-	if err := s.register(ctx); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// keys are where a store lies in the cluster.
-type keys struct {
-	data   string // before every key of the program
-	head   string // put by every commit; its value is the version of this layout
-	lock   string // of the Exclusive handle
-	handle string // before the mark of each handle
-}
-
-func keysOf(name string) keys {
-	name += "\x00"
-	return keys{data: name + "d", head: name + "head", lock: name + "lock", handle: name + "handle/"}
-}
-
-// layout is the version of the layout.
-const layout = "assay 1"
-
-// Options are what a URL may say. Endpoints is required there.
-type Options struct {
-	Endpoints string        // HOST:PORT of the nodes, separated by commas
-	Timeout   time.Duration // of one request; also how long a commit in doubt is looked for
-	TTL       time.Duration // of the lease of a handle, in whole seconds
-}
-
-func defaults() Options { return Options{Timeout: 5 * time.Second, TTL: 10 * time.Second} }

@@ -33,9 +33,6 @@ func (d typed) Open(ctx context.Context, c driver.Config) (driver.Store, error) 
 	if d.client != nil {
 		return open(ctx, c, o, d.client)
 	}
-	if d.config.DialTimeout > 0 {
-		o.Timeout = d.config.DialTimeout
-	}
 	return dial(ctx, c, o, *d.config)
 }
 

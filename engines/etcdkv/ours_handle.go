@@ -3,8 +3,10 @@ package etcdkv
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -18,6 +20,19 @@ import (
 // it arrives after the handle has gone on. An Exclusive handle has the lock too, with the same
 // lease: as long as its mark is there nobody else has a mark.
 
+// open opens the store called c.Path by client.
+func open(ctx context.Context, c driver.Config, o Options, client *clientv3.Client) (*store, error) {
+	if strings.ContainsRune(c.Path, 0) {
+		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("a NUL in the name of the store"),
+			Hint: "choose another name"}
+	}
+	s := &store{client: client, keys: keysOf(c.Path), mode: c.Mode, o: o}
+	if err := s.register(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // register makes the store if it is not there, and takes the handle's place in it.
 func (s *store) register(ctx context.Context) error {
 	if err := s.find(ctx); err != nil {
@@ -25,7 +40,7 @@ func (s *store) register(ctx context.Context) error {
 	}
 	lease, cancel := s.request(ctx)
 	defer cancel()
-	granted, err := s.client.Grant(lease, int64(s.o.TTL.Seconds()))
+	granted, err := s.client.Grant(lease, int64(s.o.TTL))
 	if err != nil {
 		return classify(ctx, err)
 	}
@@ -52,7 +67,7 @@ func (s *store) register(ctx context.Context) error {
 		return classify(ctx, err)
 	}
 	return &driver.Error{Kind: driver.Busy, Err: fmt.Errorf("another handle has the store open; mode %v", s.mode),
-		Hint: fmt.Sprintf("close it; if its program has died its lock ends after its ttl, %v by default", defaults().TTL)}
+		Hint: fmt.Sprintf("close it; if its program has died its lock ends after its ttl, %d seconds by default", defaults().TTL)}
 }
 
 // find looks whether the store is there and of this layout. It makes one that is not there.
@@ -89,8 +104,6 @@ func known(version []byte) error {
 
 // commit makes the writes if what conditions say holds. An error is Aborted if it does not.
 func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *writes) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.serial++
 	serial := strconv.FormatUint(s.serial, 10)
 	steps, err := nest(append(w.steps(s.keys.data), clientv3.OpPut(s.keys.head, layout)))

@@ -2,8 +2,6 @@ package etcdkv
 
 import (
 	"context"
-	"errors"
-	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -19,7 +17,7 @@ type store struct {
 	mode   driver.Mode
 	o      Options
 
-	mu      sync.Mutex // of what follows
+	// kv has one writer at a time.
 	session *concurrency.Session
 	mark    string // the key of the handle
 	last    int64  // revision at which the mark was put last
@@ -61,22 +59,14 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 
 // Close lets go of the handle's lease.
 func (s *store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.session.Close()
-	if err != nil {
-		// The lease ends by itself: nothing that was committed depends on it.
-		err = nil
+	_ = s.session.Close() // otherwise the lease ends by itself; nothing that was committed depends on it
+	if !s.owned {
+		return nil
 	}
-	if s.owned {
-		if cerr := s.client.Close(); !errors.Is(cerr, context.Canceled) {
-			err = cerr
-		}
-	}
-	return err
+	return s.client.Close()
 }
 
 // request returns a context for one request, which ends with ctx and after the option timeout.
 func (s *store) request(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.o.Timeout)
+	return context.WithTimeout(ctx, s.o.timeout())
 }
