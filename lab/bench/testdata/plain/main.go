@@ -11,7 +11,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -23,13 +22,9 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/assaydb/assay/lab/bench/testdata/plain/bare"
 )
-
-// named are the operations, by what assay calls them.
-var named = map[string]string{"fillseq": "put", "readrandom": "get", "append1": "append1", "read100": "read100"}
-
-var engines = map[string]func(path string) (engine, error){"bbolt": openBbolt, "pebble": openPebble,
-	"sqlite": openSQLite}
 
 func main() {
 	assay := flag.String("assay", "assay", "the command to check")
@@ -84,8 +79,9 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 			if all++; p.lo <= ratio && ratio <= p.hi {
 				inside, verdict = inside+1, "inside"
 			}
-			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %s\n", p.op, p.engine, p.to, ratio, p.mid,
-				p.lo, p.hi, verdict)
+			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %-7s  plain %7.2f to %7.2f us, assay %7.2f to %7.2f us\n",
+				p.op, p.engine, p.to, ratio, p.mid, p.lo, p.hi, verdict,
+				mean[p.op+"/"+p.engine]/1000, mean[p.op+"/"+p.to]/1000, p.ns/1000, p.toNS/1000)
 		}
 	}
 	fmt.Printf("inside: %d of %d\n", inside, all)
@@ -99,12 +95,13 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 type printed struct {
 	op, engine, to string
 	lo, mid, hi    float64
+	ns, toNS       float64
 }
 
 // run lets assay measure.
 func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	out := filepath.Join(dir, "assay")
-	cmd := exec.Command(assay, "run", "ycsb/fillseq,readrandom", "events/append1,read100", "--engines",
+	cmd := exec.Command(assay, "run", "bare", "--engines",
 		"bbolt,pebble,sqlite",
 		"--durability", "synced", "--dir", dir, "--out", out, "--budget", budget.String())
 	cmd.Stderr = os.Stderr
@@ -118,6 +115,7 @@ func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	var document struct {
 		Cells []struct {
 			Operation, Engine, Form string
+			NS                      *struct{ Mid float64 }
 			Ratio                   *struct {
 				To          string
 				Lo, Mid, Hi float64
@@ -127,9 +125,16 @@ func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	if err := json.Unmarshal(data, &document); err != nil {
 		return nil, err
 	}
+	times := map[string]float64{}
 	for _, c := range document.Cells {
-		if c.Form == "kv" && c.Ratio != nil && c.Ratio.To != c.Engine && engines[c.Ratio.To] != nil {
-			all = append(all, printed{named[c.Operation], c.Engine, c.Ratio.To, c.Ratio.Lo, c.Ratio.Mid, c.Ratio.Hi})
+		if c.NS != nil && c.Form == "kv" {
+			times[c.Operation+"/"+c.Engine] = c.NS.Mid
+		}
+	}
+	for _, c := range document.Cells {
+		if c.Form == "kv" && c.Ratio != nil && c.Ratio.To != c.Engine && bare.Engines[c.Ratio.To] != nil {
+			all = append(all, printed{c.Operation, c.Engine, c.Ratio.To, c.Ratio.Lo, c.Ratio.Mid, c.Ratio.Hi,
+				times[c.Operation+"/"+c.Engine], times[c.Operation+"/"+c.Ratio.To]})
 		}
 	}
 	return all, os.RemoveAll(out)
@@ -144,7 +149,7 @@ func means(dir string, processes int) (map[string]float64, error) {
 	}
 	times, operations := map[string]float64{}, map[string]float64{}
 	for range processes {
-		for _, op := range named {
+		for _, op := range bare.Operations {
 			names := []string{"bbolt", "pebble", "sqlite"}
 			rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 			for _, name := range names {
@@ -178,29 +183,22 @@ const warm, measured = 150 * time.Millisecond, 500 * time.Millisecond
 
 // measure does one operation on one engine, and prints how long how many took.
 func measure(op, name, dir string) (err error) {
-	open := engines[name]
+	open := bare.Engines[name]
 	if open == nil {
 		return fmt.Errorf("no engine %q", name)
 	}
-	path := filepath.Join(dir, "store")
-	e, err := open(path)
+	e, err := bare.Loaded(op, open, filepath.Join(dir, "store"))
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(fill(op, e), e.close()); err != nil {
-		return err
-	}
-	if e, err = open(path); err != nil { // as a program finds it: what is in Pebble's memory is slower in its tables
-		return err
-	}
-	defer func() { err = errors.Join(err, e.close()) }()
+	defer func() { err = errors.Join(err, e.Close()) }()
 	runtime.GC()
-	do, err := operation(op, e)
+	do, err := bare.Operation(op, e)
 	if err != nil {
 		return err
 	}
 	for i, start := 0, time.Now(); time.Since(start) < warm; i++ {
-		if err := do(context.Background()); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
 	}
@@ -208,7 +206,7 @@ func measure(op, name, dir string) (err error) {
 	start, n := time.Now(), 0
 	for time.Since(start) < measured {
 		for range stretch {
-			if err := do(context.Background()); err != nil {
+			if err := do(); err != nil {
 				return err
 			}
 		}
