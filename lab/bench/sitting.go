@@ -18,10 +18,10 @@ const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then
 	// have as many as that. So all processes are measured over the same part of their lives,
 	// whatever the budget: stores grow, and so does what an operation costs.
-	aimRounds = 28
-	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
-	// maxSlice gains nothing.
-	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
+	aimRounds = 14
+	// A slice shorter than minSlice is lost in the cost of waking the child and of settling; one
+	// longer than maxSlice is too far away from those of the others.
+	minSlice, maxSlice = 4 * time.Millisecond, 50 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
 	// Every process works for so long before it is measured, beside the others of its group:
@@ -154,6 +154,7 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 			continue
 		}
 		c.n, c.target, c.took = resp.Slice.N, target, resp.Slice.NS*float64(resp.Slice.N)
+		c.settles = c.settle(resp.Slice.NS)
 		if g.r.Rate > 0 {
 			// An open loop takes the time that its schedule says.
 			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(c.op))
@@ -185,7 +186,8 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		if ctx.Err() != nil {
 			return
 		}
-		spec := &sliceSpec{N: c.n, Rate: g.r.Rate, Forget: c.tooFew}
+		spec := &sliceSpec{N: c.n, Settle: c.settles, Rate: g.r.Rate, Forget: c.tooFew}
+		start := time.Now()
 		resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
 		if !ok {
 			continue
@@ -193,7 +195,7 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		if c.tooFew {
 			c.forget()
 		}
-		c.took = float64(resp.Slice.Wall)
+		c.took = float64(time.Since(start))
 		g.r.run.Measured += resp.Slice.Wall
 		c.record(g.r.rounds, g.sittings, resp.Slice)
 		if g.sittings == 0 && rounds < refitRounds && g.r.Rate == 0 {
