@@ -16,9 +16,9 @@ const (
 	maxOps = 1 << 20
 
 	// settling is how long a child works at the start of each slice before it is timed. While others
-	// ran, its memory has left the processor's caches, and the runtime's threads sleep: for 3 to 4
+	// ran, its memory has left the processor's caches, and the runtime's threads sleep: for about 3
 	// ms, operations take 1.2 to 2 times as long. A program that has one engine never sees that.
-	settling = 4 * time.Millisecond
+	settling = 3 * time.Millisecond
 
 	// refitRounds is how many rounds may still change how many operations a slice holds.
 	refitRounds = 3
