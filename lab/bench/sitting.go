@@ -18,7 +18,7 @@ const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then
 	// have as many as that. So all processes are measured over the same part of their lives,
 	// whatever the budget: stores grow, and so does what an operation costs.
-	aimRounds = 16
+	aimRounds = 14
 	// A slice shorter than minSlice is lost in the cost of waking the child and of settling; one
 	// longer than maxSlice is too far away from those of the others.
 	minSlice, maxSlice = 4 * time.Millisecond, 45 * time.Millisecond
