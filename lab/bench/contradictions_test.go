@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,13 +11,7 @@ import (
 
 // The program that counts contradictions between runs finds those that there are, and no others.
 func TestContradictionsBetweenRunsAreCounted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
-	count := filepath.Join(t.TempDir(), "contradictions")
-	if out, err := exec.Command("go", "build", "-o", count, "./testdata/contradictions").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	count := built(t, "contradictions")
 	// kept keeps a run in which b takes so many times as long as a, or a so many times as b.
 	kept := func(best, other string, r result.Ratio) string {
 		dir := t.TempDir()
