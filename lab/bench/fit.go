@@ -15,9 +15,10 @@ const (
 	// maxOps is how many it holds at most.
 	maxOps = 1 << 20
 
-	// settling is how long a child works at the start of each slice before it is timed. While others
-	// ran, its memory has left the processor's caches, and the runtime's threads sleep: for about 3
-	// ms, operations take 1.2 to 2 times as long. A program that has one engine never sees that.
+	// settling is how long a child works at the start of each slice before it is timed. While
+	// others ran, its memory has left the processor's caches, and the runtime's threads sleep: for
+	// about 3 ms, operations take 1.2 to 2 times as long. A program that has one engine never sees
+	// that.
 	settling = 3 * time.Millisecond
 
 	// refitRounds is how many rounds may still change how many operations a slice holds.

@@ -90,8 +90,8 @@ func choose(m matrix) choice {
 	return c
 }
 
-// equals returns the engines that take as long as engine, if that is the fastest or takes as long as
-// the fastest itself: it is then the fastest alone that it was compared with.
+// equals returns the engines that take as long as engine, if that is the fastest or takes as long
+// as the fastest itself: it is then the fastest alone that it was compared with.
 func (r race) equals(engine string) (all []string) {
 	mine := r.standing(r.of(engine))
 	for _, x := range r.rows {

@@ -175,8 +175,8 @@ func (p *plan) deal(n int) {
 	}
 }
 
-// dealMix draws n actions of a mix: in every cycle each is there in its proportion, in any order, so
-// that it is in every whole number of cycles. What is left is some of another cycle.
+// dealMix draws n actions of a mix: in every cycle each is there in its proportion, in any order,
+// so that it is in every whole number of cycles. What is left is some of another cycle.
 func (p *plan) dealMix(m mix, n int) {
 	cycle := m.cycle()
 	deck := make([]action, 0, cycle)
