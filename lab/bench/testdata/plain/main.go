@@ -1,11 +1,11 @@
 // Plain measures bbolt, Pebble and SQLite without any of assay's code, and tells whether the ratios
-// lie in the intervals that assay prints:
+// lie in the intervals that assay prints of the same calls:
 //
-//	go build -o /tmp/assay ./cmd/assay && go run ./lab/bench/testdata/plain -assay /tmp/assay -tries 3
+//	go build -o barelab ./lab/bench/testdata/barelab
+//	go run ./lab/bench/testdata/plain -assay ./barelab -tries 3
 //
-// A try is a run of assay and one of its own, each of four operations: put (ycsb/fillseq), get
-// (ycsb/readrandom), append1 and read100 (events). Its own run is loops over the engines' own
-// calls, as their documentation writes them, several processes of each, whose mean is total time
+// A try is a run of barelab, which is assay with the workload bare, and loops over the same calls
+// before and after it, in several processes for each operation and engine, whose mean is total time
 // over total operations. It ends with status 1 if fewer than 95 of 100 ratios lie in their
 // intervals.
 package main
@@ -29,7 +29,7 @@ import (
 )
 
 func main() {
-	assay := flag.String("assay", "assay", "the command to check")
+	assay := flag.String("assay", "barelab", "the command to check, an assay with the workload bare")
 	budget := flag.Duration("budget", 40*time.Second, "time for each run of assay")
 	processes := flag.Int("processes", 10, "processes of each operation on each engine")
 	tries := flag.Int("tries", 3, "how often to measure with both")
