@@ -106,17 +106,20 @@ func TestAPickThatIsEquivalentToAnotherSaysSo(t *testing.T) {
 		want, not  []string
 	}{
 		"at everything": {
-			map[string]float64{"a": cycle, "b": cycle * 1.01, "c": 2 * cycle}, map[string]float64{"a": get, "b": get, "c": 3 * get},
+			map[string]float64{"a": cycle, "b": cycle * 1.01, "c": 2 * cycle},
+			map[string]float64{"a": get, "b": get, "c": 3 * get},
 			[]string{"synced: a or b, told apart by less than 10 %", "as fast as another at cycle (b)"},
 			[]string{"for sure"},
 		},
 		"at one of two": {
-			map[string]float64{"a": cycle, "b": cycle * 1.01, "c": 2 * cycle}, map[string]float64{"a": get, "b": 2 * get, "c": 3 * get},
+			map[string]float64{"a": cycle, "b": cycle * 1.01, "c": 2 * cycle},
+			map[string]float64{"a": get, "b": 2 * get, "c": 3 * get},
 			[]string{"synced: a, at least as fast as all others", "for sure at get", "as fast as another at cycle (b)"},
 			[]string{"a, for sure"},
 		},
 		"at none": {
-			map[string]float64{"a": cycle, "b": cycle * 3, "c": 2 * cycle}, map[string]float64{"a": get, "b": 2 * get, "c": 3 * get},
+			map[string]float64{"a": cycle, "b": cycle * 3, "c": 2 * cycle},
+			map[string]float64{"a": get, "b": 2 * get, "c": 3 * get},
 			[]string{"synced: a, for sure", "for sure at cycle · get"},
 			[]string{"as fast as"},
 		},

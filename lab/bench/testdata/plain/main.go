@@ -86,9 +86,10 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 			if tried++; p.lo <= ratio && ratio <= p.hi {
 				inside, verdict = inside+1, "inside"
 			}
-			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %-7s  plain %7.2f to %7.2f us, assay %7.2f to %7.2f us\n",
-				p.op, p.engine, p.to, ratio, p.mid, p.lo, p.hi, verdict,
-				mean[p.op+"/"+p.engine]/1000, mean[p.op+"/"+p.to]/1000, p.ns/1000, p.toNS/1000)
+			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %-7s  ", p.op, p.engine, p.to, ratio, p.mid,
+				p.lo, p.hi, verdict)
+			fmt.Printf("plain %7.2f to %7.2f us, assay %7.2f to %7.2f us\n", mean[p.op+"/"+p.engine]/1000,
+				mean[p.op+"/"+p.to]/1000, p.ns/1000, p.toNS/1000)
 		}
 	}
 	fmt.Printf("inside: %d of %d\n", inside, tried)
