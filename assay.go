@@ -78,11 +78,11 @@ func Main(c Config) {
 	for _, w := range c.Workloads {
 		workload.Register(w)
 	}
-	catalog := make([]cli.Contender, len(c.Engines))
-	for i, e := range c.Engines {
-		catalog[i] = cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options,
+	var catalog []cli.Contender
+	for _, e := range c.Engines {
+		catalog = append(catalog, cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options,
 			Unranked: e.Unranked, Plain: e.Plain},
-			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Package: e.Package}
+			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Package: e.Package})
 	}
 	absent := make([]cli.Absent, len(c.Absent))
 	for i, a := range c.Absent {

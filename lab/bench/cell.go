@@ -25,10 +25,11 @@ type cell struct {
 	over bool // nothing more is measured, though what was stays
 	op   workload.Op
 
-	n      int           // iterations a slice
-	target time.Duration // that a slice should take
-	took   float64       // of the last slice, in ns
-	tooFew bool          // the slices so far held too few iterations to be samples
+	n       int           // iterations a slice
+	settles int           // iterations before those, which are not counted
+	target  time.Duration // that a slice should take
+	took    float64       // of the last slice, with everything around it, in ns
+	tooFew  bool          // the slices so far held too few iterations to be samples
 
 	loading time.Duration // how long setup took
 	resets  bool          // iterations need something put in place, which would be counted with them

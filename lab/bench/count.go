@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/assaydb/assay/lab/child"
@@ -35,15 +36,39 @@ func (r *runner) counts() bool {
 
 // count finds out how many syncs and writes an operation takes, in a short untimed run on a disk
 // that counts them. What goes wrong there leaves the figures out, and the cell as it was measured.
-func (g *group) count(ctx context.Context, c *cell) {
-	if c.Status != result.OK || c.N == 0 || c.resets || !g.op.Commits && c.written == 0 || ctx.Err() != nil ||
-		time.Until(g.r.deadline()) < 2*c.loading+countTime || !g.r.counts() {
-		return
+func (g *group) count(ctx context.Context) {
+	var cells []*cell
+	for _, c := range g.cells {
+		if c.Status == result.OK && c.N > 0 && !c.resets && (g.op.Commits || c.written != 0) && ctx.Err() == nil &&
+			time.Until(g.r.deadline()) >= 2*c.loading+countTime && g.r.counts() {
+			cells = append(cells, c)
+		}
 	}
-	if err := g.countOne(ctx, c); err != nil && ctx.Err() == nil {
-		g.r.warn("syncs and writes of "+c.Workload+"/"+c.Operation+" on "+c.Name()+" were not counted: "+err.Error(),
-			"")
+	errs := make([]error, len(cells))
+	for i, c := range cells {
+		if _, errs[i] = g.r.counter(); errs[i] == nil {
+			_, errs[i] = g.r.child(c.key)
+		}
 	}
+	var wg sync.WaitGroup
+	for i, c := range cells { // all load together, and are then stopped: only one works while it is counted
+		if errs[i] == nil {
+			spec := c.spec
+			spec.Dir = filepath.Join(g.r.counted.path, filepath.Base(spec.Dir))
+			wg.Go(func() { _, errs[i] = g.ask(ctx, c, request{Command: cmdSetup, Cell: &spec}) })
+		}
+	}
+	wg.Wait()
+	for i, c := range cells {
+		if errs[i] == nil {
+			errs[i] = g.countOne(ctx, c)
+		}
+		if errs[i] != nil && ctx.Err() == nil {
+			g.r.warn("syncs and writes of "+c.Workload+"/"+c.Operation+" on "+c.Name()+" were not counted: "+
+				errs[i].Error(), "")
+		}
+	}
+	g.r.endAll() // and closes the stores
 }
 
 // counter returns the disk that counts, mounted once for all cells.
@@ -62,17 +87,8 @@ func (r *runner) counter() (*storage, error) {
 	return s, err
 }
 
+// countOne counts what a cell's operations use. Its child has the store open.
 func (g *group) countOne(ctx context.Context, c *cell) error {
-	s, err := g.r.counter()
-	if err != nil {
-		return err
-	}
-	defer g.r.drop(c.key) // it may have files open there
-	spec := c.spec
-	spec.Dir = filepath.Join(s.path, filepath.Base(spec.Dir))
-	if _, err := g.ask(ctx, c, request{Command: cmdSetup, Cell: &spec}); err != nil {
-		return err
-	}
 	warm, err := g.ask(ctx, c, request{Command: cmdSlice, Slice: &sliceSpec{N: max(c.Workers, 2)}})
 	if err != nil {
 		return err
@@ -82,14 +98,11 @@ func (g *group) countOne(ctx context.Context, c *cell) error {
 	if _, err := g.ask(ctx, c, request{Command: cmdPrepare, Slice: &sliceSpec{N: n}}); err != nil {
 		return err
 	}
-	before := s.disk.Counters()
+	before := g.r.counted.disk.Counters()
 	if _, err := g.ask(ctx, c, request{Command: cmdDo, Slice: &sliceSpec{N: n}}); err != nil {
 		return err
 	}
-	used := s.disk.Counters().Sub(before)
-	if _, err := g.ask(ctx, c, request{Command: cmdFinish}); err != nil {
-		return err
-	}
+	used := g.r.counted.disk.Counters().Sub(before)
 	per := func(count int64) *float64 { v := float64(count) / float64(n); return &v }
 	c.Counted = n
 	c.Syncs, c.Writes, c.Written = per(used.Syncs), per(used.Writes), per(used.Bytes)

@@ -38,6 +38,29 @@ func TestTheFirstOperationIsNotTheEstimate(t *testing.T) {
 	}
 }
 
+func TestASliceSettlesForAFewMilliseconds(t *testing.T) {
+	const ms = float64(time.Millisecond)
+	for _, c := range []struct {
+		why         string
+		perOp       float64
+		cycle, want int
+		cell        cell
+	}{
+		{"many fit", ms / 10, 1, 30, cell{}},
+		{"a mix settles in whole cycles", ms / 10, 20, 20, cell{}},
+		{"a cycle takes longer", ms / 4, 20, 0, cell{}},
+		{"an operation takes longer", 4 * ms, 1, 0, cell{}},
+		{"its process runs before each operation anyway", ms / 10, 1, 0, cell{resets: true}},
+		{"a schedule says when an operation starts", ms / 10, 1, 0, cell{Cell: result.Cell{Rate: 100}}},
+		{"an operation that takes nothing", 0, 1, maxOps / 2, cell{}},
+	} {
+		c.cell.op.Cycle = c.cycle
+		if got := c.cell.settle(c.perOp); got != c.want {
+			t.Errorf("%s: %d operations of %v ns in cycles of %d settle, want %d", c.why, got, c.perOp, c.cycle, c.want)
+		}
+	}
+}
+
 func TestASliceHoldsEnoughOperations(t *testing.T) {
 	const ms = float64(time.Millisecond)
 	for _, c := range []struct {

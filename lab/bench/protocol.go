@@ -53,6 +53,7 @@ type cellSpec struct {
 
 type sliceSpec struct {
 	N      int
+	Settle int     // iterations before those, which are not counted
 	Rate   float64 // operations a second in open-loop mode; 0 is closed-loop
 	Forget bool    // the latencies of the slices before this one
 	keep   bool    // the store as it is, however old: making it again would be counted

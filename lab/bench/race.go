@@ -39,9 +39,7 @@ func (r *runner) measure(ctx context.Context) {
 	}
 	r.counting = true
 	for _, g := range r.groups {
-		for _, c := range g.cells {
-			g.count(ctx, c)
-		}
+		g.count(ctx)
 		r.run.Cells = append(r.run.Cells, g.results(ctx)...)
 	}
 }

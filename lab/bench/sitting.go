@@ -18,15 +18,17 @@ const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then
 	// have as many as that. So all processes are measured over the same part of their lives,
 	// whatever the budget: stores grow, and so does what an operation costs.
-	aimRounds = 28
-	// A slice shorter than minSlice is lost in the cost of waking the child; one longer than
-	// maxSlice gains nothing.
-	minSlice, maxSlice = 2 * time.Millisecond, 25 * time.Millisecond
+	aimRounds = 14
+	// A slice shorter than minSlice is lost in the cost of waking the child and of settling; one
+	// longer than maxSlice is too far away from those of the others.
+	minSlice, maxSlice = 4 * time.Millisecond, 45 * time.Millisecond
+	// What an operation takes is found in slices of about this length, twice.
+	trySlice = 10 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
-	// Every process works for so long before it is measured, beside the others of its group:
-	// SQLite's log, say, costs twice as much until it was full once.
-	warmReads, warmCommits = 50 * time.Millisecond, 250 * time.Millisecond
+	// Every process works before it is measured, beside the others of its group, for so long for
+	// each of them: SQLite's log, say, costs twice as much until it was full once.
+	warmReads, warmCommits = 10 * time.Millisecond, 50 * time.Millisecond
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store,
@@ -64,9 +66,10 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 	for _, c := range g.live() {
 		if c.N == 0 {
 			c.end(ctx)
-		} else if ctx.Err() == nil {
-			g.finish(ctx, c, first)
 		}
+	}
+	if ctx.Err() == nil {
+		g.finish(ctx, first)
 	}
 	g.r.endAll() // the next sitting has processes of its own
 	g.lasted = time.Since(began)
@@ -106,7 +109,7 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 func (g *group) load(ctx context.Context) {
 	setup := func(c *cell) request { return request{Command: cmdSetup, Cell: &c.spec} }
 	if g.sittings > 0 {
-		g.together(ctx, "load", setup)
+		g.together(ctx, "load", setup, nil)
 		return
 	}
 	for _, c := range g.live() {
@@ -145,15 +148,15 @@ func (g *group) loaded(c *cell, s *setupReport) {
 func (g *group) calibrate(ctx context.Context, until time.Time) {
 	live := g.live()
 	for i, c := range live {
-		// Calibrating costs about as much as three slices.
-		left := min(time.Until(until), time.Until(g.r.deadline()))
-		target := left / time.Duration(len(live)*aimRounds+3*(len(live)-i))
-		target = min(max(target, minSlice), maxSlice)
-		resp, ok := g.call(ctx, c, "warm up", request{Command: cmdCalibrate, Target: target})
+		left := min(time.Until(until), time.Until(g.r.deadline())) - time.Duration(len(live)-i)*2*trySlice
+		target := min(max(left/time.Duration(len(live)*aimRounds)-settling, minSlice), maxSlice)
+		resp, ok := g.call(ctx, c, "warm up", request{Command: cmdCalibrate, Target: min(target, trySlice)})
 		if !ok {
 			continue
 		}
-		c.n, c.target, c.took = resp.Slice.N, target, resp.Slice.NS*float64(resp.Slice.N)
+		perOp := resp.Slice.NS
+		c.n, c.settles, c.target = fit(target, perOp, cycleOf(c.op)), c.settle(perOp), target
+		c.took = perOp * float64(c.n+c.settles)
 		if g.r.Rate > 0 {
 			// An open loop takes the time that its schedule says.
 			c.n = whole(int(g.r.Rate*max(target, 50*time.Millisecond).Seconds()), cycleOf(c.op))
@@ -168,10 +171,10 @@ func (g *group) warm(ctx context.Context) {
 	if g.op.Commits {
 		target = warmCommits
 	}
-	if g.op.Workers > 1 { // one cell after the other, each with nobody beside it
-		target /= 4
+	if g.op.Workers <= 1 { // else one cell after the other, each with nobody beside it
+		target *= time.Duration(len(g.live()))
 	}
-	g.together(ctx, "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} })
+	g.together(ctx, "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} }, nil)
 }
 
 // measureRound runs one slice of every cell, in random order. rounds are those of the sitting
@@ -185,7 +188,8 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		if ctx.Err() != nil {
 			return
 		}
-		spec := &sliceSpec{N: c.n, Rate: g.r.Rate, Forget: c.tooFew}
+		spec := &sliceSpec{N: c.n, Settle: c.settles, Rate: g.r.Rate, Forget: c.tooFew}
+		start := time.Now()
 		resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
 		if !ok {
 			continue
@@ -193,7 +197,7 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		if c.tooFew {
 			c.forget()
 		}
-		c.took = float64(resp.Slice.Wall)
+		c.took = float64(time.Since(start))
 		g.r.run.Measured += resp.Slice.Wall
 		c.record(g.r.rounds, g.sittings, resp.Slice)
 		if g.sittings == 0 && rounds < refitRounds && g.r.Rate == 0 {
@@ -202,29 +206,28 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 	}
 }
 
-// finish closes a cell's store. The first sitting also tells what space it takes.
-func (g *group) finish(ctx context.Context, c *cell, first bool) {
-	resp, ok := g.call(ctx, c, "close", request{Command: cmdFinish, Compact: first && g.op.Sized})
-	if !ok {
-		return
-	}
-	if first {
-		c.Size.Churned = &resp.Finish.Churned.Allocated
-	}
-	if resp.Finish.Compacted != nil {
-		c.Size.Compacted = &resp.Finish.Compacted.Allocated
-	}
-	h, err := hdrhistogram.Decode(resp.Finish.Latencies)
-	if err != nil {
-		c.fail(err)
-		return
-	}
-	if c.latencies != nil {
-		h.Merge(c.latencies)
-	}
-	c.latencies = h
-	l := latencyOf(h)
-	c.Latency = &l
+// finish closes the stores. The first sitting also tells what space they take.
+func (g *group) finish(ctx context.Context, first bool) {
+	req := request{Command: cmdFinish, Compact: first && g.op.Sized}
+	g.together(ctx, "close", func(*cell) request { return req }, func(c *cell, resp response) {
+		if first {
+			c.Size.Churned = &resp.Finish.Churned.Allocated
+		}
+		if resp.Finish.Compacted != nil {
+			c.Size.Compacted = &resp.Finish.Compacted.Allocated
+		}
+		h, err := hdrhistogram.Decode(resp.Finish.Latencies)
+		if err != nil {
+			c.fail(err)
+			return
+		}
+		if c.latencies != nil {
+			h.Merge(c.latencies)
+		}
+		c.latencies = h
+		l := latencyOf(h)
+		c.Latency = &l
+	})
 }
 
 // call lets the cell's child run for one request. It returns false, and the cell has ended, if that
@@ -241,15 +244,17 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 }
 
 // together lets the children of all live cells run for a request each, at the same time where one
-// is a single worker's.
-func (g *group) together(ctx context.Context, phase string, req func(*cell) request) {
+// is a single worker's, and hands on what they answered unless done is nil.
+func (g *group) together(ctx context.Context, phase string, req func(*cell) request, done func(*cell, response)) {
 	live := g.live()
 	if len(live) == 0 {
 		return
 	}
 	if live[0].Workers > 1 {
 		for _, c := range live {
-			g.call(ctx, c, phase, req(c))
+			if resp, ok := g.call(ctx, c, phase, req(c)); ok && done != nil {
+				done(c, resp)
+			}
 		}
 		return
 	}
@@ -275,7 +280,9 @@ func (g *group) together(ctx context.Context, phase string, req func(*cell) requ
 	}
 	wg.Wait()
 	for _, a := range all {
-		g.answered(ctx, a.c, a.p, a.resp, a.err, cut)
+		if g.answered(ctx, a.c, a.p, a.resp, a.err, cut) && done != nil {
+			done(a.c, a.resp)
+		}
 	}
 }
 

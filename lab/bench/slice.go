@@ -96,11 +96,11 @@ func (s *slowed) Do(ctx context.Context, worker, i int) error {
 // forget drops the latencies so far: they were of the warm-up.
 func (s *slicer) forget() { s.total.Reset() }
 
-// run does n iterations and returns how long they took in all and, per operation, how long one
-// took: the share of the whole time, or in open-loop mode the mean from the intended start to the
-// end.
+// run does the iterations of a slice and returns how long they took in all and, per operation, how
+// long one took: the share of the whole time, or in open-loop mode the mean from the intended start
+// to the end.
 func (s *slicer) run(ctx context.Context, spec sliceSpec) (wall time.Duration, perOp float64, err error) {
-	if err := s.prepare(spec.N); err != nil {
+	if err := s.prepare(spec.Settle + spec.N); err != nil {
 		return 0, 0, err
 	}
 	if wall, err = s.do(ctx, spec); err != nil {
@@ -110,7 +110,7 @@ func (s *slicer) run(ctx context.Context, spec sliceSpec) (wall time.Duration, p
 		return 0, 0, fmt.Errorf("verify: %w", err)
 	}
 	var sum float64
-	for _, ns := range s.took {
+	for _, ns := range s.took[spec.Settle:] {
 		sum += float64(ns)
 		record(s.total, ns)
 	}
@@ -127,22 +127,34 @@ func (s *slicer) prepare(n int) error {
 	return nil
 }
 
-// do does the iterations that were prepared, and keeps how long each took and what they used.
+// do does the iterations that were prepared, and keeps how long each took and what they used. Those
+// that settle are neither timed nor metered.
 func (s *slicer) do(ctx context.Context, spec sliceSpec) (wall time.Duration, err error) {
-	s.took = slices.Grow(s.took[:0], spec.N)[:spec.N]
+	all := spec.Settle + spec.N
+	s.took = slices.Grow(s.took[:0], all)[:all]
 	s.meter.reset()
-	if s.reset != nil {
-		return s.resetting(ctx, spec)
+	if spec.Settle > 0 {
+		if _, err := s.part(ctx, spec, 0, spec.Settle); err != nil {
+			return 0, err
+		}
+		s.meter.reset()
 	}
+	return s.part(ctx, spec, spec.Settle, all)
+}
+
+// part does the iterations [first, end).
+func (s *slicer) part(ctx context.Context, spec sliceSpec, first, end int) (wall time.Duration, err error) {
 	switch {
+	case s.reset != nil:
+		return s.resetting(ctx, spec.Rate, first, end)
 	case s.restore != nil && spec.Rate == 0 && !spec.keep:
-		return s.restoring(ctx, spec.N)
+		return s.restoring(ctx, first, end)
 	case spec.Rate > 0:
 		return s.metered(func() (time.Duration, error) { return s.open(ctx, spec) })
 	case s.workers > 1:
-		return s.metered(func() (time.Duration, error) { return s.parallel(ctx, spec.N) })
+		return s.metered(func() (time.Duration, error) { return s.parallel(ctx, first, end) })
 	}
-	return s.metered(func() (time.Duration, error) { return s.single(ctx, 0, spec.N) })
+	return s.metered(func() (time.Duration, error) { return s.single(ctx, first, end) })
 }
 
 // metered counts what fn uses.
@@ -154,20 +166,20 @@ func (s *slicer) metered(fn func() (time.Duration, error)) (time.Duration, error
 
 // restoring is the closed loop of a runner whose store is made again now and then, untimed and
 // unmetered. It is so old as it was when the last slice ended.
-func (s *slicer) restoring(ctx context.Context, n int) (wall time.Duration, err error) {
-	for first := 0; first < n; {
+func (s *slicer) restoring(ctx context.Context, first, end int) (wall time.Duration, err error) {
+	for first < end {
 		if s.age >= s.restore.Every() {
 			if err := s.restore.Restore(ctx); err != nil {
 				return 0, fmt.Errorf("restore: %w", err)
 			}
 			s.age = 0
 		}
-		end := min(n, first+s.restore.Every()-s.age)
-		took, err := s.metered(func() (time.Duration, error) { return s.single(ctx, first, end) })
+		until := min(end, first+s.restore.Every()-s.age)
+		took, err := s.metered(func() (time.Duration, error) { return s.single(ctx, first, until) })
 		if err != nil {
 			return 0, err
 		}
-		wall, s.age, first = wall+took, s.age+end-first, end
+		wall, s.age, first = wall+took, s.age+until-first, until
 	}
 	return wall, nil
 }
@@ -191,14 +203,14 @@ func (s *slicer) single(ctx context.Context, first, end int) (time.Duration, err
 
 // resetting is the closed loop of a runner whose iterations each need something put in place,
 // untimed and unmetered.
-func (s *slicer) resetting(ctx context.Context, spec sliceSpec) (wall time.Duration, err error) {
+func (s *slicer) resetting(ctx context.Context, rate float64, first, end int) (wall time.Duration, err error) {
 	switch {
-	case spec.Rate > 0:
+	case rate > 0:
 		return 0, errors.New("open-loop mode cannot reset iterations")
 	case s.workers > 1:
 		return 0, errors.New("a workload with several workers cannot reset iterations")
 	}
-	for i := range spec.N {
+	for i := first; i < end; i++ {
 		if err := s.reset.Reset(ctx, 0, i); err != nil {
 			return 0, fmt.Errorf("reset: %w", err)
 		}
@@ -215,13 +227,14 @@ func (s *slicer) resetting(ctx context.Context, spec sliceSpec) (wall time.Durat
 }
 
 // parallel is the closed loop of several workers, who take iterations from one counter.
-func (s *slicer) parallel(ctx context.Context, n int) (time.Duration, error) {
+func (s *slicer) parallel(ctx context.Context, first, end int) (time.Duration, error) {
 	var next atomic.Int64
+	next.Store(int64(first))
 	return s.together(ctx, func(ctx context.Context, worker int) error {
 		last := clock()
 		for {
 			i := int(next.Add(1)) - 1
-			if i >= n || ctx.Err() != nil {
+			if i >= end || ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if err := s.runner.Do(ctx, worker, i); err != nil {

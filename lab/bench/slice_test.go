@@ -220,6 +220,63 @@ func TestAllocationsAreThoseOfTheOperationAlone(t *testing.T) {
 	}
 }
 
+// settlingRunner allocates in the operations of a slice that only settle, and counts all of them.
+type settlingRunner struct {
+	lavish
+	settle, calls int
+}
+
+func (r *settlingRunner) Prepare(int) error            { return nil }
+func (r *settlingRunner) Verify(context.Context) error { return nil }
+func (r *settlingRunner) Do(_ context.Context, _, i int) error {
+	if r.calls++; i < r.settle {
+		r.allocate(1)
+	}
+	return nil
+}
+
+type settlingReset struct{ settlingRunner }
+
+func (r *settlingReset) Reset(context.Context, int, int) error { return nil }
+
+type settlingRestore struct{ settlingRunner }
+
+func (r *settlingRestore) Every() int                    { return 7 }
+func (r *settlingRestore) Restore(context.Context) error { return nil }
+
+func TestWhatSettlesIsDoneAndNotCounted(t *testing.T) {
+	const settle, n = 20, 100
+	one := settlingRunner{settle: settle}
+	reset, restore := settlingReset{one}, settlingRestore{one}
+	for name, c := range map[string]struct {
+		runner workload.Runner
+		calls  *int
+	}{"alone": {&one, &one.calls}, "reset": {&reset, &reset.calls}, "restored": {&restore, &restore.calls}} {
+		s := newSlicer(c.runner, 1)
+		wall, perOp, err := s.run(t.Context(), sliceSpec{N: n, Settle: settle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, ns := range s.took[settle:] {
+			sum += ns
+		}
+		if *c.calls != settle+n || s.total.TotalCount() != n || time.Duration(sum) != wall || perOp != float64(sum)/n {
+			t.Errorf("%s: %d operations, %d latencies, %v in all, %v ns each, want %d, %d, %v", name, *c.calls,
+				s.total.TotalCount(), wall, perOp, settle+n, n, time.Duration(sum))
+		}
+		if got := s.meter.used.allocBytes; got >= settle*lavishSize {
+			t.Errorf("%s: %d bytes allocated, those of settling among them", name, got)
+		}
+	}
+	r := &stalling{}
+	s := newSlicer(r, 3)
+	if _, _, err := s.run(t.Context(), sliceSpec{N: n, Settle: settle}); err != nil || r.calls.Load() != settle+n ||
+		s.total.TotalCount() != n {
+		t.Errorf("3 workers: %d operations, %d latencies, %v", r.calls.Load(), s.total.TotalCount(), err)
+	}
+}
+
 func TestAPercentileNeedsTenOperationsBeyondIt(t *testing.T) {
 	for _, c := range []struct {
 		n    int

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // Facts are what is known of an engine without measuring it.
@@ -38,7 +39,9 @@ const module = "github.com/assaydb/assay/"
 // choice is what a matrix says of the engine that is best on the whole.
 type choice struct {
 	engine, next  string
-	sure          []string // operations at which it is the fastest, or equivalent to it, for sure
+	sure          []string // operations at which it is the fastest for sure
+	level         []string // operations at which it and another one take equally long, and no other less
+	equals        []string // engines that do so at every operation
 	undecided     []string
 	leads, behind []string // by how much
 	without       []string // operations of which it has no figure
@@ -53,19 +56,25 @@ func choose(m matrix) choice {
 			c.next = e
 		}
 	}
+	c.equals = slices.Clone(m.engines[1:])
 	for _, r := range m.races {
 		x := r.of(c.engine)
+		equals := r.equals(c.engine)
+		c.equals = slices.DeleteFunc(c.equals, func(e string) bool { return !slices.Contains(equals, e) })
 		op := strings.SplitN(r.label, " ", 2)[1]
 		switch s := r.standing(x); s {
 		case fastest, leads, alone:
-			if s == fastest || s == leads && !r.undecided() && r.complete() {
+			switch {
+			case s == fastest:
 				c.sure = append(c.sure, op)
-			} else if s == leads {
+			case s == leads && !r.undecided() && r.complete():
+				c.level = append(c.level, op+" ("+strings.Join(equals, ", ")+")")
+			case s == leads:
 				c.undecided = append(c.undecided, op)
 			}
 			c.leads = append(c.leads, op+" "+brief(x.cell.NS.Mid)+r.nextText(c.engine))
 		case equivalent:
-			c.sure = append(c.sure, op)
+			c.level = append(c.level, op+" ("+strings.Join(equals, ", ")+")")
 			c.leads = append(c.leads, op+" "+brief(x.cell.NS.Mid))
 		case open:
 			c.undecided = append(c.undecided, op)
@@ -79,6 +88,20 @@ func choose(m matrix) choice {
 		}
 	}
 	return c
+}
+
+// equals returns the engines that take as long as engine, if that is the fastest or takes as long
+// as the fastest itself: it is then the fastest alone that it was compared with.
+func (r race) equals(engine string) (all []string) {
+	mine := r.standing(r.of(engine))
+	for _, x := range r.rows {
+		e, its := x.cell.Engine, r.standing(&x)
+		if e != engine && !slices.Contains(all, e) &&
+			(mine == leads && its == equivalent || mine == equivalent && isBest(x.cell)) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // complete reports whether no contender was skipped.
@@ -103,16 +126,22 @@ func interval(r *result.Ratio) string {
 
 // verdict returns the headline, and whether it is a pick.
 func (c choice) verdict() (text string, picked bool) {
-	decided, all := len(c.sure), len(c.sure)+len(c.undecided)+len(c.behind)
+	decided := len(c.sure) + len(c.level)
+	all := decided + len(c.undecided) + len(c.behind)
 	switch {
 	case c.next == "":
 		return "only " + c.engine + " was measured, nothing to pick from", false
 	case all == 0 || 2*len(c.undecided) > all:
 		return fmt.Sprintf("no pick yet, %s or %s: open at %d of %d", c.engine, c.next, len(c.undecided), all), false
-	case decided == all && len(c.without) == 0:
-		return c.engine + ", for sure", true
+	case decided < all || len(c.without) > 0:
+		return c.engine + ", on the whole", true
+	case len(c.equals) > 0:
+		return fmt.Sprintf("%s or %s, told apart by less than %.0f %%", c.engine, strings.Join(c.equals, " or "),
+			100*stats.Margin), true
+	case len(c.level) > 0:
+		return c.engine + ", at least as fast as all others", true
 	}
-	return c.engine + ", on the whole", true
+	return c.engine + ", for sure", true
 }
 
 // advice is which engine a run of one workload is for, in words.
@@ -151,6 +180,7 @@ func (p *page) advise(run *result.Run, workload string, m matrix, dense bool) (a
 		return said, true
 	}
 	said.add("for sure at ", c.sure, 6)
+	said.add("as fast as another at ", c.level, 6)
 	said.add("", c.leads, 4)
 	said.add("slower at ", c.behind, 3)
 	said.add("open at ", c.undecided, 6)

@@ -98,6 +98,54 @@ func TestNoPickWithoutReason(t *testing.T) {
 	}
 }
 
+// Nothing is the pick for sure where another engine takes as long: the words say which, and where.
+func TestAPickThatIsEquivalentToAnotherSaysSo(t *testing.T) {
+	const get, cycle = 2000, 300_000
+	for name, c := range map[string]struct {
+		cycle, get map[string]float64
+		want, not  []string
+	}{
+		"at everything": {
+			map[string]float64{"a": cycle, "b": cycle * 1.01, "c": 2 * cycle},
+			map[string]float64{"a": get, "b": get, "c": 3 * get},
+			[]string{"synced: a or b, told apart by less than 10 %", "as fast as another at cycle (b)"},
+			[]string{"for sure"},
+		},
+		"at one of two": {
+			map[string]float64{"a": cycle, "b": cycle * 1.01, "c": 2 * cycle},
+			map[string]float64{"a": get, "b": 2 * get, "c": 3 * get},
+			[]string{"synced: a, at least as fast as all others", "for sure at get", "as fast as another at cycle (b)"},
+			[]string{"a, for sure"},
+		},
+		"at none": {
+			map[string]float64{"a": cycle, "b": cycle * 3, "c": 2 * cycle},
+			map[string]float64{"a": get, "b": 2 * get, "c": 3 * get},
+			[]string{"synced: a, for sure", "for sure at cycle · get"},
+			[]string{"as fast as"},
+		},
+	} {
+		b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+		for _, engine := range []string{"a", "b", "c"} {
+			b.cell("queue", "cycle", engine, result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved},
+				c.cycle[engine], 60)
+			b.cell("queue", "get", engine, result.Promise{Delivered: "read"}, c.get[engine], 60)
+		}
+		stats.Finish(b.run)
+		got := strings.Join(strings.Fields(text(t, b.run, Options{})), " ")
+		_, got, _ = strings.Cut(got, "For a job queue")
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(got, not) {
+				t.Errorf("%s: %q in\n%s", name, not, got)
+			}
+		}
+	}
+}
+
 // What the pick says to read and to call is there.
 func TestAdoptionsExist(t *testing.T) {
 	for name, a := range adoptions {

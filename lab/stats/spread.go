@@ -85,11 +85,18 @@ func inflation(samples []result.Sample, values []float64) float64 {
 	n := float64(len(values))
 	alike := products/pairs/(squares/n) + 1/n // it comes out too low by so much
 	alike = min(max(alike, 0), mostAlike)
+	alike = (n*alike + usualRounds*usualAlike) / (n + usualRounds)
 	return (1 + alike) / (1 - alike)
 }
 
-// mostAlike limits what few rounds can say of each other.
-const mostAlike = 0.6
+const (
+	// mostAlike limits what few rounds can say of each other.
+	mostAlike = 0.6
+
+	// usualAlike is how alike rounds of real engines are, which counts as usualRounds of them: what
+	// ten rounds say of it may be off by 0.3.
+	usualAlike, usualRounds = 0.2, 8
+)
 
 // excess is what processes differ by beyond what their rounds explain; it may come out negative.
 func (m moments) excess() float64 { return (m.between - m.within) * m.processes / m.rounds }

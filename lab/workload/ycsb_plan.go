@@ -175,24 +175,18 @@ func (p *plan) deal(n int) {
 	}
 }
 
-// dealMix draws n actions of a mix, in any order: each is there in its proportion as far as n is
-// whole cycles of the mix, and the rest are some of another cycle.
+// dealMix draws n actions of a mix: in every cycle each is there in its proportion, in any order,
+// so that it is in every whole number of cycles. What is left is some of another cycle.
 func (p *plan) dealMix(m mix, n int) {
 	cycle := m.cycle()
 	deck := make([]action, 0, cycle)
 	for a, percent := range m.parts() {
 		deck = append(deck, slices.Repeat([]action{action(a)}, percent*cycle/100)...)
 	}
-	shuffle := func(all []action) {
-		p.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for ; n > 0; n -= cycle {
+		p.rand.Shuffle(cycle, func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		p.dealt = append(p.dealt, deck[:min(cycle, n)]...)
 	}
-	first := len(p.dealt)
-	for len(p.dealt)-first+cycle <= n {
-		p.dealt = append(p.dealt, deck...)
-	}
-	shuffle(deck)
-	p.dealt = append(p.dealt, deck[:n-(len(p.dealt)-first)]...)
-	shuffle(p.dealt[first:])
 }
 
 // one draws one step of a mix that does a.

@@ -1,40 +1,37 @@
 // Plain measures bbolt, Pebble and SQLite without any of assay's code, and tells whether the ratios
-// lie in the intervals that assay prints:
+// lie in the intervals that assay prints of the same calls:
 //
-//	go build -o /tmp/assay ./cmd/assay && go run ./lab/bench/testdata/plain -assay /tmp/assay -tries 3
+//	go build -o barelab ./lab/bench/testdata/barelab
+//	go run ./lab/bench/testdata/plain -assay ./barelab -tries 3
 //
-// A try is a run of assay and one of its own, each of four operations: put (ycsb/fillseq), get
-// (ycsb/readrandom), append1 and read100 (events). Its own run is loops over the engines' own
-// calls, as their documentation writes them, several processes of each, whose mean is total time
+// A try is a run of barelab, which is assay with the workload bare, and loops over the same calls
+// before and after it, in several processes for each operation and engine, whose mean is total time
 // over total operations. It ends with status 1 if fewer than 95 of 100 ratios lie in their
 // intervals.
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/assaydb/assay/lab/bench/testdata/plain/bare"
 )
 
-// named are the operations, by what assay calls them.
-var named = map[string]string{"fillseq": "put", "readrandom": "get", "append1": "append1", "read100": "read100"}
-
-var engines = map[string]func(path string) (engine, error){"bbolt": openBbolt, "pebble": openPebble,
-	"sqlite": openSQLite}
-
 func main() {
-	assay := flag.String("assay", "assay", "the command to check")
+	assay := flag.String("assay", "barelab", "the command to check, an assay with the workload bare")
 	budget := flag.Duration("budget", 40*time.Second, "time for each run of assay")
-	processes := flag.Int("processes", 6, "processes of each operation on each engine")
+	processes := flag.Int("processes", 10, "processes of each operation on each engine")
 	tries := flag.Int("tries", 3, "how often to measure with both")
 	dir := flag.String("dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	one := flag.String("one", "", "measure OPERATION/ENGINE in -dir, and print nanoseconds and operations")
@@ -68,28 +65,35 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 		return err
 	}
 	defer os.RemoveAll(dir)
-	inside, all := 0, 0
+	inside, tried := 0, 0
 	for range tries {
+		// Half of the processes before and half after: a machine that becomes slower does so for both.
+		all := sums{}
+		if err := all.add(dir, processes/2); err != nil {
+			return err
+		}
 		printed, err := run(assay, dir, budget)
 		if err != nil {
 			return err
 		}
-		mean, err := means(dir, processes)
-		if err != nil {
+		if err := all.add(dir, processes-processes/2); err != nil {
 			return err
 		}
+		mean := all.means()
 		for _, p := range printed {
 			ratio := mean[p.op+"/"+p.engine] / mean[p.op+"/"+p.to]
 			verdict := "outside"
-			if all++; p.lo <= ratio && ratio <= p.hi {
+			if tried++; p.lo <= ratio && ratio <= p.hi {
 				inside, verdict = inside+1, "inside"
 			}
-			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %s\n", p.op, p.engine, p.to, ratio, p.mid,
+			fmt.Printf("%-8s %-7s to %-7s plain %.2f, assay %.2f [%.2f-%.2f] %-7s  ", p.op, p.engine, p.to, ratio, p.mid,
 				p.lo, p.hi, verdict)
+			fmt.Printf("plain %7.2f to %7.2f us, assay %7.2f to %7.2f us\n", mean[p.op+"/"+p.engine]/1000,
+				mean[p.op+"/"+p.to]/1000, p.ns/1000, p.toNS/1000)
 		}
 	}
-	fmt.Printf("inside: %d of %d\n", inside, all)
-	if 100*inside < 95*all {
+	fmt.Printf("inside: %d of %d\n", inside, tried)
+	if 100*inside < 95*tried {
 		return errors.New("fewer than 95 of 100 are inside")
 	}
 	return nil
@@ -99,12 +103,13 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 type printed struct {
 	op, engine, to string
 	lo, mid, hi    float64
+	ns, toNS       float64
 }
 
 // run lets assay measure.
 func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	out := filepath.Join(dir, "assay")
-	cmd := exec.Command(assay, "run", "ycsb/fillseq,readrandom", "events/append1,read100", "--engines",
+	cmd := exec.Command(assay, "run", "bare", "--engines",
 		"bbolt,pebble,sqlite",
 		"--durability", "synced", "--dir", dir, "--out", out, "--budget", budget.String())
 	cmd.Stderr = os.Stderr
@@ -118,6 +123,7 @@ func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	var document struct {
 		Cells []struct {
 			Operation, Engine, Form string
+			NS                      *struct{ Mid float64 }
 			Ratio                   *struct {
 				To          string
 				Lo, Mid, Hi float64
@@ -127,50 +133,65 @@ func run(assay, dir string, budget time.Duration) (all []printed, err error) {
 	if err := json.Unmarshal(data, &document); err != nil {
 		return nil, err
 	}
+	times := map[string]float64{}
 	for _, c := range document.Cells {
-		if c.Form == "kv" && c.Ratio != nil && c.Ratio.To != c.Engine && engines[c.Ratio.To] != nil {
-			all = append(all, printed{named[c.Operation], c.Engine, c.Ratio.To, c.Ratio.Lo, c.Ratio.Mid, c.Ratio.Hi})
+		if c.NS != nil && c.Form == "kv" {
+			times[c.Operation+"/"+c.Engine] = c.NS.Mid
+		}
+	}
+	for _, c := range document.Cells {
+		if c.Form == "kv" && c.Ratio != nil && c.Ratio.To != c.Engine && bare.Engines[c.Ratio.To] != nil {
+			all = append(all, printed{c.Operation, c.Engine, c.Ratio.To, c.Ratio.Lo, c.Ratio.Mid, c.Ratio.Hi,
+				times[c.Operation+"/"+c.Engine], times[c.Operation+"/"+c.Ratio.To]})
 		}
 	}
 	return all, os.RemoveAll(out)
 }
 
-// means measures every operation on every engine in fresh processes, in turns, and returns the
-// times by operation and engine.
-func means(dir string, processes int) (map[string]float64, error) {
+// sums are times and operations, by operation and engine.
+type sums map[string]struct{ ns, n float64 }
+
+func (s sums) means() map[string]float64 {
+	out := map[string]float64{}
+	for key, one := range s {
+		out[key] = one.ns / one.n
+	}
+	return out
+}
+
+// add measures every operation on every engine in so many fresh processes, in turns.
+func (s sums) add(dir string, processes int) error {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	times, operations := map[string]float64{}, map[string]float64{}
 	for range processes {
-		for _, op := range named {
-			names := []string{"bbolt", "pebble", "sqlite"}
+		for _, op := range bare.Operations {
+			names := slices.Sorted(maps.Keys(bare.Engines))
 			rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 			for _, name := range names {
 				key, data := op+"/"+name, filepath.Join(dir, "data")
 				if err := os.Mkdir(data, 0o700); err != nil {
-					return nil, err
+					return err
 				}
 				out, err := exec.Command(self, "-one", key, "-dir", data).Output()
 				if err != nil {
-					return nil, fmt.Errorf("%s: %w", key, err)
+					return fmt.Errorf("%s: %w", key, err)
 				}
+				one := s[key]
 				var ns, n float64
 				if _, err := fmt.Sscan(string(out), &ns, &n); err != nil {
-					return nil, fmt.Errorf("%s: %w", key, err)
+					return fmt.Errorf("%s: %w", key, err)
 				}
-				times[key], operations[key] = times[key]+ns, operations[key]+n
+				one.ns, one.n = one.ns+ns, one.n+n
+				s[key] = one
 				if err := os.RemoveAll(data); err != nil {
-					return nil, err
+					return err
 				}
 			}
 		}
 	}
-	for key := range times {
-		times[key] /= operations[key]
-	}
-	return times, nil
+	return nil
 }
 
 // How long a process works before it is measured, and how long it is measured.
@@ -178,29 +199,22 @@ const warm, measured = 150 * time.Millisecond, 500 * time.Millisecond
 
 // measure does one operation on one engine, and prints how long how many took.
 func measure(op, name, dir string) (err error) {
-	open := engines[name]
+	open := bare.Engines[name]
 	if open == nil {
 		return fmt.Errorf("no engine %q", name)
 	}
-	path := filepath.Join(dir, "store")
-	e, err := open(path)
+	e, err := bare.Loaded(op, open, filepath.Join(dir, "store"))
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(fill(op, e), e.close()); err != nil {
-		return err
-	}
-	if e, err = open(path); err != nil { // as a program finds it: what is in Pebble's memory is slower in its tables
-		return err
-	}
-	defer func() { err = errors.Join(err, e.close()) }()
+	defer func() { err = errors.Join(err, e.Close()) }()
 	runtime.GC()
-	do, err := operation(op, e)
+	do, err := bare.Operation(op, e)
 	if err != nil {
 		return err
 	}
 	for i, start := 0, time.Now(); time.Since(start) < warm; i++ {
-		if err := do(context.Background()); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
 	}
@@ -208,7 +222,7 @@ func measure(op, name, dir string) (err error) {
 	start, n := time.Now(), 0
 	for time.Since(start) < measured {
 		for range stretch {
-			if err := do(context.Background()); err != nil {
+			if err := do(); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,8 @@
-package main
+// Package bare has four operations on bbolt, Pebble and SQLite as their own documentation writes
+// them, without any of assay's code: what [plain] measures in loops, and barelab lets assay measure.
+//
+// [plain]: https://pkg.go.dev/github.com/assaydb/assay/lab/bench/testdata/plain
+package bare
 
 import (
 	"errors"
@@ -13,19 +17,23 @@ import (
 
 type pair struct{ k, v []byte }
 
-// engine is a store. What get and scan give out may be used until they return, or are called again.
-type engine interface {
+// Engine is a store.
+type Engine interface {
 	put(pairs []pair) error // in one synced commit
 	get(k []byte) ([]byte, error)
 	scan(start, end []byte, fn func(k, v []byte) error) error
-	close() error
+	Close() error
 }
+
+// Engines opens a store at a path, by the engine's name.
+var Engines = map[string]func(path string) (Engine, error){"bbolt": openBbolt, "pebble": openPebble,
+	"sqlite": openSQLite}
 
 type bboltEngine struct{ db *bolt.DB }
 
 var bucket = []byte("kv")
 
-func openBbolt(path string) (engine, error) {
+func openBbolt(path string) (Engine, error) {
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		return nil, err
@@ -68,7 +76,7 @@ func (e bboltEngine) scan(start, end []byte, fn func(k, v []byte) error) error {
 	})
 }
 
-func (e bboltEngine) close() error { return e.db.Close() }
+func (e bboltEngine) Close() error { return e.db.Close() }
 
 type pebbleEngine struct{ db *pebble.DB }
 
@@ -81,7 +89,7 @@ func (silent) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf(format, args...))
 }
 
-func openPebble(path string) (engine, error) {
+func openPebble(path string) (Engine, error) {
 	db, err := pebble.Open(path, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: silent{}})
 	return pebbleEngine{db}, err
 }
@@ -117,7 +125,7 @@ func (e pebbleEngine) scan(start, end []byte, fn func(k, v []byte) error) error 
 	return it.Close()
 }
 
-func (e pebbleEngine) close() error { return e.db.Close() }
+func (e pebbleEngine) Close() error { return e.db.Close() }
 
 // sqliteEngine calls SQLite's own functions, as a program in C would, with its log and its usual
 // synchronous=FULL.
@@ -128,7 +136,7 @@ type sqliteEngine struct {
 	args                               uintptr
 }
 
-func openSQLite(path string) (engine, error) {
+func openSQLite(path string) (Engine, error) {
 	e := &sqliteEngine{tls: libc.NewTLS()}
 	e.args = libc.Xmalloc(e.tls, 1<<16)
 	name, err := libc.CString(path)
@@ -243,7 +251,7 @@ func (e *sqliteEngine) scan(start, end []byte, fn func(k, v []byte) error) error
 	return e.step(e.some, func() error { return fn(e.column(e.some, 0), e.column(e.some, 1)) })
 }
 
-func (e *sqliteEngine) close() error {
+func (e *sqliteEngine) Close() error {
 	for _, s := range []uintptr{e.begin, e.commit, e.insert, e.query, e.some} {
 		lib.Xsqlite3_finalize(e.tls, s)
 	}

@@ -1,9 +1,9 @@
-package main
+package bare
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -18,8 +18,24 @@ const (
 	batch     = 1000 // pairs in a commit of loading
 )
 
-// fill puts what an operation finds in the store.
-func fill(op string, e engine) error {
+// Operations are the names of what can be measured. put and get are ycsb's fillseq and readrandom,
+// append1 and read100 those of events, without the event log's own bookkeeping.
+var Operations = []string{"put", "get", "append1", "read100"}
+
+// Loaded returns a store that holds what an operation finds in it. It was closed and opened again,
+// as a program finds it: what is in Pebble's memory is slower in its tables.
+func Loaded(op string, open func(path string) (Engine, error), path string) (Engine, error) {
+	e, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(fill(op, e), e.Close()); err != nil {
+		return nil, err
+	}
+	return open(path)
+}
+
+func fill(op string, e Engine) error {
 	switch op {
 	case "put":
 		return load(e, records, func(i int) pair { return pair{ascending(i), value(i)} })
@@ -31,18 +47,19 @@ func fill(op string, e engine) error {
 	return nil
 }
 
-// operation returns what is measured.
-func operation(op string, e engine) (func(context.Context) error, error) {
+// Operation returns what is measured: one operation on the store that Loaded returned. It checks what it
+// reads.
+func Operation(op string, e Engine) (func() error, error) {
 	i := 0
 	switch op {
 	case "put":
 		i = records
-		return func(context.Context) error {
+		return func() error {
 			i++
 			return e.put([]pair{{ascending(i), value(i)}})
 		}, nil
 	case "get":
-		return func(context.Context) error {
+		return func() error {
 			i := rand.IntN(records)
 			v, err := e.get(scattered(i))
 			if err == nil && (len(v) != valueSize || binary.LittleEndian.Uint64(v) != uint64(i)) {
@@ -51,12 +68,12 @@ func operation(op string, e engine) (func(context.Context) error, error) {
 			return err
 		}, nil
 	case "append1":
-		return func(context.Context) error {
+		return func() error {
 			i++
 			return e.put([]pair{{eventKey(i), eventValue(i)}})
 		}, nil
 	case "read100":
-		return func(context.Context) error {
+		return func() error {
 			events, err := read100(e)
 			if err == nil && (len(events) != 100 || events[99].position != 100) {
 				err = fmt.Errorf("%d events", len(events))
@@ -68,7 +85,7 @@ func operation(op string, e engine) (func(context.Context) error, error) {
 }
 
 // load puts n pairs.
-func load(e engine, n int, make func(i int) pair) error {
+func load(e Engine, n int, make func(i int) pair) error {
 	var pairs []pair
 	for i := range n {
 		if pairs = append(pairs, make(i)); len(pairs) == batch || i == n-1 {
@@ -130,7 +147,7 @@ func eventValue(position int) []byte {
 }
 
 // read100 scans and decodes the first 100 events.
-func read100(e engine) (events []event, err error) {
+func read100(e Engine) (events []event, err error) {
 	events = make([]event, 0, 100)
 	err = e.scan(eventKey(1), eventKey(101), func(k, v []byte) error {
 		one, err := decode(k, v)
