@@ -88,7 +88,7 @@ func work(ctx context.Context, path string, ring *sqlite.Ring, worker, n int) (r
 		}
 	}
 	ending, cancel := context.WithCancel(ctx)
-	defer func() { cancel() }()
+	defer cancel()
 	for i := 0; ran < n; i++ {
 		// Each in a transaction: other workers claim jobs, too.
 		err := c.Update(ending, func() error { return q.cycle(ending, fmt.Sprintf("w%d-%09d", worker, i)) })
@@ -103,14 +103,28 @@ func work(ctx context.Context, path string, ring *sqlite.Ring, worker, n int) (r
 			}
 			ran += 8
 		case 50: // a context of its own, that ends
-			cancel()
-			if err := q.put(ending, "never"); !errors.Is(err, kv.Canceled) {
-				return ran, fmt.Errorf("a context that has ended: %w", err)
+			if err := ended(ctx, q); err != nil {
+				return ran, err
 			}
-			ending, cancel = context.WithCancel(ctx)
+			ran++
 		}
 	}
 	return ran, nil
+}
+
+// ended runs a statement with a context of its own, and once more when that has ended.
+func ended(ctx context.Context, q *queueDB) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q.ack.BindText(1, "none")
+	if err := q.ack.Run(ctx); err != nil {
+		return err
+	}
+	cancel()
+	if err := q.put(ctx, "never"); !errors.Is(err, kv.Canceled) {
+		return fmt.Errorf("a context that has ended: %w", err)
+	}
+	return nil
 }
 
 // oddities are what does not happen in each cycle: errors, large values, statements made anew, blobs.

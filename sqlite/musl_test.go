@@ -6,7 +6,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -20,13 +20,13 @@ func TestStaticWithMusl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles SQLite anew")
 	}
-	cc, err := exec.LookPath("musl-gcc")
+	cc, err := osexec.LookPath("musl-gcc")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "SKIPPED: the static build with musl was not tested: there is no musl-gcc (apt-get install musl-tools)")
 		t.Skip(err)
 	}
 	binary := filepath.Join(t.TempDir(), "sqlite.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, "-ldflags", `-linkmode external -extldflags "-static"`, ".")
+	build := osexec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, "-ldflags", `-linkmode external -extldflags "-static"`, ".")
 	build.Env = append(os.Environ(), "CC="+cc, "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -39,7 +39,7 @@ func TestStaticWithMusl(t *testing.T) {
 			t.Error("the binary needs a dynamic linker")
 		}
 	}
-	run := exec.CommandContext(t.Context(), binary, "-test.v", "-test.short")
+	run := osexec.CommandContext(t.Context(), binary, "-test.v", "-test.short")
 	run.Env = append(os.Environ(), "ASSAY_MUSL=no")
 	out, err := run.CombinedOutput()
 	if err != nil {

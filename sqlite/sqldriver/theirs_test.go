@@ -13,7 +13,7 @@ import (
 	"go/token"
 	"maps"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -55,7 +55,7 @@ type suite struct {
 }
 
 func (s *suite) run(t *testing.T, known map[string]string) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", s.module).Output()
+	out, err := osexec.Command("go", "list", "-m", "-f", "{{.Dir}}", s.module).Output()
 	dir := strings.TrimSpace(string(out))
 	if err != nil || dir == "" {
 		t.Fatalf("the module %s is not in the cache: %v", s.module, err)
@@ -290,7 +290,7 @@ func (s *suite) execute(t *testing.T, source []byte) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-json", "-timeout", "120s", "./sqlite/sqldriver/theirs")
+	cmd := osexec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-json", "-timeout", "120s", "./sqlite/sqldriver/theirs")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	out, err := cmd.Output()
