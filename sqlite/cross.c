@@ -27,6 +27,10 @@ static int busy(void *arg, int tries) {
 // and gives it back with the cache: musl's malloc asks the system for it each time, which makes an
 // UPDATE … RETURNING four times as slow. Page by page it is as fast as with glibc.
 void assay_configure(void) {
+	const char *e = getenv("ASSAY_EXP");
+	if (e && strchr(e, 'p')) sqlite3_config(7, NULL, 0, 0);
+	if (e && strchr(e, 'm')) sqlite3_config(9, 0);
+	if (e && strchr(e, 'l')) sqlite3_config(13, 1200, 200);
 #if defined(__linux__) && !defined(__GLIBC__)
 	sqlite3_config(7, NULL, 0, 0);
 #endif
@@ -83,8 +87,11 @@ void assay_finalize(assay_conn *c, assay_run *r) {
 
 void assay_reset(assay_conn *c, assay_run *r) {
 	c->running = r;
-	if (r->active)
+	if (r->active) {
 		sqlite3_reset(r->stmt);
+		if (c->ring != NULL)
+			assay_ended(c, r);
+	}
 	r->active = r->pending = 0;
 	if (r->room > 1 << 20) {
 		sqlite3_clear_bindings(r->stmt);
@@ -252,6 +259,8 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 	if (o->rc == rc_done && rc != rc_ok)
 		o->rc = rc;
 	r->active = r->pending = 0;
+	if (c->ring != NULL)
+		assay_ended(c, r);
 	if (length > 0)
 		sqlite3_clear_bindings(r->stmt);
 	if (r->room > 1 << 20)

@@ -47,6 +47,7 @@ typedef struct assay_run {
 	int active;  // it has been stepped and not reset
 	int pending; // its row has not been copied yet
 	int64_t started; // by the monotonic clock, if it is traced
+	uint32_t id;     // of its text in the ring; 0: none
 } assay_run;
 
 // An outcome is what a crossing did.
@@ -65,6 +66,7 @@ void assay_finalize(assay_conn *c, assay_run *r);
 void assay_reset(assay_conn *c, assay_run *r);
 void assay_stop(assay_conn *c, int on);
 void assay_hooks(assay_conn *c);
+void assay_ended(assay_conn *c, assay_run *r); // tells the ring
 
 // assay_step runs r with args until its rows fill out, or it ends. Its twin is for connections whose
 // callbacks call Go.
@@ -79,15 +81,17 @@ typedef struct {
 	int64_t duration; // of a profile, in nanoseconds; pages of a log
 	uintptr_t conn;
 	int32_t kind;
-	int32_t length; // of the text before it was cut
-	char text[208];
+	uint32_t id;     // of the text; if it is 0 the text stands apart
+	uint32_t length; // of the text before it was cut
 } assay_event;
+
+typedef char assay_text[208];
 
 typedef struct assay_ring assay_ring;
 assay_ring *assay_ring_new(uint64_t slots);
 void assay_ring_free(assay_ring *r);
-void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, const char *text);
-int assay_ring_take(assay_ring *r, assay_event *to, int n);
+void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t id, const char *text);
+int assay_ring_take(assay_ring *r, assay_event *to, assay_text *texts, int n);
 uint64_t assay_ring_lost(assay_ring *r);
 int64_t assay_now(void);
 

@@ -11,22 +11,33 @@ typedef struct {
 
 struct assay_ring {
 	uint64_t mask, head, tail, lost;
-	slot slots[];
+	slot *slots;
+	assay_text *texts; // of the slots, apart from them: most events have none, and touch one line of memory
 };
 
 assay_ring *assay_ring_new(uint64_t slots) {
-	assay_ring *r = calloc(1, sizeof *r + slots * sizeof(slot));
+	assay_ring *r = calloc(1, sizeof *r);
 	if (r == NULL)
 		return NULL;
 	r->mask = slots - 1;
+	r->slots = calloc(slots, sizeof *r->slots);
+	r->texts = calloc(slots, sizeof *r->texts);
+	if (r->slots == NULL || r->texts == NULL) {
+		assay_ring_free(r);
+		return NULL;
+	}
 	for (uint64_t i = 0; i < slots; i++)
 		r->slots[i].next = i;
 	return r;
 }
 
-void assay_ring_free(assay_ring *r) { free(r); }
+void assay_ring_free(assay_ring *r) {
+	free(r->slots);
+	free(r->texts);
+	free(r);
+}
 
-void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, const char *text) {
+void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t id, const char *text) {
 	uint64_t n = __atomic_load_n(&r->head, __ATOMIC_RELAXED);
 	slot *s;
 	for (;;) {
@@ -46,20 +57,25 @@ void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t
 	e->duration = duration;
 	e->conn = conn;
 	e->kind = kind;
-	size_t length = text ? strlen(text) : 0;
-	e->length = (int32_t)length;
-	if (length > 0)
-		memcpy(e->text, text, length < sizeof e->text ? length : sizeof e->text);
+	e->id = id;
+	e->length = 0;
+	if (id == 0 && text != NULL) {
+		size_t length = strlen(text);
+		e->length = (uint32_t)length;
+		memcpy(r->texts[n & r->mask], text, length < sizeof(assay_text) ? length : sizeof(assay_text));
+	}
 	__atomic_store_n(&s->next, n + 1, __ATOMIC_RELEASE);
 }
 
-int assay_ring_take(assay_ring *r, assay_event *to, int n) {
+int assay_ring_take(assay_ring *r, assay_event *to, assay_text *texts, int n) {
 	int taken = 0;
 	for (; taken < n; taken++, r->tail++) {
 		slot *s = &r->slots[r->tail & r->mask];
 		if (__atomic_load_n(&s->next, __ATOMIC_ACQUIRE) != r->tail + 1)
 			break;
 		to[taken] = s->event;
+		if (s->event.length > 0)
+			memcpy(texts[taken], r->texts[r->tail & r->mask], sizeof(assay_text));
 		__atomic_store_n(&s->next, r->tail + r->mask + 1, __ATOMIC_RELEASE);
 	}
 	return taken;

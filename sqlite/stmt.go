@@ -130,6 +130,9 @@ func (c *Conn) compile(ctx context.Context, sql string, flags C.uint) (*Stmt, st
 	s.sql = sql[:tail]
 	s.columns = int(s.run.columns)
 	s.args = make([]C.assay_value, s.run.parameters)
+	if c.ring != nil && flags == persistent {
+		s.run.id = C.uint32_t(c.ring.id(s.sql))
+	}
 	c.stmts[s] = struct{}{}
 	c.byRun[unsafe.Pointer(s.run.stmt)] = s
 	return s, rest, nil

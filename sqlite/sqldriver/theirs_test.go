@@ -3,7 +3,6 @@
 package sqldriver_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	osexec "os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,11 +67,11 @@ func (s *suite) run(t *testing.T, known map[string]string) {
 		if !strings.HasPrefix(name, "Test") || name == "TestMain" {
 			continue
 		}
-		if needs, ok := s.closure(name); ok {
+		if needs, foreign := s.closure(name); foreign == "" {
 			run = append(run, name)
 			maps.Copy(needed, needs)
 		} else {
-			left = append(left, name)
+			left = append(left, name+" ("+foreign+")")
 		}
 	}
 	if len(run) < 20 {
@@ -174,56 +174,90 @@ func declares(d ast.Decl) (names []string) {
 	return names
 }
 
-// closure returns the declarations that a test needs, unless one needs their package.
-func (s *suite) closure(test string) (needs map[string]bool, ok bool) {
-	needs, ok = map[string]bool{}, true
+// closure returns the declarations that a test needs, and what of its package it needs, if anything.
+func (s *suite) closure(test string) (needs map[string]bool, foreign string) {
+	needs = map[string]bool{}
 	var visit func(name string)
+	look := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if p := s.using[x.Name]; x.Obj == nil && p != "" {
+				if strings.Contains(strings.Split(p, "/")[0], ".") && p != "modernc.org/mathutil" {
+					foreign = p
+				}
+				return false
+			}
+		case *ast.Ident:
+			switch {
+			case n.Obj != nil && n.Obj.Kind == ast.Var && !s.global(n):
+			case s.decls[n.Name] != nil:
+				visit(n.Name)
+			case s.theirs[n.Name] && n.Obj == nil:
+				foreign = n.Name
+			}
+		}
+		return true
+	}
 	visit = func(name string) {
-		if needs[name] || !ok {
+		if needs[name] || foreign != "" {
 			return
 		}
 		needs[name] = true
 		for _, d := range s.decls[name] {
-			ast.Inspect(d, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.SelectorExpr:
-					if x, isName := n.X.(*ast.Ident); isName {
-						if p := s.using[x.Name]; x.Obj == nil && strings.Contains(strings.Split(p, "/")[0], ".") {
-							ok = false // of another module
-						}
-					}
-					ast.Inspect(n.X, func(n ast.Node) bool { return s.name0(n, visit, &ok) })
-					return false
-				case *ast.Ident:
-					return s.name0(n, visit, &ok)
-				}
-				return true
-			})
+			s.withoutMembers(d, look)
 		}
 	}
 	visit(test)
-	return needs, ok
+	return needs, foreign
 }
 
-// name0 looks at a node that may be a name of the package.
-func (s *suite) name0(n ast.Node, visit func(string), ok *bool) bool {
-	id, isName := n.(*ast.Ident)
-	if !isName {
-		return true
+// global reports whether a name is of the package and not of a function.
+func (s *suite) global(n *ast.Ident) bool {
+	for _, d := range s.decls[n.Name] {
+		if declared, ok := n.Obj.Decl.(ast.Node); ok && d.Pos() <= declared.Pos() && declared.End() <= d.End() {
+			if _, isFunc := d.(*ast.FuncDecl); !isFunc {
+				return true
+			}
+		}
 	}
-	if s.decls[id.Name] != nil {
-		visit(id.Name)
-	} else if s.theirs[id.Name] && (id.Obj == nil || id.Obj.Kind == ast.Fun || id.Obj.Kind == ast.Typ) {
-		*ok = false
-	}
-	return true
+	return false
+}
+
+// withoutMembers walks a declaration without the names of fields and methods.
+func (s *suite) withoutMembers(d ast.Node, look func(ast.Node) bool) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if look(n) {
+				s.withoutMembers(n.X, look)
+			}
+			return false
+		case *ast.KeyValueExpr:
+			if _, isName := n.Key.(*ast.Ident); !isName {
+				s.withoutMembers(n.Key, look)
+			}
+			s.withoutMembers(n.Value, look)
+			return false
+		case *ast.Field:
+			s.withoutMembers(n.Type, look)
+			return false
+		case nil:
+			return false
+		}
+		return look(n)
+	})
 }
 
 // source writes a test file of the declarations that are needed.
 func (s *suite) source(t *testing.T, needed map[string]bool) []byte {
 	var body bytes.Buffer
 	done := map[ast.Node]bool{}
-	used := map[string]bool{}
+	used := map[string]bool{"os": true}
+	s.using["os"] = "os"
 	for _, name := range s.order {
 		if !needed[name] {
 			continue
@@ -255,9 +289,9 @@ func (s *suite) source(t *testing.T, needed map[string]bool) []byte {
 	for _, local := range slices.Sorted(maps.Keys(used)) {
 		fmt.Fprintf(&head, "%s %q\n", local, s.using[local])
 	}
-	fmt.Fprintf(&head, ")\n\nconst driverName = %q\nvar tempDir = os.TempDir()\n", sqldriver.Name)
-	if !used["os"] || needed["tempDir"] {
-		t.Fatal("the head of the file needs another look")
+	fmt.Fprintf(&head, ")\n\nconst driverName = %q\n\nvar _ = os.Args\n\n", sqldriver.Name)
+	if needed["tempDir"] { // their TestMain sets it
+		head.WriteString("func init() { tempDir = os.TempDir() }\n\n")
 	}
 	return append(head.Bytes(), body.Bytes()...)
 }
@@ -290,26 +324,22 @@ func (s *suite) execute(t *testing.T, source []byte) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := osexec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-json", "-timeout", "120s", "./sqlite/sqldriver/theirs")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
-	out, err := cmd.Output()
-	results := map[string]string{}
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		var e struct{ Action, Test, Output string }
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue
-		}
-		switch {
-		case e.Test == "" && e.Action != "output":
-		case e.Action == "output" && (os.Getenv("ASSAY_THEIRS") != "" || e.Test == ""):
-			t.Log(strings.TrimSuffix(e.Output, "\n"))
-		case slices.Contains([]string{"pass", "fail", "skip"}, e.Action):
-			results[e.Test] = e.Action
-		}
+	binary := filepath.Join(dir, "theirs.test")
+	build := osexec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, "-overlay", overlay, "./sqlite/sqldriver/theirs")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	if len(results) == 0 {
-		t.Fatalf("they did not run: %v\n%s", err, out)
+	run := osexec.CommandContext(t.Context(), binary, "-test.v", "-test.timeout", "120s")
+	run.Dir = dir
+	run.Env = append(os.Environ(), "TMPDIR="+dir)
+	out, err := run.CombinedOutput()
+	if os.Getenv("ASSAY_THEIRS") != "" {
+		t.Logf("%v\n%s", err, out)
+	}
+	results := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^--- (PASS|FAIL|SKIP): (\w+) `).FindAllStringSubmatch(string(out), -1) {
+		results[m[2]] = strings.ToLower(m[1])
 	}
 	return results
 }
