@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -75,10 +74,6 @@ func BenchmarkQueue(b *testing.B) {
 			called, on := direct(nil)
 			seen := 0
 			check(b, called.c.OnTrace(sqlite.TraceProfile, func(sqlite.Event) { seen++ }))
-			if os.Getenv("ASSAY_EXP") != "" {
-				drivertest.Thin(b, drivertest.Pair{Name: "modernc", Raw: off, KV: throughSQL(b, "sqlite", path())})
-				return
-			}
 			drivertest.Thin(b,
 				drivertest.Pair{Name: "itself", Limit: 1.0, Raw: off, KV: again},
 				drivertest.Pair{Name: "ring", Limit: 1.03, Raw: off, KV: drained},

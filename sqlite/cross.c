@@ -27,10 +27,6 @@ static int busy(void *arg, int tries) {
 // and gives it back with the cache: musl's malloc asks the system for it each time, which makes an
 // UPDATE … RETURNING four times as slow. Page by page it is as fast as with glibc.
 void assay_configure(void) {
-	const char *e = getenv("ASSAY_EXP");
-	if (e && strchr(e, 'p')) sqlite3_config(7, NULL, 0, 0);
-	if (e && strchr(e, 'm')) sqlite3_config(9, 0);
-	if (e && strchr(e, 'l')) sqlite3_config(13, 1200, 200);
 #if defined(__linux__) && !defined(__GLIBC__)
 	sqlite3_config(7, NULL, 0, 0);
 #endif
