@@ -13,9 +13,9 @@ import (
 )
 
 // Backup copies the database into that of to, which is replaced, while other connections read and
-// write. It copies so many pages at a time, all at once if pages is not positive, and calls progress,
-// unless that is nil, after each step. When another connection commits meanwhile it begins again.
-// Until it has ended to holds nothing that can be read; an error leaves to as it was.
+// write. It copies so many pages at a time, all at once if pages is not positive, and calls
+// progress, unless that is nil, after each step. When another connection commits meanwhile it
+// begins again. Until it has ended to holds nothing that can be read; an error leaves to as it was.
 func (c *Conn) Backup(ctx context.Context, to *Conn, pages int, progress func(left, total int)) (err error) {
 	if to == c {
 		return c.invalid("back up", "", "a database into itself")

@@ -37,9 +37,9 @@ func (n *names) take() string {
 	return n.all[n.next%len(n.all)]
 }
 
-// BenchmarkQueue runs the queue publication's cycle of publish, claim and acknowledge, WAL and NORMAL,
-// with 1,000 jobs pending. Two sides take turns: "raw" is the direct API as it is opened by default,
-// "kv" what the name says; the ratio is how much longer the latter takes.
+// BenchmarkQueue runs the queue publication's cycle of publish, claim and acknowledge, WAL and
+// NORMAL, with 1,000 jobs pending. Two sides take turns: "raw" is the direct API as it is opened by
+// default, "kv" what the name says; the ratio is how much longer the latter takes.
 func BenchmarkQueue(b *testing.B) {
 	for _, where := range []string{"memory", "file"} {
 		b.Run(where, func(b *testing.B) {

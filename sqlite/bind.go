@@ -103,8 +103,8 @@ func (s *Stmt) ParamName(i int) string {
 	return C.GoString(C.sqlite3_bind_parameter_name(s.run.stmt, C.int(i)))
 }
 
-// Param returns the number of the parameter with that name, with or without its :, @ or $; 0 if there
-// is none.
+// Param returns the number of the parameter with that name, with or without its :, @ or $; 0 if
+// there is none.
 func (s *Stmt) Param(name string) int {
 	for i := 1; i <= len(s.args); i++ {
 		if n := s.ParamName(i); n != "" && (n == name || n[1:] == name) {

@@ -14,8 +14,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// A BlobFile is a blob or text of one row, read and written in place; its size is fixed. It ends when
-// its row is changed otherwise: calls are errors of SQLite's code 4 then. It belongs to its
+// A BlobFile is a blob or text of one row, read and written in place; its size is fixed. It ends
+// when its row is changed otherwise: calls are errors of SQLite's code 4 then. It belongs to its
 // connection's goroutine.
 type BlobFile struct {
 	c    *Conn
@@ -37,9 +37,10 @@ const (
 	WriteBlob
 )
 
-// OpenBlob opens the column of the row with that id, in the schema "main", or that of ATTACH. A blob
-// of zeros to write is made by INSERT with zeroblob(n).
-func (c *Conn) OpenBlob(ctx context.Context, schema, table, column string, row int64, mode BlobMode) (*BlobFile, error) {
+// OpenBlob opens the column of the row with that id, in the schema "main", or that of ATTACH. A
+// blob of zeros to write is made by INSERT with zeroblob(n).
+func (c *Conn) OpenBlob(ctx context.Context, schema, table, column string, row int64,
+	mode BlobMode) (*BlobFile, error) {
 	if err := c.enter("open blob"); err != nil {
 		return nil, err
 	}
@@ -104,8 +105,8 @@ func (b *BlobFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt implements [io.WriterAt]. What does not fit is an error of kind [kv.TooLarge], and nothing
-// is written.
+// WriteAt implements [io.WriterAt]. What does not fit is an error of kind [kv.TooLarge], and
+// nothing is written.
 func (b *BlobFile) WriteAt(p []byte, off int64) (int, error) {
 	if err := b.enter("write blob"); err != nil {
 		return 0, err

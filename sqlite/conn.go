@@ -34,7 +34,7 @@ type Conn struct {
 	calls  calls
 	traces C.int // what Go wants traced, in the place of hooks
 	ring   *Ring
-	kept   *C.char
+	frozen *C.char // the settings that the policy keeps
 	policy *Policy
 
 	stmts map[*Stmt]struct{}
@@ -89,7 +89,7 @@ func (c *Conn) Close() error {
 	c.use.Store(closed)
 	c.watch.end()
 	c.handle.Delete()
-	C.free(unsafe.Pointer(c.kept))
+	C.free(unsafe.Pointer(c.frozen))
 	C.free(unsafe.Pointer(c.c))
 	if c.ring != nil {
 		c.ring.release()
@@ -132,16 +132,25 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 
 // keep runs a statement that is prepared once.
 func (c *Conn) keep(ctx context.Context, sql string) error {
-	s := c.texts[sql]
-	if s == nil {
-		var err error
-		if s, err = c.Prepare(ctx, sql); err != nil {
-			return err
-		}
-		if c.texts == nil {
-			c.texts = map[string]*Stmt{}
-		}
-		c.texts[sql] = s
+	s, err := c.kept(ctx, sql)
+	if err != nil {
+		return err
 	}
 	return s.Run(ctx)
+}
+
+func (c *Conn) kept(ctx context.Context, sql string) (*Stmt, error) {
+	if err := c.enter(sql); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	if s := c.texts[sql]; s != nil {
+		return s, nil
+	}
+	s, _, err := c.compile(ctx, sql, persistent)
+	if err != nil {
+		return nil, err
+	}
+	c.texts[sql] = s
+	return s, nil
 }

@@ -151,5 +151,6 @@ func (e *described) Unwrap() error { return e.code }
 
 // invalid is the error of a wrong use.
 func (c *Conn) invalid(op, hint, format string, args ...any) error {
-	return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Invalid, Hint: hint, Err: fmt.Errorf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Invalid, Hint: hint, Err: err}
 }

@@ -113,7 +113,8 @@ func TestFiguresGrowWithWork(t *testing.T) {
 		t.Errorf("%+v %v", of, err)
 	}
 	st, err := c.Status()
-	if err != nil || st.CacheWrites == 0 || st.CacheHits == 0 || st.CacheMemory == 0 || st.SchemaMemory == 0 || st.StmtMemory == 0 {
+	if err != nil || st.CacheWrites == 0 || st.CacheHits == 0 || st.CacheMemory == 0 ||
+		st.SchemaMemory == 0 || st.StmtMemory == 0 {
 		t.Errorf("%+v %v", st, err)
 	}
 	if now, most := sqlite.Memory(); now <= 0 || most < now {

@@ -114,8 +114,8 @@ func (c *Conn) set(bit C.int, on bool, change func()) error {
 	return nil
 }
 
-// OnTrace has fn called with events of the kinds in mask; nil ends that. The mask is of SQLite's own
-// events.
+// OnTrace has fn called with events of the kinds in mask; nil ends that. The mask is of SQLite's
+// own events.
 func (c *Conn) OnTrace(mask EventKind, fn func(Event)) error {
 	const all = TraceStatement | TraceProfile | TraceRow | TraceClose
 	if mask&^all != 0 {

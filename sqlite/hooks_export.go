@@ -90,5 +90,6 @@ func assayAuthorize(handle C.uintptr_t, action C.int, a, b, schema, within *C.ch
 	c := of(handle)
 	decision = C.int(Deny)
 	defer c.caught()
-	return C.int(c.calls.authorize(Access{int(action), C.GoString(a), C.GoString(b), C.GoString(schema), C.GoString(within)}))
+	access := Access{int(action), C.GoString(a), C.GoString(b), C.GoString(schema), C.GoString(within)}
+	return C.int(c.calls.authorize(access))
 }

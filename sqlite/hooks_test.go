@@ -90,8 +90,8 @@ func TestACallbackThatPanicsIsAnError(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "callback panicked: boo") {
 				t.Fatal(err)
 			}
-			for _, unset := range []error{c.OnTrace(0, nil), c.OnWAL(nil), c.OnCommit(nil), c.OnUpdate(nil), c.OnProgress(nil),
-				c.OnAuthorize(nil), c.OnRollback(nil)} {
+			for _, unset := range []error{c.OnTrace(0, nil), c.OnWAL(nil), c.OnCommit(nil), c.OnUpdate(nil),
+				c.OnProgress(nil), c.OnAuthorize(nil), c.OnRollback(nil)} {
 				check(t, unset)
 			}
 			check(t, c.Rollback())
@@ -157,7 +157,8 @@ func TestARingSeesWhatSQLiteRunsItself(t *testing.T) {
 	}
 }
 
-// TestTheLogIsCheckpointedWhileItIsWatched has callbacks and rings in the place of SQLite's own hook.
+// TestTheLogIsCheckpointedWhileItIsWatched has callbacks and rings in the place of SQLite's own
+// hook.
 func TestTheLogIsCheckpointedWhileItIsWatched(t *testing.T) {
 	ring := sqlite.NewRing(1 << 14)
 	defer ring.Close()

@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// A watch ends what a connection runs when its context ends. The last context stays watched, so that
-// the next call with it costs no allocation.
+// A watch ends what a connection runs when its context ends. The last context stays watched, so
+// that the next call with it costs no allocation.
 type watch struct {
 	mu    sync.Mutex
 	done  <-chan struct{} // of the context that is watched

@@ -18,8 +18,9 @@ import (
 	"github.com/assaydb/assay/sqlite"
 )
 
-// TestMemoryDoesNotGrow runs statements of many kinds, with callbacks, rings, contexts and errors, on
-// several connections. ASSAY_SQLITE_STATEMENTS=10000000 runs so many of them, for -race and -asan.
+// TestMemoryDoesNotGrow runs statements of many kinds, with callbacks, rings, contexts and errors,
+// on several connections. ASSAY_SQLITE_STATEMENTS=10000000 runs so many of them, for -race and
+// -asan.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	total := 20_000
 	if s := os.Getenv("ASSAY_SQLITE_STATEMENTS"); s != "" {
@@ -127,7 +128,8 @@ func ended(ctx context.Context, q *queueDB) error {
 	return nil
 }
 
-// oddities are what does not happen in each cycle: errors, large values, statements made anew, blobs.
+// oddities are what does not happen in each cycle: errors, large values, statements made anew,
+// blobs.
 func oddities(ctx context.Context, c *sqlite.Conn, q *queueDB) error {
 	for _, text := range []string{"SELECT * FROM none", "SELECT count(*) FROM jobs; SELECT randomblob(100000)", "PRAGMA wal_checkpoint"} {
 		if err := c.Exec(ctx, text); err != nil && !errors.Is(err, kv.Invalid) && !errors.Is(err, kv.Busy) {

@@ -22,8 +22,8 @@ type Column struct {
 	AutoIncrement bool   `json:"auto_increment,omitempty"`
 }
 
-// Column tells how a column of a table was declared. The schema is "main", that of ATTACH, or "" for
-// the first that has the table. None is an error of kind [kv.NotFound].
+// Column tells how a column of a table was declared. The schema is "main", that of ATTACH, or ""
+// for the first that has the table. None is an error of kind [kv.NotFound].
 func (c *Conn) Column(schema, table, column string) (Column, error) {
 	if err := c.enter("column"); err != nil {
 		return Column{}, err
@@ -39,7 +39,8 @@ func (c *Conn) Column(schema, table, column string) (Column, error) {
 	defer C.free(unsafe.Pointer(name))
 	var declared, collation *C.char
 	var notNull, primary, auto C.int
-	rc := C.sqlite3_table_column_metadata(c.c.db, inSchema, inTable, name, &declared, &collation, &notNull, &primary, &auto)
+	rc := C.sqlite3_table_column_metadata(c.c.db, inSchema, inTable, name, &declared, &collation,
+		&notNull, &primary, &auto)
 	if rc != rcOK || table == hiddenTable {
 		err := c.failure(context.Background(), "column", rc)
 		if Code(rc) == Failed || rc == rcOK {

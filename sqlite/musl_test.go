@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestStaticWithMusl builds this package's tests as one static binary with musl's C library, and runs
-// them.
+// TestStaticWithMusl builds this package's tests as one static binary with musl's C library, and
+// runs them.
 func TestStaticWithMusl(t *testing.T) {
 	if os.Getenv("ASSAY_MUSL") == "no" {
 		t.Skip("it is the static binary")

@@ -7,8 +7,8 @@
 // A program prepares its statements once. Each run of one crosses into C once: arguments go over in
 // one buffer, and rows come back in another, so that a run allocates nothing. [Conn] has what
 // SQLite has beside statements: transactions and savepoints, blobs as files, online backup, the
-// columns of tables, figures, checkpoints, and its callbacks as functions of Go. A [Ring] takes traces
-// without a call into Go.
+// columns of tables, figures, checkpoints, and its callbacks as functions of Go. A [Ring] takes
+// traces without a call into Go.
 //
 // A [Policy] is kept in the database itself and holds for everyone who opens it with this package.
 //
@@ -89,7 +89,7 @@ func Open(ctx context.Context, path string, o *Options) (*Conn, error) {
 
 // open opens a database, with its policy or without.
 func open(ctx context.Context, path string, o *Options, guarded bool) (*Conn, error) {
-	c := &Conn{path: path, stmts: map[*Stmt]struct{}{}, byRun: map[unsafe.Pointer]*Stmt{}}
+	c := &Conn{path: path, stmts: map[*Stmt]struct{}{}, byRun: map[unsafe.Pointer]*Stmt{}, texts: map[string]*Stmt{}}
 	if err := c.check(o); err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ import (
 )
 
 // A Policy says what holds of a database for everyone who opens it with this package. It is kept in
-// the database. When a connection opens, the structure is checked, and what breaks the policy is one
-// error that lists all; the settings are made, whatever Options say, and the program's PRAGMA cannot
-// change them.
+// the database. When a connection opens, the structure is checked, and what breaks the policy is
+// one error that lists all; the settings are made, whatever Options say, and the program's PRAGMA
+// cannot change them.
 //
 // It binds connections that open after SetPolicy. Other programs of SQLite do not know it.
 type Policy struct {
@@ -54,8 +54,8 @@ func (c *Conn) Policy() *Policy { return c.policy }
 // asks for; or nil.
 func (c *Conn) Ring() *Ring { return c.ring }
 
-// SetPolicy keeps p in the database; nil is none. A database that breaks p is refused as Open would,
-// and keeps the policy that it has. The connection itself goes on as it was opened.
+// SetPolicy keeps p in the database; nil is none. A database that breaks p is refused as Open
+// would, and keeps the policy that it has. The connection itself goes on as it was opened.
 func (c *Conn) SetPolicy(ctx context.Context, p *Policy) error {
 	if p == nil {
 		p = &Policy{}
@@ -216,8 +216,8 @@ func (c *Conn) enforce(ctx context.Context, p *Policy) error {
 	}
 	defer c.leave()
 	c.policy = p
-	c.kept = C.CString("," + strings.Join(append(kept, "writable_schema"), ",") + ",")
-	c.c.kept, c.c.guarded = c.kept, 1
+	c.frozen = C.CString("," + strings.Join(append(kept, "writable_schema"), ",") + ",")
+	c.c.kept, c.c.guarded = c.frozen, 1
 	C.assay_hooks(c.c)
 	return nil
 }

@@ -20,9 +20,9 @@ import (
 )
 
 // A Ring holds what connections trace until the program takes it: TraceProfile for each run,
-// TraceStatement for triggers and for statements that SQLite runs by itself, TraceClose and TraceWAL.
-// Connections write it in C, without a call into Go. When it is full, later events are lost and
-// counted. Texts of statements that were not prepared by Prepare are cut to 208 bytes.
+// TraceStatement for triggers and for statements that SQLite runs by itself, TraceClose and
+// TraceWAL. Connections write it in C, without a call into Go. When it is full, later events are
+// lost and counted. Texts of statements that were not prepared by Prepare are cut to 208 bytes.
 //
 // Any goroutine may use it, and any number of connections share it.
 type Ring struct {
@@ -93,8 +93,8 @@ func (r *Ring) free() {
 	}
 }
 
-// Take appends the events that are there, in the order in which they were written, and says how many
-// were lost so far.
+// Take appends the events that are there, in the order in which they were written, and says how
+// many were lost so far.
 func (r *Ring) Take(to []Event) (events []Event, lost uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -208,7 +208,8 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 		"INSERT INTO u VALUES ('a word')": sqlite.ConstraintDataType,
 	} {
 		err := c.Exec(t.Context(), sql)
-		if !errors.Is(err, code) || !errors.Is(err, sqlite.Constraint) || !errors.Is(err, kv.Conflict) || sqlite.CodeOf(err) != code {
+		if !errors.Is(err, code) || !errors.Is(err, sqlite.Constraint) || !errors.Is(err, kv.Conflict) ||
+			sqlite.CodeOf(err) != code {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
@@ -304,8 +305,8 @@ func TestAClosedConnectionIsAnError(t *testing.T) {
 	_, _, _, _, _ = s.Columns(), s.Declared(0), s.Param("a"), s.ReadOnly(), c.InTx()
 }
 
-// TestAConnectionInUseIsAnError calls one from a callback of its own, which is deterministic, and as
-// wrong as a call from another goroutine.
+// TestAConnectionInUseIsAnError calls one from a callback of its own, which is deterministic, and
+// as wrong as a call from another goroutine.
 func TestAConnectionInUseIsAnError(t *testing.T) {
 	c := open(t, ":memory:", nil)
 	exec(t, c, "CREATE TABLE t (a)")

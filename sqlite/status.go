@@ -30,8 +30,8 @@ func (c *Conn) Status() (Status, error) {
 	for _, f := range []struct {
 		op C.int
 		to *int64
-	}{{0, &s.Lookaside}, {1, &s.CacheMemory}, {2, &s.SchemaMemory}, {3, &s.StmtMemory}, {7, &s.CacheHits}, {8, &s.CacheMisses},
-		{9, &s.CacheWrites}, {12, &s.CacheSpills}} {
+	}{{0, &s.Lookaside}, {1, &s.CacheMemory}, {2, &s.SchemaMemory}, {3, &s.StmtMemory}, {7, &s.CacheHits},
+		{8, &s.CacheMisses}, {9, &s.CacheWrites}, {12, &s.CacheSpills}} {
 		var now, most C.int
 		if rc := C.sqlite3_db_status(c.c.db, f.op, &now, &most, 0); rc != rcOK {
 			return Status{}, c.failure(context.Background(), "status", rc)
@@ -72,8 +72,8 @@ func (s *Stmt) Status() (StmtStatus, error) {
 	if s.run == nil {
 		return t, s.c.invalid("status", "", "the statement is closed")
 	}
-	for op, to := range map[C.int]*int64{1: &t.FullScanSteps, 2: &t.Sorts, 3: &t.AutoIndexes, 4: &t.Steps, 5: &t.Reprepares,
-		6: &t.Runs, 99: &t.Memory} {
+	for op, to := range map[C.int]*int64{1: &t.FullScanSteps, 2: &t.Sorts, 3: &t.AutoIndexes, 4: &t.Steps,
+		5: &t.Reprepares, 6: &t.Runs, 99: &t.Memory} {
 		*to = int64(C.sqlite3_stmt_status(s.run.stmt, op, 0))
 	}
 	return t, nil

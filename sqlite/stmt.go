@@ -79,8 +79,8 @@ func (c *Conn) Prepare(ctx context.Context, sql string) (*Stmt, error) {
 	return s, nil
 }
 
-// PrepareFirst compiles the first statement of a text and returns the text behind it. A text without
-// a statement, as a comment is, gives a nil Stmt.
+// PrepareFirst compiles the first statement of a text and returns the text behind it. A text
+// without a statement, as a comment is, gives a nil Stmt.
 func (c *Conn) PrepareFirst(ctx context.Context, sql string) (s *Stmt, rest string, err error) {
 	return c.prepare(ctx, sql, persistent)
 }
@@ -258,12 +258,13 @@ func (s *Stmt) step(ctx context.Context, op string, most C.int) error {
 		s.out = make([]C.assay_value, leastOut+1+s.columns)
 	}
 	for {
-		args, data := unsafe.SliceData(s.args), (*C.char)(unsafe.Pointer(unsafe.SliceData(s.data)))
+		args, n := unsafe.SliceData(s.args), C.int(len(s.args))
+		data := (*C.char)(unsafe.Pointer(unsafe.SliceData(s.data)))
 		out, room := (*C.char)(unsafe.Pointer(unsafe.SliceData(s.out))), C.int64_t(len(s.out)*C.sizeof_assay_value)
 		if c.c.hooks == 0 {
-			C.assay_step(c.c, s.run, args, C.int(len(s.args)), data, C.uint64_t(len(s.data)), out, room, most, o)
+			C.assay_step(c.c, s.run, args, n, data, C.uint64_t(len(s.data)), out, room, most, o)
 		} else {
-			C.assay_step_calling(c.c, s.run, args, C.int(len(s.args)), data, C.uint64_t(len(s.data)), out, room, most, o)
+			C.assay_step_calling(c.c, s.run, args, n, data, C.uint64_t(len(s.data)), out, room, most, o)
 		}
 		s.data, s.bound = s.data[:0], false
 		if o.rc != rcNeed {
@@ -289,8 +290,8 @@ func (s *Stmt) step(ctx context.Context, op string, most C.int) error {
 	return nil
 }
 
-// Changes returns how many rows the last run inserted, updated or deleted, without those of triggers
-// and foreign keys.
+// Changes returns how many rows the last run inserted, updated or deleted, without those of
+// triggers and foreign keys.
 func (s *Stmt) Changes() int64 { return int64(s.outcome.changes) }
 
 // LastID returns the row id of the connection's last insert into a table with row ids, as the last

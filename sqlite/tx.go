@@ -44,7 +44,8 @@ func (c *Conn) Rollback() error {
 	return c.keep(context.Background(), "ROLLBACK")
 }
 
-// Update runs fn in an immediate transaction, which it commits; an error or a panic of fn rolls back.
+// Update runs fn in an immediate transaction, which it commits; an error or a panic of fn rolls
+// back.
 func (c *Conn) Update(ctx context.Context, fn func() error) error {
 	return c.within(ctx, Immediate, fn)
 }

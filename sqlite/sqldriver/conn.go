@@ -45,8 +45,8 @@ func (c *conn) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }
 
-// PrepareContext implements [driver.ConnPrepareContext]. A text of several statements is an error; an
-// empty one is a statement that does nothing.
+// PrepareContext implements [driver.ConnPrepareContext]. A text of several statements is an error;
+// an empty one is a statement that does nothing.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	s, rest, err := c.PrepareFirst(ctx, query)
 	if err != nil {

@@ -8,10 +8,10 @@
 // _pragma=name(value) as well; see docs/sqlite.md. [NewConnector] takes Go's types in place of a
 // name.
 //
-// Integers, floats, texts and blobs are int64, float64, string and []byte. Columns that are declared
-// as BOOLEAN are bool, those declared as DATE, DATETIME or TIMESTAMP are time.Time where they hold a
-// time; times are written as texts with nanoseconds and zone. Errors are those of package sqlite:
-// errors.Is(err, sqlite.ConstraintUnique), errors.Is(err, kv.Busy).
+// Integers, floats, texts and blobs are int64, float64, string and []byte. Columns that are
+// declared as BOOLEAN are bool, those declared as DATE, DATETIME or TIMESTAMP are time.Time where
+// they hold a time; times are written as texts with nanoseconds and zone. Errors are those of
+// package sqlite: errors.Is(err, sqlite.ConstraintUnique), errors.Is(err, kv.Busy).
 package sqldriver
 
 import (
@@ -64,8 +64,8 @@ type Connector struct {
 	o    Options
 }
 
-// NewConnector returns one for the database at path, which is as [sqlite.Open] takes it; nil options
-// are the defaults.
+// NewConnector returns one for the database at path, which is as [sqlite.Open] takes it; nil
+// options are the defaults.
 func NewConnector(path string, o *Options) *Connector {
 	c := &Connector{path: path}
 	if o != nil {

@@ -180,8 +180,8 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	return r, nil
 }
 
-// query begins a run. Its first crossing is made here, so that a statement that fails is an error of
-// the query, and one that writes has written.
+// query begins a run. Its first crossing is made here, so that a statement that fails is an error
+// of the query, and one that writes has written.
 func (s *stmt) query(ctx context.Context, args []driver.NamedValue) (*rows, error) {
 	if err := s.bind(args); err != nil {
 		return nil, err

@@ -24,10 +24,10 @@ import (
 	"github.com/assaydb/assay/sqlite/sqldriver"
 )
 
-// TestTheirs runs the database/sql tests of github.com/mattn/go-sqlite3 and modernc.org/sqlite, as they
-// lie in the module cache, on this driver: all that use nothing of their package but the driver's
-// name. testdata/theirs.txt lists those that fail here, and why; a test that is not listed must pass,
-// and one that is must fail.
+// TestTheirs runs the database/sql tests of github.com/mattn/go-sqlite3 and modernc.org/sqlite, as
+// they lie in the module cache, on this driver: all that use nothing of their package but the
+// driver's name. testdata/theirs.txt lists those that fail here, and why; a test that is not listed
+// must pass, and one that is must fail.
 func TestTheirs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles and runs the tests of two modules")
@@ -105,7 +105,8 @@ func (s *suite) run(t *testing.T, known map[string]string) {
 
 // parse reads the declarations of the test files and the names of the others.
 func (s *suite) parse(t *testing.T, dir string) {
-	s.fset, s.decls, s.theirs, s.using = token.NewFileSet(), map[string][]ast.Node{}, map[string]bool{}, map[string]string{}
+	s.fset, s.decls = token.NewFileSet(), map[string][]ast.Node{}
+	s.theirs, s.using = map[string]bool{}, map[string]string{}
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
@@ -174,7 +175,8 @@ func declares(d ast.Decl) (names []string) {
 	return names
 }
 
-// closure returns the declarations that a test needs, and what of its package it needs, if anything.
+// closure returns the declarations that a test needs, and what of its package it needs, if
+// anything.
 func (s *suite) closure(test string) (needs map[string]bool, foreign string) {
 	needs = map[string]bool{}
 	var visit func(name string)
