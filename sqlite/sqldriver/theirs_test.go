@@ -271,7 +271,7 @@ func (s *suite) source(t *testing.T, needed map[string]bool) []byte {
 			done[d] = true
 			ast.Inspect(d, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
-					if x, ok := sel.X.(*ast.Ident); ok && s.using[x.Name] != "" {
+					if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && s.using[x.Name] != "" {
 						used[x.Name] = true
 					}
 				}
