@@ -23,13 +23,17 @@ static int busy(void *arg, int tries) {
 	return 1;
 }
 
-// assay_configure is called before SQLite is first used. SQLite takes memory for many pages at once
-// and gives it back with the cache: musl's malloc asks the system for it each time, which makes an
-// UPDATE … RETURNING four times as slow. Page by page it is as fast as with glibc.
-void assay_configure(void) {
-#if defined(__linux__) && !defined(__GLIBC__)
+// assay_configure is called before SQLite is first used.
+//
+// SQLite takes memory for many pages at once and gives it back with the cache, as for each UPDATE …
+// RETURNING: musl's malloc asks the system for it each time, which makes such a statement four times
+// as slow. Page by page it is as fast as with glibc, and with glibc a little faster.
+//
+// Counting its memory costs SQLite a lock for each allocation, a tenth of the time of small
+// statements.
+void assay_configure(int count) {
 	sqlite3_config(7, NULL, 0, 0);
-#endif
+	sqlite3_config(9, count);
 }
 
 int assay_open(assay_conn *c, const char *name, int flags, const char *vfs) {

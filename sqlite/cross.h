@@ -59,7 +59,7 @@ typedef struct {
 	int64_t rowid;
 } assay_outcome;
 
-void assay_configure(void);
+void assay_configure(int count);
 int assay_open(assay_conn *c, const char *name, int flags, const char *vfs);
 int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags, assay_run **run, int *tail);
 void assay_finalize(assay_conn *c, assay_run *r);

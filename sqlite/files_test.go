@@ -120,6 +120,7 @@ func TestFiguresGrowWithWork(t *testing.T) {
 	if now, most := sqlite.Memory(); now <= 0 || most < now {
 		t.Error(now, most)
 	}
+	wantKind(t, sqlite.CountMemory(), kv.Invalid)
 }
 
 func TestCheckpointsAreTold(t *testing.T) {

@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,17 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/sqlite"
 )
+
+// TestMain has SQLite's memory counted, except where time is measured.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		if err := sqlite.CountMemory(); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // TestMemoryDoesNotGrow runs statements of many kinds, with callbacks, rings, contexts and errors,
 // on several connections. ASSAY_SQLITE_STATEMENTS=10000000 runs so many of them, for -race and

@@ -75,7 +75,40 @@ type Options struct {
 	VFS         string   // the name of one; "" is the system's
 }
 
-var configure = sync.OnceFunc(func() { C.assay_configure() })
+// configured guards what SQLite is told before it is first used.
+var configured struct {
+	sync.Mutex
+	done, count bool
+}
+
+// configure sets SQLite up for this process, once.
+func configure() {
+	configured.Lock()
+	defer configured.Unlock()
+	if configured.done {
+		return
+	}
+	count := C.int(0)
+	if configured.count {
+		count = 1
+	}
+	C.assay_configure(count)
+	configured.done = true
+}
+
+// CountMemory has SQLite count the memory that it takes in this process, for [Memory], and for its
+// PRAGMA soft_heap_limit. It slows small statements by a tenth. Call it before the first connection
+// opens: after that it is an error of kind [kv.Invalid].
+func CountMemory() error {
+	configured.Lock()
+	defer configured.Unlock()
+	if configured.done {
+		return &kv.Error{Op: "count memory", Engine: engine, Kind: kv.Invalid, Err: errors.New("a connection was opened before"),
+			Hint: "call it when the program starts"}
+	}
+	configured.count = true
+	return nil
+}
 
 // Open opens the database at path, a file, ":memory:", or a URI that begins with "file:"; nil
 // options are the defaults. Where a [Policy] is broken, the error is one of kind [kv.Conflict] that

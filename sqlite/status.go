@@ -44,7 +44,8 @@ func (c *Conn) Status() (Status, error) {
 	return s, nil
 }
 
-// Memory returns the bytes that SQLite has from malloc in this process, now and at most so far.
+// Memory returns the bytes that SQLite has from malloc in this process, now and at most so far; 0
+// unless [CountMemory] was called.
 func Memory() (now, most int64) {
 	var n, m C.int64_t
 	C.sqlite3_status64(0, &n, &m, 0)

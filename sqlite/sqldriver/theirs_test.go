@@ -144,6 +144,7 @@ func (s *suite) parse(t *testing.T, dir string) {
 	}
 	delete(s.theirs, s.name)
 	delete(s.theirs, "init")
+	delete(s.theirs, "_")
 }
 
 // declares returns the names that a declaration makes: of a method that of its type.
