@@ -1,0 +1,158 @@
+//go:build cgo
+
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/powertest"
+	"github.com/assaydb/assay/sqlite"
+)
+
+func TestABlobIsAFile(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (id INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, zeroblob(100000)), (2, x'0102'), (3, 7)")
+	b, err := c.OpenBlob(t.Context(), "main", "t", "b", 1, sqlite.WriteBlob)
+	check(t, err)
+	want := bytes.Repeat([]byte("0123456789"), 10_000)
+	n, err := io.Copy(io.NewOffsetWriter(b, 0), bytes.NewReader(want))
+	if n != int64(len(want)) || err != nil {
+		t.Fatal(n, err)
+	}
+	got, err := io.ReadAll(io.NewSectionReader(b, 0, b.Size()))
+	if !bytes.Equal(got, want) || err != nil {
+		t.Error(len(got), err)
+	}
+	_, err = b.WriteAt([]byte("xy"), 99_999)
+	wantKind(t, err, kv.TooLarge)
+	if n, err := b.ReadAt(make([]byte, 10), 99_995); n != 5 || err != io.EOF {
+		t.Error(n, err)
+	}
+	check(t, b.Reopen(2))
+	if b.Size() != 2 {
+		t.Error(b.Size())
+	}
+	if err := c.Close(); err == nil {
+		t.Error("the connection closed under a blob")
+	}
+	exec(t, c, "UPDATE t SET b = x'03' WHERE id = 2")
+	if _, err := b.ReadAt(make([]byte, 1), 0); err == nil || sqlite.CodeOf(err) != 4 {
+		t.Error(err)
+	}
+	_ = b.Close()
+	wantKind(t, b.Close(), kv.Closed)
+	_, err = c.OpenBlob(t.Context(), "main", "t", "b", 3, sqlite.ReadBlob)
+	wantKind(t, err, kv.Invalid) // an integer
+}
+
+func TestABackupIsTakenWhileOthersWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	c := open(t, path, &sqlite.Options{Journal: "wal", Sync: sqlite.SyncOff})
+	exec(t, c, `CREATE TABLE t (a); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 20000)
+		INSERT INTO t SELECT 'row ' || i FROM n`)
+	writer := open(t, path, &sqlite.Options{Sync: sqlite.SyncOff})
+	to := open(t, filepath.Join(t.TempDir(), "b.db"), nil)
+	steps := 0
+	check(t, c.Backup(t.Context(), to, 10, func(left, total int) {
+		if steps++; steps < 5 {
+			exec(t, writer, "INSERT INTO t VALUES ('meanwhile')")
+		}
+	}))
+	if got := text(t, to, "SELECT count(*), sum(a = 'meanwhile') FROM t; "); got != "20004|4" || steps < 10 {
+		t.Error(got, steps)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := c.Backup(ctx, to, 1, func(int, int) { cancel() })
+	wantKind(t, err, kv.Canceled)
+	if got := text(t, to, "SELECT count(*) FROM t"); got != "20004" {
+		t.Error(got)
+	}
+	wantKind(t, c.Backup(t.Context(), c, 1, nil), kv.Invalid)
+}
+
+func TestColumnsAreTold(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, name VARCHAR(20) NOT NULL COLLATE NOCASE); CREATE TABLE u (a)")
+	got, err := c.ColumnsOf(t.Context(), "main", "t")
+	want := []sqlite.Column{{Name: "id", Type: "INTEGER", Collation: "BINARY", PrimaryKey: true, AutoIncrement: true},
+		{Name: "name", Type: "VARCHAR(20)", Collation: "NOCASE", NotNull: true}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v %v", got, err)
+	}
+	tables, err := c.Tables(t.Context(), "main")
+	if err != nil || !reflect.DeepEqual(tables, []string{"t", "u"}) {
+		t.Error(tables, err)
+	}
+	_, err = c.Column("", "t", "none")
+	wantKind(t, err, kv.NotFound)
+
+	s := prepare(t, c, "SELECT * FROM u")
+	check(t, s.Run(t.Context()))
+	exec(t, c, "ALTER TABLE u ADD COLUMN b TEXT; INSERT INTO u VALUES (1, 'new')")
+	if next(t, s); s.Text(1) != "new" || !reflect.DeepEqual(s.Columns(), []string{"a", "b"}) || s.Declared(1) != "TEXT" {
+		t.Error(s.Columns(), s.Text(1))
+	}
+}
+
+func TestFiguresGrowWithWork(t *testing.T) {
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), nil)
+	exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3)")
+	s := prepare(t, c, "SELECT a FROM t ORDER BY a DESC")
+	check(t, s.Run(t.Context()))
+	of, err := s.Status()
+	if err != nil || of.Runs != 1 || of.FullScanSteps != 2 || of.Sorts != 1 || of.Steps == 0 || of.Memory == 0 {
+		t.Errorf("%+v %v", of, err)
+	}
+	st, err := c.Status()
+	if err != nil || st.CacheWrites == 0 || st.CacheHits == 0 || st.CacheMemory == 0 ||
+		st.SchemaMemory == 0 || st.StmtMemory == 0 {
+		t.Errorf("%+v %v", st, err)
+	}
+	if now, most := sqlite.Memory(); now <= 0 || most < now {
+		t.Error(now, most)
+	}
+	wantKind(t, sqlite.CountMemory(), kv.Invalid)
+}
+
+func TestCheckpointsAreTold(t *testing.T) {
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal", Checkpoint: -1})
+	exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+	log, copied, err := c.Checkpoint(t.Context(), sqlite.CheckpointFull)
+	if log <= 0 || copied != log || err != nil {
+		t.Error(log, copied, err)
+	}
+	log, _, err = c.Checkpoint(t.Context(), sqlite.TruncateLog)
+	if log != 0 || err != nil {
+		t.Error(log, err)
+	}
+}
+
+// TestADiskThatIsFullIsAnError has a real file system of which so many bytes are left.
+func TestADiskThatIsFullIsAnError(t *testing.T) {
+	disk := powertest.NewDisk(t, &powertest.DiskOptions{Space: 400 << 10})
+	c := open(t, filepath.Join(disk.Dir(), "a.db"), &sqlite.Options{Journal: "wal"})
+	exec(t, c, "CREATE TABLE t (a)")
+	var err error
+	kept := 0
+	for ; kept < 1000 && err == nil; kept++ {
+		err = c.Exec(t.Context(), "INSERT INTO t VALUES (zeroblob(4000))")
+	}
+	if !errors.Is(err, kv.Full) {
+		t.Fatal(err)
+	}
+	if got := text(t, c, "SELECT count(*) FROM t"); got != fmt.Sprint(kept-1) || c.InTx() {
+		t.Error(got, kept, c.InTx())
+	}
+	if !strings.Contains(err.Error(), "full") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,277 @@
+//go:build cgo
+
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/sqlite"
+)
+
+func TestCallbacksTellWhatHappens(t *testing.T) {
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal"})
+	var seen []string
+	say := func(format string, args ...any) { seen = append(seen, fmt.Sprintf(format, args...)) }
+	check(t, c.OnCommit(func() error { say("commit"); return nil }))
+	check(t, c.OnRollback(func() { say("rollback") }))
+	check(t, c.OnUpdate(func(u sqlite.Change) { say("%d %s.%s %d", u.Op, u.Schema, u.Table, u.Row) }))
+	check(t, c.OnWAL(func(schema string, pages int) { say("wal %s %v", schema, pages > 0) }))
+	exec(t, c, "CREATE TABLE t (a)")
+	exec(t, c, "INSERT INTO t VALUES (1)")
+	exec(t, c, "BEGIN; UPDATE t SET a = 2; ROLLBACK")
+	exec(t, c, "DELETE FROM t WHERE a = 1")
+	want := "commit, wal main true, 18 main.t 1, commit, wal main true, 23 main.t 1, rollback, 9 main.t 1, commit, wal main true"
+	if got := strings.Join(seen, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	check(t, c.OnCommit(nil))
+	check(t, c.OnRollback(nil))
+	check(t, c.OnUpdate(nil))
+	check(t, c.OnWAL(nil))
+	seen = nil
+	exec(t, c, "INSERT INTO t VALUES (1)")
+	if len(seen) > 0 {
+		t.Error(seen)
+	}
+}
+
+func TestTracesTellStatements(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, `CREATE TABLE t (a); CREATE TABLE log (a);
+		CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END`)
+	var seen []string
+	all := sqlite.TraceStatement | sqlite.TraceProfile | sqlite.TraceRow | sqlite.TraceClose
+	check(t, c.OnTrace(all, func(e sqlite.Event) {
+		seen = append(seen, fmt.Sprintf("%d %s", e.Kind, e.SQL))
+		if e.Kind == sqlite.TraceProfile && (e.Duration <= 0 || e.At < e.Duration) {
+			t.Errorf("a duration of %v at %v", e.Duration, e.At)
+		}
+	}))
+	exec(t, c, "INSERT INTO t VALUES (1)")
+	text(t, c, "SELECT a FROM t")
+	check(t, c.Close())
+	want := []string{"1 INSERT INTO t VALUES (1)", "1 -- TRIGGER tr", "2 INSERT INTO t VALUES (1)",
+		"1 SELECT a FROM t", "4 SELECT a FROM t", "2 SELECT a FROM t", "8 "}
+	var got []string
+	for _, s := range seen {
+		if s != "1 -- INSERT INTO log VALUES (new.a)" { // some versions tell it
+			got = append(got, s)
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s", strings.Join(seen, "\n"))
+	}
+}
+
+func TestACallbackThatPanicsIsAnError(t *testing.T) {
+	many := `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 100000) SELECT count(*) FROM n`
+	for name, set := range map[string]func(c *sqlite.Conn) error{
+		"trace":    func(c *sqlite.Conn) error { return c.OnTrace(sqlite.TraceProfile, func(sqlite.Event) { panic("boo") }) },
+		"wal":      func(c *sqlite.Conn) error { return c.OnWAL(func(string, int) { panic("boo") }) },
+		"commit":   func(c *sqlite.Conn) error { return c.OnCommit(func() error { panic("boo") }) },
+		"update":   func(c *sqlite.Conn) error { return c.OnUpdate(func(sqlite.Change) { panic("boo") }) },
+		"progress": func(c *sqlite.Conn) error { return c.OnProgress(func() error { panic("boo") }) },
+		"authorize": func(c *sqlite.Conn) error {
+			return c.OnAuthorize(func(sqlite.Access) sqlite.Decision { panic("boo") })
+		},
+		"rollback": func(c *sqlite.Conn) error { return c.OnRollback(func() { panic("boo") }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal"})
+			exec(t, c, "CREATE TABLE t (a)")
+			check(t, set(c))
+			err := c.Exec(t.Context(), "INSERT INTO t VALUES (1);"+many+"; BEGIN; INSERT INTO t VALUES (2); ROLLBACK")
+			if err == nil || !strings.Contains(err.Error(), "callback panicked: boo") {
+				t.Fatal(err)
+			}
+			for _, unset := range []error{c.OnTrace(0, nil), c.OnWAL(nil), c.OnCommit(nil), c.OnUpdate(nil),
+				c.OnProgress(nil), c.OnAuthorize(nil), c.OnRollback(nil)} {
+				check(t, unset)
+			}
+			check(t, c.Rollback())
+			exec(t, c, "INSERT INTO t VALUES (3)")
+			if got := text(t, c, "SELECT a FROM t WHERE a = 3"); got != "3" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestCallbacksDecide(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a, secret); INSERT INTO t VALUES (1, 2)")
+	no := errors.New("not today")
+	check(t, c.OnCommit(func() error { return no }))
+	if err := c.Exec(t.Context(), "INSERT INTO t VALUES (2, 3)"); !errors.Is(err, no) {
+		t.Error(err)
+	}
+	check(t, c.OnCommit(nil))
+	check(t, c.OnAuthorize(func(a sqlite.Access) sqlite.Decision {
+		const deleteRow, read = 9, 20
+		switch {
+		case a.Action == deleteRow:
+			return sqlite.Deny
+		case a.Action == read && a.B == "secret":
+			return sqlite.Ignore
+		}
+		return sqlite.Allow
+	}))
+	if got := text(t, c, "SELECT a, secret FROM t"); got != "1|NULL" {
+		t.Error(got)
+	}
+	wantKind(t, c.Exec(t.Context(), "DELETE FROM t"), kv.Permission)
+	check(t, c.OnProgress(func() error { return no }))
+	err := c.Exec(t.Context(), "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
+	if !errors.Is(err, no) {
+		t.Error(err)
+	}
+}
+
+func TestARingSeesWhatSQLiteRunsItself(t *testing.T) {
+	ring := sqlite.NewRing(64)
+	defer ring.Close()
+	c := open(t, ":memory:", &sqlite.Options{Ring: ring})
+	exec(t, c, `CREATE TABLE t (a); CREATE TABLE log (a);
+		CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END;
+		CREATE VIRTUAL TABLE f USING fts4(a)`)
+	ring.Take(nil)
+	s := prepare(t, c, "INSERT INTO t VALUES (1)")
+	check(t, s.Run(t.Context()))
+	exec(t, c, "INSERT INTO f VALUES ('words')")
+	events, _ := ring.Take(nil)
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprintf("%d %s", e.Kind, e.SQL))
+	}
+	text := strings.Join(got, "\n")
+	for _, want := range []string{"1 -- TRIGGER tr", "2 INSERT INTO t VALUES (1)", "2 INSERT INTO f", "f_content"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// TestTheLogIsCheckpointedWhileItIsWatched has callbacks and rings in the place of SQLite's own
+// hook.
+func TestTheLogIsCheckpointedWhileItIsWatched(t *testing.T) {
+	ring := sqlite.NewRing(1 << 14)
+	defer ring.Close()
+	for name, o := range map[string]*sqlite.Options{"callback": {}, "ring": {Ring: ring}, "nobody": {}} {
+		t.Run(name, func(t *testing.T) {
+			o.Journal, o.Checkpoint, o.Sync = "wal", 50, sqlite.SyncOff
+			c := open(t, filepath.Join(t.TempDir(), "a.db"), o)
+			most := 0
+			if name == "callback" {
+				check(t, c.OnWAL(func(_ string, pages int) { most = max(most, pages) }))
+			}
+			exec(t, c, "CREATE TABLE t (a)")
+			for range 500 {
+				exec(t, c, "INSERT INTO t VALUES (zeroblob(1000))")
+			}
+			log, copied, err := c.Checkpoint(t.Context(), sqlite.Passive)
+			check(t, err)
+			if log > 60 || copied != log || most > 60 {
+				t.Errorf("the log has %d pages, %d of them copied; it had %d", log, copied, most)
+			}
+			if s, err := c.Status(); err != nil || s.CheckpointErr != nil {
+				t.Error(s.CheckpointErr, err)
+			}
+		})
+	}
+}
+
+func TestARingHoldsWhatWasTraced(t *testing.T) {
+	ring := sqlite.NewRing(60) // 64
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal", Ring: ring})
+	exec(t, c, "CREATE TABLE t (a)")
+	ring.Take(nil)
+	long := "INSERT INTO t VALUES ('" + strings.Repeat("x", 300) + "')"
+	exec(t, c, "INSERT INTO t VALUES (1);"+long)
+	events, lost := ring.Take(nil)
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprintf("%d %s", e.Kind, e.SQL))
+		if e.Kind == sqlite.TraceProfile && e.Duration <= 0 || e.Kind == sqlite.TraceWAL && e.Pages == 0 {
+			t.Errorf("%+v", e)
+		}
+	}
+	want := []string{"16 main", "2 INSERT INTO t VALUES (1);", "16 main", "2 " + long[:208]}
+	for i := range want {
+		want[i] = strings.TrimSuffix(want[i], ";")
+		if i < len(got) {
+			got[i] = strings.TrimSuffix(got[i], ";")
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || lost != 0 {
+		t.Errorf("got, %d lost\n%s", lost, strings.Join(got, "\n"))
+	}
+	s := prepare(t, c, "SELECT 1")
+	for range 100 {
+		check(t, s.Run(t.Context()))
+	}
+	if events, lost := ring.Take(nil); len(events) != 64 || lost != 36 {
+		t.Error(len(events), lost)
+	}
+	ring.Close()
+	check(t, s.Run(t.Context()))
+	check(t, c.Close())
+	_, err := sqlite.Open(t.Context(), ":memory:", &sqlite.Options{Ring: ring})
+	wantKind(t, err, kv.Closed)
+}
+
+func TestConnectionsShareARing(t *testing.T) {
+	ring := sqlite.NewRing(1 << 12)
+	const conns, runs = 4, 2000
+	var wg sync.WaitGroup
+	for range conns {
+		wg.Go(func() {
+			c, err := sqlite.Open(t.Context(), ":memory:", &sqlite.Options{Ring: ring})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			s, err := c.Prepare(t.Context(), "SELECT 'of many'")
+			for i := 0; i < runs && err == nil; i++ {
+				err = s.Run(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	taken, lost := map[uint64]int{}, uint64(0)
+	take := func() {
+		var events []sqlite.Event
+		events, lost = ring.Take(events)
+		for _, e := range events {
+			if e.SQL == "SELECT 'of many'" {
+				taken[e.Conn]++
+			}
+		}
+	}
+	for open := true; open; {
+		select {
+		case <-done:
+			open = false
+		default:
+		}
+		take()
+	}
+	sum := 0
+	for _, n := range taken {
+		sum += n
+	}
+	if len(taken) != conns || sum > conns*runs || uint64(sum)+lost < conns*runs {
+		t.Errorf("%d events of %d connections, %d lost, of %d", sum, len(taken), lost, conns*runs)
+	}
+	ring.Close()
+}

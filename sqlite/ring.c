@@ -1,0 +1,84 @@
+#include "cross.h"
+
+#include <string.h>
+
+// A slot is free for the writer of turn n when next is n, and full for the reader when next is n+1:
+// Dmitry Vyukov's bounded queue. Any connection writes, whatever holds the ring's lock in Go reads.
+typedef struct {
+	uint64_t next;
+	assay_event event;
+} slot;
+
+struct assay_ring {
+	uint64_t mask, head, tail, lost;
+	slot *slots;
+	assay_text *texts; // of the slots, apart from them: most events have none, and touch one line of memory
+};
+
+assay_ring *assay_ring_new(uint64_t slots) {
+	assay_ring *r = calloc(1, sizeof *r);
+	if (r == NULL)
+		return NULL;
+	r->mask = slots - 1;
+	r->slots = calloc(slots, sizeof *r->slots);
+	r->texts = calloc(slots, sizeof *r->texts);
+	if (r->slots == NULL || r->texts == NULL) {
+		assay_ring_free(r);
+		return NULL;
+	}
+	for (uint64_t i = 0; i < slots; i++)
+		r->slots[i].next = i;
+	return r;
+}
+
+void assay_ring_free(assay_ring *r) {
+	free(r->slots);
+	free(r->texts);
+	free(r);
+}
+
+void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t id, const char *text) {
+	uint64_t n = __atomic_load_n(&r->head, __ATOMIC_RELAXED);
+	slot *s;
+	for (;;) {
+		s = &r->slots[n & r->mask];
+		int64_t ahead = (int64_t)(__atomic_load_n(&s->next, __ATOMIC_ACQUIRE) - n);
+		if (ahead < 0) { // nobody took what is here: newer events are lost, and counted
+			__atomic_fetch_add(&r->lost, 1, __ATOMIC_RELAXED);
+			return;
+		}
+		if (ahead == 0 && __atomic_compare_exchange_n(&r->head, &n, n + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			break;
+		if (ahead > 0)
+			n = __atomic_load_n(&r->head, __ATOMIC_RELAXED);
+	}
+	assay_event *e = &s->event;
+	e->at = at;
+	e->duration = duration;
+	e->conn = conn;
+	e->kind = kind;
+	e->id = id;
+	e->length = 0;
+	if (id == 0 && text != NULL) {
+		size_t length = strlen(text);
+		e->length = (uint32_t)length;
+		memcpy(r->texts[n & r->mask], text, length < sizeof(assay_text) ? length : sizeof(assay_text));
+	}
+	__atomic_store_n(&s->next, n + 1, __ATOMIC_RELEASE);
+}
+
+int assay_ring_take(assay_ring *r, assay_event *to, assay_text *texts, int n) {
+	int taken = 0;
+	for (; taken < n; taken++, r->tail++) {
+		slot *s = &r->slots[r->tail & r->mask];
+		if (__atomic_load_n(&s->next, __ATOMIC_ACQUIRE) != r->tail + 1)
+			break;
+		to[taken] = s->event;
+		if (s->event.length > 0)
+			memcpy(texts[taken], r->texts[r->tail & r->mask], sizeof(assay_text));
+		__atomic_store_n(&s->next, r->tail + r->mask + 1, __ATOMIC_RELEASE);
+	}
+	return taken;
+}
+
+uint64_t assay_ring_lost(assay_ring *r) { return __atomic_load_n(&r->lost, __ATOMIC_RELAXED); }

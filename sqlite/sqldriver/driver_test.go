@@ -1,0 +1,245 @@
+//go:build cgo
+
+package sqldriver_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/sqlite"
+	"github.com/assaydb/assay/sqlite/sqldriver"
+)
+
+func open(t testing.TB, parameters string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(sqldriver.Name, "file:"+filepath.Join(t.TempDir(), "a.db")+parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func exec(t testing.TB, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, query string, args ...any) sql.Result {
+	t.Helper()
+	r, err := db.ExecContext(context.Background(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestValuesComeBackAsTheyWere(t *testing.T) {
+	db := open(t, "")
+	exec(t, db, "CREATE TABLE t (i INTEGER, f REAL, s TEXT, b BLOB, t TIMESTAMP, d DATE, o BOOLEAN, n)")
+	at := time.Date(2026, 11, 22, 10, 20, 30, 123456789, time.FixedZone("", 3*3600))
+	r := exec(t, db, "INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", int64(-5), 2.5, "zero\x00byte", []byte{}, at, "2026-11-22", true, nil)
+	id, err := r.LastInsertId()
+	n, err2 := r.RowsAffected()
+	if id != 1 || n != 1 || err != nil || err2 != nil {
+		t.Error(id, n, err, err2)
+	}
+	var (
+		i    int64
+		f    float64
+		s    string
+		b    []byte
+		when time.Time
+		day  time.Time
+		o    bool
+		null any
+	)
+	if err := db.QueryRow("SELECT * FROM t").Scan(&i, &f, &s, &b, &when, &day, &o, &null); err != nil {
+		t.Fatal(err)
+	}
+	if i != -5 || f != 2.5 || s != "zero\x00byte" || b == nil || len(b) != 0 || !when.Equal(at) || !o || null != nil ||
+		!day.Equal(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)) {
+		t.Error(i, f, s, b, when, day, o, null)
+	}
+	var nothing []byte
+	exec(t, db, "UPDATE t SET b = ?", nothing)
+	if err := db.QueryRow("SELECT b FROM t").Scan(&null); null != nil || err != nil {
+		t.Error(null, err)
+	}
+}
+
+func TestArgumentsByNameAndPlace(t *testing.T) {
+	db := open(t, "")
+	var got string
+	for query, args := range map[string][]any{
+		"SELECT :a || @b || $a":         {sql.Named("a", "x"), sql.Named("b", "y")},
+		"SELECT ?1 || ?2 || ?1":         {"x", "y"},
+		"SELECT ? || ? || 'x'":          {"x", "y"},
+		"SELECT 1; SELECT ? || ? || ?1": {"x", "y"},
+	} {
+		if err := db.QueryRow(query, args...).Scan(&got); err != nil || got != "xyx" {
+			t.Errorf("%s: %q %v", query, got, err)
+		}
+	}
+	exec(t, db, "CREATE TABLE t (a); INSERT INTO t VALUES (?); INSERT INTO t VALUES (?), (?) -- end", 1, 2, 3)
+	for query, args := range map[string][]any{
+		"INSERT INTO t VALUES (?)":     {1, 2},
+		"INSERT INTO t VALUES (?, ?)":  {1},
+		"INSERT INTO t VALUES (:a)":    {sql.Named("b", 1)},
+		"SELECT ?; SELECT ? FROM none": {1},
+	} {
+		if _, err := db.Exec(query, args...); !errors.Is(err, kv.Invalid) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	var n int
+	if err := db.QueryRow("SELECT count(*) FROM t; -- more").Scan(&n); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+func TestColumnTypesAreTold(t *testing.T) {
+	db := open(t, "")
+	exec(t, db, "CREATE TABLE t (i INTEGER, f DOUBLE, s VARCHAR(20), b BLOB, d DATETIME, o BOOL, x)")
+	rows, err := db.Query("SELECT i, f, s, b, d, o, x, 1 + 1 FROM t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, scans []string
+	for _, c := range types {
+		names, scans = append(names, c.DatabaseTypeName()), append(scans, fmt.Sprint(c.ScanType()))
+	}
+	if want := []string{"INTEGER", "DOUBLE", "VARCHAR", "BLOB", "DATETIME", "BOOL", "", ""}; !reflect.DeepEqual(names, want) {
+		t.Errorf("%q", names)
+	}
+	if want := strings.Fields("sql.NullInt64 sql.NullFloat64 sql.NullString sql.RawBytes sql.NullTime sql.NullBool interface"); !reflect.DeepEqual(scans[:6], want[:6]) {
+		t.Errorf("%q", scans)
+	}
+}
+
+func TestAContextEndsAQuery(t *testing.T) {
+	db := open(t, "")
+	const endless = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n) SELECT max(i) FROM n"
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		if _, err := db.ExecContext(ctx, endless); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	var n int
+	if err := db.QueryRowContext(ctx, endless).Scan(&n); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if err := db.Ping(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTransactions(t *testing.T) {
+	db := open(t, "?_journal_mode=wal&_txlock=immediate&_busy_timeout=0")
+	exec(t, db, "CREATE TABLE t (a)")
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Begin(); !errors.Is(err, kv.Busy) {
+		t.Error(err)
+	}
+	exec(t, tx, "INSERT INTO t VALUES (1), (2), (3)")
+	// A statement runs beside its own rows.
+	s, err := tx.Prepare("SELECT a FROM t WHERE a >= ? ORDER BY a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, err := s.Query(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs []string
+	for outer.Next() {
+		var a, b int
+		inner := s.QueryRow(3)
+		if err := errors.Join(outer.Scan(&a), inner.Scan(&b)); err != nil {
+			t.Fatal(err)
+		}
+		pairs = append(pairs, fmt.Sprint(a, b))
+	}
+	if fmt.Sprint(pairs) != "[1 3 2 3 3 3]" || outer.Err() != nil {
+		t.Error(pairs, outer.Err())
+	}
+	if err := errors.Join(outer.Close(), tx.Rollback()); err != nil {
+		t.Error(err)
+	}
+	ro, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ro.Exec("INSERT INTO t VALUES (1)"); !errors.Is(err, kv.NotWritable) {
+		t.Error(err)
+	}
+	if err := ro.Rollback(); err != nil {
+		t.Error(err)
+	}
+	exec(t, db, "INSERT INTO t VALUES (1)")
+	weaker := &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	if _, err := db.BeginTx(t.Context(), weaker); !errors.Is(err, kv.Unsupported) {
+		t.Error(err)
+	}
+	exec(t, db, "BEGIN") // and the connection goes back
+	exec(t, db, "BEGIN")
+}
+
+func TestNamesOfDatabases(t *testing.T) {
+	for parameters, want := range map[string]string{
+		"?_foreign_keys=1&_sync=NORMAL&_cache_size=777":                             "1 1 777",
+		"?_pragma=foreign_keys(on)&_pragma=synchronous(off)&_pragma=cache_size(55)": "1 0 55",
+		"?_fk=off": "0 2 -2000",
+	} {
+		db := open(t, parameters)
+		var fk, level, cache string
+		err := errors.Join(db.QueryRow("PRAGMA foreign_keys").Scan(&fk), db.QueryRow("PRAGMA synchronous").Scan(&level),
+			db.QueryRow("PRAGMA cache_size").Scan(&cache))
+		if got := fk + " " + level + " " + cache; err != nil || got != want {
+			t.Errorf("%s: %s, want %s, %v", parameters, got, want, err)
+		}
+	}
+	for _, parameters := range []string{"?_unknown=1", "?_txlock=never", "?_sync=loud", "?_pragma=a(b);c", "?_busy_timeout=x", "?_loc=Nowhere/Atall"} {
+		if _, err := sql.Open(sqldriver.Name, "a.db"+parameters); !errors.Is(err, kv.Invalid) {
+			t.Errorf("%s: %v", parameters, err)
+		}
+	}
+	db := sql.OpenDB(sqldriver.NewConnector(":memory:", &sqldriver.Options{Connected: func(ctx context.Context, c *sqlite.Conn) error {
+		return c.Exec(ctx, "CREATE TABLE made (a); INSERT INTO made VALUES (x'00ff')")
+	}}))
+	defer db.Close()
+	var b []byte
+	if err := db.QueryRow("SELECT a FROM made").Scan(&b); err != nil || !bytes.Equal(b, []byte{0, 255}) {
+		t.Error(b, err)
+	}
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqldriver.Raw(conn, func(c *sqlite.Conn) error { return c.BackupTo(t.Context(), filepath.Join(t.TempDir(), "b.db")) }); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build cgo && !race
+
+package sqldriver_test
+
+const raceEnabled = false

@@ -1,0 +1,254 @@
+//go:build cgo
+
+package sqldriver
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/assaydb/assay/sqlite"
+)
+
+// rows are those of a run of a statement.
+type rows struct {
+	s     *stmt // nil when closed
+	ctx   context.Context
+	first bool // the current row has not been returned yet
+	ended bool
+	owned bool // the statement ends with the rows
+}
+
+var (
+	_ driver.Rows                           = (*rows)(nil)
+	_ driver.RowsColumnTypeDatabaseTypeName = (*rows)(nil)
+	_ driver.RowsColumnTypeScanType         = (*rows)(nil)
+	_ driver.RowsColumnTypeNullable         = (*rows)(nil)
+	_ driver.RowsColumnTypeLength           = (*rows)(nil)
+)
+
+// A column is how the values of a result's column are returned.
+type column struct {
+	declared string // in capitals, without what is in brackets
+	as       class
+}
+
+type class int
+
+const (
+	asStored class = iota
+	asBool
+	asTime
+)
+
+// describe looks once at what the columns were declared as.
+func (s *stmt) describe() {
+	names := s.Columns()
+	if len(s.columns) == len(names) {
+		return
+	}
+	s.columns = make([]column, len(names))
+	for i := range s.columns {
+		c := &s.columns[i]
+		c.declared, _, _ = strings.Cut(strings.ToUpper(s.Declared(i)), "(")
+		switch c.declared = strings.TrimSpace(c.declared); c.declared {
+		case "BOOLEAN", "BOOL":
+			c.as = asBool
+		case "DATE", "DATETIME", "TIMESTAMP":
+			c.as = asTime
+		}
+	}
+}
+
+// Columns implements [driver.Rows].
+func (r *rows) Columns() []string {
+	if r.s == nil {
+		return nil
+	}
+	return r.s.Columns()
+}
+
+// Close implements [driver.Rows].
+func (r *rows) Close() error {
+	s := r.s
+	if s == nil {
+		return nil
+	}
+	r.s, s.inUse = nil, false
+	if r.owned {
+		return s.Close()
+	}
+	return s.Reset()
+}
+
+// Next implements [driver.Rows].
+func (r *rows) Next(to []driver.Value) error {
+	if r.s == nil || r.ended {
+		return io.EOF
+	}
+	if !r.first {
+		ok, err := r.s.Next(r.ctx)
+		if err != nil {
+			return plain(r.ctx, err)
+		}
+		if !ok {
+			r.ended = true
+			return io.EOF
+		}
+	}
+	r.first = false
+	for i := range to {
+		to[i] = r.s.get(i, r.s.c.o.Location)
+	}
+	return nil
+}
+
+// get returns a column of the current row.
+func (s *stmt) get(i int, in *time.Location) driver.Value {
+	as := asStored
+	if i < len(s.columns) {
+		as = s.columns[i].as
+	}
+	switch s.Type(i) {
+	case sqlite.Integer:
+		v := s.Int(i)
+		switch as {
+		case asBool:
+			return v > 0
+		case asTime:
+			return fromInteger(v, in)
+		}
+		return v
+	case sqlite.Float:
+		return s.Float(i)
+	case sqlite.Text:
+		v := s.Text(i)
+		if as == asTime {
+			if t, ok := fromText(v, in); ok {
+				return t
+			}
+		}
+		return v
+	case sqlite.Blob:
+		return s.Bytes(i) // lent until the next row, as database/sql asks for
+	}
+	return nil
+}
+
+// ColumnTypeDatabaseTypeName implements [driver.RowsColumnTypeDatabaseTypeName]: what was declared,
+// or for an expression the type of the current row's value.
+func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
+	if r.s == nil {
+		return ""
+	}
+	if d := r.s.columns[i].declared; d != "" || !r.first {
+		return d
+	}
+	return r.s.Type(i).String()
+}
+
+// ColumnTypeNullable implements [driver.RowsColumnTypeNullable]: of results nobody knows.
+func (r *rows) ColumnTypeNullable(int) (nullable, ok bool) { return true, true }
+
+// ColumnTypeLength implements [driver.RowsColumnTypeLength]: texts and blobs have no limit.
+func (r *rows) ColumnTypeLength(i int) (int64, bool) {
+	switch affinity(r.ColumnTypeDatabaseTypeName(i)) {
+	case sqlite.Text, sqlite.Blob:
+		return 1<<31 - 1, true
+	}
+	return 0, false
+}
+
+// ColumnTypeScanType implements [driver.RowsColumnTypeScanType].
+func (r *rows) ColumnTypeScanType(i int) reflect.Type {
+	if r.s == nil {
+		return reflect.TypeFor[any]()
+	}
+	switch r.s.columns[i].as {
+	case asBool:
+		return reflect.TypeFor[sql.NullBool]()
+	case asTime:
+		return reflect.TypeFor[sql.NullTime]()
+	}
+	switch affinity(r.ColumnTypeDatabaseTypeName(i)) {
+	case sqlite.Integer:
+		return reflect.TypeFor[sql.NullInt64]()
+	case sqlite.Float:
+		return reflect.TypeFor[sql.NullFloat64]()
+	case sqlite.Text:
+		return reflect.TypeFor[sql.NullString]()
+	case sqlite.Blob:
+		return reflect.TypeFor[sql.RawBytes]()
+	}
+	return reflect.TypeFor[any]()
+}
+
+// affinity returns what SQLite makes of values of a declared type:
+// https://sqlite.org/datatype3.html#determination_of_column_affinity.
+func affinity(declared string) sqlite.Type {
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(declared, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("INT"):
+		return sqlite.Integer
+	case has("CHAR", "CLOB", "TEXT"):
+		return sqlite.Text
+	case has("BLOB"):
+		return sqlite.Blob
+	case has("REAL", "FLOA", "DOUB"):
+		return sqlite.Float
+	}
+	return sqlite.Null
+}
+
+// timeFormats are those in which times are read; they are written in the first.
+var timeFormats = []string{
+	"2006-01-02 15:04:05.999999999-07:00",
+	"2006-01-02T15:04:05.999999999-07:00",
+	"2006-01-02 15:04:05.999999999",
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04",
+	"2006-01-02T15:04",
+	"2006-01-02",
+	"2006-01-02 15:04:05.999999999 -0700 MST", // time.Time.String, which modernc writes
+}
+
+// fromText reads a time; one without a zone is UTC's.
+func fromText(text string, in *time.Location) (time.Time, bool) {
+	trimmed := strings.TrimSuffix(text, "Z")
+	trimmed, _, _ = strings.Cut(trimmed, " m=")
+	for _, format := range timeFormats {
+		t, err := time.ParseInLocation(format, trimmed, time.UTC)
+		if err == nil {
+			return moved(t, in), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// fromInteger reads seconds since 1970, or milliseconds if they are so many that it were after the
+// year 33658.
+func fromInteger(v int64, in *time.Location) time.Time {
+	t := time.Unix(v, 0)
+	if v > 1e12 || v < -1e12 {
+		t = time.UnixMilli(v)
+	}
+	return moved(t.UTC(), in)
+}
+
+func moved(t time.Time, in *time.Location) time.Time {
+	if in != nil {
+		return t.In(in)
+	}
+	return t
+}

@@ -1,0 +1,348 @@
+//go:build cgo
+
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/sqlite"
+)
+
+func open(t testing.TB, path string, o *sqlite.Options) *sqlite.Conn {
+	t.Helper()
+	c, err := sqlite.Open(context.Background(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil && !errors.Is(err, kv.Closed) {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func exec(t testing.TB, c *sqlite.Conn, sql string) {
+	t.Helper()
+	if err := c.Exec(context.Background(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func prepare(t testing.TB, c *sqlite.Conn, sql string) *sqlite.Stmt {
+	t.Helper()
+	s, err := c.Prepare(context.Background(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// text returns the rows of a query: columns by |, rows by lines.
+func text(t testing.TB, c *sqlite.Conn, sql string) string {
+	t.Helper()
+	s := prepare(t, c, sql)
+	defer s.Close()
+	var rows []string
+	for {
+		ok, err := s.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return strings.Join(rows, "\n")
+		}
+		var row []string
+		for i := range s.Columns() {
+			switch s.Type(i) {
+			case sqlite.Integer:
+				row = append(row, fmt.Sprint(s.Int(i)))
+			case sqlite.Float:
+				row = append(row, fmt.Sprint(s.Float(i)))
+			case sqlite.Null:
+				row = append(row, "NULL")
+			default:
+				row = append(row, s.Text(i))
+			}
+		}
+		rows = append(rows, strings.Join(row, "|"))
+	}
+}
+
+func wantKind(t testing.TB, err error, kind kv.Kind) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("got %v, want an error of kind %v", err, kind)
+	}
+}
+
+func TestValuesComeBackAsTheyWere(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a, b)")
+	in, out := prepare(t, c, "INSERT INTO t VALUES (?1, ?2)"), prepare(t, c, "SELECT a, b FROM t ORDER BY rowid")
+	blob := bytes.Repeat([]byte{0, 1, 255}, 70_000) // more than the buffer holds
+	in.BindInt(1, math.MinInt64)
+	in.BindFloat(2, -math.MaxFloat64)
+	check(t, in.Run(t.Context()))
+	in.BindText(1, "zero\x00inside, ünï")
+	in.BindBlob(2, blob)
+	check(t, in.Run(t.Context()))
+	in.BindText(1, "")
+	in.BindBlob(2, nil)
+	check(t, in.Run(t.Context()))
+	check(t, in.Run(t.Context())) // nothing is bound
+
+	next(t, out)
+	if out.Int(0) != math.MinInt64 || out.Float(1) != -math.MaxFloat64 {
+		t.Error(out.Int(0), out.Float(1))
+	}
+	next(t, out)
+	if out.Text(0) != "zero\x00inside, ünï" || !bytes.Equal(out.Bytes(1), blob) {
+		t.Errorf("%q, %d bytes", out.Text(0), len(out.Bytes(1)))
+	}
+	next(t, out)
+	if out.Type(0) != sqlite.Text || out.Type(1) != sqlite.Blob || len(out.Bytes(0))+len(out.Bytes(1)) != 0 {
+		t.Error(out.Type(0), out.Type(1))
+	}
+	next(t, out)
+	if out.Type(0) != sqlite.Null || out.Type(1) != sqlite.Null {
+		t.Error(out.Type(0), out.Type(1))
+	}
+	if ok, err := out.Next(t.Context()); ok || err != nil {
+		t.Error(ok, err)
+	}
+	if in.LastID() != 4 || in.Changes() != 1 {
+		t.Error(in.LastID(), in.Changes())
+	}
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func next(t testing.TB, s *sqlite.Stmt) {
+	t.Helper()
+	ok, err := s.Next(context.Background())
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+}
+
+func TestManyRowsOfAnySizeComeInOrder(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	s := prepare(t, c, `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 5000)
+		SELECT i, zeroblob(i * i % 7919), printf('%05d', i) FROM n WHERE i >= ?1`)
+	for _, ahead := range []int{0, 1, 7} {
+		s.ReadAhead(ahead)
+		s.BindInt(1, 100)
+		for i := int64(100); i <= 5000; i++ {
+			next(t, s)
+			if s.Int(0) != i || int64(len(s.Bytes(1))) != i*i%7919 || s.Text(2) != fmt.Sprintf("%05d", i) {
+				t.Fatalf("row %d: %d, %d bytes, %q", i, s.Int(0), len(s.Bytes(1)), s.Text(2))
+			}
+		}
+		if ok, err := s.Next(t.Context()); ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	// A new argument ends a run that has rows left.
+	s.BindInt(1, 10)
+	next(t, s)
+	s.BindInt(1, 20)
+	if next(t, s); s.Int(0) != 20 {
+		t.Error(s.Int(0))
+	}
+	check(t, s.Reset())
+	if ok, err := s.Next(t.Context()); ok || err != nil { // nothing is at least NULL
+		t.Error("an argument of an earlier run holds", s.Int(0), err)
+	}
+}
+
+func TestStatementsOfAText(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "-- first\n;; CREATE TABLE t (a); /* then */ INSERT INTO t VALUES (1), (2) ;\n-- end")
+	if got := text(t, c, "SELECT a FROM t;  "); got != "1\n2" {
+		t.Error(got)
+	}
+	_, err := c.Prepare(t.Context(), "SELECT 1; SELECT 2")
+	wantKind(t, err, kv.Invalid)
+	_, err = c.Prepare(t.Context(), " -- nothing")
+	wantKind(t, err, kv.Invalid)
+	_, err = c.Prepare(t.Context(), "SELECT * FROM nowhere")
+	wantKind(t, err, kv.Invalid)
+	if !strings.Contains(err.Error(), "no such table: nowhere") {
+		t.Error(err)
+	}
+	s, rest, err := c.PrepareFirst(t.Context(), "SELECT :a + @b + ?7; SELECT 2")
+	check(t, err)
+	if s.Params() != 7 || s.Param("a") != 1 || s.Param("@b") != 2 || s.Param("c") != 0 || rest != " SELECT 2" {
+		t.Error(s.Params(), s.Param("a"), s.Param("@b"), rest)
+	}
+	s.BindInt(8, 1)
+	wantKind(t, s.Run(t.Context()), kv.Invalid)
+}
+
+func TestErrorsHaveTheirCodes(t *testing.T) {
+	c := open(t, ":memory:", &sqlite.Options{ForeignKeys: true})
+	exec(t, c, `CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT UNIQUE NOT NULL CHECK (b <> 'no')) STRICT;
+		CREATE TABLE u (a INTEGER REFERENCES t) STRICT; INSERT INTO t VALUES (1, 'x')`)
+	for sql, code := range map[string]sqlite.Code{
+		"INSERT INTO t VALUES (1, 'y')":   sqlite.ConstraintPrimaryKey,
+		"INSERT INTO t VALUES (2, 'x')":   sqlite.ConstraintUnique,
+		"INSERT INTO t VALUES (2, NULL)":  sqlite.ConstraintNotNull,
+		"INSERT INTO t VALUES (2, 'no')":  sqlite.ConstraintCheck,
+		"INSERT INTO u VALUES (9)":        sqlite.ConstraintForeignKey,
+		"INSERT INTO u VALUES ('a word')": sqlite.ConstraintDataType,
+	} {
+		err := c.Exec(t.Context(), sql)
+		if !errors.Is(err, code) || !errors.Is(err, sqlite.Constraint) || !errors.Is(err, kv.Conflict) ||
+			sqlite.CodeOf(err) != code {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	c2 := open(t, filepath.Join(t.TempDir(), "a.db"), nil)
+	exec(t, c2, "CREATE TABLE t (a); PRAGMA query_only = on")
+	wantKind(t, c2.Exec(t.Context(), "INSERT INTO t VALUES (1)"), kv.NotWritable)
+	_, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "none.db"), &sqlite.Options{Mode: sqlite.ReadWrite})
+	wantKind(t, err, kv.NoStore)
+}
+
+func TestTransactionsAndSavepoints(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a)")
+	stop := errors.New("stop")
+	insert := func(n int) error { return c.Exec(t.Context(), fmt.Sprintf("INSERT INTO t VALUES (%d)", n)) }
+	check(t, c.Update(t.Context(), func() error {
+		check(t, insert(1))
+		err := c.Save(t.Context(), func() error {
+			check(t, insert(2))
+			check(t, c.Save(t.Context(), func() error { return insert(3) }))
+			return stop
+		})
+		if !errors.Is(err, stop) {
+			t.Error(err)
+		}
+		return c.Save(t.Context(), func() error { return insert(4) })
+	}))
+	err := c.Update(t.Context(), func() error { return errors.Join(insert(5), stop) })
+	if !errors.Is(err, stop) || c.InTx() {
+		t.Error(err, c.InTx())
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = c.Update(t.Context(), func() error { check(t, insert(6)); panic("fn") })
+	}()
+	if got := text(t, c, "SELECT a FROM t"); got != "1\n4" || c.InTx() {
+		t.Error(got, c.InTx())
+	}
+}
+
+func TestAContextEndsAStatement(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	endless := prepare(t, c, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
+	for range 20 { // whether it ends before the first step or later
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		err := endless.Run(ctx)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, kv.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := endless.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if got := text(t, c, "SELECT 1"); got != "1" {
+		t.Error("the connection cannot be used afterwards:", got)
+	}
+}
+
+func TestAContextEndsTheWaitForALock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	a, b := open(t, path, nil), open(t, path, nil)
+	check(t, a.Begin(t.Context(), sqlite.Immediate))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := b.Begin(ctx, sqlite.Immediate); !errors.Is(err, kv.Canceled) && !errors.Is(err, kv.Busy) {
+		t.Error(err)
+	}
+	none := open(t, path, &sqlite.Options{Wait: -1})
+	wantKind(t, none.Begin(t.Context(), sqlite.Immediate), kv.Busy)
+	check(t, a.Rollback())
+	check(t, b.Begin(t.Context(), sqlite.Immediate))
+}
+
+func TestAClosedConnectionIsAnError(t *testing.T) {
+	c, err := sqlite.Open(t.Context(), ":memory:", nil)
+	check(t, err)
+	s := prepare(t, c, "SELECT 1 UNION ALL SELECT 2")
+	s.ReadAhead(1)
+	next(t, s)
+	check(t, c.Close())
+	_, err = s.Next(t.Context())
+	wantKind(t, err, kv.Closed)
+	wantKind(t, s.Run(t.Context()), kv.Closed)
+	wantKind(t, c.Exec(t.Context(), "SELECT 1"), kv.Closed)
+	wantKind(t, c.Close(), kv.Closed)
+	wantKind(t, c.OnWAL(func(string, int) {}), kv.Closed)
+	_, _, err = c.Checkpoint(t.Context(), sqlite.Passive)
+	wantKind(t, err, kv.Closed)
+	check(t, s.Close())
+	_, _, _, _, _ = s.Columns(), s.Declared(0), s.Param("a"), s.ReadOnly(), c.InTx()
+}
+
+// TestAConnectionInUseIsAnError calls one from a callback of its own, which is deterministic, and
+// as wrong as a call from another goroutine.
+func TestAConnectionInUseIsAnError(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a)")
+	var inside []error
+	check(t, c.OnUpdate(func(sqlite.Change) {
+		inside = append(inside, c.Exec(t.Context(), "SELECT 1"), c.Close(), c.OnUpdate(nil))
+	}))
+	exec(t, c, "INSERT INTO t VALUES (1)")
+	for _, err := range inside {
+		wantKind(t, err, kv.Busy)
+	}
+	if len(inside) != 3 {
+		t.Error(inside)
+	}
+}
+
+func TestADamagedFileIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	check(t, os.WriteFile(path, bytes.Repeat([]byte("not a database. "), 1000), 0o600))
+	_, err := sqlite.Open(t.Context(), path, nil)
+	wantKind(t, err, kv.Corrupt)
+	if !errors.Is(err, sqlite.NotADatabase) {
+		t.Error(err)
+	}
+
+	path = filepath.Join(t.TempDir(), "b.db")
+	c := open(t, path, nil)
+	exec(t, c, `CREATE TABLE t (a); WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 10000)
+		INSERT INTO t SELECT i || ' of many' FROM n`)
+	check(t, c.Close())
+	data, err := os.ReadFile(path)
+	check(t, err)
+	for i := 4096 * 3; i < len(data); i++ {
+		data[i] = 0xa5
+	}
+	check(t, os.WriteFile(path, data, 0o600))
+	c = open(t, path, nil)
+	wantKind(t, c.Exec(t.Context(), "SELECT sum(length(a)) FROM t"), kv.Corrupt)
+}
