@@ -1,6 +1,10 @@
 package capture
 
-import "github.com/assaydb/assay/kv/driver"
+import (
+	"bytes"
+
+	"github.com/assaydb/assay/kv/driver"
+)
 
 // cursor records the steps of a walk as one: how many there were, and a digest of what they found.
 type cursor struct {
@@ -25,6 +29,8 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	}
 	r.cursors++
 	c := &cursor{Cursor: inner, r: r, number: r.cursors, rng: rng}
+	// Copies: kv changes a bound that a Seek made right before it closes the cursor.
+	c.rng.Start, c.rng.End = bytes.Clone(rng.Start), bytes.Clone(rng.End)
 	if s, ok := inner.(driver.Seeker); ok {
 		return &seekCursor{c, s}, nil
 	}
