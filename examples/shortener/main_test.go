@@ -33,7 +33,7 @@ func TestWhatWasRecordedIsTheSameOnEveryEngine(t *testing.T) {
 			if trace.Units() < 400 || trace.Compared < trace.Reads/4 {
 				t.Error("too little was recorded, or can be compared")
 			}
-			for _, engine := range []string{"badger", "bbolt", "bunt", "level", "pebble", "sqlite", "sqlite-wasm"} {
+			for _, engine := range []string{"badger", "bbolt", "bunt", "leveldb", "pebble", "sqlite", "sqlite-wasm"} {
 				for _, pace := range []string{replay.Flat, replay.Together} {
 					t.Run(engine+" "+pace, func(t *testing.T) { again(t, trace, engine, pace) })
 				}

@@ -131,7 +131,7 @@ Start with:
 	cmd.AddCommand(a.runCommand(), a.replayCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(),
 		a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
 		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(),
-		a.proveChildCommand())
+		a.proveChildCommand(), a.traitsCommand())
 	return cmd
 }
 

@@ -19,15 +19,15 @@ import (
 // the other with the results that they had: a transaction stands where it was committed, a
 // snapshot, with all that was read from it, where it was taken.
 type Trace struct {
-	Info       capture.Info
-	Torn       bool          // the recording does not end as one that was stopped
-	Strongest  kv.Durability // of the classes that commits asked for; Buffered if there were none
-	Commits    int
-	Reads      int // gets, lengths and walks
-	Compared   int // of these, how many have one answer: nothing was committed while their state was taken
-	AtOnce     int // how many transactions ran at the same time, at most
-	Pairs      int // in the store at the start
-	Duration   time.Duration // from the start to the last transaction
+	Info      capture.Info
+	Torn      bool          // the recording does not end as one that was stopped
+	Strongest kv.Durability // of the classes that commits asked for; Buffered if there were none
+	Commits   int
+	Reads     int           // gets, lengths and walks
+	Compared  int           // of these, how many have one answer: nothing was committed while their state was taken
+	AtOnce    int           // how many transactions ran at the same time, at most
+	Pairs     int           // in the store at the start
+	Duration  time.Duration // from the start to the last transaction
 
 	pairs     []capture.Record
 	units     []*unit
