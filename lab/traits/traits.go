@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/result"
 )
@@ -111,7 +112,7 @@ func wordFor(err error) string {
 	if err == nil {
 		return "yes"
 	}
-	if kind := kv.KindOf(err); kind != kv.Other {
+	if kind := kv.KindOf(err); kind != driver.Other {
 		return kind.Error()
 	}
 	return err.Error()
