@@ -69,7 +69,7 @@ names it also shows the settings of a fresh store. --traits shows what was found
 				return err
 			}
 			if len(args) > 0 {
-				if err := printDetails(a.stdout, list, !probe); err != nil || !probe {
+				if err := printDetails(a.stdout, list); err != nil || !probe {
 					return err
 				}
 				fmt.Fprintln(a.stdout)
@@ -336,18 +336,17 @@ func promiseText(c kv.Caps, d kv.Durability) string {
 	return p.Class.String() + ", intact"
 }
 
-// printDetails prints what the options are, or what the settings of a fresh store are.
-func printDetails(out io.Writer, list []engineJSON, options bool) error {
+// printDetails prints the settings of a fresh store, where they were asked for, and what the options
+// are.
+func printDetails(out io.Writer, list []engineJSON) error {
 	for _, e := range list {
 		fmt.Fprintf(out, "\n%s  %s\n", e.Name, e.URL)
 		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, s := range e.Settings {
 			fmt.Fprintf(t, "  %s\t= %s\n", s.Name, s.Value)
 		}
-		if options {
-			for _, o := range e.Options {
-				fmt.Fprintf(t, "  ?%s\t%s\t%s\t%s\n", o.Name, o.Values, o.Default, o.Usage)
-			}
+		for _, o := range e.Options {
+			fmt.Fprintf(t, "  ?%s\t%s\t%s\t%s\n", o.Name, o.Values, o.Default, o.Usage)
 		}
 		if err := t.Flush(); err != nil {
 			return err
