@@ -232,7 +232,7 @@ func besideRow(e *result.EngineTraits) []string {
 func openHead(t *result.Traits) []string {
 	head := []string{"engine", "goroutines", "left after Close", "memory"}
 	for _, at := range longest(t) {
-		head = append(head, "opens "+short(int64(at.Records))+" records")
+		head = append(head, "opens "+recordsText(at.Records)+" records")
 	}
 	return append(head, "adds to a binary", "builds without cgo")
 }
@@ -264,7 +264,7 @@ func sizeHead(t *result.Traits) []string {
 		"largest value", "largest transaction"}
 	for _, e := range t.Engines {
 		if c := e.Churned; c != nil {
-			head[1] = short(int64(c.Records)) + " records"
+			head[1] = recordsText(c.Records) + " records"
 			head[3] = fmt.Sprintf("written %d times again", c.Times)
 		}
 	}
@@ -290,8 +290,8 @@ func sizeRow(e *result.EngineTraits) []string {
 	return row
 }
 
-// short is a number of records: 500, 10k.
-func short(n int64) string {
+// recordsText is a number of records: 500, 10k.
+func recordsText(n int) string {
 	if n >= 1000 && n%1000 == 0 {
 		return fmt.Sprintf("%dk", n/1000)
 	}
