@@ -27,11 +27,16 @@ func TestCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	recorded, err := filepath.Abs("../../examples/shortener/day.assay")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("STORED", stored)
+			e.Setenv("DAY", recorded)
 			e.Setenv("SIX", "bbolt,pebble,badger,bunt,sqlite,sqlite-delete") // of which STORED tells
 			e.Setenv("COLUMNS", "100")
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))

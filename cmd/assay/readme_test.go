@@ -44,6 +44,8 @@ var generated = []struct {
 	{"../../README.md", "engines", []string{"engines", "--markdown"}},
 	{"../../docs/durability.md", "engines", []string{"engines", "--markdown"}},
 	{"../../docs/durability.md", "proof", []string{"engines", "--proof", "--markdown"}},
+	{"../../docs/traits.md", "traits", []string{"engines", "--traits", "--markdown"}},
+	{"../../docs/which.md", "answer", []string{"report", "--format", "markdown", "../../lab/advise/testdata/run"}},
 }
 
 func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {

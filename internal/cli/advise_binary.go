@@ -47,13 +47,15 @@ func (a *app) weigh(ctx context.Context, engines []advise.Engine) (err error) {
 }
 
 // buildSize builds a program as it would be shipped, without its symbols, and returns its size.
-func buildSize(ctx context.Context, dir, code string) (int64, error) {
+// environment is NAME=VALUE, beside that of this process.
+func buildSize(ctx context.Context, dir, code string, environment ...string) (int64, error) {
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program.exe")
 	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 		return 0, err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program,
-		source).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program, source)
+	cmd.Env = append(os.Environ(), environment...)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		if len(out) > 300 {
 			out = out[:300]
 		}

@@ -19,7 +19,7 @@ const (
 
 // childCommand is one engine's process of a run.
 func (a *app) childCommand() *cobra.Command {
-	var own []string
+	var own, recordings []string
 	cmd := &cobra.Command{
 		Use:    childName,
 		Hidden: true,
@@ -31,11 +31,18 @@ func (a *app) childCommand() *cobra.Command {
 					return err
 				}
 			}
+			for _, spec := range recordings {
+				if err := registerHanded(spec); err != nil {
+					return err
+				}
+			}
 			return bench.Child(cmd.Context(), a.stdin, a.stdout)
 		},
 	}
 	cmd.Flags().StringArrayVar(&own, ownFlag, nil,
 		"a workload from a file: its name, and behind a line break the file's text")
+	cmd.Flags().StringArrayVar(&recordings, recordingFlag, nil,
+		"a recording: its name, and behind line breaks its path and how many of its transactions")
 	return cmd
 }
 

@@ -110,6 +110,7 @@ Start with:
 
   assay run                    every engine, every workload, in 90 seconds
   assay run hook --budget 3m   one workload, all its operations, more precisely
+  assay replay FILE            what your program did, recorded, on every engine
   assay advise                 which engine fits your program, and why
   assay prove                  what commits survive: kill -9, power cuts, failing disks, in 5 minutes
   assay copy SRC DST           a store to another engine, whole and verified
@@ -127,10 +128,10 @@ Start with:
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagError(cmd, err)
 	})
-	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(),
+	cmd.AddCommand(a.runCommand(), a.replayCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.siteCommand(), a.compareCommand(),
 		a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
 		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(),
-		a.proveChildCommand())
+		a.proveChildCommand(), a.traitsCommand())
 	return cmd
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 func (a *app) enginesCommand() *cobra.Command {
-	var asJSON, probe, markdown, proof bool
+	var asJSON, probe, markdown, proof, tried, quick bool
 	cmd := &cobra.Command{
 		Use:   "engines [ENGINE]...",
 		Short: "List the engines in this binary and what each promises",
@@ -34,10 +34,14 @@ parameters under the engine's own names.
 PROVED tells which promises were kept, in how many crashes, when assay prove tried the same engine in the same version and
 with the same options: the proof is built into assay. --proof shows all of it.
 
---probe opens a fresh store of each engine and shows the settings read back from it.`,
+--probe tries each engine, and tells what was found: who may use a store at the same time, goroutines and memory of an open
+one, how long opening takes by size, what a store grows to when its records are written again, the largest key, value and
+transaction, what the engine adds to a binary, and whether it builds without cgo. It takes minutes; --quick tries less. With
+names it also shows the settings of a fresh store. --traits shows what was found when this assay was made.`,
 		Example: `  assay engines
   assay engines --proof
-  assay engines sqlite --probe
+  assay engines --traits
+  assay engines sqlite bbolt --probe --quick
   assay engines --json`,
 		ValidArgsFunction: a.completeEngines,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +51,9 @@ with the same options: the proof is built into assay. --proof shows all of it.
 			}
 			if proof {
 				return a.showShipped(shipped, asJSON, markdown)
+			}
+			if tried || probe && (len(args) == 0 || asJSON) {
+				return a.traits(cmd.Context(), args, tried, quick, asJSON, markdown)
 			}
 			list, err := a.describeEngines(cmd.Context(), args, probe, shipped)
 			if err != nil {
@@ -61,8 +68,12 @@ with the same options: the proof is built into assay. --proof shows all of it.
 			if err := printEngines(a.stdout, list); err != nil {
 				return err
 			}
-			if len(args) > 0 || probe {
-				return printDetails(a.stdout, list, len(args) > 0)
+			if len(args) > 0 {
+				if err := printDetails(a.stdout, list); err != nil || !probe {
+					return err
+				}
+				fmt.Fprintln(a.stdout)
+				return a.traits(cmd.Context(), args, false, quick, false, false)
 			}
 			return a.printAbsent(a.stdout)
 		},
@@ -70,7 +81,9 @@ with the same options: the proof is built into assay. --proof shows all of it.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of the README")
 	cmd.Flags().BoolVar(&proof, "proof", false, "show the proof that is built into assay")
-	cmd.Flags().BoolVar(&probe, "probe", false, "open a fresh store of each and read its settings back")
+	cmd.Flags().BoolVar(&probe, "probe", false, "try what each is like beside its speed")
+	cmd.Flags().BoolVar(&quick, "quick", false, "with --probe: small stores, and no building")
+	cmd.Flags().BoolVar(&tried, "traits", false, "show what was found when this assay was made")
 	return cmd
 }
 
@@ -323,18 +336,17 @@ func promiseText(c kv.Caps, d kv.Durability) string {
 	return p.Class.String() + ", intact"
 }
 
-// printDetails prints what the options are, or what the settings of a fresh store are.
-func printDetails(out io.Writer, list []engineJSON, options bool) error {
+// printDetails prints the settings of a fresh store, where they were asked for, and what the options
+// are.
+func printDetails(out io.Writer, list []engineJSON) error {
 	for _, e := range list {
 		fmt.Fprintf(out, "\n%s  %s\n", e.Name, e.URL)
 		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, s := range e.Settings {
 			fmt.Fprintf(t, "  %s\t= %s\n", s.Name, s.Value)
 		}
-		if options {
-			for _, o := range e.Options {
-				fmt.Fprintf(t, "  ?%s\t%s\t%s\t%s\n", o.Name, o.Values, o.Default, o.Usage)
-			}
+		for _, o := range e.Options {
+			fmt.Fprintf(t, "  ?%s\t%s\t%s\t%s\n", o.Name, o.Values, o.Default, o.Usage)
 		}
 		if err := t.Flush(); err != nil {
 			return err

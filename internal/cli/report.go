@@ -26,7 +26,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var asJSON bool
 	var v view
 	cmd := &cobra.Command{
-		Use:   "report [DIR]",
+		Use:   "report [DIR]...",
 		Short: "Show the result of a run, or a proof, again",
 		Long: `Shows what "assay run" or "assay prove" kept in DIR, or in the newest of all that were not interrupted.
 
@@ -37,6 +37,9 @@ Formats: text, html (one page with charts, which needs no network; of a run or a
 comparisons), csv (every figure; of a run), bench (the Go benchmark format, for benchstat; of a run), json (the document
 itself). --charts writes the charts of the page, each as SVG and PNG. docs/report.md shows the page.
 
+With two or more folders of runs, --format html is one page that shows them beside each other. "assay site" makes a site of
+a folder of results.
+
 Tables never rank engines that promise different things. --versus compares two of them all the same, as many published
 comparisons do, and puts beside it how they compare where both make the same promise.`,
 		Example: `  assay report
@@ -46,11 +49,19 @@ comparisons do, and puts beside it how they compare where both make the same pro
   assay report results/monday
   assay report --format bench >samples.txt
   assay report --format html results/monday >report.html
+  assay report --format html results/laptop results/server >both.html
   assay report --charts charts results/monday
   assay report --format markdown results/published >published.md
   assay report --versus pebble@buffered,sqlite/sql@flushed`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: usageArgs(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				if format != "html" || versus+against+charts+proof != "" {
+					return usage(errors.New("several results are shown as a page"), "assay report --format html %s",
+						strings.Join(args, " "))
+				}
+				return a.showBeside(args)
+			}
 			if !slices.Contains(formats, format) {
 				return usage(fmt.Errorf("unknown format %q", format), "use one of %s", strings.Join(formats, ", "))
 			}

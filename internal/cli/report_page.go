@@ -16,6 +16,9 @@ import (
 // pageFile is the name of the page that stands beside the other files of a run.
 const pageFile = "report.html"
 
+// builtInProof says where a page's proof is from.
+const builtInProof = "The proof that is built into assay (assay engines --proof)."
+
 // checkPage returns an error where flags of the page do not go with others.
 func checkPage(format, versus, charts, proof string) error {
 	switch {
@@ -50,8 +53,7 @@ func writePage(w io.Writer, run *result.Run) error {
 	if err != nil {
 		return err
 	}
-	return report.HTML(w, run, shipped, "The proof that is built into assay (assay engines --proof).",
-		report.Options{Facts: facts})
+	return report.HTML(w, run, shipped, builtInProof, report.Options{Facts: facts})
 }
 
 // keepPage writes the page of a run beside its other files.

@@ -16,7 +16,7 @@ import (
 // file. It says what the last screen of the report in words says, by the same functions, and shows
 // every figure as a chart and a table. Either may be nil; source says where the proof is from.
 func HTML(w io.Writer, run *result.Run, proof *result.Proof, source string, o Options) error {
-	var h htmlPage
+	h := htmlPage{Index: o.Index}
 	p := &page{options: o, width: endless}
 	if run != nil {
 		p.options.flags = commandFlags(run.Command)
@@ -52,6 +52,8 @@ type htmlPage struct {
 	Sections                 []htmlSection
 	Costs                    []htmlFigure
 	All                      htmlTable
+	AllTitle, AllHow         string // of All, where it is not that of one run
+	Index                    string // the address of the page with all runs, if there is one
 	Proof                    *htmlProof
 }
 
@@ -64,6 +66,7 @@ type htmlNote struct {
 // htmlVerdict is which engine one kind of program should take.
 type htmlVerdict struct {
 	Subject, Text string
+	Page          string // the address of the run that says so, if it has another page
 	Picked        bool
 	Notes         []htmlNote
 }

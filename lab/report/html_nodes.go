@@ -41,7 +41,8 @@ func notes(all []htmlNote) g.Node {
 
 // verdictNodes is the first screen: what was found, in words.
 func (p *htmlPage) verdictNodes() g.Node {
-	return h.Header(dim(p.Command), h.H1(g.Text(p.Headline)),
+	return h.Header(with(p.Index != "", func() g.Node { return h.P(h.A(h.Href(p.Index), g.Text("← all results"))) }),
+		with(p.Command != "", func() g.Node { return dim(p.Command) }), h.H1(g.Text(p.Headline)),
 		with(len(p.Verdicts) > 0, func() g.Node {
 			return h.Div(h.Class("verdicts"), g.Map(p.Verdicts, htmlVerdict.node))
 		}),
@@ -56,7 +57,11 @@ func (v htmlVerdict) node() g.Node {
 	if v.Picked {
 		class = "best"
 	}
-	return h.Section(h.Class("verdict"), h.H2(g.Text(v.Subject)), h.P(h.Class(class), g.Text(v.Text)),
+	subject := g.Text(v.Subject)
+	if v.Page != "" {
+		subject = h.A(h.Href(v.Page), subject)
+	}
+	return h.Section(h.Class("verdict"), h.H2(subject), h.P(h.Class(class), g.Text(v.Text)),
 		with(len(v.Notes) > 0, func() g.Node { return notes(v.Notes) }))
 }
 
@@ -154,6 +159,9 @@ func (p *htmlProof) nodes() g.Node {
 
 func (p *htmlPage) allNodes() g.Node {
 	return with(len(p.All.Rows) > 0, func() g.Node {
+		if p.AllTitle != "" {
+			return h.Section(h.ID("beside"), h.H2(g.Text(p.AllTitle)), dim(p.AllHow), p.All.node())
+		}
 		return h.Section(h.ID("figures"), h.H2(g.Text("All figures")), p.All.node(),
 			h.P(h.Class("dim"), g.Text("Empty is not measured. The same as a file: "),
 				h.Code(g.Text("assay report DIR --format csv"))))

@@ -27,6 +27,7 @@ type Options struct {
 	Class   string // at one class of durability alone; empty is all
 	Command string // shows the run again: "assay report DIR"
 	Facts   func(engine string) Facts
+	Index   string // address of the page of all runs, to which the page of this one leads back; "" is none
 
 	flags map[string]string // of the command of the run
 }

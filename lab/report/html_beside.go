@@ -1,0 +1,173 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Kept is a run that stands beside others.
+type Kept struct {
+	Name string // "laptop", unique among them
+	Page string // the address of its own page, "" if there is none
+	Run  *result.Run
+}
+
+// Beside writes several runs as one page, like [HTML]: where each was measured, what each says, who is
+// fastest in some and not in others, and all ratios beside each other. No time is set against a time
+// of another machine: each ratio is to the fastest of its own run.
+func Beside(w io.Writer, title string, all []Kept, o Options) error {
+	p := &page{options: o, width: endless}
+	h := htmlPage{Title: title, Headline: title}
+	b := beside{of: map[besideKey]map[string]*row{}}
+	for _, k := range all {
+		h.Verdicts = append(h.Verdicts, verdictOf(p, k))
+		b.add(k)
+	}
+	together := result.Run{}
+	for _, k := range all {
+		together.Cells = append(together.Cells, k.Run.Cells...)
+	}
+	h.engines(p, &together)
+	h.Doubts = b.differences(all)
+	h.All = b.table(all)
+	h.AllTitle = "Beside each other"
+	h.AllHow = "How many times as long as the fastest of the same run, with the 95 % interval, and the time. " +
+		"Empty is not measured. A heading sorts."
+	return h.document().Render(w)
+}
+
+// verdictOf says in words what a run says, and where it was measured.
+func verdictOf(p *page, k Kept) htmlVerdict {
+	own := &page{options: p.options, width: p.width}
+	own.options.flags = commandFlags(k.Run.Command)
+	var h htmlPage
+	matrices := matrices(k.Run)
+	own.forms = formsOf(matrices)
+	h.verdicts(own, k.Run, matrices)
+	v := htmlVerdict{Subject: k.Name, Text: h.Headline, Page: k.Page, Picked: true}
+	if k.Run.Interrupted {
+		v.Notes = append(v.Notes, htmlNote{Text: "interrupted", Warn: true})
+	}
+	for _, f := range factsOf(k.Run) {
+		v.Notes = append(v.Notes, htmlNote{Label: f.label, Text: strings.Join(nonEmpty(f.items), " · ")})
+	}
+	return v
+}
+
+// besideKey is a line of the table.
+type besideKey struct {
+	operation, promise, label, engine string
+}
+
+// beside is the races of several runs.
+type beside struct {
+	keys []besideKey
+	of   map[besideKey]map[string]*row // by the name of the run
+}
+
+func (b *beside) add(k Kept) {
+	for _, m := range matrices(k.Run) {
+		for _, r := range m.races {
+			for i := range r.rows {
+				x := &r.rows[i]
+				key := besideKey{operationOf(x.cell), promiseName(m.promise), m.promise.Label(), x.cell.Name()}
+				if b.of[key] == nil {
+					b.of[key] = map[string]*row{}
+					b.keys = append(b.keys, key)
+				}
+				b.of[key][k.Name] = x
+			}
+		}
+	}
+}
+
+// operationOf names what a cell measured.
+func operationOf(c *result.Cell) string {
+	name := c.Workload + " " + c.Operation
+	if c.Params != "" {
+		name += " " + c.Params
+	}
+	return name
+}
+
+// race is a line without its engine.
+func (k besideKey) race() besideKey { return besideKey{operation: k.operation, promise: k.promise} }
+
+// differences tells where one engine is the fastest for sure in one run, and another one in another.
+func (b *beside) differences(all []Kept) (notes []htmlNote) {
+	firsts := map[besideKey]map[string]string{} // the fastest for sure, by run
+	var races []besideKey
+	for _, key := range b.keys {
+		for name, x := range b.of[key] {
+			if x.cell.Ratio == nil || x.cell.Ratio.Mid != 1 || x.few {
+				continue
+			}
+			if firsts[key.race()] == nil {
+				firsts[key.race()] = map[string]string{}
+				races = append(races, key.race())
+			}
+			firsts[key.race()][name] = x.cell.Name()
+		}
+	}
+	for _, race := range races {
+		var parts, engines []string
+		for _, k := range all {
+			if engine := firsts[race][k.Name]; engine != "" {
+				parts = append(parts, fmt.Sprintf("%s in %s", engine, k.Name))
+				engines = append(engines, engine)
+			}
+		}
+		if slices.Sort(engines); len(slices.Compact(engines)) > 1 {
+			notes = append(notes, htmlNote{Text: fmt.Sprintf("%s, %s: first is %s", race.operation, race.promise,
+				strings.Join(parts, ", "))})
+		}
+	}
+	slices.SortFunc(notes, func(x, y htmlNote) int { return cmp.Compare(x.Text, y.Text) })
+	return notes
+}
+
+// table has a line for each operation, promise and engine, and a column for each run.
+func (b *beside) table(all []Kept) htmlTable {
+	t := htmlTable{Name: "all runs", Head: []htmlHead{{Text: "operation"}, {Text: "promise"}, {Text: "engine"}}}
+	for _, k := range all {
+		t.Head = append(t.Head, htmlHead{Text: k.Name, Right: true})
+	}
+	for _, key := range b.keys {
+		engine, _, _ := strings.Cut(key.engine, "/")
+		line := htmlRow{Engine: engine, Promise: key.label,
+			Cells: []htmlCell{{Text: key.operation}, {Text: key.promise}, {Text: key.engine}}}
+		for _, k := range all {
+			line.Cells = append(line.Cells, besideCell(b.of[key][k.Name]))
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
+}
+
+// besideCell is what one run says of a line.
+func besideCell(x *row) htmlCell {
+	c := htmlCell{Right: true}
+	switch {
+	case x == nil || x.cell.Status == result.Skipped:
+	case x.cell.Status == result.Failed:
+		c.Text, c.Class = "failed", "bad"
+	case x.cell.NS == nil:
+	case x.cell.Ratio == nil:
+		c.Text = duration(x.cell.NS.Mid)
+	case x.cell.Ratio.Mid == 1:
+		c.Text, c.Class, c.Sort = "1 · "+duration(x.cell.NS.Mid), "best", "1"
+	default:
+		r := x.cell.Ratio
+		c.Sort = fmt.Sprint(r.Mid)
+		c.Text = fmt.Sprintf("%s [%s–%s] · %s", factor(r.Mid), factor(r.Lo), factor(r.Hi), duration(x.cell.NS.Mid))
+		if x.few || !r.Different {
+			c.Class = "open"
+		}
+	}
+	return c
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/assaydb/assay/lab/result"
+)
+
+// otherRun is the real run as if another machine had made it, on which the first two of each
+// comparison have changed places.
+func otherRun(t *testing.T) *result.Run {
+	run := *realRun(t)
+	run.Environment.CPU = "Another CPU"
+	run.Cells = slices.Clone(run.Cells)
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if c.Ratio == nil {
+			continue
+		}
+		r := *c.Ratio
+		switch c.Engine {
+		case "bbolt":
+			r.Lo, r.Mid, r.Hi, r.Different = 1.9, 2, 2.1, true
+		case "sqlite":
+			r.Lo, r.Mid, r.Hi = 1, 1, 1
+		}
+		c.Ratio = &r
+	}
+	return &run
+}
+
+// siteOf writes an index and the pages that it leads to, and returns the index' address.
+func siteOf(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	all := []Kept{{"laptop", "laptop.html", realRun(t)}, {"server", "server.html", otherRun(t)}}
+	shipped, err := result.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range all {
+		var b bytes.Buffer
+		if err := HTML(&b, k.Run, shipped, "", Options{Facts: someFacts, Index: "index.html"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, k.Page), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := Beside(&b, "assay · 2 results", all, Options{Facts: someFacts}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "http") && strings.Contains(b.String(), "src=") {
+		t.Error("the page loads something")
+	}
+	index := filepath.Join(dir, "index.html")
+	if err := os.WriteFile(index, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return (&url.URL{Scheme: "file", Path: index}).String()
+}
+
+func TestRunsStandBesideEachOther(t *testing.T) {
+	var b beside
+	b.of = map[besideKey]map[string]*row{}
+	all := []Kept{{Name: "laptop", Run: realRun(t)}, {Name: "server", Run: otherRun(t)}}
+	for _, k := range all {
+		b.add(k)
+	}
+	table := b.table(all)
+	if len(table.Head) != 5 || len(table.Rows) < 10 {
+		t.Fatalf("%d columns, %d lines", len(table.Head), len(table.Rows))
+	}
+	changed := 0
+	for _, r := range table.Rows {
+		if r.Cells[3].Text == "" || r.Cells[4].Text == "" {
+			if r.Cells[3].Text != r.Cells[4].Text {
+				t.Errorf("%s of %s is in one run alone", r.Cells[0].Text, r.Cells[2].Text)
+			}
+			continue
+		}
+		if r.Cells[3].Text != r.Cells[4].Text {
+			changed++
+		}
+	}
+	if changed == 0 {
+		t.Error("both columns say the same")
+	}
+	if len(b.differences(all)) == 0 {
+		t.Error("it is not told where another engine is first")
+	}
+}
+
+func TestASiteInABrowser(t *testing.T) {
+	ctx, complaints := browser(t)
+	address := siteOf(t)
+	for _, width := range []int64{1280, 390} {
+		do(t, ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(address))
+		if over := evaluate[int](t, ctx,
+			`document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+			t.Errorf("the index is %d pixels wider than %d", over, width)
+		}
+	}
+	do(t, ctx, chromedp.EmulateViewport(1280, 900))
+	const column = `[...document.querySelectorAll('#beside tbody tr')].map(r => r.cells[4].dataset.sort).filter(s => s !== undefined).map(Number)`
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#beside thead th:nth-child(5) button`)))
+	if values := evaluate[[]float64](t, ctx, column); len(values) < 5 || !slices.IsSorted(values) {
+		t.Errorf("a heading does not sort: %v", values)
+	}
+	const shown = `[...document.querySelectorAll('#beside tbody tr[data-engine="pebble"]')].filter(r => !r.hidden).length`
+	before := evaluate[int](t, ctx, shown)
+	do(t, ctx, chromedp.Click(chromedp.CSS(`[data-show-engine="pebble"]`)))
+	if after := evaluate[int](t, ctx, shown); before == 0 || after != 0 {
+		t.Errorf("%d lines of pebble before, %d when it is hidden", before, after)
+	}
+	for _, step := range []struct{ link, title string }{
+		{`.verdict a[href="server.html"]`, "assay · 20"}, {`header a[href="index.html"]`, "assay · 2 results"},
+	} {
+		href := evaluate[string](t, ctx, fmt.Sprintf(`document.querySelector(%q).href`, step.link))
+		do(t, ctx, chromedp.Navigate(href))
+		if title := evaluate[string](t, ctx, `document.title`); !strings.HasPrefix(title, step.title) {
+			t.Errorf("%s leads to %q", step.link, title)
+		}
+	}
+	for _, said := range complaints() {
+		t.Error(said)
+	}
+	if *pictures == "" {
+		return
+	}
+	for _, p := range []struct {
+		name, media, theme string
+		width              int64
+	}{{"wide", "screen", "light", 1280}, {"dark", "screen", "dark", 1280}, {"narrow", "screen", "light", 390},
+		{"print", "print", "light", 794}} {
+		do(t, ctx, chromedp.EmulateViewport(p.width, 1000), inTheme(p.media, p.theme), chromedp.Navigate(address))
+		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*pictures, "site-"+p.name+".png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
