@@ -49,6 +49,7 @@ func target(t *testing.T, engine, params string) logtest.Target {
 		Delivers:  probe.Delivers,
 		Volatile:  probe.Volatile,
 		Processes: probe.Processes,
+		Brief:     probe.Brief,
 	}
 }
 
@@ -67,7 +68,7 @@ func joinKV(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx 
 }
 
 func open(url string, o eventlog.Options) (*eventlog.Log, func() error, error) {
-	db, err := kv.Open(context.Background(), url)
+	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}

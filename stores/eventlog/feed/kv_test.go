@@ -53,11 +53,12 @@ func target(t *testing.T, engine string, o *feed.Options) feedtest.Target {
 		Delivers:  probe.Delivers,
 		Volatile:  probe.Volatile,
 		Processes: probe.Processes,
+		Brief:     probe.Brief || o != nil && engine != "mem",
 	}
 }
 
 func open(url string, o *feed.Options) (*feed.Feed, func() error, error) {
-	db, err := kv.Open(context.Background(), url)
+	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}
