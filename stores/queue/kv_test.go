@@ -40,11 +40,12 @@ func target(t *testing.T, engine, params string) queuetest.Target {
 		Delivers:  probe.Delivers,
 		Volatile:  probe.Volatile,
 		Processes: probe.Processes,
+		Brief:     probe.Brief,
 	}
 }
 
 func open(url string, o queue.Options) (*queue.Store, func() error, error) {
-	db, err := kv.Open(context.Background(), url)
+	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}

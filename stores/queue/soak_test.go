@@ -136,7 +136,8 @@ func (task soakTask) run() error {
 
 func openSoak(engine, dir string) (*queue.Store, func() error, error) {
 	if engine == "sqlqueue" {
-		store, err := sqlqueue.Open(context.Background(), filepath.Join(dir, "soak"), nil)
+		store, err := sqlqueue.Open(context.Background(), filepath.Join(dir, "soak"),
+			&sqlqueue.Options{Wait: frame.Patience})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -155,7 +156,7 @@ func TestSoak(t *testing.T) {
 	if d, err := time.ParseDuration(os.Getenv(soakVariable)); err == nil {
 		lasts, lease, long = d, 3*time.Second, true
 	} else if testing.Short() {
-		t.Skip("short")
+		t.Skipf("it takes seconds: without -short, or for as long as %s says", soakVariable)
 	}
 	for _, engine := range []string{"sqlite", "sqlqueue"} {
 		t.Run(engine, func(t *testing.T) {
