@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/assaydb/assay/kv"
@@ -104,7 +105,7 @@ func TestBrowse(t *testing.T) {
 	}
 	before := contents(t, path)
 	for _, quit := range []string{"q", "\x03"} {
-		w := browse(t, "bbolt:"+path)
+		w := inTerminal(t, "inspect", "bbolt:"+path, "browse")
 		w.press("", "bbolt "+path, keyOf(0), keyOf(20), "q: quit")
 		w.press("\x1b[6~", keyOf(21), keyOf(41))    // page down
 		w.press("\x1b[F", keyOf(len(alphabet)-1))   // end
@@ -140,24 +141,58 @@ func TestBrowseShowsStores(t *testing.T) {
 	if err := errors.Join(err, l.Close(), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	w := browse(t, "pebble:"+path, "--namespace", "log/")
+	w := inTerminal(t, "inspect", "pebble:"+path, "browse", "--namespace", "log/")
 	w.press("", "pebble "+path, "q: quit")
 	w.press("s", `"order-1"`, "last position of the log")
 	w.press("\x1b", "pebble "+path)
 	w.quit("q")
 }
 
-// browse starts assay inspect STORE browse in a terminal of 24 lines.
-func browse(t *testing.T, url string, flags ...string) *terminal {
-	t.Helper()
-	file, tty, err := pty.Open()
+// TestACommandEndsWithItsTerminal takes the terminal away from commands that wait for a person, who
+// have no session that a signal could end: who starts them died.
+func TestACommandEndsWithItsTerminal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	db, err := kv.Open(t.Context(), "bbolt:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(file.Close(), tty.Close()) })
-	if err := pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	for shows, args := range map[string][]string{"q: quit": {"inspect", "bbolt:" + path, "browse"},
+		"What does the program do?": {"advise"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			w := inTerminal(t, args...)
+			w.press("", shows)
+			if err := errors.Join(w.tty.Close(), w.file.Close()); err != nil {
+				t.Fatal(err)
+			}
+			hung := time.AfterFunc(time.Minute, func() { _ = w.cmd.Process.Kill() })
+			err := w.cmd.Wait()
+			if exit := new(exec.ExitError); !hung.Stop() || !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Errorf("without its terminal the command ends with %v, want exit status 1", err)
+			}
+		})
+	}
+}
+
+// inTerminal starts assay in a terminal of 24 lines.
+func inTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	blocking, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(blocking, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(fd), "terminal") // which, unlike blocking, is closed amid a read
+	t.Cleanup(func() { _ = errors.Join(file.Close(), tty.Close()) })
 	w := &terminal{t: t, file: file, tty: tty}
 	if w.found, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
@@ -166,7 +201,7 @@ func browse(t *testing.T, url string, flags ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cmd = exec.Command(assay, append([]string{"inspect", url, "browse"}, flags...)...)
+	w.cmd = exec.Command(assay, args...)
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = tty, tty, tty
 	w.cmd.Env = append(os.Environ(), "TERM=xterm-256color")
 	go func() { _, _ = io.Copy(&w.shown, file) }() // until file is closed

@@ -88,7 +88,7 @@ func tmpfs(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("a tmpfs cannot be mounted: %v (it needs root)", err)
+		t.Skipf("NOT TESTED: a tmpfs cannot be mounted: %v (it needs root)", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -102,7 +102,7 @@ func TestFullDiskEndsCellsWithTheReason(t *testing.T) {
 	dir := tmpfs(t, "1m")
 	status, stdout, stderr := execute(t, -1, "run", "ycsb/fillrandom?value=1000", "--engines", "bbolt,sqlite",
 		"--durability", "flushed",
-		"--dir", dir, "--budget", "10s")
+		"--dir", dir, "--budget", "5m", "--rounds", "6")
 	if status != 1 || !strings.Contains(stdout, "no space left") {
 		t.Errorf("status %d, want 1 and the reason in the table; stdout:\n%s\nstderr:\n%s", status, stdout, stderr)
 	}
@@ -197,7 +197,7 @@ func TestDeathOfTheParentEndsItsChildren(t *testing.T) {
 		return n
 	}
 	if _, err := exec.LookPath("pgrep"); err != nil {
-		t.Skip("pgrep is needed to count processes")
+		t.Skip("NOT TESTED: pgrep is needed to count processes")
 	}
 	waitFor(t, "children to start", func() bool { return children() >= 2 })
 	if err := cmd.Process.Kill(); err != nil {

@@ -33,6 +33,7 @@ func inspect(t *testing.T, args ...string) (status int, stdout, stderr string) {
 func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite", "sqlite-wasm"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "store")
 			url := engine + ":" + filepath.ToSlash(path)
 			db, err := kv.Open(t.Context(), url)
@@ -187,6 +188,7 @@ func openQueues(t *testing.T, scheme, path string) (store *queue.Store, closeAll
 func TestInspectShowsRequeuesAndDeletesJobs(t *testing.T) {
 	for _, scheme := range []string{"bbolt", "pebble", "sqlite", "sqlqueue"} {
 		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
 			url, ids := queueWithJobs(t, scheme)
 			id := func(i int) string { return fmt.Sprint(ids[i]) }
 			for _, c := range []struct {
@@ -245,6 +247,7 @@ func TestInspectShowsRequeuesAndDeletesJobs(t *testing.T) {
 func TestInspectChangesWhatItIsTold(t *testing.T) {
 	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "store")
 			url := engine + ":" + filepath.ToSlash(path)
 			db, err := kv.Open(t.Context(), url)
@@ -294,6 +297,7 @@ func TestInspectChangesWhatItIsTold(t *testing.T) {
 func TestInspectReportsDamage(t *testing.T) {
 	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "store")
 			url := engine + ":" + filepath.ToSlash(path)
 			db, err := kv.Open(t.Context(), url)

@@ -24,7 +24,7 @@ const tight = "?InitialMmapSize=1"
 // With a snapshot open, the file grows a thousandfold.
 func TestWritersDoNotWaitForSnapshots(t *testing.T) {
 	if runtime.GOOS == "windows" || strconv.IntSize < 64 {
-		t.Skip("no addresses to spare")
+		t.Skip("NOT TESTED: no addresses to spare")
 	}
 	db := open(t, filepath.Join(t.TempDir(), "db"), "")
 	fill(t, db, 0, 10)

@@ -32,7 +32,7 @@ func (a *app) browse(ctx context.Context, db *kv.DB, operands []string, _ inspec
 	if err != nil {
 		return err
 	}
-	end, err := tea.NewProgram(newBrowser(ctx, db, prefix), tea.WithContext(ctx), tea.WithInput(in),
+	end, err := tea.NewProgram(newBrowser(ctx, db, prefix), tea.WithContext(ctx), tea.WithInput(keyboard{in}),
 		tea.WithOutput(a.stdout)).Run()
 	switch b, ok := end.(browser); {
 	case ctx.Err() != nil:

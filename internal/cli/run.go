@@ -29,6 +29,7 @@ type runFlags struct {
 	proofs                        []string
 	budget                        time.Duration
 	precision                     percent
+	rounds                        int
 	seed                          uint64
 	rate                          float64
 	json, aa, even, published     bool
@@ -97,6 +98,7 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 		": that disk's speed, by a model (Linux); or a folder on the disk to measure")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
 	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
+	flags.IntVar(&f.rounds, "rounds", 0, "rounds of each operation, at most (default: as many as are of use)")
 	flags.BoolVar(&f.even, "even", false,
 		"measure all alike until --precision, however sure the order is: for assay compare")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
@@ -130,7 +132,7 @@ func names(entries []bench.Entry) string {
 // options checks the command line.
 func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (bench.Options, error) {
 	o := bench.Options{Entries: a.defaults(), Dir: f.dir, Budget: f.budget, Precision: float64(f.precision),
-		Even: f.even, Seed: f.seed,
+		Even: f.even, Rounds: f.rounds, Seed: f.seed,
 		Rate: f.rate, Command: f.command(args)}
 	var err error
 	if f.engines != "" || enginesGiven {
@@ -165,6 +167,8 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	switch {
 	case f.budget <= 0:
 		return o, usage(fmt.Errorf("--budget %v is not a time", f.budget), "for example: --budget 5m")
+	case f.rounds < 0:
+		return o, usage(fmt.Errorf("--rounds %d is negative", f.rounds), "for example: --rounds 10")
 	case f.rate < 0:
 		return o, usage(fmt.Errorf("--rate %v is negative", f.rate), "for example: --rate 1000")
 	case f.json && f.aa:
@@ -194,6 +198,7 @@ func (f runFlags) command(args []string) []string {
 	flag("durability", f.durability, "")
 	flag("storage", f.storage, "fast")
 	flag("dir", f.dir, "")
+	flag("rounds", strconv.Itoa(f.rounds), "0")
 	flag("rate", strconv.FormatFloat(f.rate, 'f', -1, 64), "0")
 	return command
 }

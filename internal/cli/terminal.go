@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strconv"
@@ -14,6 +15,18 @@ import (
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// keyboard is the input of a terminal at which a person is asked. Its end is an error: bubbletea
+// takes an end for silence, and would wait for ever at a terminal that is gone.
+type keyboard struct{ *os.File }
+
+func (k keyboard) Read(p []byte) (int, error) {
+	n, err := k.File.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the terminal is gone")
+	}
+	return n, err
 }
 
 // reportOptions returns how to draw a report on w. COLUMNS and LINES override its size, also of a

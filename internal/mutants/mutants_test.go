@@ -127,7 +127,7 @@ func testsOf(t *testing.T, pkg string) (names []string) {
 // seen them pass without one.
 func TestMutantsAreCaught(t *testing.T) {
 	if os.Getenv(optIn) == "" {
-		t.Skipf("set %s=1, or use make mutants: it builds and tests every mutant, which takes minutes", optIn)
+		t.Skipf("NOT TESTED: set %s=1, or use make mutants: it builds and tests every mutant, which takes minutes", optIn)
 	}
 	mutants := read(t)
 	all := make(map[string][]string)

@@ -57,7 +57,7 @@ type Config struct {
 	// file or folder, absolute, in the operating system's form; of a store that is Remote as the
 	// program wrote it; "" if none was given
 	Path string
-	Mode Mode   // always one of the engine's Caps.Modes
+	Mode Mode // always one of the engine's Caps.Modes
 	// the weakest class this program will ask for; for engines that fix durability when they open
 	Weakest Durability
 	Params  map[string]string // the engine's own options

@@ -122,7 +122,7 @@ func closesTwice(e *env) {
 }
 
 // grace is how long an engine's goroutines may outlive Close.
-var grace = 5 * time.Second
+var grace = patience
 
 func endsGoroutines(e *env) {
 	work := func() {

@@ -65,7 +65,6 @@ func refusesForeignPlace(e *env) {
 // survivesTruncation cuts each of the store's files at several lengths. What Check then passes must
 // be true.
 func survivesTruncation(e *env) {
-	e.takesLong()
 	e.damage(func(size int64, files int) []change {
 		var all []change
 		for _, length := range []int64{0, 1, size / 3, size / 2, size - 4096, size - 10, size - 1} {
@@ -81,7 +80,6 @@ func survivesTruncation(e *env) {
 // survivesFlippedByte changes a byte here and there. Most engines have no checksums: a changed
 // value is no failure.
 func survivesFlippedByte(e *env) {
-	e.takesLong()
 	rng := newRand(1)
 	e.damage(func(size int64, files int) []change {
 		var all []change

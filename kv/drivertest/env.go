@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -42,10 +41,11 @@ func (e *env) url(name string, params ...string) string {
 	return u
 }
 
-// open opens the case's main store with the cheapest class.
+// open opens the case's main store with the cheapest class. Only a hang waits as long as patience.
 func (e *env) open(needs ...kv.Option) *kv.DB {
 	e.Helper()
-	db, err := kv.Open(ctx, e.url("db"), append([]kv.Option{kv.WithWeakest(e.class)}, needs...)...)
+	usual := []kv.Option{kv.WithWeakest(e.class), kv.WithWait(patience)}
+	db, err := kv.Open(ctx, e.url("db"), append(usual, needs...)...)
 	e.must(err)
 	e.did("opened %s, mode %v", e.url("db"), db.Mode())
 	e.Cleanup(func() { db.Close() })
@@ -70,14 +70,6 @@ func (e *env) needs(can bool, what string) {
 
 // onDisk tells that the store is a file or folder on this machine.
 func (s *suite) onDisk() bool { return s.info.Caps.Persistent && !s.info.Caps.Remote }
-
-// takesLong skips the case under -short, but for the engine as it opens by default.
-func (e *env) takesLong() {
-	e.Helper()
-	if testing.Short() && e.Params != "" {
-		e.Skipf("with %s it is tried without -short", e.Params)
-	}
-}
 
 func (e *env) must(err error) {
 	e.Helper()

@@ -40,7 +40,7 @@ func RunOnDisk(t *testing.T, c Config, disk Disk) {
 			case os.Getenv("ASSAY_EVERY_CALL") != "":
 				step = 1
 			case testing.Short():
-				step = 11
+				step = 23
 			}
 			tried := 0
 			for n := 1; ; n += step {

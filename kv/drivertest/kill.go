@@ -67,7 +67,6 @@ func commitRecord(db *kv.DB, class kv.Durability, i int) error {
 
 func survivesKill(e *env) {
 	e.needs(e.info.Caps.Persistent, "nothing outlives the process")
-	e.takesLong()
 	runs := 10
 	if testing.Short() {
 		runs = 3

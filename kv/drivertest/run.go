@@ -5,11 +5,11 @@
 //	func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Config{Engine: "bbolt"}) }
 //
 // Every case is named by the sentence that it proves and gets a fresh store. A case is skipped only
-// for a capability that the engine declares, or, if it takes long, under -short for other forms of
-// an engine than its default, and says so. A case that fails says below what went wrong which
-// sentence does not hold, what was done, and where to read about it. Cases that need a second
-// process run the test binary again, with Run in the part of the child: nothing else in the
-// engine's package has to know.
+// for a capability that the engine declares, and says so; under -short, other forms of an engine
+// than its default have the cases alone that do a bit of everything. A case that fails says below
+// what went wrong which sentence does not hold, what was done, and where to read about it. Cases
+// that need a second process run the test binary again, with Run in the part of the child: nothing
+// else in the engine's package has to know.
 package drivertest
 
 import (
@@ -32,7 +32,12 @@ type Config struct {
 func Run(t *testing.T, c Config) {
 	runChild()
 	s := newSuite(t, c)
-	for _, group := range groups {
+	themes := groups
+	if testing.Short() && c.Params != "" {
+		themes = brief
+		t.Logf("with %s the other cases are tried without -short", c.Params)
+	}
+	for _, group := range themes {
 		for _, cs := range group {
 			t.Run(cs.name, func(t *testing.T) { s.run(t, cs) })
 		}
@@ -66,6 +71,9 @@ var groups = [][]tcase{
 	killCases,
 	tornCases,
 }
+
+// brief are those that do a bit of everything.
+var brief = [][]tcase{iteratorCases, modelCases, concurrencyCases, persistenceCases}
 
 // T is what a case needs of a test. The suite's own tests give it one that records failures.
 type T interface {

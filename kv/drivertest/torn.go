@@ -246,9 +246,6 @@ func parseLarge(class, largest string) (kv.Durability, largeWork, error) {
 
 func leavesNoTornTransaction(e *env) {
 	e.needs(e.info.Caps.Persistent, "nothing outlives the process")
-	if os.Getenv(killsVar) == "" {
-		e.takesLong()
-	}
 	kills, seed, tried := e.kills(), rand.Uint64(), false
 	e.Logf("seed %d", seed)
 	for _, class := range e.classes {

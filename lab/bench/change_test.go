@@ -25,7 +25,7 @@ func TestAPlantedChangeIsFoundInAnotherRun(t *testing.T) {
 	run := func(slow float64) *result.Run {
 		o := options(t, "a=bbolt:,b=bbolt:,c=bbolt:", "ycsb/A,C,fillseq,readrandom")
 		o.Budget, o.Precision, o.Even, o.Seed = *planted, 0.01, true, uint64(time.Now().UnixNano())
-		o.Strongest = true
+		o.Strongest, o.Rounds = true, 0
 		o.Entries[1].Slow = slow
 		r, err := Run(t.Context(), o)
 		if err != nil {

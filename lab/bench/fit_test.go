@@ -84,6 +84,7 @@ func TestASliceHoldsEnoughOperations(t *testing.T) {
 }
 
 func TestSlicesAreFittedAgainAfterAColdStart(t *testing.T) {
+	t.Parallel()
 	// The first three reads are slow: two are the warm-up's, one is the first round's.
 	o := options(t, "w=waking:", "ycsb/readrandom?records=100")
 	run, err := Run(t.Context(), o)

@@ -121,7 +121,7 @@ func (r faultyReader) Get(dst, key []byte) ([]byte, error) {
 	return r.Reader.Get(dst, key)
 }
 
-// options returns options for a short run in a folder of its own.
+// options returns options for a short run in a folder of its own: its end are rounds, not a time.
 func options(t testing.TB, engines, selection string) Options {
 	t.Helper()
 	known := []Entry{{Name: "bbolt", Engine: "bbolt"}, {Name: "null", Engine: "null", Unranked: true}}
@@ -138,5 +138,6 @@ func options(t testing.TB, engines, selection string) Options {
 		t.Fatal(err)
 	}
 	return Options{Entries: entries, Selections: selections, Dir: filepath.Join(t.TempDir(), "data"), Seed: 1,
-		Budget: time.Minute, Precision: 0.5, Child: []string{exe, childRole}, Helper: []string{exe, helperRole}}
+		Budget: 5 * time.Minute, Rounds: 6, Precision: 0.5,
+		Child: []string{exe, childRole}, Helper: []string{exe, helperRole}}
 }

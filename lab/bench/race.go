@@ -93,7 +93,7 @@ func (g *group) worth() (most float64) {
 func (r *runner) next() (next *group) {
 	var most float64
 	for _, g := range r.groups {
-		if len(g.live()) == 0 || g.sittings == 0 || g.heavy || g.sitting()/2 > time.Until(r.deadline()) {
+		if len(g.live()) == 0 || g.sittings == 0 || g.heavy || r.over(g) || g.sitting()/2 > time.Until(r.deadline()) {
 			continue
 		}
 		if w := g.worth(); next == nil || w > most || w == most && g.sittings < next.sittings {
@@ -102,6 +102,9 @@ func (r *runner) next() (next *group) {
 	}
 	return next
 }
+
+// over reports whether a group has had as many rounds as were asked for.
+func (r *runner) over(g *group) bool { return r.Rounds > 0 && g.round >= r.Rounds }
 
 // announce says after the first sitting how long the run would have to be to decide everything, if
 // it is too short for that.

@@ -58,6 +58,7 @@ func TestTimeGoesWhereTheMostIsDecided(t *testing.T) {
 }
 
 func TestPromisesShareNoRounds(t *testing.T) {
+	t.Parallel()
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A?records=200")
 	run, err := Run(t.Context(), o)
 	if err != nil {
@@ -78,6 +79,7 @@ func TestPromisesShareNoRounds(t *testing.T) {
 }
 
 func TestOnlyTheStrongestPromiseIsMeasured(t *testing.T) {
+	t.Parallel()
 	o := options(t, "bbolt", "ycsb/A?records=200")
 	o.Strongest = true
 	run, err := Run(t.Context(), o)
@@ -122,9 +124,10 @@ func TestNobodyWaitsForTheFloor(t *testing.T) {
 
 // What is open after the first sitting is measured again, in another process.
 func TestOpenComparisonsGetMoreProcesses(t *testing.T) {
+	t.Parallel()
 	o := options(t, "a=bbolt:,b=bbolt:,c=bbolt:", "ycsb/C?records=200")
 	o.Entries[1].Slow, o.Entries[2].Slow = 0.03, 0.08 // neither equal nor much different
-	o.Budget, o.Precision = 12*time.Second, 1e-6
+	o.Rounds, o.Precision = aimRounds+4, 1e-6
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -134,9 +137,6 @@ func TestOpenComparisonsGetMoreProcesses(t *testing.T) {
 		for _, s := range c.Samples {
 			most = max(most, s.Process)
 		}
-	}
-	if rounds := len(run.Cells[0].Samples); most == 0 && rounds < aimRounds {
-		t.Skipf("the machine is so slow that there was time for %d rounds alone", rounds)
 	}
 	if most == 0 && !decided(run) {
 		t.Errorf("comparisons are open after one process: %+v", run.Cells)
@@ -215,8 +215,9 @@ func TestTheMachineIsWatched(t *testing.T) {
 // What an operation costs depends on how old its store is: so a longer run has more sittings, not
 // longer ones.
 func TestEverySittingHasAsManyRounds(t *testing.T) {
+	t.Parallel()
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/C?records=200")
-	o.Budget, o.Precision, o.Even = 12*time.Second, 1e-6, true
+	o.Rounds, o.Precision, o.Even = 2*aimRounds+1, 1e-6, true
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -226,10 +227,10 @@ func TestEverySittingHasAsManyRounds(t *testing.T) {
 		rounds[s.Process]++
 	}
 	if len(rounds) < 3 {
-		t.Skipf("only %d sittings in %v", len(rounds), run.Took)
+		t.Fatalf("%d sittings, want two and one more round: %v", len(rounds), rounds)
 	}
 	for process, n := range rounds {
-		if process < len(rounds)-1 && n != rounds[0] { // the end of the time may cut the last one short
+		if process < len(rounds)-1 && n != rounds[0] { // the last round of all cuts the last one short
 			t.Errorf("sitting %d has %d rounds, the first %d", process, n, rounds[0])
 		}
 	}

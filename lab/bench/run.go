@@ -43,6 +43,7 @@ type Options struct {
 	Budget    time.Duration // the whole run ends within
 	Precision float64       // half-width of a ratio's interval at which it is known well enough; 0.05 is 5 %
 	Even      bool          // nobody leaves early, however sure it is who is faster
+	Rounds    int           // of each operation, at most; 0 is as many as are of use
 	Seed      uint64
 	Form      string        // leaves out the other forms of operations: "kv", "sql"; "" is all
 	Rate      float64       // operations per second in open-loop mode; 0 is closed-loop

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 )
 
 func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
+	t.Parallel()
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A,readrandom?records=200")
 	run, err := Run(t.Context(), o)
 	if err != nil {
@@ -68,8 +70,9 @@ func checkEmpty(t *testing.T, dir string) {
 
 func TestSyncsAndWritesAreCounted(t *testing.T) {
 	if err := powerfs.Available(); err != nil {
-		t.Skip("counting needs a disk that can be mounted: ", err)
+		t.Skip("NOT TESTED: no disk can be mounted that counts: ", err)
 	}
+	t.Parallel()
 	o := options(t, "bbolt", "ycsb/fillrandom,readrandom?records=100")
 	o.Classes = []kv.Durability{kv.Synced, kv.Flushed}
 	run, err := Run(t.Context(), o)
@@ -98,8 +101,9 @@ func TestSyncsAndWritesAreCounted(t *testing.T) {
 
 func TestStorageIsAsSlowAsItsModel(t *testing.T) {
 	if err := powerfs.Available(); err != nil {
-		t.Skip("a modelled disk must be mounted: ", err)
+		t.Skip("NOT TESTED: no modelled disk can be mounted: ", err)
 	}
+	t.Parallel()
 	o := options(t, "bbolt", "ycsb/fillrandom?records=100")
 	o.Classes = []kv.Durability{kv.Synced}
 	o.Storage = powerfs.Latency{Name: "test", Sync: 5 * time.Millisecond}
@@ -130,8 +134,15 @@ func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
 		t.Run(c.engine, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, "bbolt,bad="+c.engine+":", "ycsb/readrandom,C?records=100")
-			o.Hang = 3 * time.Second
+			o.Hang = DefaultHang
+			if c.engine == "hanging" {
+				o.Hang = 2 * time.Second
+			}
 			run, err := Run(t.Context(), o)
+			for err == nil && o.Hang < time.Minute && hung(run, "bbolt") { // the machine is slower than that
+				o.Hang *= 4
+				run, err = Run(t.Context(), o)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +167,15 @@ func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
 	}
 }
 
+// hung reports whether the harness gave an engine up that had not answered in time.
+func hung(run *result.Run, engine string) bool {
+	return slices.ContainsFunc(run.Cells, func(c result.Cell) bool {
+		return c.Engine == engine && strings.HasPrefix(c.Error, "hung")
+	})
+}
+
 func TestAnInterruptKeepsWhatWasMeasuredAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/fillseq,C,readrandom?records=200")
 	o.Classes, o.Budget = []kv.Durability{kv.Synced}, time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
@@ -186,9 +205,10 @@ func TestAnInterruptKeepsWhatWasMeasuredAndLeavesNothing(t *testing.T) {
 }
 
 func TestSyncedIsRefusedOnATmpfs(t *testing.T) {
+	t.Parallel()
 	const shm = "/dev/shm"
 	if env, _ := result.CurrentEnvironment(shm, nil); !env.Tmpfs {
-		t.Skipf("%s is not a tmpfs on this system", shm)
+		t.Skipf("NOT TESTED: %s is no tmpfs on this system", shm)
 	}
 	dir, err := os.MkdirTemp(shm, "assay-test-*")
 	if err != nil {

@@ -95,6 +95,9 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 		round += time.Duration(c.took)
 	}
 	next := time.Now().Add(round)
+	if g.r.over(g) {
+		return true
+	}
 	if next.After(g.r.deadline()) || next.After(patience) {
 		return rounds > 0
 	}

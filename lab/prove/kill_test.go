@@ -29,7 +29,7 @@ func TestPebbleWithoutSyncLosesAcknowledgedWritesWhenKilled(t *testing.T) {
 	t.Parallel()
 	o := options(t, "pebble", kv.Buffered, result.FaultKill)
 	o.Rounds = 3
-	c := prove(t, o)[0]
+	c := proveUntil(t, o, func(c result.ProofCell) bool { return c.Lost > 0 })
 	if c.Keeps.Verdict != result.Disproved || c.Keeps.Claimed || c.Lost == 0 || c.Whole.Verdict != result.Proved {
 		t.Errorf("%+v", c)
 	}

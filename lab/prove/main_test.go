@@ -88,3 +88,16 @@ func prove(t *testing.T, o Options) []result.ProofCell {
 	}
 	return p.Cells
 }
+
+// proveUntil runs o, and again with other seeds until it is seen, up to ten times, and returns the
+// last cell: whether a kill hits the moment in which a fault shows is chance.
+func proveUntil(t *testing.T, o Options, seen func(result.ProofCell) bool) (c result.ProofCell) {
+	t.Helper()
+	for range 10 {
+		if c = prove(t, o)[0]; seen(c) {
+			break
+		}
+		o.Seed++
+	}
+	return c
+}

@@ -43,7 +43,7 @@ func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 		}
 	}
 	if path == "" {
-		t.Skip("THE PAGE WAS NOT TRIED IN A BROWSER: there is no chromium here; on Debian: apt-get install chromium")
+		t.Skip("NOT TESTED: there is no chromium to show the page; on Debian: apt-get install chromium")
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(stop)

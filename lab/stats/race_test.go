@@ -33,6 +33,13 @@ func recordings(t *testing.T) (all []recording) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if testing.Short() { // bursts, drift, tails and two of a quiet machine
+		some := all[:0]
+		for i := 0; i < len(all); i += 3 {
+			some = append(some, all[i])
+		}
+		return some
+	}
 	return all
 }
 

@@ -27,6 +27,9 @@ func metrics(t *testing.T, r workload.Runner) map[string]float64 {
 func TestKilledProcessesLoseNothingThatWasAcknowledged(t *testing.T) {
 	for _, store := range hookStores {
 		t.Run(store.name, func(t *testing.T) {
+			if testing.Short() && (store.options != "" || store.engine != "bbolt" && store.engine != "sqlite") {
+				t.Skip("forty processes for each slice: without -short")
+			}
 			t.Parallel()
 			env := workload.Env{Engine: store.engine, Options: store.options, Durability: kv.Flushed, Seed: 11}
 			slices := 3
@@ -90,12 +93,8 @@ func TestAStoreThatIsNotFreeAfterTheLastProcessFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.change(t, func(*kv.Tx) error {
-		start := time.Now()
 		if err := c.Verify(t.Context()); !errors.Is(err, kv.Busy) {
 			t.Errorf("got %v, want busy", err)
-		}
-		if waited := time.Since(start); waited > 9*time.Second {
-			t.Errorf("it waited %v, as long as for a process that works", waited)
 		}
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/internal/outbox"
 )
 
@@ -153,7 +154,7 @@ type kvShop struct {
 }
 
 func openKVShop(ctx context.Context, url string) (*eventlog.Log, data, error) {
-	db, err := kv.Open(ctx, url)
+	db, err := kv.Open(ctx, url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,7 +223,8 @@ type sqlShop struct {
 }
 
 func openSQLShop(ctx context.Context, path string, class kv.Durability) (*eventlog.Log, data, error) {
-	log, err := sqllog.Open(ctx, path, &sqllog.Options{Options: eventlog.Options{Streams: true}})
+	log, err := sqllog.Open(ctx, path, &sqllog.Options{Options: eventlog.Options{Streams: true},
+		Wait: frame.Patience})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powertest"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/internal/outbox"
 	"github.com/assaydb/assay/stores/queue"
 )
@@ -30,7 +31,7 @@ type shop struct {
 var shops outbox.Open = openShop
 
 func openShop(ctx context.Context, engine, dir string, class kv.Durability) (outbox.Program, error) {
-	db, err := kv.Open(ctx, engine+":"+filepath.Join(dir, "shop"))
+	db, err := kv.Open(ctx, engine+":"+filepath.Join(dir, "shop"), kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, err
 	}

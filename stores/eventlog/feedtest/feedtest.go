@@ -26,6 +26,7 @@ type Target struct {
 
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the feed open
+	Brief     bool // under -short only what outlives closeAll is tried
 	NoTrim    bool // Trim is refused
 	Largest   int  // bytes of a message, a multiple of 8; 0 is 3 MiB or more
 }
@@ -34,7 +35,8 @@ type Target struct {
 // binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
-	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes}
+	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes,
+		Brief: target.Brief}
 	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
 

@@ -21,13 +21,14 @@ func OnKV(t *testing.T, engine, params string, o *feed.Options) Target {
 		Delivers:  probe.Delivers,
 		Volatile:  probe.Volatile,
 		Processes: probe.Processes,
+		Brief:     probe.Brief || o != nil && engine != "mem",
 		Largest:   probe.MaxValue / 2, // a block has a head
 	}
 }
 
 // OpenKV opens the feed in the store that url names. closeAll closes both.
 func OpenKV(url string, o *feed.Options) (f *feed.Feed, closeAll func() error, err error) {
-	db, err := kv.Open(context.Background(), url)
+	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}

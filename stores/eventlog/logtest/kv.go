@@ -26,6 +26,7 @@ func OnKV(t *testing.T, engine, params string) Target {
 		Delivers:  probe.Delivers,
 		Volatile:  probe.Volatile,
 		Processes: probe.Processes,
+		Brief:     probe.Brief,
 	}
 }
 
@@ -45,7 +46,7 @@ func joinKV(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx 
 
 // OpenKV opens the log in the store that url names. closeAll closes both.
 func OpenKV(url string, o eventlog.Options) (log *eventlog.Log, closeAll func() error, err error) {
-	db, err := kv.Open(context.Background(), url)
+	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}

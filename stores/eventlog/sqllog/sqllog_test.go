@@ -13,6 +13,7 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/logtest"
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 // paths holds in which file each log is that was opened.
@@ -23,7 +24,7 @@ func join(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx *e
 	path, _ := paths.Load(log)
 	level := map[bool]string{true: "FULL", false: "NORMAL"}[d == kv.Synced]
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path.(string),
-		RawQuery: "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(" + level + ")"}).String())
+		RawQuery: "_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=synchronous(" + level + ")"}).String())
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func TestConformance(t *testing.T) {
 	logtest.Run(t, logtest.Target{
 		Open: func(dir string, o eventlog.Options) (*eventlog.Log, func() error, error) {
 			path := filepath.Join(dir, "a file?#%.db")
-			log, err := sqllog.Open(context.Background(), path, &sqllog.Options{Options: o})
+			log, err := sqllog.Open(context.Background(), path, &sqllog.Options{Options: o, Wait: frame.Patience})
 			if err != nil {
 				return nil, nil, err
 			}

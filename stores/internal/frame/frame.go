@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,12 @@ type Target struct {
 	Volatile  bool                            // nothing outlives closing
 	Processes bool                            // several processes may have it open
 	MaxValue  int                             // bytes of a value of kv; 0 is no limit
+	Brief     bool                            // under -short only what outlives its closing is tried
 }
+
+// thorough are the engines on which everything is tried under -short, too: what a store does with
+// pairs is the same on others.
+var thorough = []string{"mem", "mem-aborts", "bbolt", "sqlite"}
 
 // Probe opens the store of kv that url names, a new one, and returns what it promises.
 func Probe(t *testing.T, url string) Target {
@@ -29,8 +35,9 @@ func Probe(t *testing.T, url string) Target {
 	}
 	defer db.Close()
 	caps := db.Caps()
+	engine, _, _ := strings.Cut(url, ":")
 	target := Target{Delivers: map[kv.Durability]kv.Durability{}, Volatile: !caps.Persistent,
-		Processes: db.Mode() == kv.Shared, MaxValue: caps.MaxValue}
+		Processes: db.Mode() == kv.Shared, MaxValue: caps.MaxValue, Brief: !slices.Contains(thorough, engine)}
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {
 		if p := caps.Promise(d); p.Supported {
 			target.Delivers[d] = p.Class
@@ -59,6 +66,8 @@ func Run[S any](t *testing.T, target Target, cases []Case[S], begin func(Suite) 
 				t.Skip("nothing outlives its closing")
 			case c.Processes && !target.Processes:
 				t.Skip("one process at a time may have it open")
+			case target.Brief && testing.Short() && !c.Reopens && !c.Processes:
+				t.Skip("it is tried on other engines: without -short")
 			}
 			c.Run(begin(Suite{T: t, Target: target, Class: slices.Max(target.Classes())}))
 		})

@@ -21,12 +21,13 @@ func OnKV(t *testing.T, engine, params string) Target {
 		Delivers:  probe.Delivers,
 		Volatile:  probe.Volatile,
 		Processes: probe.Processes,
+		Brief:     probe.Brief,
 	}
 }
 
 // OpenKV opens the queues in the store that url names. closeAll closes both.
 func OpenKV(url string, o queue.Options) (store *queue.Store, closeAll func() error, err error) {
-	db, err := kv.Open(context.Background(), url)
+	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
 	if err != nil {
 		return nil, nil, err
 	}

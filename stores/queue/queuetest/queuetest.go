@@ -28,13 +28,15 @@ type Target struct {
 
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the queues open
+	Brief     bool // under -short only what outlives closeAll is tried
 }
 
 // Run runs the suite. The test that calls it must do so before anything else: Run starts the test
 // binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
-	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes}
+	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes,
+		Brief: target.Brief}
 	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
 

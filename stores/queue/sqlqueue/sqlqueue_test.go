@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/frame"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/queuetest"
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
@@ -20,7 +21,7 @@ func TestConformance(t *testing.T) {
 	queuetest.Run(t, queuetest.Target{
 		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
 			store, err := sqlqueue.Open(context.Background(), filepath.Join(dir, "a file?#%.db"),
-				&sqlqueue.Options{Options: o})
+				&sqlqueue.Options{Options: o, Wait: frame.Patience})
 			if err != nil {
 				return nil, nil, err
 			}

@@ -16,7 +16,7 @@ func OnKV(t *testing.T, engine, params string, c record.Codec) Target {
 	probe := frame.Probe(t, engine+":"+filepath.Join(t.TempDir(), "probe")+params)
 	return Target{
 		Open: func(dir string) (Store, error) {
-			db, err := kv.Open(context.Background(), engine+":"+filepath.Join(dir, "store")+params)
+			db, err := kv.Open(context.Background(), engine+":"+filepath.Join(dir, "store")+params, kv.WithWait(frame.Patience))
 			return onKV{db}, err
 		},
 		Delivers: probe.Delivers,
