@@ -105,7 +105,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64) []target {
 		short.Short = true
 		all = append(all, target{scene: scene, Fault: short})
 	}
-	if f.Op == powerfs.OnSync {
+	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
 		all = append(all, target{scene: scene, Fault: f, twice: true})
 	}
 	if full {
@@ -142,7 +142,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
 	for _, op := range rec.mending(first, x.rng) {
-		if len(j.follows) < mostFollows {
+		if len(j.follows) < mostFollows && !j.excused(rec.scene) {
 			j.follows = append(j.follows, follow{t.scene, o, op})
 		}
 	}
