@@ -26,10 +26,10 @@ const optIn = "ASSAY_MUTANTS"
 
 // mutant is one deliberate fault.
 type mutant struct {
-	name     string // below testdata
-	story    string // what is wrong
-	file     string // below root
-	source   []byte // of the file, mutated
+	name   string // below testdata
+	story  string // what is wrong
+	file   string // below root
+	source []byte // of the file, mutated
 
 	// One of these is set.
 	caughtBy   string // tests of its package, as -run takes them

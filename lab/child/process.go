@@ -40,11 +40,17 @@ type Error struct {
 func (e *Error) Error() string { return e.Text }
 
 // Start runs command as a child.
-func Start(command []string) (*Process, error) {
+func Start(command []string) (*Process, error) { return startWith(command, isolate) }
+
+// StartHeir runs command as a child that the death of this process does not kill: it sees the end
+// of its input, and may put things in order.
+func StartHeir(command []string) (*Process, error) { return startWith(command, separate) }
+
+func startWith(command []string, prepare func(*exec.Cmd)) (*Process, error) {
 	p := &Process{cmd: exec.Command(command[0], command[1:]...)}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second
-	isolate(p.cmd)
+	prepare(p.cmd)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ type pair struct {
 
 // A second of a lane counts as some states at least, so that an engine that is slow to open does
 // not take all of the time.
-const statesPerSecond = 10
+const statesPerSecond = 3
 
 // share is what has been found of a pair, by what it is worth: of a promise that is to hold when
 // power fails twice as much.
