@@ -172,7 +172,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		if _, err = l.explore(ctx, j.task, x, until.Add(certainTime)); err != nil {
 			return err
 		}
-		x.left, x.later = all, []pass{{slices.Clone(all), every}}
+		x.left, x.later = all, []pass{{all, every}}
 		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
 	}
 	_, err = l.explore(ctx, j.task, x, until)
