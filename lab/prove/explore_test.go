@@ -15,7 +15,7 @@ import (
 func TestALaterPassHasItsMoments(t *testing.T) {
 	t.Parallel()
 	l, task := laneOf(t, "bunt", result.FaultPower)
-	rec, err := l.record(t.Context(), task, scene{writers: 1, legs: []leg{{"", 3}}}, 7, run{})
+	rec, err := l.record(t.Context(), task, scene{writers: 1, legs: []leg{{"", 12}}}, 7, run{})
 	if err != nil {
 		t.Fatal(err)
 	}
