@@ -38,7 +38,8 @@ func BenchmarkStates(b *testing.B) {
 			}
 			x := newExplorer(rec, 0, "bench")
 			all := x.left
-			x.cells = task.cellOf
+			c := task.newCell(result.FaultPower, "")
+			x.cells = func(powerfs.Rule) *cell { return c }
 			x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 				return few(p.States(powerfs.Ordered, rng), rng)
 			}
