@@ -15,6 +15,7 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -35,6 +36,8 @@ type Error struct {
 	Text string // one line: what happened, and what the process said last
 	Hint string
 	Hung bool
+	// Killed is that somebody has killed it (SIGKILL), as a system does that has no memory left.
+	Killed bool
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -121,7 +124,18 @@ func (p *Process) Ended() error {
 	if said := p.stderr.reason(); said != "" {
 		text += ": " + said
 	}
-	return &Error{Text: text, Hint: "the engine ended its own process; the other engines were not touched"}
+	return &Error{Text: text, Hint: "the engine ended its own process; the other engines were not touched",
+		Killed: killed(err)}
+}
+
+// killed reports whether a process ended by SIGKILL.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // CloseInput ends the child's input, which ends the child; End waits for it.
