@@ -1,21 +1,16 @@
 package powerfs
 
-import (
-	"math/rand/v2"
-	"slices"
-)
+import "math/rand/v2"
 
 // choice is what of one file's events survives.
 type choice struct {
 	s      *survival
 	n      *inode
 	rng    *rand.Rand
-	events []*event        // those that can survive: a truncation that does not survive takes all later events with it
-	sure   []int64         // how many bytes of each certainly survive: whole64, 0, or those before the tear
-	grown  int             // subsets: the writes before this one have let the file grow
-	partly int64           // of the last of them, until here
-	byPage map[int64][]int // of events, the writes that touch a page
-	wide   []int           // and the others, which may touch many
+	events []*event // those that can survive: a truncation that does not survive takes all later events with it
+	sure   []int64  // how many bytes of each certainly survive: whole64, 0, or those before the tear
+	grown  int      // subsets: the writes before this one have let the file grow
+	partly int64    // of the last of them, until here
 }
 
 // choice decides what is the same for all pages of n. Its random numbers are the file's own, so
@@ -126,7 +121,12 @@ func (f *choice) size() int64 {
 
 // page returns the page at index as it survives, nil for a hole.
 func (f *choice) page(index int64) (*page, error) {
-	touching := f.touching(index)
+	var touching []int
+	for i, e := range f.events {
+		if e.touches(index) {
+			touching = append(touching, i)
+		}
+	}
 	kept := 0 // of touching, those that survive in this page
 	switch {
 	case f.s.subset() && f.s.pick != nil:
@@ -136,9 +136,6 @@ func (f *choice) page(index int64) (*page, error) {
 	}
 	if kept == 0 && f.n.folded == 0 && !f.anySure(touching) {
 		return f.n.durable.pages[index], nil
-	}
-	if f.isLive(index, touching, kept) {
-		return f.n.live.pages[index], nil
 	}
 	b, err := f.build(index, touching, kept)
 	if err != nil {
@@ -153,46 +150,6 @@ func (f *choice) page(index int64) (*page, error) {
 		return nil, nil
 	}
 	return &page{data: b}, nil
-}
-
-// touching returns which events change a page, in order.
-func (f *choice) touching(index int64) []int {
-	if f.byPage == nil {
-		f.byPage = map[int64][]int{}
-		for i, e := range f.events {
-			if e.kind != wrote {
-				f.wide = append(f.wide, i)
-				continue
-			}
-			for at := e.off / pageSize; at*pageSize < e.off+e.n; at++ {
-				f.byPage[at] = append(f.byPage[at], i)
-			}
-		}
-	}
-	all := f.byPage[index]
-	for _, i := range f.wide {
-		if f.events[i].touches(index) {
-			at, _ := slices.BinarySearch(all, i)
-			all = slices.Insert(slices.Clip(all), at, i)
-		}
-	}
-	return all
-}
-
-// isLive reports whether a page survives as processes saw it last: with all changes, none torn.
-// Then it need not be made, nor its digest.
-func (f *choice) isLive(index int64, touching []int, kept int) bool {
-	if len(touching) == 0 || len(f.events) < len(f.n.events) {
-		return false
-	}
-	for k, i := range touching {
-		if k >= kept && f.sure[i] < whole64 {
-			return false
-		}
-	}
-	k := f.s.pick
-	return f.s.rule.Survivors != Sectors ||
-		k != nil && !(k.file == f.n.id && k.part == tornPage && k.index == index)
 }
 
 func (f *choice) anySure(events []int) bool {
