@@ -138,7 +138,7 @@ const proofLine = 15 * time.Second
 // ofProof returns a function that is told of every step of a proof, one at a time.
 func (p *progress) ofProof() func(prove.Progress) {
 	said := -proofLine
-	done := 0
+	done, unkept := 0, 0
 	return func(s prove.Progress) {
 		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes and disk faults verified", s.Done, s.All, s.Engine, s.Class,
 			s.Fault, s.Images)
@@ -146,9 +146,9 @@ func (p *progress) ofProof() func(prove.Progress) {
 			text += fmt.Sprintf(" · %d broken", s.Unkept)
 		}
 		line := ""
-		if s.Done != done || s.Elapsed-said >= proofLine {
+		if s.Done != done || s.Unkept != unkept || s.Elapsed-said >= proofLine {
 			line = fmt.Sprintf("%s · at most %v left", text, max(s.Budget-s.Elapsed, 0).Round(time.Second))
-			said, done = s.Elapsed, s.Done
+			said, done, unkept = s.Elapsed, s.Done, s.Unkept
 		}
 		p.show(text, line)
 	}

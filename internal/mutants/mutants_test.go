@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -25,11 +26,15 @@ const optIn = "ASSAY_MUTANTS"
 
 // mutant is one deliberate fault.
 type mutant struct {
-	name     string // below testdata
-	story    string // what is wrong
-	file     string // below root
-	source   []byte // of the file, mutated
-	caughtBy string // tests, as -run takes them
+	name   string // below testdata
+	story  string // what is wrong
+	file   string // below root
+	source []byte // of the file, mutated
+
+	// One of these is set.
+	caughtBy   string // tests of its package, as -run takes them
+	foundIn    string // an engine, of which a proof finds a promise broken, as --engines takes it
+	equivalent string // why no crash can show it
 }
 
 func (m mutant) pkg() string { return path.Dir(m.file) }
@@ -60,10 +65,13 @@ func parse(t *testing.T, file string, a *txtar.Archive) mutant {
 	for _, f := range a.Files {
 		names = append(names, f.Name)
 	}
-	if want := []string{"file", "from", "to", "caught by"}; !slices.Equal(names, want) || m.story == "" {
-		t.Fatalf("%s: has the parts %q after its story %q, want %q", file, names, m.story, want)
+	ends := map[string]*string{"caught by": &m.caughtBy, "found in": &m.foundIn, "equivalent": &m.equivalent}
+	if len(names) != 4 || !slices.Equal(names[:3], []string{"file", "from", "to"}) || ends[names[3]] == nil || m.story == "" {
+		t.Fatalf("%s: has the parts %q after its story %q, want file, from, to and one of %q", file, names, m.story,
+			slices.Sorted(maps.Keys(ends)))
 	}
-	m.file, m.caughtBy = line(a.Files[0]), line(a.Files[3])
+	m.file = line(a.Files[0])
+	*ends[names[3]] = line(a.Files[3])
 	source, err := os.ReadFile(filepath.Join(root, m.file))
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +95,9 @@ func TestMutantsFit(t *testing.T) {
 		perPackage[m.pkg()]++
 		if _, err := parser.ParseFile(token.NewFileSet(), m.file, m.source, parser.SkipObjectResolution); err != nil {
 			t.Errorf("%s: %v", m.name, err)
+		}
+		if m.caughtBy == "" {
+			continue
 		}
 		tests := testsOf(t, m.pkg())
 		for name := range strings.SplitSeq(m.caughtBy, "|") {
@@ -129,7 +140,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	if os.Getenv(optIn) == "" {
 		t.Skipf("NOT TESTED: set %s=1, or use make mutants: it builds and tests every mutant, which takes minutes", optIn)
 	}
-	mutants := read(t)
+	mutants := slices.DeleteFunc(read(t), func(m mutant) bool { return m.caughtBy == "" })
 	all := make(map[string][]string)
 	for _, m := range mutants {
 		all[m.pkg()] = append(all[m.pkg()], m.caughtBy)
@@ -156,16 +167,22 @@ func build(t *testing.T, pkg string, m *mutant) string {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "mutant.test")
-	args := []string{"test", "-c", "-vet=off", "-o", binary}
+	goBuild(t, m, binary, "./"+pkg, "test", "-c", "-vet=off")
+	return binary
+}
+
+// goBuild has the go command make a binary of a package, with the mutant if there is one.
+func goBuild(t *testing.T, m *mutant, binary, pkg string, command ...string) {
+	t.Helper()
+	args := append(command, "-o", binary)
 	if m != nil {
-		args = append(args, "-overlay", overlay(t, dir, *m))
+		args = append(args, "-overlay", overlay(t, filepath.Dir(binary), *m))
 	}
-	cmd := exec.Command("go", append(args, "./"+pkg)...)
+	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir = root
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("it does not build, which shows nothing: %v\n%s", err, said)
 	}
-	return binary
 }
 
 // overlay writes the mutated file, and what tells the compiler to read it.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -35,16 +36,24 @@ type Error struct {
 	Text string // one line: what happened, and what the process said last
 	Hint string
 	Hung bool
+	// Killed is that somebody has killed it (SIGKILL), as a system does that has no memory left.
+	Killed bool
 }
 
 func (e *Error) Error() string { return e.Text }
 
 // Start runs command as a child.
-func Start(command []string) (*Process, error) {
+func Start(command []string) (*Process, error) { return startWith(command, isolate) }
+
+// StartHeir runs command as a child that the death of this process does not kill: it sees the end
+// of its input, and may put things in order.
+func StartHeir(command []string) (*Process, error) { return startWith(command, separate) }
+
+func startWith(command []string, prepare func(*exec.Cmd)) (*Process, error) {
 	p := &Process{cmd: exec.Command(command[0], command[1:]...)}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second
-	isolate(p.cmd)
+	prepare(p.cmd)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -115,7 +124,18 @@ func (p *Process) Ended() error {
 	if said := p.stderr.reason(); said != "" {
 		text += ": " + said
 	}
-	return &Error{Text: text, Hint: "the engine ended its own process; the other engines were not touched"}
+	return &Error{Text: text, Hint: "the engine ended its own process; the other engines were not touched",
+		Killed: killed(err)}
+}
+
+// killed reports whether a process ended by SIGKILL.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // CloseInput ends the child's input, which ends the child; End waits for it.

@@ -15,9 +15,12 @@ const CanStop = true
 // is stopped belongs to a group that is orphaned then, and is sent SIGHUP and SIGCONT by the
 // kernel, unless it was just about to stop: see dieWithParent.
 func isolate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	separate(cmd)
 	dieWithParent(cmd.SysProcAttr)
 }
+
+// separate gives the child a process group of its own.
+func separate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // suspend stops the process until resume.
 func suspend(cmd *exec.Cmd) error { return syscall.Kill(cmd.Process.Pid, syscall.SIGSTOP) }

@@ -32,7 +32,7 @@ func (m *Mount) Settle(pid int) error {
 	if err := waitStopped(pid); err != nil {
 		return settleError(pid, err)
 	}
-	if err := m.writeBack(false); err != nil {
+	if err := m.writeBack(); err != nil {
 		return settleError(pid, err)
 	}
 	return nil
@@ -121,7 +121,7 @@ func runningThread(pid int) (string, error) {
 func (m *Mount) WriteBack() error {
 	m.disk.setQuiet(true)
 	defer m.disk.setQuiet(false)
-	if err := m.writeBack(true); err != nil {
+	if err := m.writeBack(); err != nil {
 		return &driver.Error{Op: "write back", Path: m.dir, Kind: driver.KindOf(err), Err: err,
 			Hint: "dirty mapped pages may be missing from the images"}
 	}
@@ -137,8 +137,8 @@ func (d *Disk) setQuiet(quiet bool) {
 // writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs
 // starts all write-backs, but not every kernel waits in it for those of FUSE, lest a dead daemon
 // hang it. An fsync of each file that is open for writing does wait; only such files can have dirty
-// mapped pages. Where processes go on, one may be removed meanwhile.
-func (m *Mount) writeBack(goesOn bool) error {
+// mapped pages. A process that goes on may remove one meanwhile.
+func (m *Mount) writeBack() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	m.fs.settler.Store(uint32(unix.Gettid()))
@@ -153,7 +153,7 @@ func (m *Mount) writeBack(goesOn bool) error {
 	}
 	for _, path := range m.disk.writable() {
 		fd, err := unix.Openat(root, path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err == unix.ENOENT && goesOn {
+		if err == unix.ENOENT {
 			continue
 		}
 		if err != nil {

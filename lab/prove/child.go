@@ -14,19 +14,24 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/child"
+	"github.com/assaydb/assay/lab/workdir"
 )
 
 // Child is the whole life of a writer or verifier process: it answers the parent's requests until
 // in ends.
 func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := state{out: out}
-	return child.Serve(in, out, func(r request) message {
+	err := child.Serve(in, out, func(r request) message {
 		done, err := s.answer(ctx, r)
 		if err != nil {
 			done.Error, done.Hint, done.Invalid = err.Error(), kv.HintOf(err), errors.Is(err, kv.Invalid)
 		}
 		return message{Done: &done}
 	})
+	for _, path := range s.inherits {
+		err = errors.Join(err, workdir.Inherit(path))
+	}
+	return err
 }
 
 // state is that of a child process.
@@ -34,7 +39,8 @@ type state struct {
 	mu  sync.Mutex
 	out io.Writer
 
-	verifies bool // it is a verifier
+	verifies bool     // it is a verifier
+	inherits []string // folders
 
 	subject subject // of a writer, once it is open
 	chains  []chain // of its writers, as they have gone on
@@ -46,6 +52,8 @@ type state struct {
 
 func (s *state) answer(ctx context.Context, r request) (done doneMessage, err error) {
 	switch {
+	case r.Inherit != nil:
+		s.inherits = r.Inherit
 	case r.Probe != nil:
 		done.Caps, err = probe(ctx, *r.Probe)
 	case r.Write != nil:

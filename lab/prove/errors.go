@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/assaydb/assay/lab/child"
 )
 
 // controlError is that a control of the proof itself failed: what rests on it proves nothing.
@@ -18,8 +20,9 @@ func (e *lateError) Error() string {
 	return fmt.Sprintf("no answer within %v", e.limit.Round(time.Second))
 }
 
-// late reports whether err is no more than that.
+// late reports whether err is no more than that, or that somebody else has killed the process.
 func late(err error) bool {
 	var e *lateError
-	return errors.As(err, &e)
+	var gone *child.Error
+	return errors.As(err, &e) || errors.As(err, &gone) && gone.Killed
 }

@@ -161,7 +161,8 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 				l.cover(t.pair)
 			}
 		}
-		x.left = slices.DeleteFunc(x.left, func(i int) bool { return done[i] })
+		// Another pass may go through the same moments: they stay as they are.
+		x.left = slices.DeleteFunc(slices.Clone(x.left), func(i int) bool { return done[i] })
 		if len(x.left) == 0 && len(x.later) > 0 {
 			x.left, x.states, x.later = x.later[0].moments, x.later[0].states, x.later[1:]
 		}

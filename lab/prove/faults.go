@@ -105,7 +105,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64) []target {
 		short.Short = true
 		all = append(all, target{scene: scene, Fault: short})
 	}
-	if f.Op == powerfs.OnSync {
+	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
 		all = append(all, target{scene: scene, Fault: f, twice: true})
 	}
 	if full {
@@ -142,7 +142,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
 	for _, op := range rec.mending(first, x.rng) {
-		if len(j.follows) < mostFollows {
+		if len(j.follows) < mostFollows && !j.excused(rec.scene) {
 			j.follows = append(j.follows, follow{t.scene, o, op})
 		}
 	}
@@ -165,21 +165,37 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		most = faultMoments
 	}
 	x.left, x.states = x.left[:min(most, len(x.left))], every
-	until := time.Now().Add(turnTime)
-	if l.Rounds == 0 { // in time there may be no more: of all moments what is certain alone, then some states, then all
-		all := x.left
-		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return every(p, rng)[:1] }
-		if _, err = l.explore(ctx, j.task, x, until.Add(certainTime)); err != nil {
-			return err
-		}
-		x.left, x.later = all, []pass{{slices.Clone(all), every}}
-		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
+	if l.Rounds > 0 {
+		_, err = l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+		return err
 	}
-	_, err = l.explore(ctx, j.task, x, until)
+	someTime := turnTime
+	if t.Op == powerfs.OnSync { // what it has lost is still read
+		someTime = certainTime
+	}
+	return l.explorePasses(ctx, j.task, x, someTime)
+}
+
+// explorePasses explores, as time may end it, of all moments what is certain alone, then some
+// states, for so long, then all.
+func (l *lane) explorePasses(ctx context.Context, t *task, x *explorer, someTime time.Duration) error {
+	all, every, end := x.left, x.states, time.Now().Add(turnTime)
+	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return every(p, rng)[:1] }
+	if _, err := l.explore(ctx, t, x, time.Now().Add(certainTime)); err != nil {
+		return err
+	}
+	x.left = all
+	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
+	if _, err := l.explore(ctx, t, x, time.Now().Add(someTime)); err != nil || !time.Now().Before(end) {
+		return err
+	}
+	x.left, x.states = all, every
+	_, err := l.explore(ctx, t, x, end)
 	return err
 }
 
-// certainTime is how much longer a fault may take until what is certain alone was looked at.
+// certainTime is how long a fault may take until all moments behind it were looked at in one state,
+// and as long again until those behind a failed sync were in some.
 const certainTime = 4 * turnTime
 
 // Moments behind a fault that are looked at: at first a few, then more.

@@ -73,6 +73,8 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 	case errors.As(err, &gone) && gone.Hung: // or the machine is slow, which nobody can tell from here
 		t.hung = true
 		return outcome{Late: true}, nil
+	case late(err): // nor does a process tell anything that somebody else has killed
+		return outcome{Late: true}, nil
 	case errors.As(err, &gone):
 		return outcome{N: make([]uint64, len(spec.Past.Chains)), Gone: true, Ended: true, Broken: saidLast(gone)}, nil
 	case err != nil:

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 func plainEntries(engine string) []bench.Entry { return []bench.Entry{{Name: engine, Engine: engine}} }
 
 // options returns options for a short proof of one engine in a folder of its own.
-func options(t *testing.T, engine string, class kv.Durability, faults ...string) Options {
+func options(t testing.TB, engine string, class kv.Durability, faults ...string) Options {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {

@@ -1,28 +1,24 @@
 package prove
 
-import (
-	"runtime/debug"
-	"runtime/metrics"
+import "runtime/debug"
+
+// verifierMemory is how much memory a verifier may use before another takes its place; and what it
+// may ask the system for before it collects what it no longer needs. An engine such as Badger asks
+// for 80 MiB at each opening and touches little of it: to collect that and clear it for the next
+// one took most of the time of opening, where memory that the system has just given is clear.
+const (
+	verifierMemory  = 512 << 20
+	verifierAskedOf = 24 << 30
 )
 
-// verifierMemory is how much memory a verifier may take from the system before another takes its
-// place. Most of it is never touched: an engine such as Badger makes a table of 80 MiB at each
-// opening. To collect that and clear it for the next one took most of the time of opening; memory
-// that the system has just given is clear, and a new process takes 10 ms.
-const verifierMemory = 1 << 30
-
-// collectNothing switches the collector off until the process has used its memory up.
+// collectNothing switches the collector off, as a verifier ends before it would be needed.
 func (s *state) collectNothing() {
 	if !s.verifies {
 		s.verifies = true
 		debug.SetGCPercent(-1)
-		debug.SetMemoryLimit(2 * verifierMemory)
+		debug.SetMemoryLimit(verifierAskedOf)
 	}
 }
 
 // usedUp reports whether the process has used its memory up.
-func usedUp() bool {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64() > verifierMemory
-}
+func usedUp() bool { return resident() > verifierMemory }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,9 +48,16 @@ func proveWAL(t *testing.T, bug string, budget time.Duration, seed uint64) *resu
 	if bug != "" {
 		entry.Options = url.Values{"Bug": {bug}}.Encode()
 	}
-	p, err := Run(t.Context(), Options{Entries: []bench.Entry{entry}, Seed: seed,
+	ctx, found := context.WithCancel(t.Context())
+	defer found()
+	p, err := Run(ctx, Options{Entries: []bench.Entry{entry}, Seed: seed,
 		Dir: filepath.Join(t.TempDir(), "data"), Budget: budget,
-		Evidence: filepath.Join(t.TempDir(), "evidence"), Child: []string{exe, role}})
+		Evidence: filepath.Join(t.TempDir(), "evidence"), Child: []string{exe, role},
+		Progress: func(p Progress) {
+			if p.Unkept > 0 {
+				found() // a proof that goes on tells nothing new
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +79,10 @@ func TestPlantedFaultsOfALogStructuredEngineAreFound(t *testing.T) {
 			name = "none"
 		}
 		t.Run(name, func(t *testing.T) {
-			p := proveWAL(t, bug, budget, uint64(time.Now().UnixNano()))
+			began := time.Now()
+			p := proveWAL(t, bug, budget, uint64(began.UnixNano()))
 			found := p.Unkept()
+			t.Logf("after %v", time.Since(began).Round(time.Second))
 			for _, c := range found {
 				t.Logf("%s %s %s: %d lost, %d broken, %d torn of %d states: %s", c.Requested, c.Fault, c.Rule,
 					c.Keeps.Failed, c.Broken, c.Torn,

@@ -15,7 +15,7 @@ import (
 )
 
 // needsPower skips a test, loudly, where power cannot fail.
-func needsPower(t *testing.T) {
+func needsPower(t testing.TB) {
 	t.Helper()
 	if err := powerfs.Available(); err != nil {
 		t.Skipf("NOT TESTED: power cannot fail on this machine: %v", err)

@@ -16,6 +16,9 @@ type request struct {
 	Probe  *storeSpec  `json:",omitempty"` // open fresh stores and tell what they promise
 	Write  *writeSpec  `json:",omitempty"` // commit; the store stays open for the next Write
 	Verify *verifySpec `json:",omitempty"` // open a store, compare it with the past, go on in it
+	// Inherit names the folders of the run. Once there are no more requests, and the parent has not
+	// removed them, it was killed: the child does it.
+	Inherit []string `json:",omitempty"`
 }
 
 // storeSpec says which store to open.

@@ -14,12 +14,12 @@ import (
 )
 
 // laneOf returns a lane, and a task of an engine's synced class.
-func laneOf(t *testing.T, engine string, fault string) (*lane, *task) {
+func laneOf(t testing.TB, engine string, fault string) (*lane, *task) {
 	t.Helper()
 	return laneOfClass(t, engine, kv.Synced, fault)
 }
 
-func laneOfClass(t *testing.T, engine string, class kv.Durability, fault string) (*lane, *task) {
+func laneOfClass(t testing.TB, engine string, class kv.Durability, fault string) (*lane, *task) {
 	t.Helper()
 	needsPower(t)
 	o := options(t, engine, class, fault)

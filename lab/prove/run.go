@@ -39,6 +39,12 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 			return nil, err
 		}
 	}
+	heir, err := child.StartHeir(r.Child)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = heir.End(time.Second) }() // nothing is left to inherit
+	var folders []string
 	if memory := workdir.Memory(); memory != "" {
 		fast, err := workdir.New(memory)
 		if err != nil {
@@ -46,11 +52,16 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 		}
 		defer func() { _ = fast.Remove() }() // the next run removes what cannot be removed now
 		r.fast = fast.Path
+		folders = append(folders, fast.Path)
 	}
 	if r.dir, err = workdir.New(r.Dir); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.dir.Remove()) }()
+	folders = append(folders, r.dir.Path)
+	if err := heir.Call(ctx, "inherit", request{Inherit: folders}, new(message), r.Hang); err != nil {
+		return nil, err
+	}
 	env, warnings := result.CurrentEnvironment(r.dir.Path, r.modules())
 	r.proof = result.Proof{Schema: result.ProofSchema, Command: o.Command, Started: r.started.UTC(), Seed: o.Seed,
 		Environment: env, Drivers: r.drivers(), Warnings: warnings}

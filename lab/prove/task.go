@@ -30,14 +30,14 @@ type pair struct {
 
 // A second of a lane counts as some states at least, so that an engine that is slow to open does
 // not take all of the time.
-const statesPerSecond = 10
+const statesPerSecond = 3
 
 // share is what has been found of a pair, by what it is worth: of a promise that is to hold when
-// power fails twice as much.
+// power fails half as much again.
 func (p *pair) share() float64 {
 	worth := 1.0
 	if p.caps.Class == kv.Synced {
-		worth = 2
+		worth = 1.5
 	}
 	return (float64(p.states) + statesPerSecond*p.spent.Seconds()) / worth
 }

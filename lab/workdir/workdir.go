@@ -4,6 +4,7 @@ package workdir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,6 +63,24 @@ func New(parent string) (*Dir, error) {
 		return fail(errors.Join(err, os.RemoveAll(path)))
 	}
 	return &Dir{Path: path, lock: lock, made: made}, nil
+}
+
+// Inherit removes the folder of a run at path once that has ended, in whatever way, and what it had
+// mounted below. It returns when nothing is left, or with what keeps it from that.
+func Inherit(path string) error {
+	const patience = 20 * time.Second // a process that was killed may take a while to end
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		_, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case time.Since(began) > patience:
+			return fmt.Errorf("%s is left", path)
+		}
+		if err := removeStale(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
 }
 
 // removeStale removes the folders of runs that no longer live. A disk that such a run had mounted
