@@ -25,8 +25,8 @@ func TestAWriteWithinTheFunctionOfAnUpdateIsRefused(t *testing.T) {
 		"namespace": func() error { return db.Namespace([]byte("n")).Update(forever, kv.Buffered, nothing) },
 		"begin":     func() error { _, err := db.Begin(forever, kv.Buffered); return err },
 		"may wait":  func() error { return db.MayWait(forever) },
-		"deep": func() (err error) {
-			return openMem(t).Update(forever, kv.Buffered, func(*kv.Tx) error { return db.Put(forever, kv.Buffered, nil, nil) })
+		"deep": func() error {
+			return openMem(t).Update(forever, kv.Buffered, func(*kv.Tx) error { return db.Update(forever, kv.Buffered, nothing) })
 		},
 	} {
 		err := db.Update(forever, kv.Buffered, func(tx *kv.Tx) error {
