@@ -26,7 +26,9 @@ func TestAWriteWithinTheFunctionOfAnUpdateIsRefused(t *testing.T) {
 		"begin":     func() error { _, err := db.Begin(forever, kv.Buffered); return err },
 		"may wait":  func() error { return db.MayWait(forever) },
 		"deep": func() error {
-			return openMem(t).Update(forever, kv.Buffered, func(*kv.Tx) error { return db.Update(forever, kv.Buffered, nothing) })
+			return openMem(t).Update(forever, kv.Buffered, func(*kv.Tx) error {
+				return db.Update(forever, kv.Buffered, nothing)
+			})
 		},
 	} {
 		err := db.Update(forever, kv.Buffered, func(tx *kv.Tx) error {

@@ -112,7 +112,8 @@ func BenchmarkAsEbuse(b *testing.B) {
 		b.Run(name+"_SingleWrite", func(b *testing.B) {
 			log := benchLog(b, engine, eventlog.Options{})
 			for i := range b.N {
-				appendAsEbuse(b, log, class, eventlog.Draft{Type: "BenchEvent", Data: fmt.Appendf(nil, `{"index": %d}`, i)})
+				appendAsEbuse(b, log, class,
+					eventlog.Draft{Type: "BenchEvent", Data: fmt.Appendf(nil, `{"index": %d}`, i)})
 			}
 		})
 		b.Run(name+"_BatchWrite", func(b *testing.B) {
@@ -125,7 +126,9 @@ func BenchmarkAsEbuse(b *testing.B) {
 				appendAsEbuse(b, log, class, drafts...)
 			}
 		})
-		b.Run(name+"_SequentialRead", func(b *testing.B) { benchRead(b, benchLog(b, engine, eventlog.Options{}), class) })
+		b.Run(name+"_SequentialRead", func(b *testing.B) {
+			benchRead(b, benchLog(b, engine, eventlog.Options{}), class)
+		})
 	}
 }
 

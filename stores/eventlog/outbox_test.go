@@ -119,7 +119,8 @@ func (s *shop) Check(ctx context.Context) (ids []string, err error) {
 		}
 		counted, ok := orders[string(e.Data)]
 		if !ok {
-			return nil, fmt.Errorf("event %d is of order %s, which is not there, or of one that has two", e.Position, e.Data)
+			return nil, fmt.Errorf("event %d is of order %s, which is not there, or of one that has two",
+				e.Position, e.Data)
 		}
 		delete(orders, string(e.Data))
 		want := 0

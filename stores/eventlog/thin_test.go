@@ -17,9 +17,9 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
-// BenchmarkThin measures appends of class Buffered, on Pebble, against Pebble's own API: as a program
-// would use it that wants what the log promises, and no more; and to write the bytes that the log
-// stored, which stand ready for it.
+// BenchmarkThin measures appends of class Buffered, on Pebble, against Pebble's own API: as a
+// program would use it that wants what the log promises, and no more; and to write the bytes that
+// the log stored, which stand ready for it.
 func BenchmarkThin(b *testing.B) {
 	db, err := kv.Open(b.Context(), "pebble:"+b.TempDir())
 	if err != nil {
@@ -43,7 +43,7 @@ func BenchmarkThin(b *testing.B) {
 	defer own.db.Close()
 	drivertest.Thin(b,
 		drivertest.Pair{Name: "append1", Limit: 1.15, Raw: own.appendEach(1), KV: appendEach(log, 1),
-			Exception: "the turn of the log, that of the store and the end that readers see are eight atomic operations"},
+			Exception: "the log plans any append, and kv commits any batch; each has a turn, and writers that may come"},
 		drivertest.Pair{Name: "append100", Limit: 1.15, Raw: own.appendEach(100), KV: appendEach(log, 100),
 			Exception: "an event is encoded into kv's batch and copied into Pebble's"},
 		drivertest.Pair{Name: "bytes1", Raw: raw.set, KV: appendEach(log, 1)},
