@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,13 +84,9 @@ func BenchmarkPut1(b *testing.B) {
 }
 
 func BenchmarkRead100(b *testing.B) {
-	benchRead(b, benchLog(b, "pebble", eventlog.Options{}), kv.Buffered)
-}
-
-// benchRead reads the first 100 of 1000 events.
-func benchRead(b *testing.B, log *eventlog.Log, d kv.Durability) {
+	log := benchLog(b, "pebble", eventlog.Options{})
 	ctx := b.Context()
-	if _, err := log.Append(ctx, d, "", eventlog.Any, benchDrafts(1000)...); err != nil {
+	if _, err := log.Append(ctx, kv.Buffered, "", eventlog.Any, benchDrafts(1000)...); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -100,41 +95,6 @@ func benchRead(b *testing.B, log *eventlog.Log, d kv.Durability) {
 		if err != nil || len(events) != 100 {
 			b.Fatal(len(events), err)
 		}
-	}
-}
-
-// BenchmarkAsEbuse does what the benchmarks of ebuse do, in its internal/store/comparison_test.go,
-// and has their names: docs/eventlog.md runs the two in turns.
-func BenchmarkAsEbuse(b *testing.B) {
-	for _, name := range []string{"Pebble", "SQLite"} {
-		engine := strings.ToLower(name)
-		class := cheapest(engine)
-		b.Run(name+"_SingleWrite", func(b *testing.B) {
-			log := benchLog(b, engine, eventlog.Options{})
-			for i := range b.N {
-				appendAsEbuse(b, log, class,
-					eventlog.Draft{Type: "BenchEvent", Data: fmt.Appendf(nil, `{"index": %d}`, i)})
-			}
-		})
-		b.Run(name+"_BatchWrite", func(b *testing.B) {
-			log := benchLog(b, engine, eventlog.Options{})
-			for range b.N {
-				drafts := make([]eventlog.Draft, 100)
-				for j := range drafts {
-					drafts[j] = eventlog.Draft{Type: "BenchEvent", Data: fmt.Appendf(nil, `{"index": %d}`, j)}
-				}
-				appendAsEbuse(b, log, class, drafts...)
-			}
-		})
-		b.Run(name+"_SequentialRead", func(b *testing.B) {
-			benchRead(b, benchLog(b, engine, eventlog.Options{}), class)
-		})
-	}
-}
-
-func appendAsEbuse(b *testing.B, log *eventlog.Log, d kv.Durability, drafts ...eventlog.Draft) {
-	if _, err := log.Append(b.Context(), d, "", eventlog.Any, drafts...); err != nil {
-		b.Fatal(err)
 	}
 }
 
