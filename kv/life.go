@@ -149,6 +149,9 @@ func (db *DB) enterAlone(ctx context.Context, op string, d Durability) error {
 
 // waitedForItself adds what is most often wrong when a writer's turn does not come.
 func waitedForItself(err error) error {
+	if err == errWithin {
+		return refusal(Invalid, "write by its transaction: tx.Put and the like, or In(tx) of a store", "%w", err)
+	}
 	return refusal(driver.KindOf(err),
 		"end it first; do not call Update, Begin or Write within a function that View or Update runs",
 		"another transaction of this program was running: %w", err)

@@ -12,6 +12,7 @@ type turns struct {
 	queue   chan struct{} // holds one: who has put it there waits at the gate, and others wait to put theirs
 	changed chan struct{} // wakes the one at the gate, who then looks at in again
 	tracer  Timer         // is told of waits
+	within
 }
 
 const gate = 1 << 40
@@ -62,6 +63,16 @@ func (t *turns) wait(ctx context.Context, n int64) (err error) {
 	var sp span
 	ctx = sp.begin(ctx, t.tracer, Event{Op: "turn"})
 	defer func() { sp.end(err) }()
+	if n := t.suspects(); n > 0 {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = t.watch(ctx, n)
+		defer func() {
+			if err != nil && context.Cause(ctx) == errWithin {
+				err = errWithin
+			}
+			cancel(nil)
+		}()
+	}
 	select {
 	case t.queue <- struct{}{}:
 	case <-ctx.Done():

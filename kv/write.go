@@ -75,7 +75,7 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 			err = db.wrap("update", cerr)
 		}
 	}()
-	if err := fn(tx); err != nil {
+	if err := db.writers.run(fn, tx); err != nil {
 		return err
 	}
 	return db.commit(tx)

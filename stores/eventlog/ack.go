@@ -27,6 +27,7 @@ func (l *Log) newAcks() *groupcommit.Committer[Mark] {
 		Commit:   l.backend.SetBookmarks,
 		Fail:     func(m *Mark, err error) { m.Err = err },
 		Op:       func(*Mark) string { return "ack" },
+		MayWait:  l.mayWait(),
 		MaxCalls: groupAppends,
 	})
 }

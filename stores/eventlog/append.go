@@ -36,6 +36,7 @@ func (l *Log) newAppends() *groupcommit.Committer[Pending] {
 		Fail:     func(p *Pending, err error) { p.fail(err) },
 		Op:       func(*Pending) string { return "append" },
 		Done:     func([]*Pending) { l.bell.ring() },
+		MayWait:  l.mayWait(),
 		MaxCalls: groupAppends,
 		MaxSize:  groupBytes,
 	})

@@ -41,6 +41,14 @@ func NewLog(b Backend) *Log {
 	return l
 }
 
+// mayWait returns what MayWait of groupcommit.Rules is.
+func (l *Log) mayWait() func(context.Context) error {
+	if b, ok := l.backend.(*kvBackend); ok {
+		return b.db.MayWait
+	}
+	return nil
+}
+
 // Load returns the events of a range of positions in its order, all as of one moment. It holds them
 // all in memory: set Limit, or use [Log.All], for a long range.
 func (l *Log) Load(ctx context.Context, r Range) ([]Event, error) {

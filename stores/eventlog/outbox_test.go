@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 	"github.com/assaydb/assay/stores/internal/frame"
@@ -62,28 +63,23 @@ func openShop(ctx context.Context, kind, dir string, class kv.Durability) (outbo
 
 func (s *shop) Close() error { return errors.Join(s.log.Close(), s.data.close()) }
 
-// Work places orders, one with others, and counts them, some later.
-func (s *shop) Work(ctx context.Context, prefix string, n int, trying, done func(id string)) error {
-	for i := range n {
-		id := fmt.Sprintf("%s-%04d", prefix, i)
-		trying(id)
-		err := s.order(ctx, s.class, id, func(tx *eventlog.Tx) error {
-			_, err := tx.Append("order-"+id, eventlog.Empty, eventlog.Draft{Type: "Placed", Data: []byte(id), ID: id})
-			return err
-		})
-		if err == nil && i%4 == 1 { // mixed with appends that share commits
-			_, err = s.log.Append(ctx, s.class, "", eventlog.Any, eventlog.Draft{Type: "Noise"},
-				eventlog.Draft{Type: "Noise"})
-		}
-		if err == nil && i%3 > 0 {
-			err = s.project(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		done(id)
+// Do places an order, some with other events, and most of the time counts what there is.
+func (s *shop) Do(ctx context.Context, i int, id string, done func()) error {
+	err := s.order(ctx, s.class, id, func(tx *eventlog.Tx) error {
+		_, err := tx.Append("order-"+id, eventlog.Empty, eventlog.Draft{Type: "Placed", Data: []byte(id), ID: id})
+		return err
+	})
+	if err == nil && i%4 == 1 { // mixed with appends that share commits
+		_, err = s.log.Append(ctx, s.class, "", eventlog.Any, eventlog.Draft{Type: "Noise"},
+			eventlog.Draft{Type: "Noise"})
 	}
-	return nil
+	if err == nil && i%3 > 0 {
+		err = s.project(ctx)
+	}
+	if err == nil {
+		done()
+	}
+	return err
 }
 
 // project counts the orders of some events.
@@ -103,32 +99,29 @@ func (s *shop) project(ctx context.Context) error {
 	})
 }
 
-// Check requires that all of done are there, that every order has one event, and that those which
-// the subscription has come past were counted once, the others not at all.
-func (s *shop) Check(ctx context.Context, done []string) error {
+// Check requires that every order has one event, and that those which the subscription has come
+// past were counted once, the others not at all. It returns the orders.
+func (s *shop) Check(ctx context.Context) (ids []string, err error) {
 	orders, err := s.orders(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, id := range done {
-		if _, ok := orders[id]; !ok {
-			return fmt.Errorf("order %s was acknowledged and is lost", id)
-		}
-	}
+	ids = slices.Collect(maps.Keys(orders))
 	sub, err := s.log.Subscribe(ctx, counter)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for e, err := range s.log.All(ctx, eventlog.Range{}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if e.Type != "Placed" {
 			continue
 		}
 		counted, ok := orders[string(e.Data)]
 		if !ok {
-			return fmt.Errorf("event %d is of order %s, which is not there, or of one that has two", e.Position, e.Data)
+			return nil, fmt.Errorf("event %d is of order %s, which is not there, or of one that has two",
+				e.Position, e.Data)
 		}
 		delete(orders, string(e.Data))
 		want := 0
@@ -136,15 +129,15 @@ func (s *shop) Check(ctx context.Context, done []string) error {
 			want = 1
 		}
 		if counted != want || e.Version != 1 {
-			return fmt.Errorf("order %s of event %d, version %d, was counted %d times; the subscription is at %d",
+			return nil, fmt.Errorf("order %s of event %d, version %d, was counted %d times; the subscription is at %d",
 				e.Data, e.Position,
 				e.Version, counted, sub.Position())
 		}
 	}
 	for id := range orders {
-		return fmt.Errorf("order %s has no event", id)
+		return nil, fmt.Errorf("order %s has no event", id)
 	}
-	return nil
+	return ids, nil
 }
 
 // kvShop keeps its data beside the log in a key-value store.
@@ -294,19 +287,7 @@ func (s *sqlShop) orders(ctx context.Context) (map[string]int, error) {
 
 func TestShopKilled(t *testing.T) { shops.Killed(t, "bbolt", "pebble", "sqlite", "bunt", "sqllog") }
 
-func TestShopPower(t *testing.T) {
-	for _, kind := range []string{"bbolt", "pebble", "sqlite", "sqllog"} {
-		t.Run(kind, func(t *testing.T) {
-			powertest.Run(t, powertest.Case[string]{
-				Work: func(dir string, log *powertest.Log[string]) error {
-					return shops.Work(kind, dir, log.Try,
-						log.Done)
-				},
-				Check: func(dir string, h powertest.History[string]) error { return shops.GoOn(kind, dir, h.Done) },
-			})
-		})
-	}
-}
+func TestShopCrashes(t *testing.T) { shops.Crashes(t, "bbolt", "pebble", "sqlite", "sqllog") }
 
 // TestShopInTwoCommits shows what the check finds where an order and its event, or a count and its
 // acknowledgement, are not one.

@@ -32,7 +32,7 @@ var requests = sync.Pool{New: func() any {
 
 // newGroup returns what commits requests that meet together.
 func (s *Store) newGroup() *groupcommit.Committer[request] {
-	return groupcommit.New(groupcommit.Rules[request]{
+	rules := groupcommit.Rules[request]{
 		Name:   "the store of queues",
 		Commit: s.commit,
 		Fail: func(r *request, err error) {
@@ -43,7 +43,11 @@ func (s *Store) newGroup() *groupcommit.Committer[request] {
 		Done:     settle,
 		MaxCalls: groupOps,
 		MaxSize:  groupBytes,
-	})
+	}
+	if b, ok := s.backend.(*kvBackend); ok {
+		rules.MayWait = b.db.MayWait
+	}
+	return groupcommit.New(rules)
 }
 
 // request returns a request that the caller completes, gives to do, and releases.

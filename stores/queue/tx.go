@@ -25,11 +25,30 @@ import (
 //	})
 //
 // A transaction with jobs pays for its own commit: it shares none with other calls of the queue.
+// sqlqueue.In returns one within a transaction of database/sql.
 type Tx struct {
-	queue   *Queue
-	tx      *kv.Tx
-	backend *kvBackend
+	queue *Queue
+	in    Joined
 }
+
+// Joined is queues within a transaction of the program's. It is used by one goroutine.
+type Joined interface {
+	// Do does op, as Commit of a Backend does. After an error a part of it may be done.
+	Do(op *Op) error
+
+	// OnCommit has fn called once the transaction is committed. Where that cannot be known fn is
+	// not called.
+	OnCommit(fn func())
+
+	// Fail has the transaction end with err, where that can be done.
+	Fail(err error)
+}
+
+// Join returns q within a transaction that its backend has joined. Programs call In.
+func (q *Queue) Join(j Joined) *Tx { return &Tx{q, j} }
+
+// Backend returns what the store of q is kept in. It is for backends.
+func (q *Queue) Backend() Backend { return q.store.backend }
 
 // In returns the queue within tx, a transaction of the store that [New] was given, whatever its
 // namespace. Queues in SQL tables are Unsupported.
@@ -38,13 +57,25 @@ func (q *Queue) In(tx *kv.Tx) (*Tx, error) {
 	if !ok {
 		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported,
 			Err:  errors.New("the queue is not kept in a key-value store"),
-			Hint: "keep it in one, beside the data: queue.New(db, nil)"}
+			Hint: "keep it in one, beside the data: queue.New(db, nil); or join an SQL transaction: sqlqueue.In(tx, q)"}
 	}
 	joined, err := b.db.Join(tx)
 	if err != nil {
 		return nil, err
 	}
-	return &Tx{queue: q, tx: joined, backend: newKVBackend(b.db)}, nil
+	return q.Join(&kvJoined{newKVBackend(b.db), joined}), nil
+}
+
+// kvJoined is queues within a transaction of their store.
+type kvJoined struct {
+	backend *kvBackend
+	*kv.Tx
+}
+
+// Do implements Joined.
+func (j *kvJoined) Do(op *Op) error {
+	j.backend.group = append(j.backend.group[:0], op)
+	return j.backend.ended(j.backend.turn(j.Tx))
 }
 
 // Publish adds jobs. They can be claimed once the transaction is committed, and in it.
@@ -119,13 +150,12 @@ func (t *Tx) do(op *Op) error {
 	q := t.queue
 	op.Queue, op.Settings, op.Clock = q.name, &q.settings, q.store.options.Clock
 	return q.store.read(op.Verb.String(), func() error {
-		t.backend.group = append(t.backend.group[:0], op)
-		if err := t.backend.ended(t.backend.turn(t.tx)); err != nil {
-			t.tx.Fail(err) // a part of it may be written
+		if err := t.in.Do(op); err != nil {
+			t.in.Fail(err) // a part of it may be written
 			return err
 		}
 		if op.Err == nil {
-			t.tx.OnCommit(func() { q.line.settle(op) })
+			t.in.OnCommit(func() { q.line.settle(op) })
 		}
 		return op.Err
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,6 +210,45 @@ func TestATransactionOfAnotherStoreIsRefused(t *testing.T) {
 		}
 		if _, err := q.In(kept); err == nil {
 			t.Error("a transaction that has ended was taken")
+		}
+	})
+}
+
+// A call within the function of an Update would wait for that one's end for ever. That is told at
+// once, also where another goroutine commits for it.
+func TestACallWithinTheFunctionOfAnUpdateIsRefused(t *testing.T) {
+	withQueue(t, func(t *testing.T, db *kv.DB, q *queue.Queue) {
+		ctx := context.Background() // which does not end
+		waited := make(chan error, 1)
+		err := db.Update(ctx, kv.Buffered, func(*kv.Tx) error {
+			refused := func() {
+				_, err := q.Publish(ctx, kv.Buffered, queue.Draft{Payload: []byte("within")})
+				if !errors.Is(err, kv.Invalid) || !strings.Contains(kv.HintOf(err), "In(tx)") {
+					t.Errorf("publish: %v, hint %q", err, kv.HintOf(err))
+				}
+			}
+			refused()
+			began := make(chan struct{})
+			go func() {
+				close(began)
+				_, err := q.Publish(ctx, kv.Buffered, queue.Draft{Payload: []byte("beside")})
+				waited <- err
+			}()
+			<-began
+			for range 1000 {
+				runtime.Gosched()
+			}
+			refused() // most likely behind the other, who waits for the turn
+			return nil
+		})
+		if err == nil {
+			err = <-waited
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := counts(t, q); c.Total() != 1 {
+			t.Errorf("%+v, want the one job that was published beside", c)
 		}
 	})
 }

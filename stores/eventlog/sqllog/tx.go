@@ -1,11 +1,8 @@
 package sqllog
 
 import (
-	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
@@ -35,32 +32,11 @@ func In(tx *sql.Tx, log *eventlog.Log) (*eventlog.Tx, error) {
 		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the log is not kept in SQL tables"),
 			Hint: "use Log.In with a transaction of its store"}
 	}
-	ctx := context.Background()
-	var path string
-	if err := tx.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&path); err != nil {
-		return nil, b.wrap("join", err)
-	}
-	theirs, err := os.Stat(path)
+	class, err := b.file.Joins(tx)
 	if err != nil {
 		return nil, b.wrap("join", err)
 	}
-	ours, err := os.Stat(b.file.Path)
-	if err != nil {
-		return nil, b.wrap("join", err)
-	}
-	if !os.SameFile(theirs, ours) {
-		return nil, b.wrap("join", &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("it is a transaction of %s", path),
-			Hint: "give a transaction of the file that the log is in"})
-	}
-	j := &joined{b: b, tx: tx, w: newWriting(tx, b.indexed), class: kv.Flushed}
-	var level int
-	if err := tx.QueryRowContext(ctx, `PRAGMA synchronous`).Scan(&level); err != nil {
-		return nil, b.wrap("join", err)
-	}
-	if level >= 2 { // FULL or EXTRA
-		j.class = kv.Synced
-	}
-	return log.Join(j)
+	return log.Join(&joined{b: b, tx: tx, w: newWriting(tx, b.indexed), class: class})
 }
 
 // joined is a log within a transaction of the program's.

@@ -27,6 +27,10 @@ type Rules[T any] struct {
 	// Fail makes err the outcome of work that was not done.
 	Fail func(work *T, err error)
 
+	// MayWait returns an error if the caller must not wait for others, as for [kv.DB.MayWait]: its
+	// work then fails. It may be nil.
+	MayWait func(ctx context.Context) error
+
 	// Op names work in error messages.
 	Op func(work *T) string
 
@@ -84,6 +88,12 @@ func (c *Committer[T]) Do(ctx context.Context, d kv.Durability, call *Call[T]) {
 		c.members = append(c.members, call)
 		c.lead(call)
 		return
+	}
+	if c.rules.MayWait != nil {
+		if err := c.rules.MayWait(ctx); err != nil {
+			c.rules.Fail(call.Work, err)
+			return
+		}
 	}
 	if call.wake == nil {
 		call.wake = make(chan bool, 1)

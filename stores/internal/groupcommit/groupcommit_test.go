@@ -181,6 +181,31 @@ func TestOneThatWaitsIsGivenUpWithItsContext(t *testing.T) {
 	}
 }
 
+func TestOneThatMustNotWaitForOthersIsRefusedAndStopsNone(t *testing.T) {
+	s := gated()
+	a := crowd{c: newStore(s)}
+	mayNot := &kv.Error{Op: "add", Kind: kv.Invalid}
+	a.c.rules.MayWait = func(ctx context.Context) error {
+		if ctx.Value(mayNot) != nil {
+			return mayNot
+		}
+		return nil
+	}
+	within := context.WithValue(t.Context(), mayNot, true)
+	a.add(within, kv.Synced, 0, 0) // nobody to wait for
+	<-s.began
+	w := work{n: 1}
+	if a.c.Do(within, kv.Synced, &Call[work]{Work: &w}); w.err != mayNot {
+		t.Errorf("got %v, want %v", w.err, mayNot)
+	}
+	a.add(t.Context(), kv.Synced, 2, 0)
+	close(s.gate)
+	a.all.Wait()
+	if !slices.EqualFunc(s.groups, [][]int{{0}, {2}}, slices.Equal) {
+		t.Errorf("groups %v", s.groups)
+	}
+}
+
 func TestOneThatIsTooLargeForAllGoesAlone(t *testing.T) {
 	s := gated()
 	s.most = 1

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,6 +125,35 @@ func (f *File) SetLevel(d kv.Durability, exec func(query string) error) error {
 		f.level = level
 	}
 	return err
+}
+
+// Joins returns the class of a transaction of the program's, which must be one of the same file: it
+// is what its connection is set to.
+func (f *File) Joins(tx *sql.Tx) (d kv.Durability, err error) {
+	ctx := context.Background()
+	var path string
+	var level int
+	err = tx.QueryRowContext(ctx, `SELECT file, (SELECT synchronous FROM pragma_synchronous) FROM pragma_database_list
+		WHERE name = 'main'`).Scan(&path, &level)
+	if err != nil {
+		return d, err
+	}
+	theirs, err := os.Stat(path)
+	if err != nil {
+		return d, err
+	}
+	ours, err := os.Stat(f.Path)
+	if err != nil {
+		return d, err
+	}
+	if !os.SameFile(theirs, ours) {
+		return d, &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("it is a transaction of %s", path),
+			Hint: "give a transaction of " + f.Path}
+	}
+	if level >= 2 { // FULL or EXTRA
+		return kv.Synced, nil
+	}
+	return kv.Flushed, nil
 }
 
 // Retry runs try again while another process holds a lock, for as long as f.Wait.

@@ -19,6 +19,7 @@ type backend struct {
 
 	// The rest is used by Commit alone.
 	writer   *conn
+	tx       *sql.Tx // in place of writer: of the program
 	begin    stmt
 	commit   stmt
 	rollback stmt
@@ -50,8 +51,13 @@ func (b *backend) Close() error {
 // prepare takes pairs of a *stmt and its text.
 func (b *backend) prepare(pairs ...any) error {
 	for i := 0; i < len(pairs); i += 2 {
+		s, text := pairs[i].(*stmt), pairs[i+1].(string)
+		if b.tx != nil {
+			*s = &statement{joined: &joinedStatement{b.tx, text}}
+			continue
+		}
 		var err error
-		if *pairs[i].(*stmt), _, err = b.writer.prepare(pairs[i+1].(string)); err != nil {
+		if *s, _, err = b.writer.prepare(text); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 type stmt = *statement
 
 type statement struct {
+	joined *joinedStatement // nil but in a transaction of the program's
+
 	c      *conn
 	handle uintptr // sqlite3_stmt*
 	args   uintptr // memory for texts and blobs; SQLite reads it until the statement is reset
@@ -22,6 +24,9 @@ const keptRoom = 1 << 20
 // run runs the statement, whose arguments are int, int64, string, []byte or nil, and returns how
 // many rows it changed if it is one that does.
 func (s *statement) run(args ...any) (changed int, err error) {
+	if s.joined != nil {
+		return s.joined.run(args)
+	}
 	if err := s.each(nil, args...); err != nil {
 		return 0, err
 	}
@@ -31,11 +36,14 @@ func (s *statement) run(args ...any) (changed int, err error) {
 // each runs the statement and calls scan for each row. SQLite: one that changes something has done
 // so before its first row, but commits after its last.
 func (s *statement) each(scan func(row), args ...any) error {
+	if s.joined != nil {
+		return s.joined.each(scan, args)
+	}
 	rc := s.bind(args)
 	if rc == lib.SQLITE_OK {
 		for rc = lib.Xsqlite3_step(s.c.tls, s.handle); rc == lib.SQLITE_ROW; rc = lib.Xsqlite3_step(s.c.tls, s.handle) {
 			if scan != nil {
-				scan(row{s})
+				scan(row{s: s})
 			}
 		}
 	}
@@ -110,13 +118,27 @@ func (s *statement) free() {
 }
 
 // row is the row at which a statement is.
-type row struct{ s *statement }
+type row struct {
+	s      *statement
+	values []any // of a joined statement, in place of s
+}
 
 // integer returns column i as a number, 0 if it is NULL.
-func (r row) integer(i int32) int64 { return lib.Xsqlite3_column_int64(r.s.c.tls, r.s.handle, i) }
+func (r row) integer(i int32) int64 {
+	if r.values != nil {
+		return r.timeOr(i, 0)
+	}
+	return lib.Xsqlite3_column_int64(r.s.c.tls, r.s.handle, i)
+}
 
 // timeOr returns column i as a number, or none if it is NULL.
 func (r row) timeOr(i int32, none int64) int64 {
+	if r.values != nil {
+		if n, ok := r.values[i].(int64); ok {
+			return n
+		}
+		return none
+	}
 	if lib.Xsqlite3_column_type(r.s.c.tls, r.s.handle, i) == lib.SQLITE_NULL {
 		return none
 	}
@@ -125,6 +147,9 @@ func (r row) timeOr(i int32, none int64) int64 {
 
 // blob returns a copy of column i, nil if it is empty.
 func (r row) blob(i int32) []byte {
+	if r.values != nil {
+		return joinedBlob(r.values[i])
+	}
 	p := lib.Xsqlite3_column_blob(r.s.c.tls, r.s.handle, i)
 	if p == 0 {
 		return nil
