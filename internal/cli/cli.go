@@ -129,8 +129,8 @@ Start with:
 	})
 	cmd.AddCommand(a.runCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.compareCommand(),
 		a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
-		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(),
-		a.proveChildCommand())
+		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.switchCommand(), a.watchCommand(), a.childCommand(),
+		a.helperCommand(), a.proveChildCommand())
 	return cmd
 }
 
