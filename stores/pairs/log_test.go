@@ -288,3 +288,45 @@ func TestLogDamaged(t *testing.T) {
 		})
 	}
 }
+
+// TestLogMigrates: a log that an older program appends to after it was moved gets what is new; one
+// from which something was removed is an error, and stays as it is.
+func TestLogMigrates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i, forms := range [][2]string{{"bbolt", "sql"}, {"sql", "pebble"}} {
+		from := place{form: forms[0], path: filepath.Join(dir, fmt.Sprint("from", i))}
+		to := place{form: forms[1], path: filepath.Join(dir, fmt.Sprint("to", i))}
+		fillLog(t, from, 100)
+		migrate := func() (transfer.Migration, error) {
+			return transfer.Migrate(t.Context(), from.URL("log"), to.URL("log"), nil)
+		}
+		if done, err := migrate(); err != nil || done.Outcome != transfer.Moved {
+			t.Fatalf("%v: %+v, %v", forms, done, err)
+		}
+		log, end := openLog(t, from)
+		_, err := log.Append(t.Context(), kv.Synced, "last", eventlog.Version(1), eventlog.Draft{Type: "Later", ID: "later"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if done, err := migrate(); err != nil || done.Outcome != transfer.Caught {
+			t.Fatalf("%v, after another event: %+v, %v", forms, done, err)
+		}
+		want := showLog(t, from)
+		if got := showLog(t, to); got != want {
+			t.Errorf("%v: what the store shows differs:\n%s\nwant\n%s", forms, excerpt(got, want), excerpt(want, got))
+		}
+		log, end = openLog(t, from)
+		if err := log.Truncate(t.Context(), kv.Synced, 30); err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if done, err := migrate(); !errors.Is(err, kv.Unsupported) {
+			t.Errorf("%v, after events were removed: %+v, %v", forms, done, err)
+		}
+		if got := showLog(t, to); got != want {
+			t.Errorf("%v: a migration that failed has changed the new log", forms)
+		}
+	}
+}

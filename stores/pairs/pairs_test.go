@@ -51,7 +51,7 @@ func (p place) URL(scheme string) string {
 // engine opens the engine's store that the place is in.
 func (p place) engine(t *testing.T) *kv.DB {
 	t.Helper()
-	db, err := kv.Open(t.Context(), p.form+":"+p.path, kv.WithWeakest(kv.Buffered))
+	db, err := kv.Open(t.Context(), p.form+":"+p.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,11 +156,14 @@ func killed(t *testing.T, scheme string, from, to place) {
 		time.Sleep(rand.N(whole))
 		_ = c.Process.Kill() // it may have ended
 		_ = c.Wait()
-		if _, err := os.Lstat(p.path); err != nil {
+		_, absent := os.Lstat(p.path)
+		if absent != nil {
 			amid++
-			if _, err := transfer.Copy(t.Context(), from.URL(scheme), p.URL(scheme), nil); err != nil {
-				t.Fatal(err)
-			}
+		}
+		// one that is there is refused, and what was left beside it is removed
+		_, err := transfer.Copy(t.Context(), from.URL(scheme), p.URL(scheme), nil)
+		if absent != nil && err != nil || absent == nil && !errors.Is(err, kv.Invalid) {
+			t.Fatalf("the next copy: %v", err)
 		}
 		v, err := transfer.Verify(t.Context(), from.URL(scheme), p.URL(scheme), nil)
 		if err != nil || v.Differing > 0 || v.B.Pairs == 0 {
