@@ -20,7 +20,7 @@ func TestCopyMovesALogIntoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := eventlog.Open(t.Context(), db.Namespace([]byte("e/")), &eventlog.Options{Streams: true})
+	log, err := eventlog.Open(t.Context(), db.Namespace([]byte("z/")), &eventlog.Options{Streams: true})
 	if err == nil {
 		_, err = log.Append(t.Context(), kv.Synced, "order-1", eventlog.Any, eventlog.Draft{Type: "Placed", Data: []byte("{}")})
 	}
@@ -32,13 +32,13 @@ func TestCopyMovesALogIntoTables(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"copy", "log:" + path("app.db") + "?prefix=e/", "log:" + path("events.db") + "?form=sql"}, 0,
+		{[]string{"copy", "log:" + path("app.db") + "?prefix=z/", "log:" + path("events.db") + "?form=sql"}, 0,
 			"copied and verified 2 pairs"},
-		{[]string{"verify", "log:" + path("app.db") + "?prefix=e/", "log:" + path("events.db")}, 0, "equal: 2 pairs"},
-		{[]string{"verify", "log:" + path("app.db"), "log:" + path("events.db")}, 1, "2 keys of 0 and 2 pairs differ"},
+		{[]string{"verify", "log:" + path("app.db") + "?prefix=z/", "log:" + path("events.db")}, 0, "equal: 2 pairs"},
+		{[]string{"verify", "log:" + path("app.db"), "log:" + path("events.db")}, 1, "hint: name the namespace"},
 		{[]string{"inspect", "log:" + path("events.db"), "scan"}, 0, `order-1`},
-		{[]string{"inspect", "log:" + path("events.db"), "check"}, 0, "ok"},
-		{[]string{"copy", "queue:" + path("app.db"), "queue:" + path("jobs")}, 2, "form=sql"},
+		{[]string{"inspect", "log:" + path("events.db"), "check"}, 0, "no fault"},
+		{[]string{"copy", "log:" + path("events.db"), "log:" + path("back")}, 2, "form=sql"},
 	} {
 		status, stdout, stderr := runAssay(t, c.args...)
 		if status != c.status || !strings.Contains(stdout+stderr, c.want) {

@@ -13,7 +13,8 @@ import (
 
 // nested are the modules below the main one; they build with its packages as they stand in the
 // repository.
-var nested = []string{"engines/duckdbkv", "engines/mosskv", "examples/crashes", "examples/observe", "examples/ownassay",
+var nested = []string{"engines/duckdbkv", "engines/mosskv", "engines/postgreskv", "examples/crashes", "examples/observe",
+	"examples/ownassay",
 	"examples/watermill",
 	"foreign", "observe/otel", "lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt"}
 

@@ -68,14 +68,40 @@ func (k *kind) Open(ctx context.Context, c driver.Config) (driver.Store, error) 
 			return nil, err
 		}
 	}
+	var opened *store
 	if o.form == inSQL {
-		if o.prefix != "" {
-			return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("prefix %q of tables", o.prefix),
-				Hint: "tables have no prefix"}
-		}
-		return k.openSQL(ctx, c, missing)
+		opened, err = k.openSQL(ctx, c, o, missing)
+	} else {
+		opened, err = k.openEngine(ctx, c, o)
 	}
-	return k.openEngine(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	if c.Mode == driver.ReadOnly {
+		if err := opened.exists(ctx); err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
+	}
+	return opened, nil
+}
+
+// exists refuses to read a place that holds other things and no store: it would be taken for an
+// empty one.
+func (s *store) exists(ctx context.Context) error {
+	some := false
+	err := driver.EachPair(ctx, s, func(_, _ []byte) error {
+		some = true
+		return errStop
+	})
+	if some || err != nil { // reading the rest tells what is wrong
+		return nil
+	}
+	others, err := s.form.others(ctx)
+	if err == nil && others {
+		err = &driver.Error{Kind: driver.NotFound, Err: fmt.Errorf("there is no %s there, and there are other things", s.kind.name),
+			Hint: "name the namespace that the program keeps it in: prefix=..."}
+	}
+	return err
 }
 
 // formOf tells by the content of a file what keeps the store.
@@ -92,7 +118,7 @@ func (k *kind) formOf(ctx context.Context, path string) (string, error) {
 }
 
 // openEngine opens a store of an engine.
-func (k *kind) openEngine(ctx context.Context, c driver.Config, o options) (driver.Store, error) {
+func (k *kind) openEngine(ctx context.Context, c driver.Config, o options) (*store, error) {
 	d, ok := driver.Lookup(o.form)
 	if _, same := d.(*kind); !ok || same {
 		return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("form %q is no engine of this program", o.form),

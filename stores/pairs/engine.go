@@ -34,6 +34,17 @@ func (f *engineForm) begin(ctx context.Context, write bool) (_ state, err error)
 
 func (f *engineForm) check(ctx context.Context) error { return f.opened.Check(ctx) }
 
+func (f *engineForm) others(ctx context.Context) (some bool, err error) {
+	err = f.opened.View(ctx, func(s *kv.Snapshot) error {
+		for range s.Keys(kv.Range{}) {
+			some = true
+			break
+		}
+		return nil
+	})
+	return some, err
+}
+
 func (f *engineForm) close() error { return f.opened.Close() }
 
 // engineState is a snapshot, or a transaction.

@@ -199,15 +199,23 @@ func TestRefused(t *testing.T) {
 	if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("key"), []byte("value")), db.Close()); err != nil {
 		t.Fatal(err)
 	}
+	if err := (place{form: "bbolt", path: path("empty")}).engine(t).Close(); err != nil {
+		t.Fatal(err)
+	}
+	fillLog(t, place{form: "sql", path: path("tables")}, 50)
 	for _, c := range []struct {
 		name, from, to string
 		kind           kv.Kind
 		hint           string
 	}{
-		{"no form of a new store", "log:" + path("plain"), "log:" + path("new"), kv.Invalid, "form=sql"},
-		{"an unknown form", "log:" + path("plain"), "log:" + path("new") + "?form=paper", kv.Invalid, "sql"},
-		{"a form that is no engine", "log:" + path("plain"), "queue:" + path("new") + "?form=log", kv.Invalid, "sql"},
-		{"a prefix of tables", "log:" + path("plain"), "log:" + path("new") + "?form=sql&prefix=a", kv.Invalid, "no prefix"},
+		{"no form of a new store", "log:" + path("empty"), "log:" + path("new"), kv.Invalid, "form=sql"},
+		{"an unknown form", "log:" + path("empty"), "log:" + path("new") + "?form=paper", kv.Invalid, "sql"},
+		{"a form that is no engine", "log:" + path("empty"), "queue:" + path("new") + "?form=log", kv.Invalid, "sql"},
+		{"a prefix of tables", "log:" + path("empty"), "log:" + path("new") + "?form=sql&prefix=a", kv.Invalid, "no prefix"},
+		{"keys of something else", "log:" + path("plain"), "log:" + path("new") + "?form=sql", kv.NotFound, "prefix="},
+		{"the same, for queues", "queue:" + path("plain"), "queue:" + path("new") + "?form=sql", kv.NotFound, "prefix="},
+		{"a file without tables of queues", "queue:" + path("tables") + "?form=sql", "queue:" + path("new") + "?form=bbolt",
+			kv.NotFound, ""},
 		{"no source", "log:" + path("none"), "log:" + path("new") + "?form=sql", kv.NoStore, ""},
 		{"pairs of another scheme", "bbolt:" + path("plain"), "log:" + path("log") + "?form=sql", kv.Invalid, "same scheme"},
 		{"the same, as queues", "bbolt:" + path("plain"), "queue:" + path("queue") + "?form=pebble", kv.Invalid, "same scheme"},

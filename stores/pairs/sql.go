@@ -21,7 +21,11 @@ type sqlForm struct {
 
 // openSQL opens the tables, which a new file gets at once, and one that is there when something is
 // put.
-func (k *kind) openSQL(ctx context.Context, c driver.Config, fresh bool) (driver.Store, error) {
+func (k *kind) openSQL(ctx context.Context, c driver.Config, o options, fresh bool) (*store, error) {
+	if o.prefix != "" {
+		return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("prefix %q of tables", o.prefix),
+			Hint: "tables have no prefix"}
+	}
 	mode := "rw"
 	switch {
 	case c.Mode == driver.ReadOnly:
@@ -113,6 +117,11 @@ func (f *sqlForm) check(ctx context.Context) error {
 		err = &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("integrity_check: %s", found)}
 	}
 	return f.wrap(err)
+}
+
+func (f *sqlForm) others(ctx context.Context) (bool, error) {
+	has, err := f.hasTables(ctx)
+	return !has, f.wrap(err)
 }
 
 func (f *sqlForm) close() error { return f.db.Close() }

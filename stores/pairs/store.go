@@ -14,6 +14,8 @@ type form interface {
 	// begin fixes a state to read, or begins a transaction that writes.
 	begin(ctx context.Context, write bool) (state, error)
 	check(ctx context.Context) error
+	// others reports whether there is anything, where the store has no pairs.
+	others(ctx context.Context) (bool, error)
 	close() error
 }
 
