@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/transfer/live"
 )
 
-// TestSwitchesToPostgres moves a program from bbolt to PostgreSQL while it writes. No write that was
-// acknowledged is lost, neither in the new store nor, until it is dropped, in the old one.
+// TestSwitchesToPostgres moves a program from bbolt to PostgreSQL while it writes. No write that
+// was acknowledged is lost.
 func TestSwitchesToPostgres(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()

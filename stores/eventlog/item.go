@@ -12,13 +12,15 @@ type ItemKind uint8
 
 // The kinds of items.
 const (
-	HeadItem     ItemKind = iota // Streams, and Position: all up to it are used, lost or skipped; none before the first event
-	BookmarkItem                 // the subscription Name has come to Position
-	EventItem                    // Event; by position
-	IDItem                       // the id Name is remembered: Position and Version of its event, and Sum; by id
-	LeaseItem                    // Holder has the subscription Name until Until, in ms since 1970
-	ParkedItem                   // the subscription Name parked the event at Position; Cause is why
-	EndedItem                    // all events of the stream Name are removed; Version was the last
+	// Streams, and Position: all up to it are used, lost or skipped; there is none before the first
+	// event
+	HeadItem     ItemKind = iota
+	BookmarkItem          // the subscription Name has come to Position
+	EventItem             // Event; by position
+	IDItem                // the id Name is remembered: Position and Version of its event, and Sum; by id
+	LeaseItem             // Holder has the subscription Name until Until, in ms since 1970
+	ParkedItem            // the subscription Name parked the event at Position; Cause is why
+	EndedItem             // all events of the stream Name are removed; Version was the last
 )
 
 // Item is one of the things that a log holds, whatever keeps it: what is moved between a key-value
@@ -216,9 +218,10 @@ func (d *dump) ended() error {
 	return nil
 }
 
-// Restore writes an item that Dump gave, of the same log or another, into the log in tx, which is not
-// open elsewhere. A log gets its items in the order of Dump, in as many transactions as one likes;
-// as long as items are missing it is not to be used. An event that is there already is a Conflict.
+// Restore writes an item that Dump gave, of the same log or another, into the log in tx, which is
+// not open elsewhere. A log gets its items in the order of Dump, in as many transactions as one
+// likes; as long as items are missing it is not to be used. An event that is there already is a
+// Conflict.
 func Restore(tx *kv.Tx, p *Item) error {
 	switch p.Kind {
 	case HeadItem:

@@ -13,9 +13,9 @@
 //	form    sql, which are the tables of sqllog and sqlqueue, or the name of an engine; of a file that is there its content says it
 //	prefix  the keys in the engine's store that begin so, as a kv.DB.Namespace has them
 //
-// It is for moving and looking, not for working. All commits are synced. Events and jobs that are put
-// must be new, and nothing is removed: a store that was changed since is moved again. A value is
-// found by reading all pairs before it. Pairs are read in ascending order alone.
+// It is for moving and looking, not for working. All commits are synced. Events and jobs that are
+// put must be new, and nothing is removed: a store that was changed since is moved again. A value
+// is found by reading all pairs before it. Pairs are read in ascending order alone.
 //
 // # Pairs
 //

@@ -140,6 +140,7 @@ func (k *kind) openEngine(ctx context.Context, c driver.Config, o options) (*sto
 	if o.prefix != "" {
 		s.form.(*engineForm).db = db.Namespace([]byte(o.prefix))
 	}
-	s.caps.MaxValue, s.caps.PureGo = opened.Caps().MaxValue, opened.Caps().PureGo // keys are no longer than the store's own
+	// of keys nothing is said: they are no longer than those that the store itself makes of them
+	s.caps.MaxValue, s.caps.PureGo = opened.Caps().MaxValue, opened.Caps().PureGo
 	return s, nil
 }

@@ -59,7 +59,8 @@ func restoring[P, On any](c codec[P], restore func(On, *P) error) func(On, []byt
 // functions.
 func newKind[P any](name, summary, table string, c codec[P],
 	dump func(*kv.Snapshot, func(*P) error) error, restore func(*kv.Tx, *P) error,
-	dumpSQL func(context.Context, *sql.Conn, func(*P) error) error, restoreSQL func(context.Context, *sql.Conn, *P) error,
+	dumpSQL func(context.Context, *sql.Conn, func(*P) error) error,
+	restoreSQL func(context.Context, *sql.Conn, *P) error,
 	create func(context.Context, *sql.Conn) error) *kind {
 	return &kind{name: name, summary: summary, table: table, createSQL: create,
 		dumpKV: func(s *kv.Snapshot, emit func(k, v []byte) error) error { return dump(s, c.emitting(emit)) },

@@ -11,7 +11,8 @@ import (
 )
 
 var logs = newKind("log", "an event log in any of its forms, to be moved", "eventlog",
-	codec[eventlog.Item]{encodeLog, decodeLog}, eventlog.Dump, eventlog.Restore, sqllog.Dump, sqllog.Restore, sqllog.Create)
+	codec[eventlog.Item]{encodeLog, decodeLog}, eventlog.Dump, eventlog.Restore,
+	sqllog.Dump, sqllog.Restore, sqllog.Create)
 
 // logKinds are what keys begin with.
 var logKinds = []byte{eventlog.HeadItem: 'a', eventlog.BookmarkItem: 'b', eventlog.EventItem: 'e', eventlog.IDItem: 'i',

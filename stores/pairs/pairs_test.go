@@ -130,8 +130,8 @@ func excerpt(a, b string) string {
 	return a[max(0, n-200):min(len(a), n+200)]
 }
 
-// killed kills processes that copy a store, at random moments, and has others go on. After each kill
-// there is the whole copy or none. ASSAY_KILLS says how many.
+// killed kills processes that copy a store, at random moments, and has others go on. After each
+// kill there is the whole copy or none. ASSAY_KILLS says how many.
 func killed(t *testing.T, scheme string, from, to place) {
 	t.Helper()
 	kills := 10

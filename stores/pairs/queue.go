@@ -7,7 +7,8 @@ import (
 )
 
 var queues = newKind("queue", "job queues in any of their forms, to be moved", "jobqueue",
-	codec[queue.Item]{encodeQueue, decodeQueue}, queue.Dump, queue.Restore, sqlqueue.Dump, sqlqueue.Restore, sqlqueue.Create)
+	codec[queue.Item]{encodeQueue, decodeQueue}, queue.Dump, queue.Restore,
+	sqlqueue.Dump, sqlqueue.Restore, sqlqueue.Create)
 
 // What keys have behind the queue.
 const (

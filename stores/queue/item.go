@@ -36,8 +36,8 @@ type Item struct {
 	At   int64
 }
 
-// Dump gives fn all items of the queues in s, by queue, each until fn returns. Counters that are not
-// those of the jobs, and jobs that are in no state, are Corrupt.
+// Dump gives fn all items of the queues in s, by queue, each until fn returns. Counters that are
+// not those of the jobs, and jobs that are in no state, are Corrupt.
 func Dump(s *kv.Snapshot, fn func(*Item) error) error {
 	names, err := queuesIn(s)
 	for _, name := range names {

@@ -165,8 +165,8 @@ func Restore(ctx context.Context, c *sql.Conn, p *eventlog.Item) error {
 	case eventlog.EventItem:
 		return restoreEvent(exec, &p.Event)
 	case eventlog.IDItem:
-		// By its position an id is forgotten no earlier than it would have been: the ids that follow
-		// are counted on from the highest.
+		// By its position an id is forgotten no earlier than it would have been: the ids that
+		// follow are counted on from the highest.
 		return exec(`INSERT INTO ids (n, id, position, version, sum) VALUES (?1, ?2, ?1, ?3, ?4)`, position, p.Name,
 			version, p.Sum)
 	case eventlog.LeaseItem:

@@ -178,7 +178,7 @@ func restoreJob(exec func(query string, args ...any) error, p *queue.Item) error
 	if err == nil && p.Special != nil {
 		err = exec(`INSERT INTO specials (queue, id, special) VALUES (?, ?, ?)`, p.Queue, id, string(p.Special))
 	}
-	// the last first: each of the others would have a trigger remove what is older than ten attempts
+	// the last first: each of the others would have a trigger remove what is ten attempts older
 	failures := job.Failures()
 	for i := len(failures) - 1; i >= 0 && err == nil; i-- {
 		f := failures[i]
