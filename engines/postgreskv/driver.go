@@ -20,6 +20,11 @@
 // for its fsync and its disks.
 //
 // A commit whose answer was lost is in doubt; commits after it go on.
+//
+// # What is ours
+//
+//   - ours_cursor.go: a cursor is several queries of a transaction, each of as many pairs as are
+//     small, instead of a row at a time
 package postgreskv
 
 import (
