@@ -27,9 +27,10 @@ func BenchmarkCopy(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"pebble", "bbolt"}, {"sqlite", "badger"},
-		{"sqlite", "pebble"}, {"pebble", "sqlite"}, {"badger", "bbolt"}} {
-		b.Run(c.from+" to "+c.to, func(b *testing.B) {
+	for _, c := range []struct{ from, to, params string }{{"bbolt", "pebble", ""}, {"pebble", "bbolt", ""},
+		{"sqlite", "badger", ""}, {"sqlite", "badger", "?MemTableSize=16777216"}, {"sqlite", "pebble", ""},
+		{"pebble", "sqlite", ""}, {"badger", "bbolt", ""}} {
+		b.Run(c.from+" to "+c.to+c.params, func(b *testing.B) {
 			dir := b.TempDir()
 			from := c.from + ":" + filepath.Join(dir, "old")
 			if err := write(b.Context(), from, megabytes<<20); err != nil {
@@ -41,10 +42,10 @@ func BenchmarkCopy(b *testing.B) {
 				read += timed(b, func() error { return readAll(b.Context(), from) })
 				alone, new := filepath.Join(dir, "alone"), filepath.Join(dir, "new")
 				wrote += timed(b, func() error {
-					return errors.Join(write(b.Context(), c.to+":"+alone, megabytes<<20), driver.SyncTree(alone))
+					return errors.Join(write(b.Context(), c.to+":"+alone+c.params, megabytes<<20), driver.SyncTree(alone))
 				})
 				copied += timed(b, func() error {
-					peak, err := copyInChild(b, from, c.to+":"+new)
+					peak, err := copyInChild(b, from, c.to+":"+new+c.params)
 					memory = max(memory, peak)
 					return err
 				})
