@@ -146,7 +146,8 @@ func (r *request) foreign(err error) error {
 	}
 	info, serr := os.Stat(r.config.Path)
 	misplaced := serr == nil && r.info.Caps.Persistent && info.IsDir() != r.info.Caps.Folder
-	if !misplaced && (driver.KindOf(err) != Corrupt || strings.HasPrefix(r.info.Name, "sqlite")) {
+	kind := driver.KindOf(err)
+	if kind == Busy || !misplaced && (kind != Corrupt || strings.HasPrefix(r.info.Name, "sqlite")) {
 		return err
 	}
 	found, derr := detect.Path(r.config.Path)

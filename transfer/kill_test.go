@@ -86,7 +86,7 @@ func killed(t *testing.T, engine string, kills int) {
 }
 
 // copying starts a process that copies.
-func copying(t *testing.T, from, to string) *exec.Cmd {
+func copying(t testing.TB, from, to string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), task+"="+from, task+"_TO="+to)

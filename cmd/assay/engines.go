@@ -12,6 +12,7 @@ import (
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	_ "github.com/assaydb/assay/engines/sqlitewasmkv"
 	_ "github.com/assaydb/assay/stores/eventlog/margaret" // opens by URL, has no keys
+	_ "github.com/assaydb/assay/stores/pairs"             // opens by URL, to be copied
 	_ "github.com/assaydb/assay/transfer/sqltable"        // opens by URL, to be copied
 )
 

@@ -19,11 +19,17 @@ import (
 // inspect runs assay inspect and returns what it did.
 func inspect(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	return runAssay(t, append([]string{"inspect"}, args...)...)
+}
+
+// runAssay runs assay and returns what it did.
+func runAssay(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	path, err := exec.LookPath("assay")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"inspect"}, args...)...)
+	cmd := exec.Command(path, args...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the status says it

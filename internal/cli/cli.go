@@ -128,10 +128,10 @@ Start with:
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagError(cmd, err)
 	})
-	cmd.AddCommand(a.runCommand(), a.replayCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(), a.siteCommand(), a.compareCommand(),
-		a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
-		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.watchCommand(), a.childCommand(), a.helperCommand(),
-		a.proveChildCommand(), a.traitsCommand())
+	cmd.AddCommand(a.runCommand(), a.replayCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(),
+		a.siteCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
+		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.switchCommand(), a.watchCommand(), a.childCommand(),
+		a.helperCommand(), a.proveChildCommand(), a.traitsCommand())
 	return cmd
 }
 

@@ -88,13 +88,17 @@ If there are pairs that the engine of DST cannot hold, they are listed and nothi
 Rows of SQLite tables that any program made are pairs with the URL sqltable:PATH?tables=TABLE(KEY):VALUE, or with --table; such a
 URL as DST makes a new file with these tables. Without (KEY) it is the primary key, without :VALUE all other columns, as JSON.
 
+An event log or job queues become keys or SQL tables with the URLs log:PATH?form=FORM and queue:PATH?form=FORM. FORM is sql or an
+engine; a SRC needs none. prefix=KEY is that of the store's namespace.
+
 KEYs are taken as they are, or in Go's syntax if they begin with a quote: --prefix '"\x00\x01"'.`,
 		Example: `  assay copy sqlite:old.db pebble:data
   assay copy --dry-run bbolt:app.db badger:data
   assay copy --prefix user/ --as u/ bbolt:app.db 'bbolt:users.db'
   assay copy --rate 20MB pebble:data sqlite:data.db
   assay copy --table 'u/=users(id)' --table 't/=tokens(name):token' old.db bbolt:new.db
-  assay copy bbolt:app.db 'sqltable:app.sqlite?tables=notes(title/text):body/text'`,
+  assay copy bbolt:app.db 'sqltable:app.sqlite?tables=notes(title/text):body/text'
+  assay copy 'log:app.db?prefix=e/' 'log:events.db?form=sql'`,
 		Args: usageArgs(twoStores("SRC and DST", "assay copy sqlite:old.db pebble:data")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := p.options(cmd)

@@ -83,9 +83,21 @@ type meta struct {
 // readMeta returns the log's meta. It is to be written if its Format is not the present one, and is
 // 0 before the first event.
 func readMeta(s *kv.Snapshot, streams bool) (m meta, err error) {
+	m, err = storedMeta(s)
+	if err == nil && m.Format == 0 {
+		m.Streams = streams
+	}
+	if err == nil && m.Streams != streams {
+		err = OptionMismatch(m.Streams)
+	}
+	return m, err
+}
+
+// storedMeta returns what is stored, whatever Options.Streams is.
+func storedMeta(s *kv.Snapshot) (m meta, err error) {
 	value, err := s.Get(metaKey)
 	if errors.Is(err, kv.NotFound) {
-		return meta{Streams: streams}, nil
+		return m, nil
 	}
 	if err != nil {
 		return m, err
@@ -97,9 +109,6 @@ func readMeta(s *kv.Snapshot, streams bool) (m meta, err error) {
 		return m, &kv.Error{Op: "open log", Kind: kv.Unsupported,
 			Err:  fmt.Errorf("format %d, this program knows %d", m.Format, format),
 			Hint: "use a newer program"}
-	}
-	if m.Streams != streams {
-		return m, OptionMismatch(m.Streams)
 	}
 	return m, nil
 }

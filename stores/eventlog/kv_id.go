@@ -143,11 +143,8 @@ func (p *plan) find(s *kv.Snapshot, id string) (k known, err error) {
 		p.key = appendIDKey(p.key[:0], g, id)
 		value, err := s.Get(p.key)
 		switch {
-		case err == nil && len(value) == 20:
-			return known{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]),
-				binary.BigEndian.Uint32(value[16:])}, nil
 		case err == nil:
-			return k, corrupt(fmt.Errorf("id %q: %d bytes instead of 20", id, len(value)))
+			return parseKnown(p.key, value)
 		case !errors.Is(err, kv.NotFound):
 			return k, err
 		case g == 0 || g < p.counter.generation:
@@ -164,11 +161,23 @@ func (p *plan) remember(stream string, version uint64, d *Draft) error {
 	k := known{p.assigned, version, d.Sum(stream)}
 	p.ids[d.ID] = k
 	p.key = appendIDKey(p.key[:0], p.counter.generation, d.ID)
-	value := kv.AppendUint64(kv.AppendUint64(p.buffer(), k.position), k.version)
+	value := appendKnown(p.buffer(), k)
 	if p.counter.count++; p.counter.count == Remembered {
 		p.counter = counter{generation: p.counter.generation + 1}
 	}
-	return p.put(p.key, binary.BigEndian.AppendUint32(value, k.sum))
+	return p.put(p.key, value)
+}
+
+func appendKnown(b []byte, k known) []byte {
+	return binary.BigEndian.AppendUint32(kv.AppendUint64(kv.AppendUint64(b, k.position), k.version), k.sum)
+}
+
+func parseKnown(key, value []byte) (k known, err error) {
+	if len(value) != 20 {
+		return k, corrupt(fmt.Errorf("key %q: %d bytes instead of 20", key, len(value)))
+	}
+	return known{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]),
+		binary.BigEndian.Uint32(value[16:])}, nil
 }
 
 // count plans where the next id goes after n more, and forgets twice as many that are too old.

@@ -103,14 +103,20 @@ func listState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list 
 // Queues implements Backend.
 func (b *kvBackend) Queues(ctx context.Context) (names []string, err error) {
 	err = b.db.View(ctx, func(s *kv.Snapshot) error {
-		for key := range s.Scan(kv.Prefix([]byte{queuePrefix})) {
-			name, _, ok := kv.CutString(key[1:])
-			if !ok {
-				return corrupt("key %q is not that of a queue", key)
-			}
-			names = append(names, name)
-		}
-		return nil
+		names, err = queuesIn(s)
+		return err
 	})
 	return names, err
+}
+
+// queuesIn returns the names of all queues, sorted.
+func queuesIn(s *kv.Snapshot) (names []string, err error) {
+	for key := range s.Scan(kv.Prefix([]byte{queuePrefix})) {
+		name, _, ok := kv.CutString(key[1:])
+		if !ok {
+			return nil, corrupt("key %q is not that of a queue", key)
+		}
+		names = append(names, name)
+	}
+	return names, s.Err()
 }

@@ -104,6 +104,7 @@ func (s *store) openSides(ctx context.Context, first bool) (err error) {
 	}
 	s.caps = s.truth.Caps()
 	if s.config.Mode == driver.ReadOnly || shadow == "" {
+		s.pairing.inStep = s.state.InStep // as it was closed
 		s.declare(s.caps)
 		return nil
 	}

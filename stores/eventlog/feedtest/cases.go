@@ -57,8 +57,8 @@ func testSizes(s *suite) {
 func testLarge(s *suite) {
 	f := s.open()
 	noise := make([]byte, 3<<20)
-	if s.target.Largest > 0 {
-		noise = noise[:s.target.Largest]
+	if largest := s.target.Largest; largest > 0 {
+		noise = noise[:min(len(noise), largest)]
 	}
 	for i := 0; i < len(noise); i += 8 {
 		binary.LittleEndian.PutUint64(noise[i:], rand.Uint64())

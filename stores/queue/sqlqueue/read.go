@@ -3,6 +3,7 @@ package sqlqueue
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/assaydb/assay/stores/queue"
 )
@@ -20,8 +21,8 @@ func (b *backend) prepareReaders() (err error) {
 	}
 	prepare(&b.read.counts, `SELECT state, count(*), count(*) FILTER (WHERE state IN (1, 2) AND at <= ?2) FROM jobs WHERE queue = ?1 GROUP BY state`)
 	prepare(&b.read.queues, `SELECT name FROM queues ORDER BY name`)
-	prepare(&b.read.list, selectJobs+` WHERE queue = ?1 AND state = ?2 ORDER BY rank, at, id LIMIT ?3 + 0`)
-	prepare(&b.read.find, selectJobs+` WHERE queue = ?1 AND id = ?2`)
+	prepare(&b.read.list, selectJobs+` FROM jobs WHERE queue = ?1 AND state = ?2 ORDER BY rank, at, id LIMIT ?3 + 0`)
+	prepare(&b.read.find, selectJobs+` FROM jobs WHERE queue = ?1 AND id = ?2`)
 	return err
 }
 
@@ -70,42 +71,44 @@ func (b *backend) Find(ctx context.Context, name string, id uint64) (queue.Job, 
 	return jobs[0], nil
 }
 
-// selectJobs selects what scanJobs scans.
+// selectJobs selects what scanJob scans.
 const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visible_at), created_at, attempts,
 	` + theSpecial + `, ` + thePayload + `,
 	iif(attempts > 0, (SELECT
 		json_group_array(json_object('at', f.at, 'attempt', f.attempt, 'error', f.error) ORDER BY f.attempt)
-		FROM failures f WHERE f.queue = jobs.queue AND f.id = jobs.id), NULL)
-	FROM jobs`
+		FROM failures f WHERE f.queue = jobs.queue AND f.id = jobs.id), NULL)`
 
 // scanJobs returns the jobs of rows, and closes them.
 func scanJobs(rows *sql.Rows) (jobs []queue.Job, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		var id, token, at, created int64
-		var special, failures []byte
-		var job queue.Job
-		err := rows.Scan(&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special, &job.Payload,
-			&failures)
+		job, _, err := scanJob(rows)
 		if err != nil {
-			return nil, err
-		}
-		if len(job.Payload) == 0 {
-			job.Payload = nil
-		}
-		job.ID, job.VisibleAt, job.CreatedAt = uint64(id), queue.Millis(at), queue.Millis(created)
-		if job.State == queue.Claimed {
-			job.Receipt = queue.Receipt{ID: job.ID, Until: at, Token: uint64(token)}
-		}
-		if err := job.SetSpecial(special); err != nil {
-			return nil, err
-		}
-		if err := job.SetFailures(failures); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, job)
 	}
 	return jobs, rows.Err()
+}
+
+// scanJob returns the job of a row, and what the table specials has of it; further columns go to
+// more.
+func scanJob(rows *sql.Rows, more ...any) (job queue.Job, special []byte, err error) {
+	var id, token, at, created int64
+	var failures []byte
+	err = rows.Scan(append([]any{&job.State, &id, &token, &job.Priority, &at, &created, &job.Attempts, &special,
+		&job.Payload, &failures}, more...)...)
+	if err != nil {
+		return job, nil, err
+	}
+	if len(job.Payload) == 0 {
+		job.Payload = nil
+	}
+	job.ID, job.VisibleAt, job.CreatedAt = uint64(id), queue.Millis(at), queue.Millis(created)
+	if job.State == queue.Claimed {
+		job.Receipt = queue.Receipt{ID: job.ID, Until: at, Token: uint64(token)}
+	}
+	return job, special, errors.Join(job.SetSpecial(special), job.SetFailures(failures))
 }
 
 // Queues implements queue.Backend.
