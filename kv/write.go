@@ -237,20 +237,30 @@ func (db *DB) writeOps(ctx context.Context, d Durability, ops []driver.Op, turn 
 }
 
 func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	if db.caps.ConcurrentApply {
-		if err := db.writers.enterShared(ctx); err != nil {
-			return db.wrap("write", waitedForItself(err))
-		}
-		defer db.writers.leaveShared()
-		if err := db.mayWrite(ctx, "write", d); err != nil {
-			return err
-		}
-	} else {
+	if !db.caps.ConcurrentApply {
 		if err := db.enterAlone(ctx, "write", d); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()
+		return db.apply(ctx, d, ops, turn)
 	}
+	if err := db.writers.enterShared(ctx); err != nil {
+		return db.wrap("write", waitedForItself(err))
+	}
+	return db.applyShared(ctx, d, ops, turn)
+}
+
+// applyShared is apart from write, as few returns keep a deferred call cheap.
+func (db *DB) applyShared(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
+	defer db.writers.leaveShared()
+	if err := db.mayWrite(ctx, "write", d); err != nil {
+		return err
+	}
+	return db.apply(ctx, d, ops, turn)
+}
+
+// apply commits ops in the turn of the caller.
+func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
 	if turn != nil {
 		if err := turn(); err != nil {
 			return err
