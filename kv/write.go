@@ -195,7 +195,14 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	return db.writeOps(ctx, d, ops, b.turn)
+	return db.write(ctx, d, func() error {
+		if b.turn != nil {
+			if err := b.turn(); err != nil {
+				return err
+			}
+		}
+		return db.apply(ctx, d, ops)
+	})
 }
 
 // ones are the operations of writeOne.
@@ -220,52 +227,53 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	if len(db.prefix) > 0 {
 		op.Key = slices.Concat(db.prefix, op.Key)
 	}
+	if db.putter != nil && !op.Delete {
+		return db.write(ctx, d, func() error {
+			err := db.putter.Put(ctx, op.Key, op.Value, d)
+			if err == nil {
+				return nil
+			}
+			put := func() error { return db.putter.Put(ctx, op.Key, op.Value, d) }
+			return db.outcome("write", db.limit.again(ctx, err, put))
+		})
+	}
 	one := ones.Get().(*[1]driver.Op)
 	one[0] = op
-	err := db.writeOps(ctx, d, one[:], nil)
+	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })
 	one[0] = driver.Op{}
 	ones.Put(one)
 	return err
 }
 
-func (db *DB) writeOps(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	err := db.write(ctx, d, ops, turn)
+// write runs commit in the turn of a writer, again where it meets others.
+func (db *DB) write(ctx context.Context, d Durability, commit func() error) error {
+	err := db.inTurn(ctx, d, commit)
 	if err != nil && db.caps.MayAbort {
-		return db.retry(ctx, "write", err, func() error { return db.write(ctx, d, ops, turn) })
+		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, commit) })
 	}
 	return err
 }
 
-func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
+func (db *DB) inTurn(ctx context.Context, d Durability, commit func() error) error {
 	if !db.caps.ConcurrentApply {
 		if err := db.enterAlone(ctx, "write", d); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()
-		return db.apply(ctx, d, ops, turn)
+		return commit()
 	}
 	if err := db.writers.enterShared(ctx); err != nil {
 		return db.wrap("write", waitedForItself(err))
 	}
-	return db.applyShared(ctx, d, ops, turn)
-}
-
-// applyShared is apart from write, as few returns keep a deferred call cheap.
-func (db *DB) applyShared(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
 	defer db.writers.leaveShared()
 	if err := db.mayWrite(ctx, "write", d); err != nil {
 		return err
 	}
-	return db.apply(ctx, d, ops, turn)
+	return commit()
 }
 
 // apply commits ops in the turn of the caller.
-func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	if turn != nil {
-		if err := turn(); err != nil {
-			return err
-		}
-	}
+func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op) error {
 	if len(ops) == 0 {
 		return nil
 	}

@@ -33,6 +33,16 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	return &reader{txn: t}, err
 }
 
+// Get reads in a transaction that needs no memory of ours.
+func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
+	t, err := s.trouble.begin(ctx, s.db, false)
+	if err != nil {
+		return dst, err
+	}
+	defer t.Discard()
+	return (&reader{txn: t}).Get(dst, key)
+}
+
 // Begin starts a transaction. Its durability was fixed when the store was opened.
 func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
 	t, err := s.trouble.begin(ctx, s.db, true)

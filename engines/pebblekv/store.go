@@ -46,7 +46,7 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 
 // Get reads without a snapshot, which takes Pebble about half as long.
 func (s *store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
-	return get(s.db, s.fence, dst, key)
+	return (&reader{from: s.db, fence: s.fence}).Get(dst, key)
 }
 
 // Begin starts a transaction.
@@ -68,6 +68,14 @@ func (s *store) read(from pebble.Reader) *txn {
 
 // syncs are the options that deliver each class. Pebble keeps the records of NoSync in memory.
 var syncs = [...]*pebble.WriteOptions{pebble.Sync, pebble.Sync, pebble.NoSync}
+
+// Put commits one pair.
+func (s *store) Put(_ context.Context, key, value []byte, d driver.Durability) error {
+	if len(key)+len(value) > maxBatch {
+		return classify(pebble.ErrBatchTooLarge)
+	}
+	return s.fence.run(func() error { return s.db.Set(key, value, syncs[d]) })
+}
 
 // Apply commits ops as one batch.
 func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
