@@ -64,7 +64,7 @@ func (t *trouble) commit(tx *badger.Txn, size int64) (err error) {
 }
 
 // patience is how long anything may take after the first trouble.
-const patience = 10 * time.Second
+var patience = 10 * time.Second
 
 // bad are the beginnings of messages after which nothing more is to be committed.
 var bad = []string{

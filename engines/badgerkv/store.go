@@ -3,6 +3,7 @@ package badgerkv
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -14,7 +15,18 @@ type store struct {
 	db      *badger.DB
 	caps    driver.Caps
 	trouble *trouble
-	wrapped bool // db is the program's
+	wrapped bool           // db is the program's
+	running sync.WaitGroup // of upkeep
+}
+
+// upkeep runs a call that Close waits for, even if its caller does no more: beside its Close Badger
+// panics in compactions, and reads files that are no longer mapped.
+func (s *store) upkeep(call func() error) error {
+	s.running.Add(1)
+	return s.trouble.wait(func() error {
+		defer s.running.Done()
+		return call()
+	})
 }
 
 // Caps tells what this store can do.
@@ -59,7 +71,7 @@ func (s *store) Compact(ctx context.Context) error {
 	if err := s.trouble.take(max(s.db.Size())); err != nil {
 		return err
 	}
-	return s.trouble.wait(func() error {
+	return s.upkeep(func() error {
 		err := s.db.Flatten(max(s.db.Opts().NumCompactors, 1))
 		for err == nil && ctx.Err() == nil {
 			const dead = 0.5
@@ -77,5 +89,8 @@ func (s *store) Close() error {
 	if s.wrapped {
 		return nil
 	}
-	return s.trouble.wait(func() error { return classify(s.db.Close()) })
+	return s.trouble.wait(func() error {
+		s.running.Wait()
+		return classify(s.db.Close())
+	})
 }
