@@ -227,16 +227,6 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	if len(db.prefix) > 0 {
 		op.Key = slices.Concat(db.prefix, op.Key)
 	}
-	if db.putter != nil && !op.Delete {
-		return db.write(ctx, d, func() error {
-			err := db.putter.Put(ctx, op.Key, op.Value, d)
-			if err == nil {
-				return nil
-			}
-			put := func() error { return db.putter.Put(ctx, op.Key, op.Value, d) }
-			return db.outcome("write", db.limit.again(ctx, err, put))
-		})
-	}
 	one := ones.Get().(*[1]driver.Op)
 	one[0] = op
 	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,39 +12,45 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Without a wait for it the process ends: Badger's Close closes a channel that the compaction sends
-// to.
-func TestCloseWaitsForACompactionThatItsCallerHasGivenUp(t *testing.T) {
+// Beside its Close Badger reads files that are no longer mapped, and the process ends.
+func TestCloseWaitsForUpkeepThatItsCallerHasGivenUp(t *testing.T) {
 	patience = 0
 	defer func() { patience = 10 * time.Second }()
-	opened, err := Driver{}.Open(t.Context(), driver.Config{
-		Path: filepath.Join(t.TempDir(), "db"), Weakest: driver.Flushed, Logger: slog.New(slog.DiscardHandler),
-		Params: map[string]string{"MemTableSize": "4194304"}})
+	c := driver.Config{Path: filepath.Join(t.TempDir(), "db"), Weakest: driver.Flushed,
+		Logger: slog.New(slog.DiscardHandler), Params: map[string]string{"MemTableSize": "4194304"}}
+	opened, err := Driver{}.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := opened.(*store)
-	rng := rand.NewChaCha8([32]byte{})
-	for i := range 200 {
+	for i := range 20 {
 		var ops []driver.Op
-		for n := range 50 {
-			value := make([]byte, 1000)
-			_, _ = rng.Read(value)
-			ops = append(ops, driver.Op{Key: fmt.Appendf(nil, "%03d %03d", n, i), Value: value})
+		for n := range 200 {
+			ops = append(ops, driver.Op{Key: fmt.Appendf(nil, "%03d %03d", n, i), Value: make([]byte, 2000)})
 		}
 		if err := s.Apply(t.Context(), ops, driver.Flushed); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.trouble.stop(errors.New("a write of Badger's failed"))
-	if err := s.Compact(t.Context()); !errors.Is(err, kv.InDoubt) {
-		t.Fatalf("a compaction that takes longer than anybody waits: %v", err)
+	held, flattened := make(chan struct{}), error(nil)
+	err = s.upkeep(func() error {
+		<-held
+		flattened = s.db.Flatten(2)
+		return nil
+	})
+	if !errors.Is(err, kv.InDoubt) {
+		t.Fatalf("upkeep that takes longer than anybody waits: %v", err)
 	}
 	if err := s.Close(); !errors.Is(err, kv.InDoubt) {
 		t.Fatalf("a Close that takes longer than anybody waits: %v", err)
 	}
+	if s.db.IsClosed() {
+		t.Error("Badger is closed beside upkeep that runs")
+	}
+	close(held)
 	s.running.Wait()
-	if err := s.db.Close(); err != nil { // returns when the Close above has
+	if err := errors.Join(flattened, s.db.Close()); err != nil { // returns when the Close above has
 		t.Fatal(err)
 	}
 }

@@ -106,6 +106,16 @@ func (t *trouble) wait(call func() error) error {
 	return errors.Join(err, hung)
 }
 
+// upkeep runs a call that Close waits for, even if its caller does no more: beside its Close Badger
+// panics in compactions, and reads files that are no longer mapped.
+func (s *store) upkeep(call func() error) error {
+	s.running.Add(1)
+	return s.trouble.wait(func() error {
+		defer s.running.Done()
+		return call()
+	})
+}
+
 // bounded returns what call does. It gives up when ctx ends, and when the disk has failed and
 // Badger does not come back; late then gets what call returned, if it ever does.
 func bounded[T any](ctx context.Context, t *trouble, call func() T, late func(T)) (value T, err error) {

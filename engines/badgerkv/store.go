@@ -19,16 +19,6 @@ type store struct {
 	running sync.WaitGroup // of upkeep
 }
 
-// upkeep runs a call that Close waits for, even if its caller does no more: beside its Close Badger
-// panics in compactions, and reads files that are no longer mapped.
-func (s *store) upkeep(call func() error) error {
-	s.running.Add(1)
-	return s.trouble.wait(func() error {
-		defer s.running.Done()
-		return call()
-	})
-}
-
 // Caps tells what this store can do.
 func (s *store) Caps() driver.Caps { return s.caps }
 

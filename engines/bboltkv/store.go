@@ -1,7 +1,6 @@
 package bboltkv
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -31,27 +30,6 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-// Get reads in a transaction that needs no memory of its own. Where no commit waits for readers it
-// keeps the file in place by itself.
-func (s *store) Get(ctx context.Context, dst, key []byte) (value []byte, err error) {
-	var r reader
-	s.gate.RLock()
-	if s.growing {
-		s.gate.RUnlock()
-		if err := r.begin(ctx, s, readOnly); err != nil {
-			return dst, err
-		}
-		value, err = r.Get(dst, key)
-		return value, cmp.Or(r.Close(), err)
-	}
-	defer s.gate.RUnlock()
-	if r.tx, r.bucket, err = s.file.tryBegin(s.options, readOnly); err != nil {
-		return dst, err
-	}
-	value, err = r.Get(dst, key)
-	return value, cmp.Or(s.file.rollback(r.tx), err)
 }
 
 // Begin begins a write transaction.

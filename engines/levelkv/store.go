@@ -53,14 +53,6 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 // hows are the options that deliver each class.
 var hows = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}, driver.Buffered: {}}
 
-// Put commits one pair.
-func (s *store) Put(_ context.Context, key, value []byte, d driver.Durability) error {
-	if err := s.files.Err(); err != nil {
-		return err
-	}
-	return classify(s.db.Put(key, value, &hows[d]))
-}
-
 // Apply commits ops as one batch.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
 	return driver.InSteps(ctx, s, ops, d)

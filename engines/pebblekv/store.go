@@ -69,14 +69,6 @@ func (s *store) read(from pebble.Reader) *txn {
 // syncs are the options that deliver each class. Pebble keeps the records of NoSync in memory.
 var syncs = [...]*pebble.WriteOptions{pebble.Sync, pebble.Sync, pebble.NoSync}
 
-// Put commits one pair.
-func (s *store) Put(_ context.Context, key, value []byte, d driver.Durability) error {
-	if len(key)+len(value) > maxBatch {
-		return classify(pebble.ErrBatchTooLarge)
-	}
-	return s.fence.run(func() error { return s.db.Set(key, value, syncs[d]) })
-}
-
 // Apply commits ops as one batch.
 func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
 	if err := s.fence.Err(); err != nil {

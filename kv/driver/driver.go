@@ -105,13 +105,6 @@ type Applier interface {
 	Apply(ctx context.Context, ops []Op, d Durability) error
 }
 
-// Putter is a Store that can commit one pair at less cost than by an Apply. Without it kv applies
-// a batch of one.
-type Putter interface {
-	// Put is the Apply of one pair.
-	Put(ctx context.Context, key, value []byte, d Durability) error
-}
-
 // Compacter is a Store that can give space that is no longer needed back to the file system.
 // Without it Compact does nothing. No writer runs meanwhile.
 type Compacter interface {
