@@ -32,6 +32,7 @@ type core struct {
 	limit   patience // for locks of others
 	store   driver.Store
 	applier driver.Applier // store, if it is one
+	getter  driver.Getter  // likewise
 	writers turns          // one alone, or several concurrent Applies
 	stopped driver.Failure // why no more commits are taken
 
@@ -49,11 +50,13 @@ const closedBit = 1 << 62
 func newDB(store driver.Store, d driver.Driver, r *request) *DB {
 	caps := store.Caps()
 	applier, ok := store.(driver.Applier)
+	getter, _ := store.(driver.Getter)
 	caps.ConcurrentApply = caps.ConcurrentApply && ok
 	t := timerOf(r.tracer)
 	db := &DB{caps: caps, tracer: t, core: &core{
 		engine: r.info.Name, path: r.path, driver: d, config: r.config, store: store, applier: applier,
-		limit: patience{limit: r.wait, what: "another transaction is in the way", tracer: t}, writers: newTurns(t),
+		getter: getter,
+		limit:  patience{limit: r.wait, what: "another transaction is in the way", tracer: t}, writers: newTurns(t),
 	}}
 	db.idle.L = &db.mu
 	if db.Mode() != ReadOnly {

@@ -60,8 +60,9 @@ func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
 // init opens it on r. It copies the bounds. A Range does not fit into the registers that hold
 // arguments.
 func (it *Iterator) init(s *Snapshot, r *Range) error {
-	it.s, it.c, it.span, it.bounds = s, nil, nil, it.bounds[:0]
-	if !s.plain() {
+	it.s, it.c, it.span = s, nil, nil
+	plain := s.plain()
+	if !plain {
 		_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
 		s.enter()
 		defer s.leave()
@@ -72,18 +73,15 @@ func (it *Iterator) init(s *Snapshot, r *Range) error {
 		return err
 	}
 	it.setRange(r)
+	var err error
 	if it.none = r.empty(); it.none {
 		it.c = nothing{}
-	} else {
-		c, err := s.r.Cursor(it.r)
-		if err != nil {
-			err = s.db.wrap("scan", err)
-			it.span.end(err)
-			return err
-		}
-		it.c = c
+	} else if it.c, err = s.r.Cursor(it.r); err != nil {
+		it.c, err = nil, s.db.wrap("scan", err)
+		it.span.end(err)
+		return err
 	}
-	it.plain = s.plain() && len(s.db.prefix) == 0
+	it.plain = plain && len(s.db.prefix) == 0
 	if it.prev, it.next = nil, s.open; it.next != nil {
 		it.next.prev = it
 	}
@@ -94,7 +92,7 @@ func (it *Iterator) init(s *Snapshot, r *Range) error {
 // setRange makes r what the engine walks over.
 func (it *Iterator) setRange(r *Range) {
 	prefix := it.s.db.prefix
-	b := append(append(it.bounds, prefix...), r.Start...)
+	b := append(append(it.bounds[:0], prefix...), r.Start...)
 	n := len(b)
 	if r.End != nil {
 		b = append(append(b, prefix...), r.End...)

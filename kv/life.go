@@ -90,10 +90,15 @@ func (db *DB) enter(ctx context.Context, op string) error {
 
 func (db *DB) leave() {
 	if db.active.Add(-1) == closedBit {
-		db.mu.Lock() // so that Close is not between its look and its wait
-		db.idle.Broadcast()
-		db.mu.Unlock()
+		db.wakeClose()
 	}
+}
+
+// wakeClose is apart from leave, which is part of its callers then.
+func (db *DB) wakeClose() {
+	db.mu.Lock() // so that Close is not between its look and its wait
+	defer db.mu.Unlock()
+	db.idle.Broadcast()
 }
 
 // mayRun refuses a call if the store is closed or ctx has ended.

@@ -54,20 +54,16 @@ func (db *DB) append(ctx context.Context, dst, key []byte) ([]byte, error) {
 	}
 	v, err := db.getOnce(ctx, dst, key)
 	if err != nil && err != error(driver.NotFound) {
-		return dst, db.wrap("get", err)
+		return db.getAgain(ctx, err, dst, key)
 	}
 	return v, err
 }
 
 func (db *DB) getOnce(ctx context.Context, dst, key []byte) ([]byte, error) {
-	if g, ok := db.store.(driver.Getter); ok {
-		v, err := g.Get(ctx, dst, key)
-		if err != nil && err != error(driver.NotFound) {
-			err = db.limit.again(ctx, err, func() (err error) { v, err = g.Get(ctx, dst, key); return err })
-		}
-		return v, err
+	if db.getter != nil {
+		return db.getter.Get(ctx, dst, key)
 	}
-	r, err := db.reader(ctx)
+	r, err := db.store.Snapshot(ctx)
 	if err != nil {
 		return dst, err
 	}
@@ -76,6 +72,16 @@ func (db *DB) getOnce(ctx context.Context, dst, key []byte) ([]byte, error) {
 		return dst, cerr
 	}
 	return v, err
+}
+
+// getAgain waits, within reason, for what keeps a value from being read, which err says.
+func (db *DB) getAgain(ctx context.Context, err error, dst, key []byte) (v []byte, _ error) {
+	err = db.limit.again(ctx, err, func() (err error) { v, err = db.getOnce(ctx, dst, key); return err })
+	switch err {
+	case nil, error(driver.NotFound):
+		return v, err
+	}
+	return dst, db.wrap("get", err)
 }
 
 // reader returns the last committed state, and waits, within reason, for what keeps it from being
@@ -163,7 +169,10 @@ func (f *frame) end(s *Snapshot) error {
 	err := f.view.end()
 	s.view = &endedView
 	if again {
-		f.ctx, f.done, f.err, f.w = nil, nil, nil, writing{}
+		if f.w.w != nil {
+			f.w = writing{}
+		}
+		f.ctx, f.done, f.err = nil, nil, nil
 		frames.Put(f)
 	}
 	return err

@@ -198,7 +198,14 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	return db.writeOps(ctx, d, ops, b.turn)
+	return db.write(ctx, d, func() error {
+		if b.turn != nil {
+			if err := b.turn(); err != nil {
+				return err
+			}
+		}
+		return db.apply(ctx, d, ops)
+	})
 }
 
 // ones are the operations of writeOne.
@@ -225,40 +232,41 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	}
 	one := ones.Get().(*[1]driver.Op)
 	one[0] = op
-	err := db.writeOps(ctx, d, one[:], nil)
+	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })
 	one[0] = driver.Op{}
 	ones.Put(one)
 	return err
 }
 
-func (db *DB) writeOps(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	err := db.write(ctx, d, ops, turn)
+// write runs commit in the turn of a writer, again where it meets others.
+func (db *DB) write(ctx context.Context, d Durability, commit func() error) error {
+	err := db.inTurn(ctx, d, commit)
 	if err != nil && db.caps.MayAbort {
-		return db.retry(ctx, "write", err, func() error { return db.write(ctx, d, ops, turn) })
+		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, commit) })
 	}
 	return err
 }
 
-func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	if db.caps.ConcurrentApply {
-		if err := db.writers.enterShared(ctx); err != nil {
-			return db.wrap("write", waitedForItself(err))
-		}
-		defer db.writers.leaveShared()
-		if err := db.mayWrite(ctx, "write", d); err != nil {
-			return err
-		}
-	} else {
+func (db *DB) inTurn(ctx context.Context, d Durability, commit func() error) error {
+	if !db.caps.ConcurrentApply {
 		if err := db.enterAlone(ctx, "write", d); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()
+		return commit()
 	}
-	if turn != nil {
-		if err := turn(); err != nil {
-			return err
-		}
+	if err := db.writers.enterShared(ctx); err != nil {
+		return db.wrap("write", waitedForItself(err))
 	}
+	defer db.writers.leaveShared()
+	if err := db.mayWrite(ctx, "write", d); err != nil {
+		return err
+	}
+	return commit()
+}
+
+// apply commits ops in the turn of the caller.
+func (db *DB) apply(ctx context.Context, d Durability, ops []driver.Op) error {
 	if len(ops) == 0 {
 		return nil
 	}

@@ -122,6 +122,6 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 
 // open opens the folder. Badger panics on some damaged files.
 func open(o badger.Options) (db *badger.DB, err error) {
-	defer recovered(&err)
+	defer driver.Recovered(&err, panicked)
 	return badger.Open(o)
 }

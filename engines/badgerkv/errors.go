@@ -30,7 +30,6 @@ var known = []struct {
 	{driver.NoStore, "", []string{"for read-only open", "required for read-only db"}},
 	{driver.NotWritable, "the store was not closed: open it once for writing, which recovers it",
 		[]string{badger.ErrTruncateNeeded.Error()}},
-	{driver.Corrupt, "badger keeps a store in a folder: name a folder", []string{"not a directory"}},
 	{driver.Corrupt, "restore a backup", []string{"checksum mismatch"}},
 }
 
@@ -63,3 +62,5 @@ func classifyOpen(err error) error {
 func corrupt(format string, args ...any) error {
 	return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf(format, args...), Hint: "restore a backup"}
 }
+
+func panicked(p any) error { return corrupt("badger panics: %v", p) }

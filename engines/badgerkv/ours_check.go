@@ -10,20 +10,13 @@ import (
 
 // Check verifies the checksum of every block of every table, and reads every value.
 func (s *store) Check(ctx context.Context) error {
-	return s.trouble.wait(func() (err error) {
-		defer recovered(&err)
+	return s.upkeep(func() (err error) {
+		defer driver.Recovered(&err, panicked)
 		if err := s.db.VerifyChecksum(); err != nil {
 			return corrupt("%w", err)
 		}
 		return driver.EachPair(ctx, s, func(_, _ []byte) error { return nil })
 	})
-}
-
-// recovered makes Corrupt of a panic of Badger's over a damaged file. It is deferred.
-func recovered(err *error) {
-	if r := recover(); r != nil {
-		*err = corrupt("badger panics: %v", r)
-	}
 }
 
 // appendValue appends the item's value to dst.

@@ -64,7 +64,7 @@ func (t *trouble) commit(tx *badger.Txn, size int64) (err error) {
 }
 
 // patience is how long anything may take after the first trouble.
-const patience = 10 * time.Second
+var patience = 10 * time.Second
 
 // bad are the beginnings of messages after which nothing more is to be committed.
 var bad = []string{
@@ -104,6 +104,16 @@ func (t *trouble) log(level slog.Level, format string, args []any) {
 func (t *trouble) wait(call func() error) error {
 	err, hung := bounded(context.Background(), t, call, func(error) {})
 	return errors.Join(err, hung)
+}
+
+// upkeep runs a call that Close waits for, even if its caller does no more: beside its Close Badger
+// panics in compactions, and reads files that are no longer mapped.
+func (s *store) upkeep(call func() error) error {
+	s.running.Add(1)
+	return s.trouble.wait(func() error {
+		defer s.running.Done()
+		return call()
+	})
 }
 
 // bounded returns what call does. It gives up when ctx ends, and when the disk has failed and

@@ -3,6 +3,7 @@ package badgerkv
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -14,7 +15,8 @@ type store struct {
 	db      *badger.DB
 	caps    driver.Caps
 	trouble *trouble
-	wrapped bool // db is the program's
+	wrapped bool           // db is the program's
+	running sync.WaitGroup // of upkeep
 }
 
 // Caps tells what this store can do.
@@ -33,6 +35,16 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	return &reader{txn: t}, err
 }
 
+// Get reads in a transaction that needs no memory of ours.
+func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
+	t, err := s.trouble.begin(ctx, s.db, false)
+	if err != nil {
+		return dst, err
+	}
+	defer t.Discard()
+	return (&reader{txn: t}).Get(dst, key)
+}
+
 // Begin starts a transaction. Its durability was fixed when the store was opened.
 func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
 	t, err := s.trouble.begin(ctx, s.db, true)
@@ -49,7 +61,7 @@ func (s *store) Compact(ctx context.Context) error {
 	if err := s.trouble.take(max(s.db.Size())); err != nil {
 		return err
 	}
-	return s.trouble.wait(func() error {
+	return s.upkeep(func() error {
 		err := s.db.Flatten(max(s.db.Opts().NumCompactors, 1))
 		for err == nil && ctx.Err() == nil {
 			const dead = 0.5
@@ -67,5 +79,8 @@ func (s *store) Close() error {
 	if s.wrapped {
 		return nil
 	}
-	return s.trouble.wait(func() error { return classify(s.db.Close()) })
+	return s.trouble.wait(func() error {
+		s.running.Wait()
+		return classify(s.db.Close())
+	})
 }

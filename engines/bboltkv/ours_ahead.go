@@ -20,9 +20,8 @@ type ahead struct {
 
 func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
 
-// Chunk reads ahead, and touches the ends of what it read: a damaged length reaches beyond the end
-// of the file. It passes over buckets within this one, which another program made: they have no
-// value.
+// Chunk reads ahead, and touches the end of each pair: a damaged length reaches beyond the end of
+// the file. It passes over buckets within this one, which another program made: they have no value.
 func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	if c.c == nil {
 		return nil, nil
@@ -49,13 +48,14 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		if v == nil {
 			continue
 		}
-		c.touched = k[len(k)-1]
-		if len(v) > 0 && !c.r.KeysOnly {
-			c.touched = v[len(v)-1]
-		}
 		p := &c.pairs[n]
 		p.Key, p.Value = k, v
 		n++
+		if len(v) > 0 && !c.r.KeysOnly {
+			c.touched = v[len(v)-1] // which lies behind the key
+		} else {
+			c.touched = k[len(k)-1]
+		}
 	}
 	return c.pairs[:n], nil
 }

@@ -155,8 +155,6 @@ func classifyOpen(err error, path string, o *options) error {
 	case o.ReadOnly && serr == nil && info.Size() == 0:
 		return &driver.Error{Kind: driver.NoStore, Err: errors.New("an empty file"),
 			Hint: "open it once without mode=ro"}
-	case errors.Is(err, syscall.EISDIR):
-		return &driver.Error{Kind: driver.Invalid, Err: err, Hint: "name a file, not a folder"}
 	case c != err, driver.KindOf(err) != driver.Other,
 		errors.As(err, new(*fs.PathError)), errors.As(err, new(syscall.Errno)):
 		return c

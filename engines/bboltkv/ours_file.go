@@ -24,19 +24,19 @@ type file struct {
 
 // begin begins a transaction, for a user that was counted, and returns it with the bucket of o,
 // which may be nil.
-func (f *file) begin(o *options, writable bool) (tx *bolt.Tx, b *bolt.Bucket, err error) {
-	if f.broken.Load() {
-		err = corrupt("an earlier operation met a damaged page")
-	} else {
-		tx, b, err = f.tryBegin(o, writable)
-	}
+func (f *file) begin(o *options, writable bool) (*bolt.Tx, *bolt.Bucket, error) {
+	tx, b, err := f.tryBegin(o, writable)
 	if err != nil {
 		return nil, nil, errors.Join(err, f.release())
 	}
 	return tx, b, nil
 }
 
+// tryBegin is begin for a user that is not counted, because the file is kept open otherwise.
 func (f *file) tryBegin(o *options, writable bool) (tx *bolt.Tx, b *bolt.Bucket, err error) {
+	if f.broken.Load() {
+		return nil, nil, corrupt("an earlier operation met a damaged page")
+	}
 	defer f.recovered(&err, protect())
 	if tx, err = f.db.Begin(writable); err != nil {
 		return nil, nil, classify(err)
@@ -45,11 +45,18 @@ func (f *file) tryBegin(o *options, writable bool) (tx *bolt.Tx, b *bolt.Bucket,
 }
 
 // end rolls tx back, unless a commit has ended it, and releases f.
-func (f *file) end(tx *bolt.Tx) (err error) {
-	if tx.DB() != nil && !f.broken.Load() {
-		err = classify(tx.Rollback())
+func (f *file) end(tx *bolt.Tx) error {
+	if err := f.rollback(tx); err != nil {
+		return errors.Join(err, f.release())
 	}
-	return errors.Join(err, f.release())
+	return f.release()
+}
+
+func (f *file) rollback(tx *bolt.Tx) error {
+	if tx.DB() == nil || f.broken.Load() {
+		return nil
+	}
+	return classify(tx.Rollback())
 }
 
 func (f *file) release() error {

@@ -1,6 +1,7 @@
 package bboltkv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,6 +97,27 @@ func (s *store) end(f *file, tx *bolt.Tx) error {
 		return nil
 	}
 	return f.end(tx)
+}
+
+// Get reads in a transaction that needs no memory of its own. Where no commit waits for readers it
+// keeps the file in place by itself.
+func (s *store) Get(ctx context.Context, dst, key []byte) (value []byte, err error) {
+	var r reader
+	s.gate.RLock()
+	if s.growing {
+		s.gate.RUnlock()
+		if err := r.begin(ctx, s, readOnly); err != nil {
+			return dst, err
+		}
+		value, err = r.Get(dst, key)
+		return value, cmp.Or(r.Close(), err)
+	}
+	defer s.gate.RUnlock()
+	if r.tx, r.bucket, err = s.file.tryBegin(s.options, readOnly); err != nil {
+		return dst, err
+	}
+	value, err = r.Get(dst, key)
+	return value, cmp.Or(s.file.rollback(r.tx), err)
 }
 
 // commit commits t. If it says InDoubt the commit goes on.

@@ -34,8 +34,14 @@ func (r *reader) begin(ctx context.Context, s *store, writable bool) (err error)
 	return err
 }
 
-// Close rolls back unless a commit has ended the transaction.
-func (r *reader) Close() error { return r.store.end(r.file, r.tx) }
+// Close rolls back unless a commit has ended the transaction. It forgets what was read: the
+// addresses may be the heap's once the file is no longer mapped.
+func (r *reader) Close() error {
+	for _, c := range r.free {
+		clear(c.pairs[:])
+	}
+	return r.store.end(r.file, r.tx)
+}
 
 // find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call,
 // with its stack, which one that is kept saves from the second call on.
@@ -115,9 +121,8 @@ func (c *cursor) first() (key, value []byte) {
 	return c.c.Last()
 }
 
-// Close forgets what was read: the addresses may be the heap's once the file is no longer mapped.
+// Close keeps the cursor for the next call of Cursor.
 func (c *cursor) Close() error {
-	clear(c.pairs[:])
 	c.Ahead = nil
 	c.reader.free = append(c.reader.free, c)
 	return nil

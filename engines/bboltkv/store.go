@@ -1,7 +1,6 @@
 package bboltkv
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -31,16 +30,6 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-// Get reads in a transaction that needs no memory of its own.
-func (s *store) Get(ctx context.Context, dst, key []byte) (value []byte, err error) {
-	var r reader
-	if err := r.begin(ctx, s, readOnly); err != nil {
-		return dst, err
-	}
-	value, err = r.Get(dst, key)
-	return value, cmp.Or(r.Close(), err)
 }
 
 // Begin begins a write transaction.

@@ -48,7 +48,7 @@ func (s *store) openFile(c driver.Config) error {
 // openPlain refuses a file that was not closed by a store with frames: to go on behind a frame
 // would be taken for something torn.
 func (s *store) openPlain() (err error) {
-	defer recovered(&err)
+	defer driver.Recovered(&err, corrupt) // as in load
 	if s.gate.db, err = buntdb.Open(s.path); err != nil {
 		return classify(err)
 	}
@@ -141,12 +141,4 @@ func classify(err error) error {
 func corrupt(cause any) error {
 	return &driver.Error{Kind: driver.Corrupt, Err: fmt.Errorf("bunt: %v", cause),
 		Hint: "restore a backup, or name another file"}
-}
-
-// recovered makes an error of a panic: BuntDB's reader of files indexes into commands that it has
-// not measured. Use: defer recovered(&err).
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = corrupt(p)
-	}
 }

@@ -44,20 +44,26 @@ const (
 
 // read lets a reader in, until endRead.
 func (g *gate) read(ctx context.Context) (tx *buntdb.Tx, err error) {
-	err = g.await(ctx, func() (ok bool, err error) {
-		if g.writing || !g.wanted.IsZero() && time.Since(g.wanted) < courtesy {
-			return false, nil
-		}
-		if g.readers == 0 {
-			if g.tx, err = g.db.Begin(readOnly); err != nil {
-				return false, err
-			}
-		}
-		g.readers++
-		tx = g.tx
-		return true, nil
-	})
+	g.mu.Lock()
+	if tx, err = g.tryRead(); tx == nil && err == nil {
+		err = g.await(ctx, func() (_ bool, err error) { tx, err = g.tryRead(); return tx != nil, err })
+	}
+	g.mu.Unlock()
 	return tx, err
+}
+
+// tryRead lets a reader in, with the mutex held, unless a writer comes first: tx is nil then.
+func (g *gate) tryRead() (tx *buntdb.Tx, err error) {
+	if g.broken != nil || g.writing || !g.wanted.IsZero() && time.Since(g.wanted) < courtesy {
+		return nil, g.broken
+	}
+	if g.readers == 0 {
+		if g.tx, err = g.db.Begin(readOnly); err != nil {
+			return nil, err
+		}
+	}
+	g.readers++
+	return g.tx, nil
 }
 
 func (g *gate) endRead() (err error) {
@@ -71,17 +77,25 @@ func (g *gate) endRead() (err error) {
 }
 
 // write lets a writer in, until endWrite.
-func (g *gate) write(ctx context.Context, upkeep bool) error {
-	return g.await(ctx, func() (bool, error) {
-		if g.writing || g.readers > 0 {
-			if g.wanted.IsZero() {
-				g.wanted = time.Now()
-			}
-			return false, nil
+func (g *gate) write(ctx context.Context, upkeep bool) (err error) {
+	g.mu.Lock()
+	if !g.tryWrite(upkeep) {
+		err = g.await(ctx, func() (bool, error) { return g.tryWrite(upkeep), g.broken })
+	}
+	g.mu.Unlock()
+	return err
+}
+
+// tryWrite lets a writer in, with the mutex held, unless others are.
+func (g *gate) tryWrite(upkeep bool) bool {
+	if g.writing || g.readers > 0 || g.broken != nil {
+		if g.wanted.IsZero() {
+			g.wanted = time.Now()
 		}
-		g.writing, g.upkeep, g.wanted = true, upkeep, time.Time{}
-		return true, nil
-	})
+		return false
+	}
+	g.writing, g.upkeep, g.wanted = true, upkeep, time.Time{}
+	return true
 }
 
 // commit commits tx and ends the write. Where BuntDB cannot take a half-written commit back it
@@ -114,16 +128,11 @@ func (g *gate) endWrite(broken error) {
 	g.left.Broadcast()
 }
 
-// await calls try, with the mutex held, until it succeeds.
+// await calls try until it succeeds; the mutex is held.
 func (g *gate) await(ctx context.Context, try func() (bool, error)) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.left.L = &g.mu
 	var deadline time.Time
 	for {
-		if g.broken != nil {
-			return g.broken
-		}
 		if ok, err := try(); ok || err != nil {
 			return err
 		}

@@ -72,9 +72,10 @@ func (s *store) openFramed(file *os.File, readOnly bool) (err error) {
 	return errors.Join(err, s.sync())
 }
 
-// load opens the database with the commands in b, a last one that is not whole left out.
+// load opens the database with the commands in b, a last one that is not whole left out. BuntDB's
+// reader of files indexes into commands that it has not measured.
 func (s *store) load(b []byte) (err error) {
-	defer recovered(&err)
+	defer driver.Recovered(&err, corrupt)
 	if s.gate.db, err = buntdb.Open(":memory:"); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -36,6 +37,16 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	r := readers.Get().(*reader)
 	r.tx, r.gate = tx, &s.gate
 	return r, nil
+}
+
+// Get is a reader's, for as long as it takes.
+func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
+	tx, err := s.gate.read(ctx)
+	if err != nil {
+		return dst, err
+	}
+	dst, err = (&reader{tx: tx}).Get(dst, key)
+	return dst, cmp.Or(s.gate.endRead(), err)
 }
 
 // Begin lets nobody else in until the transaction ends.

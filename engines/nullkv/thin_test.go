@@ -53,6 +53,8 @@ func BenchmarkThin(b *testing.B) {
 	}{
 		{"view+get", func() error { return db.View(ctx, get) }},
 		{"view+scan", func() error { return db.View(ctx, scan) }},
+		{"get-alone", func() error { buf, _ = db.Append(ctx, buf[:0], key); return nil }},
+		{"put-alone", func() error { return db.Put(ctx, kv.Synced, key, value) }},
 		{"put", func() error { return db.Update(ctx, kv.Synced, put) }},
 		{"batch100", func() error { return db.Write(ctx, kv.Synced, &batch) }},
 	} {

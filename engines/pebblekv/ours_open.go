@@ -14,7 +14,7 @@ import (
 // complete puts the fence around the disk, fills in Pebble's defaults and lets Pebble judge the
 // whole. What Pebble reports goes to l.
 func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
-	defer recovered(&err, driver.Invalid)
+	defer driver.Recovered(&err, panicked(driver.Invalid))
 	f, format := o.guard(l), o.FormatMajorVersion
 	o.EnsureDefaults()
 	o.compression = o.Levels[0].Compression()
@@ -32,7 +32,7 @@ func (o *settings) complete(l *slog.Logger) (f *fence, err error) {
 // open opens the folder, within f. A store that exists keeps its format unless a newer one was
 // asked for. Pebble would leave a lock where it finds no store to read.
 func (o *settings) open(path string, f *fence) (db *pebble.DB, err error) {
-	defer recovered(&err, driver.Corrupt)
+	defer driver.Recovered(&err, panicked(driver.Corrupt))
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, &driver.Error{Kind: driver.KindOf(err), Err: err}
 	}
@@ -53,9 +53,9 @@ func (o *settings) open(path string, f *fence) (db *pebble.DB, err error) {
 	return db, err
 }
 
-// recovered makes an error of a panic of Pebble's. It is deferred.
-func recovered(err *error, kind driver.Kind) {
-	if r := recover(); r != nil {
-		*err = &driver.Error{Op: "open", Kind: kind, Err: fmt.Errorf("pebble panics: %v", r)}
+// panicked returns what makes an error of a panic of Pebble's.
+func panicked(kind driver.Kind) func(p any) error {
+	return func(p any) error {
+		return &driver.Error{Op: "open", Kind: kind, Err: fmt.Errorf("pebble panics: %v", p)}
 	}
 }

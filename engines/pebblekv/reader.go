@@ -20,12 +20,10 @@ type reader struct {
 var _ driver.Lener = (*txn)(nil)
 
 // Get appends the value of key to dst.
-func (r *reader) Get(dst, key []byte) ([]byte, error) { return get(r.from, r.fence, dst, key) }
-
-func get(from pebble.Reader, f *fence, dst, key []byte) ([]byte, error) {
-	value, closer, err := from.Get(key)
+func (r *reader) Get(dst, key []byte) ([]byte, error) {
+	value, closer, err := r.from.Get(key)
 	if err != nil {
-		return dst, f.read(err)
+		return dst, r.fence.read(err)
 	}
 	dst = append(dst, value...)
 	return dst, closer.Close()

@@ -46,7 +46,7 @@ func (s *store) Snapshot(context.Context) (driver.Reader, error) {
 
 // Get reads without a snapshot, which takes Pebble about half as long.
 func (s *store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
-	return get(s.db, s.fence, dst, key)
+	return (&reader{from: s.db, fence: s.fence}).Get(dst, key)
 }
 
 // Begin starts a transaction.

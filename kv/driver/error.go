@@ -157,3 +157,11 @@ func IsInDoubt(err error) bool {
 	}
 	return false
 }
+
+// Recovered makes an error of a panic, as says which. It is deferred around an engine that panics
+// over damaged files.
+func Recovered(err *error, as func(p any) error) {
+	if p := recover(); p != nil {
+		*err = as(p)
+	}
+}
