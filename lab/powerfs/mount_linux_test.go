@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -74,29 +73,6 @@ func TestWriteBackOfAProcessThatGoesOn(t *testing.T) {
 	}
 	if err := os.WriteFile(filepath.Join(m.Dir(), "g"), []byte("x"), 0o600); !errors.Is(err, unix.EIO) {
 		t.Errorf("a write afterwards: %v, want the fault to strike", err)
-	}
-}
-
-// TestSettlingLetsOthersGoOn settles a process while another makes and removes files.
-func TestSettlingLetsOthersGoOn(t *testing.T) {
-	rounds := 300
-	if testing.Short() {
-		rounds = 60
-	}
-	_, m := mounted(t, Options{})
-	other := exec.Command("sh", "-c", "while echo x >journal && rm journal; do :; done")
-	idle := exec.Command("sleep", "600")
-	for _, cmd := range []*exec.Cmd{other, idle} {
-		cmd.Dir = m.Dir()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	}
-	for range rounds {
-		if err := m.Settle(idle.Process.Pid); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
