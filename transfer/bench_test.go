@@ -28,7 +28,7 @@ func BenchmarkCopy(b *testing.B) {
 		}
 	}
 	for _, c := range []struct{ from, to, params string }{{"bbolt", "pebble", ""}, {"pebble", "bbolt", ""},
-		{"sqlite", "badger", ""}, {"sqlite", "badger", "?MemTableSize=16777216"}, {"sqlite", "pebble", ""},
+		{"sqlite", "badger", ""}, {"sqlite", "badger", "?BlockCacheSize=8388608"}, {"sqlite", "pebble", ""},
 		{"pebble", "sqlite", ""}, {"badger", "bbolt", ""}} {
 		b.Run(c.from+" to "+c.to+c.params, func(b *testing.B) {
 			dir := b.TempDir()
