@@ -64,7 +64,7 @@ func (s *suite) run(t *testing.T, known map[string]string) {
 	var run, left []string
 	needed := map[string]bool{}
 	for _, name := range s.order {
-		if !strings.HasPrefix(name, "Test") || name == "TestMain" {
+		if f, ok := s.decls[name][0].(*ast.FuncDecl); !ok || f.Recv != nil || !strings.HasPrefix(name, "Test") || name == "TestMain" {
 			continue
 		}
 		if needs, foreign := s.closure(name); foreign == "" {
@@ -302,7 +302,7 @@ func (s *suite) source(t *testing.T, needed map[string]bool) []byte {
 // rename has sql.Open open this driver.
 func (s *suite) rename(call *ast.CallExpr) {
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Open" && len(call.Args) == 2 {
-		if lit, ok := call.Args[0].(*ast.BasicLit); ok && lit.Value == s.name {
+		if lit, ok := call.Args[0].(*ast.BasicLit); ok && (lit.Value == `"sqlite"` || lit.Value == `"sqlite3"`) {
 			lit.Value = strconv.Quote(sqldriver.Name)
 		}
 	}
