@@ -124,7 +124,7 @@ func TestColumnTypesAreTold(t *testing.T) {
 	for _, c := range types {
 		names, scans = append(names, c.DatabaseTypeName()), append(scans, fmt.Sprint(c.ScanType()))
 	}
-	if want := []string{"INTEGER", "DOUBLE", "VARCHAR", "BLOB", "DATETIME", "BOOL", "", ""}; !reflect.DeepEqual(names, want) {
+	if want := []string{"INTEGER", "DOUBLE", "VARCHAR(20)", "BLOB", "DATETIME", "BOOL", "", ""}; !reflect.DeepEqual(names, want) {
 		t.Errorf("%q", names)
 	}
 	if want := strings.Fields("sql.NullInt64 sql.NullFloat64 sql.NullString sql.RawBytes sql.NullTime sql.NullBool interface"); !reflect.DeepEqual(scans[:6], want[:6]) {
