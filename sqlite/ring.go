@@ -113,8 +113,8 @@ func (r *Ring) Take(to []Event) (events []Event, lost uint64) {
 }
 
 func (r *Ring) event(c *C.assay_event, text *C.assay_text) Event {
-	e := Event{Kind: EventKind(c.kind), Conn: uint64(c.conn), At: time.Duration(c.at), Duration: time.Duration(c.duration),
-		Pages: int(c.pages)}
+	e := Event{Kind: EventKind(c.kind), Conn: uint64(c.conn), At: time.Duration(c.at),
+		Duration: time.Duration(c.duration), Pages: int(c.pages)}
 	if e.SQL = r.texts[c.id]; c.id == 0 {
 		e.SQL = string(unsafe.Slice((*byte)(unsafe.Pointer(text)), min(int(c.length), len(text))))
 	}

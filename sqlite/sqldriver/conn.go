@@ -175,8 +175,8 @@ func (c *conn) Ping(ctx context.Context) error {
 	return plain(ctx, c.Exec(ctx, "SELECT count(*) FROM sqlite_schema"))
 }
 
-// ResetSession implements [driver.SessionResetter]. A transaction that was begun by Exec goes on, as
-// with other drivers: programs with one connection do that.
+// ResetSession implements [driver.SessionResetter]. A transaction that was begun by Exec goes on,
+// as with other drivers: programs with one connection do that.
 func (c *conn) ResetSession(context.Context) error {
 	if c.dead {
 		return driver.ErrBadConn
