@@ -217,6 +217,7 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 	o->rows = 0;
 	o->rc = rc_ok;
 	c->running = r;
+	c->pages = 0;
 	if (!r->read_only)
 		before = sqlite3_total_changes64(c->db);
 	if (!r->active && n > 0)

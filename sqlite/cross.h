@@ -31,6 +31,7 @@ typedef struct {
 	int guarded;         // the policy table is hidden from it, and policy's settings are kept
 	const char *kept;    // settings that the program cannot change, each between commas
 	int names_schema;    // what is being compiled reads the schema
+	uint32_t pages;      // in the log, if the running statement committed
 	struct assay_run *running;
 	struct assay_ring *ring;
 } assay_conn;
@@ -78,11 +79,12 @@ void assay_step_calling(assay_conn *c, assay_run *r, assay_value *args, int n, c
 // A ring holds what was traced until Go takes it.
 typedef struct {
 	int64_t at;       // nanoseconds of the monotonic clock
-	int64_t duration; // of a profile, in nanoseconds; pages of a log
+	int64_t duration; // of a profile, in nanoseconds
 	uintptr_t conn;
 	int32_t kind;
 	uint32_t id;     // of the text; if it is 0 the text stands apart
 	uint32_t length; // of the text before it was cut
+	uint32_t pages;  // in the log after a commit
 } assay_event;
 
 typedef char assay_text[208];
@@ -90,7 +92,7 @@ typedef char assay_text[208];
 typedef struct assay_ring assay_ring;
 assay_ring *assay_ring_new(uint64_t slots);
 void assay_ring_free(assay_ring *r);
-void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t id, const char *text);
+void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t pages, uint32_t id, const char *text);
 int assay_ring_take(assay_ring *r, assay_event *to, assay_text *texts, int n);
 uint64_t assay_ring_lost(assay_ring *r);
 int64_t assay_now(void);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-// The events of sqlite3_trace_v2, and what the ring adds to them.
-enum { trace_statement = 1, trace_profile = 2, trace_row = 4, trace_close = 8, trace_wal = 16 };
+// The events of sqlite3_trace_v2.
+enum { trace_statement = 1, trace_profile = 2, trace_row = 4, trace_close = 8 };
 
 // trace takes the time itself: that of SQLite is in whole milliseconds as a rule, and it reads the
 // clock for it. So a ring has the end of a statement from assay_step.
@@ -21,7 +21,7 @@ static int trace(unsigned int kind, void *arg, void *p, void *x) {
 		if (r != NULL && strncmp(text, "--", 2) != 0)
 			r->started = now;
 		else if (c->ring != NULL)
-			assay_ring_put(c->ring, kind, c->handle, now, 0, 0, text);
+			assay_ring_put(c->ring, kind, c->handle, now, 0, 0, 0, text);
 		break;
 	case trace_profile:
 		text = sqlite3_sql(p);
@@ -32,7 +32,7 @@ static int trace(unsigned int kind, void *arg, void *p, void *x) {
 		break;
 	case trace_close:
 		if (c->ring != NULL)
-			assay_ring_put(c->ring, kind, c->handle, now, 0, 0, NULL);
+			assay_ring_put(c->ring, kind, c->handle, now, 0, 0, 0, NULL);
 	}
 	if (c->hooks >> 8 & (int)kind)
 		assayTrace(c->handle, (int)kind, kind == trace_close ? NULL : p, (char *)text, now, duration);
@@ -43,15 +43,14 @@ void assay_ended(assay_conn *c, assay_run *r) {
 	if (r->started == 0)
 		return;
 	int64_t now = assay_now();
-	assay_ring_put(c->ring, trace_profile, c->handle, now, now - r->started, r->id, sqlite3_sql(r->stmt));
-	r->started = 0;
+	assay_ring_put(c->ring, trace_profile, c->handle, now, now - r->started, c->pages, r->id, sqlite3_sql(r->stmt));
+	r->started = c->pages = 0;
 }
 
 // wal is in the place of SQLite's own hook, which would checkpoint: so it does.
 static int wal(void *arg, sqlite3 *db, const char *schema, int pages) {
 	assay_conn *c = arg;
-	if (c->ring != NULL)
-		assay_ring_put(c->ring, trace_wal, c->handle, assay_now(), pages, 0, schema);
+	c->pages = (uint32_t)pages;
 	if (c->hooks & hook_wal)
 		assayWAL(c->handle, (char *)schema, pages);
 	if (c->checkpoint > 0 && pages >= c->checkpoint) {

@@ -33,23 +33,22 @@ type calls struct {
 // An EventKind says what is traced. As a mask it says what is to be.
 type EventKind int
 
-// What is traced: SQLite's events, and the log.
+// What is traced: SQLite's events.
 const (
 	TraceStatement EventKind = 1 << iota // a statement begins, or a trigger within it, told as a comment
 	TraceProfile                         // a statement has ended, with the time it took
 	TraceRow                             // a row was returned
 	TraceClose                           // the connection closes
-	TraceWAL                             // a commit left so many pages in the log; rings alone
 )
 
 // An Event is what is traced.
 type Event struct {
 	Kind     EventKind
 	Conn     uint64        // tells connections apart
-	SQL      string        // the text as it was prepared; for TraceWAL the schema
+	SQL      string        // the text as it was prepared
 	At       time.Duration // by a clock that only goes forward, the same for all events of a process
 	Duration time.Duration // of TraceProfile, from the first step to the end
-	Pages    int           // of TraceWAL
+	Pages    int           // in a ring, of TraceProfile: in the log after the commit that the run made; 0 if none
 }
 
 // A Change is a row that changes.

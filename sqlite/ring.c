@@ -37,7 +37,7 @@ void assay_ring_free(assay_ring *r) {
 	free(r);
 }
 
-void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t id, const char *text) {
+void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t duration, uint32_t pages, uint32_t id, const char *text) {
 	uint64_t n = __atomic_load_n(&r->head, __ATOMIC_RELAXED);
 	slot *s;
 	for (;;) {
@@ -57,6 +57,7 @@ void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t
 	e->duration = duration;
 	e->conn = conn;
 	e->kind = kind;
+	e->pages = pages;
 	e->id = id;
 	e->length = 0;
 	if (id == 0 && text != NULL) {

@@ -20,9 +20,9 @@ import (
 )
 
 // A Ring holds what connections trace until the program takes it: TraceProfile for each run,
-// TraceStatement for triggers and for statements that SQLite runs by itself, TraceClose and
-// TraceWAL. Connections write it in C, without a call into Go. When it is full, later events are
-// lost and counted. Texts of statements that were not prepared by Prepare are cut to 208 bytes.
+// TraceStatement for triggers and for statements that SQLite runs by itself, and TraceClose.
+// Connections write it in C, without a call into Go. When it is full, later events are lost and
+// counted. Texts of statements that were not prepared by Prepare are cut to 208 bytes.
 //
 // Any goroutine may use it, and any number of connections share it.
 type Ring struct {
@@ -113,12 +113,8 @@ func (r *Ring) Take(to []Event) (events []Event, lost uint64) {
 }
 
 func (r *Ring) event(c *C.assay_event, text *C.assay_text) Event {
-	e := Event{Kind: EventKind(c.kind), Conn: uint64(c.conn), At: time.Duration(c.at)}
-	if e.Kind == TraceWAL {
-		e.Pages = int(c.duration)
-	} else {
-		e.Duration = time.Duration(c.duration)
-	}
+	e := Event{Kind: EventKind(c.kind), Conn: uint64(c.conn), At: time.Duration(c.at),
+		Duration: time.Duration(c.duration), Pages: int(c.pages)}
 	if e.SQL = r.texts[c.id]; c.id == 0 {
 		e.SQL = string(unsafe.Slice((*byte)(unsafe.Pointer(text)), min(int(c.length), len(text))))
 	}

@@ -175,10 +175,10 @@ func (c *conn) Ping(ctx context.Context) error {
 	return plain(ctx, c.Exec(ctx, "SELECT count(*) FROM sqlite_schema"))
 }
 
-// ResetSession implements [driver.SessionResetter]: a transaction that was begun by Exec ends.
+// ResetSession implements [driver.SessionResetter]. A transaction that was begun by Exec goes on,
+// as with other drivers: programs with one connection do that.
 func (c *conn) ResetSession(context.Context) error {
-	if c.dead || c.Conn.Rollback() != nil {
-		c.dead = true
+	if c.dead {
 		return driver.ErrBadConn
 	}
 	return nil

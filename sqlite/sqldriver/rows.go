@@ -33,7 +33,7 @@ var (
 
 // A column is how the values of a result's column are returned.
 type column struct {
-	declared string // in capitals, without what is in brackets
+	declared string // in capitals
 	as       class
 }
 
@@ -54,8 +54,8 @@ func (s *stmt) describe() {
 	s.columns = make([]column, len(names))
 	for i := range s.columns {
 		c := &s.columns[i]
-		c.declared, _, _ = strings.Cut(strings.ToUpper(s.Declared(i)), "(")
-		switch c.declared = strings.TrimSpace(c.declared); c.declared {
+		c.declared = strings.ToUpper(s.Declared(i))
+		switch word, _, _ := strings.Cut(c.declared, "("); strings.TrimSpace(word) {
 		case "BOOLEAN", "BOOL":
 			c.as = asBool
 		case "DATE", "DATETIME", "TIMESTAMP":
