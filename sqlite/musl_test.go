@@ -20,7 +20,7 @@ func TestStaticWithMusl(t *testing.T) {
 	cc, err := osexec.LookPath("musl-gcc")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "SKIPPED: the static build with musl was not tested: there is no musl-gcc (apt-get install musl-tools)")
-		t.Skip(err)
+		t.Skipf("the static build is not tested: no musl-gcc (apt-get install musl-tools): %v", err)
 	}
 	binary := filepath.Join(t.TempDir(), "sqlite.test")
 	build := osexec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, "-ldflags", `-linkmode external -extldflags "-static"`, ".")

@@ -1,5 +1,5 @@
-// Shortener makes short links and follows them. With -record it keeps what it does with its store in
-// a file, for assay replay:
+// Shortener makes short links and follows them. With -record it keeps what it does with its store
+// in a file, for assay replay:
 //
 //	go run . -store bbolt:links.db -record day.assay -demo 2000
 //	assay replay day.assay

@@ -336,8 +336,8 @@ func promiseText(c kv.Caps, d kv.Durability) string {
 	return p.Class.String() + ", intact"
 }
 
-// printDetails prints the settings of a fresh store, where they were asked for, and what the options
-// are.
+// printDetails prints the settings of a fresh store, where they were asked for, and what the
+// options are.
 func printDetails(out io.Writer, list []engineJSON) error {
 	for _, e := range list {
 		fmt.Fprintf(out, "\n%s  %s\n", e.Name, e.URL)

@@ -66,8 +66,8 @@ func (p *player) bytes(v capture.Value) []byte {
 	return p.buf
 }
 
-// token returns what stands for a value that was read. If it is none that is written here, the token
-// is another one.
+// token returns what stands for a value that was read. If it is none that is written here, the
+// token is another one.
 func (p *player) token(v []byte) uint64 {
 	if p.t.kept {
 		return uint64(crc32.Checksum(v, castagnoli))
@@ -279,7 +279,8 @@ func (s *step) at() []byte {
 func (s *step) same(f finding) bool {
 	if w := s.walk; w != nil {
 		return w.Count == f.walk.Count && w.Ended == f.walk.Ended && w.Digest == f.walk.Digest &&
-			(w.First == nil || bytes.Equal(w.First, f.walk.First)) && (w.Last == nil || bytes.Equal(w.Last, f.walk.Last))
+			(w.First == nil || bytes.Equal(w.First, f.walk.First)) &&
+			(w.Last == nil || bytes.Equal(w.Last, f.walk.Last))
 	}
 	return s.value.Absent == f.value.Absent && s.value.Len == f.value.Len && s.value.Token == f.value.Token
 }

@@ -17,9 +17,9 @@ type Kept struct {
 	Run  *result.Run
 }
 
-// Beside writes several runs as one page, like [HTML]: where each was measured, what each says, who is
-// fastest in some and not in others, and all ratios beside each other. No time is set against a time
-// of another machine: each ratio is to the fastest of its own run.
+// Beside writes several runs as one page, like [HTML]: where each was measured, what each says, who
+// is fastest in some and not in others, and all ratios beside each other. No time is set against a
+// time of another machine: each ratio is to the fastest of its own run.
 func Beside(w io.Writer, title string, all []Kept, o Options) error {
 	p := &page{options: o, width: endless}
 	h := htmlPage{Title: title, Headline: title}
@@ -98,7 +98,8 @@ func operationOf(c *result.Cell) string {
 // race is a line without its engine.
 func (k besideKey) race() besideKey { return besideKey{operation: k.operation, promise: k.promise} }
 
-// differences tells where one engine is the fastest for sure in one run, and another one in another.
+// differences tells where one engine is the fastest for sure in one run, and another one in
+// another.
 func (b *beside) differences(all []Kept) (notes []htmlNote) {
 	firsts := map[besideKey]map[string]string{} // the fastest for sure, by run
 	var races []besideKey

@@ -1,5 +1,5 @@
-// Package traits finds what an engine is like beside its speed, by trying it: who may use a store at
-// the same time, what an open one takes, what size does to it, and how large things may be.
+// Package traits finds what an engine is like beside its speed, by trying it: who may use a store
+// at the same time, what an open one takes, what size does to it, and how large things may be.
 //
 // [Probe] runs in the parent. Everything is measured in a process of its own, which is [Child].
 package traits

@@ -169,8 +169,8 @@ func read(s *kv.Snapshot, r *rand.Rand, key func() []byte) error {
 }
 
 // TestARecordingTellsEveryResultAgain records goroutines that do everything at the same time, on
-// engines that differ in who waits for whom. Load does it again in memory, and refuses an answer that
-// differs.
+// engines that differ in who waits for whom. Load does it again in memory, and refuses an answer
+// that differs.
 func TestARecordingTellsEveryResultAgain(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite"} {
@@ -190,10 +190,12 @@ func TestARecordingTellsEveryResultAgain(t *testing.T) {
 						}
 						t.Logf("%d transactions, %d at the same time, %d reads, %d compared", trace.Units(), trace.AtOnce,
 							trace.Reads, trace.Compared)
-						if trace.Torn || trace.Info.Keys != o.Keys || trace.Info.Values != o.Values || trace.Info.Engine != engine {
+						if trace.Torn || trace.Info.Keys != o.Keys ||
+							trace.Info.Values != o.Values || trace.Info.Engine != engine {
 							t.Errorf("the recording says of itself %+v, torn: %v", trace.Info, trace.Torn)
 						}
-						if goroutines == 1 && (trace.Compared != trace.Reads || trace.AtOnce != 1 || trace.Reads < 100) {
+						if goroutines == 1 &&
+							(trace.Compared != trace.Reads || trace.AtOnce != 1 || trace.Reads < 100) {
 							t.Errorf("%d of %d reads were compared, %d at once", trace.Compared, trace.Reads, trace.AtOnce)
 						}
 					})

@@ -20,8 +20,8 @@ type cursor struct {
 	last   []byte
 }
 
-// Cursor returns a cursor that can Seek where the engine's can. None reads several pairs at once: what
-// was read ahead is not what the program asked for.
+// Cursor returns a cursor that can Seek where the engine's can. None reads several pairs at once:
+// what was read ahead is not what the program asked for.
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	inner, err := r.Reader.Cursor(rng)
 	if err != nil {

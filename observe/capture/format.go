@@ -78,8 +78,8 @@ func cut(hash uint64, n int) uint64 {
 	return hash
 }
 
-// AppendValue appends the value of n bytes that a replay has in place of the one with the token: the
-// token itself, as far as it fits, and what follows from it.
+// AppendValue appends the value of n bytes that a replay has in place of the one with the token:
+// the token itself, as far as it fits, and what follows from it.
 func AppendValue(dst []byte, token uint64, n int) []byte {
 	for state := token; n > 0; n -= 8 {
 		var all [8]byte

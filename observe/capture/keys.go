@@ -14,8 +14,8 @@ import (
 // keyHasher replaces keys by others of the same length, in the same order, whose beginnings are
 // shared by the same keys. Read as a tree, byte by byte, each node has some bytes of 256 below it:
 // they are replaced by as many others, drawn at random, in their order. So a node that has all 256
-// stays as it is, and nobody can do more: a map that keeps length and order without knowing the keys
-// is the one that changes nothing.
+// stays as it is, and nobody can do more: a map that keeps length and order without knowing the
+// keys is the one that changes nothing.
 //
 // Nodes are counted in a table of fixed size. Two that fall together have the bytes of both.
 type keyHasher struct {
@@ -103,8 +103,8 @@ func keysOf(r *Record, do func(key *[]byte)) {
 	}
 }
 
-// HashKeys makes a recording of another one, with hashed keys: see [Options]. It reads the other one
-// twice, and holds 50 MB.
+// HashKeys makes a recording of another one, with hashed keys: see [Options]. It reads the other
+// one twice, and holds 50 MB.
 func HashKeys(from, to string) (err error) {
 	h, err := newKeyHasher()
 	if err != nil {

@@ -67,7 +67,8 @@ func compare(assay, dir string, budget time.Duration, processes, tries int) erro
 	defer os.RemoveAll(dir)
 	inside, tried := 0, 0
 	for range tries {
-		// Half of the processes before and half after: a machine that becomes slower does so for both.
+		// Half of the processes before and half after: a machine that becomes slower does so for
+		// both.
 		all := sums{}
 		if err := all.add(dir, processes/2); err != nil {
 			return err

@@ -1,5 +1,6 @@
 // Package bare has four operations on bbolt, Pebble and SQLite as their own documentation writes
-// them, without any of assay's code: what [plain] measures in loops, and barelab lets assay measure.
+// them, without any of assay's code: what [plain] measures in loops, and barelab lets assay
+// measure.
 //
 // [plain]: https://pkg.go.dev/github.com/assaydb/assay/lab/bench/testdata/plain
 package bare

@@ -47,8 +47,8 @@ func fill(op string, e Engine) error {
 	return nil
 }
 
-// Operation returns what is measured: one operation on the store that Loaded returned. It checks what it
-// reads.
+// Operation returns what is measured: one operation on the store that Loaded returned. It checks
+// what it reads.
 func Operation(op string, e Engine) (func() error, error) {
 	i := 0
 	switch op {
