@@ -1,5 +1,5 @@
 # make check is what CI runs, and all of it.
-.PHONY: check test bench build mutants soak
+.PHONY: check test bench build mutants soak sqlite
 
 check:
 	bash .ci/run
@@ -22,3 +22,10 @@ mutants:
 # The kill tests of every engine and store again and again, on a busy machine: "make soak DURATION=2h".
 soak:
 	bash .ci/soak
+
+# SQLite through C: with the address sanitizer, statically with musl, and the tests of other drivers on ours. Each compiles
+# SQLite anew, some minutes in all; needs gcc and musl-tools.
+sqlite:
+	go test -asan -short ./sqlite/...
+	ASSAY_MUSL=1 go test -timeout 20m -run Musl -v ./sqlite
+	ASSAY_THEIRS=1 go test -timeout 20m -run Theirs -v ./sqlite/sqldriver
