@@ -87,6 +87,7 @@ func TestSlicesAreFittedAgainAfterAColdStart(t *testing.T) {
 	t.Parallel()
 	// The first three reads are slow: two are the warm-up's, one is the first round's.
 	o := options(t, "w=waking:", "ycsb/readrandom?records=100")
+	o.Rounds = refitRounds + 2*stats.MinRounds // those of the cold start are forgotten
 	run, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
