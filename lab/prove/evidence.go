@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -22,14 +21,15 @@ type evidence struct {
 	img   *powerfs.Image
 	trial trial
 	found outcome
+	whole bool   // it lacks commits alone
 	dir   string // where it was kept
 }
 
 // found counts a state of a recording. Of what lacks a property, the one with the smallest history
-// is kept.
+// is kept; one that is not whole before one that lacks commits.
 func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified,
 	known bool) {
-	lacks, first := false, c.What == "" && c.keeps.failed+c.whole.failed == 0
+	lacks, broke, what := false, c.whole.failed, c.What
 	if !known {
 		lacks = c.record(tr, v.outcome)
 	} else if c.judged++; !v.lacks {
@@ -38,11 +38,12 @@ func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.
 	if v.lacks = v.lacks || lacks; !lacks {
 		return
 	}
-	if options := x.rec.store.Entry.Options; first && options != t.entry.Options {
-		c.What = strings.TrimSuffix("with ?"+options+": "+c.What, ": ")
+	if options := x.rec.store.Entry.Options; c.What != what && options != t.entry.Options {
+		c.What = "with ?" + options + ": " + c.What
 	}
-	if c.shown == nil || tr.acked() < c.shown.trial.acked() {
-		c.shown = &evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome}
+	whole := c.whole.failed == broke // only commits are lost
+	if c.shown == nil || c.shown.whole && !whole || c.shown.whole == whole && tr.acked() < c.shown.trial.acked() {
+		c.shown = &evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome, whole: whole}
 	}
 }
 

@@ -63,7 +63,10 @@
 // What is left, where Flushed and Synced commits are mixed: Synced ones may be lost with the power
 // if they fall between such a failure in another process and its repair, which waits for other
 // writers no longer than a second, or if there is no repair, because the process dies before, the
-// disk fails again, or the sync is that of the last Close, of which SQLite says nothing.
+// disk fails again, or the sync is that of the last Close, of which SQLite says nothing. A process
+// that dies before the repair leaves a hole of which the next one knows nothing: a checkpoint
+// writes pages over the database that the log no longer has, and a power loss amid it leaves
+// neither. Therefore Flushed is DiskMayBreak.
 //
 // # What is ours
 //
@@ -198,7 +201,7 @@ func (s *Store) promise(d driver.Durability) driver.Promise {
 		level-- // each level promises what the one below does for a log
 	}
 	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true,
-		PowerAtomic: level > 0}
+		PowerAtomic: level > 0, DiskMayBreak: s.journal == wal && level == 1}
 	switch {
 	case level > 1:
 		p.Class = driver.Synced
