@@ -46,10 +46,13 @@ func (a *app) weigh(ctx context.Context, engines []advise.Engine) (err error) {
 	return nil
 }
 
+// builtProgram is what buildSize leaves in the folder; Windows wants the ending.
+const builtProgram = "program.exe"
+
 // buildSize builds a program as it would be shipped, without its symbols, and returns its size.
 // environment is NAME=VALUE, beside that of this process.
 func buildSize(ctx context.Context, dir, code string, environment ...string) (int64, error) {
-	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program.exe")
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, builtProgram)
 	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,13 +137,27 @@ func (a *app) weighTraits(ctx context.Context, entries []Contender, into []resul
 			continue
 		}
 		if _, tried := without[e.Package]; !tried {
-			_, err := buildSize(ctx, dir, advise.Code(e, kv.Synced), "CGO_ENABLED=0")
-			without[e.Package] = err == nil
+			without[e.Package] = runsWithoutC(ctx, dir, e)
 		}
 		builds := without[e.Package]
 		into[i].BuildsNoC = &builds
 	}
 	return ctx.Err()
+}
+
+// runsWithoutC reports whether a program that is built without cgo opens a store of e. That it builds
+// is not enough: a package that needs cgo may be empty without.
+func runsWithoutC(ctx context.Context, dir string, e advise.Engine) bool {
+	if _, err := buildSize(ctx, dir, advise.Code(e, kv.Buffered), "CGO_ENABLED=0"); err != nil {
+		return false
+	}
+	at, err := os.MkdirTemp(dir, "run-*")
+	if err != nil {
+		return false
+	}
+	program := exec.CommandContext(ctx, filepath.Join(dir, builtProgram))
+	program.Dir = at
+	return program.Run() == nil
 }
 
 // traits shows what engines were found to be like: when assay was made if shipped is set, and now
