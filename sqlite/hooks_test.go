@@ -270,7 +270,8 @@ func TestConnectionsShareARing(t *testing.T) {
 	for _, n := range taken {
 		sum += n
 	}
-	if len(taken) != conns || sum > conns*runs || uint64(sum)+lost < conns*runs {
+	// of a connection that ran while nobody took, all may be lost
+	if len(taken) > conns || lost == 0 && len(taken) < conns || sum > conns*runs || uint64(sum)+lost < conns*runs {
 		t.Errorf("%d events of %d connections, %d lost, of %d", sum, len(taken), lost, conns*runs)
 	}
 	ring.Close()
