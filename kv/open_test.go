@@ -233,6 +233,9 @@ func TestOpenGivesUpAsBusy(t *testing.T) {
 			continue // it ended before the first try
 		}
 		wantKind(t, what, err, kv.Busy)
+		if got, want := errors.Is(err, kv.Canceled), what == "ending context"; got != want {
+			t.Errorf("%s: %v: canceled: %t, want %t", what, err, got, want)
+		}
 		if kv.HintOf(err) == "" {
 			t.Errorf("%s: no hint", what)
 		}
