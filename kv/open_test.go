@@ -218,13 +218,15 @@ func TestOpenTriesAgainWhileBusy(t *testing.T) {
 
 func TestOpenGivesUpAsBusy(t *testing.T) {
 	defer theSpy.busy.Store(0)
-	ended, end := context.WithTimeout(ctx, 20*time.Millisecond)
-	defer end()
 	for what, open := range map[string]func() (*kv.DB, error){
-		"no wait":        func() (*kv.DB, error) { return kv.Open(ctx, "spy:p", kv.WithWait(0)) },
-		"negative wait":  func() (*kv.DB, error) { return kv.Open(ctx, "spy:p?wait=-1s") },
-		"short wait":     func() (*kv.DB, error) { return kv.Open(ctx, "spy:p?wait=20ms") },
-		"ending context": func() (*kv.DB, error) { return kv.Open(ended, "spy:p") },
+		"no wait":       func() (*kv.DB, error) { return kv.Open(ctx, "spy:p", kv.WithWait(0)) },
+		"negative wait": func() (*kv.DB, error) { return kv.Open(ctx, "spy:p?wait=-1s") },
+		"short wait":    func() (*kv.DB, error) { return kv.Open(ctx, "spy:p?wait=20ms") },
+		"ending context": func() (*kv.DB, error) {
+			ended, end := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer end()
+			return kv.Open(ended, "spy:p")
+		},
 	} {
 		theSpy.tries.Store(0)
 		theSpy.busy.Store(1 << 40)
