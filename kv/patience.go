@@ -59,11 +59,11 @@ func (p *patience) rest(ctx context.Context) bool {
 	return true
 }
 
-// gaveUp explains a Busy that lasted too long. One that ctx has ended is Canceled as well.
+// gaveUp explains a Busy that lasted too long.
 func (p *patience) gaveUp(ctx context.Context, err error) error {
 	why := fmt.Errorf("%s (%w)", p.what, err)
 	if ctx.Err() != nil {
-		why = fmt.Errorf("%w: %w", why, &Error{Kind: Canceled, Err: ctx.Err()})
+		why = fmt.Errorf("%w: %w", why, ctx.Err())
 	}
 	return &Error{Kind: Busy, Err: why, Hint: cmp.Or(driver.HintOf(err),
 		fmt.Sprintf("end the other program or its transaction, or wait longer than %v: ?wait=1m", p.limit))}

@@ -1,8 +1,10 @@
 package queue_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -245,5 +247,34 @@ func TestOldFormat(t *testing.T) {
 	format(4)
 	if err := use(publish); !errors.Is(err, kv.Unsupported) || kv.HintOf(err) == "" {
 		t.Errorf("of a newer format: %v, want Unsupported and a hint", err)
+	}
+}
+
+// A worker that is shut down while another process is in the way has met no failure.
+func TestAClaimThatItsContextEndsIsCanceled(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "queue")
+	store, closeAll, err := queuetest.OpenKV(url, queue.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll()
+	q, err := store.Queue("work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin(t.Context(), kv.Flushed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	ctx, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer end()
+	if _, err := q.Claim(ctx, kv.Flushed, 1); kv.KindOf(err) != kv.Canceled {
+		t.Errorf("got %v, want canceled", err)
 	}
 }
