@@ -145,8 +145,8 @@ func (a *app) weighTraits(ctx context.Context, entries []Contender, into []resul
 	return ctx.Err()
 }
 
-// runsWithoutC reports whether a program that is built without cgo opens a store of e. That it builds
-// is not enough: a package that needs cgo may be empty without.
+// runsWithoutC reports whether a program that is built without cgo opens a store of e. That it
+// builds is not enough: a package that needs cgo may be empty without.
 func runsWithoutC(ctx context.Context, dir string, e advise.Engine) bool {
 	if _, err := buildSize(ctx, dir, advise.Code(e, kv.Buffered), "CGO_ENABLED=0"); err != nil {
 		return false
