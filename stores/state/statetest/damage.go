@@ -105,7 +105,8 @@ func testDamagedCache(s *suite) {
 		for i := range 10 {
 			s.Must(d.what+": put", store.Put(s.Ctx(), "kept", damagedKey(i), []byte("new")))
 		}
-		s.wantGet(store, "kept", string(damagedKey(3)), "new")
+		// A put that meets the damage sets aside what those before it wrote.
+		s.wantGet(store, "kept", string(damagedKey(9)), "new")
 		if d.noticed { // a check of a file whose damage was not met yet may find it, or take for ever
 			s.Must(d.what, store.Check(s.Ctx()))
 		}
