@@ -52,7 +52,7 @@ var rules = []rule{
 		why: "statistics are functions of samples"},
 	{from: "lab/replay", never: []string{"."}, but: []string{"kv", "observe/capture", "lab/workload"},
 		why: "a recording is a workload: it knows kv, and nothing of how it is measured"},
-	{from: "lab/traits", never: []string{"."}, but: []string{"kv", "lab/bench", "lab/result"},
+	{from: "lab/traits", never: []string{"."}, but: []string{"kv", "lab/bench", "lab/child", "lab/result"},
 		why: "any engine is tried; cmd/assay/engines.go says which are in the binary"},
 	{from: "lab/powerfs", never: []string{"."}, but: []string{"kv/driver"},
 		why: "a disk knows no engine, and nothing of who proves or measures on it; of kv it has the error type"},

@@ -23,6 +23,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/result"
 )
 
@@ -50,17 +51,20 @@ func Probe(ctx context.Context, e bench.Entry, dir string, o Options) (t result.
 		t.Error = err.Error()
 		return t
 	}
-	cmd := exec.CommandContext(ctx, o.Child[0], append(o.Child[1:len(o.Child):len(o.Child)], string(spec))...)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
-	if err == nil {
-		name, url := t.Name, t.URL
-		err = json.Unmarshal(out, &t)
-		t.Name, t.URL = name, url
-	}
+	p, err := child.Start(append(o.Child[:len(o.Child):len(o.Child)], string(spec)))
 	if err != nil {
-		t.Error = strings.TrimSpace(err.Error() + " " + complaint.String())
+		t.Error = err.Error()
+		return t
+	}
+	defer context.AfterFunc(ctx, p.Kill)()
+	name, url := t.Name, t.URL
+	if p.Receive(&t) == nil {
+		err = p.End(10 * time.Second)
+	} else {
+		err = p.Ended()
+	}
+	if t.Name, t.URL = name, url; err != nil {
+		t.Error = err.Error()
 	}
 	return t
 }
@@ -164,8 +168,8 @@ func (t task) another(ctx context.Context, s second) (end func() (string, error)
 	if err != nil {
 		return nil, err
 	}
-	child := t.Options.Child
-	cmd := exec.CommandContext(ctx, child[0], append(child[1:len(child):len(child)], string(spec))...)
+	command := t.Options.Child
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], string(spec))...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Start(); err != nil {
