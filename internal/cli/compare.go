@@ -38,7 +38,7 @@ of the others, so run at least two others that did not change; --beside names on
 assay run lets who is surely slower leave early, and of such a ratio little is known: run both with --even, for as long as it takes.
 
 Each time is faster, slower, equivalent (the whole interval within 10 %), or open. Of the same program twice at most 1 in 100
-is called different. Syncs, writes and bytes written are compared where they are exact: the same whole number at each operation of
+is called different. A change that an engine's operations share is seen sooner in all of them together: a line for each engine. Syncs, writes and bytes written are compared where they are exact: the same whole number at each operation of
 one worker. Allocations are not, they differ by a few from run to run.
 
 --fail-on makes limits, separated by commas, of which any that is crossed ends the command with status 3:
@@ -87,11 +87,12 @@ func (a *app) compareKept(args []string, f compareFlags) error {
 	}
 	c := &result.Comparison{Schema: result.ComparisonSchema, Old: names[0], New: names[1],
 		Changes: stats.Changes(runs[0], runs[1], f.beside)}
+	c.Wholes = stats.Wholes(c.Changes)
 	if len(c.Changes) == 0 {
 		return nothingInCommon(runs, names)
 	}
 	for _, l := range limits {
-		c.Crossed = append(c.Crossed, l.crossed(c.Changes)...)
+		c.Crossed = append(c.Crossed, l.crossed(c)...)
 	}
 	if f.json {
 		data, err := result.MarshalComparison(c)
@@ -174,9 +175,14 @@ func parseLimits(spec string) ([]limit, error) {
 }
 
 // crossed says where changes cross the limit.
-func (l limit) crossed(changes []result.Change) []string {
+func (l limit) crossed(comparison *result.Comparison) []string {
 	var all []string
-	for _, c := range changes {
+	for _, w := range comparison.Wholes {
+		if l.figure == "time" && w.Time == result.Slower && w.Times.Mid-1 > l.most {
+			all = append(all, fmt.Sprintf("%s: %s takes %.2fx at all operations together", l.text, w.Name(), w.Times.Mid))
+		}
+	}
+	for _, c := range comparison.Changes {
 		where := l.text + ": " + c.Workload + " " + c.Operation + " " + c.Name()
 		if l.figure == "time" && c.Time == result.Slower && c.Times.Mid-1 > l.most {
 			all = append(all, fmt.Sprintf("%s takes %.2fx", where, c.Times.Mid))

@@ -48,6 +48,7 @@ func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all boo
 			{name: "new", right: true}, {name: ""}}, rows, false)
 		p.blank()
 	}
+	p.wholes(c.Wholes)
 	text := fmt.Sprintf("%s: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "time"),
 		numbers[result.Slower], numbers[result.Faster],
 		numbers[result.Same], numbers[result.Undecided])
@@ -64,6 +65,20 @@ func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all boo
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// wholes lists what became of each contender at all its operations together.
+func (p *page) wholes(all []result.Whole) {
+	if len(all) == 0 {
+		return
+	}
+	rows := make([][]gridCell, len(all))
+	for i, w := range all {
+		text, style := p.changeText(w.Time, &w.Times)
+		rows[i] = []gridCell{{text: w.Name()}, {text: fmt.Sprint(w.Operations)}, {text, style}}
+	}
+	p.grid([]gridColumn{{name: "all together"}, {name: "operations", right: true}, {name: ""}}, rows, false)
+	p.blank()
 }
 
 // someOf is countOf that knows none.
@@ -117,17 +132,24 @@ func changeOperation(c result.Change) string {
 // changeRow returns the line of a time: its ratio to the other in both runs, and the quotient of
 // both with its interval.
 func (p *page) changeRow(c result.Change) []gridCell {
-	style := map[string]lipgloss.Style{result.Slower: p.styles.bad, result.Faster: p.styles.best,
-		result.Undecided: p.styles.warn, result.Same: p.styles.dim}[c.Time]
-	mark := map[string]string{result.Slower: "✗ ", result.Faster: "✓ ", result.Undecided: "~ ",
-		result.Same: "= "}[c.Time]
-	line := []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: c.Beside}, {}, {}, {mark + c.Time, style}}
+	text, style := p.changeText(c.Time, c.Times)
+	line := []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: c.Beside}, {}, {}, {text, style}}
 	if c.Times != nil {
 		line[3].text, line[4].text = factor(c.Before), factor(c.After)
-		line[5].text = fmt.Sprintf("%s%sx [%s–%s] %s", mark, factor(c.Times.Mid), factor(c.Times.Lo),
-			factor(c.Times.Hi), c.Time)
 	}
 	return line
+}
+
+// changeText returns a verdict with its mark, its interval if there is one, and its style.
+func (p *page) changeText(time string, times *result.Interval) (string, lipgloss.Style) {
+	style := map[string]lipgloss.Style{result.Slower: p.styles.bad, result.Faster: p.styles.best,
+		result.Undecided: p.styles.warn, result.Same: p.styles.dim}[time]
+	mark := map[string]string{result.Slower: "✗ ", result.Faster: "✓ ", result.Undecided: "~ ",
+		result.Same: "= "}[time]
+	if times == nil {
+		return mark + time, style
+	}
+	return fmt.Sprintf("%s%sx [%s–%s] %s", mark, factor(times.Mid), factor(times.Lo), factor(times.Hi), time), style
 }
 
 // countRow returns the line of a count that changed.

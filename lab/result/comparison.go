@@ -14,6 +14,7 @@ type Comparison struct {
 	Old     string   `json:"old"` // the folder or document
 	New     string   `json:"new"`
 	Changes []Change `json:"changes"`
+	Wholes  []Whole  `json:"wholes,omitempty"`  // of each contender, at all operations together
 	Crossed []string `json:"crossed,omitempty"` // limits that were given and crossed, with where
 }
 
@@ -43,6 +44,19 @@ const (
 	Same      = "equivalent"
 	Undecided = "open"
 )
+
+// Whole is what became of a contender at all its operations together: a change that is small, and
+// that several of them share, is seen here first.
+type Whole struct {
+	Engine     string   `json:"engine"`
+	Form       string   `json:"form,omitempty"`
+	Operations int      `json:"operations"` // those at several promises count for each
+	Times      Interval `json:"times"`      // the mean of the changes of their times, by how well each is known
+	Time       string   `json:"time"`       // as of a [Change]
+}
+
+// Name returns the name of the contender, as [Cell.Name] does.
+func (w Whole) Name() string { return Cell{Engine: w.Engine, Form: w.Form}.Name() }
 
 // Count is what an operation asks of the disk in both runs. Only exact ones are compared: the
 // others are means of what background work did meanwhile.

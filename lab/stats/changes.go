@@ -112,15 +112,57 @@ func middle(all []ratioChange) ratioChange {
 
 // tell puts a change and its verdict into c.
 func (r ratioChange) tell(c *result.Change) {
-	c.Beside, c.Before, c.After, c.Times = r.beside, r.before, r.after, &r.times
-	switch t := r.times; {
+	c.Beside, c.Before, c.After, c.Times, c.Time = r.beside, r.before, r.after, &r.times, changed(r.times)
+}
+
+// changed returns what an interval of how many times as long something takes says.
+func changed(t result.Interval) string {
+	switch {
 	case t.Lo > 1 && t.Mid > 1+MinEffect:
-		c.Time = result.Slower
+		return result.Slower
 	case t.Hi < 1 && t.Mid < 1/(1+MinEffect):
-		c.Time = result.Faster
+		return result.Faster
 	case t.Lo >= 1/(1+Margin) && t.Hi <= 1+Margin:
-		c.Time = result.Same
+		return result.Same
 	}
+	return result.Undecided
+}
+
+// Wholes returns what became of each contender at all operations together, of those that [Changes]
+// returned: the mean of their changes' logarithms, each counted by how well it is known (by the
+// inverse of its variance). The operations were measured in processes of their own, so that their
+// errors are independent. Who has a single operation is left out.
+func Wholes(changes []result.Change) []result.Whole {
+	type sum struct{ n, weight, mid, lo, hi float64 }
+	sums, names := map[string]*sum{}, []result.Whole{}
+	for _, c := range changes {
+		if c.Times == nil {
+			continue
+		}
+		s := sums[c.Name()]
+		if s == nil {
+			s = &sum{}
+			sums[c.Name()], names = s, append(names, result.Whole{Engine: c.Engine, Form: c.Form})
+		}
+		mid, lo, hi := math.Log(c.Times.Mid), math.Log(c.Times.Mid/c.Times.Lo), math.Log(c.Times.Hi/c.Times.Mid)
+		w := 1 / (lo*lo + hi*hi)
+		s.n, s.weight, s.mid = s.n+1, s.weight+w, s.mid+w*mid
+		s.lo, s.hi = s.lo+w*w*lo*lo, s.hi+w*w*hi*hi
+	}
+	var all []result.Whole
+	for _, w := range names {
+		s := sums[w.Name()]
+		if s.n < 2 {
+			continue
+		}
+		mid := s.mid / s.weight
+		w.Operations = int(s.n)
+		w.Times = result.Interval{Lo: math.Exp(mid - math.Sqrt(s.lo)/s.weight), Mid: math.Exp(mid),
+			Hi: math.Exp(mid + math.Sqrt(s.hi)/s.weight)}
+		w.Time = changed(w.Times)
+		all = append(all, w)
+	}
+	return all
 }
 
 // leastCounted is how many operations show that all have the same count: fewer may come to a whole

@@ -78,6 +78,41 @@ func TestAPlantedChangeIsFound(t *testing.T) {
 	}
 }
 
+// At all operations together a change is found that is open at most of them, and none where there
+// is none.
+func TestAChangeOfAllOperationsIsFoundInTheWhole(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	var alone, wholes, found, wrong int
+	for try := range 60 {
+		m := newMachine(0.1)
+		for range try * 1009 {
+			m.rng.Uint64()
+		}
+		changes := Changes(runOf(m, 12, 84, nil, names...), runOf(m, 12, 84, map[string]float64{"b": 1.15}, names...), "")
+		for _, c := range changes {
+			if c.Engine == "b" && c.Time == result.Slower {
+				alone++
+			}
+		}
+		for _, w := range Wholes(changes) {
+			wholes++
+			switch {
+			case w.Engine == "b" && w.Time == result.Slower:
+				found++
+			case w.Time == result.Slower || w.Time == result.Faster:
+				wrong++
+			}
+			if w.Operations != 12 {
+				t.Fatalf("%s has %d operations, want 12", w.Engine, w.Operations)
+			}
+		}
+	}
+	t.Logf("alone %d of 720, together %d of 60, of the others %d of 240", alone, found, wrong)
+	if wholes != 300 || found < 54 || wrong > 1 {
+		t.Errorf("found in %d of 60, and of the others %d of %d changed", found, wrong, wholes-60)
+	}
+}
+
 // Beside one other alone, a change could be either's, unless one is named that did not change.
 func TestBesideOneThatDidNotChange(t *testing.T) {
 	m := newMachine(0.02)
