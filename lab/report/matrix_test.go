@@ -228,7 +228,8 @@ func TestComparisonLooksAsItDid(t *testing.T) {
 			change("ack", "mine", result.Undecided, 1, 1.2, interval(0.9, 1.2, 1.6),
 				result.Count{Name: "writes", Before: 2.5, After: 3.25}),
 			{Workload: "queue", Operation: "nack", Engine: "mine", Promise: "synced-intact", Time: result.Undecided},
-		}}
+		}, Wholes: []result.Whole{{Engine: "mine", Operations: 4, Times: *interval(0.8, 0.94, 1.1), Time: result.Undecided},
+			{Engine: "pebble", Form: "sql", Operations: 12, Times: *interval(0.97, 1, 1.03), Time: result.Same}}}
 	for name, all := range map[string]bool{"comparison80.golden": false, "comparison_all80.golden": true} {
 		var b strings.Builder
 		if err := Comparison(&b, c, old, now, all, Options{}); err != nil {
