@@ -18,17 +18,17 @@ const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then
 	// have as many as that. So all processes are measured over the same part of their lives,
 	// whatever the budget: stores grow, and so does what an operation costs.
-	aimRounds = 14
+	aimRounds = 12
 	// A slice shorter than minSlice is lost in the cost of waking the child and of settling; one
 	// longer than maxSlice is too far away from those of the others.
-	minSlice, maxSlice = 4 * time.Millisecond, 45 * time.Millisecond
+	minSlice, maxSlice = 4 * time.Millisecond, 56 * time.Millisecond
 	// What an operation takes is found in slices of about this length, twice.
 	trySlice = 10 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
 	// Every process works before it is measured, beside the others of its group, for so long for
 	// each of them: SQLite's log, say, costs twice as much until it was full once.
-	warmReads, warmCommits = 10 * time.Millisecond, 50 * time.Millisecond
+	warmReads, warmCommits = 10 * time.Millisecond, 40 * time.Millisecond
 )
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store,
