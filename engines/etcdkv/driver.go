@@ -24,8 +24,9 @@
 //
 // # What is ours
 //
+// A transaction's writes are kept by kv/overlay until it commits.
+//
 //   - ours_handle.go: the modes, and a mark of each handle by which a commit in doubt is resolved
-//   - ours_txn.go: the writes of a transaction, over what it reads
 //   - ours_layout.go: where a store lies among the cluster's keys
 //   - ours_conditions.go: what must not have changed for a transaction to commit
 //   - ours_nest.go: more operations in a request than etcd allows in a list

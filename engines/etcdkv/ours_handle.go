@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/kv/overlay"
 )
 
 // Every handle has a key of its own, its mark, that ends with the handle's lease. Each commit puts
@@ -103,10 +104,10 @@ func known(version []byte) error {
 }
 
 // commit makes the writes if what conditions say holds. An error is Aborted if it does not.
-func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *writes) error {
+func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *overlay.Writes) error {
 	s.serial++
 	serial := strconv.FormatUint(s.serial, 10)
-	steps, err := nest(append(w.steps(s.keys.data), clientv3.OpPut(s.keys.head, layout)))
+	steps, err := nest(append(stepsOf(w, s.keys.data), clientv3.OpPut(s.keys.head, layout)))
 	if err != nil {
 		return err
 	}

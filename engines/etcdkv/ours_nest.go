@@ -6,6 +6,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/kv/overlay"
 )
 
 // etcd allows 128 operations in a list, by default, and a list within a list has what the lists
@@ -15,6 +16,19 @@ const (
 	nested = 40
 	most   = nested * nested * nested
 )
+
+// stepsOf returns the writes as operations on the keys behind prefix.
+func stepsOf(w *overlay.Writes, prefix string) []clientv3.Op {
+	steps := make([]clientv3.Op, 0, w.Len()+1)
+	for op := range w.All() {
+		if op.Delete {
+			steps = append(steps, clientv3.OpDelete(prefix+string(op.Key)))
+		} else {
+			steps = append(steps, clientv3.OpPut(prefix+string(op.Key), string(op.Value)))
+		}
+	}
+	return steps
+}
 
 // nest returns steps as one list, of lists if there are many.
 func nest(steps []clientv3.Op) ([]clientv3.Op, error) {

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/kv/overlay"
 )
 
 // store is a handle of a store in a cluster.
@@ -45,16 +46,13 @@ func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
 
 // Begin sends nothing: the first read fixes the revision.
 func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
-	return &txn{reader: reader{store: s, ctx: ctx}, read: map[string]int64{}, writes: newWrites()}, nil
+	r := &reader{store: s, ctx: ctx}
+	return &txn{reader: r, Txn: overlay.Txn{Reader: r, Writes: overlay.New()}, read: map[string]int64{}}, nil
 }
 
 // Apply commits without a read, and so without a conflict.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
-	w := newWrites()
-	for _, op := range ops {
-		w.Set(op)
-	}
-	return s.commit(ctx, nil, w)
+	return s.commit(ctx, nil, overlay.Of(ops))
 }
 
 // Close lets go of the handle's lease.

@@ -1,27 +1,23 @@
 package etcdkv
 
 import (
-	"bytes"
-
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/kv/overlay"
 )
 
 // txn reads one revision, remembers what it has read, and keeps its writes until it commits.
 type txn struct {
-	reader
+	*reader
+	overlay.Txn
 	read    map[string]int64 // the revision at which each key that was read was put, 0 if it was absent
 	scanned bool             // a range was read
-	writes  *writes
 }
 
 var _ driver.Txn = (*txn)(nil)
 
 func (t *txn) Get(dst, key []byte) ([]byte, error) {
-	if op, ok := t.writes.Get(driver.Op{Key: key}); ok {
-		if op.Delete {
-			return dst, driver.NotFound
-		}
-		return append(dst, op.Value...), nil
+	if value, written, err := t.Writes.Get(dst, key); written {
+		return value, err
 	}
 	pair, err := t.pair(key)
 	switch {
@@ -37,28 +33,14 @@ func (t *txn) Get(dst, key []byte) ([]byte, error) {
 
 func (t *txn) Cursor(r driver.Range) (driver.Cursor, error) {
 	t.scanned = true
-	below, err := t.reader.Cursor(r)
-	if err != nil || t.writes.Len() == 0 {
-		return below, err
-	}
-	return newMerged(below, t.writes, r), nil
-}
-
-func (t *txn) Put(key, value []byte) error {
-	t.writes.Set(driver.Op{Key: bytes.Clone(key), Value: bytes.Clone(value)})
-	return nil
-}
-
-func (t *txn) Delete(key []byte) error {
-	t.writes.Set(driver.Op{Key: bytes.Clone(key), Delete: true})
-	return nil
+	return t.Txn.Cursor(r)
 }
 
 // Commit sends the writes with the conditions under which they are right. A transaction that wrote
 // nothing has read one revision, and needs none.
 func (t *txn) Commit() error {
-	if t.writes.Len() == 0 {
+	if t.Writes.Len() == 0 {
 		return nil
 	}
-	return t.store.commit(t.ctx, t.conditions(), t.writes)
+	return t.store.commit(t.ctx, t.conditions(), t.Writes)
 }

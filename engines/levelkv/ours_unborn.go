@@ -18,11 +18,9 @@ import (
 // openLocked opens the folder whose lock is held. A folder that holds data and lost CURRENT, or the
 // manifest that it names, is refused.
 func openLocked(f *files, path string, o *opt.Options) (db *leveldb.DB, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			db, err = nil, &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("goleveldb panics: %v", r)}
-		}
-	}()
+	defer driver.Recovered(&err, func(p any) error {
+		return &driver.Error{Op: "open", Kind: driver.Corrupt, Err: fmt.Errorf("goleveldb panics: %v", p)}
+	})
 	data, err := f.List(storage.TypeJournal | storage.TypeTable)
 	if err == nil && len(data) == 0 && !o.ReadOnly {
 		err = removeUnborn(path)

@@ -42,7 +42,13 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	} else {
 		r.free = c.next
 	}
-	c.start(rg)
+	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
+		c.it.Seek(rg.Start)
+	} else if rg.End != nil && c.it.Seek(rg.End) {
+		c.it.Prev()
+	} else {
+		c.it.Last()
+	}
 	return c, nil
 }
 
@@ -60,7 +66,7 @@ func (r *reader) Close() error {
 
 // cursor walks over a range.
 type cursor struct {
-	owner *reader // nil of one that is not kept
+	owner *reader
 	it    iterator.Iterator
 	rg    driver.Range
 	there bool    // it stands on the pair that Next returns
@@ -68,27 +74,8 @@ type cursor struct {
 	next  *cursor // in owner.free
 }
 
-// start goes to the first pair of rg.
-func (c *cursor) start(rg driver.Range) {
-	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
-		c.it.Seek(rg.Start)
-	} else if rg.End != nil && c.it.Seek(rg.End) {
-		c.it.Prev()
-	} else {
-		c.it.Last()
-	}
-}
-
 // Next moves to the next pair.
 func (c *cursor) Next() (key, value []byte, err error) {
-	if !c.move() {
-		return nil, nil, classify(c.it.Error())
-	}
-	return c.it.Key(), c.it.Value(), nil
-}
-
-// move moves to the next pair and reports whether there is one.
-func (c *cursor) move() bool {
 	switch {
 	case c.there || c.over:
 		c.there = false
@@ -99,13 +86,15 @@ func (c *cursor) move() bool {
 	}
 	c.over = c.over || !c.it.Valid() || c.rg.Reverse && bytes.Compare(c.it.Key(), c.rg.Start) < 0 ||
 		!c.rg.Reverse && c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
-	return !c.over
+	if c.over {
+		return nil, nil, classify(c.it.Error())
+	}
+	return c.it.Key(), c.it.Value(), nil
 }
 
 // Close keeps the cursor for the next call of Cursor, unless it has failed.
 func (c *cursor) Close() error {
-	err := c.it.Error()
-	if c.owner == nil || err != nil {
+	if err := c.it.Error(); err != nil {
 		c.it.Release()
 		return classify(err)
 	}

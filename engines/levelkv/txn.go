@@ -5,6 +5,8 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
+
+	"github.com/assaydb/assay/kv/overlay"
 )
 
 // txn is a transaction: a batch that is written as a whole by Commit. Nobody else writes while it
@@ -18,7 +20,7 @@ type txn struct {
 	db    *leveldb.DB
 	how   *opt.WriteOptions
 	batch leveldb.Batch
-	own   *index // of all that is in batch; nil until something is read
+	own   *overlay.Writes // all that is in batch; nil until something is read
 }
 
 var txns = sync.Pool{New: func() any { return new(txn) }}

@@ -18,8 +18,9 @@
 //     sync that failed, where moss would try again without a pause; and waiting for it to write
 //   - ours_files.go: new files are durable, and no sync succeeds after a write that failed
 //   - ours_repair.go: files without a commit and torn footers, on which moss refuses the folder
-//   - ours_txn.go: transactions that see their own writes; an ordered map keeps them until the commit
 //   - ours_reverse.go: reverse order: a cursor reads its whole range first, which takes as much memory
+//
+// moss has no transactions either: kv/overlay keeps their writes until the commit.
 //
 // moss has no checksums and does not check what it reads: a damaged file may end the process.
 package mosskv

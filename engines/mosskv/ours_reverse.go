@@ -1,13 +1,14 @@
 package mosskv
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
 // reversed gives pairs that were read before, the last first.
-type reversed struct{ pairs []driver.Op }
+type reversed struct{ pairs []driver.Pair }
 
 // reverse reads c to its end and closes it.
 func reverse(c driver.Cursor) (_ driver.Cursor, err error) {
@@ -21,7 +22,7 @@ func reverse(c driver.Cursor) (_ driver.Cursor, err error) {
 		if k == nil {
 			return r, nil
 		}
-		r.pairs = append(r.pairs, newOp(driver.Op{Key: k, Value: v}))
+		r.pairs = append(r.pairs, driver.Pair{Key: bytes.Clone(k), Value: bytes.Clone(v)})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/kv/overlay"
 )
 
 type store struct {
@@ -68,37 +69,32 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	if err != nil {
 		return nil, err
 	}
-	return &txn{reader: reader{r}, store: s, d: d, writes: newWrites()}, nil
+	return &txn{Txn: overlay.Txn{Reader: &reader{r}, Writes: overlay.New()}, store: s, d: d}, nil
 }
 
 func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
 	if err := s.failure.Err(); err != nil {
 		return err
 	}
-	w := newWrites()
-	for _, op := range ops {
-		w.set(op)
-	}
-	return s.commit(w, d)
+	return s.commit(overlay.Of(ops), d)
 }
 
 // commit executes the writes, of which each key has one.
-func (s *store) commit(w *writes, d driver.Durability) error {
-	b, err := s.collection.NewBatch(w.Len(), w.size)
+func (s *store) commit(w *overlay.Writes, d driver.Durability) error {
+	b, err := s.collection.NewBatch(w.Len(), w.Size())
 	if err != nil {
 		return driver.NotDone(err)
 	}
 	defer b.Close()
-	w.Scan(func(op driver.Op) bool {
+	for op := range w.All() {
 		if op.Delete {
 			err = b.Del(op.Key)
 		} else {
 			err = b.Set(op.Key, op.Value)
 		}
-		return err == nil
-	})
-	if err != nil {
-		return driver.NotDone(err)
+		if err != nil {
+			return driver.NotDone(err)
+		}
 	}
 	if err := s.collection.ExecuteBatch(b, moss.WriteOptions{}); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,6 +57,36 @@ func TestDriversAreSmall(t *testing.T) {
 		if plain[dir] == 0 {
 			t.Errorf("%s has no code: take it out of the list", dir)
 		}
+	}
+}
+
+// mostTogether is how many lines of code engines and kv have together, without the suite and
+// modules of their own.
+const mostTogether = 9600
+
+// TestEnginesAndContractStaySmall holds the contract and its drivers to the size that they have.
+func TestEnginesAndContractStaySmall(t *testing.T) {
+	together, suite, apart := 0, 0, 0
+	eachGoFile(t, func(file string) {
+		dir := path.Dir(file)
+		if !below(dir, "engines") && !below(dir, "kv") || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		n := linesOfCode(t, file)
+		switch {
+		case below(dir, "kv/drivertest"):
+			suite += n
+		case slices.ContainsFunc(nested, func(module string) bool { return below(dir, module) }):
+			apart += n
+		default:
+			together += n
+		}
+	})
+	t.Logf("engines and kv: %d of %d; the suite %d; engines in modules of their own %d", together, mostTogether, suite,
+		apart)
+	if together > mostTogether || together < mostTogether*3/4 {
+		t.Errorf("engines and kv have %d lines of code, at most %d: find what stands twice, and what nobody uses; "+
+			"if they have become much smaller, lower the number", together, mostTogether)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -83,20 +84,22 @@ func Path(path string) (Found, error) {
 // page lies within.
 const headBytes = 128 << 10
 
-// file tells what a file is.
-func file(path string) (Found, error) {
-	f, err := os.Open(path)
+// headOf returns the first bytes of a file, at most n.
+func headOf(name string, n int64) ([]byte, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return Found{}, err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	head := make([]byte, headBytes)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return Found{}, err
-	}
-	head = head[:n]
+	return io.ReadAll(io.LimitReader(f, n))
+}
+
+// file tells what a file is.
+func file(path string) (Found, error) {
+	head, err := headOf(path, headBytes)
 	switch {
+	case err != nil:
+		return Found{}, err
 	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return sqlite(path, head), nil
 	case len(head) >= 20 && string(head[8:12]) == "DUCK":
@@ -130,12 +133,8 @@ func sqlite(path string, head []byte) Found {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		found.State, found.Detail = Recovery, fmt.Sprintf("%d bytes in its write-ahead log", info.Size())
 	}
-	first := make([]byte, 1)
-	if f, err := os.Open(path + "-journal"); err == nil {
-		if n, _ := f.Read(first); n > 0 && first[0] != 0 {
-			found.State, found.Detail = Recovery, "a transaction is to be rolled back"
-		}
-		_ = f.Close() // nothing was written
+	if first, _ := headOf(path+"-journal", 1); len(first) > 0 && first[0] != 0 {
+		found.State, found.Detail = Recovery, "a transaction is to be rolled back"
 	}
 	return found
 }
@@ -149,20 +148,17 @@ func redis(head []byte) bool {
 	return bytes.HasPrefix(rest, []byte("$3\r\nset\r\n")) || bytes.HasPrefix(rest, []byte("$3\r\ndel\r\n"))
 }
 
-// bbolt looks for one of the two meta pages: a header of 16 bytes, then magic, version, size of a
-// page, flags, root (16), freelist, high-water mark, transaction, and an FNV-1a sum of all before
-// it (go.etcd.io/bbolt/internal/common/meta.go).
+// bbolt looks for the two meta pages, of which the second begins where the first one ends: a header
+// of 16 bytes, then magic, version, size of a page, flags, root (16), freelist, high-water mark,
+// transaction, and an FNV-1a sum of all before it (go.etcd.io/bbolt/internal/common/meta.go).
 func bbolt(head []byte) Found {
 	const magic, header, summed = 0xED0CDAED, 16, 56
 	whole, seen := 0, false
 	var version uint32
-	meta := func(at int) (pageSize int) {
-		if len(head) < at+header+summed+8 {
-			return 0
-		}
+	for at := 0; len(head) >= at+header+summed+8; at = max(2*at, 512) { // pages of each size
 		m := head[at+header:]
 		if binary.LittleEndian.Uint32(m) != magic {
-			return 0
+			continue
 		}
 		seen = true
 		h := fnv.New64a()
@@ -171,26 +167,23 @@ func bbolt(head []byte) Found {
 			whole++
 			version = binary.LittleEndian.Uint32(m[4:])
 		}
-		return int(binary.LittleEndian.Uint32(m[8:]))
 	}
-	if size := meta(0); size >= 512 && size <= headBytes/2 {
-		meta(size)
-	} else {
-		for size := 1024; size <= headBytes/2 && whole == 0; size *= 2 {
-			meta(size)
-		}
-	}
-	if !seen {
+	switch {
+	case !seen:
 		return Found{}
+	case whole == 0:
+		return Found{Engine: "bbolt", State: Damaged, Detail: "neither meta page is whole"}
+	case whole == 1:
+		return Found{Engine: "bbolt", Format: fmt.Sprint(version), State: Recovery,
+			Detail: "one meta page is not whole; the other one holds"}
 	}
-	found := Found{Engine: "bbolt", State: Clean, Format: fmt.Sprint(version)}
-	switch whole {
-	case 0:
-		found.State, found.Format, found.Detail = Damaged, "", "neither meta page is whole"
-	case 1:
-		found.State, found.Detail = Recovery, "one meta page is not whole; the other one holds"
-	}
-	return found
+	return Found{Engine: "bbolt", Format: fmt.Sprint(version), State: Clean}
+}
+
+// files are those of a folder, sorted by their names.
+type files struct {
+	path    string
+	entries []fs.DirEntry
 }
 
 // folder tells what a folder is.
@@ -199,39 +192,41 @@ func folder(path string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	has := func(match func(name string) bool) (name string) {
-		for _, e := range entries {
-			if match(e.Name()) {
-				return e.Name()
-			}
-		}
-		return ""
-	}
-	called := func(want string) bool { return has(func(name string) bool { return name == want }) != "" }
-	starts := func(prefix string) string {
-		return has(func(name string) bool { return strings.HasPrefix(name, prefix) })
-	}
-	switch {
-	case called("MANIFEST"):
-		return badger(path)
-	case starts("marker.manifest.") != "":
-		return pebble(path, starts("marker.format-version."), entries), nil
-	case called("CURRENT") && starts("MANIFEST-") != "" && starts("OPTIONS-") == "":
-		return Found{Engine: "leveldb", State: filled(entries, ".log")}, nil
-	case called("CURRENT") && starts("OPTIONS-") != "":
-		return options(path, starts("OPTIONS-"), entries)
-	case called("data") && called("ofst") && called("jrnl"):
+	f := files{path, entries}
+	switch current, options := f.have("CURRENT"), f.last("OPTIONS-*"); {
+	case f.have("MANIFEST"):
+		return f.badger()
+	case f.have("marker.manifest.*"):
+		return f.pebble(), nil
+	case current && options != "":
+		return f.withOptions(options)
+	case current && f.have("MANIFEST-*"):
+		return Found{Engine: "leveldb", State: f.filled("*.log")}, nil
+	case f.have("data") && f.have("ofst") && f.have("jrnl"):
 		return Found{Engine: "margaret", Format: "offset2", State: Clean}, nil
-	case starts("data-") != "" && strings.HasSuffix(starts("data-"), ".moss"):
+	case f.have("data-*.moss"):
 		return Found{Engine: "moss", State: Clean}, nil
 	}
 	return Found{}, nil
 }
 
-// filled returns Recovery if a file with that ending is not empty.
-func filled(entries []fs.DirEntry, ending string) State {
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), ending) && info.Size() > 0 {
+// last returns the last name that matches the pattern, or "".
+func (f files) last(pattern string) string {
+	for _, e := range slices.Backward(f.entries) {
+		if fits, _ := filepath.Match(pattern, e.Name()); fits {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+func (f files) have(pattern string) bool { return f.last(pattern) != "" }
+
+// filled returns Recovery if a file that matches the pattern is not empty.
+func (f files) filled(pattern string) State {
+	for _, e := range f.entries {
+		fits, _ := filepath.Match(pattern, e.Name())
+		if info, err := e.Info(); fits && err == nil && info.Size() > 0 {
 			return Recovery
 		}
 	}
@@ -240,49 +235,35 @@ func filled(entries []fs.DirEntry, ending string) State {
 
 // badger reads the head of the MANIFEST: "Bdgr", a number of its user (2 bytes) and the version (2
 // bytes), big-endian.
-func badger(path string) (Found, error) {
-	f, err := os.Open(filepath.Join(path, "MANIFEST"))
-	if err != nil {
+func (f files) badger() (Found, error) {
+	head, err := headOf(filepath.Join(f.path, "MANIFEST"), 8)
+	if len(head) < 8 || string(head[:4]) != "Bdgr" {
 		return Found{}, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	head := make([]byte, 8)
-	if _, err := io.ReadFull(f, head); err != nil || string(head[:4]) != "Bdgr" {
-		return Found{}, nil
-	}
-	entries, err := os.ReadDir(path)
-	return Found{Engine: "badger", Format: fmt.Sprint(binary.BigEndian.Uint16(head[6:])),
-		State: filled(entries, ".mem")}, err
+	return Found{Engine: "badger", Format: fmt.Sprint(binary.BigEndian.Uint16(head[6:])), State: f.filled("*.mem")}, err
 }
 
-// pebble reads its format from the name of the marker: marker.format-version.SEQUENCE.VERSION.
-func pebble(path, marker string, entries []fs.DirEntry) Found {
-	found := Found{Engine: "pebble", State: filled(entries, ".log")}
-	if parts := strings.Split(marker, "."); len(parts) == 4 {
-		found.Format = strings.TrimLeft(parts[3], "0")
+// pebble reads its format and the name of its manifest from the names of markers:
+// marker.format-version.SEQUENCE.VERSION, and marker.manifest.SEQUENCE.NAME.
+func (f files) pebble() Found {
+	of := func(marker string) string {
+		parts := strings.Split(f.last("marker."+marker+".*.*"), ".")
+		return parts[len(parts)-1]
 	}
-	manifest := ""
-	for _, e := range entries {
-		if parts := strings.Split(e.Name(), "."); strings.HasPrefix(e.Name(), "marker.manifest.") && len(parts) == 4 {
-			manifest = parts[3]
-		}
-	}
-	if _, err := os.Stat(filepath.Join(path, manifest)); manifest != "" && err != nil {
+	found := Found{Engine: "pebble", Format: strings.TrimLeft(of("format-version"), "0"), State: f.filled("*.log")}
+	if manifest := of("manifest"); manifest != "" && !f.have(manifest) {
 		found.State, found.Detail = Damaged, "its manifest "+manifest+" is missing"
 	}
 	return found
 }
 
-// options tells an old store of Pebble from one of RocksDB by the file that both write.
-func options(path, name string, entries []fs.DirEntry) (Found, error) {
-	text, err := os.ReadFile(filepath.Join(path, name))
-	switch {
-	case err != nil:
-		return Found{}, err
-	case bytes.Contains(text, []byte("pebble_version=")):
-		return Found{Engine: "pebble", State: filled(entries, ".log")}, nil
-	case bytes.Contains(text, []byte("rocksdb_version=")):
-		return Found{Engine: "rocksdb", State: filled(entries, ".log")}, nil
+// withOptions tells an old store of Pebble from one of RocksDB by the file that both write.
+func (f files) withOptions(name string) (Found, error) {
+	text, err := os.ReadFile(filepath.Join(f.path, name))
+	for _, engine := range []string{"pebble", "rocksdb"} {
+		if bytes.Contains(text, []byte(engine+"_version=")) {
+			return Found{Engine: engine, State: f.filled("*.log")}, err
+		}
 	}
-	return Found{}, nil
+	return Found{}, err
 }

@@ -84,11 +84,10 @@ func closesLast(e *env) {
 			return db.Update(ctx, e.class, func(tx *kv.Tx) error { return fn(tx.Snapshot) })
 		},
 	} {
-		db, err := kv.Open(ctx, e.url(what), kv.WithWeakest(e.class))
-		e.must(err)
+		db := e.openAs(what)
 		e.fill(db, "a=1", "b=2")
 		closed := make(chan error, 1)
-		err = run(db, func(s *kv.Snapshot) error {
+		err := run(db, func(s *kv.Snapshot) error {
 			go func() { closed <- db.Close() }()
 			for began := false; !began; time.Sleep(time.Millisecond) {
 				_, err := db.Size()

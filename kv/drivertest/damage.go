@@ -158,8 +158,7 @@ func (e *env) damage(changes func(size int64, files int) []change, believe strin
 // makeRecords leaves a closed store behind that holds the records 0 to 99.
 func (e *env) makeRecords(name string) {
 	e.Helper()
-	db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
-	e.must(err)
+	db := e.openAs(name)
 	for i := range 100 {
 		e.must(commitRecord(db, e.class, i))
 	}

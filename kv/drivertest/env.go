@@ -44,10 +44,16 @@ func (e *env) url(name string, params ...string) string {
 // open opens the case's main store with the cheapest class. Only a hang waits as long as patience.
 func (e *env) open(needs ...kv.Option) *kv.DB {
 	e.Helper()
+	return e.openAs("db", needs...)
+}
+
+// openAs opens another store of the case.
+func (e *env) openAs(name string, needs ...kv.Option) *kv.DB {
+	e.Helper()
 	usual := []kv.Option{kv.WithWeakest(e.class), kv.WithWait(patience)}
-	db, err := kv.Open(ctx, e.url("db"), append(usual, needs...)...)
+	db, err := kv.Open(ctx, e.url(name), append(usual, needs...)...)
 	e.must(err)
-	e.did("opened %s, mode %v", e.url("db"), db.Mode())
+	e.did("opened %s, mode %v", e.url(name), db.Mode())
 	e.Cleanup(func() { db.Close() })
 	return db
 }

@@ -8,35 +8,37 @@ import (
 	"strings"
 )
 
-// theme says where what some cases prove is explained: a section of docs/adding-an-engine.md, and
-// names of package kv/driver.
+// theme is cases of one kind. It says where what they prove is explained: a section of
+// docs/adding-an-engine.md, and names of package kv/driver.
 type theme struct {
 	cases   []tcase
 	section string
 	names   string
+	general bool // they do a bit of everything
 }
 
 const page = "docs/adding-an-engine.md"
 
+// themes are all cases.
 var themes = []theme{
-	{rangeCases, "reading", "Range, Reader, Cursor"},
-	{iteratorCases, "reading", "Cursor, Seeker, Lener, RangeDeleter"},
-	{heldCases, "reading", "Store, Reader, Txn"},
-	{contextCases, "waiting", "Store, Caps"},
-	{ownershipCases, "reading", "Reader, Cursor, Txn"},
-	{isolationCases, "writing", "Store, Txn"},
-	{batchCases, "writing", "Store, Op"},
-	{limitCases, "writing", "Caps"},
-	{errorCases, "opening", "Driver, Info, Kind, Table"},
-	{wrapperCases, "reading", "Reader"},
-	{modelCases, "reading", "Reader, Txn"},
-	{closeCases, "opening", "Store"},
-	{concurrencyCases, "writing", "Store, Reader"},
-	{persistenceCases, "optional-interfaces", "Backuper, Compacter, Checker, Info, Configured"},
-	{modeCases, "opening", "Driver, Mode, Caps"},
-	{damageCases, "opening", "Driver"},
-	{killCases, "promises", "Promise"},
-	{tornCases, "promises", "Promise"},
+	{rangeCases, "reading", "Range, Reader, Cursor", false},
+	{iteratorCases, "reading", "Cursor, Seeker, Lener, RangeDeleter", true},
+	{heldCases, "reading", "Store, Reader, Txn", false},
+	{contextCases, "waiting", "Store, Caps", false},
+	{ownershipCases, "reading", "Reader, Cursor, Txn", false},
+	{isolationCases, "writing", "Store, Txn", false},
+	{batchCases, "writing", "Store, Op", false},
+	{limitCases, "writing", "Caps", false},
+	{errorCases, "opening", "Driver, Info, Kind, Table", false},
+	{wrapperCases, "reading", "Reader", false},
+	{modelCases, "reading", "Reader, Txn", true},
+	{closeCases, "opening", "Store", false},
+	{concurrencyCases, "writing", "Store, Reader", true},
+	{persistenceCases, "optional-interfaces", "Backuper, Compacter, Checker, Info, Configured", true},
+	{modeCases, "opening", "Driver, Mode, Caps", false},
+	{damageCases, "opening", "Driver", false},
+	{killCases, "promises", "Promise", false},
+	{tornCases, "promises", "Promise", false},
 }
 
 // themeOf returns the theme of the case called name.

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -17,22 +16,30 @@ func TestEveryCaseSaysWhereToRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := exported(t, "../driver")
-	for _, c := range slices.Concat(groups...) {
-		th, ok := themeOf(c.name)
-		if !ok {
-			t.Errorf("%q has no theme: name its group in themes", c.name)
-			continue
-		}
+	for _, th := range themes {
 		heading := "\n## " + strings.ReplaceAll(th.section, "-", " ") + "\n"
 		if !strings.Contains(strings.ToLower(string(text)), heading) {
-			t.Errorf("%q: %s has no section %q", c.name, page, th.section)
+			t.Errorf("%s has no section %q", page, th.section)
 		}
 		for _, name := range strings.Split(th.names, ", ") {
 			if !known[name] {
-				t.Errorf("%q: package driver has no %s", c.name, name)
+				t.Errorf("%q: package driver has no %s", th.section, name)
+			}
+		}
+		for _, c := range th.cases {
+			if found, ok := themeOf(c.name); !ok || found.section != th.section || found.names != th.names {
+				t.Errorf("%q is also the name of a case elsewhere", c.name)
 			}
 		}
 	}
+}
+
+// allCases are those of all themes.
+func allCases() (all []tcase) {
+	for _, th := range themes {
+		all = append(all, th.cases...)
+	}
+	return all
 }
 
 // exported returns the types of the package in dir.
@@ -75,7 +82,7 @@ func TestFailureExplainsItself(t *testing.T) {
 				page + "#opening"}},
 	} {
 		s := newSuite(t, Config{Engine: want.engine})
-		for _, c := range slices.Concat(groups...) {
+		for _, c := range allCases() {
 			if c.name != want.sentence {
 				continue
 			}

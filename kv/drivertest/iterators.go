@@ -186,8 +186,7 @@ func deletesRanges(e *env) {
 		"none":      {kv.Range{Start: []byte("f")}, []string{"a=1", "b=2", "c=3", "d=4", "e=5"}},
 		"backwards": {kv.Range{Start: []byte("d"), End: []byte("b")}, []string{"a=1", "b=2", "c=3", "d=4", "e=5"}},
 	} {
-		db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
-		e.must(err)
+		db := e.openAs(name)
 		e.fill(db, "a=1", "b=2", "c=3", "d=4", "n=prefix", "na=x", "nb=y")
 		e.update(db, func(tx *kv.Tx) {
 			e.must(tx.Put([]byte("e"), []byte("5")))

@@ -46,23 +46,15 @@ func (p *part) record(words []string) error {
 }
 
 func commitRecord(db *kv.DB, class kv.Durability, i int) error {
-	last := strconv.AppendInt(nil, int64(i), 10)
+	var b kv.Batch
+	for part := range parts(i) {
+		b.Put(partKey(i, part), partValue(i, part))
+	}
+	b.Put([]byte("last"), strconv.AppendInt(nil, int64(i), 10))
 	if i%2 == 0 {
-		var b kv.Batch
-		for part := range parts(i) {
-			b.Put(partKey(i, part), partValue(i, part))
-		}
-		b.Put([]byte("last"), last)
 		return db.Write(ctx, class, &b)
 	}
-	return db.Update(ctx, class, func(tx *kv.Tx) error {
-		for part := range parts(i) {
-			if err := tx.Put(partKey(i, part), partValue(i, part)); err != nil {
-				return err
-			}
-		}
-		return tx.Put([]byte("last"), last)
-	})
+	return db.Update(ctx, class, b.Run)
 }
 
 func survivesKill(e *env) {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -105,7 +105,7 @@ func (m *model) delete(t *rapid.T) {
 
 // anyKey draws a key that often is one of the store's.
 func (m *model) anyKey(t *rapid.T) string {
-	if keys := m.keys(); len(keys) > 0 && rapid.Bool().Draw(t, "present") {
+	if keys := sortedKeys(m.data); len(keys) > 0 && rapid.Bool().Draw(t, "present") {
 		return rapid.SampledFrom(keys).Draw(t, "key")
 	}
 	return modelKeys.Draw(t, "key")
@@ -154,10 +154,7 @@ func (m *model) update(t *rapid.T) {
 
 func (m *model) abort(t *rapid.T) {
 	mine := errors.New("mine")
-	data := map[string]string{}
-	for k, v := range m.data {
-		data[k] = v
-	}
+	data := maps.Clone(m.data)
 	err := m.db.Update(ctx, m.e.class, func(tx *kv.Tx) error { m.steps(t, tx, data); return mine })
 	if !errors.Is(err, mine) {
 		t.Fatalf("update: got %v, want the function's error", err)
@@ -217,16 +214,7 @@ func (m *model) check(t *rapid.T) {
 	m.must(t, m.db.View(ctx, func(s *kv.Snapshot) error { compareScan(t, s, m.data, kv.Range{}); return nil }))
 }
 
-func (m *model) keys() []string { return sortedKeys(m.data) }
-
-func sortedKeys(data map[string]string) []string {
-	keys := make([]string, 0, len(data))
-	for k := range data {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
+func sortedKeys(data map[string]string) []string { return slices.Sorted(maps.Keys(data)) }
 
 func compareGet(t *rapid.T, s *kv.Snapshot, data map[string]string, k string) {
 	t.Helper()

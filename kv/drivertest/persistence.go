@@ -1,7 +1,7 @@
 package drivertest
 
 import (
-	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,12 +23,7 @@ var persistenceCases = []tcase{
 func reopens(e *env) {
 	e.needs(e.info.Caps.Persistent, "nothing outlives Close")
 	for _, class := range e.classes {
-		open := func() *kv.DB {
-			db, err := kv.Open(ctx, e.url(class.String()), kv.WithWeakest(class))
-			e.must(err)
-			e.Cleanup(func() { db.Close() })
-			return db
-		}
+		open := func() *kv.DB { return e.openAs(class.String(), kv.WithWeakest(class)) }
 		big := strings.Repeat("big", 30_000)
 		var want []string
 		for round := range 3 {
@@ -129,9 +124,7 @@ func backsUp(e *env) {
 	if len(left) > 0 {
 		e.Errorf("left behind: %v", left)
 	}
-	copied, err := kv.Open(ctx, e.url("backup"), kv.WithWeakest(e.class))
-	e.must(err)
-	e.Cleanup(func() { copied.Close() })
+	copied := e.openAs("backup")
 	e.want(copied, "a=1", "b=2", "big="+strings.Repeat("big", 30_000), "empty=")
 	e.must(copied.Check(ctx))
 	e.fill(copied, "d=4")
@@ -171,15 +164,13 @@ func compacts(e *env) {
 func opensOddPaths(e *env) {
 	e.needs(e.onDisk(), "the path is only a name")
 	name := filepath.Join("new folder", "100% 'odd' #1 & ünï;=+", "db")
-	db, err := kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
-	e.must(err)
+	db := e.openAs(name)
 	e.fill(db, "a=1")
 	e.must(db.Close())
 	if _, err := os.Lstat(e.path(name)); err != nil {
 		e.Errorf("the store is not where it should be: %v", err)
 	}
-	db, err = kv.Open(ctx, e.url(name), kv.WithWeakest(e.class))
-	e.must(err)
+	db = e.openAs(name)
 	e.want(db, "a=1")
 	e.must(db.Close())
 	entries, err := os.ReadDir(e.dir)
@@ -191,9 +182,7 @@ func opensOddPaths(e *env) {
 
 // noise returns n bytes that no compression makes smaller.
 func noise(n int, seed uint64) []byte {
-	var b bytes.Buffer
-	for rng := newRand(seed); b.Len() < n; {
-		b.WriteByte(byte(rng.Uint32()))
-	}
-	return b.Bytes()
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(b) // never fails
+	return b
 }

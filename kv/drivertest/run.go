@@ -32,14 +32,15 @@ type Config struct {
 func Run(t *testing.T, c Config) {
 	runChild()
 	s := newSuite(t, c)
-	themes := groups
-	if testing.Short() && c.Params != "" {
-		themes = brief
+	brief := testing.Short() && c.Params != ""
+	if brief {
 		t.Logf("with %s the other cases are tried without -short", c.Params)
 	}
-	for _, group := range themes {
-		for _, cs := range group {
-			t.Run(cs.name, func(t *testing.T) { s.run(t, cs) })
+	for _, th := range themes {
+		for _, cs := range th.cases {
+			if !brief || th.general {
+				t.Run(cs.name, func(t *testing.T) { s.run(t, cs) })
+			}
 		}
 	}
 }
@@ -49,31 +50,6 @@ type tcase struct {
 	name string
 	run  func(e *env)
 }
-
-// groups are all cases, by theme.
-var groups = [][]tcase{
-	rangeCases,
-	iteratorCases,
-	heldCases,
-	contextCases,
-	ownershipCases,
-	isolationCases,
-	batchCases,
-	limitCases,
-	errorCases,
-	wrapperCases,
-	modelCases,
-	closeCases,
-	concurrencyCases,
-	persistenceCases,
-	modeCases,
-	damageCases,
-	killCases,
-	tornCases,
-}
-
-// brief are those that do a bit of everything.
-var brief = [][]tcase{iteratorCases, modelCases, concurrencyCases, persistenceCases}
 
 // T is what a case needs of a test. The suite's own tests give it one that records failures.
 type T interface {

@@ -122,29 +122,21 @@ func (w largeWork) writes(i int) iter.Seq2[[]byte, []byte] {
 // commit commits transaction i, in one form or the other, and calls committing when only the commit
 // is left to do.
 func (w largeWork) commit(db *kv.DB, class kv.Durability, i int, committing func()) error {
-	if i%2 == 0 {
-		var b kv.Batch
-		for k, v := range w.writes(i) {
-			if v == nil {
-				b.Delete(k)
-			} else {
-				b.Put(k, v)
-			}
+	var b kv.Batch
+	for k, v := range w.writes(i) {
+		if v == nil {
+			b.Delete(k)
+		} else {
+			b.Put(k, v)
 		}
+	}
+	if i%2 == 0 {
 		committing()
 		return db.Write(ctx, class, &b)
 	}
 	return db.Update(ctx, class, func(tx *kv.Tx) error {
-		for k, v := range w.writes(i) {
-			err := error(nil)
-			if v == nil {
-				err = tx.Delete(k)
-			} else {
-				err = tx.Put(k, v)
-			}
-			if err != nil {
-				return err
-			}
+		if err := b.Run(tx); err != nil {
+			return err
 		}
 		committing()
 		return nil

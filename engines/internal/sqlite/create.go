@@ -11,8 +11,11 @@ import (
 // open opens the first connection, makes an empty database a store and checks the settings in
 // force.
 func (s *Store) open() error {
-	if err := s.checkCompanions(); err != nil {
-		return err
+	if s.options.Immutable { // then SQLite reads the database alone
+		if f := s.unfinished(); f != "" {
+			return unfit("open it once where it may be written to, or leave immutable out",
+				"%s holds commits: the database was not closed", f)
+		}
 	}
 	c, err := s.connect()
 	if err != nil {

@@ -64,20 +64,6 @@ func (s *Store) unfinished() string {
 	return ""
 }
 
-// checkCompanions refuses to read the database alone, as SQLite does under immutable, where it
-// lacks commits.
-func (s *Store) checkCompanions() error {
-	if !s.options.Immutable {
-		return nil
-	}
-	f := s.unfinished()
-	if f == "" {
-		return nil
-	}
-	return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("%s holds commits: the database was not closed", f),
-		Hint: "open it once where it may be written to, or leave immutable out"}
-}
-
 // checkLength refuses a database that has lost the end of its last page. SQLite: such a page reads
 // as if zeros followed, and integrity_check does not notice. While another process extends the file
 // it may have such a length, and a companion file that holds commits; the second look is for one

@@ -33,10 +33,8 @@ func (c *conn) isEmpty() (bool, error) {
 	if err != nil || got == "0/0" && len(tables) == 0 {
 		return true, err
 	}
-	return false, &driver.Error{Kind: driver.Invalid,
-		Err: fmt.Errorf("the SQLite database of another program: application_id/user_version %s, tables %q", got,
-			tables),
-		Hint: "name another file, or a table of this one: ?Table=NAME&Key=COLUMN&Value=COLUMN"}
+	return false, unfit("name another file, or a table of this one: ?Table=NAME&Key=COLUMN&Value=COLUMN",
+		"the SQLite database of another program: application_id/user_version %s, tables %q", got, tables)
 }
 
 func (c *conn) tables() ([]string, error) {
