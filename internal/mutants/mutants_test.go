@@ -3,6 +3,7 @@ package mutants
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -28,7 +29,8 @@ const optIn = "ASSAY_MUTANTS"
 type mutant struct {
 	name   string // below testdata
 	story  string // what is wrong
-	file   string // below root
+	module string // that the file is of; "" is this repository
+	file   string // below its root
 	source []byte // of the file, mutated
 
 	// One of these is set.
@@ -70,22 +72,43 @@ func parse(t *testing.T, file string, a *txtar.Archive) mutant {
 		t.Fatalf("%s: has the parts %q after its story %q, want file, from, to and one of %q", file, names, m.story,
 			slices.Sorted(maps.Keys(ends)))
 	}
-	m.file = line(a.Files[0])
+	from := root
+	if m.file = line(a.Files[0]); strings.Contains(m.file, " ") {
+		m.module, m.file, _ = strings.Cut(m.file, " ")
+		from = moduleDir(t, m.module)
+	}
 	*ends[names[3]] = line(a.Files[3])
-	source, err := os.ReadFile(filepath.Join(root, m.file))
+	source, err := os.ReadFile(filepath.Join(from, m.file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	source = bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n"))
-	from, to := a.Files[1].Data, a.Files[2].Data
-	if n := bytes.Count(source, from); n != 1 || bytes.Equal(from, to) {
-		t.Errorf("%s: its lines are %d times in %s, want once: write them, and what they become, as the file is now\n%s", file, n, m.file, from)
+	was, is := a.Files[1].Data, a.Files[2].Data
+	if n := bytes.Count(source, was); n != 1 || bytes.Equal(was, is) {
+		t.Errorf("%s: its lines are %d times in %s, want once: write them, and what they become, as the file is now\n%s", file, n, m.file, was)
 	}
-	m.source = bytes.Replace(source, from, to, 1)
+	m.source = bytes.Replace(source, was, is, 1)
 	return m
 }
 
 func line(f txtar.File) string { return strings.TrimSpace(string(f.Data)) }
+
+// moduleDirs are where the go command keeps the modules that were asked for.
+var moduleDirs = map[string]string{}
+
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	if moduleDirs[module] == "" {
+		cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+		cmd.Dir = root
+		said, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("module %s: %v", module, err)
+		}
+		moduleDirs[module] = strings.TrimSpace(string(said))
+	}
+	return moduleDirs[module]
+}
 
 // TestMutantsFit fails if the code has changed below a mutant: there must be a Go file after its
 // lines were replaced, and the tests that are to catch it.
@@ -176,7 +199,7 @@ func goBuild(t *testing.T, m *mutant, binary, pkg string, command ...string) {
 	t.Helper()
 	args := append(command, "-o", binary)
 	if m != nil {
-		args = append(args, "-overlay", overlay(t, filepath.Dir(binary), *m))
+		args = append(args, changed(t, filepath.Dir(binary), *m)...)
 	}
 	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir = root
@@ -185,10 +208,15 @@ func goBuild(t *testing.T, m *mutant, binary, pkg string, command ...string) {
 	}
 }
 
-// overlay writes the mutated file, and what tells the compiler to read it.
-func overlay(t *testing.T, dir string, m mutant) string {
+// changed writes the mutated file, and returns the flags that tell the compiler to read it.
+func changed(t *testing.T, dir string, m mutant) (flags []string) {
 	t.Helper()
-	original, err := filepath.Abs(filepath.Join(root, m.file))
+	from := root
+	if m.module != "" {
+		from = moduleCopy(t, m.module)
+		flags = []string{"-modfile", from + ".mod"}
+	}
+	original, err := filepath.Abs(filepath.Join(from, m.file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +230,52 @@ func overlay(t *testing.T, dir string, m mutant) string {
 			t.Fatal(err)
 		}
 	}
-	return list
+	return append(flags, "-overlay", list)
+}
+
+// copies holds the copies of modules, until the tests have ended. The go command lets no overlay
+// lie over a module that it keeps itself, and compiles what it has seen at the same place once.
+var copies string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if copies != "" {
+		_ = os.RemoveAll(copies) // what is left is in the system's folder for that
+	}
+	os.Exit(code)
+}
+
+// moduleCopy returns a copy of a module, beside which a go.mod puts it in the place of the module.
+func moduleCopy(t *testing.T, module string) string {
+	t.Helper()
+	if copies == "" {
+		made, err := os.MkdirTemp("", "mutants-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = made
+	}
+	dir := filepath.Join(copies, strings.ReplaceAll(module, "/", "_"))
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if err := os.CopyFS(dir, os.DirFS(moduleDir(t, module))); err != nil {
+		t.Fatal(err)
+	}
+	replace := fmt.Sprintf("\nreplace %s => %s\n", module, dir)
+	for _, end := range []string{".mod", ".sum"} {
+		data, err := os.ReadFile(filepath.Join(root, "go"+end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end == ".mod" {
+			data = append(data, replace...)
+		}
+		if err := os.WriteFile(dir+end, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // run runs tests of a binary. Those of a mutant that hangs end after some minutes, as failures.

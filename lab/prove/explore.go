@@ -77,18 +77,35 @@ func kindOf(s powerfs.Step) string {
 	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
 }
 
-// surroundings returns what kind of operation each step is and stands between: the sync of a log in
-// a commit is another than that before the log is copied.
+// surroundings returns what kind of operation each step is, about how much is written or synced by
+// it, and what it stands between: the sync of a log in a commit is another than that before the log
+// is copied, and that of a large commit, which fails, leaves a hole where that of a small one leaves
+// a page that the next commit writes once more.
 func surroundings(steps []powerfs.Step) []string {
 	kinds := make([]string, len(steps)+2)
 	for i, s := range steps {
 		kinds[i+1] = kindOf(s)
 	}
-	all := make([]string, len(steps))
-	for i := range all {
-		all[i] = kinds[i+1] + " behind " + kinds[i] + " before " + kinds[i+2]
+	all, unsynced := make([]string, len(steps)), map[string]int{}
+	for i, s := range steps {
+		n := s.Bytes
+		if unsynced[s.Path] += n; s.Kind == powerfs.OnSync {
+			n, unsynced[s.Path] = unsynced[s.Path], 0
+		}
+		all[i] = kinds[i+1] + amount(n) + " behind " + kinds[i] + " before " + kinds[i+2]
 	}
 	return all
+}
+
+// amount tells a page from some and from many.
+func amount(bytes int) string {
+	switch {
+	case bytes <= 4<<10:
+		return ""
+	case bytes <= 64<<10:
+		return ", some pages,"
+	}
+	return ", many pages,"
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the

@@ -33,3 +33,44 @@ func TestALaterPassHasItsMoments(t *testing.T) {
 		t.Errorf("the second pass goes through %v, want %v", x.left, want)
 	}
 }
+
+// A sync of many pages that fails leaves a hole, that of one page what the next commit writes once
+// more: each must have its turn.
+func TestSyncsAreToldApartByHowMuchTheyWrite(t *testing.T) {
+	t.Parallel()
+	commit := func(bytes int) []powerfs.Step {
+		return []powerfs.Step{{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2},
+			{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2}, {Kind: powerfs.OnSync, Path: "log"}}
+	}
+	around := surroundings(slices.Concat(commit(100), commit(100), commit(9000), commit(200_000), commit(100)))
+	syncs := []string{around[5], around[8], around[11]}
+	for i, one := range syncs {
+		for _, other := range syncs[:i] {
+			if one == other {
+				t.Errorf("%q stands for syncs of different sizes", one)
+			}
+		}
+	}
+	if around[2] != around[5] {
+		t.Errorf("the syncs of two small commits are %q and %q", around[2], around[5])
+	}
+}
+
+// A commit that began before a fault, and is acknowledged behind it, is promised on a disk that has
+// lost something.
+func TestWhatIsAcknowledgedBehindAFaultTells(t *testing.T) {
+	t.Parallel()
+	kinds := []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnWrite, powerfs.OnSync, powerfs.OnRemove,
+		powerfs.OnRemove, powerfs.OnRemove}
+	r := &recording{}
+	for i, kind := range kinds {
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Monotonic: int64(10 * (i + 1))})
+	}
+	r.steps[1].Failed = true
+	r.ledger.acks = [][]ack{{{N: 1, Began: 15, Done: 45}}} // the second sync was for it
+	for _, at := range []int{2, 3, 4, 7} {
+		if got := r.telling(1); !slices.Contains(got, at) {
+			t.Errorf("of the moments behind a fault %v tell most, want %d among them", got, at)
+		}
+	}
+}

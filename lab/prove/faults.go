@@ -151,7 +151,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	x.cells = j.cellOf
 	every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		var states []powerfs.State
-		if j.caps.Class == kv.Synced {
+		if j.caps.Class == kv.Synced || j.caps.Intact {
 			states = p.Some(powerfs.Ordered, rng)
 		}
 		if states = append(states, rec.killed(p, rng)...); len(states) == 0 {
@@ -205,22 +205,23 @@ const (
 )
 
 // telling returns the moments behind a fault at step i that show most: right behind it, before and
-// behind the syncs of the commits that follow, for until then the disk may still need what they
-// replace, and at the end.
+// behind the syncs of the commits that are acknowledged then, for until then the disk may still need
+// what they replace, and at the end. Such a commit may have begun before the fault, beside the one
+// that met it.
 func (r *recording) telling(i int) []int {
 	var found []int
 	var later []ack
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
-			if i < len(r.steps) && a.Began > r.steps[i].Monotonic {
+			if i < len(r.steps) && a.Done > r.steps[i].Monotonic {
 				later = append(later, a)
 			}
 		}
 	}
-	slices.SortFunc(later, func(a, b ack) int { return cmp.Compare(a.Began, b.Began) })
+	slices.SortFunc(later, func(a, b ack) int { return cmp.Compare(a.Done, b.Done) })
 	for _, a := range later[:min(2, len(later))] {
 		end := r.behind(a.Done)
-		for k := r.behind(a.Began); k < end; k++ {
+		for k := max(r.behind(a.Began), i+1); k < end; k++ {
 			if r.steps[k].Kind == powerfs.OnSync {
 				found = append(found, k, k+1)
 			}
