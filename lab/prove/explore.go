@@ -80,7 +80,7 @@ func kindOf(s powerfs.Step) string {
 // surroundings returns what kind of operation each step is, about how much is written or synced by
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
 // is copied, and that of a large commit, which fails, leaves a hole where that of a small one leaves
-// a page that the next commit writes once more.
+// a page that the next commit writes once more. Others may wait for a sync that takes a while.
 func surroundings(steps []powerfs.Step) []string {
 	kinds := make([]string, len(steps)+2)
 	for i, s := range steps {
@@ -93,6 +93,9 @@ func surroundings(steps []powerfs.Step) []string {
 			n, unsynced[s.Path] = unsynced[s.Path], 0
 		}
 		all[i] = kinds[i+1] + amount(n) + " behind " + kinds[i] + " before " + kinds[i+2]
+		if s.Until > 0 {
+			all[i] = "slow " + all[i]
+		}
 	}
 	return all
 }
