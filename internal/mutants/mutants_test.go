@@ -3,7 +3,6 @@ package mutants
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -92,23 +91,6 @@ func parse(t *testing.T, file string, a *txtar.Archive) mutant {
 }
 
 func line(f txtar.File) string { return strings.TrimSpace(string(f.Data)) }
-
-// moduleDirs are where the go command keeps the modules that were asked for.
-var moduleDirs = map[string]string{}
-
-func moduleDir(t *testing.T, module string) string {
-	t.Helper()
-	if moduleDirs[module] == "" {
-		cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-		cmd.Dir = root
-		said, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("module %s: %v", module, err)
-		}
-		moduleDirs[module] = strings.TrimSpace(string(said))
-	}
-	return moduleDirs[module]
-}
 
 // TestMutantsFit fails if the code has changed below a mutant: there must be a Go file after its
 // lines were replaced, and the tests that are to catch it.
@@ -231,51 +213,6 @@ func changed(t *testing.T, dir string, m mutant) (flags []string) {
 		}
 	}
 	return append(flags, "-overlay", list)
-}
-
-// copies holds the copies of modules, until the tests have ended. The go command lets no overlay
-// lie over a module that it keeps itself, and compiles what it has seen at the same place once.
-var copies string
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if copies != "" {
-		_ = os.RemoveAll(copies) // what is left is in the system's folder for that
-	}
-	os.Exit(code)
-}
-
-// moduleCopy returns a copy of a module, beside which a go.mod puts it in the place of the module.
-func moduleCopy(t *testing.T, module string) string {
-	t.Helper()
-	if copies == "" {
-		made, err := os.MkdirTemp("", "mutants-*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		copies = made
-	}
-	dir := filepath.Join(copies, strings.ReplaceAll(module, "/", "_"))
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	if err := os.CopyFS(dir, os.DirFS(moduleDir(t, module))); err != nil {
-		t.Fatal(err)
-	}
-	replace := fmt.Sprintf("\nreplace %s => %s\n", module, dir)
-	for _, end := range []string{".mod", ".sum"} {
-		data, err := os.ReadFile(filepath.Join(root, "go"+end))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if end == ".mod" {
-			data = append(data, replace...)
-		}
-		if err := os.WriteFile(dir+end, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }
 
 // run runs tests of a binary. Those of a mutant that hangs end after some minutes, as failures.

@@ -153,6 +153,23 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 	return order
 }
 
+// pressing puts those moments first at which most is at stake when power fails, in the order that
+// they have: before what is no write, for until then writes gather of which any may be lost, and
+// behind a change of names. What may be left between two writes may be left later, too.
+func (r *recording) pressing(moments []int) []int {
+	write := func(i int) bool { return r.steps[i].Kind == 0 || r.steps[i].Kind == powerfs.OnWrite }
+	var first, rest []int
+	for _, i := range moments {
+		named := i > 0 && !write(i-1) && r.steps[i-1].Kind != powerfs.OnSync
+		if i == len(r.steps) || named || !write(i) {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return append(first, rest...)
+}
+
 // chunk is how many moments are looked at while the tape is played once.
 const chunk = 12
 

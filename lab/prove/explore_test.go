@@ -74,3 +74,17 @@ func TestWhatIsAcknowledgedBehindAFaultTells(t *testing.T) {
 		}
 	}
 }
+
+// What may be left between two writes may be left before the sync that follows them, with more.
+func TestMomentsBeforeSyncsComeBeforeThoseBetweenWrites(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for _, kind := range []powerfs.FaultOp{powerfs.OnCreate, powerfs.OnWrite, powerfs.OnWrite, powerfs.OnSync,
+		powerfs.OnWrite, powerfs.OnWrite, powerfs.OnRename, powerfs.OnWrite, powerfs.OnSync} {
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log"})
+	}
+	want := []int{9, 8, 7, 6, 3, 1, 0, 5, 4, 2}
+	if got := r.pressing([]int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
