@@ -47,12 +47,21 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	return l.another(j), nil
 }
 
-// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done, a sync once and twice running, so that what mends the first failure fails as well;
-// a disk becomes full at one write, or for good.
-func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
-	var recordings [][]powerfs.Step
-	var at [][][]target // of each scene and step, how it can fail
+// healthy is a faulty scene on a disk that does not fail.
+type healthy struct {
+	steps []powerfs.Step
+	used  []int64 // of the disk before each step, in bytes
+}
+
+// healthyRuns returns the faulty scenes on a disk that does not fail, which are run once for all
+// faults of a pair.
+func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
+	j.making.Lock()
+	defer j.making.Unlock()
+	if j.healthy != nil {
+		return j.healthy, nil
+	}
+	var all []healthy
 	for k, s := range faulty {
 		rec, err := l.record(ctx, j.task, j.fitted(s), mix(l.Seed, "faulty", k), run{})
 		if err != nil {
@@ -62,19 +71,40 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		nth := map[powerfs.FaultOp]uint64{}
-		of := make([][]target, len(rec.steps))
-		for i, s := range rec.steps {
-			if s.Kind == 0 {
-				continue
-			}
+		h := healthy{rec.steps, make([]int64, len(rec.steps))}
+		for i := range h.used {
 			if err := p.Forward(i); err != nil {
 				return nil, err
 			}
-			nth[s.Kind]++
-			of[i] = j.variants(k, powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, max(p.Used()+int64(s.Bytes)/2, 1))
+			h.used[i] = p.Used()
 		}
-		recordings, at = append(recordings, rec.steps), append(at, of)
+		all = append(all, h)
+	}
+	j.healthy = all
+	return all, nil
+}
+
+// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
+// and half done, a sync once and twice running, so that what mends the first failure fails as well;
+// a disk becomes full at one write, or for good.
+func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
+	runs, err := l.healthyRuns(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	var recordings [][]powerfs.Step
+	var at [][][]target // of each scene and step, how it can fail
+	for k, h := range runs {
+		nth := map[powerfs.FaultOp]uint64{}
+		of := make([][]target, len(h.steps))
+		for i, s := range h.steps {
+			if s.Kind != 0 {
+				nth[s.Kind]++
+				space := max(h.used[i]+int64(s.Bytes)/2, 1)
+				of[i] = j.variants(k, powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, space)
+			}
+		}
+		recordings, at = append(recordings, h.steps), append(at, of)
 	}
 	var all []target
 	places := order(recordings, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))

@@ -28,7 +28,7 @@ var scenes = []scene{
 	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 8}, {reopen, 6}}},
 	{writers: 1, small: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 18}, {compact, 8}, {hold, 10}, {reopen, 8}}},
-	{writers: 1, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 9}, {reopen, 9}}},
+	{writers: 1, work: work{Sizes: 2, Batch: 2500}, legs: []leg{{"", 9}, {reopen, 9}}},
 	{writers: 3, slow: true, small: true, weak: true, work: work{Sizes: 1},
 		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}}},
 	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},

@@ -18,6 +18,8 @@ type pair struct {
 
 	recording  sync.Mutex // is made
 	recordings map[int]*recording
+	making     sync.Mutex // of what follows
+	healthy    []healthy
 	measured   *figures       // of the pair on a disk that nothing happens to; nil if there is none
 	void       error          // the failure of a control
 	did        map[string]int // by kind of operation, what the recordings hold
