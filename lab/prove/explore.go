@@ -86,29 +86,43 @@ func surroundings(steps []powerfs.Step) []string {
 	for i, s := range steps {
 		kinds[i+1] = kindOf(s)
 	}
-	all, unsynced := make([]string, len(steps)), map[string]int{}
-	for i, s := range steps {
-		n := s.Bytes
-		if unsynced[s.Path] += n; s.Kind == powerfs.OnSync {
-			n, unsynced[s.Path] = unsynced[s.Path], 0
-		}
-		all[i] = kinds[i+1] + amount(n) + " behind " + kinds[i] + " before " + kinds[i+2]
-		if s.Until > 0 {
+	all := make([]string, len(steps))
+	for i, bytes := range written(steps) {
+		all[i] = kinds[i+1] + amounts[amountOf(bytes)] + " behind " + kinds[i] + " before " + kinds[i+2]
+		if steps[i].Until > 0 {
 			all[i] = "slow " + all[i]
 		}
 	}
 	return all
 }
 
-// amount tells a page from some and from many.
-func amount(bytes int) string {
+// written returns how many bytes each step writes, or, if it is a sync, has been written to the file
+// since the one before.
+func written(steps []powerfs.Step) []int {
+	all, unsynced := make([]int, len(steps)), map[string]int{}
+	for i, s := range steps {
+		all[i] = s.Bytes
+		if unsynced[s.Path] += s.Bytes; s.Kind == powerfs.OnSync {
+			all[i], unsynced[s.Path] = unsynced[s.Path], 0
+		}
+	}
+	return all
+}
+
+// amounts are a page, some and many, from one page more on than those before have.
+var (
+	amounts   = [...]string{"", ", some pages,", ", many pages,"}
+	pagesFrom = [...]int{0, 2, 17}
+)
+
+func amountOf(bytes int) int {
 	switch {
 	case bytes <= 4<<10:
-		return ""
+		return 0
 	case bytes <= 64<<10:
-		return ", some pages,"
+		return 1
 	}
-	return ", many pages,"
+	return 2
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the

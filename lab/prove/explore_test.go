@@ -88,3 +88,22 @@ func TestMomentsBeforeSyncsComeBeforeThoseBetweenWrites(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// Where commits meet in a slow sync the same run has another number of them each time.
+func TestASlowSyncIsFoundAgainByWhatItWrites(t *testing.T) {
+	t.Parallel()
+	commit := func(bytes int, until int64) []powerfs.Step {
+		return []powerfs.Step{{Kind: powerfs.OnWrite, Path: "store/007.log", Bytes: bytes},
+			{Kind: powerfs.OnSync, Path: "store/007.log", Until: until}}
+	}
+	steps := slices.Concat(commit(9000, 0), commit(100, 1), commit(9000, 1), commit(9000, 1), commit(200_000, 1))
+	got := faultsAt(steps)
+	want := []powerfs.Fault{{Op: powerfs.OnSync, Nth: 1}, {Op: powerfs.OnSync, Nth: 2},
+		{Op: powerfs.OnSync, Nth: 1, Match: "*.log", Pages: 2}, {Op: powerfs.OnSync, Nth: 2, Match: "*.log", Pages: 2},
+		{Op: powerfs.OnSync, Nth: 1, Match: "*.log", Pages: 17}}
+	for i, w := range want {
+		if at := 2*i + 1; got[at] != w {
+			t.Errorf("step %d: got %+v, want %+v", at, got[at], w)
+		}
+	}
+}

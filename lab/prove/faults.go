@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -95,13 +96,10 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	var recordings [][]powerfs.Step
 	var at [][][]target // of each scene and step, how it can fail
 	for k, h := range runs {
-		nth := map[powerfs.FaultOp]uint64{}
 		of := make([][]target, len(h.steps))
-		for i, s := range h.steps {
-			if s.Kind != 0 {
-				nth[s.Kind]++
-				space := max(h.used[i]+int64(s.Bytes)/2, 1)
-				of[i] = j.variants(k, powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, space)
+		for i, f := range faultsAt(h.steps) {
+			if f.Nth > 0 {
+				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1))
 			}
 		}
 		recordings, at = append(recordings, h.steps), append(at, of)
@@ -118,6 +116,28 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		}
 	}
 	return all, nil
+}
+
+// faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
+// there is none. Where commits meet in a slow sync they do so otherwise each time: one is found
+// again by its file and by how much it is to write.
+func faultsAt(steps []powerfs.Step) []powerfs.Fault {
+	all, nth := make([]powerfs.Fault, len(steps)), map[powerfs.Fault]uint64{}
+	for i, bytes := range written(steps) {
+		s := steps[i]
+		if s.Kind == 0 {
+			continue
+		}
+		nth[powerfs.Fault{Op: s.Kind}]++
+		f := powerfs.Fault{Op: s.Kind}
+		if pages := pagesFrom[amountOf(bytes)]; s.Until > 0 && pages > 0 {
+			f.Match, f.Pages = digits.ReplaceAllString(path.Base(s.Path), "*"), pages
+			nth[f]++
+		}
+		all[i] = f
+		all[i].Nth = nth[f]
+	}
+	return all
 }
 
 // variants returns how one operation of a scene can fail.
