@@ -130,9 +130,11 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 		}
 		nth[powerfs.Fault{Op: s.Kind}]++
 		f := powerfs.Fault{Op: s.Kind}
-		if pages := pagesFrom[amountOf(bytes)]; s.Until > 0 && pages > 0 {
-			f.Match, f.Pages = digits.ReplaceAllString(path.Base(s.Path), "*"), pages
-			nth[f]++
+		if most := amountOf(bytes); s.Until > 0 && most > 0 {
+			f.Match = digits.ReplaceAllString(path.Base(s.Path), "*")
+			for _, f.Pages = range pagesFrom[1 : most+1] {
+				nth[f]++
+			}
 		}
 		all[i] = f
 		all[i].Nth = nth[f]
