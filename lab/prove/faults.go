@@ -34,7 +34,7 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	for first := true; l.another(j) && (first || time.Now().Before(until)); first = false {
 		err := error(nil)
 		switch j.rounds++; {
-		case l.Rounds == 0 && j.rounds%8 == 7 && len(j.follows) > 0:
+		case l.Rounds == 0 && j.rounds%5 == 4 && len(j.follows) > 0:
 			err = l.followUp(ctx, j)
 		case l.Rounds == 0 && j.rounds%16 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)

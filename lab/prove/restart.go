@@ -197,6 +197,6 @@ func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed ui
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		return few(p.States(powerfs.Ordered, rng), rng)
 	}
-	_, err := l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+	_, err := l.explore(ctx, j.task, x, time.Now().Add(certainTime))
 	return err
 }
