@@ -28,7 +28,8 @@ const optIn = "ASSAY_MUTANTS"
 type mutant struct {
 	name   string // below testdata
 	story  string // what is wrong
-	file   string // below root
+	module string // that the file is of; "" is this repository
+	file   string // below its root
 	source []byte // of the file, mutated
 
 	// One of these is set.
@@ -70,18 +71,22 @@ func parse(t *testing.T, file string, a *txtar.Archive) mutant {
 		t.Fatalf("%s: has the parts %q after its story %q, want file, from, to and one of %q", file, names, m.story,
 			slices.Sorted(maps.Keys(ends)))
 	}
-	m.file = line(a.Files[0])
+	from := root
+	if m.file = line(a.Files[0]); strings.Contains(m.file, " ") {
+		m.module, m.file, _ = strings.Cut(m.file, " ")
+		from = moduleDir(t, m.module)
+	}
 	*ends[names[3]] = line(a.Files[3])
-	source, err := os.ReadFile(filepath.Join(root, m.file))
+	source, err := os.ReadFile(filepath.Join(from, m.file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	source = bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n"))
-	from, to := a.Files[1].Data, a.Files[2].Data
-	if n := bytes.Count(source, from); n != 1 || bytes.Equal(from, to) {
-		t.Errorf("%s: its lines are %d times in %s, want once: write them, and what they become, as the file is now\n%s", file, n, m.file, from)
+	was, is := a.Files[1].Data, a.Files[2].Data
+	if n := bytes.Count(source, was); n != 1 || bytes.Equal(was, is) {
+		t.Errorf("%s: its lines are %d times in %s, want once: write them, and what they become, as the file is now\n%s", file, n, m.file, was)
 	}
-	m.source = bytes.Replace(source, from, to, 1)
+	m.source = bytes.Replace(source, was, is, 1)
 	return m
 }
 
@@ -176,7 +181,7 @@ func goBuild(t *testing.T, m *mutant, binary, pkg string, command ...string) {
 	t.Helper()
 	args := append(command, "-o", binary)
 	if m != nil {
-		args = append(args, "-overlay", overlay(t, filepath.Dir(binary), *m))
+		args = append(args, changed(t, filepath.Dir(binary), *m)...)
 	}
 	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir = root
@@ -185,10 +190,15 @@ func goBuild(t *testing.T, m *mutant, binary, pkg string, command ...string) {
 	}
 }
 
-// overlay writes the mutated file, and what tells the compiler to read it.
-func overlay(t *testing.T, dir string, m mutant) string {
+// changed writes the mutated file, and returns the flags that tell the compiler to read it.
+func changed(t *testing.T, dir string, m mutant) (flags []string) {
 	t.Helper()
-	original, err := filepath.Abs(filepath.Join(root, m.file))
+	from := root
+	if m.module != "" {
+		from = moduleCopy(t, m.module)
+		flags = []string{"-modfile", from + ".mod"}
+	}
+	original, err := filepath.Abs(filepath.Join(from, m.file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +212,7 @@ func overlay(t *testing.T, dir string, m mutant) string {
 			t.Fatal(err)
 		}
 	}
-	return list
+	return append(flags, "-overlay", list)
 }
 
 // run runs tests of a binary. Those of a mutant that hangs end after some minutes, as failures.

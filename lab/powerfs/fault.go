@@ -17,6 +17,7 @@ type Fault struct {
 	Sticky bool          // all later ones fail too
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 	At     int64         // of a read: only those of the byte at this offset count
+	Pages  int           // of a sync: only those that are to write so many pages, or more, count
 }
 
 // FaultOp is a set of kinds of operations: OnWrite|OnSync.
@@ -83,6 +84,8 @@ func (f Fault) check() error {
 	case f.At != 0 && f.Op != OnRead || f.At < 0:
 		return refuse("a fault at an offset of a "+f.Op.String(),
 			"only reads are told apart by offsets, which begin at 0")
+	case f.Pages != 0 && f.Op != OnSync || f.Pages < 0:
+		return refuse("a fault of pages at a "+f.Op.String(), "only syncs are told apart by what they are to write")
 	case f.Short && f.Op != OnWrite:
 		return refuse("a short "+f.Op.String(), "only a write can be short")
 	}
@@ -119,7 +122,7 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 	var err error
 	for i := range d.faults {
 		f := &d.faults[i]
-		if !f.matches(kind, where) {
+		if !f.matches(kind, where) || f.Pages > len(n.dirty) {
 			continue
 		}
 		f.met++

@@ -180,3 +180,20 @@ func TestSyncOfASlowDiskSaysWhenItIsDone(t *testing.T) {
 		t.Errorf("an operation that takes no time: %+v", steps[0])
 	}
 }
+
+func TestSyncsOfSomePagesFail(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	b.create("f")
+	b.must(b.d.Fail(Fault{Op: OnSync, Nth: 2, Pages: 2}))
+	for i, pages := range []int{1, 2, 1, 3, 2} {
+		b.write("f", 0, strings.Repeat(string(rune('a'+i)), pages*pageSize))
+		err := b.d.Sync(b.id("f"))
+		if want := i == 3; (err != nil) != want {
+			t.Errorf("the sync of %d pages, after %d others: %v", pages, i, err)
+		}
+	}
+	if err := b.d.Fail(Fault{Op: OnWrite, Nth: 1, Pages: 2}); err == nil {
+		t.Error("a fault of a write by pages is taken")
+	}
+}

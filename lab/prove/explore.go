@@ -77,18 +77,52 @@ func kindOf(s powerfs.Step) string {
 	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
 }
 
-// surroundings returns what kind of operation each step is and stands between: the sync of a log in
-// a commit is another than that before the log is copied.
+// surroundings returns what kind of operation each step is, about how much is written or synced by
+// it, and what it stands between: the sync of a log in a commit is another than that before the log
+// is copied, and that of a large commit, which fails, leaves a hole where that of a small one leaves
+// a page that the next commit writes once more. Others may wait for a sync that takes a while.
 func surroundings(steps []powerfs.Step) []string {
 	kinds := make([]string, len(steps)+2)
 	for i, s := range steps {
 		kinds[i+1] = kindOf(s)
 	}
 	all := make([]string, len(steps))
-	for i := range all {
-		all[i] = kinds[i+1] + " behind " + kinds[i] + " before " + kinds[i+2]
+	for i, bytes := range written(steps) {
+		all[i] = kinds[i+1] + amounts[amountOf(bytes)] + " behind " + kinds[i] + " before " + kinds[i+2]
+		if steps[i].Until > 0 {
+			all[i] = "slow " + all[i]
+		}
 	}
 	return all
+}
+
+// written returns how many bytes each step writes, or, if it is a sync, has been written to the file
+// since the one before.
+func written(steps []powerfs.Step) []int {
+	all, unsynced := make([]int, len(steps)), map[string]int{}
+	for i, s := range steps {
+		all[i] = s.Bytes
+		if unsynced[s.Path] += s.Bytes; s.Kind == powerfs.OnSync {
+			all[i], unsynced[s.Path] = unsynced[s.Path], 0
+		}
+	}
+	return all
+}
+
+// amounts are a page, some and many, from one page more on than those before have.
+var (
+	amounts   = [...]string{"", ", some pages,", ", many pages,"}
+	pagesFrom = [...]int{0, 2, 17}
+)
+
+func amountOf(bytes int) int {
+	switch {
+	case bytes <= 4<<10:
+		return 0
+	case bytes <= 64<<10:
+		return 1
+	}
+	return 2
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the
@@ -131,6 +165,23 @@ func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
 		}
 	}
 	return order
+}
+
+// pressing puts those moments first at which most is at stake when power fails, in the order that
+// they have: before what is no write, for until then writes gather of which any may be lost, and
+// behind a change of names. What may be left between two writes may be left later, too.
+func (r *recording) pressing(moments []int) []int {
+	write := func(i int) bool { return r.steps[i].Kind == 0 || r.steps[i].Kind == powerfs.OnWrite }
+	var first, rest []int
+	for _, i := range moments {
+		named := i > 0 && !write(i-1) && r.steps[i-1].Kind != powerfs.OnSync
+		if i == len(r.steps) || named || !write(i) {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return append(first, rest...)
 }
 
 // chunk is how many moments are looked at while the tape is played once.

@@ -33,3 +33,77 @@ func TestALaterPassHasItsMoments(t *testing.T) {
 		t.Errorf("the second pass goes through %v, want %v", x.left, want)
 	}
 }
+
+// A sync of many pages that fails leaves a hole, that of one page what the next commit writes once
+// more: each must have its turn.
+func TestSyncsAreToldApartByHowMuchTheyWrite(t *testing.T) {
+	t.Parallel()
+	commit := func(bytes int) []powerfs.Step {
+		return []powerfs.Step{{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2},
+			{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2}, {Kind: powerfs.OnSync, Path: "log"}}
+	}
+	around := surroundings(slices.Concat(commit(100), commit(100), commit(9000), commit(200_000), commit(100)))
+	syncs := []string{around[5], around[8], around[11]}
+	for i, one := range syncs {
+		for _, other := range syncs[:i] {
+			if one == other {
+				t.Errorf("%q stands for syncs of different sizes", one)
+			}
+		}
+	}
+	if around[2] != around[5] {
+		t.Errorf("the syncs of two small commits are %q and %q", around[2], around[5])
+	}
+}
+
+// A commit that began before a fault, and is acknowledged behind it, is promised on a disk that has
+// lost something.
+func TestWhatIsAcknowledgedBehindAFaultTells(t *testing.T) {
+	t.Parallel()
+	kinds := []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnWrite, powerfs.OnSync, powerfs.OnRemove,
+		powerfs.OnRemove, powerfs.OnRemove}
+	r := &recording{}
+	for i, kind := range kinds {
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Monotonic: int64(10 * (i + 1))})
+	}
+	r.steps[1].Failed = true
+	r.ledger.acks = [][]ack{{{N: 1, Began: 15, Done: 45}}} // the second sync was for it
+	for _, at := range []int{2, 3, 4, 7} {
+		if got := r.telling(1); !slices.Contains(got, at) {
+			t.Errorf("of the moments behind a fault %v tell most, want %d among them", got, at)
+		}
+	}
+}
+
+// What may be left between two writes may be left before the sync that follows them, with more.
+func TestMomentsBeforeSyncsComeBeforeThoseBetweenWrites(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for _, kind := range []powerfs.FaultOp{powerfs.OnCreate, powerfs.OnWrite, powerfs.OnWrite, powerfs.OnSync,
+		powerfs.OnWrite, powerfs.OnWrite, powerfs.OnRename, powerfs.OnWrite, powerfs.OnSync} {
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log"})
+	}
+	want := []int{9, 8, 7, 6, 3, 1, 0, 5, 4, 2}
+	if got := r.pressing([]int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Where commits meet in a slow sync the same run has another number of them each time.
+func TestASlowSyncIsFoundAgainByWhatItWrites(t *testing.T) {
+	t.Parallel()
+	commit := func(bytes int, until int64) []powerfs.Step {
+		return []powerfs.Step{{Kind: powerfs.OnWrite, Path: "store/007.log", Bytes: bytes},
+			{Kind: powerfs.OnSync, Path: "store/007.log", Until: until}}
+	}
+	steps := slices.Concat(commit(9000, 0), commit(100, 1), commit(9000, 1), commit(200_000, 1), commit(9000, 1))
+	got := faultsAt(steps)
+	want := []powerfs.Fault{{Op: powerfs.OnSync, Nth: 1}, {Op: powerfs.OnSync, Nth: 2},
+		{Op: powerfs.OnSync, Nth: 1, Match: "*.log", Pages: 2}, {Op: powerfs.OnSync, Nth: 1, Match: "*.log", Pages: 17},
+		{Op: powerfs.OnSync, Nth: 3, Match: "*.log", Pages: 2}}
+	for i, w := range want {
+		if at := 2*i + 1; got[at] != w {
+			t.Errorf("step %d: got %+v, want %+v", at, got[at], w)
+		}
+	}
+}

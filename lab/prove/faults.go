@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -33,7 +34,7 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	for first := true; l.another(j) && (first || time.Now().Before(until)); first = false {
 		err := error(nil)
 		switch j.rounds++; {
-		case l.Rounds == 0 && j.rounds%8 == 7 && len(j.follows) > 0:
+		case l.Rounds == 0 && j.rounds%5 == 4 && len(j.follows) > 0:
 			err = l.followUp(ctx, j)
 		case l.Rounds == 0 && j.rounds%16 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)
@@ -47,12 +48,21 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	return l.another(j), nil
 }
 
-// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done, a sync once and twice running, so that what mends the first failure fails as well;
-// a disk becomes full at one write, or for good.
-func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
-	var recordings [][]powerfs.Step
-	var at [][][]target // of each scene and step, how it can fail
+// healthy is a faulty scene on a disk that does not fail.
+type healthy struct {
+	steps []powerfs.Step
+	used  []int64 // of the disk before each step, in bytes
+}
+
+// healthyRuns returns the faulty scenes on a disk that does not fail, which are run once for all
+// faults of a pair.
+func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
+	j.making.Lock()
+	defer j.making.Unlock()
+	if j.healthy != nil {
+		return j.healthy, nil
+	}
+	var all []healthy
 	for k, s := range faulty {
 		rec, err := l.record(ctx, j.task, j.fitted(s), mix(l.Seed, "faulty", k), run{})
 		if err != nil {
@@ -62,19 +72,37 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		nth := map[powerfs.FaultOp]uint64{}
-		of := make([][]target, len(rec.steps))
-		for i, s := range rec.steps {
-			if s.Kind == 0 {
-				continue
-			}
+		h := healthy{rec.steps, make([]int64, len(rec.steps))}
+		for i := range h.used {
 			if err := p.Forward(i); err != nil {
 				return nil, err
 			}
-			nth[s.Kind]++
-			of[i] = j.variants(k, powerfs.Fault{Op: s.Kind, Nth: nth[s.Kind]}, max(p.Used()+int64(s.Bytes)/2, 1))
+			h.used[i] = p.Used()
 		}
-		recordings, at = append(recordings, rec.steps), append(at, of)
+		all = append(all, h)
+	}
+	j.healthy = all
+	return all, nil
+}
+
+// targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
+// and half done, a sync once and twice running, so that what mends the first failure fails as well;
+// a disk becomes full at one write, or for good.
+func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
+	runs, err := l.healthyRuns(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	var recordings [][]powerfs.Step
+	var at [][][]target // of each scene and step, how it can fail
+	for k, h := range runs {
+		of := make([][]target, len(h.steps))
+		for i, f := range faultsAt(h.steps) {
+			if f.Nth > 0 {
+				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1))
+			}
+		}
+		recordings, at = append(recordings, h.steps), append(at, of)
 	}
 	var all []target
 	places := order(recordings, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
@@ -88,6 +116,30 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		}
 	}
 	return all, nil
+}
+
+// faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
+// there is none. Where commits meet in a slow sync they do so otherwise each time: one is found
+// again by its file and by how much it is to write.
+func faultsAt(steps []powerfs.Step) []powerfs.Fault {
+	all, nth := make([]powerfs.Fault, len(steps)), map[powerfs.Fault]uint64{}
+	for i, bytes := range written(steps) {
+		s := steps[i]
+		if s.Kind == 0 {
+			continue
+		}
+		nth[powerfs.Fault{Op: s.Kind}]++
+		f := powerfs.Fault{Op: s.Kind}
+		if most := amountOf(bytes); s.Until > 0 && most > 0 {
+			f.Match = digits.ReplaceAllString(path.Base(s.Path), "*")
+			for _, f.Pages = range pagesFrom[1 : most+1] {
+				nth[f]++
+			}
+		}
+		all[i] = f
+		all[i].Nth = nth[f]
+	}
+	return all
 }
 
 // variants returns how one operation of a scene can fail.
@@ -151,7 +203,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	x.cells = j.cellOf
 	every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		var states []powerfs.State
-		if j.caps.Class == kv.Synced {
+		if j.caps.Class == kv.Synced || j.caps.Intact {
 			states = p.Some(powerfs.Ordered, rng)
 		}
 		if states = append(states, rec.killed(p, rng)...); len(states) == 0 {
@@ -205,22 +257,23 @@ const (
 )
 
 // telling returns the moments behind a fault at step i that show most: right behind it, before and
-// behind the syncs of the commits that follow, for until then the disk may still need what they
-// replace, and at the end.
+// behind the syncs of the commits that are acknowledged then, for until then the disk may still need
+// what they replace, and at the end. Such a commit may have begun before the fault, beside the one
+// that met it.
 func (r *recording) telling(i int) []int {
 	var found []int
 	var later []ack
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
-			if i < len(r.steps) && a.Began > r.steps[i].Monotonic {
+			if i < len(r.steps) && a.Done > r.steps[i].Monotonic {
 				later = append(later, a)
 			}
 		}
 	}
-	slices.SortFunc(later, func(a, b ack) int { return cmp.Compare(a.Began, b.Began) })
+	slices.SortFunc(later, func(a, b ack) int { return cmp.Compare(a.Done, b.Done) })
 	for _, a := range later[:min(2, len(later))] {
 		end := r.behind(a.Done)
-		for k := r.behind(a.Began); k < end; k++ {
+		for k := max(r.behind(a.Began), i+1); k < end; k++ {
 			if r.steps[k].Kind == powerfs.OnSync {
 				found = append(found, k, k+1)
 			}

@@ -157,6 +157,7 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 		j.ops += len(x.left)
 		l.mu.Unlock()
 		x.cells = j.cellOf
+		x.left = rec.pressing(x.left)
 		all := x.left
 		x.states = j.allStates
 		if l.Rounds > 0 {
@@ -235,6 +236,7 @@ const (
 func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool, err error) {
 	start := func(rec *recording) *explorer {
 		x := newExplorer(rec, 0, "recovery")
+		x.left = rec.pressing(x.left)
 		x.left = x.left[:min(10, len(x.left))]
 		x.cells, x.states = j.cellOf, func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 			states := p.States(powerfs.Ordered, rng)
@@ -291,7 +293,7 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 	rec.recovered = &c
 	l.troubled(j.cells, rec)
 	x := newExplorer(rec, 0, "again")
-	x.cells = j.cellOf
+	x.left, x.cells = rec.pressing(x.left), j.cellOf
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		return append(p.States(powerfs.Ordered, rng), rec.killed(p, rng)...)
 	}

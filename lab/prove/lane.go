@@ -59,6 +59,7 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 		}
 		l.verifier, l.used = p, 0
 	}
+	spec.Store.Entry.Options = verifiers(spec.Store.Entry.Engine, spec.Store.Entry.Options)
 	limit := l.Hang
 	if t.hung { // the engine may hang: do not wait as long for every image
 		limit = min(limit, shortHang)

@@ -15,20 +15,21 @@ type chosen struct{ of, step, nth, turn int }
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
 // several recordings have counts once, and its turns come from all of them: time is short, and
 // every recording creates a store and closes it. Of four operations two are syncs, of which a
-// failure is forgotten most easily, and one is a write. The rarest kinds come first, and between
-// them the most frequent ones, which are what commits do.
+// failure is forgotten most easily, one of them, while there are any, of more than a page, and one
+// is a write. The rarest kinds come first, and between them the most frequent ones, which are what
+// commits do.
 func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
 	of := map[string][]chosen{}
-	var kinds [3][]string // of syncs, of writes, of the rest
+	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, steps := range recordings {
-		around, nth := surroundings(steps), map[string]int{}
+		around, bytes, nth := surroundings(steps), written(steps), map[string]int{}
 		for _, i := range rng.Perm(len(steps)) {
 			k := around[i]
 			if steps[i].Kind == 0 {
 				continue
 			}
 			if of[k] == nil {
-				r := rankOf(steps[i].Kind)
+				r := rankOf(steps[i].Kind, bytes[i])
 				kinds[r] = append(kinds[r], k)
 			}
 			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
@@ -39,7 +40,7 @@ func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int { return cmp.Compare(a.nth, b.nth) })
 	}
-	var ranks [3][]chosen
+	var ranks [4][]chosen
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		list = fromBothEnds(list)
@@ -54,9 +55,14 @@ func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
 			}
 		}
 	}
+	large, small, writes, rest := &ranks[0], &ranks[1], &ranks[2], &ranks[3]
 	var all []chosen
-	for syncs, writes, rest := ranks[0], ranks[1], ranks[2]; len(syncs)+len(writes)+len(rest) > 0; {
-		for _, from := range []*[]chosen{&syncs, &writes, &syncs, &rest} {
+	for len(*large)+len(*small)+len(*writes)+len(*rest) > 0 {
+		first := large
+		if len(*large) == 0 {
+			first = small
+		}
+		for _, from := range []*[]chosen{first, writes, small, rest} {
 			if len(*from) > 0 {
 				all, *from = append(all, (*from)[0]), (*from)[1:]
 			}
@@ -65,14 +71,16 @@ func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
 	return all
 }
 
-func rankOf(kind powerfs.FaultOp) int {
-	switch kind {
-	case powerfs.OnSync:
+func rankOf(kind powerfs.FaultOp, bytes int) int {
+	switch {
+	case kind == powerfs.OnSync && amountOf(bytes) > 0:
 		return 0
-	case powerfs.OnWrite:
+	case kind == powerfs.OnSync:
 		return 1
+	case kind == powerfs.OnWrite:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // fromBothEnds returns the first of a list, the last, the second, and so on.

@@ -191,11 +191,12 @@ func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed ui
 	rec.seed = seed
 	l.troubled(j.cells, rec)
 	x := newExplorer(rec, rec.behind(rec.began), "restart")
+	x.left = rec.pressing(x.left)
 	x.left = x.left[:min(restartMoments, len(x.left))]
 	x.cells = j.cellOf
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		return few(p.States(powerfs.Ordered, rng), rng)
 	}
-	_, err := l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+	_, err := l.explore(ctx, j.task, x, time.Now().Add(certainTime))
 	return err
 }

@@ -211,8 +211,9 @@ func (r *runner) probe(ctx context.Context, spec storeSpec) (all [3]caps, err er
 	return *m.Done.Caps, nil
 }
 
-// work has some lanes do slices of the jobs: of the promise of which least was found, the one whose
-// task is furthest behind its share of the time. It returns the errors of controls.
+// work has some lanes do slices of the jobs: of the promise that lags, or else of which least was
+// found by its worth, the one whose task is furthest behind its share of the time. It returns the
+// errors of controls.
 func (r *runner) work(ctx context.Context) error {
 	lanes := runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
 	each := 1
@@ -246,12 +247,12 @@ func (r *runner) next() *job {
 	defer r.mu.Unlock()
 	for {
 		var best *job
-		busy := false
+		busy, elapsed := false, time.Since(r.started)
 		for _, j := range r.jobs {
 			if j.busy {
 				busy = true
 			}
-			if !j.busy && !j.over && (best == nil || j.before(best)) {
+			if !j.busy && !j.over && (best == nil || j.before(best, elapsed)) {
 				best = j
 			}
 		}
@@ -268,10 +269,13 @@ func (r *runner) next() *job {
 	}
 }
 
-// before reports whether j is to have a slice before o.
-func (j *job) before(o *job) bool {
+// before reports whether j is to have a slice before o, so long after the beginning.
+func (j *job) before(o *job, elapsed time.Duration) bool {
 	if (j.spent == 0) != (o.spent == 0) { // each has its turn
 		return j.spent == 0
+	}
+	if mine, other := j.pair.lag(elapsed), o.pair.lag(elapsed); j.pair != o.pair && mine != other {
+		return mine > other
 	}
 	if mine, other := j.pair.share(), o.pair.share(); j.pair != o.pair && mine != other {
 		return mine < other

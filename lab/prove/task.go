@@ -18,6 +18,8 @@ type pair struct {
 
 	recording  sync.Mutex // is made
 	recordings map[int]*recording
+	making     sync.Mutex // of what follows
+	healthy    []healthy
 	measured   *figures       // of the pair on a disk that nothing happens to; nil if there is none
 	void       error          // the failure of a control
 	did        map[string]int // by kind of operation, what the recordings hold
@@ -30,16 +32,31 @@ type pair struct {
 
 // A second of a lane counts as some states at least, so that an engine that is slow to open does
 // not take all of the time.
-const statesPerSecond = 3
+const (
+	statesPerSecond      = 3
+	statesPerSecondOfLag = 8 // of a pair that lags
+)
 
 // share is what has been found of a pair, by what it is worth: of a promise that is to hold when
-// power fails half as much again.
+// power fails three times as much, of one that leaves the store intact half as much again.
 func (p *pair) share() float64 {
 	worth := 1.0
-	if p.caps.Class == kv.Synced {
+	switch {
+	case p.caps.Class == kv.Synced:
+		worth = 3
+	case p.caps.Intact:
 		worth = 1.5
 	}
 	return (float64(p.states) + statesPerSecond*p.spent.Seconds()) / worth
+}
+
+// enough is how many states are to be found of every pair within the default budget.
+const enough = 2000
+
+// lag returns how many states of a pair are missing by now.
+func (p *pair) lag(elapsed time.Duration) float64 {
+	due := enough * min(elapsed.Seconds()/DefaultBudget.Seconds(), 1)
+	return max(due-max(float64(p.states), statesPerSecondOfLag*p.spent.Seconds()), 0)
 }
 
 // task is a pair under one fault.
