@@ -57,6 +57,7 @@ type inode struct {
 	events        []*event
 	base          map[int64]*page // nil for a hole
 	baseSize      int64
+	lost          int    // syncs that failed
 	folded        uint64 // the last event that base holds
 
 	parent *inode // where it was seen last, for messages and for matching

@@ -72,8 +72,9 @@
 //
 // A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes
 // them, though processes go on seeing them. Truncations and allocations are metadata, and are not
-// lost with them: those of the file count as committed. On a Lying disk every sync is acknowledged
-// and does nothing.
+// lost with them: those of the file count as committed. Each open
+// file of a mount is told of it once: the one whose sync it was, and those that were open then when
+// they are synced next. On a Lying disk every sync is acknowledged and does nothing.
 //
 // Permissions, owners and times are not part of the model: an image has the last permissions.
 // Extended attributes, devices and sockets are not supported.

@@ -107,9 +107,20 @@ func (d *Disk) loseDirty(n *inode) error {
 		d.pool.hold(p)
 		n.base[index] = p
 	}
+	n.lost++
 	n.baseSize, n.folded = n.live.size, 0
 	sized := n.sized
 	d.clean(n)
 	n.sized = sized
 	return nil
+}
+
+// lostSyncs returns how many syncs of a file have failed.
+func (d *Disk) lostSyncs(id ID) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.inodes[id]; n != nil {
+		return n.lost
+	}
+	return 0
 }

@@ -14,12 +14,18 @@ func (s *Store) open() error {
 	if err := s.checkCompanions(); err != nil {
 		return err
 	}
-	c, err := s.connect()
-	if err != nil {
+	if err := s.suspect(); err != nil {
 		return err
 	}
-	if err := s.prepare(c); err != nil {
-		return errors.Join(err, c.close())
+	c, err := s.connect()
+	if err != nil {
+		return errors.Join(err, s.users.leave())
+	}
+	if err = s.prepare(c); err == nil {
+		err = s.join()
+	}
+	if err != nil {
+		return errors.Join(err, c.close(), s.users.leave())
 	}
 	c.layout = s.layout
 	s.caps = s.capsNow()
@@ -44,6 +50,9 @@ func (s *Store) prepare(c *conn) error {
 		err = readOnlyFailure(err)
 	}
 	if err := errors.Join(err, c.rollback()); err != nil {
+		return err
+	}
+	if err := s.inherit(c); err != nil {
 		return err
 	}
 	want := cmp.Or(s.options.JournalMode, wal)
