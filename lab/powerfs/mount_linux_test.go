@@ -317,12 +317,14 @@ func TestAFailedSyncIsToldToAllWhoHaveTheFileOpen(t *testing.T) {
 	if err := d.Fail(Fault{Op: OnSync, Nth: 1}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []struct {
-		f   *os.File
-		err error
-	}{{first, unix.EIO}, {openFile(), nil}, {second, unix.EIO}, {second, nil}, {first, nil}} {
-		if err := want.f.Sync(); !errors.Is(err, want.err) {
-			t.Errorf("got %v, want %v", err, want.err)
+	sync := func(what string, f *os.File, want error) {
+		if err := f.Sync(); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", what, err, want)
 		}
 	}
+	sync("the one that fails", first, unix.EIO)
+	sync("opened later", openFile(), nil)
+	sync("open before", second, unix.EIO)
+	sync("told", second, nil)
+	sync("told", first, nil)
 }

@@ -49,6 +49,7 @@ func (d *Disk) makeDurable(n *inode, commits bool) {
 		d.flush(n)
 	}
 	if commits {
+		d.logNames(n)
 		d.committed = d.seq
 	}
 }

@@ -54,6 +54,7 @@ var cases = []struct {
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
+	{"a log ends where the frames of its round do", aLogEndsWhereTheFramesOfItsRoundDo},
 	{"a log that nobody closed is written once more", aLogThatNobodyClosedIsWrittenOnceMore},
 	{"a log that cannot be mended stays for the next", aLogThatCannotBeMendedStaysForTheNext},
 	{"a log of others is written once more before a checkpoint", aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint},

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/powertest"
@@ -215,4 +216,51 @@ func aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint(t *testing.T, engine string)
 	})
 	put(t, other, "c", "1") // and a checkpoint
 	wantWhole(t, "after a checkpoint", disk, engine)
+}
+
+func aLogEndsWhereTheFramesOfItsRoundDo(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, engine, path, "?wal_autocheckpoint=10&page_size=512")
+	put(t, db, "a", strings.Repeat("x", 100<<10)) // the next commit begins anew at the front
+	put(t, db, "b", "1")
+	f, err := os.Open(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header, frame = 32, 24 + 512
+	end := sqlite.EndOfLog(f)
+	if frames := (end - header) / frame; (end-header)%frame != 0 || frames < 1 || frames > 20 || end >= info.Size() {
+		t.Errorf("the log of one small commit ends at %d of %d", end, info.Size())
+	}
+	if got := sqlite.EndOfLog(strings.NewReader("")); got != 0 {
+		t.Errorf("an empty log ends at %d", got)
+	}
+}
+
+// BenchmarkALogIsWrittenOnceMore is what it costs to open a store that nobody closed, by the pages
+// in its log.
+func BenchmarkALogIsWrittenOnceMore(b *testing.B) {
+	for _, pages := range []int{10, 1000} {
+		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "db")
+			db, err := kv.Open(b.Context(), "sqlite:"+path+"?wal_autocheckpoint=100000")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			if err := db.Put(b.Context(), kv.Flushed, []byte("a"), make([]byte, pages<<12)); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := sqlite.Rewrite(path + "-wal"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
