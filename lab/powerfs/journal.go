@@ -26,6 +26,11 @@ func (d *Disk) record(o op) {
 	for _, c := range o.changes {
 		old := c.dir.entries[c.name]
 		o.was = append(o.was, old)
+		if c.to != nil {
+			c.to.renamed = true
+		} else if old != nil {
+			old.renamed = true
+		}
 		if old == c.to {
 			continue
 		}
@@ -149,13 +154,20 @@ func closure(ops []*op, wanted func(*op) bool) []bool {
 // logNames makes durable under PerFile what a sync of n carries: n's names as they are, with the
 // folders above it that nothing has made durable yet, and theirs.
 func (d *Disk) logNames(n *inode) {
-	carried := map[*inode]bool{n: true}
+	carried, some := map[*inode]bool{n: true}, n.renamed
 	for _, dir := range d.foldersOf(n) {
 		for ; dir != nil && !carried[dir]; dir = dir.parent {
-			if slices.ContainsFunc(d.journal, func(o *op) bool { return !o.logged && o.makes(dir) }) {
-				carried[dir] = true
+			if dir.renamed && slices.ContainsFunc(d.journal,
+				func(o *op) bool { return !o.logged && o.makes(dir) }) {
+				carried[dir], some = true, true
 			}
 		}
+	}
+	if !some {
+		return
+	}
+	for dir := range carried {
+		dir.renamed = false
 	}
 	for i, chosen := range closure(d.journal, func(o *op) bool { return o.names(carried) }) {
 		d.journal[i].logged = d.journal[i].logged || chosen

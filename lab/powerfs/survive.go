@@ -53,7 +53,21 @@ func (s *survival) choose() {
 	case s.subset():
 		s.journal = s.choosePoint(s.pendingMetadata())
 	}
-	for i, chosen := range closure(s.d.journal, func(o *op) bool { return o.seq <= s.journal || s.isLogged(o) }) {
+	take := func(o *op) bool { return o.seq <= s.journal || s.isLogged(o) }
+	if s.rule.Entries == Ordered { // what an operation depends on came before it
+		for _, o := range s.d.journal {
+			if take(o) {
+				s.do(o)
+			}
+		}
+		return
+	}
+	s.doAll(take)
+}
+
+// doAll applies the operations that are wanted, and those that they depend on.
+func (s *survival) doAll(wanted func(*op) bool) {
+	for i, chosen := range closure(s.d.journal, wanted) {
 		if chosen {
 			s.do(s.d.journal[i])
 		}
@@ -73,16 +87,11 @@ func (s *survival) isLogged(o *op) bool { return s.rule.Entries == PerFile && o.
 func (s *survival) subset() bool { return s.rule.Survivors == Pages || s.rule.Survivors == Sectors }
 
 func (s *survival) chooseStrict() {
-	ops := s.d.journal
 	take := func(o *op) bool { return o.seq <= s.until }
 	if s.subset() {
 		take = func(*op) bool { return s.rng.IntN(2) == 0 }
 	}
-	for i, chosen := range closure(ops, take) {
-		if chosen {
-			s.do(ops[i])
-		}
-	}
+	s.doAll(take)
 }
 
 // do applies an operation to the entries of the image.

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
+	endian "encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -112,7 +112,7 @@ func endOfLog(f io.ReaderAt) int64 {
 	if _, err := f.ReadAt(header[:], 0); err != nil {
 		return 0
 	}
-	frame := frameHeader + int64(binary.BigEndian.Uint32(header[8:]))
+	frame := frameHeader + int64(endian.BigEndian.Uint32(header[8:]))
 	end := int64(headerSize)
 	for {
 		var h [frameHeader]byte
