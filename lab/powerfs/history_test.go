@@ -177,6 +177,9 @@ func (h *history) logged() map[int]bool {
 			durable[at] = true
 		}
 		tree := before.entries(everything)
+		if s.file != top && len(foldersIn(tree, s.file)) == 0 {
+			continue // it has no name any more
+		}
 		carried := map[int]bool{s.file: true}
 		for next := foldersIn(tree, s.file); len(next) > 0; next = next[1:] {
 			if made := before.makerOf(next[0]); made > 0 && !durable[made] {

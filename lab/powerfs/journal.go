@@ -152,8 +152,12 @@ func closure(ops []*op, wanted func(*op) bool) []bool {
 }
 
 // logNames makes durable under PerFile what a sync of n carries: n's names as they are, with the
-// folders above it that nothing has made durable yet, and theirs.
+// folders above it that nothing has made durable yet, and theirs. A sync of what has no name any
+// more carries nothing.
 func (d *Disk) logNames(n *inode) {
+	if n.links == 0 {
+		return
+	}
 	carried, some := map[*inode]bool{n: true}, n.renamed
 	for _, dir := range d.foldersOf(n) {
 		for ; dir != nil && !carried[dir]; dir = dir.parent {
@@ -189,10 +193,7 @@ func (o *op) names(of map[*inode]bool) bool {
 
 // foldersOf returns the folders in which n has a name.
 func (d *Disk) foldersOf(n *inode) (list []*inode) {
-	switch {
-	case n.links == 0 || n == d.root:
-		return nil
-	case n.links == 1 && n.parent.entries[n.name] == n:
+	if n.links == 1 && n.parent.entries[n.name] == n {
 		return []*inode{n.parent}
 	}
 	for _, dir := range d.inodes {
