@@ -127,5 +127,6 @@ func (s *Store) setJournal(c *conn, want string) error {
 	if s.journal = strings.ToUpper(got); s.journal != want {
 		return refused("journal_mode", want, s.journal)
 	}
-	return nil
+	_, err = c.text("PRAGMA schema_version") // SQLite: who reads first makes the log
+	return err
 }

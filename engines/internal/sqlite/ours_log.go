@@ -94,8 +94,9 @@ func rewrite(path string) error {
 	buf := make([]byte, 1<<20)
 	for at, end := int64(0), endOfLog(f); err == nil && at < end; at += int64(len(buf)) {
 		buf = buf[:min(int64(len(buf)), end-at)]
-		if _, err = f.ReadAt(buf, at); err == nil {
-			_, err = f.WriteAt(buf, at)
+		n, failed := f.ReadAt(buf, at)
+		if _, err = f.WriteAt(buf[:n], at); err == nil && failed != io.EOF { // the last frame may be torn
+			err = failed
 		}
 	}
 	if err == nil {
