@@ -26,5 +26,5 @@ int sqlite3_finalize(sqlite3_stmt *stmt);
 const void *sqlite3_column_blob(sqlite3_stmt *stmt, int i);
 int sqlite3_column_bytes(sqlite3_stmt *stmt, int i);
 
-int sqlite3_wal_checkpoint_v2(sqlite3 *db, const char *name, int mode, int *log, int *copied);
+int sqlite3_db_config(sqlite3 *db, int what, ...);
 void *sqlite3_wal_hook(sqlite3 *db, int (*hook)(void *arg, sqlite3 *db, const char *name, int pages), void *arg);

@@ -26,7 +26,10 @@ static int step(sqlite3 *db, sqlite3_stmt *stmt, struct run *r, int columns) {
 			next += r->length[i];
 		}
 	}
-	if ((rc = sqlite3_step(stmt)) != 100)
+	rc = sqlite3_step(stmt);
+	if (rc == 1)
+		return sqlite3_reset(stmt); // the code of the hook, which a step does not tell
+	if (rc != 100)
 		return rc;
 	for (int i = 0; i < columns; i++) {
 		r->data[i] = sqlite3_column_blob(stmt, i);

@@ -49,7 +49,10 @@ func (s *stmt) Bind(a, b []byte) int32 {
 
 // Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
 func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
-	if rc = lib.Xsqlite3_step(s.c.tls, s.handle); rc != sqlite.Row || columns == 0 {
+	if rc = lib.Xsqlite3_step(s.c.tls, s.handle); rc == sqlite.GenericError {
+		rc = lib.Xsqlite3_reset(s.c.tls, s.handle) // the code of the hook, which a step does not tell
+	}
+	if rc != sqlite.Row || columns == 0 {
 		return nil, nil, rc
 	}
 	if a, rc = s.column(0); columns == 2 && rc == sqlite.Row {

@@ -42,15 +42,17 @@ func escaped(path string) string { return strings.ReplaceAll(url.QueryEscape(pat
 
 // result keeps err and returns its result code.
 func (c *conn) result(err error) int32 {
-	if err == nil {
-		return sqlite.OK
+	if err != nil {
+		c.last = err
 	}
-	c.last = err
 	return code(err)
 }
 
 // code returns the extended result code of an error of go-sqlite3.
 func code(err error) int32 {
+	if err == nil {
+		return sqlite.OK
+	}
 	var extended sqlite3.ExtendedErrorCode
 	if errors.As(err, &extended) {
 		return int32(extended)

@@ -12,7 +12,7 @@
 //
 // # What is ours
 //
-//   - ours_checkpoint.go: checkpoints that tell of a failed sync
+//   - ours_checkpoint.go: says when a checkpoint is due, and keeps a log that is not whole
 package sqlitewasmkv
 
 import (

@@ -35,7 +35,11 @@ func (s *stmt) Bind(a, b []byte) int32 {
 // Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
 func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
 	if !s.s.Step() {
-		if err := s.s.Err(); err != nil {
+		err := s.s.Err()
+		if code(err) == sqlite.GenericError {
+			err = s.s.Reset() // the code of the hook, which a step does not tell
+		}
+		if err != nil {
 			return nil, nil, s.c.result(err)
 		}
 		return nil, nil, sqlite.Done

@@ -12,17 +12,26 @@ func (h *history) forbids(r Rule, img *Image) string {
 	switch {
 	case r.Survivors == Everything:
 		return h.differs(img, h.entries(everything), func(int) keep { return everything })
-	case r.Survivors == Nothing && r.Entries == Ordered:
-		return h.differs(img, h.entries(until(h.lastSync(0))),
-			func(f int) keep { return h.ordered(f, h.lastSync(0), 0) })
-	case r.Survivors == Nothing:
+	case r.Survivors == Nothing && r.Entries == Strict:
 		return h.differs(img, h.strictTree(h.strict(), 0, nil), func(f int) keep { return h.own(f, 0) })
+	case r.Survivors == Nothing:
+		committed, logged := h.journal(r.Entries)
+		return h.differs(img, h.strictTree(logged, committed, nil),
+			func(f int) keep { return h.ordered(f, committed, 0) })
 	case r.Survivors == Prefix:
 		return h.noPrefix(r.Entries, img)
-	case r.Entries == Ordered:
-		return h.noOrderedSubset(img, r.Survivors == Sectors)
+	case r.Entries == Strict:
+		return h.noStrictSubset(img, h.strict(), r.Survivors == Sectors)
 	}
-	return h.noStrictSubset(img, r.Survivors == Sectors)
+	return h.noJournaledSubset(r.Entries, img, r.Survivors == Sectors)
+}
+
+// journal returns until where the one journal is durable, and which acts on entries are besides.
+func (h *history) journal(e Entries) (committed int, besides map[int]bool) {
+	if e == PerFile {
+		return 0, h.logged()
+	}
+	return h.lastSync(0), nil
 }
 
 func until(at int) keep {
@@ -133,11 +142,12 @@ func (h *history) wrong(found map[int]File, kept func(file int) keep) int {
 // noPrefix tries every moment and, if a write was then under way, every part of it that ends with a
 // sector.
 func (h *history) noPrefix(entries Entries, img *Image) string {
-	committed, durable := h.lastSync(0), h.strict()
+	durable := h.strict()
+	committed, besides := h.journal(entries)
 	for moment := range h.now + 1 {
 		tree := h.strictTree(durable, moment, nil)
-		if entries == Ordered {
-			tree = h.entries(until(max(committed, moment)))
+		if entries != Strict {
+			tree = h.strictTree(besides, max(committed, moment), nil)
 		}
 		found, why := h.files(img, tree)
 		if why != "" {
@@ -185,11 +195,12 @@ func (h *history) tears(moment int, found map[int]File, certain func(file int) k
 	return tears
 }
 
-// noOrderedSubset tries every length of the journal.
-func (h *history) noOrderedSubset(img *Image, torn bool) string {
+// noJournaledSubset tries every length of the journal.
+func (h *history) noJournaledSubset(e Entries, img *Image, torn bool) string {
 	last := "no length of the journal has these entries"
-	for journal := h.lastSync(0); journal <= h.now; journal++ {
-		found, why := h.files(img, h.entries(until(journal)))
+	committed, besides := h.journal(e)
+	for journal := committed; journal <= h.now; journal++ {
+		found, why := h.files(img, h.strictTree(besides, journal, nil))
 		if why != "" {
 			continue
 		}
@@ -215,8 +226,7 @@ const mostPending = 8
 
 // noStrictSubset tries every set of the pending acts on entries that holds what its acts stand on,
 // unless there are too many.
-func (h *history) noStrictSubset(img *Image, torn bool) string {
-	durable := h.strict()
+func (h *history) noStrictSubset(img *Image, durable map[int]bool, torn bool) string {
 	var pending []act
 	for _, a := range h.acts {
 		if a.kind == entering && !durable[a.at] {

@@ -453,7 +453,7 @@ func TestRulesHaveNames(t *testing.T) {
 	if _, err := ParseRule("ordered"); err == nil {
 		t.Error("half a rule was taken")
 	}
-	if n := len(Rules()); n != 10 {
+	if n := len(Rules()); n != 15 {
 		t.Errorf("%d rules", n)
 	}
 }

@@ -17,9 +17,30 @@ func access(flags uint32) Access {
 	return ReadWrite
 }
 
-// cached lets the kernel keep the pages from one open to the next. Without the flag it drops them;
-// direct I/O, the alternative, would forbid shared mappings.
-func cached(out *fuse.OpenOut) { out.OpenFlags = fuse.FOPEN_KEEP_CACHE }
+// opened gives an open file its number, and lets the kernel keep the pages from one open to the
+// next. Without the flag it drops them; direct I/O, the alternative, would forbid shared mappings.
+func (fs *fuseFS) opened(id ID, out *fuse.OpenOut) {
+	out.OpenFlags = fuse.FOPEN_KEEP_CACHE
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.last++
+	out.Fh = fs.last
+	fs.told[out.Fh] = fs.disk.lostSyncs(id)
+}
+
+// tell returns what the sync of an open file says: if another's sync of that file has failed since
+// the file was opened, or since its own last sync, that it did, once. Linux: Handling errors during
+// writeback, Documentation/filesystems/vfs.rst (errseq_t, since 4.13).
+func (fs *fuseFS) tell(id ID, fh uint64, err error) fuse.Status {
+	lost := fs.disk.lostSyncs(id)
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if err == nil && fs.told[fh] != lost {
+		err = unix.EIO
+	}
+	fs.told[fh] = lost
+	return status(err)
+}
 
 func (fs *fuseFS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
 	a, err := fs.disk.Create(ID(in.NodeId), name, in.Mode, owner(&in.InHeader))
@@ -31,7 +52,7 @@ func (fs *fuseFS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out 
 		return status(err)
 	}
 	fillEntry(&out.EntryOut, a)
-	cached(&out.OpenOut)
+	fs.opened(a.ID, &out.OpenOut)
 	return fuse.OK
 }
 
@@ -41,12 +62,15 @@ func (fs *fuseFS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fu
 	} else if err := fs.disk.Open(ID(in.NodeId), access(in.Flags)); err != nil {
 		return status(err)
 	}
-	cached(out)
+	fs.opened(ID(in.NodeId), out)
 	return fuse.OK
 }
 
 func (fs *fuseFS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	fs.disk.Release(ID(in.NodeId), access(in.Flags))
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	delete(fs.told, in.Fh)
 }
 
 func (fs *fuseFS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
@@ -73,10 +97,11 @@ func (fs *fuseFS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	if fs.isSettler(&in.InHeader) {
 		return fuse.OK // the kernel has written the pages back before it asked; they are not to be durable
 	}
+	id, sync := ID(in.NodeId), fs.disk.Sync
 	if in.FsyncFlags&fsyncData != 0 {
-		return status(fs.disk.SyncData(ID(in.NodeId)))
+		sync = fs.disk.SyncData
 	}
-	return status(fs.disk.Sync(ID(in.NodeId)))
+	return fs.tell(id, in.Fh, sync(id))
 }
 
 func (fs *fuseFS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {

@@ -24,11 +24,13 @@ type fuseFS struct {
 
 	mu      sync.Mutex
 	folders map[uint64][]Entry // open folders, as they were when they were opened
+	told    map[uint64]int     // open files: how many failed syncs of the file each was told of
 	last    uint64
 }
 
 func newFuseFS(d *Disk) *fuseFS {
-	return &fuseFS{RawFileSystem: fuse.NewDefaultRawFileSystem(), disk: d, folders: make(map[uint64][]Entry)}
+	return &fuseFS{RawFileSystem: fuse.NewDefaultRawFileSystem(), disk: d, folders: make(map[uint64][]Entry),
+		told: make(map[uint64]int)}
 }
 
 func (*fuseFS) String() string { return mountName }

@@ -163,6 +163,74 @@ func (a act) in(dir int) bool {
 	return false
 }
 
+// logged returns the numbers of the acts on entries that are durable where the sync of a file
+// carries its own names: those, the names of the folders above it that nothing else had made
+// durable, what they stand upon, and what the syncs of folders make durable.
+func (h *history) logged() map[int]bool {
+	durable := make(map[int]bool)
+	for i, s := range h.acts {
+		if s.kind != syncing {
+			continue
+		}
+		before := &history{acts: h.acts[:i], kinds: h.kinds}
+		for at := range before.strict() {
+			durable[at] = true
+		}
+		tree := before.entries(everything)
+		if s.file != top && len(foldersIn(tree, s.file)) == 0 {
+			continue // it has no name any more
+		}
+		carried := map[int]bool{s.file: true}
+		for next := foldersIn(tree, s.file); len(next) > 0; next = next[1:] {
+			if made := before.makerOf(next[0]); made > 0 && !durable[made] {
+				carried[next[0]] = true
+			}
+			next = append(next, foldersIn(tree, next[0])...)
+		}
+		for k, a := range before.acts {
+			if a.kind == entering && a.names(carried, (&history{acts: h.acts[:k]}).entries(everything)) {
+				durable[a.at] = true
+			}
+		}
+		before.close(durable)
+	}
+	for at := range h.strict() {
+		durable[at] = true
+	}
+	return durable
+}
+
+// foldersIn returns the folders in which n has a name.
+func foldersIn(tree map[entry]int, n int) (list []int) {
+	for e, to := range tree {
+		if to == n {
+			list = append(list, e.dir)
+		}
+	}
+	return list
+}
+
+// makerOf returns the number of the act that made a folder, 0 for the root.
+func (h *history) makerOf(dir int) int {
+	for _, a := range h.acts {
+		if a.kind == entering && a.sets[0].to == dir && len(a.sets) == 1 {
+			return a.at
+		}
+	}
+	return 0
+}
+
+// names reports whether the act gives one of the files a name, or takes one away that it has in the
+// tree.
+func (a act) names(of map[int]bool, tree map[entry]int) bool {
+	for _, s := range a.sets {
+		if of[s.to] || s.to == 0 && of[tree[s.entry]] {
+			return true
+		}
+	}
+	return false
+}
+
 // close adds what the acts stand upon: every earlier one that sets an entry that they set, and for
 // a moved folder every earlier move of a folder.
 func (h *history) close(chosen map[int]bool) {

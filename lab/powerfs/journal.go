@@ -1,11 +1,15 @@
 package powerfs
 
+import "slices"
+
 // An op is a metadata operation on entries: a create, link, unlink or rename. It sets entries to
 // inodes, or to nothing. A rename sets two, so that it is done as a whole or not at all.
 type op struct {
 	seq     uint64
 	changes []change
-	moves   bool // it moves a folder
+	was     []*inode // what each change took the place of, or nil
+	moves   bool     // it moves a folder
+	logged  bool     // PerFile: the sync of a file has made it durable
 }
 
 type change struct {
@@ -21,6 +25,12 @@ func (d *Disk) record(o op) {
 	d.didRecord(o)
 	for _, c := range o.changes {
 		old := c.dir.entries[c.name]
+		o.was = append(o.was, old)
+		if c.to != nil {
+			c.to.renamed = true
+		} else if old != nil {
+			old.renamed = true
+		}
 		if old == c.to {
 			continue
 		}
@@ -139,4 +149,60 @@ func closure(ops []*op, wanted func(*op) bool) []bool {
 		}
 	}
 	return chosen
+}
+
+// logNames makes durable under PerFile what a sync of n carries: n's names as they are, with the
+// folders above it that nothing has made durable yet, and theirs. A sync of what has no name any
+// more carries nothing.
+func (d *Disk) logNames(n *inode) {
+	if n.links == 0 {
+		return
+	}
+	carried, some := map[*inode]bool{n: true}, n.renamed
+	for _, dir := range d.foldersOf(n) {
+		for ; dir != nil && !carried[dir]; dir = dir.parent {
+			if dir.renamed && slices.ContainsFunc(d.journal,
+				func(o *op) bool { return !o.logged && o.makes(dir) }) {
+				carried[dir], some = true, true
+			}
+		}
+	}
+	if !some {
+		return
+	}
+	for dir := range carried {
+		dir.renamed = false
+	}
+	for i, chosen := range closure(d.journal, func(o *op) bool { return o.names(carried) }) {
+		d.journal[i].logged = d.journal[i].logged || chosen
+	}
+}
+
+// makes reports whether the operation has made the folder.
+func (o *op) makes(dir *inode) bool { return len(o.changes) == 1 && o.changes[0].to == dir }
+
+// names reports whether the operation gives one of the inodes a name, or takes one away.
+func (o *op) names(of map[*inode]bool) bool {
+	for i, c := range o.changes {
+		if of[c.to] || c.to == nil && of[o.was[i]] {
+			return true
+		}
+	}
+	return false
+}
+
+// foldersOf returns the folders in which n has a name.
+func (d *Disk) foldersOf(n *inode) (list []*inode) {
+	if n.links == 1 && n.parent.entries[n.name] == n {
+		return []*inode{n.parent}
+	}
+	for _, dir := range d.inodes {
+		for _, at := range dir.entries {
+			if at == n {
+				list = append(list, dir)
+				break
+			}
+		}
+	}
+	return list
 }

@@ -297,3 +297,34 @@ func BenchmarkWrite4KiB(b *testing.B) {
 		}
 	}
 }
+
+// A sync that failed is told once to each who had the file open, and to nobody who opens it later.
+func TestAFailedSyncIsToldToAllWhoHaveTheFileOpen(t *testing.T) {
+	d, m := mounted(t, Options{})
+	name := filepath.Join(m.Dir(), "f")
+	openFile := func() *os.File {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	first, second := openFile(), openFile()
+	if _, err := first.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Fail(Fault{Op: OnSync, Nth: 1}); err != nil {
+		t.Fatal(err)
+	}
+	sync := func(what string, f *os.File, want error) {
+		if err := f.Sync(); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", what, err, want)
+		}
+	}
+	sync("the one that fails", first, unix.EIO)
+	sync("opened later", openFile(), nil)
+	sync("open before", second, unix.EIO)
+	sync("told", second, nil)
+	sync("told", first, nil)
+}

@@ -38,7 +38,7 @@
 // fdatasync, which msync and O_DSYNC are to the kernel, commits no journal where its file was not
 // resized and got no new blocks.
 //
-// Ordered is ext4 with data=ordered, and in most respects xfs. There is one journal. It holds, in
+// Ordered is ext4 with data=ordered, and xfs. There is one journal. It holds, in
 // order, all changes of entries (a rename is one change, of both folders), truncations and
 // allocations. Any sync of any file or folder commits all of it until then. Without a sync a random
 // prefix of it survives. Nothing orders data: bytes that were written are there or not, page by
@@ -58,6 +58,24 @@
 // commits every five seconds without being asked, and writes the data of a file that was truncated
 // to nothing and written anew when it is closed.
 //
+// PerFile is btrfs and f2fs, where each file has a log of its own beside what is committed as a
+// whole now and then. The sync of a file or folder makes durable its bytes, its own names as they
+// are (a rename with both its entries), the names of new folders above it, and of a folder what is
+// in it; not the names, renames and truncations of others, that were done before. Of these a random
+// prefix survives, as under Ordered.
+//
+// This is harsher than either. Both commit all there is where a log does not suffice: btrfs when a
+// folder is synced from which a name was removed, f2fs when any folder is synced, or a file with
+// several names or a new parent. And btrfs logs other new names of the same folder with it, without
+// their data.
+//
+// The rules rest on these, and are held against real ones by TestRealFileSystems: ext4 and its
+// journal, Documentation/filesystems/ext4/journal.rst in Linux, and fs/ext4/fsync.c; xfs,
+// Documentation/filesystems/xfs/xfs-delayed-logging-design.rst, and xfs_fsync_flush_log in
+// fs/xfs/xfs_file.c, which forces the log up to the last change of the file; btrfs,
+// fs/btrfs/tree-log.c (btrfs_log_inode_parent); f2fs, need_do_checkpoint in fs/f2fs/file.c; POSIX,
+// fsync() of the Base Specifications, and the notes of fsync(2) on folders.
+//
 // Strict promises what POSIX does: an entry is durable after a sync of its folder, a file's bytes
 // and truncations after a sync of the file; for the rest, any subset of the operations survives, as
 // long as operations on one entry keep their order and folders are moved in order. No common file
@@ -72,8 +90,9 @@
 //
 // A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes
 // them, though processes go on seeing them. Truncations and allocations are metadata, and are not
-// lost with them: those of the file count as committed. On a Lying disk every sync is acknowledged
-// and does nothing.
+// lost with them: those of the file count as committed. Each open
+// file of a mount is told of it once: the one whose sync it was, and those that were open then when
+// they are synced next. On a Lying disk every sync is acknowledged and does nothing.
 //
 // Permissions, owners and times are not part of the model: an image has the last permissions.
 // Extended attributes, devices and sockets are not supported.

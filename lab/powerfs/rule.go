@@ -13,6 +13,7 @@ const (
 	// as ext4 and xfs: any sync commits all earlier metadata; without one, a prefix of it survives
 	Ordered Entries = iota
 	Strict          // as POSIX: an entry is durable after a sync of its folder
+	PerFile         // as btrfs and f2fs: a sync commits its own file with its names, and nothing else
 )
 
 // Survivors says what of the changes that were not durable is found after the cut.
@@ -33,7 +34,7 @@ type Rule struct {
 }
 
 var (
-	entriesNames   = [...]string{"ordered", "strict"}
+	entriesNames   = [...]string{"ordered", "strict", "perfile"}
 	survivorsNames = [...]string{"nothing", "prefix", "pages", "sectors", "everything"}
 )
 

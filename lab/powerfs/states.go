@@ -179,8 +179,8 @@ func (p *Player) States(e Entries, rng *rand.Rand) []State {
 		return states[:1]
 	}
 	states = append(states, p.prefixes(e, rng)...)
-	if e == Ordered {
-		for _, k := range p.picks(rng) {
+	if e != Strict {
+		for _, k := range p.picks(e, rng) {
 			rule := Rule{e, Pages}
 			if k.part == tornPage {
 				rule.Survivors = Sectors
@@ -221,16 +221,16 @@ func (p *Player) prefixes(e Entries, rng *rand.Rand) []State {
 }
 
 // picks returns the choices of single changes.
-func (p *Player) picks(rng *rand.Rand) []selection {
-	d := p.disk
-	metadata := (&survival{d: d}).pendingMetadata()
-	last := d.committed
+func (p *Player) picks(e Entries, rng *rand.Rand) []selection {
+	s := &survival{d: p.disk, rule: Rule{Entries: e}}
+	metadata, committed := s.pendingMetadata(), s.committed()
+	last := committed
 	if len(metadata) > 0 {
 		last = metadata[len(metadata)-1]
 	}
 	picks := []selection{
 		{name: "no data, all metadata", journal: last},
-		{name: "all data, no metadata", journal: d.committed, all: true},
+		{name: "all data, no metadata", journal: committed, all: true},
 		{name: "all pages", journal: last, all: true},
 	}
 	for _, i := range some(rng, len(metadata), mostPicks) {
@@ -246,7 +246,7 @@ func (p *Player) picks(rng *rand.Rand) []selection {
 			k.all, k.name = true, "all but "+k.name
 			picks = append(picks, k)
 			if k.part == wholeFile {
-				k.journal = d.committed
+				k.journal = committed
 				k.name += ", no metadata"
 				picks = append(picks, k)
 			}

@@ -29,7 +29,7 @@ type survival struct {
 	until   uint64                       // Prefix: changes until this one survive
 	torn    *event                       // Prefix: of this write, tear bytes survive too
 	tear    int64                        //
-	journal uint64                       // Ordered: metadata until this one survives
+	journal uint64                       // but for Strict: metadata until this one survives
 	entries map[*inode]map[string]*inode // folders that surviving operations have changed
 	nodes   map[*inode]*node
 	err     error
@@ -46,33 +46,52 @@ func (s *survival) choose() {
 		s.chooseStrict()
 		return
 	}
-	s.journal = max(s.d.committed, s.until)
+	s.journal = max(s.committed(), s.until)
 	switch {
 	case s.subset() && s.pick != nil:
 		s.journal = s.pick.journal
 	case s.subset():
 		s.journal = s.choosePoint(s.pendingMetadata())
 	}
-	for _, o := range s.d.journal {
-		if o.seq <= s.journal {
-			s.do(o)
+	take := func(o *op) bool { return o.seq <= s.journal || s.isLogged(o) }
+	if s.rule.Entries == Ordered { // what an operation depends on came before it
+		for _, o := range s.d.journal {
+			if take(o) {
+				s.do(o)
+			}
+		}
+		return
+	}
+	s.doAll(take)
+}
+
+// doAll applies the operations that are wanted, and those that they depend on.
+func (s *survival) doAll(wanted func(*op) bool) {
+	for i, chosen := range closure(s.d.journal, wanted) {
+		if chosen {
+			s.do(s.d.journal[i])
 		}
 	}
 }
 
+// committed returns until where the journal is durable.
+func (s *survival) committed() uint64 {
+	if s.rule.Entries == PerFile {
+		return 0
+	}
+	return s.d.committed
+}
+
+func (s *survival) isLogged(o *op) bool { return s.rule.Entries == PerFile && o.logged }
+
 func (s *survival) subset() bool { return s.rule.Survivors == Pages || s.rule.Survivors == Sectors }
 
 func (s *survival) chooseStrict() {
-	ops := s.d.journal
 	take := func(o *op) bool { return o.seq <= s.until }
 	if s.subset() {
 		take = func(*op) bool { return s.rng.IntN(2) == 0 }
 	}
-	for i, chosen := range closure(ops, take) {
-		if chosen {
-			s.do(ops[i])
-		}
-	}
+	s.doAll(take)
 }
 
 // do applies an operation to the entries of the image.
@@ -94,17 +113,17 @@ func (s *survival) do(o *op) {
 	}
 }
 
-// pendingMetadata returns the operations that the ordered journal has not committed, truncations
-// included, by number.
+// pendingMetadata returns the operations that the journal has not committed, truncations included,
+// by number.
 func (s *survival) pendingMetadata() []uint64 {
 	var pending []uint64
 	for _, o := range s.d.journal {
-		if o.seq > s.d.committed {
+		if o.seq > s.committed() && !s.isLogged(o) {
 			pending = append(pending, o.seq)
 		}
 	}
 	for _, e := range s.d.order {
-		if !e.dead && e.journaled() && e.seq > s.d.committed {
+		if !e.dead && e.journaled() && e.seq > s.committed() {
 			pending = append(pending, e.seq)
 		}
 	}
@@ -117,7 +136,7 @@ func (s *survival) choosePoint(pending []uint64) uint64 {
 	if i := s.rng.IntN(len(pending) + 1); i > 0 {
 		return pending[i-1]
 	}
-	return s.d.committed
+	return s.committed()
 }
 
 // choosePrefix picks the moment until which everything survives, and how much of the write after it
@@ -154,7 +173,7 @@ func (s *survival) pendingAll() (pending []uint64, writes map[uint64]*event) {
 		}
 	}
 	for _, o := range s.d.journal {
-		if s.rule.Entries == Strict || o.seq > s.d.committed {
+		if s.rule.Entries == Strict || o.seq > s.committed() && !s.isLogged(o) {
 			pending = append(pending, o.seq)
 		}
 	}

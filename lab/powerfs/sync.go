@@ -49,6 +49,7 @@ func (d *Disk) makeDurable(n *inode, commits bool) {
 		d.flush(n)
 	}
 	if commits {
+		d.logNames(n)
 		d.committed = d.seq
 	}
 }
@@ -107,9 +108,20 @@ func (d *Disk) loseDirty(n *inode) error {
 		d.pool.hold(p)
 		n.base[index] = p
 	}
+	n.lost++
 	n.baseSize, n.folded = n.live.size, 0
 	sized := n.sized
 	d.clean(n)
 	n.sized = sized
 	return nil
+}
+
+// lostSyncs returns how many syncs of a file have failed.
+func (d *Disk) lostSyncs(id ID) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.inodes[id]; n != nil {
+		return n.lost
+	}
+	return 0
 }

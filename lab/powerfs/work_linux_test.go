@@ -82,8 +82,8 @@ func workOn(role string, args []string) error {
 		return descriptors()
 	case "busy":
 		return busy(args[0])
-	case "ext4":
-		return ext4Child(args)
+	case "real":
+		return realChild(args)
 	}
 	do, ok := works[role]
 	if !ok {

@@ -178,8 +178,10 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 // allStates returns all states that power cuts leave.
 func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 	states := p.States(powerfs.Ordered, rng)
-	if j.strict && rng.IntN(8) == 0 {
-		states = append(states, p.States(powerfs.Strict, rng)...)
+	for _, e := range j.beside {
+		if !j.ordered || rng.IntN(8) == 0 {
+			states = append(states, p.States(e, rng)...)
+		}
 	}
 	return states
 }

@@ -49,10 +49,15 @@ var faulty = []scene{
 	{writers: 2, apart: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
 }
 
-// excused reports whether what follows a failed sync that nobody mends is no promise: where
-// processes share a log in which weaker commits stand before synced ones, the one whose sync failed
-// must live to mend it, on a disk that lets it (engines/internal/sqlite says so).
-func (p *pair) excused(s scene) bool { return s.weak && p.caps.Shared && p.caps.Mixed != kv.Synced }
+// excused reports whether what follows a failed sync that nobody mends is no promise of the engine,
+// which says so itself (engines/internal/sqlite): two processes share a log in which weaker commits
+// stand before synced ones, and one of them opens the store between the other's failed sync and its
+// death, or a second failure. The system tells only those of the first failure who had the log open
+// before. What a process alone does is never excused, nor are commits that are all of one class.
+func (p *pair) excused(s scene) bool {
+	opens := slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == reopen })
+	return s.apart && s.weak && opens && p.caps.Shared && p.caps.Class == kv.Synced && p.caps.Mixed != kv.Synced
+}
 
 // smallOptions let files fill up within a short run. The first set of which an engine knows all
 // options is used.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	_ "github.com/assaydb/assay/engines/levelkv"
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -31,6 +32,38 @@ func TestVerifiersHaveASmallCacheWhereItIsCleared(t *testing.T) {
 	} {
 		if got := verifiers(c.engine, c.given); got != c.want {
 			t.Errorf("%s with %q: got %q, want %q", c.engine, c.given, got, c.want)
+		}
+	}
+}
+
+// What an engine promises without a condition must be tried: of all scenes in which a disk fails,
+// one alone is left out, and of an engine alone that mixes classes in a log of several processes.
+func TestOneSceneIsExcused(t *testing.T) {
+	shared := caps{Promise: kv.Promise{Class: kv.Synced, Intact: true}, Shared: true, Mixed: kv.Flushed}
+	alone, unmixed, flushed := shared, shared, shared
+	alone.Shared, unmixed.Mixed, flushed.Class = false, kv.Synced, kv.Flushed
+	for _, c := range []struct {
+		what string
+		caps caps
+		want int
+	}{
+		{"synced beside flushed, several processes", shared, 1},
+		{"one process", alone, 0},
+		{"nothing weaker that stays whole", unmixed, 0},
+		{"flushed alone", flushed, 0},
+	} {
+		excused := 0
+		for _, s := range faulty {
+			p := &pair{caps: c.caps}
+			if !p.excused(s) {
+				continue
+			}
+			if excused++; !s.apart || !s.weak {
+				t.Errorf("%s: excused, though one process or one class is in it: %+v", c.what, s)
+			}
+		}
+		if excused != c.want {
+			t.Errorf("%s: %d scenes are excused, want %d", c.what, excused, c.want)
 		}
 	}
 }

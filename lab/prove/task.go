@@ -1,12 +1,13 @@
 package prove
 
 import (
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 )
 
@@ -62,15 +63,16 @@ func (p *pair) lag(elapsed time.Duration) float64 {
 // task is a pair under one fault.
 type task struct {
 	*pair
-	fault  string
-	cells  []*cell           // one for each rule, or one
-	weight int               // its share of the time
-	round  int               // recordings, kills and faults that were begun
-	strict bool              // rules for portability alone are tried, too
-	hung   bool              // a verifier has hung
-	seen   map[[32]byte]bool // the states that were opened and compared, by their sums
-	why    string            // it was not tried, or not to the end
-	done   bool
+	fault   string
+	cells   []*cell           // one for each rule, or one
+	weight  int               // its share of the time
+	round   int               // recordings, kills and faults that were begun
+	ordered bool              // ordered rules are tried
+	beside  []powerfs.Entries // others that are
+	hung    bool              // a verifier has hung
+	seen    map[[32]byte]bool // the states that were opened and compared, by their sums
+	why     string            // it was not tried, or not to the end
+	done    bool
 
 	flippedBits, readErrors result.Damage // of the task of damage
 }
@@ -98,7 +100,12 @@ func (r *runner) newTask(p *pair, fault string) *task {
 	t := &task{pair: p, fault: fault, weight: weightOf(p.caps, fault)}
 	for _, rule := range r.rulesOf(fault) {
 		t.cells = append(t.cells, p.newCell(fault, rule))
-		t.strict = t.strict || strings.HasPrefix(rule, "strict/")
+		switch r, err := powerfs.ParseRule(rule); {
+		case err != nil || r.Entries == powerfs.Ordered:
+			t.ordered = true
+		case !slices.Contains(t.beside, r.Entries):
+			t.beside = append(t.beside, r.Entries)
+		}
 	}
 	return t
 }

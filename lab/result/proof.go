@@ -126,6 +126,10 @@ type Finding struct {
 // is measured by it.
 func (c ProofCell) Strict() bool { return strings.HasPrefix(c.Rule, "strict/") }
 
+// PerFile reports whether a sync made no entries durable but those of its own file, as on btrfs and
+// f2fs.
+func (c ProofCell) PerFile() bool { return strings.HasPrefix(c.Rule, "perfile/") }
+
 // Unkept returns the cells in which a property that the driver promises was disproved.
 func (p *Proof) Unkept() []ProofCell {
 	var cells []ProofCell

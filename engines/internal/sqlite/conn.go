@@ -35,13 +35,16 @@ func (s *Store) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.inherits { // what fails before the log is mended must not end in a checkpoint
+		db.KeepLog(true)
+	}
+	db.CheckpointAt(s.options.checkpointAt())
 	c := &conn{db: db, layout: s.layout}
 	c.reader = reader{c: c, s: s}
 	c.txn = txn{reader: c.reader}
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	db.CheckpointAt(s.options.checkpointAt())
 	return c, nil
 }
 
@@ -116,7 +119,7 @@ func (c *conn) texts(sql string) ([]string, error) {
 		switch rc {
 		case Row:
 			rows = append(rows, string(text))
-		case Done:
+		case Done, CheckpointDue:
 			return rows, nil
 		default:
 			return nil, c.db.Failure(rc)

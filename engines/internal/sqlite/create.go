@@ -17,12 +17,18 @@ func (s *Store) open() error {
 				"%s holds commits: the database was not closed", f)
 		}
 	}
-	c, err := s.connect()
-	if err != nil {
+	if err := s.suspect(); err != nil {
 		return err
 	}
-	if err := s.prepare(c); err != nil {
-		return errors.Join(err, c.close())
+	c, err := s.connect()
+	if err != nil {
+		return errors.Join(err, s.users.leave())
+	}
+	if err = s.prepare(c); err == nil {
+		err = s.join()
+	}
+	if err != nil {
+		return errors.Join(err, c.close(), s.users.leave())
 	}
 	c.layout = s.layout
 	s.caps = s.capsNow()
@@ -47,6 +53,9 @@ func (s *Store) prepare(c *conn) error {
 		err = readOnlyFailure(err)
 	}
 	if err := errors.Join(err, c.rollback()); err != nil {
+		return err
+	}
+	if err := s.inherit(c); err != nil {
 		return err
 	}
 	want := cmp.Or(s.options.JournalMode, wal)
@@ -121,5 +130,6 @@ func (s *Store) setJournal(c *conn, want string) error {
 	if s.journal = strings.ToUpper(got); s.journal != want {
 		return refused("journal_mode", want, s.journal)
 	}
-	return nil
+	_, err = c.text("PRAGMA schema_version") // SQLite: who reads first makes the log
+	return err
 }

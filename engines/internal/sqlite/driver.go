@@ -60,13 +60,20 @@
 // failed writes the log once more and syncs it before the error is returned, and a sync that fails
 // in a checkpoint, which SQLite passes over, is an error of the commit that began it.
 //
-// What is left, where Flushed and Synced commits are mixed: Synced ones may be lost with the power
-// if they fall between such a failure in another process and its repair, which waits for other
-// writers no longer than a second, or if there is no repair, because the process dies before, the
-// disk fails again, or the sync is that of the last Close, of which SQLite says nothing. A process
-// that dies before the repair leaves a hole of which the next one knows nothing: a checkpoint
-// writes pages over the database that the log no longer has, and a power loss amid it leaves
-// neither. Therefore Flushed is DiskMayBreak.
+// A process that dies before that repair, or whose repair fails, leaves a hole of which the next one
+// knows nothing: a checkpoint would write pages over the database that the log no longer has, and a
+// power loss amid it would leave neither. Therefore whoever opens a log that was not closed, while
+// nobody else has it open, writes it once more before anything else; one who opens it beside others
+// does so before its first checkpoint; and a handle in doubt of its log that cannot mend it leaves
+// it behind when it is closed. Each handle holds a shared lock (flock) of the log by which others
+// know of it. SQLite has no lock of that file, and other SQLite programs are kept from nothing.
+//
+// What is left, where several processes mix Flushed and Synced commits: Synced ones may be lost with
+// the power if they fall between a failed sync in another process and its repair, which waits for
+// other writers no longer than a second, or if there is no repair, because that process dies before
+// or the disk fails again. Linux tells of a failed sync each process that had the file open then: its
+// next sync fails, and it mends the log itself. And a program that is not ours, or an older
+// release of this one, that is the first to open the log after such a death mends nothing.
 //
 // # What is ours
 //
@@ -75,8 +82,9 @@
 //   - ours_file.go: a file for this user only, one that has lost its end, one of another engine
 //   - ours_verify.go: settings are read back, as SQLite passes over what it cannot take
 //   - ours_interrupt.go: an interrupt that also ends a statement that has not begun yet
-//   - ours_log.go: a log that is written once more after a failed sync, and checkpoints that tell;
-//     each build begins them, in a file ours_checkpoint.go
+//   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
+//     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file
+//     ours_checkpoint.go
 //   - ours_figures.go: what is counted, and whether others have committed
 //
 // # The handle
@@ -201,7 +209,7 @@ func (s *Store) promise(d driver.Durability) driver.Promise {
 		level-- // each level promises what the one below does for a log
 	}
 	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true,
-		PowerAtomic: level > 0, DiskMayBreak: s.journal == wal && level == 1}
+		PowerAtomic: level > 0}
 	switch {
 	case level > 1:
 		p.Class = driver.Synced

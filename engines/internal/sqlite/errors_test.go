@@ -14,15 +14,13 @@ func TestPromisesFollowSQLitesDocumentation(t *testing.T) {
 	flushedIntact, synced := flushed, driver.Promise{Supported: true, Class: driver.Synced, Intact: true,
 		KillAtomic: true, PowerAtomic: true}
 	flushedIntact.Intact, flushedIntact.PowerAtomic = true, true
-	log := flushedIntact
-	log.DiskMayBreak = true
 	for _, c := range []struct {
 		journal, synchronous string
 		want                 [3]driver.Promise
 	}{
-		{"WAL", "", [3]driver.Promise{synced, log, log}},
+		{"WAL", "", [3]driver.Promise{synced, flushedIntact, flushedIntact}},
 		{"WAL", "OFF", [3]driver.Promise{no, flushed, flushed}},
-		{"WAL", "NORMAL", [3]driver.Promise{no, log, log}},
+		{"WAL", "NORMAL", [3]driver.Promise{no, flushedIntact, flushedIntact}},
 		{"WAL", "FULL", [3]driver.Promise{synced, synced, synced}},
 		{"WAL", "EXTRA", [3]driver.Promise{synced, synced, synced}},
 		{"DELETE", "", [3]driver.Promise{synced, flushed, flushed}},

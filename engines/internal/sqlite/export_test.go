@@ -11,6 +11,11 @@ import (
 
 const MaxIdle = maxIdle
 
+var (
+	Rewrite  = rewrite
+	EndOfLog = endOfLog
+)
+
 type TestConn = conn
 
 func (c *conn) Text(sql string) (string, error) { return c.text(sql) }

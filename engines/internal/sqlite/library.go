@@ -19,9 +19,12 @@ type Conn interface {
 	// Prepare compiles one statement with flags of sqlite3_prepare_v3.
 	Prepare(sql string, flags uint32) (Stmt, int32)
 
-	// CheckpointAt has every commit that leaves pages or more in the log begin a checkpoint, and
-	// return what [Checkpointed] says of it.
+	// CheckpointAt has every commit that leaves pages or more in the log end with CheckpointDue.
 	CheckpointAt(pages int)
+
+	// KeepLog says whether the log stays as it is when the last connection of the database is
+	// closed. SQLite copies it into the database then, and removes it.
+	KeepLog(bool)
 
 	// Autocommit reports whether no transaction is open.
 	Autocommit() bool
@@ -75,6 +78,7 @@ const (
 	Constraint     = 19
 	Auth           = 23
 	NotADB         = 26
+	CheckpointDue  = 27 // SQLITE_NOTICE, which SQLite itself never returns
 	Row            = 100
 	Done           = 101
 	IOErrFsync     = IOErr | 4<<8

@@ -2,11 +2,15 @@ package sqlite_test
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/powertest"
@@ -43,11 +47,12 @@ func aFailedSyncOfACheckpointIsNotPassedOver(t *testing.T, engine string) {
 func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
 	path := filepath.Join(disk.Dir(), "db")
-	db, other := open(t, engine, path, ""), open(t, engine, path, "")
-	put(t, other, "a", "0")
+	db := open(t, engine, path, "")
+	put(t, db, "a", "0")
 	put(t, db, "a", "1")
 	failSync(disk, 1)
 	wantKind(t, "a synced commit", db.Put(t.Context(), kv.Synced, []byte("a"), []byte("2")), kv.InDoubt)
+	other := open(t, engine, path, "") // one that was open before would be told by its own sync
 	if err := other.Put(t.Context(), kv.Synced, []byte("b"), []byte("3")); err != nil {
 		t.Fatal(err)
 	}
@@ -70,5 +75,192 @@ func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {
 	}
 	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" {
 		t.Errorf("a synced commit is lost: got %s", got)
+	}
+}
+
+// twoLeaves makes a store on the disk whose keys a and z lie on different pages of the database,
+// not in the log.
+func twoLeaves(t *testing.T, disk *powertest.Disk, engine string) (path string) {
+	t.Helper()
+	path = filepath.Join(disk.Dir(), "db")
+	db := open(t, engine, path, "")
+	var b kv.Batch
+	for i := range 2000 {
+		b.Put(fmt.Appendf(nil, "m%d", i), []byte("a value of some bytes"))
+	}
+	b.Put([]byte("a"), []byte("0"))
+	b.Put([]byte("z"), []byte("0"))
+	if err := db.Write(t.Context(), kv.Synced, &b); err != nil {
+		t.Fatal(err)
+	}
+	closeDB(t, db)
+	return path
+}
+
+// hole leaves a log in which synced changes of one page are followed by unsynced ones of two, of
+// which a sync takes the place on the disk away, as does the sync that is to mend that. arm lets
+// them fail.
+func hole(t *testing.T, db *kv.DB, arm func()) {
+	t.Helper()
+	if err := db.Put(t.Context(), kv.Synced, []byte("a"), []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	for i := 2; i < 6; i++ {
+		var b kv.Batch
+		b.Put([]byte("a"), fmt.Append(nil, i))
+		b.Put([]byte("z"), fmt.Append(nil, i))
+		if err := db.Write(t.Context(), kv.Flushed, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arm()
+	wantKind(t, "a synced commit", db.Put(t.Context(), kv.Synced, []byte("b"), []byte("1")), kv.InDoubt)
+}
+
+// wantWhole opens what is left if the power fails now: it holds what one of the commits left.
+func wantWhole(t *testing.T, what string, disk *powertest.Disk, engine string) {
+	t.Helper()
+	left := afterCut(t, disk, engine)
+	if a, z := get(t, left, "a"), get(t, left, "z"); a != z && a+z != "10" {
+		t.Errorf("%s: a is %s and z is %s, which no commit wrote", what, a, z)
+	}
+	if err := left.Check(t.Context()); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// diesVar names the store in which a process of the test is to die.
+const diesVar = "ASSAY_SQLITE_DIES"
+
+func aLogThatNobodyClosedIsWrittenOnceMore(t *testing.T, engine string) {
+	if url, ok := os.LookupEnv(diesVar); ok {
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hole(t, db, func() {
+			fmt.Println("ready")
+			_, _ = os.Stdin.Read(make([]byte, 1)) // the parent has gone: it ends all the same
+		})
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Kill()
+		select {}
+	}
+	disk := powertest.NewDisk(t, nil)
+	path := twoLeaves(t, disk, engine)
+	cmd := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
+	cmd.Env = append(os.Environ(), diesVar+"="+engine+":"+path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	failSync(disk, 1)
+	failSync(disk, 2)
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(out)
+	if err := cmd.Wait(); cmd.ProcessState.Exited() || disk.Failed() != 2 {
+		t.Fatalf("%v, %d syncs failed: %s", err, disk.Failed(), said)
+	}
+	db := open(t, engine, path, "?wal_autocheckpoint=1")
+	wantWhole(t, "opened", disk, engine)
+	put(t, db, "c", "1") // and a checkpoint
+	wantWhole(t, "after a checkpoint", disk, engine)
+	if got := get(t, db, "z"); got != "5" {
+		t.Errorf("z is %s: what the kill left is lost", got)
+	}
+}
+
+func aLogThatCannotBeMendedStaysForTheNext(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := twoLeaves(t, disk, engine)
+	db := open(t, engine, path, "")
+	hole(t, db, func() {
+		failSync(disk, 1)
+		failSync(disk, 2)
+		failSync(disk, 3)
+	})
+	closeDB(t, db)
+	if n := disk.Failed(); n != 3 {
+		t.Errorf("%d syncs failed, want 3: the log is to be mended when it is closed", n)
+	}
+	wantWhole(t, "closed", disk, engine)
+	db = open(t, engine, path, "?wal_autocheckpoint=1")
+	put(t, db, "c", "1") // and a checkpoint
+	wantWhole(t, "after a checkpoint", disk, engine)
+	closeDB(t, db)
+	if got := names(t, disk.Dir()); got != "db" {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+func aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := twoLeaves(t, disk, engine)
+	first := open(t, engine, path, "")
+	other := open(t, engine, path, "?wal_autocheckpoint=1")
+	hole(t, first, func() {
+		failSync(disk, 1)
+		failSync(disk, 2)
+	})
+	put(t, other, "c", "1") // and a checkpoint
+	wantWhole(t, "after a checkpoint", disk, engine)
+}
+
+func aLogEndsWhereTheFramesOfItsRoundDo(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, engine, path, "?wal_autocheckpoint=10&page_size=512")
+	put(t, db, "a", strings.Repeat("x", 100<<10)) // the next commit begins anew at the front
+	put(t, db, "b", "1")
+	f, err := os.Open(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header, frame = 32, 24 + 512
+	end := sqlite.EndOfLog(f)
+	if frames := (end - header) / frame; (end-header)%frame != 0 || frames < 1 || frames > 20 || end >= info.Size() {
+		t.Errorf("the log of one small commit ends at %d of %d", end, info.Size())
+	}
+	if got := sqlite.EndOfLog(strings.NewReader("")); got != 0 {
+		t.Errorf("an empty log ends at %d", got)
+	}
+}
+
+// BenchmarkALogIsWrittenOnceMore is what it costs to open a store that nobody closed, by the pages
+// in its log.
+func BenchmarkALogIsWrittenOnceMore(b *testing.B) {
+	for _, pages := range []int{10, 1000} {
+		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "db")
+			db, err := kv.Open(b.Context(), "sqlite:"+path+"?wal_autocheckpoint=100000")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			if err := db.Put(b.Context(), kv.Flushed, []byte("a"), make([]byte, pages<<12)); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := sqlite.Rewrite(path + "-wal"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,13 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Interruptible(ctx, func() error { return c.exec("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") })
+	err = c.db.Interruptible(ctx, func() error {
+		err := c.exec("VACUUM")
+		if err == nil && s.doubt {
+			err = s.rewriteLog(c, 0)
+		}
+		return cmp.Or(err, c.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
+	})
 	c.doubt = driver.IsInDoubt(err)
 	return errors.Join(err, s.endWriting(c))
 }

@@ -1,76 +1,217 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
-	"context"
+	endian "encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"runtime"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
 // A system takes what a failed sync would have written for clean: no later sync writes it, though
 // everybody still reads it. In the log that is a hole, behind which a power loss ends what is
-// there, even if it was synced. Commits that are synced one by one leave none, as a failed one is
-// overwritten by the next. Those that are not synced before it may.
+// there, even if it was synced; and a checkpoint amid which power fails leaves pages of two times.
+// Commits that are synced one by one leave none, as a failed one is overwritten by the next. Those
+// that are not synced before it may.
 
 // defaultCheckpoint is SQLite's own wal_autocheckpoint.
 const defaultCheckpoint = 1000
 
 func (o *Options) checkpointAt() int { return cmp.Or(o.WALAutocheckpoint, defaultCheckpoint) }
 
-// Checkpointed returns what a commit must tell of its checkpoint, which ended with rc: that a sync
-// failed. All else is tried again by the next one. SQLite's own passes over a failed sync too, so
-// that the commits after it would stand behind the hole.
-func Checkpointed(rc int32) int32 {
+// checkpoint copies the log into the database after a commit that left as much in it, and returns
+// what the commit must tell of it: that a sync failed, or Done. All else is tried again by the next
+// one. SQLite's own checkpoint passes over a failed sync too, so that the commits after it would
+// stand behind the hole.
+func (c *conn) checkpoint() int32 {
+	if s := c.reader.s; s.doubt {
+		switch err := s.rewriteLog(c, 0); {
+		case driver.KindOf(err) == driver.Busy:
+			return Done
+		case err != nil:
+			return IOErrFsync
+		}
+	}
+	p, rc := c.db.Prepare("PRAGMA wal_checkpoint", 0)
+	if rc == OK {
+		_, _, rc = p.Step(0)
+		p.Finalize()
+	}
 	if rc == IOErrFsync {
 		return rc
 	}
-	return OK
+	return Done
 }
 
-// patience is how long rewriteLog waits for other writers.
+// patience is how long the log waits for other writers before it is mended.
 const patience = time.Second
 
-// rewriteLog writes the log once more, as it is, and syncs it, after a commit in doubt: a sync may
-// have failed, of which other handles and processes know nothing. Nobody else writes meanwhile.
-// What fails is tried again before this handle writes.
-func (s *Store) rewriteLog() (err error) {
-	if s.hole = false; s.journal != wal {
-		return nil
-	}
-	defer func() { s.hole = err != nil }()
-	deadline := time.Now().Add(patience)
-	t, err := s.Begin(context.Background(), driver.Flushed)
-	for driver.KindOf(err) == driver.Busy && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-		t, err = s.Begin(context.Background(), driver.Flushed)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(rewrite(s.path+"-wal"), t.Close())
+// mend writes the log once more after a commit of c in doubt: a sync may have failed, of which
+// other handles and processes know nothing. What fails is tried again before this handle writes,
+// and when it is closed.
+func (s *Store) mend(c *conn) error {
+	err := s.rewriteLog(c, patience)
+	s.hole = err != nil
+	return err
 }
 
-// rewrite writes the file at path once more and syncs it.
+// rewriteLog writes the log once more, as it is, and syncs it. Nobody else writes meanwhile: others
+// that do are waited for. c has no transaction open.
+func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
+	if s.journal != wal {
+		return nil
+	}
+	deadline := time.Now().Add(wait)
+	rc := c.run(kindBegin, nil, nil)
+	for rc&0xff == Busy && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+		rc = c.run(kindBegin, nil, nil)
+	}
+	if rc != Done {
+		return c.db.Failure(rc)
+	}
+	err := rewrite(s.path + "-wal")
+	if err == nil {
+		s.hole, s.doubt = false, false
+	}
+	return errors.Join(err, c.rollback())
+}
+
+// rewrite writes the frames of the log at path once more and syncs them.
 func rewrite(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	buf := make([]byte, 1<<20)
-	for at, n := int64(0), 0; err == nil; at += int64(n) {
-		if n, err = f.ReadAt(buf, at); n == 0 {
-			break
-		}
-		if _, failed := f.WriteAt(buf[:n], at); failed != nil {
+	for at, end := int64(0), endOfLog(f); err == nil && at < end; at += int64(len(buf)) {
+		buf = buf[:min(int64(len(buf)), end-at)]
+		n, failed := f.ReadAt(buf, at)
+		if _, err = f.WriteAt(buf[:n], at); err == nil && failed != io.EOF { // the last frame may be torn
 			err = failed
 		}
 	}
-	if err == io.EOF {
+	if err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// endOfLog returns where the frames of a log end. SQLite: each bears the two salts of the header;
+// those behind them are of an earlier round, and a file may hold many more of them.
+func endOfLog(f io.ReaderAt) int64 {
+	const headerSize, frameHeader = 32, 24
+	var header [headerSize]byte
+	if _, err := f.ReadAt(header[:], 0); err != nil {
+		return 0
+	}
+	frame := frameHeader + int64(endian.BigEndian.Uint32(header[8:]))
+	end := int64(headerSize)
+	for {
+		var h [frameHeader]byte
+		if _, err := f.ReadAt(h[:], end); err != nil || !bytes.Equal(h[8:16], header[16:24]) {
+			return end
+		}
+		end += frame
+	}
+}
+
+// users is how the handles that have a store open for writing tell whether there are others: each
+// holds a shared lock of the log. SQLite: it has locks of its own on the other files, never on this
+// one.
+type users struct{ lock *flock.Flock }
+
+// alone reports whether no other handle has the store open for writing, and keeps all out until
+// among or leave. Where a lock would keep SQLite from writing, everybody is alone. There is no log
+// where nobody has the database open.
+func (u *users) alone(path string) (bool, error) {
+	if runtime.GOOS == "windows" {
+		return true, nil
+	}
+	if u.lock == nil {
+		u.lock = flock.New(path+"-wal", flock.SetFlag(os.O_RDONLY))
+	}
+	ok, err := u.lock.TryLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// among lets others in. It is Busy while one of them keeps all out.
+func (u *users) among() error {
+	if u.lock == nil {
+		return nil
+	}
+	ok, err := u.lock.TryRLock()
+	if err == nil && !ok {
+		err = &driver.Error{Kind: driver.Busy, Err: errors.New("another process mends the log")}
+	}
+	return err
+}
+
+func (u *users) leave() error {
+	if u.lock == nil {
+		return nil
+	}
+	return u.lock.Unlock()
+}
+
+// suspect looks, before SQLite does, whether there is a log that nobody has closed: of the process
+// that wrote it nobody knows whether its last sync failed.
+func (s *Store) suspect() (err error) {
+	info, err := os.Stat(s.path + "-wal")
+	if s.readOnly || errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err == nil {
+		s.doubt = true
+		s.inherits, err = s.users.alone(s.path)
+	}
+	return err
+}
+
+// inherit mends a log that nobody closed, before anything is copied from it, with the first
+// connection.
+func (s *Store) inherit(c *conn) error {
+	if !s.inherits {
+		return nil
+	}
+	return s.rewriteLog(c, 0)
+}
+
+// join makes the handle one of the users. Beside others it stays in doubt of the log: a sync of one
+// of them may have failed before it was there to be told, and he may die before he mends that.
+func (s *Store) join() error {
+	if s.readOnly || s.journal != wal {
+		return nil
+	}
+	alone, err := s.users.alone(s.path)
+	if err != nil {
+		return err
+	}
+	s.doubt = s.doubt || !alone
+	return s.users.among()
+}
+
+// closeLog decides what becomes of the log when the last connection is closed: SQLite copies it
+// into the database if no process has that open any more. One that is in doubt is written once more
+// before; where that fails, or others are there, it stays for the next.
+func (s *Store) closeLog(conns []*conn) {
+	if (s.doubt || s.hole) && len(conns) > 0 && s.users.leave() == nil {
+		if alone, err := s.users.alone(s.path); alone && err == nil {
+			_ = s.rewriteLog(conns[0], 0) // a commit that met the failure has told of it
+		}
+	}
+	for _, c := range conns {
+		c.db.KeepLog(s.doubt || s.hole)
+	}
 }

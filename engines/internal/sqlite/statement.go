@@ -98,6 +98,9 @@ func (c *conn) run(k kind, a, b []byte) int32 {
 		_, _, rc = s.Step(0)
 		s.Close()
 	}
+	if rc == CheckpointDue {
+		rc = c.checkpoint()
+	}
 	return rc
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -18,7 +19,10 @@ type Store struct {
 	layout   layout
 	journal  string // in force
 	caps     driver.Caps
-	hole     bool // in the log; known to the one writer
+	users    users
+	inherits bool // the log of a process that did not close it, and nobody else is there
+	doubt    bool // the log may have a hole of which this handle was not told; known to the one writer
+	hole     bool // it may, by a failure of this handle
 
 	mu     sync.Mutex
 	idle   [2][]*conn // by role; the last used at the end
@@ -76,14 +80,14 @@ func (s *Store) takeBack(c *conn, r role) error {
 
 // forWriting lends a connection whose commits are of class d.
 func (s *Store) forWriting(d driver.Durability) (*conn, error) {
-	if s.hole {
-		if err := s.rewriteLog(); err != nil {
-			return nil, err
-		}
-	}
 	c, err := s.lend(writer)
 	if err != nil {
 		return nil, err
+	}
+	if s.hole {
+		if err := s.mend(c); err != nil {
+			return nil, errors.Join(err, s.takeBack(c, writer))
+		}
 	}
 	s.writes(c)
 	if err := c.setLevel(s.levelFor(d)); err != nil {
@@ -99,14 +103,13 @@ func (s *Store) endWriting(c *conn) error {
 	c.doubt = false
 	err := c.rollback()
 	if err != nil {
-		err = errors.Join(err, c.close())
-	} else {
-		err = s.takeBack(c, writer)
+		s.hole = s.hole || doubt
+		return errors.Join(err, c.close())
 	}
 	if doubt {
-		err = errors.Join(err, s.rewriteLog())
+		err = s.mend(c)
 	}
-	return err
+	return errors.Join(err, s.takeBack(c, writer))
 }
 
 // Caps tells what the database delivers in its journal mode.
@@ -140,11 +143,11 @@ func (s *Store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
 // Close closes all connections. In WAL mode the last one of all processes copies the log into the
 // database, synced unless synchronous=OFF, and removes the companion files.
 func (s *Store) Close() error {
+	conns := slices.Concat(s.idle[writer], s.idle[readers])
+	s.closeLog(conns)
 	var err error
-	for _, conns := range s.idle {
-		for _, c := range conns {
-			err = errors.Join(err, c.close())
-		}
+	for _, c := range conns {
+		err = errors.Join(err, c.close())
 	}
-	return err
+	return errors.Join(err, s.users.leave())
 }

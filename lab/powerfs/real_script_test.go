@@ -10,7 +10,7 @@ import (
 
 // script is a program that a seed makes up, of operations that each succeed.
 //
-// What it syncs, it has let grow or given an entry just before: a real ext4 commits nothing for a
+// What it syncs, it has let grow or given an entry just before: a real one commits nothing for a
 // sync of what has no metadata of its own to commit. And it punches holes only into what was
 // synced: there, the journal carries a size up to the end of the hole.
 type script struct {
