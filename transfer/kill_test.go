@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // absent; the next process goes on. At last it is whole, and nothing is left beside it.
 // ASSAY_KILLS=200 kills as often.
 func TestKilled(t *testing.T) {
-	kills := number(t, "ASSAY_KILLS", 5, 20)
+	kills := number(t, "ASSAY_KILLS", 2, 20)
 	for _, engine := range []string{"pebble", "sqlite", "bbolt", "badger", "bunt"} {
 		t.Run("to "+engine, func(t *testing.T) { killed(t, engine, kills) })
 	}

@@ -71,6 +71,7 @@ Commits ask for the classes of the recording. --durability asks for another one 
 	flags.StringVar(&f.dir, "dir", "", "folder for the data, on the disk to measure (default: in the user's cache folder)")
 	flags.StringVar(&f.storage, "storage", "fast", "as of assay run: fast, "+models()+", or a folder")
 	flags.DurationVar(&f.budget, "budget", bench.DefaultBudget, "time for the whole run")
+	flags.IntVar(&f.rounds, "rounds", 0, "rounds of each engine, at most (default: as many as are of use)")
 	flags.Var(&f.precision, "precision", "a ratio that is known to within this needs no more rounds, decided or not")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
 	flags.StringVar(&f.out, "out", "", "folder for the result (default: in the user's cache folder)")

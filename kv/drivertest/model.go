@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -27,7 +28,11 @@ type model struct {
 }
 
 func followsModel(e *env) {
-	budget("rapid.checks", "25")
+	checks := "25"
+	if testing.Short() {
+		checks = "8"
+	}
+	budget("rapid.checks", checks)
 	budget("rapid.steps", "30")
 	n := 0
 	rapid.Check(e.T, func(t *rapid.T) {

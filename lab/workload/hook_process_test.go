@@ -33,16 +33,16 @@ func TestKilledProcessesLoseNothingThatWasAcknowledged(t *testing.T) {
 			t.Parallel()
 			env := workload.Env{Engine: store.engine, Options: store.options, Durability: kv.Flushed, Seed: 11}
 			slices := 3
-			switch store.engine {
-			case "badger":
-				slices = 1 // it takes long to open
-			case "pebble":
-				slices = 1
+			if testing.Short() || store.engine == "badger" || store.engine == "pebble" {
+				slices = 1 // they take long to open
+			}
+			if store.engine == "pebble" {
 				env.Durability = kv.Buffered // closing is what acknowledges
 			}
 			c := newHookCell(t, "processes_4", env)
 			killed := 0.0
-			for range slices {
+			// Whether a kill hits before the process has ended is a matter of time.
+			for n := 0; n < slices || killed == 0 && n < 20; n++ {
 				if err := errors.Join(c.do(t.Context(), 40), c.Verify(t.Context())); err != nil {
 					t.Fatal(err)
 				}
@@ -56,8 +56,7 @@ func TestKilledProcessesLoseNothingThatWasAcknowledged(t *testing.T) {
 					t.Errorf("%v time-outs, with 10 s to wait", m["timeouts"])
 				}
 			}
-			// Whether a kill hits before the process has ended is a matter of time; of six some do.
-			if killed == 0 && slices > 1 {
+			if killed == 0 {
 				t.Error("no process was killed")
 			}
 		})

@@ -13,10 +13,15 @@ func TestAStormPutsOneKeyPerProcess(t *testing.T) {
 		{"bbolt", "kv"}, {"bbolt", "state"}, {"sqlite", "kv"}, {"sqlite", "state"}, {"sqlite", "sql"},
 	} {
 		t.Run(store.engine+"/"+store.form, func(t *testing.T) {
+			t.Parallel()
 			c := newHookCell(t, "storm", workload.Env{Engine: store.engine, Form: store.form, Durability: kv.Flushed,
 				Seed:   7,
 				Params: map[string]string{"n": "6", "keys": "4"}})
-			for range 2 {
+			slices := 2
+			if testing.Short() {
+				slices = 1
+			}
+			for range slices {
 				if err := errors.Join(c.do(t.Context(), 2), c.Verify(t.Context())); err != nil {
 					t.Fatal(err)
 				}

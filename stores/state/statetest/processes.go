@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -88,6 +89,7 @@ type crowd struct {
 	s      *suite
 	task   task
 	kills  float64 // share of the processes
+	each   int     // of a slot: so many processes
 	until  time.Time
 	strict bool
 
@@ -105,14 +107,14 @@ type slot struct{ acknowledged, tried int }
 
 func testProcesses(s *suite) {
 	c := &crowd{s: s, kills: 0.2, task: task{Job: "work", Class: kv.Flushed.String(), Count: 4},
-		until: time.Now().Add(2 * time.Second)}
+		each: math.MaxInt, until: time.Now().Add(2 * time.Second)}
 	if testing.Short() {
-		c.until = time.Now().Add(time.Second)
+		c.each = 2
 	}
 	if text := os.Getenv(strictVariable); text != "" {
 		d, err := time.ParseDuration(text)
 		s.Must(strictVariable, err)
-		c.until, c.strict, c.kills = time.Now().Add(d), true, 0.05
+		c.each, c.until, c.strict, c.kills = math.MaxInt, time.Now().Add(d), true, 0.05
 		c.task.Class, c.task.Wait = kv.Synced.String(), state.DefaultWait
 	}
 	seed := rand.Uint64()
@@ -151,7 +153,7 @@ func testProcesses(s *suite) {
 
 // keepWorking runs the processes of a slot.
 func (c *crowd) keepWorking(i int, rng *rand.Rand) {
-	for time.Now().Before(c.until) && !c.s.Failed() {
+	for n := 0; n < c.each && (n == 0 || time.Now().Before(c.until)) && !c.s.Failed(); n++ {
 		if err := c.process(i, rng); err != nil {
 			c.s.Error(err)
 		}

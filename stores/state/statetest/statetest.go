@@ -51,6 +51,7 @@ func (target Target) times(n int) int {
 // killed.
 func Run(t *testing.T, target Target) {
 	runChild(t, target)
+	t.Parallel() // much of the time is waiting
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if c.damages && !target.Damage {
