@@ -71,10 +71,8 @@ func (k *kind) inTables(ctx context.Context, path string) (has bool, err error) 
 	return has, err
 }
 
-func (f *sqlForm) hasTables(ctx context.Context) (has bool, err error) {
-	err = f.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", f.kind.holds).
-		Scan(&has)
-	return has, err
+func (f *sqlForm) hasTables(ctx context.Context) (bool, error) {
+	return sqlite.HasTable(ctx, f.db, f.kind.holds)
 }
 
 func (f *sqlForm) create(ctx context.Context) error {
