@@ -50,6 +50,10 @@ type Info struct {
 	// others: such as keep memory small. They must not change what the store then is.
 	Bulk map[string]string
 
+	// Forms: what lies at a path, file or folder, may be of any engine, and the driver itself says
+	// what is wrong with it.
+	Forms bool
+
 	// Companions are the endings of files that may lie beside the store's own and hold data of it,
 	// "-wal".
 	Companions []string

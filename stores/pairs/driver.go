@@ -52,7 +52,7 @@ var caps = func() driver.Caps {
 // Info describes the scheme.
 func (k *kind) Info() driver.Info {
 	return driver.Info{Name: k.name, Summary: k.summary, Modules: k.modules,
-		Options: k.options.Options(options{}), Caps: caps, Companions: []string{"-wal", "-shm"}}
+		Options: k.options.Options(options{}), Caps: caps, Forms: true, Companions: []string{"-wal", "-shm"}}
 }
 
 // Open opens the store in its form. One that is not there is made, if the form is named.

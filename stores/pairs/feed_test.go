@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -224,6 +225,21 @@ func TestFeedDamaged(t *testing.T) {
 				t.Errorf("there is %v", matches)
 			}
 		})
+	}
+}
+
+// TestFeedDamagedWhenOpened: what is wrong with a folder of Margaret's files is said as it is.
+func TestFeedDamagedWhenOpened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := place{form: "margaret", path: filepath.Join(dir, "from")}
+	fillFeed(t, from, 100)
+	if err := os.Remove(filepath.Join(from.path, "ofst")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := transfer.Copy(t.Context(), from.URL("feed"), "feed:"+filepath.Join(dir, "to")+"?form=bbolt", nil)
+	if !errors.Is(err, kv.Corrupt) || !strings.Contains(err.Error(), "one of the others is missing") {
+		t.Errorf("a copy of it: %v", err)
 	}
 }
 
