@@ -141,7 +141,7 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 // or a folder in place of a file. Drivers of SQLite tell themselves of files: these must not be
 // opened and closed beside it, which drops its locks.
 func (r *request) foreign(err error) error {
-	if r.info.Caps.Remote {
+	if r.info.Caps.Remote || r.info.Forms {
 		return err
 	}
 	info, serr := os.Stat(r.config.Path)

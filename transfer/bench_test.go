@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,8 +20,9 @@ import (
 // BenchmarkCopy copies 8 MB, ASSAY_TRANSFER_MB if that is set, and compares the time of a copy,
 // verification included, with what the slower side takes alone: reading the source, or writing the
 // same pairs to the destination in the same transactions and syncing them. of-slower is that part;
-// 1 is a copy that costs no more than its slower side. The copy is a process of its own, whose
-// memory is peak-MB, without pages of files that are mapped.
+// 1 is a copy that costs no more than its slower side. Copy and writing are processes of their own,
+// whose memory is peak-MB and write-peak-MB: without pages of files that are mapped, which are the
+// system's to take back, and with what Go has not given back yet.
 func BenchmarkCopy(b *testing.B) {
 	megabytes := 8
 	if text := os.Getenv("ASSAY_TRANSFER_MB"); text != "" {
@@ -28,7 +31,7 @@ func BenchmarkCopy(b *testing.B) {
 		}
 	}
 	for _, c := range []struct{ from, to, params string }{{"bbolt", "pebble", ""}, {"pebble", "bbolt", ""},
-		{"sqlite", "badger", ""}, {"sqlite", "badger", "?BlockCacheSize=8388608"}, {"sqlite", "pebble", ""},
+		{"sqlite", "badger", ""}, {"sqlite", "pebble", ""},
 		{"pebble", "sqlite", ""}, {"badger", "bbolt", ""}} {
 		b.Run(c.from+" to "+c.to+c.params, func(b *testing.B) {
 			dir := b.TempDir()
@@ -37,19 +40,16 @@ func BenchmarkCopy(b *testing.B) {
 				b.Fatal(err)
 			}
 			var read, wrote, copied time.Duration
-			memory := 0
+			var memory, alone peak
 			for b.Loop() {
 				read += timed(b, func() error { return readAll(b.Context(), from) })
-				alone, new := filepath.Join(dir, "alone"), filepath.Join(dir, "new")
+				first, new := filepath.Join(dir, "alone"), filepath.Join(dir, "new")
 				wrote += timed(b, func() error {
-					return errors.Join(write(b.Context(), c.to+":"+alone+c.params, megabytes<<20), driver.SyncTree(alone))
+					err := alone.of(filling(b, c.to+":"+first+c.params, megabytes<<20))
+					return errors.Join(err, driver.SyncTree(first))
 				})
-				copied += timed(b, func() error {
-					peak, err := copyInChild(b, from, c.to+":"+new+c.params)
-					memory = max(memory, peak)
-					return err
-				})
-				if err := errors.Join(os.RemoveAll(alone), os.RemoveAll(new)); err != nil {
+				copied += timed(b, func() error { return memory.of(copying(b, from, c.to+":"+new+c.params)) })
+				if err := errors.Join(os.RemoveAll(first), os.RemoveAll(new)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -60,25 +60,50 @@ func BenchmarkCopy(b *testing.B) {
 			b.ReportMetric(perSecond(wrote), "write-MB/s")
 			if memory > 0 {
 				b.ReportMetric(float64(memory)/1024, "peak-MB")
+				b.ReportMetric(float64(alone)/1024, "write-peak-MB")
 			}
 		})
 	}
 }
 
-// copyInChild copies in a process of its own, and returns the most memory that was seen of it, in
-// kB; 0 where the system does not tell.
-func copyInChild(b *testing.B, from, to string) (peak int, err error) {
-	c := copying(b, from, to)
+// peak is the most memory that was seen of processes, in kB; 0 where the system does not tell.
+type peak int
+
+// of waits for the end of a process that was started.
+func (p *peak) of(c *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	for {
 		select {
 		case err := <-ended:
-			return peak, err
+			return err
 		case <-time.After(20 * time.Millisecond):
-			peak = max(peak, anonymous(c.Process.Pid))
+			*p = max(*p, peak(anonymous(c.Process.Pid)))
 		}
 	}
+}
+
+// fillTask is the variable that makes the test binary a process that writes a store.
+const fillTask = "ASSAY_TRANSFER_FILL"
+
+// filling starts a process that writes a new store of so many bytes.
+func filling(b *testing.B, rawURL string, size int) *exec.Cmd {
+	b.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), fillTask+"="+rawURL, fmt.Sprintf("%s_SIZE=%d", fillTask, size))
+	if err := c.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// fillInChild writes what filling says.
+func fillInChild(rawURL string) error {
+	size, err := strconv.Atoi(os.Getenv(fillTask + "_SIZE"))
+	if err == nil {
+		err = write(context.Background(), rawURL, size)
+	}
+	return err
 }
 
 // anonymous returns how much memory a process has that is not of files, in kB.

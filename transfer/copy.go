@@ -105,8 +105,12 @@ func ofCopy(err error) error {
 var errOther = unfit{errors.New("what an earlier copy left is of another state")}
 
 // batchBytes is how much a transaction of a copy holds; of larger pairs, one. Two wait while one is
-// committed.
-const batchBytes = 1 << 20
+// committed. perPair is what a pair counts beside its bytes: a batch and an engine keep about as
+// much for each, and Badger's transactions hold so many pairs only.
+const (
+	batchBytes = 1 << 20
+	perPair    = 96
+)
 
 // copier fills a partial store.
 type copier struct {
@@ -203,11 +207,13 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 				return err
 			}
 		}
-		b.Put(k, v)
-		if b.Size() < batchBytes {
-			return nil
+		if b.Size()+len(k)+len(v)+(b.Len()+1)*perPair > batchBytes {
+			if err := send(); err != nil {
+				return err
+			}
 		}
-		return send()
+		b.Put(k, v)
+		return nil
 	})
 	if err != nil {
 		return err

@@ -52,15 +52,18 @@ func excerpt(key []byte) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// fits looks at all pairs before any is copied, if the destination has limits. If one does not fit,
-// nothing is kept of what an earlier copy left.
+// fits looks at all pairs before any is copied, if the destination has limits that the source does
+// not have. If one does not fit, nothing is kept of what an earlier copy left.
 func (c *copier) fits(ctx context.Context, caps kv.Caps) error {
 	misfit := Misfit{MaxKey: caps.MaxKey, MaxValue: caps.MaxValue}
+	o := c.o
+	if source := c.source.Caps(); o.Change == nil {
+		caps.MaxKey, caps.MaxValue = beyond(source.MaxKey, caps.MaxKey), beyond(source.MaxValue, caps.MaxValue)
+		o.Range.KeysOnly = caps.MaxValue == 0
+	}
 	if caps.MaxKey == 0 && caps.MaxValue == 0 {
 		return nil
 	}
-	o := c.o
-	o.Range.KeysOnly = caps.MaxValue == 0 && o.Change == nil
 	var d digest
 	said := int64(0)
 	err := o.each(ctx, c.source, func(k, v []byte) error {
@@ -83,4 +86,12 @@ func (c *copier) fits(ctx context.Context, caps kv.Caps) error {
 	}
 	c.partial.keep = false
 	return &kv.Error{Kind: kv.TooLarge, Err: &misfit, Hint: "choose an engine with larger limits, or leave these pairs out"}
+}
+
+// beyond returns the limit, or none if nothing in the source can be beyond it.
+func beyond(source, limit int) int {
+	if source > 0 && source <= limit {
+		return 0
+	}
+	return limit
 }

@@ -25,14 +25,19 @@ func TestMain(m *testing.M) {
 	if from := os.Getenv(moveTask); from != "" {
 		os.Exit(moveInChild(from, os.Getenv(moveTask+"_TO"), os.Getenv(moveTask+"_OLD")))
 	}
-	if from := os.Getenv(task); from != "" {
-		if _, err := transfer.Copy(context.Background(), from, os.Getenv(task+"_TO"), nil); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	var err error
+	if to := os.Getenv(fillTask); to != "" {
+		err = fillInChild(to)
+	} else if from := os.Getenv(task); from != "" {
+		_, err = transfer.Copy(context.Background(), from, os.Getenv(task+"_TO"), nil)
+	} else {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // TestKilled kills the process that copies at random moments. The destination is then whole or

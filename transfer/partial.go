@@ -21,7 +21,7 @@ import (
 // it.
 type partial struct {
 	to   string // the path of the destination
-	url  string // of the store in the folder
+	url  string // of the store in the folder, as it is filled
 	dir  string // the folder
 	lock *flock.Flock
 	keep bool // what is in the folder, for the copy that goes on
@@ -49,7 +49,8 @@ func placeOf(to string) (*partial, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d, err := lookup(to); err != nil || path == "" || !d.Info().Caps.Persistent {
+	d, err := lookup(to)
+	if err != nil || path == "" || !d.Info().Caps.Persistent {
 		return nil, errors.Join(err, refuse(err == nil, "name a path and an engine that keeps data",
 			"%s is not a place on disk", to))
 	}
@@ -57,7 +58,24 @@ func placeOf(to string) (*partial, error) {
 		return nil, err
 	}
 	dir := beside(path, ".transfer")
-	return &partial{to: path, dir: dir, url: WithPath(to, filepath.Join(dir, filepath.Base(path)))}, nil
+	filled := inBulk(to, d.Info().Bulk)
+	return &partial{to: path, dir: dir, url: WithPath(filled, filepath.Join(dir, filepath.Base(path)))}, nil
+}
+
+// inBulk returns rawURL with the options of an engine's Bulk that it does not name.
+func inBulk(rawURL string, bulk map[string]string) string {
+	_, query, _ := strings.Cut(rawURL, "?")
+	named, err := url.ParseQuery(query)
+	if err != nil || len(bulk) == 0 {
+		return rawURL // kv says what is wrong
+	}
+	for name, value := range bulk {
+		if !named.Has(name) {
+			named.Set(name, value)
+		}
+	}
+	head, _, _ := strings.Cut(rawURL, "?")
+	return head + "?" + named.Encode()
 }
 
 // beside returns the hidden name next to path that ends with suffix.

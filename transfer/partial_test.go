@@ -49,3 +49,21 @@ func TestOneInTheFolder(t *testing.T) {
 	}
 	t.Logf("%d times", entered.Load())
 }
+
+// TestInBulk: what the URL says holds, and what it does not say is as the engine fills a store.
+func TestInBulk(t *testing.T) {
+	bulk := map[string]string{"A": "1", "B": "2"}
+	for rawURL, want := range map[string]string{
+		"e:p":         "e:p?A=1&B=2",
+		"e:p?B=7":     "e:p?A=1&B=7",
+		"e:p?C=x%26y": "e:p?A=1&B=2&C=x%26y",
+		"e:p?A=3&B=":  "e:p?A=3&B=",
+	} {
+		if got := inBulk(rawURL, bulk); got != want {
+			t.Errorf("%s: got %s, want %s", rawURL, got, want)
+		}
+		if got := inBulk(rawURL, nil); got != rawURL {
+			t.Errorf("%s, of an engine without: got %s", rawURL, got)
+		}
+	}
+}

@@ -67,8 +67,13 @@ func (Driver) Info() driver.Info {
 		Modules: []string{"github.com/dgraph-io/badger/v4"},
 		Options: table.Options(defaults()),
 		Caps:    caps,
+		Bulk:    bulk,
 	}
 }
+
+// bulk keeps the memory of a load small: by default Badger holds up to six tables of 64 MiB, which
+// take 84 each, and as many blocks as 256 MiB hold.
+var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "16777216", "NumMemtables": "2"}
 
 // What a commit delivers with SyncWrites and without.
 var (

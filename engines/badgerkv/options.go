@@ -22,6 +22,8 @@ var table = driver.Table[badger.Options]{
 		compression{Name: "zstd", Value: badgeroptions.ZSTD}),
 	driver.Whole("MemTableSize", "bytes", 1<<16, "size of a table in memory; a transaction may take 15 % of it",
 		func(o *badger.Options) *int64 { return &o.MemTableSize }),
+	driver.Whole("NumMemtables", "tables", 1, "full tables in memory that may wait to be written out, before commits do",
+		func(o *badger.Options) *int { return &o.NumMemtables }),
 	driver.Bool("SyncWrites", "sync every commit: Synced, else Flushed",
 		func(o *badger.Options) *bool { return &o.SyncWrites }).WithDefault("as the weakest class needs"),
 	driver.Whole("ValueLogFileSize", "bytes", 1<<20, "size of the files for large values, and of the largest value",

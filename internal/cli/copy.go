@@ -89,7 +89,8 @@ Rows of SQLite tables that any program made are pairs with the URL sqltable:PATH
 URL as DST makes a new file with these tables. Without (KEY) it is the primary key, without :VALUE all other columns, as JSON.
 
 An event log or job queues become keys or SQL tables with the URLs log:PATH?form=FORM and queue:PATH?form=FORM. FORM is sql or an
-engine; a SRC needs none. prefix=KEY is that of the store's namespace.
+engine; a SRC needs none. prefix=KEY is that of the store's namespace. A feed becomes keys or Margaret's files with
+feed:PATH?form=FORM, where FORM is margaret or an engine.
 
 KEYs are taken as they are, or in Go's syntax if they begin with a quote: --prefix '"\x00\x01"'.`,
 		Example: `  assay copy sqlite:old.db pebble:data

@@ -46,6 +46,14 @@ type Info struct {
 	Options []Option // the engine's own options, reachable as URL parameters, sorted by name; see [Table]
 	Caps    Caps     // what the engine can do with its default options
 
+	// Bulk is the values of Options with which a copy fills a new store, where its URL names no
+	// others: such as keep memory small. They must not change what the store then is.
+	Bulk map[string]string
+
+	// Forms: what lies at a path, file or folder, may be of any engine, and the driver itself says
+	// what is wrong with it.
+	Forms bool
+
 	// Companions are the endings of files that may lie beside the store's own and hold data of it,
 	// "-wal".
 	Companions []string

@@ -89,6 +89,11 @@ func describes(e *env) {
 			e.Errorf("option %s is taken", o.Name)
 		}
 	}
+	for name := range info.Bulk {
+		if !slices.ContainsFunc(info.Options, func(o driver.Option) bool { return o.Name == name }) {
+			e.Errorf("Bulk names %s, which is none of the options", name)
+		}
+	}
 	for _, class := range driver.Durabilities {
 		if p := info.Caps.Promise(class); p.Supported && p.Class > class {
 			e.Errorf("asked for %v, the engine delivers %v by default, which is less", class, p.Class)

@@ -35,7 +35,7 @@ func (l *Log) newAppends() *groupcommit.Committer[Pending] {
 		Commit:   l.backend.Commit,
 		Fail:     func(p *Pending, err error) { p.fail(err) },
 		Op:       func(*Pending) string { return "append" },
-		Done:     func([]*Pending) { l.bell.ring() },
+		Done:     func([]*Pending) { l.bell.Ring() },
 		MayWait:  l.mayWait(),
 		MaxCalls: groupAppends,
 		MaxSize:  groupBytes,
@@ -58,7 +58,7 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 		var err error
 		if l.appends.Alone(func() { done, err = l.direct.append(ctx, d, stream, expected, events) }) {
 			if err == nil {
-				l.bell.ring()
+				l.bell.Ring()
 			}
 			return done, err
 		}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/bell"
 	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
@@ -17,7 +17,7 @@ import (
 type Log struct {
 	backend Backend
 	traits  Traits
-	bell    bell
+	bell    bell.Bell
 	appends *groupcommit.Committer[Pending]
 	acks    *groupcommit.Committer[Mark]
 	direct  *kvBackend    // the backend, if it can append without a group
@@ -202,7 +202,7 @@ func (l *Log) All(ctx context.Context, r Range) iter.Seq2[Event, error] {
 func (l *Log) Wait(ctx context.Context, after uint64) error {
 	pause := time.Millisecond
 	for {
-		rung := l.bell.listen()
+		rung := l.bell.Listen()
 		last, err := l.LastPosition(ctx)
 		if err != nil || last > after {
 			return err
@@ -269,31 +269,4 @@ func (l *Log) streams(op, stream string) error {
 		return invalid(op, errors.New("no stream named"), "give the name that the events were appended under")
 	}
 	return checkName(op, "stream", stream)
-}
-
-// bell wakes everybody who listens.
-type bell struct {
-	ch atomic.Pointer[chan struct{}] // nil if nobody listens
-}
-
-// listen returns a channel that the next ring closes.
-func (b *bell) listen() <-chan struct{} {
-	ch := make(chan struct{})
-	for {
-		if b.ch.CompareAndSwap(nil, &ch) {
-			return ch
-		}
-		if others := b.ch.Load(); others != nil {
-			return *others
-		}
-	}
-}
-
-func (b *bell) ring() {
-	if b.ch.Load() == nil {
-		return
-	}
-	if ch := b.ch.Swap(nil); ch != nil {
-		close(*ch)
-	}
 }

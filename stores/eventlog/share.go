@@ -38,7 +38,7 @@ func (l *Log) share(ctx context.Context, name string, handle func(context.Contex
 		if ctx.Err() != nil {
 			return followCanceled(ctx)
 		}
-		rung := l.bell.listen()
+		rung := l.bell.Listen()
 		worked, until, err := s.turn(ctx)
 		if err != nil {
 			return err
@@ -189,6 +189,6 @@ func (s *sharing) keep(ctx context.Context, lost context.CancelFunc, name string
 		<-ended
 		// If it fails the lease ends by itself.
 		_ = s.log.backend.Lease(context.WithoutCancel(ctx), name, s.holder, time.Now().UnixMilli(), 0)
-		s.log.bell.ring()
+		s.log.bell.Ring()
 	}
 }

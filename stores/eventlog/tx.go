@@ -89,7 +89,7 @@ func (t *Tx) append(p *Pending) error {
 	if refill > 0 {
 		t.log.refill(refill)
 	}
-	t.joined.OnCommit(t.log.bell.ring)
+	t.joined.OnCommit(t.log.bell.Ring)
 	return nil
 }
 

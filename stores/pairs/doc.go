@@ -1,17 +1,22 @@
 // Package pairs makes the stores of this project the pairs of a store, in a form that does not
-// depend on what keeps them, so that package transfer moves them between a key-value store and the
-// tables of an SQLite file:
+// depend on what keeps them, so that package transfer moves them between a key-value store, the
+// tables of an SQLite file and Margaret's files:
 //
 //	import _ "github.com/assaydb/assay/stores/pairs"
 //
 //	transfer.Copy(ctx, "log:app.db?prefix=e/", "log:events.db?form=sql", nil)
 //	transfer.Copy(ctx, "queue:jobs.db", "queue:data?form=pebble", nil)
+//	transfer.Copy(ctx, "feed:log", "feed:data?form=pebble&compression=zstd", nil)
 //
-// The scheme says which store: log is one of package eventlog, queue the queues of package queue.
-// The parameters say where it is:
+// The scheme says which store: log is one of package eventlog, queue the queues of package queue,
+// feed one of package feed. The parameters say where it is:
 //
-//	form    sql, which are the tables of sqllog and sqlqueue, or the name of an engine; of a file that is there its content says it
+//	form    sql, which are the tables of sqllog and sqlqueue, for a feed margaret, or the name of an engine; of what is there its
+//	        content says it
 //	prefix  the keys in the engine's store that begin so, as a kv.DB.Namespace has them
+//
+// A new feed in keys is kept as compression and block say, without a dictionary; one that is there
+// as it was begun.
 //
 // It is for moving and looking, not for working. All commits are synced. Events and jobs that are
 // put must be new, and nothing is removed: a store that was changed since is moved again. A value
@@ -42,7 +47,15 @@
 //	'k' name             a unique key: of which job, and held until when in any case
 //	's' name             a schedule: its last tick
 //
+// Of a feed:
+//
+//	'a'           which message is the first, if others were trimmed
+//	'm' sequence  a message: whether it was erased; its bytes
+//
 // What only a form has, and what makes no difference, is not in there: how many positions are
-// reserved, marks and counters of a queue, indexes that only speed up SQL. Reading a store checks
-// it: an index, a counter or a state that contradicts the rest is Corrupt.
+// reserved, marks and counters of a queue, indexes that only speed up SQL, how a feed is compressed.
+// Reading a store checks it: an index, a counter or a state that contradicts the rest is Corrupt.
+//
+// A feed that was trimmed does not fit into Margaret's files, nor a message that was erased into
+// keys: that is Unsupported.
 package pairs

@@ -10,15 +10,20 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
 func init() {
 	driver.Register(logs)
 	driver.Register(queues)
+	driver.Register(feeds)
 }
 
 // options are those of a URL.
-type options struct{ form, prefix string }
+type options struct {
+	form, prefix string
+	feed         feed.Options
+}
 
 var table = driver.Table[options]{
 	driver.Text("form", "sql|ENGINE", "what keeps the store: tables of an SQLite file, or the engine of that name",
@@ -27,8 +32,11 @@ var table = driver.Table[options]{
 		func(o *options) *string { return &o.prefix }),
 }
 
-// inSQL is the form that is no engine.
-const inSQL = "sql"
+// The forms that are no engine of keys.
+const (
+	inSQL   = "sql"
+	inFiles = "margaret"
+)
 
 var caps = func() driver.Caps {
 	c := driver.Caps{PureGo: true, Persistent: true, Modes: []driver.Mode{driver.Exclusive, driver.ReadOnly},
@@ -43,14 +51,14 @@ var caps = func() driver.Caps {
 
 // Info describes the scheme.
 func (k *kind) Info() driver.Info {
-	return driver.Info{Name: k.name, Summary: k.summary, Modules: []string{"modernc.org/sqlite"},
-		Options: table.Options(options{}), Caps: caps, Companions: []string{"-wal", "-shm"}}
+	return driver.Info{Name: k.name, Summary: k.summary, Modules: k.modules,
+		Options: k.options.Options(options{}), Caps: caps, Forms: true, Companions: []string{"-wal", "-shm"}}
 }
 
 // Open opens the store in its form. One that is not there is made, if the form is named.
 func (k *kind) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	var o options
-	if err := table.Read(c.Params, &o); err != nil {
+	if err := k.options.Read(c.Params, &o); err != nil {
 		return nil, err
 	}
 	_, err := os.Stat(c.Path)
@@ -62,17 +70,21 @@ func (k *kind) Open(ctx context.Context, c driver.Config) (driver.Store, error) 
 		return nil, err
 	case missing && o.form == "":
 		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("there is no file whose content says what keeps the store"),
-			Hint: "name it: " + k.name + ":PATH?form=sql, or form=bbolt or another engine"}
+			Hint: "name it: " + k.name + ":PATH?form=" + k.apart + ", or form=bbolt or another engine"}
 	case o.form == "":
 		if o.form, err = k.formOf(ctx, c.Path); err != nil {
 			return nil, err
 		}
 	}
-	var opened *store
-	if o.form == inSQL {
-		opened, err = k.openSQL(ctx, c, o, missing)
+	opened := &store{kind: k, caps: caps}
+	if o.form == k.apart {
+		if o.prefix != "" {
+			return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("prefix %q of form %s", o.prefix, o.form),
+				Hint: "it has no prefix: only keys have"}
+		}
+		opened.form, err = k.openApart(ctx, c, missing)
 	} else {
-		opened, err = k.openEngine(ctx, c, o)
+		err = k.openEngine(ctx, c, o, opened)
 	}
 	if err != nil {
 		return nil, err
@@ -107,7 +119,7 @@ func (s *store) exists(ctx context.Context) error {
 // formOf tells by the content of a file what keeps the store.
 func (k *kind) formOf(ctx context.Context, path string) (string, error) {
 	found, err := detect.Path(path)
-	if err != nil || found.Engine != "sqlite" {
+	if err != nil || found.Engine != "sqlite" || k.apart != inSQL {
 		return found.Engine, err
 	}
 	has, err := k.inTables(ctx, path)
@@ -117,12 +129,12 @@ func (k *kind) formOf(ctx context.Context, path string) (string, error) {
 	return found.Engine, err
 }
 
-// openEngine opens a store of an engine.
-func (k *kind) openEngine(ctx context.Context, c driver.Config, o options) (*store, error) {
+// openEngine opens a store of an engine as the form of s.
+func (k *kind) openEngine(ctx context.Context, c driver.Config, o options, s *store) error {
 	d, ok := driver.Lookup(o.form)
-	if _, same := d.(*kind); !ok || same {
-		return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("form %q is no engine of this program", o.form),
-			Hint: "name sql, or an engine as bbolt"}
+	if _, same := d.(*kind); !ok || same || o.form == inFiles {
+		return &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("form %q is no engine of this program", o.form),
+			Hint: "name " + k.apart + ", or an engine as bbolt"}
 	}
 	use := []kv.Option{kv.WithWait(0), kv.WithLogger(c.Logger)}
 	if c.Mode == driver.ReadOnly && d.Info().Caps.Supports(driver.ReadOnly) {
@@ -130,17 +142,17 @@ func (k *kind) openEngine(ctx context.Context, c driver.Config, o options) (*sto
 	}
 	opened, err := kv.Open(ctx, withPath(o.form, c.Path), use...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	db, err := opened.RequireAtomic()
 	if err != nil {
-		return nil, errors.Join(err, opened.Close())
+		return errors.Join(err, opened.Close())
 	}
-	s := &store{kind: k, caps: caps, form: &engineForm{kind: k, opened: opened, db: db}}
 	if o.prefix != "" {
-		s.form.(*engineForm).db = db.Namespace([]byte(o.prefix))
+		db = db.Namespace([]byte(o.prefix))
 	}
+	s.form = &engineForm{kind: k, o: o, opened: opened, db: db}
 	// of keys nothing is said: they are no longer than those that the store itself makes of them
 	s.caps.MaxValue, s.caps.PureGo = opened.Caps().MaxValue, opened.Caps().PureGo
-	return s, nil
+	return nil
 }

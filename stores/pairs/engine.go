@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // withPath returns the URL of a path.
@@ -16,12 +17,13 @@ func withPath(scheme, path string) string {
 // engineForm keeps a store in a key-value store.
 type engineForm struct {
 	kind   *kind
+	o      options
 	opened *kv.DB
 	db     *kv.DB // the namespace in it
 }
 
 func (f *engineForm) begin(ctx context.Context, write bool) (_ state, err error) {
-	s := &engineState{kind: f.kind}
+	s := &engineState{f: f}
 	if !write {
 		s.snapshot, err = f.db.Snapshot(ctx)
 		return s, err
@@ -49,18 +51,31 @@ func (f *engineForm) close() error { return f.opened.Close() }
 
 // engineState is a snapshot, or a transaction.
 type engineState struct {
-	kind     *kind
+	f        *engineForm
 	snapshot *kv.Snapshot
-	tx       *kv.Tx // nil of a snapshot
+	tx       *kv.Tx   // nil of a snapshot
+	to       restorer // nil before the first pair
 }
 
 func (s *engineState) dump(emit func(k, v []byte) error) error {
-	return s.kind.dumpKV(s.snapshot, emit)
+	return s.f.kind.dumpKV(s.snapshot, emit)
 }
 
-func (s *engineState) restore(k, v []byte) error { return s.kind.restoreKV(s.tx, k, v) }
+func (s *engineState) restore(k, v []byte) (err error) {
+	if s.to == nil {
+		if s.to, err = s.f.kind.restoreKV(s.tx, &s.f.o); err != nil {
+			return err
+		}
+	}
+	return s.to.Put(k, v)
+}
 
 func (s *engineState) commit() error {
+	if s.to != nil {
+		if err := s.to.Flush(); err != nil {
+			return driver.NotDone(err)
+		}
+	}
 	tx := s.tx
 	s.tx, s.snapshot = nil, nil
 	return tx.Commit()

@@ -15,16 +15,28 @@ import (
 // kind is a kind of store, as the driver of its scheme.
 type kind struct {
 	name, summary string
-	table         string // which its tables have among them
+	modules       []string
+	options       driver.Table[options]
+	apart         string // the form that is no engine: inSQL or inFiles
+	openApart     func(ctx context.Context, c driver.Config, fresh bool) (form, error)
 
-	dumpKV     func(s *kv.Snapshot, emit func(k, v []byte) error) error
-	restoreKV  func(tx *kv.Tx, k, v []byte) error
+	dumpKV    func(s *kv.Snapshot, emit func(k, v []byte) error) error
+	restoreKV func(tx *kv.Tx, o *options) (restorer, error)
+
+	// of a form in SQL
+	holds      string // a table that its tables have among them
 	dumpSQL    func(ctx context.Context, c *sql.Conn, emit func(k, v []byte) error) error
 	restoreSQL func(ctx context.Context, c *sql.Conn, k, v []byte) error
 	createSQL  func(ctx context.Context, c *sql.Conn) error
 }
 
 var _ driver.Driver = (*kind)(nil)
+
+// restorer takes the pairs of a transaction. Flush comes before the commit.
+type restorer interface {
+	Put(k, v []byte) error
+	Flush() error
+}
 
 // codec makes pairs of the items P of a store, and items of pairs.
 type codec[P any] struct {
@@ -45,33 +57,47 @@ func (c codec[P]) emitting(emit func(k, v []byte) error) func(*P) error {
 }
 
 // restoring returns restore for a pair.
-func restoring[P, On any](c codec[P], restore func(On, *P) error) func(On, []byte, []byte) error {
-	return func(on On, k, v []byte) error {
+func (c codec[P]) restoring(restore func(*P) error) oneByOne {
+	return func(k, v []byte) error {
 		p, err := c.decode(k, v)
 		if err != nil {
 			return err
 		}
-		return restore(on, p)
+		return restore(p)
 	}
 }
 
+// oneByOne is a restorer that writes each pair at once.
+type oneByOne func(k, v []byte) error
+
+// Put implements restorer.
+func (put oneByOne) Put(k, v []byte) error { return put(k, v) }
+
+// Flush implements restorer.
+func (oneByOne) Flush() error { return nil }
+
 // newKind returns the kind of a store whose package, and whose package of tables, have these
-// functions.
-func newKind[P any](name, summary, table string, c codec[P],
+// functions. holds is a table that the tables have among them.
+func newKind[P any](name, summary, holds string, c codec[P],
 	dump func(*kv.Snapshot, func(*P) error) error, restore func(*kv.Tx, *P) error,
 	dumpSQL func(context.Context, *sql.Conn, func(*P) error) error,
 	restoreSQL func(context.Context, *sql.Conn, *P) error,
 	create func(context.Context, *sql.Conn) error) *kind {
-	return &kind{name: name, summary: summary, table: table, createSQL: create,
+	k := &kind{name: name, summary: summary, modules: []string{"modernc.org/sqlite"}, options: table,
+		apart: inSQL, holds: holds, createSQL: create,
 		dumpKV: func(s *kv.Snapshot, emit func(k, v []byte) error) error { return dump(s, c.emitting(emit)) },
 		dumpSQL: func(ctx context.Context, on *sql.Conn, emit func(k, v []byte) error) error {
 			return dumpSQL(ctx, on, c.emitting(emit))
 		},
-		restoreKV: restoring(c, restore),
+		restoreKV: func(tx *kv.Tx, _ *options) (restorer, error) {
+			return c.restoring(func(p *P) error { return restore(tx, p) }), nil
+		},
 		restoreSQL: func(ctx context.Context, on *sql.Conn, k, v []byte) error {
-			return restoring(c, func(on *sql.Conn, p *P) error { return restoreSQL(ctx, on, p) })(on, k, v)
+			return c.restoring(func(p *P) error { return restoreSQL(ctx, on, p) })(k, v)
 		},
 	}
+	k.openApart = k.openSQL
+	return k
 }
 
 // line returns v as a line of JSON, and what is behind it. The texts in v must be UTF-8, or JSON

@@ -41,11 +41,11 @@ func TestMain(m *testing.M) {
 }
 
 // place is where a store is.
-type place struct{ form, path, prefix string }
+type place struct{ form, path, prefix, settings string }
 
 // URL returns the URL of the store, of a scheme of the package.
 func (p place) URL(scheme string) string {
-	return scheme + ":" + p.path + "?form=" + p.form + "&prefix=" + url.QueryEscape(p.prefix)
+	return scheme + ":" + p.path + "?form=" + p.form + "&prefix=" + url.QueryEscape(p.prefix) + p.settings
 }
 
 // engine opens the engine's store that the place is in.
@@ -144,14 +144,16 @@ func killed(t *testing.T, scheme string, from, to place) {
 		kills = 3
 	}
 	began := time.Now()
-	first := place{form: to.form, path: to.path + "-first"}
+	first := to
+	first.path += "-first"
 	if err := copying(t, from.URL(scheme), first.URL(scheme)).Wait(); err != nil {
 		t.Fatal(err)
 	}
 	whole := time.Since(began)
 	amid := 0
 	for n := range kills {
-		p := place{form: to.form, path: fmt.Sprint(to.path, n)}
+		p := to
+		p.path = fmt.Sprint(to.path, n)
 		c := copying(t, from.URL(scheme), p.URL(scheme))
 		time.Sleep(rand.N(whole))
 		_ = c.Process.Kill() // it may have ended
@@ -218,6 +220,14 @@ func TestRefused(t *testing.T) {
 			kv.NotFound, ""},
 		{"no source", "log:" + path("none"), "log:" + path("new") + "?form=sql", kv.NoStore, ""},
 		{"pairs of another scheme", "bbolt:" + path("plain"), "log:" + path("log") + "?form=sql", kv.Invalid, "same scheme"},
+		{"the same, as a feed", "bbolt:" + path("plain"), "feed:" + path("feed") + "?form=pebble", kv.Invalid, "same scheme"},
+		{"a feed in tables", "feed:" + path("empty"), "feed:" + path("new") + "?form=sql", kv.Invalid, "margaret"},
+		{"events in Margaret's files", "log:" + path("empty"), "log:" + path("new") + "?form=margaret", kv.Invalid, "sql"},
+		{"a prefix of Margaret's files", "feed:" + path("empty"), "feed:" + path("new") + "?form=margaret&prefix=a", kv.Invalid,
+			"no prefix"},
+		{"a folder of something else", "feed:" + dir + "?form=margaret", "feed:" + path("new") + "?form=bbolt", kv.NoStore, ""},
+		{"keys of something else, for a feed", "feed:" + path("plain"), "feed:" + path("new") + "?form=margaret", kv.NotFound,
+			"prefix="},
 		{"the same, as queues", "bbolt:" + path("plain"), "queue:" + path("queue") + "?form=pebble", kv.Invalid, "same scheme"},
 	} {
 		_, err := transfer.Copy(t.Context(), c.from, c.to, nil)
@@ -225,7 +235,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %v and a hint with %q", c.name, err, kv.HintOf(err), c.kind, c.hint)
 		}
 	}
-	for _, name := range []string{"new", "log", "queue"} {
+	for _, name := range []string{"new", "log", "queue", "feed", "jrnl"} {
 		if _, err := os.Stat(path(name)); err == nil {
 			t.Errorf("there is a new store %s after all", name)
 		}

@@ -21,11 +21,7 @@ type sqlForm struct {
 
 // openSQL opens the tables, which a new file gets at once, and one that is there when something is
 // put.
-func (k *kind) openSQL(ctx context.Context, c driver.Config, o options, fresh bool) (*store, error) {
-	if o.prefix != "" {
-		return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("prefix %q of tables", o.prefix),
-			Hint: "tables have no prefix"}
-	}
+func (k *kind) openSQL(ctx context.Context, c driver.Config, fresh bool) (form, error) {
 	mode := "rw"
 	switch {
 	case c.Mode == driver.ReadOnly:
@@ -48,7 +44,7 @@ func (k *kind) openSQL(ctx context.Context, c driver.Config, o options, fresh bo
 	if err != nil {
 		return nil, errors.Join(f.wrap(err), f.close())
 	}
-	return &store{kind: k, caps: caps, form: f}, nil
+	return f, nil
 }
 
 func (k *kind) sqlForm(path, mode string) (*sqlForm, error) {
@@ -75,10 +71,8 @@ func (k *kind) inTables(ctx context.Context, path string) (has bool, err error) 
 	return has, err
 }
 
-func (f *sqlForm) hasTables(ctx context.Context) (has bool, err error) {
-	err = f.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", f.kind.table).
-		Scan(&has)
-	return has, err
+func (f *sqlForm) hasTables(ctx context.Context) (bool, error) {
+	return sqlite.HasTable(ctx, f.db, f.kind.holds)
 }
 
 func (f *sqlForm) create(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/bell"
 )
 
 // MaxMessage is the length in bytes of the longest message, MaxAppend the largest number of
@@ -20,14 +21,14 @@ const (
 type Feed struct {
 	backend Backend
 	turn    chan struct{} // of capacity 1: the one append that runs
+	bell    bell.Bell     // rung by appends and by Close
 
-	mu       sync.Mutex
-	idle     sync.Cond     // signalled when running becomes 0
-	running  int           // calls
-	appended chan struct{} // closed by ring; nil if nobody listens
-	closed   bool
-	closing  sync.Once
-	err      error // of Close
+	mu      sync.Mutex
+	idle    sync.Cond // signalled when running becomes 0
+	running int       // calls
+	closed  bool
+	closing sync.Once
+	err     error // of Close
 }
 
 // NewFeed returns the feed that a backend keeps. Programs call Open, or margaret.Open.
@@ -54,9 +55,7 @@ func (f *Feed) Append(ctx context.Context, d kv.Durability, messages ...[]byte) 
 		return err
 	})
 	if err == nil && len(messages) > 0 {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.ring()
+		f.bell.Ring()
 	}
 	return first, err
 }
@@ -140,7 +139,7 @@ func (f *Feed) Close() error {
 	f.closing.Do(func() {
 		f.mu.Lock()
 		f.closed = true
-		f.ring()
+		f.bell.Ring()
 		for f.running > 0 {
 			f.idle.Wait()
 		}

@@ -27,7 +27,7 @@ func (f *Feed) Follow(ctx context.Context, from uint64, handle func(seq uint64, 
 	var batch []byte
 	var ends []int // of the messages in batch; below 0 of one that was erased
 	for {
-		rung := f.listen()
+		rung := f.bell.Listen()
 		batch, ends = batch[:0], ends[:0]
 		err := f.View(ctx, func(s *Snapshot) error {
 			if first := s.First(); from < first {
@@ -103,21 +103,3 @@ func (f *Feed) wait(ctx context.Context, rung <-chan struct{}, pause time.Durati
 
 // shared reports whether others may append.
 func (k *keeper) shared() bool { return k.table.Shared() }
-
-// listen returns a channel that is closed by the next append, or by Close.
-func (f *Feed) listen() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.appended == nil {
-		f.appended = make(chan struct{})
-	}
-	return f.appended
-}
-
-// ring wakes everybody who listens. The caller holds f.mu.
-func (f *Feed) ring() {
-	if f.appended != nil {
-		close(f.appended)
-		f.appended = nil
-	}
-}

@@ -2,7 +2,6 @@ package feedtest
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 
@@ -28,13 +27,5 @@ func OnKV(t *testing.T, engine, params string, o *feed.Options) Target {
 
 // OpenKV opens the feed in the store that url names. closeAll closes both.
 func OpenKV(url string, o *feed.Options) (f *feed.Feed, closeAll func() error, err error) {
-	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err = feed.Open(context.Background(), db, o)
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return f, func() error { return errors.Join(f.Close(), db.Close()) }, nil
+	return frame.Open(url, func(ctx context.Context, db *kv.DB) (*feed.Feed, error) { return feed.Open(ctx, db, o) })
 }

@@ -46,18 +46,19 @@ func joinKV(ctx context.Context, log *eventlog.Log, d kv.Durability, fn func(tx 
 
 // OpenKV opens the log in the store that url names. closeAll closes both.
 func OpenKV(url string, o eventlog.Options) (log *eventlog.Log, closeAll func() error, err error) {
-	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
+	log, closeBoth, err := frame.Open(url, func(ctx context.Context, db *kv.DB) (*eventlog.Log, error) {
+		log, err := eventlog.Open(ctx, db, &o)
+		if err == nil {
+			stores.Store(log, db)
+		}
+		return log, err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err = eventlog.Open(context.Background(), db, &o)
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	stores.Store(log, db)
 	return log, func() error {
 		stores.Delete(log)
-		return errors.Join(log.Close(), db.Close())
+		return closeBoth()
 	}, nil
 }
 

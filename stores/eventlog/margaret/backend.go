@@ -53,6 +53,11 @@ var _ feed.Backend = (*backend)(nil)
 
 // Append implements feed.Backend.
 func (b *backend) Append(_ context.Context, d kv.Durability, messages [][]byte) (first uint64, err error) {
+	return b.append(d, messages, false)
+}
+
+// append is Append. If erased is set, a message that is nil is one that was erased.
+func (b *backend) append(d kv.Durability, messages [][]byte, erased bool) (first uint64, err error) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	if int(d) >= len(Promises) {
@@ -61,7 +66,7 @@ func (b *backend) Append(_ context.Context, d kv.Durability, messages [][]byte) 
 	if b.broken != nil {
 		return 0, wrap("append", b.dir, b.broken)
 	}
-	end := b.lay(messages)
+	end := b.lay(messages, erased)
 	if err := b.commit(d, b.n+uint64(len(messages))); err != nil {
 		return 0, wrap("append", b.dir, err)
 	}
@@ -76,11 +81,15 @@ func (b *backend) Append(_ context.Context, d kv.Durability, messages [][]byte) 
 }
 
 // lay puts what is to be written to data and ofst into memory, and returns where data will end.
-func (b *backend) lay(messages [][]byte) (end int64) {
+func (b *backend) lay(messages [][]byte, erased bool) (end int64) {
 	b.records, b.index, end = b.records[:0], b.index[:0], b.end
 	for _, m := range messages {
 		b.index = binary.BigEndian.AppendUint64(b.index, uint64(end))
-		b.records = binary.BigEndian.AppendUint64(b.records, uint64(len(m)))
+		length := uint64(len(m))
+		if m == nil && erased {
+			m, length = []byte{0}, ^uint64(0) // -1: of no bytes it would be an empty one
+		}
+		b.records = binary.BigEndian.AppendUint64(b.records, length)
 		b.records = append(b.records, m...)
 		end += headerSize + int64(len(m))
 	}

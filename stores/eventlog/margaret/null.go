@@ -58,6 +58,12 @@ func (b *backend) null(seq uint64) error {
 	return nil
 }
 
+// Restore is [feed.Feed.Append], synced, of messages that another feed held: nil is one that was
+// erased, and is so here. Who follows the log is not told.
+func (l *Log) Restore(messages ...[]byte) (first uint64, err error) {
+	return l.b.append(kv.Synced, messages, true)
+}
+
 // Check reads all offsets and lengths and compares them with each other. A fault is Corrupt.
 func (l *Log) Check(ctx context.Context) error {
 	return l.View(ctx, func(s *feed.Snapshot) error {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
 // Dump gives fn all items of the log in the database of c, as [eventlog.Dump] does. One without the
@@ -36,15 +36,11 @@ type dump struct {
 
 // begun reports whether there are the tables, in the format that is known.
 func (d *dump) begun() (bool, error) {
-	var some bool
-	var stored int
-	err := d.on.QueryRowContext(d.ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'eventlog'`).
-		Scan(&some)
-	if err != nil || !some {
+	stored, err := sqlite.Format(d.ctx, d.on, "eventlog")
+	if err != nil || stored == 0 {
 		return false, err
 	}
-	err = d.on.QueryRowContext(d.ctx, `SELECT format FROM eventlog`).Scan(&stored)
-	if err == nil && stored != format {
+	if stored != format {
 		err = &kv.Error{Op: "dump log", Kind: kv.Unsupported, Err: fmt.Errorf("format %d, this program knows %d", stored, format),
 			Hint: "open the log once, which changes an older one; for a newer one use a newer program"}
 	}
@@ -63,22 +59,8 @@ func (d *dump) head() error {
 }
 
 // each gives fn an item of that kind for each row of a query, whose columns go to fields.
-func (d *dump) each(kind eventlog.ItemKind, query string, fields func(*eventlog.Item) []any) (err error) {
-	rows, err := d.on.QueryContext(d.ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		p := eventlog.Item{Kind: kind}
-		if err := rows.Scan(fields(&p)...); err != nil {
-			return err
-		}
-		if err := d.fn(&p); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+func (d *dump) each(kind eventlog.ItemKind, query string, fields func(*eventlog.Item) []any) error {
+	return sqlite.Each(d.ctx, d.on, eventlog.Item{Kind: kind}, fields, d.fn, query)
 }
 
 func (d *dump) bookmarks() error {

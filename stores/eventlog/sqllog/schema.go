@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
 // format is the version of the tables. Those of the one before are changed when they are opened.
@@ -67,12 +68,11 @@ const versionIndex = `CREATE UNIQUE INDEX IF NOT EXISTS events_version ON events
 
 // create makes what is not there yet, in the transaction that is open.
 func (b *backend) create(o *Options) error {
-	var begun int
-	err := b.row(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'eventlog'`).Scan(&begun)
+	begun, err := sqlite.HasTable(context.Background(), b.writer, "eventlog")
 	if err != nil {
 		return err
 	}
-	if begun == 0 {
+	if !begun {
 		if err := b.exec(tables); err != nil {
 			return err
 		}

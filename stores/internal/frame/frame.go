@@ -3,6 +3,8 @@ package frame
 
 import (
 	"context"
+	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -44,6 +46,20 @@ func Probe(t *testing.T, url string) Target {
 		}
 	}
 	return target
+}
+
+// Open opens the store of kv that url names, and what open makes over it. closeAll closes both.
+func Open[S io.Closer](url string, open func(context.Context, *kv.DB) (S, error)) (s S, closeAll func() error,
+	err error) {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, url, kv.WithWait(Patience))
+	if err != nil {
+		return s, nil, err
+	}
+	if s, err = open(ctx, db); err != nil {
+		return s, nil, errors.Join(err, db.Close())
+	}
+	return s, func() error { return errors.Join(s.Close(), db.Close()) }, nil
 }
 
 // Classes returns the classes that may be asked for, the strongest first.

@@ -2,7 +2,6 @@ package queuetest
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 
@@ -27,13 +26,5 @@ func OnKV(t *testing.T, engine, params string) Target {
 
 // OpenKV opens the queues in the store that url names. closeAll closes both.
 func OpenKV(url string, o queue.Options) (store *queue.Store, closeAll func() error, err error) {
-	db, err := kv.Open(context.Background(), url, kv.WithWait(frame.Patience))
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err = queue.New(db, &o)
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return store, func() error { return errors.Join(store.Close(), db.Close()) }, nil
+	return frame.Open(url, func(_ context.Context, db *kv.DB) (*queue.Store, error) { return queue.New(db, &o) })
 }

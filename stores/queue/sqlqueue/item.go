@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -34,18 +35,14 @@ func Dump(ctx context.Context, c *sql.Conn, fn func(*queue.Item) error) error {
 
 // begun reports whether there are the tables, in the format that is known.
 func begun(ctx context.Context, c *sql.Conn) (bool, error) {
-	var some bool
-	var stored int
-	err := c.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'jobqueue'`).
-		Scan(&some)
-	if err != nil || !some {
+	stored, err := sqlite.Format(ctx, c, "jobqueue")
+	switch {
+	case err != nil || stored == 0:
 		return false, err
-	}
-	err = c.QueryRowContext(ctx, `SELECT format FROM jobqueue`).Scan(&stored)
-	if err == nil && stored == oldFormat {
+	case stored == oldFormat:
 		err = &kv.Error{Op: "dump queues", Kind: kv.Unsupported, Err: fmt.Errorf("format %d", stored),
 			Hint: "open the queues once, which changes them"}
-	} else if err == nil && stored != format {
+	case stored != format:
 		err = queue.FormatError(stored, format)
 	}
 	return true, err
@@ -59,22 +56,8 @@ type dump struct {
 }
 
 // each gives fn an item like p for each row of a query, whose columns go to fields.
-func (d *dump) each(p queue.Item, fields func(*queue.Item) []any, query string, args ...any) (err error) {
-	rows, err := d.on.QueryContext(d.ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		part := p
-		if err := rows.Scan(fields(&part)...); err != nil {
-			return err
-		}
-		if err := d.fn(&part); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+func (d *dump) each(p queue.Item, fields func(*queue.Item) []any, query string, args ...any) error {
+	return sqlite.Each(d.ctx, d.on, p, fields, d.fn, query, args...)
 }
 
 func (d *dump) queue(head *queue.Item) error {
