@@ -50,8 +50,8 @@ func placeOf(to string) (*partial, error) {
 		return nil, err
 	}
 	d, err := lookup(to)
-	if err != nil || path == "" || !d.Info().Caps.Persistent {
-		return nil, errors.Join(err, refuse(err == nil, "name a path and an engine that keeps data",
+	if err != nil || path == "" || !d.Info().Caps.Persistent || d.Info().Caps.Remote {
+		return nil, errors.Join(err, refuse(err == nil, "name a path and an engine that keeps data on this machine",
 			"%s is not a place on disk", to))
 	}
 	if path, err = filepath.Abs(path); err != nil {

@@ -7,5 +7,5 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	drivertest.Run(t, drivertest.Config{Engine: "postgres-placed", Params: params(t)})
+	drivertest.Run(t, drivertest.Config{Engine: "postgres", Params: params(t)})
 }

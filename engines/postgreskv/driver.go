@@ -1,36 +1,47 @@
 // Package postgreskv is the engine "postgres": a table of a PostgreSQL server.
 //
-//	db, err := kv.Open(ctx, "postgres:?dsn=postgres://app@db.example.com/app&table=kv")
+//	db, err := kv.Open(ctx, "postgres:orders?dsn=postgres://app@db.example.com/app")
 //
-// It is a module of its own, since few programs want its client (github.com/jackc/pgx). The
-// parameter dsn is what pgx takes, a URL or "host=... dbname=..."; what is not in there comes from
-// the environment, PGHOST and so on. A path means nothing: the data is the server's.
+// It is a module of its own, since few programs want its client (github.com/jackc/pgx). The path is
+// the name of the table; one of more than 63 bytes is cut, and ends with a hash. The parameter dsn is what pgx takes, a URL or "host=... dbname=..."; what
+// is not in there comes from the environment, PGHOST and so on.
 //
 // All pairs are in one table, (k bytea PRIMARY KEY, v bytea NOT NULL), made when it is not there.
-// Other programs may read it, and write it.
+// Other programs may read it, and write it. Beside it lies the table assay_commits, of all stores
+// of the database.
 //
 // A snapshot is a REPEATABLE READ transaction, which sees one state. A transaction is SERIALIZABLE:
 // one that meets that of another process is rolled back by the server, is kv.Aborted, and kv runs
 // it again. Each holds a connection; the pool has 32 of them, or as many as pool_max_conns in the
-// dsn says.
+// dsn says. The state that a transaction sees is that of its first read.
 //
-// Durability: Synced is synchronous_commit = on. Flushed and Buffered are synchronous_commit = off:
+// Durability: Synced is synchronous_commit = on, or what the option synced says for servers with a
+// replica: remote_apply, remote_write or local. Flushed and Buffered are synchronous_commit = off:
 // the commit is the server's, and outlives this process, but a crash of the server may take the
-// last ones back, the later before the earlier. How far the server's own syncs are to be trusted is
-// for its fsync and its disks.
+// last ones back, the later before the earlier. A server whose fsync is off delivers no Synced. How
+// far its syncs are to be trusted is for its disks.
 //
-// A commit whose answer was lost is in doubt; commits after it go on.
+// A connection that is lost, because the server was started again or the network failed: what was
+// under way is kv.Aborted, which kv runs again, on a new connection, for which it waits as long as
+// its context and the option timeout allow. A commit whose answer was lost is looked up: see
+// ours_commit.go. What cannot be found out is in doubt; commits after it go on.
 //
 // # What is ours
 //
 //   - ours_cursor.go: a cursor is several queries of a transaction, each of as many pairs as are
 //     small, instead of a row at a time
+//   - ours_commit.go: a mark of each handle in a table, by which a commit in doubt is resolved
+//   - ours_connection.go: waiting for a server that was lost
 package postgreskv
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -41,12 +52,23 @@ import (
 func init() { driver.Register(Driver{}) }
 
 // options are those of a URL.
-type options struct{ dsn, table string }
+type options struct {
+	dsn     string
+	synced  string
+	seconds int
+}
+
+func defaults() options { return options{synced: "on", seconds: 30} }
+
+func (o *options) timeout() time.Duration { return time.Duration(o.seconds) * time.Second }
 
 var table = driver.Table[options]{
 	driver.Text("dsn", "URL", "the server and the database, as pgx takes it",
 		func(o *options) *string { return &o.dsn }).WithDefault("PGHOST, PGDATABASE and so on"),
-	driver.Text("table", "NAME", "the table", func(o *options) *string { return &o.table }),
+	driver.OneWord("synced", "synchronous_commit of a commit that is synced",
+		func(o *options) *string { return &o.synced }, "on", "remote_apply", "remote_write", "local"),
+	driver.Whole("timeout", "seconds", 1, "for a server that was lost, and for looking for a commit in doubt",
+		func(o *options) *int { return &o.seconds }),
 }
 
 // Driver opens tables of PostgreSQL. The zero Driver is ready.
@@ -57,14 +79,15 @@ var _ driver.Driver = Driver{}
 // Info describes PostgreSQL.
 func (Driver) Info() driver.Info {
 	return driver.Info{Name: "postgres", Summary: "a table of a PostgreSQL server",
-		Modules: []string{"github.com/jackc/pgx/v5"}, Options: table.Options(options{table: "kv"}), Caps: caps}
+		Modules: []string{"github.com/jackc/pgx/v5"}, Options: table.Options(defaults()), Caps: caps}
 }
 
 // What PostgreSQL takes: an entry of an index is at most 2704 bytes, of which 12 are not the key's;
-// of a value so much goes through the connection at once, and back.
+// of a value so much goes through the connection at once, and back; a name.
 const (
 	maxKey   = 2692
 	maxValue = 1<<28 - 1
+	maxName  = 63
 )
 
 var (
@@ -73,68 +96,100 @@ var (
 )
 
 var caps = driver.Caps{
-	PureGo:   true,
-	Modes:    []driver.Mode{driver.Shared, driver.ReadOnly},
-	Promises: [3]driver.Promise{driver.Synced: synced, driver.Flushed: flushed, driver.Buffered: flushed},
-	MayAbort: true,
-	Remote:   true,
-	MaxKey:   maxKey,
-	MaxValue: maxValue,
-	Compacts: true,
+	PureGo:        true,
+	Persistent:    true,
+	Modes:         []driver.Mode{driver.Shared, driver.ReadOnly},
+	SharedReading: true,
+	Promises:      [3]driver.Promise{driver.Synced: synced, driver.Flushed: flushed, driver.Buffered: flushed},
+	MayAbort:      true,
+	Remote:        true,
+	MaxKey:        maxKey,
+	MaxValue:      maxValue,
+	Compacts:      true,
 }
 
 // mostConnections is how many a store opens at most, if the dsn does not say.
 const mostConnections = 32
 
-// Open connects, and makes the table unless the mode is ReadOnly.
+// Open connects, and makes the table c.Path unless the mode is ReadOnly.
 func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	o := options{table: "kv"}
+	o := defaults()
 	if err := table.Read(c.Params, &o); err != nil {
 		return nil, err
 	}
-	if o.table == "" || len(o.table) > 63 {
-		return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("table %q", o.table),
-			Hint: "a name of PostgreSQL has 1 to 63 bytes"}
+	if strings.ContainsRune(c.Path, 0) || c.Path == commitsTable {
+		return nil, &driver.Error{Kind: driver.Invalid, Err: fmt.Errorf("table %q", c.Path), Hint: "choose another name"}
 	}
-	config, err := pgxpool.ParseConfig(o.dsn)
+	config, err := poolConfig(&o)
 	if err != nil {
 		return nil, &driver.Error{Kind: driver.Invalid, Err: err, Hint: "give dsn=postgres://user@host/database"}
-	}
-	if config.MaxConns == defaultConnections() {
-		config.MaxConns = mostConnections
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, classify(err)
 	}
-	s := newStore(pool, pgx.Identifier{o.table}.Sanitize())
-	if err := s.create(ctx, c.Mode); err != nil {
+	s := newStore(pool, pgx.Identifier{nameOf(c.Path)}.Sanitize(), o)
+	if err := s.prepare(ctx, c.Mode); err != nil {
 		pool.Close()
 		return nil, classify(err)
 	}
 	return s, nil
 }
 
-// defaultConnections is what pgx takes where nothing is said.
-func defaultConnections() int32 {
-	config, err := pgxpool.ParseConfig("")
-	if err != nil {
-		return 0
+// nameOf returns the name of the table for a path.
+func nameOf(path string) string {
+	if len(path) <= maxName {
+		return path
 	}
-	return config.MaxConns
+	sum := sha256.Sum256([]byte(path))
+	end := fmt.Sprintf("_%x", sum[:8])
+	return strings.ToValidUTF8(path[:maxName-len(end)], "") + end
 }
 
-// create makes the table. PostgreSQL: two that make it at once meet in its catalogue, and then it
-// is there.
-func (s *store) create(ctx context.Context, mode driver.Mode) error {
+// poolConfig reads the dsn. What a statement outside of our transactions does, as the look for a
+// commit in doubt, it does at the level of a commit that is synced.
+func poolConfig(o *options) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(o.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if usual, err := pgxpool.ParseConfig(""); err == nil && config.MaxConns == usual.MaxConns {
+		config.MaxConns = mostConnections
+	}
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, o.timeout())
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = o.synced
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	return config, nil
+}
+
+// prepare makes the tables, and looks whether the server syncs. CockroachDB has no fsync: it always
+// does.
+func (s *store) prepare(ctx context.Context, mode driver.Mode) error {
+	var fsync *string
+	if err := s.pool.QueryRow(ctx, "SELECT current_setting('fsync', true)").Scan(&fsync); err != nil {
+		return err
+	}
+	if fsync != nil && *fsync == "off" {
+		s.caps.Promises[driver.Synced] = driver.Promise{}
+	}
 	if mode == driver.ReadOnly {
 		_, err := s.pool.Exec(ctx, "SELECT 1 FROM "+s.table+" LIMIT 1")
 		return err
 	}
-	text := "CREATE TABLE IF NOT EXISTS " + s.table + " (k bytea PRIMARY KEY, v bytea NOT NULL)"
-	_, err := s.pool.Exec(ctx, text)
-	if state := sqlState(err); state == uniqueViolation || state == duplicateTable {
-		_, err = s.pool.Exec(ctx, text)
+	s.handle = rand.Text()
+	return errors.Join(s.create(ctx, s.table, "k bytea PRIMARY KEY, v bytea NOT NULL"), s.createCommits(ctx))
+}
+
+// create makes a table that is not there. PostgreSQL: two that make it at once meet in its
+// catalogue, and then it is there; and who may not make tables may not say IF NOT EXISTS either.
+func (s *store) create(ctx context.Context, name, columns string) error {
+	_, err := s.pool.Exec(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
+	if sqlState(err) != undefinedTable {
+		return err
 	}
-	return errors.Join(err, ctx.Err())
+	_, err = s.pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+name+" ("+columns+")")
+	if state := sqlState(err); state == uniqueViolation || state == duplicateTable {
+		_, err = s.pool.Exec(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
+	}
+	return err
 }

@@ -13,6 +13,7 @@ import (
 const (
 	uniqueViolation = "23505"
 	duplicateTable  = "42P07"
+	undefinedTable  = "42P01"
 )
 
 var kinds = map[string]driver.Kind{
@@ -20,12 +21,14 @@ var kinds = map[string]driver.Kind{
 	"40P01": driver.Aborted, // deadlock_detected
 	"55P03": driver.Busy,    // lock_not_available
 	"53300": driver.Busy,    // too_many_connections
+	"57P03": driver.Busy,    // cannot_connect_now: the server begins
 	"25006": driver.NotWritable,
 	"42501": driver.Permission,
 	"53100": driver.Full,
 	"57014": driver.Canceled, // query_canceled
-	"42P01": driver.NoStore,  // undefined_table
 	"3D000": driver.NoStore,  // the database
+
+	undefinedTable: driver.NoStore,
 }
 
 var classes = map[string]driver.Kind{
@@ -45,30 +48,29 @@ func sqlState(err error) string {
 
 // classify gives an error its kind.
 func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	state := sqlState(err)
-	kind, known := kinds[state]
-	if !known && len(state) == 5 {
-		kind, known = classes[state[:2]]
-	}
-	if !known && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		kind, known = driver.Canceled, true
-	}
-	if !known {
+	var known *driver.Error
+	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	return &driver.Error{Kind: kind, Err: err}
-}
-
-// committed returns what an error of a commit says: that it was not done, if the server has said so
-// or was never asked; otherwise the commit is in doubt. A server that ends says so with an error
-// that is fatal, whatever became of the commit.
-func committed(err error) error {
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Severity == "ERROR" || pgconn.SafeToRetry(err) {
-		return driver.NotDone(classify(err))
+	state := sqlState(err)
+	kind, ok := kinds[state]
+	if !ok && len(state) == 5 {
+		kind, ok = classes[state[:2]]
+	}
+	switch {
+	case ok:
+		return &driver.Error{Kind: kind, Err: err}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &driver.Error{Kind: driver.Canceled, Err: err}
+	case lost(err):
+		return &driver.Error{Kind: driver.Other, Err: err, Hint: hintLost}
 	}
 	return err
+}
+
+// refused reports whether the server has said that a commit was not done. A server that ends says
+// so with an error that is fatal, whatever became of the commit.
+func refused(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
 }

@@ -43,7 +43,7 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	text, args := c.query()
 	rows, err := c.r.conn.Query(c.r.ctx, text, args...)
 	if err != nil {
-		return nil, classify(err)
+		return nil, c.r.failed(err)
 	}
 	defer rows.Close()
 	size := 0
@@ -54,13 +54,13 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 			fields = fields[:1]
 		}
 		if err := rows.Scan(fields...); err != nil {
-			return nil, classify(err)
+			return nil, c.r.failed(err)
 		}
 		size += len(p.Key) + len(p.Value)
 		pairs = append(pairs, p)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, classify(err)
+		return nil, c.r.failed(err)
 	}
 	if len(pairs) < c.size {
 		c.done = true

@@ -17,7 +17,8 @@ type reader struct {
 	ctx    context.Context // of the transaction
 	conn   *pgxpool.Conn
 	before func() error // sends what is to be seen; nil of a snapshot
-	ended  bool         // by a commit
+	begun  bool
+	ended  bool // by a commit
 }
 
 var _ driver.Reader = (*reader)(nil)
@@ -34,7 +35,18 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	if err := r.ready(); err != nil {
 		return dst, err
 	}
-	return scanValue(r.conn.QueryRow(r.ctx, r.s.get, key), dst)
+	dst, err := scanValue(r.conn.QueryRow(r.ctx, r.s.get, key), dst)
+	return dst, r.failed(err)
+}
+
+// failed returns err, of a step. A connection that is lost has rolled back: the transaction may be
+// run again, and a snapshot taken again.
+func (r *reader) failed(err error) error {
+	if lost(err) && r.ctx.Err() == nil {
+		r.s.pool.Reset()
+		return &driver.Error{Kind: driver.Aborted, Err: err, Hint: "begin again: the connection was lost"}
+	}
+	return classify(err)
 }
 
 // patience is how long a rollback may take before the connection is given up instead, which rolls
@@ -44,13 +56,13 @@ const patience = 5 * time.Second
 // Close rolls back, unless a commit has ended the transaction.
 func (r *reader) Close() error {
 	defer r.conn.Release() // closes a connection that is broken, or still in a transaction
-	if r.ended || r.conn.Conn().IsClosed() {
+	if !r.begun || r.ended || r.conn.Conn().IsClosed() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), patience)
 	defer cancel()
 	_, err := r.conn.Exec(ctx, "ROLLBACK")
-	if r.conn.Conn().IsClosed() {
+	if r.conn.Conn().IsClosed() || lost(err) {
 		return nil
 	}
 	return classify(err)

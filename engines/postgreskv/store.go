@@ -14,8 +14,14 @@ import (
 type store struct {
 	pool  *pgxpool.Pool
 	table string // quoted
+	o     options
+	caps  driver.Caps
 
 	get, put, delete string // statements
+
+	handle string // whose mark it is; "" of one that only reads
+	serial int64  // of the last commit: kv has one writer at a time
+	looked bool   // for a commit in doubt
 }
 
 var (
@@ -24,19 +30,23 @@ var (
 	_ driver.Configured = (*store)(nil)
 )
 
-func newStore(pool *pgxpool.Pool, table string) *store {
-	return &store{pool: pool, table: table,
+func newStore(pool *pgxpool.Pool, table string, o options) *store {
+	return &store{pool: pool, table: table, o: o, caps: caps,
 		get:    "SELECT v FROM " + table + " WHERE k = $1",
 		put:    "INSERT INTO " + table + " (k, v) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
 		delete: "DELETE FROM " + table + " WHERE k = $1"}
 }
 
 // Caps tells what a store can do.
-func (s *store) Caps() driver.Caps { return caps }
+func (s *store) Caps() driver.Caps { return s.caps }
 
 // Get returns the value of the last committed state.
-func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
-	return scanValue(s.pool.QueryRow(ctx, s.get, key), dst)
+func (s *store) Get(ctx context.Context, dst, key []byte) (v []byte, err error) {
+	err = s.again(ctx, func(ctx context.Context) error {
+		v, err = scanValue(s.pool.QueryRow(ctx, s.get, key), dst)
+		return err
+	})
+	return v, classify(err)
 }
 
 // scanValue appends the one value of a row.
@@ -46,7 +56,7 @@ func scanValue(row pgx.Row, dst []byte) ([]byte, error) {
 	case errors.Is(err, pgx.ErrNoRows):
 		return dst, driver.NotFound
 	case err != nil:
-		return dst, classify(err)
+		return dst, err
 	}
 	return append(dst, v...), nil
 }
@@ -54,38 +64,40 @@ func scanValue(row pgx.Row, dst []byte) ([]byte, error) {
 // Snapshot begins a transaction that sees one state. PostgreSQL: that is fixed by its first
 // statement.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	r, err := s.begin(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+	r, err := s.acquire(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Begin begins a transaction.
+// Begin takes a connection. The transaction begins with what it sends first.
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
-	level := "off"
-	if d == driver.Synced {
-		level = "on"
-	}
-	r, err := s.begin(ctx, "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL synchronous_commit = "+level+"; SELECT 1")
+	r, err := s.acquire(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	t := &txn{reader: r}
+	t := &txn{reader: r, durability: d}
 	r.before = t.flush
 	return t, nil
 }
 
-func (s *store) begin(ctx context.Context, text string) (*reader, error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return nil, classify(err)
-	}
-	r := &reader{s: s, ctx: ctx, conn: conn}
-	if _, err := conn.Conn().PgConn().Exec(ctx, text).ReadAll(); err != nil {
-		return nil, errors.Join(classify(err), r.Close())
-	}
-	return r, nil
+// acquire takes a connection, and begins with a text, if there is one.
+func (s *store) acquire(ctx context.Context, text string) (r *reader, err error) {
+	err = s.again(ctx, func(bounded context.Context) error {
+		conn, err := s.pool.Acquire(bounded)
+		if err != nil || text == "" {
+			r = &reader{s: s, ctx: ctx, conn: conn}
+			return err
+		}
+		if _, err := conn.Conn().PgConn().Exec(bounded, text).ReadAll(); err != nil {
+			conn.Release() // closes one that is broken, or still in a transaction
+			return err
+		}
+		r = &reader{s: s, ctx: ctx, conn: conn, begun: true}
+		return nil
+	})
+	return r, classify(err)
 }
 
 // Compact gives the space of what was removed to what comes, and that at the table's end to the
@@ -107,15 +119,13 @@ func (s *store) Settings() []driver.Setting {
 	return list
 }
 
-// Close ends the connections, and makes what was committed without a sync durable: a commit that is
-// synced is so with all before it.
+// Close ends the connections, and makes what was committed without a sync durable.
 func (s *store) Close() error {
 	defer s.pool.Close()
-	var readOnly bool
-	ctx := context.Background()
-	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)
-	if err == nil && !readOnly {
-		_, err = s.pool.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', true), pg_current_xact_id()")
+	if s.handle == "" {
+		return nil
 	}
-	return classify(err)
+	ctx, cancel := context.WithTimeout(context.Background(), s.o.timeout())
+	defer cancel()
+	return classify(s.leave(ctx))
 }

@@ -17,7 +17,7 @@ import (
 func TestSwitchesToPostgres(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
-	old, fresh := "bbolt:"+filepath.Join(dir, "app.db"), "postgres:?table=switched&"+params(t)
+	old, fresh := "bbolt:"+filepath.Join(dir, "app.db"), "postgres:switched?"+params(t)
 	db, err := kv.Open(ctx, old)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestSwitchesToPostgres(t *testing.T) {
 // see each other's commits, and one that meets another is run again.
 func TestHoldsWhatWasCommitted(t *testing.T) {
 	ctx := t.Context()
-	url := "postgres:?table=held&" + params(t)
+	url := "postgres:held?" + params(t)
 	open := func(options ...kv.Option) *kv.DB {
 		t.Helper()
 		db, err := kv.Open(ctx, url, options...)

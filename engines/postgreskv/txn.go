@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -13,8 +14,10 @@ import (
 // txn is a transaction that writes. Its writes are sent together, before it reads or commits.
 type txn struct {
 	*reader
-	batch pgx.Batch
-	bytes int
+	durability driver.Durability
+	batch      pgx.Batch
+	bytes      int
+	wrote      bool
 }
 
 var _ driver.RangeDeleter = (*txn)(nil)
@@ -43,6 +46,8 @@ func (t *txn) DeleteRange(start, end []byte) error {
 }
 
 func (t *txn) queue(size int, text string, args ...any) error {
+	t.begin()
+	t.wrote = true
 	t.batch.Queue(text, args...)
 	if t.bytes += size; t.bytes < mostWriteBytes && t.batch.Len() < mostWrites {
 		return nil
@@ -50,29 +55,62 @@ func (t *txn) queue(size int, text string, args ...any) error {
 	return t.flush()
 }
 
+// begin puts the beginning of the transaction in front of what is sent first.
+func (t *txn) begin() {
+	if t.begun {
+		return
+	}
+	t.begun = true
+	t.batch.Queue("BEGIN ISOLATION LEVEL SERIALIZABLE")
+	if t.durability != driver.Synced {
+		t.batch.Queue("SET LOCAL synchronous_commit = off")
+	}
+}
+
 // flush sends what was written.
 func (t *txn) flush() error {
+	t.begin()
 	if t.batch.Len() == 0 {
 		return nil
 	}
-	err := t.conn.SendBatch(t.ctx, &t.batch).Close()
-	t.batch, t.bytes = pgx.Batch{}, 0
-	return classify(err)
+	return t.failed(t.send(t.ctx))
 }
 
-// Commit commits. PostgreSQL: the commit of a transaction in which something failed rolls back, and
-// is no error.
+func (t *txn) send(ctx context.Context) error {
+	err := t.conn.SendBatch(ctx, &t.batch).Close()
+	t.batch, t.bytes = pgx.Batch{}, 0
+	return err
+}
+
+// Commit sends what is left of the writes, the mark and the commit at once. A statement that fails
+// keeps the server from those behind it.
 func (t *txn) Commit() error {
-	if err := t.flush(); err != nil {
-		return driver.NotDone(err)
+	if !t.begun {
+		return nil
 	}
-	t.ended = true
-	tag, err := t.conn.Exec(context.WithoutCancel(t.ctx), "COMMIT")
-	if err != nil {
-		return committed(err)
+	// It ends with the commit: what is undone, or in doubt, is no transaction of this connection.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.s.o.timeout())
+	defer cancel()
+	var serial int64
+	if t.wrote {
+		serial = t.s.mark(&t.batch)
 	}
-	if tag.String() != "COMMIT" {
+	done := false
+	t.batch.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		done = tag.String() == "COMMIT"
+		return nil
+	})
+	err := t.send(ctx)
+	t.ended = err == nil
+	switch {
+	case done && err == nil:
+		return nil
+	case err == nil: // PostgreSQL: the commit of a transaction in which something failed rolls back
 		return driver.NotDone(errors.New("an earlier step of the transaction has failed"))
+	case refused(err):
+		return driver.NotDone(classify(err))
+	case !t.wrote:
+		return &driver.Error{Kind: driver.Aborted, Err: err}
 	}
-	return nil
+	return t.s.resolve(t.ctx, serial, err)
 }

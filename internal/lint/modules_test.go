@@ -14,8 +14,8 @@ import (
 // nested are the modules below the main one; they build with its packages as they stand in the
 // repository.
 var nested = []string{"engines/duckdbkv", "engines/etcdkv", "engines/mosskv", "engines/postgreskv", "examples/crashes",
-	"examples/observe", "examples/ownassay", "examples/shortener", "examples/watermill", "foreign", "observe/otel",
-	"lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt"}
+	"examples/grow", "examples/observe", "examples/ownassay", "examples/shortener", "examples/watermill", "foreign",
+	"observe/otel", "lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt", "stores/queue/pgqueue"}
 
 // TestNestedModulesKeepUpWithTheMainOne finds one that no longer builds because a version in the
 // main go.mod was raised, without downloading what it needs.

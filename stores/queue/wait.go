@@ -103,6 +103,21 @@ func (l *line) wake(n int) {
 	l.coming += n
 }
 
+// Wake wakes one who waits for jobs of a queue, because another process has published some. It is
+// for backends.
+func (s *Store) Wake(queue string) {
+	s.mu.Lock()
+	l := s.lines[queue]
+	s.mu.Unlock()
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.news++
+	l.wake(1 - l.coming)
+}
+
 // arrive tells that a waiter is about to look, and whether because it was woken. It returns the
 // news so far.
 func (l *line) arrive(woken bool) (news uint64) {

@@ -232,7 +232,8 @@ func pathOf(kept string) string {
 }
 
 // place returns a URL as the switch in dir keeps it: with a path relative to dir, so that what is
-// moved or restored together finds its own, or with none.
+// moved or restored together finds its own, or with none. The path of a store that is Remote is a
+// name, which stays.
 func place(dir, rawURL string) (string, error) {
 	if !strings.Contains(rawURL, ":") {
 		rawURL += ":"
@@ -244,7 +245,7 @@ func place(dir, rawURL string) (string, error) {
 	if d.Info().Name == Engine {
 		return "", refusal("name the engine of the store itself", "a switch over a switch")
 	}
-	if path == "" {
+	if path == "" || d.Info().Caps.Remote {
 		return rawURL, nil
 	}
 	if path, err = filepath.Abs(path); err != nil {
@@ -259,9 +260,11 @@ func place(dir, rawURL string) (string, error) {
 // resolve returns the URL of the side called name of the switch in dir, which keeps it as place has
 // made it.
 func resolve(dir, name, kept string) string {
-	path, err := kv.PathOf(kept)
+	d, path, err := find(kept)
 	switch {
 	case err != nil: // opening it tells
+		return kept
+	case d.Info().Caps.Remote:
 		return kept
 	case path == "":
 		path = name

@@ -1,0 +1,237 @@
+// Package postgrestest runs servers of PostgreSQL for tests, each with a database of its own on
+// this machine, reached through a socket in its folder.
+package postgrestest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Variable names the environment variable with the dsn of a server that is there already.
+const Variable = "ASSAY_POSTGRES_DSN"
+
+// NotInstalled is the error where there is no PostgreSQL.
+var NotInstalled = errors.New("there is no postgres in PATH or in /usr/lib/postgresql/*/bin")
+
+// Server is a server with a database of its own.
+type Server struct {
+	dir        string // of the socket
+	data       string
+	bin        string
+	attributes func() *syscall.SysProcAttr // of its processes
+	cmd        *exec.Cmd                   // nil before it was launched
+	ended      chan struct{}               // closed when all its processes have ended
+}
+
+// Start makes a database and starts a server, which ends with the test. Where PostgreSQL is not
+// installed the test is skipped, and says so.
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := New()
+	if err == nil {
+		t.Cleanup(s.Remove)
+		err = errors.Join(s.Make(""), s.Launch(settings...))
+	}
+	Check(t, err)
+	return s
+}
+
+// Check ends the test if err is an error, or skips it where that is NotInstalled.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, NotInstalled) {
+		t.Skipf("NOT TESTED: %v; install PostgreSQL (Debian: apt install postgresql), or set %s to a server", err, Variable)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// New returns a server without a database. It has to be removed.
+func New() (s *Server, err error) {
+	s = &Server{attributes: func() *syscall.SysProcAttr { return nil }}
+	if s.bin, err = binaries(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp("/tmp", "assay-pg"); err != nil { // a socket's path is short
+		return nil, err
+	}
+	if os.Getuid() == 0 { // as whom it refuses to run
+		var as *syscall.Credential
+		if as, err = credential("postgres", "nobody"); err == nil {
+			s.attributes = func() *syscall.SysProcAttr { return &syscall.SysProcAttr{Credential: as} }
+			err = os.Chown(s.dir, int(as.Uid), int(as.Gid))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return s, nil
+}
+
+// credential returns the first user who is known here.
+func credential(names ...string) (*syscall.Credential, error) {
+	for _, name := range names {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uerr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gerr := strconv.ParseUint(u.Gid, 10, 32)
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(uerr, gerr)
+	}
+	return nil, fmt.Errorf("none of the users %v is known here, and root may not run a server", names)
+}
+
+// Make makes a database in the folder data, or one of the server's own if that is empty.
+func (s *Server) Make(data string) error {
+	s.Use(data)
+	cmd := s.command("initdb", "-D", s.data, "-A", "trust", "-U", "assay", "-E", "UTF8", "--no-sync", "--no-instructions",
+		"--locale=C", "--wal-segsize=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Use lets the next Launch serve the database in the folder data.
+func (s *Server) Use(data string) {
+	if s.data = data; data == "" {
+		s.data = filepath.Join(s.dir, "data")
+	}
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir, cmd.SysProcAttr = s.dir, s.attributes()
+	return cmd
+}
+
+// patience bounds waiting for a server; only a hang lasts as long.
+const patience = 2 * time.Minute
+
+// Launch starts the server, with settings like "fsync=off", and waits until it answers.
+func (s *Server) Launch(settings ...string) error {
+	args := []string{"-D", s.data, "-k", s.dir, "-c", "listen_addresses="}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	for deadline := time.Now().Add(patience); ; {
+		var output bytes.Buffer
+		cmd, ended := s.command("postgres", args...), make(chan struct{})
+		cmd.Stdout, cmd.Stderr = &output, &output
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		s.cmd, s.ended = cmd, ended
+		go func() {
+			_ = cmd.Wait()
+			close(ended)
+		}()
+		err := s.await(deadline)
+		if err == nil {
+			return nil
+		}
+		if err := s.Kill(); err != nil {
+			return err
+		}
+		// the last processes of a server that was killed hold its memory for a moment
+		if text := output.String(); !strings.Contains(text, "shared memory block") || time.Now().After(deadline) {
+			return fmt.Errorf("the server does not start: %w: %s", err, text)
+		}
+	}
+}
+
+// await waits until the server answers, or has ended.
+func (s *Server) await(deadline time.Time) error {
+	for {
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		conn, err := pgx.Connect(ctx, s.DSN())
+		cancel()
+		if err == nil {
+			return conn.Close(context.Background())
+		}
+		select {
+		case <-s.ended:
+			return errors.Join(errors.New("it has ended"), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// DSN names the server.
+func (s *Server) DSN() string { return "host=" + s.dir + " user=assay dbname=postgres" }
+
+// Socket returns where the server listens.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+
+// Kill ends all processes of the server, as kill -9 does.
+func (s *Server) Kill() error {
+	pids := append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...)
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			return err
+		}
+	}
+	<-s.ended
+	return nil
+}
+
+// children returns the processes that a process has started.
+func children(pid int) (pids []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	if err != nil {
+		return nil // they end when they see that the first of them is gone
+	}
+	for _, field := range strings.Fields(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Stop ends the server; its clients are disconnected.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	<-s.ended
+}
+
+// Remove stops the server and removes its folder.
+func (s *Server) Remove() {
+	s.Stop()
+	_ = os.RemoveAll(s.dir)
+}
+
+// binaries returns the folder of the newest PostgreSQL.
+func binaries() (string, error) {
+	if path, err := exec.LookPath("postgres"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if err != nil || len(found) == 0 {
+		return "", NotInstalled
+	}
+	slices.Sort(found)
+	return filepath.Dir(found[len(found)-1]), nil
+}

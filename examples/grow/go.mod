@@ -1,0 +1,26 @@
+module example.com/grow
+
+go 1.26.0
+
+require (
+	github.com/assaydb/assay v0.0.0
+	github.com/assaydb/assay/engines/postgreskv v0.0.0
+)
+
+require (
+	github.com/gofrs/flock v0.13.1 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/pgx/v5 v5.12.0 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	go.etcd.io/bbolt v1.5.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
+)
+
+replace (
+	github.com/assaydb/assay => ../..
+	github.com/assaydb/assay/engines/postgreskv => ../../engines/postgreskv
+)
