@@ -57,6 +57,9 @@ const (
 
 func (c Code) Error() string { return C.GoString(C.sqlite3_errstr(C.int(c))) }
 
+// Code returns the number, as the errors of modernc.org/sqlite do.
+func (c Code) Code() int { return int(c) }
+
 // Is reports whether target is c's primary code.
 func (c Code) Is(target error) bool {
 	t, ok := target.(Code)

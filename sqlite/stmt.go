@@ -200,7 +200,7 @@ func (s *Stmt) Reset() error {
 		return err
 	}
 	defer s.c.leave()
-	if s.run != nil {
+	if s.run != nil && (s.active || s.restart) { // otherwise C has done so at the end of the run
 		C.assay_reset(s.c.c, s.run)
 	}
 	s.row, s.left, s.ended, s.active, s.restart = nil, 0, false, false, false

@@ -6,6 +6,7 @@ import (
 	"github.com/assaydb/assay"
 
 	_ "github.com/assaydb/assay/engines/sqliteckv"
+	_ "github.com/assaydb/assay/sqlite/sqldriver" // for what is kept in tables
 )
 
 func init() {

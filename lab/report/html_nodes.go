@@ -35,8 +35,28 @@ func dim(text string) g.Node { return h.P(h.Class("dim"), g.Text(text)) }
 func notes(all []htmlNote) g.Node {
 	return h.Dl(g.Map(all, func(n htmlNote) g.Node {
 		return h.Div(g.If(n.Label != "", h.Dt(g.Text(n.Label+" "))),
-			h.Dd(g.If(n.Warn, h.Class("open")), g.Text(n.Text)))
+			h.Dd(g.If(n.Warn, h.Class("open")), broken(n.Text)))
 	}))
+}
+
+// broken returns text that a browser breaks as a reader would: paths behind slashes, intervals and
+// flags never.
+func broken(text string) g.Node {
+	var all g.Group
+	for word := range strings.SplitAfterSeq(text, " ") {
+		switch {
+		case strings.Contains(word, "–"), strings.HasPrefix(word, "--"):
+			all = append(all, h.Span(h.Class("whole"), g.Text(strings.TrimSuffix(word, " "))))
+			if strings.HasSuffix(word, " ") {
+				all = append(all, g.Text(" "))
+			}
+		default:
+			for part := range strings.SplitAfterSeq(word, "/") {
+				all = append(all, g.Text(part), g.If(strings.HasSuffix(part, "/"), h.Wbr()))
+			}
+		}
+	}
+	return all
 }
 
 // verdictNodes is the first screen: what was found, in words.

@@ -6,15 +6,18 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/stores/eventlog"
-	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // eventsParams is what can be varied in events.
 var eventsParams = []Param{
 	{Name: "events", Default: "10k", Usage: "events in the log of last_position and size"},
 	{Name: "index", Default: "none", Usage: "indexes that the log keeps: none, or stream"},
+	{Name: "data", Default: indexData, Usage: "bytes in an event; index: the JSON of the published comparison"},
 	{Name: "variant", Default: "none", Usage: "ebuse: as published, three indexes on the table of the form sql, none elsewhere"},
 }
+
+// indexData stands for the data of the published comparison, which are the event's index.
+const indexData = "index"
 
 // events is a published comparison of SQLite and Pebble as event stores. There SQLite kept three
 // indexes that Pebble did not, and Pebble did not sync; here every engine keeps the same indexes,
@@ -23,7 +26,7 @@ var events = Workload{
 	Name:    "events",
 	Summary: "an event store: append, load ranges, stream, size",
 	Params:  eventsParams,
-	Forms:   []Form{throughKV, {"sql", "tables of its own in SQLite"}},
+	Forms:   aboveKV,
 	Ops: []Op{
 		eventOp(Op{Name: "append1", Summary: "append one event", Core: true},
 			eventTask{appends: 1}),
@@ -64,13 +67,10 @@ func eventOp(op Op, task eventTask) Op {
 	return op
 }
 
-// eventForms are kv on every engine, and tables of its own where the engine is SQLite with options
-// that those take.
+// eventForms are kv on every engine, and tables of its own where inTables says so.
 func eventForms(engine, options string) []string {
-	if engine == "sqlite" {
-		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, sqllog.Options{}); err == nil {
-			return []string{"kv", "sql"}
-		}
+	if inTables(engine, options) {
+		return []string{"kv", "sql"}
 	}
 	return []string{"kv"}
 }
@@ -100,8 +100,8 @@ var eventStreams = func() (names [100]string) {
 }()
 
 // draft returns event index to append, its data appended to the first slice.
-func draft(data []byte, index int) ([]byte, eventlog.Draft) {
+func (r *eventsRunner) draft(data []byte, index int) ([]byte, eventlog.Draft) {
 	n := len(data)
-	data = appendEventData(data, index)
+	data = r.appendData(data, index)
 	return data, eventlog.Draft{Type: eventType, Data: data[n:len(data):len(data)], Time: eventTime(index)}
 }

@@ -18,9 +18,10 @@ type eventsRunner struct {
 	eventStore
 	env    Env
 	task   eventTask
-	null   bool // the engine keeps nothing: reads find nothing, which measures the harness alone
-	loaded int  // events at the start, each with its index + 1 as its position
-	byName bool // events belong to streams, of which the log keeps an index
+	null   bool   // the engine keeps nothing: reads find nothing, which measures the harness alone
+	loaded int    // events at the start, each with its index + 1 as its position
+	byName bool   // events belong to streams, of which the log keeps an index
+	values values // data of events, of the size 0 if they are the index
 	rand   *rand.Rand
 
 	log     *eventlog.Log
@@ -49,6 +50,10 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 	if index != "none" && index != "stream" {
 		p.fail("index", index, "use none or stream")
 	}
+	v := values{seed: env.Seed}
+	if p.text("data") != indexData {
+		v.size = p.count("data", minValue, 1<<20)
+	}
 	variant := p.text("variant")
 	if variant != "none" && variant != "ebuse" {
 		p.fail("variant", variant, "use none or ebuse")
@@ -75,6 +80,7 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 		null:       env.Engine == "null",
 		loaded:     load,
 		byName:     byName,
+		values:     v,
 		rand:       random(env.Seed, "events/"+name),
 	}, nil
 }
@@ -86,7 +92,7 @@ func (r *eventsRunner) Setup(ctx context.Context) (err error) {
 		for i := 0; i < r.loaded; i += len(drafts) {
 			drafts = drafts[:0]
 			for j := i; j < min(i+loadBatch, r.loaded); j++ {
-				_, d := draft(nil, j)
+				_, d := r.draft(nil, j)
 				drafts = append(drafts, d)
 			}
 			done, err := log.Append(ctx, r.env.Durability, r.stream(i), eventlog.Any, drafts...)
@@ -101,6 +107,14 @@ func (r *eventsRunner) Setup(ctx context.Context) (err error) {
 		return nil
 	})
 	return err
+}
+
+// appendData appends the data of event index to dst.
+func (r *eventsRunner) appendData(dst []byte, index int) []byte {
+	if r.values.size == 0 {
+		return appendEventData(dst, index)
+	}
+	return r.values.append(dst, uint64(index), 0)
 }
 
 // stream returns the name of the stream that the event with an index belongs to: the same for one
@@ -129,7 +143,7 @@ func (r *eventsRunner) Prepare(n int) error {
 	r.drafts, r.data = slices.Grow(r.drafts[:0], total), r.data[:0]
 	for i := range total {
 		var d eventlog.Draft
-		r.data, d = draft(r.data, r.first+i)
+		r.data, d = r.draft(r.data, r.first+i)
 		r.drafts = append(r.drafts, d)
 	}
 	r.indexes = slices.Grow(r.indexes, total)[:len(r.indexes)+total]
@@ -229,7 +243,7 @@ func (r *eventsRunner) check(e *eventlog.Event, position uint64) error {
 	if index >= r.loaded {
 		index = int(r.indexes[index-r.loaded])
 	}
-	r.want = appendEventData(r.want[:0], index)
+	r.want = r.appendData(r.want[:0], index)
 	switch {
 	case e.Position != position:
 		return fmt.Errorf("event at position %d, want %d", e.Position, position)

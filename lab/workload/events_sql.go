@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +16,11 @@ import (
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
-// The drivers of SQLite under the names that database/sql knows them by: in pure Go, and through C.
+// The engines that are SQLite, in pure Go and through C, which are also the names under which
+// database/sql knows their drivers; and mattn's driver.
 const (
-	pureDriver = "sqlite"
+	pureEngine = "sqlite"
+	cEngine    = "sqlite-c"
 	cDriver    = "sqlite3"
 )
 
@@ -30,17 +33,32 @@ type sqlEvents struct {
 	about      Description
 }
 
+// hasTables reports whether a store can have tables of its own on an engine: on SQLite, in pure Go,
+// or through C where the driver is in the program.
+func hasTables(engine string) bool {
+	return engine == pureEngine || engine == cEngine && slices.Contains(sql.Drivers(), cEngine)
+}
+
+// inTables reports whether it can with these options.
+func inTables(engine, options string) bool {
+	if !hasTables(engine) {
+		return false
+	}
+	_, err := newSQLEvents(Env{Engine: engine, Options: options}, sqllog.Options{})
+	return err == nil
+}
+
 // newSQLEvents takes those of the engine's options that a log in tables has too. Others are
 // kv.Unsupported.
 func newSQLEvents(env Env, options sqllog.Options) (*sqlEvents, error) {
-	options.Pragmas = map[string]string{}
+	options.Driver, options.Pragmas = env.Engine, map[string]string{}
 	path, err := filepath.Abs(filepath.Join(env.Dir, "store")) // its name goes into a URL
 	if err != nil {
 		return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.KindOf(err), Err: err,
 			Hint: "name the folder in full"}
 	}
 	s := &sqlEvents{
-		driver:     pureDriver,
+		driver:     env.Engine,
 		path:       path,
 		durability: env.Durability,
 		options:    options,

@@ -33,7 +33,7 @@ func newEventStore(env Env, options sqllog.Options) (eventStore, error) {
 	switch {
 	case env.Form == "kv" || env.Form == "":
 		return &kvEvents{kvStore: newKVStore(env), options: options.Options}, nil
-	case env.Form == "sql" && env.Engine == "sqlite":
+	case env.Form == "sql" && hasTables(env.Engine):
 		return newSQLEvents(env, options)
 	}
 	return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: fmt.Errorf("form %q", env.Form),

@@ -80,7 +80,7 @@ func (t hookTask) inPlain(ctx context.Context, stdout io.Writer) (begun time.Tim
 	if t.durability == kv.Synced {
 		level = "FULL"
 	}
-	db, err := sql.Open(pureDriver, fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(%s)&_pragma=journal_mode(WAL)",
+	db, err := sql.Open(pureEngine, fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(%s)&_pragma=journal_mode(WAL)",
 		t.url, t.wait.Milliseconds(), level))
 	if err != nil {
 		return begun, err

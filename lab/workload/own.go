@@ -28,10 +28,17 @@ type ownStore struct {
 		Order string
 	}
 	Values struct{ Size, To int }
+	Queue  *ownQueue
+	Log    *ownLog
 }
+
+// isPairs reports whether a store is keys and values alone.
+func (s ownStore) isPairs() bool { return s.Queue == nil && s.Log == nil }
 
 type ownOp struct {
 	Name, Summary, Store string
+	Does                 string // with a queue or a log
+	Batch                int
 	Mix                  *ownMix
 	Phases               []ownPhase
 	Choose               string
@@ -87,7 +94,9 @@ func Own(name string, text []byte) (w Workload, promise string, err error) {
 		if err != nil {
 			return w, "", err
 		}
-		w.Ops = append(w.Ops, o)
+		if w.Ops = append(w.Ops, o); o.Forms != nil {
+			w.Forms = aboveKV
+		}
 	}
 	return w, file.Promise, nil
 }
@@ -164,6 +173,15 @@ func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params
 	if op.Store == "" && len(stores) > 1 || !known {
 		return Op{}, c.wrong(path("operations", i, "store"), fmt.Errorf("%q is none of stores", op.Store),
 			"use one of "+strings.Join(names, ", "))
+	}
+	if !store.isPairs() {
+		return c.onStore(i, op, cmp.Or(op.Store, names[0]), store, params)
+	}
+	for field, there := range map[string]bool{"does": op.Does != "", "batch": op.Batch != 0} {
+		if there {
+			return Op{}, c.wrong(path("operations", i, field), errors.New("the store is keys and values"),
+				"leave it out and write a mix, or make the store a queue or a log")
+		}
 	}
 	if to, size := store.Values.To, cmp.Or(store.Values.Size, defaultValue); to != 0 && to < size {
 		return Op{}, c.wrong(path("stores", cmp.Or(op.Store, names[0]), "values", "to"),

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/eventlog"
 )
 
 const examples = "../../examples/workloads"
@@ -87,7 +88,7 @@ func TestEveryExampleRuns(t *testing.T) {
 		for _, op := range w.Ops {
 			t.Run(w.Name+" "+op.Name, func(t *testing.T) {
 				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1,
-					Params: map[string]string{"records": "800"}, Self: thisBinary(t)})
+					Params: map[string]string{"records": "1k"}, Self: thisBinary(t)})
 				for _, n := range []int{1, 2 * op.Cycle, 37} {
 					ownSlice(t, r, op.Workers, n)
 				}
@@ -218,6 +219,82 @@ func contents(t *testing.T, db *kv.DB) (all []byte) {
 	return all
 }
 
+// TestAStoreOfAFileDoesWhatTheBuiltInDoes holds operations on a queue and a log in a file against
+// those of the built-in workloads: the same jobs are left, the same events.
+func TestAStoreOfAFileDoesWhatTheBuiltInDoes(t *testing.T) {
+	w, _, err := Own("shop", []byte(`summary: s
+stores:
+  mails: {queue: {backlog: 50, payload: 64}}
+  orders: {log: {events: 2k}}
+operations:
+- {name: cycle, store: mails, does: cycle}
+- {name: claim, store: mails, does: claim, batch: 100}
+- {name: size, store: orders, does: read, batch: 1000}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		builtIn Workload
+		op      string
+		own     string
+		params  map[string]string
+	}{
+		{jobs, "cycle", "cycle", map[string]string{"backlog": "50", "payload": "64"}},
+		{jobs, "claim_batch100", "claim", map[string]string{"backlog": "50", "payload": "64"}},
+		{events, "size", "size", map[string]string{"events": "2k"}},
+	} {
+		t.Run(c.op, func(t *testing.T) {
+			known, _ := c.builtIn.Op(c.op)
+			op, _ := w.Op(c.own)
+			if op.Items != known.Items || op.Commits != known.Commits || op.Workers > 1 {
+				t.Errorf("%d items, commits %v, want %d, %v", op.Items, op.Commits, known.Items, known.Commits)
+			}
+			if got, want := op.Forms("sqlite", ""), []string{"kv", "sql"}; !slices.Equal(got, want) {
+				t.Errorf("forms %v, want %v", got, want)
+			}
+			env := Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 3}
+			mine := ownSetUp(t, op, env)
+			env.Params = c.params
+			theirs := ownSetUp(t, known, env)
+			for range 2 {
+				ownSlice(t, mine, 1, 20)
+				ownSlice(t, theirs, 1, 20)
+			}
+			switch a := mine.(type) {
+			case *queueRunner:
+				b := theirs.(*queueRunner)
+				if !slices.Equal(a.status, b.status) || !slices.Equal(a.settled, b.settled) || a.values != b.values {
+					t.Error("the jobs differ")
+				}
+			case *eventsRunner:
+				b := theirs.(*eventsRunner)
+				if a.loaded != b.loaded || a.task.reads != b.task.reads || a.values != b.values {
+					t.Error("the logs differ")
+				}
+			}
+		})
+	}
+}
+
+// TestEventsHaveTheSizeOfTheFile reads what was appended.
+func TestEventsHaveTheSizeOfTheFile(t *testing.T) {
+	w := ownFrom(t, "orders.yaml")
+	op, _ := w.Op("import")
+	r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 3,
+		Params: map[string]string{"records": "1k"}}).(*eventsRunner)
+	ownSlice(t, r, 1, 2)
+	list, err := r.log.Load(t.Context(), eventlog.Range{})
+	if err != nil || len(list) != 1200 {
+		t.Fatal(len(list), err)
+	}
+	for _, e := range list {
+		if len(e.Data) != 300 {
+			t.Fatalf("event %d has %d bytes", e.Position, len(e.Data))
+		}
+	}
+}
+
 func TestPhasesFollowOneAnother(t *testing.T) {
 	w, _, err := Own("two", []byte("summary: s\noperations:\n- name: p\n  phases:\n  - {iterations: 3, mix: {insert: 100}}\n  - {iterations: 4, mix: {read: 50, update: 50}}\n"))
 	if err != nil {
@@ -273,7 +350,7 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 	for _, c := range []struct{ name, text, where, hint string }{
 		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml: ", "indent with spaces"},
 		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n",
-			"mine.yaml:5: operations.0.worker: there is no such field", "use choose, mix, name"},
+			"mine.yaml:5: operations.0.worker: there is no such field", "choose, does, mix, name"},
 		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing",
 			""},
 		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n",
@@ -293,6 +370,18 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 			"mine.yaml:3: operations.0.workers: ", "scan with one"},
 		{"few records", "summary: s\nstores: {b: {keys: {count: 10}}}\noperations:\n- {name: a, mix: {read: 100}}\n",
 			"mine.yaml:2: stores.b.keys.count: ", "a number from 100"},
+		{"a mix of a queue", "summary: s\nstores: {b: {queue: {}}}\noperations:\n- {name: a, mix: {read: 100}}\n",
+			"mine.yaml:4: operations.0.does: it is missing: b is a queue", "publish, claim"},
+		{"a log that claims", "summary: s\nstores: {b: {log: {}}}\noperations:\n- {name: a, does: claim}\n",
+			"mine.yaml:4: operations.0.does: a log cannot claim", "append, read, walk"},
+		{"a queue of pairs", "summary: s\nstores: {b: {queue: {}, values: {size: 20}}}\noperations:\n- {name: a, does: ack}\n",
+			"mine.yaml:2: stores.b: it is a queue and more", "leave one"},
+		{"workers that acknowledge", "summary: s\nstores: {b: {queue: {}}}\noperations:\n- {name: a, does: ack, workers: 2}\n",
+			"mine.yaml:4: operations.0.workers: several workers ack", "cycle and append"},
+		{"jobs among pairs", head + "- {name: a, does: ack, mix: {read: 100}}\n",
+			"mine.yaml:3: operations.0.does: the store is keys and values", "write a mix"},
+		{"a log that is shorter than a batch", "summary: s\nstores: {b: {log: {events: 100}}}\noperations:\n- {name: a, does: read}\n",
+			"mine.yaml:2: stores.b.log.events: ", "a number from 1000"},
 		{"values that shrink", "summary: s\nstores: {b: {values: {size: 90, to: 50}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.values.to: 50 is less", "the largest size"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

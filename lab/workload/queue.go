@@ -2,8 +2,6 @@ package workload
 
 import (
 	"slices"
-
-	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
 
 // queueParams is what can be varied in queue.
@@ -23,6 +21,7 @@ var jobs = Workload{
 		throughKV,
 		{"sql", "tables of its own in SQLite"},
 		{"published", "tables in SQLite as the published comparison had them"},
+		{ourForm, "published, by sqlite/sqldriver in place of mattn's driver"},
 		{serialForm, "published, one job at a time from publish to acknowledge"},
 	},
 	Ops: []Op{
@@ -86,26 +85,30 @@ func queueOp(op Op, task queueTask) Op {
 // queueForms are kv on every engine that keeps jobs, and tables of its own where the engine is
 // SQLite with options that those take.
 func queueForms(engine, options string) []string {
-	switch engine {
-	case "null":
+	switch {
+	case engine == "null":
 		return []string{} // what is not kept cannot be claimed
-	case "sqlite":
-		if _, err := newSQLEvents(Env{Engine: engine, Options: options}, sqllog.Options{}); err == nil {
-			return []string{"kv", "sql"}
-		}
+	case inTables(engine, options):
+		return []string{"kv", "sql"}
 	}
 	return []string{"kv"}
 }
 
 // withPublished adds to the forms the published one, where there is an own one in SQL, and on
-// SQLite through C.
+// SQLite through C, there by two drivers.
 func withPublished(engine, options string) []string {
 	forms := queueForms(engine, options)
-	if slices.Contains(forms, "sql") || engine == "sqlite-c" && options == "" {
+	if slices.Contains(forms, "sql") || engine == cEngine && options == "" {
 		forms = append(forms, "published")
+	}
+	if slices.Contains(forms, "sql") && engine == cEngine {
+		forms = append(forms, ourForm)
 	}
 	return forms
 }
+
+// ourForm is the published queue on the repository's own driver of SQLite in C.
+const ourForm = "published-sqldriver"
 
 // serialForm is the published queue, used as it was when it was published: a job is published,
 // claimed and acknowledged, then the next.

@@ -59,16 +59,15 @@ func newQueueStore(env Env, op Op) (queueStore, error) {
 	switch {
 	case env.Form == "kv" || env.Form == "":
 		return &kvQueue{newKVStore(env)}, nil
-	case env.Form == "sql" && env.Engine == "sqlite", env.Form == "published" &&
-		slices.Contains(op.Forms(env.Engine, env.Options), "published"):
+	case env.Form == "sql" && hasTables(env.Engine), slices.Contains(op.Forms(env.Engine, env.Options), env.Form):
 		file, err := newSQLEvents(env, sqllog.Options{})
 		if err != nil {
 			return nil, err
 		}
-		if env.Engine == "sqlite-c" {
+		if env.Engine == cEngine && env.Form == "published" {
 			file.driver = cDriver
 		}
-		return &sqlQueue{sqlEvents: file, published: env.Form == "published"}, nil
+		return &sqlQueue{sqlEvents: file, published: env.Form != "sql"}, nil
 	}
 	return nil, &kv.Error{Op: "workload", Engine: env.Engine, Kind: kv.Invalid, Err: fmt.Errorf("form %q", env.Form),
 		Hint: "use " + strings.Join(op.Forms(env.Engine, env.Options), " or ")}
@@ -145,7 +144,7 @@ func (s *sqlQueue) open(ctx context.Context) (jobQueue, error) {
 	if s.published {
 		return openPublished(ctx, s.driver, s.path, s.durability, s.options.Pragmas)
 	}
-	store, err := sqlqueue.Open(ctx, s.path, &sqlqueue.Options{Pragmas: s.options.Pragmas})
+	store, err := sqlqueue.Open(ctx, s.path, &sqlqueue.Options{Driver: s.options.Driver, Pragmas: s.options.Pragmas})
 	if err != nil {
 		return nil, err
 	}

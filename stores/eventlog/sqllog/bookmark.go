@@ -89,7 +89,7 @@ func (b *backend) DeleteBookmark(ctx context.Context, name string) error {
 		if err := changed(result, err, eventlog.NoSubscription(name)); err != nil {
 			return err
 		}
-		return b.exec(`DELETE FROM parked WHERE name = ?1; DELETE FROM leases WHERE name = ?1`, name)
+		return errors.Join(b.exec(`DELETE FROM parked WHERE name = ?`, name), b.exec(`DELETE FROM leases WHERE name = ?`, name))
 	})
 	return b.wrap("unsubscribe", err)
 }

@@ -53,6 +53,12 @@ type Options struct {
 	// journal_size_limit, mmap_size, page_size, temp_store, wal_autocheckpoint.
 	Pragmas map[string]string
 
+	// Driver names the driver of database/sql that opens the file: "sqlite", which is
+	// modernc.org/sqlite, if it is empty; "sqlite-c" is SQLite in C, of a program that imports
+	// package sqlite/sqldriver. One process must not open the same file by two drivers: each drops
+	// the locks of the other.
+	Driver string
+
 	// Readers is how many connections read at once; 0 is 4.
 	Readers int
 
@@ -81,7 +87,7 @@ func Open(ctx context.Context, path string, opts *Options) (*eventlog.Log, error
 		o = *opts
 	}
 	b := &backend{indexed: o.Streams, block: eventlog.FirstBlock(o.Reserve)}
-	b.file = sqlite.File{Path: path, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
+	b.file = sqlite.File{Path: path, Driver: o.Driver, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
 	if err := errors.Join(o.complete(), b.file.Complete("open log", 4)); err != nil {
 		return nil, err
 	}
@@ -95,7 +101,7 @@ func Open(ctx context.Context, path string, opts *Options) (*eventlog.Log, error
 // open opens the writer, whose connection makes the tables, then the readers.
 func (b *backend) open(ctx context.Context, o *Options) error {
 	var err error
-	if b.writers, err = sql.Open("sqlite", b.file.DSN("synchronous(FULL)", "busy_timeout(0)")); err != nil {
+	if b.writers, err = sql.Open(b.file.Driver, b.file.DSN("synchronous(FULL)", "busy_timeout(0)")); err != nil {
 		return err
 	}
 	b.writers.SetMaxOpenConns(1)

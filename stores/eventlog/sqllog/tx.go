@@ -9,8 +9,9 @@ import (
 )
 
 // In returns the log within tx, a transaction of the same file that the program opened with the
-// driver modernc.org/sqlite: events and rows of the program are committed together, or not at all.
-// See [eventlog.Tx]. Another driver in the same process would take this one's locks away.
+// driver that the log has, see [Options]: events and rows of the program are committed together, or
+// not at all. See [eventlog.Tx]. Another driver in the same process would take this one's locks
+// away.
 //
 //	tx, err := db.BeginTx(ctx, nil)
 //	...

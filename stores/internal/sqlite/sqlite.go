@@ -22,9 +22,13 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
+// PureGo is the driver of database/sql that this package brings, modernc.org/sqlite.
+const PureGo = "sqlite"
+
 // File is a database, as the options of a store describe it.
 type File struct {
 	Path    string
+	Driver  string            // of database/sql; "" is PureGo
 	Pragmas map[string]string // settings of every connection
 	Readers int               // connections that read at once
 	Wait    time.Duration     // for another process's transaction
@@ -44,6 +48,11 @@ func (f *File) Complete(op string, readers int) error {
 	}
 	if f.Wait == 0 {
 		f.Wait = kv.DefaultWait
+	}
+	f.Driver = cmp.Or(f.Driver, PureGo)
+	if known := sql.Drivers(); !slices.Contains(known, f.Driver) {
+		return Invalid(op, fmt.Errorf("there is no driver %q of database/sql (forgotten import?)", f.Driver),
+			"valid are sqlite, and sqlite-c of a program that imports sqlite/sqldriver")
 	}
 	if f.Readers < 0 || f.Wait < 0 {
 		return Invalid(op, fmt.Errorf("options Readers %d, Wait %v", f.Readers, f.Wait),
@@ -102,7 +111,7 @@ func URL(path, query string) string {
 
 // OpenReaders returns the connections that read, of which none is open yet.
 func (f *File) OpenReaders() (*sql.DB, error) {
-	db, err := sql.Open("sqlite", f.DSN("query_only(1)", fmt.Sprintf("busy_timeout(%d)", f.Wait.Milliseconds())))
+	db, err := sql.Open(f.Driver, f.DSN("query_only(1)", fmt.Sprintf("busy_timeout(%d)", f.Wait.Milliseconds())))
 	if err == nil {
 		db.SetMaxOpenConns(f.Readers)
 		db.SetMaxIdleConns(f.Readers)

@@ -18,7 +18,7 @@ type backend struct {
 	read    readStatements
 
 	// The rest is used by Commit alone.
-	writer   *conn
+	writer   writer
 	tx       *sql.Tx // in place of writer: of the program
 	begin    stmt
 	commit   stmt
@@ -53,11 +53,11 @@ func (b *backend) prepare(pairs ...any) error {
 	for i := 0; i < len(pairs); i += 2 {
 		s, text := pairs[i].(*stmt), pairs[i+1].(string)
 		if b.tx != nil {
-			*s = &statement{joined: &joinedStatement{b.tx, text}}
+			*s = &statement{joined: &joinedStatement{text: text, on: b.tx}}
 			continue
 		}
 		var err error
-		if *s, _, err = b.writer.prepare(text); err != nil {
+		if *s, err = b.writer.keep(text); err != nil {
 			return err
 		}
 	}

@@ -106,6 +106,12 @@ func (c *conn) prepare(text string) (s stmt, rest string, err error) {
 	return s, text[end-memory:], nil
 }
 
+// keep prepares a statement.
+func (c *conn) keep(text string) (stmt, error) {
+	s, _, err := c.prepare(text)
+	return s, err
+}
+
 // exec runs statements once and drops their rows.
 func (c *conn) exec(text string) error {
 	return c.query(text, func(row) {})

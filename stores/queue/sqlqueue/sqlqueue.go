@@ -38,6 +38,7 @@
 package sqlqueue
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -60,6 +61,12 @@ type Options struct {
 	// journal_size_limit, mmap_size, page_size, temp_store, wal_autocheckpoint.
 	Pragmas map[string]string
 
+	// Driver names the driver of database/sql that opens the file: "sqlite", which is
+	// modernc.org/sqlite, if it is empty; "sqlite-c" is SQLite in C, of a program that imports
+	// package sqlite/sqldriver. One process must not open the same file by two drivers: each drops
+	// the locks of the other.
+	Driver string
+
 	// Readers is how many connections count and list at once; 0 is 2.
 	Readers int
 
@@ -80,12 +87,12 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 		o = *opts
 	}
 	if o.Existing {
-		if err := existing(ctx, path); err != nil {
+		if err := existing(ctx, cmp.Or(o.Driver, sqlite.PureGo), path); err != nil {
 			return nil, err
 		}
 	}
 	b := &backend{dues: map[string]*due{}, held: map[string]*held{}, self: rand.Int64() | 1}
-	b.file = sqlite.File{Path: path, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
+	b.file = sqlite.File{Path: path, Driver: o.Driver, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
 	if err := b.file.Complete("open queues", 2); err != nil {
 		return nil, err
 	}
@@ -100,7 +107,7 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 }
 
 // existing is the error of queues that are not there, or in another format. It changes nothing.
-func existing(ctx context.Context, path string) error {
+func existing(ctx context.Context, driver, path string) error {
 	missing := &kv.Error{Op: "open queues", Engine: "sqlite", Path: path, Kind: kv.NotFound,
 		Hint: "name an SQLite file with the tables of queues"}
 	path, err := filepath.Abs(path)
@@ -111,7 +118,7 @@ func existing(ctx context.Context, path string) error {
 		missing.Kind, missing.Err = kv.KindOf(err), err
 		return missing
 	}
-	db, err := sql.Open("sqlite", sqlite.URL(path, "mode=ro"))
+	db, err := sql.Open(driver, sqlite.URL(path, "mode=ro"))
 	if err != nil {
 		return err
 	}
@@ -155,7 +162,10 @@ func (b *backend) open(ctx context.Context) error {
 
 // connectWriter opens the writer's connection. SQLite: the size of a page is fixed once the journal
 // mode was set.
-func connectWriter(f *sqlite.File) (*conn, error) {
+func connectWriter(f *sqlite.File) (writer, error) {
+	if f.Driver != sqlite.PureGo {
+		return openSession(f)
+	}
 	c, err := connect(f.Path)
 	if err != nil {
 		return nil, err

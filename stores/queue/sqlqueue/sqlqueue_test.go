@@ -17,11 +17,14 @@ import (
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
 
-func TestConformance(t *testing.T) {
-	queuetest.Run(t, queuetest.Target{
+func TestConformance(t *testing.T) { queuetest.Run(t, target("sqlite")) }
+
+// target is queues in tables that a driver of database/sql opens.
+func target(driver string) queuetest.Target {
+	return queuetest.Target{
 		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
 			store, err := sqlqueue.Open(context.Background(), filepath.Join(dir, "a file?#%.db"),
-				&sqlqueue.Options{Options: o, Wait: frame.Patience})
+				&sqlqueue.Options{Options: o, Driver: driver, Wait: frame.Patience})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -30,7 +33,7 @@ func TestConformance(t *testing.T) {
 		Delivers: map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed,
 			kv.Buffered: kv.Flushed},
 		Processes: true,
-	})
+	}
 }
 
 // Large payloads stand in a table of their own, and go with their jobs.

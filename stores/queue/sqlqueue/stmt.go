@@ -10,7 +10,7 @@ import (
 type stmt = *statement
 
 type statement struct {
-	joined *joinedStatement // nil but in a transaction of the program's
+	joined *joinedStatement // by database/sql; the rest is unused then
 
 	c      *conn
 	handle uintptr // sqlite3_stmt*

@@ -11,8 +11,9 @@ import (
 )
 
 // In returns a queue within tx, a transaction of the same file that the program opened with the
-// driver modernc.org/sqlite: jobs and rows of the program are committed together, or not at all.
-// See [queue.Tx]. Another driver in the same process would take this one's locks away.
+// driver that the queues have, see [Options]: jobs and rows of the program are committed together,
+// or not at all. See [queue.Tx]. Another driver in the same process would take this one's locks
+// away.
 //
 //	tx, err := db.BeginTx(ctx, nil)
 //	_, err = tx.ExecContext(ctx, `INSERT INTO orders ...`)
@@ -58,14 +59,33 @@ func (j joined) OnCommit(func()) {}
 // Fail implements queue.Joined.
 func (j joined) Fail(error) { _ = j.tx.Rollback() } // it has ended, or a Commit will fail as well
 
-// joinedStatement is a statement in a transaction of the program's.
+// joinedStatement is a statement by database/sql: in a transaction of the program's, or of a
+// session.
 type joinedStatement struct {
-	tx   *sql.Tx
 	text string
+	on   interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
+	kept *sql.Stmt // text on a session, prepared
+}
+
+func (s *joinedStatement) exec(args []any) (sql.Result, error) {
+	if s.kept != nil {
+		return s.kept.ExecContext(context.Background(), args...)
+	}
+	return s.on.ExecContext(context.Background(), s.text, args...)
+}
+
+func (s *joinedStatement) query(args []any) (*sql.Rows, error) {
+	if s.kept != nil {
+		return s.kept.QueryContext(context.Background(), args...)
+	}
+	return s.on.QueryContext(context.Background(), s.text, args...)
 }
 
 func (s *joinedStatement) run(args []any) (changed int, err error) {
-	result, err := s.tx.ExecContext(context.Background(), s.text, copied(args)...)
+	result, err := s.exec(copied(args))
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +94,7 @@ func (s *joinedStatement) run(args []any) (changed int, err error) {
 }
 
 func (s *joinedStatement) each(scan func(row), args []any) (err error) {
-	rows, err := s.tx.QueryContext(context.Background(), s.text, copied(args)...)
+	rows, err := s.query(copied(args))
 	if err != nil {
 		return err
 	}
