@@ -100,9 +100,9 @@ func (r *recording) course() course {
 
 // surroundings returns what kind of operation each step is, about how much is written or synced by
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
-// is copied, and that of a large commit, which fails, leaves a hole where that of a small one leaves
-// a page that the next commit writes once more. Others may wait for a sync that takes a while. What
-// is done between commits, as by opening and closing, is another thing than what they do.
+// is copied. That of a large commit, if it fails, leaves a hole, where that of a small one leaves a
+// page that the next commit writes once more. Others may wait for a sync that takes a while. What is
+// done between commits, as by opening and closing, is another thing than what they do.
 func surroundings(c course) []string {
 	steps := c.steps
 	kinds := make([]string, len(steps)+2)
@@ -122,8 +122,8 @@ func surroundings(c course) []string {
 	return all
 }
 
-// written returns how many bytes each step writes, or, if it is a sync, has been written to the file
-// since the one before.
+// written returns how many bytes each step writes, or, if it is a sync, have been written to the
+// file since the one before.
 func written(steps []powerfs.Step) []int {
 	all, unsynced := make([]int, len(steps)), map[string]int{}
 	for i, s := range steps {

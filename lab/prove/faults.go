@@ -257,9 +257,9 @@ const (
 )
 
 // telling returns the moments behind a fault at step i that show most: right behind it, before and
-// behind the syncs of the commits that are acknowledged then, for until then the disk may still need
-// what they replace, and at the end. Such a commit may have begun before the fault, beside the one
-// that met it.
+// behind the syncs of the commits that are acknowledged then, for until then the disk may still
+// need what they replace, and at the end. Such a commit may have begun before the fault, beside the
+// one that met it.
 func (r *recording) telling(i int) []int {
 	var found []int
 	var later []ack
