@@ -101,8 +101,8 @@ func (r *recording) course() course {
 // surroundings returns what kind of operation each step is, about how much is written or synced by
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
 // is copied. That of a large commit, if it fails, leaves a hole, where that of a small one leaves a
-// page that the next commit writes once more. Others may wait for a sync that takes a while. What is
-// done between commits, as by opening and closing, is another thing than what they do.
+// page that the next commit writes once more. Others may wait for a sync that takes a while. What
+// is done between commits, as by opening and closing, is another thing than what they do.
 func surroundings(c course) []string {
 	steps := c.steps
 	kinds := make([]string, len(steps)+2)
