@@ -66,7 +66,7 @@ type verified struct {
 func newExplorer(rec *recording, first int, salt string) *explorer {
 	x := &explorer{rec: rec, known: map[[32]byte]*verified{}}
 	x.rng = rand.New(rand.NewPCG(mix(rec.seed, "explore", salt), rec.seed))
-	x.left = moments(rec.steps, first, x.rng)
+	x.left = moments(rec.course(), first, x.rng)
 	return x
 }
 
@@ -77,11 +77,34 @@ func kindOf(s powerfs.Step) string {
 	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
 }
 
+// course is what a run did to its disk.
+type course struct {
+	steps []powerfs.Step
+	aside []bool // of each step, that no commit was under way; nil is nobody knows
+}
+
+func (r *recording) course() course {
+	c := course{r.steps, make([]bool, len(r.steps))}
+	for i := range c.aside {
+		c.aside[i] = true
+	}
+	for _, list := range r.ledger.acks {
+		for _, a := range list {
+			for i := r.behind(a.Began - 1); i < r.behind(a.Done); i++ {
+				c.aside[i] = false
+			}
+		}
+	}
+	return c
+}
+
 // surroundings returns what kind of operation each step is, about how much is written or synced by
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
-// is copied, and that of a large commit, which fails, leaves a hole where that of a small one leaves
-// a page that the next commit writes once more. Others may wait for a sync that takes a while.
-func surroundings(steps []powerfs.Step) []string {
+// is copied. That of a large commit, if it fails, leaves a hole, where that of a small one leaves a
+// page that the next commit writes once more. Others may wait for a sync that takes a while. What
+// is done between commits, as by opening and closing, is another thing than what they do.
+func surroundings(c course) []string {
+	steps := c.steps
 	kinds := make([]string, len(steps)+2)
 	for i, s := range steps {
 		kinds[i+1] = kindOf(s)
@@ -92,12 +115,15 @@ func surroundings(steps []powerfs.Step) []string {
 		if steps[i].Until > 0 {
 			all[i] = "slow " + all[i]
 		}
+		if c.aside != nil && c.aside[i] {
+			all[i] = "aside " + all[i]
+		}
 	}
 	return all
 }
 
-// written returns how many bytes each step writes, or, if it is a sync, has been written to the file
-// since the one before.
+// written returns how many bytes each step writes, or, if it is a sync, have been written to the
+// file since the one before.
 func written(steps []powerfs.Step) []int {
 	all, unsynced := make([]int, len(steps)), map[string]int{}
 	for i, s := range steps {
@@ -128,10 +154,11 @@ func amountOf(bytes int) int {
 // moments returns the moments before the steps from index first on, and behind the last, in the
 // order of their worth: each kind of operation has its turns, those of rare calls first, at once
 // before and behind them; between them come any.
-func moments(steps []powerfs.Step, first int, rng *rand.Rand) []int {
+func moments(c course, first int, rng *rand.Rand) []int {
+	steps := c.steps
 	var kinds []string
 	of := map[string][]int{}
-	for i, k := range surroundings(steps) {
+	for i, k := range surroundings(c) {
 		if i < first {
 			continue
 		}
@@ -182,6 +209,36 @@ func (r *recording) pressing(moments []int) []int {
 		}
 	}
 	return append(first, rest...)
+}
+
+// inside returns moments within commits, of which a part is on the disk then: of those that change
+// it most often first, and a few of each.
+func (r *recording) inside() []int {
+	const steps, commits, each = 3, 6, 10
+	var all [][2]int // the first step of each, and the one behind it
+	for _, list := range r.ledger.acks {
+		for _, a := range list {
+			if began, done := r.behind(a.Began), r.behind(a.Done); done-began > steps {
+				all = append(all, [2]int{began, done})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b [2]int) int { return b[1] - b[0] - (a[1] - a[0]) })
+	var moments []int
+	for _, c := range all[:min(len(all), commits)] {
+		n := min(c[1]-c[0]-1, each)
+		for k := range n {
+			if i := c[0] + 1 + k*(c[1]-c[0]-1)/n; !slices.Contains(moments, i) {
+				moments = append(moments, i)
+			}
+		}
+	}
+	return moments
+}
+
+// asDone is the state in which all that was done is there.
+func asDone(*powerfs.Player, *rand.Rand) []powerfs.State {
+	return []powerfs.State{powerfs.Random(everything, 0)}
 }
 
 // chunk is how many moments are looked at while the tape is played once.

@@ -42,7 +42,8 @@ func TestSyncsAreToldApartByHowMuchTheyWrite(t *testing.T) {
 		return []powerfs.Step{{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2},
 			{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2}, {Kind: powerfs.OnSync, Path: "log"}}
 	}
-	around := surroundings(slices.Concat(commit(100), commit(100), commit(9000), commit(200_000), commit(100)))
+	around := surroundings(course{steps: slices.Concat(commit(100), commit(100), commit(9000), commit(200_000),
+		commit(100))})
 	syncs := []string{around[5], around[8], around[11]}
 	for i, one := range syncs {
 		for _, other := range syncs[:i] {
@@ -89,21 +90,55 @@ func TestMomentsBeforeSyncsComeBeforeThoseBetweenWrites(t *testing.T) {
 	}
 }
 
-// Where commits meet in a slow sync the same run has another number of them each time.
-func TestASlowSyncIsFoundAgainByWhatItWrites(t *testing.T) {
+// A sync of the same file is another thing in a commit and when a store is closed.
+func TestWhatIsDoneBesideCommitsIsAKindOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for i := range 12 {
+		kind := powerfs.OnWrite
+		if i%2 == 1 {
+			kind = powerfs.OnSync
+		}
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Monotonic: int64(10 * i)})
+	}
+	r.ledger.acks = [][]ack{{{N: 1, Began: 20, Done: 35}, {N: 2, Began: 40, Done: 55}}} // steps 2 to 5
+	around := surroundings(r.course())
+	if around[3] == around[7] || around[7] != around[9] {
+		t.Errorf("a sync of a commit is %q, those of others are %q and %q", around[3], around[7], around[9])
+	}
+}
+
+// Upkeep goes on beside commits in another order each time, and where commits meet in a slow sync
+// the same run has another number of them.
+func TestAnOperationIsFoundAgainByItsFileAndWhatItWrites(t *testing.T) {
 	t.Parallel()
 	commit := func(bytes int, until int64) []powerfs.Step {
 		return []powerfs.Step{{Kind: powerfs.OnWrite, Path: "store/007.log", Bytes: bytes},
 			{Kind: powerfs.OnSync, Path: "store/007.log", Until: until}}
 	}
-	steps := slices.Concat(commit(9000, 0), commit(100, 1), commit(9000, 1), commit(200_000, 1), commit(9000, 1))
+	steps := slices.Concat(commit(9000, 0), commit(100, 1), commit(9000, 1), commit(200_000, 1), commit(9000, 1),
+		[]powerfs.Step{{Kind: powerfs.OnCreate, Path: "store/008.sst"}, {Kind: powerfs.OnSync, Path: "store/008.sst"}})
 	got := faultsAt(steps)
-	want := []powerfs.Fault{{Op: powerfs.OnSync, Nth: 1}, {Op: powerfs.OnSync, Nth: 2},
+	want := []powerfs.Fault{{Op: powerfs.OnSync, Nth: 1, Match: "*.log"}, {Op: powerfs.OnSync, Nth: 2, Match: "*.log"},
 		{Op: powerfs.OnSync, Nth: 1, Match: "*.log", Pages: 2}, {Op: powerfs.OnSync, Nth: 1, Match: "*.log", Pages: 17},
-		{Op: powerfs.OnSync, Nth: 3, Match: "*.log", Pages: 2}}
+		{Op: powerfs.OnSync, Nth: 3, Match: "*.log", Pages: 2}, {Op: powerfs.OnSync, Nth: 1, Match: "*.sst"}}
 	for i, w := range want {
 		if at := 2*i + 1; got[at] != w {
 			t.Errorf("step %d: got %+v, want %+v", at, got[at], w)
 		}
+	}
+}
+
+// Of a large commit a part may be there, which shows at moments within it, of which there are few.
+func TestMomentsWithinLargeCommits(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for i := range 60 {
+		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Monotonic: int64(10 * i)})
+	}
+	r.ledger.acks = [][]ack{{{N: 1, Began: 0, Done: 15}, {N: 2, Began: 20, Done: 65}, {N: 3, Began: 70, Done: 495}}}
+	got := r.inside()
+	if want := []int{9, 13, 17, 21}; len(got) != 13 || !slices.Equal(got[:4], want) {
+		t.Errorf("got %v, want ten moments of the largest commit, from %v on, and the three of another", got, want)
 	}
 }

@@ -50,8 +50,8 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 
 // healthy is a faulty scene on a disk that does not fail.
 type healthy struct {
-	steps []powerfs.Step
-	used  []int64 // of the disk before each step, in bytes
+	course
+	used []int64 // of the disk before each step, in bytes
 }
 
 // healthyRuns returns the faulty scenes on a disk that does not fail, which are run once for all
@@ -72,7 +72,7 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := healthy{rec.steps, make([]int64, len(rec.steps))}
+		h := healthy{rec.course(), make([]int64, len(rec.steps))}
 		for i := range h.used {
 			if err := p.Forward(i); err != nil {
 				return nil, err
@@ -93,7 +93,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	if err != nil {
 		return nil, err
 	}
-	var recordings [][]powerfs.Step
+	var courses []course
 	var at [][][]target // of each scene and step, how it can fail
 	for k, h := range runs {
 		of := make([][]target, len(h.steps))
@@ -102,10 +102,10 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1))
 			}
 		}
-		recordings, at = append(recordings, h.steps), append(at, of)
+		courses, at = append(courses, h.course), append(at, of)
 	}
 	var all []target
-	places := order(recordings, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
+	places := order(courses, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
 	// all of them fail in one way before one fails in another: its kind does meanwhile
 	for v, found := 0, true; found; v++ {
 		found = false
@@ -119,8 +119,9 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 }
 
 // faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
-// there is none. Where commits meet in a slow sync they do so otherwise each time: one is found
-// again by its file and by how much it is to write.
+// there is none. Upkeep goes on beside commits, in another order each time, so that an operation is
+// found again among those on files of its name; and where commits meet in a slow sync, which they
+// do otherwise each time, by how much that is to write.
 func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 	all, nth := make([]powerfs.Fault, len(steps)), map[powerfs.Fault]uint64{}
 	for i, bytes := range written(steps) {
@@ -128,11 +129,10 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 		if s.Kind == 0 {
 			continue
 		}
-		nth[powerfs.Fault{Op: s.Kind}]++
-		f := powerfs.Fault{Op: s.Kind}
-		if most := amountOf(bytes); s.Until > 0 && most > 0 {
-			f.Match = digits.ReplaceAllString(path.Base(s.Path), "*")
-			for _, f.Pages = range pagesFrom[1 : most+1] {
+		f := powerfs.Fault{Op: s.Kind, Match: digits.ReplaceAllString(path.Base(s.Path), "*")}
+		nth[f]++
+		if s.Until > 0 {
+			for _, f.Pages = range pagesFrom[1 : amountOf(bytes)+1] {
 				nth[f]++
 			}
 		}
@@ -163,7 +163,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64) []target {
 	if full {
 		all = append(all, target{scene: scene, space: space})
 	}
-	if f.Nth%8 == 1 { // a disk that fails for good shows little: it comes now and then
+	if f.Nth%8 == 0 { // a disk that fails for good shows little: it comes now and then
 		f.Sticky = true
 		all = append(all, target{scene: scene, Fault: f})
 	}
@@ -257,9 +257,9 @@ const (
 )
 
 // telling returns the moments behind a fault at step i that show most: right behind it, before and
-// behind the syncs of the commits that are acknowledged then, for until then the disk may still need
-// what they replace, and at the end. Such a commit may have begun before the fault, beside the one
-// that met it.
+// behind the syncs of the commits that are acknowledged then, for until then the disk may still
+// need what they replace, and at the end. Such a commit may have begun before the fault, beside the
+// one that met it.
 func (r *recording) telling(i int) []int {
 	var found []int
 	var later []ack

@@ -164,9 +164,11 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 			return x
 		}
 		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
-		x.later = []pass{{all, j.allStates}} // first a few states of all moments
+		// First what is within large commits, then a few states of all moments.
+		x.later = []pass{{all, x.states}, {all, j.allStates}}
+		x.left, x.states = append(rec.inside(), len(rec.steps)), asDone
 		if j.caps.Class == kv.Synced {
-			x.later = append([]pass{{all, x.states}}, x.later...)
+			x.later = append([]pass{{x.left, x.states}}, x.later...)
 			x.left, x.states = rec.syncs(), func(*powerfs.Player, *rand.Rand) []powerfs.State {
 				return []powerfs.State{powerfs.Random(nothing, 0)}
 			}

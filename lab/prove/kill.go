@@ -40,7 +40,8 @@ func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) 
 		}
 		x := newExplorer(rec, 0, "kill")
 		x.cells = j.cellOf
-		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.Killed(rng) }
+		x.later = []pass{{x.left, func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.Killed(rng) }}}
+		x.left, x.states = append(rec.inside(), len(rec.steps)), asDone // that there is a moment
 		return x
 	})
 	return true, err

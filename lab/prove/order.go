@@ -13,16 +13,17 @@ import (
 type chosen struct{ of, step, nth, turn int }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
-// several recordings have counts once, and its turns come from all of them: time is short, and
+// several courses have counts once, and its turns come from all of them: time is short, and
 // every recording creates a store and closes it. Of four operations two are syncs, of which a
 // failure is forgotten most easily, one of them, while there are any, of more than a page, and one
 // is a write. The rarest kinds come first, and between them the most frequent ones, which are what
 // commits do.
-func order(recordings [][]powerfs.Step, rng *rand.Rand) []chosen {
+func order(courses []course, rng *rand.Rand) []chosen {
 	of := map[string][]chosen{}
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
-	for n, steps := range recordings {
-		around, bytes, nth := surroundings(steps), written(steps), map[string]int{}
+	for n, c := range courses {
+		steps := c.steps
+		around, bytes, nth := surroundings(c), written(steps), map[string]int{}
 		for _, i := range rng.Perm(len(steps)) {
 			k := around[i]
 			if steps[i].Kind == 0 {
@@ -97,7 +98,7 @@ func fromBothEnds(list []string) []string {
 // turns is order of the steps of one recording.
 func turns(steps []powerfs.Step, rng *rand.Rand) []int {
 	var all []int
-	for _, p := range order([][]powerfs.Step{steps}, rng) {
+	for _, p := range order([]course{{steps: steps}}, rng) {
 		all = append(all, p.step)
 	}
 	return all

@@ -127,7 +127,7 @@ func TestEveryOperationHasItsTurn(t *testing.T) {
 			powerfs.Step{Kind: powerfs.OnSync, Path: "log1"})
 	}
 	steps[70] = powerfs.Step{Kind: powerfs.OnRename, Path: "log1"}
-	order := moments(steps, 0, rand.New(rand.NewPCG(1, 1)))
+	order := moments(course{steps: steps}, 0, rand.New(rand.NewPCG(1, 1)))
 	if at := slices.Index(order, 71); at < 0 || at > 8 {
 		t.Errorf("the moment behind the only rename comes at place %d", at)
 	}
@@ -148,7 +148,7 @@ func TestOperationsFailOneOfEachKindFirst(t *testing.T) {
 	compaction := []powerfs.Step{{Kind: powerfs.OnWrite, Path: "table1"}, {Kind: powerfs.OnSync, Path: "table1"}}
 	one := slices.Concat(creation, commit, commit, commit, commit, compaction, commit)
 	two := slices.Concat(creation, commit, commit, commit, commit, commit)
-	places := order([][]powerfs.Step{one, two}, rand.New(rand.NewPCG(1, 1)))
+	places := order([]course{{steps: one}, {steps: two}}, rand.New(rand.NewPCG(1, 1)))
 	if len(places) != len(one)+len(two) {
 		t.Errorf("got %d places of %d operations", len(places), len(one)+len(two))
 	}
@@ -162,7 +162,7 @@ func TestOperationsFailOneOfEachKindFirst(t *testing.T) {
 		seen[p] = true
 		steps := [][]powerfs.Step{one, two}[p.of]
 		if steps[p.step].Kind == powerfs.OnSync {
-			syncs = append(syncs, surroundings(steps)[p.step])
+			syncs = append(syncs, surroundings(course{steps: steps})[p.step])
 		}
 	}
 	kinds := slices.Compact(slices.Sorted(slices.Values(syncs)))

@@ -36,8 +36,9 @@ var scenes = []scene{
 		legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
 }
 
-// faulty are the runs in which an operation fails: short, so that each operation has its turn. Where
-// every third commit is a weaker one, such is the last before a store is closed, which syncs it.
+// faulty are the runs in which an operation fails: short, so that each operation has its turn.
+// Where every third commit is a weaker one, such is the last before a store is closed, which syncs
+// it.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
