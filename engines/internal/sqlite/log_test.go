@@ -213,7 +213,7 @@ func aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint(t *testing.T, engine string)
 		failSync(disk, 2)
 	})
 	other := open(t, engine, path, "?wal_autocheckpoint=1") // one that was open before would be told
-	put(t, other, "c", "1") // and a checkpoint
+	put(t, other, "c", "1")                                 // and a checkpoint
 	wantWhole(t, "after a checkpoint", disk, engine)
 }
 
