@@ -70,10 +70,12 @@ func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {
 	if err := db.Compact(t.Context()); err == nil || disk.Failed() != 2 {
 		t.Fatalf("compact: got %v, %d syncs failed", err, disk.Failed())
 	}
-	if err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err != nil {
-		t.Fatal(err)
+	// The log is mended before this commit. Its own file was open when the repair failed: it is told.
+	err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2"))
+	if err != nil {
+		wantKind(t, "the next commit", err, kv.InDoubt)
 	}
-	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" {
+	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" && (err == nil || got != "a=1") {
 		t.Errorf("a synced commit is lost: got %s", got)
 	}
 }
