@@ -23,7 +23,7 @@ type Options struct {
 	Classes []kv.Durability // asked for; nil is every class
 	Faults  []string        // nil is all of Faults
 	// Rules lists what may remain when power fails, as powerfs.ParseRule takes it:
-	// "ordered/sectors". nil is every rule.
+	// "ordered/sectors". nil is every rule but those of powerfs.PerFile.
 	Rules []string
 
 	// Rounds is how many recorded runs, kills or faults each cell has, and bounds what is looked at

@@ -15,7 +15,9 @@ func (r *runner) checkRules() error {
 	r.rules, r.recoveryRules = r.Rules, r.Rules
 	if r.Rules == nil {
 		for _, rule := range powerfs.Rules() {
-			r.rules = append(r.rules, rule.String())
+			if rule.Entries != powerfs.PerFile { // that is tried when it is asked for
+				r.rules = append(r.rules, rule.String())
+			}
 		}
 		r.recoveryRules = []string{""}
 	}

@@ -35,10 +35,7 @@ func (s *Store) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.inherits { // what fails before the log is mended must not end in a checkpoint
-		db.KeepLog(true)
-	}
-	db.CheckpointAt(s.options.checkpointAt())
+	s.guard(db)
 	c := &conn{db: db, layout: s.layout}
 	c.reader = reader{c: c, s: s}
 	c.txn = txn{reader: c.reader}

@@ -17,18 +17,12 @@ func (s *Store) open() error {
 				"%s holds commits: the database was not closed", f)
 		}
 	}
-	if err := s.suspect(); err != nil {
+	c, err := s.connectFirst()
+	if err != nil {
 		return err
 	}
-	c, err := s.connect()
-	if err != nil {
-		return errors.Join(err, s.users.leave())
-	}
-	if err = s.prepare(c); err == nil {
-		err = s.join()
-	}
-	if err != nil {
-		return errors.Join(err, c.close(), s.users.leave())
+	if err := s.enter(c); err != nil {
+		return errors.Join(err, c.close(), s.log.leave())
 	}
 	c.layout = s.layout
 	s.caps = s.capsNow()
@@ -52,10 +46,7 @@ func (s *Store) prepare(c *conn) error {
 	if s.readOnly {
 		err = readOnlyFailure(err)
 	}
-	if err := errors.Join(err, c.rollback()); err != nil {
-		return err
-	}
-	if err := s.inherit(c); err != nil {
+	if err := s.inherit(c, errors.Join(err, c.rollback())); err != nil {
 		return err
 	}
 	want := cmp.Or(s.options.JournalMode, wal)

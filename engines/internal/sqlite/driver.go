@@ -60,20 +60,20 @@
 // failed writes the log once more and syncs it before the error is returned, and a sync that fails
 // in a checkpoint, which SQLite passes over, is an error of the commit that began it.
 //
-// A process that dies before that repair, or whose repair fails, leaves a hole of which the next one
-// knows nothing: a checkpoint would write pages over the database that the log no longer has, and a
-// power loss amid it would leave neither. Therefore whoever opens a log that was not closed, while
-// nobody else has it open, writes it once more before anything else; one who opens it beside others
-// does so before its first checkpoint; and a handle in doubt of its log that cannot mend it leaves
-// it behind when it is closed. Each handle holds a shared lock (flock) of the log by which others
-// know of it. SQLite has no lock of that file, and other SQLite programs are kept from nothing.
+// A process that dies before that repair, or whose repair fails, leaves a hole of which the next
+// one knows nothing: a checkpoint would write pages over the database that the log no longer has,
+// and a power loss amid it would leave neither. Therefore whoever opens a log that was not closed,
+// while nobody else has it open, writes it once more before anything else; one who opens it beside
+// others does so before its first checkpoint; and a handle in doubt of its log that cannot mend it
+// leaves it behind when it is closed. Each handle holds a shared lock (flock) of the log by which
+// others know of it. SQLite has no lock of that file, and other programs are kept from nothing.
 //
-// What is left, where several processes mix Flushed and Synced commits: Synced ones may be lost with
-// the power if they fall between a failed sync in another process and its repair, which waits for
-// other writers no longer than a second, or if there is no repair, because that process dies before
-// or the disk fails again. Linux tells of a failed sync each process that had the file open then: its
-// next sync fails, and it mends the log itself. And a program that is not ours, or an older
-// release of this one, that is the first to open the log after such a death mends nothing.
+// What is left, where several processes mix Flushed and Synced commits: Synced ones may be lost
+// with the power if a process opens the store between a failed sync of another and its repair,
+// which waits for other writers no longer than a second, or if there is no repair, because that
+// process dies or the disk fails again. Linux tells of a failed sync each process that had the file
+// open then: its next sync fails, and it mends the log itself. And a program that is not ours, and
+// is the first to open the log after such a death, mends nothing.
 //
 // # What is ours
 //

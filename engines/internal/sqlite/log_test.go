@@ -70,10 +70,12 @@ func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {
 	if err := db.Compact(t.Context()); err == nil || disk.Failed() != 2 {
 		t.Fatalf("compact: got %v, %d syncs failed", err, disk.Failed())
 	}
-	if err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err != nil {
-		t.Fatal(err)
+	// The log is mended before this commit. Its own file was open when the repair failed: it is told.
+	err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2"))
+	if err != nil {
+		wantKind(t, "the next commit", err, kv.InDoubt)
 	}
-	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" {
+	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" && (err == nil || got != "a=1") {
 		t.Errorf("a synced commit is lost: got %s", got)
 	}
 }
@@ -208,13 +210,12 @@ func aLogThatCannotBeMendedStaysForTheNext(t *testing.T, engine string) {
 func aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
 	path := twoLeaves(t, disk, engine)
-	first := open(t, engine, path, "")
-	other := open(t, engine, path, "?wal_autocheckpoint=1")
-	hole(t, first, func() {
+	hole(t, open(t, engine, path, ""), func() {
 		failSync(disk, 1)
 		failSync(disk, 2)
 	})
-	put(t, other, "c", "1") // and a checkpoint
+	other := open(t, engine, path, "?wal_autocheckpoint=1") // one that was open before would be told
+	put(t, other, "c", "1")                                 // and a checkpoint
 	wantWhole(t, "after a checkpoint", disk, engine)
 }
 

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +17,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Interruptible(ctx, func() error {
-		err := c.exec("VACUUM")
-		if err == nil && s.doubt {
-			err = s.rewriteLog(c, 0)
-		}
-		return cmp.Or(err, c.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
-	})
+	err = c.db.Interruptible(ctx, c.compact)
 	c.doubt = driver.IsInDoubt(err)
 	return errors.Join(err, s.endWriting(c))
 }

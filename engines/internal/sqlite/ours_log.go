@@ -32,7 +32,7 @@ func (o *Options) checkpointAt() int { return cmp.Or(o.WALAutocheckpoint, defaul
 // one. SQLite's own checkpoint passes over a failed sync too, so that the commits after it would
 // stand behind the hole.
 func (c *conn) checkpoint() int32 {
-	if s := c.reader.s; s.doubt {
+	if s := c.reader.s; s.log.doubt {
 		switch err := s.rewriteLog(c, 0); {
 		case driver.KindOf(err) == driver.Busy:
 			return Done
@@ -51,6 +51,26 @@ func (c *conn) checkpoint() int32 {
 	return Done
 }
 
+// ran returns what a statement tells that ended with rc, once a checkpoint is done that is due.
+func (c *conn) ran(rc int32) int32 {
+	if rc == CheckpointDue {
+		return c.checkpoint()
+	}
+	return rc
+}
+
+// compact rewrites the database, which passes through the log, and empties that.
+func (c *conn) compact() error {
+	err := c.exec("VACUUM")
+	if s := c.reader.s; err == nil && s.log.doubt {
+		err = s.rewriteLog(c, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return c.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
 // patience is how long the log waits for other writers before it is mended.
 const patience = time.Second
 
@@ -59,7 +79,7 @@ const patience = time.Second
 // and when it is closed.
 func (s *Store) mend(c *conn) error {
 	err := s.rewriteLog(c, patience)
-	s.hole = err != nil
+	s.log.hole = err != nil
 	return err
 }
 
@@ -80,7 +100,7 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 	}
 	err := rewrite(s.path + "-wal")
 	if err == nil {
-		s.hole, s.doubt = false, false
+		s.log.hole, s.log.doubt = false, false
 	}
 	return errors.Join(err, c.rollback())
 }
@@ -124,22 +144,27 @@ func endOfLog(f io.ReaderAt) int64 {
 	}
 }
 
-// users is how the handles that have a store open for writing tell whether there are others: each
-// holds a shared lock of the log. SQLite: it has locks of its own on the other files, never on this
-// one.
-type users struct{ lock *flock.Flock }
+// logState is what a handle knows of the log. By lock the handles tell whether there are others:
+// each that has the store open for writing holds a shared lock of the log. SQLite: it has locks of
+// its own on the other files, never on this one.
+type logState struct {
+	lock     *flock.Flock
+	inherits bool // nobody closed it, and nobody else is there
+	doubt    bool // it may have a hole of which this handle was not told; known to the one writer
+	hole     bool // it may, by a failure of this handle
+}
 
 // alone reports whether no other handle has the store open for writing, and keeps all out until
 // among or leave. Where a lock would keep SQLite from writing, everybody is alone. There is no log
 // where nobody has the database open.
-func (u *users) alone(path string) (bool, error) {
+func (l *logState) alone(path string) (bool, error) {
 	if runtime.GOOS == "windows" {
 		return true, nil
 	}
-	if u.lock == nil {
-		u.lock = flock.New(path+"-wal", flock.SetFlag(os.O_RDONLY))
+	if l.lock == nil {
+		l.lock = flock.New(path+"-wal", flock.SetFlag(os.O_RDONLY))
 	}
-	ok, err := u.lock.TryLock()
+	ok, err := l.lock.TryLock()
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -147,22 +172,22 @@ func (u *users) alone(path string) (bool, error) {
 }
 
 // among lets others in. It is Busy while one of them keeps all out.
-func (u *users) among() error {
-	if u.lock == nil {
+func (l *logState) among() error {
+	if l.lock == nil {
 		return nil
 	}
-	ok, err := u.lock.TryRLock()
+	ok, err := l.lock.TryRLock()
 	if err == nil && !ok {
 		err = &driver.Error{Kind: driver.Busy, Err: errors.New("another process mends the log")}
 	}
 	return err
 }
 
-func (u *users) leave() error {
-	if u.lock == nil {
+func (l *logState) leave() error {
+	if l.lock == nil {
 		return nil
 	}
-	return u.lock.Unlock()
+	return l.lock.Unlock()
 }
 
 // suspect looks, before SQLite does, whether there is a log that nobody has closed: of the process
@@ -173,19 +198,48 @@ func (s *Store) suspect() (err error) {
 		return nil
 	}
 	if err == nil {
-		s.doubt = true
-		s.inherits, err = s.users.alone(s.path)
+		s.log.doubt = true
+		s.log.inherits, err = s.log.alone(s.path)
 	}
 	return err
 }
 
 // inherit mends a log that nobody closed, before anything is copied from it, with the first
-// connection.
-func (s *Store) inherit(c *conn) error {
-	if !s.inherits {
-		return nil
+// connection, unless err has ended that.
+func (s *Store) inherit(c *conn, err error) error {
+	if err != nil || !s.log.inherits {
+		return err
 	}
 	return s.rewriteLog(c, 0)
+}
+
+// guard has a connection say when a checkpoint is due. What fails before the log is mended must not
+// end in one.
+func (s *Store) guard(db Conn) {
+	if s.log.inherits {
+		db.KeepLog(true)
+	}
+	db.CheckpointAt(s.options.checkpointAt())
+}
+
+// connectFirst opens the first connection.
+func (s *Store) connectFirst() (*conn, error) {
+	if err := s.suspect(); err != nil {
+		return nil, err
+	}
+	c, err := s.connect()
+	if err != nil {
+		return nil, errors.Join(err, s.log.leave())
+	}
+	return c, nil
+}
+
+// enter prepares the store with its first connection, and makes the handle one of its users.
+func (s *Store) enter(c *conn) error {
+	if err := s.prepare(c); err != nil {
+		return err
+	}
+	return s.join()
 }
 
 // join makes the handle one of the users. Beside others it stays in doubt of the log: a sync of one
@@ -194,24 +248,24 @@ func (s *Store) join() error {
 	if s.readOnly || s.journal != wal {
 		return nil
 	}
-	alone, err := s.users.alone(s.path)
+	alone, err := s.log.alone(s.path)
 	if err != nil {
 		return err
 	}
-	s.doubt = s.doubt || !alone
-	return s.users.among()
+	s.log.doubt = s.log.doubt || !alone
+	return s.log.among()
 }
 
 // closeLog decides what becomes of the log when the last connection is closed: SQLite copies it
 // into the database if no process has that open any more. One that is in doubt is written once more
 // before; where that fails, or others are there, it stays for the next.
 func (s *Store) closeLog(conns []*conn) {
-	if (s.doubt || s.hole) && len(conns) > 0 && s.users.leave() == nil {
-		if alone, err := s.users.alone(s.path); alone && err == nil {
+	if (s.log.doubt || s.log.hole) && len(conns) > 0 && s.log.leave() == nil {
+		if alone, err := s.log.alone(s.path); alone && err == nil {
 			_ = s.rewriteLog(conns[0], 0) // a commit that met the failure has told of it
 		}
 	}
 	for _, c := range conns {
-		c.db.KeepLog(s.doubt || s.hole)
+		c.db.KeepLog(s.log.doubt || s.log.hole)
 	}
 }

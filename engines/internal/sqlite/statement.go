@@ -98,10 +98,7 @@ func (c *conn) run(k kind, a, b []byte) int32 {
 		_, _, rc = s.Step(0)
 		s.Close()
 	}
-	if rc == CheckpointDue {
-		rc = c.checkpoint()
-	}
-	return rc
+	return c.ran(rc)
 }
 
 // Next moves a scan to the next pair, which it lends from SQLite's own memory. SQLite: it holds

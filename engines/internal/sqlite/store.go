@@ -19,10 +19,7 @@ type Store struct {
 	layout   layout
 	journal  string // in force
 	caps     driver.Caps
-	users    users
-	inherits bool // the log of a process that did not close it, and nobody else is there
-	doubt    bool // the log may have a hole of which this handle was not told; known to the one writer
-	hole     bool // it may, by a failure of this handle
+	log      logState
 
 	mu     sync.Mutex
 	idle   [2][]*conn // by role; the last used at the end
@@ -84,7 +81,7 @@ func (s *Store) forWriting(d driver.Durability) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.hole {
+	if s.log.hole {
 		if err := s.mend(c); err != nil {
 			return nil, errors.Join(err, s.takeBack(c, writer))
 		}
@@ -103,7 +100,7 @@ func (s *Store) endWriting(c *conn) error {
 	c.doubt = false
 	err := c.rollback()
 	if err != nil {
-		s.hole = s.hole || doubt
+		s.log.hole = s.log.hole || doubt
 		return errors.Join(err, c.close())
 	}
 	if doubt {
@@ -149,5 +146,5 @@ func (s *Store) Close() error {
 	for _, c := range conns {
 		err = errors.Join(err, c.close())
 	}
-	return errors.Join(err, s.users.leave())
+	return errors.Join(err, s.log.leave())
 }
