@@ -29,6 +29,14 @@ import (
 
 var engines = []string{"badger", "bbolt", "bunt", "leveldb", "pebble", "sqlite", "sqlite-wasm"}
 
+// some are the engines of tests that each engine passes in the same way: a few under -short.
+func some() []string {
+	if testing.Short() {
+		return []string{"bbolt", "pebble", "sqlite"}
+	}
+	return engines
+}
+
 // fill makes a store of n records of every kind that the engine can hold: empty values, keys of one
 // byte, keys and values of any bytes.
 func fill(t *testing.T, rawURL string, n int) {
@@ -292,7 +300,7 @@ func TestRefusals(t *testing.T) {
 // TestGoesOn: a copy that was ended goes on where it stopped; one of a source that has changed
 // since begins anew.
 func TestGoesOn(t *testing.T) {
-	for _, to := range engines {
+	for _, to := range some() {
 		t.Run(to, func(t *testing.T) {
 			dir := t.TempDir()
 			from := "bbolt:" + filepath.Join(dir, "old")
@@ -338,7 +346,7 @@ func TestGoesOn(t *testing.T) {
 // TestDamagedRemainder: what an earlier copy left may be damaged within, as a power cut leaves what
 // was never synced.
 func TestDamagedRemainder(t *testing.T) {
-	for _, to := range engines {
+	for _, to := range some() {
 		t.Run(to, func(t *testing.T) {
 			dir := t.TempDir()
 			from, dest := "bbolt:"+filepath.Join(dir, "old"), to+":"+filepath.Join(dir, "new")

@@ -14,8 +14,7 @@ import (
 
 // Beside its Close Badger reads files that are no longer mapped, and the process ends.
 func TestCloseWaitsForUpkeepThatItsCallerHasGivenUp(t *testing.T) {
-	patience = 0
-	defer func() { patience = 10 * time.Second }()
+	SetPatience(t, 0)
 	c := driver.Config{Path: filepath.Join(t.TempDir(), "db"), Weakest: driver.Flushed,
 		Logger: slog.New(slog.DiscardHandler), Params: map[string]string{"MemTableSize": "4194304"}}
 	opened, err := Driver{}.Open(t.Context(), c)

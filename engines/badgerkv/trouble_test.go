@@ -74,6 +74,9 @@ func within(t *testing.T, what string, call func() error) error {
 
 // No table can be written out any more: Badger tries for ever.
 func TestNothingHangsForEverWhenTheDiskFails(t *testing.T) {
+	if testing.Short() {
+		badgerkv.SetPatience(t, time.Second)
+	}
 	disk := powertest.NewDisk(t, nil)
 	o := badger.DefaultOptions("").WithMemTableSize(1 << 20).WithNumMemtables(1).WithValueLogFileSize(1 << 20).WithValueThreshold(1 << 17)
 	db, err := badgerkv.Open(t.Context(), filepath.Join(disk.Dir(), "db"), &o)

@@ -159,7 +159,11 @@ func TestAStoreIsSafeWhenOpenedAgainAfterASyncThatFailed(t *testing.T) {
 		nth  uint64 // the sync of the pages, and of the one that names them
 		dies bool
 	}{{1, false}, {2, false}, {1, true}, {2, true}} {
-		for seed := range uint64(4) {
+		seeds := uint64(4)
+		if testing.Short() {
+			seeds = 2
+		}
+		for seed := range seeds {
 			cuts := 0
 			for cutAfterReopening(t, how.nth, how.dies, seed, cuts+1) {
 				cuts++

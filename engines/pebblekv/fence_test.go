@@ -35,7 +35,12 @@ func TestEveryFailedWrite(t *testing.T) {
 
 // step keeps the number of runs small: the first writes, those of Open, all differ, the later ones
 // repeat.
-func step(n int64) int64 { return 1 + n/16 }
+func step(n int64) int64 {
+	if testing.Short() {
+		return 1 + n/4
+	}
+	return 1 + n/16
+}
 
 func oneFailedWrite(t *testing.T, d driver.Durability, n int64) (failed bool) {
 	what := fmt.Sprintf("%v, write %d fails", d, n)

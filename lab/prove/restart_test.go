@@ -52,7 +52,7 @@ func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
 			return s.Kind == powerfs.OnWrite && strings.HasSuffix(s.Path, ".log")
 		}))
 		gone, c := 0, task.newCell(result.FaultRecovery, "")
-		// Where a log's first write is among the operations differs from run to run on a busy machine.
+		// On a busy machine the first write to the log may be another operation in each run.
 		for op := first - 2; op < first+6 || gone == 0 && op < base.opOf(len(base.steps)/2); op++ {
 			rec, err := l.record(t.Context(), task, s, 7, run{kills: []uint64{op}})
 			if err != nil {

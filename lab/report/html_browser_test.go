@@ -35,6 +35,9 @@ var (
 // requested since it was started.
 func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	t.Helper()
+	if testing.Short() && t.Name() != "TestThePageInABrowser" {
+		t.Skip("a browser is started: without -short")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
 		if found, err := exec.LookPath(name); err == nil {

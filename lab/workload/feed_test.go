@@ -19,6 +19,15 @@ func feedOps(t *testing.T) []workload.Op {
 	return w.Ops
 }
 
+// skipForm skips the forms of pebble and sqlite that are tried in memory and on bbolt: what is kept
+// in pairs is the same on each engine.
+func skipForm(t *testing.T, engine, form string) {
+	t.Helper()
+	if testing.Short() && form != "kv" && (engine == "pebble" || engine == "sqlite") {
+		t.Skip("the form is tried on other engines: without -short")
+	}
+}
+
 func TestEveryOperationOfFeedWorksInEveryForm(t *testing.T) {
 	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite", "margaret"} {
 		for _, op := range feedOps(t) {
@@ -27,6 +36,7 @@ func TestEveryOperationOfFeedWorksInEveryForm(t *testing.T) {
 			}
 			for _, form := range op.Forms(engine, "") {
 				t.Run(strings.Join([]string{engine, op.Name, form}, " "), func(t *testing.T) {
+					skipForm(t, engine, form)
 					params := map[string]string{"messages": "5k", "block": "4000"}
 					if op.Sized {
 						params["dictionary"] = "trained"
@@ -87,6 +97,7 @@ func TestFeedIsAppendedAtEveryClassThatAnEngineDelivers(t *testing.T) {
 			}
 			for _, form := range op.Forms(engine, "") {
 				t.Run(strings.Join([]string{engine, form, class.String()}, " "), func(t *testing.T) {
+					skipForm(t, engine, form)
 					r := start(t, "feed", op.Name, workload.Env{Engine: engine, Form: form, Durability: class, Seed: 1})
 					if err := slice(t.Context(), r, 1, 8); err != nil {
 						t.Fatal(err)

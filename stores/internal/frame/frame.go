@@ -73,8 +73,8 @@ type Case[S any] struct {
 	Processes bool // needs what several processes may open
 }
 
-// Run runs cases, each on a suite of its own, which begin makes, beside those of other targets: much
-// of the time is waiting.
+// Run runs cases, each on a suite of its own, which begin makes, beside those of other targets:
+// much of the time is waiting for syncs.
 func Run[S any](t *testing.T, target Target, cases []Case[S], begin func(Suite) S) {
 	t.Parallel()
 	for _, c := range cases {

@@ -75,6 +75,9 @@ func (open Open) Killed(t *testing.T, kinds ...string) {
 		})
 	})
 	kills := 10
+	if testing.Short() {
+		kills = 4
+	}
 	if n, err := strconv.Atoi(os.Getenv(killsVariable)); err == nil {
 		kills = n
 	}
@@ -107,8 +110,11 @@ func (open Open) killed(t *testing.T, kind string, kills int) {
 // -crashtest.budget=10m is more of it.
 func (open Open) Crashes(t *testing.T, kinds ...string) {
 	ctx := context.Background()
-	for _, kind := range kinds {
+	for i, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			if testing.Short() && i < len(kinds)-1 {
+				t.Skip("its crashes are those of the last: without -short")
+			}
 			crashtest.Run(t, crashtest.Store[Program]{
 				Open: func(dir string) (Program, error) { return open(ctx, kind, dir, kv.Synced) },
 				Do:   func(p Program, i int) error { return p.Do(ctx, i, name("p", i), func() {}) },

@@ -46,7 +46,6 @@ type Store interface {
 // binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
-	t.Parallel() // most of the time is waiting for syncs
 	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile}
 	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
