@@ -71,7 +71,7 @@ func (Driver) Info() driver.Info {
 	}
 }
 
-// bulk keeps the memory of a load small. Badger keeps up to eight buffers in which tables were made,
+// bulk keeps the memory of a load small. Badger keeps up to eight buffers in which it made tables,
 // each as large as the largest one and what it was compressed to, and up to six tables in memory
 // that take a third more than their size. As many bytes as by default wait to be merged.
 var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "8388608", "NumMemtables": "2",
