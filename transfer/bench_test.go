@@ -22,7 +22,8 @@ import (
 // same pairs to the destination in the same transactions and syncing them. of-slower is that part;
 // 1 is a copy that costs no more than its slower side. Copy and writing are processes of their own,
 // whose memory is peak-MB and write-peak-MB: without pages of files that are mapped, which are the
-// system's to take back, and with what Go has not given back yet.
+// system's to take back, and with what Go has not given back yet. The copy has the limit for that
+// which the command assay copy sets.
 func BenchmarkCopy(b *testing.B) {
 	megabytes := 8
 	if text := os.Getenv("ASSAY_TRANSFER_MB"); text != "" {
@@ -48,7 +49,7 @@ func BenchmarkCopy(b *testing.B) {
 					err := alone.of(filling(b, c.to+":"+first+c.params, megabytes<<20))
 					return errors.Join(err, driver.SyncTree(first))
 				})
-				copied += timed(b, func() error { return memory.of(copying(b, from, c.to+":"+new+c.params)) })
+				copied += timed(b, func() error { return memory.of(copying(b, from, c.to+":"+new+c.params, "GOMEMLIMIT=256MiB")) })
 				if err := errors.Join(os.RemoveAll(first), os.RemoveAll(new)); err != nil {
 					b.Fatal(err)
 				}

@@ -33,8 +33,8 @@ func TestShortPairs(t *testing.T) {
 	}
 }
 
-// TestLooksOnlyForWhatMayNotFit: where the source's engine holds nothing that the destination's does
-// not, the source is read once.
+// TestLooksOnlyForWhatMayNotFit: where the source's engine holds nothing that the destination's
+// does not, the source is read once.
 func TestLooksOnlyForWhatMayNotFit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -90,11 +90,11 @@ func killed(t *testing.T, engine string, kills int) {
 	t.Logf("%d kills, %d of them amid a copy; %d copies went on to the end", kills, amid, resumed)
 }
 
-// copying starts a process that copies.
-func copying(t testing.TB, from, to string) *exec.Cmd {
+// copying starts a process that copies, with more in its environment.
+func copying(t testing.TB, from, to string, more ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), task+"="+from, task+"_TO="+to)
+	c.Env = append(append(os.Environ(), task+"="+from, task+"_TO="+to), more...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

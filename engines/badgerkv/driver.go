@@ -71,9 +71,11 @@ func (Driver) Info() driver.Info {
 	}
 }
 
-// bulk keeps the memory of a load small: by default Badger holds up to six tables of 64 MiB, which
-// take 84 each, and as many blocks as 256 MiB hold.
-var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "16777216", "NumMemtables": "2"}
+// bulk keeps the memory of a load small. Badger keeps up to eight buffers in which it made tables,
+// each as large as the largest one and what it was compressed to, and up to six tables in memory
+// that take a third more than their size. As many bytes as by default wait to be merged.
+var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "8388608", "NumMemtables": "2",
+	"NumLevelZeroTables": "40", "NumLevelZeroTablesStall": "120"}
 
 // What a commit delivers with SyncWrites and without.
 var (

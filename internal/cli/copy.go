@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -265,9 +267,18 @@ func twoStores(what, example string) cobra.PositionalArgs {
 	}
 }
 
-// watch shows how far a copy or comparison with o is. The caller calls end.
+// copyMemory is what Go may keep of memory that engines have let go of, in bytes, while stores are
+// copied or compared. GOMEMLIMIT overrides it.
+const copyMemory = 256 << 20
+
+// watch shows how far a copy or comparison with o is, within copyMemory. The caller calls end.
 func (a *app) watch(o *transfer.Options) (end func()) {
 	p := newMeter(a.stderr)
+	end = p.end
+	if os.Getenv("GOMEMLIMIT") == "" {
+		before := debug.SetMemoryLimit(copyMemory)
+		end = func() { p.end(); debug.SetMemoryLimit(before) }
+	}
 	began, phase := time.Now(), ""
 	o.Progress = func(s transfer.Progress) {
 		if s.Phase != phase {
@@ -281,5 +292,5 @@ func (a *app) watch(o *transfer.Options) (end func()) {
 			perSecond(s.Bytes, time.Since(began)))
 		p.show(text, "")
 	}
-	return p.end
+	return end
 }

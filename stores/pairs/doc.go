@@ -53,8 +53,9 @@
 //	'm' sequence  a message: whether it was erased; its bytes
 //
 // What only a form has, and what makes no difference, is not in there: how many positions are
-// reserved, marks and counters of a queue, indexes that only speed up SQL, how a feed is compressed.
-// Reading a store checks it: an index, a counter or a state that contradicts the rest is Corrupt.
+// reserved, marks and counters of a queue, indexes that only speed up SQL, how a feed is
+// compressed. Reading a store checks it: an index, a counter or a state that contradicts the rest
+// is Corrupt.
 //
 // A feed that was trimmed does not fit into Margaret's files, nor a message that was erased into
 // keys: that is Unsupported.

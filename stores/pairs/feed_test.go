@@ -243,8 +243,8 @@ func TestFeedDamagedWhenOpened(t *testing.T) {
 	}
 }
 
-// TestFeedMigrates: a feed that an older program appends to after it was moved gets what is new; one
-// that was trimmed is an error, and stays as it is.
+// TestFeedMigrates: a feed that an older program appends to after it was moved gets what is new;
+// one that was trimmed is an error, and stays as it is.
 func TestFeedMigrates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
