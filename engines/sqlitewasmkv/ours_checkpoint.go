@@ -13,10 +13,16 @@ func (c *conn) CheckpointAt(pages int) {
 		if n < pages {
 			return nil
 		}
-		_, _, err := db.WALCheckpoint(schema, sqlite3.CHECKPOINT_PASSIVE)
-		if sqlite.Checkpointed(c.result(err)) != sqlite.OK {
+		rc, err := c.checkpoint(schema)
+		if sqlite.Checkpointed(rc) != sqlite.OK {
 			return err
 		}
 		return nil
 	})
+}
+
+func (c *conn) checkpoint(schema string) (rc int32, err error) {
+	defer c.outOfMemory(&rc)
+	_, _, err = c.db.WALCheckpoint(schema, sqlite3.CHECKPOINT_PASSIVE)
+	return c.result(err), err
 }
