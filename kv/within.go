@@ -10,8 +10,8 @@ import (
 
 // A program that writes within the function of an Update, to the same store and not by the
 // transaction, waits for a turn that it has itself. Nothing in Go tells which goroutine has the
-// turn, but a goroutine can see on its own stack within how many functions of Updates it is, each of
-// which has the turn of a store. If no other store of the process has an Update, the one that is
+// turn, but a goroutine can see on its own stack within how many functions of Updates it is, each
+// of which has the turn of a store. If no other store of the process has an Update, the one that is
 // waited for is among these. As the others end by themselves, and this one does not, that moment
 // comes.
 
@@ -46,12 +46,12 @@ func functions() (n int64) {
 	}
 }
 
-// updates reports whether an Update has the turn, or waits for it next. Who shares for a moment does
-// not hide it.
+// updates reports whether an Update has the turn, or waits for it next. Who shares for a moment
+// does not hide it.
 func (t *turns) updates() bool { return t.in.Load() < updating-alone/2 }
 
-// suspects returns within how many functions of Updates the caller is, if one may have the turn that
-// it is about to wait for: that may be one of these.
+// suspects returns within how many functions of Updates the caller is, if one may have the turn
+// that it is about to wait for: that may be one of these.
 func (t *turns) suspects() int64 {
 	if !t.updates() {
 		return 0
