@@ -151,7 +151,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 
 func (db *DB) backup(ctx context.Context, path string) (err error) {
 	if !db.caps.Persistent || db.caps.Remote {
-		return refusal(Unsupported, "copy its pairs into a store of another engine", "the store has no files of its own")
+		return refusal(Unsupported, "copy its pairs into a store of another engine", "it has no files of its own")
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {

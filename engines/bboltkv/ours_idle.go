@@ -1,6 +1,11 @@
 package bboltkv
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/assaydb/assay/kv/driver"
+)
 
 // bbolt takes several times as long to begin and end a read transaction as to read a pair. So the
 // one that was closed last is kept, and is the next snapshot, for as long as nothing changes.
@@ -32,4 +37,25 @@ func (s *store) change() error {
 		return r.end()
 	}
 	return nil
+}
+
+// Snapshot begins a read transaction, which pins the state, unless one is kept.
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
+	r := s.take()
+	if r != nil {
+		return r, nil
+	}
+	r = &reader{state: s.changes.Load()}
+	if err := r.begin(ctx, s, readOnly); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close ends the transaction, unless it is kept.
+func (r *reader) Close() error {
+	if r.store.keep(r) {
+		return nil
+	}
+	return r.end()
 }

@@ -35,14 +35,6 @@ func (r *reader) begin(ctx context.Context, s *store, writable bool) (err error)
 	return err
 }
 
-// Close ends the transaction, unless it is kept.
-func (r *reader) Close() error {
-	if r.store.keep(r) {
-		return nil
-	}
-	return r.end()
-}
-
 // end rolls back unless a commit has ended the transaction. It forgets what was read: the addresses
 // may be the heap's once the file is no longer mapped.
 func (r *reader) end() error {

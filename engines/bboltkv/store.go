@@ -24,19 +24,6 @@ func (s *store) Caps() driver.Caps { return s.caps }
 // Settings reads back what is in force.
 func (s *store) Settings() []driver.Setting { return table.Settings(s.options) }
 
-// Snapshot begins a read transaction, which pins the state, unless one is kept.
-func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	r := s.take()
-	if r != nil {
-		return r, nil
-	}
-	r = &reader{state: s.changes.Load()}
-	if err := r.begin(ctx, s, readOnly); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // Begin begins a write transaction.
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
 	if err := s.failure.Err(); err != nil {

@@ -25,5 +25,5 @@ func (c *conn) outOfMemory(rc *int32) {
 
 func tooLarge(err error) error {
 	return &driver.Error{Kind: driver.TooLarge, Err: err,
-		Hint: "a connection has 256 MiB of memory: write less in a transaction, smaller values, or use the engine sqlite"}
+		Hint: "a connection has 256 MiB of memory: write smaller values, or use the engine sqlite"}
 }
