@@ -47,10 +47,7 @@ func (b *Batch) DeleteRange(r Range) {
 	if r.empty() {
 		return
 	}
-	d := rangeAt{at: len(b.ops)}
-	if len(r.Start) > 0 {
-		d.r.Start = b.copy(r.Start)
-	}
+	d := rangeAt{len(b.ops), Range{Start: b.copy(r.Start)}}
 	if r.End != nil {
 		d.r.End = b.copy(r.End)
 	}

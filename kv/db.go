@@ -59,6 +59,7 @@ func newDB(store driver.Store, d driver.Driver, r *request) *DB {
 		limit:  patience{limit: r.wait, what: "another transaction is in the way", tracer: t}, writers: newTurns(t),
 	}}
 	db.idle.L = &db.mu
+	allTurns.Store(&db.writers, nil)
 	if db.Mode() != ReadOnly {
 		db.takes = classes(caps, func(p Promise) bool { return p.Supported })
 	}

@@ -11,10 +11,14 @@ import (
 
 // Close waits for running calls, ends snapshots and transactions that the program still holds, and
 // closes the store. That some were held is an error. Later calls of any method fail with Closed;
-// closing again returns what the first Close returned.
+// closing again returns what the first Close returned. Within the function of an Update it is
+// Invalid and does nothing.
 func (db *DB) Close() error {
 	if len(db.prefix) > 0 {
 		return nil
+	}
+	if err := db.MayWait(context.Background()); err != nil {
+		return err
 	}
 	db.closing.Do(func() {
 		db.core.err = traced(context.Background(), db.tracer, Event{Op: "close"}, func(ctx context.Context) error {
@@ -34,8 +38,9 @@ func (db *DB) close(ctx context.Context) error {
 	db.held = nil
 	db.mu.Unlock()
 	err := db.endHeld(held)
-	_ = db.writers.enterAlone(ctx) // which does not end
-	defer db.writers.leaveAlone()  // those who wait are told that the store is closed
+	_ = db.writers.enterAlone(ctx, alone) // which does not end
+	defer db.writers.leaveAlone()         // those who wait are told that the store is closed
+	allTurns.Delete(&db.writers)
 	return errors.Join(err, db.store.Close())
 }
 
@@ -140,14 +145,14 @@ func torn(d Durability) *Error {
 		"a kill may leave a part of a transaction that was committed as %v", d)
 }
 
-// enterAlone waits until nobody else writes. The caller ends its turn by writers.leaveAlone.
-func (db *DB) enterAlone(ctx context.Context, op string, d Durability) error {
-	if err := db.writers.enterAlone(ctx); err != nil {
+// enterAlone waits until nobody else writes. The caller ends its turn by writers.leave(as).
+func (db *DB) enterAlone(ctx context.Context, op string, d Durability, as int64) error {
+	if err := db.writers.enterAlone(ctx, as); err != nil {
 		return db.wrap(op, waitedForItself(err))
 	}
 	err := db.mayWrite(ctx, op, d)
 	if err != nil {
-		db.writers.leaveAlone()
+		db.writers.leave(as)
 	}
 	return err
 }

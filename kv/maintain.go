@@ -23,7 +23,7 @@ type Size struct {
 // while open; where Caps.Compacts is false it does nothing. Writers wait meanwhile. When ctx ends
 // first, the engine goes on in the background, and writers and Close wait until it is done.
 func (db *DB) Compact(ctx context.Context) error {
-	if err := db.enterAlone(ctx, "compact", db.caps.Cheapest()); err != nil {
+	if err := db.enterAlone(ctx, "compact", db.caps.Cheapest(), alone); err != nil {
 		return err
 	}
 	c, ok := db.store.(driver.Compacter)
@@ -45,7 +45,7 @@ func (db *DB) Check(ctx context.Context) error {
 		check = c.Check
 	}
 	if db.caps.ChecksAlone && db.config.Mode != ReadOnly {
-		if err := db.writers.enterAlone(ctx); err != nil {
+		if err := db.writers.enterAlone(ctx, alone); err != nil {
 			return db.wrap("check", waitedForItself(err))
 		}
 		if err := db.mayRun(ctx, "check"); err != nil {
@@ -150,11 +150,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 }
 
 func (db *DB) backup(ctx context.Context, path string) (err error) {
-	if !db.caps.Persistent {
-		return refusal(Unsupported, "copy its pairs into a store of another engine", "the store is in memory only")
-	}
-	if db.caps.Remote {
-		return refusal(Unsupported, "copy its pairs into a store of another engine", "the store is another program's")
+	if !db.caps.Persistent || db.caps.Remote {
+		return refusal(Unsupported, "copy its pairs into a store of another engine", "it has no files of its own")
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {

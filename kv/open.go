@@ -87,8 +87,9 @@ func MustDeliver(d Durability) Option { return func(r *request) { r.must = appen
 // engine cannot honour is Unsupported.
 //
 // If another process holds the store, Open tries again until ctx ends or, by default, 10 seconds
-// have passed, and then fails with Busy. An opening that takes long, as recovery may, goes on in
-// the background when ctx ends, and what it opens is closed.
+// have passed, and then fails with Busy. That is so of all waits for locks, and one that ends with
+// ctx fails with Canceled, too. An opening that takes long, as recovery may, goes on in the
+// background when ctx ends, and what it opens is closed.
 func Open(ctx context.Context, rawURL string, options ...Option) (*DB, error) {
 	d, r, err := parse(rawURL)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -207,6 +208,20 @@ func TestACommitThatIsBusyIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "the store", all(t, db, kv.Range{}), "a=1 b=2")
+}
+
+func TestAWaitThatEndsWithItsContextIsCanceledAndBusy(t *testing.T) {
+	db := openMoody(t, moody{fail: slices.Repeat([]error{&driver.Error{Kind: driver.Busy}}, 10_000)})
+	short, cancel := context.WithCancel(ctx)
+	err := db.Update(short, kv.Synced, func(tx *kv.Tx) error {
+		cancel()
+		return tx.Put([]byte("a"), nil)
+	})
+	wantKind(t, "update", err, kv.Canceled)
+	if !errors.Is(err, kv.Busy) || !errors.Is(err, context.Canceled) || kv.HintOf(err) == "" {
+		t.Errorf("got %v, hint %q", err, kv.HintOf(err))
+	}
+	want(t, "the store", all(t, db, kv.Range{}), "")
 }
 
 func TestAnAbortedTransactionRunsAgain(t *testing.T) {

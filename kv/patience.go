@@ -59,14 +59,14 @@ func (p *patience) rest(ctx context.Context) bool {
 	return true
 }
 
-// gaveUp explains a Busy that lasted too long.
+// gaveUp explains a Busy that lasted too long: for p, or for ctx, which makes it Canceled, too.
 func (p *patience) gaveUp(ctx context.Context, err error) error {
-	why := fmt.Errorf("%s (%w)", p.what, err)
-	if ctx.Err() != nil {
-		why = fmt.Errorf("%w: %w", why, ctx.Err())
-	}
-	return &Error{Kind: Busy, Err: why, Hint: cmp.Or(driver.HintOf(err),
+	e := &Error{Kind: Busy, Err: fmt.Errorf("%s (%w)", p.what, err), Hint: cmp.Or(driver.HintOf(err),
 		fmt.Sprintf("end the other program or its transaction, or wait longer than %v: ?wait=1m", p.limit))}
+	if ctx.Err() != nil {
+		e.Kind, e.Err = Canceled, fmt.Errorf("%w: %w", e.Err, ctx.Err())
+	}
+	return e
 }
 
 // sleep reports whether d passed before ctx ended.

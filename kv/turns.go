@@ -8,14 +8,17 @@ import (
 // turns lets in either one writer alone or several who share. Those who meet nobody take an atomic
 // operation each way, and no lock; the others queue in the order they came.
 type turns struct {
-	in      atomic.Int64  // how many share, less gate for the one who is alone and for the one who waits to be
+	in      atomic.Int64  // how many share, plus what the one who is alone counts, and the one who waits to be
 	queue   chan struct{} // holds one: who has put it there waits at the gate, and others wait to put theirs
 	changed chan struct{} // wakes the one at the gate, who then looks at in again
 	tracer  Timer         // is told of waits
-	within
 }
 
-const gate = 1 << 40
+// What one who is alone counts: so much more for an Update that in tells of it.
+const (
+	alone    = -1 << 40
+	updating = 3 * alone
+)
 
 func newTurns(t Timer) turns {
 	return turns{tracer: t, queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
@@ -31,21 +34,24 @@ func (t *turns) enterShared(ctx context.Context) error {
 }
 
 func (t *turns) leaveShared() {
-	if t.in.Add(-1) == -gate {
+	if in := t.in.Add(-1); in == alone || in == updating {
 		t.wake()
 	}
 }
 
-// enterAlone waits until nobody else is in, or ctx ends.
-func (t *turns) enterAlone(ctx context.Context) error {
-	if t.in.CompareAndSwap(0, -gate) {
+// enterAlone waits until nobody else is in, or ctx ends. as is alone or updating.
+func (t *turns) enterAlone(ctx context.Context, as int64) error {
+	if t.in.CompareAndSwap(0, as) {
 		return nil
 	}
-	return t.wait(ctx, -gate)
+	return t.wait(ctx, as)
 }
 
-func (t *turns) leaveAlone() {
-	if t.in.Add(gate) != 0 {
+func (t *turns) leaveAlone() { t.leave(alone) }
+
+// leave is leaveAlone of one who is alone as that.
+func (t *turns) leave(as int64) {
+	if t.in.Add(-as) != 0 {
 		t.wake()
 	}
 }
@@ -57,8 +63,8 @@ func (t *turns) wake() {
 	}
 }
 
-// wait queues, counts n in, and waits at the gate: 1 until nobody is alone, -gate until nobody else
-// is in. Those that are turned away count for a moment, too.
+// wait queues, counts n in, and waits at the gate: 1 until nobody is alone, otherwise until nobody
+// else is in. Those that are turned away count for a moment, too.
 func (t *turns) wait(ctx context.Context, n int64) (err error) {
 	var sp span
 	ctx = sp.begin(ctx, t.tracer, Event{Op: "turn"})

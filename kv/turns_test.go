@@ -13,10 +13,10 @@ import (
 // Several share, one is alone, some give up, and everybody gets in.
 func TestTurns(t *testing.T) {
 	turns := newTurns(nil)
-	var shared, alone atomic.Int64
+	var shared, lonely atomic.Int64
 	var data [2]int // written by those alone, read by those who share: the race detector looks on
 	look := func() {
-		if alone.Load() != 0 || data[0] != data[1] {
+		if lonely.Load() != 0 || data[0] != data[1] {
 			t.Error("one who shares met one who is alone")
 		}
 	}
@@ -30,14 +30,15 @@ func TestTurns(t *testing.T) {
 				}
 				switch {
 				case rand.N(4) == 0:
-					if err := turns.enterAlone(ctx); err == nil {
-						if n := alone.Add(1); n != 1 || shared.Load() != 0 {
+					as := [...]int64{alone, updating}[rand.N(2)]
+					if err := turns.enterAlone(ctx, as); err == nil {
+						if n := lonely.Add(1); n != 1 || shared.Load() != 0 {
 							t.Errorf("%d alone, %d others", n, shared.Load())
 						}
 						data[0]++
 						data[1]++
-						alone.Add(-1)
-						turns.leaveAlone()
+						lonely.Add(-1)
+						turns.leave(as)
 					} else if !errors.Is(err, context.DeadlineExceeded) {
 						t.Error(err)
 					}
@@ -75,7 +76,7 @@ func TestTurnsAloneWaits(t *testing.T) {
 	_ = turns.enterShared(free)
 	ctx, cancel := context.WithCancel(free)
 	done := make(chan error)
-	go func() { done <- turns.enterAlone(ctx) }()
+	go func() { done <- turns.enterAlone(ctx, alone) }()
 	for turns.in.Load() > 0 { // until the gate is closed
 		time.Sleep(time.Microsecond)
 	}
@@ -85,7 +86,7 @@ func TestTurnsAloneWaits(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	enter(nil)
-	go func() { done <- turns.enterAlone(free) }()
+	go func() { done <- turns.enterAlone(free, updating) }()
 	for turns.in.Load() > 0 {
 		time.Sleep(time.Microsecond)
 	}
@@ -94,6 +95,6 @@ func TestTurnsAloneWaits(t *testing.T) {
 		t.Error(err)
 	}
 	enter(context.Canceled)
-	turns.leaveAlone()
+	turns.leave(updating)
 	enter(nil)
 }

@@ -24,6 +24,7 @@ func TestAWriteWithinTheFunctionOfAnUpdateIsRefused(t *testing.T) {
 		"write":     func() error { return db.Write(forever, kv.Buffered, &batch) },
 		"namespace": func() error { return db.Namespace([]byte("n")).Update(forever, kv.Buffered, nothing) },
 		"begin":     func() error { _, err := db.Begin(forever, kv.Buffered); return err },
+		"close":     func() error { return db.Close() },
 		"may wait":  func() error { return db.MayWait(forever) },
 		"deep": func() error {
 			return openMem(t).Update(forever, kv.Buffered, func(*kv.Tx) error {

@@ -57,10 +57,10 @@ func (db *DB) retry(ctx context.Context, op string, err error, try func() error)
 }
 
 func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err error) {
-	if err := db.enterAlone(ctx, "update", d); err != nil {
+	if err := db.enterAlone(ctx, "update", d, updating); err != nil {
 		return err
 	}
-	defer db.writers.leaveAlone()
+	defer db.writers.leave(updating)
 	w, err := db.begin(ctx, d)
 	if err != nil {
 		return db.wrap("update", err)
@@ -75,7 +75,7 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 			err = db.wrap("update", cerr)
 		}
 	}()
-	if err := db.writers.run(fn, tx); err != nil {
+	if err := run(fn, tx); err != nil {
 		return err
 	}
 	return db.commit(tx)
@@ -142,7 +142,7 @@ func (db *DB) outcome(op string, err error) error {
 // Update's transaction in every other respect, but that it is not run again when it is Aborted.
 func (db *DB) Begin(ctx context.Context, d Durability) (tx *Tx, err error) {
 	err = traced(ctx, db.tracer, Event{Op: "begin", Durability: d}, func(ctx context.Context) error {
-		if err := db.enterAlone(ctx, "begin", d); err != nil {
+		if err := db.enterAlone(ctx, "begin", d, alone); err != nil {
 			return err
 		}
 		err := db.enter(ctx, "begin") // Close looks for what is held when this call has ended
@@ -249,7 +249,7 @@ func (db *DB) write(ctx context.Context, d Durability, commit func() error) erro
 
 func (db *DB) inTurn(ctx context.Context, d Durability, commit func() error) error {
 	if !db.caps.ConcurrentApply {
-		if err := db.enterAlone(ctx, "write", d); err != nil {
+		if err := db.enterAlone(ctx, "write", d, alone); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()

@@ -42,6 +42,7 @@
 //   - ours_create.go makes a new file appear as a whole;
 //   - ours_file.go lets a file be replaced while snapshots of it go on, and ours_compact.go replaces
 //     it by a compact one;
+//   - ours_idle.go keeps the read transaction that was closed last for the next reader;
 //   - ours_heal.go tells what became of a commit that failed, mends the file, and seals it;
 //   - ours_damage.go turns panics and faults over damaged pages into errors, for scans ours_ahead.go;
 //   - ours_growth.go bounds the waiting; how much is mapped stands in ours_unix.go, ours_other.go.

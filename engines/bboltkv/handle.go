@@ -46,8 +46,8 @@ func WrapBucket(h *bolt.DB, bucket string, options ...kv.Option) (*kv.DB, error)
 
 // Handle returns bbolt's handle of db, for its statistics and to read other buckets; false if db is
 // of another engine. Do not close it. Do not write through it: whether that is synced would depend
-// on db's last commit, so wrap a DB of your own instead. Do not keep it across Compact, which
-// replaces it.
+// on db's last commit, and db may go on reading an older state, so wrap a DB of your own instead.
+// Do not keep it across Compact, which replaces it.
 func Handle(db *kv.DB) (*bolt.DB, bool) {
 	s, ok := db.Driver().(*store)
 	if !ok {

@@ -22,9 +22,13 @@ const compactTxSize = 16 << 20
 //
 // The new file is open, and locked, before it gets the name: no other process can come between. One
 // that was waiting for the old file's lock finds that the name has moved on (see verify).
-func (s *store) Compact(ctx context.Context) error {
+func (s *store) Compact(ctx context.Context) (err error) {
 	if !s.caps.Compacts {
 		return nil
+	}
+	defer func() { err = errors.Join(err, s.change()) }()
+	if err := s.change(); err != nil {
+		return err
 	}
 	path, err := filepath.EvalSymlinks(s.path)
 	if err != nil {

@@ -23,17 +23,13 @@ type file struct {
 }
 
 // begin begins a transaction, for a user that was counted, and returns it with the bucket of o,
-// which may be nil.
-func (f *file) begin(o *options, writable bool) (*bolt.Tx, *bolt.Bucket, error) {
-	tx, b, err := f.tryBegin(o, writable)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.release())
-	}
-	return tx, b, nil
-}
-
-// tryBegin is begin for a user that is not counted, because the file is kept open otherwise.
-func (f *file) tryBegin(o *options, writable bool) (tx *bolt.Tx, b *bolt.Bucket, err error) {
+// which may be nil. If it fails the user is counted no more.
+func (f *file) begin(o *options, writable bool) (tx *bolt.Tx, b *bolt.Bucket, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.release())
+		}
+	}()
 	if f.broken.Load() {
 		return nil, nil, corrupt("an earlier operation met a damaged page")
 	}
@@ -45,18 +41,11 @@ func (f *file) tryBegin(o *options, writable bool) (tx *bolt.Tx, b *bolt.Bucket,
 }
 
 // end rolls tx back, unless a commit has ended it, and releases f.
-func (f *file) end(tx *bolt.Tx) error {
-	if err := f.rollback(tx); err != nil {
-		return errors.Join(err, f.release())
+func (f *file) end(tx *bolt.Tx) (err error) {
+	if tx.DB() != nil && !f.broken.Load() {
+		err = classify(tx.Rollback())
 	}
-	return f.release()
-}
-
-func (f *file) rollback(tx *bolt.Tx) error {
-	if tx.DB() == nil || f.broken.Load() {
-		return nil
-	}
-	return classify(tx.Rollback())
+	return errors.Join(err, f.release())
 }
 
 func (f *file) release() error {
@@ -78,6 +67,7 @@ func (s *store) wrap(h *bolt.DB) {
 	if s.caps.Compacts = false; !h.NoSync {
 		s.caps.Promises = [3]driver.Promise{synced, synced, synced}
 	}
-	s.file, s.growing = &file{db: h}, true
+	s.file = &file{db: h}
+	s.growing.Store(true)
 	s.file.users.Store(1)
 }

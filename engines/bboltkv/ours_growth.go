@@ -1,11 +1,11 @@
 package bboltkv
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -23,7 +23,7 @@ import (
 type growth struct {
 	gate    sync.RWMutex   // shared by readers while they begin or end
 	file    *file          // under gate
-	growing bool           // under gate: a commit runs that may wait for readers
+	growing atomic.Bool    // changes under gate: a commit runs that may wait for readers
 	strays  sync.WaitGroup // goroutines whose calls are over
 }
 
@@ -62,9 +62,9 @@ func (s *store) apart(ctx context.Context, call func() error, undo func()) error
 // begin begins a transaction on the current file, and returns it with the store's bucket.
 func (s *store) begin(ctx context.Context, writable bool) (*file, *bolt.Tx, *bolt.Bucket, error) {
 	s.gate.RLock()
-	f, growing := s.file, s.growing
+	f := s.file
 	f.users.Add(1)
-	if !growing {
+	if !s.growing.Load() {
 		tx, b, err := f.begin(s.options, writable)
 		s.gate.RUnlock()
 		return f, tx, b, err
@@ -92,32 +92,11 @@ func (s *store) end(f *file, tx *bolt.Tx) error {
 	}
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	if s.growing {
+	if s.growing.Load() {
 		s.strays.Go(func() { _ = f.end(tx) })
 		return nil
 	}
 	return f.end(tx)
-}
-
-// Get reads in a transaction that needs no memory of its own. Where no commit waits for readers it
-// keeps the file in place by itself.
-func (s *store) Get(ctx context.Context, dst, key []byte) (value []byte, err error) {
-	var r reader
-	s.gate.RLock()
-	if s.growing {
-		s.gate.RUnlock()
-		if err := r.begin(ctx, s, readOnly); err != nil {
-			return dst, err
-		}
-		value, err = r.Get(dst, key)
-		return value, cmp.Or(r.Close(), err)
-	}
-	defer s.gate.RUnlock()
-	if r.tx, r.bucket, err = s.file.tryBegin(s.options, readOnly); err != nil {
-		return dst, err
-	}
-	value, err = r.Get(dst, key)
-	return value, cmp.Or(s.file.rollback(r.tx), err)
 }
 
 // commit commits t. If it says InDoubt the commit goes on.
@@ -145,5 +124,5 @@ func (s *store) commit(t *txn) error {
 func (s *store) setGrowing(growing bool) {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	s.growing = growing
+	s.growing.Store(growing)
 }

@@ -18,6 +18,7 @@ type reader struct {
 	read   bool         // Get or Len was called
 	get    *bolt.Cursor // of both, from the second call on
 	free   []*cursor    // closed ones, for the next
+	state  int64        // of the store, before the transaction began
 }
 
 var _ driver.Lener = (*reader)(nil)
@@ -34,9 +35,9 @@ func (r *reader) begin(ctx context.Context, s *store, writable bool) (err error)
 	return err
 }
 
-// Close rolls back unless a commit has ended the transaction. It forgets what was read: the
-// addresses may be the heap's once the file is no longer mapped.
-func (r *reader) Close() error {
+// end rolls back unless a commit has ended the transaction. It forgets what was read: the addresses
+// may be the heap's once the file is no longer mapped.
+func (r *reader) end() error {
 	for _, c := range r.free {
 		clear(c.pairs[:])
 	}

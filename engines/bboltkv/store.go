@@ -14,6 +14,7 @@ type store struct {
 	caps    driver.Caps
 	failure driver.Failure // of a compaction
 	growth
+	idle
 }
 
 var _ driver.Store = (*store)(nil)
@@ -23,23 +24,17 @@ func (s *store) Caps() driver.Caps { return s.caps }
 // Settings reads back what is in force.
 func (s *store) Settings() []driver.Setting { return table.Settings(s.options) }
 
-// Snapshot begins a read transaction, which pins the state.
-func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	r := new(reader)
-	if err := r.begin(ctx, s, readOnly); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // Begin begins a write transaction.
 func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, error) {
 	if err := s.failure.Err(); err != nil {
 		return nil, err
 	}
+	if err := s.change(); err != nil {
+		return nil, errors.Join(err, s.change())
+	}
 	t := &txn{durability: d}
 	if err := t.begin(ctx, s, readWrite); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.change())
 	}
 	if err := t.createBucket(); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -55,7 +50,7 @@ func (s *store) Check(ctx context.Context) error {
 	if err := r.begin(ctx, s, !s.options.ReadOnly); err != nil {
 		return err
 	}
-	return errors.Join(check(ctx, r.tx), r.Close())
+	return errors.Join(check(ctx, r.tx), r.end())
 }
 
 // Backup writes the pages of the last committed state to path, those of other buckets included.
@@ -64,12 +59,13 @@ func (s *store) Backup(ctx context.Context, path string) error {
 	if err := r.begin(ctx, s, readOnly); err != nil {
 		return err
 	}
-	return errors.Join(classify(r.tx.CopyFile(path, 0o600)), r.Close())
+	return errors.Join(classify(r.tx.CopyFile(path, 0o600)), r.end())
 }
 
 // Close closes the file. As with bbolt itself, it syncs nothing: what Flushed commits wrote is the
 // kernel's to keep.
 func (s *store) Close() error {
+	err := s.change()
 	s.strays.Wait()
-	return s.file.release()
+	return errors.Join(err, s.file.release())
 }

@@ -1,6 +1,8 @@
 package bboltkv
 
 import (
+	"errors"
+
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -47,6 +49,9 @@ func (t *txn) Delete(key []byte) (err error) {
 	defer recovered(&err, protect())
 	return classify(t.bucket.Delete(key))
 }
+
+// Close rolls back unless a commit has ended the transaction.
+func (t *txn) Close() error { return errors.Join(t.end(), t.store.change()) }
 
 // Commit syncs, or not, as Begin was asked. A wrapped DB syncs as it does.
 func (t *txn) Commit() error {

@@ -64,6 +64,9 @@ func code(err error) int32 {
 const sqliteError = 1
 
 func failure(rc int32, err error) error {
+	if rc&0xff == sqlite.NoMem {
+		return tooLarge(err)
+	}
 	var system error
 	if e := (*sqlite3.Error)(nil); errors.As(err, &e) {
 		system = e.Unwrap()

@@ -8,11 +8,14 @@
 // files are those of the engine "sqlite".
 //
 // Every connection has a memory of its own, as a WebAssembly module has: it grows with the largest
-// value and the cache and is given back when the connection is closed.
+// value and the cache and is given back when the connection is closed. It is 256 MiB at most, of
+// which SQLite needs several times a pair's size: a key or value is at most 32 MiB, and a
+// transaction for which the memory is too small is TooLarge.
 //
 // # What is ours
 //
 //   - ours_checkpoint.go: says when a checkpoint is due, and keeps a log that is not whole
+//   - ours_memory.go: the end of a connection's memory is an error, at which go-sqlite3 panics
 package sqlitewasmkv
 
 import (
@@ -27,5 +30,6 @@ var library = &sqlite.Library{
 	Summary: "SQLite's B-tree with write-ahead log or rollback journal, by WebAssembly in Go; several processes",
 	Modules: []string{"github.com/ncruces/go-sqlite3", "github.com/ncruces/go-sqlite3-wasm/v6"},
 	PureGo:  true,
+	MaxRow:  maxRow,
 	Connect: connect,
 }

@@ -15,7 +15,8 @@ type stmt struct {
 var _ sqlite.Stmt = (*stmt)(nil)
 
 // Prepare compiles sql.
-func (c *conn) Prepare(sql string, flags uint32) (sqlite.Stmt, int32) {
+func (c *conn) Prepare(sql string, flags uint32) (_ sqlite.Stmt, rc int32) {
+	defer c.outOfMemory(&rc)
 	s, _, err := c.db.PrepareFlags(sql, sqlite3.PrepareFlag(flags))
 	if err != nil {
 		return nil, c.result(err)
@@ -24,7 +25,8 @@ func (c *conn) Prepare(sql string, flags uint32) (sqlite.Stmt, int32) {
 }
 
 // Bind sets the arguments ?1 and ?2 to copies of a and b; a nil b is no argument.
-func (s *stmt) Bind(a, b []byte) int32 {
+func (s *stmt) Bind(a, b []byte) (rc int32) {
+	defer s.c.outOfMemory(&rc)
 	err := s.s.BindBlob(1, a)
 	if b != nil && err == nil {
 		err = s.s.BindBlob(2, b)
@@ -34,6 +36,7 @@ func (s *stmt) Bind(a, b []byte) int32 {
 
 // Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
 func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
+	defer s.c.outOfMemory(&rc)
 	if !s.s.Step() {
 		err := s.s.Err()
 		if code(err) == sqlite.GenericError {
@@ -54,7 +57,10 @@ func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
 }
 
 // Reset ends a run. What it returns is the error of the last step again.
-func (s *stmt) Reset() { _ = s.s.Reset() }
+func (s *stmt) Reset() {
+	defer s.c.outOfMemory(new(int32))
+	_ = s.s.Reset()
+}
 
 // Finalize releases the statement.
 func (s *stmt) Finalize() { _ = s.s.Close() }

@@ -94,7 +94,7 @@ func (e *env) inTime(way string, calls map[string]func(context.Context) error) {
 			default:
 			}
 			e.Logf("%-32s %-12s returned %v after its context: %v", way, name, over, outcome(err))
-			if k := kv.KindOf(err); err != nil && k != kv.Canceled && k != kv.Busy && k != kv.TooLarge {
+			if k := kv.KindOf(err); err != nil && k != kv.Canceled && k != kv.TooLarge {
 				e.Errorf("%s beside %s: got %v, want nothing or that its time was up", name, way, err)
 			}
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) && kv.KindOf(err) == kv.Canceled {

@@ -77,11 +77,7 @@ var errUnchanged = errors.New("unchanged")
 // Commit implements Backend.
 func (b *kvBackend) Commit(ctx context.Context, d kv.Durability, group []*Op) error {
 	b.group = group
-	err := b.ended(b.db.Update(ctx, d, b.run))
-	if ctx.Err() != nil && kv.KindOf(err) == kv.Busy { // the wait for another process has ended with ctx
-		return &kv.Error{Op: "commit", Kind: kv.Canceled, Err: errors.Join(ctx.Err(), err)}
-	}
-	return err
+	return b.ended(b.db.Update(ctx, d, b.run))
 }
 
 // ended forgets the transaction of turn, which ended with err.

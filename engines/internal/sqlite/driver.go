@@ -95,6 +95,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -175,8 +176,8 @@ func (s *Store) capsNow() driver.Caps {
 		Persistent:    true,
 		Modes:         []driver.Mode{driver.Shared, driver.ReadOnly},
 		SharedReading: true,
-		MaxKey:        maxRow,
-		MaxValue:      maxRow,
+		MaxKey:        cmp.Or(s.lib.MaxRow, maxRow),
+		MaxValue:      cmp.Or(s.lib.MaxRow, maxRow),
 		Compacts:      true,
 		Checks:        true,
 	}

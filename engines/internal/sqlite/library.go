@@ -8,6 +8,7 @@ type Library struct {
 	Summary string   // one line on what kind of build it is
 	Modules []string // the Go modules that hold SQLite's code
 	PureGo  bool
+	MaxRow  int // bytes of a key, and of a value; 0 is SQLite's limit
 
 	// Connect opens a connection with flags of sqlite3_open_v2. Its errors are made by [NewError].
 	Connect func(path string, flags int32) (Conn, error)

@@ -91,8 +91,11 @@ func (t *txn) Close() error {
 // whole, and earlier ones that were not synced may be lost before it.
 func (c *conn) committed(rc int32) error {
 	err := c.db.Failure(rc)
-	if rc&0xff == Full {
+	switch rc & 0xff {
+	case Full:
 		return driver.NotDone(err)
+	case NoMem: // whenever that was
+		err = &driver.Error{Kind: driver.InDoubt, Err: err}
 	}
 	c.doubt = driver.IsInDoubt(err)
 	return err
