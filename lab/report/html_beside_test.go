@@ -15,8 +15,8 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// otherRun is the real run as if another machine had made it, on which SQLite is the fastest of each
-// comparison for sure.
+// otherRun is the real run as if another machine had made it, on which SQLite is the fastest of
+// each comparison for sure.
 func otherRun(t *testing.T) *result.Run {
 	run := *realRun(t)
 	run.Environment.CPU = "Another CPU"
