@@ -275,13 +275,14 @@ func (p *page) htmlMatrix(m matrix) htmlMatrix {
 	return out
 }
 
+var standingClasses = map[standing]string{fastest: "best", leads: "tie", equivalent: "tie", open: "open", failed: "bad",
+	skipped: "dim"}
+
 // htmlMatrixCell returns what a terminal shows of an engine in a race, with bounds.
 func (p *page) htmlMatrixCell(r race, x *row, engine string) htmlCell {
 	c := htmlCell{Text: p.matrixCell(r, x, gridOptions{intervals: true, bounds: true}).text, Engine: engine,
 		Right: true}
-	s := r.standing(x)
-	c.Class = map[standing]string{fastest: "best", leads: "tie", equivalent: "tie", open: "open", failed: "bad",
-		skipped: "dim"}[s]
+	c.Class = standingClasses[r.standing(x)]
 	if x != nil && x.cell.Ratio != nil {
 		c.Sort = fmt.Sprint(x.cell.Ratio.Mid)
 	}

@@ -23,7 +23,7 @@ type Kept struct {
 func Beside(w io.Writer, title string, all []Kept, o Options) error {
 	p := &page{options: o, width: endless}
 	h := htmlPage{Title: title, Headline: title}
-	b := beside{of: map[besideKey]map[string]*row{}}
+	b := beside{of: map[besideKey]map[string]besideRow{}}
 	for _, k := range all {
 		h.Verdicts = append(h.Verdicts, verdictOf(p, k))
 		b.add(k)
@@ -37,7 +37,7 @@ func Beside(w io.Writer, title string, all []Kept, o Options) error {
 	h.All = b.table(all)
 	h.AllTitle = "Beside each other"
 	h.AllHow = "How many times as long as the fastest of the same run, with the 95 % interval, and the time. " +
-		"Empty is not measured. A heading sorts."
+		"Bold is the fastest, green no slower than it, brown not decided. Empty is not measured. A heading sorts."
 	return h.document().Render(w)
 }
 
@@ -67,7 +67,13 @@ type besideKey struct {
 // beside is the races of several runs.
 type beside struct {
 	keys []besideKey
-	of   map[besideKey]map[string]*row // by the name of the run
+	of   map[besideKey]map[string]besideRow // by the name of the run
+}
+
+// besideRow is what one run says of a line.
+type besideRow struct {
+	*row
+	standing standing
 }
 
 func (b *beside) add(k Kept) {
@@ -75,12 +81,16 @@ func (b *beside) add(k Kept) {
 		for _, r := range m.races {
 			for i := range r.rows {
 				x := &r.rows[i]
-				key := besideKey{operationOf(x.cell), promiseName(m.promise), m.promise.Label(), x.cell.Name()}
+				promise := m.promise
+				if x.cell.Promise.Delivered == "read" { // it stands among the commits of its program
+					promise = x.cell.Promise
+				}
+				key := besideKey{operationOf(x.cell), promiseName(promise), promise.Label(), x.cell.Name()}
 				if b.of[key] == nil {
-					b.of[key] = map[string]*row{}
+					b.of[key] = map[string]besideRow{}
 					b.keys = append(b.keys, key)
 				}
-				b.of[key][k.Name] = x
+				b.of[key][k.Name] = besideRow{x, r.standing(x)}
 			}
 		}
 	}
@@ -105,7 +115,7 @@ func (b *beside) differences(all []Kept) (notes []htmlNote) {
 	var races []besideKey
 	for _, key := range b.keys {
 		for name, x := range b.of[key] {
-			if x.cell.Ratio == nil || x.cell.Ratio.Mid != 1 || x.few {
+			if x.standing != fastest {
 				continue
 			}
 			if firsts[key.race()] == nil {
@@ -143,32 +153,31 @@ func (b *beside) table(all []Kept) htmlTable {
 		line := htmlRow{Engine: engine, Promise: key.label,
 			Cells: []htmlCell{{Text: key.operation}, {Text: key.promise}, {Text: key.engine}}}
 		for _, k := range all {
-			line.Cells = append(line.Cells, besideCell(b.of[key][k.Name]))
+			line.Cells = append(line.Cells, b.of[key][k.Name].cellOf())
 		}
 		t.Rows = append(t.Rows, line)
 	}
 	return t
 }
 
-// besideCell is what one run says of a line.
-func besideCell(x *row) htmlCell {
+// cellOf is what one run says of a line, in colour as its own page has it.
+func (x besideRow) cellOf() htmlCell {
 	c := htmlCell{Right: true}
 	switch {
-	case x == nil || x.cell.Status == result.Skipped:
+	case x.row == nil || x.cell.Status == result.Skipped:
+		return c
 	case x.cell.Status == result.Failed:
-		c.Text, c.Class = "failed", "bad"
+		c.Text = "failed"
 	case x.cell.NS == nil:
 	case x.cell.Ratio == nil:
 		c.Text = duration(x.cell.NS.Mid)
 	case x.cell.Ratio.Mid == 1:
-		c.Text, c.Class, c.Sort = "1 · "+duration(x.cell.NS.Mid), "best", "1"
+		c.Text, c.Sort = "1 · "+duration(x.cell.NS.Mid), "1"
 	default:
 		r := x.cell.Ratio
 		c.Sort = fmt.Sprint(r.Mid)
 		c.Text = fmt.Sprintf("%s [%s–%s] · %s", factor(r.Mid), factor(r.Lo), factor(r.Hi), duration(x.cell.NS.Mid))
-		if x.few || !r.Different {
-			c.Class = "open"
-		}
 	}
+	c.Class = standingClasses[x.standing]
 	return c
 }

@@ -35,7 +35,7 @@ func TestTheirs(t *testing.T) {
 	known := knownFailures(t)
 	for _, s := range []suite{
 		{module: "github.com/mattn/go-sqlite3", name: `"sqlite3"`, files: []string{"sqlite3_test.go", "sqlite3_sql_test.go", "error_test.go"}},
-		{module: "modernc.org/sqlite", name: "driverName", files: []string{"all_test.go", "bind_test.go", "null_test.go", "conn_test.go"},
+		{module: "modernc.org/sqlite", name: "driverName", files: []string{"all_test.go", "bind_test.go", "null_test.go", "conn_test.go", "dsn_test.go"},
 			own: []string{"TestIsReadOnly"}},
 	} {
 		t.Run(path.Base(s.module), func(t *testing.T) { s.run(t, known) })

@@ -1,0 +1,120 @@
+package lint
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the tables of figures into docs")
+
+// A table of a page holds what a benchmark of drivertest.Thin printed, as it lies in docs/figures.
+type table struct {
+	page, mark string
+	columns    [][2]string // a heading, and the benchmark's name
+	rows       [][2]string // what stands in the first column, and the pair's name
+}
+
+// tables are the tables of docs that are made of what benchmarks printed. The file in docs/figures
+// has the mark's name: each command behind a dollar, and what it printed. Benchmarks built with
+// -race have "race " before their names.
+var tables = []table{
+	{page: "observe.md", mark: "observe",
+		columns: [][2]string{{"Pebble, buffered", "Observe/pebble"}, {"bbolt, synced", "Observe/bbolt"},
+			{"Badger, flushed", "Observe/badger"}, {"LevelDB, flushed", "Observe/leveldb"}},
+		rows: [][2]string{{"Put, no tracer on either side", "off"}, {"Put", "put"}, {"Write of 100 pairs", "batch100"},
+			{"Get within a View", "get"}, {"Scan of 20 pairs", "scan20"}, {"View with a Get", "view+get"},
+			{"Update with a Put", "update"}}},
+	{page: "sqlite.md", mark: "sqlite",
+		columns: [][2]string{{"memory", "Queue/memory"}, {"file", "Queue/file"},
+			{"memory, built with -race", "race Queue/memory"}},
+		rows: [][2]string{{"the same again", "itself"}, {"traced in a ring that is emptied", "ring"},
+			{"traced by a callback for each run", "callbacks"}, {"through `database/sql` with this driver", "database/sql"},
+			{"mattn", "mattn"}, {"modernc", "modernc"}}},
+	{page: "replay.md", mark: "capture",
+		columns: [][2]string{{"values hashed", "Capture/values_hashed"}, {"values kept", "Capture/values_kept"}},
+		rows: [][2]string{{"Put", "put"}, {"Write of 100 pairs", "batch100"}, {"Get within a View", "get"},
+			{"Scan of 20 pairs", "scan20"}, {"View with a Get", "view+get"}, {"Update with a Put", "update"}}},
+}
+
+// TestFiguresInPagesAreThoseThatWereMeasured makes the tables anew:
+//
+//	go test ./internal/lint -update
+func TestFiguresInPagesAreThoseThatWereMeasured(t *testing.T) {
+	for _, made := range tables {
+		printed, err := os.ReadFile(filepath.Join(root, "docs", "figures", made.mark+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := made.from(string(printed))
+		if err != nil {
+			t.Fatalf("%s: %v", made.mark, err)
+		}
+		file := filepath.Join(root, "docs", made.page)
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- "+made.mark+":begin -->\n", "<!-- "+made.mark+":end -->"
+		before, rest, ok := strings.Cut(string(page), begin)
+		got, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Errorf("%s lacks the marks %s and %s", made.page, begin, end)
+			continue
+		}
+		if got == want {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s: the table %s is not what docs/figures/%s.txt says; run: go test ./internal/lint -update\nwant:\n%s",
+				made.page, made.mark, made.mark, want)
+			continue
+		}
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pair is a line that Thin prints: name, ns of both sides, ratio, interval.
+var pair = regexp.MustCompile(`^ *([^ ]+) +(\d+) +\d+ +([\d.]+) +([\d.]+)\.\.([\d.]+) `)
+
+// from makes the table of what a benchmark printed.
+func (made table) from(printed string) (string, error) {
+	cells, built, benchmark := map[string]string{}, "", ""
+	for line := range strings.Lines(printed) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			built = ""
+			if strings.Contains(command, " -race ") {
+				built = "race "
+			}
+		} else if name, ok := strings.CutPrefix(line, "--- BENCH: Benchmark"); ok {
+			name = strings.TrimSpace(name)
+			benchmark = built + name[:strings.LastIndex(name, "-")]
+		} else if m := pair.FindStringSubmatch(line); m != nil {
+			cells[benchmark+" "+m[1]] = fmt.Sprintf("%s [%s–%s] of %s ns", m[3], m[4], m[5], m[2])
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| |")
+	for _, c := range made.columns {
+		fmt.Fprintf(&b, " %s |", c[0])
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(made.columns)) + "\n")
+	for _, r := range made.rows {
+		fmt.Fprintf(&b, "| %s |", r[0])
+		for _, c := range made.columns {
+			cell := cells[c[1]+" "+r[1]]
+			if cell == "" {
+				return "", fmt.Errorf("there is no pair %s of %s", r[1], c[1])
+			}
+			fmt.Fprintf(&b, " %s |", cell)
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), nil
+}
