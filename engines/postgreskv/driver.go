@@ -3,8 +3,9 @@
 //	db, err := kv.Open(ctx, "postgres:orders?dsn=postgres://app@db.example.com/app")
 //
 // It is a module of its own, since few programs want its client (github.com/jackc/pgx). The path is
-// the name of the table; one of more than 63 bytes is cut, and ends with a hash. The parameter dsn is what pgx takes, a URL or "host=... dbname=..."; what
-// is not in there comes from the environment, PGHOST and so on.
+// the name of the table; one of more than 63 bytes is cut, and ends with a hash. The parameter dsn
+// is what pgx takes, a URL or "host=... dbname=..."; what is not in there comes from the
+// environment, PGHOST and so on.
 //
 // All pairs are in one table, (k bytea PRIMARY KEY, v bytea NOT NULL), made when it is not there.
 // Other programs may read it, and write it. Beside it lies the table assay_commits, of all stores
