@@ -3,8 +3,9 @@
 //	db, err := kv.Open(ctx, "postgres:orders?dsn=postgres://app@db.example.com/app")
 //
 // It is a module of its own, since few programs want its client (github.com/jackc/pgx). The path is
-// the name of the table; one of more than 63 bytes is cut, and ends with a hash. The parameter dsn is what pgx takes, a URL or "host=... dbname=..."; what
-// is not in there comes from the environment, PGHOST and so on.
+// the name of the table; one of more than 63 bytes is cut, and ends with a hash. The parameter dsn
+// is what pgx takes, a URL or "host=... dbname=..."; what is not in there comes from the
+// environment, PGHOST and so on.
 //
 // All pairs are in one table, (k bytea PRIMARY KEY, v bytea NOT NULL), made when it is not there.
 // Other programs may read it, and write it. Beside it lies the table assay_commits, of all stores
@@ -31,14 +32,12 @@
 //   - ours_cursor.go: a cursor is several queries of a transaction, each of as many pairs as are
 //     small, instead of a row at a time
 //   - ours_commit.go: a mark of each handle in a table, by which a commit in doubt is resolved
+//   - ours_tables.go: tables that are made where they are not there, and names that are too long
 //   - ours_connection.go: waiting for a server that was lost
 package postgreskv
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -136,16 +135,6 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	return s, nil
 }
 
-// nameOf returns the name of the table for a path.
-func nameOf(path string) string {
-	if len(path) <= maxName {
-		return path
-	}
-	sum := sha256.Sum256([]byte(path))
-	end := fmt.Sprintf("_%x", sum[:8])
-	return strings.ToValidUTF8(path[:maxName-len(end)], "") + end
-}
-
 // poolConfig reads the dsn. What a statement outside of our transactions does, as the look for a
 // commit in doubt, it does at the level of a commit that is synced.
 func poolConfig(o *options) (*pgxpool.Config, error) {
@@ -160,36 +149,4 @@ func poolConfig(o *options) (*pgxpool.Config, error) {
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = o.synced
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	return config, nil
-}
-
-// prepare makes the tables, and looks whether the server syncs. CockroachDB has no fsync: it always
-// does.
-func (s *store) prepare(ctx context.Context, mode driver.Mode) error {
-	var fsync *string
-	if err := s.pool.QueryRow(ctx, "SELECT current_setting('fsync', true)").Scan(&fsync); err != nil {
-		return err
-	}
-	if fsync != nil && *fsync == "off" {
-		s.caps.Promises[driver.Synced] = driver.Promise{}
-	}
-	if mode == driver.ReadOnly {
-		_, err := s.pool.Exec(ctx, "SELECT 1 FROM "+s.table+" LIMIT 1")
-		return err
-	}
-	s.handle = rand.Text()
-	return errors.Join(s.create(ctx, s.table, "k bytea PRIMARY KEY, v bytea NOT NULL"), s.createCommits(ctx))
-}
-
-// create makes a table that is not there. PostgreSQL: two that make it at once meet in its
-// catalogue, and then it is there; and who may not make tables may not say IF NOT EXISTS either.
-func (s *store) create(ctx context.Context, name, columns string) error {
-	_, err := s.pool.Exec(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
-	if sqlState(err) != undefinedTable {
-		return err
-	}
-	_, err = s.pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+name+" ("+columns+")")
-	if state := sqlState(err); state == uniqueViolation || state == duplicateTable {
-		_, err = s.pool.Exec(ctx, "SELECT 1 FROM "+name+" LIMIT 1")
-	}
-	return err
 }

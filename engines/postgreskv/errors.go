@@ -67,10 +67,3 @@ func classify(err error) error {
 	}
 	return err
 }
-
-// refused reports whether the server has said that a commit was not done. A server that ends says
-// so with an error that is fatal, whatever became of the commit.
-func refused(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
-}

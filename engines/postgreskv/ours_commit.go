@@ -2,9 +2,11 @@ package postgreskv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -82,4 +84,11 @@ func (s *store) leave(ctx context.Context) error {
 		_, err := s.pool.Exec(ctx, text, s.handle)
 		return err
 	})
+}
+
+// refused reports whether the server has said that a commit was not done. A server that ends says
+// so with an error that is fatal, whatever became of the commit.
+func refused(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
 }

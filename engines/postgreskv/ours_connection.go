@@ -77,3 +77,13 @@ var gone = map[string]bool{
 	"57P03": true, // cannot_connect_now
 	"57P05": true, // idle_session_timeout
 }
+
+// failed returns err, of a step. A connection that is lost has rolled back: the transaction may be
+// run again, and a snapshot taken again.
+func (r *reader) failed(err error) error {
+	if lost(err) && r.ctx.Err() == nil {
+		r.s.pool.Reset()
+		return &driver.Error{Kind: driver.Aborted, Err: err, Hint: "begin again: the connection was lost"}
+	}
+	return classify(err)
+}

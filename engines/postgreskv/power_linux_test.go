@@ -28,19 +28,43 @@ var poweredSettings = []string{"shared_buffers=1MB", "max_wal_size=2MB", "min_wa
 // cut is there, and of each writer the first of its commits and no others.
 // ASSAY_POSTGRES_STATES=500 opens as many states that differ.
 func TestPowerCutsLoseNothing(t *testing.T) {
-	if err := powerfs.Available(); err != nil {
-		t.Skipf("NOT TESTED: this machine cannot mount: %v", err)
-	}
 	states := 10
 	if testing.Short() {
 		states = 2
 	}
 	states = atLeast(t, "ASSAY_POSTGRES_STATES", states)
-	writers, tape := chronicle(t)
-	player, err := tape.Play()
-	if err != nil {
-		t.Fatal(err)
+	tried, commits, errs := cuts(t, states, false)
+	for _, err := range errs {
+		t.Error(err)
 	}
+	t.Logf("%d states that differ were opened, with %d commits in all", tried, commits)
+	if tried == 0 || commits == 0 {
+		t.Error("nothing was tried")
+	}
+}
+
+// TestALyingDiskLosesCommits is the control: were all commits found, syncs would not be what makes
+// them durable here.
+func TestALyingDiskLosesCommits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("without -short")
+	}
+	tried, _, errs := cuts(t, 3, true)
+	if len(errs) < tried || tried == 0 {
+		t.Errorf("of %d states after lost syncs %d were found to be wrong", tried, len(errs))
+	}
+}
+
+// cuts records a server's work, opens so many states that power cuts may leave of it, and returns
+// what was wrong. Of a disk that lies, nothing is left that was not there at first.
+func cuts(t *testing.T, states int, lying bool) (tried, commits int, errs []error) {
+	t.Helper()
+	if err := powerfs.Available(); err != nil {
+		t.Skipf("NOT TESTED: this machine cannot mount: %v", err)
+	}
+	writers, tape := chronicle(t, lying)
+	player, err := tape.Play()
+	must(t, err)
 	steps := tape.Steps()
 	first := slices.IndexFunc(steps, func(s powerfs.Step) bool { return s.Monotonic > writers[0].told[0] })
 	seed := rand.Uint64()
@@ -52,20 +76,19 @@ func TestPowerCutsLoseNothing(t *testing.T) {
 	}
 	slices.Sort(moments)
 	seen := map[[sha256.Size]byte]bool{}
-	cuts, commits := 0, 0
 	for i, at := range moments {
-		if err := player.Forward(at); err != nil {
-			t.Fatal(err)
+		must(t, player.Forward(at))
+		all := player.States(powerfs.Ordered, rng)
+		if lying {
+			all = all[:1]
 		}
 		left := (states - len(seen)) / (len(moments) - i)
-		for _, state := range chosen(player.States(powerfs.Ordered, rng), rng) {
+		for _, state := range chosen(all, rng) {
 			if left <= 0 {
 				break
 			}
 			img, err := player.Image(state)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if seen[img.Sum()] {
 				continue
 			}
@@ -73,15 +96,12 @@ func TestPowerCutsLoseNothing(t *testing.T) {
 			left--
 			found, err := open(t, img, writers, steps[at].Monotonic)
 			if err != nil {
-				t.Errorf("before operation %d of %d (%v), %v: %v", at, len(steps), steps[at], state, err)
+				errs = append(errs, fmt.Errorf("before operation %d of %d (%v), %v: %w", at, len(steps), steps[at], state, err))
 			}
-			cuts, commits = cuts+1, commits+found
+			tried, commits = tried+1, commits+found
 		}
 	}
-	t.Logf("%d states that differ were opened, with %d commits in all", cuts, commits)
-	if cuts == 0 || commits == 0 {
-		t.Error("nothing was tried")
-	}
+	return tried, commits, errs
 }
 
 // chosen puts states in an order of chance, behind the one with nothing that was not synced.
@@ -92,7 +112,7 @@ func chosen(states []powerfs.State, rng *rand.Rand) []powerfs.State {
 }
 
 // chronicle returns what a server did, while writers committed.
-func chronicle(t *testing.T) ([]writer, *powerfs.Tape) {
+func chronicle(t *testing.T, lying bool) ([]writer, *powerfs.Tape) {
 	t.Helper()
 	s, err := postgrestest.New()
 	postgrestest.Check(t, err)
@@ -101,7 +121,7 @@ func chronicle(t *testing.T) ([]writer, *powerfs.Tape) {
 	must(t, s.Mounted(), s.Make(filepath.Join(template, "data")))
 	from, err := powerfs.Import(template)
 	must(t, err)
-	disk, err := powerfs.New(powerfs.Options{From: from, Record: true})
+	disk, err := powerfs.New(powerfs.Options{From: from, Record: true, Lying: lying})
 	must(t, err)
 	dir := t.TempDir()
 	mount, err := disk.Mount(dir)

@@ -39,16 +39,6 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	return dst, r.failed(err)
 }
 
-// failed returns err, of a step. A connection that is lost has rolled back: the transaction may be
-// run again, and a snapshot taken again.
-func (r *reader) failed(err error) error {
-	if lost(err) && r.ctx.Err() == nil {
-		r.s.pool.Reset()
-		return &driver.Error{Kind: driver.Aborted, Err: err, Hint: "begin again: the connection was lost"}
-	}
-	return classify(err)
-}
-
 // patience is how long a rollback may take before the connection is given up instead, which rolls
 // back as well.
 const patience = 5 * time.Second

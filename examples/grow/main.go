@@ -1,6 +1,6 @@
 // Grow is a program that began with a file and goes on with a server: while it takes orders it
-// moves them from bbolt to PostgreSQL. No order that it has acknowledged is lost, and none waits
-// for the move.
+// moves them from bbolt to PostgreSQL. No order that it has acknowledged is lost. An order waits
+// for one step of the move, and for both commits, never for the whole.
 //
 //	go run . -orders 1000000 -to 'postgres:orders?dsn=postgres://app@db.example.com/app'
 //

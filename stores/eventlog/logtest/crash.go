@@ -147,6 +147,9 @@ func testLostTail(s *suite) {
 			s.Must("append", err)
 		}
 		s.Must("copy", copyFiles(older, dir))
+		if copied, err := os.ReadDir(older); err == nil && len(copied) == 0 {
+			s.Skip("the log is in no files: a server's own power cut is tried elsewhere")
+		}
 		highest := uint64(0)
 		for range 5 {
 			done, err := log.Append(s.Ctx(), d, "s", eventlog.Any, drafts("later", 100)...)

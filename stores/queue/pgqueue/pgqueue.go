@@ -1,0 +1,134 @@
+// Package pgqueue keeps job queues in tables of a PostgreSQL server, where programs on several
+// machines work on them.
+//
+//	pool, err := pgxpool.New(ctx, "postgres://app@db.example.com/app")
+//	store, err := pgqueue.Open(ctx, pool, nil)
+//	mail, err := store.Queue("mail", nil)
+//
+// The promises are those of package queue. What is committed with class Synced is committed with
+// synchronous_commit as the session has it, which is to be on or more; anything else with off: it
+// outlives the program, and a crash of the server may take the last of it back.
+//
+// Workers take jobs with FOR UPDATE SKIP LOCKED: none waits for another, and a job that another
+// process is just taking is passed over, whatever its place. Those who wait are woken by NOTIFY;
+// that is lost with the connection, and then by [queue.Options].Poll.
+//
+// It is a module of its own, since few programs want its client (github.com/jackc/pgx).
+//
+// # Tables
+//
+//	assay_jobs          queue, id, state (0 ready, 1 delayed, 2 claimed, 3 dead), priority, at, visible_at,
+//	                    created_at, attempts, token, extended, max_attempts, key, special, payload
+//	assay_job_failures  queue, id, attempt, at, error: the last 10 of each job
+//	assay_job_keys      queue, name, id (0 if the job is not there any more), until
+//	assay_job_schedules queue, name, last
+//	assay_job_queues    name, last: the last id
+//
+// They lie in the first schema of the search_path. Names, keys and errors are their bytes in UTF-8.
+// Times are in milliseconds since 1970. at is since when a job has been ready, or when its delay or
+// lease ends, or 0 of a dead one. Other programs may read the tables. They must not write them.
+package pgqueue
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/queue"
+)
+
+// Open opens the queues in the database of pool, and makes the tables that are not there. The pool
+// is the caller's, who closes it after the store. It must have two connections at least; another
+// one, which is not counted, listens.
+func Open(ctx context.Context, pool *pgxpool.Pool, o *queue.Options) (*queue.Store, error) {
+	if err := create(ctx, pool); err != nil {
+		return nil, wrap("open queues", err)
+	}
+	b := &backend{pool: pool, dues: map[string]*due{}}
+	store, err := queue.NewStore(b, o)
+	if err != nil {
+		return nil, err
+	}
+	var listening context.Context
+	listening, b.end = context.WithCancel(context.Background())
+	b.ended.Go(func() { b.listen(listening, store) })
+	return store, nil
+}
+
+// backend keeps queues in PostgreSQL.
+type backend struct {
+	pool  *pgxpool.Pool
+	end   context.CancelFunc // of the listener
+	ended sync.WaitGroup
+
+	// Of Commit alone.
+	dues map[string]*due // by queue
+}
+
+var _ queue.Backend = (*backend)(nil)
+
+// Traits implements queue.Backend.
+func (b *backend) Traits() queue.Traits { return queue.Traits{Shared: true} }
+
+// Close implements queue.Backend.
+func (b *backend) Close() error {
+	b.end()
+	b.ended.Wait()
+	return nil
+}
+
+// retries is how often a transaction is begun again that met another one.
+const retries = 20
+
+// Commit implements queue.Backend.
+func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
+	var err error
+	for range retries {
+		if err = b.commit(ctx, d, group); !isState(err, serializationFailure, deadlockDetected) {
+			break
+		}
+	}
+	if err != nil {
+		clear(b.dues)
+		return wrap(group[0].Verb.String(), err)
+	}
+	return nil
+}
+
+func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release() // which closes one that is still in a transaction
+	s := &session{ctx: context.WithoutCancel(ctx), on: conn, pool: b.pool, dues: b.dues, begin: []string{"BEGIN"}}
+	if d != kv.Synced {
+		s.begin = append(s.begin, "SET LOCAL synchronous_commit = off")
+	}
+	for _, op := range group {
+		op.Begin()
+		if err := s.do(op); err != nil {
+			return err
+		}
+		op.Due = s.dueOf(op.Queue).next()
+	}
+	if err := s.exec("COMMIT"); err != nil {
+		return inDoubt(err)
+	}
+	_ = s.notify(group) // what was done is committed; who waits looks by itself
+	return nil
+}
+
+// inDoubt returns an error of a commit, which is in doubt unless the server has said that it was
+// not done.
+func inDoubt(err error) error {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.SeverityUnlocalized == "ERROR" || pgconn.SafeToRetry(err) {
+		return err
+	}
+	return &kv.Error{Kind: kv.InDoubt, Err: err, Hint: "see whether the server runs, and look for the jobs"}
+}

@@ -1,0 +1,232 @@
+package pgqueue
+
+import (
+	"context"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/assaydb/assay/stores/queue"
+)
+
+// sender is a connection, or a transaction of the program's.
+type sender interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// session is one transaction.
+type session struct {
+	ctx   context.Context
+	on    sender
+	begin []string      // is sent with the first statement
+	pool  *pgxpool.Pool // for ids, which are not part of the transaction
+	dues  map[string]*due
+}
+
+// exec runs a statement.
+func (s *session) exec(text string, args ...any) error {
+	_, err := s.each(nil, text, args...)
+	return err
+}
+
+// each runs a statement, gives its rows to scan, and returns how many there are, or were changed.
+func (s *session) each(scan func(pgx.Rows) error, text string, args ...any) (n int, err error) {
+	var b pgx.Batch
+	for _, text := range s.begin {
+		b.Queue(text)
+	}
+	s.begin = nil
+	b.Queue(text, args...).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if scan == nil {
+				continue
+			}
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		n = int(rows.CommandTag().RowsAffected())
+		return rows.Err()
+	})
+	return n, s.on.SendBatch(s.ctx, &b).Close()
+}
+
+// do does one operation.
+func (s *session) do(op *queue.Op) error {
+	switch op.Verb {
+	case queue.Publish:
+		return s.publish(op)
+	case queue.Tick:
+		return s.tick(op)
+	case queue.Claim:
+		return s.claim(op)
+	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
+		return s.settle(op)
+	case queue.Requeue:
+		return s.forIDs(op, s.requeue)
+	case queue.Delete:
+		return s.forIDs(op, s.deleteID)
+	case queue.Purge:
+		var err error
+		op.Done, err = s.delete(op, purge, name(op), int16(op.State), op.Limit)
+		return err
+	default:
+		return s.sweep(op)
+	}
+}
+
+// name is that of the queue of an operation, as the tables have it.
+func name(op *queue.Op) []byte { return []byte(op.Queue) }
+
+// deadAt returns at how many attempts a job is dead.
+func deadAt(o *queue.Settings) int64 {
+	if o.MaxAttempts == queue.NoLimit {
+		return math.MaxInt64
+	}
+	return int64(o.MaxAttempts)
+}
+
+// takeIDs returns the first of the ids for an operation's drafts. They are taken by a transaction
+// of its own, as the last of a queue is one row, which would be locked until the commit. It need
+// not be synced: what is, is so with all before it.
+func (s *session) takeIDs(op *queue.Op) (first int64, err error) {
+	var on sender = s.pool
+	if len(s.begin) > 0 { // nothing was sent yet
+		on = s.on
+	}
+	var b pgx.Batch
+	b.Queue("BEGIN")
+	b.Queue("SET LOCAL synchronous_commit = off")
+	b.Queue(takeIDs, name(op), op.Now*1000, len(op.Drafts)).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&first)
+	})
+	b.Queue("COMMIT")
+	return first, on.SendBatch(s.ctx, &b).Close()
+}
+
+// drafts are columns of jobs that are published.
+type drafts struct {
+	ids, at               []int64
+	states, priorities    []int16
+	most                  []*int64
+	keys, special, bodies [][]byte
+}
+
+// publish publishes the drafts whose keys nobody has, by one statement.
+func (s *session) publish(op *queue.Op) error {
+	id, err := s.takeIDs(op)
+	if err != nil {
+		return err
+	}
+	var d drafts
+	for i := range op.Drafts {
+		draft := &op.Drafts[i]
+		if i > 0 {
+			id++
+		}
+		if draft.Key != "" {
+			until := int64(0)
+			if draft.KeyFor > 0 {
+				until = op.Now + draft.KeyFor.Milliseconds()
+			}
+			if held, err := s.hold(op, draft.Key, id, until); err != nil || !held {
+				if err != nil {
+					return err
+				}
+				op.IDs = append(op.IDs, 0)
+				continue
+			}
+		}
+		state, at := queue.Ready, op.Now+draft.Delay.Milliseconds()
+		if at > op.Now {
+			state = queue.Delayed
+			s.dueOf(op.Queue).add(at)
+		} else {
+			op.Ready++
+		}
+		d.add(id, at, state, draft, op.Now)
+		op.IDs = append(op.IDs, uint64(id))
+	}
+	if len(d.ids) == 0 {
+		return nil
+	}
+	return s.exec(publish, name(op), op.Now, d.ids, d.states, d.priorities, d.at, d.most, d.keys, d.special, d.bodies)
+}
+
+func (d *drafts) add(id, at int64, state queue.State, draft *queue.Draft, now int64) {
+	var most *int64
+	if draft.MaxAttempts != 0 {
+		n := int64(draft.MaxAttempts)
+		most = &n
+	}
+	var key []byte
+	if draft.Key != "" {
+		key = []byte(draft.Key)
+	}
+	d.ids, d.at = append(d.ids, id), append(d.at, at)
+	d.states, d.priorities = append(d.states, int16(state)), append(d.priorities, int16(draft.Priority))
+	d.most, d.keys = append(d.most, most), append(d.keys, key)
+	d.special, d.bodies = append(d.special, draft.Special(now)), append(d.bodies, append([]byte{}, draft.Payload...))
+}
+
+// claim claims jobs, after it acknowledged the receipts, and puts aside those that turn out to be
+// too old.
+func (s *session) claim(op *queue.Op) error {
+	if len(op.Receipts) > 0 {
+		if err := s.settle(op); err != nil || op.Err != nil {
+			return err
+		}
+	}
+	moved, err := s.makeReady(op)
+	if err != nil {
+		return err
+	}
+	for want := op.Limit; want > 0 && op.Done < queue.MostDue; want = min(op.Limit-len(op.Jobs), queue.MostDue) {
+		jobs, err := s.claimOnce(op, want)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			if !op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
+				op.Jobs = append(op.Jobs, job)
+			} else if err := s.outdate(op, int64(job.ID), job.Attempts-1); err != nil {
+				return err
+			}
+		}
+		if len(jobs) < want {
+			break
+		}
+	}
+	if len(op.Jobs) > 0 {
+		s.dueOf(op.Queue).add(op.Until)
+	}
+	if len(op.Jobs) == op.Limit {
+		op.Ready = max(1, moved)
+	}
+	return nil
+}
+
+// claimOnce claims up to n jobs.
+func (s *session) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
+	_, err = s.each(func(rows pgx.Rows) error {
+		var id, token, readyAt, created int64
+		var special []byte
+		job := queue.Job{State: queue.Claimed, VisibleAt: queue.Millis(op.Until)}
+		err := rows.Scan(&id, &token, &job.Priority, &readyAt, &created, &job.Attempts, &special, &job.Payload)
+		if err != nil {
+			return err
+		}
+		job.ID, job.CreatedAt = uint64(id), queue.Millis(created)
+		job.Receipt = queue.Receipt{ID: job.ID, Until: op.Until, Token: uint64(token)}
+		job.SetReadyAt(readyAt)
+		if len(job.Payload) == 0 {
+			job.Payload = nil
+		}
+		err = job.SetSpecial(special)
+		jobs = append(jobs, job)
+		return err
+	}, claim, name(op), op.Until, n)
+	inOrder(jobs)
+	return jobs, err
+}
