@@ -400,7 +400,7 @@ func lacking(f *adviseFlags, run *result.Run, left []advise.Engine) []bench.Sele
 	var missing []bench.Selection
 	for i, w := range f.needs.Work {
 		for _, e := range left {
-			if !advise.Has(run, e.Name, w, f.needs.Promise) {
+			if !advise.Has(run, e, w, f.needs.Promise) {
 				missing = append(missing, f.selections[i])
 				break
 			}

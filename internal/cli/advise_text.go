@@ -76,7 +76,11 @@ func printAdvice(out io.Writer, a *advise.Advice, o report.Options) error {
 
 // nothing tells what to give up where no engine fits.
 func (p *advicePage) nothing(a *advise.Advice) {
-	p.line("No engine", fmt.Sprintf("does all of it, of %d that were looked at.", len(a.Removed)))
+	does := "does"
+	if a.Next != "" {
+		does = "is known to do"
+	}
+	p.line("No engine", fmt.Sprintf("%s all of it, of %d that were looked at.", does, len(a.Removed)))
 	for i, r := range a.Relax {
 		label := "Give up"
 		if i > 0 {

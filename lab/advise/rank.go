@@ -34,7 +34,7 @@ func (a *Advice) rank(fit []contender) {
 		a.Others = append(a.Others, r)
 	}
 	slices.SortStableFunc(a.Others, func(x, y Ranked) int { return cmp.Compare(x.Ratio.Mid, y.Ratio.Mid) })
-	a.Code = Code(pick.engine, n.Promise)
+	a.Code = codeOf(pick, n)
 	if len(a.Others) == 0 {
 		a.Sure, a.Why = Alone, "no other engine does what is needed"
 		return

@@ -218,14 +218,22 @@ func Nanoseconds(ns float64) string {
 	return fmt.Sprintf("%.3g ns", ns)
 }
 
+// stronger reports whether a cell's commits survive more than those of an engine would that are
+// asked for what is needed, and so cost more.
+func stronger(e Engine, cell *result.Cell, need kv.Durability) bool {
+	p := e.Caps.Promise(need)
+	return cell.Promise.Delivered != "read" && p.Supported && strength[cell.Promise.Delivered] > strength[p.Class.String()]
+}
+
 // Has reports whether a run tells of an operation on an engine, in any form, at a promise: a time,
-// or why there is none. That there was no time left tells nothing.
-func Has(run *result.Run, engine string, w Work, need kv.Durability) bool {
+// or why there is none. That there was no time left tells nothing, nor does a time of commits that
+// survive more than they must.
+func Has(run *result.Run, e Engine, w Work, need kv.Durability) bool {
 	return slices.ContainsFunc(run.Cells, func(c result.Cell) bool {
-		if c.Engine != engine {
+		if c.Engine != e.Name {
 			return false
 		}
-		cell := find(run, engine, formOf(c), w, need)
-		return cell != nil && !(cell.Status == result.Skipped && strings.HasPrefix(cell.Error, "no time was left"))
+		cell := find(run, e.Name, formOf(c), w, need)
+		return cell != nil && !stronger(e, cell, need) && !(cell.Status == result.Skipped && strings.HasPrefix(cell.Error, "no time was left"))
 	})
 }

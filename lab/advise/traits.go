@@ -157,6 +157,12 @@ func (a *Advice) unknown(fit []contender) {
 		a.Unknown = append(a.Unknown, text)
 	}
 	ask(n.Binary > 0, "what it adds to a program", func(c contender) bool { return c.engine.Binary != nil })
+	ask(true, fmt.Sprintf("the time of %v commits, for which that of stronger ones stands,", n.Promise),
+		func(c contender) bool {
+			return !slices.ContainsFunc(c.cells, func(cell *result.Cell) bool {
+				return cell != nil && stronger(c.engine, cell, n.Promise)
+			})
+		})
 	ask(n.Memory > 0, "how much memory it takes", func(c contender) bool {
 		_, v := most(c.cells, func(cell *result.Cell) *int64 { return cell.RSS })
 		return v > 0

@@ -33,6 +33,12 @@ var adoptions = map[string]adoption{
 	"ycsb":    {"keys and values", "kv", "Open", `kv.Open(ctx, %q)`},
 }
 
+// inTables are the adoptions of workloads that have a form in SQLite's own tables.
+var inTables = map[string]adoption{
+	"events": {"an event store", "stores/eventlog/sqllog", "Open", `sqllog.Open(ctx, %q, nil)`},
+	"queue":  {"a job queue", "stores/queue/sqlqueue", "Open", `sqlqueue.Open(ctx, %q, nil)`},
+}
+
 // module is the path in front of the packages of adoptions.
 const module = "github.com/assaydb/assay/"
 
@@ -44,6 +50,7 @@ type choice struct {
 	equals        []string // engines that do so at every operation
 	undecided     []string
 	leads, behind []string // by how much
+	tables        int      // operations whose figure is of SQLite's own tables
 	without       []string // operations of which it has no figure
 	why           string   // of the first of them
 }
@@ -59,6 +66,9 @@ func choose(m matrix) choice {
 	c.equals = slices.Clone(m.engines[1:])
 	for _, r := range m.races {
 		x := r.of(c.engine)
+		if x != nil && x.cell.Form == "sql" {
+			c.tables++
+		}
 		equals := r.equals(c.engine)
 		c.equals = slices.DeleteFunc(c.equals, func(e string) bool { return !slices.Contains(equals, e) })
 		op := strings.SplitN(r.label, " ", 2)[1]
@@ -193,9 +203,13 @@ func (p *page) advise(run *result.Run, workload string, m matrix, dense bool) (a
 	if m.promise.Delivered != "read" {
 		said.notes = append(said.notes, p.proofOfPick(run, c.engine, m.promise)...)
 	}
+	place := urlWithPath(run, c.engine)
+	if t, ok := inTables[workload]; ok && 2*c.tables > len(m.races) {
+		a, place = t, "app.db"
+	}
 	adopt := "go doc " + module + a.pkg
 	if !dense {
-		adopt += fmt.Sprintf(" · "+a.code, urlWithPath(run, c.engine))
+		adopt += fmt.Sprintf(" · "+a.code, place)
 	}
 	said.add("adopt: ", []string{adopt}, 1)
 	return said, true

@@ -4,9 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,9 +148,28 @@ func TestAPickThatIsEquivalentToAnotherSaysSo(t *testing.T) {
 	}
 }
 
+// Who is picked for what its tables do is taken with its tables.
+func TestAPickOfTablesIsTakenAsTables(t *testing.T) {
+	for form, want := range map[string]string{
+		"":    `stores/queue · kv.Open(ctx, "a:queue"); queue.New(db, nil)`,
+		"sql": `stores/queue/sqlqueue · sqlqueue.Open(ctx, "app.db", nil)`,
+	} {
+		b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+		for i, engine := range []string{"a", "b"} {
+			b.cell("queue", "cycle", engine, result.Promise{Delivered: "synced", Intact: true, Proof: result.Proved},
+				float64(1+2*i)*300_000, 60)
+			b.run.Cells[i].Form = form
+		}
+		stats.Finish(b.run)
+		if got := strings.Join(strings.Fields(text(t, b.run, Options{})), " "); !strings.Contains(got, want) {
+			t.Errorf("form %q: no %q in\n%s", form, want, got)
+		}
+	}
+}
+
 // What the pick says to read and to call is there.
 func TestAdoptionsExist(t *testing.T) {
-	for name, a := range adoptions {
+	for _, a := range slices.Concat(slices.Collect(maps.Values(adoptions)), slices.Collect(maps.Values(inTables))) {
 		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(a.pkg), "*.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +186,7 @@ func TestAdoptionsExist(t *testing.T) {
 			}
 		}
 		if call := path.Base(a.pkg) + "." + a.symbol; !found || !strings.Contains(a.code, call) {
-			t.Errorf("%s: %s has no %s, or it is not what is called: %s", name, a.pkg, a.symbol, a.code)
+			t.Errorf("%s has no %s, or it is not what is called: %s", a.pkg, a.symbol, a.code)
 		}
 	}
 }

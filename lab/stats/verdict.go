@@ -186,7 +186,7 @@ func mergedClause(same []outcome) string {
 	for _, o := range same {
 		ops = append(ops, o.operation)
 		if o.next != "" {
-			lo, hi = min(lo, o.lead.Mid), max(hi, o.lead.Mid)
+			lo, hi = min(lo, o.lead.Lo), max(hi, o.lead.Hi)
 		}
 	}
 	lead := ""
