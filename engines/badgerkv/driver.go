@@ -38,6 +38,8 @@
 // not open, and what would make it end the process while it opens, is found before. On Windows only
 // damaged tables are.
 //
+// ours_bulk.go: with which options a load takes little memory.
+//
 // ours_check.go: Check reads every value, and outlives Badger's panics over damaged files.
 package badgerkv
 
@@ -70,12 +72,6 @@ func (Driver) Info() driver.Info {
 		Bulk:    bulk,
 	}
 }
-
-// bulk keeps the memory of a load small. Badger keeps up to eight buffers in which it made tables,
-// each as large as the largest one and what it was compressed to, and up to six tables in memory
-// that take a third more than their size. As many bytes as by default wait to be merged.
-var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "8388608", "NumMemtables": "2",
-	"NumLevelZeroTables": "40", "NumLevelZeroTablesStall": "120"}
 
 // What a commit delivers with SyncWrites and without.
 var (

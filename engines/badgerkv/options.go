@@ -1,6 +1,7 @@
 package badgerkv
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 type compression = driver.Named[badgeroptions.CompressionType]
 
 // table names Badger's options as the fields of badger.Options are named. Open takes all others.
-var table = driver.Table[badger.Options]{
+var table = append(driver.Table[badger.Options]{
 	driver.Whole("BlockCacheSize", "bytes", 0, "most memory for blocks; 0 only without compression",
 		func(o *badger.Options) *int64 { return &o.BlockCacheSize }),
 	driver.OneOf("Compression", "of tables",
@@ -22,19 +23,13 @@ var table = driver.Table[badger.Options]{
 		compression{Name: "zstd", Value: badgeroptions.ZSTD}),
 	driver.Whole("MemTableSize", "bytes", 1<<16, "size of a table in memory; a transaction may take 15 % of it",
 		func(o *badger.Options) *int64 { return &o.MemTableSize }),
-	driver.Whole("NumLevelZeroTables", "tables", 1, "tables that were written out, before they are merged into the levels",
-		func(o *badger.Options) *int { return &o.NumLevelZeroTables }),
-	driver.Whole("NumLevelZeroTablesStall", "tables", 1, "and before commits wait for that",
-		func(o *badger.Options) *int { return &o.NumLevelZeroTablesStall }),
-	driver.Whole("NumMemtables", "tables", 1, "full tables in memory that may wait to be written out, before commits do",
-		func(o *badger.Options) *int { return &o.NumMemtables }),
 	driver.Bool("SyncWrites", "sync every commit: Synced, else Flushed",
 		func(o *badger.Options) *bool { return &o.SyncWrites }).WithDefault("as the weakest class needs"),
 	driver.Whole("ValueLogFileSize", "bytes", 1<<20, "size of the files for large values, and of the largest value",
 		func(o *badger.Options) *int64 { return &o.ValueLogFileSize }),
 	driver.Whole("ValueThreshold", "bytes", 0, "values of this size and more go to the value log",
 		func(o *badger.Options) *int64 { return &o.ValueThreshold }),
-}
+}, tables...)
 
 // defaults are Badger's, but that kv has one writer, so that there are no conflicts.
 func defaults() badger.Options { return badger.DefaultOptions("").WithDetectConflicts(false) }
@@ -53,9 +48,7 @@ func read(c driver.Config, base *badger.Options) (badger.Options, error) {
 		o.ValueThreshold = min(o.ValueThreshold, o.MemTableSize*15/100) // the largest transaction
 	}
 	o.ReadOnly, o.Logger = c.Mode == driver.ReadOnly, nil
-	if o.ValueDir == "" {
-		o.ValueDir = c.Path
-	}
+	o.ValueDir = cmp.Or(o.ValueDir, c.Path)
 	// Badger judges options before it looks at the folder, and none can have this name.
 	o.Dir = "\x00"
 	if _, err := open(o); !strings.Contains(err.Error(), "Invalid Dir") {

@@ -70,7 +70,8 @@ func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {
 	if err := db.Compact(t.Context()); err == nil || disk.Failed() != 2 {
 		t.Fatalf("compact: got %v, %d syncs failed", err, disk.Failed())
 	}
-	// The log is mended before this commit. Its own file was open when the repair failed: it is told.
+	// The log is mended before this commit. Its own file was open when the repair failed: it is
+	// told.
 	err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2"))
 	if err != nil {
 		wantKind(t, "the next commit", err, kv.InDoubt)

@@ -1,0 +1,23 @@
+package badgerkv
+
+import (
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// bulk keeps the memory of a load small. Badger keeps up to eight buffers in which it made tables,
+// each as large as the largest one and what it was compressed to, and up to six tables in memory
+// that take a third more than their size. As many bytes as by default wait to be merged.
+var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "8388608", "NumMemtables": "2",
+	"NumLevelZeroTables": "40", "NumLevelZeroTablesStall": "120"}
+
+// tables are the options that tell how many tables wait.
+var tables = driver.Table[badger.Options]{
+	driver.Whole("NumLevelZeroTables", "tables", 1, "tables that were written out, before they are merged into the levels",
+		func(o *badger.Options) *int { return &o.NumLevelZeroTables }),
+	driver.Whole("NumLevelZeroTablesStall", "tables", 1, "and before commits wait for that",
+		func(o *badger.Options) *int { return &o.NumLevelZeroTablesStall }),
+	driver.Whole("NumMemtables", "tables", 1, "full tables in memory that may wait to be written out, before commits do",
+		func(o *badger.Options) *int { return &o.NumMemtables }),
+}
