@@ -151,7 +151,7 @@ func TestAPickThatIsEquivalentToAnotherSaysSo(t *testing.T) {
 // Who is picked for what its tables do is taken with its tables.
 func TestAPickOfTablesIsTakenAsTables(t *testing.T) {
 	for form, want := range map[string]string{
-		"":    `stores/queue · kv.Open(ctx, "a:queue"); queue.New(db, nil)`,
+		"":    `stores/queue · kv.Open(ctx, "a:app.db"); queue.New(db, nil)`,
 		"sql": `stores/queue/sqlqueue · sqlqueue.Open(ctx, "app.db", nil)`,
 	} {
 		b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}

@@ -118,7 +118,7 @@ func TestTableVerdictMergesOperations(t *testing.T) {
 		cell("get", "bbolt", samples(10, 300)), cell("get", "sqlite", samples(10, 100)),
 	}}
 	Finish(run)
-	want := "bbolt is the fastest at put and scan (1.8x to 12x faster than the next); sqlite is the fastest at get (2.8x to 3.1x faster than bbolt)."
+	want := "bbolt is the fastest at put and scan (1.7x to 12x faster than the next); sqlite is the fastest at get (2.8x to 3.1x faster than bbolt)."
 	if last := run.Verdicts[len(run.Verdicts)-1]; last.Text != want || len(last.Best) != 0 {
 		t.Errorf("got %q, best %v\nwant %q, none", last.Text, last.Best, want)
 	}

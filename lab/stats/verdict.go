@@ -175,7 +175,7 @@ func winners(o outcome) string {
 	return fmt.Sprint(o.few, o.skipped, o.next == "", first, open)
 }
 
-// mergedClause says what several operations show alike.
+// mergedClause says what several operations show alike: by how much holds the intervals of all.
 func mergedClause(same []outcome) string {
 	first := same[0]
 	if len(same) == 1 {
