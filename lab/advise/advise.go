@@ -101,8 +101,8 @@ type Ranked struct {
 	URL     string         `json:"url"`
 	Promise result.Promise `json:"promise"`
 	// Ratio is its time for the work to that of the pick. The work's time is the sum of its
-	// operations' times, as often as each is done; the interval is 95 %, corrected for the number
-	// of engines that are compared with the pick.
+	// operations' times, as often as each is done; the interval is 95 %, corrected for
+	// the contenders of the run's tables, as theirs are.
 	Ratio  result.Interval `json:"ratio"`
 	Is     string          `json:"is,omitempty"` // beside the pick: Sure (the pick is faster), Equivalent or Open
 	NS     float64         `json:"ns"`           // of the work: the mean of an operation

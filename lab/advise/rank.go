@@ -18,14 +18,14 @@ func (a *Advice) rank(fit []contender) {
 	fastest := slices.MinFunc(fit, func(x, y contender) int { return cmp.Compare(x.total(n), y.total(n)) })
 	pick := fastest
 	for _, c := range fit {
-		r := c.beside(fastest, n, len(fit)-1)
+		r := c.beside(fastest, n)
 		better := pick.promise(n).Proof != result.Proved && c.promise(n).Proof == result.Proved
 		if better && r.Is != Sure {
 			pick = c
 		}
 	}
 	for _, c := range fit {
-		r := c.beside(pick, n, len(fit)-1)
+		r := c.beside(pick, n)
 		if c.name == pick.name {
 			r.Is = ""
 			a.Pick = &r
@@ -130,12 +130,12 @@ func (c contender) promise(n Needs) (p result.Promise) {
 	return p
 }
 
-// beside compares the contender with the pick, one of so many others that are.
+// beside compares the contender with the pick.
 //
-// An operation's ratio is that of the two contenders' samples. The ratio of the work is the mean of
+// An operation's ratio is that of the two contenders in the run's tables. The ratio of the work is the mean of
 // these, each counted by its share of the pick's time; the distances of their bounds add up as
 // independent errors do.
-func (c contender) beside(pick contender, n Needs, others int) Ranked {
+func (c contender) beside(pick contender, n Needs) Ranked {
 	r := Ranked{Name: c.name, URL: c.engine.URL, Promise: c.promise(n), Binary: c.engine.Binary}
 	total, weights, enough := pick.total(n), 0.0, true
 	var below, above float64
@@ -145,7 +145,7 @@ func (c contender) beside(pick contender, n Needs, others int) Ranked {
 		weights += w.Weight
 		ratio := result.Ratio{To: pick.name, Lo: 1, Mid: 1, Hi: 1, Equivalent: true}
 		if cell != pick.cells[i] {
-			cmp := stats.Compare(cell.Samples, pick.cells[i].Samples, max(others, 1))
+			cmp := stats.Beside(c.run, *cell, *pick.cells[i])
 			ratio = result.Ratio{To: pick.name, Lo: cmp.Lo, Mid: cmp.Mid, Hi: cmp.Hi, Different: cmp.Different,
 				Equivalent: cmp.Equivalent}
 			enough = enough && cmp.Enough()

@@ -107,7 +107,7 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 		if len(c.misses(Needs{Work: n.Work})) > 0 {
 			continue
 		}
-		r := c.beside(pick, n, max(len(a.Others), 1))
+		r := c.beside(pick, n)
 		if r.Ratio.Hi < 1 && r.Ratio.Mid < 1-stats.MinEffect {
 			a.Otherwise = append(a.Otherwise, fmt.Sprintf("without %s: %s, in %s the time", removed.Reasons[0].Need,
 				c.name, Times(r.Ratio)))
@@ -122,7 +122,7 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 			if len(w.reasons(weaker)) > 0 {
 				continue
 			}
-			if r := w.beside(pick, n, len(all)); best == nil || r.Ratio.Mid < best.Ratio.Mid {
+			if r := w.beside(pick, n); best == nil || r.Ratio.Mid < best.Ratio.Mid {
 				best = &r
 			}
 		}

@@ -68,11 +68,7 @@ func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
 		if i == best {
 			continue
 		}
-		c := p.compare(cells[i].Samples, cells[best].Samples, finalShare*level(len(group)))
-		// Rounds that only one of them had may say the opposite. Then nothing is sure.
-		if (c.Mid > 1) != (cells[i].NS.Mid > cells[best].NS.Mid) {
-			c.Different = false
-		}
+		c := p.beside(cells[i], cells[best], len(group))
 		made = append(made, c)
 		if c.Rounds == 0 {
 			continue
@@ -81,6 +77,30 @@ func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
 			Equivalent: c.Equivalent}
 	}
 	return made
+}
+
+// beside compares two of k cells of a table.
+func (p Processes) beside(a, b result.Cell, k int) Comparison {
+	c := p.compare(a.Samples, b.Samples, finalShare*level(k))
+	// Rounds that only one of them had may say the opposite. Then nothing is sure.
+	if (c.Mid > 1) != (meanOf(positive(a.Samples)) > meanOf(positive(b.Samples))) {
+		c.Different = false
+	}
+	return c
+}
+
+// Beside compares two cells of a finished run as its tables do: what processes differ by is what
+// the whole run tells, and the level is that of the table in which both stand, or of two alone. So
+// beside the fastest of a table the interval is the one that stands there.
+func Beside(run *result.Run, a, b result.Cell) Comparison {
+	p, k := Usual, 2
+	if run.Processes.Freedom > 0 {
+		p = Processes(run.Processes)
+	}
+	if keyOf(a) == keyOf(b) {
+		k = len(measuredCells(run)[keyOf(a)])
+	}
+	return p.beside(a, b, k)
 }
 
 // rankable returns those cells of a group that are ranked: they ended well, have samples and are no

@@ -267,3 +267,27 @@ func TestMedianHasAnIntervalFromSixValues(t *testing.T) {
 		t.Errorf("one value: %+v", one)
 	}
 }
+
+// Of two contenders of a table there is one interval: who asks for it gets the one that stands
+// there.
+func TestBesideTheFastestTheIntervalIsTheTables(t *testing.T) {
+	run := runOf(newMachine(0.1), 4, 30, map[string]float64{"b": 1.1}, "a", "b", "c", "d")
+	Finish(run)
+	compared := 0
+	for _, c := range run.Cells {
+		for _, best := range run.Cells {
+			if keyOf(c) != keyOf(best) || c.Ratio == nil || c.Ratio.To != best.Name() || c.Name() == best.Name() {
+				continue
+			}
+			compared++
+			got := Beside(run, c, best)
+			if r := *c.Ratio; got.Lo != r.Lo || got.Hi != r.Hi || got.Different != r.Different {
+				t.Errorf("%s %s: got [%v-%v] %v, the table has [%v-%v] %v", c.Operation, c.Name(), got.Lo, got.Hi,
+					got.Different, r.Lo, r.Hi, r.Different)
+			}
+		}
+	}
+	if compared != 12 {
+		t.Errorf("%d were compared, want 12", compared)
+	}
+}

@@ -50,17 +50,12 @@ type Match struct {
 // round, whatever they promise: how much of a published difference is the engine's, and how much
 // the promise's.
 func Versus(run *result.Run, first, second Contender) []Duel {
-	p := Usual
-	if run.Processes.Freedom > 0 {
-		p = Processes(run.Processes)
-	}
 	var duels []Duel
 	for _, op := range operations(run.Cells) {
 		d := Duel{Workload: op[0].Workload, Params: op[0].Params, Operation: op[0].Operation}
 		for _, a := range named(op, first.Name) {
 			for _, b := range named(op, second.Name) {
-				m := Match{First: a.Promise, Second: b.Promise,
-					Comparison: p.compare(b.Samples, a.Samples, (1-Confidence)*finalShare)}
+				m := Match{First: a.Promise, Second: b.Promise, Comparison: Beside(run, b, a)}
 				if m.Rounds == 0 {
 					continue
 				}

@@ -91,7 +91,7 @@ func TestVerdictNamesWhatIsOpen(t *testing.T) {
 	few.few = true
 	for want, outcomes := range map[string][]outcome{
 		"bbolt is the fastest at put (6.3x to 16x faster than pebble)":                                                                                                        {best("put")},
-		"bbolt is the fastest at put and get (6.3x to 16x faster than the next)":                                                                                                      {best("put"), best("get")},
+		"bbolt is the fastest at put and get (6.3x to 16x faster than the next)":                                                                                              {best("put"), best("get")},
 		"open which of bbolt, bunt and sqlite is the fastest at put (bbolt is 6.3x to 16x faster than pebble)":                                                                {put},
 		"open which of bbolt, a, b and 3 more is the fastest at put (bbolt is 6.3x to 16x faster than pebble)":                                                                {many},
 		"open which of bbolt, bunt and sqlite is the fastest at put":                                                                                                          {alone},
