@@ -168,7 +168,7 @@ func (p *page) unprovedAmong(all []matrix) {
 	}
 	if len(names) > 0 {
 		p.paragraph("Unproved: ", p.styles.warn, strings.Join(names, ", ")+" → assay prove --engines "+
-			strings.Join(engineSpecs(p.options.flags, names), ","), p.styles.plain)
+			quote(strings.Join(engineSpecs(p.options.flags, names), ",")), p.styles.plain)
 	}
 }
 
