@@ -17,7 +17,7 @@ func TestEveryFormIsExplained(t *testing.T) {
 				run = append(run, "kv")
 				continue
 			}
-			for _, engine := range []string{"bbolt", "pebble", "sqlite", "margaret"} {
+			for _, engine := range []string{"bbolt", "pebble", "sqlite", "sqlite-c", "margaret"} {
 				run = append(run, op.Forms(engine, "")...)
 			}
 		}
