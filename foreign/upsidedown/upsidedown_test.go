@@ -1,6 +1,7 @@
 package upsidedown
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestBatchBesideAnOpenReader(t *testing.T) {
 		b.Set([]byte("k"), []byte("v"))
 		err = w.ExecuteBatch(b)
 		if s.db.Caps().ReadersBlockWriters == kv.Always {
-			if kv.KindOf(err) != kv.Busy || kv.HintOf(err) == "" {
+			if !errors.Is(err, kv.Busy) || kv.HintOf(err) == "" {
 				t.Errorf("%v (kind %v, hint %q), want Busy with a hint", err, kv.KindOf(err), kv.HintOf(err))
 			}
 			if err := r.Close(); err != nil {
