@@ -87,7 +87,6 @@ func (s *Store) end() {
 	close(s.done)
 	s.requests.Close()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
 	for s.running > 0 {
 		s.idle.Wait()
@@ -95,7 +94,8 @@ func (s *Store) end() {
 	for _, l := range s.lines {
 		l.stop()
 	}
-	s.err = s.backend.Close()
+	s.mu.Unlock()
+	s.err = s.backend.Close() // which may wait for one who is in Wake
 }
 
 // read runs fn unless the store is closed, which waits for it.
