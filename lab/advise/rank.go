@@ -132,9 +132,9 @@ func (c contender) promise(n Needs) (p result.Promise) {
 
 // beside compares the contender with the pick.
 //
-// An operation's ratio is that of the two contenders in the run's tables. The ratio of the work is the mean of
-// these, each counted by its share of the pick's time; the distances of their bounds add up as
-// independent errors do.
+// An operation's ratio is that of the two contenders in the run's tables. The ratio of the work is
+// the mean of these, each counted by its share of the pick's time; the distances of their bounds
+// add up as independent errors do.
 func (c contender) beside(pick contender, n Needs) Ranked {
 	r := Ranked{Name: c.name, URL: c.engine.URL, Promise: c.promise(n), Binary: c.engine.Binary}
 	total, weights, enough := pick.total(n), 0.0, true
