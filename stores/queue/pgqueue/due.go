@@ -2,52 +2,17 @@ package pgqueue
 
 import (
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
-
-// due is when delays and leases of a queue end, as far as this process knows. What other processes
-// add it learns by looking now and then.
-type due struct {
-	at     int64 // no delay or lease that is known ends before; math.MaxInt64 if none is
-	looked int64 // when the tables were last asked
-
-	notified time.Time // when others were last told of jobs
-}
-
-// lookEvery is after how many milliseconds a claim asks the tables again.
-const lookEvery = 100
-
-func (s *session) dueOf(name string) *due {
-	d, ok := s.dues[name]
-	if !ok {
-		d = new(due)
-		s.dues[name] = d
-	}
-	return d
-}
-
-func (d *due) add(at int64) { d.at = min(d.at, at) }
-
-func (d *due) mustLook(now int64) bool {
-	return now >= d.at || now-d.looked >= lookEvery || now < d.looked
-}
-
-// next returns what Op.Due wants.
-func (d *due) next() int64 {
-	if d.at == math.MaxInt64 {
-		return 0
-	}
-	return d.at
-}
 
 // makeReady makes ready the jobs whose delay or lease has ended, or dead, and returns how many.
 func (s *session) makeReady(op *queue.Op) (moved int, err error) {
-	d := s.dueOf(op.Queue)
-	if !d.mustLook(op.Now) {
+	d := s.dues.Of(op.Queue)
+	if !d.MustLook(op.Now) {
 		return 0, nil
 	}
 	delayed, claimed, err := s.nextDue(op)
@@ -68,7 +33,7 @@ func (s *session) makeReady(op *queue.Op) (moved int, err error) {
 			return moved, err
 		}
 	}
-	d.at, d.looked = min(delayed, claimed), op.Now
+	d.At, d.Looked = min(delayed, claimed), op.Now
 	return moved, nil
 }
 
@@ -106,7 +71,7 @@ func (s *session) makeReadyFrom(op *queue.Op, state queue.State) (moved int, err
 			return 0, err
 		}
 	}
-	return s.each(nil, makeReady, name(op), ids, op.Now, deadAt(op.Settings))
+	return s.each(nil, makeReady, name(op), ids, op.Now, intables.DeadAt(op.Settings))
 }
 
 // sweep does a Sweep.

@@ -22,9 +22,8 @@ func (s *session) notify(group []*queue.Op) error {
 		if op.Err != nil || op.Ready == 0 || op.Verb == queue.Claim {
 			continue
 		}
-		d := s.dueOf(op.Queue)
-		if now := time.Now(); now.Sub(d.notified) >= notifyEvery {
-			d.notified = now
+		if now := time.Now(); now.Sub(s.notified[op.Queue]) >= notifyEvery {
+			s.notified[op.Queue] = now
 			if err := s.exec("SELECT pg_notify($1, $2)", channel, url.PathEscape(op.Queue)); err != nil {
 				return err
 			}

@@ -33,12 +33,14 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // Open opens the queues in the database of pool, and makes the tables that are not there. The pool
@@ -48,7 +50,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o *queue.Options) (*queue.Sto
 	if err := create(ctx, pool); err != nil {
 		return nil, wrap("open queues", err)
 	}
-	b := &backend{pool: pool, dues: map[string]*due{}}
+	b := &backend{pool: pool, dues: intables.Dues{}, notified: map[string]time.Time{}}
 	store, err := queue.NewStore(b, o)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,8 @@ type backend struct {
 	ended sync.WaitGroup
 
 	// Of Commit alone.
-	dues map[string]*due // by queue
+	dues     intables.Dues
+	notified map[string]time.Time // when others were last told of jobs, by queue
 }
 
 var _ queue.Backend = (*backend)(nil)
@@ -94,6 +97,7 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	}
 	if err != nil {
 		clear(b.dues)
+		clear(b.notified)
 		return wrap(group[0].Verb.String(), err)
 	}
 	return nil
@@ -105,7 +109,8 @@ func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op
 		return err
 	}
 	defer conn.Release() // which closes one that is still in a transaction
-	s := &session{ctx: context.WithoutCancel(ctx), on: conn, pool: b.pool, dues: b.dues, begin: []string{"BEGIN"}}
+	s := &session{ctx: context.WithoutCancel(ctx), on: conn, pool: b.pool, dues: b.dues,
+		notified: b.notified, begin: []string{"BEGIN"}}
 	if d != kv.Synced {
 		s.begin = append(s.begin, "SET LOCAL synchronous_commit = off")
 	}
@@ -114,7 +119,7 @@ func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op
 		if err := s.do(op); err != nil {
 			return err
 		}
-		op.Due = s.dueOf(op.Queue).next()
+		op.Due = s.dues.Of(op.Queue).Next()
 	}
 	if err := s.exec("COMMIT"); err != nil {
 		return inDoubt(err)

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -19,36 +17,11 @@ import (
 	"github.com/assaydb/assay/stores/queue/queuetest"
 )
 
-// ended are called when all tests have ended.
-var ended []func()
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for _, fn := range ended {
-		fn()
-	}
-	os.Exit(code)
-}
-
-// shared starts the server that the tests use, and the processes that they start.
-var shared = sync.OnceValues(func() (dsn string, err error) {
-	if dsn := os.Getenv(postgrestest.Variable); dsn != "" {
-		return dsn, nil
-	}
-	s, err := postgrestest.New()
-	if err != nil {
-		return "", err
-	}
-	ended = append(ended, s.Remove)
-	if err := errors.Join(s.Make(""), s.Launch("max_connections=500")); err != nil {
-		return "", err
-	}
-	return s.DSN(), os.Setenv(postgrestest.Variable, s.DSN())
-})
+func TestMain(m *testing.M) { postgrestest.Main(m) }
 
 // newPool returns connections to a schema of its own.
 func newPool(ctx context.Context, schema string) (*pgxpool.Pool, error) {
-	dsn, err := shared()
+	dsn, err := postgrestest.Shared()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +57,7 @@ func open(schema string, o queue.Options) (*queue.Store, *pgxpool.Pool, error) {
 }
 
 func TestConformance(t *testing.T) {
-	_, err := shared()
+	_, err := postgrestest.Shared()
 	postgrestest.Check(t, err)
 	queuetest.Run(t, queuetest.Target{
 		Open: func(dir string, o queue.Options) (*queue.Store, func() error, error) {
@@ -106,7 +79,7 @@ func TestConformance(t *testing.T) {
 // TestJobsAndRowsTogether: a job that is published in a transaction of the program's is there if
 // that is committed, and wakes who waits in another store.
 func TestJobsAndRowsTogether(t *testing.T) {
-	_, err := shared()
+	_, err := postgrestest.Shared()
 	postgrestest.Check(t, err)
 	ctx := t.Context()
 	open := func() (*queue.Queue, *pgxpool.Pool) {

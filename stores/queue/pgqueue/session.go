@@ -2,12 +2,13 @@ package pgqueue
 
 import (
 	"context"
-	"math"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // sender is a connection, or a transaction of the program's.
@@ -17,11 +18,12 @@ type sender interface {
 
 // session is one transaction.
 type session struct {
-	ctx   context.Context
-	on    sender
-	begin []string      // is sent with the first statement
-	pool  *pgxpool.Pool // for ids, which are not part of the transaction
-	dues  map[string]*due
+	ctx      context.Context
+	on       sender
+	begin    []string      // is sent with the first statement
+	pool     *pgxpool.Pool // for ids, which are not part of the transaction
+	dues     intables.Dues
+	notified map[string]time.Time
 }
 
 // exec runs a statement.
@@ -79,14 +81,6 @@ func (s *session) do(op *queue.Op) error {
 // name is that of the queue of an operation, as the tables have it.
 func name(op *queue.Op) []byte { return []byte(op.Queue) }
 
-// deadAt returns at how many attempts a job is dead.
-func deadAt(o *queue.Settings) int64 {
-	if o.MaxAttempts == queue.NoLimit {
-		return math.MaxInt64
-	}
-	return int64(o.MaxAttempts)
-}
-
 // takeIDs returns the first of the ids for an operation's drafts. They are taken by a transaction
 // of its own, as the last of a queue is one row, which would be locked until the commit. It need
 // not be synced: what is, is so with all before it.
@@ -141,7 +135,7 @@ func (s *session) publish(op *queue.Op) error {
 		state, at := queue.Ready, op.Now+draft.Delay.Milliseconds()
 		if at > op.Now {
 			state = queue.Delayed
-			s.dueOf(op.Queue).add(at)
+			s.dues.Of(op.Queue).Add(at)
 		} else {
 			op.Ready++
 		}
@@ -199,7 +193,7 @@ func (s *session) claim(op *queue.Op) error {
 		}
 	}
 	if len(op.Jobs) > 0 {
-		s.dueOf(op.Queue).add(op.Until)
+		s.dues.Of(op.Queue).Add(op.Until)
 	}
 	if len(op.Jobs) == op.Limit {
 		op.Ready = max(1, moved)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // inOrder puts jobs in the order of claims: PostgreSQL returns changed rows in none.
@@ -25,7 +26,7 @@ func (s *session) settle(op *queue.Op) error {
 	text, args := ack, []any{name(op), ids, tokens, ends}
 	switch op.Verb {
 	case queue.Nack:
-		text, args = nack, append(args, deadAt(op.Settings), op.Now, op.Until, op.Bury)
+		text, args = nack, append(args, intables.DeadAt(op.Settings), op.Now, op.Until, op.Bury)
 	case queue.Release:
 		text, args = giveBack, append(args, op.Now, op.Until)
 	case queue.Extend:
@@ -53,7 +54,7 @@ func (s *session) settle(op *queue.Op) error {
 			op.Ready = len(ids)
 		}
 	}
-	s.dueOf(op.Queue).add(op.Until)
+	s.dues.Of(op.Queue).Add(op.Until)
 	if op.Verb == queue.Nack && op.Cause != "" {
 		return s.addFailures(op, ids, op.Cause)
 	}

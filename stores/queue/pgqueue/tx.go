@@ -3,11 +3,13 @@ package pgqueue
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // In returns a queue within tx, a transaction of the same database that the program began, at the
@@ -28,7 +30,8 @@ func In(ctx context.Context, tx pgx.Tx, q *queue.Queue) (*queue.Tx, error) {
 		return nil, &kv.Error{Op: "join", Kind: kv.Unsupported, Err: errors.New("the queue is not kept in PostgreSQL"),
 			Hint: "use Queue.In, or sqlqueue.In, with a transaction of its store"}
 	}
-	return q.Join(&joined{session{ctx: ctx, on: tx, pool: b.pool, dues: map[string]*due{}}, tx}), nil
+	return q.Join(&joined{session{ctx: ctx, on: tx, pool: b.pool, dues: intables.Dues{},
+		notified: map[string]time.Time{}}, tx}), nil
 }
 
 // joined is queues within a transaction of the program's.

@@ -8,6 +8,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/sqlite"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // backend keeps queues in SQLite: one connection that writes and several that read.
@@ -25,7 +26,7 @@ type backend struct {
 	rollback stmt
 	write    statements
 	inside   bool             // a transaction is open
-	dues     map[string]*due  // by queue
+	dues     intables.Dues    // by queue
 	held     map[string]*held // by queue
 	self     int64            // in queues.holder; another one for each backend
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // Commit implements queue.Backend. One operation that is one statement needs no more: a statement
@@ -38,7 +38,7 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 		return b.wrap(group[0].Verb.String(), err)
 	}
 	for _, op := range group {
-		op.Due = b.dueOf(op.Queue).next()
+		op.Due = b.dues.Of(op.Queue).Next()
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 		return len(op.Drafts) == 1 && len(op.Drafts[0].Payload) <= mostInline && op.Drafts[0].Special(op.Now) == nil &&
 			b.holds(op)
 	case queue.Claim:
-		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dueOf(op.Queue).mustLook(op.Now)
+		return op.Settings.Retention == 0 && len(op.Receipts) == 0 && !b.dues.Of(op.Queue).MustLook(op.Now)
 	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
 		return len(op.Receipts) == 1 && op.Cause == ""
 	}
@@ -99,7 +99,7 @@ func (b *backend) publishHeld(op *queue.Op) error {
 		return errNotHeld
 	}
 	h := b.held[op.Queue]
-	due := b.dueOf(op.Queue)
+	due := b.dues.Of(op.Queue)
 	for i := range op.Drafts {
 		draft := &op.Drafts[i]
 		if held, err := b.isHeld(op, draft.Key, -1); err != nil {
@@ -111,7 +111,7 @@ func (b *backend) publishHeld(op *queue.Op) error {
 		state, rank, at := queue.Ready, int64(draft.Priority), op.Now+draft.Delay.Milliseconds()
 		if at > op.Now {
 			state, rank = queue.Delayed, 0
-			due.add(at)
+			due.Add(at)
 		} else {
 			op.Ready++
 		}
@@ -156,7 +156,7 @@ func (b *backend) claim(op *queue.Op) error {
 	if err != nil {
 		return err
 	}
-	due := b.dueOf(op.Queue)
+	due := b.dues.Of(op.Queue)
 	for want := op.Limit; want > 0 && op.Done < queue.MostDue; want = min(op.Limit-len(op.Jobs), queue.MostDue) {
 		jobs, err := b.claimOnce(op, want)
 		if err != nil {
@@ -175,7 +175,7 @@ func (b *backend) claim(op *queue.Op) error {
 		}
 	}
 	if len(op.Jobs) > 0 {
-		due.add(op.Until)
+		due.Add(op.Until)
 	}
 	if len(op.Jobs) == op.Limit {
 		op.Ready = max(1, moved)
@@ -257,17 +257,17 @@ func (b *backend) settleOne(op *queue.Op, r queue.Receipt) (int, error) {
 				return n, err
 			}
 		}
-		b.dueOf(op.Queue).add(op.Until)
+		b.dues.Of(op.Queue).Add(op.Until)
 		bury := int64(0)
 		if op.Bury {
 			bury = 1
 		}
-		return b.write.nack.run(append(used, op.Now, op.Until, deadAt(op.Settings), bury))
+		return b.write.nack.run(append(used, op.Now, op.Until, intables.DeadAt(op.Settings), bury))
 	case queue.Release:
-		b.dueOf(op.Queue).add(op.Until)
+		b.dues.Of(op.Queue).Add(op.Until)
 		return b.write.giveBack.run(append(used, op.Now, op.Until))
 	case queue.Extend:
-		b.dueOf(op.Queue).add(op.Until)
+		b.dues.Of(op.Queue).Add(op.Until)
 		return b.write.extend.run(append(used, op.Until))
 	}
 	return b.write.ack.run(used)
@@ -281,12 +281,4 @@ func (s *settling) run(args []any) (int, error) {
 		n, err = s.extended.run(args...)
 	}
 	return n, err
-}
-
-// deadAt returns at how many attempts a job is dead.
-func deadAt(s *queue.Settings) int64 {
-	if s.MaxAttempts == queue.NoLimit {
-		return math.MaxInt64
-	}
-	return int64(s.MaxAttempts)
 }

@@ -4,45 +4,13 @@ import (
 	"math"
 
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
-
-// due is when delays and leases of a queue end, as far as this process knows. What other processes
-// add it learns by looking now and then.
-type due struct {
-	at     int64 // no delay or lease that is known ends before; math.MaxInt64 if none is
-	looked int64 // when the table was last asked
-}
-
-// lookEvery is after how many milliseconds a claim asks the table again.
-const lookEvery = 100
-
-func (b *backend) dueOf(name string) *due {
-	d, ok := b.dues[name]
-	if !ok {
-		d = new(due)
-		b.dues[name] = d
-	}
-	return d
-}
-
-func (d *due) add(at int64) { d.at = min(d.at, at) }
-
-func (d *due) mustLook(now int64) bool {
-	return now >= d.at || now-d.looked >= lookEvery || now < d.looked
-}
-
-// next returns what Op.Due wants.
-func (d *due) next() int64 {
-	if d.at == math.MaxInt64 {
-		return 0
-	}
-	return d.at
-}
 
 // makeReady makes ready the jobs whose delay or lease has ended, or dead, and returns how many.
 func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
-	d := b.dueOf(op.Queue)
-	if !d.mustLook(op.Now) {
+	d := b.dues.Of(op.Queue)
+	if !d.MustLook(op.Now) {
 		return 0, nil
 	}
 	var at, leaseEnd int64
@@ -61,14 +29,15 @@ func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
 		}
 	}
 	if at <= op.Now {
-		if moved, err = b.write.makeReady.run(op.Queue, op.Now, deadAt(op.Settings), queue.MostDue); err != nil {
+		moved, err = b.write.makeReady.run(op.Queue, op.Now, intables.DeadAt(op.Settings), queue.MostDue)
+		if err != nil {
 			return moved, err
 		}
 		if err := look(); err != nil {
 			return moved, err
 		}
 	}
-	d.at, d.looked = at, op.Now
+	d.At, d.Looked = at, op.Now
 	return moved, nil
 }
 

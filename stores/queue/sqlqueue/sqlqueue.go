@@ -51,6 +51,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/sqlite"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // Options is how queues are kept. A nil *Options is the zero Options.
@@ -91,7 +92,7 @@ func Open(ctx context.Context, path string, opts *Options) (*queue.Store, error)
 			return nil, err
 		}
 	}
-	b := &backend{dues: map[string]*due{}, held: map[string]*held{}, self: rand.Int64() | 1}
+	b := &backend{dues: intables.Dues{}, held: map[string]*held{}, self: rand.Int64() | 1}
 	b.file = sqlite.File{Path: path, Driver: o.Driver, Pragmas: o.Pragmas, Readers: o.Readers, Wait: o.Wait}
 	if err := b.file.Complete("open queues", 2); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // In returns a queue within tx, a transaction of the same file that the program opened with the
@@ -37,7 +38,7 @@ func In(tx *sql.Tx, q *queue.Queue) (*queue.Tx, error) {
 	if _, err := b.file.Joins(tx); err != nil {
 		return nil, b.wrap("join", err)
 	}
-	j := joined{&backend{file: b.file, tx: tx, inside: true, dues: map[string]*due{}, held: map[string]*held{},
+	j := joined{&backend{file: b.file, tx: tx, inside: true, dues: intables.Dues{}, held: map[string]*held{},
 		self: rand.Int64() | 1}}
 	if err := j.prepareWriter(); err != nil {
 		return nil, b.wrap("join", err)
