@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,6 +50,35 @@ func Start(t testing.TB, settings ...string) *Server {
 	Check(t, err)
 	return s
 }
+
+// ended are called when all tests have ended.
+var ended []func()
+
+// Main runs the tests of a package that uses Shared, and ends the process.
+func Main(m *testing.M) {
+	code := m.Run()
+	for _, fn := range ended {
+		fn()
+	}
+	os.Exit(code)
+}
+
+// Shared starts the server that the tests of a package share, and the processes that they start,
+// and returns its dsn. It ends with Main.
+var Shared = sync.OnceValues(func() (dsn string, err error) {
+	if dsn := os.Getenv(Variable); dsn != "" {
+		return dsn, nil
+	}
+	s, err := New()
+	if err != nil {
+		return "", err
+	}
+	ended = append(ended, s.Remove)
+	if err := errors.Join(s.Make(""), s.Launch("max_connections=500")); err != nil {
+		return "", err
+	}
+	return s.DSN(), os.Setenv(Variable, s.DSN())
+})
 
 // Check ends the test if err is an error, or skips it where that is NotInstalled.
 func Check(t testing.TB, err error) {
