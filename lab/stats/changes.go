@@ -69,7 +69,7 @@ func Changes(old, now *result.Run, beside string) []result.Change {
 func measuredCells(run *result.Run) map[raceKey]map[string]result.Cell {
 	all := map[raceKey]map[string]result.Cell{}
 	for _, c := range run.Cells {
-		if c.Status != result.OK || !c.Ranked || len(c.Samples) == 0 {
+		if !measured(c) {
 			continue
 		}
 		if all[keyOf(c)] == nil {
@@ -79,6 +79,9 @@ func measuredCells(run *result.Run) map[raceKey]map[string]result.Cell {
 	}
 	return all
 }
+
+// measured reports whether a cell is ranked and has samples.
+func measured(c result.Cell) bool { return c.Status == result.OK && c.Ranked && len(c.Samples) > 0 }
 
 // ratioChange is the change of a ratio to another contender.
 type ratioChange struct {

@@ -98,7 +98,12 @@ func Beside(run *result.Run, a, b result.Cell) Comparison {
 		p = Processes(run.Processes)
 	}
 	if keyOf(a) == keyOf(b) {
-		k = len(measuredCells(run)[keyOf(a)])
+		k = 0
+		for _, c := range run.Cells {
+			if measured(c) && keyOf(c) == keyOf(a) {
+				k++
+			}
+		}
 	}
 	return p.beside(a, b, k)
 }
