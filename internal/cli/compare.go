@@ -38,8 +38,10 @@ of the others, so run at least two others that did not change; --beside names on
 assay run lets who is surely slower leave early, and of such a ratio little is known: run both with --even, for as long as it takes.
 
 Each time is faster, slower, equivalent (the whole interval within 10 %), or open. Of the same program twice at most 1 in 100
-is called different. A change that an engine's operations share is seen sooner in all of them together: a line for each engine. Syncs, writes and bytes written are compared where they are exact: the same whole number at each operation of
-one worker. Allocations are not, they differ by a few from run to run.
+is called different. A change that an engine's operations share is seen sooner in all of them together: a line for each engine.
+
+Syncs, writes and bytes written are compared where they are exact: the same whole number at each operation of one worker.
+Allocations are not, they differ by a few from run to run.
 
 --fail-on makes limits, separated by commas, of which any that is crossed ends the command with status 3:
   time>10%     a time that is slower for sure, by more than 10 %
