@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,51 @@ func TestAnAcknowledgementIsAWrite(t *testing.T) {
 	}
 	if n := count.n.Load(); n != 0 {
 		t.Errorf("10 acknowledgements took %d transactions", n)
+	}
+}
+
+// views counts the views of a store.
+type views struct{ commits }
+
+func (v *views) End(_ context.Context, e kv.Event) {
+	if e.Op == "view" {
+		v.n.Add(1)
+	}
+}
+
+// Acknowledgements of events that Next has not returned ask where the log ends, but not each of them:
+// where other processes append that is a view of the store.
+func TestAcknowledgementsAskOnceWhereTheLogEnds(t *testing.T) {
+	var count views
+	ctx := t.Context()
+	db, err := kv.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "log"), kv.WithTracer(&count))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	log, err := Open(ctx, db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	sub, err := log.Subscribe(ctx, "reader")
+	if err == nil {
+		_, err = log.Append(ctx, kv.Flushed, "", Any, make10()...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	count.n.Store(0)
+	for p := range uint64(10) {
+		if err := sub.Ack(ctx, kv.Flushed, p+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count.n.Load(); n != 1 {
+		t.Errorf("10 acknowledgements took %d views", n)
+	}
+	if err := sub.Ack(ctx, kv.Flushed, 11); kv.KindOf(err) != kv.Invalid {
+		t.Errorf("ack of what is not there: %v", err)
 	}
 }
 

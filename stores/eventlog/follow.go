@@ -80,15 +80,6 @@ func backoff(n int) time.Duration {
 // once, commit its effect with [Tx.Ack].
 func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error,
 	opts *FollowOptions) error {
-	err := l.follow(ctx, name, handle, opts)
-	if ctx.Err() != nil && kv.KindOf(err) == kv.Busy { // it ended a wait
-		return followCanceled(ctx)
-	}
-	return err
-}
-
-func (l *Log) follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error,
-	opts *FollowOptions) error {
 	var o FollowOptions
 	if opts != nil {
 		o = *opts

@@ -28,7 +28,7 @@ func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &kvBackend{db: db, streams: o.Streams, strongest: strongest(db.Caps()), inMemory: db.Mode() == kv.Exclusive}
+	b := &kvBackend{db: db, streams: o.Streams, strongest: db.Caps().Strongest(), inMemory: db.Mode() == kv.Exclusive}
 	if db.Caps().Persistent {
 		b.block = FirstBlock(o.Reserve)
 		b.first = b.block
@@ -50,16 +50,6 @@ func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 		return nil, err
 	}
 	return NewLog(b), nil
-}
-
-// strongest returns the strongest class that a store delivers.
-func strongest(caps kv.Caps) kv.Durability {
-	for _, d := range []kv.Durability{kv.Synced, kv.Flushed} {
-		if caps.Promise(d).Supported {
-			return d
-		}
-	}
-	return kv.Buffered
 }
 
 // kvBackend keeps a log in a key-value store.
@@ -150,9 +140,7 @@ func (b *kvBackend) Close() error {
 	case !b.inMemory:
 		return b.giveBack(context.Background())
 	}
-	b.begin()
-	switch {
-	case b.meta.Reserved <= b.assigned:
+	if b.begin(); b.meta.Reserved <= b.assigned {
 		return nil
 	}
 	return b.storeMeta(context.Background(), b.assigned)

@@ -57,9 +57,6 @@ func (b *kvBackend) Load(ctx context.Context, r Span) ([]Event, error) {
 			if len(c.events) == r.Limit {
 				break
 			}
-			if len(c.events)%presize == 0 && ctx.Err() != nil {
-				return &kv.Error{Op: "load", Kind: kv.Canceled, Err: ctx.Err()}
-			}
 		}
 		return nil
 	})
@@ -99,9 +96,6 @@ func (b *kvBackend) LoadStream(ctx context.Context, stream string, r Span) ([]Ev
 			}
 			if len(c.events) == r.Limit {
 				break
-			}
-			if len(c.events)%presize == 0 && ctx.Err() != nil {
-				return &kv.Error{Op: "load stream", Kind: kv.Canceled, Err: ctx.Err()}
 			}
 		}
 		return nil

@@ -96,3 +96,75 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 		}
 	}
 }
+
+// endsAtALock ends a context when a call begins to wait for what another one holds.
+type endsAtALock struct{ end func() }
+
+func (e *endsAtALock) Start(ctx context.Context, op string) context.Context {
+	if op == "lock" {
+		e.end()
+	}
+	return ctx
+}
+
+func (*endsAtALock) End(context.Context, kv.Event) {}
+
+// A call whose context ends while another process has the store is Canceled, whatever it does.
+func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "log")
+	tracer := endsAtALock{end: func() {}}
+	db, err := kv.Open(t.Context(), url, kv.WithTracer(&tracer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	log, err := eventlog.Open(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	draft := eventlog.Draft{Type: "T"}
+	sub, err := log.Subscribe(t.Context(), "reader")
+	if err == nil {
+		_, err = log.Append(t.Context(), kv.Flushed, "", eventlog.Any, draft, draft)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin(t.Context(), kv.Flushed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func(ctx context.Context) error{
+		"append": func(ctx context.Context) error {
+			_, err := log.Append(ctx, kv.Flushed, "", eventlog.Any, draft)
+			return err
+		},
+		"append of parts": func(ctx context.Context) error {
+			_, err := log.AppendParts(ctx, kv.Flushed, eventlog.Part{Stream: "a", Events: []eventlog.Draft{draft}})
+			return err
+		},
+		"ack":       func(ctx context.Context) error { return sub.Ack(ctx, kv.Flushed, 1) },
+		"truncate":  func(ctx context.Context) error { return log.Truncate(ctx, kv.Flushed, 2) },
+		"subscribe": func(ctx context.Context) error { _, err := log.Subscribe(ctx, "new"); return err },
+		"follow": func(ctx context.Context) error {
+			return log.Follow(ctx, "follower", func(context.Context, eventlog.Event) error { return nil }, nil)
+		},
+	} {
+		ctx, end := context.WithCancel(t.Context())
+		tracer.end = end
+		if err := call(ctx); kv.KindOf(err) != kv.Canceled || ctx.Err() == nil {
+			t.Errorf("%s: got %v, want canceled", name, err)
+		}
+		end()
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	tracer.end = func() {}
+}

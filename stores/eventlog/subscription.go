@@ -23,6 +23,7 @@ type Subscription struct {
 	mu   sync.Mutex
 	next uint64 // the position that Next goes on from
 	done uint64 // acknowledged
+	last uint64 // of an event: the log was seen to reach it
 }
 
 // Subscribe returns the subscription called name as it was left, or creates it at the beginning of
@@ -124,25 +125,38 @@ func (s *Subscription) Next(ctx context.Context, limit int) ([]Event, error) {
 // Ack of [Log.LastPosition] makes a new subscription begin at the end; one above the last event is
 // Invalid. If the subscription was deleted, that is NotFound.
 func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64) error {
-	s.mu.Lock()
-	known := max(s.next-1, s.done)
-	s.mu.Unlock()
-	if position > known {
-		last, err := s.log.LastPosition(ctx)
-		if err != nil {
-			return err
-		}
-		if position > last {
-			return AboveLast(position, last)
-		}
-	}
 	if err := s.log.open("ack"); err != nil {
+		return err
+	}
+	if err := s.reaches(ctx, position); err != nil {
 		return err
 	}
 	if err := s.log.acknowledge(ctx, d, Mark{Name: s.name, Position: position, Holder: s.holder}); err != nil {
 		return err
 	}
 	s.acknowledged(position)
+	return nil
+}
+
+// reaches refuses a position that the log has not come to. It asks the log only about positions that
+// are above all that s knows of.
+func (s *Subscription) reaches(ctx context.Context, position uint64) error {
+	s.mu.Lock()
+	known := max(s.next-1, s.done, s.last)
+	s.mu.Unlock()
+	if position <= known {
+		return nil
+	}
+	last, err := s.log.LastPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if position > last {
+		return AboveLast(position, last)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, last)
 	return nil
 }
 

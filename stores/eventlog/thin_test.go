@@ -51,6 +51,56 @@ func BenchmarkThin(b *testing.B) {
 	)
 }
 
+// BenchmarkAckThin measures acknowledgements, one at a time, against appends of one event to the same
+// kind of log.
+func BenchmarkAckThin(b *testing.B) {
+	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
+		b.Run(engine, func(b *testing.B) {
+			class, drafts := cheapest(engine), benchDrafts(1)
+			appended, acked := benchLog(b, engine, eventlog.Options{}), benchLog(b, engine, eventlog.Options{})
+			sub, err := acked.Subscribe(b.Context(), "thin")
+			if err != nil {
+				b.Fatal(err)
+			}
+			drivertest.Thin(b, drivertest.Pair{Name: "ack", Limit: 1,
+				Raw: func(times int) error {
+					for range times {
+						if _, err := appended.Append(b.Context(), class, "", eventlog.Any, drafts...); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				KV: ackEach(b.Context(), acked, sub, class),
+			})
+		})
+	}
+}
+
+// ackEach acknowledges one event after the other. It appends what there is to acknowledge, when it
+// has come to the end, thousands at once.
+func ackEach(ctx context.Context, log *eventlog.Log, sub *eventlog.Subscription, d kv.Durability) func(int) error {
+	const many = 10_000
+	position, last := uint64(0), uint64(0)
+	drafts := benchDrafts(many)
+	return func(times int) error {
+		for range times {
+			if position == last {
+				done, err := log.Append(ctx, d, "", eventlog.Any, drafts...)
+				if err != nil {
+					return err
+				}
+				last = done.Last
+			}
+			position++
+			if err := sub.Ack(ctx, d, position); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 func appendEach(log *eventlog.Log, n int) func(int) error {
 	drafts := benchDrafts(n)
 	return func(times int) error {

@@ -40,7 +40,7 @@ func (s *Store) newGroup() *groupcommit.Committer[request] {
 			r.Err = err
 		},
 		Op:       func(r *request) string { return r.Verb.String() },
-		Done:     settle,
+		Done:     s.settle,
 		MaxCalls: groupOps,
 		MaxSize:  groupBytes,
 	}
@@ -84,10 +84,10 @@ func (s *Store) commit(ctx context.Context, d kv.Durability, group []*request) e
 }
 
 // settle tells those who wait for jobs what a group left.
-func settle(group []*request) {
+func (s *Store) settle(group []*request) {
 	for _, r := range group {
 		if r.Err == nil {
-			r.line.settle(&r.Op)
+			s.settled(r.line, &r.Op)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (d *dump) queue() error {
 	if err := d.fn(&Item{Kind: HeadItem, Queue: d.name, ID: d.stored.last}); err != nil {
 		return err
 	}
-	for _, step := range []func() error{d.ready, d.timers, d.dead, d.check, d.uniqueKeys, d.schedules} {
+	for _, step := range []func() error{d.jobs, d.check, d.uniqueKeys, d.schedules} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -77,12 +78,12 @@ func (d *dump) queue() error {
 	return nil
 }
 
-func (d *dump) job(state State, f found, extended bool) error {
+func (d *dump) job(state State, f found) error {
 	v, err := d.s.Get(d.at(d.keys.job, f.claim.place))
 	if err != nil {
 		return missing(err, f.claim.id)
 	}
-	p := Item{Kind: JobItem, Queue: d.name, Extended: extended}
+	p := Item{Kind: JobItem, Queue: d.name, Extended: f.claim.extended || f.claim.kind == timerExtended}
 	if isSpecial(v) {
 		if p.Special, _, err = cutSpecial(f.claim.id, v[jobHeader:]); err != nil {
 			return err
@@ -92,50 +93,23 @@ func (d *dump) job(state State, f found, extended bool) error {
 	if p.Job, err = readFound(d.s, &d.keys, state, f); err != nil {
 		return err
 	}
-	*d.counted.counts.Of(state)++
+	if *d.counted.counts.Of(state)++; state == Ready && !f.ready.fresh {
+		d.counted.readies++
+	}
 	return d.fn(&p)
 }
 
-func (d *dump) ready() error {
-	var after *place
-	for more := true; more; {
-		var entries []entry
-		var err error
-		if entries, more, err = readReady(d.s, &d.keys, &d.stored, after, mostRead); err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if err := d.job(Ready, foundReady(e), false); err != nil {
-				return err
-			}
-			after = &e.place
-			if !e.fresh {
-				d.counted.readies++
-			}
-		}
-	}
-	return nil
-}
-
-func (d *dump) timers() (err error) {
-	for _, state := range []State{Delayed, Claimed} {
-		scan := scanTimers(d.s, &d.keys, &d.stored, state, func(c claimed) bool {
-			err = d.job(state, found{at: c.until, claim: c}, c.extended || c.kind == timerExtended)
+func (d *dump) jobs() (err error) {
+	for _, state := range States {
+		scan := scanState(d.s, &d.keys, &d.stored, state, mostRead, func(f found) bool {
+			err = d.job(state, f)
 			return err == nil
 		})
-		if err = errors.Join(err, scan); err != nil {
+		if err = cmp.Or(err, scan); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (d *dump) dead() (err error) {
-	scan := scanDead(d.s, &d.keys, func(f found) bool {
-		err = d.job(Dead, f, false)
-		return err == nil
-	})
-	return errors.Join(err, scan)
 }
 
 // check compares what was found with what the queue says, and with how many jobs there are.

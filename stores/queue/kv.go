@@ -18,7 +18,12 @@ func New(db *kv.DB, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewStore(newKVBackend(db), opts)
+	s, err := NewStore(newKVBackend(db), opts)
+	if err == nil {
+		s.peers = db.Common("queues", func() any { return new(peers) }).(*peers)
+		s.peers.join(s)
+	}
+	return s, err
 }
 
 func newKVBackend(db *kv.DB) *kvBackend {

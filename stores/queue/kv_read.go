@@ -62,7 +62,7 @@ func (b *kvBackend) viewQueue(ctx context.Context, k *keys, fn func(*kv.Snapshot
 func (b *kvBackend) List(ctx context.Context, queue string, state State, limit int) (jobs []Job, err error) {
 	k := newKeys(queue)
 	err = b.viewQueue(ctx, &k, func(s *kv.Snapshot, stored *stats) error {
-		list, err := listState(s, &k, stored, state, limit)
+		list, err := findState(s, &k, stored, state, limit)
 		if err != nil {
 			return err
 		}
@@ -79,25 +79,6 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 		return nil, err
 	}
 	return jobs, nil
-}
-
-// listState is findState that goes on until there are no more.
-func listState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list []found, err error) {
-	if state != Ready {
-		return findState(s, k, q, state, limit)
-	}
-	var after *place
-	for more := true; more && len(list) < limit; {
-		var entries []entry
-		if entries, more, err = readReady(s, k, q, after, limit-len(list)); err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			list = append(list, foundReady(e))
-			after = &e.place
-		}
-	}
-	return list, nil
 }
 
 // Queues implements Backend.

@@ -14,29 +14,40 @@ type found struct {
 	ready entry   // of one that is ready
 }
 
-// findState returns the first jobs in a state: ready ones in the order of claims, delayed ones as
-// they become ready, claimed ones as their leases end, dead ones by id. There may be more even if
-// they are fewer than limit.
+// findState returns the first jobs in a state, at most limit.
 func findState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list []found, err error) {
+	err = scanState(s, k, q, state, limit, func(f found) bool {
+		list = append(list, f)
+		return len(list) < limit
+	})
+	return list, err
+}
+
+// scanState calls yield with the jobs in a state, until it returns false: ready ones in the order of
+// claims, so many read at once, delayed ones as they become ready, claimed ones as their leases
+// end, dead ones by id.
+func scanState(s *kv.Snapshot, k *keys, q *stats, state State, atOnce int, yield func(found) bool) error {
 	switch state {
 	case Ready:
-		entries, _, err := readReady(s, k, q, nil, limit)
-		for _, e := range entries {
-			list = append(list, foundReady(e))
+		var after *place
+		for more := true; more; {
+			var entries []entry
+			var err error
+			if entries, more, err = readReady(s, k, q, after, atOnce); err != nil {
+				return err
+			}
+			for _, e := range entries {
+				if !yield(foundReady(e)) {
+					return nil
+				}
+				after = &e.place
+			}
 		}
-		return list, err
+		return nil
 	case Dead:
-		err = scanDead(s, k, func(f found) bool {
-			list = append(list, f)
-			return len(list) < limit
-		})
-	default:
-		err = scanTimers(s, k, q, state, func(c claimed) bool {
-			list = append(list, found{at: c.until, claim: c})
-			return len(list) < limit
-		})
+		return scanDead(s, k, yield)
 	}
-	return list, err
+	return scanTimers(s, k, q, state, func(c claimed) bool { return yield(found{at: c.until, claim: c}) })
 }
 
 func foundReady(e entry) found {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/calls"
 	"github.com/assaydb/assay/stores/internal/groupcommit"
 )
 
@@ -16,16 +17,15 @@ type Store struct {
 	backend Backend
 	options Options
 	traits  Traits
+	peers   *peers        // of a store over kv; else nil
 	done    chan struct{} // closed by Close
 
 	requests *groupcommit.Committer[request]
 	group    []*Op // of commit
 
-	mu      sync.Mutex
-	idle    sync.Cond        // signalled when running falls to none
-	running int              // reads in progress
-	lines   map[string]*line // of the queues that were asked for, by name
-	closed  bool
+	reads calls.Counter
+	mu    sync.Mutex
+	lines map[string]*line // of the queues that were asked for, by name
 
 	closing sync.Once
 	err     error // of Close
@@ -41,7 +41,6 @@ func NewStore(b Backend, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{backend: b, options: o, traits: b.Traits(), done: make(chan struct{}), lines: map[string]*line{}}
-	s.idle.L = &s.mu
 	s.requests = s.newGroup()
 	return s, nil
 }
@@ -86,34 +85,22 @@ func (s *Store) Close() error {
 func (s *Store) end() {
 	close(s.done)
 	s.requests.Close()
+	s.reads.Close()
 	s.mu.Lock()
-	s.closed = true
-	for s.running > 0 {
-		s.idle.Wait()
-	}
 	for _, l := range s.lines {
 		l.stop()
 	}
 	s.mu.Unlock()
+	s.peers.leave(s)
 	s.err = s.backend.Close() // which may wait for one who is in Wake
 }
 
 // read runs fn unless the store is closed, which waits for it.
 func (s *Store) read(op string, fn func() error) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.reads.Enter() {
 		return errClosed(op)
 	}
-	s.running++
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.running--; s.running == 0 {
-			s.idle.Broadcast()
-		}
-	}()
+	defer s.reads.Leave()
 	return fn()
 }
 

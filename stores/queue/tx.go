@@ -155,7 +155,7 @@ func (t *Tx) do(op *Op) error {
 			return err
 		}
 		if op.Err == nil {
-			t.in.OnCommit(func() { q.line.settle(op) })
+			t.in.OnCommit(func() { q.store.settled(q.line, op) })
 		}
 		return op.Err
 	})

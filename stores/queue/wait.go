@@ -103,8 +103,8 @@ func (l *line) wake(n int) {
 	l.coming += n
 }
 
-// Wake wakes one who waits for jobs of a queue, because another process has published some. It is
-// for backends.
+// Wake wakes one who waits for jobs of a queue, because another process, or another Store, has
+// published some. It is for backends.
 func (s *Store) Wake(queue string) {
 	s.mu.Lock()
 	l := s.lines[queue]
@@ -116,6 +116,47 @@ func (s *Store) Wake(queue string) {
 	defer l.mu.Unlock()
 	l.news++
 	l.wake(1 - l.coming)
+}
+
+// peers are the Stores over the same keys of one opening of a store: what one of them commits, those
+// who wait at the others are told of.
+type peers struct {
+	several atomic.Bool
+	mu      sync.Mutex
+	all     []*Store
+}
+
+func (p *peers) join(s *Store) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, s)
+	p.several.Store(len(p.all) > 1)
+}
+
+func (p *peers) leave(s *Store) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = slices.DeleteFunc(p.all, func(other *Store) bool { return other == s })
+	p.several.Store(len(p.all) > 1)
+}
+
+// settled tells the line, and those of the same queue at other Stores, what a committed operation
+// left.
+func (s *Store) settled(l *line, op *Op) {
+	l.settle(op)
+	if s.peers == nil || !s.peers.several.Load() || op.Ready == 0 && op.Due == 0 {
+		return
+	}
+	s.peers.mu.Lock()
+	defer s.peers.mu.Unlock()
+	for _, other := range s.peers.all {
+		if other != s {
+			other.Wake(op.Queue)
+		}
+	}
 }
 
 // arrive tells that a waiter is about to look, and whether because it was woken. It returns the

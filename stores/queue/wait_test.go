@@ -1,6 +1,10 @@
 package queue
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -53,4 +57,55 @@ func waits(l *line) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting) > 0
+}
+
+// A worker that waits at one store is woken by what another one over the same keys publishes, at once
+// or with a delay, also where no other process can.
+func TestAWorkerOfAnotherStoreIsWoken(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:peers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var queues [2]*Queue
+	for i := range queues {
+		store, err := New(db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		if queues[i], err = store.Queue("work", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, draft := range []Draft{{Payload: []byte("now")},
+		{Payload: []byte("later"), Delay: 20 * time.Millisecond}, {Payload: []byte("in a transaction")}} {
+		got := make(chan error, 1)
+		go func() {
+			jobs, err := queues[0].Next(ctx, kv.Buffered, 1)
+			if err == nil && !bytes.Equal(jobs[0].Payload, draft.Payload) {
+				err = fmt.Errorf("got job %q", jobs[0].Payload)
+			}
+			got <- err
+		}()
+		for !waits(queues[0].line) {
+			runtime.Gosched()
+		}
+		if string(draft.Payload) == "in a transaction" {
+			err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+				jobs, err := queues[1].In(tx)
+				if err == nil {
+					_, err = jobs.Publish(draft)
+				}
+				return err
+			})
+		} else {
+			_, err = queues[1].Publish(ctx, kv.Buffered, draft)
+		}
+		if err = errors.Join(err, <-got); err != nil {
+			t.Errorf("%s: %v", draft.Payload, err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -97,7 +98,7 @@ func (h *header) rename(old, name string) *headerField {
 		return nil
 	}
 	if f.Name = name; h.Codec == JSON.String() {
-		f.Label = orElse(f.Label, old)
+		f.Label = cmp.Or(f.Label, old)
 	}
 	if h.ID == old {
 		h.ID = name

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -132,18 +133,11 @@ func readField(sf reflect.StructField, within []reflect.Type) ([]typeField, erro
 			return nil, fmt.Errorf("has the id %s, which must be one of the record's own fields", f.goName)
 		}
 		if f.was != "" || t.was != "" {
-			f.was = orElse(t.was, t.name) + "." + orElse(f.was, f.name)
+			f.was = cmp.Or(t.was, t.name) + "." + cmp.Or(f.was, f.name)
 		}
 		f.name, f.goName = t.name+"."+f.name, sf.Name+"."+f.goName
 	}
 	return fields, nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // isName reports whether name is one, or several with points between them.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -25,7 +26,7 @@ type formField struct {
 }
 
 // label returns the field's name in JSON.
-func (f *formField) label() string { return orElse(f.Label, f.Name) }
+func (f *formField) label() string { return cmp.Or(f.Label, f.Name) }
 
 // formOf returns the form of a type. within are the structs that it is part of.
 func formOf(t reflect.Type, within []reflect.Type) (f form, err error) {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,7 @@ type headerField struct {
 }
 
 // label returns the field's name in JSON.
-func (f *headerField) label() string { return orElse(f.Label, f.Name) }
+func (f *headerField) label() string { return cmp.Or(f.Label, f.Name) }
 
 type headerIndex struct {
 	Number   int      `json:"number"`

@@ -112,71 +112,30 @@ func (k kind) unsigned() bool { return k >= kindUint8 && k <= kindUint }
 func (k kind) size() int      { return kinds[k].size }
 func (k kind) scalar() bool   { return k >= kindBool && k <= kindBytes }
 
-// loadInt and loadUint read an integer of any size.
-func loadInt(k kind, p unsafe.Pointer) int64 {
-	switch k {
-	case kindInt8:
-		return int64(*(*int8)(p))
-	case kindInt16:
-		return int64(*(*int16)(p))
-	case kindInt32:
-		return int64(*(*int32)(p))
-	case kindInt64:
-		return *(*int64)(p)
-	}
-	return int64(*(*int)(p))
-}
+// valueAt returns the value at p, of the type that a kind is made of.
+func valueAt(k kind, p unsafe.Pointer) reflect.Value { return reflect.NewAt(kinds[k].typ, p).Elem() }
 
-func loadUint(k kind, p unsafe.Pointer) uint64 {
-	switch k {
-	case kindUint8:
-		return uint64(*(*uint8)(p))
-	case kindUint16:
-		return uint64(*(*uint16)(p))
-	case kindUint32:
-		return uint64(*(*uint32)(p))
-	case kindUint64:
-		return *(*uint64)(p)
-	}
-	return uint64(*(*uint)(p))
-}
+// loadInt, loadUint and loadFloat read a number of any size.
+func loadInt(k kind, p unsafe.Pointer) int64     { return valueAt(k, p).Int() }
+func loadUint(k kind, p unsafe.Pointer) uint64   { return valueAt(k, p).Uint() }
+func loadFloat(k kind, p unsafe.Pointer) float64 { return valueAt(k, p).Float() }
 
 // storeInt and storeUint write an integer, which must fit.
 func storeInt(k kind, p unsafe.Pointer, n int64) error {
-	switch k {
-	case kindInt8:
-		*(*int8)(p) = int8(n)
-	case kindInt16:
-		*(*int16)(p) = int16(n)
-	case kindInt32:
-		*(*int32)(p) = int32(n)
-	case kindInt64:
-		*(*int64)(p) = n
-	default:
-		*(*int)(p) = int(n)
+	v := valueAt(k, p)
+	if v.OverflowInt(n) {
+		return fmt.Errorf("%d does not fit a %v", n, v.Type())
 	}
-	if loadInt(k, p) != n {
-		return fmt.Errorf("%d does not fit a %v", n, kinds[k].typ)
-	}
+	v.SetInt(n)
 	return nil
 }
 
 func storeUint(k kind, p unsafe.Pointer, n uint64) error {
-	switch k {
-	case kindUint8:
-		*(*uint8)(p) = uint8(n)
-	case kindUint16:
-		*(*uint16)(p) = uint16(n)
-	case kindUint32:
-		*(*uint32)(p) = uint32(n)
-	case kindUint64:
-		*(*uint64)(p) = n
-	default:
-		*(*uint)(p) = uint(n)
+	v := valueAt(k, p)
+	if v.OverflowUint(n) {
+		return fmt.Errorf("%d does not fit a %v", n, v.Type())
 	}
-	if loadUint(k, p) != n {
-		return fmt.Errorf("%d does not fit a %v", n, kinds[k].typ)
-	}
+	v.SetUint(n)
 	return nil
 }
 
@@ -222,9 +181,15 @@ func storeValue(k kind, p unsafe.Pointer, data []byte) error {
 	case kindInt64, kindUint64, kindFloat64:
 		*(*uint64)(p) = binary.LittleEndian.Uint64(data)
 	case kindInt:
-		return storeInt(k, p, int64(binary.LittleEndian.Uint64(data)))
+		n := int64(binary.LittleEndian.Uint64(data))
+		if *(*int)(p) = int(n); int64(int(n)) != n {
+			return storeInt(k, p, n)
+		}
 	case kindUint:
-		return storeUint(k, p, binary.LittleEndian.Uint64(data))
+		n := binary.LittleEndian.Uint64(data)
+		if *(*uint)(p) = uint(n); uint64(uint(n)) != n {
+			return storeUint(k, p, n)
+		}
 	case kindTime:
 		return storeTime(p, int64(binary.LittleEndian.Uint64(data)), int64(binary.LittleEndian.Uint32(data[8:])))
 	}
@@ -266,13 +231,6 @@ func appendOrdered(key []byte, k kind, p unsafe.Pointer) []byte {
 	}
 	b := *(*[]byte)(p)
 	return kv.AppendString(key, unsafe.String(unsafe.SliceData(b), len(b)))
-}
-
-func loadFloat(k kind, p unsafe.Pointer) float64 {
-	if k == kindFloat32 {
-		return float64(*(*float32)(p))
-	}
-	return *(*float64)(p)
 }
 
 // format returns the value at p as a person reads it.

@@ -67,15 +67,8 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 }
 
 func newCollection[T any](db *kv.DB) *Collection[T] {
-	c := &Collection[T]{db: db, shared: db.Mode() == kv.Shared, readOnly: db.Mode() == kv.ReadOnly,
-		strongest: kv.Buffered}
-	for _, d := range []kv.Durability{kv.Flushed, kv.Synced} {
-		if db.Caps().Promise(d).Supported {
-			c.strongest = d
-		}
-	}
-	c.common = db.Common("record", func() any { return new(common) }).(*common)
-	return c
+	return &Collection[T]{db: db, shared: db.Mode() == kv.Shared, readOnly: db.Mode() == kv.ReadOnly,
+		strongest: db.Caps().Strongest(), common: db.Common("record", func() any { return new(common) }).(*common)}
 }
 
 // start reads the header, changes it where that is allowed and needed, and makes the plan.

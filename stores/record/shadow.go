@@ -63,7 +63,7 @@ func (sh *shadow) place(p unsafe.Pointer, i int) unsafe.Pointer {
 
 // plain copies a value whose type is made of a kind.
 func plain(s *slot, to, from unsafe.Pointer) {
-	reflect.NewAt(kinds[s.kind].typ, to).Elem().Set(reflect.NewAt(kinds[s.kind].typ, from).Elem())
+	valueAt(s.kind, to).Set(valueAt(s.kind, from))
 }
 
 // encode calls fn with a pointer to a shadow of m, with times in UTC: text rounds an offset to

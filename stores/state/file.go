@@ -300,11 +300,10 @@ func (f *file) waited(ctx context.Context, err error) error {
 
 // usable returns err, as trouble if it is about the content of the file.
 func (f *file) usable(err error) error {
-	switch kv.KindOf(err) {
-	case kv.Busy, kv.Canceled, kv.Permission, kv.Full:
-		return err
+	if hopeless(err) {
+		return trouble{err}
 	}
-	return trouble{err}
+	return err
 }
 
 // damaged returns err, which is Corrupt, with the file's name and the way to go on.

@@ -1,7 +1,9 @@
 package state_test
 
 import (
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/state"
+	"github.com/assaydb/assay/stores/state/sqlitelegacy"
 )
 
 func lineStore(t *testing.T, dir string, wait time.Duration) *state.Store {
@@ -156,4 +159,48 @@ func opened(path string) (n int) {
 		}
 	}
 	return n
+}
+
+// An older program that has its file open keeps the log and the index of it beside it. They go
+// before the file gets another name: whoever opens the new one would take them for its own.
+func TestCompanionsOfAnOlderFileGoBeforeItsName(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it removes no file that a program has open")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tool.db")
+	older, err := sql.Open("sqlite", path+"?_pragma=journal_mode(WAL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer older.Close()
+	if _, err := older.Exec(`CREATE TABLE kv (k TEXT, v TEXT); INSERT INTO kv VALUES ('a', 'b')`); err != nil {
+		t.Fatal(err)
+	}
+	there := func(ending string) bool {
+		_, err := os.Lstat(path + ending)
+		return err == nil
+	}
+	if !there("-wal") || !there("-shm") {
+		t.Fatal("the older program has no log")
+	}
+	last := ""
+	store, err := state.New("bbolt:"+dir, &state.Options{Older: "tool.db",
+		Buckets: []state.Bucket{{Name: "a"}},
+		Legacy:  sqlitelegacy.Tables(sqlitelegacy.Table{Bucket: "a", Name: "kv", Key: "k", Value: "v"}),
+		Now: func() time.Time { // is asked right before the file is renamed, for the name of one that is in the way
+			if there("") {
+				last = fmt.Sprint(there("-wal"), there("-shm"))
+			}
+			return time.Now()
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := store.Get(t.Context(), "a", []byte("a")); err != nil || string(v) != "b" {
+		t.Fatalf("got %q, %v", v, err)
+	}
+	if there("") || last != "false false" {
+		t.Errorf("the file is there: %v; before its last name -wal and -shm were there: %s", there(""), last)
+	}
 }

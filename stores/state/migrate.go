@@ -49,8 +49,7 @@ func headOf(path string) []byte {
 // an older program. Where the engine writes SQLite files itself, it tells one that is not its own
 // (Invalid) from one that is damaged.
 func (f *file) isOlder(err error) bool {
-	switch kv.KindOf(err) {
-	case kv.Busy, kv.Canceled, kv.Permission, kv.Full:
+	if !hopeless(err) {
 		return false
 	}
 	if kv.KindOf(err) != kv.Invalid {
@@ -79,7 +78,7 @@ func (f *file) interrupted() bool {
 }
 
 // hopeless reports whether another attempt would end the same.
-func (f *file) hopeless(err error) bool {
+func hopeless(err error) bool {
 	switch kv.KindOf(err) {
 	case kv.Busy, kv.Canceled, kv.Permission, kv.Full:
 		return false

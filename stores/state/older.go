@@ -177,9 +177,9 @@ func (f *file) migrate(ctx context.Context, source string) error {
 	switch {
 	case err == nil:
 		return nil
-	case f.kind == Cache && f.hopeless(err) && own:
+	case f.kind == Cache && hopeless(err) && own:
 		return f.replace(ctx, err)
-	case f.kind == Cache && f.hopeless(err): // it can be made again
+	case f.kind == Cache && hopeless(err): // it can be made again
 		f.store.report(Incident{What: "not migrated", Path: source, Err: err})
 		return f.build(ctx, nil)
 	}

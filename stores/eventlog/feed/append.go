@@ -9,13 +9,13 @@ import (
 
 // Append implements Backend.
 func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte) (first uint64, err error) {
-	if !k.known && !k.table.Shared() {
+	if !k.known && !k.shared {
 		if err := k.reload(ctx); err != nil {
 			return 0, err
 		}
 	}
 	var after tail
-	err = k.table.Update(ctx, d, func(r Rows, w Writer) error {
+	err = k.update(ctx, d, func(r *rows, w *writer) error {
 		t, stored := k.tail, k.stored
 		if r != nil {
 			if t, stored, err = k.current(r); err != nil {
@@ -24,7 +24,7 @@ func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte)
 		}
 		if !stored {
 			meta := k.options.meta()
-			if err := w.PutMeta(&meta); err != nil {
+			if err := w.putMeta(&meta); err != nil {
 				return err
 			}
 		}
@@ -37,7 +37,7 @@ func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte)
 		return 0, err
 	}
 	k.tail, k.known, k.stored = after, true, true
-	if !k.table.Shared() {
+	if !k.shared {
 		k.see(after)
 	}
 	return first, nil
@@ -55,7 +55,7 @@ func nothingWritten(err error) bool {
 
 // reload reads the end of the feed again after an append that failed.
 func (k *keeper) reload(ctx context.Context) error {
-	err := k.table.View(ctx, func(r Rows) (err error) {
+	err := k.view(ctx, func(r *rows) (err error) {
 		k.tail, k.stored, err = k.current(r)
 		return err
 	})
@@ -68,12 +68,12 @@ func (k *keeper) reload(ctx context.Context) error {
 
 // current reads the end of the feed, and whether its meta is stored. Another process may have begun
 // it meanwhile.
-func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
+func (k *keeper) current(r *rows) (t tail, stored bool, err error) {
 	if k.stored {
 		t, err = k.readTail(r)
 		return t, true, err
 	}
-	meta, err := r.Meta()
+	meta, err := r.meta()
 	if err != nil {
 		return t, false, err
 	}
@@ -93,11 +93,11 @@ func (k *keeper) current(r Rows) (t tail, stored bool, err error) {
 
 // lay writes messages behind a tail and returns the tail afterwards: what fills blocks as blocks,
 // the rest one by one.
-func (k *keeper) lay(w Writer, t tail, messages [][]byte) (tail, error) {
+func (k *keeper) lay(w *writer, t tail, messages [][]byte) (tail, error) {
 	after := tail{trimmed: t.trimmed, first: t.first, end: t.end + uint64(len(messages))}
 	if k.codec == nil {
 		for i, m := range messages {
-			if err := w.PutMessage(t.end+uint64(i), m); err != nil {
+			if err := w.putMessage(t.end+uint64(i), m); err != nil {
 				return t, err
 			}
 		}
@@ -116,7 +116,7 @@ func (k *keeper) lay(w Writer, t tail, messages [][]byte) (tail, error) {
 		begin, size = i+1, 0
 	}
 	if single := min(after.first, t.end); single > t.first {
-		if err := w.DeleteMessages(t.first, single); err != nil {
+		if err := w.deleteMessages(t.first, single); err != nil {
 			return t, err
 		}
 	}
@@ -127,9 +127,9 @@ func (k *keeper) lay(w Writer, t tail, messages [][]byte) (tail, error) {
 // maxCount is how many messages a block can hold: its lengths must be read before any of them.
 const maxCount = 8192
 
-func (k *keeper) seal(w Writer, first uint64, messages [][]byte) error {
+func (k *keeper) seal(w *writer, first uint64, messages [][]byte) error {
 	k.block, k.content = k.codec.seal(k.block[:0], k.content, messages)
-	if err := w.PutBlock(first, k.block); err != nil {
+	if err := w.putBlock(first, k.block); err != nil {
 		return err
 	}
 	if cap(k.content) > 4*MaxBlock {
@@ -140,10 +140,10 @@ func (k *keeper) seal(w Writer, first uint64, messages [][]byte) error {
 
 // single writes those messages of the new tail that the old one did not have, and makes copies of
 // them.
-func (k *keeper) single(w Writer, before, after tail) (tail, error) {
+func (k *keeper) single(w *writer, before, after tail) (tail, error) {
 	for seq := max(before.end, after.first); seq < after.end; seq++ {
 		i := seq - after.first
-		if err := w.PutMessage(seq, after.messages[i]); err != nil {
+		if err := w.putMessage(seq, after.messages[i]); err != nil {
 			return before, err
 		}
 		after.messages[i] = append([]byte(nil), after.messages[i]...)

@@ -67,12 +67,7 @@ func (c *codec) seal(dst, content []byte, messages [][]byte) (block, memory []by
 	return c.writer.EncodeAll(content, dst), content
 }
 
-// Count returns the number of messages in a block. It is for backends.
-func Count(block []byte) (uint64, error) {
-	count, _, _, err := header(block)
-	return count, err
-}
-
+// header reads what stands before the frame of a block.
 func header(block []byte) (count, size uint64, frame []byte, err error) {
 	if len(block) == 0 || block[0] != blockVersion {
 		return 0, 0, nil, errors.New("it does not begin as blocks do")

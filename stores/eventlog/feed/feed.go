@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/bell"
+	"github.com/assaydb/assay/stores/internal/calls"
 )
 
 // MaxMessage is the length in bytes of the longest message, MaxAppend the largest number of
@@ -23,19 +24,14 @@ type Feed struct {
 	turn    chan struct{} // of capacity 1: the one append that runs
 	bell    bell.Bell     // rung by appends and by Close
 
-	mu      sync.Mutex
-	idle    sync.Cond // signalled when running becomes 0
-	running int       // calls
-	closed  bool
+	calls   calls.Counter
 	closing sync.Once
 	err     error // of Close
 }
 
 // NewFeed returns the feed that a backend keeps. Programs call Open, or margaret.Open.
 func NewFeed(b Backend) *Feed {
-	f := &Feed{backend: b, turn: make(chan struct{}, 1)}
-	f.idle.L = &f.mu
-	return f
+	return &Feed{backend: b, turn: make(chan struct{}, 1)}
 }
 
 // Append appends messages as one transaction with at least the durability d and returns the
@@ -65,7 +61,7 @@ func (f *Feed) inTurn(ctx context.Context, op string, fn func() error) error {
 	if err := f.enter(op); err != nil {
 		return err
 	}
-	defer f.leave()
+	defer f.calls.Leave()
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
@@ -100,7 +96,7 @@ func (f *Feed) View(ctx context.Context, fn func(*Snapshot) error) error {
 	if err := f.enter("view"); err != nil {
 		return err
 	}
-	defer f.leave()
+	defer f.calls.Leave()
 	if err := ctx.Err(); err != nil {
 		return &kv.Error{Op: "view", Kind: kv.Canceled, Err: err}
 	}
@@ -137,13 +133,8 @@ func (f *Feed) Get(ctx context.Context, seq uint64) (message []byte, err error) 
 // the *kv.DB given to Open: close the feed first.
 func (f *Feed) Close() error {
 	f.closing.Do(func() {
-		f.mu.Lock()
-		f.closed = true
+		f.calls.Close()
 		f.bell.Ring()
-		for f.running > 0 {
-			f.idle.Wait()
-		}
-		f.mu.Unlock()
 		f.err = f.backend.Close()
 	})
 	return f.err
@@ -151,19 +142,8 @@ func (f *Feed) Close() error {
 
 // enter counts a running call, unless the feed is closed.
 func (f *Feed) enter(op string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+	if !f.calls.Enter() {
 		return &kv.Error{Op: op, Kind: kv.Closed, Err: errors.New("the feed is closed")}
 	}
-	f.running++
 	return nil
-}
-
-func (f *Feed) leave() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.running--; f.running == 0 {
-		f.idle.Broadcast()
-	}
 }

@@ -89,7 +89,7 @@ func handleAll(ctx context.Context, from uint64, batch []byte, ends []int, handl
 // wait returns when something was appended, or, where others may append, after a pause.
 func (f *Feed) wait(ctx context.Context, rung <-chan struct{}, pause time.Duration) error {
 	var look <-chan time.Time
-	if s, ok := f.backend.(interface{ shared() bool }); ok && s.shared() {
+	if k, ok := f.backend.(*keeper); ok && k.shared {
 		look = time.After(pause)
 	}
 	select {
@@ -100,6 +100,3 @@ func (f *Feed) wait(ctx context.Context, rung <-chan struct{}, pause time.Durati
 	}
 	return nil
 }
-
-// shared reports whether others may append.
-func (k *keeper) shared() bool { return k.table.Shared() }

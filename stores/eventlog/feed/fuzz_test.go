@@ -20,7 +20,7 @@ func FuzzBlock(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var p page
 		if err := p.load(c, 10, data); err == nil {
-			n, err := Count(data)
+			n, _, _, err := header(data)
 			if err != nil || n != uint64(len(p.ends)) || p.end() != 10+n {
 				t.Fatalf("%d messages, %v, in a block of %d", len(p.ends), err, n)
 			}

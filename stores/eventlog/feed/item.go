@@ -2,7 +2,6 @@ package feed
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 
@@ -21,11 +20,13 @@ type Item struct {
 // trimmed, then the messages in order. The feed need not be open. A message that is missing is
 // Corrupt.
 func Dump(s *kv.Snapshot, fn func(*Item) error) error {
-	k, err := openAsStored(fixed{rows: &kvRows{s: s}}, nil)
+	at := &rows{s: s}
+	k, err := openAsStored(at, nil)
 	if err != nil {
 		return err
 	}
-	err = NewFeed(k).View(context.Background(), func(s *Snapshot) error {
+	err = k.read(at, *k.seen.Load(), func(r Reader) error {
+		s := Snapshot{r: r}
 		if first := s.First(); first > 0 {
 			if err := fn(&Item{Head: true, Seq: first}); err != nil {
 				return err
@@ -36,7 +37,7 @@ func Dump(s *kv.Snapshot, fn func(*Item) error) error {
 				return err
 			}
 		}
-		return nil
+		return s.Err()
 	})
 	return errors.Join(err, k.Close())
 }
@@ -45,7 +46,7 @@ func Dump(s *kv.Snapshot, fn func(*Item) error) error {
 // feed gets its items in the order of Dump, in as many transactions as one likes.
 type Restorer struct {
 	k        *keeper
-	w        Writer
+	w        *writer
 	tail     tail
 	stored   bool
 	messages [][]byte
@@ -54,11 +55,11 @@ type Restorer struct {
 // NewRestorer returns what writes into the feed in tx. The options are those of a feed that is
 // begun; one that is there keeps its own.
 func NewRestorer(tx *kv.Tx, o *Options) (*Restorer, error) {
-	k, err := openAsStored(fixed{rows: &kvRows{s: tx.Snapshot}}, o)
+	k, err := openAsStored(&rows{s: tx.Snapshot}, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Restorer{k: k, w: &kvWriter{to: tx}, tail: k.tail, stored: k.stored}, nil
+	return &Restorer{k: k, w: &writer{to: tx}, tail: k.tail, stored: k.stored}, nil
 }
 
 // Put takes an item, and keeps nothing of it. A message that is there already is a Conflict, as is
@@ -89,7 +90,7 @@ func (r *Restorer) begin() error {
 	meta := r.k.options.meta()
 	meta.Format = formatTrimmed
 	r.stored = true
-	return errors.Join(r.w.PutMeta(&meta), r.w.PutTrimmed(r.tail.trimmed, r.tail.trimmed))
+	return errors.Join(r.w.putMeta(&meta), r.w.putTrimmed(r.tail.trimmed, r.tail.trimmed))
 }
 
 // Flush writes what Put took into the transaction, and ends the Restorer.
@@ -100,7 +101,7 @@ func (r *Restorer) Flush() error {
 	}
 	if !r.stored {
 		meta := r.k.options.meta()
-		if err := r.w.PutMeta(&meta); err != nil {
+		if err := r.w.putMeta(&meta); err != nil {
 			return err
 		}
 	}
@@ -108,39 +109,25 @@ func (r *Restorer) Flush() error {
 	return err
 }
 
-// openAsStored opens the feed in a table with the compression that it has, or, where it is not
-// begun, with o.
-func openAsStored(t Table, o *Options) (*keeper, error) {
+// openAsStored opens a feed with the compression that it has, or, where it is not begun, with o.
+func openAsStored(r *rows, o *Options) (*keeper, error) {
 	var as Options
 	if o != nil {
 		as = *o
 	}
-	err := t.View(context.Background(), func(r Rows) error {
-		stored, err := r.Meta()
-		if err == nil && stored != nil {
-			as = Options{Block: as.Block}
-			if stored.Compression == Zstd.String() {
-				as.Compression = Zstd
-			}
+	stored, err := r.meta()
+	if err == nil && stored != nil {
+		as = Options{Block: as.Block}
+		if stored.Compression == Zstd.String() {
+			as.Compression = Zstd
 		}
-		return err
-	})
-	k := &keeper{table: t}
+	}
+	k := new(keeper)
 	if err == nil {
-		err = k.open(context.Background(), &as)
+		err = k.open(r, &as)
 	}
 	return k, err
 }
-
-// fixed is a table in one state.
-type fixed struct {
-	Table
-	rows Rows
-}
-
-func (t fixed) View(_ context.Context, fn func(Rows) error) error { return fn(t.rows) }
-func (t fixed) Shared() bool                                      { return false }
-func (t fixed) Close() error                                      { return nil }
 
 func conflict(text string, values ...any) error {
 	return &kv.Error{Op: "restore", Kind: kv.Conflict, Err: fmt.Errorf(text, values...), Hint: "restore into an empty feed"}

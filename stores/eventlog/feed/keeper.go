@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,9 +9,12 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// keeper is the Backend that lays messages and blocks out in a table.
+// keeper is the Backend that keeps messages, by sequence, and blocks, by the sequence of their first
+// message, in a key-value store.
 type keeper struct {
-	table   Table
+	db      *kv.DB
+	shared  bool   // others may append too
+	leave   func() // of kv's Occupy; nil if shared
 	options Options
 	codec   *codec // nil without compression
 
@@ -25,6 +27,7 @@ type keeper struct {
 	known   bool
 	stored  bool // meta is, for ever
 	tail    tail
+	batch   kv.Batch
 	block   []byte
 	content []byte
 }
@@ -43,34 +46,21 @@ type tail struct {
 	messages [][]byte
 }
 
-// Keep returns the feed that is kept in a table, with options that fit what is there. It is for
-// backends; the table is closed if it fails.
-func Keep(ctx context.Context, table Table, opts *Options) (*Feed, error) {
-	k := &keeper{table: table}
-	if err := k.open(ctx, opts); err != nil {
-		return nil, errors.Join(err, k.Close())
-	}
-	return NewFeed(k), nil
-}
-
-func (k *keeper) open(ctx context.Context, opts *Options) (err error) {
-	if k.options, err = opts.Complete(); err != nil {
+// open reads what is stored, and has options that fit it.
+func (k *keeper) open(r *rows, opts *Options) (err error) {
+	if k.options, err = opts.complete(); err != nil {
 		return err
 	}
-	err = k.table.View(ctx, func(r Rows) error {
-		stored, err := r.Meta()
-		if err != nil {
+	stored, err := r.meta()
+	if err != nil {
+		return err
+	}
+	if k.stored = stored != nil; k.stored {
+		if err := k.options.match(stored); err != nil {
 			return err
 		}
-		if k.stored = stored != nil; k.stored {
-			if err := k.options.match(stored); err != nil {
-				return err
-			}
-		}
-		k.tail, err = k.readTail(r)
-		return err
-	})
-	if err != nil {
+	}
+	if k.tail, err = k.readTail(r); err != nil {
 		return err
 	}
 	k.known = true
@@ -83,21 +73,24 @@ func (k *keeper) open(ctx context.Context, opts *Options) (err error) {
 
 func (k *keeper) see(t tail) { k.seen.Store(&extent{t.end, t.first, t.trimmed}) }
 
-// Close implements Backend.
+// Close implements Backend. The store is the caller's.
 func (k *keeper) Close() error {
 	if k.codec != nil {
 		k.codec.close()
 	}
-	return k.table.Close()
+	if k.leave != nil {
+		k.leave()
+	}
+	return nil
 }
 
 // readTail reads the end of the feed, with the messages that will go into the next block.
-func (k *keeper) readTail(r Rows) (t tail, err error) {
-	trimmed, _, err := r.Trimmed()
+func (k *keeper) readTail(r *rows) (t tail, err error) {
+	trimmed, _, err := r.trimmed()
 	if err != nil {
 		return t, err
 	}
-	first, last, some, err := r.Bounds(max(k.tail.first, trimmed))
+	first, last, some, err := r.bounds(max(k.tail.first, trimmed))
 	if err != nil {
 		return t, err
 	}
@@ -116,7 +109,7 @@ func (k *keeper) readTail(r Rows) (t tail, err error) {
 		return t, nil
 	}
 	next := first
-	err = r.Messages(first, func(seq uint64, message []byte) bool {
+	err = r.messages(first, func(seq uint64, message []byte) bool {
 		if seq != next {
 			return false
 		}
@@ -131,22 +124,22 @@ func (k *keeper) readTail(r Rows) (t tail, err error) {
 }
 
 // sealed returns the sequence after the last block that begins at or below seq, 0 if there is none.
-func sealed(r Rows, seq uint64) (uint64, error) {
+func sealed(r *rows, seq uint64) (uint64, error) {
 	_, end, err := blockAt(r, seq)
 	return end, err
 }
 
 // blockAt returns the sequences that the last block that begins at or below seq holds, from first
 // up to end, 0 and 0 if there is none.
-func blockAt(r Rows, seq uint64) (first, end uint64, err error) {
-	first, block, err := r.Block(nil, seq)
+func blockAt(r *rows, seq uint64) (first, end uint64, err error) {
+	first, block, err := r.block(nil, seq)
 	if errors.Is(err, kv.NotFound) {
 		return 0, 0, nil
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	n, err := Count(block)
+	n, _, _, err := header(block)
 	if err != nil {
 		return 0, 0, corrupt(fmt.Errorf("block of message %d: %w", first, err))
 	}

@@ -38,57 +38,34 @@ func Open(ctx context.Context, db *kv.DB, opts *Options) (*Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &kvTable{db: db}
-	if !t.Shared() {
-		if t.leave, err = db.Occupy("feed"); err != nil {
+	k := &keeper{db: db, shared: db.Mode() == kv.Shared}
+	if !k.shared {
+		if k.leave, err = db.Occupy("feed"); err != nil {
 			return nil, err
 		}
 	}
-	return Keep(ctx, t, opts)
-}
-
-// kvTable keeps the rows of a feed in a key-value store.
-type kvTable struct {
-	db    *kv.DB
-	batch kv.Batch
-	leave func() // of kv's Occupy; nil in a store that others write, too
-}
-
-var _ Table = (*kvTable)(nil)
-
-// View implements Table.
-func (t *kvTable) View(ctx context.Context, fn func(Rows) error) error {
-	return t.db.View(ctx, func(s *kv.Snapshot) error { return fn(&kvRows{s: s}) })
-}
-
-// Update implements Table.
-func (t *kvTable) Update(ctx context.Context, d kv.Durability, fn func(Rows, Writer) error) error {
-	if t.Shared() {
-		return t.db.Update(ctx, d, func(tx *kv.Tx) error { return fn(&kvRows{s: tx.Snapshot}, &kvWriter{to: tx}) })
+	if err := k.view(ctx, func(r *rows) error { return k.open(r, opts) }); err != nil {
+		return nil, errors.Join(err, k.Close())
 	}
-	t.batch.Reset()
-	if err := fn(nil, &kvWriter{to: batchWriter{&t.batch}}); err != nil {
+	return NewFeed(k), nil
+}
+
+// view runs fn on a fixed state.
+func (k *keeper) view(ctx context.Context, fn func(*rows) error) error {
+	return k.db.View(ctx, func(s *kv.Snapshot) error { return fn(&rows{s: s}) })
+}
+
+// update runs fn in a transaction of class d and commits what it wrote. The rows are nil if nobody
+// else writes to the feed. fn may be run again.
+func (k *keeper) update(ctx context.Context, d kv.Durability, fn func(*rows, *writer) error) error {
+	if k.shared {
+		return k.db.Update(ctx, d, func(tx *kv.Tx) error { return fn(&rows{s: tx.Snapshot}, &writer{to: tx}) })
+	}
+	k.batch.Reset()
+	if err := fn(nil, &writer{to: batchWriter{&k.batch}}); err != nil {
 		return err
 	}
-	return t.db.Write(ctx, d, &t.batch)
-}
-
-// Shared implements Table.
-func (t *kvTable) Shared() bool { return t.db.Mode() == kv.Shared }
-
-// Close implements Table: the store is the caller's.
-func (t *kvTable) Close() error {
-	if t.leave != nil {
-		t.leave()
-	}
-	return nil
-}
-
-// putter is what a batch and a transaction have in common.
-type putter interface {
-	Put(key, value []byte) error
-	Delete(key []byte) error
-	DeleteRange(kv.Range) error
+	return k.db.Write(ctx, d, &k.batch)
 }
 
 type batchWriter struct{ *kv.Batch }
@@ -97,14 +74,13 @@ func (w batchWriter) Put(key, value []byte) error  { w.Batch.Put(key, value); re
 func (w batchWriter) Delete(key []byte) error      { w.Batch.Delete(key); return nil }
 func (w batchWriter) DeleteRange(r kv.Range) error { w.Batch.DeleteRange(r); return nil }
 
-type kvWriter struct {
-	to  putter
+// writer changes a feed. It keeps nothing of what it is given.
+type writer struct {
+	to  kv.Writer
 	key [9]byte
 }
 
-var _ Writer = (*kvWriter)(nil)
-
-func (w *kvWriter) PutMeta(m *Meta) error {
+func (w *writer) putMeta(m *Meta) error {
 	value, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -112,15 +88,16 @@ func (w *kvWriter) PutMeta(m *Meta) error {
 	return w.to.Put(metaKey, value)
 }
 
-func (w *kvWriter) PutMessage(seq uint64, message []byte) error {
+func (w *writer) putMessage(seq uint64, message []byte) error {
 	return w.to.Put(appendKey(w.key[:0], messagePrefix, seq), message)
 }
 
-func (w *kvWriter) PutBlock(first uint64, block []byte) error {
+func (w *writer) putBlock(first uint64, block []byte) error {
 	return w.to.Put(appendKey(w.key[:0], blockPrefix, first), block)
 }
 
-func (w *kvWriter) DeleteMessages(from, to uint64) error {
+// deleteMessages deletes the messages of their own from one sequence up to, not including, another.
+func (w *writer) deleteMessages(from, to uint64) error {
 	for seq := from; seq < to; seq++ {
 		if err := w.to.Delete(appendKey(w.key[:0], messagePrefix, seq)); err != nil {
 			return err
@@ -129,11 +106,14 @@ func (w *kvWriter) DeleteMessages(from, to uint64) error {
 	return nil
 }
 
-func (w *kvWriter) PutTrimmed(before, freed uint64) error {
+// putTrimmed is for rows.trimmed.
+func (w *writer) putTrimmed(before, freed uint64) error {
 	return w.to.Put(trimmedKey, kv.AppendUint64(kv.AppendUint64(nil, before), freed))
 }
 
-func (w *kvWriter) Free(from, to, blocks uint64) error {
+// free deletes the messages of their own from one sequence up to, not including, another, and the
+// blocks that begin below a third.
+func (w *writer) free(from, to, blocks uint64) error {
 	err := w.to.DeleteRange(kv.Range{Start: appendKey(nil, messagePrefix, from),
 		End: appendKey(nil, messagePrefix, to)})
 	if err != nil || blocks == 0 {
@@ -146,14 +126,15 @@ func appendKey(key []byte, prefix byte, seq uint64) []byte {
 	return kv.AppendUint64(append(key, prefix), seq)
 }
 
-type kvRows struct {
+// rows reads a fixed state of a feed, for one goroutine. Bytes given to a yield are borrowed until
+// it returns.
+type rows struct {
 	s          *kv.Snapshot
 	start, end [9]byte
 }
 
-var _ Rows = (*kvRows)(nil)
-
-func (r *kvRows) Meta() (*Meta, error) {
+// meta returns what putMeta stored, or nil.
+func (r *rows) meta() (*Meta, error) {
 	value, err := r.s.Get(metaKey)
 	if errors.Is(err, kv.NotFound) {
 		return nil, nil
@@ -168,7 +149,8 @@ func (r *kvRows) Meta() (*Meta, error) {
 	return m, nil
 }
 
-func (r *kvRows) Trimmed() (before, freed uint64, err error) {
+// trimmed returns what putTrimmed stored last, or zeros.
+func (r *rows) trimmed() (before, freed uint64, err error) {
 	value, err := r.s.Append(r.end[:0], trimmedKey)
 	if errors.Is(err, kv.NotFound) {
 		return 0, 0, nil
@@ -182,7 +164,9 @@ func (r *kvRows) Trimmed() (before, freed uint64, err error) {
 	return binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:]), nil
 }
 
-func (r *kvRows) Bounds(from uint64) (first, last uint64, some bool, err error) {
+// bounds returns the first and the last sequence that has a message of its own. None below from
+// has: those were put into blocks, and are not to be looked for where they were.
+func (r *rows) bounds(from uint64) (first, last uint64, some bool, err error) {
 	for _, reverse := range []bool{false, true} {
 		all := kv.Range{Start: appendKey(r.start[:0], messagePrefix, from), End: []byte{messagePrefix + 1},
 			Reverse: reverse}
@@ -203,19 +187,22 @@ func (r *kvRows) Bounds(from uint64) (first, last uint64, some bool, err error) 
 	return first, last, some, r.s.Err()
 }
 
-func (r *kvRows) Message(dst []byte, seq uint64) ([]byte, error) {
+// message appends the message of its own with a sequence to dst, or is NotFound.
+func (r *rows) message(dst []byte, seq uint64) ([]byte, error) {
 	return r.s.Append(dst, appendKey(r.start[:0], messagePrefix, seq))
 }
 
-func (r *kvRows) Messages(from uint64, yield func(seq uint64, message []byte) bool) error {
+// messages yields the messages of their own from a sequence on, in order.
+func (r *rows) messages(from uint64, yield func(seq uint64, message []byte) bool) error {
 	return r.scan(messagePrefix, from, yield)
 }
 
-func (r *kvRows) Blocks(from uint64, yield func(first uint64, block []byte) bool) error {
+// blocks yields the blocks that begin at a sequence or above it, in order.
+func (r *rows) blocks(from uint64, yield func(first uint64, block []byte) bool) error {
 	return r.scan(blockPrefix, from, yield)
 }
 
-func (r *kvRows) scan(prefix byte, from uint64, yield func(seq uint64, value []byte) bool) error {
+func (r *rows) scan(prefix byte, from uint64, yield func(seq uint64, value []byte) bool) error {
 	for key, value := range r.s.Scan(kv.Range{Start: appendKey(r.start[:0], prefix, from), End: []byte{prefix + 1}}) {
 		seq, err := sequence(key)
 		if err != nil {
@@ -231,7 +218,8 @@ func (r *kvRows) scan(prefix byte, from uint64, yield func(seq uint64, value []b
 	return r.s.Err()
 }
 
-func (r *kvRows) Block(dst []byte, seq uint64) (first uint64, block []byte, err error) {
+// block appends to dst the last block that begins at or below a sequence, or is NotFound.
+func (r *rows) block(dst []byte, seq uint64) (first uint64, block []byte, err error) {
 	upTo := kv.Range{Start: []byte{blockPrefix}, End: append(appendKey(r.end[:0], blockPrefix, seq), 0), Reverse: true}
 	for key, value := range r.s.Scan(upTo) {
 		first, err = sequence(key)

@@ -46,8 +46,8 @@ const (
 	MaxBlock     = 1 << 20
 )
 
-// Complete returns o with its defaults filled in, or what is wrong with it. It is for backends.
-func (o *Options) Complete() (Options, error) {
+// complete returns o with its defaults filled in, or what is wrong with it.
+func (o *Options) complete() (Options, error) {
 	var c Options
 	if o != nil {
 		c = *o

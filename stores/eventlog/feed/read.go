@@ -13,7 +13,7 @@ import (
 // keptReader reads messages wherever they are.
 type keptReader struct {
 	k     *keeper
-	rows  Rows
+	rows  *rows
 	n     uint64
 	first uint64 // what is below is in blocks
 	trim  uint64 // what is below is no more
@@ -29,28 +29,31 @@ var readers = sync.Pool{New: func() any { return new(keptReader) }}
 // is there.
 func (k *keeper) View(ctx context.Context, fn func(Reader) error) error {
 	seen := *k.seen.Load()
-	return k.table.View(ctx, func(rows Rows) error {
-		r := readers.Get().(*keptReader)
-		defer readers.Put(r)
-		r.k, r.rows, r.n, r.first, r.trim, r.page.ends = k, rows, seen.end, seen.first, seen.trimmed, r.page.ends[:0]
-		defer func() { r.k, r.rows = nil, nil }()
-		if k.table.Shared() {
-			if err := r.measure(true); err != nil {
-				return err
-			}
+	return k.view(ctx, func(at *rows) error { return k.read(at, seen, fn) })
+}
+
+// read runs fn on a fixed state, of which so much is to be seen.
+func (k *keeper) read(at *rows, seen extent, fn func(Reader) error) error {
+	r := readers.Get().(*keptReader)
+	defer readers.Put(r)
+	r.k, r.rows, r.n, r.first, r.trim, r.page.ends = k, at, seen.end, seen.first, seen.trimmed, r.page.ends[:0]
+	defer func() { r.k, r.rows = nil, nil }()
+	if k.shared {
+		if err := r.measure(true); err != nil {
+			return err
 		}
-		return fn(r)
-	})
+	}
+	return fn(r)
 }
 
 // measure reads how many messages are in blocks and trimmed and, if the table is shared, how many
 // there are.
 func (r *keptReader) measure(shared bool) error {
-	trimmed, _, err := r.rows.Trimmed()
+	trimmed, _, err := r.rows.trimmed()
 	if err != nil {
 		return err
 	}
-	first, last, some, err := r.rows.Bounds(max(r.first, trimmed))
+	first, last, some, err := r.rows.bounds(max(r.first, trimmed))
 	if err == nil && !some {
 		first, err = sealed(r.rows, math.MaxUint64)
 		first = max(first, trimmed)
@@ -74,7 +77,7 @@ func (r *keptReader) Len() uint64 { return r.n }
 // Append implements Reader.
 func (r *keptReader) Append(dst []byte, seq uint64) ([]byte, error) {
 	if seq >= r.first {
-		message, err := r.rows.Message(dst, seq)
+		message, err := r.rows.message(dst, seq)
 		if !errors.Is(err, kv.NotFound) {
 			return message, err
 		}
@@ -98,7 +101,7 @@ func (r *keptReader) Append(dst []byte, seq uint64) ([]byte, error) {
 
 // turn reads the block that the message with a sequence is in.
 func (r *keptReader) turn(seq uint64) error {
-	first, block, err := r.rows.Block(r.block[:0], seq)
+	first, block, err := r.rows.block(r.block[:0], seq)
 	if errors.Is(err, kv.NotFound) {
 		if err := r.measure(false); err == nil && seq < r.trim { // since this view began
 			return trimmed(seq, r.trim)
@@ -145,7 +148,7 @@ func (r *keptReader) Scan(from, to uint64, yield func(seq uint64, message []byte
 		}
 	}
 	whole := true
-	err := r.rows.Messages(next, func(seq uint64, message []byte) bool {
+	err := r.rows.messages(next, func(seq uint64, message []byte) bool {
 		if whole = seq == next; !whole {
 			return false
 		}
@@ -174,7 +177,7 @@ func (r *keptReader) scanBlocks(next *uint64, step func(message []byte) bool) er
 		return nil
 	}
 	var err error
-	scanned := r.rows.Blocks(*next, func(first uint64, block []byte) bool {
+	scanned := r.rows.blocks(*next, func(first uint64, block []byte) bool {
 		if first != *next {
 			err = missing(*next)
 			return false

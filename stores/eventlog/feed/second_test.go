@@ -1,11 +1,16 @@
 package feed_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
@@ -32,6 +37,157 @@ func TestASecondFeedOverTheSameKeysIsRefused(t *testing.T) {
 	}
 	if err := again.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// endsAtALock ends a context when a call begins to wait for what another one holds.
+type endsAtALock struct{ end func() }
+
+func (e *endsAtALock) Start(ctx context.Context, op string) context.Context {
+	if op == "lock" {
+		e.end()
+	}
+	return ctx
+}
+
+func (*endsAtALock) End(context.Context, kv.Event) {}
+
+// A call whose context ends while another process has the store is Canceled, whatever it does.
+func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "feed")
+	tracer := endsAtALock{end: func() {}}
+	db, err := kv.Open(t.Context(), url, kv.WithTracer(&tracer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	f, err := feed.Open(t.Context(), db, nil)
+	if err == nil {
+		_, err = f.Append(t.Context(), kv.Flushed, []byte("a"), []byte("b"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	other, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin(t.Context(), kv.Flushed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	for name, call := range map[string]func(ctx context.Context) error{
+		"append": func(ctx context.Context) error { _, err := f.Append(ctx, kv.Flushed, []byte("c")); return err },
+		"trim":   func(ctx context.Context) error { return f.Trim(ctx, kv.Flushed, 1) },
+	} {
+		ctx, end := context.WithCancel(t.Context())
+		tracer.end = end
+		if err := call(ctx); kv.KindOf(err) != kv.Canceled || ctx.Err() == nil {
+			t.Errorf("%s: got %v, want canceled", name, err)
+		}
+		end()
+	}
+}
+
+// starts is the engine in memory that notes where scans for messages of their own begin.
+type starts struct {
+	mu     sync.Mutex
+	lowest []byte // nil before the first
+}
+
+func (s *starts) Info() driver.Info {
+	info := mem().Info()
+	info.Name = "mem-starts"
+	return info
+}
+
+func mem() driver.Driver {
+	d, _ := driver.Lookup("mem")
+	return d
+}
+
+func (s *starts) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	store, err := mem().Open(ctx, c)
+	return &startsStore{store, s}, err
+}
+
+type startsStore struct {
+	driver.Store
+	starts *starts
+}
+
+func (s *startsStore) Snapshot(ctx context.Context) (driver.Reader, error) {
+	r, err := s.Store.Snapshot(ctx)
+	return &startsReader{r, s.starts}, err
+}
+
+type startsReader struct {
+	driver.Reader
+	starts *starts
+}
+
+func (r *startsReader) Cursor(of driver.Range) (driver.Cursor, error) {
+	if bytes.HasPrefix(of.Start, []byte{'q'}) {
+		r.starts.mu.Lock()
+		if r.starts.lowest == nil || bytes.Compare(of.Start, r.starts.lowest) < 0 {
+			r.starts.lowest = bytes.Clone(of.Start)
+		}
+		r.starts.mu.Unlock()
+	}
+	return r.Reader.Cursor(of)
+}
+
+// What was put into blocks is deleted where it was, and a scan that began before it would step over
+// all of that: on engines that merge later the longer the feed is.
+func TestAScanBeginsBehindWhatWasPutIntoBlocks(t *testing.T) {
+	var seen starts
+	db, err := kv.OpenDriver(t.Context(), &seen, driver.Config{Path: "starts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	f, err := feed.Open(t.Context(), db, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const n = 500
+	for range n {
+		if _, err := f.Append(t.Context(), kv.Buffered, make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var first []byte // of the messages that are in no block
+	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+		for key := range s.Keys(kv.Prefix([]byte{'q'})) {
+			first = bytes.Clone(key)
+			break
+		}
+		return s.Err()
+	})
+	if at, _ := kv.LastUint64(first); err != nil || at < n/2 {
+		t.Fatalf("%v; the first that is in no block is %d", err, at)
+	}
+	seen.lowest = nil
+	err = f.View(t.Context(), func(s *feed.Snapshot) error {
+		if _, err := s.Get(n - 1); err != nil {
+			return err
+		}
+		for range s.Scan(n-3, n) {
+		}
+		return s.Err()
+	})
+	if err == nil {
+		_, err = f.Append(t.Context(), kv.Buffered, []byte("more"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.lowest == nil || bytes.Compare(seen.lowest, first) < 0 {
+		t.Errorf("a scan began at %x, the first message that is in no block is at %x", seen.lowest, first)
 	}
 }
 

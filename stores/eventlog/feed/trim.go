@@ -56,11 +56,11 @@ func (k *keeper) Trim(ctx context.Context, d kv.Durability, before uint64) error
 // trimSome trims in one transaction, and reports whether there is more to do.
 func (k *keeper) trimSome(ctx context.Context, d kv.Durability, before uint64) (left bool, err error) {
 	var p trimming
-	if !k.table.Shared() {
-		err = k.table.View(ctx, func(r Rows) (err error) { p, err = k.planTrim(r, before); return err })
+	if !k.shared {
+		err = k.view(ctx, func(r *rows) (err error) { p, err = k.planTrim(r, before); return err })
 	}
 	if err == nil {
-		err = k.table.Update(ctx, d, func(r Rows, w Writer) (err error) {
+		err = k.update(ctx, d, func(r *rows, w *writer) (err error) {
 			if r != nil {
 				if p, err = k.planTrim(r, before); err != nil {
 					return err
@@ -77,7 +77,7 @@ func (k *keeper) trimSome(ctx context.Context, d kv.Durability, before uint64) (
 		return false, err
 	}
 	k.tail, k.known, k.stored = p.after, true, true
-	if !k.table.Shared() {
+	if !k.shared {
 		k.see(k.tail)
 	}
 	return p.to < before, nil
@@ -94,7 +94,7 @@ type trimming struct {
 	after            tail
 }
 
-func (k *keeper) planTrim(r Rows, before uint64) (p trimming, err error) {
+func (k *keeper) planTrim(r *rows, before uint64) (p trimming, err error) {
 	t, _, err := k.current(r)
 	if err != nil {
 		return p, err
@@ -103,7 +103,7 @@ func (k *keeper) planTrim(r Rows, before uint64) (p trimming, err error) {
 		return p, &kv.Error{Op: "trim", Kind: kv.Invalid, Err: fmt.Errorf("before message %d of %d", before, t.end),
 			Hint: "give the number of messages, at most"}
 	}
-	trimmed, freed, err := r.Trimmed()
+	trimmed, freed, err := r.trimmed()
 	if err != nil {
 		return p, err
 	}
@@ -113,7 +113,7 @@ func (k *keeper) planTrim(r Rows, before uint64) (p trimming, err error) {
 		return p, errTrimmed
 	}
 	if trimmed == 0 {
-		if p.meta, err = r.Meta(); err != nil {
+		if p.meta, err = r.meta(); err != nil {
 			return p, err
 		}
 		p.meta.Format = formatTrimmed
@@ -133,7 +133,7 @@ func (k *keeper) planTrim(r Rows, before uint64) (p trimming, err error) {
 }
 
 // unneeded returns below which sequence blocks begin that have no message at to or above it.
-func unneeded(r Rows, to uint64) (uint64, error) {
+func unneeded(r *rows, to uint64) (uint64, error) {
 	first, end, err := blockAt(r, to-1)
 	if end > to {
 		return first, err
@@ -141,16 +141,16 @@ func unneeded(r Rows, to uint64) (uint64, error) {
 	return end, err
 }
 
-func (p *trimming) run(w Writer) error {
+func (p *trimming) run(w *writer) error {
 	if p.meta != nil {
-		if err := w.PutMeta(p.meta); err != nil {
+		if err := w.putMeta(p.meta); err != nil {
 			return err
 		}
 	}
-	if err := w.PutTrimmed(p.before, p.to); err != nil {
+	if err := w.putTrimmed(p.before, p.to); err != nil {
 		return err
 	}
-	return w.Free(p.from, p.to, p.blocks)
+	return w.free(p.from, p.to, p.blocks)
 }
 
 func trimmed(seq, first uint64) error {

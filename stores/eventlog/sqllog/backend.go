@@ -88,7 +88,7 @@ func (b *backend) prepareAll(queries map[**sql.Stmt]string) error {
 // once it began.
 func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() error) error {
 	return b.inTurn(ctx, d, func() error {
-		if err := b.retry(ctx, func() error { return run(b.begin) }); err != nil {
+		if err := b.file.Retry(ctx, func() error { return run(b.begin) }); err != nil {
 			return err
 		}
 		err := fn()
@@ -122,9 +122,6 @@ func run(stmt *sql.Stmt, args ...any) error {
 	_, err := stmt.ExecContext(context.Background(), args...)
 	return err
 }
-
-// retry runs try again while another process holds a lock.
-func (b *backend) retry(ctx context.Context, try func() error) error { return b.file.Retry(ctx, try) }
 
 // wrap makes err an error of kv.
 func (b *backend) wrap(op string, err error) error { return b.file.Wrap(op, err) }

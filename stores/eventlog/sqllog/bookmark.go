@@ -25,21 +25,29 @@ func (b *backend) Bookmark(ctx context.Context, name string) (position uint64, e
 	return position, b.wrap("subscribe", err)
 }
 
-// SetBookmarks implements eventlog.Backend.
-func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*eventlog.Mark) error {
-	err := b.transaction(ctx, d, func() error {
-		for _, m := range marks {
-			err := b.raise(m)
-			if m.Err = b.wrap("ack", err); err == nil {
-				continue
-			}
-			if kind := sqlite.KindOf(err); kind != kv.NotFound && kind != kv.Conflict {
-				return err
-			}
-		}
-		return nil
-	})
+// SetBookmarks implements eventlog.Backend. One bookmark that nobody must hold is one statement,
+// which is a transaction of its own.
+func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*eventlog.Mark) (err error) {
+	if len(marks) == 1 && marks[0].Holder == "" {
+		err = b.inTurn(ctx, d, func() error { return b.file.Retry(ctx, func() error { return b.raiseAll(marks) }) })
+	} else {
+		err = b.transaction(ctx, d, func() error { return b.raiseAll(marks) })
+	}
 	return b.wrap("ack", err)
+}
+
+// raiseAll raises those positions that can be raised, and sets Err of each.
+func (b *backend) raiseAll(marks []*eventlog.Mark) error {
+	for _, m := range marks {
+		err := b.raise(m)
+		if m.Err = b.wrap("ack", err); err == nil {
+			continue
+		}
+		if kind := sqlite.KindOf(err); kind != kv.NotFound && kind != kv.Conflict {
+			return err
+		}
+	}
+	return nil
 }
 
 // raise raises the position of a subscription, which its holder must have.

@@ -76,10 +76,7 @@ func (d *dump) events() error {
 	for {
 		rows, err := d.on.QueryContext(d.ctx, selectEvents+`WHERE position > ? ORDER BY position LIMIT 0 + ?`,
 			int64(last), dumpStep)
-		if err != nil {
-			return err
-		}
-		events, err := collect(rows, dumpStep)
+		events, err := collect(rows, err, eventlog.Span{From: 1, To: dumpStep, Limit: dumpStep})
 		if err != nil || len(events) == 0 {
 			return err
 		}

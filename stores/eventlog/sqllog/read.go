@@ -9,6 +9,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
 const (
@@ -57,10 +58,7 @@ func (b *backend) Load(ctx context.Context, r eventlog.Span) ([]eventlog.Event, 
 		stmt = b.read.loadBack
 	}
 	rows, err := stmt.QueryContext(ctx, int64(r.From), int64(r.To), r.Limit)
-	if err != nil {
-		return nil, b.wrap("load", err)
-	}
-	events, err := collect(rows, min(uint64(r.Limit), r.To-r.From+1))
+	events, err := collect(rows, err, r)
 	return events, b.wrap("load", err)
 }
 
@@ -71,30 +69,26 @@ func (b *backend) LoadStream(ctx context.Context, stream string, r eventlog.Span
 		stmt = b.read.streamBack
 	}
 	rows, err := stmt.QueryContext(ctx, stream, int64(r.From), int64(r.To), r.Limit)
-	if err != nil {
-		return nil, b.wrap("load stream", err)
-	}
-	events, err := collect(rows, min(uint64(r.Limit), r.To-r.From+1))
+	events, err := collect(rows, err, r)
 	return events, b.wrap("load stream", err)
 }
 
 // presize is up to how many events memory is taken before they are read.
 const presize = 1024
 
-// collect reads at most n events and closes rows.
-func collect(rows *sql.Rows, n uint64) (events []eventlog.Event, err error) {
-	defer rows.Close()
+// collect reads the events of a span from the rows of a query, which ended with err.
+func collect(rows *sql.Rows, err error, r eventlog.Span) (events []eventlog.Event, _ error) {
 	var version sql.Null[uint64]
 	var stream, kind, more sql.RawBytes
 	var at int64
-	for rows.Next() {
+	err = sqlite.Rows(rows, err, func() error {
 		if events == nil {
-			events = make([]eventlog.Event, 0, min(n, presize))
+			events = make([]eventlog.Event, 0, min(uint64(r.Limit), r.To-r.From+1, presize))
 		}
 		events = append(events, eventlog.Event{})
 		e := &events[len(events)-1]
 		if err := rows.Scan(&e.Position, &stream, &version, &kind, &e.Data, &at, &more); err != nil {
-			return nil, err
+			return err
 		}
 		e.Version = version.V
 		e.Time = time.Unix(0, at).UTC()
@@ -104,7 +98,7 @@ func collect(rows *sql.Rows, n uint64) (events []eventlog.Event, err error) {
 		if more != nil {
 			var x extra
 			if err := json.Unmarshal(more, &x); err != nil {
-				return nil, &kv.Error{Kind: kv.Corrupt, Err: fmt.Errorf("event %d: column extra: %w", e.Position, err)}
+				return &kv.Error{Kind: kv.Corrupt, Err: fmt.Errorf("event %d: column extra: %w", e.Position, err)}
 			}
 			e.ID, e.Meta = x.ID, x.Meta
 		}
@@ -113,8 +107,9 @@ func collect(rows *sql.Rows, n uint64) (events []eventlog.Event, err error) {
 			before = events[len(events)-2]
 		}
 		e.Stream, e.Type = reuse(before.Stream, stream), reuse(before.Type, kind)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return events, nil
@@ -151,16 +146,11 @@ func (b *backend) Streams(ctx context.Context, prefix, after string, limit int) 
 
 // list returns the rows of a query that ended with err; fields are those that the columns go to.
 func list[T any](b *backend, op string, rows *sql.Rows, err error, fields func(*T) []any) (all []T, _ error) {
-	if err != nil {
-		return nil, b.wrap(op, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Rows(rows, err, func() error {
 		var one T
-		if err := rows.Scan(fields(&one)...); err != nil {
-			return nil, b.wrap(op, err)
-		}
+		err := rows.Scan(fields(&one)...)
 		all = append(all, one)
-	}
-	return all, b.wrap(op, rows.Err())
+		return err
+	})
+	return all, b.wrap(op, err)
 }

@@ -107,7 +107,7 @@ func (b *backend) open(ctx context.Context, o *Options) error {
 	b.writers.SetMaxOpenConns(1)
 	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the
 	// timeout.
-	err = b.retry(ctx, func() (err error) {
+	err = b.file.Retry(ctx, func() (err error) {
 		b.writer, err = b.writers.Conn(context.WithoutCancel(ctx))
 		return err
 	})

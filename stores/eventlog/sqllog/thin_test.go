@@ -29,7 +29,31 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "append1-alone", Limit: 1.15, Raw: raw.alone, KV: appendEach(log, 1)},
 		drivertest.Pair{Name: "append100", Limit: 1.15, Raw: raw.insert(100, 50), KV: appendEach(log, 100)},
 		drivertest.Pair{Name: "append100-by-one", Limit: 1.15, Raw: raw.insert(100, 1), KV: appendEach(log, 100)},
+		drivertest.Pair{Name: "ack-beside-append1", Limit: 1, Raw: appendEach(log, 1), KV: ackEach(b)},
 	)
+}
+
+// ackEach acknowledges the events of a log of its own, one after the other.
+func ackEach(b *testing.B) func(int) error {
+	const many = 10_000
+	ctx, log, drafts := b.Context(), benchLog(b), benchDrafts(many)
+	sub, err := log.Subscribe(ctx, "thin")
+	position, last := uint64(0), uint64(0)
+	return func(times int) error {
+		for range times {
+			if position == last && err == nil {
+				var done eventlog.Appended
+				done, err = log.Append(ctx, kv.Flushed, "", eventlog.Any, drafts...)
+				last = done.Last
+			}
+			if err != nil {
+				return err
+			}
+			position++
+			err = sub.Ack(ctx, kv.Flushed, position)
+		}
+		return err
+	}
 }
 
 func appendEach(log *eventlog.Log, n int) func(int) error {

@@ -1,9 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 )
 
 // Querier is a connection, a pool of them or a transaction.
@@ -29,20 +29,24 @@ func Format(ctx context.Context, q Querier, table string) (format int, err error
 
 // Each gives fn an item like p for each row of a query, whose columns go to fields.
 func Each[P any](ctx context.Context, q Querier, p P, fields func(*P) []any, fn func(*P) error, query string,
-	args ...any) (err error) {
+	args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	return Rows(rows, err, func() error {
 		item := p
 		if err := rows.Scan(fields(&item)...); err != nil {
 			return err
 		}
-		if err := fn(&item); err != nil {
-			return err
-		}
+		return fn(&item)
+	})
+}
+
+// Rows calls at with each row of a query, which ended with err, and closes them.
+func Rows(rows *sql.Rows, err error, at func() error) error {
+	if err != nil {
+		return err
 	}
-	return rows.Err()
+	for err == nil && rows.Next() {
+		err = at()
+	}
+	return cmp.Or(err, rows.Err(), rows.Close())
 }

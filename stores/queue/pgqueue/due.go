@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
-// makeReady makes ready the jobs whose delay or lease has ended, or dead, and returns how many.
-func (s *session) makeReady(op *queue.Op) (moved int, err error) {
+// MakeReady implements intables.Tables.
+func (s *session) MakeReady(op *queue.Op) (moved int, err error) {
 	d := s.dues.Of(op.Queue)
 	if !d.MustLook(op.Now) {
 		return 0, nil
@@ -74,53 +74,38 @@ func (s *session) makeReadyFrom(op *queue.Op, state queue.State) (moved int, err
 	return s.each(nil, makeReady, name(op), ids, op.Now, intables.DeadAt(op.Settings))
 }
 
-// sweep does a Sweep.
-func (s *session) sweep(op *queue.Op) error {
-	if _, err := s.makeReady(op); err != nil {
-		return err
+// Old implements intables.Tables.
+func (s *session) Old(op *queue.Op, state queue.State, before int64) (list []intables.Place, err error) {
+	query := outdated
+	if state == queue.Dead {
+		query = outdatedDead
 	}
-	if age := op.Settings.Retention.Milliseconds(); age > 0 {
-		if err := s.forOld(op, outdated, op.Now-age, s.outdate); err != nil {
-			return err
-		}
-	}
-	if age := op.Settings.DeadRetention.Milliseconds(); age > 0 && op.Done < op.Limit {
-		return s.forOld(op, outdatedDead, op.Now-age, func(op *queue.Op, id int64, _ int) error {
-			op.Done++
-			_, err := s.delete(op, deleteID, name(op), id)
-			return err
-		})
-	}
-	return nil
-}
-
-// forOld calls fn with the jobs that a query finds to be from before a time.
-func (s *session) forOld(op *queue.Op, query string, before int64, fn func(*queue.Op, int64, int) error) error {
-	type old struct {
-		id       int64
-		attempts int
-	}
-	var list []old
-	_, err := s.each(func(rows pgx.Rows) error {
-		var o old
-		err := rows.Scan(&o.id, &o.attempts)
-		list = append(list, o)
+	_, err = s.each(func(rows pgx.Rows) error {
+		var p intables.Place
+		err := rows.Scan(&p.ID, &p.Attempts)
+		list = append(list, p)
 		return err
 	}, query, name(op), before, op.Limit)
-	for _, o := range list {
-		if err == nil {
-			err = fn(op, o.id, o.attempts)
-		}
-	}
+	return list, err
+}
+
+// Bury implements intables.Tables.
+func (s *session) Bury(op *queue.Op, p intables.Place) error {
+	return s.exec(bury, name(op), p.ID, op.Now, p.Attempts)
+}
+
+// Drop implements intables.Tables.
+func (s *session) Drop(op *queue.Op, p intables.Place) error {
+	_, err := s.delete(op, deleteID, name(op), p.ID)
 	return err
 }
 
-// outdate does what the settings say to a job that is too old.
-func (s *session) outdate(op *queue.Op, id int64, attempts int) error {
-	op.Done++
-	if op.Settings.Outdated == queue.Drop {
-		_, err := s.delete(op, deleteID, name(op), id)
-		return err
-	}
-	return s.exec(bury, name(op), id, op.Now, attempts)
+// DeleteID implements intables.Tables.
+func (s *session) DeleteID(op *queue.Op, id uint64) (int, error) {
+	return s.delete(op, deleteID, name(op), int64(id))
+}
+
+// Purge implements intables.Tables.
+func (s *session) Purge(op *queue.Op) (int, error) {
+	return s.delete(op, purge, name(op), int16(op.State), op.Limit)
 }

@@ -116,7 +116,7 @@ func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	}
 	for _, op := range group {
 		op.Begin()
-		if err := s.do(op); err != nil {
+		if err := intables.Do(s, op); err != nil {
 			return err
 		}
 		op.Due = s.dues.Of(op.Queue).Next()

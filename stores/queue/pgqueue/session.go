@@ -54,29 +54,10 @@ func (s *session) each(scan func(pgx.Rows) error, text string, args ...any) (n i
 	return n, s.on.SendBatch(s.ctx, &b).Close()
 }
 
-// do does one operation.
-func (s *session) do(op *queue.Op) error {
-	switch op.Verb {
-	case queue.Publish:
-		return s.publish(op)
-	case queue.Tick:
-		return s.tick(op)
-	case queue.Claim:
-		return s.claim(op)
-	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
-		return s.settle(op)
-	case queue.Requeue:
-		return s.forIDs(op, s.requeue)
-	case queue.Delete:
-		return s.forIDs(op, s.deleteID)
-	case queue.Purge:
-		var err error
-		op.Done, err = s.delete(op, purge, name(op), int16(op.State), op.Limit)
-		return err
-	default:
-		return s.sweep(op)
-	}
-}
+var _ intables.Tables = (*session)(nil)
+
+// Due implements intables.Tables.
+func (s *session) Due(queue string) *intables.Due { return s.dues.Of(queue) }
 
 // name is that of the queue of an operation, as the tables have it.
 func name(op *queue.Op) []byte { return []byte(op.Queue) }
@@ -107,8 +88,8 @@ type drafts struct {
 	keys, special, bodies [][]byte
 }
 
-// publish publishes the drafts whose keys nobody has, by one statement.
-func (s *session) publish(op *queue.Op) error {
+// Publish implements intables.Tables, by one statement.
+func (s *session) Publish(op *queue.Op) error {
 	id, err := s.takeIDs(op)
 	if err != nil {
 		return err
@@ -124,7 +105,7 @@ func (s *session) publish(op *queue.Op) error {
 			if draft.KeyFor > 0 {
 				until = op.Now + draft.KeyFor.Milliseconds()
 			}
-			if held, err := s.hold(op, draft.Key, id, until); err != nil || !held {
+			if ours, err := s.Hold(op, draft.Key, uint64(id), until); err != nil || !ours {
 				if err != nil {
 					return err
 				}
@@ -164,45 +145,8 @@ func (d *drafts) add(id, at int64, state queue.State, draft *queue.Draft, now in
 	d.special, d.bodies = append(d.special, draft.Special(now)), append(d.bodies, append([]byte{}, draft.Payload...))
 }
 
-// claim claims jobs, after it acknowledged the receipts, and puts aside those that turn out to be
-// too old.
-func (s *session) claim(op *queue.Op) error {
-	if len(op.Receipts) > 0 {
-		if err := s.settle(op); err != nil || op.Err != nil {
-			return err
-		}
-	}
-	moved, err := s.makeReady(op)
-	if err != nil {
-		return err
-	}
-	for want := op.Limit; want > 0 && op.Done < queue.MostDue; want = min(op.Limit-len(op.Jobs), queue.MostDue) {
-		jobs, err := s.claimOnce(op, want)
-		if err != nil {
-			return err
-		}
-		for _, job := range jobs {
-			if !op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
-				op.Jobs = append(op.Jobs, job)
-			} else if err := s.outdate(op, int64(job.ID), job.Attempts-1); err != nil {
-				return err
-			}
-		}
-		if len(jobs) < want {
-			break
-		}
-	}
-	if len(op.Jobs) > 0 {
-		s.dues.Of(op.Queue).Add(op.Until)
-	}
-	if len(op.Jobs) == op.Limit {
-		op.Ready = max(1, moved)
-	}
-	return nil
-}
-
-// claimOnce claims up to n jobs.
-func (s *session) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
+// ClaimSome implements intables.Tables.
+func (s *session) ClaimSome(op *queue.Op, n int) (jobs []queue.Job, err error) {
 	_, err = s.each(func(rows pgx.Rows) error {
 		var id, token, readyAt, created int64
 		var special []byte

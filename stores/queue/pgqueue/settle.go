@@ -17,8 +17,8 @@ func inOrder(jobs []queue.Job) {
 	})
 }
 
-// settle does what takes receipts: all, or nothing if one is stale. That is one statement.
-func (s *session) settle(op *queue.Op) error {
+// Settle implements intables.Tables, by one statement.
+func (s *session) Settle(op *queue.Op) error {
 	var ids, tokens, ends []int64
 	for _, r := range op.Receipts {
 		ids, tokens, ends = append(ids, int64(r.ID)), append(tokens, int64(r.Token)), append(ends, r.Until)
@@ -118,94 +118,48 @@ func (s *session) delete(op *queue.Op, text string, args ...any) (int, error) {
 	return len(d.all), s.forget(op, &d)
 }
 
-// forIDs calls fn for each of op.IDs: all, or none if it sets op.Err.
-func (s *session) forIDs(op *queue.Op, fn func(*queue.Op, uint64) error) error {
-	if err := s.exec("SAVEPOINT op"); err != nil {
-		return err
-	}
-	for _, id := range op.IDs {
-		if err := fn(op, id); err != nil {
-			return err
-		}
-		if op.Err != nil {
-			op.Ready = 0
-			if err := s.exec("ROLLBACK TO op"); err != nil {
-				return err
-			}
-			break
-		}
-	}
-	return s.exec("RELEASE op")
+// Savepoint implements intables.Tables.
+func (s *session) Savepoint(p intables.Savepoint) error {
+	return s.exec([...]string{"SAVEPOINT op", "ROLLBACK TO op", "RELEASE op"}[p])
 }
 
-func (s *session) deleteID(op *queue.Op, id uint64) error {
-	n, err := s.delete(op, deleteID, name(op), int64(id))
-	if n == 0 && err == nil {
-		op.Err = queue.NoJob(op.Verb.String(), op.Queue, id)
-	}
-	return err
+// ReadDead implements intables.Tables.
+func (s *session) ReadDead(op *queue.Op, id uint64) (special []byte, found bool, err error) {
+	n, err := s.each(func(rows pgx.Rows) error { return rows.Scan(&special) }, readDead, name(op), int64(id))
+	return special, n > 0, err
 }
 
-func (s *session) requeue(op *queue.Op, id uint64) error {
-	dead := queue.Job{ID: id}
-	n, err := s.each(func(rows pgx.Rows) error {
-		var special []byte
-		if err := rows.Scan(&special); err != nil {
-			return err
-		}
-		return dead.SetSpecial(special)
-	}, readDead, name(op), int64(id))
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		op.Err = queue.NotDead(op.Queue, id)
-		return nil
-	}
-	if key, until := dead.Key(); key != "" {
-		held, err := s.hold(op, key, int64(id), max(0, until.UnixMilli()))
-		if err != nil {
-			return err
-		}
-		if !held {
-			op.Err = queue.KeyTaken(op.Queue, id, key)
-			return nil
-		}
-	}
-	op.Ready++
+// Requeue implements intables.Tables.
+func (s *session) Requeue(op *queue.Op, id uint64) error {
 	if err := s.exec(requeue, name(op), int64(id), op.Now); err != nil {
 		return err
 	}
 	return s.exec(forgetFailures, name(op), []int64{int64(id)})
 }
 
-// hold gives a key to a job, unless another has it, and deletes some that nobody has any more.
-func (s *session) hold(op *queue.Op, key string, id, until int64) (held bool, err error) {
+// Hold implements intables.Tables. It deletes some keys that nobody has any more.
+func (s *session) Hold(op *queue.Op, key string, id uint64, until int64) (bool, error) {
 	if err := s.exec(lockKey, name(op), []byte(key)); err != nil {
 		return false, err
 	}
-	n, err := s.each(nil, holdKey, name(op), []byte(key), id, until, op.Now)
+	n, err := s.each(nil, holdKey, name(op), []byte(key), int64(id), until, op.Now)
 	if n == 0 || err != nil {
 		return false, err
 	}
 	return true, s.exec(sweepKeys, name(op), op.Now)
 }
 
-// tick does a Tick.
-func (s *session) tick(op *queue.Op) error {
+// ReadTick implements intables.Tables.
+func (s *session) ReadTick(op *queue.Op) (last int64, err error) {
 	schedule := []byte(op.Schedule)
 	if err := s.exec(makeTick, name(op), schedule); err != nil {
-		return err
+		return 0, err
 	}
-	_, err := s.each(func(rows pgx.Rows) error { return rows.Scan(&op.Last) }, readTick, name(op), schedule)
-	if err != nil || op.Last != op.From {
-		return err
-	}
-	if err := s.exec(tick, name(op), schedule, op.At); err != nil {
-		return err
-	}
-	if op.Last = op.At; len(op.Drafts) == 0 {
-		return nil
-	}
-	return s.publish(op)
+	_, err = s.each(func(rows pgx.Rows) error { return rows.Scan(&last) }, readTick, name(op), schedule)
+	return last, err
+}
+
+// SetTick implements intables.Tables.
+func (s *session) SetTick(op *queue.Op) error {
+	return s.exec(tick, name(op), []byte(op.Schedule), op.At)
 }

@@ -45,7 +45,7 @@ var _ queue.Joined = (*joined)(nil)
 // Do implements queue.Joined. The server tells who waits when the transaction is committed.
 func (j *joined) Do(op *queue.Op) error {
 	op.Begin()
-	if err := j.do(op); err != nil {
+	if err := intables.Do(&j.session, op); err != nil {
 		return wrap(op.Verb.String(), err)
 	}
 	return wrap(op.Verb.String(), j.notify([]*queue.Op{op}))

@@ -52,3 +52,20 @@ func testRetention(s *suite) {
 		}
 	}
 }
+
+// Others wait while a transaction puts jobs aside, so that none deals with all of many.
+func testManyOld(s *suite) {
+	const old = 2*queue.MostDue + 10
+	settings := queue.Settings{Retention: time.Hour, MaxAttempts: queue.NoLimit}
+	b := s.bench(settings)
+	b.publishDrafts(make([]queue.Draft, old)...)
+	b.pass(2 * time.Hour)
+	b.publish("young")
+	op := queue.Op{Verb: queue.Claim, Queue: b.Name(), Settings: &settings, Clock: b.time, Limit: 1, After: time.Minute}
+	s.Must("one transaction", b.Backend().Commit(s.Ctx(), s.Class, []*queue.Op{&op}))
+	if op.Done == 0 || op.Done > 2*queue.MostDue || len(op.Jobs) > 0 {
+		s.Errorf("a transaction put %d of %d old jobs aside and claimed %d", op.Done, old, len(op.Jobs))
+	}
+	b.claim(1, "young")
+	b.wantCounts(queue.Counts{Claimed: 1, Dead: old})
+}

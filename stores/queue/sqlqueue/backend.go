@@ -70,7 +70,7 @@ func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() er
 	if err := b.file.SetLevel(d, b.writer.exec); err != nil {
 		return err
 	}
-	if err := b.retry(ctx, func() error { return run(b.begin) }); err != nil {
+	if err := b.file.Retry(ctx, func() error { return run(b.begin) }); err != nil {
 		return err
 	}
 	err := fn()
@@ -88,9 +88,6 @@ func run(s stmt, args ...any) error {
 	_, err := s.run(args...)
 	return err
 }
-
-// retry runs try again while another process holds a lock.
-func (b *backend) retry(ctx context.Context, try func() error) error { return b.file.Retry(ctx, try) }
 
 // wrap makes err an error of kv.
 func (b *backend) wrap(op string, err error) error { return b.file.Wrap(op, err) }

@@ -17,7 +17,7 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	err := errNotHeld
 	if len(group) == 1 && b.isOneStatement(group[0]) {
 		if err = b.file.SetLevel(d, b.writer.exec); err == nil {
-			err = b.retry(ctx, func() error { return b.do(group[0]) })
+			err = b.file.Retry(ctx, func() error { return b.do(group[0]) })
 		}
 	}
 	if err == errNotHeld { // nothing was done yet
@@ -60,30 +60,16 @@ func (b *backend) isOneStatement(op *queue.Op) bool {
 // do does one operation, in a transaction or, if isOneStatement says so, alone.
 func (b *backend) do(op *queue.Op) error {
 	op.Begin()
-	switch op.Verb {
-	case queue.Publish:
-		return b.publish(op)
-	case queue.Claim:
-		return b.claim(op)
-	case queue.Ack, queue.Nack, queue.Release, queue.Extend:
-		return b.settle(op)
-	case queue.Tick:
-		return b.tick(op)
-	case queue.Requeue:
-		return b.forIDs(op, b.requeue)
-	case queue.Delete:
-		return b.forIDs(op, b.deleteID)
-	case queue.Purge:
-		n, err := b.write.purge.run(op.Queue, int64(op.State), op.Limit)
-		op.Done = n
-		return err
-	default:
-		return b.sweep(op)
-	}
+	return intables.Do(b, op)
 }
 
-// publish publishes, having taken the ids for it if need be, and may be in a transaction.
-func (b *backend) publish(op *queue.Op) error {
+var _ intables.Tables = (*backend)(nil)
+
+// Due implements intables.Tables.
+func (b *backend) Due(queue string) *intables.Due { return b.dues.Of(queue) }
+
+// Publish implements intables.Tables. In a transaction it takes the ids first, if need be.
+func (b *backend) Publish(op *queue.Op) error {
 	err := b.publishHeld(op)
 	if err == errNotHeld && b.inside {
 		if err = b.hold(op); err == nil {
@@ -144,47 +130,8 @@ func (b *backend) publishHeld(op *queue.Op) error {
 	return nil
 }
 
-// claim claims jobs, after it acknowledged the receipts, and puts aside those that turn out to be
-// too old.
-func (b *backend) claim(op *queue.Op) error {
-	if len(op.Receipts) > 0 {
-		if err := b.settle(op); err != nil || op.Err != nil {
-			return err
-		}
-	}
-	moved, err := b.makeReady(op)
-	if err != nil {
-		return err
-	}
-	due := b.dues.Of(op.Queue)
-	for want := op.Limit; want > 0 && op.Done < queue.MostDue; want = min(op.Limit-len(op.Jobs), queue.MostDue) {
-		jobs, err := b.claimOnce(op, want)
-		if err != nil {
-			return err
-		}
-		for _, job := range jobs {
-			if !op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
-				op.Jobs = append(op.Jobs, job)
-			} else if err := b.outdate(op, place{queue.Claimed, 0, op.Until, int64(job.ID)},
-				job.Attempts-1); err != nil {
-				return err
-			}
-		}
-		if len(jobs) < want {
-			break
-		}
-	}
-	if len(op.Jobs) > 0 {
-		due.Add(op.Until)
-	}
-	if len(op.Jobs) == op.Limit {
-		op.Ready = max(1, moved)
-	}
-	return nil
-}
-
-// claimOnce claims up to n jobs. SQLite returns changed rows in no order.
-func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
+// ClaimSome implements intables.Tables. SQLite returns changed rows in no order.
+func (b *backend) ClaimSome(op *queue.Op, n int) (jobs []queue.Job, err error) {
 	var bad error
 	scan := func(r row) {
 		id := uint64(r.integer(0))
@@ -213,11 +160,11 @@ func (b *backend) claimOnce(op *queue.Op, n int) (jobs []queue.Job, err error) {
 	return jobs, nil
 }
 
-// settle does what takes receipts: all, or nothing if one is stale.
-func (b *backend) settle(op *queue.Op) error {
+// Settle implements intables.Tables.
+func (b *backend) Settle(op *queue.Op) error {
 	several := len(op.Receipts) > 1
 	if several {
-		if err := run(b.write.savepoint); err != nil {
+		if err := b.Savepoint(intables.Save); err != nil {
 			return err
 		}
 	}
@@ -234,7 +181,7 @@ func (b *backend) settle(op *queue.Op) error {
 	if len(stale) > 0 {
 		op.Err = queue.Stale(op.Verb.String(), op.Queue, stale)
 		if several {
-			if err := run(b.write.undo); err != nil {
+			if err := b.Savepoint(intables.Undo); err != nil {
 				return err
 			}
 		}
@@ -242,7 +189,7 @@ func (b *backend) settle(op *queue.Op) error {
 		op.Ready = len(op.Receipts)
 	}
 	if several {
-		return run(b.write.release)
+		return b.Savepoint(intables.Release)
 	}
 	return nil
 }

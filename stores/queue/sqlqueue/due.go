@@ -7,8 +7,8 @@ import (
 	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
-// makeReady makes ready the jobs whose delay or lease has ended, or dead, and returns how many.
-func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
+// MakeReady implements intables.Tables.
+func (b *backend) MakeReady(op *queue.Op) (moved int, err error) {
 	d := b.dues.Of(op.Queue)
 	if !d.MustLook(op.Now) {
 		return 0, nil
@@ -41,60 +41,30 @@ func (b *backend) makeReady(op *queue.Op) (moved int, err error) {
 	return moved, nil
 }
 
-// sweep does a Sweep. Ids grow with the time of publishing, in microseconds.
-func (b *backend) sweep(op *queue.Op) error {
-	if _, err := b.makeReady(op); err != nil {
-		return err
+// Old implements intables.Tables. Ids grow with the time of publishing, in microseconds.
+func (b *backend) Old(op *queue.Op, state queue.State, before int64) (list []intables.Place, err error) {
+	query := b.write.outdated
+	if state == queue.Dead {
+		query = b.write.outdatedDead
 	}
-	if age := op.Settings.Retention.Milliseconds(); age > 0 {
-		if err := b.forOld(b.write.outdated, op, queue.Ready, op.Now-age, b.outdate); err != nil {
-			return err
-		}
-	}
-	if age := op.Settings.DeadRetention.Milliseconds(); age > 0 && op.Done < op.Limit {
-		return b.forOld(b.write.outdatedDead, op, queue.Dead, op.Now-age, func(op *queue.Op, p place, _ int) error {
-			op.Done++
-			return b.drop(op, p)
-		})
-	}
-	return nil
-}
-
-// place is where a job is in the table.
-type place struct {
-	state    queue.State
-	rank, at int64
-	id       int64
-}
-
-// forOld calls fn with the jobs in a state that a query finds to be from before a time.
-func (b *backend) forOld(query stmt, op *queue.Op, state queue.State, before int64,
-	fn func(*queue.Op, place, int) error) error {
-	type old struct {
-		place
-		attempts int
-	}
-	var list []old
-	err := query.each(func(r row) {
-		list = append(list, old{place{state, r.integer(0), r.integer(1), r.integer(2)}, int(r.integer(3))})
+	err = query.each(func(r row) {
+		list = append(list, intables.Place{State: state, Rank: r.integer(0), At: r.integer(1), ID: r.integer(2),
+			Attempts: int(r.integer(3))})
 	}, op.Queue, before, op.Limit)
-	for _, o := range list {
-		if err == nil {
-			err = fn(op, o.place, o.attempts)
-		}
-	}
-	return err
+	return list, err
 }
 
-// outdate does what the settings say to a job that is too old.
-func (b *backend) outdate(op *queue.Op, p place, attempts int) error {
-	op.Done++
-	if op.Settings.Outdated == queue.Drop {
-		return b.drop(op, p)
-	}
-	return run(b.write.bury, op.Queue, int64(p.state), p.rank, p.at, p.id, op.Now, attempts)
+// Bury implements intables.Tables.
+func (b *backend) Bury(op *queue.Op, p intables.Place) error {
+	return run(b.write.bury, op.Queue, int64(p.State), p.Rank, p.At, p.ID, op.Now, p.Attempts)
 }
 
-func (b *backend) drop(op *queue.Op, p place) error {
-	return run(b.write.drop, op.Queue, int64(p.state), p.rank, p.at, p.id)
+// Drop implements intables.Tables.
+func (b *backend) Drop(op *queue.Op, p intables.Place) error {
+	return run(b.write.drop, op.Queue, int64(p.State), p.Rank, p.At, p.ID)
+}
+
+// Purge implements intables.Tables.
+func (b *backend) Purge(op *queue.Op) (int, error) {
+	return b.write.purge.run(op.Queue, int64(op.State), op.Limit)
 }

@@ -3,7 +3,6 @@ package sqlqueue
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 
@@ -78,14 +77,10 @@ func (d *dump) queue(head *queue.Item) error {
 		`SELECT name, last FROM schedules WHERE queue = ? ORDER BY name`, head.Queue)
 }
 
-func (d *dump) jobs(name string) (err error) {
+func (d *dump) jobs(name string) error {
 	rows, err := d.on.QueryContext(d.ctx, selectJobs+`, extended, iif(payload IS NULL, NOT EXISTS (SELECT 1 FROM payloads p
 		WHERE p.queue = jobs.queue AND p.id = jobs.id), 0) FROM jobs WHERE queue = ? ORDER BY state, rank, at, id`, name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	return sqlite.Rows(rows, err, func() (err error) {
 		p := queue.Item{Kind: queue.JobItem, Queue: name}
 		var lost bool
 		if p.Job, p.Special, err = scanJob(rows, &p.Extended, &lost); err != nil {
@@ -94,11 +89,8 @@ func (d *dump) jobs(name string) (err error) {
 		if lost {
 			return &kv.Error{Op: "dump queues", Kind: kv.Corrupt, Err: fmt.Errorf("job %d has no payload", p.Job.ID)}
 		}
-		if err := d.fn(&p); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return d.fn(&p)
+	})
 }
 
 // Create makes the tables of queues in the database of c, unless they are there, within the

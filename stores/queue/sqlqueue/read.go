@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/assaydb/assay/stores/internal/sqlite"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -30,38 +31,28 @@ func (b *backend) prepareReaders() (err error) {
 // ended are ready.
 func (b *backend) Counts(ctx context.Context, name string, now int64) (c queue.Counts, err error) {
 	rows, err := b.read.counts.QueryContext(ctx, name, now)
-	if err != nil {
-		return c, b.wrap("counts", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Rows(rows, err, func() error {
 		var state queue.State
 		var n, ended int
-		if err := rows.Scan(&state, &n, &ended); err != nil {
-			return c, b.wrap("counts", err)
-		}
+		err := rows.Scan(&state, &n, &ended)
 		*c.Of(state) += n - ended
 		c.Ready += ended
-	}
-	return c, b.wrap("counts", rows.Err())
+		return err
+	})
+	return c, b.wrap("counts", err)
 }
 
 // List implements queue.Backend.
 func (b *backend) List(ctx context.Context, name string, state queue.State, limit int) (jobs []queue.Job, err error) {
 	rows, err := b.read.list.QueryContext(ctx, name, state, limit)
-	if err == nil {
-		jobs, err = scanJobs(rows)
-	}
+	jobs, err = scanJobs(rows, err)
 	return jobs, b.wrap("list", err)
 }
 
 // Find implements queue.Backend.
 func (b *backend) Find(ctx context.Context, name string, id uint64) (queue.Job, error) {
 	rows, err := b.read.find.QueryContext(ctx, name, int64(id))
-	var jobs []queue.Job
-	if err == nil {
-		jobs, err = scanJobs(rows)
-	}
+	jobs, err := scanJobs(rows, err)
 	switch {
 	case err != nil:
 		return queue.Job{}, b.wrap("find", err)
@@ -78,17 +69,17 @@ const selectJobs = `SELECT state, id, token, priority, iif(state = 2, at, visibl
 		json_group_array(json_object('at', f.at, 'attempt', f.attempt, 'error', f.error) ORDER BY f.attempt)
 		FROM failures f WHERE f.queue = jobs.queue AND f.id = jobs.id), NULL)`
 
-// scanJobs returns the jobs of rows, and closes them.
-func scanJobs(rows *sql.Rows) (jobs []queue.Job, err error) {
-	defer rows.Close()
-	for rows.Next() {
+// scanJobs returns the jobs in the rows of a query, which ended with err.
+func scanJobs(rows *sql.Rows, err error) (jobs []queue.Job, _ error) {
+	err = sqlite.Rows(rows, err, func() error {
 		job, _, err := scanJob(rows)
-		if err != nil {
-			return nil, err
-		}
 		jobs = append(jobs, job)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return jobs, rows.Err()
+	return jobs, nil
 }
 
 // scanJob returns the job of a row, and what the table specials has of it; further columns go to
@@ -114,16 +105,11 @@ func scanJob(rows *sql.Rows, more ...any) (job queue.Job, special []byte, err er
 // Queues implements queue.Backend.
 func (b *backend) Queues(ctx context.Context) (names []string, err error) {
 	rows, err := b.read.queues.QueryContext(ctx)
-	if err != nil {
-		return nil, b.wrap("queues", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = sqlite.Rows(rows, err, func() error {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, b.wrap("queues", err)
-		}
+		err := rows.Scan(&name)
 		names = append(names, name)
-	}
-	return names, b.wrap("queues", rows.Err())
+		return err
+	})
+	return names, b.wrap("queues", err)
 }

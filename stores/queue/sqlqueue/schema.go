@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/assaydb/assay/stores/queue"
+	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
 
 // format is the version of the tables. Those of oldFormat become it when they are opened.
@@ -125,9 +126,10 @@ type statements struct {
 	setSpecial                                         stmt
 	ack, nack, giveBack, extend, addFailure            settling
 	bury, drop, makeReady, nextDue, requeue, purge     stmt
-	outdated, outdatedDead, savepoint, undo, release   stmt
+	outdated, outdatedDead                             stmt
 	addEnded, forgetFailures, deleteID, readDead       stmt
 	isHeld, sweepKeys, holdKey, readTick, tick         stmt
+	savepoints                                         [3]stmt
 }
 
 // settling is a statement on a claim, found by its receipt, and one on a claim that was extended:
@@ -238,5 +240,6 @@ func (b *backend) prepareWriter() error {
 		&s.outdated, oldest,
 		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < 1000 * ?2 AND visible_at < ?2
 			ORDER BY id LIMIT ?3 + 0`,
-		&s.savepoint, `SAVEPOINT op`, &s.undo, `ROLLBACK TO op`, &s.release, `RELEASE op`)
+		&s.savepoints[intables.Save], `SAVEPOINT op`, &s.savepoints[intables.Undo], `ROLLBACK TO op`,
+		&s.savepoints[intables.Release], `RELEASE op`)
 }

@@ -139,7 +139,7 @@ func existing(ctx context.Context, driver, path string) error {
 func (b *backend) open(ctx context.Context) error {
 	// SQLite: the change to a write-ahead log does not wait for other connections, whatever the
 	// timeout.
-	err := b.retry(ctx, func() (err error) {
+	err := b.file.Retry(ctx, func() (err error) {
 		b.writer, err = connectWriter(&b.file)
 		return err
 	})

@@ -197,27 +197,20 @@ func kindOf(ctx context.Context, tx *sql.Tx, table string) (kind string, err err
 	return kind, err
 }
 
-func (t Table) read(ctx context.Context, tx *sql.Tx, put func(string, []byte, []byte) error) (err error) {
+func (t Table) read(ctx context.Context, tx *sql.Tx, put func(string, []byte, []byte) error) error {
 	query := fmt.Sprintf("SELECT CAST(%s AS BLOB), CAST(%s AS BLOB) FROM %s", quote(t.Key), quote(t.Value),
 		quote(t.Name))
 	if t.Where != "" {
 		query += " WHERE " + t.Where
 	}
 	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	return sqlite.Rows(rows, err, func() error {
 		var key, value sql.RawBytes
 		if err := rows.Scan(&key, &value); err != nil {
 			return err
 		}
-		if err := put(t.Bucket, key, value); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return put(t.Bucket, key, value)
+	})
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
