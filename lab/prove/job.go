@@ -119,7 +119,7 @@ func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start fun
 	for first := true; len(j.xs) > 0 && (first || time.Now().Before(until)); first = false {
 		j.turn++
 		i := j.turn % len(j.xs)
-		left, err := l.explore(ctx, j.task, j.xs[i], minTime(until, time.Now().Add(turnTime)))
+		left, err := l.explore(ctx, j.task, j.xs[i], minTime(until, l.within(turnTime)))
 		if err != nil {
 			return false, err
 		}
@@ -251,7 +251,7 @@ func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool
 		return x
 	}
 	if len(j.found) == 0 {
-		if more, err = l.explorers(ctx, j, minTime(until, time.Now().Add(turnTime)), start); err != nil {
+		if more, err = l.explorers(ctx, j, minTime(until, l.within(turnTime)), start); err != nil {
 			return more, err
 		}
 	}
@@ -309,11 +309,12 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 			}
 		}
 	}
-	if l.Rounds > 0 {
+	if every := x.states; l.Rounds > 0 {
 		x.left = x.left[:min(roundMoments, len(x.left))]
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
 	}
 	for range 3 { // a slice more than its own: what is begun is not left
-		more, err := l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+		more, err := l.explore(ctx, j.task, x, l.within(turnTime))
 		if err != nil || !more {
 			return err
 		}

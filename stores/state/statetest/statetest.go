@@ -143,7 +143,7 @@ var oneOfEach = []string{"a", "cache", "secret"}
 // options returns what most cases open with: commits survive the death of the process, waiting ends
 // only with a hang.
 func (target Target) options() state.Options {
-	return state.Options{Buckets: buckets, Durability: kv.Flushed, Wait: patience}
+	return state.Options{Buckets: buckets, Durability: kv.Flushed, Wait: patience, MigrationWait: patience}
 }
 
 // store returns the store in the case's folder. change may change its options.
