@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -133,6 +134,15 @@ func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start fun
 // turnTime is how long one of several explorers goes on.
 const turnTime = 400 * time.Millisecond
 
+// within returns when something ends that may take so long. Where rounds are counted it goes on to
+// its end: what is done then does not depend on how fast the machine is.
+func (r *runner) within(d time.Duration) time.Time {
+	if r.Rounds > 0 {
+		d = math.MaxInt64
+	}
+	return time.Now().Add(d)
+}
+
 func minTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -251,7 +261,11 @@ func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool
 		return x
 	}
 	if len(j.found) == 0 {
-		if more, err = l.explorers(ctx, j, minTime(until, l.within(turnTime)), start); err != nil {
+		end := l.within(turnTime)
+		if l.Rounds == 0 {
+			end = minTime(until, end)
+		}
+		if more, err = l.explorers(ctx, j, end, start); err != nil {
 			return more, err
 		}
 	}

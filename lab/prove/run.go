@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -292,15 +291,6 @@ func (r *runner) sliceTime() time.Duration {
 	return min(max(r.Budget/time.Duration(10*len(r.jobs)), 300*time.Millisecond), 2*time.Second)
 }
 
-// within returns when something ends that may take so long. Where rounds are counted it is never
-// over: what is done then does not depend on how fast the machine is.
-func (r *runner) within(d time.Duration) time.Time {
-	if r.Rounds > 0 {
-		d = math.MaxInt64
-	}
-	return time.Now().Add(d)
-}
-
 // do does a slice of a job. What keeps its task from its end is noted in it; only the failure of a
 // control is an error.
 func (l *lane) do(ctx context.Context, j *job) error {
@@ -311,7 +301,7 @@ func (l *lane) do(ctx context.Context, j *job) error {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	default:
-		until := l.within(l.sliceTime())
+		until := began.Add(l.sliceTime())
 		if end := l.started.Add(l.Budget); l.Rounds == 0 && end.After(began) && end.Before(until) {
 			until = end
 		}
