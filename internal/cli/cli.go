@@ -108,7 +108,7 @@ they keep what they promise.
 
 Start with:
 
-  assay run                    every engine, every workload, in 90 seconds
+  assay run                    five engines at eleven operations, in 90 seconds
   assay run hook --budget 3m   one workload, all its operations, more precisely
   assay replay FILE            what your program did, recorded, on every engine
   assay advise                 which engine fits your program, and why

@@ -31,14 +31,16 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "Tell what changed between two runs",
 		Long: `Compares what "assay run --out" kept in two folders, for a change of one's own code, settings or versions.
 
-A machine is never the same twice. So no time is compared with a time of the other run: within each run an engine is taken beside
-the others that took part, in the same rounds, and these ratios are compared. An engine counts as changed if it changed beside most
-of the others, so run at least two others that did not change; --beside names one that did not.
+A machine is never the same twice. So no time is compared with a time of the other run: within each run an engine is
+taken beside the others that took part, in the same rounds, and these ratios are compared. An engine counts as changed if
+it changed beside most of the others, so run at least two others that did not change; --beside names one that did not.
 
-assay run lets who is surely slower leave early, and of such a ratio little is known: run both with --even, for as long as it takes.
+assay run lets who is surely slower leave early, and of such a ratio little is known: run both with --even, for as long
+as it takes.
 
-Each time is faster, slower, equivalent (the whole interval within 10 %), or open. Of the same program twice at most 1 in 100
-is called different. A change that an engine's operations share is seen sooner in all of them together: a line for each engine.
+Each time is faster, slower, equivalent (the whole interval within 10 %), or open. Of the same program twice at most 1 in
+100 is called different. A change that an engine's operations share is seen sooner in all of them together: a line for
+each engine.
 
 Syncs, writes and bytes written are compared where they are exact: the same whole number at each operation of one worker.
 Allocations are not, they differ by a few from run to run.

@@ -25,11 +25,12 @@ type part struct {
 	tables     []string
 }
 
-func (p *part) flags(cmd *cobra.Command, verb string) {
-	cmd.Flags().StringVar(&p.prefix, "prefix", "", verb+" the keys of SRC that begin so")
-	cmd.Flags().StringArrayVar(&p.tables, "table", nil, "SRC is an SQLite file of any program: "+verb+
+// flags adds those of a command whose help calls its stores from and to.
+func (p *part) flags(cmd *cobra.Command, verb, from, to string) {
+	cmd.Flags().StringVar(&p.prefix, "prefix", "", verb+" the keys of "+from+" that begin so")
+	cmd.Flags().StringArrayVar(&p.tables, "table", nil, from+" is an SQLite file of any program: "+verb+
 		" the rows of this table, as [PREFIX=]TABLE[(KEY,...)][:VALUE,...]; may be repeated")
-	cmd.Flags().StringVar(&p.as, "as", "", "with --prefix: the beginning that these keys have in DST instead")
+	cmd.Flags().StringVar(&p.as, "as", "", "with --prefix: the beginning that these keys have in "+to+" instead")
 }
 
 // options returns p as transfer has it.
@@ -83,16 +84,18 @@ func (a *app) copyCommand() *cobra.Command {
 		Long: `Copies every pair of the store SRC to a new store DST, of the same engine or another. SRC is opened read-only where
 its engine can, and never changed.
 
-SRC is a URL, or a path: then its content says which engine it is of. DST must not exist. It appears when it is complete: the copy is written beside it, synced, read again and compared with what
-was read from SRC by number and digest. A copy that was killed or interrupted goes on when the same command is run again.
-If there are pairs that the engine of DST cannot hold, they are listed and nothing is copied.
+SRC is a URL, or a path: then its content says which engine it is of. DST must not exist. It appears when it is
+complete: the copy is written beside it, synced, read again and compared with what was read from SRC by number and
+digest. A copy that was killed or interrupted goes on when the same command is run again. If there are pairs that the
+engine of DST cannot hold, they are listed and nothing is copied.
 
-Rows of SQLite tables that any program made are pairs with the URL sqltable:PATH?tables=TABLE(KEY):VALUE, or with --table; such a
-URL as DST makes a new file with these tables. Without (KEY) it is the primary key, without :VALUE all other columns, as JSON.
+Rows of SQLite tables that any program made are pairs with the URL sqltable:PATH?tables=TABLE(KEY):VALUE, or with
+--table; such a URL as DST makes a new file with these tables. Without (KEY) it is the primary key, without :VALUE all
+other columns, as JSON.
 
-An event log or job queues become keys or SQL tables with the URLs log:PATH?form=FORM and queue:PATH?form=FORM. FORM is sql or an
-engine; a SRC needs none. prefix=KEY is that of the store's namespace. A feed becomes keys or Margaret's files with
-feed:PATH?form=FORM, where FORM is margaret or an engine.
+An event log or job queues become keys or SQL tables with the URLs log:PATH?form=FORM and queue:PATH?form=FORM. FORM is
+sql or an engine; a SRC needs none. prefix=KEY is that of the store's namespace. A feed becomes keys or Margaret's files
+with feed:PATH?form=FORM, where FORM is margaret or an engine.
 
 KEYs are taken as they are, or in Go's syntax if they begin with a quote: --prefix '"\x00\x01"'.`,
 		Example: `  assay copy sqlite:old.db pebble:data
@@ -118,7 +121,7 @@ KEYs are taken as they are, or in Go's syntax if they begin with a quote: --pref
 			return a.copy(cmd, args[0], args[1], o, dry, asJSON)
 		},
 	}
-	p.flags(cmd, "copy only")
+	p.flags(cmd, "copy only", "SRC", "DST")
 	cmd.Flags().StringVar(&rate, "rate", "", "copy at most so many bytes of keys and values a second, for example 20MB")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only tell what would be copied, and whether it fits")
 	cmd.Flags().BoolVar(&restart, "restart", false, "do not go on with what an interrupted copy left, begin anew")
@@ -206,7 +209,7 @@ The exit status is 0 if they are equal and 1 if they differ.`,
 			return err
 		},
 	}
-	p.flags(cmd, "compare only")
+	p.flags(cmd, "compare only", "A", "B")
 	cmd.Flags().IntVar(&limit, "limit", 10, "name at most so many differences")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as one JSON document")
 	return cmd

@@ -28,8 +28,8 @@ func (a *app) enginesCommand() *cobra.Command {
 		Use:   "engines [ENGINE]...",
 		Short: "List the engines in this binary and what each promises",
 		Long: `Lists the engines in this binary: what a commit of each class of durability delivers, how processes may share a
-store, the versions of the engines' modules, and which engines the binary lacks. With names it also lists each engine's options, which are URL
-parameters under the engine's own names.
+store, the versions of the engines' modules, and which engines the binary lacks. With names it also lists each engine's
+options, which are URL parameters under the engine's own names.
 
 PROVED tells which promises were kept, in how many crashes, when assay prove tried the same engine in the same version and
 with the same options: the proof is built into assay. --proof shows all of it.

@@ -64,13 +64,15 @@ func (a *app) inspectCommand() *cobra.Command {
 		Use:   "inspect STORE [VERB [OPERAND...]]",
 		Short: "Look into a store",
 		Long: `Opens a store, read-only where the engine can, and shows what it holds. STORE is a URL, or a path: then the
-content says which engine it is of. A store that does not exist is not created. (SQLite in WAL mode may leave its -shm and -wal files beside the database.)
+content says which engine it is of. A store that does not exist is not created. (SQLite in WAL mode may leave its -shm
+and -wal files beside the database.)
 
 ` + usageOfVerbs() + `
 Nothing is changed but by put, delete and compact, by --requeue, which makes dead jobs ready again, and by --delete, which
 deletes jobs: those of the IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
 
-KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'. So are VALUE, --from and --to.`,
+KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'. So are VALUE, --from
+and --to.`,
 		Example: `  assay inspect app.db
   assay inspect bbolt:app.db
   assay inspect 'sqlite:app.db?wait=1s' check

@@ -20,11 +20,11 @@ func (a *app) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate SRC DST",
 		Short: "Move a store to another engine, while nobody can change it",
-		Long: `Copies the store SRC to DST as assay copy does, verified, while nobody can change SRC: another process that has it open for
-writing is waited for. SRC is kept, or removed with --remove when DST is there and no other process has SRC open.
+		Long: `Copies the store SRC to DST as assay copy does, verified, while nobody can change SRC: another process that has it open
+for writing is waited for. SRC is kept, or removed with --remove when DST is there and no other process has SRC open.
 
-If DST is there from an earlier migration, it gets what an older program has changed in SRC since, in one transaction. If DST was
-changed, too, that is an error and nothing is done.
+If DST is there from an earlier migration, it gets what an older program has changed in SRC since, in one transaction. If
+DST was changed, too, that is an error and nothing is done.
 
 A migration that was killed or interrupted goes on when the same command is run again. A program does the same when it
 starts, by transfer.Open.`,
@@ -57,7 +57,7 @@ starts, by transfer.Open.`,
 			return a.migrate(cmd, args[0], args[1], &o, asJSON)
 		},
 	}
-	p.flags(cmd, "move only")
+	p.flags(cmd, "move only", "SRC", "DST")
 	cmd.Flags().StringVar(&pace, "rate", "", "copy at most so many bytes of keys and values a second, for example 20MB")
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove SRC when DST is there (default: keep it)")
 	cmd.Flags().DurationVar(&o.Wait, "wait", transfer.DefaultMoveWait,

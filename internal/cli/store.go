@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/transfer"
@@ -22,7 +23,11 @@ func storeURL(name string) (string, error) {
 	}
 	path, query, _ := strings.Cut(name, "?")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return name, nil // what opens it says what is wrong
+		if strings.Contains(name, ":") {
+			return name, nil // what opens it says what is wrong
+		}
+		return "", &kv.Error{Op: "open", Path: path, Kind: kv.KindOf(err), Err: errors.New("nothing is there"),
+			Hint: "name a store that exists"}
 	}
 	found, err := detect.Path(path)
 	if err != nil {

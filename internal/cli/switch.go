@@ -19,12 +19,12 @@ func (a *app) switchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "switch DIR",
 		Short: "Tell how a live switch stands, compare its stores, move it to another phase",
-		Long: `A switch is two stores behind one, which a program opens as switch:DIR and which change places while it runs; docs/moving.md
-tells how. The program moves it by itself, with transfer/live. This command is for when no program has it open, since one
+		Long: `A switch is two stores behind one, which a program opens as switch:DIR and which change places while it runs;
+docs/moving.md tells how. The program moves it by itself, with transfer/live. This command is for when no program has it open, since one
 process has a switch alone: to look at it, to fill the new store before the program starts, to take it back.
 
-Without flags it reads where the switch stands and changes nothing. --old and --new make a switch in a DIR that is not there.
---to waits until the new store is filled and both are equal.`,
+Without flags it reads where the switch stands and changes nothing. --old and --new make a switch in a DIR that is not
+there. --to waits until the new store is filled and both are equal.`,
 		Example: `  assay switch app.switch
   assay switch --old bbolt:app.db --new pebble:data --compare app.switch
   assay switch --to flipped app.switch

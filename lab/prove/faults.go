@@ -218,7 +218,8 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	}
 	x.left, x.states = x.left[:min(most, len(x.left))], every
 	if l.Rounds > 0 {
-		_, err = l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
+		_, err = l.explore(ctx, j.task, x, l.within(turnTime))
 		return err
 	}
 	someTime := turnTime

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -119,7 +120,7 @@ func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start fun
 	for first := true; len(j.xs) > 0 && (first || time.Now().Before(until)); first = false {
 		j.turn++
 		i := j.turn % len(j.xs)
-		left, err := l.explore(ctx, j.task, j.xs[i], minTime(until, time.Now().Add(turnTime)))
+		left, err := l.explore(ctx, j.task, j.xs[i], minTime(until, l.within(turnTime)))
 		if err != nil {
 			return false, err
 		}
@@ -132,6 +133,15 @@ func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start fun
 
 // turnTime is how long one of several explorers goes on.
 const turnTime = 400 * time.Millisecond
+
+// within returns when something ends that may take so long. Where rounds are counted it goes on to
+// its end: what is done then does not depend on how fast the machine is.
+func (r *runner) within(d time.Duration) time.Time {
+	if r.Rounds > 0 {
+		d = math.MaxInt64
+	}
+	return time.Now().Add(d)
+}
 
 func minTime(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -251,7 +261,11 @@ func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool
 		return x
 	}
 	if len(j.found) == 0 {
-		if more, err = l.explorers(ctx, j, minTime(until, time.Now().Add(turnTime)), start); err != nil {
+		end := l.within(turnTime)
+		if l.Rounds == 0 {
+			end = minTime(until, end)
+		}
+		if more, err = l.explorers(ctx, j, end, start); err != nil {
 			return more, err
 		}
 	}
@@ -309,11 +323,12 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 			}
 		}
 	}
-	if l.Rounds > 0 {
+	if every := x.states; l.Rounds > 0 {
 		x.left = x.left[:min(roundMoments, len(x.left))]
+		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
 	}
 	for range 3 { // a slice more than its own: what is begun is not left
-		more, err := l.explore(ctx, j.task, x, time.Now().Add(turnTime))
+		more, err := l.explore(ctx, j.task, x, l.within(turnTime))
 		if err != nil || !more {
 			return err
 		}

@@ -121,7 +121,9 @@ func TestLogKeepsWhatWasSyncedWhenTheDiskFails(t *testing.T) {
 	t.Parallel()
 	o := options(t, "margaret", kv.Synced, result.FaultPower, result.FaultRecovery, result.FaultEIO, result.FaultENOSPC)
 	o.Rules = []string{"ordered/nothing", "ordered/pages", "ordered/sectors"}
-	o.Rounds = 6
+	if o.Rounds = 6; testing.Short() {
+		o.Rounds = 1
+	}
 	for _, c := range prove(t, o) {
 		if c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || !c.Keeps.Claimed ||
 			!c.Whole.Claimed {

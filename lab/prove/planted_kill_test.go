@@ -37,7 +37,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, c.engine, kv.Flushed, result.FaultKill)
-			o.Rounds = 5
+			if o.Rounds = 5; testing.Short() { // it is tried again until it is seen
+				o.Rounds = 2
+			}
 			if c.engine == "hanging" {
 				o.Rounds, o.Hang = 1, 3*time.Second
 			}

@@ -196,14 +196,13 @@ func TestRecoveryThatIsCutCanBeRepeated(t *testing.T) {
 func TestFailingDisk(t *testing.T) {
 	needsPower(t)
 	t.Parallel()
-	for _, fault := range []string{result.FaultEIO, result.FaultENOSPC} {
-		o := options(t, "sqlite", kv.Synced, fault)
-		if o.Rounds = 12; testing.Short() {
-			o.Rounds = 2
-		}
-		c := prove(t, o)[0]
+	o := options(t, "sqlite", kv.Synced, result.FaultEIO, result.FaultENOSPC)
+	if o.Rounds = 12; testing.Short() {
+		o.Rounds = 2
+	}
+	for _, c := range prove(t, o) {
 		if c.Rounds < o.Rounds || c.Keeps.Verdict != result.Proved || c.Whole.Verdict != result.Proved || c.Acked == 0 {
-			t.Errorf("%s: %+v", fault, c)
+			t.Errorf("%s: %+v", c.Fault, c)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -114,6 +115,25 @@ func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
 	tr := rec.trial(len(rec.steps))
 	if lost, _ := tr.lost(o.N); o.Broken != "" || o.Torn != "" || lost > 0 || tr.acked() == 0 {
 		t.Errorf("%+v, %d of %d commits are lost", o, lost, tr.acked())
+	}
+}
+
+// On a machine so slow that a slice is over when it begins, a round of recoveries is the same.
+func TestARoundIsTheSameHoweverSlowTheMachineIs(t *testing.T) {
+	t.Parallel()
+	for fault, work := range map[string]func(*lane, context.Context, *job, time.Time) (bool, error){
+		result.FaultRecovery: (*lane).recovery, result.FaultEIO: (*lane).faults} {
+		l, task := laneOf(t, "sqlite", fault)
+		l.Rounds, l.recoveryRules = 1, []string{""}
+		task = l.newTask(task.pair, fault)
+		more, err := work(l, t.Context(), &job{task: task, of: 1}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		moments := map[string]int{result.FaultRecovery: 10 + 2*roundMoments, result.FaultEIO: tellingMoments}[fault]
+		if got := task.cells[0].Rounds; more || got < moments/2 {
+			t.Errorf("%s: %d moments were looked at, want some %d; more %v", fault, got, moments, more)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ var (
 // requested since it was started.
 func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	t.Helper()
-	if testing.Short() && t.Name() != "TestThePageInABrowser" {
+	if testing.Short() {
 		t.Skip("a browser is started: without -short")
 	}
 	path := ""

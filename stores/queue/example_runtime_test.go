@@ -72,8 +72,8 @@ func ExampleWorkers() {
 		<-idle
 	}
 
-	// When the program ends: what runs may go on for 10 s.
-	deadline, cancel := context.WithTimeout(ctx, 10*time.Second)
+	// When the program ends: what runs may go on for a minute.
+	deadline, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	fmt.Println(w.Shutdown(deadline), <-ended)
 	dead, err := mail.List(ctx, queue.Dead, 10)

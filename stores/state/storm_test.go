@@ -46,11 +46,11 @@ func BenchmarkStorm(b *testing.B) {
 // TestAStormOfProcessesPutsEverything is BenchmarkStorm with processes that wait for as long as it
 // takes.
 func TestAStormOfProcessesPutsEverything(t *testing.T) {
-	n := 60
+	n, engines := 60, []string{"bbolt", "sqlite", "pebble"}
 	if testing.Short() {
-		n = 20
+		n, engines = 12, engines[:2]
 	}
-	for _, engine := range []string{"bbolt", "sqlite", "pebble"} {
+	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
 			if r := storm(t, engine, n, 5*time.Minute); r.failed > 0 {
 				t.Errorf("%d of %d processes failed, one with: %s", r.failed, n, r.why)

@@ -130,7 +130,6 @@ func (t task) run(target Target, tell func(report)) error {
 			return err
 		}
 	}
-	o.MigrationWait = patience
 	o.Legacy = legacy
 	store, err := state.New(target.URL(t.Dir), &o)
 	if err != nil {

@@ -57,7 +57,7 @@ func Run(t *testing.T, target Target) {
 			if c.damages && !target.Damage {
 				t.Skip("the files of this engine are not damaged here")
 			}
-			if target.Slow && testing.Short() && !c.crowds {
+			if target.Slow && testing.Short() && (!c.crowds || c.again) {
 				t.Skip("this engine is slow: without -short")
 			}
 			s := &suite{Suite: frame.Suite{T: t}, target: target, dir: t.TempDir()}
@@ -73,6 +73,7 @@ type testCase struct {
 	run     func(s *suite)
 	damages bool // files
 	crowds  bool // starts processes: what an engine does differently from others
+	again   bool // starts many of them, or kills them again and again
 }
 
 var cases = []testCase{
@@ -111,12 +112,13 @@ var cases = []testCase{
 	{name: "an older program that goes on writing loses nothing that it was acknowledged",
 		run: testMigrationBesideOlder},
 	{name: "of processes that find an SQLite file one migrates it", run: testMigrationAtOnce, crowds: true},
-	{name: "a migration that was killed is begun again", run: testMigrationKilled, crowds: true},
+	{name: "a migration that was killed is begun again", run: testMigrationKilled, crowds: true, again: true},
 
 	{name: "a call waits for a lock as long as it should, and not longer", run: testBusy, crowds: true},
 	{name: "readers do not wait for readers, where the engine can", run: testReaders, crowds: true},
 	{name: "processes that start at once create one store", run: testCreateAtOnce, crowds: true},
-	{name: "many processes at once, some killed, lose no acknowledged write", run: testProcesses, crowds: true},
+	{name: "many processes at once, some killed, lose no acknowledged write", run: testProcesses, crowds: true,
+		again: true},
 }
 
 // suite is one running case.
@@ -143,7 +145,7 @@ var oneOfEach = []string{"a", "cache", "secret"}
 // options returns what most cases open with: commits survive the death of the process, waiting ends
 // only with a hang.
 func (target Target) options() state.Options {
-	return state.Options{Buckets: buckets, Durability: kv.Flushed, Wait: patience}
+	return state.Options{Buckets: buckets, Durability: kv.Flushed, Wait: patience, MigrationWait: patience}
 }
 
 // store returns the store in the case's folder. change may change its options.
