@@ -8,18 +8,26 @@ import "C"
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/assaydb/assay/kv"
 )
 
 // A watch ends what a connection runs when its context ends. The last context stays watched, so
-// that the next call with it costs no allocation.
+// that the next call with it costs no allocation, no lock and no call into C.
 type watch struct {
-	mu    sync.Mutex
-	done  <-chan struct{} // of the context that is watched
-	stop  func() bool
-	armed bool // a call with it runs
+	call atomic.Int32
+	mu   sync.Mutex      // held while a call is told to end
+	done <-chan struct{} // of the context that is watched; changed by the connection's user, under mu
+	stop func() bool
 }
+
+// What a watch knows of the call that runs.
+const (
+	noCall  int32 = iota // there is none
+	running              // with the context that is watched
+	told                 // to end
+)
 
 // begin watches ctx during a call.
 func (c *Conn) begin(ctx context.Context, op string) error {
@@ -27,32 +35,36 @@ func (c *Conn) begin(ctx context.Context, op string) error {
 	if done == nil {
 		return nil
 	}
-	if err := ctx.Err(); err != nil {
-		return c.canceled(op, err)
-	}
 	w := &c.watch
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	C.assay_stop(c.c, 0)
-	w.armed = true
 	if w.done != done {
-		if w.stop != nil {
-			w.stop()
+		if err := ctx.Err(); err != nil {
+			return c.canceled(op, err)
 		}
-		w.done = done
-		w.stop = context.AfterFunc(ctx, func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if w.armed && w.done == done {
-				C.assay_stop(c.c, 1)
-			}
-		})
+		c.follow(ctx)
 	}
-	if err := ctx.Err(); err != nil { // since then: nobody may have been told
-		w.armed = false
+	w.call.Store(running)
+	if err := ctx.Err(); err != nil { // it ended before, when there was no call to be told
+		c.finish(ctx)
 		return c.canceled(op, err)
 	}
 	return nil
+}
+
+// follow watches ctx from now on, and no longer the one before.
+func (c *Conn) follow(ctx context.Context) {
+	w := &c.watch
+	w.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	done := ctx.Done()
+	w.done = done
+	w.stop = context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.done == done && w.call.CompareAndSwap(running, told) {
+			C.assay_stop(c.c, 1)
+		}
+	})
 }
 
 func (c *Conn) canceled(op string, err error) error {
@@ -61,22 +73,21 @@ func (c *Conn) canceled(op string, err error) error {
 
 // finish ends the watch of a call.
 func (c *Conn) finish(ctx context.Context) {
-	if ctx.Done() == nil {
-		return
+	if w := &c.watch; ctx.Done() != nil && !w.call.CompareAndSwap(running, noCall) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		C.assay_stop(c.c, 0)
+		w.call.Store(noCall)
 	}
-	w := &c.watch
-	w.mu.Lock()
-	w.armed = false
-	C.assay_stop(c.c, 0)
-	w.mu.Unlock()
 }
 
 // end forgets the context.
 func (w *watch) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.armed, w.done = false, nil
+	w.done = nil
 	if w.stop != nil {
 		w.stop()
+		w.stop = nil
 	}
 }
