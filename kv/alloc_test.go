@@ -3,6 +3,7 @@
 package kv_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
@@ -78,5 +79,13 @@ func TestWriteOfAReusedBatchAllocatesOnlyInTheEngine(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("got %v allocations", n)
+	}
+	n = testing.AllocsPerRun(200, func() {
+		if err := errors.Join(db.Put(ctx, kv.Synced, key, value), db.Delete(ctx, kv.Synced, key)); err != nil {
+			t.Error(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("a put and a delete: got %v allocations", n)
 	}
 }

@@ -26,9 +26,22 @@ func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 		db.leave()
 		return db.wrap("view", err)
 	}
-	f, s := newFrame(ctx, db, r)
+	var f *frame
+	if db.alone() {
+		f, db.viewed = db.viewed, nil
+	}
+	if f == nil {
+		f = frames.Get().(*frame)
+	}
+	s := f.begin(ctx, db, r)
 	defer func() {
-		cerr := f.end(s)
+		again, cerr := f.end(s)
+		switch {
+		case again && db.alone():
+			db.viewed = f
+		case again:
+			frames.Put(f)
+		}
 		db.leave()
 		if cerr != nil && err == nil {
 			err = db.wrap("view", cerr)
@@ -39,6 +52,10 @@ func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 	}
 	return f.err
 }
+
+// alone reports whether the caller is the only one whom active counts. It stays so until it leaves:
+// who comes meanwhile finds that there are two.
+func (db *DB) alone() bool { return db.active.Load() == 1 }
 
 // append reads one value without the memory of a View, and without a snapshot where the driver can.
 func (db *DB) append(ctx context.Context, dst, key []byte) ([]byte, error) {
@@ -122,9 +139,10 @@ func (db *DB) heldView(ctx context.Context, r driver.Reader, e Event) *view {
 	return v
 }
 
-// frame is the memory of a View or an Update, which the next one uses again. What the program may
-// still have is not: the Snapshot and the Tx, which are made many at a time, lose their view at the
-// end.
+// frame is the memory of a View or an Update, which the next one uses again: of the same store, and
+// from a pool only where Views run beside others, as that costs more. What the program may still
+// have is not used again: the Snapshot and the Tx, which are made many at a time, lose their view at
+// the end.
 type frame struct {
 	view
 	w         writing
@@ -154,26 +172,27 @@ var (
 	endedWriting writing
 )
 
-func newFrame(ctx context.Context, db *DB, r driver.Reader) (*frame, *Snapshot) {
-	f := frames.Get().(*frame)
+func (f *frame) begin(ctx context.Context, db *DB, r driver.Reader) *Snapshot {
 	f.r, f.ctx, f.done = r, ctx, ctx.Done()
 	s := f.snapshots.next()
 	s.view, s.db = &f.view, db
-	return f, s
+	return s
 }
 
-// end ends the view and its snapshot. The frame is not used again if something else may have the
-// view: a namespace, or a scan that was left open.
-func (f *frame) end(s *Snapshot) error {
-	again := f.open == nil && !f.lent
-	err := f.view.end()
+// mostScratch is how many bytes for values a frame keeps.
+const mostScratch = 64 << 10
+
+// end ends the view and its snapshot. The frame is not to be used again if something else may have
+// the view: a namespace, or a scan that was left open.
+func (f *frame) end(s *Snapshot) (again bool, err error) {
+	again = f.open == nil && !f.lent && cap(f.scratch) <= mostScratch
+	err = f.view.end()
 	s.view = &endedView
 	if again {
 		if f.w.w != nil {
 			f.w = writing{}
 		}
 		f.ctx, f.done, f.err = nil, nil, nil
-		frames.Put(f)
 	}
-	return err
+	return again, err
 }

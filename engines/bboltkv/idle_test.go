@@ -106,3 +106,27 @@ func TestAReaderSeesEveryCommitBefore(t *testing.T) {
 	done.Store(true)
 	readers.Wait()
 }
+
+// TestATransactionThatWasKeptTooLateIsNotRead: a commit may run between the last look of the reader
+// that closes and the keeping of its transaction.
+func TestATransactionThatWasKeptTooLateIsNotRead(t *testing.T) {
+	db, err := bboltkv.Open(ctx, filepath.Join(t.TempDir(), "p.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, want := range []string{"1", "2"} {
+		keep := bboltkv.KeepLate(t, db)
+		if err := db.Put(ctx, kv.Flushed, []byte("a"), []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		keep()
+		if v, err := db.Get(ctx, []byte("a")); string(v) != want || err != nil {
+			t.Errorf("after the commit of %q: got %q, %v", want, v, err)
+		}
+	}
+	h, _ := bboltkv.Handle(db)
+	if n := h.Stats().OpenTxN; n != 1 {
+		t.Errorf("%d transactions are open, want the one that is kept", n)
+	}
+}

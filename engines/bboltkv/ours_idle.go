@@ -42,8 +42,13 @@ func (s *store) change() error {
 // Snapshot begins a read transaction, which pins the state, unless one is kept.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	r := s.take()
-	if r != nil {
+	if r != nil && r.state == s.changes.Load() {
 		return r, nil
+	}
+	if r != nil { // keep looked before a change, and kept it behind
+		if err := r.end(); err != nil {
+			return nil, err
+		}
 	}
 	r = &reader{state: s.changes.Load()}
 	if err := r.begin(ctx, s, readOnly); err != nil {

@@ -22,6 +22,7 @@ type gate struct {
 	broken  error // why nobody gets in any more
 	tx      *buntdb.Tx
 	readers int
+	free    []*reader // that have left, mostFree at most
 	writing bool
 	upkeep  bool      // the writer is a compaction, which ends by itself
 	wanted  time.Time // since when a writer waits for the readers
@@ -42,18 +43,21 @@ const (
 	patience = time.Second
 )
 
+// mostFree is how many readers are kept for the next.
+const mostFree = 8
+
 // read lets a reader in, until endRead.
-func (g *gate) read(ctx context.Context) (tx *buntdb.Tx, err error) {
+func (g *gate) read(ctx context.Context) (r *reader, err error) {
 	g.mu.Lock()
-	if tx, err = g.tryRead(); tx == nil && err == nil {
-		err = g.await(ctx, func() (_ bool, err error) { tx, err = g.tryRead(); return tx != nil, err })
+	if r, err = g.tryRead(); r == nil && err == nil {
+		err = g.await(ctx, func() (_ bool, err error) { r, err = g.tryRead(); return r != nil, err })
 	}
 	g.mu.Unlock()
-	return tx, err
+	return r, err
 }
 
-// tryRead lets a reader in, with the mutex held, unless a writer comes first: tx is nil then.
-func (g *gate) tryRead() (tx *buntdb.Tx, err error) {
+// tryRead lets a reader in, with the mutex held, unless a writer comes first: r is nil then.
+func (g *gate) tryRead() (r *reader, err error) {
 	if g.broken != nil || g.writing || !g.wanted.IsZero() && time.Since(g.wanted) < courtesy {
 		return nil, g.broken
 	}
@@ -63,12 +67,21 @@ func (g *gate) tryRead() (tx *buntdb.Tx, err error) {
 		}
 	}
 	g.readers++
-	return g.tx, nil
+	if n := len(g.free); n > 0 {
+		r, g.free = g.free[n-1], g.free[:n-1]
+	} else {
+		r = &reader{gate: g}
+	}
+	r.tx = g.tx
+	return r, nil
 }
 
-func (g *gate) endRead() (err error) {
+func (g *gate) endRead(r *reader) (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if r.tx = nil; len(g.free) < mostFree {
+		g.free = append(g.free, r)
+	}
 	if g.readers--; g.readers == 0 {
 		err = g.tx.Rollback()
 		g.left.Broadcast()

@@ -188,10 +188,11 @@ func appendBulk(b, s []byte) []byte {
 // Check reads the whole file of a store with frames into memory, whose sums it can check. A writer
 // waits meanwhile.
 func (s *store) Check(ctx context.Context) error {
-	if _, err := s.gate.read(ctx); err != nil {
+	r, err := s.gate.read(ctx)
+	if err != nil {
 		return err
 	}
-	return errors.Join(s.check(), s.gate.endRead())
+	return errors.Join(s.check(), r.Close())
 }
 
 func (s *store) check() error {

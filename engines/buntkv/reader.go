@@ -1,7 +1,6 @@
 package buntkv
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/tidwall/buntdb"
@@ -17,9 +16,6 @@ type reader struct {
 }
 
 var _ driver.Lener = (*reader)(nil)
-
-// readers are those that were closed. kv uses none after its end.
-var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	v, err := r.tx.Get(borrowed(key), true)
@@ -48,12 +44,7 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	return c, nil
 }
 
-func (r *reader) Close() error {
-	err := r.gate.endRead()
-	r.tx, r.gate = nil, nil
-	readers.Put(r)
-	return err
-}
+func (r *reader) Close() error { return r.gate.endRead(r) }
 
 // borrowed returns b as a string without copying. It serves look-ups, where BuntDB keeps nothing.
 func borrowed(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -15,6 +15,7 @@ type store struct {
 	db    *pebble.DB
 	o     *settings // nil for a database that the program has opened
 	fence *fence
+	spare *txn // for the next Begin, of which there is one at a time
 }
 
 // checkpointed is a store that can write checkpoints: Pebble's read-only ones cannot, and kv copies
@@ -41,7 +42,9 @@ func (s *store) Settings() []driver.Setting {
 
 // Snapshot returns the last committed state.
 func (s *store) Snapshot(context.Context) (driver.Reader, error) {
-	return s.read(s.db.NewSnapshot()), nil
+	r := readers.Get().(*reader)
+	r.from, r.fence = s.db.NewSnapshot(), s.fence
+	return r, nil
 }
 
 // Get reads without a snapshot, which takes Pebble about half as long.
@@ -54,16 +57,14 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	if err := s.fence.Err(); err != nil {
 		return nil, err
 	}
-	b := s.db.NewIndexedBatch()
-	t := s.read(b)
-	t.batch, t.sync = b, syncs[d]
+	t := s.spare
+	if t == nil {
+		t = &txn{store: s, reader: reader{fence: s.fence}}
+	}
+	s.spare = nil
+	t.batch, t.sync = s.db.NewIndexedBatch(), syncs[d]
+	t.from = t.batch
 	return t, nil
-}
-
-func (s *store) read(from pebble.Reader) *txn {
-	t := txns.Get().(*txn)
-	t.from, t.fence = from, s.fence
-	return t
 }
 
 // syncs are the options that deliver each class. Pebble keeps the records of NoSync in memory.
