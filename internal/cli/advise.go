@@ -190,6 +190,9 @@ func (f *adviseFlags) add(arg string) error {
 			s.Ops = slices.DeleteFunc(slices.Clone(s.Ops), func(o workload.Op) bool { return !o.Core })
 		}
 		s = f.together(s)
+		if err := s.Check(); err != nil {
+			return usageError{err}
+		}
 		for _, op := range s.Ops {
 			w := advise.Work{Workload: s.Workload.Name, Operation: op.Name, Params: s.Query(), Weight: weight}
 			same := func(o advise.Work) bool { o.Weight = w.Weight; return o == w }

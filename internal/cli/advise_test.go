@@ -77,6 +77,7 @@ func TestWrongNeedsAreToldWithWhatIsRight(t *testing.T) {
 		"advise hook --memory lots":              "60MB",
 		"advise hook --held":                     "--processes 4 --held",
 		"advise hook --processes 0":              "--processes 14",
+		"advise hook --processes 5001":           "from 1 to 1000",
 		"advise hook --from nowhere --engines x": "unknown engine",
 	})
 }

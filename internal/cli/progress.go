@@ -94,6 +94,16 @@ func (p *progress) show(text, line string) {
 	}
 }
 
+// say prints a line that stays: above that of a terminal.
+func (p *progress) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live {
+		line = "\r\x1b[K" + line
+	}
+	fmt.Fprintln(p.out, line)
+}
+
 // end removes the line.
 func (p *progress) end() {
 	if p.live {
@@ -115,14 +125,15 @@ func (p *progress) ofRun() func(bench.Progress) {
 		case s.Phase == "probe":
 			text = "asking the engines what they promise"
 		case s.Phase == "plan":
-			text = fmt.Sprintf("to decide all this takes about --budget %v", s.Needs.Round(10*time.Second))
+			p.say(planText(s))
+			return
 		case s.Phase == "measure":
 			text += fmt.Sprintf(" · round %d · %s", s.Round, s.Engine)
 		default:
 			text += fmt.Sprintf(" · %s · %s", s.Phase, s.Engine)
 		}
 		switch {
-		case s.Phase == "probe" && last.Phase == "", s.Phase == "plan":
+		case s.Phase == "probe" && last.Phase == "":
 			line = text
 		case s.Group != last.Group:
 			line = where
@@ -130,6 +141,12 @@ func (p *progress) ofRun() func(bench.Progress) {
 		last = s
 		p.show(text, line)
 	}
+}
+
+// planText says how long a run must be to decide everything, and what tells that.
+func planText(s bench.Progress) string {
+	const step = 10 * time.Second
+	return fmt.Sprintf("to decide everything takes about --budget %v, by %s", (s.Needs + step - 1).Truncate(step), s.By)
 }
 
 // proofLine is how long a proof may go on without a line.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/assaydb/assay/lab/bench"
 )
 
 // A terminal keeps nothing of a progress that stays in its line: it neither breaks it nor erases
@@ -51,5 +53,21 @@ func TestProgressWithoutATerminalIsLines(t *testing.T) {
 	p.end()
 	if got := out.String(); got != "[1/11] hook put\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What a run needs is told before it is spent, and stays to be read: above the line that is written
+// again and again.
+func TestWhatARunNeedsStaysToBeRead(t *testing.T) {
+	const want = "to decide everything takes about --budget 4m30s, by its first rounds\n"
+	for _, live := range []bool{false, true} {
+		var out bytes.Buffer
+		p := &progress{out: &out, live: live, text: "[1/11] hook put"}
+		step := p.ofRun()
+		step(bench.Progress{Phase: "plan", Needs: 4*time.Minute + 21*time.Second, By: "its first rounds"})
+		step(bench.Progress{Workload: "hook", Operation: "put", Phase: "load", Engine: "bbolt", Group: 1, Groups: 11})
+		if got := out.String(); !strings.Contains(got, want) || live && !strings.HasPrefix(got, "\r\x1b[K") {
+			t.Errorf("live %v: got %q", live, got)
+		}
 	}
 }

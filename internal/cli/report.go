@@ -301,7 +301,7 @@ func (a *app) showVersus(run *result.Run, spec string) error {
 	if err != nil {
 		return usage(err, "for example: sqlite@flushed")
 	}
-	some, err := report.Versus(a.stdout, run, one, other)
+	some, err := report.Versus(a.stdout, run, one, other, reportOptions(a.stdout))
 	if err == nil && !some {
 		return usage(fmt.Errorf("no operation was measured with both %v and %v", one, other), "the run has %s",
 			contenders(run))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -270,6 +271,7 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	o.Earlier = earlierRuns(dir)
 	run, err := a.measure(ctx, o)
 	if err != nil {
 		return errors.Join(err, removeEmpty(dir))
@@ -287,6 +289,21 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 		err = a.show(run, "text", view{dir: f.out})
 	}
 	return cmp.Or(err, outcome(run, o.Budget))
+}
+
+// mostEarlier is how many kept runs are read at most to find one that tells what a run needs.
+const mostEarlier = 20
+
+// earlierRuns returns the runs that were kept: in dir, and the newest of those without --out.
+func earlierRuns(dir string) iter.Seq[*result.Run] {
+	return func(yield func(*result.Run) bool) {
+		kept, _ := runDirs() // none is no fault: the run tells it itself
+		for _, d := range append([]string{dir}, kept[:min(len(kept), mostEarlier)]...) {
+			if run, err := result.Read(d); err == nil && !yield(run) {
+				return
+			}
+		}
+	}
 }
 
 // resultDir makes the folder for a result, before any time is spent; "" is one in the user's cache

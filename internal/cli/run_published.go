@@ -18,6 +18,7 @@ import (
 	"github.com/assaydb/assay/lab/published"
 	"github.com/assaydb/assay/lab/report"
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // notLikePublished are the flags that say what --like-published says itself.
@@ -189,8 +190,7 @@ func (p *publishedRun) merge(run *result.Run) {
 		d.Environment.Modules[module] = version
 	}
 	for _, w := range run.Warnings {
-		ofPrecision := strings.HasPrefix(w.Hint, "measure longer") // which each line tells itself
-		if !ofPrecision && !slices.Contains(d.Warnings, w) {
+		if !stats.Unresolved(w) && !slices.Contains(d.Warnings, w) { // each line tells itself what is open
 			d.Warnings = append(d.Warnings, w)
 		}
 	}

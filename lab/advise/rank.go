@@ -103,7 +103,7 @@ func Factor(v float64) string {
 	if !(v < 999.5) {
 		return ">1000"
 	}
-	return fmt.Sprintf("%.3g", v)
+	return stats.Factor(v)
 }
 
 // total returns the time of the work: the sum of its operations' times, as often as each is done.
@@ -159,7 +159,7 @@ func (c contender) beside(pick contender, n Needs) Ranked {
 	r.NS /= weights
 	r.Ratio.Lo, r.Ratio.Hi = r.Ratio.Mid-math.Sqrt(below), r.Ratio.Mid+math.Sqrt(above)
 	r.Is = verdict(r.Ratio, enough)
-	r.Open = figure(c.cells, func(cell *result.Cell) *int64 { return cell.Open })
+	r.Open = figure(c.cells, opening)
 	r.RSS = figure(c.cells, func(cell *result.Cell) *int64 { return cell.RSS })
 	if files := figure(c.cells, func(cell *result.Cell) *int64 { return wide(cell.Files) }); files != nil {
 		v := int(*files)

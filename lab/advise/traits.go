@@ -147,17 +147,10 @@ func (a *Advice) unknown(fit []contender) {
 		if len(names) == 0 {
 			return
 		}
-		text := fmt.Sprintf("%s is not known of ", what)
-		for i, name := range names {
-			if i > 0 {
-				text += ", "
-			}
-			text += name
-		}
-		a.Unknown = append(a.Unknown, text)
+		a.Unknown = append(a.Unknown, strings.Join(names, ", ")+": "+what)
 	}
 	ask(n.Binary > 0, "what it adds to a program", func(c contender) bool { return c.engine.Binary != nil })
-	ask(true, fmt.Sprintf("the time of %v commits, for which that of stronger ones stands,", n.Promise),
+	ask(true, fmt.Sprintf("%v commits were not measured; stronger ones, which may take longer, stand for them", n.Promise),
 		func(c contender) bool {
 			return !slices.ContainsFunc(c.cells, func(cell *result.Cell) bool {
 				return cell != nil && stronger(c.engine, cell, n.Promise)

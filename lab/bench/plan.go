@@ -165,17 +165,27 @@ func ParseSelections(args []string) ([]Selection, error) {
 		}
 		for _, params := range combinations(lists) {
 			s.Params = params
+			if err := s.Check(); err != nil {
+				return nil, err
+			}
 			s.Ops = slices.Clone(s.Ops)
-			for i, op := range s.Ops { // New does nothing but look at the parameters
-				if _, err := op.New(workload.Env{Params: params}); errors.Is(err, kv.Invalid) {
-					return nil, err
-				}
+			for i, op := range s.Ops {
 				s.Ops[i] = op.With(params)
 			}
 			all = append(all, s)
 		}
 	}
 	return all, nil
+}
+
+// Check returns an error, which is Invalid, if an operation does not take the parameters.
+func (s Selection) Check() error {
+	for _, op := range s.Ops { // New does nothing but look at the parameters
+		if _, err := op.New(workload.Env{Params: s.Params}); errors.Is(err, kv.Invalid) {
+			return err
+		}
+	}
+	return nil
 }
 
 // parseSelection returns what arg names, without parameters, and the query that gives them.

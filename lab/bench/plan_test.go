@@ -61,6 +61,8 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 		{"records?n=100&n=1k", "2 times", "n=100,10k"},
 		{"records?n=100,many", `n="many"`, "a number"},
 		{"records?n=", `n=""`, "a number"},
+		{"hook?n=5001", `n="5001"`, "from 1 to 1000"},
+		{"hook/storm?n=10k", `n="10k"`, "from 1 to 1000"},
 	} {
 		_, err := ParseSelections([]string{c.spec})
 		checkInvalid(t, c.spec, err, c.text, c.hint)

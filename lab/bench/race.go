@@ -2,13 +2,11 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/assaydb/assay/lab/result"
-	"github.com/assaydb/assay/lab/stats"
 )
 
 const (
@@ -30,9 +28,9 @@ func (r *runner) measure(ctx context.Context) {
 	for i, g := range r.groups {
 		g.number = i + 1
 	}
+	r.foresee()
 	r.checkBudget()
 	r.first(ctx)
-	r.announce()
 	for g := r.next(); g != nil && ctx.Err() == nil; g = r.next() {
 		r.machine.look()
 		g.sit(ctx, r.deadline())
@@ -54,6 +52,7 @@ func (r *runner) first(ctx context.Context) {
 		share := time.Until(end) * time.Duration(len(g.live())) / time.Duration(max(r.left(g.number), 1))
 		r.machine.look()
 		g.sit(ctx, time.Now().Add(share))
+		r.announce()
 	}
 }
 
@@ -105,36 +104,6 @@ func (r *runner) next() (next *group) {
 
 // over reports whether a group has had as many rounds as were asked for.
 func (r *runner) over(g *group) bool { return r.Rounds > 0 && g.round >= r.Rounds }
-
-// announce says after the first sitting how long the run would have to be to decide everything, if
-// it is too short for that.
-func (r *runner) announce() {
-	all := time.Since(r.started)
-	for _, g := range r.groups {
-		for left := range g.more { // what is hopeless is left out
-			if needs := g.needs(left); needs < stats.Hopeless {
-				all += time.Duration(needs * float64(g.sitting()))
-				break
-			}
-		}
-	}
-	if all > r.Budget {
-		r.Progress(Progress{Phase: "plan", Needs: all, Elapsed: time.Since(r.started), Budget: r.Budget})
-	}
-}
-
-// leastCell is how long a cell takes at least: starting, loading and warming up take most of it.
-const leastCell = 400 * time.Millisecond
-
-// checkBudget warns before the first sitting of a run that is too short for its cells.
-func (r *runner) checkBudget() {
-	if cells := r.left(1); time.Duration(cells)*leastCell > r.Budget {
-		r.warn(fmt.Sprintf("%d cells share %v: hardly any comparison will be decided", cells, r.Budget),
-			"name fewer operations or engines, or measure longer")
-		r.Progress(Progress{Phase: "plan", Needs: time.Duration(cells) * 4 * leastCell, Elapsed: time.Since(r.started),
-			Budget: r.Budget})
-	}
-}
 
 // deadline is when the last measurement must end, so that everything is closed and reported within
 // the budget.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -53,8 +54,10 @@ type Options struct {
 	// workload.Helper.
 	Child, Helper []string
 
-	Proofs   result.Proofs // say of each promise whether it was proved
-	Command  []string      // recorded in the result
+	Proofs result.Proofs // say of each promise whether it was proved
+	// runs that were kept, the newest first: they tell before the start what a run needs; nil is none
+	Earlier  iter.Seq[*result.Run]
+	Command  []string // recorded in the result
 	Progress func(Progress)
 }
 
@@ -68,6 +71,7 @@ type Progress struct {
 	Group, Groups       int // operations: this one, counted from 1, and all
 	Elapsed, Budget     time.Duration
 	Needs               time.Duration // of phase "plan": about how long a run takes that decides all this
+	By                  string        // of phase "plan": what tells that, such as "its first rounds"
 }
 
 // Run measures. It returns what was measured even if ctx ended meanwhile (Interrupted is then set)
@@ -150,6 +154,8 @@ type runner struct {
 	groups   []*group
 	rounds   int  // of all groups so far
 	counting bool // nothing is timed any more
+	planned  bool // it was said how long the run would have to be
+	foreseen bool // an earlier run told how long this one must be
 
 	counted   *storage // mounted while syncs are counted
 	countable *bool    // whether syncs can be counted; nil until it was tried

@@ -112,7 +112,9 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 func (g *group) load(ctx context.Context) {
 	setup := func(c *cell) request { return request{Command: cmdSetup, Cell: &c.spec} }
 	if g.sittings > 0 {
-		g.together(ctx, "load", setup, nil)
+		g.together(ctx, "load", setup, func(c *cell, resp response) {
+			*c.Open = min(*c.Open, int64(resp.Setup.Description.Open)) // what disturbs it makes it longer
+		})
 		return
 	}
 	for _, c := range g.live() {

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // closing returns the command that measures what is open in matrices: these operations alone, on
-// the engines between which it is open, for long enough to halve the intervals.
-func closing(run *result.Run, shown []matrix) string {
+// the engines between which it is open, for as long as that takes by the variance seen. near
+// comparisons it will not decide.
+func closing(run *result.Run, shown []matrix) (command string, near int) {
 	var works, engines []string
 	class, commits := "", false
 	for _, m := range shown {
@@ -38,7 +40,12 @@ func closing(run *result.Run, shown []matrix) string {
 	if classes := slices.DeleteFunc(slices.Clone(shown), other); len(classes) > 0 || !commits {
 		class = "" // of several promises, or of none
 	}
-	return measureCommand(run, works, engines, class, budgetFor(run, len(works)))
+	takes, near := stats.Needs(stats.Part(run, func(c result.Cell) bool {
+		of := c.Promise.Delivered
+		return slices.Contains(works, work(&c)) && slices.Contains(engines, c.Engine) &&
+			(class == "" || of == class || of == "read")
+	}))
+	return measureCommand(run, works, engines, class, budgetOf(takes)), near
 }
 
 func (r race) undecided() bool {
@@ -172,20 +179,23 @@ func engineNames(cells []result.Cell) []string {
 }
 
 // budgetFor returns how long some operations are measured so that each gets about four times what
-// it had: that halves the
-// intervals.
+// it had: that halves the intervals.
 func budgetFor(run *result.Run, operations int) time.Duration {
 	all := map[string]bool{}
 	for i := range run.Cells {
 		all[work(&run.Cells[i])] = true
 	}
-	took := 4 * run.Took.Seconds() * float64(operations) / float64(max(1, len(all)))
-	for _, s := range []float64{30, 60, 120, 180, 300, 600, 1200} {
-		if took <= s*1.1 {
-			return time.Duration(s) * time.Second
+	return budgetOf(time.Duration(float64(4*operations) / float64(max(1, len(all))) * float64(run.Took)))
+}
+
+// budgetOf returns a budget that is easy to type, of about that time.
+func budgetOf(takes time.Duration) time.Duration {
+	for _, s := range []time.Duration{30, 60, 120, 180, 300, 600, 1200} {
+		if takes <= s*time.Second*11/10 {
+			return s * time.Second
 		}
 	}
-	return time.Duration(math.Ceil(took/1800)) * 30 * time.Minute
+	return time.Duration(math.Ceil(takes.Seconds()/1800)) * 30 * time.Minute
 }
 
 // budgetText prints "30s", "3m", "1h30m".

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // Comparison writes what changed between two runs: the cells that differ, all of them if asked for,
@@ -44,27 +46,48 @@ func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all boo
 		}
 	}
 	if len(rows) > 0 {
-		p.grid([]gridColumn{{name: "operation"}, {name: "engine"}, {name: "beside"}, {name: "old", right: true},
-			{name: "new", right: true}, {name: ""}}, rows, false)
+		p.gridByOperation([]gridColumn{{name: "operation"}, {name: "engine"}, {name: "beside"},
+			{name: "old", right: true}, {name: "new", right: true}, {name: ""}}, rows, "beside")
 		p.blank()
 	}
 	p.wholes(c.Wholes)
-	text := fmt.Sprintf("%s: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "time"),
+	text := fmt.Sprintf("%s compared: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "timing"),
 		numbers[result.Slower], numbers[result.Faster],
 		numbers[result.Same], numbers[result.Undecided])
 	p.paragraph("", p.styles.plain, text+fmt.Sprintf("; %s changed.", someOf(counted, "count")), p.styles.plain)
+	if len(rows) > 0 {
+		p.paragraph("", p.styles.plain, "old and new: times as long as the engine beside it, in the same rounds of the same run; then the new ratio by the old one, with its 99 % interval.", p.styles.dim)
+	}
 	switch open := numbers[result.Undecided]; {
 	case alone > 0:
 		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d stand beside no other engine in both runs, or in too few rounds, so that it may be the machine → measure longer, with engines that did not change", alone), p.styles.plain)
 	case open > 0:
-		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %d → assay run --even --budget 10m, both", open,
-			len(c.Changes)), p.styles.plain)
+		text := fmt.Sprintf("%d of %d", open, len(c.Changes))
+		if !all {
+			text += " (--all lists them)"
+		}
+		p.toType("Open: ", text+"; both again", evenCommand(now))
 	}
 	for _, text := range c.Crossed {
 		p.paragraph("✗ ", p.styles.bad, text, p.styles.bad)
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// evenCommand returns the command that measures a run again so that its ratios are known as well as
+// a comparison of runs needs them.
+func evenCommand(run *result.Run) string {
+	words := slices.Clone(run.Command)
+	if len(words) < 2 {
+		words = []string{"assay", "run"}
+	}
+	words[0] = "assay"
+	for i, w := range words {
+		words[i] = quote(w)
+	}
+	budget := budgetText(budgetOf(max(10*time.Minute, 4*run.Took)))
+	return strings.Join(append(words, "--even --budget", budget, "--out DIR"), " ")
 }
 
 // wholes lists what became of each contender at all its operations together.
@@ -135,7 +158,7 @@ func (p *page) changeRow(c result.Change) []gridCell {
 	text, style := p.changeText(c.Time, c.Times)
 	line := []gridCell{{text: changeOperation(c)}, {text: c.Name()}, {text: c.Beside}, {}, {}, {text, style}}
 	if c.Times != nil {
-		line[3].text, line[4].text = factor(c.Before), factor(c.After)
+		line[3].text, line[4].text = stats.Factor(c.Before), stats.Factor(c.After)
 	}
 	return line
 }
@@ -149,7 +172,7 @@ func (p *page) changeText(time string, times *result.Interval) (string, lipgloss
 	if times == nil {
 		return mark + time, style
 	}
-	return fmt.Sprintf("%s%sx [%s–%s] %s", mark, factor(times.Mid), factor(times.Lo), factor(times.Hi), time), style
+	return fmt.Sprintf("%s%sx [%s–%s] %s", mark, stats.Factor(times.Mid), stats.Factor(times.Lo), stats.Factor(times.Hi), time), style
 }
 
 // countRow returns the line of a count that changed.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -62,6 +63,45 @@ func (p *page) grid(columns []gridColumn, rows [][]gridCell, ruled bool) {
 	}
 	for _, r := range rows {
 		p.gridLine(columns, widths, r)
+	}
+}
+
+// gridByOperation prints a grid whose first column names operations. Where it is too wide for the
+// page, each operation stands on a line of its own above its rows; where that is too wide too, the
+// columns of the names in optional are left out, one after the other.
+func (p *page) gridByOperation(columns []gridColumn, rows [][]gridCell, optional ...string) {
+	const indent = "  "
+	if gridWidth(columns, rows) <= p.width {
+		p.grid(columns, rows, false)
+		return
+	}
+	rest := make([][]gridCell, len(rows))
+	for i, r := range rows {
+		rest[i] = r[1:]
+	}
+	columns = columns[1:]
+	for _, name := range optional {
+		i := slices.IndexFunc(columns, func(c gridColumn) bool { return c.name == name })
+		if i < 0 || len(indent)+gridWidth(columns, rest) <= p.width {
+			break
+		}
+		columns = slices.Delete(slices.Clone(columns), i, i+1)
+		for j, r := range rest {
+			rest[j] = slices.Delete(slices.Clone(r), i, i+1)
+		}
+	}
+	q := page{options: p.options, styles: p.styles}
+	q.grid(columns, rest, false)
+	lines := q.lines
+	if len(lines) > len(rows) { // the names of the columns
+		p.line(indent + lines[0])
+		lines = lines[1:]
+	}
+	for i, l := range lines {
+		if name := rows[i][0]; name.text != "" && (i == 0 || name.text != rows[i-1][0].text) {
+			p.paragraph("", p.styles.plain, name.text, name.style)
+		}
+		p.line(indent + l)
 	}
 }
 

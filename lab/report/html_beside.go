@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // Kept is a run that stands beside others.
@@ -176,7 +177,7 @@ func (x besideRow) cellOf() htmlCell {
 	default:
 		r := x.cell.Ratio
 		c.Sort = fmt.Sprint(r.Mid)
-		c.Text = fmt.Sprintf("%s [%s–%s] · %s", factor(r.Mid), factor(r.Lo), factor(r.Hi), duration(x.cell.NS.Mid))
+		c.Text = fmt.Sprintf("%s [%s–%s] · %s", stats.Factor(r.Mid), stats.Factor(r.Lo), stats.Factor(r.Hi), duration(x.cell.NS.Mid))
 	}
 	c.Class = standingClasses[x.standing]
 	return c

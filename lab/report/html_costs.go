@@ -6,6 +6,7 @@ import (
 
 	"github.com/assaydb/assay/lab/report/chart"
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // figure is one thing that is known of a cell.
@@ -196,9 +197,9 @@ func (f *figures) allRow(t result.Table, r row) htmlRow {
 		return line
 	}
 	line.Cells = append(line.Cells, numeric(&c.NS.Mid, duration), htmlCell{Text: intervalOf(c), Right: true},
-		htmlCell{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, factor))
+		htmlCell{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, stats.Factor))
 	if c.Ratio != nil {
-		line.Cells[5].Sort = numeric(&c.Ratio.Mid, factor).Sort
+		line.Cells[5].Sort = numeric(&c.Ratio.Mid, stats.Factor).Sort
 	}
 	line.Cells = append(line.Cells, percentileCells(c.Latency)...)
 	for _, m := range costFigures {

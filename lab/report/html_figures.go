@@ -8,6 +8,7 @@ import (
 
 	"github.com/assaydb/assay/lab/report/chart"
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // htmlFigure is a chart with its table, how to read it, and the command that measures it again.
@@ -140,7 +141,7 @@ func (f *figures) bars(rows []row) (htmlFigure, bool, error) {
 	}
 	figure := htmlFigure{ID: figureID(c), Title: c.Workload + " " + operationName(c) + ": time per operation",
 		Command: f.again([]string{work(c)}, c), Table: table,
-		How: "Shorter is better. The bar is total time over total operations, the thin line its 95 % interval; behind it the ratio to the fastest: = is equivalent, ~ is open."}
+		How: "Shorter is better. The bar is the time of an operation, the thin line its 95 % interval; behind it the ratio to the fastest: = is equivalent, ~ is open."}
 	if floor > 0 {
 		figure.How += " The dashed line is what the disk itself needs for such an operation: " + duration(floor) + "."
 	}
@@ -156,7 +157,7 @@ func timeRow(r row) htmlRow {
 	c := r.cell
 	line := htmlRow{Engine: c.Engine, Cells: []htmlCell{{Text: c.Name()}, numeric(&c.NS.Mid, duration),
 		numeric(&c.NS.Lo, duration), numeric(&c.NS.Hi, duration),
-		{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, factor), whole(len(c.Samples))}}
+		{Text: strings.TrimSpace(ratioOf(r)), Right: true}, numeric(c.Floor, stats.Factor), whole(len(c.Samples))}}
 	if c.Ratio != nil {
 		line.Cells[4].Sort = fmt.Sprint(c.Ratio.Mid)
 	}

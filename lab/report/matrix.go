@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // matrix is what a run shows of one promise: a row for each operation, a column for each engine.
@@ -129,14 +130,21 @@ func (r race) measured() int {
 	return n
 }
 
-// of returns the best row of an engine, whatever its form; nil if it did not take part.
+// of returns the row of an engine that says how it compares: that of its best form, or of another
+// one with which it is open; nil if it did not take part.
 func (r race) of(engine string) *row {
+	var best *row
 	for i := range r.rows {
-		if r.rows[i].cell.Engine == engine {
-			return &r.rows[i]
+		x := &r.rows[i]
+		switch {
+		case x.cell.Engine != engine:
+		case best == nil:
+			best = x
+		case r.standing(best) >= slower && r.standing(x) == open:
+			return x
 		}
 	}
-	return nil
+	return best
 }
 
 // standing returns what a row of the race says.
@@ -231,20 +239,16 @@ func ratioLog(x *row) float64 {
 	return math.Log(x.cell.Ratio.Mid)
 }
 
-// comparisons returns how many were made with the fastest engine of a race, and how many of them
-// are open.
-func (m matrix) comparisons() (all, undecided int) {
+// tally counts the comparisons of a matrix.
+func (m matrix) tally() (t stats.Tally) {
 	for _, r := range m.races {
-		for _, x := range r.rivals() {
-			if x.cell.Ratio != nil {
-				all++
-				if r.standing(&x) == open {
-					undecided++
-				}
-			}
+		var cells []result.Cell
+		for _, x := range r.rows {
+			cells = append(cells, *x.cell)
 		}
+		t.Add(cells)
 	}
-	return all, undecided
+	return t
 }
 
 // contested reports whether two engines have a figure.

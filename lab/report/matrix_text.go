@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // matrix prints one: the promise, and the grid with intervals where there is room for them. Where
@@ -213,11 +214,11 @@ func brief(ns float64) string {
 	return fmt.Sprintf("%.0f%s", ns, units[u])
 }
 
-// times prints a ratio with two digits that count, and with two decimals near 1, where 5 % matter.
+// times prints a ratio with two digits that count, and more of them near 1, where 5 % matter.
 func times(f float64) string {
 	switch {
 	case f < 1.495:
-		return fmt.Sprintf("%.2f", f)
+		return stats.Factor(f)
 	case f < 9.95:
 		return fmt.Sprintf("%.1f", f)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // screen prints the answer of a run, made to be the last that is seen of it: a matrix of the
@@ -62,9 +63,10 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 	q.additions(run)
 	q.notMeasured(run)
 	q.doubts(run)
-	weaker, more := "", ""
+	weaker := ""
+	var more []string
 	if !dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
-		more = " · assay run --durability all (other promises)"
+		more = append(more, "assay run --durability all (other promises)")
 	}
 	for _, m := range all[shown:] {
 		if !dense {
@@ -73,8 +75,8 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 			weaker += "--durability " + class + " · "
 		}
 	}
-	q.paragraph("More: ", p.styles.dim, p.again(weaker+"--all (tables, what was skipped) · --explain (words)")+more,
-		p.styles.dim)
+	q.list("More: ", p.styles.dim, append([]string{p.again(weaker + "--all (tables, what was skipped)"),
+		"--explain (words)"}, more...), p.styles.dim)
 	return q.lines
 }
 
@@ -127,7 +129,7 @@ func (p *page) marksLegend(all []matrix) {
 		s    standing
 		text string
 	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"},
-		{equivalent, "= equal"}, {open, "~ open"}, {skipped, "- skipped"}} {
+		{equivalent, fmt.Sprintf("= within %.0f %%", 100*stats.Margin)}, {open, "~ open"}, {skipped, "- skipped"}} {
 		if seen[item.s] {
 			items = append(items, item.text)
 		}
@@ -167,8 +169,8 @@ func (p *page) unprovedAmong(all []matrix) {
 		}
 	}
 	if len(names) > 0 {
-		p.paragraph("Unproved: ", p.styles.warn, strings.Join(names, ", ")+" → assay prove --engines "+
-			quote(strings.Join(engineSpecs(p.options.flags, names), ",")), p.styles.plain)
+		p.toType("Unproved: ", strings.Join(names, ", "), "assay prove --engines "+
+			quote(strings.Join(engineSpecs(p.options.flags, names), ",")))
 	}
 }
 
@@ -176,16 +178,25 @@ func (p *page) unprovedAmong(all []matrix) {
 func (p *page) openLine(run *result.Run, shown []matrix) {
 	total, undecided := 0, 0
 	for _, m := range shown {
-		all, some := m.comparisons()
-		total, undecided = total+all, undecided+some
+		t := m.tally()
+		total, undecided = total+t.All, undecided+t.Open
 	}
 	switch {
 	case total == 0:
 	case undecided == 0:
 		p.paragraph("Open: ", p.styles.dim, "nothing, "+countOf(total, "comparison")+" decided", p.styles.plain)
 	default:
-		p.paragraph("Open: ", p.styles.warn, fmt.Sprintf("%d of %s → %s", undecided, countOf(total, "comparison"),
-			closing(run, shown)), p.styles.plain)
+		command, near := closing(run, shown)
+		text := fmt.Sprintf("%d of %s", undecided, countOf(total, "comparison"))
+		switch {
+		case near >= undecided:
+			text += ", too near to a limit for any budget"
+			p.paragraph("Open: ", p.styles.warn, text, p.styles.plain)
+			return
+		case near > 0:
+			text += fmt.Sprintf(", %d too near to a limit for any budget", near)
+		}
+		p.toType("Open: ", text, command)
 	}
 }
 
@@ -202,11 +213,11 @@ func (p *page) notMeasured(run *result.Run) {
 		works = append(works, g.work)
 		late = late && g.late
 	}
-	how := p.again("--all") + " says why"
-	if late {
-		how = measureCommand(run, works, nil, "", budgetFor(run, len(works)))
+	if !late {
+		p.paragraph("Not measured: ", p.styles.warn, some(names)+" → "+p.again("--all")+" says why", p.styles.plain)
+		return
 	}
-	p.paragraph("Not measured: ", p.styles.warn, some(names)+" → "+how, p.styles.plain)
+	p.toType("Not measured: ", some(names), measureCommand(run, works, nil, "", budgetFor(run, len(works))))
 }
 
 // some lists names; of many it tells the number of the rest.
@@ -218,13 +229,9 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// doubts prints what a reader must know to trust the numbers, but for what the line of the open
-// comparisons says.
+// doubts prints what a reader must know to trust the numbers.
 func (p *page) doubts(run *result.Run) {
 	for _, w := range warnings(run) {
-		if strings.HasPrefix(w.Hint, "measure longer") {
-			continue
-		}
 		p.warning(w)
 	}
 }

@@ -87,6 +87,56 @@ func (p *page) paragraph(label string, labelStyle lipgloss.Style, text string, s
 	}
 }
 
+// toType prints text, and behind it the command that follows from it.
+func (p *page) toType(label, text, command string) {
+	indent := lipgloss.Width(label)
+	all, text := p.width-indent, clean(text)+" → "
+	room := all - lipgloss.Width(text)
+	if room < all/3 {
+		p.paragraph(label, p.styles.warn, strings.TrimSpace(text), p.styles.plain)
+		label, text, room = strings.Repeat(" ", indent), "", all
+	}
+	for i, l := range shellLines(clean(command), room, all) {
+		if i == 0 {
+			p.line(paint(p.styles.warn, label) + text + l)
+		} else {
+			p.line(strings.Repeat(" ", indent) + l)
+		}
+	}
+}
+
+// shellLines breaks a command into lines that can be copied as they stand: a shell reads on behind a
+// backslash. The first has so many columns, the others as many as all. A flag stays with its value,
+// and a value is never broken, however long it is.
+func shellLines(command string, first, all int) []string {
+	const more = ` \`
+	var words []string
+	for _, w := range strings.Fields(command) {
+		last := len(words) - 1
+		ofLast := last >= 0 && (strings.Count(words[last], "'")%2 == 1 ||
+			strings.HasPrefix(words[last], "-") && !strings.ContainsAny(words[last], " =") && !strings.HasPrefix(w, "-"))
+		if ofLast {
+			words[last] += " " + w
+		} else {
+			words = append(words, w)
+		}
+	}
+	lines, room := []string{""}, first-len(more)
+	for _, w := range words {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = w
+		case lipgloss.Width(*last)+1+lipgloss.Width(w) <= room:
+			*last += " " + w
+		default:
+			*last += more
+			lines, room = append(lines, w), all-len(more)
+		}
+	}
+	return lines
+}
+
 // list prints items after a label, with a dot between them and line breaks only there.
 func (p *page) list(label string, labelStyle lipgloss.Style, items []string, style lipgloss.Style) {
 	label = clean(label)

@@ -98,7 +98,7 @@ func allColumns() []column {
 		{key: "bar", name: "", marked: true, value: func(row) string { return "" }},
 		{key: "floor", name: "× floor", right: true, value: of(func(c *result.Cell) string {
 			return number(c.Floor,
-				factor)
+				stats.Factor)
 		})},
 		{key: "p50", name: "p50", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.P50 }))},
 		{key: "p99", name: "p99", right: true, value: of(latencyOf(func(l *result.Latency) int64 { return l.P99 }))},
@@ -171,13 +171,13 @@ func ratioOf(r row) string {
 	q, mark := r.cell.Ratio, " "
 	switch {
 	case r.few:
-		return "~ " + factor(q.Mid) + "x"
+		return "~ " + stats.Factor(q.Mid) + "x"
 	case q.Open():
 		mark = "~"
 	case q.Equivalent:
 		mark = "="
 	}
-	return fmt.Sprintf("%s %-5s [%s–%s]", mark, factor(q.Mid)+"x", factor(q.Lo), factor(q.Hi))
+	return fmt.Sprintf("%s %-5s [%s–%s]", mark, stats.Factor(q.Mid)+"x", stats.Factor(q.Lo), stats.Factor(q.Hi))
 }
 
 // barOf draws a ratio on a logarithmic scale: nothing is 1, the full width is scale.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 )
 
 // header prints what was measured and where.
@@ -57,9 +58,10 @@ func (p *page) facts(label string, items ...string) {
 	}
 }
 
-// warnings returns what a reader must know to trust the numbers.
+// warnings returns what a reader must know to trust the numbers, but for what is open: that is told
+// beside the answer.
 func warnings(run *result.Run) []result.Warning {
-	all := run.Warnings
+	all := slices.DeleteFunc(slices.Clone(run.Warnings), stats.Unresolved)
 	if run.Interrupted {
 		all = append([]result.Warning{{Text: "the run was interrupted: this is what had been measured by then"}},
 			all...)

@@ -20,12 +20,15 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 		entry("2.1 »", "times as long as the fastest at the same promise, of the rounds that both have, with its interval where there is room: 95 %, corrected for the number of comparisons with the fastest, and as wide as rounds and processes differ. » is surely more than twice as long, and was measured no further.")
 		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
+	if names := workloadNames(run.Cells); len(names) > 0 {
+		entry("operations", fmt.Sprintf("assay workloads %s says what each does of %s.", names[0], names[0]))
+	}
 	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {
 		entry("engine/form", "behind the slash is another way to do the operation on the engine than through package kv: assay workloads NAME explains the forms of a workload.")
 	}
 	tabled := p.options.All || run.Environment.Unranked != ""
 	if tabled {
-		entry("time/op", "total time over total operations, ± its 95 % interval. n=3 instead: too few rounds for one. The bar shows a ratio on a logarithmic scale.")
+		entry("time/op", "of the fastest total time over total operations, of another one that times its ratio. ± is the 95 % interval; n=3 instead: too few rounds for one. The bar shows a ratio on a logarithmic scale.")
 	}
 	if tabled && has(func(c result.Cell) bool { return c.Floor != nil }) {
 		entry("× floor", "time as a multiple of what the disk itself needs, measured in the same run.")

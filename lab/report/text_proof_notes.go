@@ -144,27 +144,13 @@ func summed(all []finding, images int) string {
 	return text
 }
 
-// command prints a command to type. A line that is too long goes on after a backslash, as in a
-// shell; a flag stays with its value, and a value is never broken, however long it is.
+// command prints a command to type.
 func (p *page) command(command string) {
 	if command == "" {
 		return
 	}
-	parts := strings.Split(oneLine(clean(command)), " -")
-	lines := parts[:1:1]
-	for _, part := range parts[1:] {
-		last := &lines[len(lines)-1]
-		if part = "-" + part; lipgloss.Width(*last)+1+lipgloss.Width(part) <= p.width-8 {
-			*last += " " + part
-		} else {
-			lines = append(lines, "  "+part)
-		}
-	}
-	for i, l := range lines {
-		if i < len(lines)-1 {
-			l += ` \`
-		}
-		p.line("    " + paint(p.styles.dim, l))
+	for i, l := range shellLines(oneLine(clean(command)), p.width-6, p.width-8) {
+		p.line("    " + strings.Repeat("  ", min(i, 1)) + paint(p.styles.dim, l))
 	}
 }
 

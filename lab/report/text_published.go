@@ -159,9 +159,9 @@ func ourRatio(m *result.Measurement) string {
 	case m.Ratio == nil:
 		return "-"
 	case m.Ratio.Lo == m.Ratio.Hi:
-		return factor(m.Ratio.Mid) + "x"
+		return stats.Factor(m.Ratio.Mid) + "x"
 	}
-	return fmt.Sprintf("%sx [%s–%s]", factor(m.Ratio.Mid), factor(m.Ratio.Lo), factor(m.Ratio.Hi))
+	return fmt.Sprintf("%sx [%s–%s]", stats.Factor(m.Ratio.Mid), stats.Factor(m.Ratio.Lo), stats.Factor(m.Ratio.Hi))
 }
 
 // measurementText prints the figures behind one of our ratios.

@@ -216,7 +216,7 @@ func TestUnits(t *testing.T) {
 		{duration(12_345_678), "12.3 ms"}, {duration(3.2e9), "3.20 s"}, {duration(7.2e12), "7200 s"},
 		{size(512), "512 B"}, {size(4096), "4 KiB"}, {size(1.5 * (1 << 30)), "1.50 GiB"},
 		{count(3), "3"}, {count(20.14), "20.1"}, {count(48_213), "48.2k"}, {count(1_234_567), "1.23M"},
-		{factor(1), "1.00"}, {factor(12.34), "12.3"}, {factor(480.2), "480"},
+		{stats.Factor(1), "1.00"}, {stats.Factor(12.34), "12.3"}, {stats.Factor(480.2), "480"},
 		{metric(result.Metric{Name: "lock-wait-p99-ns", Value: 1.2e6}), "lock-wait-p99 1.20 ms"},
 		{metric(result.Metric{Name: "kills", Value: 3}), "kills 3"},
 		{percent(0.031), "±3%"}, {percent(0.004), "±0.4%"}, {percent(0), "±0%"},
@@ -291,13 +291,82 @@ func TestVersusMarksWhatIsOpen(t *testing.T) {
 		near[i].NS *= []float64{1.1, 2, 1.2, 0.9, 1.4, 0.7}[i]
 	}
 	var out bytes.Buffer
-	if _, err := Versus(&out, b.run, stats.Contender{Name: "bbolt"}, stats.Contender{Name: "sqlite"}); err != nil {
+	if _, err := Versus(&out, b.run, stats.Contender{Name: "bbolt"}, stats.Contender{Name: "sqlite"},
+		Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for operation, want := range map[string]string{"once": `~ [0-9.]+x \(n=1\)  `, "slower": `2\.0\dx \[`,
+	for operation, want := range map[string]string{"once": `~ [0-9.]+x \(n=1\)  +synced, intact`, "slower": `2\.0\dx \[`,
 		"same": `= 1\.\d\dx \[`, "near": `~ 1\.\d\dx \[`} {
 		if !regexp.MustCompile("hook " + operation + " +" + want).Match(out.Bytes()) {
 			t.Errorf("no %s of %s in\n%s", want, operation, out.String())
 		}
+	}
+}
+
+// A comparison of two runs, or of two contenders, fits the page as every table does.
+func TestComparisonsFitThePage(t *testing.T) {
+	old, now := exampleRun(), exampleRun()
+	for _, run := range []*result.Run{old, now} {
+		for i := range run.Cells {
+			c := &run.Cells[i]
+			if c.Workload == "events" {
+				c.Params, c.Operation = "data=1024&index=stream", "append_parallel_"+c.Operation
+			}
+		}
+		stats.Finish(run)
+	}
+	c := &result.Comparison{Old: "results/main", New: "results/branch", Changes: stats.Changes(old, now, "")}
+	c.Wholes = stats.Wholes(c.Changes)
+	for _, width := range []int{72, 80, 100, 120, 200} {
+		var b strings.Builder
+		if err := Comparison(&b, c, old, now, true, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for _, pair := range [][2]string{{"sqlite@synced", "sqlite@flushed"}, {"bbolt", "sqlite"}} {
+			one, err := stats.ParseContender(pair[0])
+			other, err2 := stats.ParseContender(pair[1])
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			if some, err := Versus(&b, old, one, other, Options{Width: width}); err != nil || !some {
+				t.Fatal(some, err)
+			}
+		}
+		for l := range strings.Lines(b.String()) {
+			if got := lipgloss.Width(strings.TrimSuffix(l, "\n")); got > width {
+				t.Errorf("at %d columns a line has %d:\n%s", width, got, l)
+			}
+		}
+		for _, name := range []string{"events?data=1024&index=stream append_parallel_append100", "hook put"} {
+			if !strings.Contains(b.String(), name) {
+				t.Errorf("at %d columns %s is missing", width, name)
+			}
+		}
+	}
+}
+
+// What the run's document says is open is what its last screen says, and as much as has the mark.
+func TestWhatIsOpenIsCountedOnce(t *testing.T) {
+	run := exampleRun()
+	for i := range run.Cells {
+		for j := range run.Cells[i].Samples {
+			run.Cells[i].Samples[j].NS *= 1 + 0.7*float64((j*(i+3))%5)/5
+		}
+	}
+	stats.Finish(run)
+	m := regexp.MustCompile(`(\d+) of (\d+) comparisons are open`).FindStringSubmatch(run.Warnings[len(run.Warnings)-1].Text)
+	if m == nil || m[1] == "0" {
+		t.Fatalf("nothing is open: %+v", run.Warnings)
+	}
+	for _, o := range []Options{{Height: 200}, {Height: 200, All: true}} {
+		got := text(t, run, o)
+		if !strings.Contains(got, "Open: "+m[1]+" of "+m[2]+" comparisons") || strings.Count(got, " comparisons") != 1 {
+			t.Errorf("the document has %s, the screen is\n%s", m[0], got)
+		}
+	}
+	screen := text(t, run, Options{Height: 200})
+	screen, _, _ = strings.Cut(screen, "\n● fastest")
+	if marks := strings.Count(screen, "~"); fmt.Sprint(marks) != m[1] {
+		t.Errorf("%d marks, the document has %s open:\n%s", marks, m[1], screen)
 	}
 }

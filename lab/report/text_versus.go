@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
@@ -13,32 +11,50 @@ import (
 // Versus writes how two contenders of a run compare at every operation that both took part in: as
 // they were named, and wherever they make the same promise. It returns false if there is no such
 // operation.
-func Versus(w io.Writer, run *result.Run, first, second stats.Contender) (bool, error) {
+func Versus(w io.Writer, run *result.Run, first, second stats.Contender, o Options) (bool, error) {
 	duels := stats.Versus(run, first, second)
 	if len(duels) == 0 {
 		return false, nil
 	}
-	fmt.Fprintf(w, "%v against %v: how many times as long the second takes, with 95 %% interval; = equivalent, ~ open\n\n", first, second)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "operation\tas named\t\tat the same promise")
+	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	p.paragraph("", p.styles.plain, fmt.Sprintf("%v against %v: how many times as long the second takes, with its 95 %% interval; = equivalent, ~ open; with the promise of both, or of each", first, second), p.styles.title)
+	p.blank()
+	single := singleParams(run.Cells)
+	var rows [][]gridCell
 	for _, d := range duels {
-		name, promises := "-", ""
+		name := d.Workload
+		if d.Params != "" && !single[d.Workload] {
+			name += "?" + d.Params
+		}
+		name += " " + d.Operation
+		add := func(m stats.Match) {
+			rows = append(rows, []gridCell{{text: name}, {text: comparison(m.Comparison)}, {text: promises(m)}})
+			name = ""
+		}
 		if d.AsNamed != nil {
-			name = comparison(d.AsNamed.Comparison)
-			promises = fmt.Sprintf("(%s; %s)", promiseName(d.AsNamed.First), promiseName(d.AsNamed.Second))
-			if d.AsNamed.First.Delivered == "read" {
-				promises = "(reads)"
-			}
+			add(*d.AsNamed)
 		}
-		var equal []string
 		for _, m := range d.Equal {
-			if m.First.Delivered != "read" {
-				equal = append(equal, promiseName(m.First)+": "+comparison(m.Comparison))
+			if d.AsNamed == nil || m.First != d.AsNamed.First || m.Second != d.AsNamed.Second {
+				add(m)
 			}
 		}
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\n", d.Workload, d.Operation, name, promises, strings.Join(equal, "; "))
 	}
-	return true, t.Flush()
+	p.gridByOperation([]gridColumn{{name: "operation"}, {name: "ratio"}, {name: "promise"}}, rows)
+	_, err := io.WriteString(w, p.String())
+	return true, err
+}
+
+// promises tells what both of a match promise.
+func promises(m stats.Match) string {
+	one, other := promiseName(m.First), promiseName(m.Second)
+	switch {
+	case m.First.Delivered == "read":
+		return "reads"
+	case one == other:
+		return one
+	}
+	return one + "; " + other
 }
 
 // comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no
@@ -47,11 +63,11 @@ func comparison(c stats.Comparison) string {
 	mark := ""
 	switch {
 	case !c.Enough():
-		return fmt.Sprintf("~ %sx (n=%d)", factor(c.Mid), c.Rounds)
+		return fmt.Sprintf("~ %sx (n=%d)", stats.Factor(c.Mid), c.Rounds)
 	case c.Equivalent:
 		mark = "= "
 	case !c.Different:
 		mark = "~ "
 	}
-	return mark + fmt.Sprintf("%sx [%s–%s]", factor(c.Mid), factor(c.Lo), factor(c.Hi))
+	return mark + fmt.Sprintf("%sx [%s–%s]", stats.Factor(c.Mid), stats.Factor(c.Lo), stats.Factor(c.Hi))
 }

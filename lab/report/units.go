@@ -75,19 +75,6 @@ func metric(m result.Metric) string {
 	return m.Name + " " + count(m.Value)
 }
 
-// factor prints a ratio: "0.97", "1.84", "12.3", "480".
-func factor(f float64) string {
-	switch {
-	case f >= 99.95:
-		return fmt.Sprintf("%.0f", f)
-	case f >= 9.995:
-		return fmt.Sprintf("%.1f", f)
-	case f < 0.0995:
-		return fmt.Sprintf("%.2g", f)
-	}
-	return fmt.Sprintf("%.2f", f)
-}
-
 // percent prints a half-width: "±3%", "±0.4%".
 func percent(f float64) string {
 	switch p := 100 * f; {

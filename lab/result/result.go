@@ -116,13 +116,15 @@ type Cell struct {
 	Error  string `json:"error,omitempty"`
 	Hint   string `json:"hint,omitempty"`
 
-	Workers int       `json:"workers"`
-	Items   int       `json:"items"`             // records per operation
-	Rate    float64   `json:"rate,omitempty"`    // operations per second asked for in open-loop mode
-	N       int64     `json:"n"`                 // operations measured
-	Samples []Sample  `json:"samples,omitempty"` // one a round
-	Early   string    `json:"early,omitempty"`   // why it got no more rounds than it has: EarlyBehind or EarlyDecided
-	NS      *Interval `json:"ns,omitempty"`      // total time over total operations
+	Workers int      `json:"workers"`
+	Items   int      `json:"items"`             // records per operation
+	Rate    float64  `json:"rate,omitempty"`    // operations per second asked for in open-loop mode
+	N       int64    `json:"n"`                 // operations measured
+	Samples []Sample `json:"samples,omitempty"` // one a round
+	Early   string   `json:"early,omitempty"`   // why it got no more rounds than it has: EarlyBehind or EarlyDecided
+	// NS is total time over total operations; of a cell that is compared with the fastest, the time
+	// of that times the ratio.
+	NS      *Interval `json:"ns,omitempty"`
 	Latency *Latency  `json:"latency,omitempty"`
 	Ratio   *Ratio    `json:"ratio,omitempty"` // to the fastest ranked cell of the same table row group
 	Floor   *float64  `json:"floor,omitempty"` // NS.Mid as a multiple of the disk's floor for such an operation

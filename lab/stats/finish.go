@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/assaydb/assay/lab/result"
 )
@@ -14,6 +13,10 @@ import (
 // Finish computes what follows from the samples of run: NS, Ratio and Floor of its cells, its
 // verdicts, and warnings about comparisons that could not be resolved. What it computed before is
 // replaced, so that it may be called again, also on a run that was read from disk.
+//
+// A cell's ratio is of the rounds that it has in common with the fastest. So that two times divide
+// to their ratio, the time of the fastest is the mean of all its rounds, and that of another one is
+// so many times as long: who left early may have met another hour of the machine.
 //
 // The fastest of k cells of a group is compared with each of the others, and the confidence is
 // corrected for all pairs of them: who reads one group asks nothing of the others, and any of its
@@ -26,57 +29,72 @@ func Finish(run *result.Run) {
 	p := processesOf(run.Cells, tables)
 	run.Processes = result.Processes(p)
 	for i := range run.Cells {
-		p.measure(&run.Cells[i], run.Floor)
+		p.measure(&run.Cells[i])
 	}
-	u := unresolved{}
+	var tally Tally
 	for _, t := range tables {
 		for _, g := range t.Groups {
-			if run.Environment.Unranked == "" {
-				u.add(p.rankGroup(run.Cells, rankable(run.Cells, g)))
+			if group := rankable(run.Cells, g); run.Environment.Unranked == "" && len(group) > 0 {
+				p.rankGroup(run.Cells, group)
+				tally.Add(cellsOf(run.Cells, group))
 			}
 		}
 		run.Verdicts = append(run.Verdicts, verdicts(run, t)...)
 	}
-	run.Warnings = append(run.Warnings, u.warnings(run.Took)...)
+	for i := range run.Cells {
+		above(&run.Cells[i], run.Floor)
+	}
+	if tally.Open > 0 {
+		run.Warnings = append(run.Warnings, unresolved(run, tally))
+	}
 }
 
 // measure sets what a cell shows by itself.
-func (p Processes) measure(c *result.Cell, floor result.Floor) {
+func (p Processes) measure(c *result.Cell) {
 	c.NS, c.Ratio, c.Floor = nil, nil, nil
-	if c.Status != result.OK || len(positive(c.Samples)) == 0 {
+	if c.Status == result.OK && len(positive(c.Samples)) > 0 {
+		ns := p.mean(c.Samples)
+		c.NS = &ns
+	}
+}
+
+// above sets how many times as long as the disk's floor a ranked cell takes.
+func above(c *result.Cell, floor result.Floor) {
+	if c.NS == nil || !c.Ranked {
 		return
 	}
-	ns := p.mean(c.Samples)
-	c.NS = &ns
-	if limit, ok := diskFloor(*c, floor); ok && limit > 0 && c.Ranked {
-		multiple := ns.Mid / limit
+	if limit, ok := diskFloor(*c, floor); ok && limit > 0 {
+		multiple := c.NS.Mid / limit
 		c.Floor = &multiple
 	}
 }
 
-// rankGroup compares the cells of a group with the fastest of them. It returns the comparisons that
-// were made.
-func (p Processes) rankGroup(cells []result.Cell, group []int) []Comparison {
-	if len(group) == 0 {
-		return nil
+func cellsOf(cells []result.Cell, indices []int) []result.Cell {
+	out := make([]result.Cell, len(indices))
+	for i, index := range indices {
+		out[i] = cells[index]
 	}
+	return out
+}
+
+// rankGroup compares the cells of a group, which is not empty, with the fastest of them.
+func (p Processes) rankGroup(cells []result.Cell, group []int) {
 	best := fastest(cells, group)
 	name := cells[best].Name()
 	cells[best].Ratio = &result.Ratio{To: name, Lo: 1, Mid: 1, Hi: 1}
-	var made []Comparison
 	for _, i := range group {
 		if i == best {
 			continue
 		}
 		c := p.beside(cells[i], cells[best], len(group))
-		made = append(made, c)
 		if c.Rounds == 0 {
 			continue
 		}
 		cells[i].Ratio = &result.Ratio{To: name, Lo: c.Lo, Mid: c.Mid, Hi: c.Hi, Different: c.Different,
 			Equivalent: c.Equivalent}
+		ns, times := cells[i].NS, c.Mid*cells[best].NS.Mid/cells[i].NS.Mid
+		ns.Lo, ns.Mid, ns.Hi = times*ns.Lo, times*ns.Mid, times*ns.Hi
 	}
-	return made
 }
 
 // beside compares two of k cells of a table.
@@ -158,69 +176,30 @@ func fastest(cells []result.Cell, group []int) int {
 	return best.at
 }
 
-// unresolved counts the comparisons that are open, of which a longer run would tell more.
-type unresolved struct {
-	total, few, open int
-	near             int     // of the open ones, those that would take hopelessly long
-	most             float64 // rounds that the others need, as a multiple of those they have
-}
-
-func (u *unresolved) add(made []Comparison) {
-	for _, c := range made {
-		u.total++
-		switch {
-		case !c.Enough():
-			u.few++
-		case !c.Different && !c.Equivalent:
-			u.open++
-			if more := c.more(); more > Hopeless {
-				u.near++
-			} else {
-				u.most = max(u.most, more)
-			}
-		}
-	}
-}
-
-// Hopeless is how many times as many rounds nobody waits for.
-const Hopeless = 500
-
 const longerHint = "measure longer: --budget "
 
-func (u unresolved) warnings(took time.Duration) []result.Warning {
-	hint := longerHint + longer(took, u.most)
-	var w []result.Warning
-	if u.few > 0 {
-		w = append(w, result.Warning{
-			Text: fmt.Sprintf("%d of %d comparisons have fewer than %d rounds in common, too few to decide anything",
-				u.few, u.total, MinRounds),
-			Hint: hint,
-		})
+// unresolved says how many comparisons of a run are open, and how long it takes to decide them.
+func unresolved(run *result.Run, t Tally) result.Warning {
+	text := fmt.Sprintf("%d of %d comparisons are open: neither a difference nor equivalence within %.0f %% is sure",
+		t.Open, t.All, 100*Margin)
+	if t.Few > 0 {
+		text += fmt.Sprintf("; %d of them have fewer than %d rounds in common", t.Few, MinRounds)
 	}
-	if u.open > 0 {
-		text := fmt.Sprintf("%d of %d comparisons are open: neither a difference nor equivalence within %.0f %% is sure", u.open, u.total, 100*Margin)
-		if u.near > 0 {
-			text += fmt.Sprintf("; %d of them are so near to a limit that they would take hundreds of times as long",
-				u.near)
-		}
-		w = append(w, result.Warning{Text: text, Hint: hint})
+	takes, near := Needs(run)
+	if near > 0 {
+		text += fmt.Sprintf("; %d of them are so near to a limit that they would take hundreds of times as long", near)
 	}
-	return w
+	return result.Warning{Text: text, Hint: longerHint + fmt.Sprintf("%.0fm", max(1, math.Ceil(takes.Minutes())))}
 }
 
-// longer returns a budget, in whole minutes, in which what is open gets so many times more rounds.
-// The rounds of what is decided cost less than they did, and estimates of what is needed come out
-// too low, which about evens out.
-func longer(took time.Duration, more float64) string {
-	times := min(max(1+more, 3), Hopeless)
-	return fmt.Sprintf("%dm", max(5, int(math.Ceil(times*took.Minutes()))))
-}
+// Unresolved reports whether a warning is that of Finish, of comparisons that are open.
+func Unresolved(w result.Warning) bool { return strings.HasPrefix(w.Hint, longerHint) }
 
 // withoutOwn returns the warnings that are not of Finish.
 func withoutOwn(all []result.Warning) []result.Warning {
 	var kept []result.Warning
 	for _, w := range all {
-		if !strings.HasPrefix(w.Hint, longerHint) {
+		if !Unresolved(w) {
 			kept = append(kept, w)
 		}
 	}

@@ -161,7 +161,7 @@ func TestTooFewRoundsAreOpenAndAWarning(t *testing.T) {
 	if last := run.Verdicts[len(run.Verdicts)-1]; len(last.Best) > 0 {
 		t.Errorf("best of the table is %v, want none: it is open", last.Best)
 	}
-	if len(run.Warnings) != 1 || run.Warnings[0].Hint != "measure longer: --budget 5m" {
+	if len(run.Warnings) != 1 || run.Warnings[0].Hint != "measure longer: --budget 6m" {
 		t.Errorf("warnings %+v, want one to measure longer", run.Warnings)
 	}
 	run.Cells[1].Samples = run.Cells[1].Samples[:4]

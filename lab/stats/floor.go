@@ -21,7 +21,7 @@ func diskFloor(c result.Cell, f result.Floor) (ns float64, ok bool) {
 	if mixed(c) || c.Workers > 1 {
 		return 0, false
 	}
-	if c.Workload == "hook" && !strings.Contains(c.Operation, "shared") {
+	if Opens(c) {
 		if f.OpenClose == nil {
 			return 0, false
 		}
@@ -34,6 +34,11 @@ func diskFloor(c result.Cell, f result.Floor) (ns float64, ok bool) {
 		ns, ok = ns+min(f.AppendSync.Mid, f.OverwriteSync.Mid), true
 	}
 	return ns, ok
+}
+
+// Opens reports whether an operation opens and closes its store.
+func Opens(c result.Cell) bool {
+	return c.Workload == "hook" && !strings.Contains(c.Operation, "shared")
 }
 
 // mixed reports whether the iterations of an operation differ in kind: the mixes A to F of ycsb,

@@ -258,7 +258,7 @@ func join(names []string) string {
 func span(lo, hi float64) string {
 	a, b := factor(lo), factor(hi)
 	if lo < fine && hi < 9.95 { // both with the same number of decimals
-		b = fmt.Sprintf("%.2fx", hi)
+		b = Factor(hi) + "x"
 	}
 	if a == b {
 		return a
@@ -273,7 +273,7 @@ const fine = 1.495
 func factor(f float64) string {
 	switch {
 	case f < fine:
-		return fmt.Sprintf("%.2fx", f)
+		return Factor(f) + "x"
 	case f < 9.95:
 		return fmt.Sprintf("%.1fx", f)
 	case f < 99.5:
