@@ -76,6 +76,35 @@ func TestWriteBackOfAProcessThatGoesOn(t *testing.T) {
 	}
 }
 
+// TestFreezingAProcess brings a mapped page to a disk while the process stands still, which then goes
+// on.
+func TestFreezingAProcess(t *testing.T) {
+	d, m := mounted(t, Options{})
+	cmd, lines := start(t, "mmap", m.Dir())
+	if !lines.Scan() {
+		t.Fatal("the child did not do its work")
+	}
+	called := false
+	if err := m.Freeze(cmd.Process.Pid, func() {
+		called = true
+		if thread, err := runningThread(cmd.Process.Pid); thread != "" || err != nil {
+			t.Errorf("thread %s runs, %v", thread, err)
+		}
+		for s, want := range map[Survivors]string{Nothing: "f=4096×o", Everything: "f=4096×x"} {
+			if got := tree(t, d.Image(Rule{Ordered, s}, 1)); got != want {
+				t.Errorf("%v: got %s, want %s", s, got, want)
+			}
+		}
+	}); err != nil || !called {
+		t.Fatalf("called: %v, %v", called, err)
+	}
+	for {
+		if thread, err := runningThread(cmd.Process.Pid); thread != "" || err != nil {
+			break // it goes on, or the test says at its end that it does not
+		}
+	}
+}
+
 // TestSettlingABusyProcess cuts while threads of a process map, truncate, write and sync. Whatever
 // its memory held when it said so before the cut is there if everything survives.
 func TestSettlingABusyProcess(t *testing.T) {

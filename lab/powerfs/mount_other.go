@@ -28,6 +28,9 @@ func (*Mount) Dir() string { return "" }
 // Settle is not possible on this system.
 func (*Mount) Settle(int) error { return noMount("settle") }
 
+// Freeze is not possible on this system.
+func (*Mount) Freeze(int, func()) error { return noMount("freeze") }
+
 // WriteBack is not possible on this system.
 func (*Mount) WriteBack() error { return noMount("write back") }
 

@@ -38,6 +38,24 @@ func (m *Mount) Settle(pid int) error {
 	return nil
 }
 
+// Freeze stops the process pid, brings what it has mapped and changed to the disk as WriteBack does,
+// calls then, and lets the process go on. Meanwhile the disk holds what the death of the process
+// would leave.
+func (m *Mount) Freeze(pid int, then func()) error {
+	defer func() { _ = unix.Kill(pid, unix.SIGCONT) }() // it may have ended
+	if err := stopThreads(pid); err != nil {
+		return settleError(pid, err)
+	}
+	if err := waitStopped(pid); err != nil {
+		return settleError(pid, err)
+	}
+	if err := m.WriteBack(); err != nil {
+		return err
+	}
+	then()
+	return nil
+}
+
 func settleError(pid int, err error) error {
 	return &driver.Error{Op: fmt.Sprintf("settle process %d", pid), Kind: driver.KindOf(err), Err: err,
 		Hint: "dirty mapped pages may be missing from the images"}

@@ -201,6 +201,9 @@ func (c *cell) judge(t trial, o outcome) bool {
 	return c.keeps.failed+c.whole.failed > before
 }
 
+// claimed reports whether anything is promised of the cell.
+func (c *cell) claimed() bool { return c.Keeps.Claimed || c.Whole.Claimed }
+
 func (c *cell) say(what string) {
 	if c.What == "" {
 		c.What = what

@@ -16,35 +16,40 @@ import (
 // a crash may leave, has those verified that are new, and holds all against what was acknowledged
 // until then.
 type explorer struct {
-	rec    *recording
-	rng    *rand.Rand
-	left   []int // moments to come, those first that are worth most
-	states stateFunc
-	later  []pass // what follows
-	known  map[[32]byte]*verified
-	cells  func(rule powerfs.Rule) *cell
+	rec   *recording
+	rng   *rand.Rand
+	pass         // the present one
+	later []pass // those that take turns with it
+	known map[[32]byte]*verified
+	cells func(rule powerfs.Rule) *cell
 	// keep, if set, is told of each new state that is whole.
 	keep func(i int, s powerfs.State, img *powerfs.Image, o outcome)
-	// covers: what is looked at counts as covered of the pair's operations.
+	// covers: what is looked at counts as covered of the task's operations.
 	covers bool
 	looked map[int]bool
 }
 
 // fresh reports whether a moment is looked at for the first time, and notes it.
 func (x *explorer) fresh(i int) bool {
-	if x.looked == nil {
-		x.looked = map[int]bool{}
-	}
 	known := x.looked[i]
 	x.looked[i] = true
 	return !known
 }
 
-// cover counts a moment of a pair that was looked at.
-func (r *runner) cover(p *pair) {
+// counts has an explorer tell the cells of a job what it finds, and how many of the operations of
+// its recording it has looked at.
+func (r *runner) counts(j *job, x *explorer) {
+	x.cells, x.covers = j.cellOf, true
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.covered++
+	j.ops += len(x.rec.steps) + 1
+}
+
+// cover counts a moment that was looked at.
+func (r *runner) cover(t *task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.covered++
 }
 
 // stateFunc returns the states of the player's moment that are to be looked at.
@@ -52,8 +57,33 @@ type stateFunc func(*powerfs.Player, *rand.Rand) []powerfs.State
 
 // pass is a way through moments.
 type pass struct {
-	moments []int
-	states  stateFunc
+	left   []int // moments to come, those first that are worth most
+	states stateFunc
+	weight int   // its share of what is looked at, if there are others
+	had    int   // moments, and states that were opened and compared, so far
+	then   *pass // what follows it; nil is nothing
+}
+
+// turn makes the pass the present one that has had least by its share: one that has many moments
+// leaves the others their part, and with it the rules that only they try. It returns false if
+// nothing is left.
+func (x *explorer) turn() bool {
+	all := append(x.later, x.pass)
+	for i := range all {
+		for len(all[i].left) == 0 && all[i].then != nil {
+			weight, had := all[i].weight, all[i].had
+			all[i] = *all[i].then
+			all[i].weight, all[i].had = weight, had
+		}
+	}
+	all = slices.DeleteFunc(all, func(p pass) bool { return len(p.left) == 0 })
+	if len(all) == 0 {
+		x.later = nil
+		return false
+	}
+	slices.SortStableFunc(all, func(a, b pass) int { return a.had*b.weight - b.had*a.weight })
+	x.pass, x.later = all[0], all[1:]
+	return true
 }
 
 // verified is a state that was opened and compared.
@@ -64,7 +94,7 @@ type verified struct {
 
 // newExplorer returns one of the moments of rec from index first on.
 func newExplorer(rec *recording, first int, salt string) *explorer {
-	x := &explorer{rec: rec, known: map[[32]byte]*verified{}}
+	x := &explorer{rec: rec, known: map[[32]byte]*verified{}, looked: map[int]bool{}}
 	x.rng = rand.New(rand.NewPCG(mix(rec.seed, "explore", salt), rec.seed))
 	x.left = moments(rec.course(), first, x.rng)
 	return x
@@ -236,17 +266,12 @@ func (r *recording) inside() []int {
 	return moments
 }
 
-// asDone is the state in which all that was done is there.
-func asDone(*powerfs.Player, *rand.Rand) []powerfs.State {
-	return []powerfs.State{powerfs.Random(everything, 0)}
-}
-
 // chunk is how many moments are looked at while the tape is played once.
 const chunk = 12
 
 // explore looks at moments until none is left or until, and returns whether any is left.
 func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Time) (more bool, err error) {
-	for first := true; len(x.left) > 0 && (first || time.Now().Before(until)); first = false {
+	for first := true; x.turn() && (first || time.Now().Before(until)); first = false {
 		some := slices.Clone(x.left[:min(chunk, len(x.left))])
 		slices.Sort(some)
 		p, err := x.rec.tape.Play()
@@ -265,22 +290,23 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 				return false, err
 			}
 			done[i] = true
+			x.had++
 			if x.covers && x.fresh(i) {
-				l.cover(t.pair)
+				l.cover(t)
 			}
 		}
 		// Another pass may go through the same moments: they stay as they are.
 		x.left = slices.DeleteFunc(slices.Clone(x.left), func(i int) bool { return done[i] })
-		if len(x.left) == 0 && len(x.later) > 0 {
-			x.left, x.states, x.later = x.later[0].moments, x.later[0].states, x.later[1:]
-		}
 	}
-	return len(x.left) > 0, nil
+	return x.turn(), nil
 }
 
 // exploreMoment looks at the states of one moment.
 func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *powerfs.Player, i int) error {
 	tr := x.rec.trial(i)
+	if at := x.rec.stoppedAt(i); at > 0 {
+		tr.at = at
+	}
 	crashed := map[*cell]bool{}
 	for _, s := range x.states(p, x.rng) {
 		c := x.cells(s.Rule)
@@ -300,6 +326,7 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 			}
 			v = &verified{outcome: o}
 			x.known[sum] = v
+			x.had++
 			if x.keep != nil && o.Broken == "" && o.Torn == "" && !o.Late {
 				x.keep(i, s, img, o)
 			}

@@ -1,36 +1,30 @@
 package prove
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/assaydb/assay/lab/powerfs"
-	"github.com/assaydb/assay/lab/result"
 )
 
-// A pass that follows another goes through the same moments: that before it were all looked at in
-// few states changes nothing.
-func TestALaterPassHasItsMoments(t *testing.T) {
+// One pass has a thousand moments: the others have their part all the same, and what follows a pass
+// has its moments when that is done.
+func TestPassesTakeTurns(t *testing.T) {
 	t.Parallel()
-	l, task := laneOf(t, "bunt", result.FaultPower)
-	rec, err := l.record(t.Context(), task, scene{writers: 1, legs: []leg{{"", 12}}}, 7, run{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := newExplorer(rec, 0, "test")
-	x.cells = task.cellOf
-	x.states = func(*powerfs.Player, *rand.Rand) []powerfs.State { return nil }
-	want := slices.Clone(x.left)
-	x.later = []pass{{x.left, x.states}}
-	for len(x.later) > 0 {
-		if _, err := l.explore(t.Context(), task, x, time.Now()); err != nil {
-			t.Fatal(err)
+	moments := make([]int, 1000)
+	x := &explorer{pass: pass{left: moments, weight: 3},
+		later: []pass{{left: moments[:60], weight: 2, then: &pass{left: moments[:30]}}, {left: moments[:24], weight: 1}}}
+	all, had := 0, map[int]int{} // by weight
+	for x.turn() {
+		n := min(chunk, len(x.left))
+		x.left, x.had = x.left[n:], x.had+n
+		all, had[x.weight] = all+n, had[x.weight]+n
+		if all == 6*chunk && (had[3] != 3*chunk || had[2] != 2*chunk || had[1] != chunk) {
+			t.Errorf("of the first %d the passes had %v, by weight", all, had)
 		}
 	}
-	if len(want) < 2*chunk || !slices.Equal(x.left, want) {
-		t.Errorf("the second pass goes through %v, want %v", x.left, want)
+	if want := 1000 + 60 + 30 + 24; all != want || had[2] != 90 {
+		t.Errorf("the passes had %d moments, want %d: %v, by weight", all, want, had)
 	}
 }
 

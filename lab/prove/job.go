@@ -22,7 +22,8 @@ type job struct {
 
 	made    int // recordings, or faults, so far
 	turn    int
-	turns   int // kills so far
+	turns   int           // kills so far
+	killing time.Duration // of its time, for those
 	xs      []*explorer
 	targets []target // the operations that are to fail
 	found   []candidate
@@ -102,20 +103,22 @@ func (r *runner) seedOf(k int) uint64 {
 
 // explorers lets the job have explorers, as many as there are scenes, and those in turn look at
 // their moments.
-func (l *lane) explorers(ctx context.Context, j *job, until time.Time, start func(*recording) *explorer) (more bool,
-	err error) {
+func (l *lane) explorers(ctx context.Context, j *job, until time.Time,
+	start func(*recording) (*explorer, error)) (more bool, err error) {
 	if len(j.xs) < len(scenes) && l.another(j) {
 		rec, err := l.nextRecording(ctx, j)
 		if err != nil {
 			return false, err
 		}
 		l.troubled(j.cells, rec)
-		if x := start(rec); x != nil {
-			if l.Rounds > 0 {
-				x.left = x.left[:min(roundMoments, len(x.left))]
-			}
-			j.xs = append(j.xs, x)
+		x, err := start(rec)
+		if err != nil {
+			return false, err
 		}
+		if l.Rounds > 0 {
+			x.left = x.left[:min(roundMoments, len(x.left))]
+		}
+		j.xs = append(j.xs, x)
 	}
 	for first := true; len(j.xs) > 0 && (first || time.Now().Before(until)); first = false {
 		j.turn++
@@ -160,36 +163,83 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 			return false, err
 		}
 	}
-	return l.explorers(ctx, j, until, func(rec *recording) *explorer {
+	return l.explorers(ctx, j, until, func(rec *recording) (*explorer, error) {
 		x := newExplorer(rec, 0, "power")
-		x.covers = true
-		l.mu.Lock()
-		j.ops += len(x.left)
-		l.mu.Unlock()
-		x.cells = j.cellOf
-		x.left = rec.pressing(x.left)
-		all := x.left
-		x.states = j.allStates
+		l.counts(j, x)
+		x.left, x.states = rec.pressing(x.left), j.allStates
 		if l.Rounds > 0 {
-			return x
+			return x, nil
 		}
-		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
-		// First what is within large commits, then a few states of all moments.
-		x.later = []pass{{all, x.states}, {all, j.allStates}}
-		x.left, x.states = append(rec.inside(), len(rec.steps)), asDone
-		if j.caps.Class == kv.Synced {
-			x.later = append([]pass{{x.left, x.states}}, x.later...)
-			x.left, x.states = rec.syncs(), func(*powerfs.Player, *rand.Rand) []powerfs.State {
-				return []powerfs.State{powerfs.Random(nothing, 0)}
-			}
+		if err := l.tryEach(ctx, j, x); err != nil {
+			return nil, err
 		}
-		return x
+		j.passes(x)
+		return x, nil
 	})
+}
+
+// passes has the moments of an explorer looked at in several ways, which take turns: what is within
+// large commits; of all moments a few states, and then all; and, for a promise that is to hold,
+// what is certain before each sync.
+func (j *job) passes(x *explorer) {
+	all := x.left
+	some := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
+	x.pass = pass{left: all, states: some, weight: 2, then: &pass{left: all, states: j.allStates}}
+	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)}}
+	if j.caps.Class == kv.Synced {
+		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})
+	}
+}
+
+// mostFirst is how many moments are looked at, at most, for each cell of a task to have a state.
+const mostFirst = 16
+
+// tryEach lets each cell of a task that has none yet have a state behind an acknowledged commit,
+// whatever time that takes: only then are others looked at more closely.
+func (l *lane) tryEach(ctx context.Context, j *job, x *explorer) error {
+	first := *x
+	first.left = slices.DeleteFunc(slices.Clone(x.left), func(i int) bool { return x.rec.trial(i).acked() == 0 })
+	first.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+		states := p.States(powerfs.Ordered, rng)
+		for _, e := range j.beside {
+			states = append(states, p.States(e, rng)...)
+		}
+		rng.Shuffle(len(states), func(a, b int) { states[a], states[b] = states[b], states[a] })
+		missing := map[*cell]bool{}
+		for _, c := range l.untried(j.task) {
+			missing[c] = true
+		}
+		return slices.DeleteFunc(states, func(s powerfs.State) bool {
+			c := j.cellOf(s.Rule)
+			wanted := missing[c]
+			delete(missing, c)
+			return !wanted
+		})
+	}
+	for range mostFirst {
+		if len(l.untried(j.task)) == 0 || len(first.left) == 0 {
+			break
+		}
+		if _, err := l.explore(ctx, j.task, &first, time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untried returns the cells of a task that have no state behind an acknowledged commit.
+func (r *runner) untried(t *task) []*cell {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(t.cells), func(c *cell) bool { return c.judged > 0 && c.Acked > 0 })
 }
 
 // allStates returns all states that power cuts leave.
 func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-	states := p.States(powerfs.Ordered, rng)
+	var states []powerfs.State
+	if j.ordered {
+		states = p.States(powerfs.Ordered, rng)
+	}
 	for _, e := range j.beside {
 		if !j.ordered || rng.IntN(8) == 0 {
 			states = append(states, p.States(e, rng)...)
@@ -248,17 +298,17 @@ const (
 // recovery is a job: what a power cut has left is opened and gone on in, and power fails again
 // before every operation of that, and once more.
 func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool, err error) {
-	start := func(rec *recording) *explorer {
+	start := func(rec *recording) (*explorer, error) {
 		x := newExplorer(rec, 0, "recovery")
 		x.left = rec.pressing(x.left)
 		x.left = x.left[:min(10, len(x.left))]
 		x.cells, x.states = j.cellOf, func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-			states := p.States(powerfs.Ordered, rng)
+			states := p.States(j.entries(), rng)
 			rng.Shuffle(len(states), func(i, j int) { states[i], states[j] = states[j], states[i] })
-			return append(states[:min(3, len(states))], powerfs.Random(everything, 0))
+			return append(states[:min(3, len(states))], j.only(powerfs.Everything)(p, rng)...)
 		}
 		x.keep = j.keeper(rec, 1)
-		return x
+		return x, nil
 	}
 	if len(j.found) == 0 {
 		end := l.within(turnTime)
@@ -313,7 +363,7 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 	x := newExplorer(rec, 0, "again")
 	x.left, x.cells = rec.pressing(x.left), j.cellOf
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-		return append(p.States(powerfs.Ordered, rng), rec.killed(p, rng)...)
+		return append(p.States(j.entries(), rng), rec.killed(p, rng)...)
 	}
 	if l.Rounds == 0 && c.deep+1 < deepest && len(j.found) < mostCandidates/2 {
 		kept := 0

@@ -12,14 +12,19 @@ import (
 const (
 	maxGenerations = 3   // how often one store is killed and goes on
 	maxKillAcks    = 200 // acknowledgements, at most, before a process is killed
+	// killsPart is the part of its time that a job has real kills for: a store takes a process then,
+	// and leaves one state.
+	killsPart = 4
 )
 
 // kill is a job: a writer process is killed (kill -9) at some moment, the store opened and
 // compared, and a writer goes on in it, with other values, to be killed again. Beside, kills are
-// modelled: before every operation of recorded runs, and between the pages of every write.
+// modelled: before every operation of recorded runs, and between the pages of every write; where
+// the disk does not hear of all that is written, at moments at which the process was stopped.
 func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) {
-	half := time.Now().Add(time.Until(until) / 2)
-	for first := true; l.killsLeft(j) && (first || l.Rounds > 0 || time.Now().Before(half)); first = false {
+	began := time.Now()
+	for l.killsLeft(j) && (l.Rounds > 0 || l.unavailable != nil && time.Now().Before(until) ||
+		killsPart*(j.killing+time.Since(began)) <= j.spent+time.Since(began)) {
 		k := j.turns*j.of + j.number
 		j.turns++
 		l.begun(j.task)
@@ -31,18 +36,20 @@ func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) 
 			return false, err
 		}
 	}
+	j.killing += time.Since(began)
 	if l.unavailable != nil || l.Rounds > 0 {
 		return l.killsLeft(j), nil
 	}
-	_, err := l.explorers(ctx, j, until, func(rec *recording) *explorer {
+	_, err := l.explorers(ctx, j, until, func(rec *recording) (*explorer, error) {
 		if rec.mapped {
-			return nil
+			return l.frozen(ctx, j, rec)
 		}
 		x := newExplorer(rec, 0, "kill")
-		x.cells = j.cellOf
-		x.later = []pass{{x.left, func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.Killed(rng) }}}
-		x.left, x.states = append(rec.inside(), len(rec.steps)), asDone // that there is a moment
-		return x
+		l.counts(j, x)
+		x.later = []pass{{left: x.left, weight: 3,
+			states: func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.Killed(rng) }}}
+		x.pass = pass{left: append(rec.inside(), len(rec.steps)), weight: 1, states: j.only(powerfs.Everything)}
+		return x, nil
 	})
 	return true, err
 }
@@ -174,8 +181,7 @@ func (l *lane) count(t *task, tr trial, o outcome) {
 	c := t.cells[0]
 	c.record(tr, o)
 	if !o.Late {
-		c.States++ // each is of another history
-		t.states++
+		t.count(c) // each is of another history
 		l.images++
 	}
 }

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/result"
@@ -33,4 +34,36 @@ func TestPebbleWithoutSyncLosesAcknowledgedWritesWhenKilled(t *testing.T) {
 	if c.Keeps.Verdict != result.Disproved || c.Keeps.Claimed || c.Lost == 0 || c.Whole.Verdict != result.Proved {
 		t.Errorf("%+v", c)
 	}
+}
+
+// The disk does not hear of a commit that Badger writes into mapped memory, until that is written
+// back.
+func TestKillsOfAnEngineThatMapsItsFilesAreSeen(t *testing.T) {
+	t.Parallel()
+	l, task := laneOfClass(t, "badger", kv.Flushed, result.FaultKill)
+	s := scene{writers: 1, work: work{Batch: 40}, legs: []leg{{"", 40}, {reopen, 20}}}
+	rec, err := l.record(t.Context(), task, s, 7, run{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rec.mapped {
+		t.Fatal("nothing was mapped")
+	}
+	x, err := l.frozen(t.Context(), &job{task: task, of: 1}, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		x.left = x.left[:min(6, len(x.left))]
+	}
+	moments := len(x.left)
+	if _, err := l.explore(t.Context(), task, x, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	c := task.cells[0]
+	if c.States < 3 || c.Acked == 0 || c.keeps.failed+c.whole.failed > 0 {
+		t.Errorf("of %d moments, behind up to %d commits, %d states: %d lack commits and %d are not whole: %s", moments,
+			c.Acked, c.States, c.keeps.failed, c.whole.failed, c.What)
+	}
+	t.Logf("%d moments, %d states, %d commits", moments, c.States, c.Acked)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
@@ -116,6 +117,25 @@ func TestEngineThatDoesNotSyncIsFoundAndShownAgain(t *testing.T) {
 		}
 		if len(before) < 2 || !strings.Contains(strings.Join(before, "; "), "write ") {
 			t.Errorf("it is not told what came before: %q", before)
+		}
+	}
+}
+
+// A store of SQLite without a log syncs five times a commit: what is tried before each of those left
+// no time for the rules that only other states try.
+func TestEveryRuleIsTriedInTheFirstSlice(t *testing.T) {
+	t.Parallel()
+	l, task := laneOf(t, "sqlite:?journal_mode=DELETE", result.FaultPower)
+	if err := l.checkRules(); err != nil {
+		t.Fatal(err)
+	}
+	task = l.newTask(task.pair, task.fault)
+	if _, err := l.power(t.Context(), &job{task: task, of: 1}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range task.cells {
+		if f := l.runner.finish(task, c); f.Keeps.Verdict == result.Unproved || f.Whole.Verdict == result.Unproved {
+			t.Errorf("%s: %d states, behind %d commits: %s", c.Rule, c.States, c.Acked, f.Keeps.Why)
 		}
 	}
 }

@@ -32,6 +32,7 @@ type recording struct {
 	strikes   []powerfs.Strike
 	recovered *candidate // what the disk held at first; nil is nothing
 	options   powerfs.Options
+	stopped   []int64 // when the processes were stopped, to see what their death would leave
 }
 
 // syncTime is how long a sync takes in a slow scene.
@@ -44,6 +45,7 @@ type run struct {
 	dies    uint64          // of several processes, the last is killed before this operation; 0 is none
 	kills   []uint64        // the operations before which the process is killed; another goes on then
 	faults  []powerfs.Fault // that are to come once the last process begins
+	freezes bool            // the processes are stopped again and again
 }
 
 // record runs a scene on a disk.
@@ -83,7 +85,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	if s.apart && len(in.kills) == 0 {
 		specs = apart(spec, s.writers)
 	}
-	all, err := l.finish(ctx, g, r, specs, faulty, in.dies)
+	all, err := l.finish(ctx, g, r, specs, faulty, in)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +121,9 @@ func apart(spec writeSpec, writers int) []writeSpec {
 }
 
 // finish has processes do what is left to do, side by side, cuts the power behind them, and returns
-// what they said. The last of them is killed before operation dies, if that is not 0.
+// what they said. The last of them is killed before an operation, if the run says so.
 func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool,
-	dies uint64) (all ledger, err error) {
+	in run) (all ledger, err error) {
 	var workers []*writer
 	var died atomic.Int64 // when
 	all.acks = make([][]ack, len(specs[0].From))
@@ -136,8 +138,8 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 	}()
 	for i, spec := range specs {
 		var ready func(pid int)
-		if dies > 0 && i == len(specs)-1 {
-			ready = func(pid int) { g.killBefore(dies, pid, func() { died.Store(clock()) }) }
+		if in.dies > 0 && i == len(specs)-1 {
+			ready = func(pid int) { g.killBefore(in.dies, pid, func() { died.Store(clock()) }) }
 		}
 		w, err := startWriter(l.Child, spec, 0, ready)
 		if err != nil {
@@ -145,11 +147,17 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 		}
 		workers = append(workers, w)
 	}
+	stop := func() ([]int64, error) { return nil, nil }
+	if in.freezes {
+		stop = g.freezeOften(workers, r.seed)
+	}
 	for i, w := range workers {
 		d, ended, err := l.untilEnd(ctx, w, faulty)
-		if err != nil {
+		stopped, failed := stop()
+		if err = cmp.Or(err, failed); err != nil {
 			return all, err
 		}
+		r.stopped = stopped
 		killed := i == len(specs)-1 && died.Load() > 0
 		hung := d == nil && ended == nil
 		if ended == nil && !hung {

@@ -195,7 +195,7 @@ func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed ui
 	x.left = x.left[:min(restartMoments, len(x.left))]
 	x.cells = j.cellOf
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-		return few(p.States(powerfs.Ordered, rng), rng)
+		return few(p.States(j.entries(), rng), rng)
 	}
 	_, err := l.explore(ctx, j.task, x, time.Now().Add(certainTime))
 	return err

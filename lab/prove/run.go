@@ -73,8 +73,11 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	for _, t := range r.tasks {
 		r.proof.Damage = append(r.proof.Damage, t.damages()...)
 		for i, c := range t.cells {
+			if i == 0 {
+				c.Ops, c.Covered, c.Worked = t.ops, t.covered, t.spent
+			}
 			if t.fault == result.FaultPower && i == 0 {
-				c.Did, c.Ops, c.Covered = t.did, t.ops, t.covered
+				c.Did = t.did
 			}
 			if c.shown != nil && r.Evidence != "" {
 				c.shown.dir = filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
@@ -105,6 +108,7 @@ type runner struct {
 	mu     sync.Mutex // of all that follows, and of the calls of Progress
 	freed  *sync.Cond // a job is no longer busy
 	jobs   []*job
+	lanes  int // that do them
 	done   int
 	images int
 	unkept int
@@ -211,23 +215,25 @@ func (r *runner) probe(ctx context.Context, spec storeSpec) (all [3]caps, err er
 	return *m.Done.Caps, nil
 }
 
-// work has some lanes do slices of the jobs: of the promise that lags, or else of which least was
-// found by its worth, the one whose task is furthest behind its share of the time. It returns the
-// errors of controls.
+// work has some lanes do slices of the jobs. It returns the errors of controls.
 func (r *runner) work(ctx context.Context) error {
-	lanes := runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
-	each := 1
-	if r.Rounds == 0 {
-		each = (lanes + len(r.tasks) - 1) / len(r.tasks)
+	r.lanes = runtime.GOMAXPROCS(0) + 2 // two more than there are processors: a lane also waits for its child
+	weights := 0
+	for _, t := range r.tasks {
+		weights += t.weight
 	}
 	for _, t := range r.tasks {
-		for n := range each {
-			r.jobs = append(r.jobs, &job{task: t, number: n, of: each})
+		lanes := 1 // that the task's share of the time is
+		if r.Rounds == 0 {
+			lanes = max((2*r.lanes*t.weight+weights)/(2*weights), 1)
+		}
+		for n := range lanes {
+			r.jobs = append(r.jobs, &job{task: t, number: n, of: lanes})
 		}
 	}
-	errs := make([]error, lanes)
+	errs := make([]error, r.lanes)
 	var all sync.WaitGroup
-	for i := range lanes {
+	for i := range r.lanes {
 		all.Go(func() {
 			l := &lane{runner: r, number: i}
 			defer l.close()
@@ -246,17 +252,9 @@ func (r *runner) next() *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
-		var best *job
-		busy, elapsed := false, time.Since(r.started)
-		for _, j := range r.jobs {
-			if j.busy {
-				busy = true
-			}
-			if !j.busy && !j.over && (best == nil || j.before(best, elapsed)) {
-				best = j
-			}
-		}
-		late := r.Rounds == 0 && time.Since(r.started) >= r.Budget
+		elapsed := time.Since(r.started)
+		best, busy := choose(r.jobs, r.lanes, elapsed), slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
+		late := r.Rounds == 0 && elapsed >= r.Budget
 		if best != nil && (!late || best.spent == 0) {
 			best.busy = true
 			return best
@@ -268,23 +266,6 @@ func (r *runner) next() *job {
 		return nil
 	}
 }
-
-// before reports whether j is to have a slice before o, so long after the beginning.
-func (j *job) before(o *job, elapsed time.Duration) bool {
-	if (j.spent == 0) != (o.spent == 0) { // each has its turn
-		return j.spent == 0
-	}
-	if mine, other := j.pair.lag(elapsed), o.pair.lag(elapsed); j.pair != o.pair && mine != other {
-		return mine > other
-	}
-	if mine, other := j.pair.share(), o.pair.share(); j.pair != o.pair && mine != other {
-		return mine < other
-	}
-	return j.had() < o.had()
-}
-
-// had is the time that a job has had, by its weight.
-func (j *job) had() float64 { return float64(j.spent) / float64(j.weight) }
 
 // sliceTime is how long a lane stays with a job.
 func (r *runner) sliceTime() time.Duration {
@@ -320,6 +301,7 @@ func (r *runner) ended(ctx context.Context, j *job, took time.Duration, more boo
 	r.mu.Lock()
 	j.busy, j.spent = false, j.spent+max(took, 1)
 	j.pair.spent += took
+	j.task.spent += took
 	j.over = err != nil || !more
 	var control *controlError
 	switch {

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -25,39 +26,9 @@ type pair struct {
 	void       error          // the failure of a control
 	did        map[string]int // by kind of operation, what the recordings hold
 
-	spent   time.Duration // by lanes
-	states  int           // that were opened and compared
-	ops     int           // of recordings that power failed in
-	covered int           // of those, how many it failed before
-}
-
-// A second of a lane counts as some states at least, so that an engine that is slow to open does
-// not take all of the time.
-const (
-	statesPerSecond      = 3
-	statesPerSecondOfLag = 8 // of a pair that lags
-)
-
-// share is what has been found of a pair, by what it is worth: of a promise that is to hold when
-// power fails three times as much, of one that leaves the store intact half as much again.
-func (p *pair) share() float64 {
-	worth := 1.0
-	switch {
-	case p.caps.Class == kv.Synced:
-		worth = 3
-	case p.caps.Intact:
-		worth = 1.5
-	}
-	return (float64(p.states) + statesPerSecond*p.spent.Seconds()) / worth
-}
-
-// enough is how many states are to be found of every pair within the default budget.
-const enough = 2000
-
-// lag returns how many states of a pair are missing by now.
-func (p *pair) lag(elapsed time.Duration) float64 {
-	due := enough * min(elapsed.Seconds()/DefaultBudget.Seconds(), 1)
-	return max(due-max(float64(p.states), statesPerSecondOfLag*p.spent.Seconds()), 0)
+	spent  time.Duration     // by lanes
+	states int               // that were opened and compared, of what is promised
+	found  map[[32]byte]bool // those of records, by their sums
 }
 
 // task is a pair under one fault.
@@ -66,33 +37,18 @@ type task struct {
 	fault   string
 	cells   []*cell           // one for each rule, or one
 	weight  int               // its share of the time
+	spent   time.Duration     // by lanes
+	ops     int               // of the recordings that were crashed
+	covered int               // of those, how many it was before
 	round   int               // recordings, kills and faults that were begun
 	ordered bool              // ordered rules are tried
 	beside  []powerfs.Entries // others that are
 	hung    bool              // a verifier has hung
-	seen    map[[32]byte]bool // the states that were opened and compared, by their sums
+	seen    map[[32]byte]bool // the states that were opened and compared of what is not promised, by their sums
 	why     string            // it was not tried, or not to the end
 	done    bool
 
 	flippedBits, readErrors result.Damage // of the task of damage
-}
-
-// weightOf returns a task's share of the time: of what is promised most is to be found out.
-func weightOf(c caps, fault string) int {
-	weights := map[string][3]int{ // of Synced, of what stays intact, of the rest
-		result.FaultKill:     {4, 4, 3},
-		result.FaultPower:    {9, 5, 2},
-		result.FaultRecovery: {5, 2, 1},
-		result.FaultEIO:      {12, 2, 1},
-		result.FaultENOSPC:   {3, 1, 1},
-	}[fault]
-	switch {
-	case c.Class == kv.Synced:
-		return weights[0]
-	case c.Intact:
-		return weights[1]
-	}
-	return weights[2]
 }
 
 // newTask returns a task with its empty cells.
@@ -110,17 +66,43 @@ func (r *runner) newTask(p *pair, fault string) *task {
 	return t
 }
 
-// saw counts a state that was opened and compared, unless it has been before.
+// saw counts a state that was opened and compared, unless it has been before: a kill and a power cut
+// may leave the same, which shows a promise once.
 func (t *task) saw(c *cell, sum [32]byte, o outcome) {
-	if o.Late || t.seen[sum] {
+	seen := &t.seen
+	if c.claimed() {
+		seen = &t.found
+	}
+	if o.Late || (*seen)[sum] {
 		return
 	}
-	if t.seen == nil {
-		t.seen = map[[32]byte]bool{}
+	if *seen == nil {
+		*seen = map[[32]byte]bool{}
 	}
-	t.seen[sum] = true
+	(*seen)[sum] = true
+	t.count(c)
+}
+
+// count counts a distinct state.
+func (t *task) count(c *cell) {
 	c.States++
-	t.states++
+	if c.claimed() {
+		t.states++
+	}
+}
+
+// entries returns what the states keep that are crashed more than once.
+func (t *task) entries() powerfs.Entries {
+	if t.ordered || len(t.beside) == 0 {
+		return powerfs.Ordered
+	}
+	return t.beside[0]
+}
+
+// only returns the one state in which so much survives.
+func (t *task) only(s powerfs.Survivors) stateFunc {
+	rule := powerfs.Rule{Entries: t.entries(), Survivors: s}
+	return func(*powerfs.Player, *rand.Rand) []powerfs.State { return []powerfs.State{powerfs.Random(rule, 0)} }
 }
 
 func (p *pair) newCell(fault, rule string) *cell {
@@ -131,6 +113,7 @@ func (p *pair) newCell(fault, rule string) *cell {
 	c.breaks = p.caps.DiskMayBreak && (fault == result.FaultEIO || fault == result.FaultENOSPC)
 	c.Engine, c.URL, c.Fault, c.Rule = p.entry.Name, p.entry.URL(), fault, rule
 	c.Requested, c.Delivered, c.Intact = p.class.String(), p.caps.Class.String(), p.caps.Intact
+	c.Keeps.Claimed, c.Whole.Claimed = claims(p.caps, fault, rule)
 	return c
 }
 

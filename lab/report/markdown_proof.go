@@ -17,7 +17,8 @@ func ProofMarkdown(w io.Writer, proof *result.Proof) error {
 	}
 	markdownRow(&b, append(header, "syncs", "writes"))
 	b.WriteString(strings.Repeat("|---", len(header)+2) + "|\n")
-	for _, r := range proofRows(proof.Cells) {
+	rows := proofRows(proof.Cells)
+	for _, r := range rows {
 		line := []string{r.engine, claimName(r.promise)}
 		for _, f := range faultColumns {
 			line = append(line, r.outcomes[f.key].text(long))
@@ -35,6 +36,7 @@ func ProofMarkdown(w io.Writer, proof *result.Proof) error {
 			fmt.Fprintf(&b, "\n%s crashes and disk faults left %s distinct states.\n", Grouped(crashes),
 				Grouped(states))
 		}
+		countsMarkdown(&b, rows)
 		damageMarkdown(&b, proof.Damage)
 		e := proof.Environment
 		fmt.Fprintf(&b, "\n%s of work on %s; %s.\n", took(proof.Took), strings.TrimSpace(system(e)),

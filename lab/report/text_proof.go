@@ -30,6 +30,7 @@ func Proof(w io.Writer, proof *result.Proof, o Options) error {
 	p.blank()
 	p.proofVerdict(rows)
 	p.blank()
+	p.proofCounts(rows)
 	p.proofWork(proof)
 	p.proofDamage(proof.Damage)
 	p.brokenPromises(rows)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"charm.land/lipgloss/v2"
 
@@ -182,6 +183,26 @@ func TestRulesOfOneFaultShareTheirCuts(t *testing.T) {
 	} {
 		if cuts, states := c.cells.cuts(), c.cells.states(); cuts != c.cuts || states != c.states {
 			t.Errorf("%s: %d cuts and %d states, want %d and %d", c.name, cuts, states, c.cuts, c.states)
+		}
+	}
+}
+
+// States count for the promise that they were to break, and for no other.
+func TestCountsOfAProofArePromiseByPromise(t *testing.T) {
+	cell := func(delivered string, claimed bool, fault string, states int) result.ProofCell {
+		f := result.Finding{Claimed: claimed, Verdict: result.Proved}
+		return result.ProofCell{Engine: "badger", Delivered: delivered, Fault: fault, Images: states, States: states,
+			Ops: 400, Covered: 100, Worked: 100 * time.Second, Keeps: f, Whole: f}
+	}
+	p := &result.Proof{Cells: []result.ProofCell{cell("synced", true, result.FaultKill, 500),
+		cell("synced", true, result.FaultPower, 1600), cell("flushed", true, result.FaultKill, 150),
+		cell("flushed", false, result.FaultPower, 1850)}}
+	got := strings.Join(strings.Fields(proofText(t, p, Options{Width: 200})), " ")
+	for _, want := range []string{"2,250 states were to break one; 1 of 2 promises have 2,000 or more of their own, " +
+		"fewer: badger · flushed, may break (150).", "synced, may break 2,100 2,100 10.5 25% ✓",
+		"flushed, may break 150 2,000 10.0 25% 1,850 short", "left 4,100 distinct states"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it does not say %q:\n%s", want, got)
 		}
 	}
 }

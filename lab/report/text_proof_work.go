@@ -15,7 +15,9 @@ func (p *page) proofWork(proof *result.Proof) {
 	points, kills, states, runs := 0, 0, 0, map[string]int{}
 	ops, covered := 0, 0
 	for _, c := range proof.Cells {
-		ops, covered = ops+c.Ops, covered+c.Covered
+		if c.Fault == result.FaultPower {
+			ops, covered = ops+c.Ops, covered+c.Covered
+		}
 		kills += c.Kills
 		states += c.States
 		key := c.Engine + " " + c.Requested + " " + c.Fault
@@ -39,6 +41,9 @@ func (p *page) proofWork(proof *result.Proof) {
 		text += fmt.Sprintf(". Power failed before %d %% of %s operations", 100*covered/ops, Grouped(ops))
 	}
 	p.paragraph("· ", p.styles.dim, text+".", p.styles.plain)
+	if enough := enoughText(proofRows(proof.Cells)); enough != "" {
+		p.paragraph("· ", p.styles.dim, enough, p.styles.plain)
+	}
 	last := ""
 	for _, c := range proof.Cells { // of each engine its first promise: the others do much the same
 		if did := didText(c.Did); did != "" && c.Engine != last {

@@ -72,16 +72,18 @@ type ProofCell struct {
 	Cuts   int `json:"cuts,omitempty"`
 	Kills  int `json:"kills,omitempty"` // of the rounds, real ones
 	Images int `json:"images"`          // crashed stores that were opened and compared
-	// States is how many distinct ones were opened and compared, without those that an earlier rule
-	// of the same fault left as well.
+	// States is how many distinct ones were opened and compared, without those that another cell of
+	// what is promised, or else another rule of the same fault, had before.
 	States int `json:"states,omitempty"`
 	// Did is what the recorded runs did meanwhile, by the kind of operation and of file: "create
 	// #.sst". The first cell of power failures tells it.
 	Did map[string]int `json:"did,omitempty"`
-	// Ops is how many operations the runs were of in which power failed, and Covered before how
-	// many of those it did. The same cell tells them.
-	Ops     int `json:"ops,omitempty"`
-	Covered int `json:"covered,omitempty"`
+	// Ops is how many operations the recorded runs were of, and Covered before how many of those
+	// the process was killed, or power failed. Worked is how long that took, of several that work
+	// side by side. The first cell of each fault tells them.
+	Ops     int           `json:"ops,omitempty"`
+	Covered int           `json:"covered,omitempty"`
+	Worked  time.Duration `json:"worked_ns,omitempty"`
 	// Late is how many stores, beside the images, were not verified in time. Nothing is known of
 	// them.
 	Late  int   `json:"late,omitempty"`
@@ -102,6 +104,10 @@ type ProofCell struct {
 	Keeps Finding `json:"keeps"` // acknowledged commits survive
 	Whole Finding `json:"whole"` // the store opens, passes its check, and holds whole transactions, a prefix of the commits
 }
+
+// EnoughStates is how many distinct states of what it promises a proof is to find of each engine
+// and class, see ProofCell.States.
+const EnoughStates = 2000
 
 // The verdicts of a finding.
 const (
