@@ -31,7 +31,7 @@ func (h *history) journal(e Entries) (committed int, besides map[int]bool) {
 	if e == PerFile {
 		return 0, h.logged()
 	}
-	return h.lastSync(0), nil
+	return h.committed(), nil
 }
 
 func until(at int) keep {

@@ -59,8 +59,10 @@ type Disk struct {
 	deadEvents int
 	logged     int64 // bytes
 	logLimit   int64
-	journal    []*op  // entry operations that no sync of their folder has made durable, oldest first
-	committed  uint64 // the ordered journal is durable up to this operation
+	journal    []*op          // entry operations that no sync of their folder has made durable, oldest first
+	committed  uint64         // the ordered journal is durable up to this operation
+	syncs      uint64         // that were begun and will succeed
+	syncing    []*pendingSync // of these, those that go on, oldest first
 
 	tape    *Tape // what was done, if it is recorded
 	replica bool  // a player's: nothing is forgotten

@@ -153,15 +153,22 @@ func (d *Disk) applyToBase(n *inode, e *event) error {
 	return err
 }
 
-// dropEvents forgets all events of n.
-func (d *Disk) dropEvents(n *inode) {
+// dropEvents forgets the events of n until one.
+func (d *Disk) dropEvents(n *inode, until uint64) {
+	behind := 0
 	for _, e := range n.events {
+		if e.seq > until {
+			break
+		}
+		behind++
 		e.dead = true
 		d.logged -= int64(len(e.data)) + eventCost
 		e.data = nil
 		d.deadEvents++
 	}
-	n.events = nil
+	if n.events = n.events[behind:]; len(n.events) == 0 {
+		n.events = nil
+	}
 	if d.deadEvents > 1024 && d.deadEvents > len(d.order)/2 {
 		kept := d.order[:0]
 		for _, e := range d.order {

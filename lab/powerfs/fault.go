@@ -1,6 +1,7 @@
 package powerfs
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"strings"
@@ -18,6 +19,7 @@ type Fault struct {
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 	At     int64         // of a read: only those of the byte at this offset count
 	Pages  int           // of a sync: only those that are to write so many pages, or more, count
+	Later  bool          // of a sync that takes a while: what is written meanwhile is lost with the rest
 }
 
 // FaultOp is a set of kinds of operations: OnWrite|OnSync.
@@ -86,6 +88,8 @@ func (f Fault) check() error {
 			"only reads are told apart by offsets, which begin at 0")
 	case f.Pages != 0 && f.Op != OnSync || f.Pages < 0:
 		return refuse("a fault of pages at a "+f.Op.String(), "only syncs are told apart by what they are to write")
+	case f.Later && f.Op != OnSync:
+		return refuse("a "+f.Op.String()+" that loses what comes later", "only a sync goes on meanwhile")
 	case f.Short && f.Op != OnWrite:
 		return refuse("a short "+f.Op.String(), "only a write can be short")
 	}
@@ -158,19 +162,25 @@ func (f *armedFault) result() error {
 		return errShort
 	case f.Short:
 		return halfDone{f.Err}
-	case f.Err == 0:
-		return syscall.EIO
+	case f.Later:
+		return losesLater{cmp.Or(f.Err, syscall.EIO)}
 	}
-	return f.Err
+	return cmp.Or(f.Err, syscall.EIO)
 }
+
+// losesLater tells Sync to lose what is written until it is done, and to report the error.
+type losesLater struct{ syscall.Errno }
 
 // halfDone tells Write to do half of the write and report the error.
 type halfDone struct{ syscall.Errno }
 
 // whole is for operations that cannot be half done.
 func whole(err error) error {
-	if half, ok := err.(halfDone); ok {
-		return half.Errno
+	switch err := err.(type) {
+	case halfDone:
+		return err.Errno
+	case losesLater:
+		return err.Errno
 	}
 	if err == errShort {
 		return syscall.EIO

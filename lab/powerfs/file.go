@@ -68,7 +68,7 @@ func (d *Disk) write(n *inode, off int64, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if n.allocates(off, off+int64(len(data))) {
+	if d.allocates(n, off, off+int64(len(data))) {
 		n.allocated = d.seq
 	}
 	before, size := len(n.live.pages), n.live.size
@@ -86,13 +86,23 @@ func (d *Disk) write(n *inode, off int64, data []byte) error {
 }
 
 // allocates reports whether a write to [off, end) resizes the file, or fills what has no blocks on
-// the disk yet.
-func (n *inode) allocates(off, end int64) bool {
-	if end > n.live.size || end > n.durable.size {
+// the disk yet, nor by a sync that goes on.
+func (d *Disk) allocates(n *inode, off, end int64) bool {
+	size, pages := n.durable.size, map[int64]*page(nil)
+	for _, s := range d.syncing {
+		if s.n == n {
+			size, pages = s.size, s.pages
+		}
+	}
+	if end > n.live.size || end > size {
 		return true
 	}
 	for index := off / pageSize; index*pageSize < end; index++ {
-		if n.durable.pages[index] == nil {
+		p, ok := pages[index]
+		if !ok {
+			p = n.durable.pages[index]
+		}
+		if p == nil {
 			return true
 		}
 	}

@@ -1,5 +1,7 @@
 package powerfs
 
+import "slices"
+
 // A history is what was done to a disk, as a list. Every question about the disk is answered by
 // doing the list over again, leaving out what is not to be: slow, and made like nothing in the
 // disk. Files and folders are numbers, the root is 1. Each call has a number of its own, from 1.
@@ -121,16 +123,86 @@ func (h *history) bytes(file int, k keep) []byte {
 // content returns what of the file can be read.
 func (h *history) content(file int, k keep) []byte { return h.bytes(file, k)[:h.size(file, k)] }
 
-// lastSync returns the number of the last sync that did not fail, of file or, if that is 0, of
-// anything.
+// lastSync returns the number of the last sync of file that did not fail.
 func (h *history) lastSync(file int) int {
 	last := 0
 	for _, a := range h.acts {
-		if a.kind == syncing && (file == 0 || a.file == file) {
+		if a.kind == syncing && a.file == file {
 			last = a.at
 		}
 	}
 	return last
+}
+
+// committed returns the number of the sync until which one journal is durable: the last one of
+// something with metadata that none before had committed.
+func (h *history) committed() int {
+	last := 0
+	for _, s := range h.acts {
+		if s.kind != syncing {
+			continue
+		}
+		for i, a := range h.acts {
+			before := &history{acts: h.acts[:i]}
+			if last < a.at && a.at < s.at && before.isMetadata(a, s.file) {
+				last = s.at
+				break
+			}
+		}
+	}
+	return last
+}
+
+// isMetadata reports whether an act that follows this history changes metadata of n: the names or
+// entries, the size, or the blocks.
+func (h *history) isMetadata(a act, n int) bool {
+	switch {
+	case a.kind == entering:
+		tree := h.entries(everything)
+		return slices.ContainsFunc(a.sets, func(s set) bool { return s.dir == n || s.to == n || tree[s.entry] == n })
+	case a.file != n || !a.onFile():
+		return false
+	case a.kind != writing:
+		return true
+	}
+	synced := until(h.lastSync(n))
+	blocks, end := h.blocks(n, synced), a.off+a.n
+	for page := a.off / pageSize; page*pageSize < end; page++ {
+		if !blocks[page] {
+			return true
+		}
+	}
+	return end > h.size(n, everything) || end > h.size(n, synced)
+}
+
+// blocks returns the pages of a file that are no holes.
+func (h *history) blocks(file int, k keep) map[int]bool {
+	blocks := make(map[int]bool)
+	for i, a := range h.acts {
+		if a.file != file || !a.onFile() || k(a) == 0 {
+			continue
+		}
+		from, end := a.off, a.off+a.n
+		switch size := (&history{acts: h.acts[:i]}).size(file, k); a.kind {
+		case writing:
+			for page := from / pageSize; page*pageSize < end; page++ {
+				blocks[page] = true
+			}
+			continue
+		case resizing:
+			from, end = a.n, room
+		case clearing:
+			if end >= size {
+				end = room
+			}
+		}
+		for page := range blocks {
+			if from <= page*pageSize && (page+1)*pageSize <= end {
+				delete(blocks, page)
+			}
+		}
+	}
+	return blocks
 }
 
 func (a act) onFile() bool    { return a.kind <= clearing }

@@ -1,6 +1,7 @@
 package powerfs
 
 import (
+	"math"
 	"syscall"
 	"time"
 )
@@ -54,6 +55,7 @@ type inode struct {
 	dirty         map[int64]struct{} // pages that a sync writes out
 	sized         bool               // a sync writes out the size
 	allocated     uint64             // the last operation that resized it or gave it blocks
+	renamedAt     uint64             // the last operation that changed its names, or its entries
 	events        []*event
 	base          map[int64]*page // nil for a hole
 	baseSize      int64
@@ -186,7 +188,7 @@ func (d *Disk) reap(n *inode) {
 		return
 	}
 	n.durable.free(&d.pool)
-	d.dropEvents(n)
+	d.dropEvents(n, math.MaxUint64)
 	n.dropBase(&d.pool)
 }
 

@@ -26,6 +26,11 @@ func (d *Disk) record(o op) {
 	for _, c := range o.changes {
 		old := c.dir.entries[c.name]
 		o.was = append(o.was, old)
+		for _, n := range []*inode{c.dir, c.to, old} {
+			if n != nil {
+				n.renamedAt = d.seq
+			}
+		}
 		if c.to != nil {
 			c.to.renamed = true
 		} else if old != nil {
@@ -100,15 +105,10 @@ func (d *Disk) settleAll(n int) {
 }
 
 // settleDir makes durable what a sync of dir makes durable under Strict: the operations on its
-// entries, and the earlier ones that those depend on.
-func (d *Disk) settleDir(dir *inode) {
+// entries until one, and the earlier ones that those depend on.
+func (d *Disk) settleDir(dir *inode, until uint64) {
 	chosen := closure(d.journal, func(o *op) bool {
-		for _, c := range o.changes {
-			if c.dir == dir {
-				return true
-			}
-		}
-		return false
+		return o.seq <= until && slices.ContainsFunc(o.changes, func(c change) bool { return c.dir == dir })
 	})
 	kept := d.journal[:0]
 	for i, o := range d.journal {
@@ -151,12 +151,12 @@ func closure(ops []*op, wanted func(*op) bool) []bool {
 	return chosen
 }
 
-// logNames makes durable under PerFile what a sync of n carries: n's names as they are, with the
-// folders above it that nothing has made durable yet, and theirs. A sync of what has no name any
-// more carries nothing.
-func (d *Disk) logNames(n *inode) {
+// namesOf returns what a sync of n carries under PerFile: n's names as they are, with the folders
+// above it that nothing has made durable yet, and theirs. A sync of what has no name any more
+// carries nothing.
+func (d *Disk) namesOf(n *inode) (names []*op) {
 	if n.links == 0 {
-		return
+		return nil
 	}
 	carried, some := map[*inode]bool{n: true}, n.renamed
 	for _, dir := range d.foldersOf(n) {
@@ -168,14 +168,17 @@ func (d *Disk) logNames(n *inode) {
 		}
 	}
 	if !some {
-		return
+		return nil
 	}
 	for dir := range carried {
 		dir.renamed = false
 	}
 	for i, chosen := range closure(d.journal, func(o *op) bool { return o.names(carried) }) {
-		d.journal[i].logged = d.journal[i].logged || chosen
+		if chosen {
+			names = append(names, d.journal[i])
+		}
 	}
+	return names
 }
 
 // makes reports whether the operation has made the folder.

@@ -38,6 +38,10 @@
 // fdatasync, which msync and O_DSYNC are to the kernel, commits no journal where its file was not
 // resized and got no new blocks.
 //
+// On a disk with Latency a sync takes a while. It is for what there was when it began, all of which
+// is durable once it is done. What is written meanwhile is as any other write: it may be on the disk
+// before what the sync is for, or never. A cut may come while the sync goes on.
+//
 // Ordered is ext4 with data=ordered, and xfs. There is one journal. It holds, in
 // order, all changes of entries (a rename is one change, of both folders), truncations and
 // allocations. Any sync of any file or folder commits all of it until then. Without a sync a random
@@ -90,7 +94,9 @@
 //
 // A failed sync loses data as it does on Linux: the pages count as clean, so no later sync writes
 // them, though processes go on seeing them. Truncations and allocations are metadata, and are not
-// lost with them: those of the file count as committed. Each open
+// lost with them: those of the file count as committed. Where such a sync takes a while, what is
+// written meanwhile is lost with the rest if Fault.Later says so; else the next sync writes it, by
+// whole pages, with what else is in them. Each open
 // file of a mount is told of it once: the one whose sync it was, and those that were open then when
 // they are synced next. On a Lying disk every sync is acknowledged and does nothing.
 //

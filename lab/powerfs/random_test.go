@@ -57,6 +57,7 @@ func (s step) String() string {
 
 var steps = []string{"write", "write", "write", "write", "back", "truncate", "allocate", "sync", "sync", "syncdir",
 	"syncdir",
+	"begin sync", "begin sync", "end sync",
 	"create", "create", "mkdir", "symlink", "link", "unlink", "rmdir", "rename", "rename", "rename", "let go"}
 
 func drawStep(t *rapid.T) step {
@@ -80,6 +81,13 @@ type world struct {
 	h    history
 	ids  []ID   // by the history's numbers
 	held []bool // there is a reference, so that it stays without a name
+	slow []slowSync
+}
+
+// slowSync is a sync that goes on.
+type slowSync struct {
+	number   uint64
+	file, at int // by the history
 }
 
 func newWorld(t *rapid.T, spill string) *world {
@@ -146,6 +154,10 @@ func (w *world) do(s step) {
 		w.rename(s, dir, toDir)
 	case "syncdir":
 		w.sync(s, dir)
+	case "begin sync":
+		w.beginSync(s, pick(append(w.linked(ModeFile, true), dir), s.a))
+	case "end sync":
+		w.endSync()
 	default:
 		if file := pick(w.linked(ModeFile, true), s.a); file != 0 {
 			w.change(s, file)
@@ -286,8 +298,43 @@ func (w *world) above(n, dir int) bool {
 
 func (w *world) sync(s step, n int) {
 	if w.agree(s, w.d.Sync(w.id(n)), nil) {
+		w.ended(len(w.slow))
 		w.h.add(act{kind: syncing, file: n})
 	}
+}
+
+func (w *world) beginSync(s step, n int) {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	inode := w.d.inodes[w.id(n)]
+	if w.agree(s, w.d.enter(OnSync, inode, ""), nil) {
+		w.slow = append(w.slow, slowSync{w.d.beginSync(inode, w.d.commits(inode, false)), n, w.h.now})
+	}
+}
+
+func (w *world) endSync() {
+	if len(w.slow) == 0 {
+		return
+	}
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	w.d.seq++
+	w.d.begin(0, w.d.root, "", false)
+	w.d.endSync(w.slow[0].number)
+	w.ended(1)
+}
+
+// ended lets the first syncs that go on have been at once when they began, which is all that they
+// are for.
+func (w *world) ended(n int) {
+	for _, s := range w.slow[:n] {
+		at := slices.IndexFunc(w.h.acts, func(a act) bool { return a.at > s.at })
+		if at < 0 {
+			at = len(w.h.acts)
+		}
+		w.h.acts = slices.Insert(w.h.acts, at, act{at: s.at, kind: syncing, file: s.file})
+	}
+	w.slow = w.slow[n:]
 }
 
 // change does what concerns one file, which may have lost its names.

@@ -392,18 +392,23 @@ func realChild(args []string) (err error) {
 		_, err := os.Stdin.Read(make([]byte, 1))
 		must(err)
 	}
-	if i, err := strconv.Atoi(args[3]); err == nil {
-		do = scenarios[i].do
-	} else if seed, ok := strings.CutPrefix(args[3], "seed "); ok {
-		n, err := strconv.ParseUint(seed, 10, 64)
+	scenario, cuts := strings.CutPrefix(args[3], "cuts ")
+	seed := uint64(0)
+	if i, err := strconv.Atoi(scenario); err == nil {
+		do, seed = scenarios[i].do, uint64(i)
+	} else if number, ok := strings.CutPrefix(scenario, "seed "); ok {
+		seed, err = strconv.ParseUint(number, 10, 64)
 		must(err)
-		do = scriptOf(n)
-	} else if number, ok := strings.CutPrefix(args[3], "data "); ok {
+		do = scriptOf(seed)
+	} else if number, ok := strings.CutPrefix(scenario, "data "); ok {
 		i, err := strconv.Atoi(number)
 		must(err)
 		do = func(b doer) { dataSyncs[i].do(b.(dataDoer)) }
 	}
 	i := slices.IndexFunc(realFSs, func(fs realFS) bool { return fs.name == args[0] })
+	if cuts {
+		return realFSs[i].cuts(args[1], args[2], seed, do)
+	}
 	return realFSs[i].use(args[1], args[2], do)
 }
 

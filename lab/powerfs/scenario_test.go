@@ -261,7 +261,13 @@ var scenarios = []struct {
 		b.write("new", 0, "after")
 		b.rename("new", "newer")
 		b.sync("d")
-	}, "d/ newer= old=before", "d/ old=before"},
+	}, "d/ old=before", "d/ old=before"},
+	{"nor does it with its own folder's sync", func(b doer) {
+		b.create("new")
+		b.write("new", 0, "after")
+		b.rename("new", "newer")
+		b.sync("")
+	}, "d/ newer= old=before", "d/ newer= old=before"},
 	{"a created file moved to another folder arrives with that folder's sync", func(b doer) {
 		b.create("f")
 		b.write("f", 0, "x")

@@ -55,6 +55,29 @@ func (s State) String() string {
 	return fmt.Sprintf("%s, at random by %d", s.Rule, s.seed)
 }
 
+// Sort says in a word how the state was chosen: states of one sort often show the same.
+func (s State) Sort() string {
+	switch k := s.pick; {
+	case s.kill > 0:
+		return "kill"
+	case k == nil && (s.Survivors == Nothing || s.Survivors == Everything):
+		return s.Survivors.String()
+	case k == nil:
+		return "random"
+	case s.Survivors == Prefix:
+		return "prefix"
+	case k.file == 0:
+		return "metadata"
+	case k.part == tornPage:
+		return "torn"
+	case k.part == wholeFile || k.part == sizeAlone:
+		return "file"
+	case k.all:
+		return "without one change"
+	}
+	return "one change alone"
+}
+
 // Random returns one of the states that a rule allows, by a seed.
 func Random(r Rule, seed uint64) State { return State{Rule: r, seed: seed} }
 
@@ -285,8 +308,19 @@ func (p *Player) filePicks(n *inode, rng *rand.Rand) []selection {
 	}
 	slices.Sort(pages)
 	if len(pages) > 1 {
-		for _, i := range some(rng, len(pages), mostPicks) {
-			picks = append(picks, selection{name: fmt.Sprintf("page %d", pages[i]), part: onePage, index: pages[i]})
+		// A page that was there before may be needed as it was: such ones get their half.
+		var again, fresh []int64
+		for _, index := range pages {
+			if n.durable.pages[index] != nil {
+				again = append(again, index)
+			} else {
+				fresh = append(fresh, index)
+			}
+		}
+		for _, list := range [][]int64{again, fresh} {
+			for _, i := range some(rng, len(list), mostPicks-min(len(again)+len(fresh)-len(list), mostPicks/2)) {
+				picks = append(picks, selection{name: fmt.Sprintf("page %d", list[i]), part: onePage, index: list[i]})
+			}
 		}
 	}
 	for _, i := range some(rng, len(pages), mostPicks/2) {

@@ -2,6 +2,8 @@ package powerfs
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -21,37 +23,124 @@ func (d *Disk) sync(id ID, dataOnly bool) error {
 	if err != nil {
 		return err
 	}
-	if err := d.enter(OnSync, n, ""); err != nil {
-		if d.power == on {
-			err = cmp.Or(d.loseDirty(n), err)
+	fault := d.enter(OnSync, n, "")
+	_, later := fault.(losesLater)
+	switch {
+	case fault != nil && d.power != on:
+		return fault
+	case fault == nil:
+		d.count(n, func(c *Counters) { c.Syncs++ })
+		if d.options.Lying {
+			return nil
 		}
-		return whole(err)
-	}
-	d.count(n, func(c *Counters) { c.Syncs++ })
-	if d.options.Lying {
-		return nil
 	}
 	done := d.arm.sync(&d.options.Latency, n, d.uncommitted())
-	if d.tape != nil && !done.IsZero() {
-		d.tape.steps[len(d.tape.steps)-1].Until = monotonicNow() + int64(time.Until(done))
+	number := uint64(0)
+	if fault == nil {
+		number = d.beginSync(n, d.commits(n, dataOnly))
+	} else if !later {
+		err = d.loseDirty(n)
 	}
-	d.makeDurable(n, !dataOnly || n.isDir() || n.allocated > d.committed)
-	return d.wait(done)
+	if werr := d.goOn(n, done, fault != nil); werr != nil {
+		return werr
+	}
+	if fault == nil {
+		d.endSync(number)
+		return nil
+	}
+	if later {
+		err = d.loseDirty(n)
+	}
+	n.lost++
+	return cmp.Or(err, whole(fault))
 }
 
-// makeDurable is a sync that succeeds. Unless it commits, the journal stays as it is.
-func (d *Disk) makeDurable(n *inode, commits bool) {
+// goOn lets a sync of n take its time, after which its end is a step of its own. It fails if the
+// power goes first.
+func (d *Disk) goOn(n *inode, done time.Time, fails bool) error {
+	if done.IsZero() {
+		return nil
+	}
+	if d.tape != nil {
+		d.tape.steps[len(d.tape.steps)-1].Until = monotonicNow() + int64(time.Until(done))
+	}
+	if err := d.wait(done); err != nil {
+		return err
+	}
+	d.seq++
+	d.begin(0, n, "", false)
+	if d.tape != nil {
+		last := &d.tape.steps[len(d.tape.steps)-1]
+		last.Done, last.Failed = true, fails
+	}
+	return nil
+}
+
+// pendingSync is a sync that goes on. It is for what there was when it began. What is changed while it
+// goes on is as any other change: it may be on the disk earlier or later than that, or never.
+type pendingSync struct {
+	number  uint64
+	n       *inode
+	until   uint64 // changes until this one
+	commits bool
+	pages   map[int64]*page // that were dirty, nil for a hole
+	sized   bool
+	size    int64
+	names   []*op // PerFile: what it carries
+}
+
+// beginSync begins a sync that will succeed, and returns its number. Unless it commits, an ordered
+// journal stays as it is.
+func (d *Disk) beginSync(n *inode, commits bool) uint64 {
 	id := n.id
-	d.did(func(p *Disk) error { p.makeDurable(p.inodes[id], commits); return nil })
-	if n.isDir() {
-		d.settleDir(n)
-	} else {
-		d.flush(n)
+	d.did(func(p *Disk) error { p.beginSync(p.inodes[id], commits); return nil })
+	d.syncs++
+	s := &pendingSync{number: d.syncs, n: n, until: d.seq, commits: commits, pages: make(map[int64]*page, len(n.dirty)),
+		sized: n.sized, size: n.live.size}
+	for index := range n.dirty {
+		p := n.live.pages[index]
+		d.pool.hold(p)
+		s.pages[index] = p
 	}
-	if commits {
-		d.logNames(n)
-		d.committed = d.seq
+	s.names = d.namesOf(n)
+	d.syncing = append(d.syncing, s)
+	return s.number
+}
+
+// endSync makes durable what a sync is for, and what those are for that began before it: the disk
+// does one after the other.
+func (d *Disk) endSync(number uint64) {
+	d.did(func(p *Disk) error { p.endSync(number); return nil })
+	for len(d.syncing) > 0 && d.syncing[0].number <= number {
+		s := d.syncing[0]
+		d.syncing = d.syncing[1:]
+		if s.n.isDir() {
+			d.settleDir(s.n, s.until)
+		} else {
+			d.flush(s)
+		}
+		for _, o := range s.names {
+			o.logged = true
+		}
+		if s.commits {
+			d.committed = max(d.committed, s.until)
+		}
 	}
+}
+
+// commits reports whether a sync of n commits an ordered journal, which it does if what concerns n
+// is not committed yet; that is on its way if a sync that goes on commits it.
+func (d *Disk) commits(n *inode, dataOnly bool) bool {
+	committed := d.committed
+	for _, s := range d.syncing {
+		if s.commits {
+			committed = max(committed, s.until)
+		}
+	}
+	if dataOnly && !n.isDir() {
+		return n.allocated > committed
+	}
+	return max(n.allocated, n.renamedAt) > committed
 }
 
 // uncommitted reports whether an ordered journal has something to commit.
@@ -59,27 +148,35 @@ func (d *Disk) uncommitted() bool {
 	return len(d.journal) > 0 && d.journal[len(d.journal)-1].seq > d.committed
 }
 
-// flush makes the dirty pages and the size of n durable.
-func (d *Disk) flush(n *inode) {
-	for index := range n.dirty {
-		n.durable.put(&d.pool, index, n.live.pages[index])
+// flush makes the pages and the size durable that a sync is for.
+func (d *Disk) flush(s *pendingSync) {
+	n := s.n
+	for index, p := range s.pages {
+		if d.inodes[n.id] == n || n.pins > 0 { // else it was reaped meanwhile
+			n.durable.put(&d.pool, index, p)
+		}
+		d.pool.drop(p)
 	}
-	if n.sized {
-		n.durable.size = n.live.size
+	if s.sized {
+		n.durable.size = s.size
 	}
-	for index, p := range n.base {
-		if _, ok := n.dirty[index]; ok { // the others were lost by a failed sync, and still differ from what is durable
+	d.dropEvents(n, s.until)
+	if n.folded > s.until { // base holds what was changed meanwhile
+		return
+	}
+	n.folded, n.baseSize = 0, n.durable.size
+	for index := range s.pages { // the others were lost by a failed sync, and still differ from what is durable
+		if p, ok := n.base[index]; ok {
 			d.pool.drop(p)
 			delete(n.base, index)
 		}
 	}
-	n.folded = 0
-	d.clean(n)
-}
-
-func (d *Disk) clean(n *inode) {
-	n.dirty, n.sized = nil, false
-	d.dropEvents(n)
+	n.sized = n.live.size != n.durable.size
+	for index := range n.dirty {
+		if !slices.ContainsFunc(n.events, func(e *event) bool { return e.touches(index) }) {
+			delete(n.dirty, index)
+		}
+	}
 }
 
 // loseDirty is what a failed sync leaves: the kernel has marked the pages clean, so that no later
@@ -88,6 +185,12 @@ func (d *Disk) clean(n *inode) {
 func (d *Disk) loseDirty(n *inode) error {
 	if n.isDir() {
 		return nil
+	}
+	for i := len(d.syncing) - 1; i >= 0; i-- { // what is synced before it is on the disk by then
+		if d.syncing[i].n == n {
+			d.endSync(d.syncing[i].number)
+			break
+		}
 	}
 	id := n.id
 	d.did(func(p *Disk) error { return p.loseDirty(p.inodes[id]) })
@@ -108,11 +211,8 @@ func (d *Disk) loseDirty(n *inode) error {
 		d.pool.hold(p)
 		n.base[index] = p
 	}
-	n.lost++
-	n.baseSize, n.folded = n.live.size, 0
-	sized := n.sized
-	d.clean(n)
-	n.sized = sized
+	n.baseSize, n.folded, n.dirty = n.live.size, 0, nil
+	d.dropEvents(n, math.MaxUint64)
 	return nil
 }
 

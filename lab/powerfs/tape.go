@@ -30,15 +30,18 @@ type Step struct {
 	Monotonic int64   // when it began, in nanoseconds, as of CutAt
 	Cache     bool    // a write-back of mapped pages
 	Failed    bool    // a fault struck it
-	// when a sync of a disk that takes time is done: until then it may as well not have begun; 0 is
-	// at once
-	Until int64
+	Until     int64   // when a sync that takes a while is done; 0 is at once
+	// The end of such a sync, with Kind 0: what it is for is durable behind it. What stands between
+	// happened while it went on.
+	Done bool
 }
 
 // String says what the operation was: "write 8192 bytes of store/000004.log".
 func (s Step) String() string {
 	text := fmt.Sprintf("%s %s", s.Kind, s.Path)
 	switch {
+	case s.Done:
+		text = "end of the sync of " + s.Path
 	case s.Kind == 0:
 		text = "write-back of " + s.Path
 	case s.Bytes > 0:

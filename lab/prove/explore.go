@@ -104,8 +104,15 @@ var digits = regexp.MustCompile(`[0-9]+`)
 
 // kindOf returns what kind of operation a step is: the call, and the file without its number.
 func kindOf(s powerfs.Step) string {
-	return s.Kind.String() + " " + digits.ReplaceAllString(s.Path, "#")
+	kind := s.Kind.String()
+	if s.Done {
+		kind = "done"
+	}
+	return kind + " " + digits.ReplaceAllString(s.Path, "#")
 }
+
+// ends reports whether a step makes durable what a sync is for.
+func ends(s powerfs.Step) bool { return s.Done || s.Kind == powerfs.OnSync && s.Until == 0 }
 
 // course is what a run did to its disk.
 type course struct {
@@ -226,12 +233,16 @@ func moments(c course, first int, rng *rand.Rand) []int {
 
 // pressing puts those moments first at which most is at stake when power fails, in the order that
 // they have: before what is no write, for until then writes gather of which any may be lost, and
-// behind a change of names. What may be left between two writes may be left later, too.
+// behind a change of names. What may be left between two writes may be left later, too, as what is
+// left when a sync begins may be when it is done.
 func (r *recording) pressing(moments []int) []int {
-	write := func(i int) bool { return r.steps[i].Kind == 0 || r.steps[i].Kind == powerfs.OnWrite }
+	write := func(i int) bool {
+		s := r.steps[i]
+		return !s.Done && (s.Kind == 0 || s.Kind == powerfs.OnWrite || s.Until > 0)
+	}
 	var first, rest []int
 	for _, i := range moments {
-		named := i > 0 && !write(i-1) && r.steps[i-1].Kind != powerfs.OnSync
+		named := i > 0 && !write(i-1) && !ends(r.steps[i-1])
 		if i == len(r.steps) || named || !write(i) {
 			first = append(first, i)
 		} else {

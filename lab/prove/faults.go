@@ -99,7 +99,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		of := make([][]target, len(h.steps))
 		for i, f := range faultsAt(h.steps) {
 			if f.Nth > 0 {
-				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1))
+				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1), h.steps[i].Until > 0)
 			}
 		}
 		courses, at = append(courses, h.course), append(at, of)
@@ -142,8 +142,9 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 	return all
 }
 
-// variants returns how one operation of a scene can fail.
-func (j *job) variants(scene int, f powerfs.Fault, space int64) []target {
+// variants returns how one operation of a scene can fail. What is written during a slow sync that
+// fails is lost with the rest, or is not.
+func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []target {
 	full := j.fault == result.FaultENOSPC
 	if full && f.Op&(powerfs.OnWrite|powerfs.OnCreate|powerfs.OnAllocate|powerfs.OnTruncate) == 0 {
 		return nil
@@ -159,6 +160,11 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64) []target {
 	}
 	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
 		all = append(all, target{scene: scene, Fault: f, twice: true})
+	}
+	if slow {
+		later := f
+		later.Later = true
+		all = append(all, target{scene: scene, Fault: later})
 	}
 	if full {
 		all = append(all, target{scene: scene, space: space})
@@ -193,10 +199,8 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		first = len(rec.steps)
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
-	for _, op := range rec.mending(first, x.rng) {
-		if len(j.follows) < mostFollows && !j.excused(rec.scene) {
-			j.follows = append(j.follows, follow{t.scene, o, op})
-		}
+	if !j.excused(rec.scene) {
+		j.followLater(t, o, rec.mending(first, x.rng))
 	}
 	telling := rec.telling(first)
 	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)
@@ -275,7 +279,7 @@ func (r *recording) telling(i int) []int {
 	for _, a := range later[:min(2, len(later))] {
 		end := r.behind(a.Done)
 		for k := max(r.behind(a.Began), i+1); k < end; k++ {
-			if r.steps[k].Kind == powerfs.OnSync {
+			if ends(r.steps[k]) {
 				found = append(found, k, k+1)
 			}
 		}

@@ -254,18 +254,24 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 func (r *recording) syncs() []int {
 	var all []int
 	for i, s := range r.steps {
-		if s.Kind == powerfs.OnSync {
+		if ends(s) {
 			all = append(all, i)
 		}
 	}
 	return append(all, len(r.steps))
 }
 
-// few returns some of the states of a moment: nothing, and others at random.
+// few returns some of the states of a moment: nothing, and others at random, each of another sort.
 func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
 	const most = 5
 	rest := states[1:]
 	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	before, seen := map[powerfs.State]int{}, map[string]int{} // of each state, how many of its sort
+	for _, s := range rest {
+		before[s] = seen[s.Sort()]
+		seen[s.Sort()]++
+	}
+	slices.SortStableFunc(rest, func(a, b powerfs.State) int { return before[a] - before[b] })
 	return states[:min(most, len(states))]
 }
 

@@ -265,11 +265,5 @@ func (r *recording) trial(i int) trial {
 		return t
 	}
 	t.at = r.steps[i].Monotonic
-	if until := r.steps[i].Until; until > 0 { // the cut may also come while the sync goes on, and nothing else does
-		if i+1 < len(r.steps) {
-			until = min(until, r.steps[i+1].Monotonic)
-		}
-		t.at = max(t.at, until)
-	}
 	return t
 }

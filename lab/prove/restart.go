@@ -91,6 +91,20 @@ type follow struct {
 	scene   int
 	options powerfs.Options
 	op      uint64
+	rank    int // those with a small one come first
+}
+
+// followLater notes operations before which the process is to be killed that mends what a fault has
+// left: right behind it first, and of syncs, which leave most in memory that is not on the disk.
+func (j *job) followLater(t target, o powerfs.Options, ops []uint64) {
+	for k, op := range ops {
+		if t.Op != powerfs.OnSync {
+			k += followsOfOne
+		}
+		j.follows = append(j.follows, follow{t.scene, o, op, k})
+	}
+	slices.SortStableFunc(j.follows, func(a, b follow) int { return a.rank - b.rank })
+	j.follows = j.follows[:min(len(j.follows), mostFollows)]
 }
 
 const (
@@ -100,7 +114,7 @@ const (
 )
 
 // mending returns some of the operations, by number, from a failure at step i until commits are
-// taken again by a store that was opened since.
+// taken again by a store that was opened since, the one right behind the failure first.
 func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 	end := len(r.steps)
 	for _, opened := range r.ledger.opened {
@@ -116,12 +130,22 @@ func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 		}
 		break
 	}
-	if i+1 >= end {
+	next := i + 1
+	for k := next; k < end && i < len(r.steps) && r.steps[i].Until > 0; k++ {
+		if r.steps[k].Done && r.steps[k].Path == r.steps[i].Path { // it took a while to fail
+			next = k + 1
+			break
+		}
+	}
+	for next < end && r.steps[next].Kind == 0 {
+		next++
+	}
+	if next >= end {
 		return nil
 	}
-	var ops []uint64
-	for _, k := range turns(r.steps[i+1:end], rng) {
-		ops = append(ops, r.opOf(i+1+k))
+	ops := []uint64{r.opOf(next)}
+	for _, k := range turns(r.steps[next+1:end], rng) {
+		ops = append(ops, r.opOf(next+1+k))
 	}
 	return ops[:min(len(ops), followsOfOne)]
 }

@@ -190,6 +190,66 @@ func TestOperationsOfAMendingAreThoseUntilCommitsAreTakenAgain(t *testing.T) {
 			t.Errorf("got %v, want operations 2, 3 and 4", got)
 		}
 	}
+	if got[0] != 2 {
+		t.Errorf("got %v, want the one right behind the failure first", got)
+	}
+	// A sync that takes a while fails behind what others do meanwhile.
+	rec.steps = slices.Insert(rec.steps, 1, powerfs.Step{Kind: powerfs.OnWrite, Monotonic: 22},
+		powerfs.Step{Done: true, Monotonic: 24})
+	rec.steps[0].Kind, rec.steps[0].Until = powerfs.OnSync, 24
+	if got := rec.mending(0, rand.New(rand.NewPCG(1, 1))); len(got) != 3 || got[0] != 3 {
+		t.Errorf("got %v, want operations 3 to 5", got)
+	}
+}
+
+// What a failed sync leaves in memory shows if the process dies before it does anything about it.
+func TestFollowsOfSyncsRightBehindThemComeFirst(t *testing.T) {
+	j := &job{}
+	for _, op := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnSync} {
+		n := uint64(10 * (len(j.follows) + 1))
+		j.followLater(target{Fault: powerfs.Fault{Op: op}}, powerfs.Options{}, []uint64{n, n + 1, n + 2})
+	}
+	var got []uint64
+	for _, f := range j.follows {
+		got = append(got, f.op)
+	}
+	if want := []uint64{40, 70, 41, 71, 42, 72, 10, 11, 12}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A few states of a moment are of as many sorts: those of one sort often show the same.
+func TestFewStatesAreOfManySorts(t *testing.T) {
+	d, err := powerfs.New(powerfs.Options{Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Create(powerfs.Root, "f", 0o600, powerfs.Owner{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(20) {
+		if _, err := d.Write(f.ID, 4096*i, make([]byte, 4096), powerfs.FromCall); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := d.Tape().Play()
+	if err == nil {
+		err = p.Forward(21)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		sorts := map[string]bool{}
+		for _, s := range few(p.States(powerfs.Ordered, rng), rng) {
+			sorts[s.Sort()] = true
+		}
+		if len(sorts) != 5 || !sorts["nothing"] {
+			t.Errorf("got %v, want nothing and four others", sorts)
+		}
+	}
 }
 
 func TestASnapshotIsHeldWhileOthersCommit(t *testing.T) {

@@ -167,18 +167,6 @@ func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *t
 	}
 }
 
-func TestCutMayComeUntilASlowSyncIsDone(t *testing.T) {
-	for _, one := range []struct {
-		next int64 // operation
-		want int64 // time of the cut before the sync
-	}{{next: 90, want: 60}, {next: 50, want: 50}} {
-		rec := &recording{at: 100, steps: []powerfs.Step{{Monotonic: 40, Until: 60}, {Monotonic: one.next}}}
-		if got := rec.trial(0).at; got != one.want {
-			t.Errorf("the next operation at %d: the cut is at %d, want %d", one.next, got, one.want)
-		}
-	}
-}
-
 func TestCommitThatWasTriedAgainLaterIsNotTheOneThatIsThere(t *testing.T) {
 	tr := trial{at: 50, past: newPast(1, 1), ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20},
 		{N: 2, Began: 60, Done: 70}}}}}
