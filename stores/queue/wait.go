@@ -144,10 +144,10 @@ func (p *peers) leave(s *Store) {
 }
 
 // settled tells the line, and those of the same queue at other Stores, what a committed operation
-// left.
+// left. That a claim found nothing is no news: those who wait would wake each other for ever.
 func (s *Store) settled(l *line, op *Op) {
 	l.settle(op)
-	if s.peers == nil || !s.peers.several.Load() || op.Ready == 0 && op.Due == 0 {
+	if s.peers == nil || !s.peers.several.Load() || op.Ready == 0 && op.Due == 0 || op.Verb == Claim && len(op.Jobs) == 0 {
 		return
 	}
 	s.peers.mu.Lock()

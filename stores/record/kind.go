@@ -115,10 +115,34 @@ func (k kind) scalar() bool   { return k >= kindBool && k <= kindBytes }
 // valueAt returns the value at p, of the type that a kind is made of.
 func valueAt(k kind, p unsafe.Pointer) reflect.Value { return reflect.NewAt(kinds[k].typ, p).Elem() }
 
-// loadInt, loadUint and loadFloat read a number of any size.
-func loadInt(k kind, p unsafe.Pointer) int64     { return valueAt(k, p).Int() }
-func loadUint(k kind, p unsafe.Pointer) uint64   { return valueAt(k, p).Uint() }
-func loadFloat(k kind, p unsafe.Pointer) float64 { return valueAt(k, p).Float() }
+// loadInt and loadUint read an integer of any size.
+func loadInt(k kind, p unsafe.Pointer) int64 {
+	switch k {
+	case kindInt8:
+		return int64(*(*int8)(p))
+	case kindInt16:
+		return int64(*(*int16)(p))
+	case kindInt32:
+		return int64(*(*int32)(p))
+	case kindInt64:
+		return *(*int64)(p)
+	}
+	return int64(*(*int)(p))
+}
+
+func loadUint(k kind, p unsafe.Pointer) uint64 {
+	switch k {
+	case kindUint8:
+		return uint64(*(*uint8)(p))
+	case kindUint16:
+		return uint64(*(*uint16)(p))
+	case kindUint32:
+		return uint64(*(*uint32)(p))
+	case kindUint64:
+		return *(*uint64)(p)
+	}
+	return uint64(*(*uint)(p))
+}
 
 // storeInt and storeUint write an integer, which must fit.
 func storeInt(k kind, p unsafe.Pointer, n int64) error {
@@ -231,6 +255,13 @@ func appendOrdered(key []byte, k kind, p unsafe.Pointer) []byte {
 	}
 	b := *(*[]byte)(p)
 	return kv.AppendString(key, unsafe.String(unsafe.SliceData(b), len(b)))
+}
+
+func loadFloat(k kind, p unsafe.Pointer) float64 {
+	if k == kindFloat32 {
+		return float64(*(*float32)(p))
+	}
+	return *(*float64)(p)
 }
 
 // format returns the value at p as a person reads it.

@@ -272,11 +272,11 @@ func (f *file) openURL(ctx context.Context, needs []kv.Option) (db *kv.DB, err e
 }
 
 // openWhole opens a store whose transactions a kill leaves whole: entries are kept in step with
-// what describes them.
+// what describes them. One that is read needs no more.
 func openWhole(ctx context.Context, url string, needs []kv.Option) (*kv.DB, error) {
 	db, err := kv.Open(ctx, url, needs...)
-	if err != nil {
-		return nil, err
+	if err != nil || db.Mode() == kv.ReadOnly {
+		return db, err
 	}
 	whole, err := db.RequireAtomic()
 	if err != nil {
