@@ -84,7 +84,7 @@ func moving(from, to, old string) *exec.Cmd {
 // TestProcessesAtOnce: of many processes that start at once one moves the store; all find what was
 // in the old one. ASSAY_PROCESSES=100 starts as many.
 func TestProcessesAtOnce(t *testing.T) {
-	processes := number(t, "ASSAY_PROCESSES", 6, 30)
+	processes := number(t, "ASSAY_PROCESSES", 4, 30)
 	for _, c := range []struct{ from, to, old string }{{"sqlite", "bbolt", "keep"}, {"bbolt", "sqlite", "remove"},
 		{"pebble", "pebble", "keep"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
@@ -152,7 +152,7 @@ func number(t *testing.T, name string, short, long int) int {
 // TestMoveKilled kills the process that moves at random moments. The old store is then there alone
 // or the new one whole; the next process goes on, and leaves nothing but the record.
 func TestMoveKilled(t *testing.T) {
-	kills := number(t, "ASSAY_KILLS", 3, 20)
+	kills := number(t, "ASSAY_KILLS", 2, 20)
 	for _, c := range []struct{ from, to, old string }{{"leveldb", "bbolt", "keep"}, {"sqlite", "pebble", "remove"},
 		{"bbolt", "sqlite", "remove"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) { moveKilled(t, c.from, c.to, c.old, kills) })

@@ -18,7 +18,7 @@ func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
 		Name  string
 		Email string
 	}
-	for _, engine := range []string{"bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite"} {
+	for _, engine := range some("bbolt", "pebble", "badger", "bunt", "leveldb", "sqlite") {
 		t.Run(engine, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store")
 			url := engine + ":" + filepath.ToSlash(path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -19,7 +20,12 @@ var contextCases = []tcase{
 // limit is the time a call is given in these cases. How long it really took is logged; the case
 // fails when a call has not returned after patience, far below the wait for locks that the stores
 // are opened with.
-const limit = 50 * time.Millisecond
+func limit() time.Duration {
+	if testing.Short() {
+		return 10 * time.Millisecond
+	}
+	return 50 * time.Millisecond
+}
 
 const waitForever = time.Hour
 
@@ -74,7 +80,7 @@ func (e *env) putB(tx *kv.Tx) error { return tx.Put([]byte("b"), []byte("2")) }
 func (e *env) inTime(way string, calls map[string]func(context.Context) error) {
 	e.Helper()
 	for name, call := range calls {
-		short, cancel := context.WithTimeout(ctx, limit)
+		short, cancel := context.WithTimeout(ctx, limit())
 		type end struct {
 			err error
 			at  time.Time

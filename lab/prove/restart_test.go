@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -53,8 +52,12 @@ func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
 			return s.Kind == powerfs.OnWrite && strings.HasSuffix(s.Path, ".log")
 		}))
 		gone, c := 0, task.newCell(result.FaultRecovery, "")
+		last := first + 6
+		if testing.Short() {
+			last = first + 2
+		}
 		// On a busy machine the first write to the log may be another operation in each run.
-		for op := first - 2; op < first+6 || gone == 0 && op < base.opOf(len(base.steps)/2); op++ {
+		for op := first - 2; op < last || gone == 0 && op < base.opOf(len(base.steps)/2); op++ {
 			rec, err := l.record(t.Context(), task, s, 7, run{kills: []uint64{op}})
 			if err != nil {
 				t.Fatal(err)
@@ -121,19 +124,15 @@ func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
 // On a machine so slow that a slice is over when it begins, a round of recoveries is the same.
 func TestARoundIsTheSameHoweverSlowTheMachineIs(t *testing.T) {
 	t.Parallel()
-	for fault, work := range map[string]func(*lane, context.Context, *job, time.Time) (bool, error){
-		result.FaultRecovery: (*lane).recovery, result.FaultEIO: (*lane).faults} {
-		l, task := laneOf(t, "sqlite", fault)
-		l.Rounds, l.recoveryRules = 1, []string{""}
-		task = l.newTask(task.pair, fault)
-		more, err := work(l, t.Context(), &job{task: task, of: 1}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		moments := map[string]int{result.FaultRecovery: 10 + 2*roundMoments, result.FaultEIO: tellingMoments}[fault]
-		if got := task.cells[0].Rounds; more || got < moments/2 {
-			t.Errorf("%s: %d moments were looked at, want some %d; more %v", fault, got, moments, more)
-		}
+	l, task := laneOf(t, "sqlite", result.FaultRecovery)
+	l.Rounds, l.recoveryRules = 1, []string{""}
+	task = l.newTask(task.pair, result.FaultRecovery)
+	more, err := l.recovery(t.Context(), &job{task: task, of: 1}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := task.cells[0].Rounds, 10+2*roundMoments; more || got < want/2 {
+		t.Errorf("%d moments were looked at, want some %d; more %v", got, want, more)
 	}
 }
 

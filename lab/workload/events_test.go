@@ -14,7 +14,7 @@ import (
 
 func TestEveryOperationOfEventsWorksInEveryForm(t *testing.T) {
 	w, _ := workload.Lookup("events")
-	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite"} {
+	for _, engine := range some("mem", "bbolt", "pebble", "sqlite") {
 		for _, op := range w.Ops {
 			for _, form := range op.Forms(engine, "") {
 				for _, index := range []string{"none", "stream"} {

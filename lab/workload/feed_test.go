@@ -29,7 +29,7 @@ func skipForm(t *testing.T, engine, form string) {
 }
 
 func TestEveryOperationOfFeedWorksInEveryForm(t *testing.T) {
-	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite", "margaret"} {
+	for _, engine := range some("mem", "bbolt", "pebble", "sqlite", "margaret") {
 		for _, op := range feedOps(t) {
 			if all := engine == "mem" || engine == "margaret"; !all && op.Name != "append" && op.Name != "read_random" {
 				continue // the others differ in a number or a line

@@ -13,6 +13,9 @@ func TestAStormPutsOneKeyPerProcess(t *testing.T) {
 		{"bbolt", "kv"}, {"bbolt", "state"}, {"sqlite", "kv"}, {"sqlite", "state"}, {"sqlite", "sql"},
 	} {
 		t.Run(store.engine+"/"+store.form, func(t *testing.T) {
+			if testing.Short() && (store.form == "kv") != (store.engine == "bbolt") {
+				t.Skip("each form is tried once: without -short")
+			}
 			t.Parallel()
 			c := newHookCell(t, "storm", workload.Env{Engine: store.engine, Form: store.form, Durability: kv.Flushed,
 				Seed:   7,

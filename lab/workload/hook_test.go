@@ -137,10 +137,11 @@ func hookOps(t *testing.T) []workload.Op {
 // crowd reports whether op starts processes.
 func crowd(op workload.Op) bool { return op.Name == "storm" || strings.HasPrefix(op.Name, "processes") }
 
-// skipAlike skips operations that start processes as processes_4 does, only more or fewer of them.
+// skipAlike skips operations that start processes as processes_4 does, only more or fewer of them,
+// and storm, which has a test of its own.
 func skipAlike(t *testing.T, op workload.Op) {
 	t.Helper()
-	if testing.Short() && crowd(op) && op.Name != "processes_4" && op.Name != "storm" {
+	if testing.Short() && crowd(op) && op.Name != "processes_4" {
 		t.Skip("it differs from processes_4 by a number: without -short")
 	}
 }
@@ -195,16 +196,14 @@ func eachHookCell(t *testing.T, run func(t *testing.T, store workload.Env, op wo
 			for _, form := range forms {
 				t.Run(store.name+"/"+form+"/"+op.Name, func(t *testing.T) {
 					slow := store.engine == "badger" || store.engine == "pebble"
+					few := op.Name == "put" || op.Name == "get"
+					if testing.Short() && store.name != "bbolt" && store.name != "sqlite" && !few {
+						t.Skip("an operation does the same on every store: without -short")
+					}
 					if testing.Short() && form == "state" && (slow || op.Workers > 1 && store.engine != "bbolt") {
 						t.Skip("the form kv is like it, and takes as long: without -short")
 					}
-					if testing.Short() && slow && (op.Items > 1 || op.Workers > 4) {
-						t.Skip("it opens the store some hundred times: without -short")
-					}
-					if testing.Short() && crowd(op) && (store.options != "" || store.engine != "bbolt" && store.engine != "sqlite") {
-						t.Skip("a process is started for each commit: without -short")
-					}
-					if form != "kv" || store.engine != "bbolt" {
+					if testing.Short() || form != "kv" || store.engine != "bbolt" {
 						skipAlike(t, op)
 					}
 					run(t, workload.Env{Engine: store.engine, Options: store.options, Form: form,
@@ -248,7 +247,7 @@ func TestHookFindsDamageDoneBehindItsBack(t *testing.T) {
 	for _, op := range hookOps(t) {
 		for name, damage := range damages {
 			t.Run(op.Name+"/"+name, func(t *testing.T) {
-				if testing.Short() && op.Name != "put" && name != "a lost last key" {
+				if testing.Short() && op.Name != "put" && (name != "a lost last key" || crowd(op)) {
 					t.Skip("all operations are verified by the same code: without -short")
 				}
 				skipAlike(t, op)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/assaydb/assay/lab/workload"
@@ -23,6 +24,14 @@ func TestMain(m *testing.M) {
 	// The race detector lets a process sleep for a second before it exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(m.Run())
+}
+
+// some returns engines without those that, under -short, are left to the long run: what a workload
+// does is the same on them as on others.
+func some(engines ...string) []string {
+	return slices.DeleteFunc(engines, func(engine string) bool {
+		return testing.Short() && slices.Contains([]string{"pebble", "badger", "bunt"}, engine)
+	})
 }
 
 // self returns the command that makes the test binary a helper process.

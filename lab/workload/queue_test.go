@@ -13,7 +13,7 @@ import (
 
 func TestEveryOperationOfQueueWorksInEveryForm(t *testing.T) {
 	w, _ := workload.Lookup("queue")
-	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite"} {
+	for _, engine := range some("mem", "bbolt", "pebble", "sqlite") {
 		for _, op := range w.Ops {
 			if strings.Contains(op.Name, "processes") {
 				continue // these have tests of their own

@@ -12,7 +12,7 @@ import (
 
 func TestEveryOperationOfRecordsWorksInEveryForm(t *testing.T) {
 	w, _ := workload.Lookup("records")
-	for _, engine := range []string{"mem", "bbolt", "pebble", "badger", "bunt", "sqlite"} {
+	for _, engine := range some("mem", "bbolt", "pebble", "badger", "bunt", "sqlite") {
 		for _, op := range w.Ops {
 			for _, form := range op.Forms(engine, "") {
 				if engine != "mem" && form != "binary" && (engine != "bbolt" || form != "multikv" && form != "nested") {

@@ -88,7 +88,7 @@ func weakest(t *testing.T, engine string) kv.Durability {
 
 func TestEveryOperationOfYCSBWorksOnEveryEngine(t *testing.T) {
 	w, _ := workload.Lookup("ycsb")
-	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite"} {
+	for _, engine := range some("mem", "bbolt", "pebble", "sqlite") {
 		for _, op := range w.Ops {
 			t.Run(engine+" "+op.Name, func(t *testing.T) {
 				r := start(t, "ycsb", op.Name, workload.Env{Engine: engine, Durability: weakest(t, engine), Seed: 1,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -271,7 +272,11 @@ func isFile(path string) bool {
 //
 // Its transactions last long and it begins the next at once: the file is unlocked for moments.
 func testMigrationBesideOlder(s *suite) {
-	const rows, pause = 5, 20 * time.Millisecond // as long as a sync may take
+	const rows = 5
+	pause := 20 * time.Millisecond // as long as a sync may take
+	if testing.Short() {
+		pause /= 4 // the shorter it is, the sooner the migration finds the file unlocked
+	}
 	path := s.older(one, rows, "checkpoints")
 	db, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(60000)")
 	s.Must("open", err)
