@@ -118,8 +118,15 @@ func (s *span) begin(ctx context.Context, t Timer, e Event) context.Context {
 	if t == nil {
 		return ctx
 	}
-	s.timer, s.event = t, e
-	s.ctx, s.began = t.Begin(ctx, e.Op)
+	s.event = e
+	return s.start(ctx, t)
+}
+
+// start is begin of a span that has its event: to copy one that was just made takes longer than to
+// begin it, as a processor waits for its parts.
+func (s *span) start(ctx context.Context, t Timer) context.Context {
+	s.timer = t
+	s.ctx, s.began = t.Begin(ctx, s.event.Op)
 	return s.ctx
 }
 

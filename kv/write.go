@@ -225,8 +225,9 @@ func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) error {
 	if db.tracer == nil {
 		return db.applyOne(ctx, d, op)
 	}
-	var sp span // not by traced: it would be allocated
-	ctx = sp.begin(ctx, db.tracer, Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)})
+	// not by traced: it would be allocated
+	sp := span{event: Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)}}
+	ctx = sp.start(ctx, db.tracer)
 	err := db.applyOne(ctx, d, op)
 	sp.end(err)
 	return err

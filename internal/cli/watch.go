@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -94,6 +95,9 @@ func watched(ctx context.Context, target string) (look func(context.Context) (gl
 	}
 	path := target
 	if _, err := os.Stat(path); err != nil {
+		if hostAndPort.MatchString(target) {
+			return program("http://" + target), nil
+		}
 		if scheme, _, ok := strings.Cut(target, ":"); ok && scheme != "" {
 			if path, err = kv.PathOf(target); err != nil {
 				return nil, usageError{err}
@@ -114,6 +118,9 @@ func watched(ctx context.Context, target string) (look func(context.Context) (gl
 		return v, err
 	}, nil
 }
+
+// hostAndPort is how people write a URL, "localhost:8080/debug/store".
+var hostAndPort = regexp.MustCompile(`^[^/:]*:\d+(/|$)`)
 
 func isSocket(path string) bool {
 	info, err := os.Stat(path)

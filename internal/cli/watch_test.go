@@ -62,7 +62,8 @@ func TestWatchShowsARunningProgramByAnyOfItsNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	for _, target := range []string{path, "bbolt:" + path, observe.SocketOf(path), server.URL} {
+	for _, target := range []string{path, "bbolt:" + path, observe.SocketOf(path), server.URL,
+		strings.TrimPrefix(server.URL, "http://")} {
 		status, out, errs := assay(t, "watch", target, "--once")
 		for _, want := range []string{path + "  bbolt, exclusive", `write synced +\d`, "store +.* on disk in 1 file",
 			"running  held snapshot for "} {

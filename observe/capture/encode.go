@@ -13,12 +13,19 @@ type encoder struct {
 	last  int64  // the time of the last record that has one
 }
 
-func (e *encoder) number(n uint64) { e.block = binary.AppendUvarint(e.block, n) }
-func (e *encoder) byte(b byte)     { e.block = append(e.block, b) }
+func (e *encoder) number(n uint64) {
+	if n < 0x80 { // nearly all are, and a call costs more than the rest
+		e.block = append(e.block, byte(n))
+		return
+	}
+	e.block = binary.AppendUvarint(e.block, n)
+}
+
+func (e *encoder) byte(b byte) { e.block = append(e.block, b) }
 
 // key puts bytes with their length.
 func (e *encoder) key(k []byte) {
-	e.block = binary.AppendUvarint(e.block, uint64(len(k)))
+	e.number(uint64(len(k)))
 	e.block = append(e.block, k...)
 }
 
@@ -27,8 +34,12 @@ func (e *encoder) token8(n int, token uint64) { e.block = appendToken(e.block, e
 
 // head puts when something began, and how many records were made since.
 func (e *encoder) head(at int64, since uint64) {
-	e.block = binary.AppendVarint(e.block, at-e.last)
-	e.last = at
+	if at == e.last {
+		e.block = append(e.block, 0)
+	} else {
+		e.block = binary.AppendVarint(e.block, at-e.last)
+		e.last = at
+	}
 	e.number(since)
 }
 

@@ -65,6 +65,9 @@ func tokenBytes(kept bool, n int) int {
 }
 
 func appendToken(b []byte, kept bool, n int, token uint64) []byte {
+	if !kept && n >= 8 {
+		return binary.LittleEndian.AppendUint64(b, token)
+	}
 	var all [8]byte
 	binary.LittleEndian.PutUint64(all[:], token)
 	return append(b, all[:tokenBytes(kept, n)]...)

@@ -223,7 +223,8 @@ func TestNamesOfDatabases(t *testing.T) {
 			t.Errorf("%s: %s, want %s, %v", parameters, got, want, err)
 		}
 	}
-	for _, parameters := range []string{"?_unknown=1", "?_txlock=never", "?_sync=loud", "?_pragma=a(b);c", "?_busy_timeout=x", "?_loc=Nowhere/Atall"} {
+	for _, parameters := range []string{"?_unknown=1", "?_txlock=never", "?_sync=loud", "?_pragma=a(b);c", "?_busy_timeout=x", "?_loc=Nowhere/Atall",
+		"?_auto_vacuum=x", "?_query_only=x", "?_locking=loose", "?_secure_delete=slow"} {
 		if _, err := sql.Open(sqldriver.Name, "a.db"+parameters); !errors.Is(err, kv.Invalid) {
 			t.Errorf("%s: %v", parameters, err)
 		}

@@ -4,7 +4,9 @@ package sqldriver
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,15 +15,26 @@ import (
 	"github.com/assaydb/assay/sqlite"
 )
 
-// pragmas are the parameters that set a pragma of that name, and their short forms.
-var pragmas = map[string]string{
-	"_auto_vacuum": "auto_vacuum", "_vacuum": "auto_vacuum", "_cache_size": "cache_size",
-	"_case_sensitive_like": "case_sensitive_like", "_cslike": "case_sensitive_like",
-	"_defer_foreign_keys": "defer_foreign_keys", "_defer_fk": "defer_foreign_keys",
-	"_ignore_check_constraints": "ignore_check_constraints", "_locking_mode": "locking_mode", "_locking": "locking_mode",
-	"_query_only": "query_only", "_recursive_triggers": "recursive_triggers", "_rt": "recursive_triggers",
-	"_secure_delete": "secure_delete",
+// pragma is one that a parameter sets.
+type pragma struct {
+	name  string
+	valid []string // values that it may have; none is any
 }
+
+// switches are the values of a pragma that is on or off: SQLite takes any other for off.
+var switches = []string{"0", "1", "on", "off", "true", "false", "yes", "no"}
+
+// pragmas are the parameters that set a pragma, by their long and their short form.
+var pragmas = func() map[string]pragma {
+	vacuum := pragma{"auto_vacuum", []string{"0", "1", "2", "none", "full", "incremental"}}
+	like, defers := pragma{"case_sensitive_like", switches}, pragma{"defer_foreign_keys", switches}
+	locking, triggers := pragma{"locking_mode", []string{"normal", "exclusive"}}, pragma{"recursive_triggers", switches}
+	return map[string]pragma{"_auto_vacuum": vacuum, "_vacuum": vacuum, "_cache_size": {"cache_size", nil},
+		"_case_sensitive_like": like, "_cslike": like, "_defer_foreign_keys": defers, "_defer_fk": defers,
+		"_ignore_check_constraints": {"ignore_check_constraints", switches}, "_locking_mode": locking, "_locking": locking,
+		"_query_only": {"query_only", switches}, "_recursive_triggers": triggers, "_rt": triggers,
+		"_secure_delete": {"secure_delete", append(slices.Clone(switches), "fast")}}
+}()
 
 // parse reads a name: a path or a URI, and parameters behind a question mark.
 func parse(name string) (*Connector, error) {
@@ -34,8 +47,8 @@ func parse(name string) (*Connector, error) {
 	if err != nil {
 		return nil, invalid(name, err)
 	}
-	for key, all := range values {
-		for _, v := range all {
+	for _, key := range slices.Sorted(maps.Keys(values)) { // or settings would meet in another order each time
+		for _, v := range values[key] {
 			if !strings.HasPrefix(key, "_") {
 				continue
 			}
@@ -104,11 +117,14 @@ func (c *Connector) parameter(key, v string) error {
 	case "_pragma":
 		return c.pragma(v)
 	default:
-		name, ok := pragmas[key]
+		p, ok := pragmas[key]
 		if !ok {
 			return fmt.Errorf("unknown parameter %s", key)
 		}
-		return c.pragma(name + "(" + v + ")")
+		if p.valid != nil && !slices.Contains(p.valid, strings.ToLower(v)) {
+			return fmt.Errorf("%s %q: valid are %s", key, v, strings.Join(p.valid, ", "))
+		}
+		return c.pragma(p.name + "(" + v + ")")
 	}
 	return nil
 }

@@ -1,5 +1,0 @@
-//go:build cgo && !race
-
-package sqlite_test
-
-const raceEnabled = false

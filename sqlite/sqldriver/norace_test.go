@@ -1,5 +1,0 @@
-//go:build cgo && !race
-
-package sqldriver_test
-
-const raceEnabled = false
