@@ -58,7 +58,7 @@ func TestTheFastestIsThePickAndTheNextTheRunnerUp(t *testing.T) {
 	if a.Pick == nil || a.Pick.Name != "fast" || a.Others[0].Name != "middle" || a.Sure != Sure {
 		t.Fatalf("got %+v", a)
 	}
-	if !strings.HasPrefix(a.Why, "the next, middle, takes 2x [") || a.Next != "" {
+	if !strings.HasPrefix(a.Why, "the next, middle, takes 2.00x [") || a.Next != "" {
 		t.Errorf("why %q, next %q", a.Why, a.Next)
 	}
 }
@@ -186,7 +186,7 @@ func TestEveryNeedRemovesWithItsReason(t *testing.T) {
 			t.Errorf("%s: got %+v, want %q", c.flag, r, c.text)
 		}
 		if strings.HasPrefix(c.flag, "--") && !slices.ContainsFunc(a.Otherwise,
-			func(s string) bool { return strings.HasPrefix(s, "without "+c.flag+": bad, in 0.5x [") }) {
+			func(s string) bool { return strings.HasPrefix(s, "without "+c.flag+": bad, in 0.50x [") }) {
 			t.Errorf("%s: otherwise %q", c.flag, a.Otherwise)
 		}
 		if alone := Advise(c.needs, []Engine{engine("bad", c.bad)}, run); alone.Pick != nil ||
@@ -239,7 +239,7 @@ func TestAStrongerPromiseServesAWeakerNeed(t *testing.T) {
 	}
 	if !slices.ContainsFunc(a.Otherwise, func(s string) bool {
 		return strings.HasPrefix(s,
-			"if buffered commits were enough: b, in 0.02x")
+			"if buffered commits were enough: b, in 0.02")
 	}) {
 		t.Errorf("otherwise %q", a.Otherwise)
 	}
@@ -256,5 +256,18 @@ func TestGainsAndLossesAreBesideTheRunnerUp(t *testing.T) {
 	if !strings.Contains(gain, "several processes") || !strings.Contains(gain, "one file") ||
 		loss != "opening takes 9 ms instead of 100 µs" {
 		t.Errorf("gain %q, give up %q", gain, loss)
+	}
+}
+
+// What is known of an opening by itself is one, which may have been disturbed.
+func TestAnOpeningTakesNoLongerThanAnOperationThatOpens(t *testing.T) {
+	disturbed, mean := int64(1400e3), 37e3
+	hook := func(c *result.Cell) { c.Workload, c.Open = "hook", &disturbed }
+	for operation, want := range map[string]int64{"get": 37e3, "get_shared_14": disturbed} {
+		run := &result.Run{Cells: []result.Cell{measuredAt("a", operation, "synced", mean, hook)}}
+		a := Advise(Needs{Work: []Work{{Workload: "hook", Operation: operation, Weight: 1}}}, []Engine{engine("a")}, run)
+		if a.Pick == nil || a.Pick.Open == nil || *a.Pick.Open != want {
+			t.Errorf("%s, which takes %v: got %+v, want an opening of %d", operation, mean, a.Pick, want)
+		}
 	}
 }

@@ -73,9 +73,9 @@ func sameMachine(one, other result.Environment) bool {
 // soonest is the part of all cells after which the first sittings tell how long a run must be.
 const soonest = 1.0 / 3
 
-// announce says how long the run would have to be to decide everything, if it is too short for that:
-// as soon as enough cells have sat once; where an earlier run has told that it is long enough, when
-// all have.
+// announce says how long the run would have to be to decide everything, if it is too short for
+// that: as soon as enough cells have sat once; where an earlier run has told that it is long
+// enough, when all have.
 func (r *runner) announce() {
 	all, sat, cells := time.Since(r.started), 0, 0
 	for _, g := range r.groups {

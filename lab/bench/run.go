@@ -55,7 +55,7 @@ type Options struct {
 	Child, Helper []string
 
 	Proofs result.Proofs // say of each promise whether it was proved
-	// runs that were kept, the newest first: they tell before the start what a run needs; nil is none
+	// runs that were kept, the newest first: they tell before the start what a run needs
 	Earlier  iter.Seq[*result.Run]
 	Command  []string // recorded in the result
 	Progress func(Progress)

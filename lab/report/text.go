@@ -105,9 +105,9 @@ func (p *page) toType(label, text, command string) {
 	}
 }
 
-// shellLines breaks a command into lines that can be copied as they stand: a shell reads on behind a
-// backslash. The first has so many columns, the others as many as all. A flag stays with its value,
-// and a value is never broken, however long it is.
+// shellLines breaks a command into lines that can be copied as they stand: a shell reads on behind
+// a backslash. The first has so many columns, the others as many as all. A flag stays with its
+// value, and a value is never broken, however long it is.
 func shellLines(command string, first, all int) []string {
 	const more = ` \`
 	var words []string

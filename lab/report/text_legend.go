@@ -21,7 +21,7 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
 	if names := workloadNames(run.Cells); len(names) > 0 {
-		entry("operations", fmt.Sprintf("assay workloads %s says what each does of %s.", names[0], names[0]))
+		entry("operations", fmt.Sprintf("assay workloads %s says what those of %s do.", names[0], names[0]))
 	}
 	if has(func(c result.Cell) bool { return c.Name() != c.Engine }) {
 		entry("engine/form", "behind the slash is another way to do the operation on the engine than through package kv: assay workloads NAME explains the forms of a workload.")

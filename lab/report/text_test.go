@@ -296,7 +296,7 @@ func TestVersusMarksWhatIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for operation, want := range map[string]string{"once": `~ [0-9.]+x \(n=1\)  +synced, intact`, "slower": `2\.0\dx \[`,
-		"same": `= 1\.\d\dx \[`, "near": `~ 1\.\d\dx \[`} {
+		"same": `= 1\.\d+x \[`, "near": `~ 1\.\d\dx \[`} {
 		if !regexp.MustCompile("hook " + operation + " +" + want).Match(out.Bytes()) {
 			t.Errorf("no %s of %s in\n%s", want, operation, out.String())
 		}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Factor prints a ratio in three digits: "0.97", "1.84", "12.3", "480". What is so near to 1 that it
-// would look like it has one more: a bound of 1.004 decides, and one of 1 does not.
+// Factor prints a ratio in three digits: "0.97", "1.84", "12.3", "480". What is so near to 1 that
+// it would look like it has one more: a bound of 1.004 decides, and one of 1 does not.
 func Factor(f float64) string {
 	switch {
 	case f >= 99.95:
@@ -15,7 +15,7 @@ func Factor(f float64) string {
 		return fmt.Sprintf("%.1f", f)
 	case f < 0.0995:
 		return fmt.Sprintf("%.2g", f)
-	case f != 1 && math.Abs(f-1) < 0.005:
+	case math.Abs(f-1) < 0.005 && math.Abs(f-1) >= 0.0005:
 		return fmt.Sprintf("%.3f", f)
 	}
 	return fmt.Sprintf("%.2f", f)

@@ -98,7 +98,7 @@ func TestWhatIsOpenSaysHowLongItNeeds(t *testing.T) {
 }
 
 func TestABoundBesideOneDoesNotLookLikeOne(t *testing.T) {
-	for f, want := range map[float64]string{1: "1.00", 1.004: "1.004", 0.996: "0.996", 1.02: "1.02", 12.34: "12.3",
+	for f, want := range map[float64]string{1: "1.00", 1.0003: "1.00", 1.004: "1.004", 0.996: "0.996", 1.02: "1.02", 12.34: "12.3",
 		480.2: "480", 0.05: "0.05"} {
 		if got := Factor(f); got != want {
 			t.Errorf("%v: got %s, want %s", f, got, want)

@@ -210,9 +210,10 @@ func TestARaceInventsNoDifference(t *testing.T) {
 		k.False.add(all[noise.quiet()])
 		all[noise.quiet()] = k.False
 	}
-	for quiet, of := range all {
-		if t.Logf("%s: false differences %v", machines[quiet], of); of.Fraction() > 0.01 {
-			t.Errorf("%s: called different though equal are %v, want at most 1 %%", machines[quiet], of)
+	for quiet, most := range map[bool]float64{true: 0.01, false: 0.02} {
+		of := all[quiet]
+		if t.Logf("%s: false differences %v", machines[quiet], of); of.Of == 0 || of.Fraction() > most {
+			t.Errorf("%s: called different though equal are %v, want at most %v", machines[quiet], of, most)
 		}
 	}
 }
@@ -329,7 +330,7 @@ func TestARaceSpendsItsRoundsOnTheClose(t *testing.T) {
 
 func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 	noise := quietOne(t)
-	const slower = 1.08
+	const slower = 1.15
 	rng := rand.New(rand.NewPCG(7, 7))
 	var needs []float64
 	for range races {
