@@ -76,8 +76,8 @@ func TestWriteBackOfAProcessThatGoesOn(t *testing.T) {
 	}
 }
 
-// TestFreezingAProcess brings a mapped page to a disk while the process stands still, which then goes
-// on.
+// TestFreezingAProcess brings a mapped page to a disk while the process stands still, which then
+// goes on.
 func TestFreezingAProcess(t *testing.T) {
 	d, m := mounted(t, Options{})
 	cmd, lines := start(t, "mmap", m.Dir())

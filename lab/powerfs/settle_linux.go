@@ -38,15 +38,16 @@ func (m *Mount) Settle(pid int) error {
 	return nil
 }
 
-// Freeze stops the process pid, brings what it has mapped and changed to the disk as WriteBack does,
-// calls then, and lets the process go on. Meanwhile the disk holds what the death of the process
-// would leave.
+// Freeze stops the process pid, brings what it has mapped and changed to the disk as WriteBack
+// does, calls then, and lets the process go on. Meanwhile the disk holds what the death of the
+// process would leave.
 func (m *Mount) Freeze(pid int, then func()) error {
 	defer func() { _ = unix.Kill(pid, unix.SIGCONT) }() // it may have ended
-	if err := stopThreads(pid); err != nil {
-		return settleError(pid, err)
+	err := stopThreads(pid)
+	if err == nil {
+		err = waitStopped(pid)
 	}
-	if err := waitStopped(pid); err != nil {
+	if err != nil {
 		return settleError(pid, err)
 	}
 	if err := m.WriteBack(); err != nil {

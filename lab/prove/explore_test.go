@@ -13,7 +13,8 @@ func TestPassesTakeTurns(t *testing.T) {
 	t.Parallel()
 	moments := make([]int, 1000)
 	x := &explorer{pass: pass{left: moments, weight: 3},
-		later: []pass{{left: moments[:60], weight: 2, then: &pass{left: moments[:30]}}, {left: moments[:24], weight: 1}}}
+		later: []pass{{left: moments[:60], weight: 2, then: &pass{left: moments[:30]}},
+			{left: moments[:24], weight: 1}}}
 	all, had := 0, map[int]int{} // by weight
 	for x.turn() {
 		n := min(chunk, len(x.left))

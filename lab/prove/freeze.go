@@ -35,8 +35,8 @@ func (g *rig) freeze(pids []int, then func()) error {
 	return errors.Join(err, rest)
 }
 
-// freezeOften freezes processes again and again. Stop, which may be called more than once, ends that
-// and returns when they were stopped, by clock.
+// freezeOften freezes processes again and again. Stop, which may be called more than once, ends
+// that and returns when they were stopped, by clock.
 func (g *rig) freezeOften(workers []*writer, seed uint64) (stop func() ([]int64, error)) {
 	var pids []int
 	for _, w := range workers {

@@ -12,8 +12,8 @@ import (
 const (
 	maxGenerations = 3   // how often one store is killed and goes on
 	maxKillAcks    = 200 // acknowledgements, at most, before a process is killed
-	// killsPart is the part of its time that a job has real kills for: a store takes a process then,
-	// and leaves one state.
+	// killsPart: one part in so many of a job's time is for real kills, of which each takes a
+	// process and leaves one state.
 	killsPart = 4
 )
 

@@ -121,8 +121,8 @@ func TestEngineThatDoesNotSyncIsFoundAndShownAgain(t *testing.T) {
 	}
 }
 
-// A store of SQLite without a log syncs five times a commit: what is tried before each of those left
-// no time for the rules that only other states try.
+// A store of SQLite without a log syncs five times a commit: what is tried before each of those
+// left no time for the rules that only other states try.
 func TestEveryRuleIsTriedInTheFirstSlice(t *testing.T) {
 	t.Parallel()
 	l, task := laneOf(t, "sqlite:?journal_mode=DELETE", result.FaultPower)

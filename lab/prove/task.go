@@ -66,8 +66,8 @@ func (r *runner) newTask(p *pair, fault string) *task {
 	return t
 }
 
-// saw counts a state that was opened and compared, unless it has been before: a kill and a power cut
-// may leave the same, which shows a promise once.
+// saw counts a state that was opened and compared, unless it has been before: a kill and a power
+// cut may leave the same, which shows a promise once.
 func (t *task) saw(c *cell, sum [32]byte, o outcome) {
 	seen := &t.seen
 	if c.claimed() {

@@ -50,7 +50,7 @@ func (r *proofRow) counts() []string {
 }
 
 // countNames are the columns of a table of counts.
-var countNames = []string{"promised", "all states", "a second", "covered", Grouped(result.EnoughStates)}
+var countNames = []string{"promised", "all", "a second", "covered", Grouped(result.EnoughStates)}
 
 // proofCounts prints of each promise how much was tried.
 func (p *page) proofCounts(rows []*proofRow) {
@@ -76,7 +76,7 @@ func (p *page) proofCounts(rows []*proofRow) {
 	}
 	p.grid(heads, lines, true)
 	p.blank()
-	p.paragraph("", p.styles.dim, "Promised: distinct states of crashes that were to break the promise, of all states. "+
+	p.paragraph("", p.styles.dim, "Promised: distinct states of crashes that were to break the promise, of all. "+
 		"A second: states in a second of one of those that work side by side. "+
 		"Covered: the part of the recorded operations before which a promise was put to the test.", p.styles.dim)
 	p.blank()

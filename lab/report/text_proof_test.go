@@ -192,7 +192,7 @@ func TestCountsOfAProofArePromiseByPromise(t *testing.T) {
 	cell := func(delivered string, claimed bool, fault string, states int) result.ProofCell {
 		f := result.Finding{Claimed: claimed, Verdict: result.Proved}
 		return result.ProofCell{Engine: "badger", Delivered: delivered, Fault: fault, Images: states, States: states,
-			Ops: 400, Covered: 100, Worked: 100 * time.Second, Keeps: f, Whole: f}
+			Kills: 1, Ops: 400, Covered: 100, Worked: 100 * time.Second, Keeps: f, Whole: f}
 	}
 	p := &result.Proof{Cells: []result.ProofCell{cell("synced", true, result.FaultKill, 500),
 		cell("synced", true, result.FaultPower, 1600), cell("flushed", true, result.FaultKill, 150),
