@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -56,8 +57,11 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		}
 		began := clock()
 		release := func() error { return nil }
-		if leg.First == hold {
+		switch leg.First {
+		case hold:
 			release = s.subject.hold(ctx)
+		case linger:
+			s.linger(ctx)
 		}
 		for w := range s.chains {
 			if spec.commits(w) {
@@ -97,11 +101,22 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 	if err != nil {
 		return fmt.Errorf("%s", without(spec.Store.Dir, err))
 	}
-	s.subject = opened
+	s.subject, s.opened = opened, time.Now()
 	for w, c := range s.chains {
 		s.subject.seek(w, from(w), c)
 	}
 	return nil
+}
+
+// lingers is from when on commits go on, so that they meet what comes a second after the opening.
+const lingers = 985 * time.Millisecond
+
+// linger waits until the store has been open for almost a second.
+func (s *state) linger(ctx context.Context) {
+	select {
+	case <-time.After(lingers - time.Since(s.opened)):
+	case <-ctx.Done():
+	}
 }
 
 // reopen closes the store and opens it again. A writer of which a commit has returned an error asks
