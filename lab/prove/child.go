@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -43,6 +44,7 @@ type state struct {
 	inherits []string // folders
 
 	subject subject // of a writer, once it is open
+	opened  time.Time
 	chains  []chain // of its writers, as they have gone on
 	failed  []bool  // the last commit returned an error, after which its writer has not gone on
 	doubt   []bool  // some commit has returned an error

@@ -73,6 +73,7 @@ const (
 	compact = "compact" // beside the commits of the leg
 	hold    = "hold"    // a snapshot, until the leg is over: what it needs must stay
 	backup  = "backup"  // to the file or folder backup, beside the store, which must be whole if it is there
+	linger  = "linger"  // until a second after the opening: what an engine does each second comes amid the commits
 )
 
 type verifySpec struct {

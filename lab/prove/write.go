@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -61,7 +62,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		}
 		for w := range s.chains {
 			if spec.commits(w) {
-				all.Go(func() { s.writer(ctx, w, spec, leg.Commits) })
+				all.Go(func() { s.writer(ctx, w, spec, leg) })
 			}
 		}
 		all.Wait()
@@ -97,11 +98,26 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 	if err != nil {
 		return fmt.Errorf("%s", without(spec.Store.Dir, err))
 	}
-	s.subject = opened
+	s.subject, s.opened = opened, time.Now()
 	for w, c := range s.chains {
 		s.subject.seek(w, from(w), c)
 	}
 	return nil
+}
+
+// Commits linger from almost a second after the opening on, at steps, so that those which sync
+// nothing do not end before what an engine does each second has come.
+const (
+	lingers    = 985 * time.Millisecond
+	lingerStep = 2 * time.Millisecond
+)
+
+// linger waits until the store has been open for so long.
+func (s *state) linger(ctx context.Context, open time.Duration) {
+	select {
+	case <-time.After(open - time.Since(s.opened)):
+	case <-ctx.Done():
+	}
 }
 
 // reopen closes the store and opens it again. A writer of which a commit has returned an error asks
@@ -134,12 +150,15 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 	return nil
 }
 
-// writer makes the commits of writer w.
-func (s *state) writer(ctx context.Context, w int, spec writeSpec, commits uint64) {
+// writer makes the commits of writer w in a leg.
+func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 	if s.failed[w] {
 		return
 	}
-	for made, resumes := uint64(0), 0; commits == 0 || made < commits; made++ {
+	for made, resumes := uint64(0), 0; in.Commits == 0 || made < in.Commits; made++ {
+		if in.First == linger {
+			s.linger(ctx, lingers+time.Duration(made)*lingerStep)
+		}
 		n := s.subject.last(w).n + 1
 		class := spec.Past.Work.class(n, spec.Store.Class)
 		began := clock()
