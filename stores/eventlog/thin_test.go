@@ -62,7 +62,7 @@ func BenchmarkAckThin(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			drivertest.Thin(b, drivertest.Pair{Name: "ack", Limit: 1,
+			drivertest.Thin(b, drivertest.Pair{Name: "ack", Limit: 1.1,
 				Raw: func(times int) error {
 					for range times {
 						if _, err := appended.Append(b.Context(), class, "", eventlog.Any, drafts...); err != nil {
