@@ -51,8 +51,8 @@ func BenchmarkThin(b *testing.B) {
 	)
 }
 
-// BenchmarkAckThin measures acknowledgements, one at a time, against appends of one event to the same
-// kind of log.
+// BenchmarkAckThin measures acknowledgements, one at a time, against appends of one event to the
+// same kind of log.
 func BenchmarkAckThin(b *testing.B) {
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {
 		b.Run(engine, func(b *testing.B) {
