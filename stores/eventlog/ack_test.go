@@ -74,8 +74,8 @@ func (v *views) End(_ context.Context, e kv.Event) {
 	}
 }
 
-// Acknowledgements of events that Next has not returned ask where the log ends, but not each of them:
-// where other processes append that is a view of the store.
+// Acknowledgements of events that Next has not returned ask where the log ends, but not each of
+// them: where other processes append that is a view of the store.
 func TestAcknowledgementsAskOnceWhereTheLogEnds(t *testing.T) {
 	var count views
 	ctx := t.Context()

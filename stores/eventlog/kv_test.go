@@ -18,6 +18,7 @@ import (
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/logtest"
 	_ "github.com/assaydb/assay/stores/internal/aborts"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 // Functions of transactions that meet others run again.
@@ -97,22 +98,10 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// endsAtALock ends a context when a call begins to wait for what another one holds.
-type endsAtALock struct{ end func() }
-
-func (e *endsAtALock) Start(ctx context.Context, op string) context.Context {
-	if op == "lock" {
-		e.end()
-	}
-	return ctx
-}
-
-func (*endsAtALock) End(context.Context, kv.Event) {}
-
 // A call whose context ends while another process has the store is Canceled, whatever it does.
 func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "log")
-	tracer := endsAtALock{end: func() {}}
+	var tracer frame.AtALock
 	db, err := kv.Open(t.Context(), url, kv.WithTracer(&tracer))
 	if err != nil {
 		t.Fatal(err)
@@ -131,16 +120,7 @@ func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := kv.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	tx, err := other.Begin(t.Context(), kv.Flushed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, call := range map[string]func(ctx context.Context) error{
+	tracer.WantCanceled(t, url, map[string]func(context.Context) error{
 		"append": func(ctx context.Context) error {
 			_, err := log.Append(ctx, kv.Flushed, "", eventlog.Any, draft)
 			return err
@@ -155,16 +135,5 @@ func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
 		"follow": func(ctx context.Context) error {
 			return log.Follow(ctx, "follower", func(context.Context, eventlog.Event) error { return nil }, nil)
 		},
-	} {
-		ctx, end := context.WithCancel(t.Context())
-		tracer.end = end
-		if err := call(ctx); kv.KindOf(err) != kv.Canceled || ctx.Err() == nil {
-			t.Errorf("%s: got %v, want canceled", name, err)
-		}
-		end()
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Error(err)
-	}
-	tracer.end = func() {}
+	})
 }

@@ -138,8 +138,8 @@ func (s *Subscription) Ack(ctx context.Context, d kv.Durability, position uint64
 	return nil
 }
 
-// reaches refuses a position that the log has not come to. It asks the log only about positions that
-// are above all that s knows of.
+// reaches refuses a position that the log has not come to. It asks the log only about positions
+// that are above all that s knows of.
 func (s *Subscription) reaches(ctx context.Context, position uint64) error {
 	s.mu.Lock()
 	known := max(s.next-1, s.done, s.last)

@@ -121,7 +121,7 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 			return err
 		}
 		op.Ready = q.counts.Ready
-		if op.Due = q.due; q.due == math.MaxInt64 {
+		if op.Due = max(1, q.due); q.due == math.MaxInt64 { // 0 is not known, and not never
 			op.Due = 0
 		}
 	}

@@ -23,8 +23,8 @@ func findState(s *kv.Snapshot, k *keys, q *stats, state State, limit int) (list 
 	return list, err
 }
 
-// scanState calls yield with the jobs in a state, until it returns false: ready ones in the order of
-// claims, so many read at once, delayed ones as they become ready, claimed ones as their leases
+// scanState calls yield with the jobs in a state, until it returns false: ready ones in the order
+// of claims, so many read at once, delayed ones as they become ready, claimed ones as their leases
 // end, dead ones by id.
 func scanState(s *kv.Snapshot, k *keys, q *stats, state State, atOnce int, yield func(found) bool) error {
 	switch state {

@@ -118,8 +118,8 @@ func (s *Store) Wake(queue string) {
 	l.wake(1 - l.coming)
 }
 
-// peers are the Stores over the same keys of one opening of a store: what one of them commits, those
-// who wait at the others are told of.
+// peers are the Stores over the same keys of one opening of a store: what one of them commits,
+// those who wait at the others are told of.
 type peers struct {
 	several atomic.Bool
 	mu      sync.Mutex
@@ -147,7 +147,11 @@ func (p *peers) leave(s *Store) {
 // left. That a claim found nothing is no news: those who wait would wake each other for ever.
 func (s *Store) settled(l *line, op *Op) {
 	l.settle(op)
-	if s.peers == nil || !s.peers.several.Load() || op.Ready == 0 && op.Due == 0 || op.Verb == Claim && len(op.Jobs) == 0 {
+	some := op.Ready > 0 || op.Due > 0
+	if op.Verb == Claim {
+		some = len(op.Jobs) > 0
+	}
+	if !some || s.peers == nil || !s.peers.several.Load() {
 		return
 	}
 	s.peers.mu.Lock()

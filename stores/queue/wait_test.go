@@ -59,9 +59,9 @@ func waits(l *line) bool {
 	return len(l.waiting) > 0
 }
 
-// A worker that waits at one store is woken by what another one over the same keys publishes, at once
-// or with a delay, also where no other process can.
-func TestAWorkerOfAnotherStoreIsWoken(t *testing.T) {
+// A worker that waits is woken by what its store, or another one over the same keys, publishes in
+// whatever way, where no other process can.
+func TestAWorkerIsWokenWhoeverPublishes(t *testing.T) {
 	db, err := kv.Open(t.Context(), "mem:peers")
 	if err != nil {
 		t.Fatal(err)
@@ -80,32 +80,40 @@ func TestAWorkerOfAnotherStoreIsWoken(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for _, draft := range []Draft{{Payload: []byte("now")},
-		{Payload: []byte("later"), Delay: 20 * time.Millisecond}, {Payload: []byte("in a transaction")}} {
-		got := make(chan error, 1)
-		go func() {
-			jobs, err := queues[0].Next(ctx, kv.Buffered, 1)
-			if err == nil && !bytes.Equal(jobs[0].Payload, draft.Payload) {
-				err = fmt.Errorf("got job %q", jobs[0].Payload)
-			}
-			got <- err
-		}()
-		for !waits(queues[0].line) {
-			runtime.Gosched()
-		}
-		if string(draft.Payload) == "in a transaction" {
-			err = db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
-				jobs, err := queues[1].In(tx)
-				if err == nil {
-					_, err = jobs.Publish(draft)
+	for _, delay := range []time.Duration{0, 20 * time.Millisecond} {
+		for i, q := range queues {
+			for _, within := range []bool{false, true} {
+				draft := Draft{Payload: fmt.Appendf(nil, "by %d after %v, in a transaction: %v", i, delay, within), Delay: delay}
+				got := make(chan error, 1)
+				go func() {
+					jobs, err := queues[0].Next(ctx, kv.Buffered, 1)
+					if err == nil && !bytes.Equal(jobs[0].Payload, draft.Payload) {
+						err = fmt.Errorf("got job %q", jobs[0].Payload)
+					}
+					got <- err
+				}()
+				for !waits(queues[0].line) {
+					runtime.Gosched()
 				}
-				return err
-			})
-		} else {
-			_, err = queues[1].Publish(ctx, kv.Buffered, draft)
-		}
-		if err = errors.Join(err, <-got); err != nil {
-			t.Errorf("%s: %v", draft.Payload, err)
+				if err = errors.Join(publish(ctx, db, q, draft, within), <-got); err != nil {
+					t.Errorf("%s: %v", draft.Payload, err)
+				}
+			}
 		}
 	}
+}
+
+// publish publishes a job, within a transaction of the program's or by a call.
+func publish(ctx context.Context, db *kv.DB, q *Queue, draft Draft, within bool) error {
+	if !within {
+		_, err := q.Publish(ctx, kv.Buffered, draft)
+		return err
+	}
+	return db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		jobs, err := q.In(tx)
+		if err == nil {
+			_, err = jobs.Publish(draft)
+		}
+		return err
+	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// keeper is the Backend that keeps messages, by sequence, and blocks, by the sequence of their first
-// message, in a key-value store.
+// keeper is the Backend that keeps messages, by sequence, and blocks, by the sequence of their
+// first message, in a key-value store.
 type keeper struct {
 	db      *kv.DB
 	shared  bool   // others may append too

@@ -12,6 +12,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/stores/eventlog/feed"
+	"github.com/assaydb/assay/stores/internal/frame"
 )
 
 // Two feeds that each keep the end in memory would overwrite each other's messages.
@@ -40,22 +41,10 @@ func TestASecondFeedOverTheSameKeysIsRefused(t *testing.T) {
 	}
 }
 
-// endsAtALock ends a context when a call begins to wait for what another one holds.
-type endsAtALock struct{ end func() }
-
-func (e *endsAtALock) Start(ctx context.Context, op string) context.Context {
-	if op == "lock" {
-		e.end()
-	}
-	return ctx
-}
-
-func (*endsAtALock) End(context.Context, kv.Event) {}
-
 // A call whose context ends while another process has the store is Canceled, whatever it does.
 func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "feed")
-	tracer := endsAtALock{end: func() {}}
+	var tracer frame.AtALock
 	db, err := kv.Open(t.Context(), url, kv.WithTracer(&tracer))
 	if err != nil {
 		t.Fatal(err)
@@ -69,27 +58,10 @@ func TestACallThatItsContextEndsAmidAWaitIsCanceled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	other, err := kv.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	tx, err := other.Begin(t.Context(), kv.Flushed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	for name, call := range map[string]func(ctx context.Context) error{
+	tracer.WantCanceled(t, url, map[string]func(context.Context) error{
 		"append": func(ctx context.Context) error { _, err := f.Append(ctx, kv.Flushed, []byte("c")); return err },
 		"trim":   func(ctx context.Context) error { return f.Trim(ctx, kv.Flushed, 1) },
-	} {
-		ctx, end := context.WithCancel(t.Context())
-		tracer.end = end
-		if err := call(ctx); kv.KindOf(err) != kv.Canceled || ctx.Err() == nil {
-			t.Errorf("%s: got %v, want canceled", name, err)
-		}
-		end()
-	}
+	})
 }
 
 // starts is the engine in memory that notes where scans for messages of their own begin.

@@ -135,3 +135,42 @@ func (s *Suite) Closing(closer func() error) (closeAll func()) {
 	s.Cleanup(closeAll)
 	return closeAll
 }
+
+// AtALock is a tracer that ends a context when a call begins to wait for what another one holds.
+type AtALock struct{ end func() }
+
+// Start implements kv.Tracer.
+func (a *AtALock) Start(ctx context.Context, op string) context.Context {
+	if op == "lock" && a.end != nil {
+		a.end()
+	}
+	return ctx
+}
+
+// End implements kv.Tracer.
+func (*AtALock) End(context.Context, kv.Event) {}
+
+// WantCanceled makes calls of a store that has the tracer a while another opening of url writes,
+// which several may have open: each ends with its context, and says so.
+func (a *AtALock) WantCanceled(t *testing.T, url string, calls map[string]func(context.Context) error) {
+	t.Helper()
+	other, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin(t.Context(), kv.Flushed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	for name, call := range calls {
+		ctx, end := context.WithCancel(t.Context())
+		a.end = end
+		if err := call(ctx); kv.KindOf(err) != kv.Canceled || ctx.Err() == nil {
+			t.Errorf("%s: got %v, want canceled", name, err)
+		}
+		end()
+	}
+	a.end = nil
+}

@@ -7,7 +7,8 @@ type Tables interface {
 	// Due returns what is known of a queue.
 	Due(queue string) *Due
 
-	// MakeReady makes ready, or dead, the jobs whose delay or lease has ended, and returns how many.
+	// MakeReady makes ready, or dead, the jobs whose delay or lease has ended, and returns how
+	// many.
 	MakeReady(op *queue.Op) (moved int, err error)
 
 	// Publish does a Publish.
@@ -108,7 +109,10 @@ func claim(t Tables, op *queue.Op) error {
 		for _, job := range jobs {
 			if !op.Settings.TooOld(job.CreatedAt.UnixMilli(), op.Now) {
 				op.Jobs = append(op.Jobs, job)
-			} else if err := outdate(t, op, Place{queue.Claimed, 0, op.Until, int64(job.ID), job.Attempts - 1}); err != nil {
+				continue
+			}
+			p := Place{queue.Claimed, 0, op.Until, int64(job.ID), job.Attempts - 1}
+			if err := outdate(t, op, p); err != nil {
 				return err
 			}
 		}
