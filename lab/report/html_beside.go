@@ -29,6 +29,7 @@ func Beside(w io.Writer, title string, all []Kept, o Options) error {
 		h.Verdicts = append(h.Verdicts, verdictOf(p, k))
 		b.add(k)
 	}
+	h.sayOnce()
 	together := result.Run{}
 	for _, k := range all {
 		together.Cells = append(together.Cells, k.Run.Cells...)
@@ -58,6 +59,24 @@ func verdictOf(p *page, k Kept) htmlVerdict {
 		v.Notes = append(v.Notes, htmlNote{Label: f.label, Text: strings.Join(nonEmpty(f.items), " · ")})
 	}
 	return v
+}
+
+// sayOnce moves what all runs say of where they were measured to the end of the page.
+func (h *htmlPage) sayOnce() {
+	if len(h.Verdicts) < 2 {
+		return
+	}
+	for _, n := range h.Verdicts[0].Notes {
+		without := func(v htmlVerdict) bool { return !slices.Contains(v.Notes, n) }
+		if n.Warn || slices.ContainsFunc(h.Verdicts, without) {
+			continue
+		}
+		h.Facts = append(h.Facts, n)
+	}
+	for i := range h.Verdicts {
+		h.Verdicts[i].Notes = slices.DeleteFunc(h.Verdicts[i].Notes,
+			func(n htmlNote) bool { return slices.Contains(h.Facts, n) })
+	}
 }
 
 // besideKey is a line of the table.

@@ -173,3 +173,16 @@ func TestASiteInABrowser(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAllResultsShareIsSaidOnce(t *testing.T) {
+	var b bytes.Buffer
+	all := []Kept{{"laptop", "", realRun(t)}, {"server", "", otherRun(t)}}
+	if err := Beside(&b, "two", all, Options{Facts: someFacts}); err != nil {
+		t.Fatal(err)
+	}
+	for label, want := range map[string]int{"machine": 2, "software": 1, "disk": 1} {
+		if n := strings.Count(b.String(), "<dt>"+label+" </dt>"); n != want {
+			t.Errorf("%s is said %d times, want %d", label, n, want)
+		}
+	}
+}

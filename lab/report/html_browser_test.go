@@ -272,6 +272,23 @@ func TestTextsCanBeReadInLightAndDark(t *testing.T) {
 	}
 }
 
+// unprinted is what paper lacks of the page: the colours of a legend, which a browser does not print
+// unless it is told to, and what is wider than the sheet.
+const unprinted = `[...document.querySelectorAll('.legend i')].filter(i => getComputedStyle(i).printColorAdjust !== 'exact').map(i => i.parentElement.textContent + ' has no colour')
+	.concat([...document.querySelectorAll('h1, p, table, figure, dl')].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
+		.map(e => (e.getAttribute('aria-label') || e.id || e.textContent.slice(0, 40)) + ' is ' + Math.round(e.getBoundingClientRect().right - innerWidth) + ' pixels wider than the sheet'))`
+
+func TestAllOfItFitsOnPaper(t *testing.T) {
+	ctx, _ := browser(t)
+	const sheet = 703 // pixels: A4 without the margins of the style
+	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun()} {
+		do(t, ctx, chromedp.EmulateViewport(sheet, 900), inTheme("print", "light"), chromedp.Navigate(pageFile(t, run)))
+		for _, wrong := range evaluate[[]string](t, ctx, unprinted) {
+			t.Errorf("%s: %s", name, wrong)
+		}
+	}
+}
+
 func inTheme(media, theme string) chromedp.Action[chromedp.Void] {
 	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media,
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})

@@ -119,8 +119,9 @@ func (p *htmlPage) answerNodes() g.Node {
 			g.Map(p.Matrices, func(m htmlMatrix) g.Node {
 				return h.Div(h.Data("promise", m.Promise), h.H3(g.Text(m.Title)), m.Table.node())
 			}),
-			dim(p.Legend+". The fastest has its time, with the half-width of its interval; the others have how many times as long they take. "+
-				"Engines are compared at the same promise only. A heading sorts, an operation leads to its charts."))
+			h.P(h.Class("dim"), g.Text(p.Legend+". The fastest has its time, with the half-width of its interval; "+
+				"the others have how many times as long they take. Engines are compared at the same promise only."),
+				h.Span(h.Class("screen"), g.Text(" A heading sorts, an operation leads to its charts."))))
 	})
 }
 
