@@ -37,9 +37,8 @@ type core struct {
 	stopped driver.Failure // why no more commits are taken
 
 	active  atomic.Int64 // running calls other than those that have a turn of writers, plus closedBit once Close began
-	viewed  *frame       // for the next View; under alone
-	updated *frame       // for the next Update; under the turn
-	one     [1]driver.Op // of writeOne
+	viewed  *frame       // for a View that is the only call that active counts
+	updated *frame       // for the Update that has the turn
 	mu      sync.Mutex
 	idle    sync.Cond         // on mu: active fell to closedBit
 	held    map[*view]*Tx     // snapshots and transactions that the program holds, under mu; nil values are snapshots

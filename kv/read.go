@@ -26,22 +26,13 @@ func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 		db.leave()
 		return db.wrap("view", err)
 	}
-	var f *frame
-	if db.alone() {
-		f, db.viewed = db.viewed, nil
+	own := &db.viewed
+	if db.active.Load() != 1 { // who is alone here stays so until it leaves: who comes meanwhile finds two
+		own = nil
 	}
-	if f == nil {
-		f = frames.Get().(*frame)
-	}
-	s := f.begin(ctx, db, r)
+	f, s := newFrame(ctx, db, r, own)
 	defer func() {
-		again, cerr := f.end(s)
-		switch {
-		case again && db.alone():
-			db.viewed = f
-		case again:
-			frames.Put(f)
-		}
+		cerr := f.end(s, own)
 		db.leave()
 		if cerr != nil && err == nil {
 			err = db.wrap("view", cerr)
@@ -52,10 +43,6 @@ func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 	}
 	return f.err
 }
-
-// alone reports whether the caller is the only one whom active counts. It stays so until it leaves:
-// who comes meanwhile finds that there are two.
-func (db *DB) alone() bool { return db.active.Load() == 1 }
 
 // append reads one value without the memory of a View, and without a snapshot where the driver can.
 func (db *DB) append(ctx context.Context, dst, key []byte) ([]byte, error) {
@@ -139,10 +126,10 @@ func (db *DB) heldView(ctx context.Context, r driver.Reader, e Event) *view {
 	return v
 }
 
-// frame is the memory of a View or an Update, which the next one uses again: of the same store, and
-// from a pool only where Views run beside others, as that costs more. What the program may still
-// have is not used again: the Snapshot and the Tx, which are made many at a time, lose their view at
-// the end.
+// frame is the memory of a View or an Update, which the next one of the store uses again; where
+// Views run beside others it is the pool's, which costs more. What the program may still have is
+// not used again: the Snapshot and the Tx, which are made many at a time, lose their view at the
+// end.
 type frame struct {
 	view
 	w         writing
@@ -172,27 +159,38 @@ var (
 	endedWriting writing
 )
 
-func (f *frame) begin(ctx context.Context, db *DB, r driver.Reader) *Snapshot {
+// mostScratch is how many bytes for values the store keeps in a frame.
+const mostScratch = 64 << 10
+
+// newFrame takes what own holds, and from the pool what it does not. A nil own is the pool.
+func newFrame(ctx context.Context, db *DB, r driver.Reader, own **frame) (f *frame, _ *Snapshot) {
+	if own != nil && *own != nil {
+		f, *own = *own, nil
+	} else {
+		f = frames.Get().(*frame)
+	}
 	f.r, f.ctx, f.done = r, ctx, ctx.Done()
 	s := f.snapshots.next()
 	s.view, s.db = &f.view, db
-	return s
+	return f, s
 }
 
-// mostScratch is how many bytes for values a frame keeps.
-const mostScratch = 64 << 10
-
-// end ends the view and its snapshot. The frame is not to be used again if something else may have
-// the view: a namespace, or a scan that was left open.
-func (f *frame) end(s *Snapshot) (again bool, err error) {
-	again = f.open == nil && !f.lent && cap(f.scratch) <= mostScratch
-	err = f.view.end()
+// end ends the view and its snapshot, and gives the frame back. It is not used again if something
+// else may have the view: a namespace, or a scan that was left open.
+func (f *frame) end(s *Snapshot, own **frame) error {
+	again := f.open == nil && !f.lent
+	err := f.view.end()
 	s.view = &endedView
 	if again {
 		if f.w.w != nil {
 			f.w = writing{}
 		}
 		f.ctx, f.done, f.err = nil, nil, nil
+		if own != nil && cap(f.scratch) <= mostScratch {
+			*own = f
+		} else {
+			frames.Put(f)
+		}
 	}
-	return again, err
+	return err
 }

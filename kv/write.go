@@ -65,22 +65,13 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 	if err != nil {
 		return db.wrap("update", err)
 	}
-	f := db.updated
-	if f == nil {
-		f = new(frame)
-	}
-	db.updated = nil
-	s := f.begin(ctx, db, w)
+	f, s := newFrame(ctx, db, w, &db.updated)
 	f.w.w, f.w.d = w, d
 	tx := f.txs.next()
 	tx.Snapshot, tx.writing = s, &f.w
 	defer func() {
 		tx.writing = &endedWriting
-		again, cerr := f.end(s)
-		if again {
-			db.updated = f
-		}
-		if cerr != nil && err == nil {
+		if cerr := f.end(s, &db.updated); cerr != nil && err == nil {
 			err = db.wrap("update", cerr)
 		}
 	}()
@@ -217,7 +208,7 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	})
 }
 
-// ones are the operations of writeOne that run beside others.
+// ones are the operations of writeOne.
 var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 
 // writeOne is Write of one operation, which need not be copied.
@@ -240,22 +231,11 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	if len(db.prefix) > 0 {
 		op.Key = slices.Concat(db.prefix, op.Key)
 	}
-	return db.write(ctx, d, func() error { return db.applyInTurn(ctx, d, op) })
-}
-
-// applyInTurn is apply of one operation. Its memory is the store's if nobody else has a turn: who
-// comes meanwhile finds that there are two.
-func (db *DB) applyInTurn(ctx context.Context, d Durability, op driver.Op) error {
-	one, beside := &db.one, db.caps.ConcurrentApply && db.writers.in.Load() != 1
-	if beside {
-		one = ones.Get().(*[1]driver.Op)
-	}
+	one := ones.Get().(*[1]driver.Op)
 	one[0] = op
-	err := db.apply(ctx, d, one[:])
+	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })
 	one[0] = driver.Op{}
-	if beside {
-		ones.Put(one)
-	}
+	ones.Put(one)
 	return err
 }
 

@@ -44,8 +44,7 @@ func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	r := s.take()
 	if r != nil && r.state == s.changes.Load() {
 		return r, nil
-	}
-	if r != nil { // keep looked before a change, and kept it behind
+	} else if r != nil { // keep had looked before a change, and kept it behind
 		if err := r.end(); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,6 @@ type gate struct {
 	broken  error // why nobody gets in any more
 	tx      *buntdb.Tx
 	readers int
-	free    []*reader // that have left, mostFree at most
 	writing bool
 	upkeep  bool      // the writer is a compaction, which ends by itself
 	wanted  time.Time // since when a writer waits for the readers
@@ -43,21 +42,18 @@ const (
 	patience = time.Second
 )
 
-// mostFree is how many readers are kept for the next.
-const mostFree = 8
-
 // read lets a reader in, until endRead.
-func (g *gate) read(ctx context.Context) (r *reader, err error) {
+func (g *gate) read(ctx context.Context) (tx *buntdb.Tx, err error) {
 	g.mu.Lock()
-	if r, err = g.tryRead(); r == nil && err == nil {
-		err = g.await(ctx, func() (_ bool, err error) { r, err = g.tryRead(); return r != nil, err })
+	if tx, err = g.tryRead(); tx == nil && err == nil {
+		err = g.await(ctx, func() (_ bool, err error) { tx, err = g.tryRead(); return tx != nil, err })
 	}
 	g.mu.Unlock()
-	return r, err
+	return tx, err
 }
 
-// tryRead lets a reader in, with the mutex held, unless a writer comes first: r is nil then.
-func (g *gate) tryRead() (r *reader, err error) {
+// tryRead lets a reader in, with the mutex held, unless a writer comes first: tx is nil then.
+func (g *gate) tryRead() (tx *buntdb.Tx, err error) {
 	if g.broken != nil || g.writing || !g.wanted.IsZero() && time.Since(g.wanted) < courtesy {
 		return nil, g.broken
 	}
@@ -67,21 +63,12 @@ func (g *gate) tryRead() (r *reader, err error) {
 		}
 	}
 	g.readers++
-	if n := len(g.free); n > 0 {
-		r, g.free = g.free[n-1], g.free[:n-1]
-	} else {
-		r = &reader{gate: g}
-	}
-	r.tx = g.tx
-	return r, nil
+	return g.tx, nil
 }
 
-func (g *gate) endRead(r *reader) (err error) {
+func (g *gate) endRead() (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r.tx = nil; len(g.free) < mostFree {
-		g.free = append(g.free, r)
-	}
 	if g.readers--; g.readers == 0 {
 		err = g.tx.Rollback()
 		g.left.Broadcast()

@@ -188,11 +188,10 @@ func appendBulk(b, s []byte) []byte {
 // Check reads the whole file of a store with frames into memory, whose sums it can check. A writer
 // waits meanwhile.
 func (s *store) Check(ctx context.Context) error {
-	r, err := s.gate.read(ctx)
-	if err != nil {
+	if _, err := s.gate.read(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.check(), r.Close())
+	return errors.Join(s.check(), s.gate.endRead())
 }
 
 func (s *store) check() error {

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/tidwall/buntdb"
@@ -16,6 +17,9 @@ type reader struct {
 }
 
 var _ driver.Lener = (*reader)(nil)
+
+// readers are those that were closed. kv uses none after its end.
+var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	v, err := r.tx.Get(borrowed(key), true)
@@ -44,7 +48,12 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	return c, nil
 }
 
-func (r *reader) Close() error { return r.gate.endRead(r) }
+func (r *reader) Close() error {
+	err := r.gate.endRead()
+	r.tx, r.gate = nil, nil
+	readers.Put(r)
+	return err
+}
 
 // borrowed returns b as a string without copying. It serves look-ups, where BuntDB keeps nothing.
 func borrowed(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

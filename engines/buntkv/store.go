@@ -30,21 +30,23 @@ func (s *store) Settings() []driver.Setting { return table.Settings(s.options) }
 
 // Snapshot lets nobody write until it is closed.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	r, err := s.gate.read(ctx)
+	tx, err := s.gate.read(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r := readers.Get().(*reader)
+	r.tx, r.gate = tx, &s.gate
 	return r, nil
 }
 
 // Get is a reader's, for as long as it takes.
 func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
-	r, err := s.gate.read(ctx)
+	tx, err := s.gate.read(ctx)
 	if err != nil {
 		return dst, err
 	}
-	dst, err = r.Get(dst, key)
-	return dst, cmp.Or(s.gate.endRead(r), err)
+	dst, err = (&reader{tx: tx}).Get(dst, key)
+	return dst, cmp.Or(s.gate.endRead(), err)
 }
 
 // Begin lets nobody else in until the transaction ends.

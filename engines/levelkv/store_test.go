@@ -472,20 +472,3 @@ func TestATransactionSeeksAmongItsOwnWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func TestOnlySmallTransactionsLeaveTheirMemoryToTheNext(t *testing.T) {
-	s, _, _ := openWatched(t, nil)
-	defer closeStore(t, s)
-	for _, size := range []int{100, 2 * mostKept, 100} {
-		tx, err := s.Begin(t.Context(), driver.Flushed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(tx.Put([]byte("k"), make([]byte, size)), tx.Commit(), tx.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if kept := s.spare != nil; kept != (size <= mostKept) {
-			t.Errorf("after %d bytes: kept %v", size, kept)
-		}
-	}
-}

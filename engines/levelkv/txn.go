@@ -1,6 +1,8 @@
 package levelkv
 
 import (
+	"sync"
+
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 
@@ -15,11 +17,13 @@ import (
 // whatever is asked.
 type txn struct {
 	reader
-	store *store
+	db    *leveldb.DB
 	how   *opt.WriteOptions
 	batch leveldb.Batch
 	own   *overlay.Writes // all that is in batch; nil until something is read
 }
+
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error {
@@ -40,17 +44,13 @@ func (t *txn) Delete(key []byte) error {
 }
 
 // Commit writes the batch to the journal.
-func (t *txn) Commit() error { return classify(t.store.db.Write(&t.batch, t.how)) }
-
-// mostKept is how many bytes of a transaction the memory for the next one has.
-const mostKept = 1 << 20
+func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
 
 // Close drops the batch.
 func (t *txn) Close() error {
-	if len(t.batch.Dump()) <= mostKept {
-		t.store.spare = t
-	}
 	t.own = nil
 	t.batch.Reset()
-	return t.reader.Close()
+	err := t.reader.Close()
+	txns.Put(t)
+	return err
 }

@@ -2,7 +2,6 @@ package pebblekv
 
 import (
 	"errors"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -18,10 +17,7 @@ type reader struct {
 	free  *cursor
 }
 
-// readers are those of snapshots that were closed.
-var readers = sync.Pool{New: func() any { return new(reader) }}
-
-var _ driver.Lener = (*reader)(nil)
+var _ driver.Lener = (*txn)(nil)
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
@@ -70,24 +66,12 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 
 // release closes the iterators that were kept.
 func (r *reader) release() (err error) {
-	if r.free == nil {
-		return nil
-	}
 	for c := r.free; c != nil; c = c.next {
 		err = errors.Join(err, c.it.Close())
 	}
 	r.free = nil
 	return r.fence.read(err)
 }
-
-// Close drops the snapshot.
-func (r *reader) Close() error {
-	err := r.drop()
-	readers.Put(r)
-	return err
-}
-
-func (r *reader) drop() error { return errors.Join(r.release(), classify(r.from.Close())) }
 
 // cursor walks an iterator, within its bounds.
 type cursor struct {

@@ -15,7 +15,6 @@ type store struct {
 	db    *pebble.DB
 	o     *settings // nil for a database that the program has opened
 	fence *fence
-	spare *txn // for the next Begin, of which there is one at a time
 }
 
 // checkpointed is a store that can write checkpoints: Pebble's read-only ones cannot, and kv copies
@@ -42,9 +41,7 @@ func (s *store) Settings() []driver.Setting {
 
 // Snapshot returns the last committed state.
 func (s *store) Snapshot(context.Context) (driver.Reader, error) {
-	r := readers.Get().(*reader)
-	r.from, r.fence = s.db.NewSnapshot(), s.fence
-	return r, nil
+	return s.read(s.db.NewSnapshot()), nil
 }
 
 // Get reads without a snapshot, which takes Pebble about half as long.
@@ -57,14 +54,16 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	if err := s.fence.Err(); err != nil {
 		return nil, err
 	}
-	t := s.spare
-	if t == nil {
-		t = &txn{store: s, reader: reader{fence: s.fence}}
-	}
-	s.spare = nil
-	t.batch, t.sync = s.db.NewIndexedBatch(), syncs[d]
-	t.from = t.batch
+	b := s.db.NewIndexedBatch()
+	t := s.read(b)
+	t.batch, t.sync = b, syncs[d]
 	return t, nil
+}
+
+func (s *store) read(from pebble.Reader) *txn {
+	t := txns.Get().(*txn)
+	t.from, t.fence = from, s.fence
+	return t
 }
 
 // syncs are the options that deliver each class. Pebble keeps the records of NoSync in memory.

@@ -2,19 +2,22 @@ package pebblekv
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// txn is a batch that reads what is in it and in the store, to which nobody else writes meanwhile.
+// txn reads a snapshot; or it is a batch that reads what is in it and in the store, to which nobody
+// else writes meanwhile.
 type txn struct {
 	reader
-	store *store
-	batch *pebble.Batch
+	batch *pebble.Batch // nil of a snapshot
 	sync  *pebble.WriteOptions
 }
+
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 var _ driver.RangeDeleter = (*txn)(nil)
 
@@ -42,9 +45,10 @@ func (t *txn) Commit() error {
 	return t.fence.outcome(t.batch.Commit(t.sync))
 }
 
-// Close drops the batch.
+// Close drops the snapshot or the batch.
 func (t *txn) Close() error {
-	err := t.drop()
-	t.batch, t.store.spare = nil, t
+	err := errors.Join(t.release(), classify(t.from.Close()))
+	t.batch = nil
+	txns.Put(t)
 	return err
 }
