@@ -16,11 +16,13 @@ import (
 // they have changed is brought to the disk, and they go on: at each of these moments the record
 // holds what their death would leave.
 
-// mostFreezes is how often the processes of one recording are stopped; freezePause is how long they
-// go on, at most, in between.
+// mostFreezes is how often the processes of one recording are stopped; freezePause is how long
+// they go on, at most, in between; frozenLegs is by how much the work is longer than in other
+// records, as a process takes long to begin.
 const (
 	mostFreezes = 120
-	freezePause = 3 * time.Millisecond
+	freezePause = 2 * time.Millisecond
+	frozenLegs  = 3
 )
 
 // freeze stops processes, brings what they have mapped and changed to the disk, calls then and lets
@@ -67,7 +69,12 @@ func (g *rig) freezeOften(workers []*writer, seed uint64) (stop func() ([]int64,
 // frozen records a scene once more, with processes that are stopped again and again, and returns an
 // explorer of the moments at which they were.
 func (l *lane) frozen(ctx context.Context, j *job, like *recording) (*explorer, error) {
-	rec, err := l.record(ctx, j.task, like.scene, mix(like.seed, "frozen"), run{freezes: true})
+	s := like.scene
+	s.legs = slices.Clone(s.legs)
+	for i := range s.legs {
+		s.legs[i].Commits *= frozenLegs
+	}
+	rec, err := l.record(ctx, j.task, s, mix(like.seed, "frozen"), run{freezes: true})
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func TestAStoreThatMayBreakIsMostlyKilled(t *testing.T) {
 	if kill := weightOf(c, result.FaultKill); kill < 2*rest {
 		t.Errorf("kills have a weight of %d, all that is not promised %d", kill, rest)
 	}
-	p := &pair{caps: c}
+	p := &pair{caps: c, claims: true}
 	kill, power := &task{pair: p, fault: result.FaultKill}, &task{pair: p, fault: result.FaultPower}
 	killed, cut := p.newCell(kill.fault, ""), p.newCell(power.fault, "ordered/nothing")
 	power.saw(cut, [32]byte{1}, outcome{})
@@ -173,11 +173,29 @@ func TestAStoreThatMayBreakIsMostlyKilled(t *testing.T) {
 // A kill and a power cut may leave the same.
 func TestAStateShowsAPromiseOnce(t *testing.T) {
 	t.Parallel()
-	p := &pair{caps: caps{Promise: kv.Promise{Class: kv.Synced, Intact: true}}}
+	p := &pair{caps: caps{Promise: kv.Promise{Class: kv.Synced, Intact: true}}, claims: true}
 	for _, f := range []string{result.FaultKill, result.FaultPower} {
 		(&task{pair: p, fault: f}).saw(p.newCell(f, ""), [32]byte{1}, outcome{})
 	}
 	if p.states != 1 {
 		t.Errorf("one state counts %d times", p.states)
+	}
+}
+
+// Where nothing is promised under the faults asked for, it would lag for ever.
+func TestAPairThatPromisesNothingDoesNotLag(t *testing.T) {
+	t.Parallel()
+	r := &runner{rules: []string{"ordered/nothing"}}
+	p := &pair{caps: caps{Promise: kv.Promise{Class: kv.Flushed}}}
+	power := r.newTask(p, result.FaultPower)
+	power.saw(power.cells[0], [32]byte{1}, outcome{})
+	if p.states != 1 {
+		t.Errorf("with power cuts alone %d states count, want 1", p.states)
+	}
+	kill := r.newTask(p, result.FaultKill)
+	power.saw(power.cells[0], [32]byte{2}, outcome{})
+	kill.saw(kill.cells[0], [32]byte{3}, outcome{})
+	if p.states != 2 {
+		t.Errorf("with kills %d states count, want 2", p.states)
 	}
 }

@@ -27,7 +27,8 @@ type pair struct {
 	did        map[string]int // by kind of operation, what the recordings hold
 
 	spent  time.Duration     // by lanes
-	states int               // that were opened and compared, of what is promised
+	states int               // that were opened and compared, of what is promised, if anything is
+	claims bool              // under the faults asked for something is promised
 	found  map[[32]byte]bool // those of records, by their sums
 }
 
@@ -55,7 +56,8 @@ type task struct {
 func (r *runner) newTask(p *pair, fault string) *task {
 	t := &task{pair: p, fault: fault, weight: weightOf(p.caps, fault)}
 	for _, rule := range r.rulesOf(fault) {
-		t.cells = append(t.cells, p.newCell(fault, rule))
+		c := p.newCell(fault, rule)
+		t.cells, p.claims = append(t.cells, c), p.claims || c.claimed()
 		switch r, err := powerfs.ParseRule(rule); {
 		case err != nil || r.Entries == powerfs.Ordered:
 			t.ordered = true
@@ -86,7 +88,7 @@ func (t *task) saw(c *cell, sum [32]byte, o outcome) {
 // count counts a distinct state.
 func (t *task) count(c *cell) {
 	c.States++
-	if c.claimed() {
+	if c.claimed() || !t.claims {
 		t.states++
 	}
 }

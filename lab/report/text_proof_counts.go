@@ -124,10 +124,10 @@ func enoughText(rows []*proofRow) string {
 	if all == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Counted promise by promise, %s states were to break one; %d of %s have %s or more of their own",
-		Grouped(promised), all-len(short), countOf(all, "promise"), Grouped(result.EnoughStates))
+	text := fmt.Sprintf("Counted promise by promise, %s states were to break one. With %s or more of its own: %d of %s",
+		Grouped(promised), Grouped(result.EnoughStates), all-len(short), countOf(all, "promise"))
 	if len(short) > 0 {
-		text += ", fewer: " + strings.Join(short, ", ")
+		text += "; with fewer: " + strings.Join(short, ", ")
 	}
 	return text + "."
 }

@@ -198,8 +198,8 @@ func TestCountsOfAProofArePromiseByPromise(t *testing.T) {
 		cell("synced", true, result.FaultPower, 1600), cell("flushed", true, result.FaultKill, 150),
 		cell("flushed", false, result.FaultPower, 1850)}}
 	got := strings.Join(strings.Fields(proofText(t, p, Options{Width: 200})), " ")
-	for _, want := range []string{"2,250 states were to break one; 1 of 2 promises have 2,000 or more of their own, " +
-		"fewer: badger · flushed, may break (150).", "synced, may break 2,100 2,100 10.5 25% ✓",
+	for _, want := range []string{"2,250 states were to break one. With 2,000 or more of its own: 1 of 2 promises; " +
+		"with fewer: badger · flushed, may break (150).", "synced, may break 2,100 2,100 10.5 25% ✓",
 		"flushed, may break 150 2,000 10.0 25% 1,850 short", "left 4,100 distinct states"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not say %q:\n%s", want, got)

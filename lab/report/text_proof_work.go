@@ -32,8 +32,11 @@ func (p *page) proofWork(proof *result.Proof) {
 		func(c result.ProofCell) bool { return c.Did != nil }) {
 		return
 	}
-	text := fmt.Sprintf("%s crash points of %s, and %s, left %s distinct states", Grouped(points), countOf(all, "run"),
-		countOf(kills, "kill"), Grouped(states))
+	text := fmt.Sprintf("%s crash points of %s", Grouped(points), countOf(all, "run"))
+	if kills > 0 {
+		text += ", and " + countOf(kills, "kill") + ","
+	}
+	text += fmt.Sprintf(" left %s distinct states", Grouped(states))
 	if s := proof.Took.Seconds(); s >= 1 {
 		text += fmt.Sprintf(": %s a second were opened and compared", Grouped(int(float64(states)/s)))
 	}
