@@ -338,7 +338,7 @@ func (h *history) noSubset(file int, f File, certain keep, lists [][]act, torn b
 // mayEnd reports whether a write may have let the file grow until there and no further: pages that
 // are written together carry the size with them.
 func (a act) mayEnd(size int) bool {
-	return a.kind == writing && a.off < size && size < a.off+a.n && size%pageSize == 0
+	return a.kind == writing && !a.clears && a.off < size && size < a.off+a.n && size%pageSize == 0
 }
 
 // first returns the first k acts and the later ones that are certain. Those that are kept in part

@@ -13,6 +13,23 @@ func newChronicle() *chronicle {
 	return c
 }
 
+// split returns a history in which a rename into another folder is two acts.
+func (h *history) split() *history {
+	s := &history{now: 2*h.now + 1, kinds: h.kinds}
+	for _, a := range h.acts {
+		a.at *= 2
+		if a.kind == entering && len(a.sets) == 2 && a.sets[0].dir != a.sets[1].dir {
+			gone := a
+			gone.sets, a.sets = a.sets[:1], a.sets[1:]
+			s.acts = append(s.acts, a)
+			gone.at++
+			a = gone
+		}
+		s.acts = append(s.acts, a)
+	}
+	return s
+}
+
 func (c *chronicle) at(path string) entry {
 	dir, tree := top, c.entries(everything)
 	for {
@@ -51,7 +68,8 @@ func (c *chronicle) write(path string, off int64, data string) {
 }
 
 func (c *chronicle) truncate(path string, size int64) {
-	c.did(act{kind: resizing, file: c.number(path), n: int(size)})
+	c.now++
+	c.resize(c.number(path), int(size))
 }
 
 func (c *chronicle) allocate(path string, off, n int64) {
@@ -61,7 +79,8 @@ func (c *chronicle) allocate(path string, off, n int64) {
 }
 
 func (c *chronicle) punch(path string, off, n int64) {
-	c.did(act{kind: clearing, file: c.number(path), off: int(off), n: int(n)})
+	c.now++
+	c.clear(c.number(path), int(off), int(n))
 }
 
 func (c *chronicle) rename(from, to string) {

@@ -8,7 +8,10 @@ type event struct {
 	n    int64 // bytes; for resized the new size
 	data []byte
 	file *inode
-	dead bool // it is durable, or nobody can see it any more
+	// it is a write of zeroes with which a truncation or a hole begins or ends within a page: it lets
+	// no file grow
+	clears bool
+	dead   bool // it is durable, or nobody can see it any more
 }
 
 type eventKind uint8
@@ -74,7 +77,7 @@ func (e *event) resizes(size, limit int64) int64 {
 	switch {
 	case e.kind == resized:
 		return e.n
-	case e.kind == wrote && min(limit, e.n) > 0:
+	case e.kind == wrote && min(limit, e.n) > 0 && !e.clears:
 		return max(size, e.off+min(limit, e.n))
 	}
 	return size

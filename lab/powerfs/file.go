@@ -1,6 +1,7 @@
 package powerfs
 
 import (
+	"errors"
 	"syscall"
 	"time"
 )
@@ -169,7 +170,8 @@ func (d *Disk) Truncate(id ID, size int64) error {
 	return d.change(n, event{kind: resized, n: size})
 }
 
-// change does a journaled event.
+// change does an event that cuts the file, lets it grow, or clears a part of it. That is journaled,
+// but for parts of pages, which are cleared as data.
 func (d *Disk) change(n *inode, e event) error {
 	if e.kind == resized && e.n == n.live.size {
 		return nil
@@ -180,16 +182,51 @@ func (d *Disk) change(n *inode, e event) error {
 		n.soil(e.n, max(n.live.size, n.durable.size))
 		n.sized = true
 	}
-	id := n.id
-	n.allocated = d.seq
-	d.did(func(p *Disk) error { return p.change(p.inodes[id], e) })
+	id, asked := n.id, e
+	d.did(func(p *Disk) error { return p.change(p.inodes[id], asked) })
 	before := len(n.live.pages)
+	if err := d.clearParts(n, &e); err != nil {
+		return err
+	}
+	if e.kind == zeroed && e.n == 0 {
+		return nil
+	}
+	n.allocated = d.seq
 	err := e.apply(&d.pool, &n.live)
 	d.used += int64(len(n.live.pages) - before)
 	if err != nil {
 		return err
 	}
 	return d.log(n, e)
+}
+
+// clearParts clears the parts of pages at the ends of what an event clears, and leaves it the whole
+// ones.
+func (d *Disk) clearParts(n *inode, e *event) error {
+	up := func(at int64) int64 { return (at + pageSize - 1) / pageSize * pageSize }
+	if e.kind == resized {
+		return d.clearPart(n, e.n, up(e.n))
+	}
+	off, end := e.off, e.off+e.n
+	first, behind := up(off), end/pageSize*pageSize
+	if behind < first {
+		e.n = 0
+		return d.clearPart(n, off, end)
+	}
+	e.off, e.n = first, behind-first
+	return errors.Join(d.clearPart(n, off, first), d.clearPart(n, behind, end))
+}
+
+// clearPart clears bytes of a page that is no hole.
+func (d *Disk) clearPart(n *inode, from, end int64) error {
+	if end = min(end, n.live.size); from >= end || n.live.pages[from/pageSize] == nil {
+		return nil
+	}
+	zeroes := make([]byte, end-from)
+	if err := n.live.write(&d.pool, from, zeroes); err != nil {
+		return err
+	}
+	return d.log(n, event{kind: wrote, off: from, n: end - from, data: zeroes, clears: true})
 }
 
 // Allocation is a mode of Fallocate.

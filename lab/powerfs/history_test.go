@@ -19,6 +19,7 @@ type act struct {
 	data   []byte
 	sets   []set
 	folder bool // a folder is moved
+	clears bool // of a write: zeroes in a part of a page, which let no file grow
 }
 
 type actKind uint8
@@ -92,7 +93,7 @@ func (h *history) size(file int, k keep) int {
 			continue
 		}
 		switch done := min(k(a), len(a.data)); {
-		case a.kind == writing && done > 0:
+		case a.kind == writing && done > 0 && !a.clears:
 			size = max(size, a.off+done)
 		case a.kind == resizing && k(a) > 0:
 			size = a.n
@@ -203,6 +204,32 @@ func (h *history) blocks(file int, k keep) map[int]bool {
 		}
 	}
 	return blocks
+}
+
+// resize cuts a file or lets it grow. The rest of a page that is cut is cleared as data.
+func (h *history) resize(file, size int) {
+	if rest := size % pageSize; rest > 0 {
+		h.clearPart(file, size, size-rest+pageSize)
+	}
+	h.add(act{kind: resizing, file: file, n: size})
+}
+
+// clear makes a hole of whole pages, and clears what it has of others as data.
+func (h *history) clear(file, off, n int) {
+	for page := off / pageSize; page*pageSize < off+n; page++ {
+		from, end := max(off, page*pageSize), min(off+n, (page+1)*pageSize)
+		if end-from < pageSize {
+			h.clearPart(file, from, end)
+		} else {
+			h.add(act{kind: clearing, file: file, off: from, n: pageSize})
+		}
+	}
+}
+
+func (h *history) clearPart(file, from, end int) {
+	if end = min(end, h.size(file, everything)); from < end && h.blocks(file, everything)[from/pageSize] {
+		h.add(act{kind: writing, file: file, off: from, n: end - from, data: make([]byte, end-from), clears: true})
+	}
 }
 
 func (a act) onFile() bool    { return a.kind <= clearing }

@@ -34,9 +34,10 @@
 //
 // Sync (fsync, fdatasync, msync with MS_SYNC, and every write through O_SYNC, O_DSYNC or RWF_DSYNC,
 // which the kernel follows with an fsync) makes the bytes and the size of a file durable. Close,
-// munmap, sync_file_range, msync with MS_ASYNC and the passing of time make nothing durable. An
-// fdatasync, which msync and O_DSYNC are to the kernel, commits no journal where its file was not
-// resized and got no new blocks.
+// munmap, sync_file_range, msync with MS_ASYNC and the passing of time make nothing durable. A sync
+// commits an ordered journal only if its file or folder has metadata that is not committed yet: a
+// size or blocks, and of an fsync names or entries as well. An fdatasync is what msync and O_DSYNC
+// are to the kernel.
 //
 // On a disk with Latency a sync takes a while. It is for what there was when it began, all of which
 // is durable once it is done. What is written meanwhile is as any other write: it may be on the disk
@@ -44,23 +45,25 @@
 //
 // Ordered is ext4 with data=ordered, and xfs. There is one journal. It holds, in
 // order, all changes of entries (a rename is one change, of both folders), truncations and
-// allocations. Any sync of any file or folder commits all of it until then. Without a sync a random
+// allocations. A sync that commits it commits all of it until then. Without one a random
 // prefix of it survives. Nothing orders data: bytes that were written are there or not, page by
 // page. The size of a file that has grown is written late, and on its own, after a write or some
 // pages of it: the file may be short, or have zeroes where a page did not survive. It never shows
 // what another file left on the disk. What is written after a truncation is there only if the
-// truncation is.
+// truncation is. Where a truncation or a hole begins or ends within a page, that part is cleared as
+// data: it may be zeroes though the file is as long as it was, or be what it was in the hole.
 //
 // A rename is no exception, though it is often taken for one. When it replaces a file, ext4 begins
 // to write the new file's data (auto_da_alloc), but as mounted by default it does not wait for that
 // before it commits: the name may then lead to zeroes, as the test against a real ext4 has found.
 // xfs begins nothing, and may leave an empty file.
 //
-// This is kinder than ext4 in two points: there, an fsync of a file that was not changed since the
-// journal was committed commits nothing; and a hole punched into a file that has grown since its
-// sync lets the journal carry a size up to the end of the hole. And it is harsher in two: ext4
-// commits every five seconds without being asked, and writes the data of a file that was truncated
-// to nothing and written anew when it is closed.
+// This is kinder than ext4 in one point: there, a hole punched into a file that has grown since its
+// sync lets the journal carry a size up to the end of the hole. And it is harsher in four: ext4
+// commits every five seconds without being asked, writes the data of a file that was truncated
+// to nothing and written anew when it is closed, may commit for the fsync of a folder in which
+// nothing was changed, and does, as xfs, for that of a file whose time of change was written, which
+// happens once in a few milliseconds of overwriting.
 //
 // PerFile is btrfs and f2fs, where each file has a log of its own beside what is committed as a
 // whole now and then. The sync of a file or folder makes durable its bytes, its own names as they
@@ -68,7 +71,9 @@
 // in it; not the names, renames and truncations of others, that were done before. Of these a random
 // prefix survives, as under Ordered.
 //
-// This is harsher than either. Both commit all there is where a log does not suffice: btrfs when a
+// This is kinder than btrfs in one point: there, the sync of a folder carries its own half alone of a
+// rename into or out of another, so that the file may have both names, or none. In all else it is
+// harsher than either. Both commit all there is where a log does not suffice: btrfs when a
 // folder is synced from which a name was removed, f2fs when any folder is synced, or a file with
 // several names or a new parent. And btrfs logs other new names of the same folder with it, without
 // their data.

@@ -374,7 +374,7 @@ func (w *world) change(s step, file int) {
 
 func (w *world) resized(file, size int) {
 	if size != w.h.size(file, everything) {
-		w.h.add(act{kind: resizing, file: file, n: size})
+		w.h.resize(file, size)
 	}
 }
 
@@ -386,7 +386,7 @@ func (w *world) allocate(s step, file int) {
 	}
 	w.agree(s, w.d.Fallocate(w.id(file), int64(s.off), int64(n), mode), nil)
 	if mode == PunchHole || mode == ZeroRange || mode == ZeroKeep {
-		w.h.add(act{kind: clearing, file: file, off: s.off, n: n})
+		w.h.clear(file, s.off, n)
 	}
 	if (mode == Extend || mode == ZeroRange) && s.off+n > w.h.size(file, everything) {
 		w.resized(file, s.off+n)

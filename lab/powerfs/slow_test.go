@@ -38,8 +38,10 @@ func TestASyncIsForWhatWasThereWhenItBegan(t *testing.T) {
 			"d/ old=before", "d/ old=before!"},
 		{"a truncation", func(b bench) { b.write("old", 0, "B") }, func(b bench) { b.truncate("old", 2) },
 			"d/ old=before", "d/ old=Before"},
-		{"entries", func(b bench) { b.create("f") }, func(b bench) { b.create("g") }, "d/ old=before",
-			"d/ f= old=before"},
+		{"entries", func(b bench) {
+			b.create("f")
+			b.write("old", 6, "!")
+		}, func(b bench) { b.create("g") }, "d/ old=before", "d/ f= old=before!"},
 		{"a sync that begins later, and comes with it", func(b bench) { b.write("old", 0, "B") }, func(b bench) {
 			b.write("old", 1, "E")
 			b.sync("old")

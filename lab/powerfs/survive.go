@@ -168,7 +168,7 @@ func (s *survival) pendingAll() (pending []uint64, writes map[uint64]*event) {
 			continue
 		}
 		pending = append(pending, e.seq)
-		if e.kind == wrote {
+		if e.kind == wrote && !e.clears {
 			writes[e.seq] = e
 		}
 	}
