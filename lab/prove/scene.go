@@ -27,7 +27,7 @@ type scene struct {
 var scenes = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 8}, {reopen, 7}, {compact, 6}, {backup, 3},
 		{reopen, 4}}},
-	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 8}, {reopen, 6}}},
+	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 8}, {reopen, 6}, {linger, 12}}},
 	{writers: 1, small: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 14}, {compact, 6}, {hold, 8}, {reopen, 4}, {reopen, 2}, {reopen, 2}, {reopen, 2}, {reopen, 2},
 			{reopen, 2}, {compact, 4}}},
