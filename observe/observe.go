@@ -215,10 +215,11 @@ func (o *Observer) look() {
 	}
 }
 
-// warn logs, with the store's name.
+// warn logs, with the store's name once it is open.
 func (o *Observer) warn(text string, attributes ...slog.Attr) {
-	engine, path := o.sampler.name()
-	attributes = append(attributes, slog.String("engine", engine), slog.String("path", path))
+	if engine, path := o.sampler.name(); engine != "" { // it is not known before the store is open
+		attributes = append(attributes, slog.String("engine", engine), slog.String("path", path))
+	}
 	o.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, text, attributes...)
 }
 

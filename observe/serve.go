@@ -114,13 +114,16 @@ func Fetch(ctx context.Context, target string) (f Figures, err error) {
 		return f, fetchError(target, kv.Invalid, fmt.Errorf("it answers %s", response.Status))
 	}
 	err = json.NewDecoder(io.LimitReader(response.Body, mostJSON)).Decode(&f)
-	if err != nil || f.Ops == nil && f.PID == 0 {
-		return f, fetchError(target, kv.Invalid, errors.Join(errors.New("no figures"), err))
+	switch {
+	case err != nil:
+		return f, fetchError(target, kv.Invalid, fmt.Errorf("no figures: %w", err))
+	case f.Ops == nil && f.PID == 0:
+		return f, fetchError(target, kv.Invalid, errors.New("no figures"))
 	}
 	return f, nil
 }
 
 func fetchError(target string, kind kv.Kind, err error) error {
 	return &kv.Error{Op: "watch", Path: target, Kind: kind, Err: err,
-		Hint: "the program must serve an observe.Observer there, by Listen or as an http.Handler"}
+		Hint: "the program must serve an observe.Observer there, by Listen, or as an http.Handler at a path of the URL"}
 }

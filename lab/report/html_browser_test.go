@@ -272,7 +272,7 @@ func TestTextsCanBeReadInLightAndDark(t *testing.T) {
 	}
 }
 
-// unprinted is what paper lacks of the page: the colours of a legend, which a browser does not print
+// unprinted is what paper lacks of the page: colours of legends, which a browser does not print
 // unless it is told to, and what is wider than the sheet.
 const unprinted = `[...document.querySelectorAll('.legend i')].filter(i => getComputedStyle(i).printColorAdjust !== 'exact').map(i => i.parentElement.textContent + ' has no colour')
 	.concat([...document.querySelectorAll('h1, p, table, figure, dl')].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
