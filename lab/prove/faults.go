@@ -31,7 +31,8 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 			return false, err
 		}
 	}
-	for first := true; l.another(j) && (first || time.Now().Before(until)); first = false {
+	for tries := 0; l.another(j) && (tries == 0 || time.Now().Before(until) ||
+		tries < mostFirst && len(l.untried(j.task)) > 0); tries++ {
 		err := error(nil)
 		switch j.rounds++; {
 		case l.Rounds == 0 && j.rounds%5 == 4 && len(j.follows) > 0:

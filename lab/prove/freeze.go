@@ -18,11 +18,12 @@ import (
 
 // mostFreezes is how often the processes of one recording are stopped; freezePause is how long
 // they go on, at most, in between; frozenLegs is by how much the work is longer than in other
-// records, as a process takes long to begin.
+// records, as a process takes long to begin, and as much again where values are not the largest.
 const (
 	mostFreezes = 120
 	freezePause = 2 * time.Millisecond
 	frozenLegs  = 3
+	largest     = 2 // of work.Sizes
 )
 
 // freeze stops processes, brings what they have mapped and changed to the disk, calls then and lets
@@ -72,7 +73,9 @@ func (l *lane) frozen(ctx context.Context, j *job, like *recording) (*explorer, 
 	s := like.scene
 	s.legs = slices.Clone(s.legs)
 	for i := range s.legs {
-		s.legs[i].Commits *= frozenLegs
+		if s.legs[i].Commits *= frozenLegs; s.work.Sizes < largest {
+			s.legs[i].Commits *= frozenLegs
+		}
 	}
 	rec, err := l.record(ctx, j.task, s, mix(like.seed, "frozen"), run{freezes: true})
 	if err != nil {

@@ -25,7 +25,8 @@ type job struct {
 	turns   int           // kills so far
 	killing time.Duration // of its time, for those
 	xs      []*explorer
-	targets []target // the operations that are to fail
+	records time.Duration // of its time, for recordings
+	targets []target      // the operations that are to fail
 	found   []candidate
 
 	rounds   int // of faults, and of recovery, so far
@@ -102,10 +103,13 @@ func (r *runner) seedOf(k int) uint64 {
 }
 
 // explorers lets the job have explorers, as many as there are scenes, and those in turn look at
-// their moments.
+// their moments. Where recordings take long, the moments of those that there are have half of its
+// time.
 func (l *lane) explorers(ctx context.Context, j *job, until time.Time,
 	start func(*recording) (*explorer, error)) (more bool, err error) {
-	if len(j.xs) < len(scenes) && l.another(j) {
+	due := len(j.xs) == 0 || l.Rounds > 0 || 2*j.records <= j.spent
+	if due && len(j.xs) < len(scenes) && l.another(j) {
+		began := time.Now()
 		rec, err := l.nextRecording(ctx, j)
 		if err != nil {
 			return false, err
@@ -119,6 +123,7 @@ func (l *lane) explorers(ctx context.Context, j *job, until time.Time,
 			x.left = x.left[:min(roundMoments, len(x.left))]
 		}
 		j.xs = append(j.xs, x)
+		j.records += time.Since(began)
 	}
 	for first := true; len(j.xs) > 0 && (first || time.Now().Before(until)); first = false {
 		j.turn++
