@@ -27,6 +27,9 @@ func TestMutantsOfEnginesAreFound(t *testing.T) {
 		t.Skipf("NOT TESTED: power cannot fail on this machine: %v", err)
 	}
 	for _, m := range read(t) {
+		if m.missed != "" {
+			t.Logf("MISSED: %s: %s", m.name, m.missed)
+		}
 		if m.foundIn == "" {
 			continue
 		}

@@ -36,6 +36,7 @@ type mutant struct {
 	caughtBy   string // tests of its package, as -run takes them
 	foundIn    string // an engine, of which a proof finds a promise broken, as --engines takes it
 	equivalent string // why no crash can show it
+	missed     string // why the proof does not find it, though a crash can show it
 }
 
 func (m mutant) pkg() string { return path.Dir(m.file) }
@@ -66,7 +67,7 @@ func parse(t *testing.T, file string, a *txtar.Archive) mutant {
 	for _, f := range a.Files {
 		names = append(names, f.Name)
 	}
-	ends := map[string]*string{"caught by": &m.caughtBy, "found in": &m.foundIn, "equivalent": &m.equivalent}
+	ends := map[string]*string{"caught by": &m.caughtBy, "found in": &m.foundIn, "equivalent": &m.equivalent, "missed": &m.missed}
 	if len(names) != 4 || !slices.Equal(names[:3], []string{"file", "from", "to"}) || ends[names[3]] == nil || m.story == "" {
 		t.Fatalf("%s: has the parts %q after its story %q, want file, from, to and one of %q", file, names, m.story,
 			slices.Sorted(maps.Keys(ends)))

@@ -8,8 +8,8 @@ type event struct {
 	n    int64 // bytes; for resized the new size
 	data []byte
 	file *inode
-	// it is a write of zeroes with which a truncation or a hole begins or ends within a page: it lets
-	// no file grow
+	// it is a write of zeroes with which a truncation or a hole begins or ends within a page: it
+	// lets no file grow
 	clears bool
 	dead   bool // it is durable, or nobody can see it any more
 }

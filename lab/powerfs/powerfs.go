@@ -40,8 +40,10 @@
 // are to the kernel.
 //
 // On a disk with Latency a sync takes a while. It is for what there was when it began, all of which
-// is durable once it is done. What is written meanwhile is as any other write: it may be on the disk
-// before what the sync is for, or never. A cut may come while the sync goes on.
+// is durable once it is done. What is written meanwhile is as any other write: it may be on the
+// disk before what the sync is for, or never. A cut may come while the sync goes on. On a mount,
+// that is of other files: Linux lets a write wait for the sync of its file (fuse_fsync holds the
+// inode's lock), which ext4 and xfs do not.
 //
 // Ordered is ext4 with data=ordered, and xfs. There is one journal. It holds, in
 // order, all changes of entries (a rename is one change, of both folders), truncations and
@@ -71,8 +73,8 @@
 // in it; not the names, renames and truncations of others, that were done before. Of these a random
 // prefix survives, as under Ordered.
 //
-// This is kinder than btrfs in one point: there, the sync of a folder carries its own half alone of a
-// rename into or out of another, so that the file may have both names, or none. In all else it is
+// This is kinder than btrfs in one point: there, the sync of a folder carries its own half alone of
+// a rename into or out of another, so that the file may have both names, or none. In all else it is
 // harsher than either. Both commit all there is where a log does not suffice: btrfs when a
 // folder is synced from which a name was removed, f2fs when any folder is synced, or a file with
 // several names or a new parent. And btrfs logs other new names of the same folder with it, without

@@ -76,8 +76,8 @@ func (d *Disk) goOn(n *inode, done time.Time, fails bool) error {
 	return nil
 }
 
-// pendingSync is a sync that goes on. It is for what there was when it began. What is changed while it
-// goes on is as any other change: it may be on the disk earlier or later than that, or never.
+// pendingSync is a sync that goes on. It is for what there was when it began. What is changed while
+// it goes on is as any other change: it may be on the disk earlier or later than that, or never.
 type pendingSync struct {
 	number  uint64
 	n       *inode

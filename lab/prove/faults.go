@@ -287,7 +287,7 @@ func (r *recording) telling(i int) []int {
 		found = append(found, end)
 	}
 	slices.Sort(found)
-	found = append([]int{min(i+1, len(r.steps)), len(r.steps)}, found...)
+	found = append([]int{r.failedBy(i), len(r.steps), min(i+1, len(r.steps))}, found...)
 	var few []int
 	for _, at := range found {
 		if !slices.Contains(few, at) && len(few) < tellingMoments {

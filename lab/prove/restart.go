@@ -133,13 +133,7 @@ func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 		}
 		break
 	}
-	next := i + 1
-	for k := next; k < end && i < len(r.steps) && r.steps[i].Until > 0; k++ {
-		if r.steps[k].Done && r.steps[k].Path == r.steps[i].Path { // it took a while to fail
-			next = k + 1
-			break
-		}
-	}
+	next := r.failedBy(i)
 	for next < end && r.steps[next].Kind == 0 {
 		next++
 	}
@@ -151,6 +145,19 @@ func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 		ops = append(ops, r.opOf(next+1+k))
 	}
 	return ops[:min(len(ops), followsOfOne)]
+}
+
+// failedBy returns the moment at which who met the failure at step i is told of it: a slow sync takes
+// a while to fail.
+func (r *recording) failedBy(i int) int {
+	if i < len(r.steps) && r.steps[i].Until > 0 {
+		for k := i + 1; k < len(r.steps); k++ {
+			if r.steps[k].Done && r.steps[k].Path == r.steps[i].Path {
+				return k + 1
+			}
+		}
+	}
+	return min(i+1, len(r.steps))
 }
 
 // opOf returns the number of the operation at a step.
