@@ -94,7 +94,8 @@ func (t *trouble) Debugf(format string, args ...any) { t.log(slog.LevelDebug, fo
 
 func (t *trouble) log(level slog.Level, format string, args []any) {
 	for _, text := range bad {
-		if level >= slog.LevelWarn && strings.HasPrefix(format, text) && !strings.Contains(fmt.Sprint(args...), harmless) {
+		if level >= slog.LevelWarn && strings.HasPrefix(format, text) &&
+			!strings.Contains(fmt.Sprint(args...), harmless) {
 			t.stop(classify(fmt.Errorf("badger: "+strings.TrimSpace(format), args...)))
 			level = slog.LevelError
 		}
