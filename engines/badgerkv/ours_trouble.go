@@ -70,6 +70,10 @@ var patience = 10 * time.Second
 var bad = []string{
 	"Error while curlf sync", "error flushing memtable to disk", "While running doCompact", "writeRequests"}
 
+// harmless is what Badger says of a compaction that finds another one at its tables: Flatten starts
+// several.
+const harmless = "Unable to fill tables"
+
 // stop keeps the first failure.
 func (t *trouble) stop(err error) {
 	if t.Stop(err) {
@@ -90,7 +94,8 @@ func (t *trouble) Debugf(format string, args ...any) { t.log(slog.LevelDebug, fo
 
 func (t *trouble) log(level slog.Level, format string, args []any) {
 	for _, text := range bad {
-		if level >= slog.LevelWarn && strings.HasPrefix(format, text) {
+		if level >= slog.LevelWarn && strings.HasPrefix(format, text) &&
+			!strings.Contains(fmt.Sprint(args...), harmless) {
 			t.stop(classify(fmt.Errorf("badger: "+strings.TrimSpace(format), args...)))
 			level = slog.LevelError
 		}

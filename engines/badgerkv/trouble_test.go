@@ -182,3 +182,25 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// Compact starts several compactions of the same tables, of which one finds them free. That is no
+// failure of the disk: commits go on.
+func TestCompactionsThatMeetAreNoTrouble(t *testing.T) {
+	url := "badger:" + filepath.Join(t.TempDir(), "db") + "?MemTableSize=1310720"
+	for i := range 8 { // closing writes a table; so many are merged
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Put(t.Context(), kv.Synced, fmt.Append(nil, i), []byte("v"))
+		if err == nil && i > 5 {
+			err = db.Compact(t.Context())
+		}
+		if err == nil {
+			err = db.Put(t.Context(), kv.Synced, []byte("last"), fmt.Append(nil, i))
+		}
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatalf("opening %d: %v", i, err)
+		}
+	}
+}
