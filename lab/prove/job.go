@@ -175,7 +175,14 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 		if l.Rounds > 0 {
 			return x, nil
 		}
-		if err := l.tryEach(ctx, j, x); err != nil {
+		every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+			states := p.States(powerfs.Ordered, rng)
+			for _, e := range j.beside {
+				states = append(states, p.States(e, rng)...)
+			}
+			return states
+		}
+		if err := l.tryEach(ctx, j, x, every); err != nil {
 			return nil, err
 		}
 		j.passes(x)
@@ -199,16 +206,13 @@ func (j *job) passes(x *explorer) {
 // mostFirst is how many moments are looked at, at most, for each cell of a task to have a state.
 const mostFirst = 16
 
-// tryEach lets each cell of a task that has none yet have a state behind an acknowledged commit,
-// whatever time that takes: only then are others looked at more closely.
-func (l *lane) tryEach(ctx context.Context, j *job, x *explorer) error {
+// tryEach lets each cell of a task that has none yet have one of some states behind an acknowledged
+// commit, whatever time that takes: only then are others looked at more closely.
+func (l *lane) tryEach(ctx context.Context, j *job, x *explorer, every stateFunc) error {
 	first := *x
 	first.left = slices.DeleteFunc(slices.Clone(x.left), func(i int) bool { return x.rec.trial(i).acked() == 0 })
 	first.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-		states := p.States(powerfs.Ordered, rng)
-		for _, e := range j.beside {
-			states = append(states, p.States(e, rng)...)
-		}
+		states := every(p, rng)
 		rng.Shuffle(len(states), func(a, b int) { states[a], states[b] = states[b], states[a] })
 		missing := map[*cell]bool{}
 		for _, c := range l.untried(j.task) {

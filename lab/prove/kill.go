@@ -46,6 +46,9 @@ func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) 
 		}
 		x := newExplorer(rec, 0, "kill")
 		l.counts(j, x)
+		if err := l.tryEach(ctx, j, x, j.only(powerfs.Everything)); err != nil {
+			return nil, err
+		}
 		x.later = []pass{{left: x.left, weight: 3,
 			states: func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.Killed(rng) }}}
 		x.pass = pass{left: append(rec.inside(), len(rec.steps)), weight: 1, states: j.only(powerfs.Everything)}

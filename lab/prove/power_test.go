@@ -133,7 +133,12 @@ func TestEveryRuleIsTriedInTheFirstSlice(t *testing.T) {
 	if _, err := l.power(t.Context(), &job{task: task, of: 1}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range task.cells {
+	kill := l.newTask(task.pair, result.FaultKill)
+	kj := &job{task: kill, of: 1, killing: time.Hour} // without real kills
+	if _, err := l.kill(t.Context(), kj, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(task.cells, kill.cells...) {
 		if f := l.runner.finish(task, c); f.Keeps.Verdict == result.Unproved || f.Whole.Verdict == result.Unproved {
 			t.Errorf("%s: %d states, behind %d commits: %s", c.Rule, c.States, c.Acked, f.Keeps.Why)
 		}
