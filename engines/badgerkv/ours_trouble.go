@@ -94,8 +94,8 @@ func (t *trouble) Debugf(format string, args ...any) { t.log(slog.LevelDebug, fo
 
 func (t *trouble) log(level slog.Level, format string, args []any) {
 	for _, text := range bad {
-		if level >= slog.LevelWarn && strings.HasPrefix(format, text) &&
-			!strings.Contains(fmt.Sprint(args...), harmless) {
+		said := level >= slog.LevelWarn && strings.HasPrefix(format, text)
+		if said && !strings.Contains(fmt.Sprint(args...), harmless) {
 			t.stop(classify(fmt.Errorf("badger: "+strings.TrimSpace(format), args...)))
 			level = slog.LevelError
 		}
@@ -107,8 +107,7 @@ func (t *trouble) log(level slog.Level, format string, args []any) {
 
 // wait returns what call does, unless the disk has failed and Badger does not come back.
 func (t *trouble) wait(call func() error) error {
-	err, hung := bounded(context.Background(), t, call, func(error) {})
-	return errors.Join(err, hung)
+	return errors.Join(bounded(context.Background(), t, call, func(error) {}))
 }
 
 // upkeep runs a call that Close waits for, even if its caller does no more: beside its Close Badger

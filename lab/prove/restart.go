@@ -147,8 +147,8 @@ func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 	return ops[:min(len(ops), followsOfOne)]
 }
 
-// failedBy returns the moment at which who met the failure at step i is told of it: a slow sync takes
-// a while to fail.
+// failedBy returns the moment at which who met the failure at step i is told of it: a slow sync
+// takes a while to fail.
 func (r *recording) failedBy(i int) int {
 	if i < len(r.steps) && r.steps[i].Until > 0 {
 		for k := i + 1; k < len(r.steps); k++ {
