@@ -33,11 +33,7 @@ var caps = driver.Caps{
 
 // Info describes the engine.
 func (Driver) Info() driver.Info {
-	return driver.Info{
-		Name:    "null",
-		Summary: "keeps nothing: the cost of measuring, never ranked",
-		Caps:    caps,
-	}
+	return driver.Info{Name: "null", Summary: "keeps nothing: the cost of measuring, never ranked", Caps: caps}
 }
 
 // Open returns a store that keeps nothing, whatever c says.
