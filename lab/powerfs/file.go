@@ -222,6 +222,9 @@ func (d *Disk) clearPart(n *inode, from, end int64) error {
 	if end = min(end, n.live.size); from >= end || n.live.pages[from/pageSize] == nil {
 		return nil
 	}
+	if d.allocates(n, from, end) {
+		n.allocated = d.seq
+	}
 	zeroes := make([]byte, end-from)
 	if err := n.live.write(&d.pool, from, zeroes); err != nil {
 		return err

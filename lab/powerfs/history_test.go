@@ -214,15 +214,19 @@ func (h *history) resize(file, size int) {
 	h.add(act{kind: resizing, file: file, n: size})
 }
 
-// clear makes a hole of whole pages, and clears what it has of others as data.
+// clear clears what it has of parts of pages as data, then makes a hole of the whole ones.
 func (h *history) clear(file, off, n int) {
+	var whole []int
 	for page := off / pageSize; page*pageSize < off+n; page++ {
 		from, end := max(off, page*pageSize), min(off+n, (page+1)*pageSize)
 		if end-from < pageSize {
 			h.clearPart(file, from, end)
 		} else {
-			h.add(act{kind: clearing, file: file, off: from, n: pageSize})
+			whole = append(whole, from)
 		}
+	}
+	for _, from := range whole {
+		h.add(act{kind: clearing, file: file, off: from, n: pageSize})
 	}
 }
 

@@ -32,7 +32,7 @@ var scenes = []scene{
 		legs: []leg{{"", 14}, {compact, 6}, {hold, 8}, {reopen, 4}, {reopen, 2}, {reopen, 2}, {reopen, 2}, {reopen, 2},
 			{reopen, 2}, {compact, 4}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 2500}, legs: []leg{{"", 9}, {reopen, 9}}},
-	{writers: 3, slow: true, small: true, weak: true, work: work{Sizes: 1},
+	{writers: 4, slow: true, small: true, weak: true, work: work{Sizes: 1},
 		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}, {linger, 16}}},
 	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
 	{writers: 2, apart: true, small: true, weak: true, work: work{Batch: 40},
@@ -41,12 +41,13 @@ var scenes = []scene{
 
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
-// it.
+// it. Commits meet in one sync only where there are four writers: one of them reads, and is alone,
+// one waits for a sync of its own, and two for the next.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 8}, {hold, 7}, {compact, 4}, {reopen, 6}, {reopen, 2}}},
-	{writers: 3, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
+	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 1, weak: true, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
