@@ -48,6 +48,8 @@ type crash struct {
 	hist   History
 }
 
+func (c crash) known() known { return known{c.img.Sum(), len(c.hist.Done), len(c.hist.Maybe)} }
+
 func newExplorer(r *rig, rec *recording, seed uint64) *explorer {
 	e := &explorer{rig: r, rec: rec, rng: rand.New(rand.NewPCG(seed, 0)), known: map[known]bool{},
 		work: make(chan crash)}
@@ -115,14 +117,24 @@ func (e *explorer) moment(p *powerfs.Player, i int) error {
 		if err != nil {
 			return err
 		}
-		k := known{img.Sum(), len(hist.Done), len(hist.Maybe)}
-		if e.known[k] {
+		c := crash{i, s, img, hist}
+		if e.known[c.known()] {
+			e.earlier(c)
 			continue
 		}
-		e.known[k] = true
-		e.work <- crash{i, s, img, hist}
+		e.known[c.known()] = true
+		e.work <- c
 	}
 	return nil
+}
+
+// earlier takes down that the state that was found broken is left by an earlier crash as well.
+func (e *explorer) earlier(c crash) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if w := e.worst; w != nil && c.moment < w.moment && c.known() == w.known() {
+		w.crash = c
+	}
 }
 
 // states returns what a crash may leave.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/assaydb/assay/lab/workdir"
 )
 
 // failure is a state that breaks what the store promises.
@@ -30,7 +32,6 @@ const (
 	storyName = "story.json"
 	stateName = "state"
 	lastSteps = 16
-	mostFiles = 40
 )
 
 // story tells how the failure came about.
@@ -66,34 +67,12 @@ func (f *failure) keep(dir string, s *story) error {
 	if err := f.img.Export(state); err != nil {
 		return err
 	}
-	s.Files = listed(state)
+	s.Files = workdir.Listed(state)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, storyName), append(data, '\n'), 0o600)
-}
-
-// listed says what is in a folder.
-func listed(dir string) (files []string) {
-	_ = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error { // what cannot be read is not told
-		info, failed := d.Info()
-		if err != nil || failed != nil || name == dir {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, name) // name is below dir
-		if d.IsDir() {
-			rel += "/"
-		} else {
-			rel += fmt.Sprintf(" %d bytes", info.Size())
-		}
-		files = append(files, rel)
-		return nil
-	})
-	if more := len(files) - mostFiles; more > 0 {
-		files = append(files[:mostFiles], fmt.Sprintf("and %d more", more))
-	}
-	return files
 }
 
 // replayCommand judges the state in dir again.

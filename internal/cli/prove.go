@@ -248,18 +248,18 @@ func (a *app) proveAgain(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	before, lacking, err := prove.Again(ctx, dir, child)
+	tells, lacking, err := prove.Again(ctx, dir, child)
 	if err != nil {
 		return err
 	}
-	for _, line := range before {
+	for _, line := range tells {
 		fmt.Fprintln(a.stdout, line)
 	}
 	if lacking == "" {
-		fmt.Fprintln(a.stdout, "Nothing is lacking.")
+		fmt.Fprintln(a.stdout, "found: nothing is lacking now")
 		return nil
 	}
-	fmt.Fprintln(a.stdout, "Lacking: "+lacking)
+	fmt.Fprintln(a.stdout, "found: "+lacking)
 	return errReported
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // descriptors prints what each descriptor of this process leads to.
@@ -72,4 +73,60 @@ func mountOnce(dir string) error {
 		return err
 	}
 	return m.Unmount()
+}
+
+// waitingDaemon waits for its own mount, which does not answer, and says so once the request was
+// read.
+func waitingDaemon(dir string) error {
+	d, err := New(Options{})
+	if err != nil {
+		return err
+	}
+	m, err := d.Mount(dir)
+	if err != nil {
+		return err
+	}
+	f, err := d.Create(Root, "f", ModeFile|0o600, Owner{})
+	if err == nil {
+		err = d.Open(f.ID, ReadWrite) // so that a write-back opens it
+	}
+	if err != nil {
+		return err
+	}
+	m.fs.mu.Lock() // for ever: who opens a file is not answered
+	go func() {
+		for opens := 1; opens == 1; time.Sleep(time.Millisecond) {
+			d.mu.Lock()
+			opens = d.inodes[f.ID].opens
+			d.mu.Unlock()
+		}
+		fmt.Println("waits")
+	}()
+	return m.WriteBack()
+}
+
+// TestAKilledDaemonEnds kills a process that waits for its own mount. Nobody aborts the connection
+// for it.
+func TestAKilledDaemonEnds(t *testing.T) {
+	if err := Available(); err != nil {
+		t.Skipf("NOT TESTED: this machine cannot mount: %v", err)
+	}
+	dir := t.TempDir()
+	cmd, lines := start(t, "waiting daemon", dir)
+	t.Cleanup(func() { detachDead(dir) })
+	if !lines.Scan() {
+		t.Fatal("the daemon has ended")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute): // a process that is killed is not slow
+		t.Error("the process does not end")
+		detachDead(dir)
+		<-ended
+	}
 }

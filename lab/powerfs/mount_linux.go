@@ -64,7 +64,7 @@ func (d *Disk) Mount(dir string) (*Mount, error) {
 		defer close(m.served)
 		server.Serve()
 	}()
-	if err := learnPoll(abs); err != nil {
+	if err := apart(func() error { return learnPoll(abs) }); err != nil {
 		return nil, errors.Join(mountError(dir, err), m.Unmount())
 	}
 	return m, nil
@@ -113,7 +113,7 @@ func (m *Mount) detach() (ends bool, err error) {
 	if os.Geteuid() != 0 {
 		return m.detachByHelper()
 	}
-	if unix.Unmount(m.dir, 0) == nil {
+	if apart(func() error { return unix.Unmount(m.dir, 0) }) == nil { // it waits for what is written back
 		return true, nil
 	}
 	// The force aborts the connection, so that no process waits for us any more; the folder is then
@@ -156,7 +156,7 @@ func tryMount() (err error) {
 	if err != nil {
 		return err
 	}
-	err = os.WriteFile(filepath.Join(dir, "try"), []byte("try"), 0o600)
+	err = apart(func() error { return os.WriteFile(filepath.Join(dir, "try"), []byte("try"), 0o600) })
 	return errors.Join(err, m.Unmount())
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (m *Mount) Settle(pid int) error {
 	if err := waitStopped(pid); err != nil {
 		return settleError(pid, err)
 	}
-	if err := m.writeBack(); err != nil {
+	if err := apart(m.writeBack); err != nil {
 		return settleError(pid, err)
 	}
 	return nil
@@ -140,7 +139,7 @@ func runningThread(pid int) (string, error) {
 func (m *Mount) WriteBack() error {
 	m.disk.setQuiet(true)
 	defer m.disk.setQuiet(false)
-	if err := m.writeBack(); err != nil {
+	if err := apart(m.writeBack); err != nil {
 		return &driver.Error{Op: "write back", Path: m.dir, Kind: driver.KindOf(err), Err: err,
 			Hint: "dirty mapped pages may be missing from the images"}
 	}
@@ -156,10 +155,8 @@ func (d *Disk) setQuiet(quiet bool) {
 // writeBack lets the kernel write back all dirty pages of the mount, and waits for that. syncfs
 // starts all write-backs, but not every kernel waits in it for those of FUSE, lest a dead daemon
 // hang it. An fsync of each file that is open for writing does wait; only such files can have dirty
-// mapped pages. A process that goes on may remove one meanwhile.
+// mapped pages. A process that goes on may remove one meanwhile. It is called by apart.
 func (m *Mount) writeBack() error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	m.fs.settler.Store(uint32(unix.Gettid()))
 	defer m.fs.settler.Store(0)
 	root, err := unix.Open(m.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

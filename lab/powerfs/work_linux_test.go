@@ -78,6 +78,8 @@ func workOn(role string, args []string) error {
 	switch role {
 	case "daemon":
 		return daemon(args[0])
+	case "waiting daemon":
+		return waitingDaemon(args[0])
 	case "descriptors":
 		return descriptors()
 	case "busy":

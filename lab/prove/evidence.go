@@ -3,14 +3,17 @@ package prove
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/workdir"
 )
 
 // evidence is a state that lacks a property, and how it came about.
@@ -51,8 +54,9 @@ func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.
 type story struct {
 	Engine   string     // and its promise
 	Fault    string     //
+	Moment   string     // of the crash
 	State    string     // what of the changes that were not durable was there
-	Before   []string   // the last operations before the crash
+	Before   []string   // the last operations before the crash, and those that failed
 	Acked    [][]ack    // before it, of each writer
 	Copies   []copied   // the backups that were made before it
 	At       int64      // by the clock of the acknowledgements
@@ -63,22 +67,26 @@ type story struct {
 }
 
 const (
-	storyName = "story.json"
+	storyName = "story.json" // for Again
+	tellsName = "story.txt"  // for people
 	imageName = "store"
 	lastSteps = 24
 )
 
-// keep writes the evidence to a folder.
-func (e *evidence) keep(dir string, t *task, atomic bool) error {
+// keep writes the evidence of a cell to a folder.
+func (c *cell) keep(dir string, t *task) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	if err := e.img.Export(filepath.Join(dir, imageName)); err != nil {
+	e := c.shown
+	image := filepath.Join(dir, imageName)
+	if err := e.img.Export(image); err != nil {
 		return err
 	}
-	s := story{Engine: t.entry.Name + " " + t.class.String(), Fault: t.fault, State: e.state.String(), At: e.trial.at,
-		Found:  e.found,
-		Atomic: atomic, Acked: make([][]ack, e.trial.writers()),
+	keeps, whole := claims(t.caps, t.fault, c.Rule)
+	s := story{Engine: t.entry.Name + " " + t.class.String(), Fault: t.fault, Moment: e.moment(),
+		State: e.state.String(), At: e.trial.at, Found: e.found, Expected: expected(keeps, whole),
+		Atomic: c.atomic, Acked: make([][]ack, e.trial.writers()),
 		Verify: verifySpec{Store: e.rec.store, Past: e.rec.past, Salt: mix(e.rec.seed, "salt", 1), More: moreCommits,
 			Reopen: e.img.Sum()[1]%2 == 0,
 			Copies: e.rec.copies}}
@@ -88,29 +96,99 @@ func (e *evidence) keep(dir string, t *task, atomic bool) error {
 			s.Copies = append(s.Copies, c)
 		}
 	}
-	n := int64(0)
 	for w, list := range e.trial.ledger.acks {
 		for _, a := range list {
 			if a.Done < e.trial.at {
 				s.Acked[w] = append(s.Acked[w], a)
-				n++
 			}
 		}
 	}
-	s.Expected = fmt.Sprintf("%d acknowledged commits, in a store that is whole", n)
-	for i := max(e.i-lastSteps, 0); i < e.i; i++ {
-		s.Before = append(s.Before, fmt.Sprintf("%d %s", i+1, e.rec.steps[i]))
+	for i, step := range e.rec.steps[:e.i] {
+		if step.Failed || i >= e.i-lastSteps {
+			s.Before = append(s.Before, fmt.Sprintf("%d %s", i+1, step))
+		}
 	}
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, storyName), append(data, '\n'), 0o644)
+	tells := strings.Join(append(s.tell(image), "found: "+s.lacks(s.Found), ""), "\n")
+	return errors.Join(os.WriteFile(filepath.Join(dir, storyName), append(data, '\n'), 0o644),
+		os.WriteFile(filepath.Join(dir, tellsName), []byte(tells), 0o644))
+}
+
+// moment says between which operations the crash came.
+func (e *evidence) moment() string {
+	if e.i == len(e.rec.steps) {
+		return fmt.Sprintf("after all of %d operations", len(e.rec.steps))
+	}
+	return fmt.Sprintf("before operation %d of %d, %s", e.i+1, len(e.rec.steps), e.rec.steps[e.i])
+}
+
+// expected says what a cell promises.
+func expected(keeps, whole bool) string {
+	const opens = "a store that opens, passes its check and holds a prefix of the commits"
+	switch {
+	case keeps && whole:
+		return opens + ", all that were acknowledged among them"
+	case whole:
+		return opens
+	case keeps:
+		return "all commits that were acknowledged"
+	}
+	return "nothing is promised here"
+}
+
+// tell says how the state below image came about, in lines.
+func (s story) tell(image string) []string {
+	lines := []string{s.Engine + ", fault: " + s.Fault, "crash: " + s.Moment, "left: " + s.State, "acknowledged before it:"}
+	for w, list := range s.Acked {
+		lines = append(lines, fmt.Sprintf("  by writer %d: %s", w, commits(list)))
+	}
+	lines = append(lines, "operations before it:")
+	for _, step := range s.Before {
+		lines = append(lines, "  "+step)
+	}
+	lines = append(lines, "on the disk:")
+	for _, file := range workdir.Listed(image) {
+		lines = append(lines, "  "+file)
+	}
+	return append(lines, "expected: "+s.Expected)
+}
+
+// commits names the commits of one writer.
+func commits(list []ack) string {
+	switch n := len(list); n {
+	case 0:
+		return "none"
+	case 1:
+		return fmt.Sprintf("commit %d", list[0].N)
+	default:
+		return fmt.Sprintf("%d commits, %d to %d", n, list[0].N, list[n-1].N)
+	}
+}
+
+// lacks says what o, which a verifier has found, lacks of what was acknowledged; "" is nothing.
+func (s story) lacks(o outcome) string {
+	tr := trial{past: s.Verify.Past, ledger: ledger{acks: s.Acked, copies: s.Copies}, at: s.At}
+	c := &cell{atomic: s.Atomic}
+	c.judge(tr, o)
+	switch {
+	case c.whole.failed > 0:
+		return c.What
+	case c.keeps.failed > 0:
+		text := fmt.Sprintf("%d acknowledged commits are lost", c.Lost)
+		for w, n := range o.N {
+			text += fmt.Sprintf("; of writer %d there is what ends with commit %d", w, n)
+		}
+		return text
+	}
+	return ""
 }
 
 // Again verifies once more the state that a folder of evidence holds. What is lacking is the
-// answer, "" is nothing; before says what led to it.
-func Again(ctx context.Context, dir string, command []string) (before []string, lacking string, err error) {
+// answer, "" is nothing; tells says how the state came about, in lines.
+func Again(ctx context.Context, dir string, command []string) (tells []string, lacking string, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, storyName))
 	if err != nil {
 		return nil, "", &kv.Error{Op: "show again", Path: dir, Kind: kv.NoStore, Err: err,
@@ -128,6 +206,7 @@ func Again(ctx context.Context, dir string, command []string) (before []string, 
 	if err := os.CopyFS(filepath.Join(work, imageName), os.DirFS(filepath.Join(dir, imageName))); err != nil {
 		return nil, "", err
 	}
+	tells = s.tell(filepath.Join(dir, imageName))
 	s.Verify.Store.Dir = filepath.Join(work, imageName)
 	p, err := child.Start(command)
 	if err != nil {
@@ -136,17 +215,7 @@ func Again(ctx context.Context, dir string, command []string) (before []string, 
 	defer func() { _ = p.End(time.Second) }() // its answer is all that is wanted
 	var m message
 	if err := p.Call(ctx, "verify", request{Verify: &s.Verify}, &m, time.Minute); err != nil {
-		return s.Before, err.Error(), ctx.Err()
+		return tells, err.Error(), ctx.Err()
 	}
-	tr := trial{past: s.Verify.Past, ledger: ledger{acks: s.Acked, copies: s.Copies}, at: s.At}
-	c := &cell{atomic: s.Atomic}
-	c.judge(tr, *m.Done.Outcome)
-	before = append([]string{s.Engine + ", " + s.Fault + ", " + s.State + ", behind:"}, s.Before...)
-	switch {
-	case c.whole.failed > 0:
-		lacking = c.What
-	case c.keeps.failed > 0:
-		lacking = fmt.Sprintf("%d acknowledged commits are lost", c.Lost)
-	}
-	return before, lacking, nil
+	return tells, s.lacks(*m.Done.Outcome), nil
 }

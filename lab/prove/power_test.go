@@ -111,12 +111,21 @@ func TestEngineThatDoesNotSyncIsFoundAndShownAgain(t *testing.T) {
 		t.Fatalf("%q does not name the state", f.Command)
 	}
 	for range 2 { // verifying must not change it
-		before, lacking, err := Again(t.Context(), dir, o.Child)
-		if err != nil || !strings.HasSuffix(lacking, " acknowledged commits are lost") {
+		tells, lacking, err := Again(t.Context(), dir, o.Child)
+		if err != nil || !strings.Contains(lacking, " acknowledged commits are lost; of writer 0 there is ") {
 			t.Errorf("shown again: %q, %v", lacking, err)
 		}
-		if len(before) < 2 || !strings.Contains(strings.Join(before, "; "), "write ") {
-			t.Errorf("it is not told what came before: %q", before)
+		all := strings.Join(tells, "\n") + "\n"
+		for _, want := range []string{"crash: before operation ", "left: ordered/nothing\n", "  by writer 0: ",
+			"operations before it:\n", "write ", "on the disk:\n", " bytes\n",
+			"expected: a store that opens, passes its check and holds a prefix of the commits, all that were acknowledged"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%q is not told in\n%s", want, all)
+			}
+		}
+		kept, err := os.ReadFile(filepath.Join(dir, tellsName))
+		if want := all + "found: " + lacking + "\n"; err != nil || string(kept) != want {
+			t.Errorf("kept is, %v,\n%s\nwant\n%s", err, kept, want)
 		}
 	}
 }

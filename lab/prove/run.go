@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 			}
 			if c.shown != nil && r.Evidence != "" {
 				c.shown.dir = filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
-				if err := c.shown.keep(c.shown.dir, t, c.atomic); err != nil {
+				if err := c.keep(c.shown.dir, t); err != nil {
 					return &r.proof, errors.Join(failed, err)
 				}
 			}

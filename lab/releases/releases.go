@@ -65,8 +65,8 @@ func (d oldDriver) Open(_ context.Context, c driver.Config) (driver.Store, error
 		return nil, err
 	}
 	db, err := d.Engine.Open(c.Path, c.Params)
-	if err != nil {
-		return nil, &driver.Error{Kind: driver.Corrupt, Err: err}
+	if err != nil { // of no kind: of a corrupt one kv would say that it is of the release of today
+		return nil, &driver.Error{Err: err}
 	}
 	return &store{db: db, caps: d.Info().Caps}, nil
 }

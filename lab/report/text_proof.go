@@ -160,7 +160,7 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	all := len(broken) + len(unsure) + len(held)
 	var rest []string
 	if len(held) > 0 {
-		rest = append(rest, fmt.Sprintf("%s held in all of the crashes that were to break %s",
+		rest = append(rest, fmt.Sprintf("%s held in all crashes that put %s to the test",
 			countOf(len(held), "promise"), itOrThem(len(held))))
 	}
 	if len(unsure) > 0 {
@@ -168,7 +168,7 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	}
 	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
 	if promised < crashes {
-		tail = fmt.Sprintf("; %s of %s crashes and disk faults were to break a promise.", Grouped(promised),
+		tail = fmt.Sprintf("; %s of %s crashes and disk faults put a promise to the test.", Grouped(promised),
 			Grouped(crashes))
 	}
 	if states > 0 {

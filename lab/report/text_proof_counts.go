@@ -76,9 +76,9 @@ func (p *page) proofCounts(rows []*proofRow) {
 	}
 	p.grid(heads, lines, true)
 	p.blank()
-	p.paragraph("", p.styles.dim, "Promised: distinct states of crashes that were to break the promise, of all. "+
-		"A second: states in a second of one of those that work side by side. "+
-		"Covered: the part of the recorded operations before which a promise was put to the test.", p.styles.dim)
+	p.paragraph("", p.styles.dim, "Promised: distinct states that put the promise to the test; all: with those that it does not speak of. "+
+		"A second: states that one worker opened and compared in a second; several work side by side. "+
+		"Covered: the part of the recorded operations before which a crash put a promise to the test.", p.styles.dim)
 	p.blank()
 }
 
@@ -124,7 +124,7 @@ func enoughText(rows []*proofRow) string {
 	if all == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Counted promise by promise, %s states were to break one. With %s or more of its own: %d of %s",
+	text := fmt.Sprintf("Counted promise by promise, %s states put one to the test. With %s or more of its own: %d of %s",
 		Grouped(promised), Grouped(result.EnoughStates), all-len(short), countOf(all, "promise"))
 	if len(short) > 0 {
 		text += "; with fewer: " + strings.Join(short, ", ")

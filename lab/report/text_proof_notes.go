@@ -20,8 +20,20 @@ func (p *page) brokenPromises(rows []*proofRow) {
 		titled = p.findings("Broken promises", titled, "✗ ", p.styles.bad, r, found)
 	}
 	if titled {
+		if slices.ContainsFunc(rows, (*proofRow).shownAgain) {
+			p.paragraph("", p.styles.dim, "Each of these folders holds the store as the crash left it, and story.txt: the operations before the crash, the files, what was expected and what was found.", p.styles.dim)
+		}
 		p.blank()
 	}
+}
+
+// shownAgain reports whether a state that broke a promise of the row was kept.
+func (r *proofRow) shownAgain() bool {
+	return r.any(func(o outcome) bool {
+		return o.any(func(c result.ProofCell) bool {
+			return strings.Contains(c.Keeps.Command+c.Whole.Command, " --again ") && (c.Keeps.Broken() || c.Whole.Broken())
+		})
+	})
 }
 
 // notPromised prints what happened though nothing else was promised, the worst of each fault. What
@@ -262,10 +274,10 @@ func (p *page) proofLegend(rows []*proofRow) {
 		return slices.ContainsFunc(rows, func(r *proofRow) bool { return r.any(is) })
 	}
 	if fewest, most := held(rows); most > 0 {
-		text := fmt.Sprintf("promised, and none of so many crashed stores broke it. "+
-			"Stores of one run are no trials of their own, runs are: at 0 of %s the rate of failure is below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
+		text := fmt.Sprintf("promised, and held in each of so many crashed stores. "+
+			"Stores of one run are alike, so that only runs are independent trials: 0 failures in %s runs mean a rate below %s, with 95 %% confidence", Grouped(fewest), bound(fewest))
 		if most > fewest {
-			text += fmt.Sprintf("; at 0 of %s below %s", Grouped(most), bound(most))
+			text += fmt.Sprintf("; in %s runs, below %s", Grouped(most), bound(most))
 		}
 		entry("✓", text+".")
 	}
@@ -276,7 +288,7 @@ func (p *page) proofLegend(rows []*proofRow) {
 		entry("tail", "the latest commits were lost, and the store stayed whole, as is said of it.")
 	}
 	if has(outcome.broken) {
-		entry("✗", "a promise was broken so many times.")
+		entry("✗", "a promise did not hold, in so many crashes.")
 	}
 	if has(func(o outcome) bool { return o.tried() && !o.claimed() }) {
 		entry("lost broke", "not promised, and did not hold in so many crashes: commits were missing, or the store did not open, failed its check or held parts of transactions. held: not promised, and held.")
@@ -296,7 +308,7 @@ func (p *page) proofLegend(rows []*proofRow) {
 		entry("per file", "of the power cuts one in some: the sync of a file keeps its own name and no other, as its log does on btrfs and f2fs.")
 		untried = ""
 	}
-	entry("not tried", "disks that lie about syncs, sectors torn within; more than two processes on one store; what is mapped into memory between the moments of a kill; code that asks for the type of the file system; "+
+	entry("not tried", "disks that lie about syncs, sectors torn within; more than two processes on one store; what is mapped into memory between the moments of a kill; what only hours of work or gigabytes bring up; code that asks for the type of the file system; "+
 		"file systems with rules of their own: "+untried+"APFS, NTFS, network file systems.")
 	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.syncs != nil }) {
 		entry("syncs", "and writes are system calls per commit, counted by the file system below the engine.")

@@ -74,6 +74,21 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 	}
 }
 
+func TestTheStoryOfABrokenPromiseIsNamed(t *testing.T) {
+	p := exampleProof()
+	if got := proofText(t, p, Options{}); strings.Contains(got, "story.txt") {
+		t.Errorf("nothing was kept:\n%s", got)
+	}
+	for i := range p.Cells {
+		if c := &p.Cells[i]; c.Whole.Broken() {
+			c.Whole.Command = "assay prove --again evidence/1"
+		}
+	}
+	if got := proofText(t, p, Options{}); !strings.Contains(got, "story.txt") {
+		t.Errorf("what was kept is not named:\n%s", got)
+	}
+}
+
 func TestVerdictOfAProof(t *testing.T) {
 	p := exampleProof()
 	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got,
@@ -86,7 +101,7 @@ func TestVerdictOfAProof(t *testing.T) {
 		}
 	}
 	if got := proofText(t, p, Options{Width: 240}); !strings.Contains(got,
-		"No promise was broken: 8 promises held in all") {
+		"No promise was broken: 8 promises held in all crashes that put them to the test") {
 		t.Errorf("without one:\n%s", got)
 	}
 	for i := range p.Cells {
@@ -198,7 +213,7 @@ func TestCountsOfAProofArePromiseByPromise(t *testing.T) {
 		cell("synced", true, result.FaultPower, 1600), cell("flushed", true, result.FaultKill, 150),
 		cell("flushed", false, result.FaultPower, 1850)}}
 	got := strings.Join(strings.Fields(proofText(t, p, Options{Width: 200})), " ")
-	for _, want := range []string{"2,250 states were to break one. With 2,000 or more of its own: 1 of 2 promises; " +
+	for _, want := range []string{"2,250 states put one to the test. With 2,000 or more of its own: 1 of 2 promises; " +
 		"with fewer: badger · flushed, may break (150).", "synced, may break 2,100 2,100 10.5 25% ✓",
 		"flushed, may break 150 2,000 10.0 25% 1,850 short", "left 4,100 distinct states"} {
 		if !strings.Contains(got, want) {
