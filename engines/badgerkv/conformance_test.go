@@ -13,7 +13,8 @@ func TestConformance(t *testing.T) {
 }
 
 // A small memory table and threshold make tables on disk and the value log part of every case.
+const smallTables = "MemTableSize=1048576&ValueThreshold=32&ValueLogFileSize=2097152&Compression=zstd&BlockCacheSize=1048576"
+
 func TestConformanceOfSmallTables(t *testing.T) {
-	drivertest.Run(t, drivertest.Config{Engine: "badger", Short: drivertest.All,
-		Params: "MemTableSize=1048576&ValueThreshold=32&ValueLogFileSize=2097152&Compression=zstd&BlockCacheSize=1048576"})
+	drivertest.Run(t, drivertest.Config{Engine: "badger", Short: drivertest.All, Params: smallTables})
 }

@@ -14,7 +14,11 @@ import (
 )
 
 func TestOnADiskThatFails(t *testing.T) {
-	drivertest.RunOnDisk(t, drivertest.Config{Engine: "badger"}, powertest.NewDisk(t, nil))
+	c := drivertest.Config{Engine: "badger"}
+	if testing.Short() {
+		c.Params = smallTables
+	}
+	drivertest.RunOnDisk(t, c, powertest.NewDisk(t, nil))
 }
 
 // Badger logs a failed sync of its file of values, and acknowledges the commit. Whichever call
