@@ -14,11 +14,7 @@ import (
 )
 
 func TestOnADiskThatFails(t *testing.T) {
-	c := drivertest.Config{Engine: "badger"}
-	if testing.Short() {
-		c.Params = smallTables
-	}
-	drivertest.RunOnDisk(t, c, powertest.NewDisk(t, nil))
+	drivertest.RunOnDisk(t, drivertest.Config{Engine: "badger"}, powertest.NewDisk(t, nil))
 }
 
 // Badger logs a failed sync of its file of values, and acknowledges the commit. Whichever call
