@@ -1,11 +1,15 @@
 # make check is what CI runs, and all of it.
-.PHONY: check test bench build mutants soak sqlite
+.PHONY: check test short bench build mutants soak sqlite
 
 check:
 	bash .ci/run
 
 test:
 	go test ./...
+
+# For between: what it leaves out is larger, repeated, or the same on other engines.
+short:
+	go test -short ./...
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o assay ./cmd/assay

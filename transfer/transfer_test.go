@@ -302,6 +302,9 @@ func TestRefusals(t *testing.T) {
 func TestGoesOn(t *testing.T) {
 	for _, to := range some() {
 		t.Run(to, func(t *testing.T) {
+			if testing.Short() && to == "pebble" {
+				t.Skip("it goes on from a folder that is damaged as well: without -short")
+			}
 			dir := t.TempDir()
 			from := "bbolt:" + filepath.Join(dir, "old")
 			fill(t, from, 40_000)
@@ -348,6 +351,9 @@ func TestGoesOn(t *testing.T) {
 func TestDamagedRemainder(t *testing.T) {
 	for _, to := range some() {
 		t.Run(to, func(t *testing.T) {
+			if testing.Short() && to != "pebble" {
+				t.Skip("a folder has several files to damage: without -short")
+			}
 			dir := t.TempDir()
 			from, dest := "bbolt:"+filepath.Join(dir, "old"), to+":"+filepath.Join(dir, "new")
 			fill(t, from, 40_000)

@@ -126,8 +126,8 @@ func TestInterruptKeepsTheResultAndLeavesNoFiles(t *testing.T) {
 		step   string // progress after which the interrupt comes
 		result string
 	}{
-		"run": {[]string{"run", "ycsb?records=200", "--engines", "a=bbolt:,b=bbolt:", "--precision", "50%"}, "[2/",
-			"result.json"},
+		"run": {[]string{"run", "ycsb/C,readrandom?records=200", "--engines", "a=bbolt:,b=bbolt:", "--precision", "50%"},
+			"[2/", "result.json"},
 		"prove": {[]string{"prove", "--engines", "bbolt,sqlite", "--faults", "kill", "--rounds", "100000"}, "[0/",
 			"prove.json"},
 	} {

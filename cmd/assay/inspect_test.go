@@ -41,7 +41,7 @@ func runAssay(t *testing.T, args ...string) (status int, stdout, stderr string) 
 // the same on all, and each opens damaged files in tests of its own.
 func some(engines ...string) []string {
 	return slices.DeleteFunc(engines, func(engine string) bool {
-		return testing.Short() && slices.Contains([]string{"badger", "bunt", "leveldb", "sqlite-wasm"}, engine)
+		return testing.Short() && slices.Contains([]string{"pebble", "badger", "bunt", "leveldb", "sqlite-wasm"}, engine)
 	})
 }
 
@@ -201,7 +201,11 @@ func openQueues(t *testing.T, scheme, path string) (store *queue.Store, closeAll
 }
 
 func TestInspectShowsRequeuesAndDeletesJobs(t *testing.T) {
-	for _, scheme := range []string{"bbolt", "pebble", "sqlite", "sqlqueue"} {
+	schemes := append(some("bbolt", "pebble"), "sqlqueue")
+	if !testing.Short() {
+		schemes = append(schemes, "sqlite")
+	}
+	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			url, ids := queueWithJobs(t, scheme)

@@ -240,7 +240,12 @@ func TestWhatPowerLossToreIsCutOff(t *testing.T) {
 
 // Two sessions: the second begins behind the end of the first, and nothing of it was synced.
 func TestASecondSessionThatPowerLossToreIsCutOff(t *testing.T) {
-	for before := range 40 { // so that the first bytes of the second come to lie on any side of a sector's end
+	every := 1
+	if testing.Short() {
+		every = 4
+	}
+	// The first bytes of the second come to lie on any side of a sector's end.
+	for before := 0; before < 40; before += every {
 		path := filepath.Join(t.TempDir(), "s.db")
 		h := newHistory(
 			[]driver.Op{put("a", strings.Repeat("a", 300+before*6))},
@@ -306,8 +311,11 @@ func TestDamageToWhatWasSyncedIsAnError(t *testing.T) {
 		if ending == "closed" {
 			b, most = contents(t, path), 0
 		}
-		lost := 0
-		for i := 0; i < len(b); i += 3 {
+		lost, every := 0, 3
+		if testing.Short() {
+			every = 11
+		}
+		for i := 0; i < len(b); i += every {
 			damaged := slices.Clone(b)
 			damaged[i] ^= 0x55
 			path := file(t, damaged)

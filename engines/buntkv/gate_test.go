@@ -66,6 +66,7 @@ func TestAViewOpensBesideOneThatBuntDBWaitsFor(t *testing.T) {
 }
 
 func TestAWriteBesideAViewEnds(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	db := open(t, t.TempDir()+"/db", "?wait=0s")
 	put(t, db, "a=1")
 	err := db.View(ctx, func(*kv.Snapshot) error {

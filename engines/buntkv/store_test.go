@@ -151,6 +151,7 @@ func TestCompactKeepsTheModeAndTheData(t *testing.T) {
 }
 
 func TestTheFileShrinksInTheBackground(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, path, "?AutoShrinkMinSize=1000")
 	for range 50 {

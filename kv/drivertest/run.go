@@ -26,15 +26,25 @@ import (
 type Config struct {
 	Engine string // the registered name
 	Params string // parameters of every URL, "journal_mode=DELETE&cache_size=100"; may be empty
+	Short  Cases  // which cases are tried under -short
 }
+
+// Cases are those of the suite that are tried under -short.
+type Cases int
+
+const (
+	Usual Cases = iota // all of an engine's default form, and the general ones of other forms
+	All
+	General // those that do a bit of everything
+)
 
 // Run tests the engine. Call it at most once in a test or subtest.
 func Run(t *testing.T, c Config) {
 	runChild()
 	s := newSuite(t, c)
-	brief := testing.Short() && c.Params != ""
+	brief := testing.Short() && (c.Short == General || c.Short == Usual && c.Params != "")
 	if brief {
-		t.Logf("with %s the other cases are tried without -short", c.Params)
+		t.Logf("with %q the other cases are tried without -short", c.Params)
 	}
 	for _, th := range themes {
 		for _, cs := range th.cases {

@@ -19,9 +19,8 @@ const (
 	// have as many as that. So all processes are measured over the same part of their lives,
 	// whatever the budget: stores grow, and so does what an operation costs.
 	aimRounds = 12
-	// A slice shorter than minSlice is lost in the cost of waking the child and of settling; one
-	// longer than maxSlice is too far away from those of the others.
-	minSlice, maxSlice = 4 * time.Millisecond, 56 * time.Millisecond
+	// A slice shorter than minSlice is lost in the cost of waking the child and of settling.
+	minSlice = 4 * time.Millisecond
 	// What an operation takes is found in slices of about this length, twice.
 	trySlice = 10 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
@@ -30,6 +29,9 @@ const (
 	// each of them: SQLite's log, say, costs twice as much until it was full once.
 	warmReads, warmCommits = 10 * time.Millisecond, 40 * time.Millisecond
 )
+
+// maxSlice is how long a slice is at most: the next is too far away from those of the others.
+var maxSlice = 56 * time.Millisecond
 
 // sit measures the cells of a group that are live, each in a fresh process with a fresh store,
 // until about the time given.

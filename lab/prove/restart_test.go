@@ -40,7 +40,11 @@ func laneOfClass(t testing.TB, engine string, class kv.Durability, fault string)
 // What a process has not given to the system dies with it: that those commits are gone breaks no
 // promise, and the process that takes its place goes on behind what is there.
 func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
-	for class, writers := range map[kv.Durability]int{kv.Synced: 1, kv.Buffered: 3} {
+	classes := map[kv.Durability]int{kv.Synced: 1, kv.Buffered: 3}
+	if testing.Short() {
+		delete(classes, kv.Synced)
+	}
+	for class, writers := range classes {
 		l, task := laneOfClass(t, "pebble", class, result.FaultRecovery)
 		s := task.fitted(scene{writers: writers, weak: true, legs: []leg{{"", 12}, {reopen, 3}}})
 		base, err := l.record(t.Context(), task, s, 7, run{})
@@ -125,7 +129,7 @@ func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
 // On a machine so slow that a slice is over when it begins, a round of recoveries is the same.
 func TestARoundIsTheSameHoweverSlowTheMachineIs(t *testing.T) {
 	t.Parallel()
-	l, task := laneOf(t, "sqlite", result.FaultRecovery)
+	l, task := laneOf(t, "bbolt", result.FaultRecovery)
 	l.Rounds, l.recoveryRules = 1, []string{""}
 	task = l.newTask(task.pair, result.FaultRecovery)
 	more, err := l.recovery(t.Context(), &job{task: task, of: 1}, time.Now())

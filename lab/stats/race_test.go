@@ -221,6 +221,9 @@ func TestARaceInventsNoDifference(t *testing.T) {
 // What is outside of the margin is seldom called equivalent, though looked at again and again. What
 // is well inside is mostly found to be, if the machine is quiet.
 func TestARaceInventsNoEquivalence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its races are the longest: without -short")
+	}
 	var right Share
 	for _, noise := range recordings(t) {
 		rng := rand.New(rand.NewPCG(13, 13))

@@ -195,12 +195,10 @@ func eachHookCell(t *testing.T, run func(t *testing.T, store workload.Env, op wo
 			}
 			for _, form := range forms {
 				t.Run(store.name+"/"+form+"/"+op.Name, func(t *testing.T) {
-					slow := store.engine == "badger" || store.engine == "pebble"
-					few := op.Name == "put" || op.Name == "get"
-					if testing.Short() && store.name != "bbolt" && store.name != "sqlite" && !few {
+					if testing.Short() && store.name != "bbolt" && store.name != "sqlite" {
 						t.Skip("an operation does the same on every store: without -short")
 					}
-					if testing.Short() && form == "state" && (slow || op.Workers > 1 && store.engine != "bbolt") {
+					if testing.Short() && form == "state" && op.Workers > 1 && store.engine != "bbolt" {
 						t.Skip("the form kv is like it, and takes as long: without -short")
 					}
 					if testing.Short() || form != "kv" || store.engine != "bbolt" {

@@ -141,7 +141,7 @@ func killed(t *testing.T, scheme string, from, to place) {
 			t.Fatal(err)
 		}
 	} else if testing.Short() {
-		kills = 3
+		kills = 2
 	}
 	began := time.Now()
 	first := to

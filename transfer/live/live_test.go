@@ -199,6 +199,9 @@ func TestSwitchesWhileWritersWork(t *testing.T) {
 	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"sqlite", "badger"}, {"leveldb", "bunt"},
 		{"bunt", "bbolt"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			if testing.Short() && c.from != "bbolt" && c.from != "leveldb" {
+				t.Skip("it is the same on all engines: without -short")
+			}
 			dir, old, new := urls(t, c.from, c.to)
 			want := fill(t, old, 20_000)
 			db, s := open(t, dir, old, new)

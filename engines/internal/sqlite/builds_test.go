@@ -70,6 +70,9 @@ var cases = []struct {
 func TestStores(t *testing.T) {
 	for _, engine := range builds {
 		t.Run(engine, func(t *testing.T) {
+			if testing.Short() && engine == "sqlite-wasm" {
+				t.Skip("it is SQLite in Go, as sqlite is, and passes the suite of all engines: without -short")
+			}
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, engine) })
 			}

@@ -24,20 +24,33 @@ type Target struct {
 	Brief     bool                            // under -short only what outlives its closing is tried
 }
 
-// thorough are the engines on which everything is tried under -short, too: what a store does with
-// pairs is the same on others.
+// thorough are the engines on which everything is tried under -short, too: one in memory, one whose
+// transactions meet others, one with a lock for the whole store, and SQLite.
 var thorough = []string{"mem", "mem-aborts", "bbolt", "sqlite"}
 
-// Probe opens the store of kv that url names, a new one, and returns what it promises.
+// alike are the engines that -short leaves out: what a store does with pairs is the same on them.
+var alike = []string{"badger", "bunt", "leveldb", "pebble"}
+
+// SkipAlike skips a test on an engine that -short leaves out.
+func SkipAlike(t *testing.T, engine string) {
+	t.Helper()
+	if testing.Short() && slices.Contains(alike, engine) {
+		t.Skipf("a store does the same on %s as on others: without -short", engine)
+	}
+}
+
+// Probe opens the store of kv that url names, a new one, and returns what it promises. It skips the
+// test as [SkipAlike] does.
 func Probe(t *testing.T, url string) Target {
 	t.Helper()
+	engine, _, _ := strings.Cut(url, ":")
+	SkipAlike(t, engine)
 	db, err := kv.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	caps := db.Caps()
-	engine, _, _ := strings.Cut(url, ":")
 	target := Target{Delivers: map[kv.Durability]kv.Durability{}, Volatile: !caps.Persistent,
 		Processes: db.Mode() == kv.Shared, MaxValue: caps.MaxValue, Brief: !slices.Contains(thorough, engine)}
 	for _, d := range []kv.Durability{kv.Synced, kv.Flushed, kv.Buffered} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -11,7 +12,11 @@ import (
 )
 
 func testBound(s *suite) {
-	const bound, puts = 8 << 10, 150
+	const bound = 8 << 10
+	puts := 150
+	if testing.Short() {
+		puts = 60
+	}
 	bounded := func(o *state.Options) {
 		o.Buckets = []state.Bucket{{Name: "bounded", Kind: state.Cache, Max: bound}, {Name: "free", Kind: state.Cache}}
 	}
