@@ -10,7 +10,7 @@ const (
 	// minOps is how many operations a slice holds at least, where they fit into stretch times its
 	// share of the time: one operation, or two, are no sample.
 	minOps  = 8
-	stretch = 4
+	stretch = 2
 
 	// maxOps is how many it holds at most.
 	maxOps = 1 << 20
