@@ -8,8 +8,9 @@ import (
 
 const (
 	// minOps is how many operations a slice holds at least, where they fit into stretch times its
-	// share of the time: one operation, or two, are no sample.
-	minOps  = 8
+	// share of the time. Of operations that take long there are so many in all as the time is enough
+	// for; more rounds of few tell more than few rounds of many, whose variance nobody knows.
+	minOps  = 2
 	stretch = 2
 
 	// maxOps is how many it holds at most.

@@ -69,8 +69,9 @@ func TestASliceHoldsEnoughOperations(t *testing.T) {
 		cycle, want int
 	}{
 		{"its share holds many", ms / 10, 1, 100},
-		{"eight take less than two shares", 2 * ms, 1, 8},
-		{"two shares hold fewer than eight", 7 * ms, 1, 2},
+		{"its share holds few", 2 * ms, 1, 5},
+		{"two take less than two shares", 8 * ms, 1, 2},
+		{"two take longer than two shares", 12 * ms, 1, 1},
 		{"one takes longer than two shares", 100 * ms, 1, 1},
 		{"a mix is whole cycles, rounded up", ms / 3, 20, 40},
 		{"a mix is a cycle, however long it takes", 20 * ms, 20, 20},
