@@ -8,8 +8,8 @@ import (
 
 const (
 	// minOps is how many operations a slice holds at least, where they fit into stretch times its
-	// share of the time. Of operations that take long there are so many in all as the time is enough
-	// for; more rounds of few tell more than few rounds of many, whose variance nobody knows.
+	// share of the time. Many rounds of few tell more than few rounds of many: how much they differ
+	// is known then.
 	minOps  = 2
 	stretch = 2
 

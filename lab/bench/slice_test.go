@@ -349,7 +349,7 @@ func TestAStoreIsMadeAgainBeforeItIsTooOld(t *testing.T) {
 	}
 }
 
-// comparing is a runner whose Verify takes long, and says as much after several slices as after each.
+// comparing is a runner whose Verify says as much after several slices as after each.
 type comparing struct {
 	workload.Runner // nil: nothing else is called
 	done, checked   int

@@ -43,10 +43,10 @@ type Rule struct {
 
 // Look returns where each cell stands: who may leave because how it compares with the best of its
 // group is sure already, and how many more rounds the others need, as a multiple of those that they
-// have. More is a guess if the rounds so far say nothing, and 0 of cells that leave and of a group's
-// best, which goes on as long as another one does. Beside other engines it is also 0 of the best's
-// own engine in another form, which no answer waits for. Who left before stays out unless it is
-// no longer decided, for which there must be another best. looks is how often this was asked of
+// have. More is a guess if the rounds so far say nothing, and 0 of cells that leave and of the best
+// of a group, which goes on as long as another one does. Beside other engines it is also 0 of the
+// best's own engine in another form, which no answer waits for. Who left before stays out unless it
+// is no longer decided, for which there must be another best. looks is how often this was asked of
 // these cells before, and once more.
 func Look(cells []result.Cell, looks int, rule Rule) []Standing {
 	out := make([]Standing, len(cells))
