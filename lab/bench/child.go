@@ -240,6 +240,11 @@ func (s *state) finish(ctx context.Context, compact bool) (*finishReport, error)
 	}
 	var r finishReport
 	var err error
+	if s.slicer.owing > 0 {
+		if err := s.slicer.verify(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if r.Churned, err = s.runner.Size(); err != nil {
 		return nil, err
 	}

@@ -8,9 +8,13 @@ import (
 
 const (
 	// minOps is how many operations a slice holds at least, where they fit into stretch times its
-	// share of the time: one operation, or two, are no sample.
-	minOps  = 8
-	stretch = 4
+	// share of the time. Many rounds of few tell more than few rounds of many: how much they differ
+	// is known then.
+	minOps  = 2
+	stretch = 2
+
+	// fewOps is below how many operations a slice of a cold start is forgotten where more fit.
+	fewOps = 8
 
 	// maxOps is how many it holds at most.
 	maxOps = 1 << 20
@@ -63,7 +67,7 @@ func (c *cell) refit(s *sliceReport) {
 	if n <= 2*c.n && c.n <= 2*n {
 		return
 	}
-	c.tooFew = c.n < min(n, minOps)
+	c.tooFew = c.n < min(n, fewOps)
 	c.n, c.settles, c.took = n, c.settle(perOp), perOp*float64(n)
 }
 

@@ -33,7 +33,7 @@ func TestTheFirstOperationIsNotTheEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.N < minOps {
+	if got.N < fewOps {
 		t.Errorf("%d operations a slice, by the first one, which took a thousand times as long as the others", got.N)
 	}
 }
@@ -69,9 +69,10 @@ func TestASliceHoldsEnoughOperations(t *testing.T) {
 		cycle, want int
 	}{
 		{"its share holds many", ms / 10, 1, 100},
-		{"eight take less than four shares", 2 * ms, 1, 8},
-		{"four shares hold fewer than eight", 20 * ms, 1, 2},
-		{"one takes longer than four shares", 100 * ms, 1, 1},
+		{"its share holds few", 2 * ms, 1, 5},
+		{"two take less than two shares", 8 * ms, 1, 2},
+		{"two take longer than two shares", 12 * ms, 1, 1},
+		{"one takes longer than two shares", 100 * ms, 1, 1},
 		{"a mix is whole cycles, rounded up", ms / 3, 20, 40},
 		{"a mix is a cycle, however long it takes", 20 * ms, 20, 20},
 		{"no slice is longer than the longest", 0, 1, 1 << 20},
@@ -99,7 +100,7 @@ func TestSlicesAreFittedAgainAfterAColdStart(t *testing.T) {
 	var n int64
 	for _, s := range c.Samples {
 		n += s.N
-		if s.N < minOps {
+		if s.N < fewOps {
 			t.Errorf("round %d is a sample of %d operations", s.Round, s.N)
 		}
 	}

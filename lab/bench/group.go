@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -25,11 +26,12 @@ type group struct {
 	round    int           // so far
 	length   int           // rounds of a sitting, as many as the first one had
 	lasted   time.Duration // the last sitting
-	sat      int           // cells in the last sitting
+	slices   int           // of the last sitting, of all cells
 	heavy    bool          // loading takes so long that it is done once
-	// how many more rounds would decide each open comparison, as a multiple of those so far,
-	// ascending
-	more []float64
+	// how many more rounds would decide each open comparison, of the best with another engine in
+	// whichever forms, as a multiple of those so far, ascending
+	more  []float64
+	looks int // so far
 }
 
 // newGroups returns the groups of an operation: of each promise that a contender makes, or one of
@@ -123,19 +125,21 @@ func (g *group) look() {
 			cells[i].Status = result.Skipped // it takes no part
 		}
 	}
-	g.more = nil
-	standings := stats.Look(cells, g.sittings, stats.Rule{Precision: g.r.Precision, Even: g.r.Even})
+	g.looks++
+	more, open := map[string]float64{}, false
+	standings := stats.Look(cells, g.looks, stats.Rule{Precision: g.r.Precision, Even: g.r.Even})
 	for i, c := range g.cells {
 		if c.N > 0 && c.Status == result.OK && c.Ranked {
 			c.Early = standings[i].Early
+			open = open || c.Early == ""
 			if standings[i].More > 0 {
-				g.more = append(g.more, standings[i].More)
+				more[c.Engine] = max(more[c.Engine], standings[i].More)
 			}
 		}
 	}
-	slices.Sort(g.more)
+	g.more = slices.Sorted(maps.Values(more))
 	for _, c := range g.cells { // nobody waits for the harness's floor
-		if c.N > 0 && !c.Ranked && len(g.more) == 0 {
+		if c.N > 0 && !c.Ranked && !open {
 			c.Early = result.EarlyDecided
 		}
 	}

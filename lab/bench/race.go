@@ -66,7 +66,7 @@ func (r *runner) left(number int) (cells int) {
 
 // sitting is how long another sitting takes of those who are live, by what the last one took.
 func (g *group) sitting() time.Duration {
-	return g.lasted * time.Duration(len(g.live())) / time.Duration(max(g.sat, 1))
+	return g.lasted * time.Duration(len(g.live())*g.length) / time.Duration(max(g.slices, 1))
 }
 
 // needs is how many more sittings decide what is open but for the comparisons that need the most,

@@ -15,7 +15,7 @@ import (
 // openGroup is a group of two live cells that sat once for 10 ms, with what its open comparisons
 // need.
 func openGroup(more ...float64) *group {
-	g := &group{sittings: 1, sat: 2, lasted: 10 * time.Millisecond, more: more}
+	g := &group{sittings: 1, length: 1, slices: 2, lasted: 10 * time.Millisecond, more: more}
 	for range 2 {
 		g.cells = append(g.cells, &cell{Cell: result.Cell{Status: result.OK}})
 	}
@@ -119,6 +119,27 @@ func TestNobodyWaitsForTheFloor(t *testing.T) {
 	}
 	if g.look(); near.Early != "" || null.Early == "" {
 		t.Errorf("8 %% slower with much noise: %q, want open; the floor left and is %q", near.Early, null.Early)
+	}
+}
+
+// Who is surely far behind leaves amid the first sitting, and its store is closed and told of like
+// the others'.
+func TestWhoLeavesAmidASittingIsClosed(t *testing.T) {
+	t.Parallel()
+	o := options(t, "a=bbolt:,b=bbolt:,c=bbolt:", "ycsb/C?records=200")
+	o.Entries[2].Slow, o.Rounds = 99, aimRounds
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range run.Cells {
+		if c.Status != result.OK || c.Latency == nil || c.Size.Churned == nil {
+			t.Errorf("%s %s %s: latency %v, size %+v", c.Engine, c.Status, c.Error, c.Latency, c.Size)
+		}
+	}
+	if slow := run.Cells[2]; slow.Early == result.EarlyBehind && len(slow.Samples) > len(run.Cells[0].Samples) {
+		t.Errorf("100 times as slow, it left and had %d rounds, the others %d", len(slow.Samples),
+			len(run.Cells[0].Samples))
 	}
 }
 

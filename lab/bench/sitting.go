@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ var maxSlice = 56 * time.Millisecond
 func (g *group) sit(ctx context.Context, until time.Time) {
 	began, first := time.Now(), g.sittings == 0
 	live := g.live()
-	g.sat = len(live)
+	g.slices = 0
 	for _, c := range live {
 		if _, err := g.r.child(c.key); err != nil { // all begin to start together
 			c.fail(err)
@@ -61,6 +62,9 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 	before := g.round
 	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, patience, g.round-before) {
 		g.measureRound(ctx, g.round-before)
+		if first && g.round == aimRounds/2 { // the first has most of those who are far behind
+			g.look()
+		}
 	}
 	if first {
 		g.length = g.round
@@ -70,8 +74,8 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 			c.end(ctx)
 		}
 	}
-	if ctx.Err() == nil {
-		g.finish(ctx, first)
+	if ctx.Err() == nil { // also of those who left amid it
+		g.finish(ctx, slices.DeleteFunc(live, func(c *cell) bool { return c.Status != result.OK || c.over }), first)
 	}
 	g.r.endAll() // the next sitting has processes of its own
 	g.lasted = time.Since(began)
@@ -114,7 +118,7 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 func (g *group) load(ctx context.Context) {
 	setup := func(c *cell) request { return request{Command: cmdSetup, Cell: &c.spec} }
 	if g.sittings > 0 {
-		g.together(ctx, "load", setup, func(c *cell, resp response) {
+		g.together(ctx, g.live(), "load", setup, func(c *cell, resp response) {
 			*c.Open = min(*c.Open, int64(resp.Setup.Description.Open)) // what disturbs it makes it longer
 		})
 		return
@@ -181,7 +185,7 @@ func (g *group) warm(ctx context.Context) {
 	if g.op.Workers <= 1 { // else one cell after the other, each with nobody beside it
 		target *= time.Duration(len(g.live()))
 	}
-	g.together(ctx, "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} }, nil)
+	g.together(ctx, g.live(), "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} }, nil)
 }
 
 // measureRound runs one slice of every cell, in random order. rounds are those of the sitting
@@ -206,6 +210,7 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 		}
 		c.took = float64(time.Since(start))
 		g.r.run.Measured += resp.Slice.Wall
+		g.slices++
 		c.record(g.r.rounds, g.sittings, resp.Slice)
 		if g.sittings == 0 && rounds < refitRounds && g.r.Rate == 0 {
 			c.refit(resp.Slice)
@@ -213,10 +218,10 @@ func (g *group) measureRound(ctx context.Context, rounds int) {
 	}
 }
 
-// finish closes the stores. The first sitting also tells what space they take.
-func (g *group) finish(ctx context.Context, first bool) {
+// finish closes the stores of cells. The first sitting also tells what space they take.
+func (g *group) finish(ctx context.Context, cells []*cell, first bool) {
 	req := request{Command: cmdFinish, Compact: first && g.op.Sized}
-	g.together(ctx, "close", func(*cell) request { return req }, func(c *cell, resp response) {
+	g.together(ctx, cells, "close", func(*cell) request { return req }, func(c *cell, resp response) {
 		if first {
 			c.Size.Churned = &resp.Finish.Churned.Allocated
 		}
@@ -250,22 +255,22 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 	return resp, g.answered(ctx, c, p, resp, err, cut)
 }
 
-// together lets the children of all live cells run for a request each, at the same time where one
-// is a single worker's, and hands on what they answered unless done is nil.
-func (g *group) together(ctx context.Context, phase string, req func(*cell) request, done func(*cell, response)) {
-	live := g.live()
-	if len(live) == 0 {
+// together lets the children of cells run for a request each, at the same time where one is a
+// single worker's, and hands on what they answered unless done is nil.
+func (g *group) together(ctx context.Context, cells []*cell, phase string, req func(*cell) request,
+	done func(*cell, response)) {
+	if len(cells) == 0 {
 		return
 	}
-	if live[0].Workers > 1 {
-		for _, c := range live {
+	if cells[0].Workers > 1 {
+		for _, c := range cells {
 			if resp, ok := g.call(ctx, c, phase, req(c)); ok && done != nil {
 				done(c, resp)
 			}
 		}
 		return
 	}
-	limit, cut := g.patience(req(live[0]).Command)
+	limit, cut := g.patience(req(cells[0]).Command)
 	type answer struct {
 		c    *cell
 		p    *child.Process
@@ -273,7 +278,7 @@ func (g *group) together(ctx context.Context, phase string, req func(*cell) requ
 		err  error
 	}
 	var all []*answer
-	for _, c := range live {
+	for _, c := range cells {
 		if p, ok := g.begin(c, phase); ok {
 			all = append(all, &answer{c: c, p: p})
 		}

@@ -2,10 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/workload"
 )
 
@@ -344,5 +346,49 @@ func TestAStoreIsMadeAgainBeforeItIsTooOld(t *testing.T) {
 	}
 	if _, err := s.do(t.Context(), sliceSpec{N: 30, keep: true}); err != nil || a.made != 9 {
 		t.Errorf("while it is counted: made %d times, %v", a.made, err)
+	}
+}
+
+// comparing is a runner whose Verify says as much after several slices as after each.
+type comparing struct {
+	workload.Runner // nil: nothing else is called
+	done, checked   int
+	lost            bool
+}
+
+func (w *comparing) Whole() bool       { return true }
+func (w *comparing) Prepare(int) error { return nil }
+func (w *comparing) Do(context.Context, int, int) error {
+	w.done++
+	return nil
+}
+
+func (w *comparing) Verify(context.Context) error {
+	if w.lost {
+		return errors.New("a key is lost")
+	}
+	w.checked++
+	return nil
+}
+
+func (w *comparing) Size() (kv.Size, error) { return kv.Size{}, nil }
+func (w *comparing) Close() error           { return nil }
+
+// What opens the store to check it does so seldom, and at the end: nothing goes unchecked.
+func TestACheckThatTakesLongIsPutOff(t *testing.T) {
+	w := &comparing{}
+	s := state{spec: &cellSpec{Dir: t.TempDir()}, runner: w, slicer: newSlicer(w, 1)}
+	for range 10 {
+		if _, err := s.slice(t.Context(), sliceSpec{N: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s.slicer.checked = time.Hour
+	}
+	if w.checked != 1 {
+		t.Errorf("checked %d times in %d slices, want the first alone", w.checked, w.done)
+	}
+	w.lost = true
+	if _, err := s.finish(t.Context(), false); err == nil {
+		t.Error("what was lost before the end was not found")
 	}
 }

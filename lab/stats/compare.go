@@ -36,11 +36,13 @@ type Comparison struct {
 
 	ratio ratio
 	alpha float64
+	vague bool // the interval would reach too far to say anything
 }
 
-// Enough reports whether there were enough rounds for an interval. Without, Lo and Hi are the
-// smallest and the largest ratio, and the comparison is open.
-func (c Comparison) Enough() bool { return c.Rounds >= MinRounds }
+// Enough reports whether there were enough rounds for an interval: at least MinRounds, and as many
+// as it takes not to reach beyond ten times the estimate. Without, Lo and Hi are the smallest and
+// the largest ratio, and the comparison is open.
+func (c Comparison) Enough() bool { return c.Rounds >= MinRounds && !c.vague }
 
 // decided reports whether it is not open.
 func (c Comparison) decided() bool { return c.Different || c.Equivalent }
@@ -73,13 +75,22 @@ func (p Processes) compare(a, b []result.Sample, alpha float64) Comparison {
 	}
 	c := Comparison{Rounds: len(x), Mid: meanOf(x) / meanOf(y)}
 	if !c.Enough() {
-		c.Lo, c.Hi = c.Mid, c.Mid // which weighs the rounds, and so may lie beyond their ratios
-		for i := range x {
-			c.Lo, c.Hi = min(c.Lo, x[i].NS/y[i].NS), max(c.Hi, x[i].NS/y[i].NS)
-		}
-		return c
+		return c.span(x, y)
 	}
-	return c.decide(p.ofPairs(x, y), alpha)
+	if c = c.decide(p.ofPairs(x, y), alpha); c.vague {
+		c = c.span(x, y)
+		c.Lo, c.Hi = min(c.Lo, 1), max(c.Hi, 1)
+	}
+	return c
+}
+
+// span sets the bounds where there are too few rounds for an interval.
+func (c Comparison) span(x, y []result.Sample) Comparison {
+	c.Lo, c.Hi = c.Mid, c.Mid // which weighs the rounds, and so may lie beyond their ratios
+	for i := range x {
+		c.Lo, c.Hi = min(c.Lo, x[i].NS/y[i].NS), max(c.Hi, x[i].NS/y[i].NS)
+	}
+	return c
 }
 
 // apart compares contenders that share no round.
@@ -93,24 +104,37 @@ func (p Processes) apart(a, b []result.Sample, alpha float64) Comparison {
 	if c.Lo, c.Hi = c.Mid, c.Mid; !c.Enough() {
 		return c
 	}
-	return c.decide(p.ofStrangers(a, b), alpha)
+	if c = c.decide(p.ofStrangers(a, b), alpha); c.vague {
+		c.Lo, c.Hi = min(c.Mid, 1), max(c.Mid, 1)
+	}
+	return c
 }
+
+// widest is the factor by which an interval reaches beyond its estimate at most. One that reaches
+// farther, often without end, comes of a mean that its own rounds can hardly tell from 0: unless it
+// is clear of 1, there are too few of them.
+const widest = 10
 
 // decide sets the interval of a ratio and what follows from it.
 func (c Comparison) decide(r ratio, alpha float64) Comparison {
 	c.ratio, c.alpha = r, alpha
 	lo, hi := r.interval(alpha)
-	c.Lo, c.Hi = c.Mid*lo, c.Mid*hi
-	c.Different = math.Abs(math.Log(c.Mid)) > math.Log1p(MinEffect) && (c.Lo > 1 || c.Hi < 1)
+	c.Lo, c.Hi = c.Mid*max(lo, 1./widest), c.Mid*min(hi, widest)
+	c.Different = math.Abs(math.Log(c.Mid)) > math.Log1p(MinEffect) && (c.Mid*lo > 1 || c.Mid*hi < 1)
 	c.Equivalent = !c.Different && c.Hi <= 1+Margin && c.Lo >= 1/(1+Margin)
+	c.vague = !c.Different && (lo < 1./widest || hi > widest)
 	return c
 }
+
+// unknown is how many more rounds, as a multiple of those so far, are taken to be needed where they
+// are too few to tell.
+const unknown = 3
 
 // more returns how many more rounds, with processes in proportion, a comparison needs to be
 // decided, as a multiple of those that it has, if the estimate is the truth.
 func (c Comparison) more() float64 {
 	if !c.Enough() {
-		return math.Inf(1)
+		return unknown
 	}
 	t := quantile(c.alpha, c.ratio.freedom)
 	refute := func(r float64) float64 { // how many times as many rounds refute that the ratio is r

@@ -303,6 +303,45 @@ func TestOnlyRoundsThatBothHaveArePaired(t *testing.T) {
 	}
 }
 
+// Rounds can hardly tell a mean from 0 in which one stall is nearly all: the interval of a ratio to
+// it has no end. That is no bound to print, and no reason not to measure again.
+func TestAnIntervalWithoutEndIsTooFewRounds(t *testing.T) {
+	var a, b []result.Sample
+	for i := range 7 {
+		a = append(a, result.Sample{Round: i, N: 100, NS: 100 + 10*float64(i%3)})
+		b = append(b, result.Sample{Round: i, N: 100, NS: 20 + 2*float64(i%2)})
+	}
+	b[3].NS = 500
+	c := Compare(a, b, 3)
+	if c.Enough() || c.Different || c.Equivalent || !math.IsInf(c.HalfWidth(), 1) {
+		t.Errorf("got %+v, want open with too few rounds", c)
+	}
+	if least := a[3].NS / b[3].NS; math.Abs(c.Lo-least) > 1e-9 || c.Hi > 6 || c.Mid < c.Lo || c.Mid > c.Hi {
+		t.Errorf("got [%v-%v], want the range of the rounds", c.Lo, c.Hi)
+	}
+	if more := c.more(); more != unknown {
+		t.Errorf("needs %v times as many rounds, want %v", more, unknown)
+	}
+	for i := range b { // of strangers, too
+		b[i].Round += len(a)
+	}
+	if c := Compare(a, b, 3); c.Enough() || c.Lo != 1 || c.Hi != c.Mid {
+		t.Errorf("with no round in common: got %+v", c)
+	}
+}
+
+// Whoever is surely slower stays so, though by how much is unknown above.
+func TestWhoIsSurelySlowerIsDecidedHoweverWideTheInterval(t *testing.T) {
+	var a, b []result.Sample
+	for i := range 6 {
+		a = append(a, result.Sample{Round: i, N: 10, NS: 1000 + 100*float64(i%3-1)})
+		b = append(b, result.Sample{Round: i, N: 10, NS: 10 + 9*float64(i%2)})
+	}
+	if c := Compare(a, b, 5); !c.Enough() || !c.Different || c.Hi > widest*c.Mid || c.Lo <= 1 {
+		t.Errorf("got %+v, want slower", c)
+	}
+}
+
 // The ratio of few rounds lies within their range, although it weighs them by their operations.
 func TestTheRangeOfFewRoundsHoldsTheirRatio(t *testing.T) {
 	a := []result.Sample{{Round: 0, N: 1, NS: 70}, {Round: 1, N: 100, NS: 700}}

@@ -51,10 +51,6 @@ func bestOf(group []result.Cell) int {
 // Hopeless is how many times as many rounds nobody waits for.
 const Hopeless = 500
 
-// unknown is how many more rounds, as a multiple of those so far, are taken to be needed where they
-// are too few to tell.
-const unknown = 3
-
 // Part returns a run as if it had measured nothing but the cells that are asked for, in their share
 // of its time.
 func Part(run *result.Run, asked func(result.Cell) bool) *result.Run {
@@ -105,10 +101,7 @@ func (p Processes) needs(group []result.Cell) (seconds float64, near int) {
 		if c.Ratio == nil || !c.Ratio.Open() || c.Engine == group[best].Engine {
 			continue
 		}
-		more := float64(unknown)
-		if b := p.beside(c, group[best], len(group)); b.Enough() {
-			more = b.more()
-		}
+		more := p.beside(c, group[best], len(group)).more()
 		if more > Hopeless {
 			hopeless[c.Engine] = true
 			continue

@@ -1,7 +1,7 @@
 package stats
 
 import (
-	"math"
+	"slices"
 
 	"github.com/assaydb/assay/lab/result"
 )
@@ -43,9 +43,10 @@ type Rule struct {
 
 // Look returns where each cell stands: who may leave because how it compares with the best of its
 // group is sure already, and how many more rounds the others need, as a multiple of those that they
-// have. More is infinite if the rounds so far say nothing, and 0 of cells that leave and of a
-// group's best, which goes on as long as another one does. Who left before stays out unless it is
-// no longer decided, for which there must be another best. looks is how often this was asked of
+// have. More is a guess if the rounds so far say nothing, and 0 of cells that leave and of the best
+// of a group, which goes on as long as another one does. Beside other engines it is also 0 of the
+// best's own engine in another form, which no answer waits for. Who left before stays out unless it
+// is no longer decided, for which there must be another best. looks is how often this was asked of
 // these cells before, and once more.
 func Look(cells []result.Cell, looks int, rule Rule) []Standing {
 	out := make([]Standing, len(cells))
@@ -64,6 +65,8 @@ func Look(cells []result.Cell, looks int, rule Rule) []Standing {
 func (p Processes) look(cells []result.Cell, group []int, share float64, rule Rule, out []Standing) {
 	best := fastest(cells, group)
 	alpha := level(len(group))
+	own := func(i int) bool { return cells[i].Engine == cells[best].Engine }
+	alone := !slices.ContainsFunc(group, func(i int) bool { return !own(i) })
 	out[best].Early = result.EarlyDecided
 	for _, i := range group {
 		if i == best {
@@ -84,11 +87,13 @@ func (p Processes) look(cells []result.Cell, group []int, share float64, rule Ru
 		case sure.decided():
 			out[i].Early = result.EarlyDecided
 		default:
-			out[i].More = last.more()
+			if alone || !own(i) {
+				out[i].More = last.more()
+			}
 			out[best].Early = ""
 		}
 	}
 	if len(group) == 1 && len(cells[best].Samples) < MinRounds {
-		out[best] = Standing{More: math.Inf(1)}
+		out[best] = Standing{More: unknown}
 	}
 }

@@ -73,6 +73,7 @@ type table struct {
 	columns   []int // in the recording, by contender; nil if all are alike
 	round     int
 	sitting   int
+	looks     int
 	at, shift int // in the recording
 }
 
@@ -109,6 +110,9 @@ func (t *table) sit(rounds int) {
 		next = t.sittings
 	}
 	for r := range rounds {
+		if t.sitting == 0 && r == t.length()/2 {
+			t.look()
+		}
 		t.round++
 		draw := next(r)
 		for i := range t.cells {
@@ -152,21 +156,22 @@ func (t *table) sittings(r int) func(contender int) float64 {
 
 // race runs the whole race as package bench does: sittings, looks, and the end after most rounds.
 func (t *table) race(most int) result.Run {
-	t.sit(t.length())
-	for {
-		done := true
-		for i, s := range Look(t.cells, t.sitting, Rule{Precision: 0.05}) {
-			t.cells[i].Early = s.Early
-			done = done && s.Early != ""
-		}
-		if done || t.round >= most {
-			break
-		}
+	for t.sit(t.length()); t.look() && t.round < most; {
 		t.sit(min(t.length(), most-t.round))
 	}
 	run := result.Run{Cells: t.cells}
 	Finish(&run)
 	return run
+}
+
+// look lets leave who may, and reports whether anybody goes on.
+func (t *table) look() (open bool) {
+	t.looks++
+	for i, s := range Look(t.cells, t.looks, Rule{Precision: 0.05}) {
+		t.cells[i].Early = s.Early
+		open = open || s.Early == ""
+	}
+	return open
 }
 
 // checked runs many races and counts what was right.
@@ -361,6 +366,36 @@ func TestALookSaysHowMuchIsNeeded(t *testing.T) {
 	}
 	if after.Fraction() < 0.5 {
 		t.Errorf("after %.1f times as many rounds, as was said to be needed, %v are decided", 1+more, after)
+	}
+}
+
+// Too few rounds say nothing of how many more are needed. They are no reason to ask for none.
+func TestTooFewRoundsNeedMore(t *testing.T) {
+	for _, rounds := range []int{1, MinRounds - 1} {
+		cells := []result.Cell{cell("put", "a", samples(rounds, 100)), cell("put", "b", samples(rounds, 130))}
+		for _, group := range [][]result.Cell{cells, cells[:1]} {
+			most := 0.0
+			for _, s := range Look(group, 1, Rule{Precision: 0.05}) {
+				most = max(most, s.More)
+			}
+			if most <= 0 || most >= Hopeless {
+				t.Errorf("%d contenders with %d rounds need %v times as many more", len(group), rounds, most)
+			}
+		}
+	}
+}
+
+// An answer names the best engine, in whichever form: between two forms of it nobody waits, unless
+// no other engine is there.
+func TestNobodyWaitsForAnotherFormOfTheBest(t *testing.T) {
+	cells := []result.Cell{cell("put", "a", unsteady(12, 100, 3)), formed(cell("put", "a", unsteady(12, 103, 5)), "sql"),
+		cell("put", "b", samples(12, 900))}
+	s := Look(cells, 1, Rule{Precision: 0.01})
+	if s[0].More+s[1].More > 0 || s[0].Early != "" || s[1].Early != "" || s[2].Early == "" {
+		t.Errorf("beside another engine: %+v, want none waited for, and both forms in the race", s)
+	}
+	if s = Look(cells[:2], 1, Rule{Precision: 0.01}); s[0].More+s[1].More == 0 {
+		t.Errorf("alone: %+v, want one waited for", s)
 	}
 }
 

@@ -61,16 +61,14 @@ func (v ratio) at(r float64) float64 {
 	return math.Max(v.first-2*r*v.both+r*r*v.second, 0)
 }
 
-// widest is the factor that an interval reaches at most: beyond, it says nothing.
-const widest = 1000
-
-// interval returns the bounds at the level alpha, relative to the estimate.
+// interval returns the bounds at the level alpha, relative to the estimate: from 0 where nothing is
+// too small, to infinity where nothing is too large.
 func (v ratio) interval(alpha float64) (lo, hi float64) {
 	t := quantile(alpha, v.freedom)
 	below, above := reach(v.pulls, t)
 	lo, _ = v.roots(below)
 	_, hi = v.roots(above)
-	return max(lo, 1./widest), min(hi, widest)
+	return lo, hi
 }
 
 // roots solves (1-r)² = t²·at(r).

@@ -102,6 +102,9 @@ func (r *hookRunner) do(ctx context.Context) error {
 // Verify compares the store with what was written.
 func (r *hookRunner) Verify(ctx context.Context) error { return r.verify(ctx, keysOf(r.steps)) }
 
+// Whole: a small store is compared in whole.
+func (r *hookRunner) Whole() bool { return len(r.versions) <= allKeys }
+
 // Every is as many iterations as put as often as there are keys: BuntDB, whose file grows with
 // every put, and who reads all of it to open, then holds each key at most about twice.
 func (r *hookRunner) Every() int {

@@ -173,6 +173,13 @@ type Restorer interface {
 	Restore(ctx context.Context) error
 }
 
+// Whole is a Runner whose Verify may compare all that the store holds. It then need not come after
+// each slice: once after several says as much.
+type Whole interface {
+	// Whole reports whether it does.
+	Whole() bool
+}
+
 // Metered is a Runner that measures something of its own: waiting for locks, processes that were
 // killed.
 type Metered interface {
