@@ -24,6 +24,8 @@ typedef struct {
 	int stop;            // atomic: a running statement ends
 	int64_t wait;        // for a lock, in milliseconds
 	int64_t waiting;     // since when, in nanoseconds
+	int defensive;       // SQL cannot damage the file
+	int strict_quotes;   // what stands in double quotes is never a text
 	int hooks;           // of Go
 	int checkpoint;      // after a commit that leaves so many pages in the log; 0: never
 	int checkpoint_rc;   // of the last one in the hook
@@ -47,6 +49,7 @@ typedef struct assay_run {
 	int hides;   // leave out rows that name the policy table
 	int active;  // it has been stepped and not reset
 	int pending; // its row has not been copied yet
+	int timeout; // it is PRAGMA busy_timeout: 1 asks, 2 sets
 	int64_t started; // by the monotonic clock, if it is traced
 	uint32_t id;     // of its text in the ring; 0: none
 } assay_run;
