@@ -27,11 +27,13 @@ html() {
 	echo '$ </pre>'
 }
 
-# picture NAME COLUMNS LINES COMMAND...: what the command prints in a terminal of that size, light and dark.
+# picture NAME COLUMNS LINES COMMAND...: what the command prints in a terminal of that size, light and dark. LINES "all" is as many
+# as it prints.
 picture() {
 	local name=$1 columns=$2 lines=$3 theme
 	shift 3
-	CLICOLOR_FORCE=1 LC_ALL=C.UTF-8 COLUMNS=$columns LINES=$lines "$@" >"$work/text"
+	CLICOLOR_FORCE=1 LC_ALL=C.UTF-8 COLUMNS=$columns LINES=${lines/all/60} "$@" >"$work/text"
+	[ "$lines" != all ] || lines=$(($(wc -l <"$work/text") + 1))
 	for theme in light dark; do
 		html "$columns" "$lines" "$theme" <"$work/text" >"$work/page.html"
 		chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 \
@@ -54,7 +56,7 @@ watch() {
 }
 
 if [ $# = 0 ]; then
-	picture watch 110 24 watch
+	picture watch 110 all watch
 	exit
 fi
 mkdir -p "$work/assay-cache/assay/results"

@@ -37,7 +37,14 @@ void assay_configure(int count) {
 }
 
 int assay_open(assay_conn *c, const char *name, int flags, const char *vfs) {
+	enum { defensive = 1010, quoted_in_changes = 1013, quoted_in_schema = 1014 };
 	int rc = sqlite3_open_v2(name, &c->db, flags, vfs);
+	if (rc == rc_ok && c->defensive)
+		rc = sqlite3_db_config(c->db, defensive, 1, NULL);
+	if (rc == rc_ok && c->strict_quotes)
+		rc = sqlite3_db_config(c->db, quoted_in_changes, 0, NULL);
+	if (rc == rc_ok && c->strict_quotes)
+		rc = sqlite3_db_config(c->db, quoted_in_schema, 0, NULL);
 	if (rc == rc_ok)
 		rc = sqlite3_extended_result_codes(c->db, 1);
 	if (rc == rc_ok)
@@ -51,6 +58,24 @@ void assay_stop(assay_conn *c, int on) {
 	__atomic_store_n(&c->stop, on, __ATOMIC_RELEASE);
 	if (on)
 		sqlite3_interrupt(c->db);
+}
+
+// timeout_of returns what assay_run.timeout is for a statement.
+static int timeout_of(sqlite3_stmt *stmt) {
+	const char *name = sqlite3_column_count(stmt) == 1 ? sqlite3_column_name(stmt, 0) : NULL;
+	if (name == NULL || strcmp(name, "timeout") != 0 || sqlite3_strlike("%busy_timeout%", sqlite3_sql(stmt), 0) != 0)
+		return 0;
+	return 1 + (sqlite3_strlike("%busy_timeout%=%", sqlite3_sql(stmt), 0) == 0 ||
+		sqlite3_strlike("%busy_timeout%(%", sqlite3_sql(stmt), 0) == 0);
+}
+
+// keep_waiting takes over what PRAGMA busy_timeout has set. SQLite: its own wait, which takes the
+// place of busy, does not end with an interrupt.
+static void keep_waiting(assay_conn *c, assay_run *r) {
+	if (r->timeout < 2)
+		return;
+	c->wait = sqlite3_column_int64(r->stmt, 0);
+	sqlite3_busy_handler(c->db, busy, c);
 }
 
 int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags, assay_run **run, int *tail) {
@@ -74,6 +99,7 @@ int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags
 	r->parameters = sqlite3_bind_parameter_count(stmt);
 	r->read_only = sqlite3_stmt_readonly(stmt);
 	r->hides = c->guarded && c->names_schema;
+	r->timeout = timeout_of(stmt);
 	*run = r;
 	return rc;
 }
@@ -176,7 +202,7 @@ static int64_t copy_row(assay_conn *c, assay_run *r, char *out, int64_t used, in
 		v.kind = sqlite3_column_type(r->stmt, i);
 		switch (v.kind) {
 		case 1:
-			v.number = sqlite3_column_int64(r->stmt, i);
+			v.number = r->timeout ? c->wait : sqlite3_column_int64(r->stmt, i);
 			break;
 		case 2:
 			f = sqlite3_column_double(r->stmt, i);
@@ -234,6 +260,8 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 				o->rc = rc;
 				break;
 			}
+			if (r->timeout)
+				keep_waiting(c, r);
 			if (most < 0 || (r->hides && is_hidden(r)))
 				continue; // nobody wants the rows
 			r->pending = 1;

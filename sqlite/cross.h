@@ -24,6 +24,8 @@ typedef struct {
 	int stop;            // atomic: a running statement ends
 	int64_t wait;        // for a lock, in milliseconds
 	int64_t waiting;     // since when, in nanoseconds
+	int defensive;       // SQL cannot damage the file
+	int strict_quotes;   // what stands in double quotes is never a text
 	int hooks;           // of Go
 	int checkpoint;      // after a commit that leaves so many pages in the log; 0: never
 	int checkpoint_rc;   // of the last one in the hook
@@ -47,7 +49,9 @@ typedef struct assay_run {
 	int hides;   // leave out rows that name the policy table
 	int active;  // it has been stepped and not reset
 	int pending; // its row has not been copied yet
-	int64_t started; // by the monotonic clock, if it is traced
+	int timeout; // it is PRAGMA busy_timeout: 1 asks, 2 sets
+	int64_t started; // by the monotonic clock, if a callback traces it
+	int64_t began;   // in ticks of the ring's clock, if that does
 	uint32_t id;     // of its text in the ring; 0: none
 } assay_run;
 
@@ -76,10 +80,11 @@ void assay_step(assay_conn *c, assay_run *r, assay_value *args, int n, const cha
 void assay_step_calling(assay_conn *c, assay_run *r, assay_value *args, int n, const char *data, uint64_t length,
 	char *out, int64_t room, int most, assay_outcome *o);
 
-// A ring holds what was traced until Go takes it.
+// A ring holds what was traced until Go takes it. Times in it are ticks, and are nanoseconds of the
+// monotonic clock once they are taken.
 typedef struct {
-	int64_t at;       // nanoseconds of the monotonic clock
-	int64_t duration; // of a profile, in nanoseconds
+	int64_t at;
+	int64_t duration; // of a profile
 	uintptr_t conn;
 	int32_t kind;
 	uint32_t id;     // of the text; if it is 0 the text stands apart
@@ -96,5 +101,6 @@ void assay_ring_put(assay_ring *r, int kind, uintptr_t conn, int64_t at, int64_t
 int assay_ring_take(assay_ring *r, assay_event *to, assay_text *texts, int n);
 uint64_t assay_ring_lost(assay_ring *r);
 int64_t assay_now(void);
+int64_t assay_ticks(void);
 
 #endif

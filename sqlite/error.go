@@ -109,7 +109,7 @@ var hints = map[kv.Kind]string{
 }
 
 // failure makes an error of a result code of the last call. The end of ctx is the cause of an
-// interrupt.
+// interrupt, and of a lock that was not waited for any longer.
 func (c *Conn) failure(ctx context.Context, op string, rc C.int) error {
 	if err := c.panicked(op); err != nil {
 		return err
@@ -127,13 +127,14 @@ func (c *Conn) failure(ctx context.Context, op string, rc C.int) error {
 		e.Err = &described{code, fmt.Sprintf("%s (%d)", message, code)}
 	}
 	var ended error
-	if code&0xff == Interrupted && ctx != nil {
+	switch code & 0xff {
+	case Interrupted, Busy: // also while it waited for a lock
 		ended = ctx.Err()
 	}
 	number := syscall.Errno(C.sqlite3_system_errno(c.c.db))
 	switch {
 	case ended != nil:
-		e.Err = fmt.Errorf("%w: %w", ended, e.Err)
+		e.Kind, e.Hint, e.Err = kv.Canceled, "", fmt.Errorf("%w: %w", ended, e.Err)
 	case number != 0 && (code&0xff == IOError || code&0xff == CannotOpen):
 		e.Err = fmt.Errorf("%w: %w", e.Err, number)
 		if e.Kind == driver.Other {

@@ -12,16 +12,19 @@ static int trace(unsigned int kind, void *arg, void *p, void *x) {
 	assay_conn *c = arg;
 	assay_run *r = c->running;
 	const char *text = NULL;
-	int64_t now = assay_now(), duration = 0;
+	int called = c->hooks >> 8 & (int)kind;
+	int64_t now = c->hooks >> 8 ? assay_now() : 0, duration = 0;
 	if (r != NULL && r->stmt != p)
 		r = NULL; // a statement of SQLite's own within the one that runs
 	switch (kind) {
 	case trace_statement: // x is the text, or a comment that names a trigger
 		text = x;
-		if (r != NULL && strncmp(text, "--", 2) != 0)
+		if (r != NULL && strncmp(text, "--", 2) != 0) {
 			r->started = now;
-		else if (c->ring != NULL)
-			assay_ring_put(c->ring, kind, c->handle, now, 0, 0, 0, text);
+			if (c->ring != NULL)
+				r->began = assay_ticks();
+		} else if (c->ring != NULL)
+			assay_ring_put(c->ring, kind, c->handle, assay_ticks(), 0, 0, 0, text);
 		break;
 	case trace_profile:
 		text = sqlite3_sql(p);
@@ -32,19 +35,19 @@ static int trace(unsigned int kind, void *arg, void *p, void *x) {
 		break;
 	case trace_close:
 		if (c->ring != NULL)
-			assay_ring_put(c->ring, kind, c->handle, now, 0, 0, 0, NULL);
+			assay_ring_put(c->ring, kind, c->handle, assay_ticks(), 0, 0, 0, NULL);
 	}
-	if (c->hooks >> 8 & (int)kind)
+	if (called)
 		assayTrace(c->handle, (int)kind, kind == trace_close ? NULL : p, (char *)text, now, duration);
 	return 0;
 }
 
 void assay_ended(assay_conn *c, assay_run *r) {
-	if (r->started == 0)
+	if (r->began == 0)
 		return;
-	int64_t now = assay_now();
-	assay_ring_put(c->ring, trace_profile, c->handle, now, now - r->started, c->pages, r->id, sqlite3_sql(r->stmt));
-	r->started = c->pages = 0;
+	int64_t now = assay_ticks();
+	assay_ring_put(c->ring, trace_profile, c->handle, now, now - r->began, c->pages, r->id, sqlite3_sql(r->stmt));
+	r->began = c->pages = 0;
 }
 
 // wal is in the place of SQLite's own hook, which would checkpoint: so it does.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/sqlite"
@@ -275,4 +276,31 @@ func TestConnectionsShareARing(t *testing.T) {
 		t.Errorf("%d events of %d connections, %d lost, of %d", sum, len(taken), lost, conns*runs)
 	}
 	ring.Close()
+}
+
+// TestARingTellsTheTimesOfTheCallbacks has both trace one run: a ring has a clock of its own.
+func TestARingTellsTheTimesOfTheCallbacks(t *testing.T) {
+	ring := sqlite.NewRing(16)
+	defer ring.Close()
+	c := open(t, ":memory:", &sqlite.Options{Ring: ring})
+	var called sqlite.Event
+	check(t, c.OnTrace(sqlite.TraceProfile, func(e sqlite.Event) { called = e }))
+	s := prepare(t, c, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT max(i) FROM n")
+	for range 2 {
+		began := time.Now()
+		check(t, s.Run(t.Context()))
+		took := time.Since(began)
+		events, _ := ring.Take(nil)
+		if len(events) == 0 {
+			t.Fatal("nothing was traced")
+		}
+		e := events[len(events)-1]
+		// The ring begins later, by what nobody can see, and ends later, but within the call.
+		if e.Kind != sqlite.TraceProfile || e.Duration < called.Duration/2 || e.Duration > 2*took {
+			t.Errorf("the ring tells %v, the callback %v, of a call of %v", e.Duration, called.Duration, took)
+		}
+		if d := e.At - called.At; d < -time.Second || d > time.Second+took {
+			t.Errorf("the ring tells that it ended at %v, the callback %v", e.At, called.At)
+		}
+	}
 }

@@ -73,6 +73,9 @@ type Options struct {
 	Pragmas     []string // further settings, as "cache_size = 2000"
 	Ring        *Ring    // takes what is traced
 	VFS         string   // the name of one; "" is the system's
+
+	Defensive    bool // no SQL can damage the file: SQLite's defensive mode
+	StrictQuotes bool // what stands in double quotes is a name; SQLite takes one that is none for a text
 }
 
 // configured guards what SQLite is told before it is first used.
@@ -88,12 +91,15 @@ func configure() {
 	if configured.done {
 		return
 	}
-	count := C.int(0)
-	if configured.count {
-		count = 1
-	}
-	C.assay_configure(count)
+	C.assay_configure(truth(configured.count))
 	configured.done = true
+}
+
+func truth(on bool) C.int {
+	if on {
+		return 1
+	}
+	return 0
 }
 
 // CountMemory has SQLite count the memory that it takes in this process, for [Memory], and for its
@@ -134,6 +140,7 @@ func open(ctx context.Context, path string, o *Options, guarded bool) (*Conn, er
 	if o.Wait == 0 {
 		c.c.wait = C.int64_t(kv.DefaultWait / time.Millisecond)
 	}
+	c.c.defensive, c.c.strict_quotes = truth(o.Defensive), truth(o.StrictQuotes)
 	c.c.checkpoint = C.int(max(o.Checkpoint, 0))
 	if o.Checkpoint == 0 {
 		c.c.checkpoint = 1000
@@ -162,6 +169,8 @@ func (c *Conn) check(o *Options) error {
 		return c.invalid("open", "", "mode %d", o.Mode)
 	case o.Sync < SyncFull || o.Sync > SyncOff:
 		return c.invalid("open", "", "level %d", o.Sync)
+	case o.Defensive && strings.EqualFold(o.Journal, "off"):
+		return c.invalid("open", "", "a journal that is off cannot take effect in defensive mode")
 	}
 	switch strings.ToLower(o.Journal) {
 	case "", "wal", "delete", "truncate", "persist", "memory", "off":

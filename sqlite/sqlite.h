@@ -16,10 +16,12 @@ typedef struct sqlite3_backup sqlite3_backup;
 int sqlite3_config(int option, ...);
 int sqlite3_threadsafe(void);
 const char *sqlite3_libversion(void);
+int sqlite3_strlike(const char *pattern, const char *text, unsigned int escape);
 int sqlite3_sleep(int ms);
 
 int sqlite3_open_v2(const char *name, sqlite3 **db, int flags, const char *vfs);
 int sqlite3_close_v2(sqlite3 *db);
+int sqlite3_db_config(sqlite3 *db, int option, ...);
 int sqlite3_extended_result_codes(sqlite3 *db, int on);
 int sqlite3_extended_errcode(sqlite3 *db);
 int sqlite3_error_offset(sqlite3 *db);

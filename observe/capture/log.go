@@ -27,14 +27,14 @@ const (
 type log struct {
 	file   *os.File
 	seed   maphash.Seed
-	seq    atomic.Uint64 // records so far
-	now    atomic.Int64  // ticks since the start
-	over   atomic.Bool   // nothing more is taken
-	behind atomic.Int64  // bytes that wait for the disk
+	now    atomic.Int64 // ticks since the start
+	over   atomic.Bool  // nothing more is taken
+	behind atomic.Int64 // bytes that wait for the disk
 	most   int64
 
-	mu      sync.Mutex
+	turn           // of who changes what follows; it counts the records
 	encoder        // its block is nil once it is over
+	ready   int    // how far the block's memory was fetched
 	length  int64  // bytes of all blocks that were handed over
 	id      uint64 // of the last reader or transaction
 	err     error  // why it is over
@@ -93,7 +93,7 @@ func (l *log) hand() {
 		l.endLocked(errors.New("the disk takes less than the program does"))
 	default:
 		l.full <- l.block
-		l.block = l.fresh()
+		l.block, l.ready = l.fresh(), 0
 	}
 }
 
@@ -140,8 +140,8 @@ func (l *log) tick() {
 }
 
 func (l *log) flush() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.take()
+	defer l.give()
 	if len(l.block) > blockHead {
 		l.hand()
 	}
@@ -149,8 +149,8 @@ func (l *log) flush() {
 
 // end ends the recording, early.
 func (l *log) end(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.take()
+	defer l.give()
 	l.endLocked(err)
 }
 
@@ -165,23 +165,23 @@ func (l *log) ended() error {
 	if !l.over.Load() {
 		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.take()
+	defer l.give()
 	return l.err
 }
 
 // finish writes what is left, and that the recording is whole if it is. It returns what ended it
 // early.
 func (l *log) finish() error {
-	l.mu.Lock()
+	l.take()
 	if !l.over.Load() {
 		l.block = append(l.block, kindEnd)
-		l.block = binary.AppendUvarint(l.block, l.seq.Load())
+		l.block = binary.AppendUvarint(l.block, l.records())
 		if l.hand(); l.over.CompareAndSwap(false, true) {
 			l.block = nil
 		}
 	}
-	l.mu.Unlock()
+	l.give()
 	close(l.stop)
 	close(l.full)
 	l.done.Wait()
@@ -197,16 +197,16 @@ type mark struct {
 	at  int64
 }
 
-func (l *log) mark() mark { return mark{l.seq.Load(), l.now.Load()} }
+func (l *log) mark() mark { return mark{l.records(), l.now.Load()} }
 
 // open begins a record, which close ends; false if the recording is over.
 func (l *log) open(kind byte) bool {
 	if l.over.Load() {
 		return false
 	}
-	l.mu.Lock()
+	l.take()
 	if l.block == nil {
-		l.mu.Unlock()
+		l.give()
 		return false
 	}
 	l.block = append(l.block, kind)
@@ -214,15 +214,28 @@ func (l *log) open(kind byte) bool {
 }
 
 func (l *log) close() {
-	l.seq.Add(1)
-	if len(l.block) >= blockSize {
+	switch n := len(l.block); {
+	case n >= blockSize:
 		l.hand()
+	case n+fetched/4 > l.ready:
+		l.fetch()
 	}
-	l.mu.Unlock()
+	l.count()
+}
+
+// fetched is how much of a block is fetched at a time.
+const fetched = 4 << 10
+
+// fetch has the processor fetch the next part of the block, all at once: it was read last by the one
+// that writes to the file, and to get it line by line, each as it is written to, takes longer.
+func (l *log) fetch() {
+	from := max(l.ready, len(l.block))
+	l.ready = min(from+fetched, cap(l.block))
+	clear(l.block[from:l.ready])
 }
 
 // head puts when something began, and how many records ago.
-func (l *log) head(m mark) { l.encoder.head(m.at, l.seq.Load()-m.seq) }
+func (l *log) head(m mark) { l.encoder.head(m.at, l.records()-m.seq) }
 
 // value puts a value of the program.
 func (l *log) value(v []byte) {

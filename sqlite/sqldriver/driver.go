@@ -54,6 +54,9 @@ type Options struct {
 	Database sqlite.Options
 	Begin    sqlite.TxKind  // of transactions that may write; the zero value is Immediate
 	Location *time.Location // in which times are returned; nil: as they were written, or UTC
+	Zone     *time.Location // as Location; times are written in it, too, and texts without a zone are of it
+	Times    TimeFormat     // in which times are written
+	AnyTimes bool           // texts without a declared type, as max(day) is, are times where they read as one
 	// Connected is called with each new connection: to set callbacks, to attach databases.
 	Connected func(context.Context, *sqlite.Conn) error
 }

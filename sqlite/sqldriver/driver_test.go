@@ -85,6 +85,8 @@ func TestArgumentsByNameAndPlace(t *testing.T) {
 		"SELECT :a || @b || $a":         {sql.Named("a", "x"), sql.Named("b", "y")},
 		"SELECT ?1 || ?2 || ?1":         {"x", "y"},
 		"SELECT ? || ? || 'x'":          {"x", "y"},
+		"SELECT $2 || $1 || $2":         {"y", "x"},
+		"SELECT $b || $a || $b":         {sql.Named("a", "y"), sql.Named("b", "x")},
 		"SELECT 1; SELECT ? || ? || ?1": {"x", "y"},
 	} {
 		if err := db.QueryRow(query, args...).Scan(&got); err != nil || got != "xyx" {
@@ -96,6 +98,8 @@ func TestArgumentsByNameAndPlace(t *testing.T) {
 		"INSERT INTO t VALUES (?)":     {1, 2},
 		"INSERT INTO t VALUES (?, ?)":  {1},
 		"INSERT INTO t VALUES (:a)":    {sql.Named("b", 1)},
+		"INSERT INTO t VALUES ($2)":    {1},
+		"INSERT INTO t VALUES ($3)":    {1, 2},
 		"SELECT ?; SELECT ? FROM none": {1},
 	} {
 		if _, err := db.Exec(query, args...); !errors.Is(err, kv.Invalid) {
@@ -105,6 +109,113 @@ func TestArgumentsByNameAndPlace(t *testing.T) {
 	var n int
 	if err := db.QueryRow("SELECT count(*) FROM t; -- more").Scan(&n); n != 3 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// TestTimesAreWrittenAsTheNameSays has each format of a time and a zone, and reads back what it
+// wrote.
+func TestTimesAreWrittenAsTheNameSays(t *testing.T) {
+	at := time.Date(2026, 11, 22, 10, 20, 30, 123456789, time.UTC)
+	kiev, err := time.LoadLocation("Europe/Kiev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for parameters, want := range map[string]struct {
+		stored any
+		read   time.Time
+	}{
+		"":                       {"2026-11-22 10:20:30.123456789+00:00", at},
+		"?_time_format=sqlite":   {"2026-11-22 10:20:30.123456789+00:00", at},
+		"?_time_format=datetime": {"2026-11-22 10:20:30", at.Truncate(time.Second)},
+		"?_time_format=datetime&_timezone=Europe/Kiev":          {"2026-11-22 12:20:30", at.Truncate(time.Second).In(kiev)},
+		"?_timezone=Europe/Kiev":                                {"2026-11-22 12:20:30.123456789+02:00", at.In(kiev)},
+		"?_loc=Europe/Kiev":                                     {"2026-11-22 10:20:30.123456789+00:00", at.In(kiev)},
+		"?_time_integer_format=unix":                            {at.Unix(), at.Truncate(time.Second)},
+		"?_time_integer_format=unix_milli":                      {at.UnixMilli(), at.Truncate(time.Millisecond)},
+		"?_time_integer_format=unix_micro":                      {at.UnixMicro(), at.Truncate(time.Microsecond)},
+		"?_time_integer_format=unix_nano&_timezone=Europe/Kiev": {at.UnixNano(), at.In(kiev)},
+	} {
+		t.Run("with "+parameters, func(t *testing.T) { // a name with # would be no path of a URI
+			db := open(t, parameters)
+			exec(t, db, "CREATE TABLE t (at TIMESTAMP)")
+			exec(t, db, "INSERT INTO t VALUES (?)", at)
+			var stored any
+			if err := db.QueryRow("SELECT at || '' FROM t").Scan(&stored); err != nil || stored != fmt.Sprint(want.stored) {
+				t.Errorf("stored is %v, want %v; %v", stored, want.stored, err)
+			}
+			var read time.Time
+			if err := db.QueryRow("SELECT at FROM t").Scan(&read); err != nil || !read.Equal(want.read) ||
+				read.Format(time.RFC3339) != want.read.Format(time.RFC3339) {
+				t.Errorf("read is %v, want %v; %v", read, want.read, err)
+			}
+		})
+	}
+}
+
+func TestTextsOfExpressionsAreTimesIfAskedFor(t *testing.T) {
+	for parameters, isTime := range map[string]bool{"": false, "?_texttotime=1": true} {
+		db := open(t, parameters)
+		exec(t, db, "CREATE TABLE t (at TIMESTAMP, s TEXT); INSERT INTO t VALUES ('2026-11-22 10:20:30', 'no time')")
+		var at, s, word any
+		if err := db.QueryRow("SELECT max(at), max(s), '2026-like' FROM t").Scan(&at, &s, &word); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := at.(time.Time); ok != isTime || s != "no time" || word != "2026-like" {
+			t.Errorf("%q: %v, %v, %v", parameters, at, s, word)
+		}
+	}
+}
+
+// TestATimeoutThatAPragmaSetsEndsWithTheContext sets the time to wait as programs do, and has it be
+// what a statement waits, no longer than its context.
+func TestATimeoutThatAPragmaSetsEndsWithTheContext(t *testing.T) {
+	db := open(t, "?_busy_timeout=1234")
+	db.SetMaxOpenConns(2)
+	conn := func() *sql.Conn {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	a, b := conn(), conn()
+	var told int
+	for _, step := range []struct {
+		pragma string
+		want   int
+	}{{"PRAGMA busy_timeout", 1234}, {"PRAGMA busy_timeout = 600000", 600000}, {"PRAGMA busy_timeout", 600000},
+		{"pragma main.busy_timeout(700000)", 700000}, {"PRAGMA busy_timeout", 700000}} {
+		if err := b.QueryRowContext(t.Context(), step.pragma).Scan(&told); err != nil || told != step.want {
+			t.Errorf("%s tells %d; %v", step.pragma, told, err)
+		}
+	}
+	exec(t, a, "CREATE TABLE t (a); BEGIN IMMEDIATE")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.ExecContext(ctx, "INSERT INTO t VALUES (1)"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it ended with %v", err)
+	}
+	exec(t, b, "PRAGMA busy_timeout = 0")
+	if _, err := b.ExecContext(t.Context(), "INSERT INTO t VALUES (1)"); !errors.Is(err, kv.Busy) {
+		t.Errorf("without waiting it ended with %v", err)
+	}
+	exec(t, a, "ROLLBACK")
+}
+
+func TestADefensiveConnectionCannotDamageTheFile(t *testing.T) {
+	for parameters, refused := range map[string]bool{"?_defensive=1": true, "?_defensive=0": false} {
+		db := open(t, parameters)
+		exec(t, db, "CREATE TABLE t (a)")
+		_, err := db.Exec("PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name = 't'")
+		if (err != nil) != refused {
+			t.Errorf("%s: %v", parameters, err)
+		}
+	}
+	for parameters, refused := range map[string]bool{"?_dqs=0": true, "?_dqs=1": false, "": false} {
+		if _, err := open(t, parameters).Exec(`SELECT "no name"`); (err != nil) != refused {
+			t.Errorf("%s: %v", parameters, err)
+		}
 	}
 }
 
@@ -223,7 +334,8 @@ func TestNamesOfDatabases(t *testing.T) {
 			t.Errorf("%s: %s, want %s, %v", parameters, got, want, err)
 		}
 	}
-	for _, parameters := range []string{"?_unknown=1", "?_txlock=never", "?_sync=loud", "?_pragma=a(b);c", "?_busy_timeout=x", "?_loc=Nowhere/Atall",
+	for _, parameters := range []string{"?_unknown=1", "?_txlock=never", "?_sync=loud", "?_pragma=a(b);c", "?_busy_timeout=x",
+		"?_loc=Nowhere/Atall", "?_timezone=Nowhere/Atall", "?_time_format=odd", "?_time_integer_format=unix_days", "?_inttotime=0", "?_defensive=x",
 		"?_auto_vacuum=x", "?_query_only=x", "?_locking=loose", "?_secure_delete=slow"} {
 		if _, err := sql.Open(sqldriver.Name, "a.db"+parameters); !errors.Is(err, kv.Invalid) {
 			t.Errorf("%s: %v", parameters, err)

@@ -3,6 +3,7 @@
 package sqldriver
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -110,6 +111,18 @@ func (c *Connector) parameter(key, v string) error {
 			return fmt.Errorf("_loc: %w", err)
 		}
 		c.o.Location = loc
+	case "_timezone", "_time_format", "_time_integer_format", "_inttotime", "_texttotime":
+		return c.times(key, v)
+	case "_defensive", "_dqs":
+		on, err := strconv.ParseBool(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if key == "_defensive" {
+			db.Defensive = on
+		} else {
+			db.StrictQuotes = !on
+		}
 	case "_mutex": // each connection has one user anyway
 		if v != "no" && v != "full" {
 			return fmt.Errorf("_mutex %q: valid are no, full", v)
@@ -126,6 +139,42 @@ func (c *Connector) parameter(key, v string) error {
 		}
 		return c.pragma(p.name + "(" + v + ")")
 	}
+	return nil
+}
+
+// timeFormatOf are the formats by modernc's names.
+var timeFormatOf = map[string]map[string]TimeFormat{
+	"_time_format":         {"sqlite": TimeWithZone, "datetime": TimeInSeconds},
+	"_time_integer_format": {"unix": TimeUnix, "unix_milli": TimeUnixMilli, "unix_micro": TimeUnixMicro, "unix_nano": TimeUnixNano},
+}
+
+// times sets a parameter about times, of those that modernc has.
+func (c *Connector) times(key, v string) error {
+	switch key {
+	case "_timezone":
+		zone, err := time.LoadLocation(v)
+		if err != nil {
+			return fmt.Errorf("_timezone: %w", err)
+		}
+		c.o.Zone = zone
+		return nil
+	case "_inttotime", "_texttotime":
+		on, err := strconv.ParseBool(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if key == "_texttotime" {
+			c.o.AnyTimes = on
+		} else if !on {
+			return errors.New("_inttotime: integers in columns of times are times in any case")
+		}
+		return nil
+	}
+	f, ok := timeFormatOf[key][v]
+	if !ok {
+		return fmt.Errorf("%s %q: valid are %s", key, v, strings.Join(slices.Sorted(maps.Keys(timeFormatOf[key])), ", "))
+	}
+	c.o.Times = f
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/assaydb/assay/sqlite"
 )
@@ -102,33 +101,33 @@ func (r *rows) Next(to []driver.Value) error {
 	}
 	r.first = false
 	for i := range to {
-		to[i] = r.s.get(i, r.s.c.o.Location)
+		to[i] = r.s.get(i, r.s.c.o)
 	}
 	return nil
 }
 
 // get returns a column of the current row.
-func (s *stmt) get(i int, in *time.Location) driver.Value {
-	as := asStored
+func (s *stmt) get(i int, o *Options) driver.Value {
+	var c column
 	if i < len(s.columns) {
-		as = s.columns[i].as
+		c = s.columns[i]
 	}
 	switch s.Type(i) {
 	case sqlite.Integer:
 		v := s.Int(i)
-		switch as {
+		switch c.as {
 		case asBool:
 			return v > 0
 		case asTime:
-			return fromInteger(v, in)
+			return o.fromInteger(v)
 		}
 		return v
 	case sqlite.Float:
 		return s.Float(i)
 	case sqlite.Text:
 		v := s.Text(i)
-		if as == asTime {
-			if t, ok := fromText(v, in); ok {
+		if c.as == asTime || o.AnyTimes && c.declared == "" {
+			if t, ok := o.fromText(v); ok {
 				return t
 			}
 		}
@@ -209,46 +208,4 @@ func affinity(declared string) sqlite.Type {
 		return sqlite.Float
 	}
 	return sqlite.Null
-}
-
-// timeFormats are those in which times are read; they are written in the first.
-var timeFormats = []string{
-	"2006-01-02 15:04:05.999999999-07:00",
-	"2006-01-02T15:04:05.999999999-07:00",
-	"2006-01-02 15:04:05.999999999",
-	"2006-01-02T15:04:05.999999999",
-	"2006-01-02 15:04",
-	"2006-01-02T15:04",
-	"2006-01-02",
-	"2006-01-02 15:04:05.999999999 -0700 MST", // time.Time.String, which modernc writes
-}
-
-// fromText reads a time; one without a zone is UTC's.
-func fromText(text string, in *time.Location) (time.Time, bool) {
-	trimmed := strings.TrimSuffix(text, "Z")
-	trimmed, _, _ = strings.Cut(trimmed, " m=")
-	for _, format := range timeFormats {
-		t, err := time.ParseInLocation(format, trimmed, time.UTC)
-		if err == nil {
-			return moved(t, in), true
-		}
-	}
-	return time.Time{}, false
-}
-
-// fromInteger reads seconds since 1970, or milliseconds if they are so many that it were after the
-// year 33658.
-func fromInteger(v int64, in *time.Location) time.Time {
-	t := time.Unix(v, 0)
-	if v > 1e12 || v < -1e12 {
-		t = time.UnixMilli(v)
-	}
-	return moved(t.UTC(), in)
-}
-
-func moved(t time.Time, in *time.Location) time.Time {
-	if in != nil {
-		return t.In(in)
-	}
-	return t
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type stmt struct {
 	*sqlite.Stmt
 	c        *conn
 	names    []string // of parameters, without their first character
+	places   []int    // of parameters: the argument's that they have by number; nil if all have that of their own
 	columns  []column
 	readOnly bool
 	rows     rows
@@ -39,10 +41,26 @@ func newStmt(c *conn, p *sqlite.Stmt) *stmt {
 	if n := p.Params(); n > 0 {
 		s.names = make([]string, n)
 		for i := range s.names {
-			s.names[i] = strings.TrimLeft(p.ParamName(i+1), ":@$?")
+			name := p.ParamName(i + 1)
+			s.names[i] = strings.TrimLeft(name, ":@$?")
+			if place, err := strconv.Atoi(strings.TrimPrefix(name, "$")); err == nil && place != i+1 {
+				s.place(i, place)
+			}
 		}
 	}
 	return s
+}
+
+// place has parameter i, from 0, take a positional argument by its number: SQLite numbers $1 as a
+// name, in the order in which it comes first.
+func (s *stmt) place(i, place int) {
+	if s.places == nil {
+		s.places = make([]int, len(s.names))
+		for k := range s.places {
+			s.places[k] = k + 1
+		}
+	}
+	s.places[i] = place
 }
 
 // NumInput implements [driver.Stmt]: arguments are counted when they are bound, as several may have
@@ -73,19 +91,23 @@ func (s *stmt) bind(args []driver.NamedValue) error {
 	given := 0
 	for i := range args {
 		a := &args[i]
-		if a.Name == "" {
-			given++
+		if a.Name == "" && s.places == nil {
 			if a.Ordinal > len(s.names) {
 				return tooMany(len(s.names), len(args))
 			}
+			given++
 			s.value(a.Ordinal, a.Value)
 			continue
 		}
+		before := given
 		for k, name := range s.names {
-			if name == a.Name {
+			if a.Name == "" && s.places[k] == a.Ordinal || a.Name != "" && name == a.Name {
 				given++
 				s.value(k+1, a.Value)
 			}
+		}
+		if a.Name == "" && given == before {
+			return &kv.Error{Op: "run", Engine: Name, Kind: kv.Invalid, Err: fmt.Errorf("no parameter is $%d", a.Ordinal)}
 		}
 	}
 	if given < len(s.names) {
@@ -116,7 +138,7 @@ func (s *stmt) value(i int, v driver.Value) {
 		}
 		s.BindInt(i, n)
 	case time.Time:
-		s.BindText(i, v.Format(timeFormats[0]))
+		s.bindTime(i, v)
 	default:
 		s.BindNull(i)
 	}

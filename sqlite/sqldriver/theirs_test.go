@@ -35,7 +35,8 @@ func TestTheirs(t *testing.T) {
 	}
 	known := knownFailures(t)
 	for _, s := range []suite{
-		{module: "github.com/mattn/go-sqlite3", name: `"sqlite3"`},
+		// It gives a statement of eight parameters nine arguments, which is an error here.
+		{module: "github.com/mattn/go-sqlite3", name: `"sqlite3"`, from: "db.Exec(query, args...)", to: "db.Exec(query, args[:8]...)"},
 		{module: "modernc.org/sqlite", name: "driverName", own: []string{"TestIsReadOnly"}},
 	} {
 		t.Run(path.Base(s.module), func(t *testing.T) { s.run(t, known) })
@@ -47,6 +48,8 @@ type suite struct {
 	module string
 	name   string   // how its tests write the driver's name
 	own    []string // tests that call methods of their driver's connection
+
+	from, to string // what is changed in them
 
 	fset   *token.FileSet
 	decls  map[string][]ast.Node // of the test files, by the name that is declared
@@ -79,7 +82,14 @@ func (s *suite) run(t *testing.T, known map[string]string) {
 		t.Fatalf("only %d tests were found", len(run))
 	}
 	t.Logf("%d tests use the driver's own API and are left out: %s", len(left), strings.Join(left, " "))
-	results := s.execute(t, s.source(t, needed))
+	source := s.source(t, needed)
+	if n := bytes.Count(source, []byte(s.from)); s.from != "" && n != 1 {
+		t.Fatalf("%s stands there %d times", s.from, n)
+	}
+	if s.from != "" {
+		source = bytes.ReplaceAll(source, []byte(s.from), []byte(s.to))
+	}
+	results := s.execute(t, source)
 	passed := 0
 	for _, name := range run {
 		label := path.Base(s.module) + " " + name

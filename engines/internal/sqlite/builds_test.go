@@ -64,6 +64,7 @@ var cases = []struct {
 	{"a relative path holds after the program changed its folder", aRelativePathHoldsAfterTheProgramChangedItsFolder},
 	{"processes that open, put and close lose nothing", processesThatOpenPutAndCloseLoseNothing},
 	{"commits of others are counted and not one's own", commitsOfOthersAreCountedAndNotOnesOwn},
+	{"commits of others are counted between one's own", commitsOfOthersAreCountedBetweenOnesOwn},
 	{"checkpoints are counted", checkpointsAreCounted},
 }
 

@@ -70,6 +70,52 @@ func commitsOfOthersAreCountedAndNotOnesOwn(t *testing.T, engine string) {
 	}
 }
 
+// commitsOfOthersAreCountedBetweenOnesOwn has another handle commit where no look came between its
+// commit and those of the one that counts.
+func commitsOfOthersAreCountedBetweenOnesOwn(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, engine, path, "?journal_mode=WAL")
+	other := open(t, engine, path, "")
+	foreign := func(when string, want int64) {
+		t.Helper()
+		for _, f := range db.Figures() {
+			if f.Name == kv.Foreign && f.Value != want {
+				t.Errorf("%s: %d, want %d", when, f.Value, want)
+			}
+		}
+	}
+	snapshot := func() *kv.Snapshot {
+		s, err := db.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	closed := func(s *kv.Snapshot) {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, db, "own", "1")
+	put(t, other, "theirs", "1")
+	foreign("between the first commit and the first look", 1)
+
+	// Two connections, both idle: another one writes than before.
+	first := snapshot()
+	put(t, db, "own", "2")
+	closed(first)
+	first = snapshot()
+	second := snapshot()
+	closed(second)
+	closed(first)
+	foreign("after own commits", 1)
+	put(t, other, "theirs", "2")
+	put(t, db, "own", "3")
+	foreign("before another connection writes", 2)
+	put(t, other, "theirs", "3")
+	foreign("after another connection wrote", 3)
+}
+
 func checkpointsAreCounted(t *testing.T, engine string) {
 	db := open(t, engine, filepath.Join(t.TempDir(), "db"), "?wal_autocheckpoint=4")
 	figures := func() map[string]int64 {

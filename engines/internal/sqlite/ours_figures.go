@@ -16,17 +16,44 @@ var _ driver.Figured = (*Store)(nil)
 // that stays the same one.
 type others struct {
 	by      *conn
-	version string // when it was last asked, "" if it was not since by began to write
+	version string // when it was last asked, "" if that failed
 	found   int64
 }
 
-// writes notes that c is about to write.
+// writes notes that c, which has no transaction open yet, is about to write. Where it takes the
+// place of another one, that one tells of the commits until now, unless a snapshot has it: then
+// those since the last look are passed over.
 func (s *Store) writes(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.others.by != c {
-		s.others.by, s.others.version = c, ""
+	f := &s.others
+	if f.by == c {
+		return
 	}
+	version, err := c.text("PRAGMA data_version") // first, so that no commit falls in between
+	if err != nil {
+		version = ""
+	}
+	f.look(s.unused())
+	f.by, f.version = c, version
+}
+
+// unused are the connections that nobody has.
+func (s *Store) unused() []*conn { return slices.Concat(s.idle[writer], s.idle[readers]) }
+
+// look counts what others committed since the one before, if the connection is among idle ones.
+func (f *others) look(idle []*conn) {
+	if !slices.Contains(idle, f.by) {
+		return
+	}
+	version, err := f.by.text("PRAGMA data_version")
+	if err != nil {
+		return
+	}
+	if f.version != "" && f.version != version {
+		f.found++
+	}
+	f.version = version
 }
 
 // countOthers counts what others committed since the last look. One during a transaction is passed
@@ -34,8 +61,7 @@ func (s *Store) writes(c *conn) {
 func (s *Store) countOthers() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := &s.others
-	idle := slices.Concat(s.idle[writer], s.idle[readers])
+	f, idle := &s.others, s.unused()
 	if f.by == nil { // nothing was written yet, or never is
 		if len(idle) == 0 {
 			c, err := s.connect()
@@ -47,17 +73,7 @@ func (s *Store) countOthers() int64 {
 		}
 		f.by = idle[0]
 	}
-	if !slices.Contains(idle, f.by) {
-		return f.found
-	}
-	version, err := f.by.text("PRAGMA data_version")
-	if err != nil {
-		return f.found
-	}
-	if f.version != "" && f.version != version {
-		f.found++
-	}
-	f.version = version
+	f.look(idle)
 	return f.found
 }
 
