@@ -426,6 +426,8 @@ func (f *adviseFlags) line() string {
 	flag(true, "--promise "+f.promise)
 	flag(f.processes > 1, fmt.Sprintf("--processes %d", f.processes))
 	flag(f.held, "--held")
+	flag(f.intact, "--intact")
+	flag(f.proved, "--proved")
 	flag(f.pureGo, "--pure-go")
 	flag(f.file, "--file")
 	flag(f.sql, "--sql")
