@@ -384,6 +384,7 @@ func outcome(run *result.Run, budget time.Duration) error {
 	if measured > 0 {
 		err.Err = fmt.Errorf("nothing was measured in %v that can be compared: %d of %d figures have a few rounds, the rest has none",
 			budget, measured, len(run.Cells))
+		err.Hint = "type what the report says behind Open, or fewer operations"
 	}
 	return err
 }
