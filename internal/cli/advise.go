@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ with a budget of 0s it is said to be not known.`,
 // advise answers from what is known, measures what is not, and shows the advice.
 func (a *app) advise(ctx context.Context, f *adviseFlags) error {
 	if err := f.check(); err != nil {
-		return err
+		return cmp.Or(a.engineAmong(f.work), err)
 	}
 	engines, entries, err := a.advisable(ctx, f)
 	if err != nil {
@@ -426,6 +427,8 @@ func (f *adviseFlags) line() string {
 	flag(true, "--promise "+f.promise)
 	flag(f.processes > 1, fmt.Sprintf("--processes %d", f.processes))
 	flag(f.held, "--held")
+	flag(f.intact, "--intact")
+	flag(f.proved, "--proved")
 	flag(f.pureGo, "--pure-go")
 	flag(f.file, "--file")
 	flag(f.sql, "--sql")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"charm.land/huh/v2"
@@ -20,11 +21,13 @@ func (a *app) canAsk() bool {
 // answers is what questions fill in.
 type answers struct {
 	work      []string
+	often     string
 	promise   string
 	processes string
 	needs     []string
 	memory    string
 	open      string
+	binary    string
 }
 
 // ask fills f by questions on the terminal.
@@ -62,6 +65,16 @@ func (a *app) questions(g *answers) *huh.Form {
 					}
 					return nil
 				}),
+			huh.NewInput().Title("How much more often is some of it done? (hook/get:10; empty: all alike)").Value(&g.often).
+				Validate(func(s string) error {
+					f := adviseFlags{processes: 1}
+					for _, w := range strings.Fields(s) {
+						if err := f.add(w); err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
 			huh.NewSelect[string]().Title("What must a commit survive, once it is acknowledged?").Options(
 				huh.NewOption("a power loss (synced)", "synced"),
 				huh.NewOption("the death of the process, kill -9 (flushed)", "flushed"),
@@ -85,13 +98,15 @@ func (a *app) questions(g *answers) *huh.Form {
 						return errors.New("give it a unit, for example 5ms")
 					}
 					return nil
-				})),
+				}),
+			huh.NewInput().Title("What may the engine add to the program? (5MB; empty: as it likes)").Value(&g.binary).
+				Validate(size)),
 	)
 }
 
 // fill puts the answers where flags would.
 func (g answers) fill(f *adviseFlags) error {
-	f.work, f.promise = g.work, g.promise
+	f.work, f.promise = append(g.work, strings.Fields(g.often)...), g.promise
 	switch g.processes {
 	case "one":
 	case "held":
@@ -105,8 +120,11 @@ func (g answers) fill(f *adviseFlags) error {
 		*map[string]*bool{"pure-go": &f.pureGo, "file": &f.file, "sql": &f.sql, "intact": &f.intact,
 			"proved": &f.proved}[n] = true
 	}
-	if g.memory != "" {
-		if err := f.memory.Set(g.memory); err != nil {
+	for size, text := range map[*byteSize]string{&f.memory: g.memory, &f.binary: g.binary} {
+		if text == "" {
+			continue
+		}
+		if err := size.Set(text); err != nil {
 			return usage(err, "for example: 60MB")
 		}
 	}

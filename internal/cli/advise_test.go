@@ -104,7 +104,7 @@ func TestAnswersBecomeFlags(t *testing.T) {
 	a := &app{}
 	g := answers{promise: "synced", processes: "one"}
 	// The plain form of the questions: numbers of what is chosen, 0 ends a list.
-	typed := "1\n0\n" + "2\n" + "4\n" + "1\n3\n0\n" + "60MB\n" + "5ms\n"
+	typed := "1\n0\n" + "hook/get:10\n" + "2\n" + "4\n" + "1\n3\n4\n5\n0\n" + "60MB\n" + "5ms\n" + "9MB\n"
 	in := iotest.OneByteReader(strings.NewReader(typed))
 	if err := a.questions(&g).WithAccessible(true).WithInput(in).WithOutput(&bytes.Buffer{}).Run(); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,8 @@ func TestAnswersBecomeFlags(t *testing.T) {
 	if err := g.fill(f); err != nil {
 		t.Fatal(err)
 	}
-	const want = "assay advise 'hook' --promise flushed --processes 2 --held --pure-go --sql --memory 60MB --open 5ms"
+	const want = "assay advise 'hook' 'hook/get:10' --promise flushed --processes 2 --held --intact --proved --pure-go " +
+		"--sql --memory 60MB --open 5ms --binary 9MB"
 	if got := f.line(); got != want || f.open != 5*time.Millisecond {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -39,16 +39,26 @@ func TestAWrongCatalogIsWrongUsageWithWhatToDo(t *testing.T) {
 
 func TestWrongWordsAreAnsweredWithTheNearestRightOne(t *testing.T) {
 	refuses(t, map[string]string{
-		"run --bugdet 3s":       "did you mean --budget?",
-		"run hok":               "did you mean hook?",
-		"run ycsb/redrandom":    "did you mean readrandom?",
-		"run ycsb?record=1k":    "did you mean records?",
-		"run --engines men":     "did you mean mem?",
-		"workloads evnts":       "did you mean events?",
-		"run --rate abc":        "--rate abc is not a number",
-		"engines mum":           "did you mean mem?",
-		"run --durability sync": "did you mean synced?",
-		"prove --faults pwoer":  "did you mean power?",
+		"run --bugdet 3s":         "did you mean --budget?",
+		"run hok":                 "did you mean hook?",
+		"run ycsb/redrandom":      "did you mean readrandom?",
+		"run ycsb?record=1k":      "did you mean records?",
+		"run --engines men":       "did you mean mem?",
+		"workloads evnts":         "did you mean events?",
+		"run --rate abc":          "--rate abc is not a number",
+		"engines mum":             "did you mean mem?",
+		"run --durability sync":   "did you mean synced?",
+		"prove --faults pwoer":    "did you mean power?",
+		"report --html":           "did you mean --format html?",
+		"run hook --n 50":         "parameters stand behind a workload: 'hook?n=50'",
+		"run hook --x":            "unknown flag -",
+		"run mem":                 "--engines mem",
+		"advise mem":              "--engines mem",
+		"advise hook --open 5":    "--open 5ms",
+		"advise hook --memory 60": "--memory 60MB",
+		"version":                 "did you mean: assay --version",
+		"compare a":               "type: assay compare OLD NEW",
+		"run hook?n=2k":           "use a number from 1 to 1000\n",
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -22,6 +24,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/workload"
 )
 
 // The exit statuses.
@@ -153,8 +156,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := value.GetFlag().Name
 		switch value.GetFlag().Value.Type() {
 		case "duration":
+			example := "5m"
+			if _, err := strconv.Atoi(value.GetValue()); err == nil && name == "open" {
+				example = value.GetValue() + "ms" // nobody waits for minutes
+			}
 			return usage(fmt.Errorf("--%s %s is not a time", name, value.GetValue()),
-				"give it a unit, for example: --%s 5m", name)
+				"give it a unit, for example: --%s %s", name, example)
+		case "size":
+			return usage(fmt.Errorf("--%s %s is not a size", name, value.GetValue()),
+				"give it a unit, for example: --%s 60MB", name)
 		case "float64":
 			return usage(fmt.Errorf("--%s %s is not a number", name, value.GetValue()), "for example: --%s 1000", name)
 		case "uint64", "int":
@@ -163,18 +173,41 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	var missing *pflag.NotExistError
-	if errors.As(err, &missing) && len(missing.GetSpecifiedName()) > 1 {
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				known = append(known, "--"+f.Name)
-			}
-		})
-		name := "--" + missing.GetSpecifiedName()
-		return usage(fmt.Errorf("unknown flag %s", name), "%ssee: %s --help", bench.DidYouMean(name, known),
-			cmd.CommandPath())
+	if !errors.As(err, &missing) {
+		return usage(err, "see: %s --help", cmd.CommandPath())
 	}
-	return usage(err, "see: %s --help", cmd.CommandPath())
+	name := missing.GetSpecifiedName()
+	dashes := "--"
+	if missing.GetSpecifiedShortnames() != "" {
+		dashes = "-"
+	}
+	return usage(fmt.Errorf("unknown flag %s%s", dashes, name), "%ssee: %s --help", meant(cmd, name),
+		cmd.CommandPath())
+}
+
+// meant returns "did you mean --out? ", or nothing, of a flag that cmd does not have: a value of
+// --format, a parameter of a workload, or a flag that is nearly it.
+func meant(cmd *cobra.Command, name string) string {
+	if cmd.Flags().Lookup("format") != nil && slices.Contains(formats, name) {
+		return fmt.Sprintf("did you mean --format %s? ", name)
+	}
+	for _, w := range workload.All() {
+		for _, p := range w.Params {
+			if p.Name == name && cmd.ValidArgsFunction != nil {
+				return fmt.Sprintf("parameters stand behind a workload: '%s?%s=%s'; ", w.Name, name, p.Defaults()[0])
+			}
+		}
+	}
+	if len(name) == 1 {
+		return ""
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, "--"+f.Name)
+		}
+	})
+	return bench.DidYouMean("--"+name, known)
 }
 
 // usageArgs makes what check refuses a usage error, unless it is one already. An unknown command is
@@ -190,11 +223,18 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
 				return usage(err, "did you mean: assay %s", strings.Join(alike, ", "))
 			}
+			if cmd.Flags().Lookup(args[0]) != nil {
+				return usage(err, "did you mean: assay --%s", args[0])
+			}
 		}
 		var told usageError
 		if errors.As(err, &told) {
 			return err
 		}
-		return usage(err, "see: %s --help", cmd.CommandPath())
+		hint := fmt.Sprintf("see: %s --help", cmd.CommandPath())
+		if cmd.HasParent() {
+			hint = fmt.Sprintf("type: %s %s; %s", cmd.Parent().CommandPath(), cmd.Use, hint)
+		}
+		return usage(err, "%s", hint)
 	}
 }

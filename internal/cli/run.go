@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
+	"github.com/assaydb/assay/lab/workload"
 )
 
 // runFlags is the command line of assay run.
@@ -147,7 +149,7 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	}
 	if len(args) > 0 {
 		if o.Selections, err = bench.ParseSelections(own.args); err != nil {
-			return o, usageError{err}
+			return o, cmp.Or(a.engineAmong(args), error(usageError{err}))
 		}
 	}
 	f.durability = cmp.Or(f.durability, own.promise)
@@ -184,6 +186,17 @@ func (a *app) options(f runFlags, args []string, seeded, enginesGiven bool) (ben
 	o.Child = append(o.Child, own.flags...)
 	o.Helper, err = self(helperName)
 	return o, err
+}
+
+// engineAmong returns an error if one of the arguments that should name workloads names an engine.
+func (a *app) engineAmong(args []string) error {
+	for _, arg := range args {
+		_, known := workload.Lookup(arg)
+		if !known && slices.ContainsFunc(a.catalog, func(c Contender) bool { return c.Name == arg }) {
+			return usage(fmt.Errorf("%q is an engine, not a workload", arg), "choose engines with: --engines %s", arg)
+		}
+	}
+	return nil
 }
 
 // command returns the command line as a result keeps it: with the flags that decide what was
@@ -371,6 +384,7 @@ func outcome(run *result.Run, budget time.Duration) error {
 	if measured > 0 {
 		err.Err = fmt.Errorf("nothing was measured in %v that can be compared: %d of %d figures have a few rounds, the rest has none",
 			budget, measured, len(run.Cells))
+		err.Hint = "type what the report says behind Open, or fewer operations"
 	}
 	return err
 }

@@ -136,11 +136,14 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 		return nil, err
 	}
 	op = op.With(spec.Params)
+	callers := op.Workers
 	if crowd, ok := runner.(workload.Crowd); ok {
 		op.Workers = crowd.Workers()
-		op.Cycle = whole(op.Workers, cycleOf(op))
+		if _, starts := runner.(workload.Resetter); !starts {
+			callers, op.Cycle = op.Workers, whole(op.Workers, cycleOf(op))
+		}
 	}
-	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, op.Workers)
+	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, callers)
 	s.slicer.slow(spec.Slow)
 	resetPeakRSS()
 	if err := runner.Setup(ctx); err != nil {

@@ -69,6 +69,10 @@ func parseEntry(item string, known []Entry) (Entry, error) {
 			DidYouMean(rawURL, names), strings.Join(names, ", "))
 	}
 	path, options, _ := strings.Cut(rest, "?")
+	if strings.Contains(path, "=") {
+		return Entry{}, invalid(fmt.Errorf("%q names a file", item), "options stand behind a question mark: %s:?%s",
+			strings.TrimSuffix(item, ":"+rest), path)
+	}
 	if path != "" {
 		return Entry{}, invalid(fmt.Errorf("%q names a file", item),
 			"leave the path out: the lab works in a folder of its own")

@@ -46,6 +46,7 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 		{"bbolt:?NoSink=true", `"NoSink"`, "NoSync"},
 		{"bbolt,bbolt", "twice", "a=bbolt:"},
 		{"bbolt:/data/x.db", "names a file", "leave the path out"},
+		{"mine=bbolt:NoSync=true", "names a file", "mine=bbolt:?NoSync=true"},
 		{"", `""`, "bbolt"},
 	} {
 		_, err := ParseEntries(c.spec, known)

@@ -193,21 +193,13 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 		h.Headline = "Nothing was measured."
 		return
 	}
-	for _, name := range workloadNames(run.Cells) {
-		part := *run
-		part.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c result.Cell) bool { return c.Workload != name })
-		own := matrices(&part)
-		if len(own) == 0 {
-			continue
+	for _, a := range p.advices(run, airy) {
+		v := htmlVerdict{Subject: "For " + a.subject(), Text: a.text, Picked: a.picked}
+		for _, n := range a.notes {
+			v.Notes = append(v.Notes, htmlNote{Label: strings.TrimSpace(n.label),
+				Text: strings.Join(n.items, " · "), Warn: n.warn})
 		}
-		if a, ok := p.advise(&part, name, own[0], false); ok {
-			v := htmlVerdict{Subject: "For " + a.subject(), Text: a.text, Picked: a.picked}
-			for _, n := range a.notes {
-				v.Notes = append(v.Notes, htmlNote{Label: strings.TrimSpace(n.label),
-					Text: strings.Join(n.items, " · "), Warn: n.warn})
-			}
-			h.Verdicts = append(h.Verdicts, v)
-		}
+		h.Verdicts = append(h.Verdicts, v)
 	}
 	first := all[0]
 	switch engine, n, races := first.leader(); {
@@ -241,17 +233,6 @@ func noteOf(s string) htmlNote {
 		text, command = s, ""
 	}
 	return htmlNote{Text: text, Command: command}
-}
-
-// workloadNames returns the workloads of a run, in the order in which they ran.
-func workloadNames(cells []result.Cell) []string {
-	var names []string
-	for _, c := range cells {
-		if c.Ranked && !slices.Contains(names, c.Workload) {
-			names = append(names, c.Workload)
-		}
-	}
-	return names
 }
 
 // htmlMatrix returns a matrix as a table: operations down, engines across.

@@ -171,7 +171,7 @@ type adviceNote struct {
 }
 
 // advise returns what a matrix of one workload says; false if that is nothing.
-func (p *page) advise(run *result.Run, workload string, m matrix, dense bool) (advice, bool) {
+func (p *page) advise(run *result.Run, workload string, m matrix, room density) (advice, bool) {
 	if len(m.engines) == 0 || m.promise.Proof == result.Disproved {
 		return advice{}, false
 	}
@@ -208,7 +208,7 @@ func (p *page) advise(run *result.Run, workload string, m matrix, dense bool) (a
 		a, place = t, "app.db"
 	}
 	adopt := "go doc " + module + a.pkg
-	if !dense {
+	if room < dense {
 		adopt += fmt.Sprintf(" · "+a.code, place)
 	}
 	said.add("adopt: ", []string{adopt}, 1)
@@ -226,13 +226,57 @@ func (a *advice) add(label string, items []string, most int) {
 	a.notes = append(a.notes, adviceNote{label: label, items: items})
 }
 
-// pick prints which engine a run of one workload is for, by how much, how sure that is, and how to
-// take it.
-func (p *page) pick(run *result.Run, workload string, m matrix, dense bool) {
-	a, ok := p.advise(run, workload, m, dense)
-	if !ok {
+// advices returns what a run says of each of its workloads, in the order in which they ran.
+func (p *page) advices(run *result.Run, room density) (all []advice) {
+	for _, name := range workloadNames(run.Cells) {
+		part := *run
+		part.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c result.Cell) bool { return c.Workload != name })
+		if own := matrices(&part); len(own) > 0 {
+			if a, ok := p.advise(&part, name, own[0], room); ok {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// workloadNames returns the workloads of cells, in the order in which they ran.
+func workloadNames(cells []result.Cell) []string {
+	var names []string
+	for _, c := range cells {
+		if !slices.Contains(names, c.Workload) {
+			names = append(names, c.Workload)
+		}
+	}
+	return names
+}
+
+// picks prints which engine each workload of a run is for. Of a run of one workload it says also by
+// how much, how sure that is, and how to take it; of several, at which promise, if that is another
+// one than of the first matrix.
+func (p *page) picks(run *result.Run, first matrix, room density) {
+	all := p.advices(run, room)
+	if len(workloadNames(run.Cells)) > 1 {
+		var items []string
+		for _, a := range all {
+			subject := a.kind
+			if a.promise != first.promise.Delivered {
+				subject = a.subject()
+			}
+			items = append(items, subject+": "+a.text)
+		}
+		if len(items) > 0 && room < tight {
+			p.list("For ", p.styles.title, items, p.styles.plain)
+		}
 		return
 	}
+	for _, a := range all {
+		p.pick(a)
+	}
+}
+
+// pick prints all that is known of a pick.
+func (p *page) pick(a advice) {
 	style := p.styles.best
 	if !a.picked {
 		style = p.styles.warn

@@ -148,6 +148,27 @@ func TestAPickThatIsEquivalentToAnotherSaysSo(t *testing.T) {
 	}
 }
 
+// A run of several workloads says which engine each is for, at which promise if not at that of the
+// matrix above, and leaves that out where the terminal has no line for it.
+func TestSeveralWorkloadsHaveAPickEach(t *testing.T) {
+	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+	flushed := result.Promise{Delivered: "flushed", Intact: true, Proof: result.Proved}
+	for i, engine := range []string{"a", "b"} {
+		b.cell("hook", "put", engine, syncedProved, float64(1000*(1+i)), 60)
+		b.cell("queue", "cycle", engine, syncedProved, float64(1000*(2-i)), 60)
+		b.cell("feed", "append", engine, flushed, float64(1000*(1+i)), 60)
+	}
+	stats.Finish(b.run)
+	for height, want := range map[int]bool{0: true, 40: true, 10: false} {
+		got := text(t, b.run, Options{Height: height})
+		const line = "For a short-lived command: a, for sure · a job queue: b, for sure\n" +
+			"    a message log, flushed: a, for sure\n"
+		if strings.Contains(got, line) != want || !strings.Contains(got, "● fastest, 95 % sure") {
+			t.Errorf("%d lines: got\n%s", height, got)
+		}
+	}
+}
+
 // Who is picked for what its tables do is taken with its tables.
 func TestAPickOfTablesIsTakenAsTables(t *testing.T) {
 	for form, want := range map[string]string{

@@ -23,12 +23,12 @@ func (p *page) screen(run *result.Run) {
 		return
 	}
 	for shown := len(all); ; shown-- {
-		lines := p.screenLines(run, all, shown, false)
-		switch {
-		case shown > 1 && p.options.Class == "" && (!p.options.fits(shown, len(lines)) || !all[shown-1].rivals()):
+		lines := p.screenLines(run, all, shown, airy)
+		if shown > 1 && p.options.Class == "" && (!p.options.fits(shown, len(lines)) || !all[shown-1].rivals()) {
 			continue
-		case shown == 1 && !p.options.fits(shown, len(lines)):
-			lines = p.screenLines(run, all, shown, true)
+		}
+		for d := tight; shown == 1 && d <= dense && !p.options.fits(shown, len(lines)); d++ {
+			lines = p.screenLines(run, all, shown, d)
 		}
 		p.lines = append(p.lines, lines...)
 		return
@@ -47,8 +47,17 @@ func (o Options) fits(matrices, lines int) bool {
 	return lines < o.Height
 }
 
-// screenLines returns the screen with some of all matrices; a dense one tells less of the others.
-func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool) []string {
+// density says what a screen leaves out for want of room.
+type density int
+
+const (
+	airy  density = iota // nothing
+	tight                // of several workloads which engine each is for: the matrix shows it
+	dense                // that, and most of what it says of the matrices that it does not show
+)
+
+// screenLines returns the screen with some of all matrices.
+func (p *page) screenLines(run *result.Run, all []matrix, shown int, room density) []string {
 	q := page{options: p.options, width: p.width, styles: p.styles, forms: formsOf(all[:shown])}
 	for _, m := range all[:shown] {
 		q.matrix(run, m)
@@ -56,8 +65,8 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 	q.marksLegend(all[:shown])
 	q.unprovedAmong(all[:shown])
 	q.openLine(run, all[:shown])
-	if name, single := oneWorkload(run.Cells); single && p.options.Class == "" {
-		q.pick(run, name, all[0], dense)
+	if p.options.Class == "" {
+		q.picks(run, all[0], room)
 	}
 	q.failures(run)
 	q.additions(run)
@@ -65,11 +74,11 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, dense bool)
 	q.doubts(run)
 	weaker := ""
 	var more []string
-	if !dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
+	if room < dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
 		more = append(more, "assay run --durability all (other promises)")
 	}
 	for _, m := range all[shown:] {
-		if !dense {
+		if room < dense {
 			q.otherPromise(m)
 		} else if class := m.promise.Delivered; !strings.Contains(weaker, class) {
 			weaker += "--durability " + class + " · "
@@ -128,8 +137,8 @@ func (p *page) marksLegend(all []matrix) {
 	for _, item := range []struct {
 		s    standing
 		text string
-	}{{fastest, "● fastest"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"},
-		{equivalent, fmt.Sprintf("= within %.0f %%", 100*stats.Margin)}, {open, "~ open"}, {skipped, "- skipped"}} {
+	}{{fastest, "● fastest, 95 % sure"}, {leads, "○ leads, not sure"}, {slower, ratio}, {behind, "» far behind"},
+		{equivalent, fmt.Sprintf("= equal within %.0f %%", 100*stats.Margin)}, {open, "~ open"}, {skipped, "- skipped"}} {
 		if seen[item.s] {
 			items = append(items, item.text)
 		}
@@ -244,15 +253,4 @@ func (p *page) otherPromise(m matrix) {
 	}
 	p.paragraph(promiseName(m.promise)+": ", p.styles.dim, text+" → "+p.again("--durability "+m.promise.Delivered),
 		p.styles.plain)
-}
-
-// oneWorkload returns the workload of a run that has only one.
-func oneWorkload(cells []result.Cell) (name string, single bool) {
-	for _, c := range cells {
-		if name != "" && c.Workload != name {
-			return "", false
-		}
-		name = c.Workload
-	}
-	return name, name != ""
 }

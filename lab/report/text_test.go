@@ -303,6 +303,25 @@ func TestVersusMarksWhatIsOpen(t *testing.T) {
 	}
 }
 
+// Who names a class that the run has no commit of is told so, and is not shown another one in
+// silence.
+func TestVersusTellsOfAClassThatTheRunHasNot(t *testing.T) {
+	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+	b.cell("hook", "put", "bbolt", syncedProved, 1000, 20)
+	b.cell("hook", "put", "sqlite", syncedProved, 3000, 20)
+	stats.Finish(b.run)
+	for class, want := range map[string]bool{"": false, "synced": false, "buffered": true} {
+		var out bytes.Buffer
+		if _, err := Versus(&out, b.run, stats.Contender{Name: "bbolt", Class: class},
+			stats.Contender{Name: "sqlite", Class: "synced"}, Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "no commit of bbolt in this run is buffered"); got != want {
+			t.Errorf("class %q: got\n%s", class, &out)
+		}
+	}
+}
+
 // A comparison of two runs, or of two contenders, fits the page as every table does.
 func TestComparisonsFitThePage(t *testing.T) {
 	old, now := exampleRun(), exampleRun()

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
@@ -41,8 +42,23 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender, o Optio
 		}
 	}
 	p.gridByOperation([]gridColumn{{name: "operation"}, {name: "ratio"}, {name: "promise"}}, rows)
+	for _, c := range []stats.Contender{first, second} {
+		if !commitsAt(run, c) {
+			p.blank()
+			p.warning(result.Warning{Text: fmt.Sprintf("no commit of %s in this run is %s: where nothing else is told, both make the same promise",
+				c.Name, c.Class), Hint: "assay run --durability all measures each that an engine makes"})
+		}
+	}
 	_, err := io.WriteString(w, p.String())
 	return true, err
+}
+
+// commitsAt reports whether a run has a commit of a contender at the class that it is named with, or
+// it is named with none.
+func commitsAt(run *result.Run, c stats.Contender) bool {
+	return c.Class == "" || slices.ContainsFunc(run.Cells, func(x result.Cell) bool {
+		return x.Name() == c.Name && x.Promise.Delivered == c.Class && x.NS != nil
+	})
 }
 
 // promises tells what both of a match promise.

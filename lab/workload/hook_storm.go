@@ -36,6 +36,7 @@ type stormRunner struct {
 
 var (
 	_ Resetter = (*stormRunner)(nil)
+	_ Crowd    = (*stormRunner)(nil)
 	_ Metered  = (*stormRunner)(nil)
 )
 
@@ -85,6 +86,9 @@ func newStormRunner(env Env) (Runner, error) {
 	r.versions = append(r.versions, make([]uint64, max(0, size-len(r.versions)))...) // a key for each
 	return r, nil
 }
+
+// Workers returns how many processes put at the same moment.
+func (r *stormRunner) Workers() int { return r.size }
 
 // Setup loads the store.
 func (r *stormRunner) Setup(ctx context.Context) error {

@@ -30,7 +30,11 @@ func (p *params) count(name string, least, most int) int {
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < (least+unit-1)/unit || n > most/unit {
-		p.fail(name, text, fmt.Sprintf("use a number from %d to %d, as 100, 10k or 1M", least, most))
+		hint := fmt.Sprintf("use a number from %d to %d", least, most)
+		if most >= 1e6 {
+			hint += ", as 100, 10k or 1M"
+		}
+		p.fail(name, text, hint)
 		return least
 	}
 	return n * unit

@@ -152,7 +152,8 @@ type Runner interface {
 }
 
 // Crowd is a Runner whose parameters say how many goroutines call Do at the same time, instead of
-// Op.Workers. A slice is then a whole number of turns of all.
+// Op.Workers. A slice is then a whole number of turns of all. Of a Crowd that is a Resetter too one
+// goroutine calls Do, and each iteration is the work of so many processes.
 type Crowd interface {
 	Workers() int
 }
