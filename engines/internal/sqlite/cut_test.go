@@ -14,10 +14,10 @@ import (
 )
 
 // shrinking is a store in DELETE mode under FULL, whose pages are smaller than the blocks of a file
-// system: 24 pairs of about a page, of which every other one is deleted.
+// system: pairs of about a page each, of which the first half is deleted.
 type shrinking struct{ engine string }
 
-const shrinkingPairs = 24
+const shrinkingPairs = 8
 
 func (s shrinking) open(dir string) (*kv.DB, error) {
 	const settings = "?journal_mode=DELETE&synchronous=FULL&page_size=1024"
@@ -32,7 +32,7 @@ func (s shrinking) batch(n int) *kv.Batch {
 		switch key := fmt.Appendf(nil, "%03d", i); {
 		case n == 1:
 			b.Put(key, bytes.Repeat([]byte{byte('a' + i)}, 900))
-		case i%2 == 0:
+		case i < shrinkingPairs/2:
 			b.Delete(key)
 		}
 	}
