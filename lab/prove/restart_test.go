@@ -207,13 +207,21 @@ func TestFollowsOfSyncsRightBehindThemComeFirst(t *testing.T) {
 	j := &job{}
 	for _, op := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnSync} {
 		n := uint64(10 * (len(j.follows) + 1))
-		j.followLater(target{Fault: powerfs.Fault{Op: op}}, powerfs.Options{}, []uint64{n, n + 1, n + 2})
+		aside := n == 40 // the first of the two syncs
+		j.followLater(target{Fault: powerfs.Fault{Op: op}}, powerfs.Options{}, []uint64{n, n + 1, n + 2}, aside)
 	}
 	var got []uint64
+	looks := map[uint64]int{}
 	for _, f := range j.follows {
 		got = append(got, f.op)
+		if f.looks {
+			looks[f.op]++
+		}
 	}
-	if want := []uint64{40, 70, 41, 71, 42, 72, 10, 11, 12}; !slices.Equal(got, want) {
+	if looks[40] != 1 || looks[80] != 1 {
+		t.Errorf("who comes right behind a sync does not go on in two ways: %+v", j.follows)
+	}
+	if want := []uint64{80, 80, 40, 40, 81, 41, 82, 42, 10, 11, 12}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
