@@ -178,6 +178,8 @@ var (
 	pagesFrom = [...]int{0, 2, 17, 257}
 )
 
+const mostPages = len(amounts) - 1
+
 func amountOf(bytes int) int {
 	switch {
 	case bytes <= 4<<10:
@@ -187,7 +189,7 @@ func amountOf(bytes int) int {
 	case bytes <= 1<<20:
 		return 2
 	}
-	return 3
+	return mostPages
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the

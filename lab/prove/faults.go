@@ -201,8 +201,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
 	if !j.excused(rec.scene) {
-		aside := first < len(rec.steps) && rec.course().aside[first]
-		j.followLater(t, o, rec.mending(first, x.rng), aside)
+		j.followLater(t, o, rec.mending(first, x.rng), rec.ofCommits(first))
 	}
 	telling := rec.telling(first)
 	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)

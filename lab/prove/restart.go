@@ -100,15 +100,15 @@ type follow struct {
 
 // followLater notes operations before which the process is to be killed that mends what a fault has
 // left: right behind it first, and of syncs, which leave most in memory that is not on the disk,
-// those of commits before those aside. Who comes right behind a sync does either: goes on at once,
-// and opens and closes the store before.
-func (j *job) followLater(t target, o powerfs.Options, ops []uint64, aside bool) {
+// those of commits before others. Who comes right behind a sync does either: goes on at once, and
+// opens and closes the store before.
+func (j *job) followLater(t target, o powerfs.Options, ops []uint64, ofCommits bool) {
 	for k, op := range ops {
 		rank := 2 * k
 		if t.Op != powerfs.OnSync {
 			rank += 2 * followsOfOne
 		}
-		if aside {
+		if !ofCommits {
 			rank++
 		}
 		f := follow{t.scene, o, op, op%2 == 0, rank}
@@ -120,6 +120,23 @@ func (j *job) followLater(t target, o powerfs.Options, ops []uint64, aside bool)
 	}
 	slices.SortStableFunc(j.follows, func(a, b follow) int { return a.rank - b.rank })
 	j.follows = j.follows[:min(len(j.follows), mostFollows)]
+}
+
+// ofCommits reports whether step i is of a commit, and of the file that is synced most often: who
+// comes later reads it. What a compaction writes beside may have no name yet.
+func (r *recording) ofCommits(i int) bool {
+	if i >= len(r.steps) || r.course().aside[i] {
+		return false
+	}
+	syncs, most := map[string]int{}, 0
+	for _, s := range r.steps {
+		if s.Kind == powerfs.OnSync {
+			name := digits.ReplaceAllString(s.Path, "#")
+			syncs[name]++
+			most = max(most, syncs[name])
+		}
+	}
+	return syncs[digits.ReplaceAllString(r.steps[i].Path, "#")] == most
 }
 
 const (

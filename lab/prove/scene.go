@@ -21,7 +21,7 @@ type scene struct {
 	// who takes the place of a killed process closes the store before its first commit, which may
 	// hide what he found
 	looks bool
-	legs    []leg
+	legs  []leg
 }
 
 // scenes are the recorded runs. A proof goes through them again and again, with other seeds. One
