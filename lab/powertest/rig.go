@@ -40,21 +40,35 @@ func mustMount(t testing.TB) {
 // cut is when power fails: before an operation of the disk, after a number of acknowledgements, or,
 // if both are 0, when all work is done.
 type cut struct {
-	op   uint64
-	acks int
+	op      uint64
+	acks    int
+	records bool // all that is done, so that the disk has a tape
 }
 
 // worked is what came of one process.
 type worked[R any] struct {
 	crash   *powerfs.Crash
+	tape    *powerfs.Tape
 	ops     uint64
 	history History[R]
+	done    []int64 // when, of each change in history
+}
+
+// before returns the history until a moment.
+func (w *worked[R]) before(moment int64) History[R] {
+	h := History[R]{Tried: w.history.Tried}
+	for i, at := range w.done {
+		if at < moment {
+			h.Done = append(h.Done, w.history.Done[i])
+		}
+	}
+	return h
 }
 
 // work has a process work on a disk of its own until the power fails.
 func (r *rig[R]) work(at cut) worked[R] {
 	r.t.Helper()
-	disk, err := powerfs.New(powerfs.Options{SpillDir: r.t.TempDir()})
+	disk, err := powerfs.New(powerfs.Options{SpillDir: r.t.TempDir(), Record: at.records})
 	r.must("make a disk", err)
 	r.t.Cleanup(func() { r.must("close the disk", disk.Close()) })
 	dir := r.t.TempDir()
@@ -83,7 +97,7 @@ func (r *rig[R]) work(at cut) worked[R] {
 		}
 	})
 	_, failed := disk.CutAt()
-	w := worked[R]{ops: disk.Ops(), crash: disk.Crash()}
+	w := worked[R]{ops: disk.Ops(), crash: disk.Crash(), tape: disk.Tape()}
 	p.Kill()
 	for m := range said {
 		heard = append(heard, m)
@@ -96,7 +110,7 @@ func (r *rig[R]) work(at cut) worked[R] {
 		case m.Tried != nil:
 			w.history.Tried = append(w.history.Tried, *m.Tried)
 		case m.Done != nil && m.At < moment:
-			w.history.Done = append(w.history.Done, *m.Done)
+			w.history.Done, w.done = append(w.history.Done, *m.Done), append(w.done, m.At)
 		case m.Ended != nil && !failed:
 			if complete = *m.Ended == ""; !complete {
 				r.t.Fatalf("work, before any cut: %s", *m.Ended)

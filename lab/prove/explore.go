@@ -172,11 +172,13 @@ func written(steps []powerfs.Step) []int {
 	return all
 }
 
-// amounts are a page, some and many, from one page more on than those before have.
+// amounts are a page, some, many and more than a MiB, from one page more on than those before have.
 var (
-	amounts   = [...]string{"", ", some pages,", ", many pages,"}
-	pagesFrom = [...]int{0, 2, 17}
+	amounts   = [...]string{"", ", some pages,", ", many pages,", ", most pages,"}
+	pagesFrom = [...]int{0, 2, 17, 257}
 )
+
+const mostPages = len(amounts) - 1
 
 func amountOf(bytes int) int {
 	switch {
@@ -184,8 +186,10 @@ func amountOf(bytes int) int {
 		return 0
 	case bytes <= 64<<10:
 		return 1
+	case bytes <= 1<<20:
+		return 2
 	}
-	return 2
+	return mostPages
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the

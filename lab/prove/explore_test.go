@@ -38,8 +38,8 @@ func TestSyncsAreToldApartByHowMuchTheyWrite(t *testing.T) {
 			{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes / 2}, {Kind: powerfs.OnSync, Path: "log"}}
 	}
 	around := surroundings(course{steps: slices.Concat(commit(100), commit(100), commit(9000), commit(200_000),
-		commit(100))})
-	syncs := []string{around[5], around[8], around[11]}
+		commit(3<<20), commit(100))})
+	syncs := []string{around[5], around[8], around[11], around[14]}
 	for i, one := range syncs {
 		for _, other := range syncs[:i] {
 			if one == other {
@@ -65,6 +65,24 @@ func TestWhatIsAcknowledgedBehindAFaultTells(t *testing.T) {
 	r.steps[1].Failed = true
 	r.ledger.acks = [][]ack{{{N: 1, Began: 15, Done: 45}}} // the second sync was for it
 	for _, at := range []int{2, 3, 4, 7} {
+		if got := r.telling(1); !slices.Contains(got, at) {
+			t.Errorf("of the moments behind a fault %v tell most, want %d among them", got, at)
+		}
+	}
+}
+
+// Who mends what a fault has left reads what the disk may lack.
+func TestWhatIsSyncedUntilCommitsAreTakenAgainTells(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	kinds := []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnWrite, powerfs.OnSync, powerfs.OnWrite,
+		powerfs.OnSync, powerfs.OnWrite, powerfs.OnSync}
+	for i, kind := range kinds {
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Monotonic: int64(10 * (i + 1))})
+	}
+	r.steps[1].Failed = true
+	r.ledger.acks = [][]ack{{{N: 1, Began: 65, Done: 85}}}
+	for _, at := range []int{3, 5, 7} {
 		if got := r.telling(1); !slices.Contains(got, at) {
 			t.Errorf("of the moments behind a fault %v tell most, want %d among them", got, at)
 		}

@@ -35,7 +35,7 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 		tries < mostFirst && len(l.untried(j.task)) > 0); tries++ {
 		err := error(nil)
 		switch j.rounds++; {
-		case l.Rounds == 0 && j.rounds%5 == 4 && len(j.follows) > 0:
+		case l.Rounds == 0 && j.rounds%4 == 3 && len(j.follows) > 0:
 			err = l.followUp(ctx, j)
 		case l.Rounds == 0 && j.rounds%16 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)
@@ -201,7 +201,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	}
 	x := newExplorer(rec, min(first+1, len(rec.steps)), "fault")
 	if !j.excused(rec.scene) {
-		j.followLater(t, o, rec.mending(first, x.rng))
+		j.followLater(t, o, rec.mending(first, x.rng), rec.ofCommits(first))
 	}
 	telling := rec.telling(first)
 	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)
@@ -258,14 +258,16 @@ const certainTime = 4 * turnTime
 
 // Moments behind a fault that are looked at: at first a few, then more.
 const (
-	tellingMoments = 10
+	tellingMoments = 14
+	mendingMoments = 4
 	faultMoments   = 24
 )
 
-// telling returns the moments behind a fault at step i that show most: right behind it, before and
-// behind the syncs of the commits that are acknowledged then, for until then the disk may still
-// need what they replace, and at the end. Such a commit may have begun before the fault, beside the
-// one that met it.
+// telling returns the moments behind a fault at step i that show most: right behind it, before the
+// last syncs until commits are taken again, when the disk may lack what is read for mending it,
+// before and behind the syncs of the commits that are acknowledged then, for until then the disk
+// may still need what they replace, and at the end. Such a commit may have begun before the fault,
+// beside the one that met it.
 func (r *recording) telling(i int) []int {
 	var found []int
 	var later []ack
@@ -277,6 +279,15 @@ func (r *recording) telling(i int) []int {
 		}
 	}
 	slices.SortFunc(later, func(a, b ack) int { return cmp.Compare(a.Done, b.Done) })
+	again := len(r.steps)
+	if len(later) > 0 {
+		again = r.behind(later[0].Began)
+	}
+	for k := again - 1; k > i && len(found) < mendingMoments; k-- {
+		if ends(r.steps[k]) {
+			found = append(found, k)
+		}
+	}
 	for _, a := range later[:min(2, len(later))] {
 		end := r.behind(a.Done)
 		for k := max(r.behind(a.Began), i+1); k < end; k++ {

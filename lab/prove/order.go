@@ -2,6 +2,7 @@ package prove
 
 import (
 	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -17,9 +18,9 @@ type chosen struct{ of, step, nth, turn int }
 // every recording creates a store and closes it. Of four operations two are syncs, of which a
 // failure is forgotten most easily, one of them, while there are any, of more than a page, and one
 // is a write. The rarest kinds come first, and between them the most frequent ones, which are what
-// commits do.
+// commits do, but before all of them syncs of more than a MiB: what they lose is longest.
 func order(courses []course, rng *rand.Rand) []chosen {
-	of := map[string][]chosen{}
+	of, most := map[string][]chosen{}, map[string]int{}
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, c := range courses {
 		steps := c.steps
@@ -33,11 +34,15 @@ func order(courses []course, rng *rand.Rand) []chosen {
 				r := rankOf(steps[i].Kind, bytes[i])
 				kinds[r] = append(kinds[r], k)
 			}
+			if s := steps[i]; s.Kind == powerfs.OnSync && amountOf(bytes[i]) == mostPages {
+				most[k] = 1
+			}
 			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
 			nth[k]++
 		}
 	}
-	for _, list := range of {
+	for _, k := range slices.Sorted(maps.Keys(of)) { // jobs that share the work have the same order
+		list := of[k]
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int { return cmp.Compare(a.nth, b.nth) })
 	}
@@ -45,6 +50,7 @@ func order(courses []course, rng *rand.Rand) []chosen {
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		list = fromBothEnds(list)
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(most[b], most[a]) })
 		for turn, found := 0, true; found; turn++ {
 			found = false
 			for _, k := range list {

@@ -56,7 +56,7 @@ func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpe
 	}
 	r.ledger.add(own)
 	next.Legs = []leg{{"", 3}, {reopen, 2}}
-	if mix(l.Seed, "looks", op)%2 == 0 { // it closes the store before its first commit: that may hide what it found
+	if r.scene.looks {
 		next.Legs[0].First = reopen
 	}
 	return next, nil
@@ -94,24 +94,53 @@ type follow struct {
 	scene   int
 	options powerfs.Options
 	op      uint64
-	rank    int // those with a small one come first
+	looks   bool // see scene
+	rank    int  // those with a small one come first
 }
 
 // followLater notes operations before which the process is to be killed that mends what a fault has
-// left: right behind it first, and of syncs, which leave most in memory that is not on the disk.
-func (j *job) followLater(t target, o powerfs.Options, ops []uint64) {
+// left: right behind it first, and of syncs, which leave most in memory that is not on the disk,
+// those of commits before others. Who comes right behind a sync does either: goes on at once, and
+// opens and closes the store before.
+func (j *job) followLater(t target, o powerfs.Options, ops []uint64, ofCommits bool) {
 	for k, op := range ops {
+		rank := 2 * k
 		if t.Op != powerfs.OnSync {
-			k += followsOfOne
+			rank += 2 * followsOfOne
 		}
-		j.follows = append(j.follows, follow{t.scene, o, op, k})
+		if !ofCommits {
+			rank++
+		}
+		f := follow{t.scene, o, op, op%2 == 0, rank}
+		j.follows = append(j.follows, f)
+		if k == 0 && t.Op == powerfs.OnSync {
+			f.looks = !f.looks
+			j.follows = append(j.follows, f)
+		}
 	}
 	slices.SortStableFunc(j.follows, func(a, b follow) int { return a.rank - b.rank })
 	j.follows = j.follows[:min(len(j.follows), mostFollows)]
 }
 
+// ofCommits reports whether step i is of a commit, and of the file that is synced most often: who
+// comes later reads it. What a compaction writes beside may have no name yet.
+func (r *recording) ofCommits(i int) bool {
+	if i >= len(r.steps) || r.course().aside[i] {
+		return false
+	}
+	syncs, most := map[string]int{}, 0
+	for _, s := range r.steps {
+		if s.Kind == powerfs.OnSync {
+			name := digits.ReplaceAllString(s.Path, "#")
+			syncs[name]++
+			most = max(most, syncs[name])
+		}
+	}
+	return syncs[digits.ReplaceAllString(r.steps[i].Path, "#")] == most
+}
+
 const (
-	mostFollows    = 32
+	mostFollows    = 48
 	followsOfOne   = 3
 	restartMoments = 16
 )
@@ -201,7 +230,9 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	case in.dies == 0 && rng.IntN(3) == 0:
 		in.kills = append(in.kills, op+1+rng.Uint64N(12))
 	}
-	rec, err := l.record(ctx, j.task, base.scene, base.seed, in)
+	s := base.scene
+	s.looks = mix(l.Seed, "looks", op)%2 == 0
+	rec, err := l.record(ctx, j.task, s, base.seed, in)
 	if err != nil {
 		return err
 	}
@@ -213,11 +244,13 @@ func (l *lane) followUp(ctx context.Context, j *job) error {
 	f := j.follows[0]
 	j.follows = j.follows[1:]
 	in := run{options: f.options, kills: []uint64{f.op}}
-	rec, err := l.record(ctx, j.task, j.fitted(faulty[f.scene]), mix(l.Seed, "faulty", f.scene), in)
+	s := j.fitted(faulty[f.scene])
+	s.looks = f.looks
+	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", f.scene), in)
 	if err != nil {
 		return err
 	}
-	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.op))
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.op, f.looks))
 }
 
 // afterRestart looks at what a crash leaves while the last process of a recording goes on.

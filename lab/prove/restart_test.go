@@ -211,14 +211,35 @@ func TestFollowsOfSyncsRightBehindThemComeFirst(t *testing.T) {
 	j := &job{}
 	for _, op := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnSync} {
 		n := uint64(10 * (len(j.follows) + 1))
-		j.followLater(target{Fault: powerfs.Fault{Op: op}}, powerfs.Options{}, []uint64{n, n + 1, n + 2})
+		ofCommits := n != 40 // the first of the two syncs
+		j.followLater(target{Fault: powerfs.Fault{Op: op}}, powerfs.Options{}, []uint64{n, n + 1, n + 2}, ofCommits)
 	}
 	var got []uint64
+	looks := map[uint64]int{}
 	for _, f := range j.follows {
 		got = append(got, f.op)
+		if f.looks {
+			looks[f.op]++
+		}
 	}
-	if want := []uint64{40, 70, 41, 71, 42, 72, 10, 11, 12}; !slices.Equal(got, want) {
+	if looks[40] != 1 || looks[80] != 1 {
+		t.Errorf("who comes right behind a sync does not go on in two ways: %+v", j.follows)
+	}
+	if want := []uint64{80, 80, 40, 40, 81, 41, 82, 42, 10, 11, 12}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSyncsOfCommitsAreOfTheFileThatIsSyncedMostOften(t *testing.T) {
+	r := &recording{ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20}, {N: 2, Began: 30, Done: 60}}}}}
+	for at, name := range map[int64]string{15: "000001.log", 40: "MANIFEST", 50: "000002.log", 70: "000002.log"} {
+		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnSync, Path: name, Monotonic: at})
+	}
+	slices.SortFunc(r.steps, func(a, b powerfs.Step) int { return int(a.Monotonic - b.Monotonic) })
+	for i, want := range []bool{true, false, true, false, false} {
+		if got := r.ofCommits(i); got != want {
+			t.Errorf("step %d: got %v, want %v", i, got, want)
+		}
 	}
 }
 

@@ -18,7 +18,10 @@ type scene struct {
 	fails   bool // an operation fails
 	slow    bool // a sync takes a while, so that commits meet in one
 	apart   bool // each writer is in a process of its own, if the engine lets several in
-	legs    []leg
+	// who takes the place of a killed process closes the store before its first commit, which may
+	// hide what he found
+	looks bool
+	legs  []leg
 }
 
 // scenes are the recorded runs. A proof goes through them again and again, with other seeds. One

@@ -61,6 +61,8 @@ var cases = []struct {
 	{"a write comes through beside readers that never pause", aWriteComesThroughBesideReadersThatNeverPause},
 	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},
 	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},
+	{"a power cut behind compact breaks nothing", aPowerCutBehindCompactBreaksNothing},
+	{"where commits cut the file FULL keeps nothing intact", whereCommitsCutTheFileFullKeepsNothingIntact},
 	{"a relative path holds after the program changed its folder", aRelativePathHoldsAfterTheProgramChangedItsFolder},
 	{"processes that open, put and close lose nothing", processesThatOpenPutAndCloseLoseNothing},
 	{"commits of others are counted and not one's own", commitsOfOthersAreCountedAndNotOnesOwn},

@@ -75,6 +75,9 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 	} else {
 		empty, err = c.isEmpty()
 	}
+	if err == nil {
+		s.cutsFile, err = c.cutsFile()
+	}
 	if err != nil || empty {
 		return empty, err
 	}

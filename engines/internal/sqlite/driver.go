@@ -28,6 +28,12 @@
 // option synchronous fixes the setting for all commits; then a class that it does not deliver is
 // refused.
 //
+// In DELETE mode SQLite removes the journal, and then cuts free pages off the end of the file: see
+// ours_cut.go. Under FULL it does not sync the folder in between, and a power loss may damage the
+// file. Compact, which is a VACUUM, therefore runs under EXTRA where commits run under FULL. And
+// where another program has set auto_vacuum=FULL, so that any commit may cut, FULL promises no more
+// than NORMAL.
+//
 // # Locks
 //
 // Several processes may have the database open. In WAL mode readers and the writer do not wait for
@@ -85,6 +91,7 @@
 //   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
 //     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file
 //     ours_checkpoint.go
+//   - ours_cut.go: under which level the file is cut
 //   - ours_figures.go: what is counted, and whether others have committed
 //
 // # The handle
@@ -208,6 +215,9 @@ func (s *Store) promise(d driver.Durability) driver.Promise {
 	level := slices.Index(levels, s.levelFor(d))
 	if s.journal != wal {
 		level-- // each level promises what the one below does for a log
+		if s.cutsFile && s.levelFor(d) == unsafeToCut {
+			level--
+		}
 	}
 	p := driver.Promise{Supported: true, Class: driver.Flushed, Intact: level > 0, KillAtomic: true,
 		PowerAtomic: level > 0}

@@ -11,9 +11,10 @@ import (
 )
 
 // Compact rewrites the database without free pages. In WAL mode the rewritten pages pass through
-// the log, which is then copied back and emptied as far as open snapshots allow.
+// the log, which is then copied back and emptied as far as open snapshots allow. In DELETE mode it
+// runs under EXTRA where commits run under FULL.
 func (s *Store) Compact(ctx context.Context) error {
-	c, err := s.forWriting(s.caps.Strongest())
+	c, err := s.writerAt(s.compactLevel())
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type Store struct {
 	options  Options
 	layout   layout
 	journal  string // in force
+	cutsFile bool   // at each commit, see ours_cut.go
 	caps     driver.Caps
 	log      logState
 
@@ -76,7 +77,10 @@ func (s *Store) takeBack(c *conn, r role) error {
 }
 
 // forWriting lends a connection whose commits are of class d.
-func (s *Store) forWriting(d driver.Durability) (*conn, error) {
+func (s *Store) forWriting(d driver.Durability) (*conn, error) { return s.writerAt(s.levelFor(d)) }
+
+// writerAt lends a connection whose commits run under a value of synchronous.
+func (s *Store) writerAt(level string) (*conn, error) {
 	c, err := s.lend(writer)
 	if err != nil {
 		return nil, err
@@ -87,7 +91,7 @@ func (s *Store) forWriting(d driver.Durability) (*conn, error) {
 		}
 	}
 	s.writes(c)
-	if err := c.setLevel(s.levelFor(d)); err != nil {
+	if err := c.setLevel(level); err != nil {
 		return nil, errors.Join(err, s.takeBack(c, writer))
 	}
 	return c, nil
