@@ -16,6 +16,8 @@ type request struct {
 	Probe  *storeSpec  `json:",omitempty"` // open fresh stores and tell what they promise
 	Write  *writeSpec  `json:",omitempty"` // commit; the store stays open for the next Write
 	Verify *verifySpec `json:",omitempty"` // open a store, compare it with the past, go on in it
+	// HandOver has the process hand its syncs over, until the next request.
+	HandOver bool `json:",omitempty"`
 	// Inherit names the folders of the run. Once there are no more requests, and the parent has not
 	// removed them, it was killed: the child does it.
 	Inherit []string `json:",omitempty"`
@@ -134,6 +136,7 @@ type doneMessage struct {
 	Hint    string   `json:",omitempty"`
 	Invalid bool     `json:",omitempty"` // what was asked for is wrong
 	Caps    *[3]caps `json:",omitempty"` // of Probe, indexed by the class asked for
+	Syncs   int      `json:",omitempty"` // of HandOver, the descriptor that takes them over
 	Outcome *outcome `json:",omitempty"`
 	Full    bool     `json:",omitempty"` // the process has used its memory, another is to take its place
 }
