@@ -3,6 +3,7 @@ package prove
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
@@ -61,6 +62,9 @@ type writeSpec struct {
 	// Only are the writers that commit; others have processes of their own. nil is all.
 	Only  []int `json:",omitempty"`
 	Close bool  // the store when it is done
+	// Pause is for how long a writer waits before a commit, at most, so that some come amid the sync
+	// of others. The first, whose transactions are alone, waits for up to three times as long.
+	Pause time.Duration `json:",omitempty"`
 }
 
 // leg is a stretch of commits, and what is done before them.

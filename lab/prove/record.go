@@ -65,6 +65,9 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir), options: o}
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs,
 		Resume: faulty}
+	if s.slow {
+		spec.Pause = 2 * syncTime
+	}
 	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
 	r.ledger.acks = make([][]ack, s.writers)
 	r.copies = in.before == nil && slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == backup })

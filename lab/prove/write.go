@@ -160,6 +160,7 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 			s.linger(ctx, lingers+time.Duration(made)*lingerStep)
 		}
 		n := s.subject.last(w).n + 1
+		spec.pause(w, n)
 		class := spec.Past.Work.class(n, spec.Store.Class)
 		began := clock()
 		err := s.subject.next(ctx, w, s.chains[w].salt(n), class)
@@ -178,6 +179,17 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w, nobody) {
 			return
 		}
+	}
+}
+
+// pause waits before commit n of writer w.
+func (s writeSpec) pause(w int, n uint64) {
+	most := s.Pause
+	if w == 0 {
+		most *= 3
+	}
+	if most > 0 {
+		time.Sleep(time.Duration(mix(s.Past.Seed, "pause", w, n) % uint64(most)))
 	}
 }
 
