@@ -80,6 +80,7 @@ const (
 	hold    = "hold"    // a snapshot, until the leg is over: what it needs must stay
 	backup  = "backup"  // to the file or folder backup, beside the store, which must be whole if it is there
 	linger  = "linger"  // until a second after the opening: what an engine does each second comes amid the commits
+	await   = "await"   // each second, one writer alone: the store is idle, but for commits that are not synced
 )
 
 type verifySpec struct {

@@ -110,6 +110,7 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 const (
 	lingers    = 985 * time.Millisecond
 	lingerStep = 2 * time.Millisecond
+	awaits     = 20 // commits around each second
 )
 
 // linger waits until the store has been open for so long.
@@ -152,16 +153,21 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 
 // writer makes the commits of writer w in a leg.
 func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
-	if s.failed[w] {
+	if s.failed[w] || in.First == await && w < len(s.chains)-1 {
 		return
 	}
 	for made, resumes := uint64(0), 0; in.Commits == 0 || made < in.Commits; made++ {
-		if in.First == linger {
-			s.linger(ctx, lingers+time.Duration(made)*lingerStep)
-		}
 		n := s.subject.last(w).n + 1
-		spec.pause(w, n)
-		class := spec.Past.Work.class(n, spec.Store.Class)
+		class, before := spec.Past.Work.class(n, spec.Store.Class), spec.Past.Work.class(n-1, spec.Store.Class)
+		if in.First != await || before != spec.Store.Class { // else what is not synced yet would be soon
+			spec.pause(w, n)
+		}
+		switch in.First {
+		case linger:
+			s.linger(ctx, lingers+time.Duration(made)*lingerStep)
+		case await:
+			s.linger(ctx, lingers+time.Duration(made/awaits)*time.Second)
+		}
 		began := clock()
 		err := s.subject.next(ctx, w, s.chains[w].salt(n), class)
 		if err == nil {
