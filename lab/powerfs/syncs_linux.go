@@ -92,9 +92,10 @@ type syncAnswer struct {
 
 // TakeSyncs does the syncs of the process pid from now on, while others write to the same files;
 // what the sync is for is what there was when it began. handOver has the process call HandOverSyncs
-// and returns its descriptor of that file; it is not called on a machine that does not let this process act
-// in its place, which is an error of kind Unsupported, after which all is as before. stop ends it:
-// it is called once the process has ended, before Unmount, and waits for syncs that go on.
+// and returns its descriptor of that file; it is not called on a machine that does not let this
+// process act in the other's place, which is an error of kind Unsupported, after which all is as
+// before. stop ends it: it is called once the process has ended, before Unmount, and waits for
+// syncs that go on.
 func (m *Mount) TakeSyncs(pid int, handOver func() (fd int, err error)) (stop func(), err error) {
 	process, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

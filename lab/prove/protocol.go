@@ -62,8 +62,8 @@ type writeSpec struct {
 	// Only are the writers that commit; others have processes of their own. nil is all.
 	Only  []int `json:",omitempty"`
 	Close bool  // the store when it is done
-	// Pause is for how long a writer waits before a commit, at most, so that some come amid the sync
-	// of others. The first, whose transactions are alone, waits for up to three times as long.
+	// Pause is for how long a writer waits before a commit, at most, so that some come amid the
+	// sync of others. The first, whose transactions are alone, waits for up to three times as long.
 	Pause time.Duration `json:",omitempty"`
 }
 
@@ -80,7 +80,7 @@ const (
 	hold    = "hold"    // a snapshot, until the leg is over: what it needs must stay
 	backup  = "backup"  // to the file or folder backup, beside the store, which must be whole if it is there
 	linger  = "linger"  // until a second after the opening: what an engine does each second comes amid the commits
-	await   = "await"   // each second, one writer alone: the store is idle, but for commits that are not synced
+	await   = "await"   // each second with a weaker commit, by one writer alone, and commit right behind it
 )
 
 type verifySpec struct {

@@ -110,7 +110,6 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 const (
 	lingers    = 985 * time.Millisecond
 	lingerStep = 2 * time.Millisecond
-	awaits     = 20 // commits around each second
 )
 
 // linger waits until the store has been open for so long.
@@ -158,16 +157,8 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 	}
 	for made, resumes := uint64(0), 0; in.Commits == 0 || made < in.Commits; made++ {
 		n := s.subject.last(w).n + 1
-		class, before := spec.Past.Work.class(n, spec.Store.Class), spec.Past.Work.class(n-1, spec.Store.Class)
-		if in.First != await || before != spec.Store.Class { // else what is not synced yet would be soon
-			spec.pause(w, n)
-		}
-		switch in.First {
-		case linger:
-			s.linger(ctx, lingers+time.Duration(made)*lingerStep)
-		case await:
-			s.linger(ctx, lingers+time.Duration(made/awaits)*time.Second)
-		}
+		class := spec.Past.Work.class(n, spec.Store.Class)
+		s.wait(ctx, w, spec, in, made)
 		began := clock()
 		err := s.subject.next(ctx, w, s.chains[w].salt(n), class)
 		if err == nil {
@@ -188,14 +179,24 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 	}
 }
 
-// pause waits before commit n of writer w.
-func (s writeSpec) pause(w int, n uint64) {
-	most := s.Pause
-	if w == 0 {
-		most *= 3
+// wait waits until writer w is to make its next commit in a leg, in which it has made some.
+func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made uint64) {
+	last := s.subject.last(w).n
+	upTo := func(most time.Duration) time.Duration {
+		return time.Duration(mix(spec.Past.Seed, "wait", w, last) % uint64(max(most, 1)))
 	}
-	if most > 0 {
-		time.Sleep(time.Duration(mix(s.Past.Seed, "pause", w, n) % uint64(most)))
+	switch most := spec.Pause; {
+	case in.First == await:
+		if spec.Past.Work.class(last, spec.Store.Class) != spec.Store.Class { // amid the sync at the next second
+			second := time.Since(s.opened).Truncate(time.Second) + time.Second
+			s.linger(ctx, second+upTo(syncTime)-syncTime/4)
+		}
+	case in.First == linger:
+		s.linger(ctx, lingers+time.Duration(made)*lingerStep)
+	case w == 0:
+		time.Sleep(upTo(3 * most))
+	default:
+		time.Sleep(upTo(most))
 	}
 }
 
