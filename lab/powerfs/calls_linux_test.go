@@ -108,9 +108,9 @@ func callsOn(name string) (do func(path string) error, ok bool) {
 // TestCallsThroughTheKernel does them in a process, on a mount.
 func TestCallsThroughTheKernel(t *testing.T) {
 	for _, c := range calls {
-		t.Run(c.name, func(t *testing.T) {
+		eachWay(t, c.name, func(t *testing.T, start starter) {
 			d, m := mounted(t, Options{})
-			_, lines := start(t, c.name, m.Dir())
+			_, lines := start(t, c.name, m)
 			if !lines.Scan() {
 				t.Fatal("the child did not do its work")
 			}

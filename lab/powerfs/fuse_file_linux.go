@@ -97,11 +97,11 @@ func (fs *fuseFS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	if fs.isSettler(&in.InHeader) {
 		return fuse.OK // the kernel has written the pages back before it asked; they are not to be durable
 	}
-	id, sync := ID(in.NodeId), fs.disk.Sync
+	id, fh, sync := ID(in.NodeId), in.Fh, fs.disk.Sync
 	if in.FsyncFlags&fsyncData != 0 {
 		sync = fs.disk.SyncData
 	}
-	return fs.tell(id, in.Fh, sync(id))
+	return fs.nowOrLater(&in.InHeader, func() fuse.Status { return fs.tell(id, fh, sync(id)) })
 }
 
 func (fs *fuseFS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
@@ -169,5 +169,6 @@ func (fs *fuseFS) ReleaseDir(in *fuse.ReleaseIn) {
 }
 
 func (fs *fuseFS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
-	return status(fs.disk.Sync(ID(in.NodeId)))
+	id := ID(in.NodeId)
+	return fs.nowOrLater(&in.InHeader, func() fuse.Status { return status(fs.disk.Sync(id)) })
 }

@@ -26,11 +26,12 @@ type fuseFS struct {
 	folders map[uint64][]Entry // open folders, as they were when they were opened
 	told    map[uint64]int     // open files: how many failed syncs of the file each was told of
 	last    uint64
+	held    map[uint32]*heldBack // by the threads that hold syncs back
 }
 
 func newFuseFS(d *Disk) *fuseFS {
 	return &fuseFS{RawFileSystem: fuse.NewDefaultRawFileSystem(), disk: d, folders: make(map[uint64][]Entry),
-		told: make(map[uint64]int)}
+		told: make(map[uint64]int), held: make(map[uint32]*heldBack)}
 }
 
 func (*fuseFS) String() string { return mountName }

@@ -20,11 +20,11 @@ func TestOnlySyncsAreDurable(t *testing.T) {
 		"mmap and sync_file_range": "4096×o",
 		"mmap":                     "4096×o", "MS_ASYNC": "4096×o", "munmap": "4096×o", "many pages": "16777216×o",
 		"fsync": "4096×x", "fdatasync": "4096×x", "O_SYNC": "4096×x",
-		"O_DSYNC": "4096×x", "RWF_DSYNC": "4096×x", "MS_SYNC": "4096×x",
+		"O_DSYNC": "4096×x", "RWF_DSYNC": "4096×x", "MS_SYNC": "4096×x", "mmap and fdatasync": "4096×x",
 	} {
-		t.Run(role, func(t *testing.T) {
+		eachWay(t, role, func(t *testing.T, start starter) {
 			d, m := mounted(t, Options{})
-			cmd, lines := start(t, role, m.Dir())
+			cmd, lines := start(t, role, m)
 			if !lines.Scan() {
 				t.Fatal("the child did not do its work")
 			}
@@ -114,7 +114,7 @@ func TestSettlingABusyProcess(t *testing.T) {
 	}
 	for round := range rounds {
 		d, m := mounted(t, Options{})
-		cmd, lines := start(t, "busy", m.Dir())
+		cmd, lines := []starter{startsAlone, startsHandedOver}[round%2](t, "busy", m)
 		d.CutBefore(uint64(60+37*round), func() {
 			if err := m.Settle(cmd.Process.Pid); err != nil {
 				t.Error(err)
@@ -329,31 +329,13 @@ func BenchmarkWrite4KiB(b *testing.B) {
 
 // A sync that failed is told once to each who had the file open, and to nobody who opens it later.
 func TestAFailedSyncIsToldToAllWhoHaveTheFileOpen(t *testing.T) {
-	d, m := mounted(t, Options{})
-	name := filepath.Join(m.Dir(), "f")
-	openFile := func() *os.File {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
+	eachWay(t, "told", func(t *testing.T, start starter) {
+		d, m := mounted(t, Options{})
+		if err := d.Fail(Fault{Op: OnSync, Nth: 1}); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	first, second := openFile(), openFile()
-	if _, err := first.WriteString("x"); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Fail(Fault{Op: OnSync, Nth: 1}); err != nil {
-		t.Fatal(err)
-	}
-	sync := func(what string, f *os.File, want error) {
-		if err := f.Sync(); !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", what, err, want)
+		if _, lines := start(t, "told", m); !lines.Scan() || lines.Text() != "done" {
+			t.Error("something else was told, see above")
 		}
-	}
-	sync("the one that fails", first, unix.EIO)
-	sync("opened later", openFile(), nil)
-	sync("open before", second, unix.EIO)
-	sync("told", second, nil)
-	sync("told", first, nil)
+	})
 }

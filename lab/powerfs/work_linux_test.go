@@ -86,6 +86,17 @@ func workOn(role string, args []string) error {
 		return busy(args[0])
 	case "real":
 		return realChild(args)
+	case handsOver:
+		f, err := HandOverSyncs()
+		if err != nil {
+			return err
+		}
+		fmt.Println(f.Fd()) // and never closes f
+		return workOn(args[1], args[:1])
+	case "amid":
+		return amid(filepath.Join(args[0], "old"))
+	case "told":
+		return told(args[0])
 	}
 	do, ok := works[role]
 	if !ok {
@@ -133,6 +144,16 @@ var works = map[string]func(path string) error{
 			copy(b, xs)
 			return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|
 				unix.SYNC_FILE_RANGE_WAIT_AFTER)
+		})
+	},
+	"mmap and fdatasync": func(path string) error {
+		return opened(path, 0, func(fd int) error {
+			b, err := unix.Mmap(fd, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			if err != nil {
+				return err
+			}
+			copy(b, xs)
+			return unix.Fdatasync(fd)
 		})
 	},
 	"many pages": func(path string) error { return mapped(path, 4096, nil) },

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/child"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/workdir"
 )
 
@@ -43,7 +45,8 @@ type state struct {
 	verifies bool     // it is a verifier
 	inherits []string // folders
 
-	subject subject // of a writer, once it is open
+	syncs   *os.File // that hands them over, until they were taken
+	subject subject  // of a writer, once it is open
 	opened  time.Time
 	chains  []chain // of its writers, as they have gone on
 	failed  []bool  // the last commit returned an error, after which its writer has not gone on
@@ -56,9 +59,16 @@ func (s *state) answer(ctx context.Context, r request) (done doneMessage, err er
 	switch {
 	case r.Inherit != nil:
 		s.inherits = r.Inherit
+	case r.HandOver:
+		if s.syncs, err = powerfs.HandOverSyncs(); err == nil {
+			done.Syncs = int(s.syncs.Fd())
+		}
 	case r.Probe != nil:
 		done.Caps, err = probe(ctx, *r.Probe)
 	case r.Write != nil:
+		if s.syncs != nil { // they were taken
+			_, s.syncs = s.syncs.Close(), nil
+		}
 		err = s.write(ctx, *r.Write)
 	case r.Verify != nil:
 		s.collectNothing()

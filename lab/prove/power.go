@@ -109,11 +109,15 @@ type figures struct {
 
 // warnHung notes, once for each engine, that it did not return from a commit or from closing.
 func (l *lane) warnHung(t *task) {
+	l.warn(result.Warning{
+		Text: fmt.Sprintf("%s hung after a failure of its disk: its process had to be killed", t.entry.Name),
+		Hint: "give commits and closing a time limit in a program that must outlive a failing disk"})
+}
+
+// warn notes what a reader must know, once.
+func (l *lane) warn(w result.Warning) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := result.Warning{
-		Text: fmt.Sprintf("%s hung after a failure of its disk: its process had to be killed", t.entry.Name),
-		Hint: "give commits and closing a time limit in a program that must outlive a failing disk"}
 	if !slices.Contains(l.proof.Warnings, w) {
 		l.proof.Warnings = append(l.proof.Warnings, w)
 	}

@@ -3,6 +3,7 @@ package prove
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
@@ -16,6 +17,8 @@ type request struct {
 	Probe  *storeSpec  `json:",omitempty"` // open fresh stores and tell what they promise
 	Write  *writeSpec  `json:",omitempty"` // commit; the store stays open for the next Write
 	Verify *verifySpec `json:",omitempty"` // open a store, compare it with the past, go on in it
+	// HandOver has the process hand its syncs over, until the next request.
+	HandOver bool `json:",omitempty"`
 	// Inherit names the folders of the run. Once there are no more requests, and the parent has not
 	// removed them, it was killed: the child does it.
 	Inherit []string `json:",omitempty"`
@@ -59,6 +62,9 @@ type writeSpec struct {
 	// Only are the writers that commit; others have processes of their own. nil is all.
 	Only  []int `json:",omitempty"`
 	Close bool  // the store when it is done
+	// Pause is for how long a writer waits before a commit, at most, so that some come amid the
+	// sync of others. The first, whose transactions are alone, waits for up to three times as long.
+	Pause time.Duration `json:",omitempty"`
 }
 
 // leg is a stretch of commits, and what is done before them.
@@ -74,6 +80,7 @@ const (
 	hold    = "hold"    // a snapshot, until the leg is over: what it needs must stay
 	backup  = "backup"  // to the file or folder backup, beside the store, which must be whole if it is there
 	linger  = "linger"  // until a second after the opening: what an engine does each second comes amid the commits
+	await   = "await"   // each second with a weaker commit, by one writer alone, and commit right behind it
 )
 
 type verifySpec struct {
@@ -134,6 +141,7 @@ type doneMessage struct {
 	Hint    string   `json:",omitempty"`
 	Invalid bool     `json:",omitempty"` // what was asked for is wrong
 	Caps    *[3]caps `json:",omitempty"` // of Probe, indexed by the class asked for
+	Syncs   int      `json:",omitempty"` // of HandOver, the descriptor that takes them over
 	Outcome *outcome `json:",omitempty"`
 	Full    bool     `json:",omitempty"` // the process has used its memory, another is to take its place
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/result"
 )
 
 // recording is one run of a writer process on a disk that keeps everything that is done to it.
@@ -64,6 +65,9 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir), options: o}
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs,
 		Resume: faulty}
+	if s.slow {
+		spec.Pause = 2 * syncTime
+	}
 	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
 	r.ledger.acks = make([][]ack, s.writers)
 	r.copies = in.before == nil && slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == backup })
@@ -137,11 +141,12 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 		}
 	}()
 	for i, spec := range specs {
-		var ready func(pid int)
-		if in.dies > 0 && i == len(specs)-1 {
-			ready = func(pid int) { g.killBefore(in.dies, pid, func() { died.Store(clock()) }) }
-		}
-		w, err := startWriter(l.Child, spec, 0, ready)
+		w, err := startWriter(l.Child, spec, 0, func(w *writer) error {
+			if in.dies > 0 && i == len(specs)-1 {
+				g.killBefore(in.dies, w.p.PID(), func() { died.Store(clock()) })
+			}
+			return l.takeSyncs(g, r.scene, w)
+		})
 		if err != nil {
 			return all, err
 		}
@@ -170,6 +175,21 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 	r.at = clock()
 	g.disk.Cut()
 	return all, nil
+}
+
+// takeSyncs does the syncs of a process in a slow scene, so that others write to the same file
+// meanwhile. Where the machine does not let it the process does them, and a warning says so.
+func (l *lane) takeSyncs(g *rig, s scene, w *writer) error {
+	if !s.slow {
+		return nil
+	}
+	release, err := g.mount.TakeSyncs(w.p.PID(), w.handOver)
+	if errors.Is(err, kv.Unsupported) {
+		l.warn(result.Warning{Text: "writes to a file amid its own sync were not tried: " + err.Error(), Hint: kv.HintOf(err)})
+		return nil
+	}
+	w.releaseSyncs = release
+	return err
 }
 
 // sharedIndex matches the file in which processes that use SQLite share an index of the log. It is

@@ -19,7 +19,10 @@ import (
 // killedAt has a process work until it is killed before an operation of the disk, or has done all,
 // and returns what the next one is told.
 func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpec, op uint64) (writeSpec, error) {
-	w, err := startWriter(l.Child, spec, 0, func(pid int) { g.killBefore(op, pid, nil) })
+	w, err := startWriter(l.Child, spec, 0, func(w *writer) error {
+		g.killBefore(op, w.p.PID(), nil)
+		return l.takeSyncs(g, r.scene, w)
+	})
 	if err != nil {
 		return spec, err
 	}

@@ -36,7 +36,7 @@ var scenes = []scene{
 			{reopen, 2}, {compact, 4}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 2500}, legs: []leg{{"", 9}, {reopen, 9}}},
 	{writers: 4, slow: true, small: true, weak: true, work: work{Sizes: 1},
-		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}, {linger, 16}}},
+		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}, {linger, 16}, {reopen, 1}, {await, 12}}},
 	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
 	{writers: 2, apart: true, small: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
@@ -139,7 +139,8 @@ func (p *pair) fitted(s scene) scene {
 		s.work.Weak = p.caps.Mixed
 	}
 	if d, ok := driver.Lookup(p.entry.Engine); !ok || !knows(d.Info(), byTheClock) {
-		s.legs = slices.DeleteFunc(slices.Clone(s.legs), func(l leg) bool { return l.First == linger })
+		s.legs = slices.DeleteFunc(slices.Clone(s.legs),
+			func(l leg) bool { return l.First == linger || l.First == await })
 	}
 	return s
 }

@@ -70,6 +70,8 @@ type walStore struct {
 	group   sync.Mutex
 	waiting []*walCommit
 	leading bool
+	syncing bool         // the leader waits for a sync of the log, and touches nothing
+	joined  []*walCommit // that trust it
 	commits int
 }
 

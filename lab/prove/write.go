@@ -152,15 +152,13 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 
 // writer makes the commits of writer w in a leg.
 func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
-	if s.failed[w] {
+	if s.failed[w] || in.First == await && w < len(s.chains)-1 {
 		return
 	}
 	for made, resumes := uint64(0), 0; in.Commits == 0 || made < in.Commits; made++ {
-		if in.First == linger {
-			s.linger(ctx, lingers+time.Duration(made)*lingerStep)
-		}
 		n := s.subject.last(w).n + 1
 		class := spec.Past.Work.class(n, spec.Store.Class)
+		s.wait(ctx, w, spec, in, made)
 		began := clock()
 		err := s.subject.next(ctx, w, s.chains[w].salt(n), class)
 		if err == nil {
@@ -178,6 +176,27 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 		if resumes++; !spec.Resume || resumes > maxResumes || !s.resume(ctx, w, nobody) {
 			return
 		}
+	}
+}
+
+// wait waits until writer w is to make its next commit in a leg, in which it has made some.
+func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made uint64) {
+	last := s.subject.last(w).n
+	upTo := func(most time.Duration) time.Duration {
+		return time.Duration(mix(spec.Past.Seed, "wait", w, last) % uint64(max(most, 1)))
+	}
+	switch most := spec.Pause; {
+	case in.First == await:
+		if spec.Past.Work.class(last, spec.Store.Class) != spec.Store.Class { // amid the sync at the next second
+			second := time.Since(s.opened).Truncate(time.Second) + time.Second
+			s.linger(ctx, second+upTo(syncTime)-syncTime/4)
+		}
+	case in.First == linger:
+		s.linger(ctx, lingers+time.Duration(made)*lingerStep)
+	case w == 0:
+		time.Sleep(upTo(3 * most))
+	default:
+		time.Sleep(upTo(most))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/child"
 )
 
@@ -16,6 +17,8 @@ type writer struct {
 	enough  chan struct{} // closed at the acknowledgement that was waited for
 	done    chan doneMessage
 	over    chan struct{} // closed at the end of the process's output
+
+	releaseSyncs func() // once it has ended; nil is that its syncs are its own
 
 	mu     sync.Mutex
 	ledger ledger
@@ -43,9 +46,9 @@ func (l ledger) wrong() error {
 	return nil
 }
 
-// startWriter starts a process that does what spec says, once ready, if not nil, has returned.
-// enough is closed at its target-th acknowledgement.
-func startWriter(command []string, spec writeSpec, target int, ready func(pid int)) (*writer, error) {
+// startWriter starts a process that does what spec says, once ready, if not nil, has returned its
+// error. enough is closed at its target-th acknowledgement.
+func startWriter(command []string, spec writeSpec, target int, ready func(*writer) error) (*writer, error) {
 	p, err := child.Start(command)
 	if err != nil {
 		return nil, err
@@ -54,7 +57,10 @@ func startWriter(command []string, spec writeSpec, target int, ready func(pid in
 		over: make(chan struct{}), ledger: ledger{acks: make([][]ack, len(spec.From))}, target: target}
 	go w.listen()
 	if ready != nil {
-		ready(p.PID())
+		if err := ready(w); err != nil {
+			w.stop()
+			return nil, err
+		}
 	}
 	if err := p.Send(request{Write: &spec}); err != nil {
 		w.stop()
@@ -100,6 +106,23 @@ func (w *writer) note(m message) {
 	case m.Upkeep != "":
 		w.ledger.upkeep = cmp.Or(w.ledger.upkeep, m.Upkeep)
 	}
+}
+
+// handOver has the process hand its syncs over, and returns the descriptor that takes them.
+func (w *writer) handOver() (fd int, err error) {
+	if err := w.p.Send(request{HandOver: true}); err != nil {
+		return 0, w.p.Ended()
+	}
+	d, err := w.wait(context.Background(), nil) // it ends with the process
+	switch {
+	case err != nil:
+		return 0, err
+	case d == nil:
+		return 0, w.p.Ended()
+	case d.Error != "":
+		return 0, &kv.Error{Kind: kv.Unsupported, Err: errors.New(d.Error), Hint: d.Hint}
+	}
+	return d.Syncs, nil
 }
 
 // wait waits until one of events is closed, the process has answered its request or ended, or ctx
@@ -151,6 +174,9 @@ func (w *writer) stop() ledger {
 	w.p.Kill()
 	<-w.over
 	_ = w.p.End(0) // it was killed
+	if w.releaseSyncs != nil {
+		w.releaseSyncs()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ledger
