@@ -65,7 +65,8 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 	if err != nil {
 		return db.wrap("update", err)
 	}
-	f, s := newFrame(ctx, db, w, &db.updated)
+	f := takeFrame(&db.updated)
+	s := f.begin(ctx, db, w)
 	f.w.w, f.w.d = w, d
 	tx := f.txs.next()
 	tx.Snapshot, tx.writing = s, &f.w
