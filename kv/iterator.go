@@ -65,31 +65,34 @@ func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
 
 // init opens it on r. It copies the bounds. A Range does not fit into the registers that hold
 // arguments.
-func (it *Iterator) init(s *Snapshot, r *Range) error {
-	it.s, it.c, it.span, it.steps = s, nil, nil, 0
-	plain := s.plain()
-	if !plain {
-		_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
-		s.enter()
-		defer s.leave()
+func (it *Iterator) init(s *Snapshot, r *Range) (err error) {
+	if it.s, it.plain = s, s.plain(); it.plain {
+		return it.open(r)
 	}
-	if s.r == nil {
-		err := s.refuse("scan")
+	_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
+	s.enter()
+	defer s.leave()
+	if err = it.open(r); err != nil {
 		it.span.end(err)
-		return err
+	}
+	return err
+}
+
+// open is init within enter.
+func (it *Iterator) open(r *Range) (err error) {
+	s := it.s
+	if s.r == nil {
+		return s.refuse("scan")
 	}
 	it.setRange(r)
-	var err error
 	if it.none = r.empty(); it.none {
 		it.c = nothing{}
 	} else if it.c, err = s.r.Cursor(it.r); err != nil {
-		it.c, err = nil, s.db.wrap("scan", err)
-		it.span.end(err)
-		return err
+		it.c = nil
+		return s.db.wrap("scan", err)
 	}
-	it.plain = plain
-	if it.prev, it.next = nil, s.open; it.next != nil {
-		it.next.prev = it
+	if s.open != nil {
+		it.next, s.open.prev = s.open, it
 	}
 	s.open = it
 	return nil
@@ -238,6 +241,7 @@ func (it *Iterator) shut() error {
 	}
 	it.prev, it.next = nil, nil
 	it.span.end(err)
+	it.span = nil
 	return err
 }
 

@@ -246,7 +246,7 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 	} else {
 		it = iterators.Get().(*Iterator)
 	}
-	if it.err = it.init(s, r); it.plain {
+	if it.steps, it.err = 0, it.init(s, r); it.err == nil && it.plain {
 		it.chunker, _ = it.c.(driver.Chunker)
 	}
 	return it

@@ -39,7 +39,10 @@ var cursors = sync.Pool{New: func() any {
 
 // open puts the cursor before the first pair of r, which is never that of the frames.
 func (c *cursor) open(r driver.Range) {
-	c.start, c.end, c.reverse = max(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
+	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
+	if c.start == "" {
+		c.start = "\x00"
+	}
 	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
 		c.from = c.end
