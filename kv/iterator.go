@@ -29,10 +29,16 @@ type Iterator struct {
 	key, value []byte
 	err        error
 	none       bool // no key is in the range
-	plain      bool // no lock, prefix or tracer stands between a step and the cursor
+	plain      bool // no lock or tracer stands between a step and the cursor
 	owns       bool // its snapshot
 	span       *span
 	prev, next *Iterator // of the view's
+
+	// Of a scan:
+	chunker driver.Chunker // c, if it is plain and c is one
+	pairs   []driver.Pair  // what was read and is to be lent; nil once c is
+	one     [1]driver.Pair // pairs where c is no Chunker
+	steps   int
 }
 
 // iterators are those of scans, which nobody else holds when the scan is over.
@@ -59,40 +65,47 @@ func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
 
 // init opens it on r. It copies the bounds. A Range does not fit into the registers that hold
 // arguments.
-func (it *Iterator) init(s *Snapshot, r *Range) error {
-	it.s, it.c, it.span = s, nil, nil
-	plain := s.plain()
-	if !plain {
-		_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
-		s.enter()
-		defer s.leave()
+func (it *Iterator) init(s *Snapshot, r *Range) (err error) {
+	if it.s, it.plain = s, s.plain(); it.plain {
+		return it.open(r)
 	}
-	if s.r == nil {
-		err := s.refuse("scan")
+	_, it.span = startSpan(s.ctx, s.db.tracer, Event{Op: "scan"})
+	s.enter()
+	defer s.leave()
+	if err = it.open(r); err != nil {
 		it.span.end(err)
-		return err
+	}
+	return err
+}
+
+// open is init within enter.
+func (it *Iterator) open(r *Range) (err error) {
+	s := it.s
+	if s.r == nil {
+		return s.refuse("scan")
 	}
 	it.setRange(r)
-	var err error
 	if it.none = r.empty(); it.none {
 		it.c = nothing{}
 	} else if it.c, err = s.r.Cursor(it.r); err != nil {
-		it.c, err = nil, s.db.wrap("scan", err)
-		it.span.end(err)
-		return err
+		it.c = nil
+		return s.db.wrap("scan", err)
 	}
-	it.plain = plain && len(s.db.prefix) == 0
-	if it.prev, it.next = nil, s.open; it.next != nil {
-		it.next.prev = it
+	if s.open != nil {
+		it.next, s.open.prev = s.open, it
 	}
 	s.open = it
 	return nil
 }
 
-// setRange makes r what the engine walks over.
+// setRange makes r what the engine walks over. A namespace begins behind its prefix: that is a key
+// of the parent, and would be the empty key here.
 func (it *Iterator) setRange(r *Range) {
 	prefix := it.s.db.prefix
 	b := append(append(it.bounds[:0], prefix...), r.Start...)
+	if len(b) > 0 && len(r.Start) == 0 {
+		b = append(b, 0)
+	}
 	n := len(b)
 	if r.End != nil {
 		b = append(append(b, prefix...), r.End...)
@@ -119,7 +132,9 @@ func (it *Iterator) Next() bool {
 	if err != nil {
 		it.err = it.s.db.wrap("scan", err)
 	}
-	it.key, it.value = k, v
+	if it.key, it.value = nil, v; k != nil {
+		it.key = k[len(it.s.db.prefix):]
+	}
 	return k != nil && err == nil
 }
 
@@ -215,6 +230,7 @@ func (it *Iterator) close() error {
 func (it *Iterator) shut() error {
 	err := it.c.Close()
 	it.c, it.plain, it.key, it.value = nil, false, nil, nil
+	it.chunker, it.pairs, it.one[0] = nil, nil, driver.Pair{}
 	if it.prev != nil {
 		it.prev.next = it.next
 	} else {
@@ -225,6 +241,7 @@ func (it *Iterator) shut() error {
 	}
 	it.prev, it.next = nil, nil
 	it.span.end(err)
+	it.span = nil
 	return err
 }
 
@@ -233,10 +250,8 @@ const checkEvery = 64
 
 // step returns the next pair, a nil key at the end.
 func (it *Iterator) step() (k, v []byte, err error) {
-	select {
-	case <-it.s.done: // nil if nothing ends the walk
-		return nil, nil, it.s.ctx.Err()
-	default:
+	if err := it.ended(); err != nil {
+		return nil, nil, err
 	}
 	if it.plain {
 		return it.c.Next()
@@ -246,47 +261,42 @@ func (it *Iterator) step() (k, v []byte, err error) {
 	if it.c == nil { // also that of a scan that a coroutine still holds
 		return nil, nil, errEnded()
 	}
-	n := len(it.s.db.prefix)
-	for {
-		k, v, err := it.c.Next()
-		if err != nil || k == nil {
-			return nil, nil, err
-		}
-		if len(k) == n { // the prefix itself is a key of the parent, and would be the empty key here
-			continue
-		}
-		it.span.pair(k[n:], v)
-		return k[n:], v, nil
+	if k, v, err = it.c.Next(); k != nil && err == nil {
+		it.span.pair(k[len(it.s.db.prefix):], v)
+	}
+	return k, v, err
+}
+
+// ended returns the error of the context if it has ended the walk.
+func (it *Iterator) ended() error {
+	select {
+	case <-it.s.done: // nil if nothing ends the walk
+		return it.s.ctx.Err()
+	default:
+		return nil
 	}
 }
 
-// chunks is the loop of a scan over what c reads several pairs at a time.
-func (it *Iterator) chunks(c driver.Chunker, yield func(k, v []byte) bool) error {
-	db := it.s.db
-	n := len(db.prefix)
-	for {
-		select {
-		case <-it.s.done:
-			return db.wrap("scan", it.s.ctx.Err())
-		default:
+// more reads the next pairs of a scan, and reports whether there are any.
+func (it *Iterator) more() bool {
+	switch it.pairs = nil; {
+	case it.err != nil:
+	case it.chunker != nil:
+		if it.err = it.ended(); it.err == nil {
+			it.pairs, it.err = it.chunker.Chunk()
 		}
-		pairs, err := c.Chunk()
-		if err != nil || len(pairs) == 0 {
-			return db.wrap("scan", err)
+	default:
+		p := &it.one[0]
+		if it.steps++; it.plain && it.steps%checkEvery != 0 {
+			p.Key, p.Value, it.err = it.c.Next() // it.step, without the call
+		} else {
+			p.Key, p.Value, it.err = it.step()
 		}
-		for i := range pairs {
-			k := pairs[i].Key[n:]
-			if len(k) == 0 { // the prefix itself, see step
-				continue
-			}
-			if !lend(yield, k, pairs[i].Value) {
-				return nil
-			}
-			if it.c == nil { // that of a scan that a coroutine still held when the snapshot ended
-				return db.wrap("scan", errEnded())
-			}
+		if p.Key != nil {
+			it.pairs = it.one[:]
 		}
 	}
+	return it.err == nil && len(it.pairs) > 0
 }
 
 // nothing is the cursor of a range without pairs.

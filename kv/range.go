@@ -83,5 +83,6 @@ func CutString(key []byte) (s string, rest []byte, ok bool) {
 
 // empty reports whether r can hold no key.
 func (r *Range) empty() bool {
-	return r.End != nil && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) >= 0)
+	return r.End != nil && (len(r.End) == 0 || bytes.Compare(r.Start, r.End) >= 0 ||
+		len(r.Start) == 0 && len(r.End) == 1 && r.End[0] == 0) // no key is shorter
 }

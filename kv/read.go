@@ -21,16 +21,19 @@ func (db *DB) view(ctx context.Context, fn func(*Snapshot) error) (err error) {
 	if err := db.enter(ctx, "view"); err != nil {
 		return err
 	}
-	r, err := db.reader(ctx)
-	if err != nil {
-		db.leave()
-		return db.wrap("view", err)
-	}
 	own := &db.viewed
 	if db.active.Load() != 1 { // who is alone here stays so until it leaves: who comes meanwhile finds two
 		own = nil
 	}
-	f, s := newFrame(ctx, db, r, own)
+	f := takeFrame(own)
+	if f.renewer == nil || f.renewer.Renew(ctx) != nil {
+		if f.last, err = db.reader(ctx); err != nil {
+			db.leave()
+			return db.wrap("view", err)
+		}
+		f.renewer, _ = f.last.(driver.Renewer)
+	}
+	s := f.begin(ctx, db, f.last)
 	defer func() {
 		cerr := f.end(s, own)
 		db.leave()
@@ -132,6 +135,8 @@ func (db *DB) heldView(ctx context.Context, r driver.Reader, e Event) *view {
 // end.
 type frame struct {
 	view
+	last      driver.Reader  // of a View
+	renewer   driver.Renewer // last, if it is one and its store's own frame has it
 	w         writing
 	snapshots slab[Snapshot]
 	txs       slab[Tx]
@@ -162,17 +167,21 @@ var (
 // mostScratch is how many bytes for values the store keeps in a frame.
 const mostScratch = 64 << 10
 
-// newFrame takes what own holds, and from the pool what it does not. A nil own is the pool.
-func newFrame(ctx context.Context, db *DB, r driver.Reader, own **frame) (f *frame, _ *Snapshot) {
-	if own != nil && *own != nil {
-		f, *own = *own, nil
-	} else {
-		f = frames.Get().(*frame)
+// takeFrame takes what own holds, and from the pool what it does not. A nil own is the pool.
+func takeFrame(own **frame) (f *frame) {
+	if own == nil || *own == nil {
+		return frames.Get().(*frame)
 	}
+	f, *own = *own, nil
+	return f
+}
+
+// begin begins the view, of r.
+func (f *frame) begin(ctx context.Context, db *DB, r driver.Reader) *Snapshot {
 	f.r, f.ctx, f.done = r, ctx, ctx.Done()
 	s := f.snapshots.next()
 	s.view, s.db = &f.view, db
-	return f, s
+	return s
 }
 
 // end ends the view and its snapshot, and gives the frame back. It is not used again if something
@@ -189,6 +198,7 @@ func (f *frame) end(s *Snapshot, own **frame) error {
 		if own != nil && cap(f.scratch) <= mostScratch {
 			*own = f
 		} else {
+			f.last, f.renewer = nil, nil
 			frames.Put(f)
 		}
 	}

@@ -169,16 +169,36 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 // Scan returns the pairs of r in order. Key and value are borrowed until the next step: copy what
 // is kept, change nothing. A scan that fails, or whose context has ended, ends early, and View or
 // Update then returns its error even if the function returned nil; Err tells it earlier. Within an
-// Update, writes are refused while a scan is running.
+// Update, writes are refused while a scan is running; one that a panic left runs until the snapshot
+// ends, and is an error then.
+//
+// The function is free of defer, and calls yield in one place: so it becomes a part of the caller's,
+// and the loop's body a part of it, at no call for a pair.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) { s.scan(&r, yield) }
+	return func(yield func(k, v []byte) bool) {
+		it := s.scan(&r)
+		n := len(s.db.prefix)
+	walk:
+		for it.more() {
+			for i := 0; i < len(it.pairs); i++ { // none are left once a snapshot ends that a coroutine scans
+				if p := &it.pairs[i]; !lend(yield, p.Key[n:], p.Value) {
+					break walk
+				}
+			}
+		}
+		it.end()
+	}
 }
 
 // Keys returns the keys of r in order, as Scan does the pairs.
 func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	r.KeysOnly = true
 	return func(yield func(k []byte) bool) {
-		s.scan(&r, func(k, _ []byte) bool { return yield(k) })
+		for k := range s.Scan(r) {
+			if !yield(k) {
+				return
+			}
+		}
 	}
 }
 
@@ -216,60 +236,36 @@ func (s *Snapshot) full(key []byte) []byte {
 	return s.key
 }
 
-// scan pulls from the driver's cursor rather than handing yield to the driver: an argument of an
-// interface method escapes, and with it the loop body and every variable that it uses.
-func (s *Snapshot) scan(r *Range, yield func(k, v []byte) bool) {
-	it := s.iterator()
-	err := it.init(s, r)
-	defer func() {
-		if cerr := it.close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			s.fail(err)
-		}
-		s.recycle(it)
-	}()
+// scan begins a scan, with the iterator of the scan before, if there was one. A scan pulls from the
+// driver's cursor rather than handing yield to the driver: an argument of an interface method
+// escapes, and with it the loop body and every variable that it uses.
+func (s *Snapshot) scan(r *Range) *Iterator {
+	it := s.free
+	if it != nil {
+		s.free = nil
+	} else {
+		it = iterators.Get().(*Iterator)
+	}
+	if it.steps, it.err = 0, it.init(s, r); it.err == nil && it.plain {
+		it.chunker, _ = it.c.(driver.Chunker)
+	}
+	return it
+}
+
+// end ends a scan, keeps its error, and keeps the iterator, which nobody else holds, for the next.
+func (it *Iterator) end() {
+	s, err := it.s, it.err
+	if cerr := it.close(); err == nil {
+		err = cerr
+	}
 	if err != nil {
-		return
+		s.fail(s.db.wrap("scan", err))
 	}
-	if c, ok := it.c.(driver.Chunker); ok && s.plain() {
-		err = it.chunks(c, yield)
-		return
+	if s.mu == nil && s.r != nil && s.free == nil {
+		s.free = it
+	} else {
+		iterators.Put(it)
 	}
-	for n := 1; ; n++ {
-		var k, v []byte
-		if it.plain && n%checkEvery != 0 {
-			k, v, err = it.c.Next() // it.step, without the call
-		} else {
-			k, v, err = it.step()
-		}
-		if err != nil {
-			err = s.db.wrap("scan", err)
-			return
-		}
-		if k == nil || !lend(yield, k, v) {
-			return
-		}
-	}
-}
-
-// iterator returns one for a scan: that of the scan before, if there was one.
-func (v *view) iterator() *Iterator {
-	if it := v.free; it != nil {
-		v.free = nil
-		return it
-	}
-	return iterators.Get().(*Iterator)
-}
-
-// recycle keeps the iterator of a scan, which nobody else holds, for the next.
-func (v *view) recycle(it *Iterator) {
-	if v.mu == nil && v.r != nil && v.free == nil {
-		v.free = it
-		return
-	}
-	iterators.Put(it)
 }
 
 // fail keeps the error of a scan.

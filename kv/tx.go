@@ -110,9 +110,6 @@ func (tx *Tx) deleteAtOnce(d driver.RangeDeleter, r Range) error {
 	}
 	it := Iterator{s: tx.Snapshot}
 	it.setRange(&r)
-	if prefix := tx.db.prefix; len(prefix) > 0 && len(it.r.Start) == len(prefix) {
-		it.r.Start = After(prefix) // the prefix itself is a key of the parent
-	}
 	return d.DeleteRange(it.r.Start, it.r.End)
 }
 

@@ -65,7 +65,8 @@ func (db *DB) update(ctx context.Context, d Durability, fn func(*Tx) error) (err
 	if err != nil {
 		return db.wrap("update", err)
 	}
-	f, s := newFrame(ctx, db, w, &db.updated)
+	f := takeFrame(&db.updated)
+	s := f.begin(ctx, db, w)
 	f.w.w, f.w.d = w, d
 	tx := f.txs.next()
 	tx.Snapshot, tx.writing = s, &f.w
@@ -198,7 +199,7 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	return db.write(ctx, d, func() error {
+	return db.write(ctx, d, func(bool) error {
 		if b.turn != nil {
 			if err := b.turn(); err != nil {
 				return err
@@ -208,7 +209,7 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	})
 }
 
-// ones are the operations of writeOne.
+// ones are the operations of writeOne where several are in turn.
 var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 
 // writeOne is Write of one operation, which need not be copied.
@@ -231,16 +232,22 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	if len(db.prefix) > 0 {
 		op.Key = slices.Concat(db.prefix, op.Key)
 	}
-	one := ones.Get().(*[1]driver.Op)
-	one[0] = op
-	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })
-	one[0] = driver.Op{}
-	ones.Put(one)
-	return err
+	return db.write(ctx, d, func(first bool) error {
+		one := &db.one
+		if !first {
+			one = ones.Get().(*[1]driver.Op)
+			defer ones.Put(one)
+		}
+		one[0] = op
+		err := db.apply(ctx, d, one[:])
+		one[0] = driver.Op{}
+		return err
+	})
 }
 
-// write runs commit in the turn of a writer, again where it meets others.
-func (db *DB) write(ctx context.Context, d Durability, commit func() error) error {
+// write runs commit in the turn of a writer, again where it meets others. commit is told whether
+// nobody was in when it came: there is one such at a time.
+func (db *DB) write(ctx context.Context, d Durability, commit func(first bool) error) error {
 	err := db.inTurn(ctx, d, commit)
 	if err != nil && db.caps.MayAbort {
 		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, commit) })
@@ -248,22 +255,23 @@ func (db *DB) write(ctx context.Context, d Durability, commit func() error) erro
 	return err
 }
 
-func (db *DB) inTurn(ctx context.Context, d Durability, commit func() error) error {
+func (db *DB) inTurn(ctx context.Context, d Durability, commit func(first bool) error) error {
 	if !db.caps.ConcurrentApply {
 		if err := db.enterAlone(ctx, "write", d, alone); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()
-		return commit()
+		return commit(true)
 	}
-	if err := db.writers.enterShared(ctx); err != nil {
+	first, err := db.writers.enterShared(ctx)
+	if err != nil {
 		return db.wrap("write", waitedForItself(err))
 	}
 	defer db.writers.leaveShared()
 	if err := db.mayWrite(ctx, "write", d); err != nil {
 		return err
 	}
-	return commit()
+	return commit(first)
 }
 
 // apply commits ops in the turn of the caller.

@@ -2,6 +2,7 @@ package badgerkv
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -11,9 +12,18 @@ import (
 // reader reads at one time stamp. Badger's own transaction is a new one for every reader. Iterators
 // are kept, and what they keep from being removed, until the reader is closed.
 type reader struct {
+	store  *store
 	txn    *badger.Txn
 	writes bool    // an iterator shows what was written before it was made
 	free   *cursor // closed cursors, to be used again
+}
+
+var _ driver.Renewer = (*reader)(nil)
+
+// Renew makes it a reader of the last committed state.
+func (r *reader) Renew(ctx context.Context) (err error) {
+	r.txn, err = r.store.trouble.begin(ctx, r.store.db, false)
+	return err
 }
 
 // Get appends the value of key to dst.
@@ -30,6 +40,7 @@ func (r *reader) Close() error {
 	for c := r.free; c != nil; c = c.next {
 		c.it.Close()
 	}
+	r.free = nil
 	r.txn.Discard()
 	return nil
 }

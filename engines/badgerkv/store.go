@@ -31,8 +31,8 @@ func (s *store) Settings() []driver.Setting {
 // Snapshot returns the last committed state: Badger waits for the commits that have a time stamp
 // already.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	t, err := s.trouble.begin(ctx, s.db, false)
-	return &reader{txn: t}, err
+	r := &reader{store: s}
+	return r, r.Renew(ctx)
 }
 
 // Get reads in a transaction that needs no memory of ours.
@@ -48,7 +48,7 @@ func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
 // Begin starts a transaction. Its durability was fixed when the store was opened.
 func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
 	t, err := s.trouble.begin(ctx, s.db, true)
-	return &txn{reader: reader{txn: t, writes: true}, trouble: s.trouble}, err
+	return &txn{reader: reader{store: s, txn: t, writes: true}}, err
 }
 
 // Apply commits ops as one transaction. Several may run at once, and share a sync.

@@ -4,9 +4,8 @@ package badgerkv
 // sees what was written before it was made.
 type txn struct {
 	reader
-	trouble *trouble
-	size    int64  // bytes that the commit will write to Badger's log, about
-	arena   []byte // copies of keys and values: Badger refers to them until the commit, also one that hangs
+	size  int64  // bytes that the commit will write to Badger's log, about
+	arena []byte // copies of keys and values: Badger refers to them until the commit, also one that hangs
 }
 
 // Put sets key to value.
@@ -32,4 +31,4 @@ func (t *txn) copy(key, value []byte) (k, v []byte) {
 }
 
 // Commit writes everything to Badger's log.
-func (t *txn) Commit() error { return t.trouble.commit(t.txn, t.size) }
+func (t *txn) Commit() error { return t.store.trouble.commit(t.txn, t.size) }

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -29,15 +30,19 @@ const (
 	mostRoom  = 128
 )
 
-func newCursor(r *reader) *cursor {
-	c := &cursor{reader: r, chunk: make([]driver.Pair, mostRoom)}
-	c.take = c.keep
+// cursors are those of readers that were closed.
+var cursors = sync.Pool{New: func() any {
+	c := &cursor{chunk: make([]driver.Pair, mostRoom)}
+	c.take = func(key, value string) bool { return c.keep(key, value) }
 	return c
-}
+}}
 
 // open puts the cursor before the first pair of r, which is never that of the frames.
 func (c *cursor) open(r driver.Range) {
-	c.start, c.end, c.reverse = max(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
+	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
+	if c.start == "" {
+		c.start = "\x00"
+	}
 	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
 		c.from = c.end

@@ -1,7 +1,7 @@
 package buntkv
 
 import (
-	"sync"
+	"context"
 	"unsafe"
 
 	"github.com/tidwall/buntdb"
@@ -16,10 +16,16 @@ type reader struct {
 	free []*cursor
 }
 
-var _ driver.Lener = (*reader)(nil)
+var (
+	_ driver.Lener   = (*reader)(nil)
+	_ driver.Renewer = (*reader)(nil)
+)
 
-// readers are those that were closed. kv uses none after its end.
-var readers = sync.Pool{New: func() any { return new(reader) }}
+// Renew lets nobody write until it is closed.
+func (r *reader) Renew(ctx context.Context) (err error) {
+	r.tx, err = r.gate.read(ctx)
+	return err
+}
 
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	v, err := r.tx.Get(borrowed(key), true)
@@ -42,17 +48,25 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	if n := len(r.free); n > 0 {
 		c, r.free = r.free[n-1], r.free[:n-1]
 	} else {
-		c = newCursor(r)
+		c = cursors.Get().(*cursor)
 	}
+	c.reader = r
 	c.open(rng)
 	return c, nil
 }
 
+// release gives the cursors back, which refer to values.
+func (r *reader) release() {
+	for _, c := range r.free {
+		c.reader = nil
+		cursors.Put(c)
+	}
+	r.tx, r.free = nil, nil
+}
+
 func (r *reader) Close() error {
-	err := r.gate.endRead()
-	r.tx, r.gate = nil, nil
-	readers.Put(r)
-	return err
+	r.release()
+	return r.gate.endRead()
 }
 
 // borrowed returns b as a string without copying. It serves look-ups, where BuntDB keeps nothing.

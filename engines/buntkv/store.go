@@ -22,6 +22,7 @@ type store struct {
 	logger  *slog.Logger
 	log     *log // nil in the plain form, and where nothing is written
 	failed  driver.Failure
+	own     txn // of Begin
 }
 
 func (s *store) Caps() driver.Caps { return s.caps }
@@ -30,13 +31,8 @@ func (s *store) Settings() []driver.Setting { return table.Settings(s.options) }
 
 // Snapshot lets nobody write until it is closed.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	tx, err := s.gate.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := readers.Get().(*reader)
-	r.tx, r.gate = tx, &s.gate
-	return r, nil
+	r := &reader{gate: &s.gate}
+	return r, r.Renew(ctx)
 }
 
 // Get is a reader's, for as long as it takes.
@@ -66,7 +62,7 @@ func (s *store) Begin(ctx context.Context, d driver.Durability) (driver.Txn, err
 		s.gate.endWrite(nil)
 		return nil, err
 	}
-	t := txns.Get().(*txn)
+	t := &s.own
 	t.tx, t.gate, t.store, t.durability, t.buf, t.ended = tx, &s.gate, s, d, buf, false
 	return t, nil
 }

@@ -1,8 +1,6 @@
 package buntkv
 
 import (
-	"sync"
-
 	"github.com/tidwall/buntdb"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -16,9 +14,6 @@ type txn struct {
 	ended      bool   // by a commit
 	buf        []byte // of a store with frames: what is to be written
 }
-
-// txns are those that were closed, as readers are.
-var txns = sync.Pool{New: func() any { return new(txn) }}
 
 func (t *txn) Put(key, value []byte) error {
 	_, _, err := t.tx.Set(string(key), string(value), nil)
@@ -56,7 +51,7 @@ func (t *txn) Close() (err error) {
 		err = t.tx.Rollback()
 		t.gate.endWrite(nil)
 	}
-	t.tx, t.gate, t.store, t.buf = nil, nil, nil, nil // and keeps its cursors
-	txns.Put(t)
+	t.release()
+	t.buf = nil
 	return err
 }

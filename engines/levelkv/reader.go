@@ -2,6 +2,7 @@ package levelkv
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/iterator"
@@ -21,8 +22,18 @@ type source interface {
 // iterators, which are over all keys, because to build one costs as much as to read ten pairs; they
 // keep tables that a compaction has replaced until the reader is closed.
 type reader struct {
+	db   *leveldb.DB
 	from source
 	free *cursor
+}
+
+var _ driver.Renewer = (*reader)(nil)
+
+// Renew makes it a reader of the last committed state.
+func (r *reader) Renew(context.Context) error {
+	snap, err := r.db.GetSnapshot()
+	r.from = snap
+	return classify(err)
 }
 
 // Get appends the value of key to dst.

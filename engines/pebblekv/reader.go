@@ -17,7 +17,7 @@ type reader struct {
 	free  *cursor
 }
 
-var _ driver.Lener = (*txn)(nil)
+var _ driver.Lener = (*reader)(nil)
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
@@ -72,6 +72,9 @@ func (r *reader) release() (err error) {
 	r.free = nil
 	return r.fence.read(err)
 }
+
+// Close drops the snapshot or the batch.
+func (r *reader) Close() error { return errors.Join(r.release(), classify(r.from.Close())) }
 
 // cursor walks an iterator, within its bounds.
 type cursor struct {

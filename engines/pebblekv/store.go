@@ -15,6 +15,7 @@ type store struct {
 	db    *pebble.DB
 	o     *settings // nil for a database that the program has opened
 	fence *fence
+	own   txn // of Begin
 }
 
 // checkpointed is a store that can write checkpoints: Pebble's read-only ones cannot, and kv copies
@@ -40,8 +41,9 @@ func (s *store) Settings() []driver.Setting {
 }
 
 // Snapshot returns the last committed state.
-func (s *store) Snapshot(context.Context) (driver.Reader, error) {
-	return s.read(s.db.NewSnapshot()), nil
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
+	r := &snapshot{reader: reader{fence: s.fence}, db: s.db}
+	return r, r.Renew(ctx)
 }
 
 // Get reads without a snapshot, which takes Pebble about half as long.
@@ -49,21 +51,15 @@ func (s *store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
 	return (&reader{from: s.db, fence: s.fence}).Get(dst, key)
 }
 
-// Begin starts a transaction.
+// Begin starts a transaction, in the memory of the one before.
 func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
 	if err := s.fence.Err(); err != nil {
 		return nil, err
 	}
-	b := s.db.NewIndexedBatch()
-	t := s.read(b)
-	t.batch, t.sync = b, syncs[d]
+	t := &s.own
+	t.batch, t.sync, t.fence = s.db.NewIndexedBatch(), syncs[d], s.fence
+	t.from = t.batch
 	return t, nil
-}
-
-func (s *store) read(from pebble.Reader) *txn {
-	t := txns.Get().(*txn)
-	t.from, t.fence = from, s.fence
-	return t
 }
 
 // syncs are the options that deliver each class. Pebble keeps the records of NoSync in memory.

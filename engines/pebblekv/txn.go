@@ -1,23 +1,34 @@
 package pebblekv
 
 import (
+	"context"
 	"errors"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// txn reads a snapshot; or it is a batch that reads what is in it and in the store, to which nobody
-// else writes meanwhile.
-type txn struct {
+// snapshot reads a snapshot.
+type snapshot struct {
 	reader
-	batch *pebble.Batch // nil of a snapshot
-	sync  *pebble.WriteOptions
+	db *pebble.DB
 }
 
-var txns = sync.Pool{New: func() any { return new(txn) }}
+var _ driver.Renewer = (*snapshot)(nil)
+
+// Renew makes it a reader of the last committed state.
+func (s *snapshot) Renew(context.Context) error {
+	s.from = s.db.NewSnapshot()
+	return nil
+}
+
+// txn is a batch that reads what is in it and in the store, to which nobody else writes meanwhile.
+type txn struct {
+	reader
+	batch *pebble.Batch
+	sync  *pebble.WriteOptions
+}
 
 var _ driver.RangeDeleter = (*txn)(nil)
 
@@ -43,12 +54,4 @@ func (t *txn) Commit() error {
 		return err
 	}
 	return t.fence.outcome(t.batch.Commit(t.sync))
-}
-
-// Close drops the snapshot or the batch.
-func (t *txn) Close() error {
-	err := errors.Join(t.release(), classify(t.from.Close()))
-	t.batch = nil
-	txns.Put(t)
-	return err
 }

@@ -164,6 +164,14 @@ type Lener interface {
 	Len(key []byte) (int, error)
 }
 
+// Renewer is a Reader of a Snapshot that can be used again at less cost than a new one. Without it
+// kv takes a Snapshot for each View.
+type Renewer interface {
+	// Renew makes the reader, which was closed, one of the last committed state, as Snapshot does. An
+	// error, such as Busy, leaves it closed, and kv takes a Snapshot.
+	Renew(ctx context.Context) error
+}
+
 // Cursor walks over pairs in the order of their keys, or in the reverse order if its range says so.
 type Cursor interface {
 	// Next moves to the next pair and returns it; a nil key without an error is the end, and stays
