@@ -18,7 +18,8 @@ import (
 const (
 	// aimRounds is how many rounds a sitting has; the first may have fewer, and later ones then
 	// have as many as that. So all processes are measured over the same part of their lives,
-	// whatever the budget: stores grow, and so does what an operation costs.
+	// whatever the budget: stores grow, and so does what an operation costs. Where some leave amid
+	// the first, the others have the rest of their time.
 	aimRounds = 12
 	// A slice shorter than minSlice is lost in the cost of waking the child and of settling.
 	minSlice = 4 * time.Millisecond
@@ -60,14 +61,18 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 		g.calibrate(ctx, until)
 	}
 	before := g.round
+	if first {
+		g.length = aimRounds
+	}
 	for ctx.Err() == nil && len(g.live()) > 0 && !g.enough(until, patience, g.round-before) {
 		g.measureRound(ctx, g.round-before)
 		if first && g.round == aimRounds/2 { // the first has most of those who are far behind
 			g.look()
+			g.length += aimRounds / 2 * (len(live) - len(g.live())) / max(len(g.live()), 1)
 		}
 	}
 	if first {
-		g.length = g.round
+		g.length = min(g.round, aimRounds)
 	}
 	for _, c := range g.live() {
 		if c.N == 0 {
@@ -108,7 +113,7 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 		return rounds > 0
 	}
 	if g.sittings == 0 {
-		return rounds >= stats.MinRounds && next.After(until) || rounds >= aimRounds && !g.heavy
+		return rounds >= stats.MinRounds && next.After(until) || rounds >= g.length && !g.heavy
 	}
 	return rounds >= g.length
 }
