@@ -302,8 +302,8 @@ func TestRefusals(t *testing.T) {
 func TestGoesOn(t *testing.T) {
 	for _, to := range some() {
 		t.Run(to, func(t *testing.T) {
-			if testing.Short() && to == "pebble" {
-				t.Skip("it goes on from a folder that is damaged as well: without -short")
+			if testing.Short() && to != "sqlite" {
+				t.Skip("a folder that is damaged is gone on from as well: without -short")
 			}
 			dir := t.TempDir()
 			from := "bbolt:" + filepath.Join(dir, "old")
