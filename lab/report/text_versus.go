@@ -53,8 +53,8 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender, o Optio
 	return true, err
 }
 
-// commitsAt reports whether a run has a commit of a contender at the class that it is named with, or
-// it is named with none.
+// commitsAt reports whether a run has a commit of a contender at the class that it is named with,
+// or it is named with none.
 func commitsAt(run *result.Run, c stats.Contender) bool {
 	return c.Class == "" || slices.ContainsFunc(run.Cells, func(x result.Cell) bool {
 		return x.Name() == c.Name && x.Promise.Delivered == c.Class && x.NS != nil
