@@ -74,10 +74,12 @@ func promises(m stats.Match) string {
 }
 
 // comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no
-// interval.
+// interval, nor where it says nothing.
 func comparison(c stats.Comparison) string {
 	mark := ""
 	switch {
+	case c.Enough() && !c.Different && c.Hi > vague*c.Lo:
+		return fmt.Sprintf("~ %sx", stats.Factor(c.Mid))
 	case !c.Enough():
 		return fmt.Sprintf("~ %sx (n=%d)", stats.Factor(c.Mid), c.Rounds)
 	case c.Equivalent:
