@@ -303,6 +303,18 @@ func TestVersusMarksWhatIsOpen(t *testing.T) {
 	}
 }
 
+func TestAnIntervalThatSaysNothingIsNotPrinted(t *testing.T) {
+	for want, c := range map[string]stats.Comparison{
+		"~ 0.82x":             {Lo: 0.0008, Mid: 0.82, Hi: 821, Rounds: 6},
+		"~ 0.82x [0.40–1.30]": {Lo: 0.4, Mid: 0.82, Hi: 1.3, Rounds: 6},
+		"~ 0.82x (n=2)":       {Lo: 0.0008, Mid: 0.82, Hi: 821, Rounds: 2},
+	} {
+		if got := comparison(c); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // Who names a class that the run has no commit of is told so, and is not shown another one in
 // silence.
 func TestVersusTellsOfAClassThatTheRunHasNot(t *testing.T) {

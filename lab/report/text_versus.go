@@ -53,8 +53,8 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender, o Optio
 	return true, err
 }
 
-// commitsAt reports whether a run has a commit of a contender at the class that it is named with, or
-// it is named with none.
+// commitsAt reports whether a run has a commit of a contender at the class that it is named with,
+// or it is named with none.
 func commitsAt(run *result.Run, c stats.Contender) bool {
 	return c.Class == "" || slices.ContainsFunc(run.Cells, func(x result.Cell) bool {
 		return x.Name() == c.Name && x.Promise.Delivered == c.Class && x.NS != nil
@@ -74,10 +74,12 @@ func promises(m stats.Match) string {
 }
 
 // comparison prints "14.6x [12.1–17.3]", marked as in a table. Of too few rounds there is no
-// interval.
+// interval, nor where it says nothing.
 func comparison(c stats.Comparison) string {
 	mark := ""
 	switch {
+	case c.Enough() && !c.Different && c.Hi > vague*c.Lo:
+		return fmt.Sprintf("~ %sx", stats.Factor(c.Mid))
 	case !c.Enough():
 		return fmt.Sprintf("~ %sx (n=%d)", stats.Factor(c.Mid), c.Rounds)
 	case c.Equivalent:
