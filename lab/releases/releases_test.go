@@ -34,7 +34,8 @@ var bugs = []bug{
 		old: "v1.2.1", mended: "v1.2.3", fault: result.FaultKill, symptom: "invalid database"},
 	{name: "the value log is cut off behind what was acknowledged", dir: "badger1",
 		module: "github.com/dgraph-io/badger",
-		old:    "v1.5.3", mended: "v1.6.2", tags: "v15", fault: result.FaultRecovery},
+		old:    "v1.5.3", mended: "v1.6.2", tags: "v15", fault: result.FaultKill,
+		symptom: "greater than current offset"},
 	{name: "DB.Sync leaves out the log of the memtable", dir: "badger4", module: "github.com/dgraph-io/badger/v4",
 		old: "v4.1.0", mended: "v4.2.0", fault: result.FaultPower, rule: "ordered/nothing"},
 }

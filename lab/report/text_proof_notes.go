@@ -237,7 +237,7 @@ func untriedWarnings(rows []*proofRow) []result.Warning {
 	for _, u := range unproved(rows) {
 		var none []string
 		for _, f := range faultColumns {
-			tried := slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes[f.key].tried() })
+			tried := slices.ContainsFunc(rows, func(r *proofRow) bool { return r.outcomes[f.key].images() > 0 })
 			if !tried && slices.Contains(u.faults, f.words) {
 				none = append(none, f.words)
 			}

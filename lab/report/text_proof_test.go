@@ -74,6 +74,20 @@ func TestProofTellsABrokenPromiseFromWhatWasNeverPromised(t *testing.T) {
 	}
 }
 
+// What was interrupted, or has a control that failed, was tried all the same.
+func TestWhatWasTriedInPartIsNotCalledUntried(t *testing.T) {
+	p := exampleProof()
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.Keeps.Verdict, c.Keeps.Why = result.Unproved, "interrupted"
+		c.Whole.Verdict, c.Whole.Why = result.Unproved, "interrupted"
+		c.Images = 3
+	}
+	if got := proofText(t, p, Options{Width: 240}); strings.Contains(got, "not tried at all") {
+		t.Errorf("all was tried three times:\n%s", got)
+	}
+}
+
 func TestTheStoryOfABrokenPromiseIsNamed(t *testing.T) {
 	p := exampleProof()
 	if got := proofText(t, p, Options{}); strings.Contains(got, "story.txt") {
