@@ -42,7 +42,7 @@ picture() {
 	done
 }
 
-# watch: the last screen of assay watch, which looks at the example for ten seconds from a terminal.
+# watch: the last screen of assay watch, which looks at the example for ten seconds from a terminal. Its folder is shown as /srv.
 watch() {
 	local program
 	(cd ../examples/observe && go build -trimpath -o "$work/orders" .)
@@ -50,7 +50,7 @@ watch() {
 	program=$!
 	until [ -S "$work/data/orders.observe" ]; do sleep 0.1; done
 	(cd "$work" && script -qec "stty cols $COLUMNS rows $LINES; timeout -s INT 12 ./assay watch data/orders" /dev/null) |
-		sed -e '1,/\x1b\[?1049l/{/\x1b\[?1049l/!d}' -e 's/.*\x1b\[?1049l//; s/\x1b\[K//; s/\r$//; /interrupted$/d' || true
+		sed -e '1,/\x1b\[?1049l/{/\x1b\[?1049l/!d}' -e 's/.*\x1b\[?1049l//; s/\x1b\[K//; s/\r$//; /interrupted$/d' -e "s|$work|/srv|" || true
 	kill "$program"
 	wait "$program" || true
 }

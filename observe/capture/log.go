@@ -226,8 +226,8 @@ func (l *log) close() {
 // fetched is how much of a block is fetched at a time.
 const fetched = 4 << 10
 
-// fetch has the processor fetch the next part of the block, all at once: it was read last by the one
-// that writes to the file, and to get it line by line, each as it is written to, takes longer.
+// fetch has the processor fetch the next part of the block, all at once: it was read last by the
+// one that writes to the file, and to get it line by line, each as it is written to, takes longer.
 func (l *log) fetch() {
 	from := max(l.ready, len(l.block))
 	l.ready = min(from+fetched, cap(l.block))

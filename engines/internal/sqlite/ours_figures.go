@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	endian "encoding/binary"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,16 +27,11 @@ type others struct {
 func (s *Store) writes(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := &s.others
-	if f.by == c {
-		return
+	if f := &s.others; f.by != c {
+		version, _ := c.text("PRAGMA data_version") // first, so that no commit falls in between
+		f.look(s.unused())
+		f.by, f.version = c, version
 	}
-	version, err := c.text("PRAGMA data_version") // first, so that no commit falls in between
-	if err != nil {
-		version = ""
-	}
-	f.look(s.unused())
-	f.by, f.version = c, version
 }
 
 // unused are the connections that nobody has.
@@ -46,14 +42,12 @@ func (f *others) look(idle []*conn) {
 	if !slices.Contains(idle, f.by) {
 		return
 	}
-	version, err := f.by.text("PRAGMA data_version")
-	if err != nil {
-		return
+	if version, err := f.by.text("PRAGMA data_version"); err == nil {
+		if f.version != "" && f.version != version {
+			f.found++
+		}
+		f.version = version
 	}
-	if f.version != "" && f.version != version {
-		f.found++
-	}
-	f.version = version
 }
 
 // countOthers counts what others committed since the last look. One during a transaction is passed
@@ -68,8 +62,8 @@ func (s *Store) countOthers() int64 {
 			if err != nil {
 				return f.found
 			}
-			s.idle[readers] = []*conn{c}
-			idle = s.idle[readers]
+			idle = append(idle, c)
+			s.idle[readers] = idle
 		}
 		f.by = idle[0]
 	}
@@ -96,8 +90,7 @@ func (s *Store) Figures() []driver.Figure {
 	}
 	var header [16]byte // of which the last four bytes are the checkpoint sequence number
 	if _, err := io.ReadFull(log, header[:]); err == nil {
-		n := int64(header[12])<<24 | int64(header[13])<<16 | int64(header[14])<<8 | int64(header[15])
-		list = append(list, driver.Figure{Name: driver.Checkpoints, Value: n})
+		list = append(list, driver.Figure{Name: driver.Checkpoints, Value: int64(endian.BigEndian.Uint32(header[12:]))})
 	}
 	return list
 }
