@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/assaydb/assay/lab/powerfs"
 )
@@ -18,9 +19,9 @@ type chosen struct{ of, step, nth, turn int }
 // every recording creates a store and closes it. Of four operations two are syncs, of which a
 // failure is forgotten most easily, one of them, while there are any, of more than a page, and one
 // is a write. The rarest kinds come first, and between them the most frequent ones, which are what
-// commits do, but before all of them syncs of more than a MiB: what they lose is longest.
+// commits do, but before all of them syncs of long files.
 func order(courses []course, rng *rand.Rand) []chosen {
-	of, most := map[string][]chosen{}, map[string]int{}
+	of := map[string][]chosen{}
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, c := range courses {
 		steps := c.steps
@@ -34,9 +35,6 @@ func order(courses []course, rng *rand.Rand) []chosen {
 				r := rankOf(steps[i].Kind, bytes[i])
 				kinds[r] = append(kinds[r], k)
 			}
-			if s := steps[i]; s.Kind == powerfs.OnSync && amountOf(bytes[i]) == mostPages {
-				most[k] = 1
-			}
 			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
 			nth[k]++
 		}
@@ -49,8 +47,15 @@ func order(courses []course, rng *rand.Rand) []chosen {
 	var ranks [4][]chosen
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
-		list = fromBothEnds(list)
-		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(most[b], most[a]) })
+		ofLong, others := []string{}, []string{}
+		for _, k := range list {
+			if strings.HasPrefix(k, long) {
+				ofLong = append(ofLong, k)
+			} else {
+				others = append(others, k)
+			}
+		}
+		list = append(fromBothEnds(ofLong), fromBothEnds(others)...)
 		for turn, found := 0, true; found; turn++ {
 			found = false
 			for _, k := range list {
