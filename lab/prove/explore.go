@@ -139,14 +139,15 @@ func (r *recording) course() course {
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
 // is copied. That of a large commit, if it fails, leaves a hole, where that of a small one leaves a
 // page that the next commit writes once more. Others may wait for a sync that takes a while. What
-// is done between commits, as by opening and closing, is another thing than what they do.
+// is done between commits, as by opening and closing, is another thing than what they do, and what is
+// done to a long file, of which what mends it may take a part for the whole, another than to a short.
 func surroundings(c course) []string {
 	steps := c.steps
 	kinds := make([]string, len(steps)+2)
 	for i, s := range steps {
 		kinds[i+1] = kindOf(s)
 	}
-	all := make([]string, len(steps))
+	all, size := make([]string, len(steps)), map[string]int{} // of each file
 	for i, bytes := range written(steps) {
 		all[i] = kinds[i+1] + amounts[amountOf(bytes)] + " behind " + kinds[i] + " before " + kinds[i+2]
 		if steps[i].Until > 0 {
@@ -154,6 +155,14 @@ func surroundings(c course) []string {
 		}
 		if c.aside != nil && c.aside[i] {
 			all[i] = "aside " + all[i]
+		}
+		switch s := steps[i]; {
+		case s.Kind == powerfs.OnCreate || s.Kind == powerfs.OnTruncate:
+			size[s.Path] = 0
+		case s.Kind == powerfs.OnSync && size[s.Path] > longFile:
+			all[i] = long + all[i]
+		default:
+			size[s.Path] += s.Bytes
 		}
 	}
 	return all
@@ -178,7 +187,11 @@ var (
 	pagesFrom = [...]int{0, 2, 17, 257}
 )
 
-const mostPages = len(amounts) - 1
+// The kind of a sync begins with long if more than so many bytes are in the file.
+const (
+	long     = "long "
+	longFile = 1 << 20
+)
 
 func amountOf(bytes int) int {
 	switch {
@@ -189,7 +202,7 @@ func amountOf(bytes int) int {
 	case bytes <= 1<<20:
 		return 2
 	}
-	return mostPages
+	return 3
 }
 
 // moments returns the moments before the steps from index first on, and behind the last, in the

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/assaydb/assay/lab/powerfs"
 )
@@ -18,13 +19,15 @@ type chosen struct{ of, step, nth, turn int }
 // every recording creates a store and closes it. Of four operations two are syncs, of which a
 // failure is forgotten most easily, one of them, while there are any, of more than a page, and one
 // is a write. The rarest kinds come first, and between them the most frequent ones, which are what
-// commits do, but before all of them syncs of more than a MiB: what they lose is longest.
+// commits do, but before all of them syncs of long files. Of a kind those of a heavy course come
+// last.
 func order(courses []course, rng *rand.Rand) []chosen {
-	of, most := map[string][]chosen{}, map[string]int{}
+	of, first, heavy := map[string][]chosen{}, map[string]int{}, make([]int, len(courses))
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, c := range courses {
 		steps := c.steps
 		around, bytes, nth := surroundings(c), written(steps), map[string]int{}
+		heavy[n] = c.heavy()
 		for _, i := range rng.Perm(len(steps)) {
 			k := around[i]
 			if steps[i].Kind == 0 {
@@ -34,8 +37,8 @@ func order(courses []course, rng *rand.Rand) []chosen {
 				r := rankOf(steps[i].Kind, bytes[i])
 				kinds[r] = append(kinds[r], k)
 			}
-			if s := steps[i]; s.Kind == powerfs.OnSync && amountOf(bytes[i]) == mostPages {
-				most[k] = 1
+			if strings.HasPrefix(k, long) && heavy[n] == 0 {
+				first[k] = -1
 			}
 			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
 			nth[k]++
@@ -44,13 +47,15 @@ func order(courses []course, rng *rand.Rand) []chosen {
 	for _, k := range slices.Sorted(maps.Keys(of)) { // jobs that share the work have the same order
 		list := of[k]
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		slices.SortStableFunc(list, func(a, b chosen) int { return cmp.Compare(a.nth, b.nth) })
+		slices.SortStableFunc(list, func(a, b chosen) int {
+			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(heavy[a.of], heavy[b.of]))
+		})
 	}
 	var ranks [4][]chosen
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		list = fromBothEnds(list)
-		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(most[b], most[a]) })
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
 		for turn, found := 0, true; found; turn++ {
 			found = false
 			for _, k := range list {
@@ -65,17 +70,28 @@ func order(courses []course, rng *rand.Rand) []chosen {
 	large, small, writes, rest := &ranks[0], &ranks[1], &ranks[2], &ranks[3]
 	var all []chosen
 	for len(*large)+len(*small)+len(*writes)+len(*rest) > 0 {
-		first := large
+		syncs := large
 		if len(*large) == 0 {
-			first = small
+			syncs = small
 		}
-		for _, from := range []*[]chosen{first, writes, small, rest} {
+		for _, from := range []*[]chosen{syncs, writes, small, rest} {
 			if len(*from) > 0 {
 				all, *from = append(all, (*from)[0]), (*from)[1:]
 			}
 		}
 	}
 	return all
+}
+
+// heavy is 1 if a course writes so much that each of its states takes long to be looked at, and else
+// 0.
+func (c course) heavy() int {
+	const much = 8 << 20
+	bytes := 0
+	for _, s := range c.steps {
+		bytes += s.Bytes
+	}
+	return min(bytes/much, 1)
 }
 
 func rankOf(kind powerfs.FaultOp, bytes int) int {

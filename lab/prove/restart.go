@@ -125,10 +125,10 @@ func (j *job) followLater(t target, o powerfs.Options, ops []uint64, ofCommits b
 	j.follows = j.follows[:min(len(j.follows), mostFollows)]
 }
 
-// ofCommits reports whether step i is of a commit, and of the file that is synced most often: who
-// comes later reads it. What a compaction writes beside may have no name yet.
+// ofCommits reports whether step i is of the file that is synced most often, to which commits go:
+// who comes later reads it. What a compaction writes beside may have no name yet.
 func (r *recording) ofCommits(i int) bool {
-	if i >= len(r.steps) || r.course().aside[i] {
+	if i >= len(r.steps) {
 		return false
 	}
 	syncs, most := map[string]int{}, 0

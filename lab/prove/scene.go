@@ -45,7 +45,8 @@ var scenes = []scene{
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
 // it. Commits meet in one sync only where there are four writers: one of them reads, and is alone,
-// one waits for a sync of its own, and two for the next.
+// one waits for a sync of its own, and two for the next. The last has a log of more than a MiB
+// before a weaker commit is lost with the sync that fails.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
@@ -55,6 +56,7 @@ var faulty = []scene{
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
 	{writers: 2, apart: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
+	{writers: 1, weak: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
 }
 
 // excused reports whether what follows a failed sync that nobody mends is no promise of the engine,
