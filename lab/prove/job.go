@@ -259,15 +259,30 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 
 // syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
-// nowhere.
+// nowhere. Those come first that follow a sync amid which its file was written: who trusted that
+// one shows there.
 func (r *recording) syncs() []int {
-	var all []int
+	var first, rest []int
+	going, written, due := map[string]int{}, map[string]bool{}, false
 	for i, s := range r.steps {
-		if ends(s) {
-			all = append(all, i)
+		if ends(s) && due {
+			first = append(first, i)
+		} else if ends(s) {
+			rest = append(rest, i)
+		}
+		switch {
+		case s.Done:
+			going[s.Path]--
+			due, written[s.Path] = written[s.Path], false
+		case ends(s):
+			due = false
+		case s.Kind == powerfs.OnSync:
+			going[s.Path]++
+		case s.Kind == powerfs.OnWrite && going[s.Path] > 0:
+			written[s.Path] = true
 		}
 	}
-	return append(all, len(r.steps))
+	return slices.Concat(first, rest, []int{len(r.steps)})
 }
 
 // few returns some of the states of a moment: nothing, and others at random, each of another sort.
