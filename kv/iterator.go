@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -21,9 +20,9 @@ import (
 //
 // An Iterator that is open when its snapshot ends is closed, and the end is an error.
 type Iterator struct {
+	walk
 	s          *Snapshot
-	c          driver.Cursor // nil once the iterator is closed, nothing where no pair can come
-	r          driver.Range  // as the engine knows it; its bounds lie in bounds
+	r          driver.Range // as the engine knows it; its bounds lie in bounds
 	bounds     []byte
 	target     []byte // of Seek
 	key, value []byte
@@ -35,14 +34,23 @@ type Iterator struct {
 	prev, next *Iterator // of the view's
 
 	// Of a scan:
-	chunker driver.Chunker // c, if it is plain and c is one
-	pairs   []driver.Pair  // what was read and is to be lent; nil once c is
-	one     [1]driver.Pair // pairs where c is no Chunker
-	steps   int
+	pairs []driver.Pair  // what was read and is to be lent; nil once c is
+	one   [1]driver.Pair // pairs where c is no Chunker
+	steps int
 }
 
-// iterators are those of scans, which nobody else holds when the scan is over.
-var iterators = sync.Pool{New: func() any { return new(Iterator) }}
+// walk is a cursor and what it can do.
+type walk struct {
+	c       driver.Cursor   // nil once the iterator is closed, nothing where no pair can come
+	again   driver.Reopener // c, if it is one
+	chunker driver.Chunker  // likewise
+}
+
+func walkOf(c driver.Cursor) walk {
+	again, _ := c.(driver.Reopener)
+	chunker, _ := c.(driver.Chunker)
+	return walk{c, again, chunker}
+}
 
 // Iter returns an iterator before the first pair of r. What goes wrong is told by Err.
 func (s *Snapshot) Iter(r Range) *Iterator {
@@ -85,10 +93,23 @@ func (it *Iterator) open(r *Range) (err error) {
 		return s.refuse("scan")
 	}
 	it.setRange(r)
-	if it.none = r.empty(); it.none {
-		it.c = nothing{}
-	} else if it.c, err = s.r.Cursor(it.r); err != nil {
-		it.c = nil
+	switch it.none = r.empty(); {
+	case it.none:
+		it.walk = walk{c: nothing{}}
+	case s.kept.c != nil:
+		it.walk, s.kept = s.kept, walk{}
+		err = it.again.Reopen(it.r)
+	default:
+		var c driver.Cursor
+		if c, err = s.r.Cursor(it.r); err == nil {
+			it.walk = walkOf(c)
+		}
+	}
+	if err != nil {
+		if it.c != nil {
+			err = errors.Join(err, it.c.Close())
+		}
+		it.walk = walk{}
 		return s.db.wrap("scan", err)
 	}
 	if s.open != nil {
@@ -193,6 +214,9 @@ func (it *Iterator) seek(key []byte) error {
 	} else {
 		r.Start = it.target
 	}
+	if it.again != nil {
+		return it.again.Reopen(r)
+	}
 	return it.replace(it.s.r.Cursor(r))
 }
 
@@ -201,9 +225,10 @@ func (it *Iterator) replace(c driver.Cursor, err error) error {
 	if cerr := it.c.Close(); err == nil {
 		err = cerr
 	}
-	if it.c = c; err != nil && c == nil {
-		it.c = nothing{}
+	if err != nil && c == nil {
+		c = nothing{}
 	}
+	it.walk = walkOf(c)
 	return err
 }
 
@@ -226,11 +251,15 @@ func (it *Iterator) close() error {
 	return it.s.db.wrap("scan", it.shut())
 }
 
-// shut is Close for one that is open, within enter.
-func (it *Iterator) shut() error {
-	err := it.c.Close()
-	it.c, it.plain, it.key, it.value = nil, false, nil, nil
-	it.chunker, it.pairs, it.one[0] = nil, nil, driver.Pair{}
+// shut is Close for one that is open, within enter. The cursor is kept for the next, if it can be.
+func (it *Iterator) shut() (err error) {
+	if it.again != nil && it.err == nil && it.s.kept.c == nil {
+		it.s.kept = it.walk
+	} else {
+		err = it.c.Close()
+	}
+	it.walk, it.plain, it.key, it.value = walk{}, false, nil, nil
+	it.pairs, it.one[0] = nil, driver.Pair{}
 	if it.prev != nil {
 		it.prev.next = it.next
 	} else {
@@ -281,7 +310,7 @@ func (it *Iterator) ended() error {
 func (it *Iterator) more() bool {
 	switch it.pairs = nil; {
 	case it.err != nil:
-	case it.chunker != nil:
+	case it.chunker != nil && it.plain:
 		if it.err = it.ended(); it.err == nil {
 			it.pairs, it.err = it.chunker.Chunk()
 		}

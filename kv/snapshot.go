@@ -28,6 +28,7 @@ type view struct {
 	done    <-chan struct{} // ends running scans; nil if nothing does
 	mu      *sync.Mutex     // of a view that outlives a function, nil of others
 	open    *Iterator       // the first of those that are open
+	kept    walk            // of a scan that is over, for the next, until something is written
 	err     error           // the first error of a scan; View and Update return it
 	lent    bool            // to a namespace
 	scratch []byte          // for values that are not kept
@@ -56,7 +57,7 @@ func (v *view) end() error {
 		left++
 		v.open.shut()
 	}
-	err := v.r.Close()
+	err := errors.Join(v.keepNone(), v.r.Close())
 	v.r = nil
 	if left > 0 {
 		err = errors.Join(err, refusal(Invalid,
@@ -65,6 +66,16 @@ func (v *view) end() error {
 	}
 	v.life.end(err)
 	return err
+}
+
+// keepNone closes the cursor that is kept.
+func (v *view) keepNone() error {
+	c := v.kept.c
+	if c == nil {
+		return nil
+	}
+	v.kept = walk{}
+	return c.Close()
 }
 
 // Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update
@@ -244,11 +255,9 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 	if it != nil {
 		s.free = nil
 	} else {
-		it = iterators.Get().(*Iterator)
+		it = new(Iterator)
 	}
-	if it.steps, it.err = 0, it.init(s, r); it.err == nil && it.plain {
-		it.chunker, _ = it.c.(driver.Chunker)
-	}
+	it.steps, it.err = 0, it.init(s, r)
 	return it
 }
 
@@ -261,10 +270,8 @@ func (it *Iterator) end() {
 	if err != nil {
 		s.fail(s.db.wrap("scan", err))
 	}
-	if s.mu == nil && s.r != nil && s.free == nil {
+	if s.mu == nil && s.r != nil {
 		s.free = it
-	} else {
-		iterators.Put(it)
 	}
 }
 

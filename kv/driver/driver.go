@@ -210,6 +210,14 @@ func (a *Ahead) Next(read func() ([]Pair, error)) (key, value []byte, err error)
 	return p.Key, p.Value, nil
 }
 
+// Reopener is a Cursor that can be used for another scan at less cost than a new one. Without it kv
+// closes the cursor at the end of each scan.
+type Reopener interface {
+	// Reopen moves before the first pair of r, as the Cursor of its Reader does. Nothing was written
+	// since that made it. An error leaves nothing to do but Close.
+	Reopen(r Range) error
+}
+
 // Seeker is a Cursor that can move. Without it kv closes the cursor and opens another one.
 type Seeker interface {
 	// Seek moves so that the following Next returns the first pair at or after key in the direction
