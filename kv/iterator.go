@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 
@@ -36,7 +37,6 @@ type Iterator struct {
 	// Of a scan:
 	pairs []driver.Pair  // what was read and is to be lent; nil once c is
 	one   [1]driver.Pair // pairs where c is no Chunker
-	steps int
 }
 
 // walk is a cursor and what it can do.
@@ -46,10 +46,13 @@ type walk struct {
 	chunker driver.Chunker  // likewise
 }
 
-func walkOf(c driver.Cursor) walk {
+func walkOf(c driver.Cursor, err error) (walk, error) {
+	if err != nil {
+		return walk{}, err
+	}
 	again, _ := c.(driver.Reopener)
 	chunker, _ := c.(driver.Chunker)
-	return walk{c, again, chunker}
+	return walk{c, again, chunker}, nil
 }
 
 // Iter returns an iterator before the first pair of r. What goes wrong is told by Err.
@@ -97,19 +100,13 @@ func (it *Iterator) open(r *Range) (err error) {
 	case it.none:
 		it.walk = walk{c: nothing{}}
 	case s.kept.c != nil:
-		it.walk, s.kept = s.kept, walk{}
-		err = it.again.Reopen(it.r)
-	default:
-		var c driver.Cursor
-		if c, err = s.r.Cursor(it.r); err == nil {
-			it.walk = walkOf(c)
+		if err = s.kept.again.Reopen(it.r); err == nil {
+			it.walk, s.kept = s.kept, walk{}
 		}
+	default:
+		it.walk, err = walkOf(s.r.Cursor(it.r))
 	}
 	if err != nil {
-		if it.c != nil {
-			err = errors.Join(err, it.c.Close())
-		}
-		it.walk = walk{}
 		return s.db.wrap("scan", err)
 	}
 	if s.open != nil {
@@ -222,14 +219,11 @@ func (it *Iterator) seek(key []byte) error {
 
 // replace closes the cursor and goes on with c.
 func (it *Iterator) replace(c driver.Cursor, err error) error {
-	if cerr := it.c.Close(); err == nil {
-		err = cerr
+	cerr := it.c.Close()
+	if it.walk, err = walkOf(c, err); err != nil {
+		it.c = nothing{}
 	}
-	if err != nil && c == nil {
-		c = nothing{}
-	}
-	it.walk = walkOf(c)
-	return err
+	return cmp.Or(err, cerr)
 }
 
 // Close ends the walk. Closing again does nothing.
@@ -274,9 +268,6 @@ func (it *Iterator) shut() (err error) {
 	return err
 }
 
-// checkEvery is how many pairs are read between two looks at a context.
-const checkEvery = 64
-
 // step returns the next pair, a nil key at the end.
 func (it *Iterator) step() (k, v []byte, err error) {
 	if err := it.ended(); err != nil {
@@ -316,12 +307,7 @@ func (it *Iterator) more() bool {
 		}
 	default:
 		p := &it.one[0]
-		if it.steps++; it.plain && it.steps%checkEvery != 0 {
-			p.Key, p.Value, it.err = it.c.Next() // it.step, without the call
-		} else {
-			p.Key, p.Value, it.err = it.step()
-		}
-		if p.Key != nil {
+		if p.Key, p.Value, it.err = it.step(); p.Key != nil {
 			it.pairs = it.one[:]
 		}
 	}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -57,7 +58,7 @@ func (v *view) end() error {
 		left++
 		v.open.shut()
 	}
-	err := errors.Join(v.keepNone(), v.r.Close())
+	err := cmp.Or(v.keepNone(), v.r.Close())
 	v.r = nil
 	if left > 0 {
 		err = errors.Join(err, refusal(Invalid,
@@ -69,13 +70,12 @@ func (v *view) end() error {
 }
 
 // keepNone closes the cursor that is kept.
-func (v *view) keepNone() error {
-	c := v.kept.c
-	if c == nil {
-		return nil
+func (v *view) keepNone() (err error) {
+	if v.kept.c != nil {
+		err = v.kept.c.Close()
+		v.kept = walk{}
 	}
-	v.kept = walk{}
-	return c.Close()
+	return err
 }
 
 // Close ends a snapshot that [DB.Snapshot] returned. Closing again does nothing. View and Update
@@ -183,8 +183,8 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 // Update, writes are refused while a scan is running; one that a panic left runs until the snapshot
 // ends, and is an error then.
 //
-// The function is free of defer, and calls yield in one place: so it becomes a part of the caller's,
-// and the loop's body a part of it, at no call for a pair.
+// The function is free of defer, and calls yield in one place: so it becomes a part of the
+// caller's, and the loop's body a part of it, at no call for a pair.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) {
 		it := s.scan(&r)
@@ -204,13 +204,7 @@ func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 // Keys returns the keys of r in order, as Scan does the pairs.
 func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	r.KeysOnly = true
-	return func(yield func(k []byte) bool) {
-		for k := range s.Scan(r) {
-			if !yield(k) {
-				return
-			}
-		}
-	}
+	return func(yield func(k []byte) bool) { s.Scan(r)(func(k, _ []byte) bool { return yield(k) }) }
 }
 
 // Err returns the first error that ended a scan of this snapshot early, or nil; after the end of
@@ -257,7 +251,7 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 	} else {
 		it = new(Iterator)
 	}
-	it.steps, it.err = 0, it.init(s, r)
+	it.err = it.init(s, r)
 	return it
 }
 

@@ -91,10 +91,8 @@ type cursor struct {
 	value  []byte // a copy of the value that Next returned
 }
 
-var (
-	_ driver.Reopener = (*cursor)(nil)
-	_ driver.Seeker   = (*cursor)(nil)
-)
+var _ driver.Reopener = (*cursor)(nil)
+var _ driver.Seeker = (*cursor)(nil)
 
 // Next moves to the next pair.
 func (c *cursor) Next() (key, value []byte, err error) {

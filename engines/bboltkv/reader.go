@@ -85,11 +85,13 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 // cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction
 // ends.
 type cursor struct {
-	ahead
-	c     *bolt.Cursor // nil where there is no bucket
-	r     driver.Range
-	bound []byte // the one of r that the walk moves towards; nil is none
-	begun bool
+	driver.Ahead
+	pairs   [most]driver.Pair // what it has read ahead
+	touched byte
+	c       *bolt.Cursor // nil where there is no bucket
+	r       driver.Range
+	bound   []byte // the one of r that the walk moves towards; nil is none
+	begun   bool
 }
 
 var _ driver.Reopener = (*cursor)(nil)

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"cmp"
 	"sync"
 	"unsafe"
 
@@ -41,10 +42,7 @@ var cursors = sync.Pool{New: func() any {
 
 // Reopen puts the cursor before the first pair of r, which is never that of the frames.
 func (c *cursor) Reopen(r driver.Range) error {
-	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
-	if c.start == "" {
-		c.start = "\x00"
-	}
+	c.start, c.end, c.reverse = cmp.Or(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
 	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
 		c.from = c.end

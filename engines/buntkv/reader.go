@@ -15,10 +15,8 @@ type reader struct {
 	gate *gate
 }
 
-var (
-	_ driver.Lener   = (*reader)(nil)
-	_ driver.Renewer = (*reader)(nil)
-)
+var _ driver.Lener = (*reader)(nil)
+var _ driver.Renewer = (*reader)(nil)
 
 // Renew lets nobody write until it is closed.
 func (r *reader) Renew(ctx context.Context) (err error) {

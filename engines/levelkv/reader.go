@@ -56,8 +56,8 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// cursor walks over a range. Its iterator is over all keys, because to build one costs as much as to
-// read ten pairs.
+// cursor walks over a range. Its iterator is over all keys, because to build one costs as much as
+// to read ten pairs.
 type cursor struct {
 	it    iterator.Iterator
 	rg    driver.Range

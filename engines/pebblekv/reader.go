@@ -18,10 +18,8 @@ type reader struct {
 	fence *fence
 }
 
-var (
-	_ driver.Lener   = (*reader)(nil)
-	_ driver.Renewer = (*reader)(nil)
-)
+var _ driver.Lener = (*reader)(nil)
+var _ driver.Renewer = (*reader)(nil)
 
 // Renew makes it a reader of the last committed state.
 func (r *reader) Renew(context.Context) error {
@@ -94,10 +92,8 @@ type cursor struct {
 	above  []byte // the key behind the one that was sought
 }
 
-var (
-	_ driver.Reopener = (*cursor)(nil)
-	_ driver.Seeker   = (*cursor)(nil)
-)
+var _ driver.Reopener = (*cursor)(nil)
+var _ driver.Seeker = (*cursor)(nil)
 
 // Reopen sets new bounds, which is a good deal cheaper than to build an iterator over all levels.
 func (c *cursor) Reopen(rg driver.Range) error {

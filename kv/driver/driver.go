@@ -167,8 +167,8 @@ type Lener interface {
 // Renewer is a Reader of a Snapshot that can be used again at less cost than a new one. Without it
 // kv takes a Snapshot for each View.
 type Renewer interface {
-	// Renew makes the reader, which was closed, one of the last committed state, as Snapshot does. An
-	// error, such as Busy, leaves it closed, and kv takes a Snapshot.
+	// Renew makes the reader, which was closed, one of the last committed state, as Snapshot does.
+	// An error, such as Busy, leaves it closed, and kv takes a Snapshot.
 	Renew(ctx context.Context) error
 }
 
@@ -210,11 +210,11 @@ func (a *Ahead) Next(read func() ([]Pair, error)) (key, value []byte, err error)
 	return p.Key, p.Value, nil
 }
 
-// Reopener is a Cursor that can be used for another scan at less cost than a new one. Without it kv
-// closes the cursor at the end of each scan.
+// Reopener is a Cursor that can be used for another scan at less cost than a new one. Without it
+// kv closes the cursor at the end of each scan.
 type Reopener interface {
-	// Reopen moves before the first pair of r, as the Cursor of its Reader does. Nothing was written
-	// since that made it. An error leaves nothing to do but Close.
+	// Reopen moves before the first pair of r, as the Cursor of its Reader does. Nothing was
+	// written since that made it. After an error it may be called again, or Close.
 	Reopen(r Range) error
 }
 
