@@ -347,3 +347,69 @@ func TestWaitIsForLocksOfOthersAlone(t *testing.T) {
 		}
 	}
 }
+
+// A scan ends with its loop. One that a panic left has no end but that of the transaction.
+func TestAScanThatAPanicLeftIsOpen(t *testing.T) {
+	db := openMem(t)
+	put(t, db, "a=1")
+	err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		func() {
+			defer func() { _ = recover() }()
+			for range tx.Scan(kv.Range{}) {
+				panic("mine")
+			}
+		}()
+		if err := tx.Put([]byte("a"), nil); !errors.Is(err, kv.Invalid) {
+			t.Errorf("a write beside it: got %v, want Invalid", err)
+		}
+		return nil
+	})
+	if !errors.Is(err, kv.Invalid) {
+		t.Errorf("got %v, want Invalid", err)
+	}
+	put(t, db, "b=2")
+	want(t, "after it", all(t, db, kv.Range{}), "a=1 b=2")
+}
+
+// The cursor of a scan serves the next one, but none from before a write.
+func TestAScanSeesWhatWasWrittenSinceTheLast(t *testing.T) {
+	db := openMem(t)
+	put(t, db, "a=1")
+	err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+		for _, k := range []string{"b", "c", "d"} {
+			n := 0
+			for range tx.Scan(kv.Range{}) {
+				n++
+			}
+			if err := tx.Put([]byte(k), nil); err != nil {
+				return err
+			}
+			for range tx.Scan(kv.Range{Reverse: true}) {
+				n--
+			}
+			if n != -1 {
+				t.Errorf("after one more pair a scan returned %d more", -n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANamespaceDoesNotHoldItsPrefix(t *testing.T) {
+	parent := openMem(t)
+	db := parent.Namespace([]byte("p"))
+	put(t, parent, "p=0")
+	put(t, db, "a=1")
+	for _, reverse := range []bool{false, true} {
+		want(t, "a scan", all(t, db, kv.Range{Reverse: reverse}), "a=1")
+		want(t, "of nothing", all(t, db, kv.Range{End: []byte{0}, Reverse: reverse}), "")
+	}
+	err := db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error { return tx.DeleteRange(kv.Range{}) })
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, "what is left", all(t, parent, kv.Range{}), "p=0")
+}

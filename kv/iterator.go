@@ -2,9 +2,9 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -21,9 +21,9 @@ import (
 //
 // An Iterator that is open when its snapshot ends is closed, and the end is an error.
 type Iterator struct {
+	walk
 	s          *Snapshot
-	c          driver.Cursor // nil once the iterator is closed, nothing where no pair can come
-	r          driver.Range  // as the engine knows it; its bounds lie in bounds
+	r          driver.Range // as the engine knows it; its bounds lie in bounds
 	bounds     []byte
 	target     []byte // of Seek
 	key, value []byte
@@ -35,14 +35,25 @@ type Iterator struct {
 	prev, next *Iterator // of the view's
 
 	// Of a scan:
-	chunker driver.Chunker // c, if it is plain and c is one
-	pairs   []driver.Pair  // what was read and is to be lent; nil once c is
-	one     [1]driver.Pair // pairs where c is no Chunker
-	steps   int
+	pairs []driver.Pair  // what was read and is to be lent; nil once c is
+	one   [1]driver.Pair // pairs where c is no Chunker
 }
 
-// iterators are those of scans, which nobody else holds when the scan is over.
-var iterators = sync.Pool{New: func() any { return new(Iterator) }}
+// walk is a cursor and what it can do.
+type walk struct {
+	c       driver.Cursor   // nil once the iterator is closed, nothing where no pair can come
+	again   driver.Reopener // c, if it is one
+	chunker driver.Chunker  // likewise
+}
+
+func walkOf(c driver.Cursor, err error) (walk, error) {
+	if err != nil {
+		return walk{}, err
+	}
+	again, _ := c.(driver.Reopener)
+	chunker, _ := c.(driver.Chunker)
+	return walk{c, again, chunker}, nil
+}
 
 // Iter returns an iterator before the first pair of r. What goes wrong is told by Err.
 func (s *Snapshot) Iter(r Range) *Iterator {
@@ -85,10 +96,17 @@ func (it *Iterator) open(r *Range) (err error) {
 		return s.refuse("scan")
 	}
 	it.setRange(r)
-	if it.none = r.empty(); it.none {
-		it.c = nothing{}
-	} else if it.c, err = s.r.Cursor(it.r); err != nil {
-		it.c = nil
+	switch it.none = r.empty(); {
+	case it.none:
+		it.walk = walk{c: nothing{}}
+	case s.kept.c != nil:
+		if err = s.kept.again.Reopen(it.r); err == nil {
+			it.walk, s.kept = s.kept, walk{}
+		}
+	default:
+		it.walk, err = walkOf(s.r.Cursor(it.r))
+	}
+	if err != nil {
 		return s.db.wrap("scan", err)
 	}
 	if s.open != nil {
@@ -193,18 +211,19 @@ func (it *Iterator) seek(key []byte) error {
 	} else {
 		r.Start = it.target
 	}
+	if it.again != nil {
+		return it.again.Reopen(r)
+	}
 	return it.replace(it.s.r.Cursor(r))
 }
 
 // replace closes the cursor and goes on with c.
 func (it *Iterator) replace(c driver.Cursor, err error) error {
-	if cerr := it.c.Close(); err == nil {
-		err = cerr
-	}
-	if it.c = c; err != nil && c == nil {
+	cerr := it.c.Close()
+	if it.walk, err = walkOf(c, err); err != nil {
 		it.c = nothing{}
 	}
-	return err
+	return cmp.Or(err, cerr)
 }
 
 // Close ends the walk. Closing again does nothing.
@@ -226,11 +245,15 @@ func (it *Iterator) close() error {
 	return it.s.db.wrap("scan", it.shut())
 }
 
-// shut is Close for one that is open, within enter.
-func (it *Iterator) shut() error {
-	err := it.c.Close()
-	it.c, it.plain, it.key, it.value = nil, false, nil, nil
-	it.chunker, it.pairs, it.one[0] = nil, nil, driver.Pair{}
+// shut is Close for one that is open, within enter. The cursor is kept for the next, if it can be.
+func (it *Iterator) shut() (err error) {
+	if it.again != nil && it.err == nil && it.s.kept.c == nil {
+		it.s.kept = it.walk
+	} else {
+		err = it.c.Close()
+	}
+	it.walk, it.plain, it.key, it.value = walk{}, false, nil, nil
+	it.pairs, it.one[0] = nil, driver.Pair{}
 	if it.prev != nil {
 		it.prev.next = it.next
 	} else {
@@ -244,9 +267,6 @@ func (it *Iterator) shut() error {
 	it.span = nil
 	return err
 }
-
-// checkEvery is how many pairs are read between two looks at a context.
-const checkEvery = 64
 
 // step returns the next pair, a nil key at the end.
 func (it *Iterator) step() (k, v []byte, err error) {
@@ -281,18 +301,13 @@ func (it *Iterator) ended() error {
 func (it *Iterator) more() bool {
 	switch it.pairs = nil; {
 	case it.err != nil:
-	case it.chunker != nil:
+	case it.chunker != nil && it.plain:
 		if it.err = it.ended(); it.err == nil {
 			it.pairs, it.err = it.chunker.Chunk()
 		}
 	default:
 		p := &it.one[0]
-		if it.steps++; it.plain && it.steps%checkEvery != 0 {
-			p.Key, p.Value, it.err = it.c.Next() // it.step, without the call
-		} else {
-			p.Key, p.Value, it.err = it.step()
-		}
-		if p.Key != nil {
+		if p.Key, p.Value, it.err = it.step(); p.Key != nil {
 			it.pairs = it.one[:]
 		}
 	}

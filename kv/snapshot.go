@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -28,6 +29,7 @@ type view struct {
 	done    <-chan struct{} // ends running scans; nil if nothing does
 	mu      *sync.Mutex     // of a view that outlives a function, nil of others
 	open    *Iterator       // the first of those that are open
+	kept    walk            // of a scan that is over, for the next, until something is written
 	err     error           // the first error of a scan; View and Update return it
 	lent    bool            // to a namespace
 	scratch []byte          // for values that are not kept
@@ -56,7 +58,7 @@ func (v *view) end() error {
 		left++
 		v.open.shut()
 	}
-	err := v.r.Close()
+	err := cmp.Or(v.keepNone(), v.r.Close())
 	v.r = nil
 	if left > 0 {
 		err = errors.Join(err, refusal(Invalid,
@@ -64,6 +66,15 @@ func (v *view) end() error {
 			"%d scans or iterators were still open at the end", left))
 	}
 	v.life.end(err)
+	return err
+}
+
+// keepNone closes the cursor that is kept.
+func (v *view) keepNone() (err error) {
+	if v.kept.c != nil {
+		err = v.kept.c.Close()
+		v.kept = walk{}
+	}
 	return err
 }
 
@@ -172,8 +183,8 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 // Update, writes are refused while a scan is running; one that a panic left runs until the snapshot
 // ends, and is an error then.
 //
-// The function is free of defer, and calls yield in one place: so it becomes a part of the caller's,
-// and the loop's body a part of it, at no call for a pair.
+// The function is free of defer, and calls yield in one place: so it becomes a part of the
+// caller's, and the loop's body a part of it, at no call for a pair.
 func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) {
 		it := s.scan(&r)
@@ -193,13 +204,7 @@ func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 // Keys returns the keys of r in order, as Scan does the pairs.
 func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	r.KeysOnly = true
-	return func(yield func(k []byte) bool) {
-		for k := range s.Scan(r) {
-			if !yield(k) {
-				return
-			}
-		}
-	}
+	return func(yield func(k []byte) bool) { s.Scan(r)(func(k, _ []byte) bool { return yield(k) }) }
 }
 
 // Err returns the first error that ended a scan of this snapshot early, or nil; after the end of
@@ -244,11 +249,9 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 	if it != nil {
 		s.free = nil
 	} else {
-		it = iterators.Get().(*Iterator)
+		it = new(Iterator)
 	}
-	if it.steps, it.err = 0, it.init(s, r); it.err == nil && it.plain {
-		it.chunker, _ = it.c.(driver.Chunker)
-	}
+	it.err = it.init(s, r)
 	return it
 }
 
@@ -261,10 +264,8 @@ func (it *Iterator) end() {
 	if err != nil {
 		s.fail(s.db.wrap("scan", err))
 	}
-	if s.mu == nil && s.r != nil && s.free == nil {
+	if s.mu == nil && s.r != nil {
 		s.free = it
-	} else {
-		iterators.Put(it)
 	}
 }
 

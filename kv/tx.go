@@ -209,5 +209,5 @@ func (tx *Tx) writable() error {
 		return refusal(Invalid, "collect the keys first, write after the loop; close iterators",
 			"a scan of this transaction is running")
 	}
-	return nil
+	return tx.keepNone()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -102,6 +101,9 @@ func (db *DB) commit(tx *Tx) (err error) {
 	// a scan that is open is told of, and rolled back, by the end of the transaction
 	if tx.err != nil || tx.open != nil {
 		return tx.err
+	}
+	if err := tx.keepNone(); err != nil {
+		return db.wrap("commit", err)
 	}
 	if err := db.finish(ctx, "commit", tx.w); err != nil {
 		return err
@@ -209,9 +211,6 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	})
 }
 
-// ones are the operations of writeOne where several are in turn.
-var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
-
 // writeOne is Write of one operation, which need not be copied.
 func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) error {
 	if db.tracer == nil {
@@ -235,8 +234,7 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	return db.write(ctx, d, func(first bool) error {
 		one := &db.one
 		if !first {
-			one = ones.Get().(*[1]driver.Op)
-			defer ones.Put(one)
+			one = new([1]driver.Op)
 		}
 		one[0] = op
 		err := db.apply(ctx, d, one[:])

@@ -9,13 +9,10 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// reader reads at one time stamp. Badger's own transaction is a new one for every reader. Iterators
-// are kept, and what they keep from being removed, until the reader is closed.
+// reader reads at one time stamp. Badger's own transaction is a new one for every reader.
 type reader struct {
-	store  *store
-	txn    *badger.Txn
-	writes bool    // an iterator shows what was written before it was made
-	free   *cursor // closed cursors, to be used again
+	store *store
+	txn   *badger.Txn
 }
 
 var _ driver.Renewer = (*reader)(nil)
@@ -35,33 +32,28 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 	return appendValue(dst, item)
 }
 
-// Close ends the transaction, with the iterators that were kept.
+// Close ends the transaction.
 func (r *reader) Close() error {
-	for c := r.free; c != nil; c = c.next {
-		c.it.Close()
-	}
-	r.free = nil
 	r.txn.Discard()
 	return nil
 }
 
-// Cursor returns a cursor before the first pair of rg. A closed one is used again with its iterator
-// if that one walks the same way.
+// Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	c, p := r.free, prefix(rg)
-	if c == nil {
-		c = &cursor{owner: r}
-	} else {
-		r.free = c.next
-	}
-	if c.it == nil || c.rg.Reverse != rg.Reverse || !bytes.Equal(c.prefix, p) {
+	c := &cursor{owner: r}
+	return c, c.Reopen(rg)
+}
+
+// Reopen uses the iterator again if it walks the same way.
+func (c *cursor) Reopen(rg driver.Range) error {
+	if p := prefix(rg); c.it == nil || c.rg.Reverse != rg.Reverse || !bytes.Equal(c.prefix, p) {
 		if c.it != nil {
 			c.it.Close()
 		}
 		// Badger starts a goroutine per value to prefetch it, which pays only where a value is read
 		// from a slow disk.
 		c.prefix = bytes.Clone(p)
-		c.it = r.txn.NewIterator(badger.IteratorOptions{Reverse: rg.Reverse, Prefix: c.prefix})
+		c.it = c.owner.txn.NewIterator(badger.IteratorOptions{Reverse: rg.Reverse, Prefix: c.prefix})
 	}
 	c.rg, c.there, c.over = rg, true, false
 	if !rg.Reverse {
@@ -69,7 +61,7 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	} else if c.it.Seek(rg.End); rg.End != nil && c.it.Valid() && bytes.Equal(c.it.Item().Key(), rg.End) {
 		c.it.Next() // Badger seeks the last key at or below the given one
 	}
-	return c, nil
+	return nil
 }
 
 // prefix returns the longest known prefix of all keys in rg. Badger leaves out tables without it
@@ -94,12 +86,12 @@ type cursor struct {
 	it     *badger.Iterator
 	prefix []byte // of it
 	rg     driver.Range
-	there  bool    // it stands on the pair that Next returns
-	over   bool    // the walk is
-	value  []byte  // a copy of the value that Next returned
-	next   *cursor // in owner.free
+	there  bool   // it stands on the pair that Next returns
+	over   bool   // the walk is
+	value  []byte // a copy of the value that Next returned
 }
 
+var _ driver.Reopener = (*cursor)(nil)
 var _ driver.Seeker = (*cursor)(nil)
 
 // Next moves to the next pair.
@@ -141,13 +133,8 @@ func (c *cursor) Seek(key []byte) error {
 	return nil
 }
 
-// Close ends the walk and keeps the cursor for the next call of Cursor, but in a transaction that
-// may write meanwhile.
+// Close ends the walk.
 func (c *cursor) Close() error {
-	if c.owner.writes {
-		c.it.Close()
-		return nil
-	}
-	c.next, c.owner.free = c.owner.free, c
+	c.it.Close()
 	return nil
 }

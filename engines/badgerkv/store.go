@@ -48,7 +48,7 @@ func (s *store) Get(ctx context.Context, dst, key []byte) ([]byte, error) {
 // Begin starts a transaction. Its durability was fixed when the store was opened.
 func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
 	t, err := s.trouble.begin(ctx, s.db, true)
-	return &txn{reader: reader{store: s, txn: t, writes: true}}, err
+	return &txn{reader: reader{store: s, txn: t}}, err
 }
 
 // Apply commits ops as one transaction. Several may run at once, and share a sync.

@@ -11,13 +11,6 @@ import (
 // the program's loop it would hold for a goroutine that has moved on.
 const most = 8
 
-// ahead is what a cursor has read ahead.
-type ahead struct {
-	driver.Ahead
-	pairs   [most]driver.Pair
-	touched byte
-}
-
 func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
 
 // Chunk reads ahead, and touches the end of each pair: a damaged length reaches beyond the end of

@@ -17,7 +17,6 @@ type reader struct {
 	bucket *bolt.Bucket // nil while nothing was ever committed
 	read   bool         // Get or Len was called
 	get    *bolt.Cursor // of both, from the second call on
-	free   []*cursor    // closed ones, for the next
 	state  int64        // of the store, before the transaction began
 }
 
@@ -35,14 +34,8 @@ func (r *reader) begin(ctx context.Context, s *store, writable bool) (err error)
 	return err
 }
 
-// end rolls back unless a commit has ended the transaction. It forgets what was read: the addresses
-// may be the heap's once the file is no longer mapped.
-func (r *reader) end() error {
-	for _, c := range r.free {
-		clear(c.pairs[:])
-	}
-	return r.store.end(r.file, r.tx)
-}
+// end rolls back unless a commit has ended the transaction.
+func (r *reader) end() error { return r.store.end(r.file, r.tx) }
 
 // find returns the value of key, nil if there is none. bbolt's own Get makes a cursor per call,
 // with its stack, which one that is kept saves from the second call on.
@@ -82,31 +75,34 @@ func (r *reader) Len(key []byte) (n int, err error) {
 }
 
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
-	var c *cursor
-	if n := len(r.free); n > 0 {
-		c, r.free = r.free[n-1], r.free[:n-1]
-	} else {
-		c = &cursor{reader: r}
-		if r.bucket != nil {
-			c.c = r.bucket.Cursor()
-		}
+	c := new(cursor)
+	if r.bucket != nil {
+		c.c = r.bucket.Cursor()
 	}
-	c.r, c.bound, c.begun = rng, rng.End, false
-	if rng.Reverse {
-		c.bound = rng.Start
-	}
-	return c, nil
+	return c, c.Reopen(rng)
 }
 
 // cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction
 // ends.
 type cursor struct {
-	ahead
-	reader *reader
-	c      *bolt.Cursor // nil where there is no bucket
-	r      driver.Range
-	bound  []byte // the one of r that the walk moves towards; nil is none
-	begun  bool
+	driver.Ahead
+	pairs   [most]driver.Pair // what it has read ahead
+	touched byte
+	c       *bolt.Cursor // nil where there is no bucket
+	r       driver.Range
+	bound   []byte // the one of r that the walk moves towards; nil is none
+	begun   bool
+}
+
+var _ driver.Reopener = (*cursor)(nil)
+
+// Reopen moves before the first pair of rng.
+func (c *cursor) Reopen(rng driver.Range) error {
+	c.Ahead, c.r, c.bound, c.begun = nil, rng, rng.End, false
+	if rng.Reverse {
+		c.bound = rng.Start
+	}
+	return nil
 }
 
 // first moves to where the walk begins. A nil key is the end.
@@ -122,9 +118,9 @@ func (c *cursor) first() (key, value []byte) {
 	return c.c.Last()
 }
 
-// Close keeps the cursor for the next call of Cursor.
+// Close forgets what was read: the addresses may be the heap's once the file is no longer mapped.
 func (c *cursor) Close() error {
 	c.Ahead = nil
-	c.reader.free = append(c.reader.free, c)
+	clear(c.pairs[:])
 	return nil
 }

@@ -1,6 +1,7 @@
 package buntkv
 
 import (
+	"cmp"
 	"sync"
 	"unsafe"
 
@@ -30,24 +31,24 @@ const (
 	mostRoom  = 128
 )
 
-// cursors are those of readers that were closed.
+var _ driver.Reopener = (*cursor)(nil)
+
+// cursors are those that were closed.
 var cursors = sync.Pool{New: func() any {
 	c := &cursor{chunk: make([]driver.Pair, mostRoom)}
 	c.take = func(key, value string) bool { return c.keep(key, value) }
 	return c
 }}
 
-// open puts the cursor before the first pair of r, which is never that of the frames.
-func (c *cursor) open(r driver.Range) {
-	c.start, c.end, c.reverse = borrowed(r.Start), borrowed(r.End), r.Reverse
-	if c.start == "" {
-		c.start = "\x00"
-	}
+// Reopen puts the cursor before the first pair of r, which is never that of the frames.
+func (c *cursor) Reopen(r driver.Range) error {
+	c.start, c.end, c.reverse = cmp.Or(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
 	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
 		c.from = c.end
 	}
 	c.chunk, c.Ahead, c.exhausted = c.chunk[:firstRoom], nil, false
+	return nil
 }
 
 func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
@@ -98,8 +99,8 @@ func (c *cursor) keep(key, value string) bool {
 }
 
 func (c *cursor) Close() error {
-	c.start, c.end, c.from = "", "", ""
-	c.reader.free = append(c.reader.free, c)
+	c.reader = nil
+	cursors.Put(c)
 	return nil
 }
 

@@ -13,13 +13,10 @@ import (
 type reader struct {
 	tx   *buntdb.Tx
 	gate *gate
-	free []*cursor
 }
 
-var (
-	_ driver.Lener   = (*reader)(nil)
-	_ driver.Renewer = (*reader)(nil)
-)
+var _ driver.Lener = (*reader)(nil)
+var _ driver.Renewer = (*reader)(nil)
 
 // Renew lets nobody write until it is closed.
 func (r *reader) Renew(ctx context.Context) (err error) {
@@ -44,28 +41,13 @@ func (r *reader) Len(key []byte) (int, error) {
 }
 
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
-	var c *cursor
-	if n := len(r.free); n > 0 {
-		c, r.free = r.free[n-1], r.free[:n-1]
-	} else {
-		c = cursors.Get().(*cursor)
-	}
+	c := cursors.Get().(*cursor)
 	c.reader = r
-	c.open(rng)
-	return c, nil
-}
-
-// release gives the cursors back, which refer to values.
-func (r *reader) release() {
-	for _, c := range r.free {
-		c.reader = nil
-		cursors.Put(c)
-	}
-	r.tx, r.free = nil, nil
+	return c, c.Reopen(rng)
 }
 
 func (r *reader) Close() error {
-	r.release()
+	r.tx = nil
 	return r.gate.endRead()
 }
 

@@ -51,7 +51,6 @@ func (t *txn) Close() (err error) {
 		err = t.tx.Rollback()
 		t.gate.endWrite(nil)
 	}
-	t.release()
-	t.buf = nil
+	t.tx, t.buf = nil, nil
 	return err
 }

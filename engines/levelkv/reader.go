@@ -18,13 +18,10 @@ type source interface {
 	NewIterator(slice *util.Range, o *opt.ReadOptions) iterator.Iterator
 }
 
-// reader reads a source, which does not change meanwhile. Closed cursors are kept with their
-// iterators, which are over all keys, because to build one costs as much as to read ten pairs; they
-// keep tables that a compaction has replaced until the reader is closed.
+// reader reads a source, which does not change meanwhile.
 type reader struct {
 	db   *leveldb.DB
 	from source
-	free *cursor
 }
 
 var _ driver.Renewer = (*reader)(nil)
@@ -47,12 +44,31 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	c := r.free
-	if c == nil {
-		c = &cursor{owner: r, it: r.from.NewIterator(nil, nil)}
-	} else {
-		r.free = c.next
+	c := &cursor{it: r.from.NewIterator(nil, nil)}
+	return c, c.Reopen(rg)
+}
+
+// Close releases the snapshot.
+func (r *reader) Close() error {
+	if s, ok := r.from.(*leveldb.Snapshot); ok {
+		s.Release()
 	}
+	return nil
+}
+
+// cursor walks over a range. Its iterator is over all keys, because to build one costs as much as
+// to read ten pairs.
+type cursor struct {
+	it    iterator.Iterator
+	rg    driver.Range
+	there bool // it stands on the pair that Next returns
+	over  bool // the walk is; here goleveldb would begin anew
+}
+
+var _ driver.Reopener = (*cursor)(nil)
+
+// Reopen moves before the first pair of rg.
+func (c *cursor) Reopen(rg driver.Range) error {
 	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
 		c.it.Seek(rg.Start)
 	} else if rg.End != nil && c.it.Seek(rg.End) {
@@ -60,29 +76,7 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	} else {
 		c.it.Last()
 	}
-	return c, nil
-}
-
-// Close releases the iterators that were kept, and the snapshot.
-func (r *reader) Close() error {
-	for c := r.free; c != nil; c = c.next {
-		c.it.Release()
-	}
-	r.free = nil
-	if s, ok := r.from.(*leveldb.Snapshot); ok {
-		s.Release()
-	}
 	return nil
-}
-
-// cursor walks over a range.
-type cursor struct {
-	owner *reader
-	it    iterator.Iterator
-	rg    driver.Range
-	there bool    // it stands on the pair that Next returns
-	over  bool    // the walk is; here goleveldb would begin anew
-	next  *cursor // in owner.free
 }
 
 // Next moves to the next pair.
@@ -103,12 +97,9 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	return c.it.Key(), c.it.Value(), nil
 }
 
-// Close keeps the cursor for the next call of Cursor, unless it has failed.
+// Close ends the walk.
 func (c *cursor) Close() error {
-	if err := c.it.Error(); err != nil {
-		c.it.Release()
-		return classify(err)
-	}
-	c.next, c.owner.free = c.owner.free, c
-	return nil
+	err := c.it.Error()
+	c.it.Release()
+	return classify(err)
 }

@@ -3,7 +3,6 @@ package levelkv
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -17,7 +16,6 @@ type store struct {
 	db    *leveldb.DB
 	files *files
 	o     *opt.Options // nil for a database that the program has opened
-	own   txn          // of Begin
 }
 
 // Caps tells what this store can do.
@@ -42,37 +40,22 @@ func (s *store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
 	return (&reader{from: s.db}).Get(dst, key)
 }
 
-// Begin starts a transaction, in the memory of the one before.
+// Begin starts a transaction.
 func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error) {
 	if err := s.files.Err(); err != nil {
 		return nil, err
 	}
-	s.own.from, s.own.db, s.own.how = s.db, s.db, &hows[d]
-	return &s.own, nil
+	t := txns.Get().(*txn)
+	t.from, t.db, t.how = s.db, s.db, &hows[d]
+	return t, nil
 }
 
 // hows are the options that deliver each class.
 var hows = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}, driver.Buffered: {}}
 
-var batches = sync.Pool{New: func() any { return new(leveldb.Batch) }}
-
 // Apply commits ops as one batch.
-func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
-	if err := s.files.Err(); err != nil {
-		return err
-	}
-	b := batches.Get().(*leveldb.Batch)
-	for i := range ops {
-		if op := &ops[i]; op.Delete {
-			b.Delete(op.Key)
-		} else {
-			b.Put(op.Key, op.Value)
-		}
-	}
-	err := s.db.Write(b, &hows[d])
-	b.Reset()
-	batches.Put(b)
-	return classify(err)
+func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	return driver.InSteps(ctx, s, ops, d)
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be

@@ -1,6 +1,8 @@
 package levelkv
 
 import (
+	"sync"
+
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 
@@ -19,6 +21,8 @@ type txn struct {
 	batch leveldb.Batch
 	own   *overlay.Writes // all that is in batch; nil until something is read
 }
+
+var txns = sync.Pool{New: func() any { return new(txn) }}
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error {
@@ -41,14 +45,11 @@ func (t *txn) Delete(key []byte) error {
 // Commit writes the batch to the journal.
 func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
 
-// mostKept is how many bytes of a batch stay for the next.
-const mostKept = 64 << 10
-
 // Close drops the batch.
 func (t *txn) Close() error {
 	t.own = nil
-	if t.batch.Reset(); cap(t.batch.Dump()) > mostKept {
-		t.batch = leveldb.Batch{}
-	}
-	return t.reader.Close()
+	t.batch.Reset()
+	err := t.reader.Close()
+	txns.Put(t)
+	return err
 }

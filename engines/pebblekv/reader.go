@@ -1,29 +1,56 @@
 package pebblekv
 
 import (
+	"context"
 	"errors"
+	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// reader reads a snapshot, or an indexed batch over the store. Closed cursors are kept with their
-// iterators, because setting new bounds is a good deal cheaper than building an iterator over all
-// levels.
+// reader reads a snapshot; or a batch and the store below it.
 type reader struct {
-	from  pebble.Reader
+	db    *pebble.DB
+	from  pebble.Reader // db itself until something is read that was written
+	batch *pebble.Batch // of a txn
 	fence *fence
-	free  *cursor
 }
 
 var _ driver.Lener = (*reader)(nil)
+var _ driver.Renewer = (*reader)(nil)
+
+// Renew makes it a reader of the last committed state.
+func (r *reader) Renew(context.Context) error {
+	r.from = r.db.NewSnapshot()
+	return nil
+}
+
+// index makes what is in the batch readable. Most transactions that write little do not read it,
+// and an index takes Pebble a tenth of such a transaction.
+func (r *reader) index() error {
+	if r.batch == nil || r.batch.Empty() || r.from != pebble.Reader(r.db) {
+		return nil
+	}
+	b := r.db.NewIndexedBatch()
+	err := errors.Join(b.Apply(r.batch, nil), r.batch.Close())
+	r.batch, r.from = b, b
+	return err
+}
+
+func (r *reader) get(key []byte) (value []byte, c io.Closer, err error) {
+	if err = r.index(); err == nil {
+		value, c, err = r.from.Get(key)
+	}
+	return value, c, r.fence.read(err)
+}
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
-	value, closer, err := r.from.Get(key)
+	value, closer, err := r.get(key)
 	if err != nil {
-		return dst, r.fence.read(err)
+		return dst, err
 	}
 	dst = append(dst, value...)
 	return dst, closer.Close()
@@ -31,50 +58,28 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 
 // Len returns the length of the value of key, which is not copied.
 func (r *reader) Len(key []byte) (int, error) {
-	value, closer, err := r.from.Get(key)
+	value, closer, err := r.get(key)
 	if err != nil {
-		return 0, r.fence.read(err)
+		return 0, err
 	}
 	return len(value), closer.Close()
 }
 
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
-	c := r.free
-	if c == nil {
-		c = &cursor{owner: r}
-	} else {
-		r.free = c.next
+	c := &cursor{owner: r, bounds: pebble.IterOptions{LowerBound: rg.Start, UpperBound: rg.End}}
+	err := r.index()
+	if err == nil {
+		c.it, err = r.from.NewIter(&c.bounds)
 	}
-	c.bounds.LowerBound, c.bounds.UpperBound = rg.Start, rg.End
-	if c.it == nil {
-		it, err := r.from.NewIter(&c.bounds)
-		if err != nil {
-			return nil, r.fence.read(err)
-		}
-		c.it = it
-	} else {
-		c.it.SetOptions(&c.bounds) // a batch shows its latest writes
+	if err != nil {
+		return nil, r.fence.read(err)
 	}
-	if c.rg, c.there, c.over = rg, true, false; rg.Reverse {
-		c.it.Last()
-	} else {
-		c.it.First()
-	}
-	return c, nil
+	return c, c.Reopen(rg)
 }
 
-// release closes the iterators that were kept.
-func (r *reader) release() (err error) {
-	for c := r.free; c != nil; c = c.next {
-		err = errors.Join(err, c.it.Close())
-	}
-	r.free = nil
-	return r.fence.read(err)
-}
-
-// Close drops the snapshot or the batch.
-func (r *reader) Close() error { return errors.Join(r.release(), classify(r.from.Close())) }
+// Close drops the snapshot.
+func (r *reader) Close() error { return classify(r.from.Close()) }
 
 // cursor walks an iterator, within its bounds.
 type cursor struct {
@@ -82,13 +87,25 @@ type cursor struct {
 	it     *pebble.Iterator
 	bounds pebble.IterOptions
 	rg     driver.Range
-	there  bool    // it stands on the pair that Next returns
-	over   bool    // the walk is
-	above  []byte  // the key behind the one that was sought
-	next   *cursor // in owner.free
+	there  bool   // it stands on the pair that Next returns
+	over   bool   // the walk is
+	above  []byte // the key behind the one that was sought
 }
 
+var _ driver.Reopener = (*cursor)(nil)
 var _ driver.Seeker = (*cursor)(nil)
+
+// Reopen sets new bounds, which is a good deal cheaper than to build an iterator over all levels.
+func (c *cursor) Reopen(rg driver.Range) error {
+	c.bounds.LowerBound, c.bounds.UpperBound = rg.Start, rg.End
+	c.it.SetOptions(&c.bounds)
+	if c.rg, c.there, c.over = rg, true, false; rg.Reverse {
+		c.it.Last()
+	} else {
+		c.it.First()
+	}
+	return nil
+}
 
 // Next moves to the next pair. Pebble reads a value only when it is asked for.
 func (c *cursor) Next() (key, value []byte, err error) {
@@ -122,9 +139,5 @@ func (c *cursor) Seek(key []byte) error {
 	return c.owner.fence.read(c.it.Error())
 }
 
-// Close keeps the cursor for the next call of Cursor.
-func (c *cursor) Close() error {
-	err := c.it.Error()
-	c.next, c.owner.free = c.owner.free, c
-	return c.owner.fence.read(err)
-}
+// Close ends the walk.
+func (c *cursor) Close() error { return c.owner.fence.read(c.it.Close()) }

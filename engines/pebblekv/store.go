@@ -42,7 +42,7 @@ func (s *store) Settings() []driver.Setting {
 
 // Snapshot returns the last committed state.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	r := &snapshot{reader: reader{fence: s.fence}, db: s.db}
+	r := &reader{db: s.db, fence: s.fence}
 	return r, r.Renew(ctx)
 }
 
@@ -57,8 +57,8 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 		return nil, err
 	}
 	t := &s.own
-	t.batch, t.sync, t.fence = s.db.NewIndexedBatch(), syncs[d], s.fence
-	t.from = t.batch
+	t.reader = reader{db: s.db, from: s.db, batch: s.db.NewBatch(), fence: s.fence}
+	t.sync = syncs[d]
 	return t, nil
 }
 

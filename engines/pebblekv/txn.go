@@ -1,33 +1,15 @@
 package pebblekv
 
 import (
-	"context"
-	"errors"
-
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// snapshot reads a snapshot.
-type snapshot struct {
-	reader
-	db *pebble.DB
-}
-
-var _ driver.Renewer = (*snapshot)(nil)
-
-// Renew makes it a reader of the last committed state.
-func (s *snapshot) Renew(context.Context) error {
-	s.from = s.db.NewSnapshot()
-	return nil
-}
-
-// txn is a batch that reads what is in it and in the store, to which nobody else writes meanwhile.
+// txn is a batch, and reads what is in it and in the store, to which nobody else writes meanwhile.
 type txn struct {
 	reader
-	batch *pebble.Batch
-	sync  *pebble.WriteOptions
+	sync *pebble.WriteOptions
 }
 
 var _ driver.RangeDeleter = (*txn)(nil)
@@ -50,8 +32,11 @@ func (t *txn) DeleteRange(start, end []byte) (err error) {
 
 // Commit writes the batch to the log.
 func (t *txn) Commit() error {
-	if err := errors.Join(t.release(), t.fence.Err()); err != nil || t.batch.Empty() {
+	if err := t.fence.Err(); err != nil || t.batch.Empty() {
 		return err
 	}
 	return t.fence.outcome(t.batch.Commit(t.sync))
 }
+
+// Close drops the batch.
+func (t *txn) Close() error { return classify(t.batch.Close()) }

@@ -167,8 +167,8 @@ type Lener interface {
 // Renewer is a Reader of a Snapshot that can be used again at less cost than a new one. Without it
 // kv takes a Snapshot for each View.
 type Renewer interface {
-	// Renew makes the reader, which was closed, one of the last committed state, as Snapshot does. An
-	// error, such as Busy, leaves it closed, and kv takes a Snapshot.
+	// Renew makes the reader, which was closed, one of the last committed state, as Snapshot does.
+	// An error, such as Busy, leaves it closed, and kv takes a Snapshot.
 	Renew(ctx context.Context) error
 }
 
@@ -208,6 +208,14 @@ func (a *Ahead) Next(read func() ([]Pair, error)) (key, value []byte, err error)
 	p := (*a)[0]
 	*a = (*a)[1:]
 	return p.Key, p.Value, nil
+}
+
+// Reopener is a Cursor that can be used for another scan at less cost than a new one. Without it
+// kv closes the cursor at the end of each scan.
+type Reopener interface {
+	// Reopen moves before the first pair of r, as the Cursor of its Reader does. Nothing was
+	// written since that made it. After an error it may be called again, or Close.
+	Reopen(r Range) error
 }
 
 // Seeker is a Cursor that can move. Without it kv closes the cursor and opens another one.
