@@ -28,15 +28,18 @@ type evidence struct {
 	dir   string // where it was kept
 }
 
-// found counts a state of a recording. Of what lacks a property, the one with the smallest history
+// found counts a state of a recording: among the images of the rule that first led to it, and of one
+// under which it is then seen to lack a property. Of what lacks one, the one with the smallest history
 // is kept; one that is not whole before one that lacks commits.
 func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified,
 	known bool) {
 	lacks, broke, what := false, c.whole.failed, c.What
 	if !known {
-		lacks = c.record(tr, v.outcome)
+		lacks, v.in = c.record(tr, v.outcome), c
 	} else if c.judged++; !v.lacks {
-		lacks = c.judge(tr, v.outcome)
+		if lacks = c.judge(tr, v.outcome); lacks && v.in != c && !v.Late {
+			c.Images++
+		}
 	}
 	if v.lacks = v.lacks || lacks; !lacks {
 		return

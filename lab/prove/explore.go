@@ -89,7 +89,8 @@ func (x *explorer) turn() bool {
 // verified is a state that was opened and compared.
 type verified struct {
 	outcome
-	lacks bool // a property, and was counted
+	lacks bool  // a property, and was counted
+	in    *cell // that counts it
 }
 
 // newExplorer returns one of the moments of rec from index first on.

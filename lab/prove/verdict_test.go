@@ -165,6 +165,12 @@ func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *t
 	if c.found(&task{pair: &pair{}}, x, 2, powerfs.State{}, nil, rec.trial(2), v, true); c.keeps.failed != 1 {
 		t.Errorf("one state counts %d times", c.keeps.failed)
 	}
+	c, strict, v := &cell{}, &cell{}, &verified{outcome: outcome{N: []uint64{1}}}
+	c.found(&task{pair: &pair{}}, x, 0, powerfs.State{}, nil, rec.trial(0), v, false)
+	strict.found(&task{pair: &pair{}}, x, 2, powerfs.State{}, nil, rec.trial(2), v, true)
+	if c.Images != 1 || strict.Images != 1 || strict.keeps.failed != 1 {
+		t.Errorf("%d of %d images of another rule lack commits", strict.keeps.failed, strict.Images)
+	}
 }
 
 func TestCommitThatWasTriedAgainLaterIsNotTheOneThatIsThere(t *testing.T) {
