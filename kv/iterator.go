@@ -37,6 +37,7 @@ type Iterator struct {
 	// Of a scan:
 	pairs []driver.Pair  // what was read and is to be lent; nil once c is
 	one   [1]driver.Pair // pairs where c is no Chunker
+	steps int
 }
 
 // walk is a cursor and what it can do.
@@ -268,9 +269,12 @@ func (it *Iterator) shut() (err error) {
 	return err
 }
 
+// checkEvery is how many pairs are read between two looks at a context.
+const checkEvery = 64
+
 // step returns the next pair, a nil key at the end.
 func (it *Iterator) step() (k, v []byte, err error) {
-	if err := it.ended(); err != nil {
+	if err := it.s.ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	if it.plain {
@@ -287,27 +291,22 @@ func (it *Iterator) step() (k, v []byte, err error) {
 	return k, v, err
 }
 
-// ended returns the error of the context if it has ended the walk.
-func (it *Iterator) ended() error {
-	select {
-	case <-it.s.done: // nil if nothing ends the walk
-		return it.s.ctx.Err()
-	default:
-		return nil
-	}
-}
-
 // more reads the next pairs of a scan, and reports whether there are any.
 func (it *Iterator) more() bool {
 	switch it.pairs = nil; {
 	case it.err != nil:
 	case it.chunker != nil && it.plain:
-		if it.err = it.ended(); it.err == nil {
+		if it.err = it.s.ctx.Err(); it.err == nil {
 			it.pairs, it.err = it.chunker.Chunk()
 		}
 	default:
 		p := &it.one[0]
-		if p.Key, p.Value, it.err = it.step(); p.Key != nil {
+		if it.steps++; it.plain && it.steps%checkEvery != 0 {
+			p.Key, p.Value, it.err = it.c.Next() // it.step, without the call
+		} else {
+			p.Key, p.Value, it.err = it.step()
+		}
+		if p.Key != nil {
 			it.pairs = it.one[:]
 		}
 	}

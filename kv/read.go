@@ -178,7 +178,7 @@ func takeFrame(own **frame) (f *frame) {
 
 // begin begins the view, of r.
 func (f *frame) begin(ctx context.Context, db *DB, r driver.Reader) *Snapshot {
-	f.r, f.ctx, f.done = r, ctx, ctx.Done()
+	f.r, f.ctx = r, ctx
 	s := f.snapshots.next()
 	s.view, s.db = &f.view, db
 	return s
@@ -194,7 +194,7 @@ func (f *frame) end(s *Snapshot, own **frame) error {
 		if f.w.w != nil {
 			f.w = writing{}
 		}
-		f.ctx, f.done, f.err = nil, nil, nil
+		f.ctx, f.err = nil, nil
 		if own != nil && cap(f.scratch) <= mostScratch {
 			*own = f
 		} else {

@@ -24,9 +24,8 @@ type Snapshot struct {
 
 // view is what a Snapshot shares with its namespaces.
 type view struct {
-	r       driver.Reader // nil after the end
-	ctx     context.Context
-	done    <-chan struct{} // ends running scans; nil if nothing does
+	r       driver.Reader   // nil after the end
+	ctx     context.Context // ends running scans
 	mu      *sync.Mutex     // of a view that outlives a function, nil of others
 	open    *Iterator       // the first of those that are open
 	kept    walk            // of a scan that is over, for the next, until something is written
@@ -251,7 +250,7 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 	} else {
 		it = new(Iterator)
 	}
-	it.err = it.init(s, r)
+	it.steps, it.err = 0, it.init(s, r)
 	return it
 }
 

@@ -24,14 +24,13 @@ func newTurns(t Timer) turns {
 	return turns{tracer: t, queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
-// enterShared waits until nobody is alone, or ctx ends. It reports whether nobody else was in: who
-// comes until all have left finds others.
-func (t *turns) enterShared(ctx context.Context) (first bool, err error) {
-	if in := t.in.Add(1); in > 0 {
-		return in == 1, nil
+// enterShared waits until nobody is alone, or ctx ends.
+func (t *turns) enterShared(ctx context.Context) error {
+	if t.in.Add(1) > 0 {
+		return nil
 	}
 	t.leaveShared()
-	return false, t.wait(ctx, 1)
+	return t.wait(ctx, 1)
 }
 
 func (t *turns) leaveShared() {

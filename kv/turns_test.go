@@ -43,7 +43,7 @@ func TestTurns(t *testing.T) {
 						t.Error(err)
 					}
 				default:
-					if _, err := turns.enterShared(ctx); err == nil {
+					if err := turns.enterShared(ctx); err == nil {
 						shared.Add(1)
 						look()
 						shared.Add(-1)
@@ -67,13 +67,13 @@ func TestTurnsAloneWaits(t *testing.T) {
 		t.Helper()
 		over, end := context.WithCancel(free)
 		end()
-		if _, err := turns.enterShared(over); !errors.Is(err, want) {
+		if err := turns.enterShared(over); !errors.Is(err, want) {
 			t.Errorf("one who shares: got %v, want %v", err, want)
 		} else if err == nil {
 			turns.leaveShared()
 		}
 	}
-	_, _ = turns.enterShared(free)
+	_ = turns.enterShared(free)
 	ctx, cancel := context.WithCancel(free)
 	done := make(chan error)
 	go func() { done <- turns.enterAlone(ctx, alone) }()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -201,7 +202,7 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	return db.write(ctx, d, func(bool) error {
+	return db.write(ctx, d, func() error {
 		if b.turn != nil {
 			if err := b.turn(); err != nil {
 				return err
@@ -210,6 +211,9 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 		return db.apply(ctx, d, ops)
 	})
 }
+
+// ones are the operations of writeOne.
+var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 
 // writeOne is Write of one operation, which need not be copied.
 func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) error {
@@ -231,21 +235,16 @@ func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
 	if len(db.prefix) > 0 {
 		op.Key = slices.Concat(db.prefix, op.Key)
 	}
-	return db.write(ctx, d, func(first bool) error {
-		one := &db.one
-		if !first {
-			one = new([1]driver.Op)
-		}
-		one[0] = op
-		err := db.apply(ctx, d, one[:])
-		one[0] = driver.Op{}
-		return err
-	})
+	one := ones.Get().(*[1]driver.Op)
+	one[0] = op
+	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })
+	one[0] = driver.Op{}
+	ones.Put(one)
+	return err
 }
 
-// write runs commit in the turn of a writer, again where it meets others. commit is told whether
-// nobody was in when it came: there is one such at a time.
-func (db *DB) write(ctx context.Context, d Durability, commit func(first bool) error) error {
+// write runs commit in the turn of a writer, again where it meets others.
+func (db *DB) write(ctx context.Context, d Durability, commit func() error) error {
 	err := db.inTurn(ctx, d, commit)
 	if err != nil && db.caps.MayAbort {
 		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, commit) })
@@ -253,23 +252,22 @@ func (db *DB) write(ctx context.Context, d Durability, commit func(first bool) e
 	return err
 }
 
-func (db *DB) inTurn(ctx context.Context, d Durability, commit func(first bool) error) error {
+func (db *DB) inTurn(ctx context.Context, d Durability, commit func() error) error {
 	if !db.caps.ConcurrentApply {
 		if err := db.enterAlone(ctx, "write", d, alone); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()
-		return commit(true)
+		return commit()
 	}
-	first, err := db.writers.enterShared(ctx)
-	if err != nil {
+	if err := db.writers.enterShared(ctx); err != nil {
 		return db.wrap("write", waitedForItself(err))
 	}
 	defer db.writers.leaveShared()
 	if err := db.mayWrite(ctx, "write", d); err != nil {
 		return err
 	}
-	return commit(first)
+	return commit()
 }
 
 // apply commits ops in the turn of the caller.

@@ -41,7 +41,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "view+get", Limit: 1.05, Raw: raw.viewGet, KV: layer.ViewGet},
 		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.viewGet, KV: layer.GetAlone},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan,
-			Exception: "a scan of kv costs 40 ns, and each of its pairs a call of the loop's body; bbolt reads 20 pairs in 700 ns"},
+			Exception: "a scan of kv costs 40 ns, its guard against damage 24; bbolt reads 20 pairs in 700 ns"},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put},
 		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},
 		hook,
