@@ -17,7 +17,7 @@ const mostCode = 400
 
 // moreCode are the packages below engines that may have more.
 var moreCode = map[string]int{
-	"engines/internal/sqlite": 1016, // three builds of SQLite share it
+	"engines/internal/sqlite": 1025, // three builds of SQLite share it
 }
 
 // TestDriversAreSmall holds drivers to the size at which they are read in one go, as the engine
@@ -62,7 +62,7 @@ func TestDriversAreSmall(t *testing.T) {
 
 // mostTogether is how many lines of code engines and kv have together, without the suite and
 // modules of their own.
-const mostTogether = 9750
+const mostTogether = 9760
 
 // TestEnginesAndContractStaySmall holds the contract and its drivers to the size that they have.
 func TestEnginesAndContractStaySmall(t *testing.T) {

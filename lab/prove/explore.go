@@ -140,8 +140,8 @@ func (r *recording) course() course {
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
 // is copied. That of a large commit, if it fails, leaves a hole, where that of a small one leaves a
 // page that the next commit writes once more. Others may wait for a sync that takes a while. What
-// is done between commits, as by opening and closing, is another thing than what they do, and what is
-// done to a long file, of which what mends it may take a part for the whole, another than to a short.
+// is done between commits, as by opening and closing, is another thing than what they do. So is the
+// sync of a long file, of which who mends it may take a part for the whole.
 func surroundings(c course) []string {
 	steps := c.steps
 	kinds := make([]string, len(steps)+2)

@@ -83,8 +83,7 @@ func order(courses []course, rng *rand.Rand) []chosen {
 	return all
 }
 
-// heavy is 1 if a course writes so much that each of its states takes long to be looked at, and else
-// 0.
+// heavy is 1 if a course writes so much that each of its states takes long to be looked at, else 0.
 func (c course) heavy() int {
 	const much = 8 << 20
 	bytes := 0

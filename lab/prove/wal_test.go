@@ -66,6 +66,7 @@ type walStore struct {
 	folding []uint32
 	spare   []uint32 // segments to be used again
 	failed  error
+	weak    bool // the commit under way is not Synced
 
 	group   sync.Mutex
 	waiting []*walCommit

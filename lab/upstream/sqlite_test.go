@@ -12,7 +12,7 @@ import (
 	"github.com/assaydb/assay/lab/powertest"
 )
 
-var sqliteCutsUnsynced = fault{module: "modernc.org/sqlite", defence: "engines/internal/sqlite/ours_cut.go",
+var sqliteCutsUnsynced = fault{module: "modernc.org/sqlite", defence: "engines/internal/sqlite/maintain.go",
 	sentence: "with journal_mode=DELETE and synchronous=FULL the file is cut behind the removal of the journal, which " +
 		"is not synced: a power cut may leave the journal and a file whose last pages are zeroes in part"}
 

@@ -75,10 +75,9 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 	} else {
 		empty, err = c.isEmpty()
 	}
-	if err == nil {
-		s.cutsFile, err = c.cutsFile()
-	}
-	if err != nil || empty {
+	vacuum, failed := c.text("PRAGMA auto_vacuum")
+	s.cutsFile = vacuum == "1" // FULL, which another program may have set
+	if err = errors.Join(err, failed); err != nil || empty {
 		return empty, err
 	}
 	if err := c.verify(s.options.given(creation)); err != nil {

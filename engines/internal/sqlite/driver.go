@@ -29,10 +29,10 @@
 // refused.
 //
 // In DELETE mode SQLite removes the journal, and then cuts free pages off the end of the file: see
-// ours_cut.go. Under FULL it does not sync the folder in between, and a power loss may damage the
-// file. Compact, which is a VACUUM, therefore runs under EXTRA where commits run under FULL. And
-// where another program has set auto_vacuum=FULL, so that any commit may cut, FULL promises no more
-// than NORMAL.
+// [Store.Compact]. Under FULL it does not sync the folder in between, and a power loss may damage
+// the file. Compact, which is a VACUUM, therefore runs under EXTRA where commits run under FULL.
+// And where another program has set auto_vacuum=FULL, so that any commit may cut, FULL promises no
+// more than NORMAL.
 //
 // # Locks
 //
@@ -91,7 +91,6 @@
 //   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
 //     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file
 //     ours_checkpoint.go
-//   - ours_cut.go: under which level the file is cut
 //   - ours_figures.go: what is counted, and whether others have committed
 //
 // # The handle
@@ -215,7 +214,7 @@ func (s *Store) promise(d driver.Durability) driver.Promise {
 	level := slices.Index(levels, s.levelFor(d))
 	if s.journal != wal {
 		level-- // each level promises what the one below does for a log
-		if s.cutsFile && s.levelFor(d) == unsafeToCut {
+		if s.cutsFile && s.levelFor(d) == "FULL" {
 			level--
 		}
 	}

@@ -12,9 +12,16 @@ import (
 
 // Compact rewrites the database without free pages. In WAL mode the rewritten pages pass through
 // the log, which is then copied back and emptied as far as open snapshots allow. In DELETE mode it
-// runs under EXTRA where commits run under FULL.
+// runs under EXTRA where commits run under FULL: SQLite removes the journal, and then cuts the
+// file. The pages that are cut off are not in the journal. A cut amid a block of the file system
+// clears the rest of the block, as data, which may reach the disk before the removal does; then the
+// journal is rolled back over a file that lacks pages. EXTRA syncs the folder between the two.
 func (s *Store) Compact(ctx context.Context) error {
-	c, err := s.writerAt(s.compactLevel())
+	level := s.levelFor(s.caps.Strongest())
+	if s.journal != wal && level == "FULL" {
+		level = "EXTRA"
+	}
+	c, err := s.writerAt(level)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type Store struct {
 	options  Options
 	layout   layout
 	journal  string // in force
-	cutsFile bool   // at each commit, see ours_cut.go
+	cutsFile bool   // at each commit that frees its end, see Compact
 	caps     driver.Caps
 	log      logState
 
