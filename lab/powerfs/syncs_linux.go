@@ -208,7 +208,7 @@ func (t *syncTaker) sync(call syncCall) unix.Errno {
 	if call.number == unix.SYS_FDATASYNC {
 		sync = unix.Fdatasync
 	}
-	err, later := t.fs.holdBack(func() error { return sync(fd) })
+	later, err := t.fs.holdBack(func() error { return sync(fd) })
 	unix.Close(fd)
 	if err != nil {
 		return err.(unix.Errno)
@@ -226,9 +226,9 @@ func (t *syncTaker) sync(call syncCall) unix.Errno {
 // that call.
 type heldBack struct{ later func() fuse.Status }
 
-// holdBack does a call, and returns what its error is and the sync that the kernel asked for in it,
-// which the kernel takes for done; nil if there was none.
-func (fs *fuseFS) holdBack(call func() error) (err error, later func() fuse.Status) {
+// holdBack does a call, and returns the sync that the kernel asked for in it, which the kernel takes
+// for done, nil if there was none; and what the call returned.
+func (fs *fuseFS) holdBack(call func() error) (later func() fuse.Status, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	held, thread := &heldBack{}, uint32(unix.Gettid())
@@ -239,7 +239,7 @@ func (fs *fuseFS) holdBack(call func() error) (err error, later func() fuse.Stat
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	delete(fs.held, thread)
-	return err, held.later
+	return held.later, err
 }
 
 // nowOrLater does a sync, unless the thread that asks holds it back.
