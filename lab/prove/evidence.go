@@ -28,9 +28,9 @@ type evidence struct {
 	dir   string // where it was kept
 }
 
-// found counts a state of a recording: among the images of the rule that first led to it, and of one
-// under which it is then seen to lack a property. Of what lacks one, the one with the smallest history
-// is kept; one that is not whole before one that lacks commits.
+// found counts a state of a recording, among the images of the rule that first led to it, and of
+// one under which it is then seen to lack a property. Of what lacks one, the one with the smallest
+// history is kept; one that is not whole before one that lacks commits.
 func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified,
 	known bool) {
 	lacks, broke, what := false, c.whole.failed, c.What
