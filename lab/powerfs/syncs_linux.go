@@ -226,8 +226,8 @@ func (t *syncTaker) sync(call syncCall) unix.Errno {
 // that call.
 type heldBack struct{ later func() fuse.Status }
 
-// holdBack does a call, and returns the sync that the kernel asked for in it, which the kernel takes
-// for done, nil if there was none; and what the call returned.
+// holdBack does a call, and returns the sync that the kernel asked for in it, which the kernel
+// takes for done, nil if there was none; and what the call returned.
 func (fs *fuseFS) holdBack(call func() error) (later func() fuse.Status, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
