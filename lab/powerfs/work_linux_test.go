@@ -91,7 +91,8 @@ func workOn(role string, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(f.Fd()) // and never closes f
+		defer f.Close() // not before: it is taken once its number is read
+		fmt.Println(f.Fd())
 		return workOn(args[1], args[:1])
 	case "amid":
 		return amid(filepath.Join(args[0], "old"))

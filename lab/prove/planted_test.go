@@ -128,7 +128,11 @@ func (r *movingReader) Cursor(rg driver.Range) (driver.Cursor, error) {
 		return nil, err
 	}
 	r.Reader = fresh
-	return fresh.Cursor(rg)
+	c, err := fresh.Cursor(rg)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ driver.Cursor }{c}, nil // which cannot be reopened: the next one begins anew too
 }
 
 func applyAll(ctx context.Context, s *plantedStore, ops []driver.Op, d driver.Durability) error {
