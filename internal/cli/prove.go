@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ import (
 // proveFlags is the command line of assay prove.
 type proveFlags struct {
 	engines, durability, dir, out, ship string
-	again                               string
+	again, resume                       string
 	faults, rules                       []string
 	rounds, writers                     int
 	seed                                uint64
@@ -52,6 +53,7 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
   assay prove --engines bbolt,pebble --durability synced --budget 20m
   assay prove --engines 'mine=bbolt:?NoFreelistSync=true' --faults kill,power
   assay prove --engines sqlite-delete-full --faults power --rule ordered/sectors --seed 7 --rounds 1
+  assay prove --resume out --budget 1h
   assay prove --again out/evidence/3
   assay prove --json >proof.json`,
 		Args: usageArgs(noEngines),
@@ -59,15 +61,35 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 			if f.again != "" {
 				return a.proveAgain(cmd.Context(), f.again)
 			}
+			given := given(cmd)
+			var earlier *result.Proof
+			if f.resume != "" {
+				var err error
+				if earlier, err = a.resumed(&f, cmd.Flags()); err != nil {
+					return err
+				}
+				given = earlier.Command[2:]
+			}
 			o, err := a.proveOptions(f, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
 			if err != nil {
 				return err
 			}
-			o.Command = append([]string{"assay", "prove"}, given(cmd)...)
+			o.Earlier, o.Command = earlier, append([]string{"assay", "prove"}, given...)
 			return a.prove(cmd.Context(), o, f)
 		},
 	}
-	flags := cmd.Flags()
+	a.proveFlags(&f, cmd.Flags())
+	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
+	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults,
+		cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("rule", completeRules)
+	_ = cmd.RegisterFlagCompletionFunc("durability",
+		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// proveFlags makes flags set f.
+func (a *app) proveFlags(f *proveFlags, flags *pflag.FlagSet) {
 	flags.StringVar(&f.engines, "engines", "", "engines to crash, separated by commas (default: "+names(a.proved())+")")
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
 	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+
@@ -78,6 +100,8 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 		"recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
 	flags.IntVar(&f.writers, "writers", 0,
 		"goroutines that commit at the same time (default: one in some runs, several in others)")
+	flags.StringVar(&f.resume, "resume", "",
+		"go on with the proof in this folder, for another --budget: what was found counts together")
 	flags.StringVar(&f.again, "again", "",
 		"verify once more a state that broke a promise, from the folder that the report names")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")
@@ -87,13 +111,38 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	flags.StringVar(&f.ship, "ship", "",
 		"also write the proof to this file in the form that is built into assay; the default is then every engine")
 	flags.BoolVar(&f.json, "json", false, "print the proof as one JSON document")
-	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
-	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults,
-		cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("rule", completeRules)
-	_ = cmd.RegisterFlagCompletionFunc("durability",
-		cobra.FixedCompletions([]string{"synced", "flushed", "buffered", "all"}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
+}
+
+// resumed returns the proof in the folder that f goes on with, and takes over its flags.
+func (a *app) resumed(f *proveFlags, now *pflag.FlagSet) (*result.Proof, error) {
+	var err error
+	now.Visit(func(g *pflag.Flag) {
+		if err == nil && !slices.Contains([]string{"resume", "budget", "dir", "ship", "json"}, g.Name) {
+			err = usage(fmt.Errorf("--%s beside --resume", g.Name), "a proof goes on with what it began with: leave it out")
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := result.ReadProof(f.resume)
+	if err == nil {
+		p.Seen, err = result.ReadStates(f.resume)
+	}
+	if err != nil {
+		return nil, usage(err, "%s", cmp.Or(kv.HintOf(err), "name the folder of a proof, as assay report lists them"))
+	}
+	var was proveFlags
+	flags := pflag.NewFlagSet("prove", pflag.ContinueOnError)
+	a.proveFlags(&was, flags)
+	if len(p.Command) < 2 {
+		return nil, usage(errors.New("the proof does not say what it was of"), "begin a new one, without --resume")
+	}
+	if err := flags.Parse(p.Command[2:]); err != nil {
+		return nil, usage(err, "begin a new one, without --resume")
+	}
+	was.resume, was.out, was.budget, was.dir, was.ship, was.json = f.resume, f.resume, f.budget, f.dir, f.ship, f.json
+	*f = was
+	return p, nil
 }
 
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -233,6 +282,7 @@ func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
 	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
 	switch {
 	case proof.Interrupted:
+		fmt.Fprintf(a.stderr, "go on with: assay prove --resume %s\n", dir)
 		return errInterrupted
 	case failure != nil:
 		return failure

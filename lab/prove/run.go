@@ -68,6 +68,9 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	if err := r.plan(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.goOn(); err != nil {
+		return nil, err
+	}
 	failed := r.work(ctx)
 	r.proof.Interrupted = ctx.Err() != nil
 	for _, t := range r.tasks {
@@ -88,7 +91,8 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 			r.proof.Cells = append(r.proof.Cells, r.finish(t, c))
 		}
 	}
-	r.proof.Took = time.Since(r.started)
+	r.proof.Took, r.proof.Seen = time.Since(r.started), r.seen()
+	r.addEarlier(&r.proof)
 	return &r.proof, failed
 }
 

@@ -26,10 +26,10 @@ type pair struct {
 	void       error          // the failure of a control
 	did        map[string]int // by kind of operation, what the recordings hold
 
-	spent  time.Duration     // by lanes
-	states int               // that were opened and compared, of what is promised, if anything is
-	claims bool              // under the faults asked for something is promised
-	found  map[[32]byte]bool // those of records, by their sums
+	spent  time.Duration // by lanes
+	states int           // that were opened and compared, of what is promised, if anything is
+	claims bool          // under the faults asked for something is promised
+	found  stateSet      // those states
 }
 
 // task is a pair under one fault.
@@ -45,7 +45,7 @@ type task struct {
 	ordered bool              // ordered rules are tried
 	beside  []powerfs.Entries // others that are
 	hung    bool              // a verifier has hung
-	seen    map[[32]byte]bool // the states that were opened and compared of what is not promised, by their sums
+	seen    stateSet          // the states that were opened and compared of what is not promised
 	why     string            // it was not tried, or not to the end
 	done    bool
 
@@ -75,14 +75,9 @@ func (t *task) saw(c *cell, sum [32]byte, o outcome) {
 	if c.claimed() {
 		seen = &t.found
 	}
-	if o.Late || (*seen)[sum] {
-		return
+	if !o.Late && seen.add(sum) {
+		t.count(c)
 	}
-	if *seen == nil {
-		*seen = map[[32]byte]bool{}
-	}
-	(*seen)[sum] = true
-	t.count(c)
 }
 
 // count counts a distinct state.

@@ -22,9 +22,16 @@ type Proof struct {
 	// Drivers holds a digest of the source of each engine's driver, see [DriverDigest].
 	Drivers map[string]string `json:"drivers,omitempty"`
 	// Damage tells what engines notice of files that went bad. Nobody promises anything there.
-	Damage []Damage    `json:"damage,omitempty"`
-	Cells  []ProofCell `json:"cells"` // the last field: see MarshalProof
+	Damage []Damage `json:"damage,omitempty"`
+	// Seen are the states that were opened and compared, for a proof that goes on with this one. They
+	// lie in a file of their own: see [ReadStates].
+	Seen  States      `json:"-"`
+	Cells []ProofCell `json:"cells"` // the last field: see MarshalProof
 }
+
+// States are states of stores, by the engine, the class and, where nothing is promised, the fault
+// that they are of: the first 8 bytes of the sum of each, in order.
+type States map[string][]byte
 
 // Damage is what came of stores of one engine of which a file went bad after they had been written.
 type Damage struct {

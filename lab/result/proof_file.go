@@ -10,24 +10,55 @@ import (
 	"path/filepath"
 )
 
-// ProofFile is the name of the file that WriteProof writes.
-const ProofFile = "prove.json"
+// Names of the files that WriteProof writes.
+const (
+	ProofFile  = "prove.json"
+	StatesFile = "states.json"
+)
 
-// WriteProof writes p to dir, which is made if need be. The file is replaced as a whole.
+// StatesSchema names the format of the document that States are.
+const StatesSchema = "assay.states/1"
+
+type statesDocument struct {
+	Schema string `json:"schema"`
+	States States `json:"states"`
+}
+
+// WriteProof writes p and what it has Seen to dir, which is made if need be. Each file is replaced
+// as a whole.
 func WriteProof(dir string, p *Proof) error {
 	path := filepath.Join(dir, ProofFile)
 	document, err := MarshalProof(p)
-	if err != nil {
+	states, serr := json.Marshal(statesDocument{StatesSchema, p.Seen})
+	if err = errors.Join(err, serr); err != nil {
 		return &Error{Op: "write proof", Path: path, Err: err}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &Error{Op: "write proof", Path: dir, Err: cause(err),
 			Hint: "choose a folder that can be written: --out DIR"}
 	}
-	if err := replace(path, document); err != nil {
+	if err := replace(filepath.Join(dir, StatesFile), states); err != nil {
+		return &Error{Op: "write proof", Path: filepath.Join(dir, StatesFile), Err: cause(err)}
+	}
+	if err := replace(path, document); err != nil { // the last: where it is, all is
 		return &Error{Op: "write proof", Path: path, Err: cause(err)}
 	}
 	return nil
+}
+
+// ReadStates returns what the proof in dir has seen. The error is an [*Error].
+func ReadStates(dir string) (States, error) {
+	path := filepath.Join(dir, StatesFile)
+	data, err := os.ReadFile(path)
+	var d statesDocument
+	if err == nil {
+		err = decode(data, StatesSchema, StatesFile, &d)
+	}
+	if err != nil {
+		return nil, &Error{Op: "read proof", Path: path, Err: cause(err),
+			Hint: "name a folder that assay prove --out wrote"}
+	}
+	return d.States, nil
 }
 
 // MarshalProof returns p as the document that WriteProof writes: one line for each cell.

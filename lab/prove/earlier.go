@@ -1,0 +1,179 @@
+package prove
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// stateID is the beginning of a state's sum: enough to tell as many apart as a proof can look at.
+type stateID [8]byte
+
+// stateSet holds states that were opened and compared.
+type stateSet map[stateID]bool
+
+// add adds a state, and reports whether it is new.
+func (s *stateSet) add(sum [32]byte) bool {
+	id := stateID(sum[:])
+	if (*s)[id] {
+		return false
+	}
+	if *s == nil {
+		*s = stateSet{}
+	}
+	(*s)[id] = true
+	return true
+}
+
+// packed returns the states one behind the other, in order.
+func (s stateSet) packed() []byte {
+	ids := slices.SortedFunc(maps.Keys(s), func(a, b stateID) int { return slices.Compare(a[:], b[:]) })
+	var all []byte
+	for _, id := range ids {
+		all = append(all, id[:]...)
+	}
+	return all
+}
+
+func unpacked(all []byte) stateSet {
+	s := stateSet{}
+	for id := range slices.Chunk(all, len(stateID{})) {
+		if len(id) == len(stateID{}) {
+			s[stateID(id)] = true
+		}
+	}
+	return s
+}
+
+// goOn takes over what Earlier has seen, and refuses one that is of other sources than those that
+// run now.
+func (r *runner) goOn() error {
+	if r.Earlier == nil {
+		return nil
+	}
+	for _, same := range []struct {
+		what     string
+		now, was map[string]string
+	}{{"driver", r.proof.Drivers, r.Earlier.Drivers},
+		{"module", r.proof.Environment.Modules, r.Earlier.Environment.Modules}} {
+		for name, now := range same.now {
+			if was := same.was[name]; was != now {
+				return &kv.Error{Op: "go on with a proof", Kind: kv.Unsupported,
+					Err:  fmt.Errorf("the %s %s is another one than it was", same.what, name),
+					Hint: "what was found of the other one says nothing of this one: begin a new proof, without --resume"}
+			}
+		}
+	}
+	for _, t := range r.tasks {
+		if t.found == nil {
+			t.found = unpacked(r.Earlier.Seen[t.pair.name()])
+		}
+		t.seen = unpacked(r.Earlier.Seen[t.name()])
+		for _, c := range t.cells {
+			if e := c.in(r.Earlier); e != nil && (c.claimed() || !t.claims) {
+				t.states += e.States
+			}
+		}
+	}
+	return nil
+}
+
+// name names what the states of a promise are kept under.
+func (p *pair) name() string { return p.entry.Name + " " + p.class.String() }
+
+// name names what the states are kept under of which nothing is promised.
+func (t *task) name() string { return t.pair.name() + " " + t.fault }
+
+// in returns the same cell of another proof, nil if it has none.
+func (c *cell) in(p *result.Proof) *result.ProofCell {
+	i := slices.IndexFunc(p.Cells, func(e result.ProofCell) bool {
+		return e.Engine == c.Engine && e.URL == c.URL && e.Requested == c.Requested && e.Fault == c.Fault && e.Rule == c.Rule
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.Cells[i]
+}
+
+// seen returns the states of the run, and those of Earlier.
+func (r *runner) seen() result.States {
+	all := result.States{}
+	for _, t := range r.tasks {
+		all[t.pair.name()], all[t.name()] = t.found.packed(), t.seen.packed()
+	}
+	maps.DeleteFunc(all, func(_ string, states []byte) bool { return len(states) == 0 })
+	return all
+}
+
+// addEarlier adds what Earlier found to a proof.
+func (r *runner) addEarlier(p *result.Proof) {
+	e := r.Earlier
+	if e == nil {
+		return
+	}
+	p.Command, p.Started, p.Took = e.Command, e.Started, p.Took+e.Took
+	for _, w := range e.Warnings {
+		if !slices.Contains(p.Warnings, w) {
+			p.Warnings = append(p.Warnings, w)
+		}
+	}
+	for i := range p.Damage {
+		for _, was := range e.Damage {
+			if d := &p.Damage[i]; d.Engine == was.Engine && d.Kind == was.Kind {
+				d.Tries, d.Noticed, d.Missing = d.Tries+was.Tries, d.Noticed+was.Noticed, d.Missing+was.Missing
+				d.Wrong, d.Ended, d.What = d.Wrong+was.Wrong, d.Ended+was.Ended, cmp.Or(was.What, d.What)
+			}
+		}
+	}
+}
+
+// addCell adds what another proof found of the same cell.
+func addCell(c *result.ProofCell, e result.ProofCell) {
+	c.Rounds, c.Cuts, c.Kills = c.Rounds+e.Rounds, c.Cuts+e.Cuts, c.Kills+e.Kills
+	c.Images, c.States, c.Late = c.Images+e.Images, c.States+e.States, c.Late+e.Late
+	c.Ops, c.Covered, c.Worked = c.Ops+e.Ops, c.Covered+e.Covered, c.Worked+e.Worked
+	c.Acked, c.Lost, c.Torn, c.Broken = c.Acked+e.Acked, c.Lost+e.Lost, c.Torn+e.Torn, c.Broken+e.Broken
+	c.LostMax, c.LostAge = max(c.LostMax, e.LostMax), max(c.LostAge, e.LostAge)
+	c.What = cmp.Or(e.What, c.What)
+	did := maps.Clone(e.Did)
+	for what, n := range c.Did {
+		if did == nil {
+			did = map[string]int{}
+		}
+		did[what] += n
+	}
+	c.Did = did
+	if c.SyncsPerCommit == nil {
+		c.SyncsPerCommit, c.WritesPerCommit, c.BytesPerCommit = e.SyncsPerCommit, e.WritesPerCommit, e.BytesPerCommit
+	}
+	c.Keeps, c.Whole = addFinding(c.Keeps, e.Keeps, c), addFinding(c.Whole, e.Whole, c)
+}
+
+// addFinding returns what two proofs found of one property together, of cell c: one counterexample
+// disproves it, what was not verified in time leaves it open, and to what one has not come the
+// other may have.
+func addFinding(f, e result.Finding, c *result.ProofCell) result.Finding {
+	weight := func(f result.Finding) int {
+		switch {
+		case f.Verdict == result.Disproved:
+			return 3
+		case f.Verdict == result.Unproved && c.Late > 0:
+			return 2
+		case f.Verdict == result.Proved:
+			return 1
+		}
+		return 0
+	}
+	failed := f.Failed + e.Failed
+	if weight(e) > weight(f) {
+		f = e
+	}
+	if f.Failed = failed; f.Verdict == result.Proved {
+		f.UpperBound = upperBound(c.Cuts)
+	}
+	return f
+}

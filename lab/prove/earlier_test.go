@@ -1,0 +1,84 @@
+package prove
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
+)
+
+func TestAProofGoesOn(t *testing.T) {
+	needsPower(t)
+	o := options(t, "bbolt", kv.Synced, result.FaultPower)
+	o.Rounds, o.Rules = 1, []string{"ordered/prefix"}
+	first, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Earlier, o.Seed = first, o.Seed+1
+	both, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := first.Cells[0], both.Cells[0]
+	if b.Cuts <= a.Cuts || b.Images <= a.Images || b.States <= a.States || b.Acked <= a.Acked || b.Ops <= a.Ops {
+		t.Errorf("got %+v after %+v", b, a)
+	}
+	if b.Keeps.Verdict != result.Proved || b.Keeps.UpperBound >= a.Keeps.UpperBound {
+		t.Errorf("got %+v after %+v", b.Keeps, a.Keeps)
+	}
+	if kept := len(both.Seen["bbolt synced"]) / len(stateID{}); kept != b.States {
+		t.Errorf("%d states are kept, %d were counted", kept, b.States)
+	}
+	if both.Took <= first.Took || !both.Started.Equal(first.Started) {
+		t.Errorf("from %v for %v, after %v for %v", both.Started, both.Took, first.Started, first.Took)
+	}
+	first.Drivers = map[string]string{"bbolt": "another"}
+	if _, err := Run(t.Context(), o); !errors.Is(err, kv.Unsupported) {
+		t.Errorf("a proof of another driver goes on: %v", err)
+	}
+}
+
+func TestAStateThatAnEarlierProofHadIsNotCounted(t *testing.T) {
+	p := &pair{caps: caps{Promise: kv.Promise{Class: kv.Synced, Intact: true}}, claims: true}
+	kill := &task{pair: p, fault: result.FaultKill}
+	c := p.newCell(kill.fault, "")
+	kill.saw(c, [32]byte{1}, outcome{})
+	p.found = unpacked(p.found.packed())
+	kill.saw(c, [32]byte{1}, outcome{})
+	kill.saw(c, [32]byte{2}, outcome{})
+	if c.States != 2 {
+		t.Errorf("%d states, want 2", c.States)
+	}
+}
+
+func TestFindingsOfTwoProofs(t *testing.T) {
+	held, open := result.Finding{Verdict: result.Proved}, result.Finding{Verdict: result.Unproved, Why: "no time"}
+	broke := result.Finding{Verdict: result.Disproved, Failed: 2, Seed: 7}
+	for _, c := range []struct {
+		now, before result.Finding
+		late        int
+		want        string
+	}{
+		{held, held, 0, result.Proved},
+		{held, open, 0, result.Proved},
+		{open, held, 0, result.Proved},
+		{open, open, 0, result.Unproved},
+		{held, broke, 0, result.Disproved},
+		{broke, held, 1, result.Disproved},
+		{held, open, 1, result.Unproved},
+		{open, held, 1, result.Unproved},
+	} {
+		got := addFinding(c.now, c.before, &result.ProofCell{Cuts: 10, Late: c.late})
+		if got.Verdict != c.want || got.Failed != c.now.Failed+c.before.Failed {
+			t.Errorf("%s after %s, %d late: got %+v", c.now.Verdict, c.before.Verdict, c.late, got)
+		}
+		if c.want == result.Proved && got.UpperBound != upperBound(10) {
+			t.Errorf("bound %v", got.UpperBound)
+		}
+		if c.want == result.Disproved && got.Seed != 7 {
+			t.Errorf("seed %d", got.Seed)
+		}
+	}
+}
