@@ -91,7 +91,8 @@ func (t *task) name() string { return t.pair.name() + " " + t.fault }
 // in returns the same cell of another proof, nil if it has none.
 func (c *cell) in(p *result.Proof) *result.ProofCell {
 	i := slices.IndexFunc(p.Cells, func(e result.ProofCell) bool {
-		return e.Engine == c.Engine && e.URL == c.URL && e.Requested == c.Requested && e.Fault == c.Fault && e.Rule == c.Rule
+		return e.Engine == c.Engine && e.URL == c.URL && e.Requested == c.Requested &&
+			e.Fault == c.Fault && e.Rule == c.Rule
 	})
 	if i < 0 {
 		return nil

@@ -36,8 +36,8 @@ type Options struct {
 	// in others.
 	Writers int
 
-	// Earlier is a proof by the same options that this one goes on with: what it found is part of the
-	// result, and states that it has Seen are not counted again. nil begins anew.
+	// Earlier is a proof by the same options that this one goes on with: what it found is part of
+	// the result, and states that it has Seen are not counted again. nil begins anew.
 	Earlier *result.Proof
 
 	Dir string // where the run makes its folder; "" is workdir.Default

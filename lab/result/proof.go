@@ -23,8 +23,8 @@ type Proof struct {
 	Drivers map[string]string `json:"drivers,omitempty"`
 	// Damage tells what engines notice of files that went bad. Nobody promises anything there.
 	Damage []Damage `json:"damage,omitempty"`
-	// Seen are the states that were opened and compared, for a proof that goes on with this one. They
-	// lie in a file of their own: see [ReadStates].
+	// Seen are the states that were opened and compared, for a proof that goes on with this one.
+	// They lie in a file of their own: see [ReadStates].
 	Seen  States      `json:"-"`
 	Cells []ProofCell `json:"cells"` // the last field: see MarshalProof
 }

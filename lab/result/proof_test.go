@@ -167,8 +167,18 @@ func TestWrittenProofIsRead(t *testing.T) {
 			}
 		}
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("the folder holds %v, %v; want the document alone", entries, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("the folder holds %v, %v; want the document and the states", entries, err)
+	}
+	want := States{"bbolt synced": []byte("12345678abcdefgh")}
+	if err := WriteProof(dir, &Proof{Schema: ProofSchema, Seen: want}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadStates(dir); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %v, %v", got, err)
+	}
+	if _, err := ReadStates(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("read nothing: %v", err)
 	}
 	if err := WriteProof(dir, &Proof{}); err == nil {
 		t.Error("a proof without schema was written")
