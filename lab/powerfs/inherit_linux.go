@@ -51,17 +51,35 @@ func (all *threads) take() (chan func(), error) {
 		return t, nil
 	}
 	t, begun := make(chan func()), make(chan error)
-	go func() {
-		runtime.LockOSThread()
+	onThread(func() {
 		begun <- leaveDescriptors()
 		for do := range t { // for ever, with or without an error: see idle
 			do()
 		}
-	}()
+	})
 	if err := <-begun; err != nil {
 		return nil, &driver.Error{Op: "leave the connections of mounts", Kind: driver.KindOf(err), Err: err}
 	}
 	return t, nil
+}
+
+// onThread begins run, which never returns, on a thread of its own. That is not the first one: what
+// it has is taken for what the process has, by /proc and by pidfd_getfd.
+func onThread(run func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			run()
+		}
+		begun := make(chan struct{})
+		go func() { // on another thread, for this one is taken until it has begun
+			runtime.LockOSThread()
+			close(begun)
+			run()
+		}()
+		<-begun
+		runtime.UnlockOSThread()
+	}()
 }
 
 func (all *threads) giveBack(t chan func()) {

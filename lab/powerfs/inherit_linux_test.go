@@ -130,3 +130,21 @@ func TestAKilledDaemonEnds(t *testing.T) {
 		<-ended
 	}
 }
+
+// What the first thread has is taken for what the process has: by /proc, and by pidfd_getfd.
+func TestTheFirstThreadKeepsTheDescriptorsOfItsProcess(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all threads
+	for range 100 {
+		if _, err := all.take(); err != nil {
+			t.Fatal(err)
+		}
+		if to, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err != nil || to != f.Name() {
+			t.Fatalf("the process has %q, %v; want %s", to, err, f.Name())
+		}
+	}
+}
