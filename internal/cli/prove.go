@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,20 +60,18 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 			if f.again != "" {
 				return a.proveAgain(cmd.Context(), f.again)
 			}
-			given := given(cmd)
 			var earlier *result.Proof
 			if f.resume != "" {
 				var err error
 				if earlier, err = a.resumed(&f, cmd.Flags()); err != nil {
 					return err
 				}
-				given = earlier.Command[2:]
 			}
 			o, err := a.proveOptions(f, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
 			if err != nil {
 				return err
 			}
-			o.Earlier, o.Command = earlier, append([]string{"assay", "prove"}, given...)
+			o.Earlier, o.Command = earlier, append([]string{"assay", "prove"}, given(cmd)...)
 			return a.prove(cmd.Context(), o, f)
 		},
 	}
@@ -129,7 +126,7 @@ func (a *app) resumed(f *proveFlags, now *pflag.FlagSet) (*result.Proof, error) 
 		p.Seen, err = result.ReadStates(f.resume)
 	}
 	if err != nil {
-		return nil, usage(err, "%s", cmp.Or(kv.HintOf(err), "name the folder of a proof, as assay report lists them"))
+		return nil, usage(err, "name the folder of a proof, as assay report lists them")
 	}
 	var was proveFlags
 	flags := pflag.NewFlagSet("prove", pflag.ContinueOnError)

@@ -74,7 +74,7 @@ func (r *runner) goOn() error {
 		}
 		t.seen = unpacked(r.Earlier.Seen[t.name()])
 		for _, c := range t.cells {
-			if e := c.in(r.Earlier); e != nil && (c.claimed() || !t.claims) {
+			if e := sameCell(r.Earlier, c.ProofCell); e != nil && (c.claimed() || !t.claims) {
 				t.states += e.States
 			}
 		}
@@ -88,8 +88,8 @@ func (p *pair) name() string { return p.entry.Name + " " + p.class.String() }
 // name names what the states are kept under of which nothing is promised.
 func (t *task) name() string { return t.pair.name() + " " + t.fault }
 
-// in returns the same cell of another proof, nil if it has none.
-func (c *cell) in(p *result.Proof) *result.ProofCell {
+// sameCell returns the cell of p that is of the same as c, nil if it has none.
+func sameCell(p *result.Proof, c result.ProofCell) *result.ProofCell {
 	i := slices.IndexFunc(p.Cells, func(e result.ProofCell) bool {
 		return e.Engine == c.Engine && e.URL == c.URL && e.Requested == c.Requested &&
 			e.Fault == c.Fault && e.Rule == c.Rule
@@ -104,15 +104,17 @@ func (c *cell) in(p *result.Proof) *result.ProofCell {
 func (r *runner) seen() result.States {
 	all := result.States{}
 	for _, t := range r.tasks {
-		all[t.pair.name()], all[t.name()] = t.found.packed(), t.seen.packed()
+		if all[t.name()] = t.seen.packed(); all[t.pair.name()] == nil { // it is of several tasks
+			all[t.pair.name()] = t.found.packed()
+		}
 	}
 	maps.DeleteFunc(all, func(_ string, states []byte) bool { return len(states) == 0 })
 	return all
 }
 
-// addEarlier adds what Earlier found to a proof.
-func (r *runner) addEarlier(p *result.Proof) {
-	e := r.Earlier
+// addEarlier adds what Earlier found to the proof.
+func (r *runner) addEarlier() {
+	p, e := &r.proof, r.Earlier
 	if e == nil {
 		return
 	}
@@ -130,6 +132,11 @@ func (r *runner) addEarlier(p *result.Proof) {
 			}
 		}
 	}
+	for i := range p.Cells {
+		if was := sameCell(e, p.Cells[i]); was != nil {
+			addCell(&p.Cells[i], *was)
+		}
+	}
 }
 
 // addCell adds what another proof found of the same cell.
@@ -140,14 +147,14 @@ func addCell(c *result.ProofCell, e result.ProofCell) {
 	c.Acked, c.Lost, c.Torn, c.Broken = c.Acked+e.Acked, c.Lost+e.Lost, c.Torn+e.Torn, c.Broken+e.Broken
 	c.LostMax, c.LostAge = max(c.LostMax, e.LostMax), max(c.LostAge, e.LostAge)
 	c.What = cmp.Or(e.What, c.What)
-	did := maps.Clone(e.Did)
-	for what, n := range c.Did {
-		if did == nil {
-			did = map[string]int{}
+	if c.Did == nil {
+		c.Did = e.Did
+	} else {
+		c.Did = maps.Clone(c.Did) // it is the pair's
+		for what, n := range e.Did {
+			c.Did[what] += n
 		}
-		did[what] += n
 	}
-	c.Did = did
 	if c.SyncsPerCommit == nil {
 		c.SyncsPerCommit, c.WritesPerCommit, c.BytesPerCommit = e.SyncsPerCommit, e.WritesPerCommit, e.BytesPerCommit
 	}

@@ -92,7 +92,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 		}
 	}
 	r.proof.Took, r.proof.Seen = time.Since(r.started), r.seen()
-	r.addEarlier(&r.proof)
+	r.addEarlier()
 	return &r.proof, failed
 }
 
