@@ -2,6 +2,7 @@ package prove
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
@@ -37,6 +38,19 @@ func TestAProofGoesOn(t *testing.T) {
 	first.Drivers = map[string]string{"bbolt": "another"}
 	if _, err := Run(t.Context(), o); !errors.Is(err, kv.Unsupported) {
 		t.Errorf("a proof of another driver goes on: %v", err)
+	}
+}
+
+func TestAProofWhoseEvidenceCannotBeKeptIsWhole(t *testing.T) {
+	needsPower(t)
+	o := options(t, "unsynced", kv.Synced, result.FaultPower)
+	o.Rules, o.Rounds, o.Evidence = []string{"ordered/nothing"}, 1, "/dev/null/evidence"
+	p, err := Run(t.Context(), o)
+	if p == nil || err == nil || len(p.Unkept()) != 1 || p.Took == 0 {
+		t.Fatalf("got %+v, %v", p, err)
+	}
+	if command := p.Cells[0].Keeps.Command; strings.Contains(command, "--again") {
+		t.Errorf("%q names a folder that is not there", command)
 	}
 }
 

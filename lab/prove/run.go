@@ -26,8 +26,8 @@ import (
 
 // Run inflicts the faults on the engines and returns what they kept. If ctx ends meanwhile, it
 // returns what was found until then (Interrupted is set). An error means that nothing could be run,
-// or, beside a proof, that one of its controls failed: then the cells that rest on it are unproved.
-// No process, mount or file is left behind.
+// or, beside a proof, that evidence could not be kept, or that one of its controls failed: then the
+// cells that rest on it are unproved. No process, mount or file is left behind.
 func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	r := &runner{Options: o.withDefaults(), started: time.Now(), damages: o.Faults == nil && o.Rounds == 0}
 	r.freed = sync.NewCond(&r.mu)
@@ -83,9 +83,11 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 				c.Did = t.did
 			}
 			if c.shown != nil && r.Evidence != "" {
-				c.shown.dir = filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
-				if err := c.keep(c.shown.dir, t); err != nil {
-					return &r.proof, errors.Join(failed, err)
+				dir := filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
+				if err := c.keep(dir, t); err != nil {
+					failed = errors.Join(failed, err)
+				} else {
+					c.shown.dir = dir
 				}
 			}
 			r.proof.Cells = append(r.proof.Cells, r.finish(t, c))
