@@ -157,8 +157,8 @@ type runner struct {
 	planned  bool // it was said how long the run would have to be
 	foreseen bool // an earlier run told how long this one must be
 
-	counted   *storage // mounted while syncs are counted
-	countable *bool    // whether syncs can be counted; nil until it was tried
+	counters  []*storage // mounted while syncs are counted
+	countable *bool      // whether syncs can be counted; nil until it was tried
 }
 
 // childKey names a child process: one a contender and class.
@@ -249,7 +249,7 @@ func (r *runner) mount() (err error) {
 }
 
 func (r *runner) unmount() (err error) {
-	for _, s := range []*storage{r.counted, r.storage} {
+	for _, s := range append(r.counters, r.storage) {
 		if s != nil {
 			err = errors.Join(err, s.close())
 		}

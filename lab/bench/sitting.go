@@ -24,7 +24,7 @@ const (
 	// A slice shorter than minSlice is lost in the cost of waking the child and of settling.
 	minSlice = 4 * time.Millisecond
 	// What an operation takes is found in slices of about this length, twice.
-	trySlice = 10 * time.Millisecond
+	trySlice = 4 * time.Millisecond
 	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
 	heavyPart = 4
 	// Every process works before it is measured, beside the others of its group, for so long for
@@ -254,7 +254,7 @@ func (g *group) call(ctx context.Context, c *cell, phase string, req request) (r
 	if !ok {
 		return response{}, false
 	}
-	limit, cut := g.patience(req.Command)
+	limit, cut := g.r.patience(req.Command)
 	var resp response
 	err := p.Call(ctx, string(req.Command), req, &resp, limit)
 	return resp, g.answered(ctx, c, p, resp, err, cut)
@@ -275,7 +275,7 @@ func (g *group) together(ctx context.Context, cells []*cell, phase string, req f
 		}
 		return
 	}
-	limit, cut := g.patience(req(cells[0]).Command)
+	limit, cut := g.r.patience(req(cells[0]).Command)
 	type answer struct {
 		c    *cell
 		p    *child.Process
@@ -348,9 +348,9 @@ func (g *group) answered(ctx context.Context, c *cell, p *child.Process, resp re
 // patience returns how long a request may take, and whether that is cut short by the budget, so
 // that an engine that does not answer in time need not have hung. Loading may take half of what is
 // left of the budget: it depends on the size.
-func (g *group) patience(cmd command) (limit time.Duration, cut bool) {
-	left := max(time.Until(g.r.started.Add(g.r.Budget)), time.Second)
-	limit = g.r.Hang
+func (r *runner) patience(cmd command) (limit time.Duration, cut bool) {
+	left := max(time.Until(r.started.Add(r.Budget)), time.Second)
+	limit = r.Hang
 	if cmd == cmdSetup && left/2 > limit {
 		return left / 2, true
 	}

@@ -294,11 +294,12 @@ func (r *eventsRunner) place(position uint64, index int) error {
 }
 
 // readBack reads what the slice appended, 1,000 events at a time: all of it, or, of more than
-// mostVerified, parts at even distances, the last among them.
+// 2,000, parts at even distances, the last among them. All of the 8,000 that appends of 100 make in
+// a slice took a sixth of its time.
 func (r *eventsRunner) readBack(ctx context.Context) error {
-	const part = 1000
+	const part, most = 1000, 2000
 	r.whole = true
-	stride := part * max(1, (len(r.drafts)+mostVerified-1)/mostVerified)
+	stride := part * max(1, (len(r.drafts)+most-1)/most)
 	for end := r.first + len(r.drafts); end > r.first; end -= stride {
 		from := uint64(max(r.first, end-part)) + 1
 		list, err := r.log.Load(ctx, eventlog.Range{From: from}.To(uint64(end)))
