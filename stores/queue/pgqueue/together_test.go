@@ -50,11 +50,12 @@ func (s *subject) commit(t *testing.T, now time.Time, deeds []deed, together int
 	t.Helper()
 	group := make([]*queue.Op, len(deeds))
 	for i, d := range deeds {
-		op := &queue.Op{Verb: d.verb, Queue: s.queue.Name(), Settings: &s.settings, Clock: func() time.Time { return now },
-			After: d.after, Limit: d.limit, Cause: d.cause}
+		op := &queue.Op{Verb: d.verb, Queue: s.queue.Name(), Settings: &s.settings, After: d.after, Limit: d.limit,
+			Clock: func() time.Time { return now }, Cause: d.cause}
 		for _, job := range d.jobs {
 			if d.verb == queue.Publish {
-				op.Drafts = append(op.Drafts, queue.Draft{Payload: []byte(job), Key: job[:1], Priority: int8(job[0]) % 3})
+				draft := queue.Draft{Payload: []byte(job), Key: job[:1], Priority: int8(job[0]) % 3}
+				op.Drafts = append(op.Drafts, draft)
 			} else {
 				op.Receipts = append(op.Receipts, s.receipts[job])
 			}
@@ -187,13 +188,13 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 	return ctx
 }
 
-// TraceBatchQuery and TraceBatchEnd implement pgx.BatchTracer.
+// TraceBatchQuery implements pgx.BatchTracer.
 func (c *trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 // TraceBatchEnd implements pgx.BatchTracer.
 func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// TraceQueryStart and TraceQueryEnd implement pgx.QueryTracer.
+// TraceQueryStart implements pgx.QueryTracer.
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	c.n.Add(1)
 	return ctx
