@@ -109,23 +109,50 @@ func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op
 		return err
 	}
 	defer conn.Release() // which closes one that is still in a transaction
-	s := &session{ctx: context.WithoutCancel(ctx), on: conn, pool: b.pool, dues: b.dues,
-		notified: b.notified, begin: []string{"BEGIN"}}
-	if d != kv.Synced {
-		s.begin = append(s.begin, "SET LOCAL synchronous_commit = off")
-	}
-	for _, op := range group {
-		op.Begin()
-		if err := intables.Do(s, op); err != nil {
+	s := &session{ctx: context.WithoutCancel(ctx), on: conn, pool: b.pool, dues: b.dues, notified: b.notified}
+	if s.alike(group) == len(group) {
+		if done, err := s.commitAtOnce(d, group); done || err != nil {
 			return err
 		}
-		op.Due = s.dues.Of(op.Queue).Next()
+	}
+	s.begin, s.end = append([]string{"BEGIN"}, levels[d]...), nil
+	for rest := group; len(rest) > 0; {
+		n, done := s.alike(rest), false
+		if n > 0 {
+			if done, err = s.together(rest[:n]); err != nil {
+				return err
+			}
+		}
+		if n = max(n, 1); !done {
+			if err := s.alone(rest[:n]); err != nil {
+				return err
+			}
+		}
+		rest = rest[n:]
 	}
 	if err := s.exec("COMMIT"); err != nil {
 		return inDoubt(err)
 	}
 	_ = s.notify(group) // what was done is committed; who waits looks by itself
 	return nil
+}
+
+// levels are what begins a transaction of a class, but for the first.
+var levels = map[kv.Durability][]string{kv.Flushed: {asynchronous}, kv.Buffered: {asynchronous}}
+
+const asynchronous = "SET LOCAL synchronous_commit = off"
+
+// commitAtOnce does and commits operations that are alike, in one round trip, and reports whether
+// it did: not if a receipt is stale. PostgreSQL: a statement by itself is a transaction.
+func (s *session) commitAtOnce(d kv.Durability, ops []*queue.Op) (bool, error) {
+	if level := levels[d]; level != nil {
+		s.begin, s.end = append([]string{"BEGIN"}, level...), []string{"COMMIT"}
+	}
+	done, err := s.together(ops)
+	if err != nil {
+		return false, inDoubt(err)
+	}
+	return done, nil
 }
 
 // inDoubt returns an error of a commit, which is in doubt unless the server has said that it was

@@ -74,9 +74,14 @@ func create(ctx context.Context, pool *pgxpool.Pool) (err error) {
 
 // What is common to statements: $1 is the queue. Of receipts, $2 are the ids, $3 the tokens and $4
 // the ends of the leases: of a claim that was extended the receipt tells an earlier one.
+//
+// PostgreSQL: a statement whose best plan depends on how many receipts or jobs it is for is planned
+// each time, which takes as long as to run it. A parameter in a SELECT of its own it does not look
+// into.
 const (
 	held = `WITH held AS MATERIALIZED (
-		SELECT j.id, j.token FROM assay_jobs j JOIN unnest($2::bigint[], $3::bigint[], $4::bigint[]) r (id, token, "until") ON j.id = r.id
+		SELECT j.id, j.token FROM assay_jobs j
+		JOIN unnest((SELECT $2::bigint[]), (SELECT $3::bigint[]), (SELECT $4::bigint[])) r (id, token, "until") ON j.id = r.id
 		WHERE j.queue = $1 AND j.state = 2 AND j.token = r.token AND (j.at = r."until" OR j.extended)
 		ORDER BY j.id FOR UPDATE OF j)`
 	ofHeld = ` FROM held WHERE j.queue = $1 AND j.id = held.id AND (SELECT count(*) FROM held) = cardinality($2::bigint[])`
@@ -97,11 +102,19 @@ const (
 		SELECT $1::bytea, id, state, priority, at, at, $2::bigint, max_attempts, key, special, payload FROM
 		unnest($3::bigint[], $4::smallint[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[], $10::bytea[])
 		d (id, state, priority, at, max_attempts, key, special, payload)`
-	claim = `WITH next AS MATERIALIZED (
-		SELECT id FROM assay_jobs WHERE queue = $1 AND state = 0 ORDER BY priority, at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
-		UPDATE assay_jobs j SET state = 2, at = $2, attempts = attempts + 1, token = ` + newToken + ` FROM next
-		WHERE j.queue = $1 AND j.id = next.id
-		RETURNING j.id, j.token, j.priority, j.visible_at, j.created_at, j.attempts, j.special, j.payload`
+	// swap deletes the jobs of the receipts, and what is kept of them elsewhere, and claims up to
+	// $6 jobs until $5; or does nothing if a receipt is stale: there are fewer held then
+	swap = held + `,
+		fresh AS MATERIALIZED (SELECT count(*) = cardinality($2::bigint[]) AS yes, count(*) AS n FROM held),
+		done AS (DELETE FROM assay_jobs j USING held WHERE j.queue = $1 AND j.id = held.id AND (SELECT yes FROM fresh)
+			RETURNING j.id, j.attempts, j.key),
+		failures AS (DELETE FROM assay_job_failures f USING done d WHERE d.attempts > 1 AND f.queue = $1 AND f.id = d.id),
+		keys AS (UPDATE assay_job_keys k SET id = 0 FROM done d WHERE d.key IS NOT NULL AND k.queue = $1 AND k.name = d.key AND k.id = d.id),
+		claimed AS (UPDATE assay_jobs j SET state = 2, at = $5, attempts = attempts + 1, token = ` + newToken + `
+			WHERE j.queue = $1 AND j.id = ANY (ARRAY(SELECT id FROM assay_jobs WHERE queue = $1 AND state = 0 AND (SELECT yes FROM fresh)
+				ORDER BY priority, at, id LIMIT (SELECT $6::bigint) FOR UPDATE SKIP LOCKED))
+			RETURNING j.id, j.token, j.priority, j.visible_at, j.created_at, j.attempts, j.special, j.payload)
+		SELECT n, c.* FROM fresh LEFT JOIN claimed c ON true`
 
 	ack = held + `, done AS (DELETE FROM assay_jobs j USING held WHERE j.queue = $1 AND j.id = held.id
 		AND (SELECT count(*) FROM held) = cardinality($2::bigint[]) RETURNING j.id, j.attempts > 1, j.key)

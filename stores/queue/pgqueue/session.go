@@ -21,6 +21,7 @@ type session struct {
 	ctx      context.Context
 	on       sender
 	begin    []string      // is sent with the first statement
+	end      []string      // is sent with the last, which is the first as well
 	pool     *pgxpool.Pool // for ids, which are not part of the transaction
 	dues     intables.Dues
 	notified map[string]time.Time
@@ -51,6 +52,9 @@ func (s *session) each(scan func(pgx.Rows) error, text string, args ...any) (n i
 		n = int(rows.CommandTag().RowsAffected())
 		return rows.Err()
 	})
+	for _, text := range s.end {
+		b.Queue(text)
+	}
 	return n, s.on.SendBatch(s.ctx, &b).Close()
 }
 
@@ -146,25 +150,7 @@ func (d *drafts) add(id, at int64, state queue.State, draft *queue.Draft, now in
 }
 
 // ClaimSome implements intables.Tables.
-func (s *session) ClaimSome(op *queue.Op, n int) (jobs []queue.Job, err error) {
-	_, err = s.each(func(rows pgx.Rows) error {
-		var id, token, readyAt, created int64
-		var special []byte
-		job := queue.Job{State: queue.Claimed, VisibleAt: queue.Millis(op.Until)}
-		err := rows.Scan(&id, &token, &job.Priority, &readyAt, &created, &job.Attempts, &special, &job.Payload)
-		if err != nil {
-			return err
-		}
-		job.ID, job.CreatedAt = uint64(id), queue.Millis(created)
-		job.Receipt = queue.Receipt{ID: job.ID, Until: op.Until, Token: uint64(token)}
-		job.SetReadyAt(readyAt)
-		if len(job.Payload) == 0 {
-			job.Payload = nil
-		}
-		err = job.SetSpecial(special)
-		jobs = append(jobs, job)
-		return err
-	}, claim, name(op), op.Until, n)
-	inOrder(jobs)
+func (s *session) ClaimSome(op *queue.Op, n int) ([]queue.Job, error) {
+	jobs, _, err := s.swap(op, nil, op.Until, n)
 	return jobs, err
 }

@@ -19,10 +19,7 @@ func inOrder(jobs []queue.Job) {
 
 // Settle implements intables.Tables, by one statement.
 func (s *session) Settle(op *queue.Op) error {
-	var ids, tokens, ends []int64
-	for _, r := range op.Receipts {
-		ids, tokens, ends = append(ids, int64(r.ID)), append(tokens, int64(r.Token)), append(ends, r.Until)
-	}
+	ids, tokens, ends := columns(op.Receipts)
 	text, args := ack, []any{name(op), ids, tokens, ends}
 	switch op.Verb {
 	case queue.Nack:
