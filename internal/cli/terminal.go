@@ -17,6 +17,10 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// textOnly reports whether nothing but text goes to a terminal, no escape sequence: TERM is dumb, or
+// NO_COLOR (https://no-color.org) is set.
+func textOnly() bool { return os.Getenv("TERM") == "dumb" || os.Getenv("NO_COLOR") != "" }
+
 // keyboard is the input of a terminal at which a person is asked. Its end is an error: bubbletea
 // takes an end for silence, and would wait for ever at a terminal that is gone.
 type keyboard struct{ *os.File }
