@@ -17,8 +17,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// textOnly reports whether nothing but text goes to a terminal, no escape sequence: TERM is dumb, or
-// NO_COLOR (https://no-color.org) is set.
+// textOnly reports whether nothing but text goes to a terminal, no escape sequence: TERM is dumb,
+// or NO_COLOR (https://no-color.org) is set.
 func textOnly() bool { return os.Getenv("TERM") == "dumb" || os.Getenv("NO_COLOR") != "" }
 
 // keyboard is the input of a terminal at which a person is asked. Its end is an error: bubbletea

@@ -129,8 +129,8 @@ func TestTheAnswerOfADefaultRunFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// On a terminal that is too narrow for a column for each engine, every operation tells who is first,
-// and nothing but a command's own long words is broken by the terminal.
+// On a terminal that is too narrow for a column for each engine, every operation tells who is
+// first, and nothing but a command's own long words is broken by the terminal.
 func TestTheAnswerOnANarrowTerminal(t *testing.T) {
 	for _, width := range []int{60, 40, 32} {
 		got := text(t, newcomer(), Options{Width: width, Height: 50})
