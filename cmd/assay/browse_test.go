@@ -180,6 +180,12 @@ func TestACommandEndsWithItsTerminal(t *testing.T) {
 // inTerminal starts assay in a terminal of 24 lines.
 func inTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
+	return inTerminalWith(t, []string{"TERM=xterm-256color", "NO_COLOR="}, args...)
+}
+
+// inTerminalWith starts assay in a terminal of which the environment says something.
+func inTerminalWith(t *testing.T, env []string, args ...string) *terminal {
+	t.Helper()
 	blocking, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +209,7 @@ func inTerminal(t *testing.T, args ...string) *terminal {
 	}
 	w.cmd = exec.Command(assay, args...)
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = tty, tty, tty
-	w.cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	w.cmd.Env = append(os.Environ(), env...)
 	go func() { _, _ = io.Copy(&w.shown, file) }() // until file is closed
 	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -34,14 +35,56 @@ type answers struct {
 func (a *app) ask(ctx context.Context, f *adviseFlags) error {
 	g := answers{promise: "synced", processes: "one"}
 	in, _ := a.stdin.(*os.File)
-	err := a.questions(&g).WithInput(in).WithOutput(a.stderr).WithAccessible(os.Getenv("TERM") == "dumb").RunWithContext(ctx)
+	form := a.questions(&g).WithOutput(a.stderr)
+	ask := func() error { return form.WithInput(in).RunWithContext(ctx) }
+	if textOnly() {
+		ask = func() error { return askInText(ctx, form, in) }
+	}
+	err := ask()
 	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
 	case errors.Is(err, huh.ErrUserAborted):
 		return errInterrupted
 	case err != nil:
 		return err
 	}
 	return g.fill(f)
+}
+
+// askInText asks one question after the other in lines of text, without any escape sequence.
+func askInText(ctx context.Context, form *huh.Form, in io.Reader) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	done := make(chan error, 1)
+	plain := huh.ThemeFunc(func(bool) *huh.Styles { return &huh.Styles{} })
+	// The form knows neither ctx nor the end of its input. Who waits for a line in vain does so
+	// until the process ends, which is soon.
+	go func() {
+		done <- form.WithTheme(plain).WithAccessible(true).WithInput(untilEnd{in, end}).RunWithContext(ctx)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// untilEnd tells of the end of a reader by calling end. The read itself never returns then: a form
+// would ask again for ever.
+type untilEnd struct {
+	io.Reader
+	end context.CancelCauseFunc
+}
+
+func (r untilEnd) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil {
+		r.end(errors.New("the input ended before all questions were answered"))
+		select {}
+	}
+	return n, nil
 }
 
 func (a *app) questions(g *answers) *huh.Form {

@@ -28,6 +28,10 @@ func (a *app) browse(ctx context.Context, db *kv.DB, operands []string, _ inspec
 	if !ok || !term.IsTerminal(int(in.Fd())) || !isTerminal(a.stdout) {
 		return usage(errors.New("browse needs a terminal for input and output"), "elsewhere use: scan, get")
 	}
+	if os.Getenv("TERM") == "dumb" {
+		return usage(errors.New("browse needs a terminal that can move its cursor, and TERM is dumb"),
+			"elsewhere use: scan, get")
+	}
 	prefix, err := parseKey(strings.Join(operands, ""))
 	if err != nil {
 		return err

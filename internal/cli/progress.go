@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -39,7 +38,7 @@ func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress
 
 // newMeter is newProgress for what takes as long as it takes.
 func newMeter(w io.Writer) *progress {
-	p := &progress{out: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", text: "starting",
+	p := &progress{out: w, live: isTerminal(w) && !textOnly(), text: "starting",
 		stop: make(chan struct{}), stopped: make(chan struct{})}
 	if p.live {
 		go p.draw()

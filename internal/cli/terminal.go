@@ -17,6 +17,10 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// textOnly reports whether nothing but text goes to a terminal, no escape sequence: TERM is dumb.
+// NO_COLOR (https://no-color.org) asks for no colours, and the cursor still moves.
+func textOnly() bool { return os.Getenv("TERM") == "dumb" }
+
 // keyboard is the input of a terminal at which a person is asked. Its end is an error: bubbletea
 // takes an end for silence, and would wait for ever at a terminal that is gone.
 type keyboard struct{ *os.File }

@@ -36,7 +36,7 @@ store lies the socket if the program called Listen(""). A store that no program 
 size and log, when its files change, and which processes have locks of it (Linux). The store is not opened, and
 nothing is changed.
 
-Where standard output is no terminal, each look is a line. Ctrl-C ends it.`,
+Where standard output is no terminal or TERM is dumb, each look is a line. Ctrl-C ends it.`,
 		Example: `  assay watch app.db
   assay watch http://localhost:8080/debug/store
   assay watch pebble:data --once
@@ -187,7 +187,7 @@ func (a *app) shower(f watchFlags) (show func(now, before glance, failed error) 
 			}
 			return enc.Encode(now)
 		}, func() {}
-	case !isTerminal(a.stdout) || os.Getenv("TERM") == "dumb":
+	case !isTerminal(a.stdout) || textOnly():
 		return func(now, before glance, failed error) error {
 			text := oneLine(now, before)
 			if failed != nil {

@@ -41,6 +41,7 @@ func terminal(t *testing.T) (tty *os.File, shown *output) {
 
 func TestWatchRestoresTheTerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
 	path, _, _ := served(t)
 	tty, shown := terminal(t)
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -52,7 +52,7 @@ func printLines(w io.Writer, lines []line, color bool) error {
 
 // clearing removes what stood on a terminal's line before.
 func clearing(w io.Writer) string {
-	if isTerminal(w) {
+	if isTerminal(w) && !textOnly() {
 		return "\x1b[K"
 	}
 	return ""

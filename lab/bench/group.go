@@ -26,8 +26,9 @@ type group struct {
 	round    int           // so far
 	length   int           // rounds of a sitting, as many as the first one had
 	lasted   time.Duration // the last sitting
+	loading  time.Duration // the part of it that loading took
 	slices   int           // of the last sitting, of all cells
-	heavy    bool          // loading takes so long that it is done once
+	heavy    bool          // loading takes so long that it is done again only if time is left
 	// how many more rounds would decide each open comparison, of the best with another engine in
 	// whichever forms, as a multiple of those so far, ascending
 	more  []float64

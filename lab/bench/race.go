@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -66,7 +67,8 @@ func (r *runner) left(number int) (cells int) {
 
 // sitting is how long another sitting takes of those who are live, by what the last one took.
 func (g *group) sitting() time.Duration {
-	return g.lasted * time.Duration(len(g.live())*g.length) / time.Duration(max(g.slices, 1))
+	rounds := g.lasted - g.loading
+	return g.loading + rounds*time.Duration(len(g.live())*g.length)/time.Duration(max(g.slices, 1))
 }
 
 // needs is how many more sittings decide what is open but for the comparisons that need the most,
@@ -76,27 +78,34 @@ func (g *group) needs(left int) float64 {
 }
 
 // worth is how many comparisons another sitting decides by the second, if what they need is spread
-// over the sittings until then.
-func (g *group) worth() (most float64) {
+// over the sittings until then: of those that are decided within the time that is left, and of all
+// if there is none.
+func (g *group) worth(within time.Duration) (soon, ever float64) {
 	for left := range g.more {
-		decided := float64(len(g.more) - left)
-		most = max(most, decided/(g.needs(left)*g.sitting().Seconds()))
+		takes := g.needs(left) * g.sitting().Seconds()
+		w := float64(len(g.more)-left) / takes
+		if ever = max(ever, w); takes <= within.Seconds() {
+			soon = max(soon, w)
+		}
 	}
-	return most
+	return soon, ever
 }
 
 // next returns the group that should sit next: where the most is decided in the time that it takes,
-// and if nothing more will be, the one that sat least. After every sitting this is asked again, for
-// what was seen in few rounds is often wrong. It is nil if nothing is open, or too little time is
-// left for half a sitting.
+// as far as time is left for that, and if nothing more will be, the one that sat least. After every
+// sitting this is asked again, for what was seen in few rounds is often wrong. It is nil if nothing
+// is open, or too little time is left for half a sitting.
 func (r *runner) next() (next *group) {
-	var most float64
+	var soonest, most float64
+	left := time.Until(r.deadline())
 	for _, g := range r.groups {
-		if len(g.live()) == 0 || g.sittings == 0 || g.heavy || r.over(g) || g.sitting()/2 > time.Until(r.deadline()) {
+		if len(g.live()) == 0 || g.sittings == 0 || r.over(g) || g.sitting()/2 > left {
 			continue
 		}
-		if w := g.worth(); next == nil || w > most || w == most && g.sittings < next.sittings {
-			next, most = g, w
+		soon, ever := g.worth(left)
+		order := cmp.Or(cmp.Compare(soon, soonest), cmp.Compare(ever, most))
+		if next == nil || order > 0 || order == 0 && g.sittings < next.sittings {
+			next, soonest, most = g, soon, ever
 		}
 	}
 	return next

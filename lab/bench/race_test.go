@@ -55,6 +55,25 @@ func TestTimeGoesWhereTheMostIsDecided(t *testing.T) {
 	if r.groups = []*group{near, far}; r.next() != far {
 		t.Error("want what the time that is left is enough for")
 	}
+	// Of these the second decides the most by the second, and nothing within the time that is left.
+	r = &runner{Options: Options{Budget: 1500 * time.Millisecond}, started: time.Now()}
+	slow, late := openGroup(8), openGroup(100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100)
+	slow.lasted = 100 * time.Millisecond
+	late.lasted = 100 * time.Millisecond
+	if r.groups = []*group{late, slow}; r.next() != slow {
+		t.Error("want what is decided within the time that is left")
+	}
+	if r.groups = []*group{late}; r.next() != late {
+		t.Error("want what is left if nothing is decided in time")
+	}
+}
+
+func TestALoadCostsAsMuchInAShorterSitting(t *testing.T) {
+	g := openGroup(1)
+	g.loading, g.lasted, g.length, g.slices = 4*time.Second, 10*time.Second, 12, 48
+	if got := g.sitting(); got != 7*time.Second {
+		t.Errorf("12 rounds of 2 cells, where 24 took 6 s and loading 4 s: %v, want 7 s", got)
+	}
 }
 
 func TestPromisesShareNoRounds(t *testing.T) {

@@ -25,7 +25,8 @@ const (
 	minSlice = 4 * time.Millisecond
 	// What an operation takes is found in slices of about this length, twice.
 	trySlice = 4 * time.Millisecond
-	// heavyPart is the part of all its time that a group may spend on loading and yet load again.
+	// heavyPart is the part of all its time that a group may spend on loading and yet plan to load
+	// again.
 	heavyPart = 4
 	// Every process works before it is measured, beside the others of its group, for so long for
 	// each of them: SQLite's log, say, costs twice as much until it was full once.
@@ -48,8 +49,8 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 	}
 	g.load(ctx)
 	all := time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(max(g.r.left(g.number), 1)))
-	if first && time.Since(began) > all/heavyPart {
-		// One load must do. The time of further ones goes to rounds now.
+	if g.loading = time.Since(began); first && g.loading > all/heavyPart {
+		// One load should do. The time of further ones goes to rounds now.
 		g.heavy, until = true, began.Add(all)
 	}
 	patience := began.Add(max(2*until.Sub(began), all/2)) // for the rounds that an interval needs

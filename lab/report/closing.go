@@ -201,11 +201,10 @@ func budgetOf(takes time.Duration) time.Duration {
 // budgetText prints "30s", "3m", "1h30m".
 func budgetText(d time.Duration) string {
 	s := d.String()
-	if strings.Contains(s, "m") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.Contains(s, "h") {
-		s = strings.TrimSuffix(s, "0m")
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-len("0s")]
+		}
 	}
 	return s
 }

@@ -129,6 +129,45 @@ func TestTheAnswerOfADefaultRunFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// On a terminal that is too narrow for a column for each engine, every operation tells who is
+// first, and nothing but a command's own long words is broken by the terminal.
+func TestTheAnswerOnANarrowTerminal(t *testing.T) {
+	for _, width := range []int{60, 40, 32} {
+		got := text(t, newcomer(), Options{Width: width, Height: 50})
+		for l := range strings.Lines(got) {
+			l = strings.TrimSuffix(l, "\n")
+			word := strings.TrimSuffix(strings.TrimSpace(l), ` \`)
+			if lipgloss.Width(l) > width && strings.Contains(strings.TrimPrefix(word, "--engines "), " ") {
+				t.Errorf("%d columns: a line of %d: %q", width, lipgloss.Width(l), l)
+			}
+		}
+		flat := strings.Join(strings.Fields(got), " ")
+		for _, want := range []string{"hook put ● bbolt 20µs", "events append100 ○ bunt 199µs",
+			"hook get ● sqlite-delete 40µs", "● fastest, 95 % sure", "comparisons → assay run events/append100"} {
+			if !strings.Contains(flat, want) {
+				t.Errorf("%d columns: no %q in\n%s", width, want, got)
+			}
+		}
+		if next := "events append100 ○ bunt 199µs ~sqlite 1.09"; width == 60 && !strings.Contains(flat, next) {
+			t.Errorf("%d columns: no %q in\n%s", width, next, got)
+		}
+	}
+	wide := text(t, newcomer(), Options{Width: 71, All: true})
+	if !strings.Contains(wide, "vs fastest") {
+		t.Errorf("no tables in\n%s", wide)
+	}
+}
+
+// A budget that was printed is one that can be typed.
+func TestABudgetCanBeTyped(t *testing.T) {
+	for d, want := range map[time.Duration]string{30 * time.Second: "30s", 20 * time.Minute: "20m",
+		90 * time.Minute: "1h30m", 2 * time.Hour: "2h", 10 * time.Hour: "10h", 200 * time.Second: "3m20s"} {
+		if got := budgetText(d); got != want {
+			t.Errorf("%v: got %s, want %s", d, got, want)
+		}
+	}
+}
+
 func TestManyEnginesStandInSeveralGrids(t *testing.T) {
 	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
 	for i := range 14 {

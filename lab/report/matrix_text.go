@@ -20,6 +20,10 @@ func (p *page) matrix(run *result.Run, m matrix) {
 		title += " · " + m.promise.Proof
 	}
 	p.paragraph("", p.styles.plain, title, p.styles.title)
+	if p.width < minWidth {
+		p.places(m)
+		return
+	}
 	var columns []gridColumn
 	var rows [][]gridCell
 	for _, o := range []gridOptions{{intervals: true, bounds: true}, {intervals: true}, {}, {split: true}} {
@@ -48,6 +52,57 @@ func (p *page) matrix(run *result.Run, m matrix) {
 	}
 }
 
+// places prints a line for each operation where a page is too narrow for a column for each engine:
+// who is the first, and as many of the next as there is room for.
+func (p *page) places(m matrix) {
+	indent := 0
+	for _, r := range m.races {
+		indent = max(indent, lipgloss.Width(clean(r.label)))
+	}
+	indent = min(indent, p.width/2)
+	left := false
+	for _, r := range m.races {
+		line, room := clean(r.label), p.width-indent
+		if long := lipgloss.Width(line); long <= indent {
+			line += strings.Repeat(" ", indent-long)
+		} else {
+			p.paragraph("", p.styles.plain, line, p.styles.plain)
+			line = strings.Repeat(" ", indent)
+		}
+		for i, c := range p.placed(r, m.engines) {
+			text := clean(c.text)
+			if room -= gap + lipgloss.Width(text); room < 0 && i > 0 {
+				left = true
+				break
+			}
+			if room < 0 {
+				if line = strings.TrimRight(line, " "); line != "" {
+					p.line(line)
+				}
+				line, room = "", p.width-gap-lipgloss.Width(text)
+			}
+			line += strings.Repeat(" ", gap) + paint(c.style, text)
+		}
+		p.line(line)
+	}
+	if left {
+		text := fmt.Sprintf("the first of %d engines: all in %d columns", len(m.engines), DefaultWidth)
+		p.paragraph("", p.styles.plain, text, p.styles.dim)
+	}
+}
+
+// placed returns what a race says of each of some engines, the fastest first.
+func (p *page) placed(r race, engines []string) (cells []gridCell) {
+	seen := map[string]bool{}
+	for _, x := range r.rows {
+		if e := x.cell.Engine; !seen[e] && slices.Contains(engines, e) {
+			seen[e] = true
+			cells = append(cells, p.matrixCell(r, r.of(e), gridOptions{named: true}))
+		}
+	}
+	return cells
+}
+
 // wide is the page on which a matrix tells intervals.
 const wide = 100
 
@@ -56,6 +111,7 @@ type gridOptions struct {
 	intervals bool
 	bounds    bool // of the intervals of ratios, and not how wide they are
 	split     bool // long names take two lines
+	named     bool // the engine is told in the cell
 }
 
 func firstCells(rows [][]gridCell, n int) [][]gridCell {
@@ -107,16 +163,19 @@ func split(name string) (first, rest string) {
 // is not sure with its mark.
 func (p *page) matrixCell(r race, x *row, o gridOptions) gridCell {
 	s := r.standing(x)
-	text := ""
+	name, text := "", ""
+	if o.named && x != nil {
+		name = x.cell.Engine + " "
+	}
 	switch s {
 	case absent:
 		return gridCell{}
 	case failed:
-		text = "failed"
+		text = name + "failed"
 	case skipped:
-		text = "-"
+		text = name + "-"
 	default:
-		text = marks[s] + p.figure(s, x, o)
+		text = marks[s] + name + p.figure(s, x, o)
 	}
 	if s > failed && r.mixed() && x.cell.Name() != x.cell.Engine {
 		text += "/" + p.suffix(x.cell.Form)

@@ -11,8 +11,11 @@ import (
 // DefaultWidth is the number of columns where there is no terminal to ask.
 const DefaultWidth = 80
 
-// minWidth is the narrowest report: below it the columns that must stay have no room.
+// minWidth is the narrowest table: below it the columns that must stay have no room.
 const minWidth = 72
+
+// narrowest is the narrowest last screen of a run.
+const narrowest = 32
 
 // Options say how a report is drawn. The zero value is for files and pipes.
 type Options struct {
@@ -57,9 +60,12 @@ func cLocale() bool {
 	return false
 }
 
-func (o Options) width() int {
+func (o Options) width() int { return o.widthFrom(minWidth) }
+
+// widthFrom returns the columns that a page has, which are at least so many.
+func (o Options) widthFrom(least int) int {
 	if o.Width <= 0 {
 		return DefaultWidth
 	}
-	return max(o.Width, minWidth)
+	return max(o.Width, least)
 }

@@ -18,7 +18,7 @@ import (
 // nothing has tables alone.
 func Text(w io.Writer, run *result.Run, o Options) error {
 	o.flags = commandFlags(run.Command)
-	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	p := page{options: o, width: o.widthFrom(narrowest), styles: newStyles(o)}
 	tables := slices.DeleteFunc(result.Tables(run.Cells), func(t result.Table) bool {
 		return o.Class != "" && t.Promise.Delivered != o.Class && t.Promise.Delivered != "read"
 	})
@@ -26,9 +26,11 @@ func Text(w io.Writer, run *result.Run, o Options) error {
 	p.header(run)
 	if o.All || unranked {
 		p.warnings(run)
+		q := page{options: o, width: o.width(), styles: p.styles}
 		for _, t := range tables {
-			p.table(run, t)
+			q.table(run, t)
 		}
+		p.lines = append(p.lines, q.lines...)
 	}
 	if o.Explain {
 		p.legend(run, tables)
@@ -92,8 +94,11 @@ func (p *page) toType(label, text, command string) {
 	indent := lipgloss.Width(label)
 	all, text := p.width-indent, clean(text)+" → "
 	room := all - lipgloss.Width(text)
-	if room < all/3 {
+	if room < all/3 || p.width < minWidth {
 		p.paragraph(label, p.styles.warn, strings.TrimSpace(text), p.styles.plain)
+		if p.width < minWidth {
+			indent, all = gap, p.width-gap // a value is not broken, and may be as long as that
+		}
 		label, text, room = strings.Repeat(" ", indent), "", all
 	}
 	for i, l := range shellLines(clean(command), room, all) {

@@ -136,7 +136,22 @@ func (c Comparison) more() float64 {
 	if !c.Enough() {
 		return unknown
 	}
-	t := quantile(c.alpha, c.ratio.freedom)
+	need := c.needs(1)
+	// More rounds tell the variance better, too, so that fewer of them are enough: most so where
+	// there are few.
+	for range 4 {
+		if math.IsInf(need, 1) {
+			break
+		}
+		need = math.Sqrt(need * c.needs(need))
+	}
+	return max(need-1, 0)
+}
+
+// needs returns how many times as many rounds decide a comparison, if the variance is known as well
+// as by so many times as many.
+func (c Comparison) needs(rounds float64) float64 {
+	t := quantile(c.alpha, c.ratio.freedom*max(rounds, 1))
 	refute := func(r float64) float64 { // how many times as many rounds refute that the ratio is r
 		far := 1 - r/c.Mid
 		return t * t * c.ratio.at(r/c.Mid) / (far * far)
@@ -148,7 +163,7 @@ func (c Comparison) more() float64 {
 	if c.Mid < 1+Margin && c.Mid > 1/(1+Margin) {
 		need = min(need, max(refute(1+Margin), refute(1/(1+Margin))))
 	}
-	return max(need-1, 0)
+	return need
 }
 
 // paired returns the samples of the rounds that both have a positive time of, in the same order.

@@ -350,3 +350,16 @@ func TestTheRangeOfFewRoundsHoldsTheirRatio(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 }
+
+// Few rounds know their own variance badly, which more of them mend: fewer are needed than by the
+// interval of the few.
+func TestMoreRoundsKnowTheVarianceBetter(t *testing.T) {
+	a, b := newMachine(0.1).pair(6, 1.25)
+	c := Processes{Sigma: 0.01, Freedom: 40}.compare(b, a, 0.0125)
+	if c.Different {
+		t.Fatal("6 rounds decide: nothing to look at")
+	}
+	if got, alone := c.more(), c.needs(1)-1; got <= 0 || got >= alone {
+		t.Errorf("%.1f times as many more, want some, and fewer than %.1f", got, alone)
+	}
+}
