@@ -61,7 +61,8 @@ func TestAWrongAppendDisturbsNoOther(t *testing.T) {
 				})
 			}
 			for range 200 {
-				if _, err := log.Append(t.Context(), kv.Flushed, "", eventlog.Any, eventlog.Draft{Type: "t"}); err != nil {
+				_, err := log.Append(t.Context(), kv.Flushed, "", eventlog.Any, eventlog.Draft{Type: "t"})
+				if err != nil {
 					t.Errorf("an append beside wrong ones: %v", err)
 					break
 				}

@@ -143,8 +143,8 @@ func (f *File) SetLevel(d kv.Durability, exec func(query string) error) error {
 
 // Committed returns err, which ended a COMMIT, or a statement that is a transaction of its own, on
 // the connection that writes. Where the disk failed it is in doubt: the commit may stand in the log
-// as a whole. And what an earlier one wrote, and a sync that failed was to make durable, may be lost
-// before it: what is committed behind that hole would be lost, too. So nothing more is.
+// as a whole. And earlier ones that were not synced may be lost before it: what is committed behind
+// that hole would be lost, too. So nothing more is.
 func (f *File) Committed(err error) error {
 	switch Code(err) {
 	case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT, lib.SQLITE_NOMEM:
