@@ -71,6 +71,9 @@ func (l *Log) Append(ctx context.Context, d kv.Durability, stream string, expect
 	if r.Drafts, r.call.Size, err = checked(r.Drafts, events); err != nil {
 		return Appended{}, err
 	}
+	if err := r.checkIDs(); err != nil {
+		return Appended{}, err
+	}
 	l.appends.Do(ctx, d, &r.call)
 	return r.Appended, r.Err
 }
@@ -113,6 +116,9 @@ func (l *Log) AppendParts(ctx context.Context, d kv.Durability, parts ...Part) (
 		} else {
 			r.More = append(r.More, &p)
 		}
+	}
+	if err := r.checkIDs(); err != nil {
+		return nil, err
 	}
 	l.appends.Do(ctx, d, &r.call)
 	if r.Err != nil {

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -175,9 +176,14 @@ func (d *dump) parked() error {
 }
 
 // ended finds the streams that only the index knows, whose last entry stays when events are
-// removed. All other entries are of events.
+// removed, also if the stream goes on. All other entries are of events.
 func (d *dump) ended() error {
-	entries, ended := 0, 0
+	entries, removed := 0, 0
+	first, below := uint64(math.MaxUint64), truncatedBelow(d.s)
+	for key := range d.s.Keys(allEvents) {
+		first, _ = kv.LastUint64(key)
+		break
+	}
 	last := Item{Kind: EndedItem}
 	end := func() error {
 		if last.Version == 0 {
@@ -187,10 +193,9 @@ func (d *dump) ended() error {
 		if there || err != nil {
 			return err
 		}
-		if last.Position >= truncatedBelow(d.s) {
+		if last.Position >= below {
 			return corrupt(fmt.Errorf("stream %q names event %d, which is not there", last.Name, last.Position))
 		}
-		ended++
 		return d.fn(&last)
 	}
 	for key, value := range d.s.Scan(kv.Prefix([]byte{streamPrefix})) {
@@ -207,13 +212,15 @@ func (d *dump) ended() error {
 			return err
 		}
 		last.Name, last.Version, last.Position = name, version, position
-		entries++
+		if entries++; position < min(first, below) {
+			removed++
+		}
 	}
 	if err := errors.Join(d.s.Err(), end()); err != nil {
 		return err
 	}
-	if entries != d.indexed+ended {
-		return corrupt(fmt.Errorf("the index of streams has %d entries for %d events", entries, d.indexed+ended))
+	if entries != d.indexed+removed {
+		return corrupt(fmt.Errorf("the index of streams has %d entries for %d events", entries, d.indexed+removed))
 	}
 	return nil
 }

@@ -82,6 +82,35 @@ func otherAppend(id string) error {
 		Hint: "try an append again as it was, and give every event an id of its own"}
 }
 
+// checkIDs refuses an append of two events with one id before others wait with it: what a backend
+// finds out is the error of the whole group.
+func (p *Pending) checkIDs() error {
+	if len(p.Drafts) < 2 && p.More == nil {
+		return nil
+	}
+	var seen map[string]bool
+	for n := -1; n < len(p.More); n++ {
+		part := p
+		if n >= 0 {
+			part = p.More[n]
+		}
+		for i := range part.Drafts {
+			id := part.Drafts[i].ID
+			if id == "" {
+				continue
+			}
+			if seen[id] {
+				return TwiceTheID(id)
+			}
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			seen[id] = true
+		}
+	}
+	return nil
+}
+
 // TwiceTheID is the error of an append of two events with one id. It is for backends.
 func TwiceTheID(id string) error {
 	return invalid("append", fmt.Errorf("two events with the id %q", id), "give every event an id of its own")

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/groupcommit"
@@ -64,6 +65,12 @@ func (l *Log) Backend() Backend { return l.backend }
 func (t *Tx) Append(stream string, expected Expected, events ...Draft) (Appended, error) {
 	p := Pending{Stream: stream, Expected: expected, Drafts: events}
 	err := t.append(&p)
+	if err != nil {
+		p.Appended = Appended{}
+		if kv.KindOf(err) != kv.Conflict {
+			t.joined.Fail(err) // also of one that was refused at once: the data must not be there without it
+		}
+	}
 	return p.Appended, err
 }
 
@@ -80,10 +87,6 @@ func (t *Tx) append(p *Pending) error {
 	}
 	refill, err := t.joined.Append([]*Pending{p})
 	if err != nil {
-		p.Appended = Appended{}
-		if kv.KindOf(err) != kv.Conflict {
-			t.joined.Fail(err) // a part of it may be written
-		}
 		return err
 	}
 	if refill > 0 {
@@ -98,13 +101,14 @@ func (t *Tx) append(p *Pending) error {
 // after a crash, the events come again from the next Subscribe; [Subscription.Rewind] has s return
 // them.
 func (t *Tx) Ack(s *Subscription, position uint64) error {
-	if err := t.log.open("ack"); err != nil {
-		return err
+	err := t.log.open("ack")
+	if err == nil && s.log.backend != t.log.backend {
+		err = invalid("ack", errors.New("a subscription of another log"), "use one that this log returned")
 	}
-	if s.log.backend != t.log.backend {
-		return invalid("ack", errors.New("a subscription of another log"), "use one that this log returned")
+	if err == nil {
+		err = t.joined.Ack(s.name, position)
 	}
-	if err := t.joined.Ack(s.name, position); err != nil {
+	if err != nil {
 		t.joined.Fail(err)
 		return err
 	}
@@ -112,11 +116,19 @@ func (t *Tx) Ack(s *Subscription, position uint64) error {
 	return nil
 }
 
+// MaxReserve is how many positions [Log.Reserve] reserves at most. Those that a crash loses are
+// gone, and a log has no more than 1<<63.
+const MaxReserve = 1 << 40
+
 // Reserve makes sure that n positions are reserved, durably. Appends outside transactions see to
 // that themselves; one in a transaction whose class is weaker than Synced cannot, as the
 // reservation must be durable before. A program that has such calls Reserve when it starts: later
-// the log reserves more in time, unless a transaction appends thousands of events.
+// the log reserves more in time, unless a transaction appends thousands of events. More than
+// MaxReserve are Invalid.
 func (l *Log) Reserve(ctx context.Context, n uint64) error {
+	if n > MaxReserve {
+		return invalid("reserve", fmt.Errorf("%d positions", n), fmt.Sprintf("give %d at most", uint64(MaxReserve)))
+	}
 	p := Pending{Reserve: n}
 	l.appends.Do(ctx, kv.Buffered, &groupcommit.Call[Pending]{Work: &p})
 	return p.Err

@@ -54,8 +54,14 @@ func Cron(expression string) (Ticks, error) {
 	return s, nil
 }
 
-// Every returns ticks that are d apart, rounded to milliseconds, the same in all processes.
-func Every(d time.Duration) Ticks { return every(max(d.Round(time.Millisecond), time.Millisecond)) }
+// Every returns ticks that are d apart, rounded to milliseconds, the same in all processes. A d
+// that is not positive is none: the schedule is Invalid.
+func Every(d time.Duration) Ticks {
+	if d <= 0 {
+		return every(0)
+	}
+	return every(max(d.Round(time.Millisecond), time.Millisecond))
+}
 
 type every time.Duration
 
@@ -65,7 +71,7 @@ func (s *Schedule) check() error {
 	if err := checkName(s.Name); err != nil {
 		return err
 	}
-	if s.Ticks == nil || s.Draft == nil || s.Missed > MissedNone {
+	if s.Ticks == nil || s.Ticks == every(0) || s.Draft == nil || s.Missed > MissedNone {
 		return invalid("schedule", fmt.Errorf("schedule %s: Ticks, Draft or Missed is not set right", s.Name),
 			"give Cron or Every, a function, and one of the Missed")
 	}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -81,7 +82,7 @@ func (j *kvJoined) Do(op *Op) error {
 // Publish adds jobs. They can be claimed once the transaction is committed, and in it.
 func (t *Tx) Publish(drafts ...Draft) ([]uint64, error) {
 	if err := checkDrafts(drafts); err != nil || len(drafts) == 0 {
-		return nil, err
+		return nil, t.failed(err)
 	}
 	op := Op{Verb: Publish, Drafts: drafts}
 	err := t.do(&op)
@@ -92,10 +93,10 @@ func (t *Tx) Publish(drafts ...Draft) ([]uint64, error) {
 // it returns none.
 func (t *Tx) Claim(limit int) ([]Job, error) {
 	if limit < 1 {
-		return nil, badLimit(limit)
+		return nil, t.failed(badLimit(limit))
 	}
 	if err := checkBatch(Claim, limit); err != nil {
-		return nil, err
+		return nil, t.failed(err)
 	}
 	op := Op{Verb: Claim, Limit: limit, After: t.queue.settings.Lease}
 	err := t.do(&op)
@@ -116,7 +117,7 @@ func (t *Tx) Nack(delay time.Duration, receipts ...Receipt) error {
 func (t *Tx) Fail(cause error, delay time.Duration, receipts ...Receipt) error {
 	end, err := failed(cause, delay)
 	if err != nil {
-		return err
+		return t.failed(err)
 	}
 	return t.settle(end, receipts)
 }
@@ -140,7 +141,7 @@ func (t *Tx) Extend(lease time.Duration, receipts ...Receipt) error {
 
 func (t *Tx) settle(end ending, receipts []Receipt) error {
 	if err := checkSettle(end.verb, end.after, receipts); err != nil || len(receipts) == 0 {
-		return err
+		return t.failed(err)
 	}
 	return t.do(&Op{Verb: end.verb, After: end.after, Cause: end.cause, Bury: end.bury, Receipts: once(nil, receipts)})
 }
@@ -149,14 +150,21 @@ func (t *Tx) settle(end ending, receipts []Receipt) error {
 func (t *Tx) do(op *Op) error {
 	q := t.queue
 	op.Queue, op.Settings, op.Clock = q.name, &q.settings, q.store.options.Clock
-	return q.store.read(op.Verb.String(), func() error {
-		if err := t.in.Do(op); err != nil {
-			t.in.Fail(err) // a part of it may be written
-			return err
-		}
-		if op.Err == nil {
+	err := t.failed(q.store.read(op.Verb.String(), func() error {
+		err := t.in.Do(op)
+		if err == nil && op.Err == nil {
 			t.in.OnCommit(func() { q.store.settled(q.line, op) })
 		}
-		return op.Err
-	})
+		return err
+	}))
+	return cmp.Or(err, op.Err)
+}
+
+// failed has the transaction end with err, if it is one: a part of the call may be written, or, of
+// one that was refused, the data would be there without its job.
+func (t *Tx) failed(err error) error {
+	if err != nil {
+		t.in.Fail(err)
+	}
+	return err
 }

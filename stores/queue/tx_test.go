@@ -153,16 +153,6 @@ func TestAWholeLifeOfAJobInTransactions(t *testing.T) {
 		if c := counts(t, q); c != (queue.Counts{Dead: 1}) {
 			t.Errorf("counts %+v, want 1 dead", c)
 		}
-		in(func(jobs *queue.Tx) error {
-			_, err := jobs.Claim(0)
-			if !errors.Is(err, kv.Invalid) {
-				t.Errorf("claim of none: %v", err)
-			}
-			if err := jobs.Nack(-1, job.Receipt); !errors.Is(err, kv.Invalid) {
-				t.Errorf("nack: %v", err)
-			}
-			return nil
-		})
 	})
 }
 
@@ -249,6 +239,33 @@ func TestACallWithinTheFunctionOfAnUpdateIsRefused(t *testing.T) {
 		}
 		if c := counts(t, q); c.Total() != 1 {
 			t.Errorf("%+v, want the one job that was published beside", c)
+		}
+	})
+}
+
+// What is refused at once ends the transaction, too: the data would be there without its job.
+func TestARefusedCallEndsTheTransaction(t *testing.T) {
+	withQueue(t, func(t *testing.T, db *kv.DB, q *queue.Queue) {
+		for name, call := range map[string]func(*queue.Tx) error{
+			"publish": func(tx *queue.Tx) error { _, err := tx.Publish(queue.Draft{Delay: -1}); return err },
+			"claim":   func(tx *queue.Tx) error { _, err := tx.Claim(0); return err },
+			"ack":     func(tx *queue.Tx) error { return tx.Ack(queue.Receipt{}) },
+			"nack":    func(tx *queue.Tx) error { return tx.Nack(-1, queue.Receipt{ID: 1, Token: 1}) },
+			"fail":    func(tx *queue.Tx) error { return tx.Fail(nil, 0, queue.Receipt{ID: 1, Token: 1}) },
+		} {
+			err := db.Update(t.Context(), db.Caps().Cheapest(), func(tx *kv.Tx) error {
+				jobs, err := q.In(tx)
+				if err != nil {
+					return err
+				}
+				if err := call(jobs); !errors.Is(err, kv.Invalid) {
+					t.Errorf("%s: %v, want Invalid", name, err)
+				}
+				return tx.Put([]byte("order"), nil)
+			})
+			if _, gerr := db.Get(t.Context(), []byte("order")); err == nil || !errors.Is(gerr, kv.NotFound) {
+				t.Errorf("%s: the transaction ended with %v, and what it wrote is there: %v", name, err, gerr)
+			}
 		}
 	})
 }

@@ -24,7 +24,7 @@ type Query struct {
 	Where   []Condition // each is looked at in every record that the index gives
 	Reverse bool
 	Offset  int    // so many are passed over, which costs what reading them does: Page goes on without
-	Limit   int    // at most so many; 0 is no limit
+	Limit   int    // at most so many; 0 is no limit, less is Invalid
 	After   []byte // where the page before ended: what Page returned for the same query
 }
 
@@ -103,6 +103,9 @@ func (w *Writer[T]) DeleteWhere(q Query) (int, error) {
 // id of each record that q describes until it returns false; and with the record, if it is to be
 // loaded.
 func (r *Reader[T]) find(q Query, load bool, fn func(key, id []byte, v *T) bool) error {
+	if q.Limit < 0 || q.Offset < 0 { // not taken for no limit: DeleteWhere would remove all
+		return invalid("query", fmt.Errorf("limit %d, offset %d", q.Limit, q.Offset), "give 0 for none, or a number")
+	}
 	x, err := r.lookup(q.Index)
 	if err != nil {
 		return err

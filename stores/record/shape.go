@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 	"unsafe"
 )
 
@@ -145,7 +146,11 @@ func (s *shape) appendElems(dst []byte, p unsafe.Pointer, n int) []byte {
 
 // appendZero appends the value of a field that the program's type lacks.
 func (s *shape) appendZero(dst []byte) []byte {
-	if s.kind != kindArray {
+	switch s.kind {
+	case kindTime: // the zero Time is not that of zero bytes
+		return appendValue(dst, s.kind, unsafe.Pointer(new(time.Time)))
+	case kindArray:
+	default:
 		return append(dst, make([]byte, max(1, s.kind.size()))...)
 	}
 	for range s.n {

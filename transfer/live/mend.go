@@ -21,12 +21,11 @@ const stepBytes = 256 << 10
 const firstDifferences = 10
 
 // start begins to mend in the background, at once if the shadow is not known to be in step.
-func (s *store) start(ctx context.Context) {
-	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
+func (s *store) start() {
 	if s.shadow != nil && !s.pairing.inStep {
 		s.wake <- struct{}{}
 	}
-	s.ended.Go(func() { s.mendWhenAsked(ctx) })
+	s.ended.Go(func() { s.mendWhenAsked(s.life) })
 }
 
 // mendWhenAsked passes over both stores whenever the shadow is out of step. A pass that fails, or

@@ -51,14 +51,16 @@ type store struct {
 	lock    *flock.Flock
 	caps    driver.Caps
 	compare bool
-	open    []*side       // all that Close must close
-	turn    chan struct{} // full while somebody writes to a side, or must not be disturbed by one who does
-	passing chan struct{} // full while a pass runs
-	wake    chan struct{} // full when the shadow is to be mended
+	open    []*side         // all that Close must close
+	turn    chan struct{}   // full while somebody writes to a side, or must not be disturbed by one who does
+	passing chan struct{}   // full while a pass runs
+	wake    chan struct{}   // full when the shadow is to be mended
+	life    context.Context // ends with end, when the store is closed
 	end     context.CancelFunc
-	ended   sync.WaitGroup
+	ended   sync.WaitGroup // mending, and calls of Switch
 
 	mu       sync.Mutex // of what follows
+	closing  bool       // no call of Switch begins any more
 	state    state
 	truth    *side
 	shadow   *side // nil if there is none, or none that can be used before the next opening
@@ -86,9 +88,30 @@ var (
 )
 
 func newStore(c driver.Config, st state, compare bool) *store {
-	return &store{dir: c.Path, config: c, logger: c.Logger, state: st, compare: compare, end: func() {},
+	s := &store{dir: c.Path, config: c, logger: c.Logger, state: st, compare: compare,
 		turn: make(chan struct{}, 1), passing: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
 }
+
+// use begins a call of Switch, of which kv does not know: Close ends its context and waits for it.
+func (s *store) use(ctx context.Context) (within context.Context, leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, nil, errClosed()
+	}
+	s.ended.Add(1)
+	within, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.life, cancel)
+	return within, func() {
+		stop()
+		cancel()
+		s.ended.Done()
+	}, nil
+}
+
+func errClosed() error { return &kv.Error{Kind: kv.Closed, Err: errors.New("the store is closed")} }
 
 // openSides opens the truth and the shadow, and begins to mend. A shadow that is damaged keeps
 // nobody from the truth, but for the first time, when the program may still be told.
@@ -125,7 +148,7 @@ func (s *store) openSides(ctx context.Context, first bool) (err error) {
 			return err
 		}
 	}
-	s.start(ctx)
+	s.start()
 	return nil
 }
 
@@ -408,6 +431,9 @@ func (s *store) Settings() []driver.Setting {
 // Close closes both stores. If they are in step it syncs all of their files and says so in the
 // switch's own, so that the next opening need not compare them.
 func (s *store) Close() error {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
 	s.end()
 	s.ended.Wait()
 	truth, shadow := s.sides()

@@ -50,10 +50,8 @@ func (w *Switch) Status() Status {
 // Compare reads all of both stores, while the program works, puts into the shadow what differs, and
 // returns how the switch stands then. It takes as long as reading both.
 func (w *Switch) Compare(ctx context.Context) (Status, error) {
-	if _, err := w.s.pass(ctx); err != nil {
-		return w.Status(), w.s.failed("compare", err)
-	}
-	return w.Status(), nil
+	err := w.s.used(ctx, func(ctx context.Context) error { _, err := w.s.pass(ctx); return err })
+	return w.Status(), w.s.failed("compare", err)
 }
 
 // Move changes the phase: Shadowed to Flipped, Flipped back to Shadowed, Flipped to Dropped; to the
@@ -69,7 +67,20 @@ func (w *Switch) Compare(ctx context.Context) (Status, error) {
 // program may open the new store by its own URL and remove the switch's folder, unless the store
 // lies in it.
 func (w *Switch) Move(ctx context.Context, to Phase) error {
-	return w.s.failed("move", w.s.move(ctx, to))
+	return w.s.failed("move", w.s.used(ctx, func(ctx context.Context) error { return w.s.move(ctx, to) }))
+}
+
+// used runs fn while the store is open. What fails because it is being closed is Closed.
+func (s *store) used(ctx context.Context, fn func(context.Context) error) error {
+	within, leave, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err = fn(within); err != nil && within.Err() != nil && ctx.Err() == nil {
+		return errors.Join(errClosed(), err)
+	}
+	return err
 }
 
 func (s *store) failed(op string, err error) error {

@@ -88,6 +88,12 @@ func testRolledBack(s *suite) {
 			}
 			return nil
 		},
+		"a wrong event that the program ignores": func(tx *eventlog.Tx) error {
+			if _, err := tx.Append("s", eventlog.Any, eventlog.Draft{}); !errors.Is(err, kv.Invalid) {
+				s.Errorf("append of an event without a type: %v, want Invalid", err)
+			}
+			return nil
+		},
 	} {
 		err := s.join(log, s.Class, func(tx *eventlog.Tx) error {
 			_, err := tx.Append("s", eventlog.Any, drafts("lost", 3)...)

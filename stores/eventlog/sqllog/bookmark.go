@@ -29,7 +29,9 @@ func (b *backend) Bookmark(ctx context.Context, name string) (position uint64, e
 // which is a transaction of its own.
 func (b *backend) SetBookmarks(ctx context.Context, d kv.Durability, marks []*eventlog.Mark) (err error) {
 	if len(marks) == 1 && marks[0].Holder == "" {
-		err = b.inTurn(ctx, d, func() error { return b.file.Retry(ctx, func() error { return b.raiseAll(marks) }) })
+		err = b.inTurn(ctx, d, func() error {
+			return b.file.Committed(b.file.Retry(ctx, func() error { return b.raiseAll(marks) }))
+		})
 	} else {
 		err = b.transaction(ctx, d, func() error { return b.raiseAll(marks) })
 	}

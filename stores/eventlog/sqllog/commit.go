@@ -58,12 +58,12 @@ func (b *backend) commitSingle(ctx context.Context, d kv.Durability, p *eventlog
 	draft := &p.Drafts[0]
 	var result sql.Result
 	err = b.inTurn(ctx, d, func() error {
-		return b.file.Retry(ctx, func() (err error) {
+		return b.file.Committed(b.file.Retry(ctx, func() (err error) {
 			result, err = b.single.ExecContext(context.Background(), p.Stream, draft.Type, stored(draft.Data),
 				draft.Time.UnixNano(),
 				!b.mustReserve(d))
 			return err
-		})
+		}))
 	})
 	if err != nil {
 		return false, err

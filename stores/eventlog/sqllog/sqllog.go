@@ -4,7 +4,8 @@
 //
 // The promises are those of package eventlog. An append of class Synced is committed with
 // synchronous = FULL, any other with NORMAL, which is Flushed; the journal is a write-ahead log.
-// Several processes may have the log open.
+// Several processes may have the log open. After a commit that the disk failed, which is in doubt,
+// an open log commits nothing more: open it again.
 //
 // # Tables
 //

@@ -34,7 +34,8 @@ type File struct {
 	Wait    time.Duration     // for another process's transaction
 	Pause   time.Duration     // of Retry, the longest; 0 is 20 milliseconds
 
-	level string // of synchronous on the connection that writes
+	level   string // of synchronous on the connection that writes
+	stopped error  // why that commits no more
 }
 
 var pragmas = []string{"auto_vacuum", "cache_size", "journal_size_limit", "mmap_size", "page_size", "temp_store",
@@ -120,8 +121,12 @@ func (f *File) OpenReaders() (*sql.DB, error) {
 }
 
 // SetLevel has exec, which is of the connection that writes, set synchronous for commits of class d
-// unless it is set. SQLite: it is fixed once a transaction begins.
+// unless it is set. SQLite: it is fixed once a transaction begins. After a commit that is in doubt
+// there is no other: see Committed.
 func (f *File) SetLevel(d kv.Durability, exec func(query string) error) error {
+	if f.stopped != nil {
+		return &kv.Error{Kind: kv.Stopped, Err: f.stopped, Hint: "close it, open it again, and look"}
+	}
 	level := "NORMAL"
 	if d == kv.Synced {
 		level = "FULL"
@@ -132,6 +137,20 @@ func (f *File) SetLevel(d kv.Durability, exec func(query string) error) error {
 	err := exec("PRAGMA synchronous = " + level)
 	if err == nil {
 		f.level = level
+	}
+	return err
+}
+
+// Committed returns err, which ended a COMMIT, or a statement that is a transaction of its own, on
+// the connection that writes. Where the disk failed it is in doubt: the commit may stand in the log
+// as a whole. And earlier ones that were not synced may be lost before it: what is committed behind
+// that hole would be lost, too. So nothing more is.
+func (f *File) Committed(err error) error {
+	switch Code(err) {
+	case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT, lib.SQLITE_NOMEM:
+		f.stopped = err
+		return &kv.Error{Kind: kv.InDoubt, Err: err,
+			Hint: "it may be there or not: close it, open it again, and look"}
 	}
 	return err
 }

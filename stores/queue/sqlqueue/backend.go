@@ -75,7 +75,7 @@ func (b *backend) transaction(ctx context.Context, d kv.Durability, fn func() er
 	}
 	err := fn()
 	if err == nil {
-		err = run(b.commit)
+		err = b.file.Committed(run(b.commit))
 	}
 	if err != nil {
 		_ = run(b.rollback) // SQLite: some errors have rolled back already, and then this one fails

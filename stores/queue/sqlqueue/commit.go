@@ -17,7 +17,7 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	err := errNotHeld
 	if len(group) == 1 && b.isOneStatement(group[0]) {
 		if err = b.file.SetLevel(d, b.writer.exec); err == nil {
-			err = b.file.Retry(ctx, func() error { return b.do(group[0]) })
+			err = b.file.Committed(b.file.Retry(ctx, func() error { return b.do(group[0]) }))
 		}
 	}
 	if err == errNotHeld { // nothing was done yet

@@ -5,7 +5,8 @@
 //
 // The promises are those of package queue. What is committed with class Synced is committed with
 // synchronous = FULL, anything else with NORMAL, which is Flushed; the journal is a write-ahead
-// log. Several processes may have the database open.
+// log. Several processes may have the database open. After a commit that the disk failed, which is
+// in doubt, an open store commits nothing more: open it again.
 //
 // # Tables
 //
