@@ -12,18 +12,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydb/assay/internal/cli"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 )
 
-// inspect runs assay inspect and returns what it did.
+// inspect runs assay inspect and returns what it did. Under -short it is called as the function
+// that it is: the scripts of TestCommand start the program.
 func inspect(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	return runAssay(t, append([]string{"inspect"}, args...)...)
+	args = append([]string{"inspect"}, args...)
+	if !testing.Short() {
+		return runAssay(t, args...)
+	}
+	var out, errs strings.Builder
+	status = cli.Run(t.Context(), args, strings.NewReader(""), &out, &errs, nil)
+	return status, out.String(), errs.String()
 }
 
-// runAssay runs assay and returns what it did.
+// runAssay runs assay in a process of its own and returns what it did.
 func runAssay(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	path, err := exec.LookPath("assay")
@@ -64,7 +72,7 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if status, _, stderr := inspect(t, url+"?wait=100ms"); db.Caps().Modes[0] == kv.Exclusive &&
+			if status, _, stderr := runAssay(t, "inspect", url+"?wait=100ms"); db.Caps().Modes[0] == kv.Exclusive &&
 				(status != 1 || !strings.Contains(stderr, "another process has it open") ||
 					!strings.Contains(stderr, "hint: ")) {
 				t.Errorf("of a locked store: status %d, %q; want 1, busy and a hint", status, stderr)
@@ -346,7 +354,7 @@ func TestInspectReportsDamage(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, verb := range []string{"stats", "check", "scan", "sizes", "detect"} {
-						status, _, stderr := inspect(t, url, verb)
+						status, _, stderr := runAssay(t, "inspect", url, verb) // whose crash would end its process alone
 						if status > 1 || strings.Contains(stderr, "goroutine ") ||
 							(status == 1) != strings.HasPrefix(stderr, "assay: ") {
 							t.Errorf("%s, %s %s: status %d, %.600s", verb, filepath.Base(name), what, status, stderr)

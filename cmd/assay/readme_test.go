@@ -2,9 +2,11 @@ package main
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,14 +89,16 @@ func TestShippedProofIsOfTheEnginesInGoMod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for module, proved := range shipped.Environment.Modules {
-		out, err := exec.Command("go", "list", "-m", "-f",
-			"{{.Version}}{{with .Replace}} => {{.Path}} {{.Version}}{{end}}", module).Output()
-		if err != nil {
-			t.Fatalf("go list -m %s: %v", module, err)
-		}
-		if got := strings.TrimSpace(string(out)); got != proved {
-			t.Errorf("the shipped proof is of %s %s, go.mod has %s; make it again: go run ./cmd/assay prove --budget 40m --ship lab/result/shipped.json", module, proved, got)
+	modules := slices.Sorted(maps.Keys(shipped.Environment.Modules))
+	out, err := exec.Command("go", append([]string{"list", "-m", "-f",
+		"{{.Path}} {{.Version}}{{with .Replace}} => {{.Path}} {{.Version}}{{end}}"}, modules...)...).Output()
+	versions := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err != nil || len(modules) == 0 || len(versions) != len(modules) {
+		t.Fatalf("go list -m of %d modules names %d versions: %v", len(modules), len(versions), err)
+	}
+	for i, module := range modules {
+		if got, proved := versions[i], module+" "+shipped.Environment.Modules[module]; got != proved {
+			t.Errorf("the shipped proof is of %s, go.mod has %s; make it again: go run ./cmd/assay prove --budget 40m --ship lab/result/shipped.json", proved, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package workload_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -157,13 +158,17 @@ func TestHelperRefusesWhatIsNoTask(t *testing.T) {
 
 // A crowd is as large as its parameter says, and its row tells of time-outs and processor time.
 func TestACrowdIsAsLargeAsAsked(t *testing.T) {
-	env := workload.Env{Engine: "bbolt", Durability: kv.Flushed, Seed: 3, Params: map[string]string{"n": "20"}}
+	n := 20
+	if testing.Short() {
+		n = 5
+	}
+	env := workload.Env{Engine: "bbolt", Durability: kv.Flushed, Seed: 3, Params: map[string]string{"n": fmt.Sprint(n)}}
 	c := newHookCell(t, "processes", env)
 	crowd, ok := c.Runner.(workload.Crowd)
-	if !ok || crowd.Workers() != 20 {
-		t.Fatalf("%T has not 20 workers", c.Runner)
+	if !ok || crowd.Workers() != n {
+		t.Fatalf("%T has not %d workers", c.Runner, n)
 	}
-	if err := errors.Join(c.do(t.Context(), 40), c.Verify(t.Context())); err != nil {
+	if err := errors.Join(c.do(t.Context(), 2*n), c.Verify(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	m := metrics(t, c.Runner)

@@ -20,12 +20,12 @@ func TestAStormPutsOneKeyPerProcess(t *testing.T) {
 			c := newHookCell(t, "storm", workload.Env{Engine: store.engine, Form: store.form, Durability: kv.Flushed,
 				Seed:   7,
 				Params: map[string]string{"n": "6", "keys": "4"}})
-			slices := 2
+			slices, storms := 2, 2
 			if testing.Short() {
-				slices = 1
+				slices, storms = 1, 1
 			}
 			for range slices {
-				if err := errors.Join(c.do(t.Context(), 2), c.Verify(t.Context())); err != nil {
+				if err := errors.Join(c.do(t.Context(), storms), c.Verify(t.Context())); err != nil {
 					t.Fatal(err)
 				}
 				if m := metrics(t, c.Runner); m["cpu-p50-ns"] <= 0 || m["lock-wait-p99-ns"] <= 0 {

@@ -188,6 +188,9 @@ func TestAFileDoesWhatTheBuiltInDoes(t *testing.T) {
 					builtIn.Commits, builtIn.Summary)
 			}
 			env := Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 11}
+			if testing.Short() {
+				env.Params = map[string]string{"records": "1k"}
+			}
 			own := ownSetUp(t, op, env).(*ownRunner)
 			known := ownSetUp(t, builtIn, env).(*ycsbRunner)
 			for range 3 {
