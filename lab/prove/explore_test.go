@@ -144,7 +144,7 @@ func TestAnOperationIsFoundAgainByItsFileAndWhatItWrites(t *testing.T) {
 	}
 }
 
-// A full disk shows when a file is written back, too, and a write that ends early ends with a count.
+// A full disk shows when a file is written back, too, and a write that ends early tells a count.
 func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	j := &job{task: &task{fault: result.FaultENOSPC}}

@@ -144,8 +144,8 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 	return all
 }
 
-// mayFill are the operations that may find no space: a sync, where the file system looks for it when
-// it writes back, as btrfs, xfs and NFS do.
+// mayFill are the operations that may find no space: a sync, where the file system looks for it
+// when it writes back, as btrfs, xfs and NFS do.
 const mayFill = powerfs.OnWrite | powerfs.OnCreate | powerfs.OnAllocate | powerfs.OnTruncate | powerfs.OnSync
 
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
