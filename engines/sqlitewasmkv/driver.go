@@ -14,7 +14,10 @@
 //
 // # What is ours
 //
-//   - ours_checkpoint.go: says when a checkpoint is due, and keeps a log that is not whole
+//   - ours_checkpoint.go: says when a checkpoint is due, keeps a log that is not whole, and syncs
+//     the folder behind a new log, which go-sqlite3 v0.35.6 leaves out. The folder of a rollback
+//     journal is not synced before the database is written: a file system that orders names by
+//     nothing but the sync of their folder (strict, in docs/durability.md) may lose the journal
 //   - ours_memory.go: the end of a connection's memory is an error, at which go-sqlite3 panics
 package sqlitewasmkv
 

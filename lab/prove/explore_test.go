@@ -2,9 +2,11 @@ package prove
 
 import (
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/result"
 )
 
 // One pass has a thousand moments: the others have their part all the same, and what follows a pass
@@ -139,6 +141,26 @@ func TestAnOperationIsFoundAgainByItsFileAndWhatItWrites(t *testing.T) {
 		if at := 2*i + 1; got[at] != w {
 			t.Errorf("step %d: got %+v, want %+v", at, got[at], w)
 		}
+	}
+}
+
+// A full disk shows when a file is written back, too, and a write that ends early tells a count.
+func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
+	t.Parallel()
+	j := &job{task: &task{fault: result.FaultENOSPC}}
+	sync := powerfs.Fault{Op: powerfs.OnSync, Nth: 2, Match: "log"}
+	got := j.variants(0, sync, 1, true)
+	sync.Err = syscall.ENOSPC
+	if len(got) != 1 || !slices.Equal(got[0].options().Faults, []powerfs.Fault{sync}) {
+		t.Errorf("a sync: got %+v, want that it finds no space", got)
+	}
+	write := powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Match: "log"}
+	half, rest := write, write
+	half.Short, rest.Nth, rest.Err = true, 3, syscall.ENOSPC
+	if !slices.ContainsFunc(j.variants(0, write, 1, false), func(t target) bool {
+		return slices.Equal(t.options().Faults, []powerfs.Fault{half, rest})
+	}) {
+		t.Errorf("a write: want one of which half is done and told, before one that finds no space")
 	}
 }
 

@@ -19,6 +19,7 @@ type target struct {
 	scene int
 	powerfs.Fault
 	twice bool  // and the next of its kind as well
+	told  bool  // of a short write the process is told how much is done: the next write fails
 	space int64 // instead, so many bytes fit on the disk
 }
 
@@ -88,7 +89,7 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
 // and half done, a sync once and twice running, so that what mends the first failure fails as well;
-// a disk becomes full at one write, or for good.
+// a disk becomes full at one write or sync, or for good.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	runs, err := l.healthyRuns(ctx, j)
 	if err != nil {
@@ -143,11 +144,16 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 	return all
 }
 
+// mayFill are the operations that may find no space: a sync, where the file system looks for it
+// when it writes back, as btrfs, xfs and NFS do.
+const mayFill = powerfs.OnWrite | powerfs.OnCreate | powerfs.OnAllocate | powerfs.OnTruncate | powerfs.OnSync
+
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
-// fails is lost with the rest, or is not.
+// fails is lost with the rest, or is not. Of writes that are half done every second is as with the
+// system's own disks: the process is told how much is done, and the write of the rest fails.
 func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []target {
 	full := j.fault == result.FaultENOSPC
-	if full && f.Op&(powerfs.OnWrite|powerfs.OnCreate|powerfs.OnAllocate|powerfs.OnTruncate) == 0 {
+	if full && f.Op&mayFill == 0 {
 		return nil
 	}
 	if f.Err = syscall.EIO; full {
@@ -157,7 +163,10 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []tar
 	if f.Op == powerfs.OnWrite {
 		short := f
 		short.Short = true
-		all = append(all, target{scene: scene, Fault: short})
+		all = append(all, target{scene: scene, Fault: short, told: f.Nth%2 == 0})
+	}
+	if full && f.Op == powerfs.OnSync {
+		return all
 	}
 	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
 		all = append(all, target{scene: scene, Fault: f, twice: true})
@@ -325,10 +334,14 @@ func (t target) options() (o powerfs.Options) {
 	case t.Nth > 0:
 		o.Faults = []powerfs.Fault{t.Fault}
 	}
-	if t.twice {
+	if t.twice || t.told {
 		next := t.Fault
 		next.Nth++
+		next.Short = false
 		o.Faults = append(o.Faults, next)
+	}
+	if t.told {
+		o.Faults[0].Err = 0
 	}
 	return o
 }

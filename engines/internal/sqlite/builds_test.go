@@ -55,6 +55,7 @@ var cases = []struct {
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
 	{"a log ends where the frames of its round do", aLogEndsWhereTheFramesOfItsRoundDo},
+	{"the name of a new log is synced with its first commit", theNameOfANewLogIsSyncedWithItsFirstCommit},
 	{"a log that nobody closed is written once more", aLogThatNobodyClosedIsWrittenOnceMore},
 	{"a log that cannot be mended stays for the next", aLogThatCannotBeMendedStaysForTheNext},
 	{"a log of others is written once more before a checkpoint", aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint},

@@ -61,6 +61,23 @@ func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 	}
 }
 
+// A log is removed when its last user closes it, and made anew by the next.
+func theNameOfANewLogIsSyncedWithItsFirstCommit(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	disk.Rule = powerfs.Rule{Entries: powerfs.Strict, Survivors: powerfs.Nothing}
+	path := filepath.Join(disk.Dir(), "db")
+	db := open(t, engine, path, "")
+	put(t, db, "a", "1")
+	closeDB(t, db)
+	db = open(t, engine, path, "")
+	if err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" {
+		t.Errorf("a synced commit is lost with the name of its log: got %s", got)
+	}
+}
+
 func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
 	db := open(t, engine, filepath.Join(disk.Dir(), "db"), "")

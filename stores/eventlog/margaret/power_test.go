@@ -158,6 +158,47 @@ func TestPower(t *testing.T) {
 	}
 }
 
+// TestPowerFailsWhileAMessageIsErased cuts the power before every operation of Null. Zeros never
+// stand where a message was: it is as it was, or erased, or cannot be read.
+func TestPowerFailsWhileAMessageIsErased(t *testing.T) {
+	message := bytes.Repeat([]byte("of some pages "), 800)
+	cuts := uint64(0)
+	for ; ; cuts++ {
+		disk := newDisk(t, nil)
+		b, err := powerLog(t, disk)
+		if err == nil {
+			_, err = b.Append(t.Context(), kv.Synced, [][]byte{message})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk.CutBefore(disk.Ops()+1+cuts, nil)
+		err = b.null(0)
+		if _, failed := disk.CutAt(); !failed {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		for i, rule := range slices.Repeat(powerfs.Rules(), 4) {
+			left, err := powerLog(t, newDisk(t, disk.Crash().Image(rule, uint64(i))))
+			if err != nil {
+				t.Fatalf("cut before operation %d of Null, %v: %v", cuts+1, rule, err)
+			}
+			got, err := held(left)
+			switch {
+			case err == nil && len(got) == 1 && (got[0] == nil || bytes.Equal(got[0], message)):
+			case errors.Is(err, kv.Corrupt):
+			default:
+				t.Errorf("cut before operation %d of Null, %v: %.40q, %v", cuts+1, rule, got, err)
+			}
+		}
+	}
+	if cuts < 2 {
+		t.Errorf("%d cuts, want one before each operation", cuts)
+	}
+}
+
 func newDisk(t *testing.T, from *powerfs.Image) *powerfs.Disk {
 	t.Helper()
 	disk, err := powerfs.New(powerfs.Options{From: from})

@@ -24,6 +24,7 @@ type store struct {
 	began  chan struct{} // one for each commit that waits
 	most   int           // of numbers in a commit; 0 is no bound
 	panics bool
+	fails  error
 
 	groups [][]int
 	kept   []kv.Durability
@@ -40,6 +41,9 @@ func (s *store) commit(ctx context.Context, d kv.Durability, group []*work) erro
 	}
 	if s.panics {
 		panic("the store")
+	}
+	if s.fails != nil {
+		return s.fails
 	}
 	if s.most > 0 && len(group) > s.most {
 		return &kv.Error{Op: "update", Kind: kv.TooLarge}
@@ -203,6 +207,26 @@ func TestOneThatMustNotWaitForOthersIsRefusedAndStopsNone(t *testing.T) {
 	a.all.Wait()
 	if !slices.EqualFunc(s.groups, [][]int{{0}, {2}}, slices.Equal) {
 		t.Errorf("groups %v", s.groups)
+	}
+}
+
+func TestOfACommitThatFailsAllItsCallsHear(t *testing.T) {
+	s := gated()
+	a := crowd{c: newStore(s)}
+	a.add(t.Context(), kv.Synced, 0, 0)
+	<-s.began
+	for n := 1; n <= 3; n++ {
+		a.add(t.Context(), kv.Synced, n, 0)
+	}
+	s.gate <- struct{}{}
+	<-s.began
+	s.fails = &kv.Error{Op: "update", Kind: kv.InDoubt}
+	close(s.gate)
+	a.all.Wait()
+	for n := range 4 {
+		if err := a.errs[n]; err != nil != (n > 0) {
+			t.Errorf("call %d, of which 1 to 3 share a commit that fails: %v", n, err)
+		}
 	}
 }
 
