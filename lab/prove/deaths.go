@@ -30,7 +30,8 @@ func (r *recording) stakes() []int {
 	}
 	for _, at := range r.ledger.opened {
 		first := r.behind(at)
-		if i := slices.IndexFunc(r.steps[first:], func(s powerfs.Step) bool { return s.Kind == powerfs.OnSync }); i >= 0 {
+		is := func(s powerfs.Step) bool { return s.Kind == powerfs.OnSync }
+		if i := slices.IndexFunc(r.steps[first:], is); i >= 0 {
 			all[first+i] = opened
 		}
 	}

@@ -56,7 +56,7 @@ func (r *runner) soFar(goesOn bool) *result.Proof {
 	p.Interrupted, p.Warnings = p.Interrupted || goesOn, slices.Clone(p.Warnings)
 	for _, t := range r.tasks {
 		p.Damage = append(p.Damage, t.damages()...)
-		as := *t
+		as := &task{pair: t.pair, fault: t.fault, why: t.why} // lanes read t.why
 		if goesOn && !t.done {
 			as.why = cmp.Or(t.why, interrupted)
 		}
@@ -67,7 +67,7 @@ func (r *runner) soFar(goesOn bool) *result.Proof {
 			if t.fault == result.FaultPower && i == 0 {
 				c.Did = maps.Clone(t.did)
 			}
-			p.Cells = append(p.Cells, r.finish(&as, c))
+			p.Cells = append(p.Cells, r.finish(as, c))
 		}
 	}
 	p.Took, p.Seen = time.Since(r.started), r.seen()

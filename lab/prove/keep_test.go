@@ -23,7 +23,8 @@ func TestWhatIsKeptOfAProofThatGoesOn(t *testing.T) {
 	}
 	now := r.soFar(true)
 	done, going := now.Cells[0].Keeps, now.Cells[1].Keeps
-	if !now.Interrupted || done.Verdict != result.Proved || going.Verdict != result.Unproved || going.Why != interrupted {
+	if !now.Interrupted || done.Verdict != result.Proved || going.Verdict != result.Unproved ||
+		going.Why != interrupted {
 		t.Errorf("interrupted %v; what is done is %+v, what goes on %+v", now.Interrupted, done, going)
 	}
 	if len(now.Seen[p.name()]) != 2*len(stateID{}) || now.Cells[1].Images != 1 {

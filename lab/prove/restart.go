@@ -146,9 +146,9 @@ const (
 	restartMoments = 16
 )
 
-// mending returns some of the operations from a failure at step i until commits are taken again by a
-// store that was opened since, by how many they come behind it: the last one before its process is
-// told, so that it dies before it does anything, then the next one, then others.
+// mending returns some of the operations from a failure at step i until commits are taken again by
+// a store that was opened since, by how many they come behind it: the last one before its process
+// is told, so that it dies before it does anything, then the next one, then others.
 func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 	end := len(r.steps)
 	for _, opened := range r.ledger.opened {
