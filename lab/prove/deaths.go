@@ -119,8 +119,8 @@ func (j *job) dying() *follow {
 	return nil
 }
 
-// firstDeaths is how many rounds of deaths a job has before others have more than as many.
-const firstDeaths = 12
+// firstDeaths is how many deaths a job has, every other round, before there are two rounds to each.
+const firstDeaths = 4
 
 // followDue reports whether the next round is that of a process that dies of a failure, or while it
 // mends one.
