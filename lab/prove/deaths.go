@@ -120,7 +120,7 @@ func (j *job) dying() *follow {
 }
 
 // firstDeaths is how many deaths a job has, every other round, before there are two rounds to each.
-const firstDeaths = 4
+const firstDeaths = 12
 
 // followDue reports whether the next round is that of a process that dies of a failure, or while it
 // mends one.
