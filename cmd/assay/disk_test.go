@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/result"
 )
 
 // execute runs this test binary as the command, as user uid (-1: as this one), and returns its exit
@@ -225,5 +226,45 @@ func TestInspectThatWaitsEndsAtAnInterrupt(t *testing.T) {
 	defer db.Close()
 	if status, said := interruptAt(t, command(t, "inspect", url+"?wait=1h"), "waiting for"); status != 130 {
 		t.Errorf("waiting for the store: exit status %d, want 130; said:\n%s", status, said)
+	}
+}
+
+// TestAKilledProofGoesOn kills a proof amid its work (kill -9) and gives it more time.
+func TestAKilledProofGoesOn(t *testing.T) {
+	out, data := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "data")
+	cmd := command(t, "prove", "--engines", "bbolt", "--durability", "synced", "--faults", "kill", "--budget", "1h",
+		"--seed", "7", "--dir", data, "--out", out)
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for images := 0; images == 0 && t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
+		if p, err := result.ReadProof(out); err == nil {
+			images = p.Cells[0].Images
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // it was killed
+	kept, err := result.ReadProof(out)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	if c := kept.Cells[0]; !kept.Interrupted || c.Images == 0 || c.Acked == 0 || c.Keeps.Verdict != result.Unproved {
+		t.Errorf("kept: interrupted %v, %+v", kept.Interrupted, c)
+	}
+	if status, _, stderr := execute(t, -1, "prove", "--resume", out, "--budget", "1s", "--dir", data); status != 0 {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	both, err := result.ReadProof(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, now := kept.Cells[0], both.Cells[0]
+	if both.Interrupted || now.Images <= was.Images || now.Acked <= was.Acked || now.Kills < was.Kills ||
+		now.Keeps.Verdict != result.Proved || both.Took <= kept.Took || !both.Started.Equal(kept.Started) {
+		t.Errorf("after %+v: %+v", was, now)
 	}
 }

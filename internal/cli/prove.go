@@ -258,6 +258,7 @@ func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
 		return err
 	}
 	o.Evidence = filepath.Join(dir, "evidence")
+	o.Keep = func(p *result.Proof) { _ = result.WriteProof(dir, p) } // what keeps it from that will be told at the end
 	proof, failure := a.crash(ctx, o)
 	if proof == nil {
 		return errors.Join(failure, removeEmpty(dir))

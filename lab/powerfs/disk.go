@@ -44,6 +44,7 @@ type Disk struct {
 	cutAt    int64
 	wanted   []wantedImage
 	calling  []wantedCall // by their operations
+	behind   []wantedCall // by how many operations behind the first fault they come
 	quiet    bool         // write-backs are asked for by WriteBack, and are no operations of a process
 
 	ops    uint64                // state-changing operations

@@ -137,6 +137,9 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 		d.failed()
 		d.strikes = append(d.strikes, Strike{Fault: f.Fault, Op: d.ops, Path: where, Monotonic: monotonicNow()})
 	}
+	if err != nil {
+		d.struck()
+	}
 	return err
 }
 

@@ -25,13 +25,39 @@ func (d *Disk) ImageBefore(k uint64, r Rule, seed uint64) <-chan *Image {
 }
 
 // CallBefore has fn called before operation k is done, the first being 1, or before the next one if
-// k is past: to kill the process there. It is called once, while no operation goes on, and must not
-// use the disk.
+// k is past: to kill the process there. The operation is done all the same. fn is called once,
+// while no operation goes on, and must not use the disk.
 func (d *Disk) CallBefore(k uint64, fn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.callBefore(k, fn)
+}
+
+func (d *Disk) callBefore(k uint64, fn func()) {
 	d.calling = append(d.calling, wantedCall{k, fn})
 	slices.SortStableFunc(d.calling, func(a, b wantedCall) int { return cmp.Compare(a.before, b.before) })
+}
+
+// CallBehindFault is CallBefore by the first operation that a fault strikes: fn is called before
+// the k-th behind it is done, 0 being that one, which fails. What another run does before the fault
+// may differ.
+func (d *Disk) CallBehindFault(k uint64, fn func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.behind = append(d.behind, wantedCall{k, fn})
+}
+
+// struck makes the calls that were waiting for a fault, or has them made.
+func (d *Disk) struck() {
+	waiting := d.behind
+	d.behind = nil
+	for _, c := range waiting {
+		if c.before == 0 {
+			c.fn()
+			continue
+		}
+		d.callBefore(d.ops+c.before, c.fn)
+	}
 }
 
 type wantedCall struct {

@@ -138,6 +138,30 @@ func TestCallsComeBeforeTheirOperationsOnce(t *testing.T) {
 	}
 }
 
+// However many operations come before the one that fails.
+func TestCallsBehindAFaultCountFromIt(t *testing.T) {
+	for before := range 3 {
+		b := newBench(t, Options{Faults: []Fault{{Op: OnMkdir, Nth: 1}, {Op: OnMkdir, Nth: 2}}})
+		var called []string
+		b.d.CallBehindFault(2, func() { called = append(called, "second") })
+		b.d.CallBehindFault(0, func() { called = append(called, "at once") })
+		for i := range before {
+			b.create(fmt.Sprint("f", i))
+		}
+		for i, want := range []int{1, 1, 2, 2} {
+			if _, err := b.d.Mkdir(Root, fmt.Sprint("d", i), 0o700, Owner{}); (err != nil) != (i < 2) {
+				t.Fatalf("folder %d: %v", i, err)
+			}
+			if len(called) != want {
+				t.Errorf("%d operations behind the fault: %v", i, called)
+			}
+		}
+		if strings.Join(called, " ") != "at once second" {
+			t.Errorf("got %v", called)
+		}
+	}
+}
+
 func TestReadsOfOneBytesPageFail(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, name := range []string{"f", "g"} {

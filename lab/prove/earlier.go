@@ -112,9 +112,9 @@ func (r *runner) seen() result.States {
 	return all
 }
 
-// addEarlier adds what Earlier found to the proof.
-func (r *runner) addEarlier() {
-	p, e := &r.proof, r.Earlier
+// addEarlier adds what Earlier found to a proof.
+func (r *runner) addEarlier(p *result.Proof) {
+	e := r.Earlier
 	if e == nil {
 		return
 	}

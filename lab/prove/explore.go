@@ -117,12 +117,13 @@ func ends(s powerfs.Step) bool { return s.Done || s.Kind == powerfs.OnSync && s.
 
 // course is what a run did to its disk.
 type course struct {
-	steps []powerfs.Step
-	aside []bool // of each step, that no commit was under way; nil is nobody knows
+	steps  []powerfs.Step
+	aside  []bool // of each step, that no commit was under way; nil is nobody knows
+	stakes []int  // of each step, see there
 }
 
 func (r *recording) course() course {
-	c := course{r.steps, make([]bool, len(r.steps))}
+	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), stakes: r.stakes()}
 	for i := range c.aside {
 		c.aside[i] = true
 	}

@@ -3,6 +3,7 @@ package prove
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -36,10 +37,10 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 		tries < mostFirst && len(l.untried(j.task)) > 0); tries++ {
 		err := error(nil)
 		switch j.rounds++; {
-		case l.Rounds == 0 && j.rounds%4 == 3 && len(j.follows) > 0:
-			err = l.followUp(ctx, j)
 		case l.Rounds == 0 && j.rounds%16 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)
+		case l.Rounds == 0 && j.followDue():
+			err = l.followUp(ctx, j)
 		default:
 			err = l.faultRound(ctx, j)
 		}
@@ -96,7 +97,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		return nil, err
 	}
 	var courses []course
-	var at [][][]target // of each scene and step, how it can fail
+	var at [][][]target // of each scene and step, how it can fail, as a whole first
 	for k, h := range runs {
 		of := make([][]target, len(h.steps))
 		for i, f := range faultsAt(h.steps) {
@@ -106,6 +107,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		}
 		courses, at = append(courses, h.course), append(at, of)
 	}
+	j.deaths = j.deathsOf(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "deaths"), l.Seed)))
 	var all []target
 	places := order(courses, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
 	// all of them fail in one way before one fails in another: its kind does meanwhile
@@ -278,11 +280,19 @@ const (
 // may still need what they replace, and at the end. Such a commit may have begun before the fault,
 // beside the one that met it.
 func (r *recording) telling(i int) []int {
+	if i >= len(r.steps) {
+		return r.tellingSince(i, math.MaxInt64)
+	}
+	return r.tellingSince(i, r.steps[i].Monotonic)
+}
+
+// tellingSince is telling by what was acknowledged since a time.
+func (r *recording) tellingSince(i int, since int64) []int {
 	var found []int
 	var later []ack
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
-			if i < len(r.steps) && a.Done > r.steps[i].Monotonic {
+			if a.Done > since {
 				later = append(later, a)
 			}
 		}

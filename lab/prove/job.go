@@ -32,6 +32,9 @@ type job struct {
 	rounds   int // of faults, and of recovery, so far
 	restarts int
 	follows  []follow
+	deaths   []follow    // of processes right behind a failed sync
+	followed int         // of those two, so far
+	died     int         // of deaths
 	written  []candidate // what recordings end with, for damage
 }
 

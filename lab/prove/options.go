@@ -44,6 +44,9 @@ type Options struct {
 	// Evidence is a folder for the states that lack what was claimed, one for each cell, for Again.
 	// "" keeps none.
 	Evidence string
+	// Keep, if set, is called now and then with what was found so far, as if the run were
+	// interrupted there, so that one that is killed can go on. It must not change it.
+	Keep func(*result.Proof)
 
 	Budget time.Duration // the whole run ends within, but every cell has at least one round
 	Hang   time.Duration // a process that gives no answer for so long has hung

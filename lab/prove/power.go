@@ -97,6 +97,8 @@ func (l *lane) countCommits(ctx context.Context, p *pair) error {
 			f.bytes += int64(s.Bytes)
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	p.measured = f
 	return nil
 }

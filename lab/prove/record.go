@@ -44,7 +44,8 @@ type run struct {
 	options powerfs.Options
 	before  *generation     // what is in the image that the disk begins with; nil is nothing
 	dies    uint64          // of several processes, the last is killed before this operation; 0 is none
-	kills   []uint64        // the operations before which the process is killed; another goes on then
+	kills   []uint64        // the operations at which the process is killed, which are done; another goes on then
+	ofFault bool            // kills are counted from the first operation that fails, which is 0
 	faults  []powerfs.Fault // that are to come once the last process begins
 	freezes bool            // the processes are stopped again and again
 }
@@ -75,7 +76,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 		spec.Past, spec.From, r.ledger = in.before.past, in.before.from, in.before.ledger
 	}
 	for _, k := range in.kills {
-		if spec, err = l.killedAt(ctx, g, r, spec, k); err != nil {
+		if spec, err = l.killedAt(ctx, g, r, spec, k, in.ofFault); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +144,11 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 	for i, spec := range specs {
 		w, err := startWriter(l.Child, spec, 0, func(w *writer) error {
 			if in.dies > 0 && i == len(specs)-1 {
-				g.killBefore(in.dies, w.p.PID(), func() { died.Store(clock()) })
+				kill := killer(w.p.PID())
+				g.disk.CallBefore(in.dies, func() {
+					kill()
+					died.Store(clock())
+				})
 			}
 			return l.takeSyncs(g, r.scene, w)
 		})

@@ -16,11 +16,16 @@ import (
 // in two, a kill first. The same goes for what a failed sync has left in memory, if the process
 // dies before it has mended that.
 
-// killedAt has a process work until it is killed before an operation of the disk, or has done all,
-// and returns what the next one is told.
-func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpec, op uint64) (writeSpec, error) {
+// killedAt has a process work until it is killed at an operation of the disk, or has done all, and
+// returns what the next one is told.
+func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpec, op uint64,
+	ofFault bool) (writeSpec, error) {
+	call := g.disk.CallBefore
+	if ofFault {
+		call = g.disk.CallBehindFault
+	}
 	w, err := startWriter(l.Child, spec, 0, func(w *writer) error {
-		g.killBefore(op, w.p.PID(), nil)
+		call(op, killer(w.p.PID()))
 		return l.takeSyncs(g, r.scene, w)
 	})
 	if err != nil {
@@ -65,18 +70,14 @@ func (l *lane) killedAt(ctx context.Context, g *rig, r *recording, spec writeSpe
 	return next, nil
 }
 
-// killBefore kills a process before an operation of the disk, and then calls then, if it is not
-// nil.
-func (g *rig) killBefore(op uint64, pid int, then func()) {
+// killer returns what kills a process. What it has asked the disk for is done.
+func killer(pid int) func() {
 	p, err := os.FindProcess(pid)
-	g.disk.CallBefore(op, func() {
+	return func() {
 		if err == nil {
 			_ = p.Kill() // it may have ended by itself
 		}
-		if then != nil {
-			then()
-		}
-	})
+	}
 }
 
 // died adds what the writers of a process that was killed were at: whether it is there nobody
@@ -92,21 +93,23 @@ func (l *ledger) died(spec writeSpec) {
 	}
 }
 
-// follow is an operation before which a process is to be killed that mends what a failure has left.
+// follow is an operation at which a process is to be killed that mends what a failure has left.
 type follow struct {
 	scene   int
 	options powerfs.Options
-	op      uint64
-	looks   bool // see scene
-	rank    int  // those with a small one come first
+	op      uint64 // behind the one that fails, which is 0
+	looks   bool   // see scene
+	rank    int    // those with a small one come first
 }
 
-// followLater notes operations before which the process is to be killed that mends what a fault has
-// left: right behind it first, and of syncs, which leave most in memory that is not on the disk,
-// those of commits before others. Who comes right behind a sync does either: goes on at once, and
-// opens and closes the store before.
+// followLater notes operations at which the process is to be killed that mends what a fault has
+// left: of syncs, which leave most in memory that is not on the disk, those of commits before
+// others. Of syncs, who dies before he does anything is one of deaths.
 func (j *job) followLater(t target, o powerfs.Options, ops []uint64, ofCommits bool) {
 	for k, op := range ops {
+		if op == 0 && t.Op == powerfs.OnSync && !t.twice {
+			continue
+		}
 		rank := 2 * k
 		if t.Op != powerfs.OnSync {
 			rank += 2 * followsOfOne
@@ -114,12 +117,7 @@ func (j *job) followLater(t target, o powerfs.Options, ops []uint64, ofCommits b
 		if !ofCommits {
 			rank++
 		}
-		f := follow{t.scene, o, op, op%2 == 0, rank}
-		j.follows = append(j.follows, f)
-		if k == 0 && t.Op == powerfs.OnSync {
-			f.looks = !f.looks
-			j.follows = append(j.follows, f)
-		}
+		j.follows = append(j.follows, follow{t.scene, o, op, (t.Nth+op)%2 == 0, rank})
 	}
 	slices.SortStableFunc(j.follows, func(a, b follow) int { return a.rank - b.rank })
 	j.follows = j.follows[:min(len(j.follows), mostFollows)]
@@ -148,8 +146,9 @@ const (
 	restartMoments = 16
 )
 
-// mending returns some of the operations, by number, from a failure at step i until commits are
-// taken again by a store that was opened since, the one right behind the failure first.
+// mending returns some of the operations from a failure at step i until commits are taken again by
+// a store that was opened since, by how many they come behind it: the last one before its process
+// is told, so that it dies before it does anything, then the next one, then others.
 func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 	end := len(r.steps)
 	for _, opened := range r.ledger.opened {
@@ -172,9 +171,10 @@ func (r *recording) mending(i int, rng *rand.Rand) []uint64 {
 	if next >= end {
 		return nil
 	}
-	ops := []uint64{r.opOf(next)}
+	failed := r.opOf(i)
+	ops := []uint64{r.opOf(next) - 1 - failed, r.opOf(next) - failed}
 	for _, k := range turns(r.steps[next+1:end], rng) {
-		ops = append(ops, r.opOf(next+1+k))
+		ops = append(ops, r.opOf(next+1+k)-failed)
 	}
 	return ops[:min(len(ops), followsOfOne)]
 }
@@ -242,31 +242,39 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	return l.afterRestart(ctx, j, rec, mix(l.Seed, "restart", k))
 }
 
-// followUp kills the process that mends what a failure has left.
+// followUp has a process killed that mends what a failure has left, or dies of it.
 func (l *lane) followUp(ctx context.Context, j *job) error {
-	f := j.follows[0]
-	j.follows = j.follows[1:]
-	in := run{options: f.options, kills: []uint64{f.op}}
+	f := j.nextFollow()
+	in := run{options: f.options, kills: []uint64{f.op}, ofFault: true}
 	s := j.fitted(faulty[f.scene])
 	s.looks = f.looks
 	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", f.scene), in)
 	if err != nil {
 		return err
 	}
-	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.op, f.looks))
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.options.Faults, f.op, f.looks))
 }
 
-// afterRestart looks at what a crash leaves while the last process of a recording goes on.
+// afterRestart looks at what a crash leaves while the last process of a recording goes on: at the
+// moments that tell most first, and of all in one state before others.
 func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed uint64) error {
 	rec.seed = seed
 	l.troubled(j.cells, rec)
-	x := newExplorer(rec, rec.behind(rec.began), "restart")
-	x.left = rec.pressing(x.left)
+	first := rec.behind(rec.began)
+	x := newExplorer(rec, first, "restart")
+	telling := rec.tellingSince(max(first-1, 0), rec.began)
+	x.left = append(telling, slices.DeleteFunc(rec.pressing(x.left),
+		func(i int) bool { return slices.Contains(telling, i) })...)
 	x.left = x.left[:min(restartMoments, len(x.left))]
 	x.cells = j.cellOf
-	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+	all, until := x.left, time.Now().Add(certainTime)
+	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.States(j.entries(), rng)[:1] }
+	if _, err := l.explore(ctx, j.task, x, until); err != nil {
+		return err
+	}
+	x.left, x.states = all, func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 		return few(p.States(j.entries(), rng), rng)
 	}
-	_, err := l.explore(ctx, j.task, x, time.Now().Add(certainTime))
+	_, err := l.explore(ctx, j.task, x, until)
 	return err
 }

@@ -186,46 +186,32 @@ func TestOperationsOfAMendingAreThoseUntilCommitsAreTakenAgain(t *testing.T) {
 		rec.steps = append(rec.steps, powerfs.Step{Kind: powerfs.OnWrite, Monotonic: at, Failed: i == 0})
 	}
 	got := rec.mending(0, rand.New(rand.NewPCG(1, 1)))
-	if len(got) != 3 {
-		t.Fatalf("got %v, want operations 2, 3 and 4", got)
-	}
-	for _, op := range got {
-		if op < 2 || op > 4 {
-			t.Errorf("got %v, want operations 2, 3 and 4", got)
-		}
-	}
-	if got[0] != 2 {
-		t.Errorf("got %v, want the one right behind the failure first", got)
+	if len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 && got[2] != 3 {
+		t.Errorf("got %v, want the failure, the operation behind it, and one of two others", got)
 	}
 	// A sync that takes a while fails behind what others do meanwhile.
 	rec.steps = slices.Insert(rec.steps, 1, powerfs.Step{Kind: powerfs.OnWrite, Monotonic: 22},
 		powerfs.Step{Done: true, Monotonic: 24})
 	rec.steps[0].Kind, rec.steps[0].Until = powerfs.OnSync, 24
-	if got := rec.mending(0, rand.New(rand.NewPCG(1, 1))); len(got) != 3 || got[0] != 3 {
-		t.Errorf("got %v, want operations 3 to 5", got)
+	if got := rec.mending(0, rand.New(rand.NewPCG(1, 1))); len(got) != 3 || got[0] != 1 || got[1] != 2 {
+		t.Errorf("got %v, want operations 1 and 2 behind the failure, and another", got)
 	}
 }
 
-// What a failed sync leaves in memory shows if the process dies before it does anything about it.
-func TestFollowsOfSyncsRightBehindThemComeFirst(t *testing.T) {
+// Who dies right behind a failed sync is one of deaths, unless the next sync would fail as well.
+func TestFollowsOfSyncsComeFirst(t *testing.T) {
+	t.Parallel()
 	j := &job{}
-	for _, op := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync, powerfs.OnSync} {
-		n := uint64(10 * (len(j.follows) + 1))
-		ofCommits := n != 40 // the first of the two syncs
-		j.followLater(target{Fault: powerfs.Fault{Op: op}}, powerfs.Options{}, []uint64{n, n + 1, n + 2}, ofCommits)
+	for n, of := range []target{{Fault: powerfs.Fault{Op: powerfs.OnWrite}}, {Fault: powerfs.Fault{Op: powerfs.OnSync}},
+		{Fault: powerfs.Fault{Op: powerfs.OnSync}, twice: true}} {
+		of.scene = n
+		j.followLater(of, of.options(), []uint64{0, 1, 2}, n != 1)
 	}
-	var got []uint64
-	looks := map[uint64]int{}
+	var got [][2]int
 	for _, f := range j.follows {
-		got = append(got, f.op)
-		if f.looks {
-			looks[f.op]++
-		}
+		got = append(got, [2]int{f.scene, int(f.op)})
 	}
-	if looks[40] != 1 || looks[80] != 1 {
-		t.Errorf("who comes right behind a sync does not go on in two ways: %+v", j.follows)
-	}
-	if want := []uint64{80, 80, 40, 40, 81, 41, 82, 42, 10, 11, 12}; !slices.Equal(got, want) {
+	if want := [][2]int{{2, 0}, {2, 1}, {1, 1}, {2, 2}, {1, 2}, {0, 0}, {0, 1}, {0, 2}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

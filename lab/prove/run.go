@@ -71,31 +71,12 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	if err := r.goOn(); err != nil {
 		return nil, err
 	}
+	stop := r.keepOften()
 	failed := r.work(ctx)
+	stop()
 	r.proof.Interrupted = ctx.Err() != nil
-	for _, t := range r.tasks {
-		r.proof.Damage = append(r.proof.Damage, t.damages()...)
-		for i, c := range t.cells {
-			if i == 0 {
-				c.Ops, c.Covered, c.Worked = t.ops, t.covered, t.spent
-			}
-			if t.fault == result.FaultPower && i == 0 {
-				c.Did = t.did
-			}
-			if c.shown != nil && r.Evidence != "" {
-				dir := filepath.Join(r.Evidence, fmt.Sprintf("%d", len(r.proof.Cells)+1))
-				if err := c.keep(dir, t); err != nil {
-					failed = errors.Join(failed, err)
-				} else {
-					c.shown.dir = dir
-				}
-			}
-			r.proof.Cells = append(r.proof.Cells, r.finish(t, c))
-		}
-	}
-	r.proof.Took, r.proof.Seen = time.Since(r.started), r.seen()
-	r.addEarlier()
-	return &r.proof, failed
+	failed = errors.Join(failed, r.keepEvidence())
+	return r.soFar(false), failed
 }
 
 // runner is the state of a run.
@@ -302,6 +283,9 @@ func (l *lane) do(ctx context.Context, j *job) error {
 	return nil
 }
 
+// interrupted is why something is unproved that was not done.
+const interrupted = "interrupted"
+
 // ended takes down what came of a slice.
 func (r *runner) ended(ctx context.Context, j *job, took time.Duration, more bool, err error) {
 	r.mu.Lock()
@@ -312,7 +296,7 @@ func (r *runner) ended(ctx context.Context, j *job, took time.Duration, more boo
 	var control *controlError
 	switch {
 	case ctx.Err() != nil && (r.Rounds > 0 || time.Since(r.started) < r.Budget):
-		j.why = "interrupted"
+		j.why = interrupted
 	case err != nil:
 		if j.why = err.Error(); errors.As(err, &control) {
 			j.void = err
