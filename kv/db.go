@@ -170,10 +170,10 @@ func (db *DB) Len(ctx context.Context, key []byte) (n int, err error) {
 
 // Put commits "set key to value" with at least the durability d.
 func (db *DB) Put(ctx context.Context, d Durability, key, value []byte) error {
-	return db.writeOne(ctx, d, driver.Op{Key: key, Value: value})
+	return db.writeOne(ctx, d, &driver.Op{Key: key, Value: value})
 }
 
 // Delete commits "remove key" with at least the durability d. That it is absent is no error.
 func (db *DB) Delete(ctx context.Context, d Durability, key []byte) error {
-	return db.writeOne(ctx, d, driver.Op{Key: key, Delete: true})
+	return db.writeOne(ctx, d, &driver.Op{Key: key, Delete: true})
 }

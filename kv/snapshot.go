@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -57,7 +56,10 @@ func (v *view) end() error {
 		left++
 		v.open.shut()
 	}
-	err := cmp.Or(v.keepNone(), v.r.Close())
+	err := v.keepNone()
+	if cerr := v.r.Close(); err == nil {
+		err = cerr
+	}
 	v.r = nil
 	if left > 0 {
 		err = errors.Join(err, refusal(Invalid,

@@ -118,15 +118,8 @@ func (s *span) begin(ctx context.Context, t Timer, e Event) context.Context {
 	if t == nil {
 		return ctx
 	}
-	s.event = e
-	return s.start(ctx, t)
-}
-
-// start is begin of a span that has its event: to copy one that was just made takes longer than to
-// begin it, as a processor waits for its parts.
-func (s *span) start(ctx context.Context, t Timer) context.Context {
-	s.timer = t
-	s.ctx, s.began = t.Begin(ctx, s.event.Op)
+	s.timer, s.event = t, e
+	s.ctx, s.began = t.Begin(ctx, e.Op)
 	return s.ctx
 }
 
@@ -152,7 +145,9 @@ func (s *span) end(err error) {
 	if s == nil || s.timer == nil {
 		return
 	}
-	s.event.Err = err
+	if err != nil { // to copy what was just stored has the processor wait for its parts
+		s.event.Err = err
+	}
 	s.timer.Finish(s.ctx, s.began, s.event)
 }
 

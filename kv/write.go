@@ -202,72 +202,68 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	return db.write(ctx, d, func() error {
-		if b.turn != nil {
-			if err := b.turn(); err != nil {
-				return err
-			}
-		}
-		return db.apply(ctx, d, ops)
-	})
+	return db.write(ctx, d, ops, b.turn)
 }
 
 // ones are the operations of writeOne.
 var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 
 // writeOne is Write of one operation, which need not be copied.
-func (db *DB) writeOne(ctx context.Context, d Durability, op driver.Op) error {
-	if db.tracer == nil {
-		return db.applyOne(ctx, d, op)
+func (db *DB) writeOne(ctx context.Context, d Durability, op *driver.Op) error {
+	t, began := db.tracer, int64(0)
+	if t != nil {
+		ctx, began = t.Begin(ctx, "write")
 	}
-	// not by traced: it would be allocated
-	sp := span{event: Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value)}}
-	ctx = sp.start(ctx, db.tracer)
-	err := db.applyOne(ctx, d, op)
-	sp.end(err)
+	err := checkPair(&db.caps, op.Key, op.Value)
+	if err != nil {
+		err = db.wrap("write", err)
+	} else {
+		one := ones.Get().(*[1]driver.Op)
+		one[0] = *op
+		if len(db.prefix) > 0 {
+			one[0].Key = slices.Concat(db.prefix, op.Key)
+		}
+		err = db.write(ctx, d, one[:], nil)
+		one[0] = driver.Op{}
+		ones.Put(one)
+	}
+	if t != nil {
+		// no span: its event would be made here, and copied again at the end
+		t.Finish(ctx, began, Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value), Err: err})
+	}
 	return err
 }
 
-func (db *DB) applyOne(ctx context.Context, d Durability, op driver.Op) error {
-	if err := checkPair(&db.caps, op.Key, op.Value); err != nil {
-		return db.wrap("write", err)
-	}
-	if len(db.prefix) > 0 {
-		op.Key = slices.Concat(db.prefix, op.Key)
-	}
-	one := ones.Get().(*[1]driver.Op)
-	one[0] = op
-	err := db.write(ctx, d, func() error { return db.apply(ctx, d, one[:]) })
-	one[0] = driver.Op{}
-	ones.Put(one)
-	return err
-}
-
-// write runs commit in the turn of a writer, again where it meets others.
-func (db *DB) write(ctx context.Context, d Durability, commit func() error) error {
-	err := db.inTurn(ctx, d, commit)
+// write commits ops in the turn of a writer, again where it meets others. turn is Batch.turn.
+func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
+	err := db.inTurn(ctx, d, ops, turn)
 	if err != nil && db.caps.MayAbort {
-		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, commit) })
+		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, ops, turn) })
 	}
 	return err
 }
 
-func (db *DB) inTurn(ctx context.Context, d Durability, commit func() error) error {
+func (db *DB) inTurn(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
 	if !db.caps.ConcurrentApply {
 		if err := db.enterAlone(ctx, "write", d, alone); err != nil {
 			return err
 		}
 		defer db.writers.leaveAlone()
-		return commit()
+	} else {
+		if err := db.writers.enterShared(ctx); err != nil {
+			return db.wrap("write", waitedForItself(err))
+		}
+		defer db.writers.leaveShared()
+		if err := db.mayWrite(ctx, "write", d); err != nil {
+			return err
+		}
 	}
-	if err := db.writers.enterShared(ctx); err != nil {
-		return db.wrap("write", waitedForItself(err))
+	if turn != nil {
+		if err := turn(); err != nil {
+			return err
+		}
 	}
-	defer db.writers.leaveShared()
-	if err := db.mayWrite(ctx, "write", d); err != nil {
-		return err
-	}
-	return commit()
+	return db.apply(ctx, d, ops)
 }
 
 // apply commits ops in the turn of the caller.

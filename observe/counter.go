@@ -2,6 +2,7 @@ package observe
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,6 @@ const (
 	opClose     = 5
 	firstQuick  = 2 // of those of which not all are timed if they are quick
 	lastQuick   = 14
-	classes     = 3
 )
 
 // withClass are the operations that have a class.
@@ -99,18 +99,28 @@ const (
 	tick     = 10 * time.Millisecond
 )
 
-// quick is whether an operation is.
-type quick struct {
-	is         atomic.Bool
-	timed, sum atomic.Int64 // of those that were timed
+// operation is one of ops. It is a cache line: one that is quick looks at this line, and at its
+// counter's, alone.
+type operation struct {
+	now        atomic.Int64               // ns since epoch, a tick ago at most; 0 if nobody keeps it
+	counters   [4]atomic.Pointer[counter] // by class, of which there are three
+	timed, sum atomic.Int64               // of those that were timed
+	quick      atomic.Bool
+	due        atomic.Bool // the next one is timed although they are quick
 }
 
 // note adds one that was timed.
-func (q *quick) note(took time.Duration) {
-	n, sum := q.timed.Add(1), q.sum.Add(int64(took))
-	if is := n >= 256 && sum/n < int64(quickest); is != q.is.Load() {
-		q.is.Store(is)
+func (p *operation) note(took time.Duration) {
+	n, sum := p.timed.Add(1), p.sum.Add(int64(took))
+	if is := n >= 256 && sum/n < int64(quickest); is != p.quick.Load() {
+		p.quick.Store(is)
 	}
+}
+
+// first makes the counter of a class, unless somebody else just did.
+func (p *operation) first(d kv.Durability) *counter {
+	p.counters[d&3].CompareAndSwap(nil, &counter{seed: rand.Uint64()})
+	return p.counters[d&3].Load()
 }
 
 // counter counts one operation. All of it is atomic: HdrHistogram's own histograms are for one
@@ -121,6 +131,7 @@ type counter struct {
 	recent             atomic.Uint64
 	runs, pairs, bytes atomic.Int64
 	longest            atomic.Int64 // ns
+	seed               uint64
 	failed             [kinds]atomic.Int64
 	latency            [parts]atomic.Int64
 }
@@ -138,8 +149,8 @@ const (
 	mostPairs = 1 << (pairBits - 12)
 )
 
-// count counts e, whose latency stands for weight operations.
-func (c *counter) count(e *kv.Event, weight int64) {
+// count counts e, whose latency stands for weight operations. It reports, at random, once in oneOf.
+func (c *counter) count(e *kv.Event, weight int64) bool {
 	add := uint64(1) << runShift
 	if e.Bytes < mostBytes && e.Pairs < mostPairs {
 		add |= uint64(e.Pairs)<<pairShift | uint64(e.Bytes)
@@ -147,9 +158,20 @@ func (c *counter) count(e *kv.Event, weight int64) {
 		c.pairs.Add(int64(e.Pairs))
 		c.bytes.Add(int64(e.Bytes))
 	}
-	if c.recent.Add(add)&full != 0 {
+	n := c.recent.Add(add)
+	if n&full != 0 {
 		c.total()
 	}
+	if weight > 0 || e.Err != nil || int64(e.Took) > c.longest.Load() {
+		c.seldom(e, weight)
+	}
+	// What was counted differs each time: to mix it takes less than to draw a number.
+	n = (n + uint64(c.runs.Load()) ^ c.seed) * 0xbf58476d1ce4e5b9
+	return (n^n>>32)*0x94d049bb133111eb < 1<<63/oneOf*2
+}
+
+// seldom counts of e what few have.
+func (c *counter) seldom(e *kv.Event, weight int64) {
 	if weight > 0 {
 		c.latency[partOf(int64(e.Took))].Add(weight)
 	}

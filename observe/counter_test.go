@@ -118,7 +118,7 @@ func TestCountsAreMovedBeforeTheyOverflow(t *testing.T) {
 func TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound(t *testing.T) {
 	o := New(nil)
 	ctx := t.Context()
-	o.rough.Store(1)
+	o.setClock(1)
 	const runs = 64_000
 	exact := 0
 	for range runs {
@@ -134,7 +134,7 @@ func TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound(t *testi
 	if w := f.Ops[0]; w.Count != runs || w.Pairs != runs || w.Bytes != 10*runs {
 		t.Errorf("got %+v", w)
 	}
-	if !o.quick[opOf("write")].is.Load() {
+	if !o.ops[opOf("write")].quick.Load() {
 		t.Skip("NOT TESTED: the machine is so slow that nothing is quick")
 	}
 	_, all, err := f.Ops[0].AtMost(time.Hour)
@@ -144,7 +144,7 @@ func TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound(t *testi
 	for i := 0; ; i++ { // until one is not timed
 		_, began := o.Begin(ctx, "write")
 		if began&1 == 0 {
-			o.rough.Add(int64(time.Second))
+			o.setClock(1 + int64(time.Second))
 			o.Finish(ctx, began, kv.Event{Op: "write"})
 			break
 		}
@@ -152,17 +152,43 @@ func TestQuickOperationsAreTimedOnceInThirtyTwoAndTheSlowOfThemAreFound(t *testi
 	if f := o.Figures(); f.SlowTotal != 1 || f.Slow[0].Took != time.Second || f.Ops[0].Latency.Max < time.Second {
 		t.Errorf("a slow one that was not timed: %+v", f.Slow)
 	}
-	o.rough.Store(0)
+	o.setClock(0)
 	if _, began := o.Begin(ctx, "write"); began&1 == 0 {
 		t.Error("without a rough clock one was not timed")
 	}
 	for range 1000 {
-		o.quick[opOf("write")].note(time.Second)
+		o.ops[opOf("write")].note(time.Second)
 	}
-	o.rough.Store(1)
+	o.setClock(1)
 	for range 100 {
 		if _, began := o.Begin(ctx, "write"); began&1 == 0 {
 			t.Fatal("one of those that take long was not timed")
+		}
+	}
+}
+
+// TestTheNextIsTimedOnceInThirtyTwoWhateverIsCounted holds the share for operations that differ
+// from each other in nothing but their number, as views do.
+func TestTheNextIsTimedOnceInThirtyTwoWhateverIsCounted(t *testing.T) {
+	for _, e := range []kv.Event{{}, {Pairs: 1, Bytes: 116}, {Pairs: 100, Bytes: 11600}} {
+		seed := rand.Uint64()
+		c := counter{seed: seed}
+		const runs = 200_000
+		var due int
+		var beside [8]int // by the place in a loop of eight operations
+		for n := range runs {
+			if c.count(&e, 0) {
+				due++
+				beside[n%8]++
+			}
+		}
+		if due < runs/oneOf*9/10 || due > runs/oneOf*11/10 {
+			t.Errorf("%+v, seed %d: %d of %d", e, seed, due, runs)
+		}
+		for place, n := range beside {
+			if n < due/8*3/4 || n > due/8*5/4 {
+				t.Errorf("%+v, seed %d: %d of %d fall on place %d of 8", e, seed, n, due, place)
+			}
 		}
 	}
 }

@@ -102,9 +102,10 @@ func (o *Observer) Figures() Figures {
 	f := Figures{Program: program(), PID: os.Getpid(), At: time.Now()}
 	o.sampler.fill(&f)
 	for i := range o.ops {
-		if c := o.ops[i].Load(); c != nil {
-			op := i / classes
-			f.Ops = append(f.Ops, c.figures(ops[op], classOf(op, kv.Durability(i%classes))))
+		for d := range o.ops[i].counters {
+			if c := o.ops[i].counters[d].Load(); c != nil {
+				f.Ops = append(f.Ops, c.figures(ops[i], classOf(i, kv.Durability(d))))
+			}
 		}
 	}
 	f.Slow, f.SlowTotal = o.recent.list()

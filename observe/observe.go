@@ -15,9 +15,7 @@ package observe
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -50,12 +48,10 @@ type Options struct {
 // Observer counts what one store does. It is a [kv.Watcher]: give it to kv.Open by kv.WithTracer.
 // Its methods may be called concurrently.
 type Observer struct {
+	ops     [32]operation // by their place in ops; what is behind stays empty
 	options Options
 	slow    time.Duration
 	long    time.Duration
-	ops     [opCount * classes]atomic.Pointer[counter]
-	quick   [32]quick
-	rough   atomic.Int64 // ns since epoch, a tick ago at most; 0 if nobody keeps it
 	running registry
 	recent  recent
 	sampler sampler
@@ -117,10 +113,9 @@ func (o *Observer) Begin(ctx context.Context, op string) (within context.Context
 	if i <= lastRunning && o.long != never {
 		ctx = o.running.add(ctx, o, op)
 	}
-	if o.quick[i].is.Load() && rand.Uint32()%oneOf != 0 {
-		if now := o.rough.Load(); now != 0 {
-			return ctx, now<<6 | int64(i)<<1
-		}
+	p := &o.ops[i]
+	if now := p.now.Load(); now != 0 && p.quick.Load() && (!p.due.Load() || !p.due.Swap(false)) {
+		return ctx, now<<6 | int64(i)<<1
 	}
 	return ctx, int64(time.Since(epoch))<<6 | int64(i)<<1 | 1
 }
@@ -131,18 +126,19 @@ func (o *Observer) Finish(ctx context.Context, began int64, e kv.Event) {
 		return
 	}
 	i := int(began >> 1 & 31)
+	p := &o.ops[i]
 	if began&1 == 0 {
-		e.Took = time.Duration(max(o.rough.Load()-began>>6, 0))
+		e.Took = time.Duration(max(p.now.Load()-began>>6, 0))
 		o.end(ctx, i, &e, 0)
 		return
 	}
 	e.Took = time.Since(epoch) - time.Duration(began>>6)
 	weight := int64(1)
-	if q := &o.quick[i]; i >= firstQuick && i <= lastQuick && o.slow >= 10*tick {
-		if q.is.Load() && o.rough.Load() != 0 {
+	if i >= firstQuick && i <= lastQuick && o.slow >= 10*tick {
+		if p.quick.Load() && p.now.Load() != 0 {
 			weight = oneOf
 		}
-		q.note(e.Took)
+		p.note(e.Took)
 	}
 	o.end(ctx, i, &e, weight)
 }
@@ -150,13 +146,14 @@ func (o *Observer) Finish(ctx context.Context, began int64, e kv.Event) {
 // end counts operation i. Its weight is how many its latency stands for, 0 if that is only roughly
 // known.
 func (o *Observer) end(ctx context.Context, i int, e *kv.Event, weight int64) {
-	at := &o.ops[i*classes+int(e.Durability)%classes]
-	c := at.Load()
+	p := &o.ops[i&31]
+	c := p.counters[e.Durability&3].Load()
 	if c == nil {
-		at.CompareAndSwap(nil, new(counter))
-		c = at.Load()
+		c = p.first(e.Durability)
 	}
-	c.count(e, weight)
+	if c.count(e, weight) {
+		p.due.Store(true)
+	}
 	if i <= lastRunning && o.long != never {
 		o.running.remove(ctx, o)
 	}
@@ -168,6 +165,13 @@ func (o *Observer) end(ctx context.Context, i int, e *kv.Event, weight int64) {
 	}
 }
 
+// setClock has the rough clock show now, in ns since epoch; 0 is that nobody keeps it.
+func (o *Observer) setClock(now int64) {
+	for i := range o.ops {
+		o.ops[i].now.Store(now)
+	}
+}
+
 // Watch is called by kv once the store is open.
 func (o *Observer) Watch(db *kv.DB) {
 	o.sampler.begin(db)
@@ -176,7 +180,7 @@ func (o *Observer) Watch(db *kv.DB) {
 		return
 	}
 	o.sampler.start(func(stop <-chan struct{}) {
-		defer o.rough.Store(0)
+		defer o.setClock(0)
 		clock := time.NewTicker(min(tick, every))
 		defer clock.Stop()
 		o.look()
@@ -185,7 +189,7 @@ func (o *Observer) Watch(db *kv.DB) {
 			case <-stop:
 				return
 			case now := <-clock.C:
-				o.rough.Store(int64(time.Since(epoch)))
+				o.setClock(int64(time.Since(epoch)))
 				if now.Sub(looked) >= every {
 					looked = now
 					o.look()

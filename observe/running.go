@@ -51,7 +51,7 @@ func (r *running) age() time.Duration { return time.Since(epoch) - r.began }
 
 // roughly is the time since epoch, a tick ago at most.
 func (o *Observer) roughly() time.Duration {
-	if now := o.rough.Load(); now != 0 {
+	if now := o.ops[0].now.Load(); now != 0 {
 		return time.Duration(now)
 	}
 	return time.Since(epoch)

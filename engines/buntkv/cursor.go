@@ -15,6 +15,7 @@ type cursor struct {
 	driver.Ahead
 	reader     *reader
 	take       func(key, value string) bool // keep, bound once
+	takeWithin func(key, value string) bool // likewise, of what is within the range
 	start, end string                       // the range
 	reverse    bool
 	chunk      []driver.Pair // as long as the chunk may become
@@ -37,6 +38,7 @@ var _ driver.Reopener = (*cursor)(nil)
 var cursors = sync.Pool{New: func() any {
 	c := &cursor{chunk: make([]driver.Pair, mostRoom)}
 	c.take = func(key, value string) bool { return c.keep(key, value) }
+	c.takeWithin = func(key, value string) bool { return c.within(key) && c.keep(key, value) }
 	return c
 }}
 
@@ -59,13 +61,17 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		return nil, nil
 	}
 	c.n = 0
+	take := c.take // without a call of its own it needs no frame
+	if c.end != "" || c.reverse {
+		take = c.takeWithin
+	}
 	switch tx := c.reader.tx; {
 	case !c.reverse:
-		err = tx.AscendGreaterOrEqual("", c.from, c.take)
+		err = tx.AscendGreaterOrEqual("", c.from, take)
 	case c.from == "":
-		err = tx.Descend("", c.take)
+		err = tx.Descend("", take)
 	default:
-		err = tx.DescendLessOrEqual("", c.from, c.take)
+		err = tx.DescendLessOrEqual("", c.from, take)
 	}
 	if err != nil {
 		return nil, err
@@ -82,15 +88,13 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	return pairs, nil
 }
 
-// keep takes a pair of the range into the chunk and reports whether there is room for another.
+// within reports whether key is not behind the end of the walk, which has one.
+func (c *cursor) within(key string) bool {
+	return c.reverse && key >= c.start || !c.reverse && key < c.end
+}
+
+// keep takes a pair into the chunk and reports whether there is room for another.
 func (c *cursor) keep(key, value string) bool {
-	if c.reverse {
-		if key < c.start {
-			return false
-		}
-	} else if c.end != "" && key >= c.end {
-		return false
-	}
 	n := c.n
 	p := &c.chunk[n]
 	p.Key, p.Value = lent(key), lent(value)

@@ -13,34 +13,39 @@ type encoder struct {
 	last  int64  // the time of the last record that has one
 }
 
-func (e *encoder) number(n uint64) {
+// The functions that begin with append take and return a block, and not an encoder, so that the
+// compiler keeps it in registers from one to the next.
+
+func appendNumber(b []byte, n uint64) []byte {
 	if n < 0x80 { // nearly all are, and a call costs more than the rest
-		e.block = append(e.block, byte(n))
-		return
+		return append(b, byte(n))
 	}
-	e.block = binary.AppendUvarint(e.block, n)
+	return binary.AppendUvarint(b, n)
 }
+
+// appendKey puts bytes with their length.
+func appendKey(b, k []byte) []byte { return append(appendNumber(b, uint64(len(k))), k...) }
+
+func (e *encoder) number(n uint64) { e.block = appendNumber(e.block, n) }
 
 func (e *encoder) byte(b byte) { e.block = append(e.block, b) }
 
-// key puts bytes with their length.
-func (e *encoder) key(k []byte) {
-	e.number(uint64(len(k)))
-	e.block = append(e.block, k...)
-}
+func (e *encoder) key(k []byte) { e.block = appendKey(e.block, k) }
 
 // token8 puts a token of a value of n bytes.
 func (e *encoder) token8(n int, token uint64) { e.block = appendToken(e.block, e.kept, n, token) }
 
 // head puts when something began, and how many records were made since.
-func (e *encoder) head(at int64, since uint64) {
-	if at == e.last {
-		e.block = append(e.block, 0)
-	} else {
-		e.block = binary.AppendVarint(e.block, at-e.last)
+func (e *encoder) head(at int64, since uint64) { e.block = e.appendHead(e.block, at, since) }
+
+func (e *encoder) appendHead(b []byte, at int64, since uint64) []byte {
+	if at != e.last {
+		b = binary.AppendVarint(b, at-e.last)
 		e.last = at
+	} else {
+		b = append(b, 0)
 	}
-	e.number(since)
+	return appendNumber(b, since)
 }
 
 // result puts what was read: the length of the value and its token, or that there is none.

@@ -237,14 +237,17 @@ func (l *log) fetch() {
 // head puts when something began, and how many records ago.
 func (l *log) head(m mark) { l.encoder.head(m.at, l.records()-m.seq) }
 
-// value puts a value of the program.
-func (l *log) value(v []byte) {
+// appendValue puts a value of the program.
+func (l *log) appendValue(b, v []byte) []byte {
 	if l.kept {
-		l.key(v)
-		return
+		return appendKey(b, v)
 	}
-	l.number(uint64(len(v)))
-	l.token8(len(v), l.token(v))
+	token := l.token(v)
+	b = appendNumber(b, uint64(len(v)))
+	if len(v) >= 8 {
+		return binary.LittleEndian.AppendUint64(b, token) // appendToken, without the call
+	}
+	return appendToken(b, false, len(v), token)
 }
 
 // token stands for a value.
@@ -258,8 +261,7 @@ func (l *log) token(v []byte) uint64 {
 // pair records one of the pairs that the store held at the start.
 func (l *log) pair(k, v []byte) {
 	if l.open(kindPair) {
-		l.key(k)
-		l.value(v)
+		l.block = l.appendValue(appendKey(l.block, k), v)
 		l.close()
 	}
 }

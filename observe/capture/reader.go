@@ -85,7 +85,7 @@ func (t *txn) write(op driver.Op) error {
 		return err
 	}
 	if t.open(kindOp) {
-		t.log.op(&op)
+		t.log.block = t.log.appendOp(t.log.block, &op)
 		t.log.close()
 	}
 	return nil

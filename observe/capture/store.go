@@ -93,13 +93,13 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 		return err
 	}
 	if s.log.open(kindWrite) {
-		s.log.head(m)
-		s.log.byte(byte(d))
-		s.log.number(uint64(len(ops)))
+		l := s.log
+		b := appendNumber(append(l.appendHead(l.block, m.at, l.records()-m.seq), byte(d)), uint64(len(ops)))
 		for i := range ops {
-			s.log.op(&ops[i])
+			b = l.appendOp(b, &ops[i])
 		}
-		s.log.close()
+		l.block = b
+		l.close()
 	}
 	return nil
 }
@@ -111,16 +111,12 @@ func (s *store) failed(err error) {
 	}
 }
 
-// op puts a write.
-func (l *log) op(op *driver.Op) {
+// appendOp puts a write.
+func (l *log) appendOp(b []byte, op *driver.Op) []byte {
 	if op.Delete {
-		l.byte(1)
-		l.key(op.Key)
-		return
+		return appendKey(append(b, 1), op.Key)
 	}
-	l.byte(0)
-	l.key(op.Key)
-	l.value(op.Value)
+	return l.appendValue(appendKey(append(b, 0), op.Key), op.Value)
 }
 
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
