@@ -39,7 +39,7 @@ func TestATextTerminalGetsText(t *testing.T) {
 				shows []string
 				args  []string
 			}{
-				{[]string{"hook get", "asking the engines", "[1/1]"}, []string{"run", "hook/get?keys=100", "--engines",
+				{[]string{"hook get", "[1/1]"}, []string{"run", "hook/get?keys=100", "--engines",
 					"a=bbolt:,b=bbolt:", "--rounds", "5", "--budget", "20s", "--dir", dir, "--out", out}},
 				{[]string{"hook get"}, []string{"report", out}},
 				{[]string{"/op"}, []string{"report", out, "--all", "--explain"}},
