@@ -124,6 +124,11 @@ func TestPebbleWithoutTheFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	for _, p := range s.Caps().Promises {
+		if !p.DiskMayBreak {
+			t.Errorf("it promises %+v, also where the disk fails", p)
+		}
+	}
 	if own := s.(checkpointed); own.o.FS != vfs.Default {
 		t.Errorf("something stands between Pebble and the disk: %T", own.o.FS)
 	}

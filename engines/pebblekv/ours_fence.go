@@ -248,3 +248,14 @@ func (l logger) Fatalf(format string, args ...any) {
 	}
 	l.fence.raise(err)
 }
+
+// capabilitiesOf tells what a store can do behind the fence, or without it: Pebble v2.1.7 may go on
+// with a compaction after its Open has failed, and another Open then loses the tables it has read
+// of.
+func capabilitiesOf(fenced bool) driver.Caps {
+	c := capabilities
+	for i := range c.Promises {
+		c.Promises[i].DiskMayBreak = !fenced
+	}
+	return c
+}
