@@ -24,8 +24,8 @@
 // the first failed write ends the store's commits instead. Those that were running return the cause
 // (Full on a full disk) and are in doubt, later ones are Stopped; reads go on and may show those in
 // doubt, each as a whole. Opening the store again brings back all that was acknowledged as synced.
-// Without the fence a disk that fails may leave a store that does not open: of an Open that failed
-// Pebble goes on with a compaction, and removes tables that the next Open has read of.
+// Without the fence a disk that fails may leave a store that does not open: Pebble leaves a
+// compaction running when an Open fails.
 //
 // ours_open.go: options are judged before anything is made, a new store has the newest format, a
 // folder opens once under all its names, and read-only opening leaves nothing behind.

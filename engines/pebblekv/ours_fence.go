@@ -249,9 +249,9 @@ func (l logger) Fatalf(format string, args ...any) {
 	l.fence.raise(err)
 }
 
-// capabilitiesOf tells what a store can do behind the fence, or without it: Pebble v2.1.7 may go on
-// with a compaction after its Open has failed, and another Open then loses the tables it has read
-// of.
+// capabilitiesOf tells what a store can do behind the fence, or without it. Of an Open whose last
+// sync of the folder fails Pebble v2.1.7 leaves a compaction running, without the lock: it writes
+// to a manifest that the next Open may have read, and stores were found whose tables were gone.
 func capabilitiesOf(fenced bool) driver.Caps {
 	c := capabilities
 	for i := range c.Promises {
