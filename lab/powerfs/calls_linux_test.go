@@ -52,7 +52,8 @@ var calls = []struct {
 	}, "d/ f=4096×o", "d/ f=4096×o", "d/ f=96×04000×o"},
 	{"zero range and fdatasync", func(dir realDisk) {
 		dir.with("f", os.O_WRONLY, func(f *os.File) error {
-			return errors.Join(unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_ZERO_RANGE, 4000, 200), unix.Fdatasync(int(f.Fd())))
+			err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_ZERO_RANGE, 4000, 200)
+			return errors.Join(err, unix.Fdatasync(int(f.Fd())))
 		})
 	}, "d/ f=4000×o200×0", "d/ f=4000×o200×0", "d/ f=4000×o200×0"},
 	{"collapse range, which is refused", func(dir realDisk) {

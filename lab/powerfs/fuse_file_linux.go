@@ -130,7 +130,6 @@ func (fs *fuseFS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status
 	case unix.FALLOC_FL_ZERO_RANGE | unix.FALLOC_FL_KEEP_SIZE:
 		mode = ZeroKeep
 	default:
-		fs.disk.note(UseShift)
 		return fuse.Status(unix.EOPNOTSUPP)
 	}
 	return status(fs.disk.Fallocate(ID(in.NodeId), int64(in.Offset), int64(in.Length), mode))

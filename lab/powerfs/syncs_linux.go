@@ -202,6 +202,9 @@ var usesOf = map[int32]struct {
 	unix.SYS_SYNCFS:          {UseSyncAll, always},
 	unix.SYS_SYNC_FILE_RANGE: {UseRange, always},
 	unix.SYS_MSYNC:           {UseMsync, func(args [6]uint64) bool { return args[2]&unix.MS_SYNC != 0 }},
+	unix.SYS_FALLOCATE: {UseShift, func(args [6]uint64) bool { // the kernel refuses it for all of FUSE
+		return args[1]&^(unix.FALLOC_FL_KEEP_SIZE|unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0
+	}},
 	unix.SYS_PWRITEV2: {UseFlagged, func(args [6]uint64) bool {
 		return args[5]&(unix.RWF_SYNC|unix.RWF_DSYNC) != 0
 	}},
