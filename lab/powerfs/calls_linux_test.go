@@ -2,6 +2,7 @@ package powerfs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,6 +47,23 @@ var calls = []struct {
 		dir.punch("f", 0, 96)
 		dir.sync("f")
 	}, "d/ f=96×04000×o", "d/ f=96×04000×o", "d/ f=96×04000×o"},
+	{"zero range", func(dir realDisk) {
+		dir.fallocate("f", unix.FALLOC_FL_ZERO_RANGE, 0, 96)
+	}, "d/ f=4096×o", "d/ f=4096×o", "d/ f=96×04000×o"},
+	{"zero range and fdatasync", func(dir realDisk) {
+		dir.with("f", os.O_WRONLY, func(f *os.File) error {
+			err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_ZERO_RANGE, 4000, 200)
+			return errors.Join(err, unix.Fdatasync(int(f.Fd())))
+		})
+	}, "d/ f=4000×o200×0", "d/ f=4000×o200×0", "d/ f=4000×o200×0"},
+	{"collapse range, which is refused", func(dir realDisk) {
+		dir.with("f", os.O_WRONLY, func(f *os.File) error {
+			if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_COLLAPSE_RANGE, 0, pageSize); err != unix.EOPNOTSUPP {
+				return fmt.Errorf("got %v", err)
+			}
+			return nil
+		})
+	}, "d/ f=4096×o", "d/ f=4096×o", "d/ f=4096×o"},
 	{"rename", func(dir realDisk) {
 		dir.rename("f", "g")
 	}, "d/ f=4096×o", "d/ f=4096×o", "d/ g=4096×o"},

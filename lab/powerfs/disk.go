@@ -71,6 +71,7 @@ type Disk struct {
 	faults  []armedFault
 	strikes []Strike
 	counts  counts
+	uses    map[Use]bool
 	arm     arm
 }
 
@@ -122,8 +123,10 @@ func (o *Options) check() error {
 	switch {
 	case o.Space < 0 || o.Memory < 0:
 		return refuse("Space and Memory cannot be negative", "leave them 0 for the defaults")
-	case o.Latency.Seek < 0 || o.Latency.Sync < 0 || o.Latency.BytesPerSecond < 0:
+	case min(o.Latency.Seek, o.Latency.Sync, o.Latency.Hiccup, o.Latency.Amid) < 0 || o.Latency.BytesPerSecond < 0:
 		return refuse("a Latency cannot be negative", "see Profiles")
+	case o.Latency.Sync == 0 && o.Latency.Hiccup+o.Latency.Amid > 0:
+		return refuse("a Hiccup, or what comes Amid, takes a Sync that takes a while", "give it some time")
 	}
 	o.Memory = max(o.Memory, leastMemory)
 	for _, f := range o.Faults {

@@ -437,6 +437,20 @@ func TestLatency(t *testing.T) {
 	if took := time.Since(start); took < 3*l.Sync {
 		t.Errorf("three flushes took %v, want %v: they have one disk", took, 3*l.Sync)
 	}
+	l = Latency{Sync: time.Millisecond, Hiccup: 4 * time.Millisecond}
+	b = newBench(t, Options{Latency: l})
+	start = time.Now()
+	for range 4 {
+		b.sync("")
+	}
+	if took := time.Since(start); took < 3*l.Sync+l.Hiccup {
+		t.Errorf("four flushes took %v, want %v and a hiccup of %v", took, 3*l.Sync, l.Hiccup)
+	}
+	for _, l := range []Latency{{Amid: 1}, {Hiccup: 1}, {Sync: 1, Amid: -1}} {
+		if _, err := New(Options{Latency: l}); err == nil {
+			t.Errorf("%v is taken", l)
+		}
+	}
 	for _, p := range Profiles() {
 		if got, err := ParseLatency(p.Name); err != nil || got != p || !strings.Contains(p.String(), "MB/s") {
 			t.Errorf("%v: %v, %v", p, got, err)

@@ -69,6 +69,10 @@ func (d *Disk) write(n *inode, off int64, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
+	if n.amid != nil {
+		close(n.amid)
+		n.amid = nil
+	}
 	if d.allocates(n, off, off+int64(len(data))) {
 		n.allocated = d.seq
 	}

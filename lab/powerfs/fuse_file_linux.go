@@ -52,6 +52,7 @@ func (fs *fuseFS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out 
 		return status(err)
 	}
 	fillEntry(&out.EntryOut, a)
+	fs.noteFlags(in.Flags)
 	fs.opened(a.ID, &out.OpenOut)
 	return fuse.OK
 }
@@ -62,8 +63,19 @@ func (fs *fuseFS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fu
 	} else if err := fs.disk.Open(ID(in.NodeId), access(in.Flags)); err != nil {
 		return status(err)
 	}
+	fs.noteFlags(in.Flags)
 	fs.opened(ID(in.NodeId), out)
 	return fuse.OK
+}
+
+// noteFlags notes what a file was opened with.
+func (fs *fuseFS) noteFlags(flags uint32) {
+	if flags&unix.O_DIRECT != 0 {
+		fs.disk.note(UseDirect)
+	}
+	if flags&unix.O_SYNC != 0 { // its bits have those of O_DSYNC among them
+		fs.disk.note(UseSynced)
+	}
 }
 
 func (fs *fuseFS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {

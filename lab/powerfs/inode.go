@@ -59,9 +59,10 @@ type inode struct {
 	events        []*event
 	base          map[int64]*page // nil for a hole
 	baseSize      int64
-	lost          int    // syncs that failed
-	renamed       bool   // it may have names that no sync of it has carried
-	folded        uint64 // the last event that base holds
+	amid          chan struct{} // closed by the next write; nil if no sync waits for one
+	lost          int           // syncs that failed
+	renamed       bool          // it may have names that no sync of it has carried
+	folded        uint64        // the last event that base holds
 
 	parent *inode // where it was seen last, for messages and for matching
 	name   string

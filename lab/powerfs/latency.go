@@ -18,8 +18,19 @@ type Latency struct {
 	Name           string
 	Seek           time.Duration // to another place than where the last transfer ended
 	Sync           time.Duration // flush of the disk's cache
+	Hiccup         time.Duration // every fourth flush, if that is longer
 	BytesPerSecond float64       // transfer; 0 is unlimited
+	// Amid is for how long, at most, a sync in the background goes on until somebody writes to its
+	// file, so that one meets the other.
+	Amid time.Duration
 }
+
+// quietTime is for how long nobody has written to a file whose changes are synced in the
+// background: who syncs what it has written itself does so at once.
+const quietTime = 20 * time.Millisecond
+
+// hiccupEvery is how many flushes there are for one Hiccup.
+const hiccupEvery = 4
 
 // Profiles returns models of typical disks, the fastest first. The figures are what makers and
 // reviewers publish for the class.
@@ -63,6 +74,12 @@ func (l Latency) String() string {
 		rate = fmt.Sprintf("%g MB/s", l.BytesPerSecond/1e6)
 	}
 	parameters := fmt.Sprintf("seek %v, %s, flush %v", l.Seek, rate, l.Sync)
+	if l.Hiccup > l.Sync {
+		parameters += fmt.Sprintf(", every fourth %v", l.Hiccup)
+	}
+	if l.Amid > 0 {
+		parameters += fmt.Sprintf(", in the background up to %v until it is written amid", l.Amid)
+	}
 	if l.Name == "" {
 		return parameters
 	}
@@ -80,9 +97,10 @@ func (l *Latency) transfer(bytes int64) time.Duration {
 
 // arm is where the disk's head is, and until when it is busy.
 type arm struct {
-	file  *inode
-	next  int64 // page behind the last transfer
-	until time.Time
+	file    *inode
+	next    int64 // page behind the last transfer
+	flushes int
+	until   time.Time
 }
 
 // run moves the arm over pages pages from first and returns what that costs.
@@ -123,6 +141,9 @@ func (a *arm) sync(l *Latency, n *inode, journal bool) time.Time {
 		}
 	}
 	cost := l.Sync
+	if a.flushes++; a.flushes%hiccupEvery == 0 {
+		cost = max(cost, l.Hiccup)
+	}
 	for _, r := range runs(dirty) {
 		cost += a.run(l, n, r.first, r.pages)
 	}
@@ -159,6 +180,23 @@ func runs(indexes []int64) []run {
 		found = append(found, run{index, 1})
 	}
 	return found
+}
+
+// meet lets the lock go until somebody writes to n, the power goes, or so long has passed.
+func (d *Disk) meet(n *inode, most time.Duration) {
+	if n.amid == nil {
+		n.amid = make(chan struct{})
+	}
+	amid := n.amid
+	d.mu.Unlock()
+	defer d.mu.Lock()
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-amid:
+	case <-t.C:
+	case <-d.down:
+	}
 }
 
 // wait lets the lock go until the time done, and fails if the power goes first. It is called last,

@@ -18,11 +18,15 @@ func TestOnlySyncsAreDurable(t *testing.T) {
 	for role, want := range map[string]string{
 		"write": "4096×o", "close": "4096×o", "sync_file_range": "4096×o",
 		"mmap and sync_file_range": "4096×o",
-		"mmap":                     "4096×o", "MS_ASYNC": "4096×o", "munmap": "4096×o", "many pages": "16777216×o",
+		"O_DIRECT":                 "4096×o", "O_DIRECT and fsync": "4096×x",
+		"copy_file_range": "4096×o", "copy_file_range and fsync": "4096×x",
+		"io_uring write": "4096×o", "io_uring fsync": "4096×x", "syncfs": "4096×o",
+		"mmap": "4096×o", "MS_ASYNC": "4096×o", "munmap": "4096×o", "many pages": "16777216×o",
 		"fsync": "4096×x", "fdatasync": "4096×x", "O_SYNC": "4096×x",
 		"O_DSYNC": "4096×x", "RWF_DSYNC": "4096×x", "MS_SYNC": "4096×x", "mmap and fdatasync": "4096×x",
 	} {
 		eachWay(t, role, func(t *testing.T, start starter) {
+			needsRing(t, role)
 			d, m := mounted(t, Options{})
 			cmd, lines := start(t, role, m)
 			if !lines.Scan() {

@@ -34,16 +34,17 @@
 //
 // Sync (fsync, fdatasync, msync with MS_SYNC, and every write through O_SYNC, O_DSYNC or RWF_DSYNC,
 // which the kernel follows with an fsync) makes the bytes and the size of a file durable. Close,
-// munmap, sync_file_range, msync with MS_ASYNC and the passing of time make nothing durable. A sync
-// commits an ordered journal only if its file or folder has metadata that is not committed yet: a
-// size or blocks, and of an fsync names or entries as well. An fdatasync is what msync and O_DSYNC
-// are to the kernel.
+// munmap, sync_file_range, msync with MS_ASYNC, a write through O_DIRECT and the passing of time
+// make nothing durable, nor do sync and syncfs, of which a file system of FUSE does not hear: see
+// Use. A sync commits an ordered journal only if its file or folder has metadata that is not
+// committed yet: a size or blocks, and of an fsync names or entries as well. An fdatasync is what
+// msync and O_DSYNC are to the kernel.
 //
 // On a disk with Latency a sync takes a while. It is for what there was when it began, all of which
 // is durable once it is done. What is written meanwhile is as any other write: it may be on the
 // disk before what the sync is for, or never. A cut may come while the sync goes on. On a mount,
 // that is of other files: Linux lets a write wait for the sync of its file (fuse_fsync holds the
-// inode's lock), which ext4 and xfs do not.
+// inode's lock), which ext4 and xfs do not, unless another does the sync: see HandOverSyncs.
 //
 // Ordered is ext4 with data=ordered, and xfs. There is one journal. It holds, in
 // order, all changes of entries (a rename is one change, of both folders), truncations and

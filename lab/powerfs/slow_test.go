@@ -181,3 +181,62 @@ func TestAPageWrittenAgainMayBeOldWhateverElseIsSynced(t *testing.T) {
 		t.Errorf("%d states have a torn page, want several", torn)
 	}
 }
+
+// A sync in the background goes on until somebody writes to its file, and no other: so each commit
+// that may come amid it does. Who has just written syncs for himself, and waits for nobody.
+func TestASyncInTheBackgroundGoesOnUntilItsFileIsWritten(t *testing.T) {
+	b := newBench(t, Options{Record: true, Latency: Latency{Sync: time.Millisecond, Amid: time.Hour}})
+	b.create("f")
+	b.create("g")
+	b.sync("")
+	b.write("f", 0, "x")
+	id := b.id("f")
+	written := func(at time.Time) {
+		b.d.mu.Lock()
+		defer b.d.mu.Unlock()
+		b.d.inodes[id].modified = at
+	}
+	written(time.Now().Add(time.Hour)) // however slow this machine is
+	b.sync("f")
+	written(time.Now().Add(-time.Hour))
+	began, synced := b.d.Calls(OnSync), make(chan error)
+	go func() { synced <- b.d.Sync(id) }()
+	for b.d.Calls(OnSync) == began {
+		time.Sleep(time.Microsecond)
+	}
+	b.write("g", 0, "y")
+	b.write("f", 0, "z")
+	b.must(<-synced)
+	steps := b.d.Tape().Steps()
+	got := ""
+	for _, s := range steps[len(steps)-4:] {
+		got += s.String() + "; "
+	}
+	if want := "sync f; write 1 bytes of g; write 1 bytes of f; end of the sync of f; "; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if began, end := steps[len(steps)-4], steps[len(steps)-1]; end.Monotonic < began.Until {
+		t.Errorf("it was done at %d, before %d", end.Monotonic, began.Until)
+	}
+	if got := tree(t, b.d.Crash().Image(Rule{Ordered, Nothing}, 0)); got != "f=x g=" {
+		t.Errorf("got %s: what comes amid a sync is not durable by it", got)
+	}
+}
+
+// Power fails however long a sync in the background may wait.
+func TestPowerFailsAmidASyncThatWaits(t *testing.T) {
+	b := newBench(t, Options{Latency: Latency{Sync: time.Millisecond, Amid: time.Hour}})
+	b.create("f")
+	b.write("f", 0, "x")
+	id, synced := b.id("f"), make(chan error)
+	b.d.inodes[id].modified = time.Time{}
+	began := b.d.Calls(OnSync)
+	go func() { synced <- b.d.Sync(id) }()
+	for b.d.Calls(OnSync) == began {
+		time.Sleep(time.Microsecond)
+	}
+	b.d.Cut()
+	if err := <-synced; err != syscall.EIO {
+		t.Errorf("got %v", err)
+	}
+}

@@ -34,14 +34,14 @@ func (d *Disk) sync(id ID, dataOnly bool) error {
 			return nil
 		}
 	}
-	done := d.arm.sync(&d.options.Latency, n, d.uncommitted())
+	done, background := d.arm.sync(&d.options.Latency, n, d.uncommitted()), d.inBackground(n)
 	number := uint64(0)
 	if fault == nil {
 		number = d.beginSync(n, d.commits(n, dataOnly))
 	} else if !later {
 		err = d.loseDirty(n)
 	}
-	if werr := d.goOn(n, done, fault != nil); werr != nil {
+	if werr := d.goOn(n, done, background, fault != nil); werr != nil {
 		return werr
 	}
 	if fault == nil {
@@ -55,15 +55,26 @@ func (d *Disk) sync(id ID, dataOnly bool) error {
 	return cmp.Or(err, whole(fault))
 }
 
+// inBackground reports whether a sync of n is by who has not just written what it is for.
+func (d *Disk) inBackground(n *inode) bool {
+	return len(n.dirty) > 0 && time.Since(n.modified) > quietTime
+}
+
 // goOn lets a sync of n take its time, after which its end is a step of its own. It fails if the
 // power goes first.
-func (d *Disk) goOn(n *inode, done time.Time, fails bool) error {
+func (d *Disk) goOn(n *inode, done time.Time, background, fails bool) error {
 	if done.IsZero() {
 		return nil
 	}
-	if d.tape != nil {
-		d.tape.steps[len(d.tape.steps)-1].Until = monotonicNow() + int64(time.Until(done))
+	goesOn := d.lasting()
+	if l := &d.options.Latency; l.Amid > 0 && background {
+		goesOn(time.Now().Add(l.Amid + l.Sync))
+		d.meet(n, l.Amid)
+		if rest := time.Now().Add(l.Sync); rest.After(done) { // in which who has written may ask for a sync
+			done = rest
+		}
 	}
+	goesOn(done)
 	if err := d.wait(done); err != nil {
 		return err
 	}
@@ -74,6 +85,15 @@ func (d *Disk) goOn(n *inode, done time.Time, fails bool) error {
 		last.Done, last.Failed = true, fails
 	}
 	return nil
+}
+
+// lasting returns what notes when the sync that is the last step will be done.
+func (d *Disk) lasting() func(done time.Time) {
+	if d.tape == nil {
+		return func(time.Time) {}
+	}
+	step := len(d.tape.steps) - 1
+	return func(done time.Time) { d.tape.steps[step].Until = monotonicNow() + int64(time.Until(done)) }
 }
 
 // pendingSync is a sync that goes on. It is for what there was when it began. What is changed while

@@ -19,9 +19,9 @@ import (
 // writes mapped pages back and takes no time, and then the disk's, without the lock.
 
 // HandOverSyncs has each fsync and fdatasync of this process wait for another, which does it by
-// Mount.TakeSyncs. That takes the descriptor of the file that is returned, which this process then
-// should close. It cannot be undone. After an error, which is of kind Unsupported, all is as
-// before.
+// Mount.TakeSyncs, and is told of some other calls (Use). That takes the descriptor of the file
+// that is returned, which this process then should close. It cannot be undone. After an error,
+// which is of kind Unsupported, all is as before.
 func HandOverSyncs() (*os.File, error) {
 	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if !ok {
@@ -37,13 +37,16 @@ func HandOverSyncs() (*os.File, error) {
 		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: answer}
 	}
 	var call seccompData
-	filter := []unix.SockFilter{
-		load(uint32(unsafe.Offsetof(call.arch))), unless(arch, 5),
-		load(uint32(unsafe.Offsetof(call.number))),
-		unless(unix.SYS_FSYNC, 1), give(unix.SECCOMP_RET_USER_NOTIF),
-		unless(unix.SYS_FDATASYNC, 1), give(unix.SECCOMP_RET_USER_NOTIF),
-		give(unix.SECCOMP_RET_ALLOW),
+	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC}
+	for number := range usesOf {
+		calls = append(calls, uint32(number))
 	}
+	filter := []unix.SockFilter{load(uint32(unsafe.Offsetof(call.arch))), unless(arch, uint8(1+2*len(calls))),
+		load(uint32(unsafe.Offsetof(call.number)))}
+	for _, number := range calls {
+		filter = append(filter, unless(number, 1), give(unix.SECCOMP_RET_USER_NOTIF))
+	}
+	filter = append(filter, give(unix.SECCOMP_RET_ALLOW))
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	// A thread whose sync has begun is woken by its end or its death alone: Go sends signals to its
 	// threads all the time.
@@ -188,13 +191,37 @@ func (t *syncTaker) control(request uintptr, about unsafe.Pointer) (errno unix.E
 	return errno
 }
 
+// usesOf are calls that the process does itself, and that are noted, by their numbers; with those
+// that are not.
+var usesOf = map[int32]struct {
+	Use
+	is func(args [6]uint64) bool
+}{
+	unix.SYS_IO_URING_SETUP:  {UseRing, always},
+	unix.SYS_SYNC:            {UseSyncAll, always},
+	unix.SYS_SYNCFS:          {UseSyncAll, always},
+	unix.SYS_SYNC_FILE_RANGE: {UseRange, always},
+	unix.SYS_MSYNC:           {UseMsync, func(args [6]uint64) bool { return args[2]&unix.MS_SYNC != 0 }},
+	unix.SYS_FALLOCATE: {UseShift, func(args [6]uint64) bool { // the kernel refuses it for all of FUSE
+		return args[1]&^(unix.FALLOC_FL_KEEP_SIZE|unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0
+	}},
+	unix.SYS_PWRITEV2: {UseFlagged, func(args [6]uint64) bool {
+		return args[5]&(unix.RWF_SYNC|unix.RWF_DSYNC) != 0
+	}},
+}
+
+func always([6]uint64) bool { return true }
+
 // answer does a sync and tells the thread that waits for it.
 func (t *syncTaker) answer(call syncCall) {
-	a := syncAnswer{id: call.id}
-	if _, err := os.Stat(fmt.Sprintf("%s/%d", taskDir(t.pid), call.thread)); err != nil {
-		a.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE // a process that it has started: its files are others
-	} else {
-		a.error = -int32(t.sync(call))
+	a := syncAnswer{id: call.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	_, others := os.Stat(fmt.Sprintf("%s/%d", taskDir(t.pid), call.thread))
+	switch use, noted := usesOf[call.number]; {
+	case others != nil: // a process that it has started: its files are others
+	case !noted:
+		a.flags, a.error = 0, -int32(t.sync(call))
+	case use.is(call.args):
+		t.fs.disk.note(use.Use)
 	}
 	_ = t.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // the thread may be gone
 }

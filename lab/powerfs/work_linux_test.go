@@ -135,7 +135,18 @@ var works = map[string]func(path string) error{
 				unix.SYNC_FILE_RANGE_WAIT_AFTER)
 		})
 	},
-	"mmap": func(path string) error { return mapped(path, 1, nil) },
+	"O_DIRECT":                  func(path string) error { return direct(path, nil) },
+	"O_DIRECT and fsync":        func(path string) error { return direct(path, unix.Fsync) },
+	"copy_file_range":           func(path string) error { return copiedFrom(path, nil) },
+	"copy_file_range and fsync": func(path string) error { return copiedFrom(path, unix.Fsync) },
+	"io_uring write": func(path string) error {
+		return opened(path, 0, func(fd int) error { return ring(ringWrite, fd, xs) })
+	},
+	"io_uring fsync": func(path string) error {
+		return rewrite(path, 0, func(fd int) error { return ring(ringFsync, fd, nil) })
+	},
+	"syncfs": func(path string) error { return rewrite(path, 0, unix.Syncfs) },
+	"mmap":   func(path string) error { return mapped(path, 1, nil) },
 	"mmap and sync_file_range": func(path string) error {
 		return opened(path, 0, func(fd int) error {
 			b, err := unix.Mmap(fd, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
@@ -208,6 +219,43 @@ func rewrite(path string, flags int, then func(fd int) error) error {
 	return opened(path, flags, func(fd int) error {
 		if _, err := unix.Pwrite(fd, xs, 0); err != nil || then == nil {
 			return err
+		}
+		return then(fd)
+	})
+}
+
+// direct writes past the kernel's cache.
+func direct(path string, then func(fd int) error) error {
+	return opened(path, unix.O_DIRECT, func(fd int) error {
+		const own = unix.MAP_ANON | unix.MAP_PRIVATE
+		b, err := unix.Mmap(-1, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, own) // a page is aligned
+		if err != nil {
+			return err
+		}
+		copy(b, xs)
+		if _, err := unix.Pwrite(fd, b, 0); err != nil || then == nil {
+			return err
+		}
+		return then(fd)
+	})
+}
+
+// copiedFrom has the kernel copy from another file, which has no name any more.
+func copiedFrom(path string, then func(fd int) error) error {
+	return opened(path, 0, func(fd int) error {
+		from, err := unix.Open(path+".from", unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = unix.Pwrite(from, xs, 0)
+		if err = errors.Join(err, unix.Unlink(path+".from")); err != nil {
+			return err
+		}
+		if n, err := unix.CopyFileRange(from, nil, fd, nil, pageSize, 0); n != pageSize {
+			return fmt.Errorf("%d bytes were copied: %v", n, err)
+		}
+		if then == nil {
+			return nil
 		}
 		return then(fd)
 	})

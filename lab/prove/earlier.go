@@ -119,11 +119,7 @@ func (r *runner) addEarlier(p *result.Proof) {
 		return
 	}
 	p.Command, p.Started, p.Took = e.Command, e.Started, p.Took+e.Took
-	for _, w := range e.Warnings {
-		if !slices.Contains(p.Warnings, w) {
-			p.Warnings = append(p.Warnings, w)
-		}
-	}
+	p.Warnings, p.Unseen = united(p.Warnings, e.Warnings), united(p.Unseen, e.Unseen)
 	for i := range p.Damage {
 		for _, was := range e.Damage {
 			if d := &p.Damage[i]; d.Engine == was.Engine && d.Kind == was.Kind {
@@ -137,6 +133,16 @@ func (r *runner) addEarlier(p *result.Proof) {
 			addCell(&p.Cells[i], *was)
 		}
 	}
+}
+
+// united returns a list with what it lacks of another.
+func united[T comparable](list, with []T) []T {
+	for _, v := range with {
+		if !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // addCell adds what another proof found of the same cell.

@@ -3,7 +3,6 @@ package prove
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
@@ -120,7 +119,5 @@ func (l *lane) warnHung(t *task) {
 func (l *lane) warn(w result.Warning) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !slices.Contains(l.proof.Warnings, w) {
-		l.proof.Warnings = append(l.proof.Warnings, w)
-	}
+	l.proof.Warnings = united(l.proof.Warnings, []result.Warning{w})
 }

@@ -34,10 +34,17 @@ type recording struct {
 	recovered *candidate // what the disk held at first; nil is nothing
 	options   powerfs.Options
 	stopped   []int64 // when the processes were stopped, to see what their death would leave
+	uses      []powerfs.Use
 }
 
-// syncTime is how long a sync takes in a slow scene.
-const syncTime = 2 * time.Millisecond
+// In a slow scene a sync takes syncTime, and every fourth one hiccupTime, so that others come amid
+// it on a busy machine, too. One in the background goes on until somebody does, for amidTime at
+// most.
+const (
+	syncTime   = 2 * time.Millisecond
+	hiccupTime = 8 * time.Millisecond
+	amidTime   = 100 * time.Millisecond
+)
 
 // run is how a scene is recorded, beside the scene.
 type run struct {
@@ -55,7 +62,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	o := in.options
 	o.Record = true
 	if s.slow {
-		o.Latency.Sync = syncTime
+		o.Latency = powerfs.Latency{Sync: syncTime, Hiccup: hiccupTime, Amid: amidTime}
 	}
 	g, err := l.newRig(o)
 	if err != nil {
@@ -98,7 +105,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	if err != nil {
 		return nil, err
 	}
-	r.tape, r.past, r.strikes = g.disk.Tape(), spec.Past.after(all), g.disk.Struck()
+	r.tape, r.past, r.strikes, r.uses = g.disk.Tape(), spec.Past.after(all), g.disk.Struck(), g.disk.Uses()
 	r.ledger.add(all)
 	r.steps = r.tape.Steps()
 	for _, step := range r.steps {

@@ -318,10 +318,13 @@ func (r *runner) ended(ctx context.Context, j *job, took time.Duration, more boo
 	r.report(j.task)
 }
 
-// noteWork adds what a recording did to what is told of a pair.
+// noteWork adds what a recording did to what is told of a pair, and of the engine.
 func (r *runner) noteWork(p *pair, rec *recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, use := range rec.uses {
+		r.proof.Unseen = united(r.proof.Unseen, []string{p.entry.Name + " " + string(use)})
+	}
 	if p.did == nil {
 		p.did = map[string]int{}
 	}

@@ -38,7 +38,7 @@ var scenes = []scene{
 	{writers: 4, slow: true, small: true, weak: true, work: work{Sizes: 1},
 		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}, {linger, 16}, {reopen, 1}, {await, 12}}},
 	{writers: 1, weak: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
-	{writers: 2, apart: true, small: true, weak: true, work: work{Batch: 40},
+	{writers: 2, apart: true, slow: true, small: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
 }
 
@@ -55,7 +55,7 @@ var faulty = []scene{
 	{writers: 1, weak: true, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
-	{writers: 2, apart: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
+	{writers: 2, apart: true, slow: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
 	{writers: 1, weak: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
 }
 

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"slices"
 	"testing"
 
 	_ "github.com/assaydb/assay/engines/levelkv"
@@ -33,6 +34,18 @@ func TestVerifiersHaveASmallCacheWhereItIsCleared(t *testing.T) {
 		if got := verifiers(c.engine, c.given); got != c.want {
 			t.Errorf("%s with %q: got %q, want %q", c.engine, c.given, got, c.want)
 		}
+	}
+}
+
+// Commits of several writers meet in syncs that take a while, those of several processes, too.
+func TestScenesOfSeveralWritersHaveSlowSyncs(t *testing.T) {
+	for i, s := range scenes {
+		if s.writers > 1 && !s.slow {
+			t.Errorf("scene %d has %d writers, and syncs that take no time", i, s.writers)
+		}
+	}
+	if !slices.ContainsFunc(faulty, func(s scene) bool { return s.apart && s.slow }) {
+		t.Error("no disk fails beneath two processes whose syncs take a while")
 	}
 }
 

@@ -189,7 +189,7 @@ func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made ui
 	case in.First == await:
 		if spec.Past.Work.class(last, spec.Store.Class) != spec.Store.Class { // amid the sync at the next second
 			second := time.Since(s.opened).Truncate(time.Second) + time.Second
-			s.linger(ctx, second+upTo(syncTime)-syncTime/4)
+			s.linger(ctx, second+upTo(amidTime/4)-syncTime/4)
 		}
 	case in.First == linger:
 		s.linger(ctx, lingers+time.Duration(made)*lingerStep)

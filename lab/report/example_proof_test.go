@@ -80,6 +80,7 @@ func exampleProof() *result.Proof {
 		Schema: result.ProofSchema, Command: []string{"/usr/local/bin/assay", "prove"}, Started: run.Started,
 		Took: 271 * time.Second, Seed: 42,
 		Environment: run.Environment,
+		Unseen:      []string{"badger calls msync: no write call came amid it"},
 	}}
 	synced := result.Promise{Delivered: "synced", Intact: true}
 	fragile := result.Promise{Delivered: "flushed"}

@@ -308,7 +308,7 @@ func (p *page) proofLegend(rows []*proofRow) {
 		entry("per file", "of the power cuts one in some: the sync of a file keeps its own name and no other, as its log does on btrfs and f2fs.")
 		untried = ""
 	}
-	entry("not tried", "disks that lie about syncs, sectors torn within; more than two processes on one store; what is mapped into memory between the moments of a kill; what only hours of work or gigabytes bring up; code that asks for the type of the file system; "+
+	entry("not tried", "disks that lie about syncs, sectors torn within; more than two processes on one store; what is mapped into memory between the moments of a kill; write calls amid an msync, an O_SYNC write or a sync by io_uring; sync and syncfs as syncs; fallocate beyond allocating, clearing and punching holes; what only hours of work or gigabytes bring up; code that asks for the type of the file system; "+
 		"file systems with rules of their own: "+untried+"APFS, NTFS, network file systems.")
 	if slices.ContainsFunc(rows, func(r *proofRow) bool { return r.syncs != nil }) {
 		entry("syncs", "and writes are system calls per commit, counted by the file system below the engine.")

@@ -54,6 +54,9 @@ func (p *page) proofWork(proof *result.Proof) {
 			p.paragraph("· ", p.styles.dim, c.Engine+" · "+c.Requested+" did meanwhile: "+did+".", p.styles.dim)
 		}
 	}
+	for _, unseen := range proof.Unseen {
+		p.paragraph("· ", p.styles.dim, unseen+".", p.styles.plain)
+	}
 	p.blank()
 }
 

@@ -21,6 +21,10 @@ type Proof struct {
 	Environment Environment   `json:"environment"`
 	// Drivers holds a digest of the source of each engine's driver, see [DriverDigest].
 	Drivers map[string]string `json:"drivers,omitempty"`
+	// Unseen tells what engines asked of the file system of which the proof shows less than of
+	// other calls: "badger calls msync: no write call came amid it". Its sentences begin with an
+	// engine.
+	Unseen []string `json:"unseen,omitempty"`
 	// Damage tells what engines notice of files that went bad. Nobody promises anything there.
 	Damage []Damage `json:"damage,omitempty"`
 	// Seen are the states that were opened and compared, for a proof that goes on with this one.
