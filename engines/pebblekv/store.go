@@ -30,7 +30,7 @@ func newStore(s *store, readOnly bool) driver.Store {
 }
 
 // Caps tells what this store can do.
-func (s *store) Caps() driver.Caps { return capabilitiesOf(s.o.fenced) }
+func (s *store) Caps() driver.Caps { return capabilitiesOf(s.o != nil && s.o.fenced) }
 
 // Settings tells the settings in force.
 func (s *store) Settings() []driver.Setting {
