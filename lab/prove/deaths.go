@@ -85,20 +85,14 @@ func (j *job) deathsOf(courses []course, at [][][]target, rng *rand.Rand) (all [
 		}
 	}
 	var turns [stakes][]follow
+	for _, list := range of {
+		slices.SortStableFunc(list, func(a, b follow) int { return a.rank - b.rank })
+	}
 	for stake, list := range sorts {
-		for turn, found := 0, true; found; turn++ {
-			found = false
-			for n, sort := range list {
-				if turn == 0 {
-					slices.SortStableFunc(of[sort], func(a, b follow) int { return a.rank - b.rank })
-				}
-				if turn < len(of[sort]) {
-					f := of[sort][turn]
-					f.looks = (turn+n)%2 == 1
-					found, turns[stake] = true, append(turns[stake], f)
-				}
-			}
-		}
+		inTurn(list, of, func(turn, n int, f follow) {
+			f.looks = (turn+n)%2 == 1
+			turns[stake] = append(turns[stake], f)
+		})
 	}
 	for left := true; left; {
 		left = false

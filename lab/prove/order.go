@@ -56,16 +56,10 @@ func order(courses []course, rng *rand.Rand) []chosen {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		list = fromBothEnds(list)
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
-		for turn, found := 0, true; found; turn++ {
-			found = false
-			for _, k := range list {
-				if turn < len(of[k]) {
-					c := of[k][turn]
-					c.turn = turn
-					found, ranks[r] = true, append(ranks[r], c)
-				}
-			}
-		}
+		inTurn(list, of, func(turn, _ int, c chosen) {
+			c.turn = turn
+			ranks[r] = append(ranks[r], c)
+		})
 	}
 	large, small, writes, rest := &ranks[0], &ranks[1], &ranks[2], &ranks[3]
 	var all []chosen
@@ -81,6 +75,20 @@ func order(courses []course, rng *rand.Rand) []chosen {
 		}
 	}
 	return all
+}
+
+// inTurn gives do one of each kind, then another one of each that has more, and so on: the turn,
+// the place of the kind, and which.
+func inTurn[T any](kinds []string, of map[string][]T, do func(turn, kind int, v T)) {
+	for turn, found := 0, true; found; turn++ {
+		found = false
+		for n, k := range kinds {
+			if turn < len(of[k]) {
+				found = true
+				do(turn, n, of[k][turn])
+			}
+		}
+	}
 }
 
 // heavy is 1 if a course writes so much that each of its states takes long to be looked at, else 0.

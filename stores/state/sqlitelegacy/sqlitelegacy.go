@@ -190,8 +190,8 @@ func open(path string) (*sql.DB, error) {
 // kindOf returns "table", "view", or "" if there is none of the name. SQLite: names are the same
 // whatever the case of their letters, but as values they are not.
 func kindOf(ctx context.Context, tx *sql.Tx, table string) (kind string, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE",
-		table).Scan(&kind)
+	err = tx.QueryRowContext(ctx,
+		"SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", table).Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
