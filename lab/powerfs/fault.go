@@ -16,6 +16,8 @@ type Fault struct {
 	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
 	Short  bool          // of a write: half of it is done; with Err 0 the process is told so, else it gets Err
 	Sticky bool          // all later ones fail too
+	Again  int           // so many behind it fail too, of its kinds, whatever they are to write
+	Any    bool          // and so many of any kind do, of those on files that Match
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 	At     int64         // of a read: only those of the byte at this offset count
 	Pages  int           // of a sync: only those that are to write so many pages, or more, count
@@ -74,7 +76,8 @@ type Strike struct {
 
 type armedFault struct {
 	Fault
-	met uint64
+	met  uint64
+	left int // of those that fail again, once it has fired
 }
 
 func (f Fault) check() error {
@@ -88,6 +91,8 @@ func (f Fault) check() error {
 			"only reads are told apart by offsets, which begin at 0")
 	case f.Pages != 0 && f.Op != OnSync || f.Pages < 0:
 		return refuse("a fault of pages at a "+f.Op.String(), "only syncs are told apart by what they are to write")
+	case f.Again < 0 || f.Again > 0 && f.Op == OnRead:
+		return refuse("a "+f.Op.String()+" that fails again", "Sticky has all later ones fail")
 	case f.Later && f.Op != OnSync:
 		return refuse("a "+f.Op.String()+" that loses what comes later", "only a sync goes on meanwhile")
 	case f.Short && f.Op != OnWrite:
@@ -99,7 +104,15 @@ func (f Fault) check() error {
 	return nil
 }
 
-func (f *armedFault) matches(kind FaultOp, where string) bool {
+// again returns what those match that fail again.
+func (f Fault) again() Fault {
+	if f.Any {
+		f.Op = OnAny
+	}
+	return f
+}
+
+func (f Fault) matches(kind FaultOp, where string) bool {
 	if !f.Op.has(kind) || f.Match == "" {
 		return f.Op.has(kind)
 	}
@@ -126,12 +139,16 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 	var err error
 	for i := range d.faults {
 		f := &d.faults[i]
-		if !f.matches(kind, where) || f.Pages > len(n.dirty) {
+		again := f.left > 0 && f.again().matches(kind, where)
+		if !again && (!f.matches(kind, where) || f.Pages > len(n.dirty)) {
 			continue
 		}
 		f.met++
-		if err != nil || f.met < f.Nth || f.met > f.Nth && !f.Sticky {
+		if err != nil || f.met < f.Nth || f.met > f.Nth && !f.Sticky && !again {
 			continue
+		}
+		if f.left = max(f.left-1, 0); f.met == f.Nth {
+			f.left = f.Again
 		}
 		err = f.result()
 		d.failed()

@@ -31,6 +31,12 @@ func (*Mount) Settle(int) error { return noMount("settle") }
 // Freeze is not possible on this system.
 func (*Mount) Freeze(int, func()) error { return noMount("freeze") }
 
+// Halt is not possible on this system.
+func (*Mount) Halt(int) error { return noMount("stop a process") }
+
+// GoOn has nothing to do on this system.
+func (*Mount) GoOn(int) {}
+
 // WriteBack is not possible on this system.
 func (*Mount) WriteBack() error { return noMount("write back") }
 

@@ -116,3 +116,30 @@ func (h *history) cutOff(b []byte, size, file, failed int) int {
 	}
 	return size
 }
+
+// What fails again is of the same kind, or of any, on the files that match, whatever it is to write.
+func TestOperationsThatFailAgain(t *testing.T) {
+	for _, c := range []struct {
+		again int
+		any   bool
+		want  string
+	}{{1, false, "wSwSw."}, {2, true, "wSWSw."}} {
+		d, err := New(Options{Faults: []Fault{{Op: OnSync, Nth: 1, Match: "f", Again: c.again, Any: c.any}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := d.Create(Root, "f", 0o600, Owner{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for range 3 { // an upper letter is a failure
+			_, err := d.Write(f.ID, 0, []byte("bytes"), FromCall)
+			got += map[bool]string{true: "w", false: "W"}[err == nil]
+			got += map[bool]string{true: ".", false: "S"}[d.Sync(f.ID) == nil]
+		}
+		if got != c.want {
+			t.Errorf("of any kind %v: got %s, want %s", c.any, got, c.want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (m *Mount) Settle(pid int) error {
 // does, calls then, and lets the process go on. Meanwhile the disk holds what the death of the
 // process would leave.
 func (m *Mount) Freeze(pid int, then func()) error {
-	defer func() { _ = unix.Kill(pid, unix.SIGCONT) }() // it may have ended
+	defer m.GoOn(pid)
 	err := stopThreads(pid)
 	if err == nil {
 		err = waitStopped(pid)
@@ -55,6 +55,18 @@ func (m *Mount) Freeze(pid int, then func()) error {
 	then()
 	return nil
 }
+
+// Halt stops the process pid until GoOn. It may be called in a CallBefore: a thread stops then once
+// its operation is done.
+func (*Mount) Halt(pid int) error {
+	if err := stopThreads(pid); err != nil {
+		return &driver.Error{Op: fmt.Sprintf("stop process %d", pid), Kind: driver.KindOf(err), Err: err}
+	}
+	return nil
+}
+
+// GoOn lets a process go on that was stopped. It may have ended.
+func (*Mount) GoOn(pid int) { _ = unix.Kill(pid, unix.SIGCONT) }
 
 func settleError(pid int, err error) error {
 	return &driver.Error{Op: fmt.Sprintf("settle process %d", pid), Kind: driver.KindOf(err), Err: err,

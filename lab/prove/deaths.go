@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
@@ -69,14 +68,14 @@ func (j *job) deathsOf(courses []course, at [][][]target, rng *rand.Rand) (all [
 	of := map[string][]follow{}
 	var sorts [stakes][]string
 	for k, c := range courses {
-		nth, around := map[string]int{}, surroundings(c)
+		nth, kinds := map[string]int{}, sortsOf(c)
 		for _, i := range rng.Perm(len(c.steps)) {
 			if c.steps[i].Kind != powerfs.OnSync || j.excused(faulty[k]) {
 				continue
 			}
-			sort, _, _ := strings.Cut(around[i], " behind ")
 			stake := c.stakes[i]
-			if sort = fmt.Sprint(stake, sort); of[sort] == nil {
+			sort := fmt.Sprint(stake, kinds[i])
+			if of[sort] == nil {
 				sorts[stake] = append(sorts[stake], sort)
 			}
 			f := follow{scene: k, options: at[k][i][0].options(), rank: nth[sort] + c.heavy()*len(c.steps)}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/assaydb/assay/lab/powerfs"
@@ -166,6 +167,16 @@ func surroundings(c course) []string {
 		default:
 			size[s.Path] += s.Bytes
 		}
+	}
+	return all
+}
+
+// sortsOf returns what kind of operation each step is, as surroundings does, without what it stands
+// between.
+func sortsOf(c course) []string {
+	all := surroundings(c)
+	for i, kind := range all {
+		all[i], _, _ = strings.Cut(kind, " behind ")
 	}
 	return all
 }

@@ -19,7 +19,6 @@ import (
 type target struct {
 	scene int
 	powerfs.Fault
-	twice bool  // and the next of its kind as well
 	told  bool  // of a short write the process is told how much is done: the next write fails
 	space int64 // instead, so many bytes fit on the disk
 }
@@ -39,6 +38,8 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 		switch j.rounds++; {
 		case l.Rounds == 0 && j.rounds%16 == 0 && j.fault == result.FaultEIO:
 			err = l.restart(ctx, j, true)
+		case l.Rounds == 0 && j.rounds%meetEvery == 2 && j.fault == result.FaultEIO && j.caps.Shared:
+			err = l.meetAtFault(ctx, j)
 		case l.Rounds == 0 && j.followDue():
 			err = l.followUp(ctx, j)
 		default:
@@ -89,8 +90,10 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 }
 
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done, a sync once and twice running, so that what mends the first failure fails as well;
-// a disk becomes full at one write or sync, or for good.
+// and half done; a sync once, with the next one, and with the two operations on its file that
+// follow, so that what mends the first failure fails as well, and what mends that; a disk becomes
+// full at one write or sync, or for good. Of every second one each sort of operation fails in each
+// way before what stands around it tells more apart.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	runs, err := l.healthyRuns(ctx, j)
 	if err != nil {
@@ -101,25 +104,49 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	for k, h := range runs {
 		of := make([][]target, len(h.steps))
 		for i, f := range faultsAt(h.steps) {
-			if f.Nth > 0 {
+			if f.Nth > 0 && !sharedIndex.MatchString(h.steps[i].Path) {
 				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1), h.steps[i].Until > 0)
 			}
 		}
 		courses, at = append(courses, h.course), append(at, of)
 	}
 	j.deaths = j.deathsOf(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "deaths"), l.Seed)))
-	var all []target
-	places := order(courses, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
-	// all of them fail in one way before one fails in another: its kind does meanwhile
+	return targetsAt(courses, at, mix(l.Seed, "targets")), nil
+}
+
+// targetsAt returns the targets of courses in their order.
+func targetsAt(courses []course, at [][][]target, seed uint64) []target {
+	bySort := order(courses, sortsOf, rand.New(rand.NewPCG(seed, 1)))
+	byPlace := order(courses, surroundings, rand.New(rand.NewPCG(seed, 2)))
+	return alternating(inWays(bySort, at, func(p chosen) int { return p.turn + p.kind }),
+		inWays(byPlace, at, func(p chosen) int { return p.turn }))
+}
+
+// inWays returns how operations are to fail. All of them fail in one way before one fails in
+// another: others do meanwhile, as first tells, the way that each fails in first.
+func inWays(places []chosen, at [][][]target, first func(chosen) int) (all []target) {
 	for v, found := 0, true; found; v++ {
 		found = false
 		for _, p := range places {
 			if list := at[p.of][p.step]; v < len(list) {
-				found, all = true, append(all, list[(v+p.turn)%len(list)])
+				found, all = true, append(all, list[(v+first(p))%len(list)])
 			}
 		}
 	}
-	return all, nil
+	return all
+}
+
+// alternating returns one of each list in turn, and what is in both once.
+func alternating[T comparable](one, other []T) (all []T) {
+	seen := map[T]bool{}
+	for i := range max(len(one), len(other)) {
+		for _, list := range [][]T{one, other} {
+			if i < len(list) && !seen[list[i]] {
+				seen[list[i]], all = true, append(all, list[i])
+			}
+		}
+	}
+	return all
 }
 
 // faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
@@ -150,9 +177,12 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 // when it writes back, as btrfs, xfs and NFS do.
 const mayFill = powerfs.OnWrite | powerfs.OnCreate | powerfs.OnAllocate | powerfs.OnTruncate | powerfs.OnSync
 
+// untold: of so many writes that are half done one tells nothing of that.
+const untold = 4
+
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
-// fails is lost with the rest, or is not. Of writes that are half done every second is as with the
-// system's own disks: the process is told how much is done, and the write of the rest fails.
+// fails is lost with the rest, or is not. Of writes that are half done most are as with the system's
+// own disks: the process is told how much is done, and the write of the rest fails.
 func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []target {
 	full := j.fault == result.FaultENOSPC
 	if full && f.Op&mayFill == 0 {
@@ -165,13 +195,15 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []tar
 	if f.Op == powerfs.OnWrite {
 		short := f
 		short.Short = true
-		all = append(all, target{scene: scene, Fault: short, told: f.Nth%2 == 0})
+		all = append(all, target{scene: scene, Fault: short, told: f.Nth%untold != 0})
 	}
 	if full && f.Op == powerfs.OnSync {
 		return all
 	}
 	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
-		all = append(all, target{scene: scene, Fault: f, twice: true})
+		next, more := f, f
+		next.Again, more.Again, more.Any = 1, 2, true
+		all = append(all, target{scene: scene, Fault: more}, target{scene: scene, Fault: next})
 	}
 	if slow {
 		later := f
@@ -196,8 +228,9 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	if len(j.targets) > 0 {
 		t = j.targets[k%len(j.targets)]
 	}
-	o := t.options()
-	rec, err := l.record(ctx, j.task, j.fitted(faulty[t.scene]), mix(l.Seed, "faulty", t.scene), run{options: o})
+	o, s := t.options(), j.fitted(faulty[t.scene])
+	s.work.Modest = mix(l.Seed, "modest", k)%2 == 0
+	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", t.scene), run{options: o})
 	if err != nil {
 		return err
 	}
@@ -236,6 +269,9 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	if l.Rounds > 0 {
 		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
 		_, err = l.explore(ctx, j.task, x, l.within(turnTime))
+		return err
+	}
+	if err := l.exploreGathered(ctx, j, x, min(first+1, len(rec.steps))); err != nil {
 		return err
 	}
 	someTime := turnTime
@@ -344,14 +380,12 @@ func (t target) options() (o powerfs.Options) {
 	case t.Nth > 0:
 		o.Faults = []powerfs.Fault{t.Fault}
 	}
-	if t.twice || t.told {
+	if t.told {
 		next := t.Fault
 		next.Nth++
 		next.Short = false
-		o.Faults = append(o.Faults, next)
-	}
-	if t.told {
 		o.Faults[0].Err = 0
+		o.Faults = append(o.Faults, next)
 	}
 	return o
 }

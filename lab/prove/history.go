@@ -91,6 +91,8 @@ type work struct {
 	Sizes int           `json:",omitempty"` // index of recordSizes
 	Batch int           `json:",omitempty"` // pairs of a large commit, of which there is one in seven; 0 is none
 	Weak  kv.Durability `json:",omitempty"` // the class of every third commit, if it is not Synced
+	// Modest: what a writer commits behind an error is small, and shorter than what was refused.
+	Modest bool `json:",omitempty"`
 }
 
 // class returns the class of commit n of a history that promises class.
@@ -116,6 +118,17 @@ func (k work) pairs(n uint64) int {
 	return k.Batch
 }
 
+// modest reports whether a commit is small whatever its number says: it was made behind an error.
+func (s *script) modest(by stamp) bool { return s.Modest && by.salt != s.salt }
+
+// sizes returns the sizes of what a commit writes.
+func (s *script) sizes(by stamp) int {
+	if s.modest(by) {
+		return len(recordSizes) - 1
+	}
+	return s.Sizes
+}
+
 // alone reports whether commit n writes its counter and nothing else: engines commit a single pair
 // in ways of their own.
 func (k work) alone(n uint64) bool { return n%batchEvery == 5 }
@@ -126,6 +139,7 @@ func (k work) alone(n uint64) bool { return n%batchEvery == 5 }
 var recordSizes = [][]int{
 	1: {0, 0, 1, 60, 200, 511, 513, 1000, 4000, 4096, 4200, 9000, 16 << 10, 32<<10 - 20, 33 << 10, 66 << 10, 140 << 10},
 	2: {0, 100, 300, 4096, 40 << 10, 300 << 10, 1<<20 - 100, 1<<20 + 5000, 2 << 20},
+	3: {0, 1, 60}, // of modest commits
 }
 
 // stamp is the commit that wrote something last.
@@ -136,7 +150,8 @@ type script struct {
 	work
 	seed   uint64
 	writer int
-	last   stamp // the last commit that was played
+	salt   uint64 // of the first commit
+	last   stamp  // the last commit that was played
 
 	balances [accounts]int64
 	moved    [accounts]stamp
@@ -196,6 +211,7 @@ func (s *script) plan(n, salt uint64) commit {
 func (s *script) play(salt uint64) commit {
 	c := s.plan(s.last.n+1, salt)
 	if c.n == 1 {
+		s.salt = salt
 		for i := range s.balances {
 			s.balances[i], s.moved[i] = opening, c.stamp
 		}
@@ -211,7 +227,7 @@ func (s *script) play(salt uint64) commit {
 		s.records[c.rewrites] = c.stamp
 	}
 	delete(s.records, c.deletes)
-	if s.pairs(c.n) > 0 {
+	if s.pairs(c.n) > 0 && !s.modest(c.stamp) {
 		s.batches[c.n] = c.stamp
 	}
 	if c.n > batchLife {
@@ -247,8 +263,10 @@ func (s *script) ops(c commit) []op {
 	if c.rewrites > 0 {
 		ops = append(ops, s.record(c.rewrites))
 	}
-	for i := range s.pairs(c.n) {
-		ops = append(ops, s.pair(c.n, i))
+	if _, large := s.batches[c.n]; large {
+		for i := range s.pairs(c.n) {
+			ops = append(ops, s.pair(c.n, i))
+		}
 	}
 	if c.n > batchLife && s.pairs(c.n-batchLife) > 0 {
 		ops = append(ops, op{key: s.pairKey(c.n-batchLife, 0), until: s.pairKey(c.n-batchLife+1, 0)})
@@ -293,7 +311,7 @@ func (s *script) counter() []byte {
 	if !s.alone(s.last.n) {
 		return v
 	}
-	record := recordValue(s.seed, s.writer, s.last.n, s.last, s.Sizes)
+	record := recordValue(s.seed, s.writer, s.last.n, s.last, s.sizes(s.last))
 	return append(append(v, ' '), record...)
 }
 
@@ -302,7 +320,7 @@ func (s *script) account(i int) op {
 }
 
 func (s *script) record(n uint64) op {
-	return op{key: s.recordKey(n), value: recordValue(s.seed, s.writer, n, s.records[n], s.Sizes)}
+	return op{key: s.recordKey(n), value: recordValue(s.seed, s.writer, n, s.records[n], s.sizes(s.records[n]))}
 }
 
 func (s *script) pairKey(n uint64, i int) string {

@@ -35,6 +35,7 @@ type job struct {
 	deaths   []follow    // of processes right behind a failed sync
 	followed int         // of those two, so far
 	died     int         // of deaths
+	met      int         // meetings, so far
 	written  []candidate // what recordings end with, for damage
 }
 
@@ -356,8 +357,12 @@ func (l *lane) recovery(ctx context.Context, j *job, until time.Time) (more bool
 		j.found = j.found[:min(2, len(j.found))]
 	}
 	for first := true; len(j.found) > 0 && (first || l.Rounds > 0 || time.Now().Before(until)); first = false {
-		if j.rounds++; l.Rounds == 0 && j.rounds%2 == 0 {
-			if err := l.restart(ctx, j, false); err != nil {
+		if j.rounds++; l.Rounds == 0 && j.rounds%3 > 0 {
+			again := func(ctx context.Context, j *job) error { return l.restart(ctx, j, false) }
+			if j.rounds%3 == 2 && !j.caps.Log {
+				again = l.meet
+			}
+			if err := again(ctx, j); err != nil {
 				return false, err
 			}
 			continue

@@ -55,6 +55,7 @@ type run struct {
 	ofFault bool            // kills are counted from the first operation that fails, which is 0
 	faults  []powerfs.Fault // that are to come once the last process begins
 	freezes bool            // the processes are stopped again and again
+	meets   *meeting        // two processes work one behind the other
 }
 
 // record runs a scene on a disk.
@@ -94,7 +95,10 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	}
 	r.began = clock()
 	specs := []writeSpec{spec}
-	if s.apart && len(in.kills) == 0 {
+	switch {
+	case in.meets != nil:
+		specs = oneBehindAnother(spec)
+	case s.apart && len(in.kills) == 0:
 		specs = apart(spec, s.writers)
 	}
 	all, err := l.finish(ctx, g, r, specs, faulty, in)
@@ -137,45 +141,64 @@ func apart(spec writeSpec, writers int) []writeSpec {
 func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool,
 	in run) (all ledger, err error) {
 	var workers []*writer
-	var died atomic.Int64 // when
+	var died atomic.Int64  // when
+	var early *doneMessage // of the first, if it had done all before another began
+	mortal := len(specs) - 1
+	if in.meets != nil {
+		mortal = 0
+	}
 	all.acks = make([][]ack, len(specs[0].From))
 	defer func() {
 		for i, w := range workers {
 			said := w.stop()
-			if i == len(specs)-1 && died.Load() > 0 {
+			if i == mortal && died.Load() > 0 {
 				said.died(specs[i])
 			}
 			all.add(said)
 		}
 	}()
 	for i, spec := range specs {
-		w, err := startWriter(l.Child, spec, 0, func(w *writer) error {
-			if in.dies > 0 && i == len(specs)-1 {
+		w, err := startWriter(l.Child, spec, 1, func(w *writer) error {
+			if in.dies > 0 && i == mortal {
 				kill := killer(w.p.PID())
 				g.disk.CallBefore(in.dies, func() {
 					kill()
 					died.Store(clock())
 				})
 			}
+			if in.meets != nil && i == 0 {
+				in.meets.arm(g, w.p.PID())
+			}
 			return l.takeSyncs(g, r.scene, w)
 		})
 		if err != nil {
 			return all, err
 		}
-		workers = append(workers, w)
+		if workers = append(workers, w); in.meets != nil && i == 0 {
+			if early, err = l.untilStopped(ctx, w, in.meets); err != nil {
+				return all, err
+			}
+			r.began = clock()
+		}
+	}
+	if in.meets != nil && in.meets.end(g, workers[0], workers[1]) {
+		died.Store(clock())
 	}
 	stop := func() ([]int64, error) { return nil, nil }
 	if in.freezes {
 		stop = g.freezeOften(workers, r.seed)
 	}
 	for i, w := range workers {
-		d, ended, err := l.untilEnd(ctx, w, faulty)
+		d, ended, err := early, error(nil), error(nil)
+		if early = nil; d == nil {
+			d, ended, err = l.untilEnd(ctx, w, faulty)
+		}
 		stopped, failed := stop()
 		if err = cmp.Or(err, failed); err != nil {
 			return all, err
 		}
 		r.stopped = stopped
-		killed := i == len(specs)-1 && died.Load() > 0
+		killed := i == mortal && died.Load() > 0
 		hung := d == nil && ended == nil
 		if ended == nil && !hung {
 			g.settle(w.p.PID())
@@ -183,7 +206,9 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 		r.hung = r.hung || hung
 		r.trouble = cmp.Or(r.trouble, troubleOf(d, w.told(), hung, ended, faulty || killed, l.Hang))
 	}
-	r.began = max(r.began, died.Load())
+	if in.meets == nil {
+		r.began = max(r.began, died.Load())
+	}
 	r.at = clock()
 	g.disk.Cut()
 	return all, nil

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"os"
@@ -107,7 +108,7 @@ type follow struct {
 // others. Of syncs, who dies before he does anything is one of deaths.
 func (j *job) followLater(t target, o powerfs.Options, ops []uint64, ofCommits bool) {
 	for k, op := range ops {
-		if op == 0 && t.Op == powerfs.OnSync && !t.twice {
+		if op == 0 && t.Op == powerfs.OnSync && t.Again == 0 {
 			continue
 		}
 		rank := 2 * k
@@ -267,14 +268,45 @@ func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed ui
 		func(i int) bool { return slices.Contains(telling, i) })...)
 	x.left = x.left[:min(restartMoments, len(x.left))]
 	x.cells = j.cellOf
+	if err := l.exploreGathered(ctx, j, x, first); err != nil {
+		return err
+	}
 	all, until := x.left, time.Now().Add(certainTime)
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.States(j.entries(), rng)[:1] }
 	if _, err := l.explore(ctx, j.task, x, until); err != nil {
 		return err
 	}
-	x.left, x.states = all, func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-		return few(p.States(j.entries(), rng), rng)
-	}
+	x.left, x.states = all, j.fewStates
 	_, err := l.explore(ctx, j.task, x, until)
+	return err
+}
+
+// fewStates returns some of the states of a moment.
+func (t *task) fewStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+	return few(p.States(t.entries(), rng), rng)
+}
+
+// gathered returns the moments from step first on before the syncs that are to write most, of which
+// any part may be on the disk then: where a log is copied, or a table is written, it is of a store
+// that needs all of it.
+func (r *recording) gathered(first int) (moments []int) {
+	bytes := written(r.steps)
+	for i := first; i < len(r.steps); i++ {
+		if r.steps[i].Kind == powerfs.OnSync && amountOf(bytes[i]) > 0 {
+			moments = append(moments, i)
+		}
+	}
+	slices.SortStableFunc(moments, func(a, b int) int { return cmp.Compare(bytes[b], bytes[a]) })
+	return moments[:min(len(moments), mostGathered)]
+}
+
+// mostGathered is how many of those are looked at before others.
+const mostGathered = 4
+
+// exploreGathered looks at them before what else is left of an explorer.
+func (l *lane) exploreGathered(ctx context.Context, j *job, x *explorer, first int) error {
+	y := *x
+	y.left, y.states = x.rec.gathered(first), j.fewStates
+	_, err := l.explore(ctx, j.task, &y, time.Now().Add(turnTime))
 	return err
 }

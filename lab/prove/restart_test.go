@@ -203,7 +203,7 @@ func TestFollowsOfSyncsComeFirst(t *testing.T) {
 	t.Parallel()
 	j := &job{}
 	for n, of := range []target{{Fault: powerfs.Fault{Op: powerfs.OnWrite}}, {Fault: powerfs.Fault{Op: powerfs.OnSync}},
-		{Fault: powerfs.Fault{Op: powerfs.OnSync}, twice: true}} {
+		{Fault: powerfs.Fault{Op: powerfs.OnSync, Again: 1}}} {
 		of.scene = n
 		j.followLater(of, of.options(), []uint64{0, 1, 2}, n != 1)
 	}

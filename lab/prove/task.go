@@ -22,6 +22,7 @@ type pair struct {
 	recordings map[int]*recording
 	making     sync.Mutex // of what follows
 	healthy    []healthy
+	meetings   []*recording   // one process behind another, and nothing happens to them
 	measured   *figures       // of the pair on a disk that nothing happens to; nil if there is none
 	void       error          // the failure of a control
 	did        map[string]int // by kind of operation, what the recordings hold

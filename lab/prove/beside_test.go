@@ -1,0 +1,129 @@
+package prove
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// Behind an operation of the first process the second one opens the store: at once where the engine
+// lets several in, else when the first has closed it or is dead.
+func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
+	for engine, shared := range map[string]bool{"sqlite": true, "bbolt": false} {
+		l, task := laneOf(t, engine, result.FaultRecovery)
+		j := &job{task: task, of: 1}
+		all, err := l.besides(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := all[1]
+		closing, opening, between := base.ofTheFirst()
+		if base.trouble != nil || len(closing) == 0 || len(opening) == 0 || len(between) == 0 {
+			t.Fatalf("%s: trouble %v, %d, %d and %d operations", engine, base.trouble, len(opening), len(between), len(closing))
+		}
+		for _, dies := range []bool{false, true} {
+			m := meeting{at: base.opOf(between[len(between)/2]), dies: dies}
+			rec, err := l.record(t.Context(), task, base.scene, base.seed, run{meets: &m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, second := rec.ledger.acks[0], rec.ledger.acks[1]
+			if rec.trouble != nil || len(second) != 8 || !dies && len(first) != 11 || dies && len(first) > 10 {
+				t.Fatalf("%s: trouble %v, the first made %d commits, the second %d", engine, rec.trouble, len(first), len(second))
+			}
+			if amid := !dies && second[0].Began < first[len(first)-1].Done; amid && !shared {
+				t.Errorf("%s: the second committed before the first had done", engine)
+			}
+			img, err := rec.end()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := l.examineImage(t.Context(), task, img, rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lost, _ := rec.trial(len(rec.steps)).lost(o.N); o.Broken != "" || o.Torn != "" || lost > 0 {
+				t.Errorf("%s: %+v, %d commits are lost", engine, o, lost)
+			}
+		}
+	}
+}
+
+// What any part may be of shows before the syncs that are to write most.
+func TestMomentsBeforeTheLargestSyncs(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for _, bytes := range []int{9000, 100, 50_000, 20_000, 9000, 70_000, 9000} {
+		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: bytes},
+			powerfs.Step{Kind: powerfs.OnSync, Path: "log"})
+	}
+	if got, want := r.gathered(2), []int{11, 5, 7, 9}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Time is short: each way to fail has its turn before all that stands around an operation has.
+func TestEachSortOfOperationFailsInEachWayEarly(t *testing.T) {
+	t.Parallel()
+	var steps []powerfs.Step
+	for i := range 40 { // around each write is something else
+		steps = append(steps, powerfs.Step{Kind: powerfs.OnCreate, Path: string(rune('a'+i%20)) + "x"},
+			powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: 100}, powerfs.Step{Kind: powerfs.OnSync, Path: "log"})
+	}
+	courses, at := []course{{steps: steps}}, [][][]target{make([][]target, len(steps))}
+	for i, f := range faultsAt(steps) {
+		for way := range 3 {
+			f.Again = way
+			at[0][i] = append(at[0][i], target{Fault: f})
+		}
+	}
+	of := func(t target) [2]int { return [2]int{int(t.Op), t.Again} }
+	all := targetsAt(courses, at, 1)
+	if len(all) != 3*len(steps) {
+		t.Errorf("%d targets, want that each of %d operations fails in 3 ways once", len(all), len(steps))
+	}
+	early := map[[2]int]bool{}
+	for _, x := range all[:24] {
+		early[of(x)] = true
+	}
+	for way := range 3 {
+		for _, op := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync} {
+			if !early[[2]int{int(op), way}] {
+				t.Errorf("among the first 24 no %s fails in way %d", op, way)
+			}
+		}
+	}
+}
+
+// What is made behind an error is small, whatever its number says, and what was before is as it was.
+func TestModestCommitsFollowAnError(t *testing.T) {
+	t.Parallel()
+	size := func(s *script, salt uint64) (n int) {
+		for _, o := range s.ops(s.play(salt)) {
+			n += len(o.key) + len(o.value)
+		}
+		return n
+	}
+	p := newPast(1, 1)
+	p.Work = work{Sizes: 1, Batch: 40, Modest: true}
+	first := p.Chains[0][0].Salt
+	s := p.script(0)
+	s.playTo(2, p.Chains[0])
+	refused := size(s, first)
+	again := p.script(0)
+	again.playTo(2, p.Chains[0])
+	behind := 0
+	for range 4 {
+		behind += size(again, first+1)
+	}
+	if behind >= refused/2 {
+		t.Errorf("4 commits behind one of %d bytes that was refused take %d", refused, behind)
+	}
+	found := again.content()
+	p.Chains[0] = p.Chains[0].from(2, first+1)
+	if o := p.compare(found); o.Broken != "" || o.Torn != "" || o.N[0] != 6 {
+		t.Errorf("%+v", o)
+	}
+}
