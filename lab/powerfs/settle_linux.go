@@ -59,7 +59,8 @@ func (m *Mount) Freeze(pid int, then func()) error {
 // Halt stops the process pid until GoOn. It may be called in a CallBefore: a thread stops then once
 // its operation is done.
 func (*Mount) Halt(pid int) error {
-	if err := stopThreads(pid); err != nil {
+	err := stopThreads(pid)
+	if err != nil {
 		return &driver.Error{Op: fmt.Sprintf("stop process %d", pid), Kind: driver.KindOf(err), Err: err}
 	}
 	return nil

@@ -73,9 +73,8 @@ func (j *job) deathsOf(courses []course, at [][][]target, rng *rand.Rand) (all [
 			if c.steps[i].Kind != powerfs.OnSync || j.excused(faulty[k]) {
 				continue
 			}
-			stake := c.stakes[i]
-			sort := fmt.Sprint(stake, kinds[i])
-			if of[sort] == nil {
+			stake, sort := c.stakes[i], kinds[i]
+			if sort = fmt.Sprint(stake, sort); of[sort] == nil {
 				sorts[stake] = append(sorts[stake], sort)
 			}
 			f := follow{scene: k, options: at[k][i][0].options(), rank: nth[sort] + c.heavy()*len(c.steps)}
