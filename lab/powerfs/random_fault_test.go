@@ -117,7 +117,7 @@ func (h *history) cutOff(b []byte, size, file, failed int) int {
 	return size
 }
 
-// What fails again is of the same kind, or of any, on the files that match, whatever it is to write.
+// What fails again is of the same kind, or of any, on files that match, whatever it is to write.
 func TestOperationsThatFailAgain(t *testing.T) {
 	for _, c := range []struct {
 		again int

@@ -21,7 +21,8 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 		base := all[1]
 		closing, opening, between := base.ofTheFirst()
 		if base.trouble != nil || len(closing) == 0 || len(opening) == 0 || len(between) == 0 {
-			t.Fatalf("%s: trouble %v, %d, %d and %d operations", engine, base.trouble, len(opening), len(between), len(closing))
+			t.Fatalf("%s: trouble %v, %d, %d and %d operations", engine, base.trouble, len(opening), len(between),
+				len(closing))
 		}
 		for _, dies := range []bool{false, true} {
 			m := meeting{at: base.opOf(between[len(between)/2]), dies: dies}
@@ -31,7 +32,8 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 			}
 			first, second := rec.ledger.acks[0], rec.ledger.acks[1]
 			if rec.trouble != nil || len(second) != 8 || !dies && len(first) != 11 || dies && len(first) > 10 {
-				t.Fatalf("%s: trouble %v, the first made %d commits, the second %d", engine, rec.trouble, len(first), len(second))
+				t.Fatalf("%s: trouble %v, the first made %d commits, the second %d", engine, rec.trouble, len(first),
+					len(second))
 			}
 			if amid := !dies && second[0].Began < first[len(first)-1].Done; amid && !shared {
 				t.Errorf("%s: the second committed before the first had done", engine)
@@ -70,7 +72,8 @@ func TestEachSortOfOperationFailsInEachWayEarly(t *testing.T) {
 	var steps []powerfs.Step
 	for i := range 40 { // around each write is something else
 		steps = append(steps, powerfs.Step{Kind: powerfs.OnCreate, Path: string(rune('a'+i%20)) + "x"},
-			powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: 100}, powerfs.Step{Kind: powerfs.OnSync, Path: "log"})
+			powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: 100},
+			powerfs.Step{Kind: powerfs.OnSync, Path: "log"})
 	}
 	courses, at := []course{{steps: steps}}, [][][]target{make([][]target, len(steps))}
 	for i, f := range faultsAt(steps) {
@@ -97,7 +100,7 @@ func TestEachSortOfOperationFailsInEachWayEarly(t *testing.T) {
 	}
 }
 
-// What is made behind an error is small, whatever its number says, and what was before is as it was.
+// What is made behind an error is small, whatever its number says; what was before is as it was.
 func TestModestCommitsFollowAnError(t *testing.T) {
 	t.Parallel()
 	size := func(s *script, salt uint64) (n int) {

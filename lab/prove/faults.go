@@ -181,7 +181,7 @@ const mayFill = powerfs.OnWrite | powerfs.OnCreate | powerfs.OnAllocate | powerf
 const untold = 4
 
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
-// fails is lost with the rest, or is not. Of writes that are half done most are as with the system's
+// fails is lost with the rest, or is not. Most writes that are half done are as with the system's
 // own disks: the process is told how much is done, and the write of the rest fails.
 func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []target {
 	full := j.fault == result.FaultENOSPC
