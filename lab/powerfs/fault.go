@@ -17,7 +17,7 @@ type Fault struct {
 	Short  bool          // of a write: half of it is done; with Err 0 the process is told so, else it gets Err
 	Sticky bool          // all later ones fail too
 	Again  int           // so many behind it fail too, of its kinds, whatever they are to write
-	Any    bool          // and so many of any kind do, of those on files that Match
+	Any    bool          // of those behind it any kind fails, on files that Match
 	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
 	At     int64         // of a read: only those of the byte at this offset count
 	Pages  int           // of a sync: only those that are to write so many pages, or more, count
@@ -93,6 +93,8 @@ func (f Fault) check() error {
 		return refuse("a fault of pages at a "+f.Op.String(), "only syncs are told apart by what they are to write")
 	case f.Again < 0 || f.Again > 0 && f.Op == OnRead:
 		return refuse("a "+f.Op.String()+" that fails again", "Sticky has all later ones fail")
+	case f.Any && f.Again == 0:
+		return refuse("a fault of any kind that fails once", "Again says how many more fail")
 	case f.Later && f.Op != OnSync:
 		return refuse("a "+f.Op.String()+" that loses what comes later", "only a sync goes on meanwhile")
 	case f.Short && f.Op != OnWrite:

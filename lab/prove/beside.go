@@ -16,8 +16,8 @@ import (
 // do. And who opens a store beside another may do so right behind a failed sync of that one, of
 // which the system tells nobody else.
 
-// meeting is that of two processes the first is stopped until the second has committed, or has
-// waited for that.
+// meeting has the first of two processes stopped until the second has committed, or has waited long
+// enough.
 type meeting struct {
 	at      uint64 // the operation behind which it is stopped
 	ofFault bool   // counted from the first that fails, which is 0
@@ -26,10 +26,10 @@ type meeting struct {
 	stopped chan struct{}
 }
 
-// awayTime is for how long the first is stopped, at most, once the second opens the store.
+// awayTime is how long the first stays stopped, at most, once the second opens the store.
 const awayTime = 150 * time.Millisecond
 
-// arm has a process stopped.
+// arm has the first process stopped.
 func (m *meeting) arm(g *rig, pid int) {
 	m.stopped = make(chan struct{})
 	call := g.disk.CallBefore
@@ -45,20 +45,20 @@ func (m *meeting) arm(g *rig, pid int) {
 	})
 }
 
-// untilStopped waits until a process is stopped, or has done all, or hangs.
-func (l *lane) untilStopped(ctx context.Context, w *writer, m *meeting) (*doneMessage, error) {
+// untilStopped waits until the first process is stopped, or has done all, or hangs. It fails if ctx
+// has ended.
+func (l *lane) untilStopped(ctx context.Context, first *writer, m *meeting) error {
 	limited, cancel := context.WithTimeout(ctx, l.Hang)
 	defer cancel()
-	d, err := w.wait(limited, m.stopped)
-	if ctx.Err() == nil {
-		err = nil // who hangs has the other come in
+	if d, _ := first.wait(limited, m.stopped); d != nil {
+		first.done <- *d // for who waits for its end
 	}
-	return d, err
+	return ctx.Err()
 }
 
 // end lets the first process go on, or kills it and returns true, once the second has committed or
 // has waited for that.
-func (m *meeting) end(g *rig, first, second *writer) (died bool) {
+func (m *meeting) end(ctx context.Context, g *rig, first, second *writer) (died bool) {
 	select {
 	case <-m.stopped:
 	default:
@@ -67,6 +67,7 @@ func (m *meeting) end(g *rig, first, second *writer) (died bool) {
 	select {
 	case <-second.opening:
 	case <-second.over:
+	case <-ctx.Done():
 	}
 	select {
 	case <-second.enough:
@@ -111,17 +112,21 @@ func (l *lane) besides(ctx context.Context, j *job) ([]*recording, error) {
 	return j.meetings, nil
 }
 
-// ofTheFirst returns the steps of the first process of a meeting: while it closes the store, while
-// it opens it, and between.
-func (r *recording) ofTheFirst() (closing, opening, between []int) {
-	acks, end := r.ledger.acks[0], len(r.steps)
+// ofTheFirst returns the steps of the first process of a meeting.
+func (r *recording) ofTheFirst() []powerfs.Step {
 	if len(r.ledger.opened) > 1 {
-		end = r.behind(r.ledger.opened[1])
+		return r.steps[:r.behind(r.ledger.opened[1])]
 	}
+	return r.steps
+}
+
+// partsOfTheFirst returns them by index: while it closes the store, while it opens it, and between.
+func (r *recording) partsOfTheFirst() (closing, opening, between []int) {
+	acks := r.ledger.acks[0]
 	if len(acks) == 0 {
 		return nil, nil, nil
 	}
-	for i, s := range r.steps[:end] {
+	for i, s := range r.ofTheFirst() {
 		switch {
 		case s.Kind == 0:
 		case s.Monotonic > acks[len(acks)-1].Done:
@@ -135,29 +140,40 @@ func (r *recording) ofTheFirst() (closing, opening, between []int) {
 	return closing, opening, between
 }
 
-// meet has a process come in while another is stopped behind an operation: of closing first, where
-// locks are given up.
+// stops returns the steps behind which the first process of a meeting is to be stopped, in their
+// order: of four two while it closes the store, when locks are given up.
+func (r *recording) stops(rng *rand.Rand) []int {
+	closing, opening, between := r.partsOfTheFirst()
+	for _, part := range [][]int{closing, opening, between} {
+		rng.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })
+	}
+	var order []int
+	for len(closing)+len(opening)+len(between) > 0 {
+		for _, from := range []*[]int{&closing, &closing, &opening, &between} {
+			if len(*from) > 0 {
+				order, *from = append(order, (*from)[0]), (*from)[1:]
+			}
+		}
+	}
+	return order
+}
+
+// nextMeeting returns the number of the next meeting, among those of all jobs of a task.
+func (j *job) nextMeeting() int {
+	k := j.met*j.of + j.number
+	j.met++
+	return k
+}
+
+// meet has a process come in while another is stopped behind an operation.
 func (l *lane) meet(ctx context.Context, j *job) error {
 	all, err := l.besides(ctx, j)
 	if err != nil {
 		return err
 	}
-	k := j.met*j.of + j.number
-	j.met++
+	k := j.nextMeeting()
 	base := all[k%len(all)]
-	rng := rand.New(rand.NewPCG(mix(l.Seed, "meet", k%len(all)), l.Seed))
-	closing, opening, between := base.ofTheFirst()
-	var order []int
-	for _, part := range [][]int{closing, opening, between} {
-		rng.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })
-	}
-	for i := range max(len(closing), len(opening), len(between)) {
-		for _, part := range [][]int{closing, closing[min(len(closing), 1):], opening, between} {
-			if i < len(part) && !slices.Contains(order, part[i]) {
-				order = append(order, part[i])
-			}
-		}
-	}
+	order := base.stops(rand.New(rand.NewPCG(mix(l.Seed, "meet", k%len(all)), l.Seed)))
 	if len(order) == 0 {
 		return nil
 	}
@@ -180,43 +196,17 @@ func (p *pair) excusedBeside(s scene) bool {
 }
 
 // meetAtFault has a sync fail of a process that is stopped then: another opens the store beside it,
-// before it has mended anything, and commits. Those that have most to lose come first.
+// before it has mended anything, and commits.
 func (l *lane) meetAtFault(ctx context.Context, j *job) error {
 	all, err := l.besides(ctx, j)
 	if err != nil {
 		return err
 	}
-	type place struct {
-		base  *recording
-		fault powerfs.Fault
-		bytes int
-	}
-	of, sorted := map[string][]place{}, []string{}
-	for _, base := range all {
-		if j.excusedBeside(meetings[slices.Index(all, base)]) {
-			continue
-		}
-		closing, opening, between := base.ofTheFirst()
-		kinds, faults, bytes := sortsOf(base.course()), faultsAt(base.steps), written(base.steps)
-		steps := slices.Sorted(slices.Values(slices.Concat(closing, opening, between)))
-		for _, i := range slices.Backward(steps) { // what is lost early is still in the log that is begun first
-			if base.steps[i].Kind != powerfs.OnSync {
-				continue
-			}
-			if of[kinds[i]] == nil {
-				sorted = append(sorted, kinds[i])
-			}
-			of[kinds[i]] = append(of[kinds[i]], place{base, faults[i], bytes[i]})
-		}
-	}
-	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(of[b][0].bytes, of[a][0].bytes) })
-	var places []place
-	inTurn(sorted, of, func(_, _ int, p place) { places = append(places, p) })
+	places := j.syncsOfTheFirst(all)
 	if len(places) == 0 {
 		return nil
 	}
-	k := j.met*j.of + j.number
-	j.met++
+	k := j.nextMeeting()
 	p := places[k%len(places)]
 	in := run{meets: &meeting{ofFault: true, dies: k/len(places)%2 == 0}}
 	in.options.Faults = []powerfs.Fault{p.fault}
@@ -225,4 +215,36 @@ func (l *lane) meetAtFault(ctx context.Context, j *job) error {
 		return err
 	}
 	return l.afterRestart(ctx, j, rec, mix(l.Seed, "meet at fault", k))
+}
+
+// syncAt is a sync in a meeting: what fails, and how many bytes that loses.
+type syncAt struct {
+	base  *recording
+	fault powerfs.Fault
+	bytes int
+}
+
+// syncsOfTheFirst returns the syncs of the first processes of meetings, one of each sort in turn:
+// those that have most to lose first, and late ones, as what is lost early is still in the log that
+// is begun first.
+func (p *pair) syncsOfTheFirst(all []*recording) (places []syncAt) {
+	of, sorts := map[string][]syncAt{}, []string{}
+	for n, base := range all {
+		if p.excusedBeside(meetings[n]) {
+			continue
+		}
+		kinds, faults, bytes := sortsOf(base.course()), faultsAt(base.steps), written(base.steps)
+		for i, s := range slices.Backward(base.ofTheFirst()) {
+			if s.Kind != powerfs.OnSync {
+				continue
+			}
+			if of[kinds[i]] == nil {
+				sorts = append(sorts, kinds[i])
+			}
+			of[kinds[i]] = append(of[kinds[i]], syncAt{base, faults[i], bytes[i]})
+		}
+	}
+	slices.SortStableFunc(sorts, func(a, b string) int { return cmp.Compare(of[b][0].bytes, of[a][0].bytes) })
+	inTurn(sorts, of, func(_, _ int, p syncAt) { places = append(places, p) })
+	return places
 }

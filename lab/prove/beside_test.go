@@ -19,7 +19,7 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		base := all[1]
-		closing, opening, between := base.ofTheFirst()
+		closing, opening, between := base.partsOfTheFirst()
 		if base.trouble != nil || len(closing) == 0 || len(opening) == 0 || len(between) == 0 {
 			t.Fatalf("%s: trouble %v, %d, %d and %d operations", engine, base.trouble, len(opening), len(between),
 				len(closing))

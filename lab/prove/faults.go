@@ -93,7 +93,8 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 // and half done; a sync once, with the next one, and with the two operations on its file that
 // follow, so that what mends the first failure fails as well, and what mends that; a disk becomes
 // full at one write or sync, or for good. Of every second one each sort of operation fails in each
-// way before what stands around it tells more apart.
+// way before what stands around it tells more apart. Nothing fails of the index that processes
+// share who use SQLite, which is made anew behind a crash.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	runs, err := l.healthyRuns(ctx, j)
 	if err != nil {
@@ -250,16 +251,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	telling := rec.telling(first)
 	x.left = append(telling, slices.DeleteFunc(x.left, func(i int) bool { return slices.Contains(telling, i) })...)
 	x.cells = j.cellOf
-	every := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-		var states []powerfs.State
-		if j.caps.Class == kv.Synced || j.caps.Intact {
-			states = p.Some(powerfs.Ordered, rng)
-		}
-		if states = append(states, rec.killed(p, rng)...); len(states) == 0 {
-			states = append(states, powerfs.Random(everything, 0))
-		}
-		return states
-	}
+	every := j.behindFault(rec)
 	// First all operations, then more of what follows each.
 	most := tellingMoments
 	if k >= len(j.targets) {
@@ -279,6 +271,20 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		someTime = certainTime
 	}
 	return l.explorePasses(ctx, j.task, x, someTime)
+}
+
+// behindFault returns what makes the states of a moment behind a fault.
+func (p *pair) behindFault(rec *recording) func(*powerfs.Player, *rand.Rand) []powerfs.State {
+	return func(player *powerfs.Player, rng *rand.Rand) []powerfs.State {
+		var states []powerfs.State
+		if p.caps.Class == kv.Synced || p.caps.Intact {
+			states = player.Some(powerfs.Ordered, rng)
+		}
+		if states = append(states, rec.killed(player, rng)...); len(states) == 0 {
+			states = append(states, powerfs.Random(everything, 0))
+		}
+		return states
+	}
 }
 
 // explorePasses explores, as time may end it, of all moments what is certain alone, then some

@@ -137,16 +137,12 @@ func apart(spec writeSpec, writers int) []writeSpec {
 }
 
 // finish has processes do what is left to do, side by side, cuts the power behind them, and returns
-// what they said. The last of them is killed before an operation, if the run says so.
+// what they said.
 func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSpec, faulty bool,
 	in run) (all ledger, err error) {
 	var workers []*writer
-	var died atomic.Int64  // when
-	var early *doneMessage // of the first, if it had done all before another began
-	mortal := len(specs) - 1
-	if in.meets != nil {
-		mortal = 0
-	}
+	var died atomic.Int64 // when
+	mortal := in.mortal(specs)
 	all.acks = make([][]ack, len(specs[0].From))
 	defer func() {
 		for i, w := range workers {
@@ -157,42 +153,15 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 			all.add(said)
 		}
 	}()
-	for i, spec := range specs {
-		w, err := startWriter(l.Child, spec, 1, func(w *writer) error {
-			if in.dies > 0 && i == mortal {
-				kill := killer(w.p.PID())
-				g.disk.CallBefore(in.dies, func() {
-					kill()
-					died.Store(clock())
-				})
-			}
-			if in.meets != nil && i == 0 {
-				in.meets.arm(g, w.p.PID())
-			}
-			return l.takeSyncs(g, r.scene, w)
-		})
-		if err != nil {
-			return all, err
-		}
-		if workers = append(workers, w); in.meets != nil && i == 0 {
-			if early, err = l.untilStopped(ctx, w, in.meets); err != nil {
-				return all, err
-			}
-			r.began = clock()
-		}
-	}
-	if in.meets != nil && in.meets.end(g, workers[0], workers[1]) {
-		died.Store(clock())
+	if workers, err = l.start(ctx, g, r, specs, in, &died); err != nil {
+		return all, err
 	}
 	stop := func() ([]int64, error) { return nil, nil }
 	if in.freezes {
 		stop = g.freezeOften(workers, r.seed)
 	}
 	for i, w := range workers {
-		d, ended, err := early, error(nil), error(nil)
-		if early = nil; d == nil {
-			d, ended, err = l.untilEnd(ctx, w, faulty)
-		}
+		d, ended, err := l.untilEnd(ctx, w, faulty)
 		stopped, failed := stop()
 		if err = cmp.Or(err, failed); err != nil {
 			return all, err
@@ -212,6 +181,56 @@ func (l *lane) finish(ctx context.Context, g *rig, r *recording, specs []writeSp
 	r.at = clock()
 	g.disk.Cut()
 	return all, nil
+}
+
+// start starts the processes of a run side by side, or one behind another. It returns those that it
+// has started, even if it fails; died is when one was killed.
+func (l *lane) start(ctx context.Context, g *rig, r *recording, specs []writeSpec, in run,
+	died *atomic.Int64) (workers []*writer, err error) {
+	for i, spec := range specs {
+		w, err := startWriter(l.Child, spec, 1, func(w *writer) error {
+			if i == in.mortal(specs) {
+				in.arm(g, w, died)
+			}
+			return l.takeSyncs(g, r.scene, w)
+		})
+		if err != nil {
+			return workers, err
+		}
+		if workers = append(workers, w); in.meets != nil && i == 0 {
+			if err := l.untilStopped(ctx, w, in.meets); err != nil {
+				return workers, err
+			}
+			r.began = clock()
+		}
+	}
+	if in.meets != nil && in.meets.end(ctx, g, workers[0], workers[1]) {
+		died.Store(clock())
+	}
+	return workers, nil
+}
+
+// mortal returns which of the processes may be killed: the last one, or the first one of a meeting.
+func (in run) mortal(specs []writeSpec) int {
+	if in.meets != nil {
+		return 0
+	}
+	return len(specs) - 1
+}
+
+// arm has that process killed before an operation, or stopped behind one, if the run says so. When
+// it was killed is stored.
+func (in run) arm(g *rig, w *writer, died *atomic.Int64) {
+	if in.dies > 0 {
+		kill := killer(w.p.PID())
+		g.disk.CallBefore(in.dies, func() {
+			kill()
+			died.Store(clock())
+		})
+	}
+	if in.meets != nil {
+		in.meets.arm(g, w.p.PID())
+	}
 }
 
 // takeSyncs does the syncs of a process in a slow scene, so that others write to the same file
