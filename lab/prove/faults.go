@@ -92,7 +92,7 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
 // and half done; a sync once, with the next one, and with the two operations on its file that
 // follow, so that what mends the first failure fails as well, and what mends that; a disk becomes
-// full at one write or sync, or for good. Of every second one each sort of operation fails in each
+// full at one write or sync, or for good. Of every third one each sort of operation fails in each
 // way before what stands around it tells more apart. Nothing fails of the index that processes
 // share who use SQLite, which is made anew behind a crash.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
@@ -119,8 +119,8 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 func targetsAt(courses []course, at [][][]target, seed uint64) []target {
 	bySort := order(courses, sortsOf, rand.New(rand.NewPCG(seed, 1)))
 	byPlace := order(courses, surroundings, rand.New(rand.NewPCG(seed, 2)))
-	return alternating(inWays(bySort, at, func(p chosen) int { return p.turn + p.kind }),
-		inWays(byPlace, at, func(p chosen) int { return p.turn }))
+	return alternating(inWays(byPlace, at, func(p chosen) int { return p.turn }),
+		inWays(bySort, at, func(p chosen) int { return p.turn + p.kind }))
 }
 
 // inWays returns how operations are to fail. All of them fail in one way before one fails in
@@ -137,15 +137,21 @@ func inWays(places []chosen, at [][][]target, first func(chosen) int) (all []tar
 	return all
 }
 
-// alternating returns one of each list in turn, and what is in both once.
-func alternating[T comparable](one, other []T) (all []T) {
+// alternating returns two of many and one of few in turn, and what is in both once.
+func alternating[T comparable](many, few []T) (all []T) {
 	seen := map[T]bool{}
-	for i := range max(len(one), len(other)) {
-		for _, list := range [][]T{one, other} {
-			if i < len(list) && !seen[list[i]] {
-				seen[list[i]], all = true, append(all, list[i])
+	add := func(list []T) {
+		for _, v := range list {
+			if !seen[v] {
+				seen[v], all = true, append(all, v)
 			}
 		}
+	}
+	for len(many)+len(few) > 0 {
+		m, f := min(2, len(many)), min(1, len(few))
+		add(many[:m])
+		add(few[:f])
+		many, few = many[m:], few[f:]
 	}
 	return all
 }

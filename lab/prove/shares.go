@@ -87,10 +87,10 @@ func (j *job) had() float64 { return float64(j.spent) / float64(j.weight) }
 func weightOf(c caps, fault string) int {
 	weights := map[string][3]int{ // of Synced, of what stays intact, of the rest
 		result.FaultKill:     {4, 4, 16},
-		result.FaultPower:    {7, 5, 3},
-		result.FaultRecovery: {6, 3, 1},
-		result.FaultEIO:      {15, 4, 1},
-		result.FaultENOSPC:   {5, 1, 1},
+		result.FaultPower:    {9, 5, 3},
+		result.FaultRecovery: {6, 2, 1},
+		result.FaultEIO:      {14, 2, 1},
+		result.FaultENOSPC:   {4, 1, 1},
 	}[fault]
 	switch {
 	case c.Class == kv.Synced:
