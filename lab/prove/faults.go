@@ -92,9 +92,8 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
 // and half done; a sync once, with the next one, and with the two operations on its file that
 // follow, so that what mends the first failure fails as well, and what mends that; a disk becomes
-// full at one write or sync, or for good. Of every third one each sort of operation fails in each
-// way before what stands around it tells more apart. Nothing fails of the index that processes
-// share who use SQLite, which is made anew behind a crash.
+// full at one write or sync, or for good. Nothing fails of the index that processes share who use
+// SQLite, which is made anew behind a crash.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	runs, err := l.healthyRuns(ctx, j)
 	if err != nil {
@@ -112,46 +111,21 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		courses, at = append(courses, h.course), append(at, of)
 	}
 	j.deaths = j.deathsOf(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "deaths"), l.Seed)))
-	return targetsAt(courses, at, mix(l.Seed, "targets")), nil
+	return targetsAt(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed))), nil
 }
 
-// targetsAt returns the targets of courses in their order.
-func targetsAt(courses []course, at [][][]target, seed uint64) []target {
-	bySort := order(courses, sortsOf, rand.New(rand.NewPCG(seed, 1)))
-	byPlace := order(courses, surroundings, rand.New(rand.NewPCG(seed, 2)))
-	return alternating(inWays(byPlace, at, func(p chosen) int { return p.turn }),
-		inWays(bySort, at, func(p chosen) int { return p.turn + p.kind }))
-}
-
-// inWays returns how operations are to fail. All of them fail in one way before one fails in
-// another: others do meanwhile, as first tells, the way that each fails in first.
-func inWays(places []chosen, at [][][]target, first func(chosen) int) (all []target) {
+// targetsAt returns the targets of courses in their order. All operations fail in one way before
+// one fails in another. Which way comes first differs from kind to kind: what stands around an
+// operation tells so many kinds apart that time ends before each has failed in every way.
+func targetsAt(courses []course, at [][][]target, rng *rand.Rand) (all []target) {
+	places := order(courses, rng)
 	for v, found := 0, true; found; v++ {
 		found = false
 		for _, p := range places {
 			if list := at[p.of][p.step]; v < len(list) {
-				found, all = true, append(all, list[(v+first(p))%len(list)])
+				found, all = true, append(all, list[(v+p.turn+p.kind)%len(list)])
 			}
 		}
-	}
-	return all
-}
-
-// alternating returns two of many and one of few in turn, and what is in both once.
-func alternating[T comparable](many, few []T) (all []T) {
-	seen := map[T]bool{}
-	add := func(list []T) {
-		for _, v := range list {
-			if !seen[v] {
-				seen[v], all = true, append(all, v)
-			}
-		}
-	}
-	for len(many)+len(few) > 0 {
-		m, f := min(2, len(many)), min(1, len(few))
-		add(many[:m])
-		add(few[:f])
-		many, few = many[m:], few[f:]
 	}
 	return all
 }

@@ -14,19 +14,19 @@ import (
 // that one before it, and of all, and the place of the kind among those like it.
 type chosen struct{ of, step, nth, turn, kind int }
 
-// order returns the operations that processes asked for, one of each kind in turn, as kindsOf tells
-// kinds apart. A kind that several courses have counts once, and its turns come from all of them:
-// time is short, and every recording creates a store and closes it. Of five operations two are
-// syncs, of which a failure is forgotten most easily, one of them, while there are any, of more
-// than a page, and two are writes, of which a part may be done. The rarest kinds come first, and
-// between them the most frequent ones, which are what commits do, but before all of them syncs of
-// long files. Of a kind those of a heavy course come last.
-func order(courses []course, kindsOf func(course) []string, rng *rand.Rand) []chosen {
+// order returns the operations that processes asked for, one of each kind in turn. A kind that
+// several courses have counts once, and its turns come from all of them: time is short, and
+// every recording creates a store and closes it. Of four operations two are syncs, of which a
+// failure is forgotten most easily, one of them, while there are any, of more than a page, and one
+// is a write. The rarest kinds come first, and between them the most frequent ones, which are what
+// commits do, but before all of them syncs of long files. Of a kind those of a heavy course come
+// last.
+func order(courses []course, rng *rand.Rand) []chosen {
 	of, first, heavy := map[string][]chosen{}, map[string]int{}, make([]int, len(courses))
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, c := range courses {
 		steps := c.steps
-		around, bytes, nth := kindsOf(c), written(steps), map[string]int{}
+		around, bytes, nth := surroundings(c), written(steps), map[string]int{}
 		heavy[n] = c.heavy()
 		for _, i := range rng.Perm(len(steps)) {
 			k := around[i]
@@ -68,7 +68,7 @@ func order(courses []course, kindsOf func(course) []string, rng *rand.Rand) []ch
 		if len(*large) == 0 {
 			syncs = small
 		}
-		for _, from := range []*[]chosen{syncs, writes, small, rest, writes} {
+		for _, from := range []*[]chosen{syncs, writes, small, rest} {
 			if len(*from) > 0 {
 				all, *from = append(all, (*from)[0]), (*from)[1:]
 			}
@@ -127,7 +127,7 @@ func fromBothEnds(list []string) []string {
 // turns is order of the steps of one recording.
 func turns(steps []powerfs.Step, rng *rand.Rand) []int {
 	var all []int
-	for _, p := range order([]course{{steps: steps}}, surroundings, rng) {
+	for _, p := range order([]course{{steps: steps}}, rng) {
 		all = append(all, p.step)
 	}
 	return all
