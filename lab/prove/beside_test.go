@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -64,40 +63,6 @@ func TestMomentsBeforeTheLargestSyncs(t *testing.T) {
 	}
 	if got, want := r.gathered(2), []int{11, 5, 7, 9}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-// Time is short: each way to fail has its turn before all that stands around an operation has.
-func TestEachSortOfOperationFailsInEachWayEarly(t *testing.T) {
-	t.Parallel()
-	var steps []powerfs.Step
-	for i := range 40 { // around each write is something else
-		steps = append(steps, powerfs.Step{Kind: powerfs.OnCreate, Path: string(rune('a'+i%20)) + "x"},
-			powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: 100},
-			powerfs.Step{Kind: powerfs.OnSync, Path: "log"})
-	}
-	courses, at := []course{{steps: steps}}, [][][]target{make([][]target, len(steps))}
-	for i, f := range faultsAt(steps) {
-		for way := range 3 {
-			f.Again = way
-			at[0][i] = append(at[0][i], target{Fault: f})
-		}
-	}
-	of := func(t target) [2]int { return [2]int{int(t.Op), t.Again} }
-	all := targetsAt(courses, at, rand.New(rand.NewPCG(1, 1)))
-	if len(all) != 3*len(steps) {
-		t.Errorf("%d targets, want that each of %d operations fails in 3 ways once", len(all), len(steps))
-	}
-	early := map[[2]int]bool{}
-	for _, x := range all[:24] {
-		early[of(x)] = true
-	}
-	for way := range 3 {
-		for _, op := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnSync} {
-			if !early[[2]int{int(op), way}] {
-				t.Errorf("among the first 24 no %s fails in way %d", op, way)
-			}
-		}
 	}
 }
 

@@ -111,23 +111,18 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		courses, at = append(courses, h.course), append(at, of)
 	}
 	j.deaths = j.deathsOf(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "deaths"), l.Seed)))
-	return targetsAt(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed))), nil
-}
-
-// targetsAt returns the targets of courses in their order. All operations fail in one way before
-// one fails in another. Which way comes first differs from kind to kind: what stands around an
-// operation tells so many kinds apart that time ends before each has failed in every way.
-func targetsAt(courses []course, at [][][]target, rng *rand.Rand) (all []target) {
-	places := order(courses, rng)
+	var all []target
+	places := order(courses, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
+	// all of them fail in one way before one fails in another: its kind does meanwhile
 	for v, found := 0, true; found; v++ {
 		found = false
 		for _, p := range places {
 			if list := at[p.of][p.step]; v < len(list) {
-				found, all = true, append(all, list[(v+p.turn+p.kind)%len(list)])
+				found, all = true, append(all, list[(v+p.turn)%len(list)])
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
 // faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
@@ -184,7 +179,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []tar
 	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
 		next, more := f, f
 		next.Again, more.Again, more.Any = 1, 2, true
-		all = append(all, target{scene: scene, Fault: more}, target{scene: scene, Fault: next})
+		all = append(all, target{scene: scene, Fault: next}, target{scene: scene, Fault: more})
 	}
 	if slow {
 		later := f
@@ -241,9 +236,6 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	if l.Rounds > 0 {
 		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
 		_, err = l.explore(ctx, j.task, x, l.within(turnTime))
-		return err
-	}
-	if err := l.exploreGathered(ctx, j, x, min(first+1, len(rec.steps))); err != nil {
 		return err
 	}
 	someTime := turnTime

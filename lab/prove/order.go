@@ -11,8 +11,8 @@ import (
 )
 
 // chosen is an operation: a step of one of several recordings, how many of its kind were chosen of
-// that one before it, and of all, and the place of the kind among those like it.
-type chosen struct{ of, step, nth, turn, kind int }
+// that one before it, and of all.
+type chosen struct{ of, step, nth, turn int }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
 // several courses have counts once, and its turns come from all of them: time is short, and
@@ -56,8 +56,8 @@ func order(courses []course, rng *rand.Rand) []chosen {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		list = fromBothEnds(list)
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
-		inTurn(list, of, func(turn, kind int, c chosen) {
-			c.turn, c.kind = turn, kind
+		inTurn(list, of, func(turn, _ int, c chosen) {
+			c.turn = turn
 			ranks[r] = append(ranks[r], c)
 		})
 	}

@@ -189,7 +189,7 @@ func TestOperationsFailOneOfEachKindFirst(t *testing.T) {
 	seen := map[chosen]bool{}
 	var syncs []string
 	for _, p := range places {
-		p.nth, p.turn, p.kind = 0, 0, 0
+		p.nth, p.turn = 0, 0
 		if seen[p] {
 			t.Errorf("operation %d of %d comes twice", p.step, p.of)
 		}
