@@ -51,6 +51,7 @@ func WithWeakest(d Durability) Option { return func(r *request) { r.config.Weake
 // WithWait sets how long Open, and every later call, waits for a lock of another process; a call's
 // context may end it earlier. Zero tries once. The URL parameter is wait=2s. It does not bound the
 // wait for a writer's turn within this process: that comes in order, and only the context ends it.
+// How long a transaction that is Aborted runs again stands at DB.Update.
 func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 
 // WithLogger receives what the engine reports in the background. Without it such reports are
