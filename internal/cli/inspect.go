@@ -199,15 +199,37 @@ func (a *app) openExisting(ctx context.Context, rawURL string, change bool) (*kv
 	if err != nil {
 		return nil, usageError{err}
 	}
-	patience := time.AfterFunc(time.Second, func() {
-		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)
-	})
-	defer patience.Stop()
 	access := transfer.Look
 	if change {
 		access = transfer.Change
 	}
-	return transfer.OpenExisting(ctx, rawURL, access)
+	return transfer.OpenExisting(ctx, rawURL, access, kv.WithTracer(&waits{stderr: a.stderr, path: path}))
+}
+
+// waits tells of a wait for another process that lasts longer than a second.
+type waits struct {
+	stderr io.Writer
+	path   string
+}
+
+// waitKey is the key of a wait's timer in its context.
+type waitKey struct{}
+
+// Start begins a wait if op is one.
+func (w *waits) Start(ctx context.Context, op string) context.Context {
+	if op != "lock" {
+		return ctx
+	}
+	return context.WithValue(ctx, waitKey{}, time.AfterFunc(time.Second, func() {
+		fmt.Fprintf(w.stderr, "waiting for another process to close %s\n", w.path)
+	}))
+}
+
+// End ends the wait.
+func (w *waits) End(ctx context.Context, e kv.Event) {
+	if timer, ok := ctx.Value(waitKey{}).(*time.Timer); ok && e.Op == "lock" {
+		timer.Stop()
+	}
 }
 
 // aStore refuses to have no arguments.
