@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -119,26 +120,29 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 	return rounds >= g.length
 }
 
-// load loads the stores of the cells that are live: one after the other in the first sitting, for
-// what it tells of each, and all at the same time in later ones.
+// load loads the stores of the cells that are live: in the first sitting no more at the same time
+// than there are processors, for what it tells of each, and all in later ones.
 func (g *group) load(ctx context.Context) {
+	live := g.live()
 	setup := func(c *cell) request { return request{Command: cmdSetup, Cell: &c.spec} }
 	if g.sittings > 0 {
-		g.together(ctx, g.live(), "load", setup, func(c *cell, resp response) {
+		g.together(ctx, live, "load", setup, func(c *cell, resp response) {
 			*c.Open = min(*c.Open, int64(resp.Setup.Description.Open)) // what disturbs it makes it longer
 		})
 		return
 	}
-	for _, c := range g.live() {
+	for cells := range slices.Chunk(live, runtime.GOMAXPROCS(0)) {
 		if ctx.Err() != nil || time.Now().After(g.r.deadline()) {
-			c.end(ctx)
+			for _, c := range cells {
+				c.end(ctx)
+			}
 			continue
 		}
 		start := time.Now()
-		if resp, ok := g.call(ctx, c, "load", setup(c)); ok {
+		g.together(ctx, cells, "load", setup, func(c *cell, resp response) {
 			c.loading = time.Since(start)
 			g.loaded(c, resp.Setup)
-		}
+		})
 	}
 }
 
