@@ -129,13 +129,20 @@ func (o Options) withDefaults() Options {
 	if o.Precision == 0 {
 		o.Precision = DefaultPrecision
 	}
-	if o.Hang == 0 {
-		o.Hang = min(DefaultHang, max(o.Budget/3, 5*time.Second))
-	}
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
 	return o
+}
+
+// hang returns how long an engine has for an answer, and whether the budget makes that so short that
+// one who does not answer need not have hung.
+func (o Options) hang() (limit time.Duration, short bool) {
+	if o.Hang > 0 {
+		return o.Hang, false
+	}
+	limit = min(DefaultHang, max(o.Budget/3, 5*time.Second))
+	return limit, limit < DefaultHang
 }
 
 // runner is the state of a run.
@@ -265,6 +272,7 @@ func (r *runner) unmount() (err error) {
 func (r *runner) probe(ctx context.Context) error {
 	r.promises, r.broken = map[string][]kv.Promise{}, map[string]error{}
 	r.Progress(Progress{Phase: "probe", Elapsed: time.Since(r.started), Budget: r.Budget})
+	limit, _ := r.hang()
 	resps, errs := make([]response, len(r.Entries)), make([]error, len(r.Entries))
 	var group errgroup.Group
 	group.SetLimit(2 * runtime.GOMAXPROCS(0)) // half of the time they wait for the disk
@@ -275,7 +283,7 @@ func (r *runner) probe(ctx context.Context) error {
 				return err
 			}
 			spec := probeSpec{Entry: e, Dir: filepath.Join(r.data, fmt.Sprintf("probe-%d", i))}
-			errs[i] = p.Call(ctx, string(cmdProbe), request{Command: cmdProbe, Probe: &spec}, &resps[i], r.Hang)
+			errs[i] = p.Call(ctx, string(cmdProbe), request{Command: cmdProbe, Probe: &spec}, &resps[i], limit)
 			_ = p.End(time.Second) // its answer is all that was wanted
 			return ctx.Err()
 		})

@@ -350,14 +350,13 @@ func (g *group) answered(ctx context.Context, c *cell, p *child.Process, resp re
 	return true
 }
 
-// patience returns how long a request may take, and whether that is cut short by the budget, so
-// that an engine that does not answer in time need not have hung. Loading may take half of what is
-// left of the budget: it depends on the size.
+// patience returns how long a request may take, and whether that is cut short by the budget. Loading
+// may take half of what is left of it, as that depends on the size.
 func (r *runner) patience(cmd command) (limit time.Duration, cut bool) {
 	left := max(time.Until(r.started.Add(r.Budget)), time.Second)
-	limit = r.Hang
+	limit, short := r.hang()
 	if cmd == cmdSetup && left/2 > limit {
 		return left / 2, true
 	}
-	return min(limit, left), left < limit
+	return min(limit, left), short || left < limit
 }
