@@ -350,8 +350,8 @@ func (g *group) answered(ctx context.Context, c *cell, p *child.Process, resp re
 	return true
 }
 
-// patience returns how long a request may take, and whether that is cut short by the budget. Loading
-// may take half of what is left of it, as that depends on the size.
+// patience returns how long a request may take, and whether that is cut short by the budget.
+// Loading may take half of what is left of it, as that depends on the size.
 func (r *runner) patience(cmd command) (limit time.Duration, cut bool) {
 	left := max(time.Until(r.started.Add(r.Budget)), time.Second)
 	limit, short := r.hang()
