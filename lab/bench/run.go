@@ -267,8 +267,8 @@ func (r *runner) unmount() (err error) {
 	return err
 }
 
-// probe asks the engines what they promise, each in a child of its own. An option with a wrong value
-// ends the run; an engine that fails otherwise is shown as failed in every cell.
+// probe asks the engines what they promise, each in a child of its own. An option with a wrong
+// value ends the run; an engine that fails otherwise is shown as failed in every cell.
 func (r *runner) probe(ctx context.Context) error {
 	r.promises, r.broken = map[string][]kv.Promise{}, map[string]error{}
 	r.Progress(Progress{Phase: "probe", Elapsed: time.Since(r.started), Budget: r.Budget})
