@@ -1,8 +1,6 @@
 package levelkv
 
 import (
-	"sync"
-
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 
@@ -21,8 +19,6 @@ type txn struct {
 	batch leveldb.Batch
 	own   *overlay.Writes // all that is in batch; nil until something is read
 }
-
-var txns = sync.Pool{New: func() any { return new(txn) }}
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error {
@@ -45,11 +41,12 @@ func (t *txn) Delete(key []byte) error {
 // Commit writes the batch to the journal.
 func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
 
-// Close drops the batch.
+// Close drops the batch, and keeps its memory unless that is much.
 func (t *txn) Close() error {
-	t.own = nil
+	const much = 64 << 10
+	if t.own = nil; len(t.batch.Dump()) > much {
+		t.batch = leveldb.Batch{}
+	}
 	t.batch.Reset()
-	err := t.reader.Close()
-	txns.Put(t)
-	return err
+	return nil
 }
