@@ -27,12 +27,11 @@ type view struct {
 	ctx     context.Context // ends running scans
 	mu      *sync.Mutex     // of a view that outlives a function, nil of others
 	open    *Iterator       // the first of those that are open
-	kept    walk            // of a scan that is over, for the next, until something is written
 	err     error           // the first error of a scan; View and Update return it
 	lent    bool            // to a namespace
 	scratch []byte          // for values that are not kept
 	key     []byte          // of a namespace, with its prefix
-	free    *Iterator       // of a scan that is over; nil where mu is not
+	free    *Iterator       // of a scan that is over, for the next; its cursor until something is written
 	life    *span           // of a view that the program holds
 }
 
@@ -72,9 +71,9 @@ func (v *view) end() error {
 
 // keepNone closes the cursor that is kept.
 func (v *view) keepNone() (err error) {
-	if v.kept.c != nil {
-		err = v.kept.c.Close()
-		v.kept = walk{}
+	if v.free != nil && v.free.c != nil {
+		err = v.free.c.Close()
+		v.free.walk = walk{}
 	}
 	return err
 }
@@ -246,11 +245,11 @@ func (s *Snapshot) full(key []byte) []byte {
 // driver's cursor rather than handing yield to the driver: an argument of an interface method
 // escapes, and with it the loop body and every variable that it uses.
 func (s *Snapshot) scan(r *Range) *Iterator {
-	it := s.free
-	if it != nil {
-		s.free = nil
+	var it *Iterator
+	if s.mu != nil || s.free == nil { // where mu is, only the cursor serves again, to one who has it
+		it = &Iterator{scan: true}
 	} else {
-		it = new(Iterator)
+		it = s.free
 	}
 	it.steps, it.err = 0, it.init(s, r)
 	return it
@@ -259,13 +258,19 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 // end ends a scan, keeps its error, and keeps the iterator, which nobody else holds, for the next.
 func (it *Iterator) end() {
 	s, err := it.s, it.err
-	if cerr := it.close(); err == nil {
+	var cerr error
+	if it.plain && it.c != nil {
+		cerr = it.shut() // it.close, without the call
+	} else {
+		cerr = it.close()
+	}
+	if err == nil {
 		err = cerr
 	}
 	if err != nil {
 		s.fail(s.db.wrap("scan", err))
 	}
-	if s.mu == nil && s.r != nil {
+	if s.mu == nil && s.r != nil && s.free == nil {
 		s.free = it
 	}
 }

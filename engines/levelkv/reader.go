@@ -45,7 +45,7 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	c := &cursor{it: r.from.NewIterator(nil, nil)}
-	return c, c.Reopen(rg)
+	return c, c.Reopen(&rg)
 }
 
 // Close releases the snapshot.
@@ -68,8 +68,9 @@ type cursor struct {
 var _ driver.Reopener = (*cursor)(nil)
 
 // Reopen moves before the first pair of rg.
-func (c *cursor) Reopen(rg driver.Range) error {
-	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
+func (c *cursor) Reopen(rg *driver.Range) error {
+	c.rg.Set(rg)
+	if c.there, c.over = true, false; !rg.Reverse {
 		c.it.Seek(rg.Start)
 	} else if rg.End != nil && c.it.Seek(rg.End) {
 		c.it.Prev()
