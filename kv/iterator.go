@@ -102,9 +102,7 @@ func (it *Iterator) open(r *Range) (err error) {
 	free := s.free
 	switch it.none = r.empty(); {
 	case it.none:
-		if err = s.keepNone(); err == nil {
-			it.walk = walk{c: nothing{}}
-		}
+		it.walk, err = walk{c: nothing{}}, s.keepNone()
 	case free == nil || free.c == nil:
 		it.walk, err = walkOf(s.r.Cursor(it.r))
 	default:
@@ -115,6 +113,7 @@ func (it *Iterator) open(r *Range) (err error) {
 		}
 	}
 	if err != nil {
+		it.walk = walk{}
 		return s.db.wrap("scan", err)
 	}
 	if free == it {

@@ -48,6 +48,12 @@ func (v *view) leave() {
 	}
 }
 
+// done is leave of a call that had a span.
+func (v *view) done(sp *span, err *error) {
+	sp.end(*err)
+	v.leave()
+}
+
 // end closes what is still open, and the reader. That something was open is an error.
 func (v *view) end() error {
 	left := 0
@@ -101,10 +107,7 @@ func (s *Snapshot) plain() bool { return s.mu == nil && s.db.tracer == nil }
 func (s *Snapshot) call(op string, do func(sp *span) error) (err error) {
 	_, sp := startSpan(s.ctx, s.db.tracer, Event{Op: op})
 	s.enter()
-	defer func() {
-		sp.end(err)
-		s.leave()
-	}()
+	defer s.done(sp, &err)
 	return do(sp)
 }
 
@@ -126,10 +129,7 @@ func (s *Snapshot) Append(dst, key []byte) (v []byte, err error) {
 	var sp span // not by call: it would be allocated
 	sp.begin(s.ctx, s.db.tracer, Event{Op: "get"})
 	s.enter()
-	defer func() {
-		sp.end(err)
-		s.leave()
-	}()
+	defer s.done(&sp, &err)
 	if v, err = s.append(dst, key); err == nil {
 		sp.pair(key, v[len(dst):])
 	}
@@ -258,13 +258,7 @@ func (s *Snapshot) scan(r *Range) *Iterator {
 // end ends a scan, keeps its error, and keeps the iterator, which nobody else holds, for the next.
 func (it *Iterator) end() {
 	s, err := it.s, it.err
-	var cerr error
-	if it.plain && it.c != nil {
-		cerr = it.shut() // it.close, without the call
-	} else {
-		cerr = it.close()
-	}
-	if err == nil {
+	if cerr := it.close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
@@ -275,7 +269,7 @@ func (it *Iterator) end() {
 	}
 }
 
-// fail keeps the error of a scan.
+// fail keeps the first error, of a scan for instance, that View and Update return.
 func (s *Snapshot) fail(err error) {
 	s.enter()
 	defer s.leave()

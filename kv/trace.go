@@ -142,15 +142,9 @@ func traced(ctx context.Context, t Timer, e Event, do func(ctx context.Context) 
 
 // end tells the tracer how the operation went.
 func (s *span) end(err error) {
-	if s != nil && s.timer != nil {
-		s.finish(err)
+	if s == nil || s.timer == nil {
+		return
 	}
-}
-
-// finish is apart from end, which is part of its callers then.
-//
-//go:noinline
-func (s *span) finish(err error) {
 	if err != nil { // to copy what was just stored has the processor wait for its parts
 		s.event.Err = err
 	}

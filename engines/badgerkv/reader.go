@@ -104,7 +104,7 @@ func (c *cursor) Next() (key, value []byte, err error) {
 		return nil, nil, nil
 	}
 	item := c.it.Item()
-	if key = item.Key(); c.beyond(key) {
+	if key = item.Key(); c.rg.Beyond(key) {
 		c.over = true
 		return nil, nil, nil
 	}
@@ -117,14 +117,6 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	}
 	c.value, err = appendValue(c.value[:0], item) // Badger may unmap the file that it lies in
 	return key, c.value, err
-}
-
-// beyond reports whether key lies behind the end of the walk.
-func (c *cursor) beyond(key []byte) bool {
-	if c.rg.Reverse {
-		return bytes.Compare(key, c.rg.Start) < 0
-	}
-	return c.rg.End != nil && bytes.Compare(key, c.rg.End) >= 0
 }
 
 // Seek moves to the first pair at or after key in the direction of the walk.

@@ -1,7 +1,6 @@
 package levelkv
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/syndtr/goleveldb/leveldb"
@@ -90,9 +89,7 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	default:
 		c.it.Next()
 	}
-	c.over = c.over || !c.it.Valid() || c.rg.Reverse && bytes.Compare(c.it.Key(), c.rg.Start) < 0 ||
-		!c.rg.Reverse && c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
-	if c.over {
+	if c.over = c.over || !c.it.Valid() || c.rg.Beyond(c.it.Key()); c.over {
 		return nil, nil, classify(c.it.Error())
 	}
 	return c.it.Key(), c.it.Value(), nil

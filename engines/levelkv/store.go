@@ -3,7 +3,6 @@ package levelkv
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -52,18 +51,14 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	return t, nil
 }
 
-// hows are the options that deliver each class, and alone those for one who meets no other writer.
+// hows are the options that deliver each class, and alone those of one who has no other writer to
+// join.
 var (
 	hows  = [...]opt.WriteOptions{driver.Synced: {Sync: true}, driver.Flushed: {}, driver.Buffered: {}}
-	alone = [...]opt.WriteOptions{driver.Synced: {Sync: true, NoWriteMerge: true},
-		driver.Flushed: {NoWriteMerge: true}, driver.Buffered: {NoWriteMerge: true}}
+	alone = [...]opt.WriteOptions{{Sync: true, NoWriteMerge: true}, {NoWriteMerge: true}, {NoWriteMerge: true}}
 )
 
-// batches are those of Apply that were written.
-var batches = sync.Pool{New: func() any { return new(leveldb.Batch) }}
-
-// Apply commits ops as one batch; a single pair in memory of goleveldb's own. Several that run at
-// once share a write and a sync.
+// Apply commits ops as one batch; a single pair in memory of goleveldb's own.
 func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) error {
 	if err := s.files.Err(); err != nil {
 		return err
@@ -71,18 +66,14 @@ func (s *store) Apply(_ context.Context, ops []driver.Op, d driver.Durability) e
 	if len(ops) == 1 && !ops[0].Delete {
 		return classify(s.db.Put(ops[0].Key, ops[0].Value, &hows[d]))
 	}
-	b := batches.Get().(*leveldb.Batch)
+	t := txns.Get().(*txn)
+	t.db, t.how = s.db, &hows[d]
 	for i := range ops {
-		if op := &ops[i]; op.Delete {
-			b.Delete(op.Key)
-		} else {
-			b.Put(op.Key, op.Value)
-		}
+		_ = ops[i].Run(t) // fails only where there is an index
 	}
-	err := s.db.Write(b, &hows[d])
-	b.Reset()
-	batches.Put(b)
-	return classify(err)
+	err := errors.Join(t.Commit(), t.Close())
+	txns.Put(t)
+	return err
 }
 
 // Compact writes the memory table out and merges every level over all keys. goleveldb cannot be

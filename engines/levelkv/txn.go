@@ -1,6 +1,8 @@
 package levelkv
 
 import (
+	"sync"
+
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 
@@ -19,6 +21,8 @@ type txn struct {
 	batch leveldb.Batch
 	own   *overlay.Writes // all that is in batch; nil until something is read
 }
+
+var txns = sync.Pool{New: func() any { return new(txn) }} // of Apply
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error {
@@ -43,8 +47,7 @@ func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
 
 // Close drops the batch, and keeps its memory unless that is much.
 func (t *txn) Close() error {
-	const much = 64 << 10
-	if t.own = nil; len(t.batch.Dump()) > much {
+	if t.own = nil; len(t.batch.Dump()) > 64<<10 {
 		t.batch = leveldb.Batch{}
 	}
 	t.batch.Reset()

@@ -335,6 +335,14 @@ func (r *Range) Set(to *Range) {
 	r.Start, r.End, r.Reverse, r.KeysOnly = to.Start, to.End, to.Reverse, to.KeysOnly
 }
 
+// Beyond reports whether key, which a walk over r has come to, lies behind its end.
+func (r *Range) Beyond(key []byte) bool {
+	if r.Reverse {
+		return bytes.Compare(key, r.Start) < 0
+	}
+	return r.End != nil && bytes.Compare(key, r.End) >= 0
+}
+
 // Setting is one setting of an open store.
 type Setting struct {
 	Name  string `json:"name"`
