@@ -337,10 +337,11 @@ func (r *Range) Set(to *Range) {
 
 // Beyond reports whether key, which a walk over r has come to, lies behind its end.
 func (r *Range) Beyond(key []byte) bool {
+	bound := r.End
 	if r.Reverse {
-		return bytes.Compare(key, r.Start) < 0
+		bound = r.Start
 	}
-	return r.End != nil && bytes.Compare(key, r.End) >= 0
+	return bound != nil && bytes.Compare(key, bound) < 0 == r.Reverse
 }
 
 // Setting is one setting of an open store.
