@@ -220,7 +220,7 @@ func (db *DB) writeOne(ctx context.Context, d Durability, op *driver.Op) error {
 		err = db.wrap("write", err)
 	} else {
 		one := ones.Get().(*[1]driver.Op)
-		one[0] = *op
+		one[0].Key, one[0].Value, one[0].Delete = op.Key, op.Value, op.Delete // see driver.Range.Set
 		if len(db.prefix) > 0 {
 			one[0].Key = slices.Concat(db.prefix, op.Key)
 		}
