@@ -61,6 +61,7 @@ var cases = []frame.Case[*suite]{
 	{Name: "a job that takes longer than its lease is done once", Run: testLongJob},
 	{Name: "a worker is told when its job is no longer its own", Run: testLostJob},
 	{Name: "a panic is a failure like others", Run: testPanic},
+	{Name: "a function that ends its goroutine has failed, and its worker goes on", Run: testExit},
 	{Name: "a program that ends costs its jobs no attempt", Run: testRestarts},
 	{Name: "a job that is released is ready as if it had not been claimed", Run: testRelease},
 	{Name: "why attempts failed is kept with the job", Run: testFailures},
