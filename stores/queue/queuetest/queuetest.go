@@ -70,6 +70,8 @@ var cases = []frame.Case[*suite]{
 	{Name: "jobs are deleted among others", Run: testDeletedAmongMany},
 	{Name: "of a key there is one job", Run: testUnique},
 	{Name: "of those who publish a key at once one does", Run: testUniqueTogether},
+	{Name: "a key may be any text", Run: testKeyTexts},
+	{Name: "under a clock before 1970 jobs are as good", Run: testEarlyClock},
 	{Name: "kinds have their own functions and numbers, and unknown ones are kept", Run: testKinds},
 	{Name: "a shutdown waits, then gives back", Run: testShutdown},
 	{Name: "of each tick of a schedule there is one job", Run: testSchedules},
