@@ -150,8 +150,8 @@ func TestADelayIsNotForgottenForWhatWasBefore(t *testing.T) {
 	}
 }
 
-// Of a transaction in doubt nobody is told, and a store of a server goes on. Who waits looks whether
-// it was done.
+// Of a transaction in doubt nobody is told, and a store of a server goes on. Who waits looks
+// whether it was done.
 func TestAWorkerFindsWhatATransactionInDoubtPublished(t *testing.T) {
 	db, err := kv.Open(t.Context(), "mem-doubts:queue")
 	if err != nil {

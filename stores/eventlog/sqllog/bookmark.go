@@ -85,8 +85,8 @@ func (b *backend) Lease(ctx context.Context, name, holder string, now, until int
 	return b.wrap("lease", err)
 }
 
-// Leases implements eventlog.Backend. SQLite: the length of a text ends at its first byte that is 0,
-// that of a blob does not.
+// Leases implements eventlog.Backend. SQLite: the length of a text ends at its first byte that is
+// 0, that of a blob does not.
 func (b *backend) Leases(ctx context.Context, prefix string) ([]eventlog.Leased, error) {
 	rows, err := b.readers.QueryContext(ctx, `SELECT name, position, ifnull(until, 0) FROM subscriptions LEFT JOIN leases USING (name)
 		WHERE substr(CAST(name AS BLOB), 1, length(?1)) = ?1 ORDER BY name`, []byte(prefix))

@@ -265,7 +265,8 @@ func testKeyTexts(s *suite) {
 	keys := []string{"\x00", "\x00\x00", "a\x00", "a\x00b", "a\x00c", "a", `a"b\c`, "\u2028</\uFFFD", "\x01\x7f", "k'; --", "ä𝄞"}
 	for range 3 {
 		for _, key := range keys {
-			ids := b.publishDrafts(queue.Draft{Payload: []byte(key), Key: key, KeyFor: time.Second}, queue.Draft{Key: key})
+			ids := b.publishDrafts(queue.Draft{Payload: []byte(key), Key: key, KeyFor: time.Second},
+				queue.Draft{Key: key})
 			if ids[0] == 0 || ids[1] != 0 {
 				s.Fatalf("key %q: published as %v, want the first alone", key, ids)
 			}

@@ -226,7 +226,8 @@ func testExit(s *suite) {
 
 	w = s.workers(b.store, queue.WorkersOptions{})
 	s.Must("schedule", w.Schedule(b.Name(), queue.Schedule{Name: "exits", Ticks: queue.Every(time.Millisecond),
-		Missed: queue.MissedEach, Draft: func(time.Time) (queue.Draft, error) { runtime.Goexit(); return queue.Draft{}, nil }}))
+		Missed: queue.MissedEach,
+		Draft:  func(time.Time) (d queue.Draft, err error) { runtime.Goexit(); return d, err }}))
 	ended = s.running(w)
 	s.wait("the schedule", func() bool {
 		b.pass(time.Second)
