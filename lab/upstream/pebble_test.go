@@ -22,8 +22,8 @@ import (
 )
 
 var pebbleGoesOn = fault{module: "github.com/cockroachdb/pebble/v2", defence: "engines/pebblekv",
-	sentence: "an Open that fails behind its flush leaves the compaction running that this has begun: without the lock " +
-		"it writes to a manifest that the next Open has read, and it ends the process by a panic"}
+	sentence: "an Open that fails behind its flush leaves the compaction running that this has begun: without the " +
+		"lock it writes to a manifest that the next Open has read, and it ends the process by a panic"}
 
 // TestPebbleEndsTheProcessBehindAnOpenThatFailed lets the last sync of the folder fail in an Open
 // that has flushed a log, so that there are enough tables for a compaction.
