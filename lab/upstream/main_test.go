@@ -8,17 +8,23 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// The test binary is also the process that is killed while it commits.
+// The test binary is also the process that is killed while it commits, or ends by itself.
 const childRole = "upstream-child"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == childRole {
-		if err := commitUntilKilled(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
+	if len(os.Args) != 3 {
+		os.Exit(m.Run())
+	}
+	var err error
+	if os.Args[1] == childRole {
+		err = commitUntilKilled(os.Args[2])
+	} else {
+		err = pebbleChild(os.Args[1], os.Args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
 }
 
 // fault is a fault of an engine.
