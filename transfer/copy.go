@@ -42,12 +42,12 @@ func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 }
 
 func copyAll(ctx context.Context, from, to string, o Options) (report Report, err error) {
+	if err := apart(from, to); err != nil {
+		return report, err
+	}
 	p, err := newPartial(to)
 	if err != nil {
 		return report, err
-	}
-	if same, err := samePath(from, to); err != nil || same {
-		return report, errors.Join(err, refuse(same, "name another path", "source and destination are the same"))
 	}
 	source, err := OpenExisting(ctx, from, Look)
 	if err != nil {
@@ -300,6 +300,9 @@ func Plan(ctx context.Context, from, to string, o *Options) (Summary, error) {
 }
 
 func plan(ctx context.Context, from, to string, o Options) (summary Summary, err error) {
+	if err := apart(from, to); err != nil {
+		return summary, err
+	}
 	p, err := newPartial(to)
 	if err != nil {
 		return summary, err

@@ -151,9 +151,8 @@ func newMove(from []string, to string, o *MoveOptions) (*move, error) {
 		return nil, err
 	}
 	for _, f := range from {
-		if same, err := samePath(f, to); err != nil || same {
-			return nil, errors.Join(err, refuse(same, "name another path",
-				"the old store and the new one are the same"))
+		if err := apart(f, to); err != nil {
+			return nil, err
 		}
 	}
 	return m, nil

@@ -193,6 +193,35 @@ func TestTwoStoresThatNobodyMoved(t *testing.T) {
 	}
 }
 
+// TestNotWithin: who removes the old store must not remove the new one with it.
+func TestNotWithin(t *testing.T) {
+	for _, engine := range []string{"bbolt", "leveldb", "pebble"} {
+		t.Run(engine, func(t *testing.T) {
+			dir, from := small(t, engine)
+			old := filepath.Join(dir, "old")
+			if err := os.Symlink(old, filepath.Join(dir, "link")); err != nil {
+				t.Skip(err)
+			}
+			for _, to := range []string{"old", "link", "old/new", "old/deep/er/new", "link/new"} {
+				to := "bbolt:" + filepath.Join(dir, filepath.FromSlash(to))
+				_, err := transfer.Migrate(t.Context(), from, to, &transfer.MoveOptions{Old: transfer.Remove})
+				_, planned := transfer.Plan(t.Context(), from, to, nil)
+				_, copied := transfer.Copy(t.Context(), from, to, nil)
+				for _, err := range []error{err, planned, copied} {
+					if !errors.Is(err, kv.Invalid) {
+						t.Errorf("%s to %s: error %v, want one of kind %v", from, to, err, kv.Invalid)
+					}
+				}
+			}
+			to := "bbolt:" + filepath.Join(dir, "old-new") // beside it, however alike the names are
+			if _, err := transfer.Copy(t.Context(), from, to, nil); err != nil {
+				t.Fatal(err)
+			}
+			same(t, from, to)
+		})
+	}
+}
+
 // TestOlderProgramHasItOpen: a writer of the old store keeps the move waiting; while the store is
 // moved it cannot commit.
 func TestOlderProgramHasItOpen(t *testing.T) {
