@@ -79,6 +79,9 @@ func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Re
 			report = Report{Summary: c.read.summary(), Resumed: c.resumed}
 			err = c.verify(ctx, report.Summary)
 		}
+		if errors.Is(err, kv.Unsupported) {
+			p.keep = false // the next copy cannot go on with it either
+		}
 		if !errors.As(err, new(unfit)) {
 			return report, err
 		}
@@ -322,7 +325,10 @@ func plan(ctx context.Context, from, to string, o Options) (summary Summary, err
 		return summary, err
 	}
 	c := copier{source: source, partial: p, o: o}
-	if err := errors.Join(c.fits(ctx, db.Caps()), db.Close()); err != nil {
+	if err = db.View(ctx, func(*kv.Snapshot) error { return nil }); err == nil { // a log of messages has no keys
+		err = c.fits(ctx, db.Caps())
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
 		return summary, err
 	}
 	return summarise(ctx, source, o, 0)
