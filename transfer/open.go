@@ -44,8 +44,8 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 	return kv.Open(ctx, rawURL, options...)
 }
 
-// foreign refuses a folder that another engine keeps a store in. Pebble and Badger would make one of
-// their own there, and remove the files that they do not know. Of files kv tells.
+// foreign refuses a folder that another engine keeps a store in. Pebble and Badger would make one
+// of their own there, and remove the files that they do not know. Of files kv tells.
 func foreign(engine, path string, info os.FileInfo) error {
 	if !info.IsDir() || !slices.Contains([]string{"badger", "leveldb", "pebble"}, engine) {
 		return nil // one that detect may know by another name
