@@ -16,6 +16,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer"
 )
 
 // Engine is the scheme of a switch's URL.
@@ -199,7 +200,11 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !d.Info().Caps.Remote {
 		return nil
 	}
-	db, err := kv.Open(ctx, rawURL, kv.WithWait(0))
+	open := kv.Open
+	if !d.Info().Caps.Remote {
+		open = existing
+	}
+	db, err := open(ctx, rawURL, kv.WithWait(0))
 	if err != nil {
 		return fmt.Errorf("new: %w", err)
 	}
@@ -212,6 +217,11 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 		}
 		return nil
 	})
+}
+
+// existing opens a store that is there, and not of another engine.
+func existing(ctx context.Context, rawURL string, options ...kv.Option) (*kv.DB, error) {
+	return transfer.OpenExisting(ctx, rawURL, transfer.Change, options...)
 }
 
 // find returns driver and path of a URL.
