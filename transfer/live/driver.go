@@ -200,10 +200,6 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !d.Info().Caps.Remote {
 		return nil
 	}
-	open := kv.Open
-	if !d.Info().Caps.Remote {
-		open = existing
-	}
 	db, err := open(ctx, rawURL, kv.WithWait(0))
 	if err != nil {
 		return fmt.Errorf("new: %w", err)
@@ -219,8 +215,15 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 	})
 }
 
-// existing opens a store that is there, and not of another engine.
-func existing(ctx context.Context, rawURL string, options ...kv.Option) (*kv.DB, error) {
+// open opens one of the two stores, unless that is a folder of another engine.
+func open(ctx context.Context, rawURL string, options ...kv.Option) (*kv.DB, error) {
+	d, path, err := find(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil || d.Info().Caps.Remote {
+		return kv.Open(ctx, rawURL, options...)
+	}
 	return transfer.OpenExisting(ctx, rawURL, transfer.Change, options...)
 }
 
