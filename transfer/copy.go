@@ -42,12 +42,12 @@ func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 }
 
 func copyAll(ctx context.Context, from, to string, o Options) (report Report, err error) {
+	if err := apart(from, to); err != nil {
+		return report, err
+	}
 	p, err := newPartial(to)
 	if err != nil {
 		return report, err
-	}
-	if same, err := samePath(from, to); err != nil || same {
-		return report, errors.Join(err, refuse(same, "name another path", "source and destination are the same"))
 	}
 	source, err := OpenExisting(ctx, from, Look)
 	if err != nil {
@@ -78,6 +78,9 @@ func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Re
 		if err = c.run(ctx); err == nil {
 			report = Report{Summary: c.read.summary(), Resumed: c.resumed}
 			err = c.verify(ctx, report.Summary)
+		}
+		if errors.Is(err, kv.Unsupported) {
+			p.keep = false // the next copy cannot go on with it either
 		}
 		if !errors.As(err, new(unfit)) {
 			return report, err
@@ -300,6 +303,9 @@ func Plan(ctx context.Context, from, to string, o *Options) (Summary, error) {
 }
 
 func plan(ctx context.Context, from, to string, o Options) (summary Summary, err error) {
+	if err := apart(from, to); err != nil {
+		return summary, err
+	}
 	p, err := newPartial(to)
 	if err != nil {
 		return summary, err
@@ -319,7 +325,10 @@ func plan(ctx context.Context, from, to string, o Options) (summary Summary, err
 		return summary, err
 	}
 	c := copier{source: source, partial: p, o: o}
-	if err := errors.Join(c.fits(ctx, db.Caps()), db.Close()); err != nil {
+	if err = db.View(ctx, func(*kv.Snapshot) error { return nil }); err == nil { // a log of messages has no keys
+		err = c.fits(ctx, db.Caps())
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
 		return summary, err
 	}
 	return summarise(ctx, source, o, 0)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,9 +121,14 @@ func usageOfVerbs() string {
 
 // runInspect does what the arguments say: a store, a verb, operands.
 func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (err error) {
-	rawURL, err := storeURL(args[0])
-	if err != nil {
-		return err
+	if f.limit < 0 {
+		return usage(fmt.Errorf("--limit %d", f.limit), "for example: --limit 20")
+	}
+	rawURL := args[0]
+	if len(args) < 2 || args[1] != "detect" { // which tells of any file, and opens none
+		if rawURL, err = storeURL(rawURL); err != nil {
+			return err
+		}
 	}
 	if isQueueVerb(args[1:]) {
 		task, err := f.task(args[1:])
@@ -173,8 +179,8 @@ func inspectVerb(args []string) (verb, []string, error) {
 	}
 	v, operands := all[i], args[min(1, len(args)):]
 	if len(operands) < v.least || v.most >= 0 && len(operands) > v.most {
-		return v, nil, usage(fmt.Errorf("%s was given %d operands", name, len(operands)), "it is written: %s",
-			strings.TrimSpace(name+" "+v.operand))
+		return v, nil, usage(fmt.Errorf("%s was given %s", name, count(int64(len(operands)), "operand")),
+			"it is written: %s", strings.TrimSpace(name+" "+v.operand))
 	}
 	return v, operands, nil
 }
@@ -240,15 +246,21 @@ func aStore(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// detect prints what the store holds by its content.
-func (a *app) detect(rawURL string, asJSON bool) error {
-	path, err := kv.PathOf(rawURL)
-	if err != nil {
-		return usageError{err}
+// detect prints what a file or folder, named by its path or a URL, holds by its content.
+func (a *app) detect(name string, asJSON bool) (err error) {
+	path, _, _ := strings.Cut(name, "?")
+	if _, err := os.Lstat(path); isURL(name) || err != nil && strings.Contains(name, ":") {
+		if path, err = kv.PathOf(name); err != nil {
+			return usageError{err}
+		}
 	}
 	found, err := detect.Path(path)
 	if err != nil {
-		return &kv.Error{Op: "detect", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a store that exists"}
+		hint := "name a store that is there, and that you may read"
+		if errors.Is(err, detect.ErrUnknown) {
+			hint = "it is empty, of an engine that assay does not know, or damaged where its engine would show"
+		}
+		return &kv.Error{Op: "detect", Path: path, Kind: kv.KindOf(err), Err: err, Hint: hint}
 	}
 	if asJSON {
 		return writeJSON(a.stdout, found)
