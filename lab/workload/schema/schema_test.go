@@ -19,7 +19,8 @@ import (
 	"github.com/assaydb/assay/lab/workload/schema"
 )
 
-// both returns the schema of workloads, as it is parsed here and by a library of the whole standard.
+// both returns the schema of workloads, as it is parsed here and by a library of the whole
+// standard.
 func both(t *testing.T) (*schema.Schema, *jsonschema.Schema) {
 	t.Helper()
 	const file = "../workload.schema.json"
@@ -174,8 +175,7 @@ var values = []any{nil, true, false, "", "x", "é", "10k", "0k", "synced", "appe
 	json.Number("10000"), json.Number("10001"), json.Number("1e40"), []any{}, []any{"x"}, map[string]any{},
 	map[string]any{"read": json.Number("100")}, map[string]any{"name": "a"}}
 
-// TestASchemaWithOtherKeywordsDoesNotParse: a keyword that is not known would be one that nothing is
-// held to.
+// TestASchemaWithOtherKeywordsDoesNotParse: nothing would be held to a keyword that is not known.
 func TestASchemaWithOtherKeywordsDoesNotParse(t *testing.T) {
 	for _, text := range []string{
 		`{"properties": {"a": {"oneOf": []}}}`, `{"$defs": {"a": {"minimun": 1}}}`, `{"$ref": "#/$defs/none"}`,
