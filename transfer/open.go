@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/kv/detect"
 )
 
 // Access is what a store is opened for.
@@ -27,32 +25,17 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
+	if _, err := os.Stat(path); err != nil {
 		return nil, &kv.Error{Op: "open", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a store that exists"}
 	}
 	d, err := lookup(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	if err := foreign(d.Info().Name, path, info); err != nil {
-		return nil, err
-	}
 	if access == Look && d.Info().Caps.Supports(kv.ReadOnly) {
 		options = append([]kv.Option{kv.WithMode(kv.ReadOnly)}, options...)
 	}
 	return kv.Open(ctx, rawURL, options...)
-}
-
-// foreign refuses a folder that another engine keeps a store in. Pebble and Badger would make one
-// of their own there, and remove the files that they do not know. Of files kv tells.
-func foreign(engine, path string, info os.FileInfo) error {
-	if !info.IsDir() || !slices.Contains([]string{"badger", "leveldb", "pebble"}, engine) {
-		return nil // one that detect may know by another name
-	}
-	found, err := detect.Path(path)
-	return refuse(err == nil && found.Engine != engine, "open it as "+found.Engine+":"+path, "a store of %s, not of %s",
-		found.Engine, engine)
 }
 
 // apart refuses a source and a destination that are the same file or folder, by whatever names, and

@@ -306,8 +306,12 @@ func TestFolderOfAnotherEngine(t *testing.T) {
 			dir, is := small(t, c.is)
 			to := "bbolt:" + filepath.Join(dir, "new")
 			copied(t, is, to, nil)
-			for _, access := range []transfer.Access{transfer.Look, transfer.Change} {
-				db, err := transfer.OpenExisting(t.Context(), c.opened+":"+filepath.Join(dir, "old"), access)
+			for _, open := range []func(string) (*kv.DB, error){
+				func(url string) (*kv.DB, error) { return transfer.OpenExisting(t.Context(), url, transfer.Look) },
+				func(url string) (*kv.DB, error) { return transfer.OpenExisting(t.Context(), url, transfer.Change) },
+				func(url string) (*kv.DB, error) { return kv.Open(t.Context(), url) },
+			} {
+				db, err := open(c.opened + ":" + filepath.Join(dir, "old"))
 				if !errors.Is(err, kv.Invalid) || !strings.Contains(kv.HintOf(err), "open it as "+c.is+":") {
 					t.Errorf("error %v (%s), want one of kind %v that names %s", err, kv.HintOf(err), kv.Invalid, c.is)
 				}

@@ -135,8 +135,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// hang returns how long an engine has for an answer, and whether the budget makes that so short that
-// one who does not answer need not have hung.
+// hang returns how long an engine has for an answer, and whether the budget makes that so short
+// that one who does not answer need not have hung.
 func (o Options) hang() (limit time.Duration, short bool) {
 	if o.Hang > 0 {
 		return o.Hang, false

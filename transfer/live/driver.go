@@ -16,7 +16,6 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
-	"github.com/assaydb/assay/transfer"
 )
 
 // Engine is the scheme of a switch's URL.
@@ -200,7 +199,7 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !d.Info().Caps.Remote {
 		return nil
 	}
-	db, err := open(ctx, rawURL, kv.WithWait(0))
+	db, err := kv.Open(ctx, rawURL, kv.WithWait(0))
 	if err != nil {
 		return fmt.Errorf("new: %w", err)
 	}
@@ -213,18 +212,6 @@ func empty(ctx context.Context, dir, kept string) (err error) {
 		}
 		return nil
 	})
-}
-
-// open opens one of the two stores, unless that is a folder of another engine.
-func open(ctx context.Context, rawURL string, options ...kv.Option) (*kv.DB, error) {
-	d, path, err := find(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(path); err != nil || d.Info().Caps.Remote {
-		return kv.Open(ctx, rawURL, options...)
-	}
-	return transfer.OpenExisting(ctx, rawURL, transfer.Change, options...)
 }
 
 // find returns driver and path of a URL.

@@ -171,7 +171,7 @@ func (s *store) openSide(ctx context.Context, name string) (*side, error) {
 	if s.config.Mode == driver.ReadOnly || d.Info().Caps.Supports(s.config.Mode) {
 		options = append(options, kv.WithMode(s.config.Mode))
 	}
-	db, err := open(ctx, rawURL, options...)
+	db, err := kv.Open(ctx, rawURL, options...)
 	if err != nil {
 		return nil, &kv.Error{Kind: kv.KindOf(err), Err: fmt.Errorf("%s: %w", name, err), Hint: kv.HintOf(err)}
 	}

@@ -36,11 +36,9 @@ func newNetwork(n int) (*network, error) {
 		}
 		w.proxies = append(w.proxies, l)
 		proxy := &httputil.ReverseProxy{Rewrite: w.rewrite, FlushInterval: -1,
-			ErrorLog:     log.New(io.Discard, "", 0), // nodes are killed, and what they say ends
-			ErrorHandler: func(rw http.ResponseWriter, _ *http.Request, _ error) { rw.WriteHeader(http.StatusBadGateway) }}
-		go func() { // until the listener is closed
-			_ = http.Serve(l, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.carry(proxy, from, rw, r) }))
-		}()
+			ErrorLog: log.New(io.Discard, "", 0)} // nodes are killed, and what they say ends
+		carry := func(rw http.ResponseWriter, r *http.Request) { w.carry(proxy, from, rw, r) }
+		go func() { _ = http.Serve(l, http.HandlerFunc(carry)) }() // until the listener is closed
 	}
 	return w, nil
 }
