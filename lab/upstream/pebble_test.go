@@ -65,9 +65,9 @@ func TestPebbleWritesWithoutTheLockBehindAnOpenThatFailed(t *testing.T) {
 
 // What a child does with a store.
 const (
-	openPebble       = "open-pebble"       // open and close it
-	failToOpenPebble = "fail-pebble"       // open it, which fails, and live on
-	openPebbleAgain  = "open-pebble-again" // the same, and open it again
+	openPebble       = childRole + "-opens-pebble"       // open and close it
+	failToOpenPebble = childRole + "-fail-pebble"        // open it, which fails, and live on
+	openPebbleAgain  = childRole + "-opens-pebble-again" // the same, and open it again
 )
 
 // runPebble returns what a child said, and whether it died of it.
