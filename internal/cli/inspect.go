@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -156,9 +157,46 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 	}
 	prefix, err := parseKey(f.namespace)
 	if err == nil {
+		if v.name != "browse" && v.name != "put" { // who has the terminal, and may read from it
+			var end func()
+			a, end = a.meanwhile(v.name + " of " + db.Path())
+			defer end()
+		}
 		err = v.run(a, ctx, db.Namespace(prefix), operands, f)
 	}
 	return errors.Join(err, db.Close())
+}
+
+// meanwhile shows on a terminal what is done, and for how long, until a's first output or end.
+func (a *app) meanwhile(what string) (b *app, end func()) {
+	p := newMeter(a.stderr)
+	p.show(what, "")
+	began, ended := time.Now(), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+				p.show(fmt.Sprintf("%s · %v", what, time.Since(began).Round(time.Second)), "")
+			}
+		}
+	}()
+	end = sync.OnceFunc(func() { close(ended); p.end() })
+	copied := *a
+	copied.stdout = &firstWrite{a.stdout, end}
+	return &copied, end
+}
+
+// firstWrite calls end before it writes.
+type firstWrite struct {
+	io.Writer
+	end func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.end()
+	return w.Writer.Write(p)
 }
 
 // inspectVerb returns what is to be done, and with what.
