@@ -54,7 +54,19 @@ func copyAll(ctx context.Context, from, to string, o Options) (report Report, er
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := sound(ctx, source, false); err != nil {
+		return report, err
+	}
 	return copyTo(ctx, source, p, o)
+}
+
+// sound has the engine check the source, if that shall be, or is of Badger, whose iterators end at
+// what is damaged without an error: the copy would lack what comes after it.
+func sound(ctx context.Context, source *kv.DB, always bool) error {
+	if !always && source.Engine() != "badger" {
+		return nil
+	}
+	return source.Check(ctx)
 }
 
 // copyTo copies source to the place of p.

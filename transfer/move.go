@@ -370,10 +370,8 @@ func (m *move) quietly(ctx context.Context, from, path string,
 			err = errors.Join(err, cerr)
 		}
 	}()
-	if m.o.Old == Remove { // the reads of some engines pass over what is damaged
-		if err := source.Check(ctx); err != nil {
-			return err
-		}
+	if err := sound(ctx, source, m.o.Old == Remove); err != nil {
+		return err
 	}
 	if shared {
 		tx, err := source.Begin(ctx, source.Caps().Strongest()) // which writes nothing, and keeps writers out

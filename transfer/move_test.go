@@ -222,9 +222,9 @@ func TestNotWithin(t *testing.T) {
 	}
 }
 
-// TestADamagedStoreIsNotRemoved: Badger's reads end at a block that they cannot read, without an
-// error, so that all behind it would be lost with the old store.
-func TestADamagedStoreIsNotRemoved(t *testing.T) {
+// TestADamagedStoreIsNeitherCopiedNorRemoved: Badger's reads end at a block that they cannot read,
+// without an error, so that a copy would lack all behind it.
+func TestADamagedStoreIsNeitherCopiedNorRemoved(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old")
 	from, to := "badger:"+old, "bbolt:"+filepath.Join(dir, "new")
@@ -243,9 +243,14 @@ func TestADamagedStoreIsNotRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	done, err := transfer.Migrate(t.Context(), from, to, &transfer.MoveOptions{Old: transfer.Remove})
-	if !errors.Is(err, kv.Corrupt) {
-		t.Errorf("error %v after %+v, want one of kind %v", err, done, kv.Corrupt)
+	if done, err := transfer.Copy(t.Context(), from, to, nil); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("copy: error %v after %+v, want one of kind %v", err, done, kv.Corrupt)
+	}
+	for _, what := range []transfer.Old{transfer.Keep, transfer.Remove} {
+		done, err := transfer.Migrate(t.Context(), from, to, &transfer.MoveOptions{Old: what})
+		if !errors.Is(err, kv.Corrupt) {
+			t.Errorf("error %v after %+v, want one of kind %v", err, done, kv.Corrupt)
+		}
 	}
 	for path, want := range map[string]bool{old: true, filepath.Join(dir, "new"): false} {
 		if _, err := os.Lstat(path); (err == nil) != want {
