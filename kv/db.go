@@ -142,29 +142,20 @@ func (db *DB) Append(ctx context.Context, dst, key []byte) ([]byte, error) {
 		return db.append(ctx, dst, key)
 	}
 	v := dst
-	err := db.View(ctx, func(s *Snapshot) (err error) {
-		v, err = s.Append(dst, key)
-		return err
-	})
+	err := db.View(ctx, func(s *Snapshot) (err error) { v, err = s.Append(dst, key); return err })
 	return v, err
 }
 
 // Has reports whether key is present in the last committed state.
 func (db *DB) Has(ctx context.Context, key []byte) (has bool, err error) {
-	err = db.View(ctx, func(s *Snapshot) error {
-		has, err = s.Has(key)
-		return err
-	})
+	err = db.View(ctx, func(s *Snapshot) (err error) { has, err = s.Has(key); return err })
 	return has, err
 }
 
 // Len returns the length of the value of key in the last committed state, in bytes. An absent key
 // is NotFound.
 func (db *DB) Len(ctx context.Context, key []byte) (n int, err error) {
-	err = db.View(ctx, func(s *Snapshot) error {
-		n, err = s.Len(key)
-		return err
-	})
+	err = db.View(ctx, func(s *Snapshot) (err error) { n, err = s.Len(key); return err })
 	return n, err
 }
 

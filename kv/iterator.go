@@ -25,7 +25,8 @@ type Iterator struct {
 	s          *Snapshot
 	r          driver.Range // as the engine knows it; its bounds lie in bounds
 	bounds     []byte
-	target     []byte // of Seek
+	target     []byte       // of Seek
+	sought     driver.Range // likewise: r from there on
 	key, value []byte
 	err        error
 	none       bool // no key is in the range
@@ -34,7 +35,8 @@ type Iterator struct {
 	span       *span
 	prev, next *Iterator // of the view's
 
-	// Of a scan:
+	// Of a scan, whose iterator nobody else holds:
+	scan  bool
 	pairs []driver.Pair  // what was read and is to be lent; nil once c is
 	one   [1]driver.Pair // pairs where c is no Chunker
 	steps int
@@ -97,18 +99,25 @@ func (it *Iterator) open(r *Range) (err error) {
 		return s.refuse("scan")
 	}
 	it.setRange(r)
+	free := s.free
 	switch it.none = r.empty(); {
 	case it.none:
-		it.walk = walk{c: nothing{}}
-	case s.kept.c != nil:
-		if err = s.kept.again.Reopen(it.r); err == nil {
-			it.walk, s.kept = s.kept, walk{}
-		}
-	default:
+		it.walk, err = walk{c: nothing{}}, s.keepNone()
+	case free == nil || free.c == nil:
 		it.walk, err = walkOf(s.r.Cursor(it.r))
+	default:
+		if err = free.again.Reopen(&it.r); err != nil {
+			err = errors.Join(err, s.keepNone())
+		} else if free != it {
+			it.walk, free.walk = free.walk, walk{}
+		}
 	}
 	if err != nil {
+		it.walk = walk{}
 		return s.db.wrap("scan", err)
+	}
+	if free == it {
+		s.free = nil
 	}
 	if s.open != nil {
 		it.next, s.open.prev = s.open, it
@@ -189,17 +198,18 @@ func (it *Iterator) seek(key []byte) error {
 		return nil
 	}
 	it.target = append(append(it.target[:0], it.s.db.prefix...), key...)
-	r := it.r
+	r := &it.sought
+	*r = it.r
 	low := len(it.target) == 0 || r.Start != nil && bytes.Compare(it.target, r.Start) < 0
 	high := r.End != nil && bytes.Compare(it.target, r.End) >= 0
 	switch {
 	case low && r.Reverse, high && !r.Reverse:
 		return it.replace(nothing{}, nil)
 	case low, high: // from the range's own beginning
-		return it.replace(it.s.r.Cursor(r))
+		return it.replace(it.s.r.Cursor(*r))
 	}
 	if _, none := it.c.(nothing); none {
-		if err := it.replace(it.s.r.Cursor(r)); err != nil {
+		if err := it.replace(it.s.r.Cursor(*r)); err != nil {
 			return err
 		}
 	}
@@ -215,7 +225,7 @@ func (it *Iterator) seek(key []byte) error {
 	if it.again != nil {
 		return it.again.Reopen(r)
 	}
-	return it.replace(it.s.r.Cursor(r))
+	return it.replace(it.s.r.Cursor(*r))
 }
 
 // replace closes the cursor and goes on with c.
@@ -248,13 +258,18 @@ func (it *Iterator) close() error {
 
 // shut is Close for one that is open, within enter. The cursor is kept for the next, if it can be.
 func (it *Iterator) shut() (err error) {
-	if it.again != nil && it.err == nil && it.s.kept.c == nil {
-		it.s.kept = it.walk
-	} else {
+	switch free := it.s.free; {
+	case it.again == nil || it.err != nil || free != nil && free.c != nil:
 		err = it.c.Close()
+		it.walk = walk{}
+	case it.scan:
+		it.s.free = it
+	default:
+		it.s.free, it.walk = &Iterator{walk: it.walk, scan: true}, walk{}
 	}
-	it.walk, it.plain, it.key, it.value = walk{}, false, nil, nil
-	it.pairs, it.one[0] = nil, driver.Pair{}
+	it.plain, it.key, it.value = false, nil, nil
+	it.pairs = nil
+	it.one[0] = driver.Pair{}
 	if it.prev != nil {
 		it.prev.next = it.next
 	} else {

@@ -199,10 +199,7 @@ func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	var b Batch
-	flush := func() error {
-		defer b.Reset()
-		return to.Write(ctx, to.caps.Strongest(), &b)
-	}
+	flush := func() error { defer b.Reset(); return to.Write(ctx, to.caps.Strongest(), &b) }
 	err = driver.EachPair(ctx, db.store, func(k, v []byte) error {
 		b.Put(k, v)
 		if b.Size() < copyBytes {

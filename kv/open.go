@@ -51,6 +51,7 @@ func WithWeakest(d Durability) Option { return func(r *request) { r.config.Weake
 // WithWait sets how long Open, and every later call, waits for a lock of another process; a call's
 // context may end it earlier. Zero tries once. The URL parameter is wait=2s. It does not bound the
 // wait for a writer's turn within this process: that comes in order, and only the context ends it.
+// How long a transaction that is Aborted runs again stands at DB.Update.
 func WithWait(d time.Duration) Option { return func(r *request) { r.wait = d } }
 
 // WithLogger receives what the engine reports in the background. Without it such reports are
@@ -126,6 +127,9 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 	if err := r.resolve(); err != nil {
 		return nil, err
 	}
+	if err := r.alien(); err != nil {
+		return nil, err
+	}
 	store, err := openWaiting(ctx, d, r)
 	if err != nil {
 		return nil, r.foreign(err)
@@ -136,6 +140,25 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 		}
 	}
 	return store, nil
+}
+
+// alien refuses a folder in which another engine keeps a store: Pebble and Badger would make one of
+// their own there, and remove the files that they do not know. A driver of another name may open
+// what detect takes for Pebble's.
+func (r *request) alien() error {
+	if !slices.Contains([]string{"badger", "leveldb", "pebble"}, r.info.Name) {
+		return nil
+	}
+	found, err := detect.Folder(r.config.Path)
+	if err != nil || found.Engine == "" || found.Engine == r.info.Name {
+		return nil
+	}
+	return r.another(found.Engine)
+}
+
+// another says whose store it is.
+func (r *request) another(engine string) error {
+	return refusal(Invalid, fmt.Sprintf("open it as %s:%s", engine, r.path), "a store of %s, not of %s", engine, r.info.Name)
 }
 
 // foreign returns err, of an opening, or another one if a store of another engine lies at the path,
@@ -154,8 +177,7 @@ func (r *request) foreign(err error) error {
 	found, derr := detect.Path(r.config.Path)
 	switch {
 	case derr == nil && found.Engine != r.info.Name:
-		return refusal(Invalid, fmt.Sprintf("open it as %s:%s", found.Engine, r.path), "a store of %s, not of %s",
-			found.Engine, r.info.Name)
+		return r.another(found.Engine)
 	case misplaced && r.info.Caps.Folder:
 		return refusal(Invalid, "name a folder", "%s keeps a store in a folder, and this is a file", r.info.Name)
 	case misplaced:

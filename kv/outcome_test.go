@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -236,17 +238,32 @@ func TestAnAbortedTransactionRunsAgain(t *testing.T) {
 	}
 	want(t, "the store", all(t, db, kv.Range{}), "a=4")
 	theMood.aborts = 1000
-	runs = 0
-	err = db.Update(ctx, kv.Synced, func(tx *kv.Tx) error { runs++; return tx.Put([]byte("a"), nil) })
-	wantKind(t, "one that never comes through", err, kv.Aborted)
-	if runs != 20 || kv.HintOf(err) == "" {
-		t.Errorf("got %d runs, hint %q", runs, kv.HintOf(err))
-	}
-	theMood.aborts = 1000
 	short, cancel := context.WithCancel(ctx)
 	err = db.Update(short, kv.Synced, func(tx *kv.Tx) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) && kv.KindOf(err) != kv.Canceled {
 		t.Errorf("its context ended: got %v", err)
+	}
+}
+
+// TestAnAbortedTransactionRunsAsLongAsTheWait lets every transaction meet another one.
+func TestAnAbortedTransactionRunsAsLongAsTheWait(t *testing.T) {
+	for _, c := range []struct {
+		wait        time.Duration
+		least, most int // runs
+	}{{0, 20, 20}, {kv.DefaultWait, 100, 1000}} {
+		synctest.Test(t, func(t *testing.T) {
+			theMood = moody{mayAbort: true, aborts: 1 << 30}
+			db := mustOpen(t, "moody:p", kv.WithWait(c.wait))
+			runs, began := 0, time.Now()
+			err := db.Update(ctx, kv.Synced, func(tx *kv.Tx) error { runs++; return tx.Put([]byte("a"), nil) })
+			wantKind(t, "one that never comes through", err, kv.Aborted)
+			if took := time.Since(began); took < c.wait || took > c.wait+2*time.Second {
+				t.Errorf("a wait of %v took %v", c.wait, took)
+			}
+			if runs < c.least || runs > c.most || kv.HintOf(err) == "" {
+				t.Errorf("a wait of %v: got %d runs, hint %q", c.wait, runs, kv.HintOf(err))
+			}
+		})
 	}
 }
 

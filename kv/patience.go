@@ -18,6 +18,7 @@ type patience struct {
 	limit    time.Duration
 	what     string        // what stands in the way
 	longest  time.Duration // a pause; 0 is longestPause
+	least    int           // how many pauses are made even if the time is up
 	tracer   Timer         // is told of waits
 	deadline time.Time
 	pause    time.Duration
@@ -51,12 +52,12 @@ func (p *patience) rest(ctx context.Context) bool {
 	if p.deadline.IsZero() {
 		p.deadline, p.pause = time.Now().Add(p.limit), firstPause
 	}
-	left := time.Until(p.deadline)
-	if left <= 0 || !sleep(ctx, min(left, p.pause/2+rand.N(p.pause))) {
-		return false
+	pause := p.pause/2 + rand.N(p.pause)
+	if p.least--; p.least < 0 {
+		pause = min(pause, time.Until(p.deadline))
 	}
 	p.pause = min(2*p.pause, cmp.Or(p.longest, longestPause))
-	return true
+	return pause > 0 && sleep(ctx, pause)
 }
 
 // gaveUp explains a Busy that lasted too long: for p, or for ctx, which makes it Canceled, too.

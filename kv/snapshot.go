@@ -27,12 +27,11 @@ type view struct {
 	ctx     context.Context // ends running scans
 	mu      *sync.Mutex     // of a view that outlives a function, nil of others
 	open    *Iterator       // the first of those that are open
-	kept    walk            // of a scan that is over, for the next, until something is written
 	err     error           // the first error of a scan; View and Update return it
 	lent    bool            // to a namespace
 	scratch []byte          // for values that are not kept
 	key     []byte          // of a namespace, with its prefix
-	free    *Iterator       // of a scan that is over; nil where mu is not
+	free    *Iterator       // of a scan that is over, for the next; its cursor until something is written
 	life    *span           // of a view that the program holds
 }
 
@@ -47,6 +46,12 @@ func (v *view) leave() {
 	if v.mu != nil {
 		v.mu.Unlock()
 	}
+}
+
+// done is leave of a call that had a span.
+func (v *view) done(sp *span, err *error) {
+	sp.end(*err)
+	v.leave()
 }
 
 // end closes what is still open, and the reader. That something was open is an error.
@@ -72,9 +77,9 @@ func (v *view) end() error {
 
 // keepNone closes the cursor that is kept.
 func (v *view) keepNone() (err error) {
-	if v.kept.c != nil {
-		err = v.kept.c.Close()
-		v.kept = walk{}
+	if v.free != nil && v.free.c != nil {
+		err = v.free.c.Close()
+		v.free.walk = walk{}
 	}
 	return err
 }
@@ -102,10 +107,7 @@ func (s *Snapshot) plain() bool { return s.mu == nil && s.db.tracer == nil }
 func (s *Snapshot) call(op string, do func(sp *span) error) (err error) {
 	_, sp := startSpan(s.ctx, s.db.tracer, Event{Op: op})
 	s.enter()
-	defer func() {
-		sp.end(err)
-		s.leave()
-	}()
+	defer s.done(sp, &err)
 	return do(sp)
 }
 
@@ -127,10 +129,7 @@ func (s *Snapshot) Append(dst, key []byte) (v []byte, err error) {
 	var sp span // not by call: it would be allocated
 	sp.begin(s.ctx, s.db.tracer, Event{Op: "get"})
 	s.enter()
-	defer func() {
-		sp.end(err)
-		s.leave()
-	}()
+	defer s.done(&sp, &err)
 	if v, err = s.append(dst, key); err == nil {
 		sp.pair(key, v[len(dst):])
 	}
@@ -246,11 +245,11 @@ func (s *Snapshot) full(key []byte) []byte {
 // driver's cursor rather than handing yield to the driver: an argument of an interface method
 // escapes, and with it the loop body and every variable that it uses.
 func (s *Snapshot) scan(r *Range) *Iterator {
-	it := s.free
-	if it != nil {
-		s.free = nil
+	var it *Iterator
+	if s.mu != nil || s.free == nil { // where mu is, only the cursor serves again, to one who has it
+		it = &Iterator{scan: true}
 	} else {
-		it = new(Iterator)
+		it = s.free
 	}
 	it.steps, it.err = 0, it.init(s, r)
 	return it
@@ -265,12 +264,12 @@ func (it *Iterator) end() {
 	if err != nil {
 		s.fail(s.db.wrap("scan", err))
 	}
-	if s.mu == nil && s.r != nil {
+	if s.mu == nil && s.r != nil && s.free == nil {
 		s.free = it
 	}
 }
 
-// fail keeps the error of a scan.
+// fail keeps the first error, of a scan for instance, that View and Update return.
 func (s *Snapshot) fail(err error) {
 	s.enter()
 	defer s.leave()

@@ -44,10 +44,7 @@ func (tx *Tx) write(name string, op *driver.Op) (err error) {
 	var sp span // not by call: it would be allocated
 	sp.begin(tx.ctx, tx.db.tracer, Event{Op: name})
 	tx.enter()
-	defer func() {
-		sp.end(err)
-		tx.leave()
-	}()
+	defer tx.done(&sp, &err)
 	sp.pair(op.Key, op.Value)
 	if err = tx.writeNow(name, op); err == nil {
 		tx.pairs, tx.bytes = tx.pairs+1, tx.bytes+sp.event.Bytes
@@ -151,13 +148,7 @@ func (tx *Tx) Local(key any, first func() any) any {
 // Fail has tx end with err, whatever else happens in it: nothing of it is committed, and Update or
 // Commit returns err. It is for what cannot leave its work half done, in a function that does not
 // decide how tx ends.
-func (tx *Tx) Fail(err error) {
-	tx.enter()
-	defer tx.leave()
-	if tx.r != nil && tx.err == nil {
-		tx.err = err
-	}
-}
+func (tx *Tx) Fail(err error) { tx.fail(err) }
 
 // Join returns tx as a transaction of db, which may be another namespace of the same store than the
 // one that tx was begun on: with the keys of db. A tx of another store is Invalid.

@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// maxTries is how often Update runs a function whose transactions meet others.
-const maxTries = 20
+// leastTries is how often Update runs a function whose transactions meet others, whatever the wait.
+const leastTries = 20
 
 // Update runs fn on a read-write transaction and commits it with at least the durability d. If fn
 // returns an error or panics, or a scan ended early, everything is rolled back. Transactions are
@@ -20,7 +20,8 @@ const maxTries = 20
 // commit stands in the package comment.
 //
 // Where Caps say MayAbort, fn may run several times, each time on a new transaction, before one
-// commits: it must not change anything but the transaction. After 20 tries the error is Aborted.
+// commits: it must not change anything but the transaction. The error is Aborted after 20 tries,
+// but not before the time of WithWait has passed.
 func (db *DB) Update(ctx context.Context, d Durability, fn func(*Tx) error) error {
 	if db.tracer == nil {
 		return db.updateAgain(ctx, d, fn)
@@ -42,9 +43,9 @@ func (db *DB) updateAgain(ctx context.Context, d Durability, fn func(*Tx) error)
 // return.
 func (db *DB) retry(ctx context.Context, op string, err error, try func() error) error {
 	pause := db.limit
-	pause.longest = longestAbort
-	for n := 1; driver.KindOf(err) == Aborted; n++ {
-		if n == maxTries || !pause.rest(ctx) {
+	pause.longest, pause.least = longestAbort, leastTries-1
+	for driver.KindOf(err) == Aborted {
+		if !pause.rest(ctx) {
 			if ctx.Err() != nil {
 				return db.wrap(op, &Error{Kind: Canceled, Err: errors.Join(ctx.Err(), err)})
 			}
@@ -219,7 +220,7 @@ func (db *DB) writeOne(ctx context.Context, d Durability, op *driver.Op) error {
 		err = db.wrap("write", err)
 	} else {
 		one := ones.Get().(*[1]driver.Op)
-		one[0] = *op
+		one[0].Key, one[0].Value, one[0].Delete = op.Key, op.Value, op.Delete // see driver.Range.Set
 		if len(db.prefix) > 0 {
 			one[0].Key = slices.Concat(db.prefix, op.Key)
 		}

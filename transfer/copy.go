@@ -42,19 +42,31 @@ func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 }
 
 func copyAll(ctx context.Context, from, to string, o Options) (report Report, err error) {
+	if err := apart(from, to); err != nil {
+		return report, err
+	}
 	p, err := newPartial(to)
 	if err != nil {
 		return report, err
-	}
-	if same, err := samePath(from, to); err != nil || same {
-		return report, errors.Join(err, refuse(same, "name another path", "source and destination are the same"))
 	}
 	source, err := OpenExisting(ctx, from, Look)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := sound(ctx, source, false); err != nil {
+		return report, err
+	}
 	return copyTo(ctx, source, p, o)
+}
+
+// sound has the engine check the source, if that shall be, or is of Badger, whose iterators end at
+// what is damaged without an error: the copy would lack what comes after it.
+func sound(ctx context.Context, source *kv.DB, always bool) error {
+	if !always && source.Engine() != "badger" {
+		return nil
+	}
+	return source.Check(ctx)
 }
 
 // copyTo copies source to the place of p.
@@ -78,6 +90,9 @@ func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Re
 		if err = c.run(ctx); err == nil {
 			report = Report{Summary: c.read.summary(), Resumed: c.resumed}
 			err = c.verify(ctx, report.Summary)
+		}
+		if errors.Is(err, kv.Unsupported) {
+			p.keep = false // the next copy cannot go on with it either
 		}
 		if !errors.As(err, new(unfit)) {
 			return report, err
@@ -300,6 +315,9 @@ func Plan(ctx context.Context, from, to string, o *Options) (Summary, error) {
 }
 
 func plan(ctx context.Context, from, to string, o Options) (summary Summary, err error) {
+	if err := apart(from, to); err != nil {
+		return summary, err
+	}
 	p, err := newPartial(to)
 	if err != nil {
 		return summary, err
@@ -319,7 +337,10 @@ func plan(ctx context.Context, from, to string, o Options) (summary Summary, err
 		return summary, err
 	}
 	c := copier{source: source, partial: p, o: o}
-	if err := errors.Join(c.fits(ctx, db.Caps()), db.Close()); err != nil {
+	if err = db.View(ctx, func(*kv.Snapshot) error { return nil }); err == nil { // a log of messages has no keys
+		err = c.fits(ctx, db.Caps())
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
 		return summary, err
 	}
 	return summarise(ctx, source, o, 0)

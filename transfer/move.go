@@ -74,7 +74,8 @@ type Migration struct {
 //
 // Whatever happens, there is the old store alone, or the whole new one. The next call goes on.
 //
-// The old store stays, unless MoveOptions.Old says Remove. While it is there, a call finds out
+// The old store stays, unless MoveOptions.Old says Remove: then its engine checks it first, and one
+// that is damaged stays as it is, and is not moved. While it is there, a call finds out
 // whether an older program has changed it since it was moved, by its files' sizes and times, and by
 // its digest where these differ. If the new store has not been changed, it gets what was changed in
 // the old one, in one transaction, which is held in memory. If both have been changed, that is a
@@ -151,9 +152,8 @@ func newMove(from []string, to string, o *MoveOptions) (*move, error) {
 		return nil, err
 	}
 	for _, f := range from {
-		if same, err := samePath(f, to); err != nil || same {
-			return nil, errors.Join(err, refuse(same, "name another path",
-				"the old store and the new one are the same"))
+		if err := apart(f, to); err != nil {
+			return nil, err
 		}
 	}
 	return m, nil
@@ -370,6 +370,9 @@ func (m *move) quietly(ctx context.Context, from, path string,
 			err = errors.Join(err, cerr)
 		}
 	}()
+	if err := sound(ctx, source, m.o.Old == Remove); err != nil {
+		return err
+	}
 	if shared {
 		tx, err := source.Begin(ctx, source.Caps().Strongest()) // which writes nothing, and keeps writers out
 		if err != nil {

@@ -193,6 +193,73 @@ func TestTwoStoresThatNobodyMoved(t *testing.T) {
 	}
 }
 
+// TestNotWithin: who removes the old store must not remove the new one with it.
+func TestNotWithin(t *testing.T) {
+	for _, engine := range []string{"bbolt", "leveldb", "pebble"} {
+		t.Run(engine, func(t *testing.T) {
+			dir, from := small(t, engine)
+			old := filepath.Join(dir, "old")
+			if err := os.Symlink(old, filepath.Join(dir, "link")); err != nil {
+				t.Skipf("no symbolic links here: %v", err)
+			}
+			for _, to := range []string{"old", "link", "old/new", "old/deep/er/new", "link/new"} {
+				to := "bbolt:" + filepath.Join(dir, filepath.FromSlash(to))
+				_, err := transfer.Migrate(t.Context(), from, to, &transfer.MoveOptions{Old: transfer.Remove})
+				_, planned := transfer.Plan(t.Context(), from, to, nil)
+				_, copied := transfer.Copy(t.Context(), from, to, nil)
+				for _, err := range []error{err, planned, copied} {
+					if !errors.Is(err, kv.Invalid) {
+						t.Errorf("%s to %s: error %v, want one of kind %v", from, to, err, kv.Invalid)
+					}
+				}
+			}
+			to := "bbolt:" + filepath.Join(dir, "old-new") // beside it, however alike the names are
+			if _, err := transfer.Copy(t.Context(), from, to, nil); err != nil {
+				t.Fatal(err)
+			}
+			same(t, from, to)
+		})
+	}
+}
+
+// TestADamagedStoreIsNeitherCopiedNorRemoved: Badger's reads end at a block that they cannot read,
+// without an error, so that a copy would lack all behind it.
+func TestADamagedStoreIsNeitherCopiedNorRemoved(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "old")
+	from, to := "badger:"+old, "bbolt:"+filepath.Join(dir, "new")
+	fill(t, from, 5000)
+	tables, err := filepath.Glob(filepath.Join(old, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, name := range tables {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data[len(data)/3 : len(data)/3*2])
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, err := transfer.Copy(t.Context(), from, to, nil); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("copy: error %v after %+v, want one of kind %v", err, done, kv.Corrupt)
+	}
+	for _, what := range []transfer.Old{transfer.Keep, transfer.Remove} {
+		done, err := transfer.Migrate(t.Context(), from, to, &transfer.MoveOptions{Old: what})
+		if !errors.Is(err, kv.Corrupt) {
+			t.Errorf("error %v after %+v, want one of kind %v", err, done, kv.Corrupt)
+		}
+	}
+	for path, want := range map[string]bool{old: true, filepath.Join(dir, "new"): false} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	nothingBeside(t, filepath.Join(dir, "new"))
+}
+
 // TestOlderProgramHasItOpen: a writer of the old store keeps the move waiting; while the store is
 // moved it cannot commit.
 func TestOlderProgramHasItOpen(t *testing.T) {

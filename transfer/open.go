@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,19 +38,41 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 	return kv.Open(ctx, rawURL, options...)
 }
 
-// samePath reports whether two URLs name the same file or folder.
-func samePath(a, b string) (bool, error) {
-	pathA, err := kv.PathOf(a)
-	if err != nil {
-		return false, err
+// apart refuses a source and a destination that are the same file or folder, by whatever names, and
+// a destination within the source: an engine does not expect strangers in its folder, and who
+// removes the old store would remove the new one with it.
+func apart(from, to string) error {
+	var paths [2]string
+	for i, rawURL := range []string{from, to} {
+		path, err := kv.PathOf(rawURL)
+		if err != nil || path == "" {
+			return err
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		paths[i] = resolved(path)
 	}
-	pathB, err := kv.PathOf(b)
-	if err != nil {
-		return false, err
+	same := paths[0] == paths[1]
+	if a, err := os.Stat(paths[0]); err == nil && !same {
+		b, err := os.Stat(paths[1])
+		same = err == nil && os.SameFile(a, b)
 	}
-	absA, errA := filepath.Abs(pathA)
-	absB, errB := filepath.Abs(pathB)
-	return absA == absB, errors.Join(errA, errB)
+	if same {
+		return refuse(true, "name another path", "source and destination are the same")
+	}
+	way, err := filepath.Rel(paths[0], paths[1])
+	return refuse(err == nil && filepath.IsLocal(way), "name a path beside it",
+		"the destination is within the source, %s", paths[0])
+}
+
+// resolved returns an absolute path without symbolic links, as far as it is there.
+func resolved(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if parent := filepath.Dir(path); err != nil && parent != path {
+		return filepath.Join(resolved(parent), filepath.Base(path))
+	}
+	return real
 }
 
 // refuse returns an error of kind Invalid if so, and nil otherwise.

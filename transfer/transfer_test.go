@@ -297,6 +297,35 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestFolderOfAnotherEngine: Pebble and Badger make a store of their own in any folder, and remove
+// the files that they do not know.
+func TestFolderOfAnotherEngine(t *testing.T) {
+	for _, c := range []struct{ is, opened string }{{"badger", "pebble"}, {"pebble", "badger"}, {"leveldb", "badger"},
+		{"leveldb", "pebble"}, {"pebble", "leveldb"}} {
+		t.Run(c.is+" as "+c.opened, func(t *testing.T) {
+			dir, is := small(t, c.is)
+			to := "bbolt:" + filepath.Join(dir, "new")
+			copied(t, is, to, nil)
+			for _, open := range []func(string) (*kv.DB, error){
+				func(url string) (*kv.DB, error) { return transfer.OpenExisting(t.Context(), url, transfer.Look) },
+				func(url string) (*kv.DB, error) { return transfer.OpenExisting(t.Context(), url, transfer.Change) },
+				func(url string) (*kv.DB, error) { return kv.Open(t.Context(), url) },
+			} {
+				db, err := open(c.opened + ":" + filepath.Join(dir, "old"))
+				if !errors.Is(err, kv.Invalid) || !strings.Contains(kv.HintOf(err), "open it as "+c.is+":") {
+					t.Errorf("error %v (%s), want one of kind %v that names %s", err, kv.HintOf(err), kv.Invalid, c.is)
+				}
+				if err == nil {
+					if err := db.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			same(t, is, to)
+		})
+	}
+}
+
 // TestGoesOn: a copy that was ended goes on where it stopped; one of a source that has changed
 // since begins anew.
 func TestGoesOn(t *testing.T) {

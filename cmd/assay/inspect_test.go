@@ -118,6 +118,7 @@ func TestInspectShowsWhatAStoreHoldsAndChangesNothing(t *testing.T) {
 				{[]string{"put", "a"}, 2, ""},
 				{[]string{"delete"}, 2, ""},
 				{[]string{"scan", "--format", "xml"}, 2, ""},
+				{[]string{"scan", "--limit", "-1"}, 2, ""},
 				{[]string{"scan", "--from", "b", "--to", "a"}, 2, ""},
 				{[]string{"stats", "--reverse"}, 2, ""},
 				{[]string{"put", "a", "1", "--keys"}, 2, ""},
@@ -294,8 +295,8 @@ func TestInspectChangesWhatItIsTold(t *testing.T) {
 				status int
 				want   string
 			}{
-				{[]string{"put", "a", "1"}, 0, `"a" has a value of 1 bytes`},
-				{[]string{"put", `"\x00b"`, `"\xff"`}, 0, "1 bytes"},
+				{[]string{"put", "a", "1"}, 0, `"a" has a value of 1 byte`},
+				{[]string{"put", `"\x00b"`, `"\xff"`}, 0, "1 byte"},
 				{[]string{"put", "empty", ""}, 0, "0 bytes"},
 				{[]string{"put", "", "1"}, 2, ""},
 				{[]string{"scan"}, 0, "\"\\x00b\"\t\"\\xff\"\n\"a\"\t\"1\"\n\"empty\"\t\"\"\n\"there\"\t\"1\"\n"},
@@ -370,6 +371,26 @@ func TestInspectReportsDamage(t *testing.T) {
 				t.Error("no damage was reported")
 			}
 		})
+	}
+}
+
+// TestDetectTellsOfWhatCannotBeOpened: of a damaged file, and of one whose engine is not in this
+// binary.
+func TestDetectTellsOfWhatCannotBeOpened(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"cut.db":  {"SQLite format 3\x00", "sqlite, damaged (the header is cut off)"},
+		"duck.db": {"\x01\x02\x03\x04\x05\x06\x07\x08DUCK\x40\x00\x00\x00\x00\x00\x00\x00", "duckdb, format 64, clean"},
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, stdout, stderr := inspect(t, path, "detect"); status != 0 || stdout != path+": "+c.want+"\n" {
+			t.Errorf("%s: status %d, %q, %q; want %q", name, status, stdout, stderr, c.want)
+		}
+		if status, _, stderr := inspect(t, path); status == 0 || !strings.Contains(stderr, "assay: ") {
+			t.Errorf("stats of %s: status %d, %q", name, status, stderr)
+		}
 	}
 }
 

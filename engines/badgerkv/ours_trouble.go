@@ -114,10 +114,7 @@ func (t *trouble) wait(call func() error) error {
 // panics in compactions, and reads files that are no longer mapped.
 func (s *store) upkeep(call func() error) error {
 	s.running.Add(1)
-	return s.trouble.wait(func() error {
-		defer s.running.Done()
-		return call()
-	})
+	return s.trouble.wait(func() error { defer s.running.Done(); return call() })
 }
 
 // bounded returns what call does. It gives up when ctx ends, and when the disk has failed and

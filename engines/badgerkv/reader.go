@@ -41,11 +41,11 @@ func (r *reader) Close() error {
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	c := &cursor{owner: r}
-	return c, c.Reopen(rg)
+	return c, c.Reopen(&rg)
 }
 
 // Reopen uses the iterator again if it walks the same way.
-func (c *cursor) Reopen(rg driver.Range) error {
+func (c *cursor) Reopen(rg *driver.Range) error {
 	if p := prefix(rg); c.it == nil || c.rg.Reverse != rg.Reverse || !bytes.Equal(c.prefix, p) {
 		if c.it != nil {
 			c.it.Close()
@@ -55,7 +55,8 @@ func (c *cursor) Reopen(rg driver.Range) error {
 		c.prefix = bytes.Clone(p)
 		c.it = c.owner.txn.NewIterator(badger.IteratorOptions{Reverse: rg.Reverse, Prefix: c.prefix})
 	}
-	c.rg, c.there, c.over = rg, true, false
+	c.rg.Set(rg)
+	c.there, c.over = true, false
 	if !rg.Reverse {
 		c.it.Seek(rg.Start)
 	} else if c.it.Seek(rg.End); rg.End != nil && c.it.Valid() && bytes.Equal(c.it.Item().Key(), rg.End) {
@@ -67,7 +68,7 @@ func (c *cursor) Reopen(rg driver.Range) error {
 // prefix returns the longest known prefix of all keys in rg. Badger leaves out tables without it
 // and, going forward, stops behind it, where it would otherwise look for the next pair through all
 // that was deleted there.
-func prefix(rg driver.Range) []byte {
+func prefix(rg *driver.Range) []byte {
 	n := 0
 	for n < len(rg.Start) && n < len(rg.End) && rg.Start[n] == rg.End[n] {
 		n++
@@ -103,7 +104,7 @@ func (c *cursor) Next() (key, value []byte, err error) {
 		return nil, nil, nil
 	}
 	item := c.it.Item()
-	if key = item.Key(); c.beyond(key) {
+	if key = item.Key(); c.rg.Beyond(key) {
 		c.over = true
 		return nil, nil, nil
 	}
@@ -116,14 +117,6 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	}
 	c.value, err = appendValue(c.value[:0], item) // Badger may unmap the file that it lies in
 	return key, c.value, err
-}
-
-// beyond reports whether key lies behind the end of the walk.
-func (c *cursor) beyond(key []byte) bool {
-	if c.rg.Reverse {
-		return bytes.Compare(key, c.rg.Start) < 0
-	}
-	return c.rg.End != nil && bytes.Compare(key, c.rg.End) >= 0
 }
 
 // Seek moves to the first pair at or after key in the direction of the walk.

@@ -79,8 +79,5 @@ func (s *store) Close() error {
 	if s.wrapped {
 		return nil
 	}
-	return s.trouble.wait(func() error {
-		s.running.Wait()
-		return classify(s.db.Close())
-	})
+	return s.trouble.wait(func() error { s.running.Wait(); return classify(s.db.Close()) })
 }

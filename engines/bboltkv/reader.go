@@ -79,7 +79,7 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	if r.bucket != nil {
 		c.c = r.bucket.Cursor()
 	}
-	return c, c.Reopen(rng)
+	return c, c.Reopen(&rng)
 }
 
 // cursor walks over a range. What it returns lies in bbolt's pages and holds until the transaction
@@ -97,8 +97,9 @@ type cursor struct {
 var _ driver.Reopener = (*cursor)(nil)
 
 // Reopen moves before the first pair of rng.
-func (c *cursor) Reopen(rng driver.Range) error {
-	c.Ahead, c.r, c.bound, c.begun = nil, rng, rng.End, false
+func (c *cursor) Reopen(rng *driver.Range) error {
+	c.r.Set(rng)
+	c.Ahead, c.bound, c.begun = nil, rng.End, false
 	if rng.Reverse {
 		c.bound = rng.Start
 	}

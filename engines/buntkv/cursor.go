@@ -43,7 +43,7 @@ var cursors = sync.Pool{New: func() any {
 }}
 
 // Reopen puts the cursor before the first pair of r, which is never that of the frames.
-func (c *cursor) Reopen(r driver.Range) error {
+func (c *cursor) Reopen(r *driver.Range) error {
 	c.start, c.end, c.reverse = cmp.Or(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
 	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
@@ -96,8 +96,8 @@ func (c *cursor) within(key string) bool {
 // keep takes a pair into the chunk and reports whether there is room for another.
 func (c *cursor) keep(key, value string) bool {
 	n := c.n
-	p := &c.chunk[n]
-	p.Key, p.Value = lent(key), lent(value)
+	p := (*lent)(unsafe.Pointer(&c.chunk[n]))
+	p.key, p.keyCapacity, p.value, p.valueCapacity = key, len(key), value, len(value)
 	c.n = n + 1
 	return n+1 < len(c.chunk)
 }
@@ -108,6 +108,11 @@ func (c *cursor) Close() error {
 	return nil
 }
 
-// lent returns s as bytes without copying. Whoever changes them changes the stored pair: that is
-// why what a cursor returns is only borrowed.
-func lent(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+// lent is a driver.Pair whose slices are strings, each with its capacity behind it. Whoever changes
+// the bytes changes the stored pair: that is why what a cursor returns is only borrowed.
+type lent struct {
+	key           string
+	keyCapacity   int
+	value         string
+	valueCapacity int
+}

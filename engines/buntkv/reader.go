@@ -43,7 +43,7 @@ func (r *reader) Len(key []byte) (int, error) {
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 	c := cursors.Get().(*cursor)
 	c.reader = r
-	return c, c.Reopen(rng)
+	return c, c.Reopen(&rng)
 }
 
 func (r *reader) Close() error {

@@ -21,7 +21,7 @@ import (
 )
 
 // A round is as long as one history, which is checked as a whole: 8 keys that nobody used before,
-// one node killed and started again.
+// one node killed and started again, or parted from the others.
 const (
 	clients   = 5
 	cells     = 8
@@ -54,20 +54,49 @@ var serial = porcupine.Model{
 	DescribeOperation: func(_, output any) string { return fmt.Sprintf("%+v", output) },
 }
 
-// Nodes are killed and started again, one at a time, while several handles read and write. All that
-// they saw is one order of whole transactions, in which each stands between its beginning and its
-// end. ASSAY_ETCD_KILLS=36 kills as many, every five seconds.
+// Nodes are killed and started again, one at a time, while several handles read and write.
+// ASSAY_ETCD_KILLS=36 kills as many, every five seconds.
 func TestKilledNodesLoseNothing(t *testing.T) {
-	kills := 2
-	if text := os.Getenv("ASSAY_ETCD_KILLS"); text != "" {
-		if _, err := fmt.Sscan(text, &kills); err != nil {
-			t.Fatalf("ASSAY_ETCD_KILLS=%s: %v", text, err)
+	cluster := etcdtest.Start(t, 3)
+	serializable(t, cluster, rounds(t, "ASSAY_ETCD_KILLS", 2), cluster.Kill, func(victim int) error {
+		return errors.Join(cluster.Launch(victim), cluster.Wait(victim))
+	})
+}
+
+// Nodes are parted from the others, one at a time, the leader among them, and clients still reach
+// them. ASSAY_ETCD_PARTITIONS=36 parts as many.
+func TestPartedNodesLoseNothing(t *testing.T) {
+	cluster := etcdtest.Start(t, 3)
+	part := func(victim int) error { cluster.Part(victim); return nil }
+	serializable(t, cluster, rounds(t, "ASSAY_ETCD_PARTITIONS", len(cluster.Endpoints())), part, func(victim int) error {
+		defer cluster.Part()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		db, err := kv.Open(ctx, "etcd:alone?endpoints="+cluster.Endpoints()[victim])
+		if err == nil {
+			return errors.Join(fmt.Errorf("node %d, which is parted from the others, takes a commit", victim), db.Close())
+		}
+		return nil
+	})
+}
+
+// rounds is the number in the environment, or n if there is none.
+func rounds(t *testing.T, variable string, n int) int {
+	if text := os.Getenv(variable); text != "" {
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			t.Fatalf("%s=%s: %v", variable, text, err)
 		}
 	}
-	cluster := etcdtest.Start(t, 3)
+	return n
+}
+
+// serializable disturbs a node in each round while several handles read and write, and mends it.
+// All that they saw is one order of whole transactions, in which each stands between its beginning
+// and its end.
+func serializable(t *testing.T, cluster *etcdtest.Cluster, rounds int, disturb, mend func(victim int) error) {
 	total, open := 0, 0
-	for round := range kills {
-		history := runRound(t, cluster, round)
+	for round := range rounds {
+		history := runRound(t, cluster, round, disturb, mend)
 		for _, op := range history {
 			if total++; op.Output.(step).open {
 				open++
@@ -80,14 +109,14 @@ func TestKilledNodesLoseNothing(t *testing.T) {
 			t.Logf("round %d: %d transactions not checked: two minutes are over", round, len(history))
 		}
 	}
-	t.Logf("%d transactions in %d rounds, %d in doubt", total, kills, open)
-	if total-open < kills*clients {
+	t.Logf("%d transactions in %d rounds, %d in doubt", total, rounds, open)
+	if total-open < rounds*clients {
 		t.Errorf("%d transactions of %d were acknowledged", total-open, total)
 	}
 }
 
-// runRound kills a node amid the transactions of several handles, and returns their history.
-func runRound(t *testing.T, cluster *etcdtest.Cluster, round int) []porcupine.Operation {
+// runRound disturbs a node amid the transactions of several handles, and returns their history.
+func runRound(t *testing.T, cluster *etcdtest.Cluster, round int, disturb, mend func(int) error) []porcupine.Operation {
 	var (
 		all   []porcupine.Operation
 		lock  sync.Mutex
@@ -129,10 +158,9 @@ func runRound(t *testing.T, cluster *etcdtest.Cluster, round int) []porcupine.Op
 	}
 	victim := round % 3
 	time.Sleep(roundTime / 4) // a quarter of the round with all nodes, a half with two
-	must(t, cluster.Kill(victim))
+	must(t, disturb(victim))
 	time.Sleep(roundTime / 2)
-	must(t, cluster.Launch(victim))
-	must(t, cluster.Wait(victim))
+	must(t, mend(victim))
 	time.Sleep(roundTime / 4)
 	close(stop)
 	wait.Wait()

@@ -1,7 +1,6 @@
 package levelkv
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/syndtr/goleveldb/leveldb"
@@ -45,7 +44,7 @@ func (r *reader) Get(dst, key []byte) ([]byte, error) {
 // Cursor returns a cursor before the first pair of rg.
 func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	c := &cursor{it: r.from.NewIterator(nil, nil)}
-	return c, c.Reopen(rg)
+	return c, c.Reopen(&rg)
 }
 
 // Close releases the snapshot.
@@ -68,8 +67,9 @@ type cursor struct {
 var _ driver.Reopener = (*cursor)(nil)
 
 // Reopen moves before the first pair of rg.
-func (c *cursor) Reopen(rg driver.Range) error {
-	if c.rg, c.there, c.over = rg, true, false; !rg.Reverse {
+func (c *cursor) Reopen(rg *driver.Range) error {
+	c.rg.Set(rg)
+	if c.there, c.over = true, false; !rg.Reverse {
 		c.it.Seek(rg.Start)
 	} else if rg.End != nil && c.it.Seek(rg.End) {
 		c.it.Prev()
@@ -89,9 +89,7 @@ func (c *cursor) Next() (key, value []byte, err error) {
 	default:
 		c.it.Next()
 	}
-	c.over = c.over || !c.it.Valid() || c.rg.Reverse && bytes.Compare(c.it.Key(), c.rg.Start) < 0 ||
-		!c.rg.Reverse && c.rg.End != nil && bytes.Compare(c.it.Key(), c.rg.End) >= 0
-	if c.over {
+	if c.over = c.over || !c.it.Valid() || c.rg.Beyond(c.it.Key()); c.over {
 		return nil, nil, classify(c.it.Error())
 	}
 	return c.it.Key(), c.it.Value(), nil

@@ -22,7 +22,7 @@ type txn struct {
 	own   *overlay.Writes // all that is in batch; nil until something is read
 }
 
-var txns = sync.Pool{New: func() any { return new(txn) }}
+var txns = sync.Pool{New: func() any { return new(txn) }} // of Apply
 
 // Put sets key to value.
 func (t *txn) Put(key, value []byte) error {
@@ -45,11 +45,11 @@ func (t *txn) Delete(key []byte) error {
 // Commit writes the batch to the journal.
 func (t *txn) Commit() error { return classify(t.db.Write(&t.batch, t.how)) }
 
-// Close drops the batch.
+// Close drops the batch, and keeps its memory unless that is much.
 func (t *txn) Close() error {
-	t.own = nil
+	if t.own = nil; len(t.batch.Dump()) > 64<<10 {
+		t.batch = leveldb.Batch{}
+	}
 	t.batch.Reset()
-	err := t.reader.Close()
-	txns.Put(t)
-	return err
+	return nil
 }

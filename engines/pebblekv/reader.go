@@ -75,7 +75,7 @@ func (r *reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	if err != nil {
 		return nil, r.fence.read(err)
 	}
-	return c, c.Reopen(rg)
+	return c, c.Reopen(&rg)
 }
 
 // Close drops the snapshot.
@@ -96,10 +96,11 @@ var _ driver.Reopener = (*cursor)(nil)
 var _ driver.Seeker = (*cursor)(nil)
 
 // Reopen sets new bounds, which is a good deal cheaper than to build an iterator over all levels.
-func (c *cursor) Reopen(rg driver.Range) error {
+func (c *cursor) Reopen(rg *driver.Range) error {
 	c.bounds.LowerBound, c.bounds.UpperBound = rg.Start, rg.End
 	c.it.SetOptions(&c.bounds)
-	if c.rg, c.there, c.over = rg, true, false; rg.Reverse {
+	c.rg.Set(rg)
+	if c.there, c.over = true, false; rg.Reverse {
 		c.it.Last()
 	} else {
 		c.it.First()

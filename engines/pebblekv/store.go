@@ -57,8 +57,7 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 		return nil, err
 	}
 	t := &s.own
-	t.reader = reader{db: s.db, from: s.db, batch: s.db.NewBatch(), fence: s.fence}
-	t.sync = syncs[d]
+	t.db, t.from, t.batch, t.fence, t.sync = s.db, s.db, s.db.NewBatch(), s.fence, syncs[d]
 	return t, nil
 }
 

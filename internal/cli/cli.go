@@ -121,7 +121,7 @@ Start with:
   assay compare OLD NEW        what changed between two runs, with limits for CI
   assay engines                what is in this binary and what each engine promises
   assay workloads              what the workloads do`,
-		Version:                    version(),
+		Version:                    result.Version(), // as results carry it
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		Args:                       usageArgs(cobra.NoArgs),
@@ -136,12 +136,6 @@ Start with:
 		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.switchCommand(), a.watchCommand(), a.childCommand(),
 		a.helperCommand(), a.proveChildCommand(), a.traitsCommand())
 	return cmd
-}
-
-// version returns the version of the program, as its results carry it.
-func version() string {
-	env, _ := result.CurrentEnvironment(".", nil)
-	return env.Assay
 }
 
 // usage makes err a wrong command line with a hint.

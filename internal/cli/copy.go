@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/transfer"
 )
 
@@ -66,10 +65,8 @@ func (p *part) source(name string) (string, error) {
 	if len(p.tables) == 0 {
 		return storeURL(name)
 	}
-	if scheme, _, ok := strings.Cut(name, ":"); ok {
-		if _, known := driver.Lookup(scheme); known {
-			return "", usage(fmt.Errorf("--table with the URL %s", name), "give the path of the SQLite file alone")
-		}
+	if isURL(name) {
+		return "", usage(fmt.Errorf("--table with the URL %s", name), "give the path of the SQLite file alone")
 	}
 	return transfer.WithPath("sqltable:?tables="+url.QueryEscape(strings.Join(p.tables, " ")), name), nil
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -120,9 +122,14 @@ func usageOfVerbs() string {
 
 // runInspect does what the arguments say: a store, a verb, operands.
 func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (err error) {
-	rawURL, err := storeURL(args[0])
-	if err != nil {
-		return err
+	if f.limit < 0 {
+		return usage(fmt.Errorf("--limit %d", f.limit), "for example: --limit 20")
+	}
+	rawURL := args[0]
+	if len(args) < 2 || args[1] != "detect" { // which tells of any file, and opens none
+		if rawURL, err = storeURL(rawURL); err != nil {
+			return err
+		}
 	}
 	if isQueueVerb(args[1:]) {
 		task, err := f.task(args[1:])
@@ -150,9 +157,46 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 	}
 	prefix, err := parseKey(f.namespace)
 	if err == nil {
+		if v.name != "browse" && v.name != "put" { // who has the terminal, and may read from it
+			var end func()
+			a, end = a.meanwhile(v.name + " of " + db.Path())
+			defer end()
+		}
 		err = v.run(a, ctx, db.Namespace(prefix), operands, f)
 	}
 	return errors.Join(err, db.Close())
+}
+
+// meanwhile shows on a terminal what is done, and for how long, until a's first output or end.
+func (a *app) meanwhile(what string) (b *app, end func()) {
+	p := newMeter(a.stderr)
+	p.show(what, "")
+	began, ended := time.Now(), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+				p.show(fmt.Sprintf("%s · %v", what, time.Since(began).Round(time.Second)), "")
+			}
+		}
+	}()
+	end = sync.OnceFunc(func() { close(ended); p.end() })
+	copied := *a
+	copied.stdout = &firstWrite{a.stdout, end}
+	return &copied, end
+}
+
+// firstWrite calls end before it writes.
+type firstWrite struct {
+	io.Writer
+	end func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.end()
+	return w.Writer.Write(p)
 }
 
 // inspectVerb returns what is to be done, and with what.
@@ -173,8 +217,8 @@ func inspectVerb(args []string) (verb, []string, error) {
 	}
 	v, operands := all[i], args[min(1, len(args)):]
 	if len(operands) < v.least || v.most >= 0 && len(operands) > v.most {
-		return v, nil, usage(fmt.Errorf("%s was given %d operands", name, len(operands)), "it is written: %s",
-			strings.TrimSpace(name+" "+v.operand))
+		return v, nil, usage(fmt.Errorf("%s was given %s", name, count(int64(len(operands)), "operand")),
+			"it is written: %s", strings.TrimSpace(name+" "+v.operand))
 	}
 	return v, operands, nil
 }
@@ -199,15 +243,37 @@ func (a *app) openExisting(ctx context.Context, rawURL string, change bool) (*kv
 	if err != nil {
 		return nil, usageError{err}
 	}
-	patience := time.AfterFunc(time.Second, func() {
-		fmt.Fprintf(a.stderr, "waiting for another process to close %s\n", path)
-	})
-	defer patience.Stop()
 	access := transfer.Look
 	if change {
 		access = transfer.Change
 	}
-	return transfer.OpenExisting(ctx, rawURL, access)
+	return transfer.OpenExisting(ctx, rawURL, access, kv.WithTracer(&waits{stderr: a.stderr, path: path}))
+}
+
+// waits tells of a wait for another process that lasts longer than a second.
+type waits struct {
+	stderr io.Writer
+	path   string
+}
+
+// waitKey is the key of a wait's timer in its context.
+type waitKey struct{}
+
+// Start begins a wait if op is one.
+func (w *waits) Start(ctx context.Context, op string) context.Context {
+	if op != "lock" {
+		return ctx
+	}
+	return context.WithValue(ctx, waitKey{}, time.AfterFunc(time.Second, func() {
+		fmt.Fprintf(w.stderr, "waiting for another process to close %s\n", w.path)
+	}))
+}
+
+// End ends the wait.
+func (w *waits) End(ctx context.Context, e kv.Event) {
+	if timer, ok := ctx.Value(waitKey{}).(*time.Timer); ok && e.Op == "lock" {
+		timer.Stop()
+	}
 }
 
 // aStore refuses to have no arguments.
@@ -218,15 +284,21 @@ func aStore(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// detect prints what the store holds by its content.
-func (a *app) detect(rawURL string, asJSON bool) error {
-	path, err := kv.PathOf(rawURL)
-	if err != nil {
-		return usageError{err}
+// detect prints what a file or folder, named by its path or a URL, holds by its content.
+func (a *app) detect(name string, asJSON bool) (err error) {
+	path, _, _ := strings.Cut(name, "?")
+	if _, err := os.Lstat(path); isURL(name) || err != nil && strings.Contains(name, ":") {
+		if path, err = kv.PathOf(name); err != nil {
+			return usageError{err}
+		}
 	}
 	found, err := detect.Path(path)
 	if err != nil {
-		return &kv.Error{Op: "detect", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a store that exists"}
+		hint := "name a store that is there, and that you may read"
+		if errors.Is(err, detect.ErrUnknown) {
+			hint = "it is empty, of an engine that assay does not know, or damaged where its engine would show"
+		}
+		return &kv.Error{Op: "detect", Path: path, Kind: kv.KindOf(err), Err: err, Hint: hint}
 	}
 	if asJSON {
 		return writeJSON(a.stdout, found)

@@ -231,7 +231,7 @@ func (a *app) put(ctx context.Context, db *kv.DB, operands []string, _ inspectFl
 	if err := db.Put(ctx, db.Caps().Strongest(), key, value); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%q has a value of %d bytes\n", key, len(value))
+	_, err = fmt.Fprintf(a.stdout, "%q has a value of %s\n", key, count(int64(len(value)), "byte"))
 	return err
 }
 
@@ -258,7 +258,7 @@ func (a *app) remove(ctx context.Context, db *kv.DB, operands []string, _ inspec
 		return nil
 	})
 	if err == nil {
-		_, err = fmt.Fprintf(a.stdout, "deleted %d keys\n", len(operands))
+		_, err = fmt.Fprintf(a.stdout, "deleted %s\n", count(int64(len(operands)), "key"))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -121,6 +122,14 @@ func (a *app) inspectQueues(ctx context.Context, rawURL string, t queueTask) (er
 	if t.queue == "" {
 		return a.showQueues(ctx, store, t)
 	}
+	names, err := namesOf(ctx, store)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, t.queue) {
+		return &kv.Error{Op: "jobs", Kind: kv.NotFound, Err: fmt.Errorf("no queue %q had a job yet", t.queue),
+			Hint: "list those that had with: queues; queues in a namespace need --namespace"}
+	}
 	q, err := store.Queue(t.queue, nil)
 	if err != nil {
 		return err
@@ -176,8 +185,18 @@ type queueCounts struct {
 	Dead    int    `json:"dead"`
 }
 
-func (a *app) showQueues(ctx context.Context, store *queue.Store, t queueTask) error {
+// namesOf returns the names of the queues that had a job.
+func namesOf(ctx context.Context, store *queue.Store) ([]string, error) {
 	names, err := store.Queues(ctx)
+	if kv.KindOf(err) == kv.Corrupt {
+		err = &kv.Error{Op: "queues", Kind: kv.Corrupt, Err: err,
+			Hint: "other keys here may begin as those of queues do; queues in a namespace need --namespace"}
+	}
+	return names, err
+}
+
+func (a *app) showQueues(ctx context.Context, store *queue.Store, t queueTask) error {
+	names, err := namesOf(ctx, store)
 	if err != nil {
 		return err
 	}

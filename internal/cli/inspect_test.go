@@ -5,11 +5,59 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	_ "github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 )
+
+func init() { driver.Register(slow{}) }
+
+// slow is the engine "slow": bbolt that takes two seconds to open.
+type slow struct{}
+
+func (slow) Info() driver.Info {
+	info := bboltkv.Driver{}.Info()
+	info.Name = "slow"
+	return info
+}
+
+func (slow) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	time.Sleep(2 * time.Second)
+	return bboltkv.Driver{}.Open(ctx, c)
+}
+
+func TestAWaitIsSaidAndASlowOpeningIsNone(t *testing.T) {
+	path := filepath.ToSlash(filepath.Join(t.TempDir(), "store"))
+	open := func(url string) (said string) {
+		synctest.Test(t, func(t *testing.T) {
+			var stderr bytes.Buffer
+			a := &app{stderr: &stderr}
+			if db, err := a.openExisting(t.Context(), url, false); err == nil {
+				defer db.Close()
+			}
+			said = stderr.String()
+		})
+		return said
+	}
+	db, err := kv.Open(t.Context(), "bbolt:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := open("bbolt:" + path); !strings.Contains(said, "waiting for another process to close "+path) {
+		t.Errorf("a store that is open said:\n%s", said)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if said := open("slow:" + path); said != "" {
+		t.Errorf("a slow opening said:\n%s", said)
+	}
+}
 
 // interrupting ends a context at the first write.
 type interrupting struct {

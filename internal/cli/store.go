@@ -16,10 +16,8 @@ import (
 // storeURL returns the URL of a store that was named by its URL, or by its path alone: then its
 // content says which engine it is of.
 func storeURL(name string) (string, error) {
-	if scheme, _, ok := strings.Cut(name, ":"); ok {
-		if _, known := driver.Lookup(scheme); known {
-			return name, nil
-		}
+	if isURL(name) {
+		return name, nil
 	}
 	path, query, _ := strings.Cut(name, "?")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -30,8 +28,12 @@ func storeURL(name string) (string, error) {
 			Hint: "name a store that exists"}
 	}
 	found, err := detect.Path(path)
-	if err != nil {
+	if errors.Is(err, detect.ErrUnknown) {
 		return "", usage(fmt.Errorf("%s: %w", path, err), "name the engine: ENGINE:%s", path)
+	}
+	if err != nil {
+		return "", &kv.Error{Op: "open", Path: path, Kind: kv.KindOf(err), Err: err,
+			Hint: "name a store that you may read"}
 	}
 	if _, known := driver.Lookup(found.Engine); !known {
 		return "", usage(fmt.Errorf("%s is a store of %s, which this binary does not have", path, found.Engine),
@@ -44,4 +46,11 @@ func storeURL(name string) (string, error) {
 		query = "?" + query
 	}
 	return transfer.WithPath(found.Engine+":"+query, path), nil
+}
+
+// isURL reports whether name begins with an engine of this binary and a colon.
+func isURL(name string) bool {
+	scheme, _, ok := strings.Cut(name, ":")
+	_, known := driver.Lookup(scheme)
+	return ok && known
 }

@@ -13,8 +13,8 @@ import (
 
 // nested are the modules below the main one; they build with its packages as they stand in the
 // repository.
-var nested = []string{"engines/duckdbkv", "engines/etcdkv", "engines/mosskv", "engines/postgreskv", "examples/crashes",
-	"examples/grow", "examples/observe", "examples/ownassay", "examples/shortener", "examples/watermill", "foreign",
+var nested = []string{"engines/duckdbkv", "engines/etcdkv", "engines/mosskv", "engines/postgreskv", "engines/servers",
+	"examples/crashes", "examples/grow", "examples/observe", "examples/ownassay", "examples/shortener", "examples/watermill", "foreign",
 	"observe/otel", "lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt", "stores/queue/pgqueue",
 	"stores/queue/pgqueue/beside"}
 

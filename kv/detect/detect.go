@@ -67,7 +67,7 @@ func Path(path string) (Found, error) {
 	}
 	look := file
 	if info.IsDir() {
-		look = folder
+		look = Folder
 	}
 	found, err := look(path)
 	if err == nil && found.Engine == "" {
@@ -186,8 +186,9 @@ type files struct {
 	entries []fs.DirEntry
 }
 
-// folder tells what a folder is.
-func folder(path string) (Found, error) {
+// Folder is Path of a folder, without a look at who has it locked: for one who is about to open it.
+// What is no store has no Engine.
+func Folder(path string) (Found, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return Found{}, err

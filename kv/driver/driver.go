@@ -213,9 +213,10 @@ func (a *Ahead) Next(read func() ([]Pair, error)) (key, value []byte, err error)
 // Reopener is a Cursor that can be used for another scan at less cost than a new one. Without it
 // kv closes the cursor at the end of each scan.
 type Reopener interface {
-	// Reopen moves before the first pair of r, as the Cursor of its Reader does. Nothing was
-	// written since that made it. After an error it may be called again, or Close.
-	Reopen(r Range) error
+	// Reopen moves before the first pair of r, as the Cursor of its Reader does, and keeps the
+	// bounds, not r. Nothing was written since that made it. After an error it may be called again,
+	// or Close.
+	Reopen(r *Range) error
 }
 
 // Seeker is a Cursor that can move. Without it kv closes the cursor and opens another one.
@@ -326,6 +327,21 @@ type Range struct {
 	Start, End []byte
 	Reverse    bool
 	KeysOnly   bool // values are not looked at: a cursor may return nil for them
+}
+
+// Set makes r what to is, part by part: to copy as a whole what was just stored has the processor
+// wait for its parts.
+func (r *Range) Set(to *Range) {
+	r.Start, r.End, r.Reverse, r.KeysOnly = to.Start, to.End, to.Reverse, to.KeysOnly
+}
+
+// Beyond reports whether key, which a walk over r has come to, lies behind its end.
+func (r *Range) Beyond(key []byte) bool {
+	bound := r.End
+	if r.Reverse {
+		bound = r.Start
+	}
+	return bound != nil && bytes.Compare(key, bound) < 0 == r.Reverse
 }
 
 // Setting is one setting of an open store.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 var contextCases = []tcase{
@@ -147,8 +149,10 @@ func returnsBesideProcesses(e *env) {
 	c := e.spawn()
 	c.must("open", e.url("db"), e.class.String())
 	c.must("begin", e.class.String(), "c", "3")
+	left := e.awaited()
+	config := driver.Config{Path: e.path("db"), Mode: e.info.Caps.Modes[0], Params: e.params()}
 	open := map[string]func(context.Context) error{"open": func(ctx context.Context) error {
-		db, err := kv.Open(ctx, e.url("db"), kv.WithWeakest(e.class), kv.WithWait(waitForever))
+		db, err := kv.OpenDriver(ctx, left, config, kv.WithWeakest(e.class), kv.WithWait(waitForever))
 		if err == nil {
 			err = db.Close()
 		}
@@ -169,8 +173,52 @@ func returnsBesideProcesses(e *env) {
 		e.must(db.Close())
 	}
 	c.kill()
+	left.wait()
 	db := e.open()
 	e.view(db, func(s *kv.Snapshot) { e.wantGet("afterwards", s, "a", "1") })
+}
+
+// awaited is a driver of which a case can wait for the openings that it has left behind: they go on
+// in the case's folder, which is removed behind it.
+type awaited struct {
+	driver.Driver
+	running *sync.RWMutex // for each opening, and the store that came of it
+}
+
+func (e *env) awaited() awaited {
+	d, _ := driver.Lookup(e.Engine) // it was there for the suite
+	return awaited{d, new(sync.RWMutex)}
+}
+
+// Open does nothing if it begins only once its context has ended: wait may have returned.
+func (a awaited) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	a.running.RLock()
+	s, err := driver.Store(nil), ctx.Err()
+	if err == nil {
+		s, err = a.Driver.Open(ctx, c)
+	}
+	if err != nil {
+		a.running.RUnlock()
+		return nil, err
+	}
+	return awaitedStore{s, a.running}, nil
+}
+
+// wait returns once all openings have ended whose contexts had ended before, and what they opened
+// is closed.
+func (a awaited) wait() {
+	a.running.Lock()
+	defer a.running.Unlock()
+}
+
+type awaitedStore struct {
+	driver.Store
+	running *sync.RWMutex
+}
+
+func (s awaitedStore) Close() error {
+	defer s.running.RUnlock()
+	return s.Store.Close()
 }
 
 func endsScans(e *env) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -39,6 +40,17 @@ func (e *env) url(name string, params ...string) string {
 		}
 	}
 	return u
+}
+
+// params returns the parameters of the configuration.
+func (e *env) params() map[string]string {
+	values, err := url.ParseQuery(e.Params)
+	e.must(err)
+	params := map[string]string{}
+	for name := range values {
+		params[name] = values.Get(name)
+	}
+	return params
 }
 
 // open opens the case's main store with the cheapest class. Only a hang waits as long as patience.

@@ -135,19 +135,15 @@ func (c *cursor) Next() (key, value []byte, err error) {
 		return nil, nil, nil
 	}
 	p := c.at.Item()
-	if c.r.Reverse {
-		if bytes.Compare(p.key, c.r.Start) < 0 {
-			c.more = false
-			return nil, nil, nil
-		}
-		c.more = c.at.Prev()
-		return p.key, p.value, nil
-	}
-	if c.r.End != nil && bytes.Compare(p.key, c.r.End) >= 0 {
+	switch {
+	case c.r.Beyond(p.key):
 		c.more = false
 		return nil, nil, nil
+	case c.r.Reverse:
+		c.more = c.at.Prev()
+	default:
+		c.more = c.at.Next()
 	}
-	c.more = c.at.Next()
 	return p.key, p.value, nil
 }
 

@@ -165,10 +165,7 @@ func (c *cursor) write() (op driver.Op, ok bool) {
 		return op, false
 	}
 	op = c.above.Item()
-	if c.r.Reverse {
-		return op, bytes.Compare(op.Key, c.r.Start) >= 0
-	}
-	return op, c.r.End == nil || bytes.Compare(op.Key, c.r.End) < 0
+	return op, !c.r.Beyond(op.Key)
 }
 
 func (c *cursor) Close() error { return c.below.Close() }

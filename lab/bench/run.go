@@ -13,8 +13,11 @@ import (
 	"iter"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -126,13 +129,20 @@ func (o Options) withDefaults() Options {
 	if o.Precision == 0 {
 		o.Precision = DefaultPrecision
 	}
-	if o.Hang == 0 {
-		o.Hang = min(DefaultHang, max(o.Budget/3, 5*time.Second))
-	}
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
 	return o
+}
+
+// hang returns how long an engine has for an answer, and whether the budget makes that so short
+// that one who does not answer need not have hung.
+func (o Options) hang() (limit time.Duration, short bool) {
+	if o.Hang > 0 {
+		return o.Hang, false
+	}
+	limit = min(DefaultHang, max(o.Budget/3, 5*time.Second))
+	return limit, limit < DefaultHang
 }
 
 // runner is the state of a run.
@@ -257,25 +267,35 @@ func (r *runner) unmount() (err error) {
 	return err
 }
 
-// probe asks each engine what it promises, in a child. An option with a wrong value ends the run;
-// an engine that fails otherwise is shown as failed in every cell.
+// probe asks the engines what they promise, each in a child of its own. An option with a wrong
+// value ends the run; an engine that fails otherwise is shown as failed in every cell.
 func (r *runner) probe(ctx context.Context) error {
 	r.promises, r.broken = map[string][]kv.Promise{}, map[string]error{}
+	r.Progress(Progress{Phase: "probe", Elapsed: time.Since(r.started), Budget: r.Budget})
+	limit, _ := r.hang()
+	resps, errs := make([]response, len(r.Entries)), make([]error, len(r.Entries))
+	var group errgroup.Group
+	group.SetLimit(2 * runtime.GOMAXPROCS(0)) // half of the time they wait for the disk
 	for i, e := range r.Entries {
-		r.Progress(Progress{Phase: "probe", Engine: e.Name, Elapsed: time.Since(r.started), Budget: r.Budget})
-		p, err := child.Start(r.Child)
-		if err != nil {
-			return err
-		}
-		spec := probeSpec{Entry: e, Dir: filepath.Join(r.data, fmt.Sprintf("probe-%d", i))}
-		var resp response
-		err = p.Call(ctx, string(cmdProbe), request{Command: cmdProbe, Probe: &spec}, &resp, r.Hang)
-		_ = p.End(time.Second) // its answer is all that was wanted
-		switch {
-		case ctx.Err() != nil:
+		group.Go(func() error {
+			p, err := child.Start(r.Child)
+			if err != nil {
+				return err
+			}
+			spec := probeSpec{Entry: e, Dir: filepath.Join(r.data, fmt.Sprintf("probe-%d", i))}
+			errs[i] = p.Call(ctx, string(cmdProbe), request{Command: cmdProbe, Probe: &spec}, &resps[i], limit)
+			_ = p.End(time.Second) // its answer is all that was wanted
 			return ctx.Err()
-		case err != nil:
-			r.broken[e.Name] = err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, e := range r.Entries {
+		resp := resps[i]
+		switch {
+		case errs[i] != nil:
+			r.broken[e.Name] = errs[i]
 		case resp.Invalid:
 			return &kv.Error{Op: "engine", Engine: e.Name, Kind: kv.Invalid, Err: errors.New(resp.Error),
 				Hint: resp.Hint}

@@ -123,6 +123,19 @@ func TestStorageIsAsSlowAsItsModel(t *testing.T) {
 	checkEmpty(t, o.Dir)
 }
 
+// TestWhoHasLittleTimeHasNotHung gives an engine that never answers less time than it would have.
+func TestWhoHasLittleTimeHasNotHung(t *testing.T) {
+	o := options(t, "hanging:", "ycsb/readrandom?records=100")
+	o.Hang, o.Budget = 0, 15*time.Second
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := run.Cells[0]; c.Status != result.Skipped || !strings.Contains(c.Hint, "--budget") {
+		t.Errorf("got %s: %s (%s), want one without time", c.Status, c.Error, c.Hint)
+	}
+}
+
 func TestAFaultyEngineEndsItsOwnCellsAlone(t *testing.T) {
 	for _, c := range []struct{ engine, want string }{
 		{"crashing", "panic: planted crash"},

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -119,26 +120,29 @@ func (g *group) enough(until, patience time.Time, rounds int) bool {
 	return rounds >= g.length
 }
 
-// load loads the stores of the cells that are live: one after the other in the first sitting, for
-// what it tells of each, and all at the same time in later ones.
+// load loads the stores of the cells that are live: in the first sitting no more at the same time
+// than there are processors, for what it tells of each, and all in later ones.
 func (g *group) load(ctx context.Context) {
+	live := g.live()
 	setup := func(c *cell) request { return request{Command: cmdSetup, Cell: &c.spec} }
 	if g.sittings > 0 {
-		g.together(ctx, g.live(), "load", setup, func(c *cell, resp response) {
+		g.together(ctx, live, "load", setup, func(c *cell, resp response) {
 			*c.Open = min(*c.Open, int64(resp.Setup.Description.Open)) // what disturbs it makes it longer
 		})
 		return
 	}
-	for _, c := range g.live() {
+	for cells := range slices.Chunk(live, runtime.GOMAXPROCS(0)) {
 		if ctx.Err() != nil || time.Now().After(g.r.deadline()) {
-			c.end(ctx)
+			for _, c := range cells {
+				c.end(ctx)
+			}
 			continue
 		}
 		start := time.Now()
-		if resp, ok := g.call(ctx, c, "load", setup(c)); ok {
+		g.together(ctx, cells, "load", setup, func(c *cell, resp response) {
 			c.loading = time.Since(start)
 			g.loaded(c, resp.Setup)
-		}
+		})
 	}
 }
 
@@ -346,14 +350,13 @@ func (g *group) answered(ctx context.Context, c *cell, p *child.Process, resp re
 	return true
 }
 
-// patience returns how long a request may take, and whether that is cut short by the budget, so
-// that an engine that does not answer in time need not have hung. Loading may take half of what is
-// left of the budget: it depends on the size.
+// patience returns how long a request may take, and whether that is cut short by the budget.
+// Loading may take half of what is left of it, as that depends on the size.
 func (r *runner) patience(cmd command) (limit time.Duration, cut bool) {
 	left := max(time.Until(r.started.Add(r.Budget)), time.Second)
-	limit = r.Hang
+	limit, short := r.hang()
 	if cmd == cmdSetup && left/2 > limit {
 		return left / 2, true
 	}
-	return min(limit, left), left < limit
+	return min(limit, left), short || left < limit
 }

@@ -16,12 +16,19 @@ func CurrentEnvironment(dir string, modules []string) (Environment, []Warning) {
 	e.Kernel, e.CPU, e.Memory = kernel(), processor(), memory()
 	e.FileSystem, e.Device = fileSystem(dir), device(dir)
 	e.Tmpfs = e.FileSystem == "tmpfs" || e.FileSystem == "ramfs"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = new(debug.BuildInfo)
-	}
+	info := buildInfo()
 	e.Assay, e.Modules, e.Unranked = versionOf(info), versionsOf(info, modules), unranked(info)
 	return e, environmentWarnings(e)
+}
+
+// Version returns the version of this program, as CurrentEnvironment has it.
+func Version() string { return versionOf(buildInfo()) }
+
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return new(debug.BuildInfo)
 }
 
 func environmentWarnings(e Environment) []Warning {

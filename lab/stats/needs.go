@@ -64,7 +64,7 @@ func Part(run *result.Run, asked func(result.Cell) bool) *result.Run {
 			part.Cells = append(part.Cells, c)
 		}
 	}
-	part.Took = time.Duration(float64(run.Took) * some / max(all, 1e-9))
+	part.Took = time.Duration(float64(run.Took) * (some / max(all, 1e-9))) // of all of it exactly Took
 	Finish(&part)
 	return &part
 }

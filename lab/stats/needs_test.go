@@ -97,6 +97,16 @@ func TestWhatIsOpenSaysHowLongItNeeds(t *testing.T) {
 	}
 }
 
+// Whatever the operations took, the whole of a run is not a nanosecond shorter than it.
+func TestAllOfARunTakesAsLongAsTheRun(t *testing.T) {
+	for ns := 1.0; ns <= 1000; ns++ {
+		run := &result.Run{Took: time.Hour, Cells: []result.Cell{cell("put", "bbolt", samples(6, ns))}}
+		if part := Part(run, func(result.Cell) bool { return true }); part.Took != run.Took {
+			t.Fatalf("rounds of %v ns: all of a run of %v take %v", ns, run.Took, part.Took)
+		}
+	}
+}
+
 func TestABoundBesideOneDoesNotLookLikeOne(t *testing.T) {
 	for f, want := range map[float64]string{1: "1.00", 1.0003: "1.00", 1.004: "1.004", 0.996: "0.996", 1.02: "1.02", 12.34: "12.3",
 		480.2: "480", 0.05: "0.05"} {

@@ -3,22 +3,33 @@ package upstream
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/mod/modfile"
 )
 
-// The test binary is also the process that is killed while it commits.
+// The test binary is also the process that is killed while it commits, or ends by itself: its role
+// begins with childRole.
 const childRole = "upstream-child"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == childRole {
-		if err := commitUntilKilled(os.Args[2]); err != nil {
+	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], childRole) {
+		if err := child(os.Args[1], os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
-		os.Exit(1)
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// child is the whole life of a process of that role.
+func child(role, path string) error {
+	if role == childRole {
+		return commitUntilKilled(path)
+	}
+	return pebbleChild(role, path)
 }
 
 // fault is a fault of an engine.

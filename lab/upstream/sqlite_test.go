@@ -103,6 +103,9 @@ func TestSQLiteCutsTheFileBehindAJournalThatMayComeBack(t *testing.T) {
 			sqliteStore{12, []string{"page_size=1024", "auto_vacuum=FULL", "synchronous=EXTRA"}, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && !c.vacuums {
+				t.Skip("a commit makes the same cut instead of VACUUM: without -short")
+			}
 			before := 2 // of the statements; the next one cuts the file
 			if c.vacuums {
 				before = 3

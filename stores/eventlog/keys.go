@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -78,6 +79,17 @@ type meta struct {
 	Streams  bool   `json:"streams"`
 	Floor    uint64 `json:"floor"`    // positions up to it are used, lost or skipped
 	Reserved uint64 `json:"reserved"` // positions up to it may have been given to events that a crash can lose
+
+	// Again is random, and another one after an append that had been done before. That is then as
+	// durable as it is asked to be: a commit makes durable what was before it, if it changes
+	// something. SQLite: what is written as it was is not written.
+	Again uint64 `json:"again,omitempty"`
+}
+
+// again returns m with another Again.
+func (m meta) again() meta {
+	m.Again = rand.Uint64()
+	return m
 }
 
 // readMeta returns the log's meta. It is to be written if its Format is not the present one, and is

@@ -14,8 +14,8 @@ import (
 // else; to keep it beside other data, give it a [kv.DB.Namespace]. Close the log before db.
 //
 // In a store opened in Exclusive mode positions are counted in memory: a second Log over the same
-// keys is Invalid until the first is closed. In Shared mode every append reads the last position in
-// its transaction.
+// keys is Invalid until the first is closed. In Shared mode, and in a store of a server, every
+// append reads the last position in its transaction.
 func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 	var o Options
 	if opts != nil {
@@ -28,7 +28,9 @@ func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &kvBackend{db: db, streams: o.Streams, strongest: db.Caps().Strongest(), inMemory: db.Mode() == kv.Exclusive}
+	b := &kvBackend{db: db, streams: o.Streams, strongest: db.Caps().Strongest()}
+	// A store that is Remote goes on after a transaction in doubt, of which nobody tells the log.
+	b.inMemory = db.Mode() == kv.Exclusive && !db.Caps().Remote
 	if db.Caps().Persistent {
 		b.block = FirstBlock(o.Reserve)
 		b.first = b.block

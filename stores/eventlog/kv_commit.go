@@ -58,7 +58,7 @@ func (b *kvBackend) begin() *plan {
 		b.learn()
 	}
 	b.plan.last, b.plan.assigned, b.plan.reserve = b.visible.Load(), b.assigned, 0
-	b.plan.ids = nil
+	b.plan.ids, b.plan.repeated = nil, false
 	return &b.plan
 }
 
@@ -86,10 +86,14 @@ func (b *kvBackend) commitBatch(ctx context.Context, d kv.Durability, assigned u
 		}
 		b.block = NextBlock(b.block)
 	}
-	if b.batch.Len() == 0 {
+	nothing := b.batch.Len() == 0
+	if nothing && !b.plan.repeated {
 		return nil
 	}
-	if !b.stored {
+	if nothing {
+		b.meta = b.meta.again()
+	}
+	if nothing || !b.stored {
 		b.batch.Put(metaKey, b.meta.encode())
 	}
 	b.batch.OnTurn(b.isCurrent)

@@ -13,6 +13,7 @@ type plan struct {
 	last     uint64 // the position of the last event, those of the plan included
 	assigned uint64 // the last position given out or given up
 	reserve  uint64 // so many positions are to be reserved above assigned
+	repeated bool   // an append was done before: it is told so as durably as it asks
 	versions map[string]uint64
 	ids      map[string]known // those of the plan
 	counter  counter          // as of ids, which is not nil then
@@ -81,6 +82,7 @@ func (p *plan) append(ctx context.Context, parts []*Pending) error {
 		a.Appended = Appended{}
 	}
 	if again, err := p.again(ctx, parts); again || err != nil {
+		p.repeated = p.repeated || again
 		return err
 	}
 	for _, a := range parts {

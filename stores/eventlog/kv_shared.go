@@ -39,6 +39,9 @@ func (b *kvBackend) planShared(tx *kv.Tx, d kv.Durability, group []*Pending, nee
 		return err
 	}
 	if *needed = plan.assigned + plan.reserve; plan.reserve == 0 && plan.last == last {
+		if plan.repeated {
+			return tx.Put(metaKey, m.again().encode())
+		}
 		return errUnchanged
 	}
 	if b.mustReserve(d) && *needed > m.Reserved {

@@ -44,7 +44,11 @@ func (j *kvJoined) Append(parts []*Pending) (refill uint64, err error) {
 		j.begun, p.assigned = true, max(p.last, j.meta.Floor, j.b.floor.Load())
 	}
 	before := p.last
+	p.repeated = false
 	if err := p.append(context.Background(), parts); err != nil || p.last == before {
+		if err == nil && p.repeated {
+			err = j.tx.Put(metaKey, j.meta.again().encode())
+		}
 		return 0, err
 	}
 	weak := j.b.mustReserve(d)

@@ -120,6 +120,10 @@ type Op struct {
 	// is above Now after a Claim or Sweep that made ready all that was due.
 	Ready int
 	Due   int64
+
+	// order grows with the transactions of a Store, where that is known: a line may be told of them
+	// in another order. 0 is not known.
+	order uint64
 }
 
 // Begin makes the outcome empty, and sets Now to the time and Until to After from it. Backends call

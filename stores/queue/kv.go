@@ -27,7 +27,7 @@ func New(db *kv.DB, opts *Options) (*Store, error) {
 }
 
 func newKVBackend(db *kv.DB) *kvBackend {
-	b := &kvBackend{db: db, queues: map[string]*kvQueue{}}
+	b := &kvBackend{db: db, turns: new(atomic.Uint64), queues: map[string]*kvQueue{}}
 	b.run = b.turn
 	return b
 }
@@ -36,6 +36,8 @@ func newKVBackend(db *kv.DB) *kvBackend {
 type kvBackend struct {
 	db   *kv.DB
 	lows sync.Map // by name: *atomic.Int64, kvQueue.low for Counts
+
+	turns *atomic.Uint64 // counts the transactions of the Store
 
 	// The rest is used by Commit alone.
 	queues map[string]*kvQueue
@@ -69,8 +71,11 @@ type kvQueue struct {
 // mostClaims is how many live claims of a queue are kept in memory.
 const mostClaims = 4096
 
-// Traits implements Backend.
-func (b *kvBackend) Traits() Traits { return Traits{Shared: b.db.Mode() == kv.Shared} }
+// Traits implements Backend. A store that is Remote goes on after a transaction in doubt, of which
+// nobody is told.
+func (b *kvBackend) Traits() Traits {
+	return Traits{Shared: b.db.Mode() == kv.Shared || b.db.Caps().Remote}
+}
 
 // Close implements Backend.
 func (b *kvBackend) Close() error { return nil }
@@ -111,8 +116,10 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 	}
 	b.used = b.used[:0]
 	b.tx = tx
+	order := b.turns.Add(1) // one writer at a time is here
 	for _, op := range b.group {
 		op.Begin()
+		op.order = order
 		q, err := b.load(op.Queue)
 		if err == nil {
 			err = q.do(b, op)

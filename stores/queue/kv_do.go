@@ -15,6 +15,7 @@ func (q *kvQueue) publish(b *kvBackend, op *Op) error {
 			if held, err := q.isHeld(b, op.Now, draft.Key, 0); err != nil {
 				return err
 			} else if held {
+				q.changed = true // a commit of something makes the other job as durable as this one is to be
 				op.IDs = append(op.IDs, 0)
 				continue
 			}

@@ -14,7 +14,7 @@ type Options struct {
 	Poll time.Duration
 
 	// Clock tells the time; nil is time.Now. With another one, workers that wait still sleep in
-	// real time.
+	// real time. A time before 1970 counts as 1970.
 	Clock func() time.Time
 
 	// Ended is told, by [Queue.Work] and [Workers], how each attempt ended, once that is committed:
@@ -75,12 +75,23 @@ const (
 	DefaultPoll         = 100 * time.Millisecond
 )
 
+// earliest is what the clock says at least: where times are kept, 0 and what is below have other
+// meanings.
+var earliest = time.UnixMilli(1)
+
 func (o *Options) complete() error {
 	if o.Poll == 0 {
 		o.Poll = DefaultPoll
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	clock := o.Clock
+	o.Clock = func() time.Time {
+		if now := clock(); now.After(earliest) {
+			return now
+		}
+		return earliest
 	}
 	if o.Poll < time.Millisecond {
 		return invalid("open queues", fmt.Errorf("option Poll %v", o.Poll),

@@ -64,7 +64,9 @@ func (q *Queue) In(tx *kv.Tx) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.Join(&kvJoined{newKVBackend(b.db), joined}), nil
+	own := newKVBackend(b.db)
+	own.turns = b.turns
+	return q.Join(&kvJoined{own, joined}), nil
 }
 
 // kvJoined is queues within a transaction of their store.

@@ -53,6 +53,7 @@ type line struct {
 	coming  int           // were woken, and did not look yet
 	news    uint64        // grows when jobs are ready
 	due     int64         // when a job may become ready by the clock, 0 for never
+	order   uint64        // of the operation that told of due
 	pause   time.Duration // after what time to look for what others did
 	timer   *time.Timer
 }
@@ -72,7 +73,9 @@ type waiter struct{ wake chan struct{} }
 func (l *line) settle(op *Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due = op.Due
+	if op.order >= l.order { // an earlier one does not know of what a later one has delayed
+		l.due, l.order = op.Due, op.order
+	}
 	ready := op.Ready
 	if op.Verb == Claim {
 		if l.pause *= 2; len(op.Jobs) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	_ "github.com/assaydb/assay/kv/memkv"
+	"github.com/assaydb/assay/stores/internal/doubts"
 )
 
 // While the machine sleeps timers stand still and the clock goes on. A job whose time has come
@@ -100,6 +101,88 @@ func TestAWorkerIsWokenWhoeverPublishes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A group of calls may tell those who wait of what it left after a transaction that came later has
+// told of a delay: that is not forgotten.
+func TestADelayIsNotForgottenForWhatWasBefore(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem:order")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	q, err := store.Queue("work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got := make(chan error, 1)
+	go func() {
+		_, err := q.Next(ctx, kv.Buffered, 1)
+		got <- err
+	}()
+	for !waits(q.line) {
+		runtime.Gosched()
+	}
+	r := q.request(Claim)
+	defer r.release()
+	r.Limit = 1
+	err = store.commit(ctx, kv.Buffered, []*request{r})
+	if err == nil {
+		err = publish(ctx, db, q, Draft{Delay: 100 * time.Millisecond}, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !waits(q.line) { // it was woken, and knows the delay
+		runtime.Gosched()
+	}
+	store.settle([]*request{r})
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a transaction in doubt nobody is told, and a store of a server goes on. Who waits looks
+// whether it was done.
+func TestAWorkerFindsWhatATransactionInDoubtPublished(t *testing.T) {
+	db, err := kv.Open(t.Context(), "mem-doubts:queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := New(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	q, err := store.Queue("work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got := make(chan error, 1)
+	go func() {
+		_, err := q.Next(ctx, kv.Buffered, 1)
+		got <- err
+	}()
+	for !waits(q.line) {
+		runtime.Gosched()
+	}
+	doubts.Next()
+	if err := publish(ctx, db, q, Draft{}, true); !errors.Is(err, kv.InDoubt) {
+		t.Fatalf("the transaction: %v, want in doubt", err)
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
 	}
 }
 

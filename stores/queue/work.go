@@ -15,7 +15,8 @@ import (
 // together with the claim of the next (see [Queue.Swap]). Where do returns an error, or panics, the
 // error is kept with the job ([Job.Failures]), which is ready again after [Settings.Backoff], or
 // dead. [Never] and [Later] make errors that say otherwise. Programs start as many as there are to
-// work at once, each in a goroutine of its own, or use [Workers].
+// work at once, each in a goroutine of its own, or use [Workers]. A do that calls [runtime.Goexit]
+// has failed, too, and ends the goroutine that called Work.
 //
 // While do runs, Work extends the lease, so that a job may take as long as it takes, or as
 // [Settings.Timeout] allows. The context of do ends with ctx, by the timeout, and when the job is
@@ -47,12 +48,33 @@ func (w *worker) work(claims, runs context.Context) error {
 			return err
 		}
 		o := Outcome{Queue: w.queue.name, Job: job}
-		if o.Err = w.attempt(claims, runs, &o); o.Err == nil {
-			done = &o
-		} else if done, err = nil, w.giveBack(runs, &o); err != nil {
+		if err := w.try(claims, runs, &o); err != nil {
 			return err
 		}
+		if done = nil; o.Err == nil {
+			done = &o
+		}
 	}
+}
+
+// errExited is what a job failed with whose function called [runtime.Goexit], as t.FailNow does.
+var errExited = errors.New("the function ended its goroutine (runtime.Goexit)")
+
+// try does the job of o, and gives it back where that fails: also where the function ends the
+// goroutine, which nothing keeps from ending.
+func (w *worker) try(claims, runs context.Context, o *Outcome) error {
+	exited := true
+	defer func() {
+		if exited {
+			o.Err = errExited
+			_ = w.giveBack(runs, o) // if it fails, the lease ends by itself
+		}
+	}()
+	o.Err = w.attempt(claims, runs, o)
+	if exited = false; o.Err == nil {
+		return nil
+	}
+	return w.giveBack(runs, o)
 }
 
 // next acknowledges what is done, whatever becomes of ctx, and waits for the next job.
@@ -140,7 +162,7 @@ func (w *worker) giveBack(runs context.Context, o *Outcome) error {
 	result := Retried
 	var err error
 	switch {
-	case o.Err == errNotBegun, runs.Err() != nil && !errors.As(o.Err, &panicked):
+	case o.Err == errNotBegun, runs.Err() != nil && o.Err != errExited && !errors.As(o.Err, &panicked):
 		result, err = Released, q.Release(ctx, w.class, receipt)
 	case errors.As(o.Err, &later):
 		result, err = Snoozed, q.Snooze(ctx, w.class, time.Duration(later), receipt)

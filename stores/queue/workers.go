@@ -173,7 +173,8 @@ func (w *Workers) Unhandled(ctx context.Context) (list []*UnhandledError, err er
 
 // Run works until Shutdown, and returns nil then; or until ctx ends, which ends the contexts of the
 // functions, too, and is Canceled (see [Queue.Work]); or until an error of the store, which it
-// returns. It can be called once.
+// returns. Where a function calls [runtime.Goexit] its job has failed, and another goroutine goes
+// on. Run can be called once.
 func (w *Workers) Run(ctx context.Context) error {
 	claims, stop := context.WithCancel(ctx)
 	defer stop()
@@ -210,35 +211,49 @@ func (w *Workers) Run(ctx context.Context) error {
 }
 
 // start starts workers and schedules. The first error that is more than the end of claims ends them
-// all; what they ended with can be received once.
+// all; what they ended with can be received once. Of begin's functions the second is called instead
+// of end where the first did not return.
 func (w *Workers) start(claims, runs context.Context) <-chan error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var first error
-	begin := func(fn func() error) {
+	end := func(err error) {
+		if claims.Err() != nil && errors.Is(err, kv.Canceled) {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if first == nil {
+			first = err
+		}
+		w.stop()
+	}
+	begin := func(fn func() error, exited func()) {
 		wg.Go(func() {
+			defer func() {
+				if exited != nil {
+					exited()
+				}
+			}()
 			err := fn()
-			if claims.Err() != nil && errors.Is(err, kv.Canceled) {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if first == nil {
-				first = err
-			}
-			w.stop()
+			exited = nil
+			end(err)
 		})
 	}
 	for _, c := range w.crews {
+		var work func()
+		work = func() {
+			one := worker{queue: c.queue, class: w.class, do: c.do, team: &w.team}
+			begin(func() error { return one.work(claims, runs) }, work) // another one takes its place
+		}
 		for range c.n {
-			begin(func() error {
-				one := worker{queue: c.queue, class: w.class, do: c.do, team: &w.team}
-				return one.work(claims, runs)
-			})
+			work()
 		}
 	}
 	for _, s := range w.schedules {
-		begin(func() error { return s.queue.RunSchedule(claims, w.class, s.Schedule) })
+		begin(func() error { return s.queue.RunSchedule(claims, w.class, s.Schedule) }, func() {
+			end(invalid("schedule", fmt.Errorf("schedule %s: %w", s.Name, errExited), "have Draft return an error"))
+		})
 	}
 	result := make(chan error, 1)
 	go func() {

@@ -7,6 +7,7 @@ package etcdtest
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -39,7 +40,8 @@ func Main() {
 // node is how a node starts.
 type node struct {
 	Name, Dir    string
-	Client, Peer string // URLs
+	Client, Peer string // URLs; the other nodes know Peer by the network
+	Listen       string // HOST:PORT at which it listens for them
 	Cluster      string // "name=peer,name=peer"
 }
 
@@ -53,7 +55,8 @@ func run(text string) error {
 	c.Name, c.Dir, c.InitialCluster = n.Name, n.Dir, n.Cluster
 	c.LogLevel = "fatal"
 	client, peer := one(n.Client), one(n.Peer)
-	c.ListenClientUrls, c.AdvertiseClientUrls, c.ListenPeerUrls, c.AdvertisePeerUrls = client, client, peer, peer
+	c.ListenClientUrls, c.AdvertiseClientUrls = client, client
+	c.ListenPeerUrls, c.AdvertisePeerUrls = one("http://"+n.Listen), peer
 	e, err := embed.StartEtcd(c)
 	if err != nil {
 		return err
@@ -75,8 +78,9 @@ func one(text string) []url.URL {
 
 // Cluster is a cluster of nodes.
 type Cluster struct {
-	nodes []node
-	runs  []*running
+	nodes   []node
+	runs    []*running
+	network *network
 }
 
 // running is the process of a node.
@@ -99,21 +103,26 @@ func Start(t testing.TB, n int) *Cluster {
 
 // New starts a cluster of n nodes, which keep their data in folders in dir. It has to be stopped.
 func New(dir string, n int) (*Cluster, error) {
-	c := &Cluster{nodes: make([]node, n), runs: make([]*running, n)}
+	network, err := newNetwork(n)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{nodes: make([]node, n), runs: make([]*running, n), network: network}
 	var cluster []string
 	for i := range c.nodes {
-		name := fmt.Sprint("node", i)
-		client, err := freeURL()
+		name, peer := fmt.Sprint("node", i), "http://"+hostOf(i)+":2380"
+		client, err := freePort()
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, network.close())
 		}
-		peer, err := freeURL()
+		listen, err := freePort()
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, network.close())
 		}
-		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: client, Peer: peer}
+		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: "http://" + client, Peer: peer, Listen: listen}
 		cluster = append(cluster, name+"="+peer)
 	}
+	network.nodes = c.nodes
 	for i := range c.nodes {
 		c.nodes[i].Cluster = strings.Join(cluster, ",")
 		if err := c.Launch(i); err != nil {
@@ -130,13 +139,13 @@ func New(dir string, n int) (*Cluster, error) {
 	return c, nil
 }
 
-// freeURL names a port of the loopback interface that nothing listens on.
-func freeURL() (string, error) {
+// freePort is HOST:PORT of the loopback interface that nothing listens on.
+func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
-	return "http://" + l.Addr().String(), l.Close()
+	return l.Addr().String(), l.Close()
 }
 
 // Endpoints are HOST:PORT of all nodes.
@@ -162,7 +171,7 @@ func (c *Cluster) Launch(i int) error {
 		return err
 	}
 	r := &running{cmd: exec.Command(self), ready: make(chan error, 1)}
-	r.cmd.Env = append(os.Environ(), nodeVar+"="+string(text))
+	r.cmd.Env = append(os.Environ(), nodeVar+"="+string(text), c.network.environment(i))
 	r.cmd.Stderr = os.Stderr
 	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
 		return err
@@ -207,6 +216,10 @@ func (c *Cluster) Kill(i int) error {
 	return err
 }
 
+// Part cuts the network between some nodes, each alone, and all others: none reaches them, nor do
+// they reach any. Clients reach all. Without nodes it puts the network together again.
+func (c *Cluster) Part(nodes ...int) { c.network.set(nodes...) }
+
 // Stop kills all nodes.
 func (c *Cluster) Stop() {
 	for i, r := range c.runs {
@@ -214,4 +227,5 @@ func (c *Cluster) Stop() {
 			_ = c.Kill(i)
 		}
 	}
+	_ = c.network.close() // nobody speaks any more
 }

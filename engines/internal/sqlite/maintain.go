@@ -33,10 +33,7 @@ func (s *Store) Compact(ctx context.Context) error {
 // Check runs SQLite's integrity_check.
 func (s *Store) Check(ctx context.Context) error {
 	var found []string
-	err := s.reading(ctx, func(c *conn) (err error) {
-		found, err = c.texts("PRAGMA integrity_check(10)")
-		return err
-	})
+	err := s.reading(ctx, func(c *conn) (err error) { found, err = c.texts("PRAGMA integrity_check(10)"); return err })
 	if err != nil || len(found) == 1 && found[0] == "ok" {
 		return err
 	}

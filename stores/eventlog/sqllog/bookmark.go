@@ -85,10 +85,11 @@ func (b *backend) Lease(ctx context.Context, name, holder string, now, until int
 	return b.wrap("lease", err)
 }
 
-// Leases implements eventlog.Backend.
+// Leases implements eventlog.Backend. SQLite: the length of a text ends at its first byte that is
+// 0, that of a blob does not.
 func (b *backend) Leases(ctx context.Context, prefix string) ([]eventlog.Leased, error) {
 	rows, err := b.readers.QueryContext(ctx, `SELECT name, position, ifnull(until, 0) FROM subscriptions LEFT JOIN leases USING (name)
-		WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name`, prefix)
+		WHERE substr(CAST(name AS BLOB), 1, length(?1)) = ?1 ORDER BY name`, []byte(prefix))
 	return list(b, "leases", rows, err, func(l *eventlog.Leased) []any { return []any{&l.Name, &l.Position, &l.Until} })
 }
 

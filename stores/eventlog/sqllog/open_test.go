@@ -221,3 +221,22 @@ func TestCanceledWhileBusy(t *testing.T) {
 		t.Errorf("the log is at %d, %v, want 4", last, err)
 	}
 }
+
+// A name may have a byte that is 0, at which SQLite takes a text to end when it counts its letters.
+func TestLeasesOfANameWithAZeroByte(t *testing.T) {
+	log, err := sqllog.Open(t.Context(), filepath.Join(t.TempDir(), "log.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	b := log.Backend()
+	for _, name := range []string{"a\x00b/0", "a\x00b/1", "a\x00c/0", "a/0"} {
+		if err := b.Lease(t.Context(), name, "holder", 1, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leases, err := b.Leases(t.Context(), "a\x00b/")
+	if err != nil || len(leases) != 2 || leases[1].Name != "a\x00b/1" || leases[1].Until != 2 {
+		t.Errorf("leases %+v, %v, want those of a\\x00b/0 and a\\x00b/1", leases, err)
+	}
+}

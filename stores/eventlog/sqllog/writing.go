@@ -113,7 +113,7 @@ func (w *writing) readState() (s state, err error) {
 // must be reserved.
 func (w *writing) append(s state, group []*eventlog.Pending) (needed uint64, err error) {
 	clear(w.versions)
-	assigned, reserve := max(s.floor, s.last), uint64(0)
+	assigned, reserve, repeated := max(s.floor, s.last), uint64(0), false
 	for _, a := range group {
 		parts := a.Parts(w.parts)
 		w.parts, reserve = parts, max(reserve, a.Reserve)
@@ -124,6 +124,7 @@ func (w *writing) append(s state, group []*eventlog.Pending) (needed uint64, err
 		if err != nil && kv.KindOf(err) != kv.Conflict {
 			return 0, err
 		}
+		repeated = repeated || again
 		for _, p := range parts {
 			n := uint64(len(p.Drafts))
 			if p.Err = err; err != nil || again || n == 0 {
@@ -140,7 +141,22 @@ func (w *writing) append(s state, group []*eventlog.Pending) (needed uint64, err
 			}
 		}
 	}
-	return assigned + reserve, nil
+	if repeated {
+		err = w.touch()
+	}
+	return assigned + reserve, err
+}
+
+// touch has the commit make durable what was before it, also if the transaction changes nothing: an
+// append that was done before is told so as durably as it asks. SQLite: what is written as it was
+// is not written.
+func (w *writing) touch() (err error) {
+	for _, step := range []int64{1, -1} {
+		if err == nil {
+			_, err = w.state.on.ExecContext(context.Background(), `UPDATE eventlog SET reserved = reserved + ?`, step)
+		}
+	}
+	return err
 }
 
 // check reports whether an append was done before, and otherwise whether all is as it expects.

@@ -258,6 +258,64 @@ func testUniqueTogether(s *suite) {
 	b.wantCounts(queue.Counts{Ready: 20})
 }
 
+// testKeyTexts has keys be held and given up whose bytes have a meaning elsewhere, and that differ
+// in what follows.
+func testKeyTexts(s *suite) {
+	b := s.bench(queue.Settings{})
+	keys := []string{"\x00", "\x00\x00", "a\x00", "a\x00b", "a\x00c", "a", `a"b\c`, "\u2028</\uFFFD", "\x01\x7f", "k'; --", "ä𝄞"}
+	for range 3 {
+		for _, key := range keys {
+			ids := b.publishDrafts(queue.Draft{Payload: []byte(key), Key: key, KeyFor: time.Second},
+				queue.Draft{Key: key})
+			if ids[0] == 0 || ids[1] != 0 {
+				s.Fatalf("key %q: published as %v, want the first alone", key, ids)
+			}
+		}
+		for _, job := range b.claim(100, keys...) {
+			if got, _ := job.Key(); got != string(job.Payload) {
+				s.Errorf("key %q, want %q", got, job.Payload)
+			}
+			s.Must("ack", b.Ack(s.Ctx(), s.Class, job.Receipt))
+		}
+		b.pass(time.Minute)
+	}
+}
+
+// testEarlyClock has jobs live through all that may happen to them before 1970, until after it.
+func testEarlyClock(s *suite) {
+	b := &bench{suite: s, clock: &clock{now: time.UnixMilli(-5000)}}
+	b.store = s.open(queue.Options{Clock: b.time})
+	b.Queue = s.queue(b.store, "work", queue.Settings{MaxAttempts: 2, Lease: time.Second, Retention: time.Hour,
+		DeadRetention: time.Hour})
+	b.publish("a", "b")
+	b.publishDrafts(queue.Draft{Payload: []byte("first"), Priority: -1, Key: "key", KeyFor: time.Minute},
+		queue.Draft{Payload: []byte("later"), Delay: time.Second})
+	b.list(queue.Ready, "first", "a", "b")
+	jobs := b.claim(2, "first", "a")
+	b.pass(time.Second)
+	s.Must("extend", b.Extend(s.Ctx(), s.Class, 0, jobs[0].Receipt))
+	s.Must("nack", b.Nack(s.Ctx(), s.Class, 0, jobs[1].Receipt))
+	b.list(queue.Ready, "a", "b")
+	s.Must("ack", b.Ack(s.Ctx(), s.Class, jobs[0].Receipt))
+	if ids := b.publishDrafts(queue.Draft{Key: "key"}); ids[0] != 0 {
+		s.Errorf("a key that is held: id %d", ids[0])
+	}
+	b.pass(time.Hour / 2)
+	b.claim(4, "a", "b", "later")
+	b.wantCounts(queue.Counts{Claimed: 3})
+	b.pass(time.Minute)
+	b.claim(4, "b", "later")
+	b.list(queue.Dead, "a")
+	for _, dead := range []int{2, 0} {
+		b.pass(2 * time.Hour)
+		_, err := b.Sweep(s.Ctx(), s.Class)
+		s.Must("sweep", err)
+		b.wantCounts(queue.Counts{Dead: dead})
+	}
+	b.publish("c")
+	b.claim(1, "c")
+}
+
 // testDeleted has jobs with failures and keys be deleted in every state.
 func testDeleted(s *suite) {
 	b := s.bench(queue.Settings{MaxAttempts: 2, Lease: time.Hour})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -183,6 +185,67 @@ func testPanic(s *suite) {
 	stop()
 	b.wantCounts(queue.Counts{Dead: 1})
 }
+
+// testExit has a function end its goroutine, once under a worker that the test has started, then
+// under the only one of Workers.
+func testExit(s *suite) {
+	b := s.bench(queue.Settings{Backoff: soon, MaxAttempts: 2})
+	b.publish("bad")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = b.Work(s.Ctx(), s.Class, func(context.Context, queue.Job) error { runtime.Goexit(); return nil })
+		s.Error("the goroutine goes on")
+	})
+	wg.Wait()
+	b.wantCounts(queue.Counts{Ready: 1})
+	b.publish("good")
+	w := s.workers(b.store, queue.WorkersOptions{Total: 1})
+	kind := queue.Kind[string]{Name: b.Name(), Codec: plain{}}
+	settings := queue.Settings{Backoff: soon, MaxAttempts: 3}
+	s.Must("handle", queue.Handle(w, kind, 1, &settings, func(_ context.Context, text string) error {
+		if text == "bad" {
+			runtime.Goexit()
+		}
+		return nil
+	}))
+	ended := s.running(w)
+	s.wait("the work", func() bool {
+		c, err := b.Counts(s.Ctx())
+		s.Must("counts", err)
+		return c == queue.Counts{Dead: 1}
+	})
+	s.Must("shutdown", w.Shutdown(s.Ctx()))
+	s.Must("run", <-ended)
+	failures := b.list(queue.Dead, "bad")[0].Failures()
+	if len(failures) != 3 || !strings.Contains(failures[0].Error, "Goexit") {
+		s.Errorf("failures %+v", failures)
+	}
+	if got := b.Stats(); got.Retried != 2 || got.Buried != 1 || got.Done != 1 {
+		s.Errorf("stats %+v", got)
+	}
+
+	w = s.workers(b.store, queue.WorkersOptions{})
+	s.Must("schedule", w.Schedule(b.Name(), queue.Schedule{Name: "exits", Ticks: queue.Every(time.Millisecond),
+		Missed: queue.MissedEach,
+		Draft:  func(time.Time) (d queue.Draft, err error) { runtime.Goexit(); return d, err }}))
+	ended = s.running(w)
+	s.wait("the schedule", func() bool {
+		b.pass(time.Second)
+		select {
+		case err := <-ended:
+			s.wantHint("a schedule that ends its goroutine", err, kv.Invalid)
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// plain has the payload of a job as a text.
+type plain struct{}
+
+func (plain) Encode(text string) ([]byte, error) { return []byte(text), nil }
+func (plain) Decode(b []byte) (string, error)    { return string(b), nil }
 
 // testRestarts ends a program twenty times while it works on a job that may be tried once.
 func testRestarts(s *suite) {

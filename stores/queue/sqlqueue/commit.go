@@ -91,6 +91,11 @@ func (b *backend) publishHeld(op *queue.Op) error {
 		if held, err := b.isHeld(op, draft.Key, -1); err != nil {
 			return err
 		} else if held {
+			// A commit that changes something makes the other job as durable as this one is to be.
+			// SQLite: what is written as it was is not written.
+			if err := run(b.write.skipID, op.Queue); err != nil {
+				return err
+			}
 			op.IDs = append(op.IDs, 0)
 			continue
 		}

@@ -123,6 +123,7 @@ func (b *backend) create() error {
 // statements are those of the writer.
 type statements struct {
 	holder, hold, publish, setPayload, claimOne, claim stmt
+	skipID                                             stmt
 	setSpecial                                         stmt
 	ack, nack, giveBack, extend, addFailure            settling
 	bury, drop, makeReady, nextDue, requeue, purge     stmt
@@ -198,6 +199,7 @@ func (b *backend) prepareWriter() error {
 		&s.holder, `SELECT holder, last FROM queues WHERE name = ?1`,
 		&s.hold, `INSERT INTO queues (name, holder, last) VALUES (?1, ?2, ?3)
 			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, last = excluded.last`,
+		&s.skipID, `UPDATE queues SET last = last + 1 WHERE name = ?1`,
 		// nothing, if another has come to hold the ids
 		&s.publish, `INSERT INTO jobs (queue, state, rank, at, id, priority, visible_at, created_at, payload)
 			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?4, ?7, ?8 FROM queues WHERE name = ?1 AND holder = ?9`,

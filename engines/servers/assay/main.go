@@ -1,6 +1,7 @@
-// Command assay is the command assay with etcd in, beside two engines on this machine's disk:
+// Command assay is the command assay with PostgreSQL and etcd in, beside two engines on this
+// machine's disk:
 //
-//	go run ./assay run ycsb --engines 'bbolt,sqlite,etcd=etcd:?endpoints=127.0.0.1:2379'
+//	go run ./assay run ycsb --engines 'bbolt,pg=postgres:?dsn=host=/run/postgresql,etcd=etcd:?endpoints=127.0.0.1:2379'
 package main
 
 import (
@@ -8,13 +9,15 @@ import (
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/etcdkv"
+	_ "github.com/assaydb/assay/engines/postgreskv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 )
 
-// catalog names the engines in this binary. etcd is measured where its nodes are named.
+// catalog names the engines in this binary. A server is measured where it is named.
 var catalog = []assay.Engine{
 	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
 	{Name: "sqlite", Engine: "sqlite", Default: true, Summary: "B-tree in one file"},
+	{Name: "postgres", Engine: "postgres", Summary: "a table of a server"},
 	{Name: "etcd", Engine: "etcd", Summary: "cluster of nodes that agree, over the network"},
 }
 

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/engines/etcdkv/etcdtest"
+	"github.com/assaydb/assay/engines/postgreskv/postgrestest"
+	"github.com/assaydb/assay/lab/result"
+)
+
+// asCommand is the variable that makes the test's binary the command.
+const asCommand = "ASSAY_SERVERS_COMMAND"
+
+func TestMain(m *testing.M) {
+	etcdtest.Main()
+	if os.Getenv(asCommand) != "" {
+		main()
+		return
+	}
+	postgrestest.Main(m)
+}
+
+func TestServersStandBesideAFile(t *testing.T) {
+	server, err := postgrestest.Shared()
+	postgrestest.Check(t, err)
+	nodes := etcdtest.Start(t, 3)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	c := exec.CommandContext(t.Context(), exe, "run", "ycsb/A?records=100", "--durability", "synced", "--budget", "20s",
+		"--out", out, "--engines", "bbolt,pg=postgres:?dsn="+url.QueryEscape(server)+
+			",etcd=etcd:?endpoints="+url.QueryEscape(strings.Join(nodes.Endpoints(), ",")))
+	c.Env = append(os.Environ(), asCommand+"=1")
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	run, err := result.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Cells) != 3 {
+		t.Errorf("got %d cells, want three engines", len(run.Cells))
+	}
+	for _, cell := range run.Cells {
+		if cell.Status != result.OK || cell.N == 0 {
+			t.Errorf("%s: %s after %d operations: %s", cell.Engine, cell.Status, cell.N, cell.Error)
+		}
+	}
+}
