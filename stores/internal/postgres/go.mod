@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/assaydb/assay v0.0.0
+	github.com/assaydb/assay/engines/postgreskv v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 )
 
