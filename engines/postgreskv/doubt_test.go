@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/engines/postgreskv/postgrestest"
+	"github.com/assaydb/assay/engines/postgreskv/postgrestest/wire"
 	"github.com/assaydb/assay/kv"
 )
 
@@ -37,12 +38,13 @@ func add(t *testing.T, db *kv.DB) (runs int, err error) {
 // not, and each is there once.
 func TestLooksForLostCommits(t *testing.T) {
 	t.Parallel()
-	w := postgrestest.NewWire(t)
+	w := wire.New(t, postgrestest.Start(t).Socket())
 	db := openTable(t, paramsOf(w.DSN()))
 	for i, c := range []struct {
-		fate postgrestest.Fate
+		fate wire.Fate
 		runs int
-	}{{postgrestest.Passes, 1}, {postgrestest.GetsLost, 2}, {postgrestest.AnswerLost, 1}, {postgrestest.AnswerLost, 1}, {postgrestest.GetsLost, 2}, {postgrestest.Passes, 1}} {
+	}{{wire.Passes, 1}, {wire.GetsLost, 2}, {wire.AnswerLost, 1}, {wire.AnswerLost, 1}, {wire.GetsLost, 2},
+		{wire.Passes, 1}} {
 		w.Next(c.fate)
 		runs, err := add(t, db)
 		if err != nil || runs != c.runs {
@@ -58,7 +60,7 @@ func TestLooksForLostCommits(t *testing.T) {
 // has done the same and more.
 func TestALateCommitDoesNothing(t *testing.T) {
 	t.Parallel()
-	w := postgrestest.NewWire(t)
+	w := wire.New(t, postgrestest.Start(t).Socket())
 	db := openTable(t, paramsOf(w.DSN()))
 	put := func(value string) {
 		t.Helper()
@@ -67,7 +69,7 @@ func TestALateCommitDoesNothing(t *testing.T) {
 		}
 	}
 	put("first")
-	w.Next(postgrestest.ComesLate)
+	w.Next(wire.ComesLate)
 	put("old")
 	put("new")
 	w.Late()
@@ -79,16 +81,16 @@ func TestALateCommitDoesNothing(t *testing.T) {
 // TestACommitStaysInDoubt where nobody answers, and the store goes on when somebody does.
 func TestACommitStaysInDoubt(t *testing.T) {
 	t.Parallel()
-	w := postgrestest.NewWire(t)
+	w := wire.New(t, postgrestest.Start(t).Socket())
 	db := openTable(t, paramsOf(w.DSN())+"&timeout=3")
-	w.Next(postgrestest.CutsOff)
+	w.Next(wire.CutsOff)
 	if _, err := add(t, db); !errors.Is(err, kv.InDoubt) {
 		t.Fatalf("got %v, want in doubt", err)
 	}
 	if _, err := db.Get(t.Context(), []byte("sum")); err == nil || errors.Is(err, kv.NotFound) {
 		t.Errorf("a read of a server that is not there: %v", err)
 	}
-	w.Next(postgrestest.Passes)
+	w.Next(wire.Passes)
 	if _, err := add(t, db); err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,8 @@ func New(db *kv.DB, d kv.Durability, mo store.MergeOperator) *Store { return &St
 // Writer returns a writer, which takes no lock.
 func (s *Store) Writer() (store.KVWriter, error) { return writer{s}, nil }
 
-// Reader returns a reader of the last committed state. Its context ends with it, since on a server a
-// snapshot ends with its context.
+// Reader returns a reader of the last committed state. Its context ends with it, since on a server
+// a snapshot ends with its context.
 func (s *Store) Reader() (store.KVReader, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	waited := time.AfterFunc(s.db.Wait(), cancel)

@@ -184,9 +184,9 @@ func (r *runner) plan(ctx context.Context) error {
 	return nil
 }
 
-// remote is the error of an engine whose store is a server's. What a client that was killed has sent,
-// the server may do later: there is no moment at which what is left can be compared. And the disk
-// that fails here is not the server's.
+// remote is the error of an engine whose store is a server's. What a client that was killed has
+// sent, the server may do later: there is no moment at which what is left can be compared. And the
+// disk that fails here is not the server's.
 func remote(name string) error {
 	return &kv.Error{Op: "prove", Kind: kv.Unsupported,
 		Err:  fmt.Errorf("%s keeps its store on a server, which goes on when its client is killed", name),

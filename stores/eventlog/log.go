@@ -222,8 +222,8 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// Wake has those who wait look at once, because another process, or another Log, has appended. It is
-// for backends that are told so.
+// Wake has those who wait look at once, because another process, or another Log, has appended. It
+// is for backends that are told so.
 func (l *Log) Wake() { l.bell.Ring() }
 
 // Close waits for running appends and acknowledgements, and gives back the positions reserved and

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	postgrestest.Main(m)
 }
 
-// TestAServerIsNotProvedByKillingItsClient: what is left of it cannot be compared, so that no verdict
-// would be right.
+// TestAServerIsNotProvedByKillingItsClient: what is left of it cannot be compared, so that no
+// verdict would be right.
 func TestAServerIsNotProvedByKillingItsClient(t *testing.T) {
 	server, err := postgrestest.Shared()
 	postgrestest.Check(t, err)

@@ -48,8 +48,8 @@ func DatastoreWithinOneTransaction(t *testing.T, open Open) {
 	}
 }
 
-// DatastoreFeatures is what the suite of go-datastore does not try: features of which a datastore may
-// have some.
+// DatastoreFeatures is what the suite of go-datastore does not try: features of which a datastore
+// may have some.
 func DatastoreFeatures(t *testing.T, open Open) {
 	db, class := open()
 	s, ctx, k := datastore.New(db, class), t.Context(), ds.NewKey("k")

@@ -73,8 +73,8 @@ func UpsidedownBatchBesideAnOpenReader(t *testing.T, open Open) {
 	}
 }
 
-// UpsidedownMergeIntoWhatIsThere is what the suite leaves out, which merges into nothing, within one
-// batch.
+// UpsidedownMergeIntoWhatIsThere is what the suite leaves out, which merges into nothing, within
+// one batch.
 func UpsidedownMergeIntoWhatIsThere(t *testing.T, open Open) {
 	s, _ := newStore(open)
 	w, _ := s.Writer()

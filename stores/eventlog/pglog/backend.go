@@ -53,7 +53,8 @@ type sender interface {
 
 // write runs a statement as a transaction of class d, and returns how many rows it was for. It may
 // run it again.
-func (b *backend) write(ctx context.Context, op string, d kv.Durability, text string, args ...any) (rows int64, err error) {
+func (b *backend) write(ctx context.Context, op string, d kv.Durability, text string, args ...any) (rows int64,
+	err error) {
 	err = postgres.Again(ctx, func() error {
 		var batch pgx.Batch
 		begin(&batch, d)
@@ -76,8 +77,8 @@ func begin(batch *pgx.Batch, d kv.Durability) {
 }
 
 // collect returns what the rows of a query are.
-func collect[T any](ctx context.Context, b *backend, op string, row pgx.RowToFunc[T], text string, args ...any) (all []T,
-	err error) {
+func collect[T any](ctx context.Context, b *backend, op string, row pgx.RowToFunc[T], text string,
+	args ...any) (all []T, err error) {
 	err = postgres.Again(ctx, func() error {
 		rows, err := b.pool.Query(ctx, text, args...)
 		if err == nil {

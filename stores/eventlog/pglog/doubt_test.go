@@ -9,15 +9,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/assaydb/assay/engines/postgreskv/postgrestest"
+	"github.com/assaydb/assay/engines/postgreskv/postgrestest/wire"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/pglog"
 )
 
 // overWire opens a log whose connections may break.
-func overWire(t *testing.T) (*postgrestest.Wire, *eventlog.Log) {
+func overWire(t *testing.T) (*wire.Wire, *eventlog.Log) {
 	t.Helper()
-	w := postgrestest.NewWire(t)
+	w := wire.New(t, postgrestest.Start(t).Socket())
 	pool, err := pgxpool.New(t.Context(), w.DSN())
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +37,8 @@ func overWire(t *testing.T) (*postgrestest.Wire, *eventlog.Log) {
 func TestLooksForLostCommits(t *testing.T) {
 	t.Parallel()
 	w, log := overWire(t)
-	for i, fate := range []postgrestest.Fate{postgrestest.Passes, postgrestest.GetsLost, postgrestest.AnswerLost,
-		postgrestest.AnswerLost, postgrestest.GetsLost, postgrestest.Passes} {
+	for i, fate := range []wire.Fate{wire.Passes, wire.GetsLost, wire.AnswerLost,
+		wire.AnswerLost, wire.GetsLost, wire.Passes} {
 		w.Next(fate)
 		done, err := log.Append(t.Context(), kv.Synced, "s", eventlog.Any, eventlog.Draft{Type: "T", Data: fmt.Append(nil, i)})
 		want := eventlog.Appended{First: uint64(i + 1), Last: uint64(i + 1), Version: uint64(i + 1)}
@@ -59,7 +60,7 @@ func TestACommitStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	w, log := overWire(t)
 	draft := eventlog.Draft{Type: "T", ID: "once"}
-	w.Next(postgrestest.CutsOff)
+	w.Next(wire.CutsOff)
 	if _, err := log.Append(t.Context(), kv.Synced, "s", eventlog.Any, draft); !errors.Is(err, kv.InDoubt) || kv.HintOf(err) == "" {
 		t.Errorf("got %v, want in doubt with a hint", err)
 	}
@@ -68,7 +69,7 @@ func TestACommitStaysInDoubt(t *testing.T) {
 	if _, err := log.Append(ctx, kv.Synced, "s", eventlog.Any, draft); !errors.Is(err, kv.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
-	w.Next(postgrestest.Passes)
+	w.Next(wire.Passes)
 	for range 2 {
 		done, err := log.Append(t.Context(), kv.Synced, "s", eventlog.Any, draft)
 		if err != nil || done.First != 1 {

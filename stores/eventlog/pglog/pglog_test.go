@@ -107,8 +107,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestEventsAndRowsTogether: an event that is appended in a transaction of the program's is there if
-// that is committed, with its rows, and comes to who waits in another program.
+// TestEventsAndRowsTogether: an event that is appended in a transaction of the program's is there
+// if that is committed, with its rows, and comes to who waits in another program.
 func TestEventsAndRowsTogether(t *testing.T) {
 	ctx := t.Context()
 	log, other := begun(t, &eventlog.Options{Streams: true})
@@ -181,7 +181,8 @@ func TestNobodySeesAPositionBeforeTheOneBelow(t *testing.T) {
 		}
 		second <- done
 	}()
-	const waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = ANY (SELECT pid FROM pg_stat_activity WHERE query LIKE '%assay_log FOR UPDATE%')"
+	const waiting = `SELECT count(*) FROM pg_locks WHERE NOT granted
+		AND pid = ANY (SELECT pid FROM pg_stat_activity WHERE query LIKE '%assay_log FOR UPDATE%')`
 	for n := 0; n == 0; { // until the other waits for the lock
 		if err := poolOf(log).QueryRow(ctx, waiting).Scan(&n); err != nil {
 			t.Fatal(err)

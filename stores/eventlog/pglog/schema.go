@@ -56,7 +56,9 @@ const (
 )
 
 // What an append is made of. PostgreSQL: a statement sees what was committed when it began, also if
-// it waits for a lock; those behind lockHead see what its owner before has committed.
+// it waits for a lock; those behind lockHead see what its owner before has committed. A statement
+// whose best plan depends on how long an array is it plans each time; into a parameter in a SELECT
+// of its own it does not look.
 const (
 	lockHead = `SELECT last, reserved, streams FROM assay_log FOR UPDATE`
 	// after a crash positions up to those that were reserved or acknowledged may be of events that
@@ -65,13 +67,13 @@ const (
 		CASE WHEN NOT alive THEN coalesce((SELECT max(position) FROM assay_log_subscriptions), 0) ELSE 0 END,
 		current_setting('synchronous_commit') <> 'off' FROM (SELECT EXISTS (SELECT FROM assay_log_alive)) AS s (alive)`
 	readVersions = `SELECT name, coalesce((SELECT max(version) FROM assay_log_events WHERE stream = name AND version IS NOT NULL),
-		(SELECT version FROM assay_log_truncated WHERE stream = name), 0) FROM unnest($1::bytea[]) AS s (name)`
+		(SELECT version FROM assay_log_truncated WHERE stream = name), 0) FROM unnest((SELECT $1::bytea[])) AS s (name)`
 	readIDs = `SELECT id, position, version, sum FROM assay_log_ids WHERE id = ANY($1::bytea[])`
 
 	insertEvents = `INSERT INTO assay_log_events (position, stream, version, type, data, time, extra, commit)
 		SELECT position, stream, nullif(version, 0), type, data, time, extra, $8::bigint FROM
-		unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bigint[], $7::bytea[])
-		e (position, stream, version, type, data, time, extra)`
+		unnest((SELECT $1::bigint[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::bytea[]), (SELECT $5::bytea[]),
+		(SELECT $6::bigint[]), (SELECT $7::bytea[])) e (position, stream, version, type, data, time, extra)`
 	insertIDs = `INSERT INTO assay_log_ids (n, id, position, version, sum)
 		SELECT (SELECT coalesce(max(n), 0) FROM assay_log_ids) + n, id, position, version, sum FROM
 		unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY i (id, position, version, sum, n)`

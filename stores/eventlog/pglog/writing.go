@@ -55,7 +55,9 @@ func newWriting(on sender, streams bool) *writing {
 // trip behind what is queued already.
 func (w *writing) read(ctx context.Context, batch *pgx.Batch, group []*eventlog.Pending) error {
 	var streams bool
-	batch.Queue(lockHead).QueryRow(func(row pgx.Row) error { return row.Scan(&w.state.Floor, &w.state.Reserved, &streams) })
+	batch.Queue(lockHead).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&w.state.Floor, &w.state.Reserved, &streams)
+	})
 	var acknowledged uint64
 	batch.Queue(readState).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&w.state.Last, &w.alive, &acknowledged, &w.synced)

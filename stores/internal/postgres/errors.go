@@ -54,9 +54,9 @@ func Wrap(op string, err error) error {
 	return &kv.Error{Op: op, Engine: "postgres", Kind: kind, Err: err, Hint: kv.HintOf(err)}
 }
 
-// Refused reports whether the server has said that what it was asked for was not done. A server that
-// ends says so with an error that is fatal, whatever became of it. pgx: that an error is safe to
-// retry is also said of a batch that was sent, if its connection is closed when it is read.
+// Refused reports whether the server has said that what it was asked for was not done. A server
+// that ends says so with an error that is fatal, whatever became of it. pgx: that an error is safe
+// to retry is also said of a batch that was sent, if its connection is closed when it is read.
 func Refused(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"

@@ -100,7 +100,8 @@ func passing(err error) bool {
 	var said *pgconn.PgError
 	var ours *kv.Error
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, pgx.ErrNoRows):
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, pgx.ErrNoRows):
 		return false
 	case errors.As(err, &ours):
 		return ours.Kind == kv.Aborted

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/assaydb/assay/engines/postgreskv/postgrestest"
+	"github.com/assaydb/assay/engines/postgreskv/postgrestest/wire"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/pgqueue"
@@ -15,7 +16,7 @@ import (
 // TestALostCommitIsInDoubt: who claims and has no answer is told that nobody knows what became of
 // it, and not that it was not done.
 func TestALostCommitIsInDoubt(t *testing.T) {
-	w := postgrestest.NewWire(t)
+	w := wire.New(t, postgrestest.Start(t).Socket())
 	pool, err := pgxpool.New(t.Context(), w.DSN())
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +34,7 @@ func TestALostCommitIsInDoubt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Next(postgrestest.AnswerLost)
+	w.Next(wire.AnswerLost)
 	if _, err := q.Claim(t.Context(), kv.Flushed, 1); !errors.Is(err, kv.InDoubt) {
 		t.Errorf("a claim whose answer was lost: %v, want in doubt", err)
 	}

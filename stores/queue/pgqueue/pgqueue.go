@@ -90,7 +90,8 @@ const retries = 20
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
 	var err error
 	for range retries {
-		if err = b.commit(ctx, d, group); !postgres.IsState(err, postgres.SerializationFailure, postgres.DeadlockDetected) {
+		err = b.commit(ctx, d, group)
+		if !postgres.IsState(err, postgres.SerializationFailure, postgres.DeadlockDetected) {
 			break
 		}
 	}

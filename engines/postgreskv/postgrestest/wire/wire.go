@@ -1,4 +1,5 @@
-package postgrestest
+// Package wire puts a wire between tests and a server of PostgreSQL, that breaks at commits.
+package wire
 
 import (
 	"bytes"
@@ -36,16 +37,15 @@ type Wire struct {
 	ended  sync.WaitGroup
 }
 
-// NewWire returns one to a server of its own.
-func NewWire(t *testing.T) *Wire {
+// New returns a wire to the server that listens on a socket.
+func New(t *testing.T, socket string) *Wire {
 	t.Helper()
-	s := Start(t)
 	dir := t.TempDir()
 	listen, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Wire{t: t, server: s.Socket(), dir: dir, listen: listen, late: make(chan struct{}), came: make(chan struct{})}
+	w := &Wire{t: t, server: socket, dir: dir, listen: listen, late: make(chan struct{}), came: make(chan struct{})}
 	w.ended.Go(w.serve)
 	t.Cleanup(func() {
 		listen.Close()
