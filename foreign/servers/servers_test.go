@@ -53,4 +53,5 @@ func TestPostgres(t *testing.T) {
 	run(t, "postgres", "dsn="+url.QueryEscape(dsn))
 }
 
-func TestEtcd(t *testing.T) { run(t, "etcd", etcdtest.Start(t, 3).Params()) }
+// A batch of go-datastore's suite has 5 MiB.
+func TestEtcd(t *testing.T) { run(t, "etcd", etcdtest.StartLarge(t, 3, 16<<20).Params()) }
