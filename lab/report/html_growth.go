@@ -179,6 +179,9 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 			values[c.Name()][i] = *of(c)
 		}
 	}
+	slices.SortStableFunc(contenders, func(a, b string) int { // what has no form of its own is drawn first
+		return cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/"))
+	})
 	var curves []chart.Curve
 	figure := htmlFigure{Promise: g.promise.Label(), Command: f.growthCommand(g)}
 	drawn := map[string]bool{}
