@@ -22,7 +22,8 @@ func (p *htmlPage) document() g.Node {
 			h.TitleEl(g.Text(p.Title)),
 			h.StyleEl(g.Raw(htmlStyle+dataColors()))),
 		h.Body(p.verdictNodes(), p.filterNodes(),
-			h.Main(p.answerNodes(), p.sectionNodes(), p.growthNodes(), p.costNodes(), p.Proof.nodes(), p.allNodes(), p.whereNodes()),
+			h.Main(p.answerNodes(), p.sectionNodes(), p.growthNodes(), p.costNodes(), p.Proof.nodes(), p.allNodes(),
+				p.whereNodes()),
 			h.Script(g.Raw(htmlScript)))))
 }
 
