@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkBesideKV appends to streams in tables and in the pairs of postgreskv, by as many
-// programs, on one server, each append synced, and in turns: the ratio is how many times as many appends the tables take
-// in a second.
+// programs, on one server, each append synced, and in turns: the ratio is how many times as many
+// appends the tables take in a second.
 //
 //	go test -run '^$' -bench BesideKV -benchtime 20x
 func BenchmarkBesideKV(b *testing.B) {
