@@ -10,8 +10,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// TestTheClusterSaysWhatIsTooLarge: a transaction that etcd's default does not take is refused, with
-// the way to have it taken, and that is the way.
+// TestTheClusterSaysWhatIsTooLarge: a transaction that etcd's default does not take is refused,
+// with the way to have it taken, and that is the way.
 func TestTheClusterSaysWhatIsTooLarge(t *testing.T) {
 	for _, maxRequest := range []uint{0, 16 << 20} {
 		db, err := kv.Open(t.Context(), "etcd:large?"+etcdtest.StartLarge(t, 1, maxRequest).Params())

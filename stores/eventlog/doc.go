@@ -60,6 +60,9 @@
 // above the block. So positions have gaps after a crash, and none after a [Log.Close]; an append
 // that failed for a reason other than a Conflict may leave one too.
 //
+// A store on a server can lose what was not synced while programs go on: so appends there are
+// synced, whatever is asked. Those in transactions of the program's are of its class.
+//
 // The reservation is committed with the strongest class that the store delivers, and holds as far
 // as that class does: on a store that was opened without Synced, through the death of the process,
 // not through a power loss.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/assaydb/assay/engines/postgreskv/postgrestest"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/logtest"
 	"github.com/assaydb/assay/stores/eventlog/pglog"
 )
 
@@ -20,9 +22,18 @@ import (
 // programs, and starts it again, while they go on and one reads. What was acknowledged as synced is
 // there, once, where it was said to be; no position that was acknowledged or seen is another
 // event's, though the crash took what was flushed; and the reader has missed nothing.
-// ASSAY_POSTGRES_KILLS=100 kills as often.
+// So it is of a log over kv. ASSAY_POSTGRES_KILLS=100 kills as often.
 func TestKilledServerLosesNothing(t *testing.T) {
-	t.Parallel()
+	for name, open := range map[string]func(*testing.T, *postgrestest.Server) *eventlog.Log{"tables": openTables,
+		"pairs": openPairs} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killServer(t, open)
+		})
+	}
+}
+
+func killServer(t *testing.T, open func(*testing.T, *postgrestest.Server) *eventlog.Log) {
 	s := postgrestest.Start(t, "wal_writer_delay=10s") // so that a crash takes what nobody has synced
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -31,13 +42,13 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range writers {
 		w := &writers[i]
-		w.name, w.log, w.class = fmt.Sprint(i), openOn(t, s), kv.Synced
+		w.name, w.log, w.class = fmt.Sprint(i), open(t, s), kv.Synced
 		if i%2 == 1 {
 			w.class = kv.Flushed
 		}
 		all.Go(func() { w.run(ctx, wrote, stop) })
 	}
-	r := &reader{log: openOn(t, s), seen: map[uint64]string{}}
+	r := &reader{log: open(t, s), seen: map[uint64]string{}}
 	var reading sync.WaitGroup
 	reading.Go(func() { r.run(ctx, t) })
 	kills := postgrestest.AtLeast(t, "ASSAY_POSTGRES_KILLS", 3)
@@ -61,7 +72,22 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	check(t, writers, r)
 }
 
-func openOn(t *testing.T, s *postgrestest.Server) *eventlog.Log {
+func openPairs(t *testing.T, s *postgrestest.Server) *eventlog.Log {
+	t.Helper()
+	url := "postgres:log?timeout=600&dsn=" + url.QueryEscape(s.DSN())
+	log, closeAll, err := logtest.OpenKV(url, eventlog.Options{Streams: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := closeAll(); err != nil {
+			t.Error(err)
+		}
+	})
+	return log
+}
+
+func openTables(t *testing.T, s *postgrestest.Server) *eventlog.Log {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), s.DSN())
 	if err != nil {
