@@ -66,8 +66,8 @@ func placeOf(to string) (*partial, error) {
 	return &partial{to: path, dir: dir, url: WithPath(filled, filepath.Join(dir, filepath.Base(path)))}, nil
 }
 
-// lean is what a long copy needs beside the engine's Bulk. Badger: of four tables of level 0 and more
-// that are ten seconds old it makes a single one, in memory, where a gigabyte took a gigabyte;
+// lean is what a long copy needs beside the engine's Bulk. Badger: of four tables of level 0 and
+// more that are ten seconds old it makes a single one, in memory, where a gigabyte took a gigabyte;
 // commits that wait for fewer tables never leave it four.
 var lean = map[string]map[string]string{"badger": {"NumLevelZeroTables": "2", "NumLevelZeroTablesStall": "3"}}
 
