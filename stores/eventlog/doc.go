@@ -37,7 +37,7 @@
 //		return errors.Join(err, tx.Put(orderKey, order))
 //	})
 //
-// [New] keeps a log in any engine of package kv; package sqllog keeps one in SQL tables of an
+// [Open] keeps a log in any engine of package kv; package sqllog keeps one in SQL tables of an
 // SQLite file. Both give a [*Log] with the same promises, and package logtest holds the tests that
 // say what they are.
 //
