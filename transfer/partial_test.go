@@ -2,11 +2,14 @@ package transfer
 
 import (
 	"errors"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv"
 )
@@ -64,6 +67,23 @@ func TestInBulk(t *testing.T) {
 		}
 		if got := inBulk(rawURL, nil); got != rawURL {
 			t.Errorf("%s, of an engine without: got %s", rawURL, got)
+		}
+	}
+}
+
+// TestBadgerMergesNoTablesInMemory: it does that with four of level 0, which a copy of ten seconds
+// and more may leave it, unless commits wait for fewer.
+func TestBadgerMergesNoTablesInMemory(t *testing.T) {
+	for rawURL, want := range map[string]string{"badger:new": "3", "badger:new?NumLevelZeroTablesStall=9": "9",
+		"badger:new?NumLevelZeroTables=9": "120"} {
+		p, err := placeOf(rawURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, query, _ := strings.Cut(p.url, "?")
+		values, err := url.ParseQuery(query)
+		if got := values.Get("NumLevelZeroTablesStall"); err != nil || got != want {
+			t.Errorf("%s is filled with a stall at %q tables, want %s: %v", rawURL, got, want, err)
 		}
 	}
 }

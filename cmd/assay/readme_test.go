@@ -48,6 +48,7 @@ var generated = []struct {
 	{"../../docs/durability.md", "proof", []string{"engines", "--proof", "--markdown"}},
 	{"../../docs/traits.md", "traits", []string{"engines", "--traits", "--markdown"}},
 	{"../../docs/which.md", "answer", []string{"report", "--format", "markdown", "../../lab/advise/testdata/run"}},
+	{"../../docs/published.md", "published", []string{"report", "--format", "markdown", "../../lab/published/testdata/run"}},
 }
 
 func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {

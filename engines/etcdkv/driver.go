@@ -35,6 +35,7 @@ package etcdkv
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -86,7 +87,8 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 		return nil, &driver.Error{Kind: driver.Invalid, Err: errors.New("no endpoints"),
 			Hint: "write etcd:NAME?endpoints=HOST:2379,HOST:2379"}
 	}
-	return dial(ctx, c, o, clientv3.Config{Endpoints: strings.Split(o.Endpoints, ","), DialTimeout: o.timeout()})
+	return dial(ctx, c, o, clientv3.Config{Endpoints: strings.Split(o.Endpoints, ","), DialTimeout: o.timeout(),
+		MaxCallSendMsgSize: math.MaxInt32}) // the cluster says what is too large
 }
 
 // dial opens the store with a client of its own.

@@ -44,9 +44,11 @@ func refusal(err error) (error, bool) {
 			return &e, true
 		}
 	}
-	// the client's own limit of a message, met before anything is sent
+	// the limit of a message, met before a node looks at what is in it
 	if status.Code(err) == codes.ResourceExhausted {
-		return &driver.Error{Kind: driver.TooLarge, Err: err, Hint: "make the transaction smaller"}, true
+		e := refusals[rpctypes.ErrRequestTooLarge]
+		e.Err = err
+		return &e, true
 	}
 	return err, false
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -35,7 +34,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 			}
 		})
 	}
-	kills := atLeast(t, "ASSAY_POSTGRES_KILLS", 3)
+	kills := postgrestest.AtLeast(t, "ASSAY_POSTGRES_KILLS", 3)
 	for kill := range kills {
 		for range 10 + kill*7%40 { // the kill is amid the commits after so many
 			select {
@@ -62,20 +61,6 @@ func TestKilledServerLosesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills; commits: %v; functions run: %d", kills, counts, runs)
-}
-
-// atLeast returns the number in a variable, or usual.
-func atLeast(t *testing.T, variable string, usual int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s=%s: %v", variable, text, err)
-	}
-	return max(n, usual)
 }
 
 // outcome is what a writer was told of a commit.

@@ -32,7 +32,7 @@ func TestPowerCutsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		states = 2
 	}
-	states = atLeast(t, "ASSAY_POSTGRES_STATES", states)
+	states = postgrestest.AtLeast(t, "ASSAY_POSTGRES_STATES", states)
 	tried, commits, errs := cuts(t, states, false)
 	for _, err := range errs {
 		t.Error(err)

@@ -1,96 +1,24 @@
-package datastore
+package datastore_test
 
 import (
-	"context"
-	"os"
 	"testing"
 
 	ds "github.com/ipfs/go-datastore"
-	dstest "github.com/ipfs/go-datastore/test"
 
+	"github.com/assaydb/assay/foreign/datastore"
 	"github.com/assaydb/assay/foreign/internal/stores"
+	"github.com/assaydb/assay/foreign/internal/suites"
 )
 
 // What a Datastore is, beyond what its name says.
 var (
-	_ ds.Batching            = (*Datastore)(nil)
-	_ ds.CheckedDatastore    = (*Datastore)(nil)
-	_ ds.GCDatastore         = (*Datastore)(nil)
-	_ ds.PersistentDatastore = (*Datastore)(nil)
-	_ ds.TxnDatastore        = (*Datastore)(nil)
+	_ ds.Batching            = (*datastore.Datastore)(nil)
+	_ ds.CheckedDatastore    = (*datastore.Datastore)(nil)
+	_ ds.GCDatastore         = (*datastore.Datastore)(nil)
+	_ ds.PersistentDatastore = (*datastore.Datastore)(nil)
+	_ ds.TxnDatastore        = (*datastore.Datastore)(nil)
 )
 
-func TestMain(m *testing.M) {
-	dstest.ElemCount = 20 // instead of 100: a thousand cases put up to four times that many pairs, each by a commit
-	os.Exit(m.Run())
-}
-
-func TestAll(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open stores.Open) {
-		dstest.SubtestAll(t, New(open()))
-	})
-}
-
-// within is a datastore that does everything in one transaction.
-type within struct{ ds.Txn }
-
-func (within) Sync(context.Context, ds.Key) error { return nil }
-func (within) Close() error                       { return nil }
-
-func TestAllWithinOneTransaction(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open stores.Open) {
-		db, class := open()
-		tx, err := New(db, class).NewTransaction(t.Context(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Discard(context.Background())
-		dstest.SubtestAll(t, within{tx})
-		if t.Failed() {
-			return
-		}
-		if err := tx.Put(t.Context(), ds.NewKey("last"), []byte("one")); err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if v, err := db.Get(t.Context(), []byte("/last")); err != nil || string(v) != "one" {
-			t.Errorf("after the commit: %q, %v", v, err)
-		}
-	})
-}
-
-// What the suite does not try: features of which a datastore may have some.
-func TestFeatures(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open stores.Open) {
-		db, class := open()
-		s, ctx, k := New(db, class), t.Context(), ds.NewKey("k")
-		if err := s.Put(ctx, k, []byte("value")); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Sync(ctx, k); err != nil { // an engine may keep in memory what is only buffered
-			t.Fatal(err)
-		}
-		calls := map[string]func(context.Context) error{"check": s.Check, "collect": s.CollectGarbage}
-		for name, call := range calls {
-			if err := call(ctx); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if n, err := s.DiskUsage(ctx); err != nil || n == 0 && db.Caps().Persistent {
-			t.Errorf("disk usage: %d, %v", n, err)
-		}
-		tx, err := s.NewTransaction(ctx, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Discard(ctx)
-		if v, err := tx.Get(ctx, k); err != nil || string(v) != "value" {
-			t.Errorf("a transaction that reads: %q, %v", v, err)
-		}
-		if err := tx.Put(ctx, k, nil); err == nil {
-			t.Error("a transaction that reads has written")
-		}
-	})
-}
+func TestAll(t *testing.T)                     { stores.Each(t, suites.Datastore) }
+func TestAllWithinOneTransaction(t *testing.T) { stores.Each(t, suites.DatastoreWithinOneTransaction) }
+func TestFeatures(t *testing.T)                { stores.Each(t, suites.DatastoreFeatures) }

@@ -1,16 +1,10 @@
-package ethdb
+package ethdb_test
 
 import (
 	"testing"
 
-	"github.com/ethereum/go-ethereum/ethdb"
-	"github.com/ethereum/go-ethereum/ethdb/dbtest"
-
 	"github.com/assaydb/assay/foreign/internal/stores"
+	"github.com/assaydb/assay/foreign/internal/suites"
 )
 
-func TestDatabase(t *testing.T) {
-	stores.Each(t, func(t *testing.T, open stores.Open) {
-		dbtest.TestDatabaseSuite(t, func() ethdb.KeyValueStore { return New(open()) })
-	})
-}
+func TestDatabase(t *testing.T) { stores.Each(t, suites.Ethdb) }

@@ -1,6 +1,7 @@
 package upsidedown
 
 import (
+	"context"
 	"errors"
 
 	store "github.com/blevesearch/upsidedown_store_api"
@@ -9,7 +10,16 @@ import (
 )
 
 // reader is a held snapshot.
-type reader struct{ *kv.Snapshot }
+type reader struct {
+	*kv.Snapshot
+	end context.CancelFunc
+}
+
+// Close closes the snapshot.
+func (r reader) Close() error {
+	defer r.end()
+	return r.Snapshot.Close()
+}
 
 // Get returns a copy of the value of key, nil if there is none.
 func (r reader) Get(key []byte) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	store "github.com/blevesearch/upsidedown_store_api"
 
@@ -34,15 +35,18 @@ func New(db *kv.DB, d kv.Durability, mo store.MergeOperator) *Store { return &St
 // Writer returns a writer, which takes no lock.
 func (s *Store) Writer() (store.KVWriter, error) { return writer{s}, nil }
 
-// Reader returns a reader of the last committed state.
+// Reader returns a reader of the last committed state. Its context ends with it, since on a server
+// a snapshot ends with its context.
 func (s *Store) Reader() (store.KVReader, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.db.Wait())
-	defer cancel()
+	ctx, cancel := context.WithCancel(context.Background())
+	waited := time.AfterFunc(s.db.Wait(), cancel)
+	defer waited.Stop()
 	r, err := s.db.Snapshot(ctx)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	return reader{r}, nil
+	return reader{r, cancel}, nil
 }
 
 // Close closes the store.

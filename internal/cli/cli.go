@@ -7,10 +7,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -92,13 +94,44 @@ func (a *app) status(err error) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(a.stderr, "assay:", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
-	if hint := kv.HintOf(err); hint != "" {
+	if hint := hintOf(err); hint != "" {
 		fmt.Fprintln(a.stderr, "  hint:", hint)
 	}
 	if errors.As(err, &usage) || errors.Is(err, kv.Invalid) || errors.Is(err, kv.Unsupported) {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// hintOf returns how to go on after err: what it says itself, or what its kind does.
+func hintOf(err error) string {
+	var e *kv.Error
+	for cause := err; errors.As(cause, &e); cause = e.Err {
+		if strings.HasPrefix(e.Engine, "sqlite") && strings.Contains(e.Hint, "?Table=") {
+			return fmt.Sprintf("%s; all its tables are sqltable:%s, some of them are named by --table of assay copy",
+				e.Hint, e.Path)
+		}
+	}
+	if hint := cmp.Or(kv.HintOf(err), hints[kv.KindOf(err)]); hint != "" {
+		return hint
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return "look what is there with: ls -ld " + path.Path
+	}
+	return ""
+}
+
+// hints are those of errors of a kind that have none of their own.
+var hints = map[kv.Kind]string{
+	kv.Busy:       "run the same command again when the other process has closed it",
+	kv.Conflict:   "look at what is there with: assay inspect STORE scan",
+	kv.Corrupt:    "restore a backup; what can be read is shown by: assay inspect STORE scan",
+	kv.Full:       "free some space, then run the same command again",
+	kv.InDoubt:    "look whether it is there with: assay inspect STORE scan",
+	kv.NoStore:    "name a path that exists",
+	kv.Permission: "look whose it is and what they allow with: ls -ld PATH",
+	kv.Stopped:    "run the same command again: opening the store anew mends it",
 }
 
 func (a *app) root() *cobra.Command {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -127,7 +128,7 @@ KEYs are taken as they are, or in Go's syntax if they begin with a quote: --pref
 }
 
 func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry, asJSON bool) error {
-	end := a.watch(o)
+	end := a.watch(cmd.Context(), o)
 	var report transfer.Report
 	var err error
 	if dry {
@@ -189,7 +190,7 @@ The exit status is 0 if they are equal and 1 if they differ.`,
 			if args[1], err = storeURL(args[1]); err != nil {
 				return err
 			}
-			end := a.watch(o)
+			end := a.watch(cmd.Context(), o)
 			c, err := transfer.Verify(cmd.Context(), args[0], args[1], o)
 			end()
 			if err != nil {
@@ -272,8 +273,8 @@ func twoStores(what, example string) cobra.PositionalArgs {
 const copyMemory = 256 << 20
 
 // watch shows how far a copy or comparison with o is, within copyMemory. The caller calls end.
-func (a *app) watch(o *transfer.Options) (end func()) {
-	p := newMeter(a.stderr)
+func (a *app) watch(ctx context.Context, o *transfer.Options) (end func()) {
+	p := newMeter(ctx, a.stderr, "opening")
 	end = p.end
 	if os.Getenv("GOMEMLIMIT") == "" {
 		before := debug.SetMemoryLimit(copyMemory)

@@ -136,6 +136,8 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 		if err != nil {
 			return err
 		}
+		a, end := a.meanwhile(ctx, args[1]+" of "+rawURL)
+		defer end()
 		return a.inspectQueues(ctx, rawURL, task)
 	}
 	if err := f.refused(); err != nil {
@@ -151,40 +153,29 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 	if v.name == "detect" {
 		return a.detect(rawURL, f.asJSON)
 	}
+	if v.name != "browse" && v.name != "put" { // who has the terminal, and may read from it
+		var end func()
+		a, end = a.meanwhile(ctx, v.name+" of "+rawURL)
+		defer end()
+	}
 	db, err := a.openExisting(ctx, rawURL, v.changes)
 	if err != nil {
 		return err
 	}
 	prefix, err := parseKey(f.namespace)
 	if err == nil {
-		if v.name != "browse" && v.name != "put" { // who has the terminal, and may read from it
-			var end func()
-			a, end = a.meanwhile(v.name + " of " + db.Path())
-			defer end()
-		}
 		err = v.run(a, ctx, db.Namespace(prefix), operands, f)
 	}
 	return errors.Join(err, db.Close())
 }
 
-// meanwhile shows on a terminal what is done, and for how long, until a's first output or end.
-func (a *app) meanwhile(what string) (b *app, end func()) {
-	p := newMeter(a.stderr)
-	p.show(what, "")
-	began, ended := time.Now(), make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Second):
-				p.show(fmt.Sprintf("%s · %v", what, time.Since(began).Round(time.Second)), "")
-			}
-		}
-	}()
-	end = sync.OnceFunc(func() { close(ended); p.end() })
+// meanwhile shows what is done, and for how long, until b's first output or end. What b writes to
+// its standard error stays above that.
+func (a *app) meanwhile(ctx context.Context, what string) (b *app, end func()) {
+	p := newMeter(ctx, a.stderr, what)
+	end = sync.OnceFunc(p.end)
 	copied := *a
-	copied.stdout = &firstWrite{a.stdout, end}
+	copied.stdout, copied.stderr = &firstWrite{a.stdout, end}, p
 	return &copied, end
 }
 

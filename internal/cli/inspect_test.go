@@ -17,7 +17,7 @@ import (
 
 func init() { driver.Register(slow{}) }
 
-// slow is the engine "slow": bbolt that takes two seconds to open.
+// slow is the engine "slow": bbolt that takes twenty seconds to open.
 type slow struct{}
 
 func (slow) Info() driver.Info {
@@ -27,7 +27,7 @@ func (slow) Info() driver.Info {
 }
 
 func (slow) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
-	time.Sleep(2 * time.Second)
+	time.Sleep(20 * time.Second)
 	return bboltkv.Driver{}.Open(ctx, c)
 }
 

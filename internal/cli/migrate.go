@@ -70,7 +70,7 @@ starts, by transfer.Open.`,
 }
 
 func (a *app) migrate(cmd *cobra.Command, from, to string, o *transfer.MoveOptions, asJSON bool) error {
-	end := a.watch(&o.Options)
+	end := a.watch(cmd.Context(), &o.Options)
 	done, err := transfer.Migrate(cmd.Context(), from, to, o)
 	end()
 	if errors.Is(err, kv.Canceled) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -10,67 +11,102 @@ import (
 	"github.com/assaydb/assay/lab/prove"
 )
 
-// progress shows where the lab stands: one line of a terminal that is written again and again, else
-// a line for each larger step. It never erases more than its own line: terminals that keep what is
-// erased would keep every frame.
+// progress shows where the lab, or what takes long, stands: one line of a terminal that is written
+// again and again, else a line now and then. It never erases more than its own line: terminals that
+// keep what is erased would keep every frame.
 type progress struct {
 	out      io.Writer
 	live     bool
 	deadline time.Time // zero if nobody knows
+	began    time.Time // of what has no deadline
 
-	mu   sync.Mutex
-	text string
+	mu          sync.Mutex
+	text        string
+	interrupted bool
 
-	stop    chan struct{}
+	stop    chan struct{} // nil if nothing is written but what show and say print
 	stopped chan struct{}
 }
 
-// refresh is how often the line is written.
-const refresh = 200 * time.Millisecond
+// refresh is how often the line is written on a terminal, and silence how long what takes long says
+// nothing elsewhere.
+const (
+	refresh = 200 * time.Millisecond
+	silence = 15 * time.Second
+)
 
+// newProgress is that of a run or a proof, whose steps make the lines.
 func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress {
-	p := newMeter(w)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.deadline = started.Add(budget)
+	p := &progress{out: w, live: isTerminal(w) && !textOnly(), text: "starting", deadline: started.Add(budget)}
+	if p.live {
+		p.start()
+	}
 	return p
 }
 
-// newMeter is newProgress for what takes as long as it takes.
-func newMeter(w io.Writer) *progress {
-	p := &progress{out: w, live: isTerminal(w) && !textOnly(), text: "starting",
-		stop: make(chan struct{}), stopped: make(chan struct{})}
-	if p.live {
-		go p.draw()
-	}
+// newMeter is newProgress for what takes as long as it takes, or until ctx ends: the text that show
+// was given last is a line now and then.
+func newMeter(ctx context.Context, w io.Writer, text string) *progress {
+	p := &progress{out: w, live: isTerminal(w) && !textOnly(), text: text, began: time.Now()}
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.interrupted = true
+	})
+	p.start()
 	return p
+}
+
+func (p *progress) start() {
+	p.stop, p.stopped = make(chan struct{}), make(chan struct{})
+	go p.draw()
 }
 
 // draw writes the line until end.
 func (p *progress) draw() {
 	defer close(p.stopped)
-	tick := time.NewTicker(refresh)
+	every, write, last := silence, p.line, ""
+	if p.live {
+		every, write, last = refresh, p.frame, "\r\x1b[K"
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-p.stop:
-			fmt.Fprint(p.out, "\r\x1b[K")
+			fmt.Fprint(p.out, last)
 			return
 		case <-tick.C:
-			p.frame()
+			write()
 		}
 	}
 }
 
-// frame writes the line once.
+// frame writes the line of a terminal once.
 func (p *progress) frame() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := p.text
-	if !p.deadline.IsZero() {
-		text = fmt.Sprintf("%6v left  %s", max(time.Until(p.deadline), 0).Round(time.Second), text)
+	fmt.Fprint(p.out, "\r"+cutLine(p.timed(), reportOptions(p.out).Width)+"\x1b[K")
+}
+
+// line prints the text as a line that stays.
+func (p *progress) line() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.out, p.timed())
+}
+
+// timed returns the text with the time that is left, or has passed.
+func (p *progress) timed() string {
+	switch passed := time.Since(p.began).Round(time.Second); {
+	case p.interrupted:
+		return "interrupted, and waiting for the engine; a second interrupt ends it at once · " + p.text
+	case !p.deadline.IsZero():
+		return fmt.Sprintf("%6v left  %s", max(time.Until(p.deadline), 0).Round(time.Second), p.text)
+	case !p.began.IsZero() && passed > 0:
+		return fmt.Sprintf("%s · %v", p.text, passed)
 	}
-	fmt.Fprint(p.out, "\r"+cutLine(text, reportOptions(p.out).Width)+"\x1b[K")
+	return p.text
 }
 
 // cutLine returns the beginning of text that a terminal of width columns does not break.
@@ -82,30 +118,32 @@ func cutLine(text string, width int) string {
 	return string(line)
 }
 
-// show puts text into the line of a terminal; elsewhere it prints line, if that is not empty.
+// show puts text into the line; where there is no terminal it prints line, if that is not empty.
 func (p *progress) show(text, line string) {
-	if p.live {
-		p.mu.Lock()
-		p.text = text
-		p.mu.Unlock()
-	} else if line != "" {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = text
+	if !p.live && line != "" {
 		fmt.Fprintln(p.out, line)
 	}
 }
 
 // say prints a line that stays: above that of a terminal.
-func (p *progress) say(line string) {
+func (p *progress) say(line string) { fmt.Fprintln(p, line) }
+
+// Write writes lines that stay, as say does.
+func (p *progress) Write(lines []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live {
-		line = "\r\x1b[K" + line
+		fmt.Fprint(p.out, "\r\x1b[K")
 	}
-	fmt.Fprintln(p.out, line)
+	return p.out.Write(lines)
 }
 
 // end removes the line.
 func (p *progress) end() {
-	if p.live {
+	if p.stop != nil {
 		close(p.stop)
 		<-p.stopped
 	}
@@ -148,12 +186,9 @@ func planText(s bench.Progress) string {
 	return fmt.Sprintf("to decide everything takes about --budget %v, by %s", (s.Needs + step - 1).Truncate(step), s.By)
 }
 
-// proofLine is how long a proof may go on without a line.
-const proofLine = 15 * time.Second
-
 // ofProof returns a function that is told of every step of a proof, one at a time.
 func (p *progress) ofProof() func(prove.Progress) {
-	said := -proofLine
+	said := -silence
 	done, unkept := 0, 0
 	return func(s prove.Progress) {
 		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes and disk faults verified", s.Done, s.All, s.Engine, s.Class,
@@ -162,7 +197,7 @@ func (p *progress) ofProof() func(prove.Progress) {
 			text += fmt.Sprintf(" · %d broken", s.Unkept)
 		}
 		line := ""
-		if s.Done != done || s.Unkept != unkept || s.Elapsed-said >= proofLine {
+		if s.Done != done || s.Unkept != unkept || s.Elapsed-said >= silence {
 			line = fmt.Sprintf("%s · at most %v left", text, max(s.Budget-s.Elapsed, 0).Round(time.Second))
 			said, done, unkept = s.Elapsed, s.Done, s.Unkept
 		}

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
 )
 
@@ -14,10 +18,9 @@ import (
 // more than it.
 func TestProgressStaysInItsLine(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{out: &out, live: true, deadline: time.Now().Add(time.Minute), stop: make(chan struct{}),
-		stopped: make(chan struct{})}
+	p := &progress{out: &out, live: true, deadline: time.Now().Add(time.Minute)}
 	p.show(strings.Repeat("[1/11] hook put · ", 20), "a line")
-	go p.draw()
+	p.start()
 	p.frame()
 	p.end()
 	got := out.String()
@@ -69,5 +72,44 @@ func TestWhatARunNeedsStaysToBeRead(t *testing.T) {
 		if got := out.String(); !strings.Contains(got, want) || live && !strings.HasPrefix(got, "\r\x1b[K") {
 			t.Errorf("live %v: got %q", live, got)
 		}
+	}
+}
+
+// What takes long says now and then where it stands where nobody sees a line of a terminal: in a
+// pipe, in the log of a job.
+func TestWhatTakesLongSaysSoInAPipe(t *testing.T) {
+	dir := t.TempDir()
+	at := func(scheme, name string) string { return scheme + ":" + filepath.ToSlash(filepath.Join(dir, name)) }
+	db, err := kv.Open(t.Context(), at("bbolt", "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range byte(4) {
+		err = errors.Join(err, db.Put(t.Context(), kv.Synced, []byte{i}, make([]byte, 1<<20)))
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want []string }{
+		{[]string{"copy", "--rate", "100kB", at("bbolt", "old"), at("bbolt", "copy")},
+			[]string{"copying 3 pairs, 3.1 MB, ", " · 15s\ncopying 4 pairs, "}},
+		{[]string{"migrate", "--rate", "100kB", at("bbolt", "old"), at("bbolt", "moved")}, []string{"copying 3 pairs, "}},
+		{[]string{"verify", at("bbolt", "old"), at("slow", "copy")}, []string{"opening · 15s\n"}},
+		{[]string{"inspect", at("slow", "copy"), "check"}, []string{"check of slow:", " · 15s\n"}},
+		{[]string{"inspect", at("slow", "copy"), "queues"}, []string{"queues of slow:"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			root := (&app{stdout: &stdout, stderr: &stderr}).root()
+			root.SetArgs(c.args)
+			if err := root.ExecuteContext(t.Context()); err != nil && c.args[0] != "inspect" {
+				t.Errorf("%v: %v", c.args, err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("%v said %q, want %q", c.args, stderr.String(), want)
+				}
+			}
+		})
 	}
 }

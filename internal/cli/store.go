@@ -40,7 +40,9 @@ func storeURL(name string) (string, error) {
 			"assay engines lists what it has")
 	}
 	if found.State == detect.Damaged {
-		return "", fmt.Errorf("%s is a damaged store of %s: %s", path, found.Engine, found.Detail)
+		return "", &kv.Error{Op: "open", Engine: found.Engine, Path: path, Kind: kv.Corrupt,
+			Err:  fmt.Errorf("the store is damaged: %s", found.Detail),
+			Hint: fmt.Sprintf("restore a backup; what the engine says of it tells: assay inspect %s:%s check", found.Engine, path)}
 	}
 	if query != "" {
 		query = "?" + query

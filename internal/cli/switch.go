@@ -44,7 +44,9 @@ there. --to waits until the new store is filled and both are equal.`,
 					return usage(err, "name shadowed, flipped or dropped")
 				}
 			}
+			p := newMeter(cmd.Context(), a.stderr, "filling and comparing "+args[0])
 			st, err := w.do(cmd.Context())
+			p.end()
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,11 +18,15 @@ type table struct {
 	page, mark string
 	columns    [][2]string // a heading, and the benchmark's name
 	rows       [][2]string // what stands in the first column, and the pair's name
+
+	// otherwise are cells whose pair has another name than their row says, or that stay empty, by
+	// "BENCHMARK PAIR".
+	otherwise map[string]string
 }
 
 // tables are the tables of docs that are made of what benchmarks printed. The file in docs/figures
 // has the mark's name: each command behind a dollar, and what it printed. Benchmarks built with
-// -race have "race " before their names.
+// -race have "race " before their names; one that several packages have, its package's and a dot.
 var tables = []table{
 	{page: "observe.md", mark: "observe",
 		columns: [][2]string{{"Pebble, buffered", "Observe/pebble"}, {"bbolt, synced", "Observe/bbolt"},
@@ -39,6 +44,18 @@ var tables = []table{
 		columns: [][2]string{{"values hashed", "Capture/values_hashed"}, {"values kept", "Capture/values_kept"}},
 		rows: [][2]string{{"Put", "put"}, {"Write of 100 pairs", "batch100"}, {"Get within a View", "get"},
 			{"Scan of 20 pairs", "scan20"}, {"View with a Get", "view+get"}, {"Update with a Put", "update"}}},
+	{page: "workload.md", mark: "own",
+		columns: [][2]string{{"bbolt", "OwnBesideBuiltIn/bbolt"}, {"Pebble", "OwnBesideBuiltIn/pebble"}},
+		rows:    [][2]string{{"A", "A"}, {"B", "B"}, {"C", "C"}, {"D", "D"}, {"E", "E"}, {"F", "F"}}},
+	{page: "design.md", mark: "kv",
+		columns: [][2]string{{"bbolt", "bboltkv.Thin"}, {"BuntDB", "buntkv.Thin"}, {"Pebble", "pebblekv.Thin"},
+			{"LevelDB", "levelkv.Thin"}, {"Badger", "badgerkv.Thin"}},
+		rows: [][2]string{{"get, of many in a View", "get"}, {"get in a View of its own", "view+get"},
+			{"get alone (`DB.Append`)", "get-alone"}, {"scan of 20 pairs", "scan20"}, {"put alone", "put"},
+			{"Update with a put", "update"}, {"batch of 100", "batch100"}},
+		otherwise: map[string]string{ // where they are not apart, a put is that of an Update
+			"bboltkv.Thin put": "", "buntkv.Thin put": "", "badgerkv.Thin put": "",
+			"bboltkv.Thin update": "put", "buntkv.Thin update": "put", "badgerkv.Thin update": "put"}},
 }
 
 // TestFiguresInPagesAreThoseThatWereMeasured makes the tables anew:
@@ -85,18 +102,21 @@ var pair = regexp.MustCompile(`^ *([^ ]+) +(\d+) +\d+ +([\d.]+) +([\d.]+)\.\.([\
 
 // from makes the table of what a benchmark printed.
 func (made table) from(printed string) (string, error) {
-	cells, built, benchmark := map[string]string{}, "", ""
+	cells, built, pkg, benchmark := map[string]string{}, "", "", ""
 	for line := range strings.Lines(printed) {
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			built = ""
 			if strings.Contains(command, " -race ") {
 				built = "race "
 			}
+		} else if name, ok := strings.CutPrefix(line, "pkg: "); ok {
+			pkg = path.Base(strings.TrimSpace(name)) + "."
 		} else if name, ok := strings.CutPrefix(line, "--- BENCH: Benchmark"); ok {
 			name = strings.TrimSpace(name)
 			benchmark = built + name[:strings.LastIndex(name, "-")]
 		} else if m := pair.FindStringSubmatch(line); m != nil {
-			cells[benchmark+" "+m[1]] = fmt.Sprintf("%s [%s–%s] of %s ns", m[3], m[4], m[5], m[2])
+			cell := fmt.Sprintf("%s [%s–%s] of %s ns", m[3], m[4], m[5], m[2])
+			cells[benchmark+" "+m[1]], cells[pkg+benchmark+" "+m[1]] = cell, cell
 		}
 	}
 	var b strings.Builder
@@ -108,8 +128,12 @@ func (made table) from(printed string) (string, error) {
 	for _, r := range made.rows {
 		fmt.Fprintf(&b, "| %s |", r[0])
 		for _, c := range made.columns {
-			cell := cells[c[1]+" "+r[1]]
-			if cell == "" {
+			pair := r[1]
+			if other, ok := made.otherwise[c[1]+" "+pair]; ok {
+				pair = other
+			}
+			cell := cells[c[1]+" "+pair]
+			if cell == "" && pair != "" {
 				return "", fmt.Errorf("there is no pair %s of %s", r[1], c[1])
 			}
 			fmt.Fprintf(&b, " %s |", cell)

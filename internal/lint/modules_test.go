@@ -15,8 +15,8 @@ import (
 // repository.
 var nested = []string{"engines/duckdbkv", "engines/etcdkv", "engines/mosskv", "engines/postgreskv", "engines/servers",
 	"examples/crashes", "examples/grow", "examples/observe", "examples/ownassay", "examples/shortener", "examples/watermill", "foreign",
-	"observe/otel", "lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt", "stores/queue/pgqueue",
-	"stores/queue/pgqueue/beside"}
+	"foreign/servers", "observe/otel", "lab/releases/badger1", "lab/releases/badger4", "lab/releases/bunt", "stores/eventlog/pglog",
+	"stores/internal/postgres", "stores/queue/pgqueue", "stores/queue/pgqueue/beside"}
 
 // TestNestedModulesKeepUpWithTheMainOne finds one that no longer builds because a version in the
 // main go.mod was raised, without downloading what it needs.

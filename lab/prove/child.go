@@ -107,7 +107,8 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 			return nil, err
 		}
 		_, log := logOf(spec.Entry.Engine)
-		all[d] = caps{Promise: db.Caps().Promise(d), Log: log, Shared: slices.Contains(db.Caps().Modes, kv.Shared)}
+		all[d] = caps{Promise: db.Caps().Promise(d), Log: log, Shared: slices.Contains(db.Caps().Modes, kv.Shared),
+			Remote: db.Caps().Remote}
 		whole := db.Caps().Promise(kv.Synced)
 		if d != kv.Synced && whole.Supported && whole.Class == kv.Synced && all[d].Intact && all[d].Class == d {
 			all[kv.Synced].Mixed = d

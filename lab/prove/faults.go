@@ -32,7 +32,7 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 			return false, err
 		}
 	}
-	for tries := 0; l.another(j) && (tries == 0 || time.Now().Before(until) ||
+	for tries := 0; l.anotherFault(j) && (tries == 0 || time.Now().Before(until) ||
 		tries < mostFirst && len(l.untried(j.task)) > 0); tries++ {
 		err := error(nil)
 		switch j.rounds++; {
@@ -49,7 +49,17 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 			return false, err
 		}
 	}
-	return l.another(j), nil
+	return l.anotherFault(j), nil
+}
+
+// mostAgain is how many faults more there are, at most, where none of those that were asked for
+// came behind a commit.
+const mostAgain = 4
+
+// anotherFault reports whether the job makes another fault: as another says, and until one has come
+// behind an acknowledged commit.
+func (l *lane) anotherFault(j *job) bool {
+	return l.another(j) || j.number == 0 && j.made*j.of < l.Rounds+mostAgain*j.of && len(l.untried(j.task)) > 0
 }
 
 // healthy is a faulty scene on a disk that does not fail.

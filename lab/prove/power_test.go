@@ -274,3 +274,24 @@ func checkNothingMounted(t *testing.T, dir string) {
 		t.Errorf("a disk is still mounted below %s", dir)
 	}
 }
+
+// TestAFaultBeforeAllCommitsIsNotTheOnlyOne asks for a single fault, and that one keeps the store
+// from being opened.
+func TestAFaultBeforeAllCommitsIsNotTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	l, task := laneOf(t, "bbolt", result.FaultEIO)
+	l.Rounds = 1
+	j := &job{task: task, of: 1}
+	targets, err := l.targetsOf(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.targets = append([]target{{Fault: powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Sticky: true}}}, targets...)
+	more, err := l.faults(t.Context(), j, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := task.cells[0]; more || c.Acked == 0 {
+		t.Errorf("%d faults, of which none came behind a commit; more %v", j.made, more)
+	}
+}

@@ -151,5 +151,6 @@ type caps struct {
 	kv.Promise
 	Log    bool          // it keeps messages, not keys
 	Shared bool          // several processes may work on one store
+	Remote bool          // it is a server's
 	Mixed  kv.Durability // of Synced: a weaker class that one store can have beside it and stay whole; Synced is none
 }

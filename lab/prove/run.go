@@ -148,6 +148,9 @@ func (r *runner) plan(ctx context.Context) error {
 		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.Invalid)) {
 			return err
 		}
+		if all[kv.Synced].Remote || all[kv.Flushed].Remote {
+			return remote(e.Name)
+		}
 		var pairs []*pair
 		for _, class := range r.Classes {
 			p := &pair{entry: e, class: class, caps: all[class]}
@@ -179,6 +182,15 @@ func (r *runner) plan(ctx context.Context) error {
 			Hint: "name other engines or classes"}
 	}
 	return nil
+}
+
+// remote is the error of an engine whose store is a server's. What a client that was killed has
+// sent, the server may do later: there is no moment at which what is left can be compared. And the
+// disk that fails here is not the server's.
+func remote(name string) error {
+	return &kv.Error{Op: "prove", Kind: kv.Unsupported,
+		Err:  fmt.Errorf("%s keeps its store on a server, which goes on when its client is killed", name),
+		Hint: "the engine's own tests kill servers, part them and cut their power: docs/growing.md says how often"}
 }
 
 // probe asks one engine, in a process of its own. The store's folder goes with the run's.

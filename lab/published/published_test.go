@@ -265,7 +265,7 @@ func TestThePageTellsOfEveryRow(t *testing.T) {
 		_, section, _ := strings.Cut(string(page), "\n## "+p.Name+" · ")
 		section, _, _ = strings.Cut(section, "\n## ")
 		if !strings.Contains(section, p.Setup) {
-			t.Errorf("%s is told otherwise; make the page again: assay run --like-published --out DIR && assay report DIR --format markdown >docs/published.md", p.Name)
+			t.Errorf("%s is told otherwise; make the page again, as testdata/README.md says", p.Name)
 		}
 		for _, l := range p.Lines(Measured{}) {
 			if !strings.Contains(section, "\n| "+l.Engine+" "+l.Operation+" | ") || !strings.Contains(section, l.Why) {

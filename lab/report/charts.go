@@ -25,6 +25,11 @@ func Charts(dir string, run *result.Run, o Options) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	growth, err := f.growthFigures()
+	if err != nil {
+		return 0, err
+	}
+	all = append(all, growth...)
 	for _, s := range h.Sections {
 		all = append(all, s.Figures...)
 	}

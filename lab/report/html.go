@@ -50,7 +50,8 @@ type htmlPage struct {
 	Promises, Traits         []htmlChoice
 	Matrices                 []htmlMatrix
 	Sections                 []htmlSection
-	Costs                    []htmlFigure
+	Costs, Growth            []htmlFigure
+	Ungrown                  []htmlNote
 	All                      htmlTable
 	AllTitle, AllHow         string // of All, where it is not that of one run
 	Index                    string // the address of the page with all runs, if there is one
@@ -140,6 +141,10 @@ func (h *htmlPage) ofRun(p *page, run *result.Run) error {
 	if h.Costs, err = figures.costs(); err != nil {
 		return err
 	}
+	if h.Growth, err = figures.growthFigures(); err != nil {
+		return err
+	}
+	h.Ungrown = figures.ungrown()
 	h.All = figures.all()
 	return nil
 }

@@ -224,7 +224,8 @@ const labels = `[...document.querySelectorAll('figure')].flatMap(f => {
 
 func TestNothingIsCutOffOrOverlaps(t *testing.T) {
 	ctx, _ := browser(t)
-	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun()} {
+	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun(),
+		"growing": growingRun()} {
 		address := pageFile(t, run)
 		for _, width := range []int64{1280, 768, 390} {
 			do(t, ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(address))
@@ -281,7 +282,8 @@ const unprinted = `[...document.querySelectorAll('.legend i')].filter(i => getCo
 func TestAllOfItFitsOnPaper(t *testing.T) {
 	ctx, _ := browser(t)
 	const sheet = 703 // pixels: A4 without the margins of the style
-	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun()} {
+	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun(),
+		"growing": growingRun()} {
 		do(t, ctx, chromedp.EmulateViewport(sheet, 900), inTheme("print", "light"), chromedp.Navigate(pageFile(t, run)))
 		for _, wrong := range evaluate[[]string](t, ctx, unprinted) {
 			t.Errorf("%s: %s", name, wrong)

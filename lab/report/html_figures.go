@@ -17,6 +17,7 @@ type htmlFigure struct {
 	Chart        string       // an element of the page
 	Legend       []htmlEngine // where the chart does not name its colours
 	How, Command string
+	Promise      string // where the figure is of one, and its section of several
 	Table        htmlTable
 	drawing      *chart.Chart
 }
@@ -214,7 +215,7 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 			continue
 		}
 		c = r.cell
-		curve := chart.Curve{Color: f.colors[c.Engine]}
+		curve := chart.Curve{Color: f.colors[c.Engine], Dashed: legend[c.Engine]}
 		for _, p := range drawn {
 			curve.Values = append(curve.Values, float64(p.of(l)))
 		}
@@ -232,7 +233,7 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	}
 	figure := htmlFigure{ID: figureID(c) + "-latency", Title: c.Workload + " " + operationName(c) + ": latency",
 		Command: f.again([]string{work(c)}, c), Table: table,
-		How: "Lower is better. So many of 100 operations took at most so long, on a logarithmic scale. A line ends where fewer than 10 operations took longer."}
+		How: "Lower is better. So many of 100 operations took at most so long, on a logarithmic scale. A line ends where fewer than 10 operations took longer; a dashed one is another form of the engine."}
 	for _, e := range f.legend {
 		if legend[e.Name] {
 			figure.Legend = append(figure.Legend, e)

@@ -22,7 +22,8 @@ func (p *htmlPage) document() g.Node {
 			h.TitleEl(g.Text(p.Title)),
 			h.StyleEl(g.Raw(htmlStyle+dataColors()))),
 		h.Body(p.verdictNodes(), p.filterNodes(),
-			h.Main(p.answerNodes(), p.sectionNodes(), p.costNodes(), p.Proof.nodes(), p.allNodes(), p.whereNodes()),
+			h.Main(p.answerNodes(), p.sectionNodes(), p.growthNodes(), p.costNodes(), p.Proof.nodes(), p.allNodes(),
+				p.whereNodes()),
 			h.Script(g.Raw(htmlScript)))))
 }
 
@@ -66,10 +67,13 @@ func (p *htmlPage) verdictNodes() g.Node {
 		with(len(p.Verdicts) > 0, func() g.Node {
 			return h.Div(h.Class("verdicts"), g.Map(p.Verdicts, htmlVerdict.node))
 		}),
-		g.Map(p.Doubts, func(n htmlNote) g.Node {
-			return h.P(h.Class("doubt"), g.Text(n.Text), with(n.Command != "",
-				func() g.Node { return g.Group{g.Text(" → "), h.Code(g.Text(n.Command))} }))
-		}))
+		g.Map(p.Doubts, func(n htmlNote) g.Node { return n.node("doubt") }))
+}
+
+// node is a paragraph that ends in the command, if there is one.
+func (n htmlNote) node(class string) g.Node {
+	return h.P(h.Class(class), g.Text(n.Text), with(n.Command != "",
+		func() g.Node { return g.Group{g.Text(" → "), h.Code(g.Text(n.Command))} }))
 }
 
 func (v htmlVerdict) node() g.Node {
@@ -141,6 +145,14 @@ func (p *htmlPage) sectionNodes() g.Node {
 	})
 }
 
+// growthNodes is what becomes of operations as numbers grow.
+func (p *htmlPage) growthNodes() g.Node {
+	return with(len(p.Growth)+len(p.Ungrown) > 0, func() g.Node {
+		return h.Section(h.ID("growth"), h.H2(g.Text("As it grows")),
+			g.Map(p.Ungrown, func(n htmlNote) g.Node { return n.node("dim") }), figureNodes(p.Growth))
+	})
+}
+
 func (p *htmlPage) costNodes() g.Node {
 	return with(len(p.Costs) > 0, func() g.Node {
 		return h.Section(h.ID("costs"), h.H2(g.Text("What else they need")), figureNodes(p.Costs))
@@ -153,7 +165,7 @@ func figureNodes(all []htmlFigure) g.Node {
 
 // node is a chart with its table, how to read it, and the command that measures it again.
 func (f htmlFigure) node() g.Node {
-	return h.Figure(h.ID(f.ID), h.FigCaption(g.Text(f.Title)), g.Raw(f.Chart),
+	return h.Figure(h.ID(f.ID), data("promise", f.Promise), h.FigCaption(g.Text(f.Title)), g.Raw(f.Chart),
 		with(len(f.Legend) > 0, func() g.Node {
 			return h.P(h.Class("legend"), g.Map(f.Legend, func(e htmlEngine) g.Node { // lines break between two
 				return g.Group{h.Span(h.Data("engine", e.Name), e.swatch()), g.Text(" ")}

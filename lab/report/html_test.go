@@ -43,7 +43,8 @@ func htmlOf(t *testing.T, run *result.Run) string {
 }
 
 func TestThePageNeedsNothingElse(t *testing.T) {
-	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun()} {
+	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun(),
+		"growing": growingRun()} {
 		page := htmlOf(t, run)
 		if len(page) > 3<<20 {
 			t.Errorf("%s: %d bytes, want at most 3 MiB", name, len(page))
@@ -58,7 +59,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 }
 
 func TestThePageLinksToWhatItHas(t *testing.T) {
-	for _, run := range []*result.Run{realRun(t), exampleRun()} {
+	for _, run := range []*result.Run{realRun(t), exampleRun(), growingRun()} {
 		page := htmlOf(t, run)
 		ids := map[string]int{}
 		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {

@@ -13,7 +13,7 @@ func PublishedMarkdown(w io.Writer, p *result.Published) error {
 	var b strings.Builder
 	b.WriteString("# Published comparisons, measured again\n\n")
 	fmt.Fprintf(&b, "%s\n\n", publishedLegend)
-	fmt.Fprintf(&b, "This page was written by a run and is made again, with the figures of your machine, by\n\n```sh\n%s --out DIR\nassay report DIR --format markdown >docs/published.md\n```\n\n",
+	fmt.Fprintf(&b, "This page was written by a run and is made again, with the figures of your machine, by\n\n```sh\n%s --out DIR\nassay report DIR --format markdown >published.md\n```\n\n",
 		strings.Join(p.Command, " "))
 	e := p.Environment
 	for _, f := range []struct {

@@ -71,7 +71,10 @@ func choose(m matrix) choice {
 		}
 		equals := r.equals(c.engine)
 		c.equals = slices.DeleteFunc(c.equals, func(e string) bool { return !slices.Contains(equals, e) })
-		op := strings.SplitN(r.label, " ", 2)[1]
+		name, op, _ := strings.Cut(r.label, " ")
+		if _, params, several := strings.Cut(name, "?"); several {
+			op += "?" + params
+		}
 		switch s := r.standing(x); s {
 		case fastest, leads, alone:
 			switch {

@@ -211,3 +211,21 @@ func TestAdoptionsExist(t *testing.T) {
 		}
 	}
 }
+
+func TestAPickNamesWhatItIsOpenAtWithItsParameters(t *testing.T) {
+	run := growingRun()
+	p := &page{width: 200}
+	all := matrices(run)
+	p.forms = formsOf(all)
+	var said []string
+	for _, a := range p.advices(run, airy) {
+		for _, n := range a.notes {
+			said = append(said, n.items...)
+		}
+	}
+	for _, want := range []string{"C?records=10k&value=100 ", "C?records=10M&value=100 "} {
+		if !strings.Contains(strings.Join(said, "\n"), want) {
+			t.Errorf("nothing is said of %s:\n%s", want, strings.Join(said, "\n"))
+		}
+	}
+}

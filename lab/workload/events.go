@@ -12,6 +12,7 @@ import (
 var eventsParams = []Param{
 	{Name: "events", Default: "10k", Usage: "events in the log of last_position and size"},
 	{Name: "index", Default: "none", Usage: "indexes that the log keeps: none, or stream"},
+	{Name: "writers", Default: "8", Usage: "writers at once, of append_parallel alone: 1, 2, 4, 8, 16"},
 	{Name: "data", Default: indexData, Usage: "bytes in an event; index: the JSON of the published comparison"},
 	{Name: "variant", Default: "none", Usage: "ebuse: as published, three indexes on the table of the form sql, none elsewhere"},
 }
@@ -38,8 +39,8 @@ var events = Workload{
 			eventTask{load: 10_000, reads: 10_000, read: (*eventsRunner).loadFirst}),
 		eventOp(Op{Name: "stream10k", Summary: "walk through 10,000 events, 1,000 at a time"},
 			eventTask{load: 10_000, reads: 10_000, read: (*eventsRunner).walk}),
-		eventOp(Op{Name: "append_parallel", Summary: "append one event, 8 writers at once", Core: true, Workers: 8},
-			eventTask{appends: 1}),
+		eventOp(Op{Name: "append_parallel", Summary: "append one event, n writers at once", Core: true, Workers: 8},
+			eventTask{appends: 1, crowd: true}),
 		eventOp(Op{Name: "last_position", Summary: "ask for the position of the last event"},
 			eventTask{load: given, reads: 1, read: (*eventsRunner).lastPosition}),
 		eventOp(Op{Name: "size", Summary: "load 1,000 consecutive events from anywhere in the log", Sized: true},
@@ -49,9 +50,10 @@ var events = Workload{
 
 // eventTask says what an operation does. It appends or reads.
 type eventTask struct {
-	load    int // events in the log at the start
-	appends int // events that an iteration appends, in one append
-	reads   int // events that an iteration reads
+	crowd   bool // as many at once as the parameter "writers" says
+	load    int  // events in the log at the start
+	appends int  // events that an iteration appends, in one append
+	reads   int  // events that an iteration reads
 	read    readEvents
 }
 

@@ -50,6 +50,7 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 	if index != "none" && index != "stream" {
 		p.fail("index", index, "use none or stream")
 	}
+	writers := p.count("writers", 1, 1000)
 	v := values{seed: env.Seed}
 	if p.text("data") != indexData {
 		v.size = p.count("data", minValue, 1<<20)
@@ -73,7 +74,7 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &eventsRunner{
+	r := &eventsRunner{
 		eventStore: store,
 		env:        env,
 		task:       task,
@@ -82,8 +83,23 @@ func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 		byName:     byName,
 		values:     v,
 		rand:       random(env.Seed, "events/"+name),
-	}, nil
+	}
+	if task.crowd {
+		return eventsCrowd{r, writers}, nil
+	}
+	return r, nil
 }
+
+// eventsCrowd is done by several writers at once.
+type eventsCrowd struct {
+	*eventsRunner
+	writers int
+}
+
+var _ Crowd = eventsCrowd{}
+
+// Workers returns how many there are.
+func (r eventsCrowd) Workers() int { return r.writers }
 
 // Setup creates the log and appends what is to be read, 1,000 events at a time.
 func (r *eventsRunner) Setup(ctx context.Context) (err error) {

@@ -81,6 +81,23 @@ func TestEventsAreAppendedAtEveryClassThatAnEngineDelivers(t *testing.T) {
 	}
 }
 
+func TestAsManyWritersAppendAsAreAskedFor(t *testing.T) {
+	for params, want := range map[string]int{"": 8, "1": 1, "16": 16} {
+		env := workload.Env{Engine: "pebble", Form: "kv", Durability: kv.Buffered, Seed: 1}
+		if params != "" {
+			env.Params = map[string]string{"writers": params}
+		}
+		r := start(t, "events", "append_parallel", env)
+		crowd, ok := r.(workload.Crowd)
+		if !ok || crowd.Workers() != want {
+			t.Fatalf("writers=%s: %d at once, want %d", params, crowd.Workers(), want)
+		}
+		if err := slice(t.Context(), r, want, 3*want); err != nil {
+			t.Errorf("writers=%s: %v", params, err)
+		}
+	}
+}
+
 func TestEventsFailOnALogThatLosesOrChangesEvents(t *testing.T) {
 	event := func(k []byte) bool { return k[0] == 'e' } // the keys of events, after which their positions follow
 	change := map[string]func(k, v []byte) *driver.Op{

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"syscall"
@@ -200,6 +201,38 @@ func TestARecordingTellsEveryResultAgain(t *testing.T) {
 						}
 					})
 			}
+		}
+	}
+}
+
+// TestAWriteOfOnePairIsRecordedAsOneOfTwo holds the short way of a single put against the way of
+// all batches, with lengths at which the form changes.
+func TestAWriteOfOnePairIsRecordedAsOneOfTwo(t *testing.T) {
+	for _, values := range []capture.Choice{capture.Hashed, capture.Kept} {
+		var single, double []capture.Op
+		use := func(db *kv.DB) {
+			for _, key := range []int{1, 16, 63, 64, 65, 127, 128, 300} {
+				for _, value := range []int{0, 7, 8, 127, 128, 16384, 70_000} {
+					k, v := fmt.Appendf(nil, "%0*d", key, value), fmt.Appendf(nil, "%0*d", value, key)[:value]
+					var b kv.Batch
+					b.Put(k, v)
+					b.Put(k, v)
+					must(t, errors.Join(db.Put(t.Context(), kv.Buffered, k, v), db.Write(t.Context(), kv.Buffered, &b)))
+				}
+			}
+		}
+		all, _ := records(t, record(t, "pebble:"+filepath.Join(t.TempDir(), "db"),
+			&capture.Options{Keys: capture.Kept, Values: values}, nil, use))
+		for _, r := range all {
+			switch len(r.Ops) {
+			case 1:
+				single = append(single, r.Ops[0])
+			case 2:
+				double = append(double, r.Ops[0])
+			}
+		}
+		if !reflect.DeepEqual(single, double) || len(single) != 56 {
+			t.Errorf("values %v: %d writes of one pair differ from %d of two", values, len(single), len(double))
 		}
 	}
 }

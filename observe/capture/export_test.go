@@ -7,7 +7,8 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-// Recorded returns inner, recorded to a file that is removed when it is closed.
+// Recorded returns inner, recorded to a file that is removed at once, as inner's process may be
+// killed; where a system keeps open files, when inner is closed.
 func Recorded(inner driver.Store) (driver.Store, error) {
 	f, err := os.CreateTemp("", "assay-recorded-*")
 	if err != nil {
@@ -21,7 +22,12 @@ func Recorded(inner driver.Store) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	removed := os.Remove(name)
 	return record(inner, l, func() error {
-		return errors.Join(l.finish(), os.Remove(name), inner.Close())
+		err := l.finish()
+		if removed != nil {
+			err = errors.Join(err, os.Remove(name))
+		}
+		return errors.Join(err, inner.Close())
 	}), nil
 }

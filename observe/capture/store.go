@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -92,8 +93,11 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 		s.failed(err)
 		return err
 	}
-	if s.log.open(kindWrite) {
-		l := s.log
+	l := s.log
+	if len(ops) == 1 && l.writeOne(m, d, &ops[0]) {
+		return nil
+	}
+	if l.open(kindWrite) {
 		b := appendNumber(append(l.appendHead(l.block, m.at, l.records()-m.seq), byte(d)), uint64(len(ops)))
 		for i := range ops {
 			b = l.appendOp(b, &ops[i])
@@ -103,6 +107,40 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, d driver.Durability)
 	}
 	return nil
 }
+
+// writeOne records a batch of one put, the operation that takes an engine least. It is what
+// appendHead and appendOp would put, without asking for room before each field: behind a block that
+// is not full there is room for a short key and a token.
+func (l *log) writeOne(m mark, d driver.Durability, op *driver.Op) bool {
+	if op.Delete || len(op.Key) > mostShort || len(op.Value) < 8 {
+		return false
+	}
+	token := uint64(0)
+	if !l.kept {
+		token = l.token(op.Value) // before the turn, in which nothing else is worked out
+	}
+	l.take()
+	b, since := l.block, l.records()-m.seq
+	if b == nil || m.at != l.last || since >= 0x80 {
+		l.give()
+		return false
+	}
+	p := (*[mostShort + 32]byte)(b[len(b) : len(b)+mostShort+32])
+	p[0], p[1], p[2], p[3], p[4], p[5], p[6] = kindWrite, 0, byte(since), byte(d), 1, 0, byte(len(op.Key))
+	n := 7 + copy(p[7:], op.Key)
+	n += binary.PutUvarint(p[n:n+binary.MaxVarintLen64], uint64(len(op.Value)))
+	if l.kept {
+		l.block = append(b[:len(b)+n], op.Value...)
+	} else {
+		binary.LittleEndian.PutUint64(p[n:], token)
+		l.block = b[:len(b)+n+8]
+	}
+	l.close()
+	return true
+}
+
+// mostShort is how long a short key is at most.
+const mostShort = 64
 
 // failed ends the recording if err, of a commit, leaves open whether it was done.
 func (s *store) failed(err error) {

@@ -37,7 +37,7 @@
 //		return errors.Join(err, tx.Put(orderKey, order))
 //	})
 //
-// [New] keeps a log in any engine of package kv; package sqllog keeps one in SQL tables of an
+// [Open] keeps a log in any engine of package kv; package sqllog keeps one in SQL tables of an
 // SQLite file. Both give a [*Log] with the same promises, and package logtest holds the tests that
 // say what they are.
 //
@@ -59,6 +59,9 @@
 // them durably (4,096 at first, growing with the log, see [Options]); after a crash it goes on
 // above the block. So positions have gaps after a crash, and none after a [Log.Close]; an append
 // that failed for a reason other than a Conflict may leave one too.
+//
+// A store on a server can lose what was not synced while programs go on: so appends there are
+// synced, whatever is asked. Those in transactions of the program's are of its class.
 //
 // The reservation is committed with the strongest class that the store delivers, and holds as far
 // as that class does: on a store that was opened without Synced, through the death of the process,

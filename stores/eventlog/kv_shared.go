@@ -12,11 +12,16 @@ var errReserve = errors.New("positions must be reserved")
 
 // commitShared commits a group in a store that other processes write too: what the plan builds on
 // is read in its own transaction. A reservation needs another class of durability, hence a
-// transaction of its own, before.
+// transaction of its own, before. A store that is Remote may lose weaker commits while the log is
+// open, after which their positions would be given again: there all are of the strongest class.
 func (b *kvBackend) commitShared(ctx context.Context, d kv.Durability, group []*Pending) error {
+	class := d
+	if b.db.Caps().Remote {
+		class = b.strongest
+	}
 	for {
 		var needed uint64
-		err := b.db.Update(ctx, d, func(tx *kv.Tx) error { return b.planShared(tx, d, group, &needed) })
+		err := b.db.Update(ctx, class, func(tx *kv.Tx) error { return b.planShared(tx, d, group, &needed) })
 		if err == errUnchanged {
 			return nil
 		}

@@ -222,6 +222,10 @@ func (l *Log) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
+// Wake has those who wait look at once, because another process, or another Log, has appended. It
+// is for backends that are told so.
+func (l *Log) Wake() { l.bell.Ring() }
+
 // Close waits for running appends and acknowledgements, and gives back the positions reserved and
 // not used, so that the next event follows without a gap. Calls that wait for events, and later
 // ones, fail with Closed. It does not close the *kv.DB given to Open: close the log first.

@@ -33,7 +33,7 @@ type Tx struct {
 	joined Joined
 }
 
-// In returns the log within tx, a transaction of the store that [New] was given, whatever its
+// In returns the log within tx, a transaction of the store that [Open] was given, whatever its
 // namespace. For a log in SQL tables see sqllog.In.
 func (l *Log) In(tx *kv.Tx) (*Tx, error) {
 	b, ok := l.backend.(*kvBackend)

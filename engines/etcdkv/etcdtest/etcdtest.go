@@ -43,6 +43,7 @@ type node struct {
 	Client, Peer string // URLs; the other nodes know Peer by the network
 	Listen       string // HOST:PORT at which it listens for them
 	Cluster      string // "name=peer,name=peer"
+	MaxRequest   uint   // bytes; 0 is etcd's default
 }
 
 // run runs a node until its standard input ends, as it does when the test has died.
@@ -54,6 +55,9 @@ func run(text string) error {
 	c := embed.NewConfig()
 	c.Name, c.Dir, c.InitialCluster = n.Name, n.Dir, n.Cluster
 	c.LogLevel = "fatal"
+	if n.MaxRequest > 0 {
+		c.MaxRequestBytes = n.MaxRequest
+	}
 	client, peer := one(n.Client), one(n.Peer)
 	c.ListenClientUrls, c.AdvertiseClientUrls = client, client
 	c.ListenPeerUrls, c.AdvertisePeerUrls = one("http://"+n.Listen), peer
@@ -93,7 +97,14 @@ type running struct {
 // Start starts a cluster of n nodes, which ends with the test.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
-	c, err := New(t.TempDir(), n)
+	return StartLarge(t, n, 0)
+}
+
+// StartLarge starts a cluster of n nodes that take requests of so many bytes, which ends with the
+// test.
+func StartLarge(t testing.TB, n int, maxRequest uint) *Cluster {
+	t.Helper()
+	c, err := start(t.TempDir(), n, maxRequest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +113,9 @@ func Start(t testing.TB, n int) *Cluster {
 }
 
 // New starts a cluster of n nodes, which keep their data in folders in dir. It has to be stopped.
-func New(dir string, n int) (*Cluster, error) {
+func New(dir string, n int) (*Cluster, error) { return start(dir, n, 0) }
+
+func start(dir string, n int, maxRequest uint) (*Cluster, error) {
 	network, err := newNetwork(n)
 	if err != nil {
 		return nil, err
@@ -119,7 +132,8 @@ func New(dir string, n int) (*Cluster, error) {
 		if err != nil {
 			return nil, errors.Join(err, network.close())
 		}
-		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: "http://" + client, Peer: peer, Listen: listen}
+		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: "http://" + client, Peer: peer, Listen: listen,
+			MaxRequest: maxRequest}
 		cluster = append(cluster, name+"="+peer)
 	}
 	network.nodes = c.nodes

@@ -5,6 +5,7 @@ package postgrestest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Variable names the environment variable with the dsn of a server that is there already.
@@ -80,6 +82,31 @@ var Shared = sync.OnceValues(func() (dsn string, err error) {
 	return s.DSN(), os.Setenv(Variable, s.DSN())
 })
 
+// SharedPool returns connections to a schema of the server of Shared, which is for that name alone.
+func SharedPool(ctx context.Context, name string) (*pgxpool.Pool, error) {
+	dsn, err := Shared()
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	schema := fmt.Sprintf("s_%x", sha256.Sum256([]byte(name)))[:40]
+	config.ConnConfig.RuntimeParams["search_path"] = schema
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	for range 2 { // PostgreSQL: two that make it at once meet
+		if _, err = pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err == nil {
+			return pool, nil
+		}
+	}
+	pool.Close()
+	return nil, err
+}
+
 // Check ends the test if err is an error, or skips it where that is NotInstalled.
 func Check(t testing.TB, err error) {
 	t.Helper()
@@ -89,6 +116,20 @@ func Check(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// AtLeast returns the number in an environment variable, or usual if that is more or there is none.
+func AtLeast(t testing.TB, variable string, usual int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s=%s: %v", variable, text, err)
+	}
+	return max(n, usual)
 }
 
 // New returns a server without a database. It has to be removed.

@@ -25,6 +25,27 @@ func TestMain(m *testing.M) {
 	postgrestest.Main(m)
 }
 
+// TestAServerIsNotProvedByKillingItsClient: what is left of it cannot be compared, so that no
+// verdict would be right.
+func TestAServerIsNotProvedByKillingItsClient(t *testing.T) {
+	server, err := postgrestest.Shared()
+	postgrestest.Check(t, err)
+	nodes := etcdtest.Start(t, 3)
+	for _, url := range []string{"postgres:?dsn=" + url.QueryEscape(server),
+		"etcd:?endpoints=" + url.QueryEscape(strings.Join(nodes.Endpoints(), ","))} {
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), exe, "prove", "--engines", "server="+url, "--out", t.TempDir())
+		c.Env = append(os.Environ(), asCommand+"=1")
+		said, err := c.CombinedOutput()
+		if err == nil || !strings.Contains(string(said), "docs/growing.md") {
+			t.Errorf("%s: %v\n%s", url, err, said)
+		}
+	}
+}
+
 func TestServersStandBesideAFile(t *testing.T) {
 	server, err := postgrestest.Shared()
 	postgrestest.Check(t, err)

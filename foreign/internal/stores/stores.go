@@ -2,11 +2,10 @@
 package stores
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
-	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/foreign/internal/suites"
 
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
@@ -35,29 +34,13 @@ var all = []store{
 	{name: "sqlite-wasm", engine: "sqlite-wasm"},
 }
 
-// Open returns an empty store, and the cheapest class of durability that it takes. A store that
-// the test has not closed is closed at its end; what is still open in it then fails the test.
-type Open func(options ...kv.Option) (*kv.DB, kv.Durability)
-
 // Each runs test for every engine, as a subtest with its name.
-func Each(t *testing.T, test func(t *testing.T, open Open)) {
+func Each(t *testing.T, test func(t *testing.T, open suites.Open)) {
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
-			test(t, func(options ...kv.Option) (*kv.DB, kv.Durability) {
-				t.Helper()
-				url := s.engine + ":" + filepath.ToSlash(filepath.Join(t.TempDir(), "db")) + s.options
-				options = append([]kv.Option{kv.WithWeakest(kv.Buffered)}, options...)
-				db, err := kv.Open(context.Background(), url, options...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() {
-					if err := db.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-				return db, db.Caps().Cheapest()
-			})
+			test(t, suites.At(t, func() string {
+				return s.engine + ":" + filepath.ToSlash(filepath.Join(t.TempDir(), "db")) + s.options
+			}))
 		})
 	}
 }

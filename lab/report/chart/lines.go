@@ -13,6 +13,7 @@ import (
 type Curve struct {
 	Color  int
 	Values []float64
+	Dashed bool // it is told from another one of the same colour
 }
 
 // Curves draws lines over names, on a logarithmic scale.
@@ -33,6 +34,9 @@ func Curves(names []string, curves []Curve, axis Axis) (*Chart, error) {
 			return nil, err
 		}
 		line.Color, line.Width = palette[curve.Color%Colors], 1.5
+		if curve.Dashed {
+			line.Dashes = []vg.Length{5, 3}
+		}
 		dots.GlyphStyle = glyph(curve.Color, 2.5)
 		c.plot.Add(line, dots)
 	}

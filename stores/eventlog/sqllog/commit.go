@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/internal/intables"
 )
 
 // errReserve rolls a transaction back that needs positions reserved first.
@@ -27,7 +28,7 @@ func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*eventlog
 			if err == nil {
 				needed, err = b.append(s, group)
 			}
-			if err == nil && b.mustReserve(d) && needed > max(s.reserved, s.floor) {
+			if err == nil && b.mustReserve(d) && needed > max(s.Reserved, s.Floor) {
 				err = errReserve
 			}
 			return err
@@ -59,7 +60,7 @@ func (b *backend) commitSingle(ctx context.Context, d kv.Durability, p *eventlog
 	var result sql.Result
 	err = b.inTurn(ctx, d, func() error {
 		return b.file.Committed(b.file.Retry(ctx, func() (err error) {
-			result, err = b.single.ExecContext(context.Background(), p.Stream, draft.Type, stored(draft.Data),
+			result, err = b.single.ExecContext(context.Background(), p.Stream, draft.Type, intables.Stored(draft.Data),
 				draft.Time.UnixNano(),
 				!b.mustReserve(d))
 			return err
@@ -105,7 +106,7 @@ func (b *backend) skipReserved(ctx context.Context) error {
 // giveBack ends the reservation at the last position given out. A process that still uses it
 // reserves again.
 func (b *backend) giveBack() error {
-	if s, err := b.readState(); err != nil || s.reserved <= s.floor || b.block == 0 {
+	if s, err := b.readState(); err != nil || s.Reserved <= s.Floor || b.block == 0 {
 		return err
 	}
 	return b.transaction(context.Background(), kv.Synced, func() error {
@@ -113,6 +114,6 @@ func (b *backend) giveBack() error {
 		if err != nil {
 			return err
 		}
-		return b.exec(`UPDATE eventlog SET reserved = min(reserved, ?)`, int64(s.floor))
+		return b.exec(`UPDATE eventlog SET reserved = min(reserved, ?)`, int64(s.Floor))
 	})
 }

@@ -3,11 +3,11 @@ package sqllog
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/internal/intables"
 	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
@@ -157,17 +157,14 @@ func Restore(ctx context.Context, c *sql.Conn, p *eventlog.Item) error {
 }
 
 func restoreEvent(exec func(query string, args ...any) error, e *eventlog.Event) error {
-	var version, more any
+	var version any
 	if e.Version > 0 {
 		version = int64(e.Version)
 	}
-	if e.ID != "" || len(e.Meta) > 0 {
-		text, err := json.Marshal(extra{e.ID, e.Meta})
-		if err != nil {
-			return err
-		}
-		more = string(text)
+	more, err := textOf(e.ID, e.Meta)
+	if err != nil {
+		return err
 	}
 	return exec(`INSERT INTO events (position, stream, version, type, data, time, extra) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		int64(e.Position), e.Stream, version, e.Type, stored(e.Data), e.Time.UnixNano(), more)
+		int64(e.Position), e.Stream, version, e.Type, intables.Stored(e.Data), e.Time.UnixNano(), more)
 }

@@ -3,12 +3,11 @@ package sqllog
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/internal/intables"
 	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
@@ -95,12 +94,8 @@ func collect(rows *sql.Rows, err error, r eventlog.Span) (events []eventlog.Even
 		if len(e.Data) == 0 {
 			e.Data = nil
 		}
-		if more != nil {
-			var x extra
-			if err := json.Unmarshal(more, &x); err != nil {
-				return &kv.Error{Kind: kv.Corrupt, Err: fmt.Errorf("event %d: column extra: %w", e.Position, err)}
-			}
-			e.ID, e.Meta = x.ID, x.Meta
+		if err := intables.ParseExtra(e, more); err != nil {
+			return err
 		}
 		var before eventlog.Event
 		if len(events) > 1 {

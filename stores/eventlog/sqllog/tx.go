@@ -60,23 +60,18 @@ func (j *joined) Append(parts []*eventlog.Pending) (refill uint64, err error) {
 	if err != nil {
 		return 0, j.b.wrap("append", err)
 	}
-	if parts[0].Err != nil || j.class == kv.Synced || j.b.first == 0 || needed == max(s.floor, s.last) {
+	if parts[0].Err != nil {
 		return 0, parts[0].Err
 	}
-	if needed > max(s.reserved, s.floor) {
-		return 0, j.b.wrap("append", eventlog.NotReserved(j.class))
-	}
-	if s.reserved-needed < j.b.first {
-		refill = 4 * j.b.first
-	}
-	return refill, nil
+	refill, err = s.Refill(needed, j.b.first, j.class)
+	return refill, j.b.wrap("append", err)
 }
 
 // Ack implements eventlog.Joined.
 func (j *joined) Ack(name string, position uint64) error {
 	s, err := j.w.readState()
-	if err == nil && position > s.last {
-		err = eventlog.AboveLast(position, s.last)
+	if err == nil && position > s.Last {
+		err = eventlog.AboveLast(position, s.Last)
 	}
 	if err == nil {
 		err = j.w.raise(&eventlog.Mark{Name: name, Position: position})

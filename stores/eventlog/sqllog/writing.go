@@ -3,7 +3,6 @@ package sqllog
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/eventlog/internal/intables"
 	"github.com/assaydb/assay/stores/internal/sqlite"
 )
 
@@ -30,9 +30,8 @@ type writing struct {
 	mark     query
 	insert   []query // for as many events as rows says
 	whole    query   // one event with all there is to it
-	versions map[string]uint64
 	args     []any
-	parts    []*eventlog.Pending
+	appender intables.Appender
 }
 
 // query is a statement, prepared or to be prepared each time. It is not to be interrupted.
@@ -61,7 +60,8 @@ var rows = []int{50, 10, 1}
 
 // newWriting returns what writes on a connection.
 func newWriting(on conn, streams bool) *writing {
-	w := &writing{streams: streams, versions: map[string]uint64{}, insert: make([]query, len(rows))}
+	w := &writing{streams: streams, insert: make([]query, len(rows))}
+	w.appender = intables.Appender{Tables: w, Streams: streams}
 	w.state = query{on: on, text: `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events'), (SELECT reserved FROM eventlog),
 		(SELECT max(position) FROM events)`}
 	w.version = query{on: on, text: selectVersion}
@@ -95,56 +95,21 @@ func (w *writing) prepare(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// state is what positions depend on.
-type state struct {
-	floor    uint64 // positions up to it are used, lost or skipped
-	reserved uint64
-	last     uint64 // of the last event
-}
-
-func (w *writing) readState() (s state, err error) {
+func (w *writing) readState() (s intables.State, err error) {
 	var last sql.Null[uint64]
-	err = w.state.row().Scan(&s.floor, &s.reserved, &last)
-	s.last = last.V
+	err = w.state.row().Scan(&s.Floor, &s.Reserved, &last)
+	s.Last = last.V
 	return s, err
 }
 
-// append plans the appends of a group, then inserts their events, and returns up to what position
+// append plans the appends of a group, and inserts their events, and returns up to what position
 // must be reserved.
-func (w *writing) append(s state, group []*eventlog.Pending) (needed uint64, err error) {
-	clear(w.versions)
-	assigned, reserve, repeated := max(s.floor, s.last), uint64(0), false
-	for _, a := range group {
-		parts := a.Parts(w.parts)
-		w.parts, reserve = parts, max(reserve, a.Reserve)
-		for _, p := range parts {
-			p.Appended, p.Err = eventlog.Appended{}, nil
-		}
-		again, err := w.check(s, parts)
-		if err != nil && kv.KindOf(err) != kv.Conflict {
-			return 0, err
-		}
-		repeated = repeated || again
-		for _, p := range parts {
-			n := uint64(len(p.Drafts))
-			if p.Err = err; err != nil || again || n == 0 {
-				continue
-			}
-			p.Appended = eventlog.Appended{First: assigned + 1, Last: assigned + n}
-			assigned += n
-			if s.last = assigned; w.streams && p.Stream != "" {
-				w.versions[p.Stream] += n
-				p.Appended.Version = w.versions[p.Stream]
-			}
-			if err := w.insertAll(p); err != nil {
-				return 0, err
-			}
-		}
-	}
-	if repeated {
+func (w *writing) append(s intables.State, group []*eventlog.Pending) (needed uint64, err error) {
+	needed, repeated, err := w.appender.Append(s, group)
+	if err == nil && repeated {
 		err = w.touch()
 	}
-	return assigned + reserve, err
+	return needed, err
 }
 
 // touch has the commit make durable what was before it, also if the transaction changes nothing: an
@@ -159,54 +124,27 @@ func (w *writing) touch() (err error) {
 	return err
 }
 
-// check reports whether an append was done before, and otherwise whether all is as it expects.
-func (w *writing) check(s state, parts []*eventlog.Pending) (again bool, err error) {
-	if again, err = w.again(parts); again || err != nil {
-		return again, err
+var _ intables.Tables = (*writing)(nil)
+
+// Find implements intables.Tables.
+func (w *writing) Find(id string) (position, version uint64, sum uint32, err error) {
+	err = w.version.on.QueryRowContext(context.Background(), `SELECT position, version, sum FROM ids WHERE id = ?`, id).
+		Scan(&position, &version, &sum)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
 	}
-	for _, p := range parts {
-		version, err := w.versionOf(p.Stream)
-		if err == nil {
-			err = p.Expected.Check(p.Stream, s.last, version)
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return false, nil
+	return position, version, sum, err
 }
 
-// again reports whether an append was done before, and then sets where its events are.
-func (w *writing) again(parts []*eventlog.Pending) (bool, error) {
-	return eventlog.Again(parts, func(id string) (position, version uint64, sum uint32, err error) {
-		err = w.version.on.QueryRowContext(context.Background(), `SELECT position, version, sum FROM ids WHERE id = ?`,
-			id).
-			Scan(&position, &version, &sum)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
-		return position, version, sum, err
-	})
-}
-
-// versionOf returns the version of a stream with the group's appends so far.
-func (w *writing) versionOf(stream string) (uint64, error) {
-	if !w.streams || stream == "" {
-		return 0, nil
-	}
-	if v, ok := w.versions[stream]; ok {
-		return v, nil
-	}
+// Version implements intables.Tables.
+func (w *writing) Version(stream string) (uint64, error) {
 	var v sql.Null[uint64]
 	err := w.version.row(stream).Scan(&v)
-	if err == nil {
-		w.versions[stream] = v.V
-	}
 	return v.V, err
 }
 
-// insertAll inserts the events of an append, which get the positions that were planned.
-func (w *writing) insertAll(p *eventlog.Pending) error {
+// Insert implements intables.Tables. The events get the positions that were planned.
+func (w *writing) Insert(p *eventlog.Pending) error {
 	position := p.Appended.First - 1 // of the event before
 	version := p.Appended.Version    // of the event before; 0 if none are kept
 	if version > 0 {
@@ -220,7 +158,7 @@ func (w *writing) insertAll(p *eventlog.Pending) error {
 		}
 		w.args = w.args[:0]
 		for _, d := range left[:rows[i]] {
-			w.args = append(w.args, p.Stream, d.Type, stored(d.Data), d.Time.UnixNano())
+			w.args = append(w.args, p.Stream, d.Type, intables.Stored(d.Data), d.Time.UnixNano())
 			switch {
 			case p.Appended.Version > 0:
 				version++
@@ -249,28 +187,14 @@ func (w *writing) insertAll(p *eventlog.Pending) error {
 	return nil
 }
 
-// extra is what the column of that name holds, as JSON.
-type extra struct {
-	ID   string            `json:"id,omitempty"`
-	Meta map[string]string `json:"meta,omitempty"`
-}
-
-func hasMore(d eventlog.Draft) bool { return d.ID != "" || len(d.Meta) > 0 }
+func hasMore(d eventlog.Draft) bool { return intables.HasExtra(d.ID, d.Meta) }
 
 // remember adds what else there is to an event to w.args, and remembers its id, at the price of
 // forgetting up to two.
 func (w *writing) remember(stream string, position, version uint64, d *eventlog.Draft) error {
-	if !hasMore(*d) {
-		w.args = append(w.args, nil)
-		return nil
-	}
-	text, err := json.Marshal(extra{d.ID, d.Meta})
-	if err != nil {
+	text, err := textOf(d.ID, d.Meta)
+	if w.args = append(w.args, text); err != nil || d.ID == "" {
 		return err
-	}
-	w.args = append(w.args, string(text))
-	if d.ID == "" {
-		return nil
 	}
 	on := w.state.on
 	_, err = on.ExecContext(context.Background(), `INSERT INTO ids (id, position, version, sum) VALUES (?, ?, ?, ?)`,
@@ -285,10 +209,11 @@ func (w *writing) remember(stream string, position, version uint64, d *eventlog.
 	return err
 }
 
-// stored returns data as the column takes it, which has no NULL.
-func stored(data []byte) []byte {
-	if data == nil {
-		return []byte{}
+// textOf returns the column extra of an event: NULL, or a text.
+func textOf(id string, meta map[string]string) (any, error) {
+	text, err := intables.Extra(id, meta)
+	if err != nil || text == nil {
+		return nil, err
 	}
-	return data
+	return string(text), nil
 }

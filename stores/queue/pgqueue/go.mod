@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/assaydb/assay v0.0.0
 	github.com/assaydb/assay/engines/postgreskv v0.0.0
+	github.com/assaydb/assay/stores/internal/postgres v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 )
 
@@ -21,4 +22,5 @@ require (
 replace (
 	github.com/assaydb/assay => ../../..
 	github.com/assaydb/assay/engines/postgreskv => ../../../engines/postgreskv
+	github.com/assaydb/assay/stores/internal/postgres => ../../internal/postgres
 )

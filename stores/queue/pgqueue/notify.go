@@ -1,7 +1,6 @@
 package pgqueue
 
 import (
-	"context"
 	"net/url"
 	"time"
 
@@ -32,34 +31,10 @@ func (s *session) notify(group []*queue.Op) error {
 	return nil
 }
 
-// listen wakes those who wait, until ctx ends. While there is no connection they look by
-// themselves.
-func (b *backend) listen(ctx context.Context, store *queue.Store) {
-	for ctx.Err() == nil {
-		b.listenOnce(ctx, store)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-func (b *backend) listenOnce(ctx context.Context, store *queue.Store) {
-	pooled, err := b.pool.Acquire(ctx)
-	if err != nil {
-		return
-	}
-	conn := pooled.Hijack() // it is not to be used by others, who would listen as well
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return
-	}
-	for {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return
-		}
-		if name, err := url.PathUnescape(n.Payload); err == nil {
+// wake returns what wakes those who wait, when others say that there are jobs.
+func wake(store *queue.Store) func(payload string) {
+	return func(payload string) {
+		if name, err := url.PathUnescape(payload); err == nil {
 			store.Wake(name)
 		}
 	}

@@ -31,14 +31,13 @@ package pgqueue
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/postgres"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
@@ -47,8 +46,8 @@ import (
 // is the caller's, who closes it after the store. It must have two connections at least; another
 // one, which is not counted, listens.
 func Open(ctx context.Context, pool *pgxpool.Pool, o *queue.Options) (*queue.Store, error) {
-	if err := create(ctx, pool); err != nil {
-		return nil, wrap("open queues", err)
+	if err := postgres.Create(ctx, pool, "assay_job_queues", tables); err != nil {
+		return nil, postgres.Wrap("open queues", err)
 	}
 	b := &backend{pool: pool, dues: intables.Dues{}, notified: map[string]time.Time{}}
 	store, err := queue.NewStore(b, o)
@@ -57,7 +56,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, o *queue.Options) (*queue.Sto
 	}
 	var listening context.Context
 	listening, b.end = context.WithCancel(context.Background())
-	b.ended.Go(func() { b.listen(listening, store) })
+	b.ended.Go(func() { postgres.Listen(listening, pool, channel, wake(store)) })
 	return store, nil
 }
 
@@ -91,14 +90,15 @@ const retries = 20
 func (b *backend) Commit(ctx context.Context, d kv.Durability, group []*queue.Op) error {
 	var err error
 	for range retries {
-		if err = b.commit(ctx, d, group); !isState(err, serializationFailure, deadlockDetected) {
+		err = b.commit(ctx, d, group)
+		if !postgres.IsState(err, postgres.SerializationFailure, postgres.DeadlockDetected) {
 			break
 		}
 	}
 	if err != nil {
 		clear(b.dues)
 		clear(b.notified)
-		return wrap(group[0].Verb.String(), err)
+		return postgres.Wrap(group[0].Verb.String(), err)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op
 			return err
 		}
 	}
-	s.begin, s.end = append([]string{"BEGIN"}, levels[d]...), nil
+	s.begin, s.end = append([]string{"BEGIN"}, postgres.Levels[d]...), nil
 	for rest := group; len(rest) > 0; {
 		n, done := s.alike(rest), false
 		if n > 0 {
@@ -137,15 +137,10 @@ func (b *backend) commit(ctx context.Context, d kv.Durability, group []*queue.Op
 	return nil
 }
 
-// levels are what begins a transaction of a class, but for the first.
-var levels = map[kv.Durability][]string{kv.Flushed: {asynchronous}, kv.Buffered: {asynchronous}}
-
-const asynchronous = "SET LOCAL synchronous_commit = off"
-
 // commitAtOnce does and commits operations that are alike, in one round trip, and reports whether
 // it did: not if a receipt is stale. PostgreSQL: a statement by itself is a transaction.
 func (s *session) commitAtOnce(d kv.Durability, ops []*queue.Op) (bool, error) {
-	if level := levels[d]; level != nil {
+	if level := postgres.Levels[d]; level != nil {
 		s.begin, s.end = append([]string{"BEGIN"}, level...), []string{"COMMIT"}
 	}
 	done, err := s.together(ops)
@@ -158,8 +153,7 @@ func (s *session) commitAtOnce(d kv.Durability, ops []*queue.Op) (bool, error) {
 // inDoubt returns an error of a commit, which is in doubt unless the server has said that it was
 // not done.
 func inDoubt(err error) error {
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.SeverityUnlocalized == "ERROR" || pgconn.SafeToRetry(err) {
+	if postgres.Refused(err) {
 		return err
 	}
 	return &kv.Error{Kind: kv.InDoubt, Err: err, Hint: "see whether the server runs, and look for the jobs"}

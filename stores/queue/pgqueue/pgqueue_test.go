@@ -2,7 +2,6 @@ package pgqueue_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"testing"
@@ -19,33 +18,8 @@ import (
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
 
-// newPool returns connections to a schema of its own.
-func newPool(ctx context.Context, schema string) (*pgxpool.Pool, error) {
-	dsn, err := postgrestest.Shared()
-	if err != nil {
-		return nil, err
-	}
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	schema = fmt.Sprintf("q_%x", sha256.Sum256([]byte(schema)))[:40]
-	config.ConnConfig.RuntimeParams["search_path"] = schema
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	for range 2 { // PostgreSQL: two that make it at once meet
-		if _, err = pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err == nil {
-			return pool, nil
-		}
-	}
-	pool.Close()
-	return nil, err
-}
-
 func open(schema string, o queue.Options) (*queue.Store, *pgxpool.Pool, error) {
-	pool, err := newPool(context.Background(), schema)
+	pool, err := postgrestest.SharedPool(context.Background(), schema)
 	if err != nil {
 		return nil, nil, err
 	}

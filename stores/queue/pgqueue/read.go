@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/assaydb/assay/stores/internal/postgres"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -33,7 +34,7 @@ func (b *backend) Counts(ctx context.Context, name string, now int64) (c queue.C
 		c.Ready += ended
 		return nil
 	}, countJobs, []byte(name), now)
-	return c, wrap("counts", err)
+	return c, postgres.Wrap("counts", err)
 }
 
 // List implements queue.Backend.
@@ -43,7 +44,7 @@ func (b *backend) List(ctx context.Context, name string, state queue.State, limi
 		jobs = append(jobs, job)
 		return err
 	}, listJobs, []byte(name), int16(state), limit)
-	return jobs, wrap("list", err)
+	return jobs, postgres.Wrap("list", err)
 }
 
 // Find implements queue.Backend.
@@ -57,7 +58,7 @@ func (b *backend) Find(ctx context.Context, name string, id uint64) (job queue.J
 	if err == nil && !found {
 		return job, queue.NoJob("find", name, id)
 	}
-	return job, wrap("find", err)
+	return job, postgres.Wrap("find", err)
 }
 
 // Queues implements queue.Backend.
@@ -68,7 +69,7 @@ func (b *backend) Queues(ctx context.Context) (names []string, err error) {
 		names = append(names, string(name))
 		return err
 	}, allQueues)
-	return names, wrap("queues", err)
+	return names, postgres.Wrap("queues", err)
 }
 
 // each gives the rows of a query to scan.

@@ -1,11 +1,5 @@
 package pgqueue
 
-import (
-	"context"
-
-	"github.com/jackc/pgx/v5/pgxpool"
-)
-
 // An index holds the jobs of some states alone, so that one who claims or acknowledges changes two
 // of them at most.
 const tables = `
@@ -55,22 +49,6 @@ CREATE TABLE IF NOT EXISTS assay_job_queues (
 	name bytea  PRIMARY KEY,
 	last bigint NOT NULL
 );`
-
-// create makes what is not there yet. PostgreSQL: who may not make tables may not say IF NOT EXISTS
-// either; and two that make one at once meet in its catalogue.
-func create(ctx context.Context, pool *pgxpool.Pool) (err error) {
-	for range 3 {
-		var there bool
-		err = pool.QueryRow(ctx, "SELECT to_regclass('assay_job_queues') IS NOT NULL").Scan(&there)
-		if err == nil && !there {
-			_, err = pool.Exec(ctx, tables)
-		}
-		if !isState(err, uniqueViolation, duplicateTable) {
-			return err
-		}
-	}
-	return err
-}
 
 // What is common to statements: $1 is the queue. Of receipts, $2 are the ids, $3 the tokens and $4
 // the ends of the leases: of a claim that was extended the receipt tells an earlier one.

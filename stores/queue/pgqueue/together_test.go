@@ -209,7 +209,7 @@ func TestAWorkerIsOneRoundTripPerJob(t *testing.T) {
 		t.Run(class.String(), func(t *testing.T) {
 			_, err := postgrestest.Shared()
 			postgrestest.Check(t, err)
-			plain, err := newPool(t.Context(), t.Name())
+			plain, err := postgrestest.SharedPool(t.Context(), t.Name())
 			if err != nil {
 				t.Fatal(err)
 			}

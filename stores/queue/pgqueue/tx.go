@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/postgres"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/internal/intables"
 )
@@ -46,9 +47,9 @@ var _ queue.Joined = (*joined)(nil)
 func (j *joined) Do(op *queue.Op) error {
 	op.Begin()
 	if err := intables.Do(&j.session, op); err != nil {
-		return wrap(op.Verb.String(), err)
+		return postgres.Wrap(op.Verb.String(), err)
 	}
-	return wrap(op.Verb.String(), j.notify([]*queue.Op{op}))
+	return postgres.Wrap(op.Verb.String(), j.notify([]*queue.Op{op}))
 }
 
 // OnCommit implements queue.Joined.

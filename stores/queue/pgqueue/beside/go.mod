@@ -12,6 +12,7 @@ require (
 )
 
 require (
+	github.com/assaydb/assay/stores/internal/postgres v0.0.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
@@ -31,5 +32,6 @@ require (
 replace (
 	github.com/assaydb/assay => ../../../..
 	github.com/assaydb/assay/engines/postgreskv => ../../../../engines/postgreskv
+	github.com/assaydb/assay/stores/internal/postgres => ../../../internal/postgres
 	github.com/assaydb/assay/stores/queue/pgqueue => ../
 )

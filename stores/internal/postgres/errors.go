@@ -1,4 +1,4 @@
-package pgqueue
+package postgres
 
 import (
 	"context"
@@ -13,15 +13,16 @@ import (
 
 // States of SQL, as PostgreSQL's appendix A lists them.
 const (
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	uniqueViolation      = "23505"
-	duplicateTable       = "42P07"
+	SerializationFailure = "40001"
+	DeadlockDetected     = "40P01"
+
+	uniqueViolation = "23505"
+	duplicateTable  = "42P07"
 )
 
 var kinds = map[string]kv.Kind{
-	serializationFailure: kv.Busy,
-	deadlockDetected:     kv.Busy,
+	SerializationFailure: kv.Busy,
+	DeadlockDetected:     kv.Busy,
 	"55P03":              kv.Busy, // lock_not_available
 	"57P03":              kv.Busy, // cannot_connect_now
 	"53300":              kv.Busy, // too_many_connections
@@ -31,13 +32,14 @@ var kinds = map[string]kv.Kind{
 	"57014":              kv.Canceled, // query_canceled
 }
 
-func isState(err error, states ...string) bool {
+// IsState reports whether err is one of the server's with one of these states.
+func IsState(err error, states ...string) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && slices.Contains(states, e.Code)
 }
 
-// wrap makes err an error of kv.
-func wrap(op string, err error) error {
+// Wrap makes err an error of kv.
+func Wrap(op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -50,4 +52,12 @@ func wrap(op string, err error) error {
 		kind = kv.Canceled
 	}
 	return &kv.Error{Op: op, Engine: "postgres", Kind: kind, Err: err, Hint: kv.HintOf(err)}
+}
+
+// Refused reports whether the server has said that what it was asked for was not done. A server
+// that ends says so with an error that is fatal, whatever became of it. pgx: that an error is safe
+// to retry is also said of a batch that was sent, if its connection is closed when it is read.
+func Refused(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
 }
