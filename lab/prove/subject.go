@@ -137,10 +137,10 @@ func (s *keys) hold(ctx context.Context) (release func() error) {
 // sumOf returns a digest of all that a snapshot shows.
 func sumOf(s *kv.Snapshot) (sum uint64, err error) {
 	h := fnv.New64a()
-	for k, v := range s.Scan(kv.Range{}) {
+	err = ascending(s, kv.Range{}, func(k, v []byte) {
 		fmt.Fprintf(h, "%d %d ", len(k), len(v))
 		_, _ = h.Write(k) // a hash's Write does not fail
 		_, _ = h.Write(v)
-	}
-	return h.Sum64(), s.Err()
+	})
+	return h.Sum64(), err
 }

@@ -108,12 +108,23 @@ func (o *outcome) closed(spec storeSpec, s subject) {
 func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	err := db.View(ctx, func(s *kv.Snapshot) error {
-		for k, v := range s.Scan(kv.Range{}) {
-			found[string(k)] = bytes.Clone(v)
-		}
-		return nil
+		return ascending(s, kv.Range{}, func(k, v []byte) { found[string(k)] = bytes.Clone(v) })
 	})
 	return found, err
+}
+
+// ascending gives the pairs of a scan to do, and fails at the first key that does not ascend: where
+// a crash has mixed up what stands in a file, its pages may lead in a circle, and a scan never ends.
+func ascending(s *kv.Snapshot, r kv.Range, do func(k, v []byte)) error {
+	var last []byte
+	for k, v := range s.Scan(r) {
+		if last != nil && bytes.Compare(last, k) >= 0 {
+			return fmt.Errorf("key %q stands behind %q", k, last)
+		}
+		last = append(last[:0], k...)
+		do(k, v)
+	}
+	return s.Err()
 }
 
 // readEach returns every pair whose value can be read, and the keys of the others. An error is that
@@ -122,8 +133,9 @@ func readEach(ctx context.Context, db *kv.DB) (found map[string][]byte, unread [
 	found = map[string][]byte{}
 	err = db.View(ctx, func(s *kv.Snapshot) error {
 		var all []string
-		for k := range s.Scan(kv.Range{KeysOnly: true}) {
-			all = append(all, string(k))
+		err := ascending(s, kv.Range{KeysOnly: true}, func(k, _ []byte) { all = append(all, string(k)) })
+		if err != nil {
+			return err
 		}
 		for _, k := range all {
 			if v, err := s.Get([]byte(k)); err == nil {
