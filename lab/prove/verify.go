@@ -114,7 +114,7 @@ func readAll(ctx context.Context, db *kv.DB) (map[string][]byte, error) {
 }
 
 // ascending gives the pairs of a scan to do, and fails at the first key that does not ascend: where
-// a crash has mixed up what stands in a file, its pages may lead in a circle, and a scan never ends.
+// a crash has mixed up a file, its pages may lead in a circle, and a scan never ends.
 func ascending(s *kv.Snapshot, r kv.Range, do func(k, v []byte)) error {
 	var last []byte
 	for k, v := range s.Scan(r) {
