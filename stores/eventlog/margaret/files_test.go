@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/eventlog/margaret"
 )
@@ -407,4 +408,42 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("error %v, want Corrupt or none", err)
 		}
 	})
+}
+
+// TestDetectTellsOfALogThatWasCut: whichever of its files lacks its end.
+func TestDetectTellsOfALogThatWasCut(t *testing.T) {
+	whole := encode([]byte("one"), nil, []byte("three"))
+	look := func(f files) detect.Found {
+		dir := t.TempDir()
+		f.write(t, dir)
+		found, err := detect.Path(dir)
+		if err != nil || found.Engine != "margaret" {
+			t.Errorf("found %v, %v", found, err)
+		}
+		return found
+	}
+	for _, f := range []files{whole, {}} {
+		if found := look(f); found.State != detect.Clean {
+			t.Errorf("of a whole one: %v", found)
+		}
+	}
+	for name, file := range map[string]func(f *files) *[]byte{"data": func(f *files) *[]byte { return &f.data },
+		"ofst": func(f *files) *[]byte { return &f.ofst }, "jrnl": func(f *files) *[]byte { return &f.jrnl }} {
+		for size := range len(*file(&whole)) {
+			f := whole.clone()
+			*file(&f) = (*file(&f))[:size]
+			if found := look(f); found.State == detect.Clean || found.Detail == "" {
+				t.Errorf("%s cut to %d bytes: %v", name, size, found)
+			}
+		}
+	}
+	long := make([][]byte, feed.MaxAppend+10)
+	for i := range long {
+		long[i] = []byte("x")
+	}
+	f := encode(long...)
+	f.data = f.data[:20] // more is missing than one append has
+	if found := look(f); found.State != detect.Damaged {
+		t.Errorf("of a long one: %v", found)
+	}
 }
