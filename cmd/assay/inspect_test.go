@@ -381,8 +381,8 @@ func TestInspectReportsDamage(t *testing.T) {
 func TestDetectTellsOfWhatCannotBeOpened(t *testing.T) {
 	const duck = "\x01\x02\x03\x04\x05\x06\x07\x08DUCK\x40\x00\x00\x00\x00\x00\x00\x00"
 	for name, c := range map[string]struct{ content, want string }{
-		"cut.db":  {"SQLite format 3\x00", "sqlite, damaged (the header is cut off)"},
-		"duck.db": {duck + strings.Repeat("\x00", 3*4096-len(duck)), "duckdb, format 64, clean"},
+		"cut.db":   {"SQLite format 3\x00", "sqlite, damaged (the header is cut off)"},
+		"duck.db":  {duck + strings.Repeat("\x00", 3*4096-len(duck)), "duckdb, format 64, clean"},
 		"cut.duck": {duck, "duckdb, format 64, damaged (the file has 20 bytes of 12288)"},
 	} {
 		path := filepath.Join(t.TempDir(), name)
