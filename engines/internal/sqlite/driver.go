@@ -141,7 +141,7 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	s.look()
+	s.watchLog()
 	if err := s.open(); errors.Is(err, errNotADB) {
 		return nil, s.foreign(err)
 	} else if err != nil {

@@ -2,8 +2,8 @@ package sqlite
 
 import "github.com/assaydb/assay/kv/driver"
 
-// look has the files -wal and -shm removed that reading the database makes, when it is closed.
-func (s *Store) look() {
+// watchLog has the files -wal and -shm removed that reading the database makes, when it is closed.
+func (s *Store) watchLog() {
 	if s.looked = func() error { return nil }; s.readOnly && !s.options.Immutable {
 		s.looked = driver.LookAtSQLite(s.path, s.removeLog)
 	}
