@@ -15,7 +15,7 @@ func bbolt(head []byte, size int64) Found {
 	n := binary.LittleEndian
 	whole, seen := 0, false
 	var version uint32
-	var used int64 // bytes
+	var used, page int64 // bytes
 	var last uint64
 	for at := 0; len(head) >= at+header+4; at = max(2*at, 512) { // pages of each size
 		m := head[at+header:]
@@ -31,7 +31,8 @@ func bbolt(head []byte, size int64) Found {
 		whole++
 		version = n.Uint32(m[4:])
 		if tx := n.Uint64(m[txAt:]); tx >= last {
-			last, used = tx, int64(n.Uint32(m[pageAt:]))*int64(n.Uint64(m[markAt:]))
+			last, page = tx, int64(n.Uint32(m[pageAt:]))
+			used = page * int64(n.Uint64(m[markAt:]))
 		}
 	}
 	found := Found{Engine: "bbolt", State: Clean}
@@ -47,6 +48,8 @@ func bbolt(head []byte, size int64) Found {
 		return found.short("the file", size, used)
 	case whole == 1:
 		found.State, found.Detail = Recovery, "one meta page is not whole; the other one holds"
+	case page > 0 && size%page != 0: // the driver of this project marks a file so, of which a sync failed
+		found.State, found.Detail = Recovery, "the file does not end with a page"
 	}
 	return found
 }

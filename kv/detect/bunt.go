@@ -15,10 +15,12 @@ func redis(head []byte) bool {
 	return bytes.HasPrefix(rest, []byte("$3\r\nset\r\n")) || bytes.HasPrefix(rest, []byte("$3\r\ndel\r\n"))
 }
 
-// buntFrame is how a frame begins that the driver of this project puts before each transaction, if
-// it is one that ends the file of a store that was closed: a pair whose key is empty and whose
-// value of 29 bytes begins with its kind and its place in the file.
-const buntFrame, buntFrameEnd = "*3\r\n$3\r\nset\r\n$0\r\n\r\n$29\r\n", 29 + len("\r\n")
+// buntFrame is how a frame begins that the driver of this project puts before each transaction: a
+// pair whose key is empty and whose value of 29 bytes begins with its kind (z ends the file of a
+// store that was closed), its place in the file (8 bytes), and the size of the transaction (8).
+const buntFrame = "*3\r\n$3\r\nset\r\n$0\r\n\r\n$29\r\n"
+
+const buntFrameEnd, buntFrameSize = 29 + len("\r\n"), 1 + 8 // behind that: where it ends, where that size stands
 
 // bunt looks at the end of a file. One with frames was closed if a frame that says so is its end.
 // One without has nothing that tells of its end: cut behind a command, it is whole.
@@ -28,6 +30,13 @@ func bunt(path string, head []byte) (Found, error) {
 	switch {
 	case err != nil:
 	case bytes.HasPrefix(head, []byte(buntFrame)):
+		first := int64(len(buntFrame) + buntFrameEnd)
+		if size >= first {
+			first += int64(binary.BigEndian.Uint64(head[len(buntFrame)+buntFrameSize:]))
+		}
+		if size < first { // which was synced before the file got its name
+			return found.short("the file", size, first), nil
+		}
 		at := len(tail) - len(buntFrame) - buntFrameEnd
 		if at < 0 || !closedFrame(tail[at:], size-int64(len(tail)-at)) {
 			found.State, found.Detail = Recovery, "it was not closed, or lacks its end"

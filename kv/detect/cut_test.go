@@ -75,8 +75,11 @@ func TestAFileThatWasCutIsDamaged(t *testing.T) {
 					t.Errorf("cut to %d bytes: %v, %v", size, found, err)
 				}
 			}
+			size := int(sizeOf(t, path))
+			if found, err := cut(t, path, path, size-1); err != nil || found.State == detect.Clean {
+				t.Errorf("cut by a byte: %v, %v", found, err)
+			}
 			if c.engine == "sqlite" {
-				size := int(sizeOf(t, path))
 				for _, less := range []int{1, 100, 1024, 4096} {
 					if found, err := cut(t, path, path, size-less); err != nil || found.State != detect.Damaged {
 						t.Errorf("cut by %d bytes: %v, %v", less, found, err)
@@ -202,6 +205,9 @@ func TestABuntFileThatWasCut(t *testing.T) {
 			found, err := cut(t, path, path, size)
 			if err != nil || found.Engine != "bunt" {
 				t.Errorf("%s: cut to %d bytes of %d: %v, %v", options, size, len(data), found, err)
+			}
+			if options == "" && size < 55 && found.State != detect.Damaged { // within the first frame
+				t.Errorf("cut to %d bytes: %v", size, found)
 			}
 			if found.State == detect.Clean {
 				clean++
