@@ -107,7 +107,8 @@ func TestPowerOfMove(t *testing.T) {
 }
 
 // TestPowerOfCatchingUp: whatever a power cut leaves while the new store gets what an older program
-// has written, it gets that, and what the older program writes before the next opening.
+// has written, before whichever operation of the disk, it gets that, and what the older program
+// writes before the next opening.
 func TestPowerOfCatchingUp(t *testing.T) {
 	for _, c := range []struct{ from, to string }{{"sqlite", "bbolt"}, {"bbolt", "pebble"}, {"leveldb", "sqlite"}} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestPowerOfCatchingUp(t *testing.T) {
 				}
 				return errors.Join(db.Put(t.Context(), kv.Synced, []byte(key), []byte("of the older program")), db.Close())
 			}
-			powertest.Run(t, powertest.Case[step]{
+			states, objections := powertest.EveryCut(t, powertest.Case[step]{
 				Work: func(dir string, log *powertest.Log[step]) error {
 					err := fillForPower(t, c.from+":"+filepath.Join(dir, "old"))
 					if err == nil {
@@ -165,7 +166,11 @@ func TestPowerOfCatchingUp(t *testing.T) {
 					}
 					return nil
 				},
-			})
+			}, 2)
+			for _, o := range objections {
+				t.Error(o)
+			}
+			t.Logf("%d states", states)
 		})
 	}
 }

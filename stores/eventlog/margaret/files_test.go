@@ -447,3 +447,68 @@ func TestDetectTellsOfALogThatWasCut(t *testing.T) {
 		t.Errorf("of a long one: %v", found)
 	}
 }
+
+// TestALookChangesNothing opens logs to read them, as a crash leaves them too, and finds what is
+// there once they were opened for writing.
+func TestALookChangesNothing(t *testing.T) {
+	whole := encode([]byte("one"), nil, []byte("three"))
+	for name, change := range map[string]func(f *files){
+		"a whole one":                    func(*files) {},
+		"an empty one":                   func(f *files) { *f = files{} },
+		"one with a torn message":        func(f *files) { f.data = append(f.data, 0, 0, 0) },
+		"one with a torn offset":         func(f *files) { f.ofst = append(f.ofst, 0, 0, 0) },
+		"one that lacks the last bytes":  func(f *files) { f.data = f.data[:len(f.data)-1] },
+		"one with an offset too many":    func(f *files) { f.ofst = binary.BigEndian.AppendUint64(f.ofst, uint64(len(f.data))) },
+		"one that lacks the last offset": func(f *files) { f.ofst = f.ofst[:len(f.ofst)-8] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, dir := whole.clone(), t.TempDir()
+			change(&f)
+			f.write(t, dir)
+			log, err := margaret.Open(ctx(), dir, &margaret.Options{ReadOnly: true})
+			if name == "one that lacks the last offset" {
+				if !errors.Is(err, kv.NotWritable) || kv.HintOf(err) == "" {
+					t.Errorf("of messages that need offsets: %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := contents(log)
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := log.Append(ctx(), kv.Synced, []byte("x")); !errors.Is(err, kv.NotWritable) {
+				t.Errorf("append: %v", err)
+			}
+			if err := log.Null(ctx(), 0); !errors.Is(err, kv.NotWritable) {
+				t.Errorf("null: %v", err)
+			}
+			if r := log.Repaired(); r != (margaret.Repair{}) {
+				t.Errorf("repaired: %v", r)
+			}
+			if err := log.Close(); err != nil {
+				t.Error(err)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != 3 || !equal(f, readFiles(t, dir)) {
+				t.Errorf("the look has changed the folder: %v, %v", entries, err)
+			}
+			if log, err = margaret.Open(ctx(), dir, nil); err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			want, err := contents(log)
+			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Errorf("read %q, and then %q, %v", got, want, err)
+			}
+			if _, err := margaret.Open(ctx(), dir, &margaret.Options{ReadOnly: true, Wait: margaret.NoWait}); !errors.Is(err, kv.Busy) {
+				t.Errorf("a look beside a writer: %v", err)
+			}
+		})
+	}
+	if _, err := margaret.Open(ctx(), t.TempDir(), &margaret.Options{ReadOnly: true}); !errors.Is(err, kv.NoStore) {
+		t.Errorf("of an empty folder: %v", err)
+	}
+}
