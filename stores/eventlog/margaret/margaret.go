@@ -178,9 +178,11 @@ func (b *backend) openFiles() error {
 	}
 	flags := os.O_RDWR
 	switch {
-	case b.readOnly && missing > 0:
+	case b.readOnly && missing == len(names):
 		return &kv.Error{Kind: kv.NoStore, Err: errors.New("a log has the files data, ofst and jrnl"),
 			Hint: "name a folder of Margaret's files"}
+	case b.readOnly && missing > 0:
+		return corrupt(errors.New("a log has the files data, ofst and jrnl: one of them is missing"))
 	case b.readOnly:
 		flags = os.O_RDONLY
 	case missing > 0:
