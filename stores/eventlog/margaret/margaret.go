@@ -182,7 +182,7 @@ func (b *backend) openFiles() error {
 		return &kv.Error{Kind: kv.NoStore, Err: errors.New("a log has the files data, ofst and jrnl"),
 			Hint: "name a folder of Margaret's files"}
 	case b.readOnly && missing > 0:
-		return corrupt(errors.New("a log has the files data, ofst and jrnl: one of them is missing"))
+		return corrupt(errors.New("there is one of the files data, ofst and jrnl, and one of the others is missing"))
 	case b.readOnly:
 		flags = os.O_RDONLY
 	case missing > 0:
