@@ -198,8 +198,8 @@ func (b *backend) openFiles() error {
 		*f = opened
 	}
 	info, err := b.journal.Stat()
-	if err == nil && info.Size() == 0 && !b.readOnly { // nothing was appended yet: the sync of who made the files may have failed
-		err = driver.SyncDir(b.dir)
+	if err == nil && info.Size() == 0 && !b.readOnly {
+		err = driver.SyncDir(b.dir) // nothing was appended yet: the sync of who made the files may have failed
 	}
 	return err
 }
