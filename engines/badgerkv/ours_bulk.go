@@ -10,9 +10,9 @@ import (
 // each as large as the largest one and what it was compressed to, and up to six tables in memory
 // that take a third more than their size. As many bytes as by default wait to be merged.
 //
-// With a base of any size all levels but the first and the last one stay empty, so that each pair is
-// merged once, and not once for each level that it comes through. Opened with other options, Badger
-// fills the levels between by itself. Tables of the last level would be as small as the base's.
+// With a base of any size all levels but the first and the last one stay empty, so that each pair
+// is merged once, and not once for each level that it comes through. Opened with other options,
+// Badger fills the levels between by itself. Tables of the last level are as large as the base's.
 var bulk = map[string]string{"BlockCacheSize": "8388608", "MemTableSize": "8388608", "NumMemtables": "2",
 	"NumLevelZeroTables": "40", "NumLevelZeroTablesStall": "120",
 	"BaseLevelSize": "1125899906842624", "BaseTableSize": "8388608"}

@@ -49,7 +49,8 @@ func bunt(path string, head []byte) (Found, error) {
 
 func closedFrame(b []byte, at int64) bool {
 	value, ok := bytes.CutPrefix(b, []byte(buntFrame))
-	return ok && value[0] == 'z' && binary.BigEndian.Uint64(value[1:]) == uint64(at) && bytes.HasSuffix(value, []byte("\r\n"))
+	return ok && value[0] == 'z' && binary.BigEndian.Uint64(value[1:]) == uint64(at) &&
+		bytes.HasSuffix(value, []byte("\r\n"))
 }
 
 // endsCommand reports whether a command ends where tail, the end of a file, does. Of one that is

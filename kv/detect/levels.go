@@ -13,8 +13,8 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// levels looks whether the tables are there that the manifest of a store of Pebble or LevelDB names,
-// as long as it says. Both write it as a log of edits, which begin and end at some point of it.
+// levels looks whether the tables are there, as long as they were, that the manifest of a store of
+// Pebble or LevelDB names. It is a log of edits.
 func (f files) levels(found Found) (Found, error) {
 	name := f.marked("manifest")
 	if name == "" {
@@ -144,8 +144,8 @@ type manifest struct {
 	blobs    map[uint64]uint64
 }
 
-// apply reads an edit, and reports whether it knows all in it: that of LevelDB (version_edit.cc), and
-// what Pebble has added (internal/manifest/version_edit.go).
+// apply reads an edit, and reports whether it knows all in it: what LevelDB has (version_edit.cc),
+// and what Pebble has added (internal/manifest/version_edit.go).
 func (m *manifest) apply(edit []byte) bool {
 	const (
 		comparer, logNumber, nextFile, sequence, compacted, deleted, added, previousLog = 1, 2, 3, 4, 5, 6, 7, 9

@@ -11,9 +11,9 @@ import (
 )
 
 // margaret looks whether the three files of a log end where the others say: jrnl has the number of
-// the last message, ofst where each begins in data, there its length, negative if it was erased, and
-// the message; all numbers have 8 bytes, big-endian. What an append that was not finished has left is
-// cut off when the log is opened, up to 65,536 messages.
+// the last message, ofst where each begins in data; there its length stands, negative if it was
+// erased, and the message. Numbers have 8 bytes, big-endian. What an append that was not finished
+// has left, up to 65,536 messages, is cut off when the log is opened.
 func (f files) margaret(found Found) (Found, error) {
 	const width, most = 8, 1 << 16
 	last, journal, err := tailOf(filepath.Join(f.path, "jrnl"), width)
