@@ -25,8 +25,8 @@ const olderTask = "ASSAY_TRANSFER_OLDER"
 // olderKey is the pair that the older program writes as its nth.
 func olderKey(n int64) string { return fmt.Sprintf("older/%06d", n) }
 
-// olderInChild writes one pair after the other, and says which once it is committed, until its input
-// ends. It keeps the store open if others may have it open meanwhile.
+// olderInChild writes one pair after the other, and says which once it is committed, until its
+// input ends. It keeps the store open if others may have it open meanwhile.
 func olderInChild(rawURL string, first int64) (status int) {
 	ctx := context.Background()
 	ended := make(chan struct{})
@@ -135,9 +135,9 @@ func (p *olderProgram) end(t *testing.T, kill bool) int64 {
 }
 
 // TestOldAndNewProgramAtOnce runs an older program, which goes on writing to the old store, beside
-// newer ones, of which most are killed at random moments, and the older one at times. What the older
-// one was told is committed is in the new store when both have ended, and in the old one, which is
-// kept.
+// newer ones, of which most are killed at random moments, and the older one at times. What the
+// older one was told is committed is in the new store when both have ended, and in the old one,
+// which is kept.
 func TestOldAndNewProgramAtOnce(t *testing.T) {
 	kills := number(t, "ASSAY_KILLS", 3, 20)
 	for _, c := range []struct{ from, to string }{{"sqlite", "pebble"}, {"bbolt", "sqlite"}, {"pebble", "bbolt"}} {

@@ -47,8 +47,8 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 }
 
 // follow changes tx, of the new store, to hold what source does, which is what next says, if it
-// still holds what it was made with. Before that can be committed the record says what was there and
-// what comes, so that after a kill neither is taken for a change by somebody else.
+// still holds what it was made with. Before that can be committed the record says what was there
+// and what comes, so that after a kill neither is taken for a change by somebody else.
 func (m *move) follow(ctx context.Context, source *kv.DB, tx *kv.Tx, known, next *record) (changed bool, err error) {
 	it := tx.Iter(kv.Range{})
 	defer func() { _ = it.Close() }() // what goes wrong in it is told by Err

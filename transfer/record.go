@@ -23,8 +23,8 @@ type record struct {
 	Summary        // of the pairs that were moved, as Options.Change made them
 	Mark    string `json:"mark,omitempty"` // of the old store's files when they held that; "" if nobody knows
 
-	// Next is what the new store holds instead if what was changed in the old one is committed: who is
-	// killed behind that commit cannot say so. Nil where nothing is under way.
+	// Next is what the new store holds instead if what was changed in the old one is committed: who
+	// is killed behind that commit cannot say so. Nil where nothing is under way.
 	Next *Summary `json:"next,omitempty"`
 }
 

@@ -139,7 +139,8 @@ func TestAFolderThatLacksATable(t *testing.T) {
 				size := int(sizeOf(t, name))
 				for _, size := range []int{0, 1, size / 3, size / 2, size - 5, size - 1} {
 					found, err := cut(t, path, name, size)
-					if err != nil || found.State != detect.Damaged || !strings.HasPrefix(found.Detail, filepath.Base(name)) {
+					if err != nil || found.State != detect.Damaged ||
+						!strings.HasPrefix(found.Detail, filepath.Base(name)) {
 						t.Errorf("%s cut to %d bytes: %v, %v", filepath.Base(name), size, found, err)
 					}
 				}

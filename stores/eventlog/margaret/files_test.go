@@ -503,7 +503,8 @@ func TestALookChangesNothing(t *testing.T) {
 			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Errorf("read %q, and then %q, %v", got, want, err)
 			}
-			if _, err := margaret.Open(ctx(), dir, &margaret.Options{ReadOnly: true, Wait: margaret.NoWait}); !errors.Is(err, kv.Busy) {
+			beside := &margaret.Options{ReadOnly: true, Wait: margaret.NoWait}
+			if _, err := margaret.Open(ctx(), dir, beside); !errors.Is(err, kv.Busy) {
 				t.Errorf("a look beside a writer: %v", err)
 			}
 		})

@@ -78,8 +78,8 @@ type Options struct {
 	// all. A context may end it earlier.
 	Wait time.Duration
 
-	// ReadOnly opens a log that is there, to be read, and changes nothing in its folder: to append is
-	// NotWritable. What a crash left at its end is not shown. If the crash left messages without
+	// ReadOnly opens a log that is there, to be read, and changes nothing in its folder: to append
+	// is NotWritable. What a crash left at its end is not shown. If the crash left messages without
 	// offsets, Open is NotWritable: they are there once the log was opened for writing. Several
 	// processes may read.
 	ReadOnly bool
