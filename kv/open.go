@@ -142,11 +142,11 @@ func (r *request) open(ctx context.Context, d driver.Driver) (driver.Store, erro
 	return store, nil
 }
 
-// alien refuses a folder in which another engine keeps a store: Pebble and Badger would make one of
-// their own there, and remove the files that they do not know. A driver of another name may open
-// what detect takes for Pebble's.
+// alien refuses a folder in which another engine keeps a store: these would make one of their own
+// there, and Pebble and Badger remove the files that they do not know. A driver of another name may
+// open what detect takes for Pebble's.
 func (r *request) alien() error {
-	if !slices.Contains([]string{"badger", "leveldb", "pebble"}, r.info.Name) {
+	if !slices.Contains([]string{"badger", "leveldb", "margaret", "pebble"}, r.info.Name) {
 		return nil
 	}
 	found, err := detect.Folder(r.config.Path)

@@ -24,7 +24,7 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 		return done, nil, err
 	}
 	r = &record{From: m.place.relative(path), Summary: done.Summary}
-	if known != nil && known.Summary == r.Summary {
+	if known != nil && known.Summary == r.Summary && known.Next == nil {
 		return done, known, nil
 	}
 	dest, err := OpenExisting(ctx, m.to, Change)
@@ -34,7 +34,7 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 	defer func() { err = errors.Join(err, dest.Close()) }()
 	changed := false
 	err = dest.Update(ctx, dest.Caps().Strongest(), func(tx *kv.Tx) (err error) {
-		changed, err = m.follow(ctx, source, tx, known)
+		changed, err = m.follow(ctx, source, tx, known, r)
 		return err
 	})
 	if err != nil {
@@ -46,9 +46,10 @@ func (m *move) catchUp(ctx context.Context, source *kv.DB, path string) (done Mi
 	return done, r, r.write(m.place)
 }
 
-// follow changes tx, of the new store, to hold what source does, if it still holds what it was made
-// with.
-func (m *move) follow(ctx context.Context, source *kv.DB, tx *kv.Tx, known *record) (changed bool, err error) {
+// follow changes tx, of the new store, to hold what source does, which is what next says, if it
+// still holds what it was made with. Before that can be committed the record says what was there
+// and what comes, so that after a kill neither is taken for a change by somebody else.
+func (m *move) follow(ctx context.Context, source *kv.DB, tx *kv.Tx, known, next *record) (changed bool, err error) {
 	it := tx.Iter(kv.Range{})
 	defer func() { _ = it.Close() }() // what goes wrong in it is told by Err
 	var b kv.Batch
@@ -68,11 +69,12 @@ func (m *move) follow(ctx context.Context, source *kv.DB, tx *kv.Tx, known *reco
 	if err = errors.Join(err, it.Close()); err != nil || differing == 0 {
 		return false, err
 	}
-	if known == nil || held.summary() != known.Summary {
+	if known == nil || !known.made(held.summary()) {
 		return false, &kv.Error{Kind: kv.Conflict,
 			Hint: "compare them by assay verify, put right what the new one lacks, then move the old one away",
 			Err: fmt.Errorf("old and new store differ, and the new one was changed, too: %d keys, the first is %s",
 				differing, excerpt(first))}
 	}
-	return true, b.Run(tx)
+	coming := record{From: next.From, Summary: held.summary(), Next: &next.Summary}
+	return true, errors.Join(b.Run(tx), coming.write(m.place))
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -21,6 +22,13 @@ const task = "ASSAY_TRANSFER_COPY"
 func TestMain(m *testing.M) {
 	if to := os.Getenv(writeTask); to != "" {
 		writeInChild(to)
+	}
+	if from := os.Getenv(olderTask); from != "" {
+		first, err := strconv.ParseInt(os.Getenv(olderTask+"_FIRST"), 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(olderInChild(from, first))
 	}
 	if from := os.Getenv(moveTask); from != "" {
 		os.Exit(moveInChild(from, os.Getenv(moveTask+"_TO"), os.Getenv(moveTask+"_OLD")))

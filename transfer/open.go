@@ -85,5 +85,6 @@ func refuse(so bool, hint, text string, values ...any) error {
 
 // failed says what was done to what. The kind and the hint are those of err.
 func failed(op, from, to string, err error) error {
-	return &kv.Error{Op: op, Path: from + " to " + to, Kind: kv.KindOf(err), Err: err, Hint: kv.HintOf(err)}
+	between := map[bool]string{false: " to ", true: " and "}[op == "verify"]
+	return &kv.Error{Op: op, Path: from + between + to, Kind: kv.KindOf(err), Err: err, Hint: kv.HintOf(err)}
 }

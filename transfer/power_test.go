@@ -106,6 +106,75 @@ func TestPowerOfMove(t *testing.T) {
 	}
 }
 
+// TestPowerOfCatchingUp: whatever a power cut leaves while the new store gets what an older program
+// has written, before whichever operation of the disk, it gets that, and what the older program
+// writes before the next opening.
+func TestPowerOfCatchingUp(t *testing.T) {
+	for _, c := range []struct{ from, to string }{{"sqlite", "bbolt"}, {"bbolt", "pebble"}} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			if testing.Short() && c.from != "bbolt" {
+				t.Skip("it is the way of the other, between other engines: without -short")
+			}
+			start := func(dir string) (from, to string, err error) {
+				from, to = c.from+":"+filepath.Join(dir, "old"), c.to+":"+filepath.Join(dir, "new")
+				db, err := transfer.Open(t.Context(), to, []string{from}, nil)
+				if err != nil {
+					return from, to, err
+				}
+				return from, to, db.Close()
+			}
+			older := func(dir, key string) error {
+				db, err := kv.Open(t.Context(), c.from+":"+filepath.Join(dir, "old"))
+				if err != nil {
+					return err
+				}
+				return errors.Join(db.Put(t.Context(), kv.Synced, []byte(key), []byte("of the older program")), db.Close())
+			}
+			states, objections := powertest.EveryCut(t, powertest.Case[step]{
+				Work: func(dir string, log *powertest.Log[step]) error {
+					err := fillForPower(t, c.from+":"+filepath.Join(dir, "old"))
+					if err == nil {
+						_, _, err = start(dir)
+					}
+					log.Try("moved")
+					log.Done("moved")
+					if err == nil {
+						err = older(dir, "first")
+					}
+					log.Try("first")
+					log.Done("first")
+					if err == nil {
+						_, _, err = start(dir)
+					}
+					return err
+				},
+				Check: func(dir string, h powertest.History[step]) error {
+					if len(h.Done) == 0 {
+						return nil
+					}
+					if err := older(dir, "second"); err != nil {
+						return err
+					}
+					from, to, err := start(dir)
+					if err != nil {
+						return err
+					}
+					c, err := transfer.Verify(t.Context(), from, to, nil)
+					least := int64(40 + len(h.Done))
+					if err != nil || c.Differing > 0 || c.A.Pairs < least || c.A.Pairs > 42 {
+						return fmt.Errorf("%d of %d keys differ, %w", c.Differing, c.A.Pairs, err)
+					}
+					return nil
+				},
+			}, 2)
+			for _, o := range objections {
+				t.Error(o)
+			}
+			t.Logf("%d states", states)
+		})
+	}
+}
+
 // checkMoved says what is wrong with a store of 40 pairs that was moved.
 func checkMoved(t *testing.T, dir, from, to string, old transfer.Old) error {
 	whole, err := transfer.Plan(t.Context(), to, "bunt:"+filepath.Join(dir, "none"), nil)

@@ -22,7 +22,14 @@ type record struct {
 	From    string `json:"from"` // path of the old store, from the folder of the new one: both may be carried elsewhere
 	Summary        // of the pairs that were moved, as Options.Change made them
 	Mark    string `json:"mark,omitempty"` // of the old store's files when they held that; "" if nobody knows
+
+	// Next is what the new store holds instead if what was changed in the old one is committed: who
+	// is killed behind that commit cannot say so. Nil where nothing is under way.
+	Next *Summary `json:"next,omitempty"`
 }
+
+// made reports whether a store that holds s is as it was made.
+func (r *record) made(s Summary) bool { return r.Summary == s || r.Next != nil && *r.Next == s }
 
 // recordPath is where the record of the store at path lies.
 func recordPath(path string) string { return beside(path, ".moved") }

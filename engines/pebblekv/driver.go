@@ -33,6 +33,9 @@
 // ours_batch.go: a transaction at which Pebble would panic is TooLarge, and a range may have no
 // end.
 //
+// ours_sums.go: of a store that is only read a large block that is damaged is found without a
+// minute's search for the bit that did it.
+//
 // ours_figures.go: what Pebble counts.
 package pebblekv
 

@@ -37,6 +37,7 @@ type fence struct {
 	vfs.FS        // nil where there is no fence
 	folder string // the store's; what is written elsewhere (a backup) is let through
 	memory vfs.FS // holds what Pebble creates behind the fence
+	look   bool   // the store is only read
 	log    *slog.Logger
 	driver.Failure
 }
@@ -55,7 +56,7 @@ func (o *settings) guard(log *slog.Logger) *fence {
 	if o.EventListener != nil {
 		listener = *o.EventListener // EnsureDefaults fills in what is missing
 	}
-	f := &fence{FS: o.FS, memory: vfs.NewMem(), log: log}
+	f := &fence{FS: o.FS, memory: vfs.NewMem(), log: log, look: o.ReadOnly}
 	o.EventListener, o.Logger = &listener, logger{log.With("engine", "pebble"), nil}
 	if o.fenced {
 		o.FS, o.Logger = f, logger{log.With("engine", "pebble"), f}
@@ -126,8 +127,7 @@ func (f *fence) open(name string, open func(fs vfs.FS) (vfs.File, error)) (vfs.F
 	if f.Cause() == nil {
 		file, err := open(f.FS)
 		if err == nil {
-			table := strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob") // which is read again
-			return &guardedFile{File: file, fence: f, table: table}, nil
+			return &guardedFile{File: file, fence: f, table: isTable(name)}, nil
 		}
 		f.raise(err)
 	}
@@ -169,7 +169,11 @@ func (f *fence) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 			return file, nil
 		}
 	}
-	return f.FS.Open(name, opts...)
+	file, err := f.FS.Open(name, opts...)
+	if err == nil && f.look && isTable(name) {
+		return looked{file}, nil
+	}
+	return file, err
 }
 
 func (f *fence) Remove(name string) error {
@@ -190,7 +194,7 @@ func (f *fence) Unwrap() vfs.FS { return f.FS }
 type guardedFile struct {
 	vfs.File
 	fence *fence
-	table bool
+	table bool // which is read again
 }
 
 // do runs a write or a sync. Pebble is told of its failure where the file is a table.

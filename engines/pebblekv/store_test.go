@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -292,4 +293,70 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestALargeBlockIsFoundDamagedByLooking damages bytes of two large values, one of them stored as
+// it is and one compressed: Pebble's own error comes after a minute's search.
+func TestALargeBlockIsFoundDamagedByLooking(t *testing.T) {
+	for _, compression := range []string{"none", "zstd"} {
+		ctx, path := t.Context(), filepath.Join(t.TempDir(), "db")
+		db, err := kv.Open(ctx, "pebble:"+path+"?Compression="+compression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.NewChaCha8([32]byte{2})
+		for _, k := range []string{"a", "b", "c"} {
+			value := make([]byte, 1<<20)
+			_, _ = rng.Read(value) // never fails
+			err = errors.Join(err, db.Put(ctx, kv.Synced, []byte(k), value))
+		}
+		if err := errors.Join(err, db.Compact(ctx), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		damaged := 0
+		for _, name := range tables(t, path) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(data) < 3<<20 {
+				continue
+			}
+			damaged++
+			copy(data[len(data)/2:], "not what was written")
+			if err := os.WriteFile(name, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if damaged != 1 {
+			t.Fatalf("%d tables were damaged", damaged)
+		}
+		if db, err = kv.Open(ctx, "pebble:"+path+"?mode=ro"); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range []string{"a", "c"} {
+			if v, err := db.Get(ctx, []byte(k)); err != nil || len(v) != 1<<20 {
+				t.Errorf("%s, a block that is whole: %d bytes, %v", compression, len(v), err)
+			}
+		}
+		if _, err := db.Get(ctx, []byte("b")); !errors.Is(err, kv.Corrupt) || !strings.Contains(err.Error(), "another sum") {
+			t.Errorf("%s: %v", compression, err)
+		}
+		if err := db.Check(ctx); !errors.Is(err, kv.Corrupt) {
+			t.Errorf("%s, check: %v", compression, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// tables returns the tables of a store.
+func tables(t *testing.T, path string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(path, "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

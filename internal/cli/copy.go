@@ -151,16 +151,16 @@ func (a *app) copy(cmd *cobra.Command, from, to string, o *transfer.Options, dry
 	if dry {
 		verb = "would copy"
 	}
-	fmt.Fprintln(a.stdout, verb, told(report.Summary))
-	if dry {
-		return nil
-	}
+	text := verb + " " + told(report.Summary) + "\n"
 	if report.Resumed > 0 {
-		fmt.Fprintf(a.stdout, "%s of them were there from an earlier copy\n", humanize.Comma(report.Resumed))
+		text += fmt.Sprintf("%s of them were there from an earlier copy\n", humanize.Comma(report.Resumed))
 	}
-	fmt.Fprintf(a.stdout, "in %v, %s/s; %s is kept as it was\n", report.Took.Round(time.Millisecond),
-		perSecond(report.Bytes, report.Took), from)
-	return nil
+	if !dry {
+		text += fmt.Sprintf("in %v, %s/s; %s is kept as it was\n", report.Took.Round(time.Millisecond),
+			perSecond(report.Bytes, report.Took), from)
+	}
+	_, err = io.WriteString(a.stdout, text)
+	return err
 }
 
 func (a *app) verifyCommand() *cobra.Command {

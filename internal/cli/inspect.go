@@ -66,8 +66,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Use:   "inspect STORE [VERB [OPERAND...]]",
 		Short: "Look into a store",
 		Long: `Opens a store, read-only where the engine can, and shows what it holds. STORE is a URL, or a path: then the
-content says which engine it is of. A store that does not exist is not created. (SQLite in WAL mode may leave its -shm
-and -wal files beside the database.)
+content says which engine it is of. A store that does not exist is not created.
 
 ` + usageOfVerbs() + `
 Nothing is changed but by put, delete and compact, by --requeue, which makes dead jobs ready again, and by --delete, which

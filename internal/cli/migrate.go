@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -83,25 +84,25 @@ func (a *app) migrate(cmd *cobra.Command, from, to string, o *transfer.MoveOptio
 	if asJSON {
 		return writeJSON(a.stdout, done)
 	}
+	var text string
 	switch done.Outcome {
 	case transfer.Moved:
-		fmt.Fprintf(a.stdout, "moved and verified %s in %v\n", told(done.Summary), done.Took.Round(time.Millisecond))
+		text = fmt.Sprintf("moved and verified %s in %v\n", told(done.Summary), done.Took.Round(time.Millisecond))
 	case transfer.Caught:
-		fmt.Fprintf(a.stdout, "brought to %s what was changed since it was moved; it holds %s\n", to,
-			told(done.Summary))
+		text = fmt.Sprintf("brought to %s what was changed since it was moved; it holds %s\n", to, told(done.Summary))
 	default:
-		fmt.Fprintf(a.stdout, "nothing to do: %s was moved before\n", from)
+		text = fmt.Sprintf("nothing to do: %s was moved before\n", from)
 	}
-	if done.Kept {
-		fmt.Fprintf(a.stdout, "%s is kept", from)
-		if o.Old == transfer.Remove {
-			fmt.Fprint(a.stdout, ": another process has it open; run the command again when that has ended")
-		}
-	} else {
-		fmt.Fprintf(a.stdout, "%s is removed", from)
+	switch {
+	case !done.Kept:
+		text += from + " is removed\n"
+	case o.Old == transfer.Remove:
+		text += from + " is kept: another process has it open; run the command again when that has ended\n"
+	default:
+		text += from + " is kept\n"
 	}
-	fmt.Fprintln(a.stdout)
-	return nil
+	_, err = io.WriteString(a.stdout, text)
+	return err
 }
 
 // told says what a store holds.

@@ -1,13 +1,17 @@
 // Package detect tells by the content of a file or folder which engine wrote it. It knows the
 // formats of all engines, whether a program has them or not, and opens nothing for writing.
+//
+// It looks at headers, names and sizes, and at the list of its files that an engine keeps, so that
+// it takes no longer for a large store: what was cut off is found where the content tells how much
+// there must be. Of the value log of Badger, and of a BuntDB file without frames that was cut
+// behind a command, nothing tells. Whether all that is there is as it was written, an engine's own
+// check says.
 package detect
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
@@ -67,9 +71,9 @@ func Path(path string) (Found, error) {
 	}
 	look := file
 	if info.IsDir() {
-		look = Folder
+		look = whole
 	}
-	found, err := look(path)
+	found, err := settled(path, look)
 	if err == nil && found.Engine == "" {
 		err = ErrUnknown
 	}
@@ -80,104 +84,85 @@ func Path(path string) (Found, error) {
 	return found, nil
 }
 
+// settled looks again at what seems to be damaged, until it looks the same twice: another process
+// may have written, or removed, files amid the look.
+func settled(path string, look func(path string) (Found, error)) (found Found, err error) {
+	const looks = 10
+	for n := range looks {
+		before := found
+		if found, err = look(path); err != nil || found.State != Damaged || n > 0 && found == before {
+			break
+		}
+	}
+	return found, err
+}
+
 // headBytes is how much of a file is looked at: the second page of bbolt at its largest size of a
 // page lies within.
 const headBytes = 128 << 10
 
-// headOf returns the first bytes of a file, at most n.
-func headOf(name string, n int64) ([]byte, error) {
+// headOf returns the first bytes of a file, at most n, and its size once they were read.
+func headOf(name string, n int64) (head []byte, size int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return io.ReadAll(io.LimitReader(f, n))
+	if head, err = io.ReadAll(io.LimitReader(f, n)); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	return head, info.Size(), nil
+}
+
+// tailOf returns the last bytes of a file, at most n, and its size.
+func tailOf(name string, n int64) (tail []byte, size int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	size = info.Size()
+	tail, err = io.ReadAll(io.NewSectionReader(f, max(0, size-n), n))
+	return tail, size, err
 }
 
 // file tells what a file is.
 func file(path string) (Found, error) {
-	head, err := headOf(path, headBytes)
+	head, size, err := headOf(path, headBytes)
 	switch {
 	case err != nil:
 		return Found{}, err
 	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
-		return sqlite(path, head), nil
+		return sqlite(path, head, size), nil
 	case len(head) >= 20 && string(head[8:12]) == "DUCK":
-		return Found{Engine: "duckdb", Format: fmt.Sprint(binary.LittleEndian.Uint64(head[12:])),
-			State: logged(path + ".wal")}, nil
+		return duckdb(path, head, size), nil
 	case redis(head):
-		return Found{Engine: "bunt", State: Clean}, nil
+		return bunt(path, head)
 	}
-	return bbolt(head), nil
+	return bbolt(head, size), nil
 }
 
-// logged returns Recovery if there is something in a log.
-func logged(path string) State {
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return Recovery
+// sizeOf returns the size of a file, 0 if there is none.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
 	}
-	return Clean
+	return info.Size()
 }
 
-// sqlite follows https://www.sqlite.org/fileformat2.html: a journal that is not empty and does not
-// begin with a zero is to be rolled back.
-func sqlite(path string, head []byte) Found {
-	found := Found{Engine: "sqlite", State: Clean}
-	if len(head) < 100 {
-		found.State, found.Detail = Damaged, "the header is cut off"
-		return found
-	}
-	if v := binary.BigEndian.Uint32(head[96:]); v > 0 {
-		found.Format = fmt.Sprintf("3 (written by %d.%d.%d)", v/1_000_000, v/1000%1000, v%1000)
-	}
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		found.State, found.Detail = Recovery, fmt.Sprintf("%d bytes in its write-ahead log", info.Size())
-	}
-	if first, _ := headOf(path+"-journal", 1); len(first) > 0 && first[0] != 0 {
-		found.State, found.Detail = Recovery, "a transaction is to be rolled back"
-	}
-	return found
-}
-
-// redis reports whether head begins as a file of BuntDB: a command in Redis's protocol, set or del.
-func redis(head []byte) bool {
-	line, rest, ok := bytes.Cut(head, []byte("\r\n"))
-	if !ok || len(line) != 2 || line[0] != '*' {
-		return false
-	}
-	return bytes.HasPrefix(rest, []byte("$3\r\nset\r\n")) || bytes.HasPrefix(rest, []byte("$3\r\ndel\r\n"))
-}
-
-// bbolt looks for the two meta pages, of which the second begins where the first one ends: a header
-// of 16 bytes, then magic, version, size of a page, flags, root (16), freelist, high-water mark,
-// transaction, and an FNV-1a sum of all before it (go.etcd.io/bbolt/internal/common/meta.go).
-func bbolt(head []byte) Found {
-	const magic, header, summed = 0xED0CDAED, 16, 56
-	whole, seen := 0, false
-	var version uint32
-	for at := 0; len(head) >= at+header+summed+8; at = max(2*at, 512) { // pages of each size
-		m := head[at+header:]
-		if binary.LittleEndian.Uint32(m) != magic {
-			continue
-		}
-		seen = true
-		h := fnv.New64a()
-		h.Write(m[:summed])
-		if h.Sum64() == binary.LittleEndian.Uint64(m[summed:]) {
-			whole++
-			version = binary.LittleEndian.Uint32(m[4:])
-		}
-	}
-	switch {
-	case !seen:
-		return Found{}
-	case whole == 0:
-		return Found{Engine: "bbolt", State: Damaged, Detail: "neither meta page is whole"}
-	case whole == 1:
-		return Found{Engine: "bbolt", Format: fmt.Sprint(version), State: Recovery,
-			Detail: "one meta page is not whole; the other one holds"}
-	}
-	return Found{Engine: "bbolt", Format: fmt.Sprint(version), State: Clean}
+// short makes found damaged, as there are fewer bytes than there must be.
+func (f Found) short(what string, size, want int64) Found {
+	f.State, f.Detail = Damaged, fmt.Sprintf("%s has %d bytes of %d", what, size, want)
+	return f
 }
 
 // files are those of a folder, sorted by their names.
@@ -186,29 +171,52 @@ type files struct {
 	entries []fs.DirEntry
 }
 
-// Folder is Path of a folder, without a look at who has it locked: for one who is about to open it.
-// What is no store has no Engine.
+// Folder tells which engine wrote a folder, by a few names and heads of files: for one who is about
+// to open it. It does not look whether all is there. What is no store has no Engine.
 func Folder(path string) (Found, error) {
+	found, _, err := folder(path)
+	return found, err
+}
+
+// whole is Folder, and looks whether the files are there that must be.
+func whole(path string) (Found, error) {
+	found, f, err := folder(path)
+	if err != nil || found.State == Damaged {
+		return found, err
+	}
+	switch found.Engine {
+	case "badger":
+		return f.badgerTables(found)
+	case "pebble", "leveldb":
+		return f.levels(found)
+	case "margaret":
+		return f.margaret(found)
+	}
+	return found, nil
+}
+
+func folder(path string) (Found, files, error) {
 	entries, err := os.ReadDir(path)
-	if err != nil {
-		return Found{}, err
-	}
 	f := files{path, entries}
-	switch current, options := f.have("CURRENT"), f.last("OPTIONS-*"); {
-	case f.have("MANIFEST"):
-		return f.badger()
-	case f.have("marker.manifest.*"):
-		return f.pebble(), nil
-	case current && options != "":
-		return f.withOptions(options)
-	case current && f.have("MANIFEST-*"):
-		return Found{Engine: "leveldb", State: f.filled("*.log")}, nil
-	case f.have("data") && f.have("ofst") && f.have("jrnl"):
-		return Found{Engine: "margaret", Format: "offset2", State: Clean}, nil
-	case f.have("data-*.moss"):
-		return Found{Engine: "moss", State: Clean}, nil
+	if err != nil {
+		return Found{}, f, err
 	}
-	return Found{}, nil
+	found := Found{}
+	switch options := f.last("OPTIONS-*"); {
+	case f.have("MANIFEST"):
+		found, err = f.badger()
+	case f.have("marker.manifest.*"):
+		found = f.pebble()
+	case f.have("CURRENT") && options != "":
+		found, err = f.withOptions(options)
+	case f.have("CURRENT") && f.have("MANIFEST-*"):
+		found = Found{Engine: "leveldb", State: f.filled("*.log")}
+	case f.have("data") && f.have("ofst") && f.have("jrnl"):
+		found = Found{Engine: "margaret", Format: "offset2", State: Clean}
+	case f.have("data-*.moss"):
+		found = Found{Engine: "moss", State: Clean}
+	}
+	return found, f, err
 }
 
 // last returns the last name that matches the pattern, or "".
@@ -234,28 +242,16 @@ func (f files) filled(pattern string) State {
 	return Clean
 }
 
-// badger reads the head of the MANIFEST: "Bdgr", a number of its user (2 bytes) and the version (2
-// bytes), big-endian.
-func (f files) badger() (Found, error) {
-	head, err := headOf(filepath.Join(f.path, "MANIFEST"), 8)
-	if len(head) < 8 || string(head[:4]) != "Bdgr" {
-		return Found{}, err
-	}
-	return Found{Engine: "badger", Format: fmt.Sprint(binary.BigEndian.Uint16(head[6:])), State: f.filled("*.mem")}, err
-}
-
 // pebble reads its format and the name of its manifest from the names of markers:
 // marker.format-version.SEQUENCE.VERSION, and marker.manifest.SEQUENCE.NAME.
 func (f files) pebble() Found {
-	of := func(marker string) string {
-		parts := strings.Split(f.last("marker."+marker+".*.*"), ".")
-		return parts[len(parts)-1]
-	}
-	found := Found{Engine: "pebble", Format: strings.TrimLeft(of("format-version"), "0"), State: f.filled("*.log")}
-	if manifest := of("manifest"); manifest != "" && !f.have(manifest) {
-		found.State, found.Detail = Damaged, "its manifest "+manifest+" is missing"
-	}
-	return found
+	return Found{Engine: "pebble", Format: strings.TrimLeft(f.marked("format-version"), "0"), State: f.filled("*.log")}
+}
+
+// marked returns what the marker of a name says, or "".
+func (f files) marked(name string) string {
+	parts := strings.Split(f.last("marker."+name+".*.*"), ".")
+	return parts[len(parts)-1]
 }
 
 // withOptions tells an old store of Pebble from one of RocksDB by the file that both write.

@@ -110,7 +110,7 @@ func shares(e *env) {
 func readsOnly(e *env) {
 	e.needsMode(kv.ReadOnly)
 	e.makeStore()
-	before := e.contents("db")
+	before, files := e.contents("db"), e.storeFiles("db")
 	db := e.open(kv.WithMode(kv.ReadOnly))
 	e.want(db, "a=1")
 	if db.Mode() != kv.ReadOnly {
@@ -129,6 +129,9 @@ func readsOnly(e *env) {
 		if after[file] != content {
 			e.Errorf("%s was changed", file)
 		}
+	}
+	if left := e.storeFiles("db"); !slices.Equal(left, files) {
+		e.Errorf("there are the files %q, and were %q", left, files)
 	}
 	e.want(e.open(), "a=1")
 }

@@ -2,11 +2,7 @@ package pairs
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/assaydb/assay/kv"
@@ -92,14 +88,10 @@ func decodeFeed(k, v []byte) (*feed.Item, error) {
 // filesForm keeps a feed in Margaret's files.
 type filesForm struct{ log *margaret.Log }
 
-// openFiles opens the log in a folder. To look at what is none would make one.
+// openFiles opens the log in a folder.
 func openFiles(ctx context.Context, c driver.Config, _ bool) (form, error) {
-	if c.Mode == driver.ReadOnly {
-		if _, err := os.Stat(filepath.Join(c.Path, "jrnl")); errors.Is(err, fs.ErrNotExist) {
-			return nil, &driver.Error{Kind: driver.NoStore, Err: err, Hint: "name a folder of Margaret's files"}
-		}
-	}
-	log, err := margaret.Open(ctx, c.Path, &margaret.Options{Wait: margaret.NoWait})
+	log, err := margaret.Open(ctx, c.Path, &margaret.Options{Wait: margaret.NoWait,
+		ReadOnly: c.Mode == driver.ReadOnly})
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,10 @@ import (
 
 // sqlForm keeps a store in tables.
 type sqlForm struct {
-	kind *kind
-	db   *sql.DB
-	file sqlite.File // for its errors
+	kind   *kind
+	db     *sql.DB
+	file   sqlite.File  // for its errors
+	looked func() error // ends a look at the file
 }
 
 // openSQL opens the tables, which a new file gets at once, and one that is there when something is
@@ -49,8 +50,13 @@ func (k *kind) openSQL(ctx context.Context, c driver.Config, fresh bool) (form, 
 
 func (k *kind) sqlForm(path, mode string) (*sqlForm, error) {
 	const pragmas = "&_pragma=busy_timeout(0)&_pragma=synchronous(FULL)&_pragma=fullfsync(1)"
-	db, err := sql.Open("sqlite", sqlite.URL(path, "mode="+mode+pragmas))
-	return &sqlForm{kind: k, db: db, file: sqlite.File{Path: path}}, err
+	f := &sqlForm{kind: k, file: sqlite.File{Path: path}, looked: func() error { return nil }}
+	if mode == "ro" {
+		f.looked = sqlite.Look(path)
+	}
+	var err error
+	f.db, err = sql.Open("sqlite", sqlite.URL(path, "mode="+mode+pragmas))
+	return f, err
 }
 
 // wrap gives an error of SQLite its kind.
@@ -118,7 +124,7 @@ func (f *sqlForm) others(ctx context.Context) (bool, error) {
 	return !has, f.wrap(err)
 }
 
-func (f *sqlForm) close() error { return f.db.Close() }
+func (f *sqlForm) close() error { return errors.Join(f.db.Close(), f.looked()) }
 
 // sqlState is a transaction, of a connection of its own.
 type sqlState struct {

@@ -76,9 +76,12 @@ func (tables) Open(ctx context.Context, c driver.Config) (_ driver.Store, err er
 	if err != nil {
 		return nil, err
 	}
-	s := &store{db: db, path: c.Path}
+	s := &store{db: db, path: c.Path, looked: func() error { return nil }}
+	if mode == "ro" {
+		s.looked = driver.LookAtSQLite(c.Path, func() error { return removeLog(c.Path) })
+	}
 	if err := s.open(ctx, wanted, mode == "rwc"); err != nil {
-		return nil, errors.Join(classed(err), db.Close())
+		return nil, errors.Join(classed(err), s.Close())
 	}
 	return s, nil
 }

@@ -16,7 +16,8 @@ import (
 type store struct {
 	db     *sql.DB
 	path   string
-	tables []*table // in the order of their prefixes
+	tables []*table     // in the order of their prefixes
+	looked func() error // ends a look at the file
 }
 
 // table is a Table, as it is in the file.
@@ -34,7 +35,19 @@ type table struct {
 func (s *store) Caps() driver.Caps { return caps }
 
 // Close closes the connections.
-func (s *store) Close() error { return s.db.Close() }
+func (s *store) Close() error { return errors.Join(s.db.Close(), s.looked()) }
+
+// removeLog has SQLite remove a log in which there is nothing. What fails leaves it: that is no
+// error of a look.
+func removeLog(path string) error {
+	db, err := sql.Open("sqlite", fileURL(path, "mode=rw"))
+	if err != nil {
+		return nil
+	}
+	_, _ = db.Exec("PRAGMA schema_version") // SQLite: who reads opens the log
+	_ = db.Close()
+	return nil
+}
 
 // Check has SQLite look at all that is stored.
 func (s *store) Check(ctx context.Context) error {

@@ -38,6 +38,7 @@ var cases = []struct {
 	{"files are for this user only and gone after close", filesAreForThisUserOnlyAndGoneAfterClose},
 	{"options are in force and read back", optionsAreInForceAndReadBack},
 	{"read-only changes nothing", readOnlyChangesNothing},
+	{"read-only removes no log of others", readOnlyRemovesNoLogOfOthers},
 	{"read-only reads what a writer commits", readOnlyReadsWhatAWriterCommits},
 	{"immutable needs no companions and is refused where they hold commits",
 		immutableNeedsNoCompanionsAndIsRefusedWhereTheyHoldCommits},

@@ -50,7 +50,9 @@
 // In ReadOnly mode nothing is written to the database. Its journal_mode is the one that it has. In
 // WAL mode SQLite coordinates readers through the files -wal and -shm and creates them if they are
 // missing; in a folder where it cannot, opening fails unless immutable=true says that nobody writes
-// meanwhile.
+// meanwhile. They are removed when the store is closed, unless another process has it open then, or
+// the file may not be written to. Of two that only read at the same time the one that made them
+// removes them, if it is the last.
 //
 // # After an error
 //
@@ -91,6 +93,7 @@
 //   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
 //     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file
 //     ours_checkpoint.go
+//   - ours_look.go: reading leaves no files
 //   - ours_figures.go: what is counted, and whether others have committed
 //
 // # The handle
@@ -138,10 +141,11 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 	if err != nil {
 		return nil, err
 	}
+	s.watchLog()
 	if err := s.open(); errors.Is(err, errNotADB) {
 		return nil, s.foreign(err)
 	} else if err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.looked())
 	}
 	if err = s.protect(); created && err == nil {
 		err = driver.SyncDir(filepath.Dir(s.path))

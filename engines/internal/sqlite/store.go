@@ -21,6 +21,7 @@ type Store struct {
 	cutsFile bool   // at each commit that frees its end, see Compact
 	caps     driver.Caps
 	log      logState
+	looked   func() error // ends a look at the database
 
 	mu     sync.Mutex
 	idle   [2][]*conn // by role; the last used at the end
@@ -150,5 +151,5 @@ func (s *Store) Close() error {
 	for _, c := range conns {
 		err = errors.Join(err, c.close())
 	}
-	return errors.Join(err, s.log.leave())
+	return errors.Join(err, s.log.leave(), s.looked())
 }

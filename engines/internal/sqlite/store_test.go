@@ -227,7 +227,71 @@ func readOnlyChangesNothing(t *testing.T, engine string) {
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("%s: the database changed (%v)", journal, err)
 		}
+		if left := beside(t, path); len(left) > 0 {
+			t.Errorf("%s: reading left %v", journal, left)
+		}
+		if _, err := kv.Open(t.Context(), engine+":"+path+"?mode=ro&journal_mode=DELETE&page_size=512"); err == nil {
+			t.Errorf("%s: opened with a size of pages that it does not have", journal)
+		}
+		if left := beside(t, path); len(left) > 0 {
+			t.Errorf("%s: an opening that was refused left %v", journal, left)
+		}
 		put(t, open(t, engine, path, ""), "a", "2")
+	}
+}
+
+// beside lists the files that a database has beside it.
+func beside(t *testing.T, path string) []string {
+	t.Helper()
+	names, err := filepath.Glob(path + "-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// readOnlyRemovesNoLogOfOthers ends looks that began before a program, beside it, and beside
+// another look.
+func readOnlyRemovesNoLogOfOthers(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	closeDB(t, open(t, engine, path, ""))
+	reader := open(t, engine, path, "?mode=ro")
+	writer := open(t, engine, path, "")
+	put(t, writer, "a", "1")
+	closeDB(t, reader)
+	if left := beside(t, path); len(left) != 2 {
+		t.Errorf("beside a program: there are %v", left)
+	}
+	put(t, writer, "b", "2")
+	copied := filepath.Join(t.TempDir(), "killed")
+	for _, suffix := range []string{"", "-wal"} { // as a kill leaves them
+		if out, err := exec.Command("cp", path+suffix, copied+suffix).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	before, err := os.ReadFile(copied + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := open(t, engine, copied, "?mode=ro")
+	if got := get(t, killed, "b"); got != "2" {
+		t.Errorf("of a killed program: b is %q", got)
+	}
+	closeDB(t, killed)
+	if after, err := os.ReadFile(copied + "-wal"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the log of a killed program was changed: %v", err)
+	}
+	closeDB(t, writer)
+	first := open(t, engine, path, "?mode=ro")
+	second := open(t, engine, path, "?mode=ro")
+	closeDB(t, first)
+	if got := get(t, second, "b"); got != "2" {
+		t.Errorf("beside a look that has ended: b is %q", got)
+	}
+	closeDB(t, second)
+	closeDB(t, open(t, engine, path, "")) // what they left goes with the next one who writes
+	if left := beside(t, path); len(left) > 0 {
+		t.Errorf("there are still %v", left)
 	}
 }
 
@@ -506,7 +570,15 @@ func work(t *testing.T, part string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, db, fmt.Sprintf("%s-%d", name, n), fmt.Sprint(n))
+		key := fmt.Sprintf("%s-%d", name, n)
+		put(t, db, key, fmt.Sprint(n))
+		closeDB(t, db)
+		if db, err = kv.Open(t.Context(), url+"&mode=ro"); err != nil { // which removes a log that it has made
+			t.Fatal(err)
+		}
+		if got := get(t, db, key); got != fmt.Sprint(n) {
+			t.Errorf("put %s: got %q", key, got)
+		}
 		closeDB(t, db)
 	}
 }

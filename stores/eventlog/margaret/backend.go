@@ -37,6 +37,7 @@ type backend struct {
 	journal  file
 	replace  func(content []byte) (file, error) // jrnl by a new one that is durable
 	repaired Repair
+	readOnly bool
 
 	writing sync.Mutex
 	broken  error // why nothing more can be appended

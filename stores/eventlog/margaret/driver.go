@@ -23,8 +23,8 @@ func (Driver) Info() driver.Info {
 		Name:    engine,
 		Summary: "append-only log of messages in Margaret's format offset2: no keys, for the workload feed alone",
 		Caps: driver.Caps{
-			PureGo: true, Persistent: true, Folder: true, Modes: []driver.Mode{driver.Exclusive},
-			Promises: Promises, Checks: true,
+			PureGo: true, Persistent: true, Folder: true, Modes: []driver.Mode{driver.Exclusive, driver.ReadOnly},
+			SharedReading: true, Promises: Promises, Checks: true,
 		},
 	}
 }
@@ -38,7 +38,7 @@ func (d Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error)
 // OpenFeed is Open for programs that know the engine by its name alone and want its messages: the
 // feed reads and writes what the store checks and closes.
 func (Driver) OpenFeed(ctx context.Context, c driver.Config) (*feed.Feed, driver.Store, error) {
-	log, err := Open(ctx, c.Path, &Options{Wait: NoWait})
+	log, err := Open(ctx, c.Path, &Options{Wait: NoWait, ReadOnly: c.Mode == driver.ReadOnly})
 	if err != nil {
 		return nil, nil, err
 	}

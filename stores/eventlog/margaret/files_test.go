@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/eventlog/margaret"
 )
@@ -407,4 +408,108 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("error %v, want Corrupt or none", err)
 		}
 	})
+}
+
+// TestDetectTellsOfALogThatWasCut: whichever of its files lacks its end.
+func TestDetectTellsOfALogThatWasCut(t *testing.T) {
+	whole := encode([]byte("one"), nil, []byte("three"))
+	look := func(f files) detect.Found {
+		dir := t.TempDir()
+		f.write(t, dir)
+		found, err := detect.Path(dir)
+		if err != nil || found.Engine != "margaret" {
+			t.Errorf("found %v, %v", found, err)
+		}
+		return found
+	}
+	for _, f := range []files{whole, {}} {
+		if found := look(f); found.State != detect.Clean {
+			t.Errorf("of a whole one: %v", found)
+		}
+	}
+	for name, file := range map[string]func(f *files) *[]byte{"data": func(f *files) *[]byte { return &f.data },
+		"ofst": func(f *files) *[]byte { return &f.ofst }, "jrnl": func(f *files) *[]byte { return &f.jrnl }} {
+		for size := range len(*file(&whole)) {
+			f := whole.clone()
+			*file(&f) = (*file(&f))[:size]
+			if found := look(f); found.State == detect.Clean || found.Detail == "" {
+				t.Errorf("%s cut to %d bytes: %v", name, size, found)
+			}
+		}
+	}
+	long := make([][]byte, feed.MaxAppend+10)
+	for i := range long {
+		long[i] = []byte("x")
+	}
+	f := encode(long...)
+	f.data = f.data[:20] // more is missing than one append has
+	if found := look(f); found.State != detect.Damaged {
+		t.Errorf("of a long one: %v", found)
+	}
+}
+
+// TestALookChangesNothing opens logs to read them, as a crash leaves them too, and finds what is
+// there once they were opened for writing.
+func TestALookChangesNothing(t *testing.T) {
+	whole := encode([]byte("one"), nil, []byte("three"))
+	for name, change := range map[string]func(f *files){
+		"a whole one":                    func(*files) {},
+		"an empty one":                   func(f *files) { *f = files{} },
+		"one with a torn message":        func(f *files) { f.data = append(f.data, 0, 0, 0) },
+		"one with a torn offset":         func(f *files) { f.ofst = append(f.ofst, 0, 0, 0) },
+		"one that lacks the last bytes":  func(f *files) { f.data = f.data[:len(f.data)-1] },
+		"one with an offset too many":    func(f *files) { f.ofst = binary.BigEndian.AppendUint64(f.ofst, uint64(len(f.data))) },
+		"one that lacks the last offset": func(f *files) { f.ofst = f.ofst[:len(f.ofst)-8] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, dir := whole.clone(), t.TempDir()
+			change(&f)
+			f.write(t, dir)
+			log, err := margaret.Open(ctx(), dir, &margaret.Options{ReadOnly: true})
+			if name == "one that lacks the last offset" {
+				if !errors.Is(err, kv.NotWritable) || kv.HintOf(err) == "" {
+					t.Errorf("of messages that need offsets: %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := contents(log)
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := log.Append(ctx(), kv.Synced, []byte("x")); !errors.Is(err, kv.NotWritable) {
+				t.Errorf("append: %v", err)
+			}
+			if err := log.Null(ctx(), 0); !errors.Is(err, kv.NotWritable) {
+				t.Errorf("null: %v", err)
+			}
+			if r := log.Repaired(); r != (margaret.Repair{}) {
+				t.Errorf("repaired: %v", r)
+			}
+			if err := log.Close(); err != nil {
+				t.Error(err)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != 3 || !equal(f, readFiles(t, dir)) {
+				t.Errorf("the look has changed the folder: %v, %v", entries, err)
+			}
+			if log, err = margaret.Open(ctx(), dir, nil); err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			want, err := contents(log)
+			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Errorf("read %q, and then %q, %v", got, want, err)
+			}
+			beside := &margaret.Options{ReadOnly: true, Wait: margaret.NoWait}
+			if _, err := margaret.Open(ctx(), dir, beside); !errors.Is(err, kv.Busy) {
+				t.Errorf("a look beside a writer: %v", err)
+			}
+		})
+	}
+	if _, err := margaret.Open(ctx(), t.TempDir(), &margaret.Options{ReadOnly: true}); !errors.Is(err, kv.NoStore) {
+		t.Errorf("of an empty folder: %v", err)
+	}
 }

@@ -49,6 +49,7 @@
 package margaret
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,12 @@ type Options struct {
 	// Wait is how long to wait for another process to close the log; 0 is 10 s, NoWait is not at
 	// all. A context may end it earlier.
 	Wait time.Duration
+
+	// ReadOnly opens a log that is there, to be read, and changes nothing in its folder: to append
+	// is NotWritable. What a crash left at its end is not shown. If the crash left messages without
+	// offsets, Open is NotWritable: they are there once the log was opened for writing. Several
+	// processes may read.
+	ReadOnly bool
 }
 
 // NoWait as Options.Wait tries once.
@@ -91,26 +98,31 @@ type Log struct {
 // crash left at its end: [Log.Repaired] tells what it did. A log that is damaged otherwise is
 // Corrupt and left as it is; one that another process has open, Busy.
 func Open(ctx context.Context, dir string, opts *Options) (*Log, error) {
-	wait := kv.DefaultWait
-	if opts != nil && opts.Wait != 0 {
-		wait = max(opts.Wait, 0)
+	var o Options
+	if opts != nil {
+		o = *opts
 	}
+	wait := max(cmp.Or(o.Wait, kv.DefaultWait), 0)
 	if dir == "" {
 		return nil, &kv.Error{Op: "open log", Engine: engine, Kind: kv.Invalid, Err: errors.New("no path"),
 			Hint: "name a folder"}
 	}
-	b, err := open(ctx, dir, wait)
+	b, err := open(ctx, dir, wait, o.ReadOnly)
 	if err != nil {
 		return nil, wrap("open log", dir, err)
 	}
 	return &Log{Feed: feed.NewFeed(b), b: b}, nil
 }
 
-func open(ctx context.Context, dir string, wait time.Duration) (*backend, error) {
-	if err := driver.MakeDirs(dir); err != nil {
+func open(ctx context.Context, dir string, wait time.Duration, readOnly bool) (*backend, error) {
+	b := &backend{dir: dir, lock: flock.New(filepath.Join(dir, "lock")), readOnly: readOnly}
+	if readOnly {
+		b.lock = flock.New(b.lock.Path(), flock.SetFlag(os.O_RDONLY))
+		b.broken = &kv.Error{Kind: kv.NotWritable, Err: errors.New("the log was opened to be read"),
+			Hint: "open it without Options.ReadOnly"}
+	} else if err := driver.MakeDirs(dir); err != nil {
 		return nil, err
 	}
-	b := &backend{dir: dir, lock: flock.New(filepath.Join(dir, "lock"))}
 	b.replace = b.replaceJournal
 	err := b.acquire(ctx, wait)
 	if err == nil {
@@ -125,17 +137,24 @@ func open(ctx context.Context, dir string, wait time.Duration) (*backend, error)
 	return b, nil
 }
 
-// acquire takes the lock of the folder.
+// acquire takes the lock of the folder, shared by those who read. Margaret itself has none, and who
+// reads makes none.
 func (b *backend) acquire(ctx context.Context, wait time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return &kv.Error{Kind: kv.Canceled, Err: err}
 	}
-	if locked, err := b.lock.TryLock(); locked || err != nil {
+	try, tryUntil := b.lock.TryLock, b.lock.TryLockContext
+	if b.readOnly {
+		try, tryUntil = b.lock.TryRLock, b.lock.TryRLockContext
+	}
+	if locked, err := try(); locked || b.readOnly && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	locked, err := b.lock.TryLockContext(limited, 5*time.Millisecond)
+	locked, err := tryUntil(limited, 5*time.Millisecond)
 	switch {
 	case locked:
 		return nil
@@ -157,21 +176,30 @@ func (b *backend) openFiles() error {
 			missing++
 		}
 	}
-	if missing > 0 {
+	flags := os.O_RDWR
+	switch {
+	case b.readOnly && missing == len(names):
+		return &kv.Error{Kind: kv.NoStore, Err: errors.New("a log has the files data, ofst and jrnl"),
+			Hint: "name a folder of Margaret's files"}
+	case b.readOnly && missing > 0:
+		return corrupt(errors.New("there is one of the files data, ofst and jrnl, and one of the others is missing"))
+	case b.readOnly:
+		flags = os.O_RDONLY
+	case missing > 0:
 		if err := b.create(names); err != nil {
 			return err
 		}
 	}
 	for i, f := range []*file{&b.data, &b.offsets, &b.journal} {
-		opened, err := os.OpenFile(filepath.Join(b.dir, names[i]), os.O_RDWR, 0)
+		opened, err := os.OpenFile(filepath.Join(b.dir, names[i]), flags, 0)
 		if err != nil {
 			return err
 		}
 		*f = opened
 	}
 	info, err := b.journal.Stat()
-	if err == nil && info.Size() == 0 { // nothing was appended yet: the sync of who made the files may have failed
-		err = driver.SyncDir(b.dir)
+	if err == nil && info.Size() == 0 && !b.readOnly {
+		err = driver.SyncDir(b.dir) // nothing was appended yet: the sync of who made the files may have failed
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 )
 
@@ -47,9 +48,21 @@ func (b *backend) recover() error {
 		return err
 	}
 	b.n, b.end = uint64(len(f.valid)), end
+	if b.readOnly {
+		return b.readable(f)
+	}
 	b.repaired.Lost = f.named - b.n
 	b.repaired.Bytes = f.data - end
 	return b.mend(f)
+}
+
+// readable is the error of a log that only lets itself be read when it was mended.
+func (b *backend) readable(f *found) error {
+	if b.repaired = (Repair{}); len(f.index) == 0 {
+		return nil
+	}
+	return &kv.Error{Kind: kv.NotWritable, Err: errors.New("a crash left messages without their offsets"),
+		Hint: "open it once for writing, which mends that"}
 }
 
 // find measures the files.

@@ -120,11 +120,12 @@ func existing(ctx context.Context, driver, path string) error {
 		missing.Kind, missing.Err = kv.KindOf(err), err
 		return missing
 	}
+	end := sqlite.Look(path)
 	db, err := sql.Open(driver, sqlite.URL(path, "mode=ro"))
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer func() { _ = errors.Join(db.Close(), end()) }() // nothing was written
 	var stored int
 	if err := db.QueryRowContext(ctx, `SELECT format FROM jobqueue`).Scan(&stored); err != nil {
 		missing.Err = err
