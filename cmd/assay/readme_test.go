@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"maps"
 	"os"
@@ -44,6 +45,7 @@ var generated = []struct {
 	args       []string
 }{
 	{"../../README.md", "engines", []string{"engines", "--markdown"}},
+	{"../../README.md", "versus", []string{"report", "--versus", "pebble@buffered,sqlite/sql@flushed", "testdata/versus"}},
 	{"../../docs/durability.md", "engines", []string{"engines", "--markdown"}},
 	{"../../docs/durability.md", "proof", []string{"engines", "--proof", "--markdown"}},
 	{"../../docs/traits.md", "traits", []string{"engines", "--traits", "--markdown"}},
@@ -60,9 +62,14 @@ func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {
 	}
 	assay := build(t)
 	for _, g := range generated {
-		want, err := exec.Command(assay, g.args...).Output()
+		cmd := exec.Command(assay, g.args...)
+		cmd.Env = append(os.Environ(), "COLUMNS=100", "LC_ALL=C.UTF-8", "NO_COLOR=1")
+		want, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Contains(g.args, "markdown") && !slices.Contains(g.args, "--markdown") {
+			want = slices.Concat([]byte("```\n"), bytes.TrimRight(want, "\n"), []byte("\n```\n"))
 		}
 		begin, end := "<!-- "+g.mark+":begin -->\n", "<!-- "+g.mark+":end -->"
 		before, rest, ok1 := strings.Cut(read(t, g.page), begin)

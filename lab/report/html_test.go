@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +19,36 @@ import (
 func realRun(t *testing.T) *result.Run {
 	t.Helper()
 	run, err := result.Read("../advise/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// mostPage is how long a page may be, in bytes.
+const mostPage = 3_000_000
+
+// defaultRun is one of assay run as it is typed, without anything else.
+func defaultRun(t *testing.T) *result.Run {
+	t.Helper()
+	packed, err := os.Open("testdata/default.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, result.DocumentFile), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run, err := result.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +76,10 @@ func htmlOf(t *testing.T, run *result.Run) string {
 
 func TestThePageNeedsNothingElse(t *testing.T) {
 	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun(),
-		"growing": growingRun()} {
+		"growing": growingRun(), "default": defaultRun(t)} {
 		page := htmlOf(t, run)
-		if len(page) > 3<<20 {
-			t.Errorf("%s: %d bytes, want at most 3 MiB", name, len(page))
+		if len(page) > mostPage {
+			t.Errorf("%s: %d bytes, want at most %d", name, len(page), mostPage)
 		}
 		for _, tag := range []string{"src=", "<link ", "url(", "@import", "fetch("} {
 			if n := strings.Count(page, tag); tag == "<link " && n != 1 || tag != "<link " && n != 0 {
