@@ -50,7 +50,16 @@ var generated = []struct {
 	{"../../docs/durability.md", "proof", []string{"engines", "--proof", "--markdown"}},
 	{"../../docs/traits.md", "traits", []string{"engines", "--traits", "--markdown"}},
 	{"../../docs/which.md", "answer", []string{"report", "--format", "markdown", "../../lab/advise/testdata/run"}},
+	{"../../docs/use-command.md", "hook", advised("hook/put", "hook/get:10")},
+	{"../../docs/use-events.md", "events", advised("events/append1", "events/read100:5")},
+	{"../../docs/use-queue.md", "queue", advised("queue/cycle")},
+	{"../../docs/use-pairs.md", "pairs", advised("ycsb/A", "ycsb/C:5")},
 	{"../../docs/published.md", "published", []string{"report", "--format", "markdown", "../../lab/published/testdata/run"}},
+}
+
+// advised is what a default run that was kept says of work.
+func advised(work ...string) []string {
+	return slices.Concat([]string{"advise"}, work, []string{"--from", "../../lab/report/testdata/default", "--budget", "0s"})
 }
 
 func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {

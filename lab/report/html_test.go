@@ -2,10 +2,8 @@ package report
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"image/png"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,24 +29,7 @@ const mostPage = 3_000_000
 // defaultRun is one of assay run as it is typed, without anything else.
 func defaultRun(t *testing.T) *result.Run {
 	t.Helper()
-	packed, err := os.Open("testdata/default.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	unpacked, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, result.DocumentFile), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run, err := result.Read(dir)
+	run, err := result.Read("testdata/default")
 	if err != nil {
 		t.Fatal(err)
 	}

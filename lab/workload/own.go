@@ -27,8 +27,14 @@ type ownStore struct {
 		Count any // 500 or 10k
 		Order string
 	}
-	Values   struct{ Size, To int }
-	ownKinds `yaml:",inline"`
+	Values struct{ Size, To int }
+
+	// Instead of both it may be the store of a built-in workload: see shapes.
+	Queue   *ownQueue
+	Log     *ownLog
+	Feed    *ownFeed
+	Records *ownRecords
+	Command *ownCommand
 }
 
 type ownOp struct {

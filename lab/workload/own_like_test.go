@@ -39,6 +39,9 @@ func TestThePublicationsCanBeWritten(t *testing.T) {
 				sameCounts(t, op, known)
 				env := Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 5, Params: small[builtIn.Name][0],
 					Self: thisBinary(t)}
+				if op.Name == "size" && builtIn.Name == "records" {
+					known.New = records.Ops[slices.IndexFunc(records.Ops, func(o Op) bool { return o.Name == "read" })].New
+				}
 				if ok, _ := filepath.Match("cycle_processes_*", known.Name); ok {
 					env.Engine, env.Durability = "sqlite", kv.Flushed // which several processes may have open
 				}
@@ -126,7 +129,11 @@ func drawn(r Runner) []any {
 	case eventsCrowd:
 		return drawn(r.eventsRunner)
 	case *eventsRunner:
-		return []any{r.starts, len(r.drafts), r.values, nameOf(r.task.read), r.task.appends, readOf(r)}
+		starts := r.starts
+		if nameOf(r.task.read) == nameOf((*eventsRunner).walk) {
+			starts = nil // it begins at the beginning
+		}
+		return []any{starts, len(r.drafts), r.values, nameOf(r.task.read), r.task.appends, readOf(r)}
 	case *feedRunner:
 		return []any{r.loaded, r.starts, r.seqs, r.task.appends, r.task.reads, nameOf(r.task.read)}
 	case *processQueueRunner:

@@ -11,27 +11,27 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// ownKinds say that a store of a file is that of a built-in workload instead of keys and values.
-// The fields of each are parameters of that workload; a number of things is 500 or 10k.
-type ownKinds struct {
-	Queue *struct {
+// What a file says of a store that is that of a built-in workload: parameters of that workload. A
+// number of things is 500 or 10k.
+type (
+	ownQueue struct {
 		Backlog any
 		Payload int
 	}
-	Log *struct {
+	ownLog struct {
 		Events any
 		Data   int
 	}
-	Feed    *struct{ Messages any }
-	Records *struct {
+	ownFeed    struct{ Messages any }
+	ownRecords struct {
 		N      any
 		Insert string
 	}
-	Command *struct {
+	ownCommand struct {
 		Keys  any
 		Value int
 	}
-}
+)
 
 // ownShape is such a store: its kind, and the parameters of the built-in workload.
 type ownShape struct {
@@ -39,9 +39,9 @@ type ownShape struct {
 	params map[string]string
 }
 
-// shapes returns what a file says of a store that is not keys and values alone: one, in a file that
-// is right.
-func (k ownKinds) shapes() (all []ownShape) {
+// shapes returns what a file says of a store that is not keys and values alone: one at most, in a
+// file that is right.
+func (k ownStore) shapes() (all []ownShape) {
 	add := func(kind *ownKind, params map[string]any) {
 		shape := ownShape{kind, map[string]string{}}
 		for name, value := range params {

@@ -356,7 +356,7 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 	for _, c := range []struct{ name, text, where, hint string }{
 		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml: ", "indent with spaces"},
 		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n",
-			"mine.yaml:5: operations.0.worker: there is no such field", "choose, does, mix, name"},
+			"mine.yaml:5: operations.0.worker: there is no such field", "choose, compact, does, mix, name"},
 		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing",
 			""},
 		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n",
@@ -391,7 +391,7 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 		{"a feed of long values", "summary: s\nstores: {b: {feed: {messages: 10}}}\noperations:\n- {name: a, does: read, batch: 50}\n",
 			"mine.yaml:2: stores.b.feed.messages: ", "a number from 50"},
 		{"a command by several at once", "summary: s\nstores: {b: {command: {}}}\noperations:\n- {name: a, does: get, workers: 3}\n",
-			"mine.yaml:3: operations.0.open: several workers", "open: once"},
+			"mine.yaml:4: operations.0.open: several workers", "open: once"},
 		{"values that shrink", "summary: s\nstores: {b: {values: {size: 90, to: 50}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.values.to: 50 is less", "the largest size"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
