@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"maps"
 	"os"
@@ -44,11 +45,21 @@ var generated = []struct {
 	args       []string
 }{
 	{"../../README.md", "engines", []string{"engines", "--markdown"}},
+	{"../../README.md", "versus", []string{"report", "--versus", "pebble@buffered,sqlite/sql@flushed", "testdata/versus"}},
 	{"../../docs/durability.md", "engines", []string{"engines", "--markdown"}},
 	{"../../docs/durability.md", "proof", []string{"engines", "--proof", "--markdown"}},
 	{"../../docs/traits.md", "traits", []string{"engines", "--traits", "--markdown"}},
 	{"../../docs/which.md", "answer", []string{"report", "--format", "markdown", "../../lab/advise/testdata/run"}},
+	{"../../docs/use-command.md", "hook", advised("hook/put", "hook/get:10")},
+	{"../../docs/use-events.md", "events", advised("events/append1", "events/read100:5")},
+	{"../../docs/use-queue.md", "queue", advised("queue/cycle")},
+	{"../../docs/use-pairs.md", "pairs", advised("ycsb/A", "ycsb/C:5")},
 	{"../../docs/published.md", "published", []string{"report", "--format", "markdown", "../../lab/published/testdata/run"}},
+}
+
+// advised is what a default run that was kept says of work.
+func advised(work ...string) []string {
+	return slices.Concat([]string{"advise"}, work, []string{"--from", "../../lab/report/testdata/default", "--budget", "0s"})
 }
 
 func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {
@@ -60,9 +71,14 @@ func TestGeneratedPartsOfPagesAreAsTheCommandSays(t *testing.T) {
 	}
 	assay := build(t)
 	for _, g := range generated {
-		want, err := exec.Command(assay, g.args...).Output()
+		cmd := exec.Command(assay, g.args...)
+		cmd.Env = append(os.Environ(), "COLUMNS=100", "LC_ALL=C.UTF-8", "NO_COLOR=1")
+		want, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Contains(g.args, "markdown") && !slices.Contains(g.args, "--markdown") {
+			want = slices.Concat([]byte("```\n"), bytes.TrimRight(want, "\n"), []byte("\n```\n"))
 		}
 		begin, end := "<!-- "+g.mark+":begin -->\n", "<!-- "+g.mark+":end -->"
 		before, rest, ok1 := strings.Cut(read(t, g.page), begin)

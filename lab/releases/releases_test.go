@@ -169,7 +169,11 @@ func TestAnOldLogIsFound(t *testing.T) {
 	}
 	const dir, module, symptom = "../../examples/crashes", "github.com/hashicorp/raft-wal",
 		"sealed segment has no index block"
-	for version, has := range map[string]bool{"v0.4.0": true, "v0.4.2": false} {
+	for _, release := range []struct {
+		version string
+		has     bool
+	}{{"v0.4.0", true}, {"v0.4.2", false}} {
+		version, has := release.version, release.has
 		bin := filepath.Join(t.TempDir(), "crashes.test")
 		goWith(t, dir, module+"@"+version, "test", "-c", "-o", bin, ".")
 		cmd := exec.Command(bin, "-test.run=^TestRaftWALCut$", "-crashtest.budget=5m")
@@ -178,5 +182,6 @@ func TestAnOldLogIsFound(t *testing.T) {
 		if found := strings.Contains(string(out), symptom); found != has {
 			t.Errorf("%s: %q was found: %v, want %v: %v\n%s", version, symptom, found, has, err, out)
 		}
+		t.Logf("%s: %s", version, map[bool]string{true: "found", false: "not found"}[has])
 	}
 }

@@ -155,23 +155,6 @@ func TestASiteInABrowser(t *testing.T) {
 	for _, said := range complaints() {
 		t.Error(said)
 	}
-	if *pictures == "" {
-		return
-	}
-	for _, p := range []struct {
-		name, media, theme string
-		width              int64
-	}{{"wide", "screen", "light", 1280}, {"dark", "screen", "dark", 1280}, {"narrow", "screen", "light", 390},
-		{"print", "print", "light", 794}} {
-		do(t, ctx, chromedp.EmulateViewport(p.width, 1000), inTheme(p.media, p.theme), chromedp.Navigate(address))
-		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(*pictures, "site-"+p.name+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func TestWhatAllResultsShareIsSaidOnce(t *testing.T) {

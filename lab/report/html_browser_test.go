@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -21,14 +20,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/assaydb/assay/lab/result"
-)
-
-// The pictures in docs are made by
-//
-//	go test ./lab/report -run TestPicturesOfThePage -pictures ../../docs -result DIR
-var (
-	pictures = flag.String("pictures", "", "write pictures of a page to this folder")
-	shown    = flag.String("result", "../advise/testdata/run", "the result of which they are")
 )
 
 // browser returns a headless Chromium, and a function that returns what it complained of and
@@ -127,12 +118,6 @@ func TestThePageInABrowser(t *testing.T) {
 	address := pageFile(t, realRun(t))
 	do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address))
 
-	// How soon a reader can click, for whoever asks. A machine may be slow, so that it is not held
-	// against a limit.
-	t.Logf("interactive %.0f ms, loaded %.0f ms after it was asked for",
-		evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].domInteractive`),
-		evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
-
 	t.Run("a heading sorts", func(t *testing.T) {
 		const head = `#answer thead th:nth-child(2) button`
 		for click, sign := range []float64{1, -1} {
@@ -203,6 +188,35 @@ func TestThePageInABrowser(t *testing.T) {
 			t.Errorf("not so: %v", missing)
 		}
 	})
+	for _, said := range complaints() {
+		t.Error(said)
+	}
+}
+
+// TestThePageOfADefaultRunIsSmallAndQuick holds the page of a run of all that assay run measures to
+// its size. How soon a reader can click is told for whoever asks: a machine may be slow, so that it
+// is not held against a limit.
+func TestThePageOfADefaultRunIsSmallAndQuick(t *testing.T) {
+	run := defaultRun(t)
+	if engines, operations := len(engineNames(run.Cells)), len(workloadNames(run.Cells)); engines < 5 || operations < 4 {
+		t.Fatalf("%d engines at %d workloads are no default run", engines, operations)
+	}
+	page := htmlOf(t, run)
+	if len(page) > mostPage {
+		t.Errorf("%d bytes, want at most %d", len(page), mostPage)
+	}
+	ctx, complaints := browser(t)
+	address := pageFile(t, run)
+	for i := range 3 {
+		do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address))
+		t.Logf("%d bytes, opening %d: interactive %.0f ms, loaded %.0f ms after it was asked for", len(page), i+1,
+			evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].domInteractive`),
+			evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
+		do(t, ctx, chromedp.Click(chromedp.CSS(`#answer thead th:nth-child(2) button`)))
+		if sorted := evaluate[string](t, ctx, `document.querySelector('#answer thead th:nth-child(2)').ariaSort`); sorted != "ascending" {
+			t.Errorf("it was clicked and is %q", sorted)
+		}
+	}
 	for _, said := range complaints() {
 		t.Error(said)
 	}
@@ -294,36 +308,4 @@ func TestAllOfItFitsOnPaper(t *testing.T) {
 func inTheme(media, theme string) chromedp.Action[chromedp.Void] {
 	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media,
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
-}
-
-func TestPicturesOfThePage(t *testing.T) {
-	if *pictures == "" {
-		t.Skip("no -pictures")
-	}
-	run, err := result.Read(*shown)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, _ := browser(t)
-	address := pageFile(t, run)
-	for _, p := range []struct {
-		name, media, theme string
-		width, height      int64
-		at                 string // what is at the top
-	}{
-		{"wide", "screen", "light", 1280, 1000, "header"}, {"charts", "screen", "light", 1280, 900, "nav + section"},
-		{"dark", "screen", "dark", 1280, 900, "#costs"},
-		{"narrow", "screen", "light", 390, 844, "header"}, {"narrow-dark", "screen", "dark", 390, 844, "nav + section"},
-		{"print", "print", "light", 794, 1123, "header"},
-	} {
-		do(t, ctx, chromedp.EmulateViewport(p.width, p.height), inTheme(p.media, p.theme), chromedp.Navigate(address))
-		evaluate[bool](t, ctx, fmt.Sprintf(`document.querySelector(%q).scrollIntoView() === undefined`, p.at))
-		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(*pictures, "report-"+p.name+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -23,6 +23,19 @@ func realRun(t *testing.T) *result.Run {
 	return run
 }
 
+// mostPage is how long a page may be, in bytes.
+const mostPage = 3_000_000
+
+// defaultRun is one of assay run as it is typed, without anything else.
+func defaultRun(t *testing.T) *result.Run {
+	t.Helper()
+	run, err := result.Read("testdata/default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
 func someFacts(engine string) Facts {
 	return Facts{Shared: strings.HasPrefix(engine, "sqlite"), SQL: strings.HasPrefix(engine, "sqlite"),
 		File: engine != "pebble" && engine != "badger", PureGo: true}
@@ -44,10 +57,10 @@ func htmlOf(t *testing.T, run *result.Run) string {
 
 func TestThePageNeedsNothingElse(t *testing.T) {
 	for name, run := range map[string]*result.Run{"real": realRun(t), "example": exampleRun(),
-		"growing": growingRun()} {
+		"growing": growingRun(), "default": defaultRun(t)} {
 		page := htmlOf(t, run)
-		if len(page) > 3<<20 {
-			t.Errorf("%s: %d bytes, want at most 3 MiB", name, len(page))
+		if len(page) > mostPage {
+			t.Errorf("%s: %d bytes, want at most %d", name, len(page), mostPage)
 		}
 		for _, tag := range []string{"src=", "<link ", "url(", "@import", "fetch("} {
 			if n := strings.Count(page, tag); tag == "<link " && n != 1 || tag != "<link " && n != 0 {

@@ -2,6 +2,7 @@ package traits
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,44 +17,70 @@ import (
 // txnRecord is the size of a value in the transactions that are tried.
 const txnRecord = 1 << 10
 
-// largest finds how large a key, a value and a transaction may be, by sizes that double. Each is
-// tried in a store of its own, and read back.
-func (t task) largest(ctx context.Context, found *result.EngineTraits) error {
-	random := rand.NewChaCha8([32]byte{1})
-	some := func(n int64) []byte {
-		b := make([]byte, n)
-		_, _ = random.Read(b) // it never fails
-		return b
-	}
-	for _, of := range []struct {
-		name  string
-		into  *result.Most
-		pairs func(n int64) (keys, values [][]byte)
-	}{
-		{"key", &found.Key, func(n int64) (keys, values [][]byte) {
+// sizes are what may be so and so large: pairs that have n bytes of it.
+var sizes = []struct {
+	name  string
+	of    func(*result.EngineTraits) *result.Most
+	pairs func(n int64, some func(n int64) []byte) (keys, values [][]byte)
+}{
+	{"key", func(t *result.EngineTraits) *result.Most { return &t.Key },
+		func(n int64, some func(int64) []byte) (keys, values [][]byte) {
 			return [][]byte{some(n)}, [][]byte{[]byte("value")}
 		}},
-		{"value", &found.Value, func(n int64) (keys, values [][]byte) {
+	{"value", func(t *result.EngineTraits) *result.Most { return &t.Value },
+		func(n int64, some func(int64) []byte) (keys, values [][]byte) {
 			return [][]byte{[]byte("key")}, [][]byte{some(n)}
 		}},
-		{"transaction", &found.Txn, func(n int64) (keys, values [][]byte) {
+	{"transaction", func(t *result.EngineTraits) *result.Most { return &t.Txn },
+		func(n int64, some func(int64) []byte) (keys, values [][]byte) {
 			for i := range n / txnRecord {
 				keys = append(keys, fmt.Appendf(nil, "key-%012d", i))
 				values = append(values, some(txnRecord-16))
 			}
 			return keys, values
 		}},
-	} {
+}
+
+// most finds the largest of t.Size in processes of their own: one that is too large may end its
+// process, and what is half as large is tried then.
+func (o Options) most(ctx context.Context, t task) (m result.Most) {
+	for refused := ""; ; {
+		err := o.child(ctx, t, &m)
+		if err == nil {
+			m.Refused = cmp.Or(m.Refused, refused)
+			return m
+		}
+		refused = err.Error()
+		if t.Options.Largest /= 2; t.Options.Largest < txnRecord || ctx.Err() != nil {
+			return result.Most{Refused: refused}
+		}
+		_ = removeAll(t.Dir, t.Size) // what that process has left
+	}
+}
+
+// largest finds how large t.Size may be, by sizes that double. Each is tried in a store of its own,
+// and read back.
+func (t task) largest(ctx context.Context) (m result.Most) {
+	random := rand.NewChaCha8([32]byte{1})
+	some := func(n int64) []byte {
+		b := make([]byte, n)
+		_, _ = random.Read(b) // it never fails
+		return b
+	}
+	for _, s := range sizes {
+		if s.name != t.Size {
+			continue
+		}
 		for n := int64(txnRecord); n <= t.Options.Largest; n *= 2 {
-			keys, values := of.pairs(n)
-			if err := t.fits(ctx, of.name, keys, values); err != nil {
-				of.into.Refused = wordFor(err)
+			keys, values := s.pairs(n, some)
+			if err := t.fits(ctx, s.name, keys, values); err != nil {
+				m.Refused = wordFor(err)
 				break
 			}
-			of.into.Bytes = n
+			m.Bytes = n
 		}
 	}
-	return ctx.Err()
+	return m
 }
 
 // fits writes pairs in one transaction to a new store, and reads them back.

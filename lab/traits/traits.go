@@ -46,27 +46,33 @@ func Probe(ctx context.Context, e bench.Entry, dir string, o Options) (t result.
 	if t.URL = e.Engine + ":"; e.Options != "" {
 		t.URL += "?" + e.Options
 	}
-	spec, err := json.Marshal(task{Entry: e, Dir: dir, Options: o})
-	if err != nil {
+	name, url := t.Name, t.URL
+	err := o.child(ctx, task{Entry: e, Dir: dir, Options: o}, &t)
+	if t.Name, t.URL = name, url; err != nil {
 		t.Error = err.Error()
 		return t
+	}
+	for _, s := range sizes {
+		*s.of(&t) = o.most(ctx, task{Entry: e, Dir: dir, Options: o, Size: s.name})
+	}
+	return t
+}
+
+// child has a new process do t, and reads its answer.
+func (o Options) child(ctx context.Context, t task, answer any) error {
+	spec, err := json.Marshal(t)
+	if err != nil {
+		return err
 	}
 	p, err := child.Start(append(o.Child[:len(o.Child):len(o.Child)], string(spec)))
 	if err != nil {
-		t.Error = err.Error()
-		return t
+		return err
 	}
 	defer context.AfterFunc(ctx, p.Kill)()
-	name, url := t.Name, t.URL
-	if p.Receive(&t) == nil {
-		err = p.End(10 * time.Second)
-	} else {
-		err = p.Ended()
+	if p.Receive(answer) == nil {
+		return p.End(10 * time.Second)
 	}
-	if t.Name, t.URL = name, url; err != nil {
-		t.Error = err.Error()
-	}
-	return t
+	return p.Ended()
 }
 
 // task is what a child has to do.
@@ -75,6 +81,7 @@ type task struct {
 	Dir     string
 	Options Options
 	Second  *second // of a second process, nil in the first
+	Size    string  // one of sizes, of which alone this process finds the largest
 }
 
 // second is what a second process tries with a store.
@@ -101,9 +108,11 @@ func Child(ctx context.Context, arg string, out *os.File) error {
 		_, err := fmt.Fprintln(out, wordFor(t.try(ctx)))
 		return err
 	}
+	if t.Size != "" {
+		return json.NewEncoder(out).Encode(t.largest(ctx))
+	}
 	var found result.EngineTraits
-	for _, measure := range []func(context.Context, *result.EngineTraits) error{t.atRest, t.beside, t.sizes, t.churn,
-		t.largest} {
+	for _, measure := range []func(context.Context, *result.EngineTraits) error{t.atRest, t.beside, t.opens, t.churn} {
 		if err := measure(ctx, &found); err != nil {
 			return err
 		}
@@ -281,8 +290,8 @@ func (t task) besideOne(ctx context.Context, writing bool) (b *result.Beside, er
 	return b, err
 }
 
-// sizes opens stores of more and more records.
-func (t task) sizes(ctx context.Context, found *result.EngineTraits) error {
+// opens opens stores of more and more records.
+func (t task) opens(ctx context.Context, found *result.EngineTraits) error {
 	for _, n := range t.Options.Records {
 		name := fmt.Sprintf("records-%d", n)
 		db, err := t.open(ctx, name)

@@ -64,7 +64,7 @@ var (
 
 func newFeedRunner(env Env, task feedTask, name string) (Runner, error) {
 	p := env.params(feedParams)
-	n := p.count("messages", feedBatch, 1e8)
+	n := p.count("messages", max(task.reads, 1), 1e8)
 	options := feed.Options{Block: p.count("block", 1, feed.MaxBlock)}
 	dictionary, variant := p.text("dictionary"), p.text("variant")
 	if dictionary != "none" && dictionary != "trained" {

@@ -183,7 +183,8 @@ func TestFeedRefusesWhatItCannotDo(t *testing.T) {
 	w, _ := workload.Lookup("feed")
 	for _, params := range []map[string]string{{"messages": "4999"}, {"messages": "x"}, {"block": "0"},
 		{"variant": "be"}, {"dictionary": "1"}} {
-		_, err := w.Ops[0].New(workload.Env{Dir: t.TempDir(), Engine: "mem", Form: "kv", Params: params})
+		op, _ := w.Op("read_random")
+		_, err := op.New(workload.Env{Dir: t.TempDir(), Engine: "mem", Form: "kv", Params: params})
 		if kv.KindOf(err) != kv.Invalid || kv.HintOf(err) == "" {
 			t.Errorf("%v: error %v, want invalid with a hint", params, err)
 		}

@@ -28,17 +28,20 @@ type ownStore struct {
 		Order string
 	}
 	Values struct{ Size, To int }
-	Queue  *ownQueue
-	Log    *ownLog
-}
 
-// isPairs reports whether a store is keys and values alone.
-func (s ownStore) isPairs() bool { return s.Queue == nil && s.Log == nil }
+	// Instead of both it may be the store of a built-in workload: see shapes.
+	Queue   *ownQueue
+	Log     *ownLog
+	Feed    *ownFeed
+	Records *ownRecords
+	Command *ownCommand
+}
 
 type ownOp struct {
 	Name, Summary, Store string
-	Does                 string // with a queue or a log
+	Does                 string // with a store that is more than keys and values
 	Batch                int
+	Compact              bool
 	Mix                  *ownMix
 	Phases               []ownPhase
 	Choose               string
@@ -74,7 +77,7 @@ func Own(name string, text []byte) (w Workload, promise string, err error) {
 	if err := c.read(text, &file); err != nil {
 		return w, "", err
 	}
-	w = Workload{Name: name, Summary: file.Summary, Forms: []Form{throughKV}, Params: []Param{
+	w = Workload{Name: name, Summary: file.Summary, Forms: file.forms(), Params: []Param{
 		{Name: "records", Default: "file", Usage: "records that every store is loaded with, instead of keys.count"},
 		{Name: "value", Default: "file", Usage: "size of every value in bytes, instead of values"},
 	}}
@@ -94,9 +97,8 @@ func Own(name string, text []byte) (w Workload, promise string, err error) {
 		if err != nil {
 			return w, "", err
 		}
-		if w.Ops = append(w.Ops, o); o.Forms != nil {
-			w.Forms = aboveKV
-		}
+		o.Sized = op.Compact
+		w.Ops = append(w.Ops, o)
 	}
 	return w, file.Promise, nil
 }
@@ -174,13 +176,13 @@ func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params
 		return Op{}, c.wrong(path("operations", i, "store"), fmt.Errorf("%q is none of stores", op.Store),
 			"use one of "+strings.Join(names, ", "))
 	}
-	if !store.isPairs() {
+	if len(store.shapes()) > 0 {
 		return c.onStore(i, op, cmp.Or(op.Store, names[0]), store, params)
 	}
 	for field, there := range map[string]bool{"does": op.Does != "", "batch": op.Batch != 0} {
 		if there {
 			return Op{}, c.wrong(path("operations", i, field), errors.New("the store is keys and values"),
-				"leave it out and write a mix, or make the store a queue or a log")
+				"leave it out and write a mix, or make the store a queue, a log, a feed, records or a command's")
 		}
 	}
 	if to, size := store.Values.To, cmp.Or(store.Values.Size, defaultValue); to != 0 && to < size {

@@ -85,6 +85,9 @@ func TestEveryExampleRuns(t *testing.T) {
 	}
 	for _, file := range files {
 		w := ownFrom(t, filepath.Base(file))
+		if strings.HasPrefix(w.Name, "like-") {
+			continue // see TestThePublicationsCanBeWritten
+		}
 		for _, op := range w.Ops {
 			t.Run(w.Name+" "+op.Name, func(t *testing.T) {
 				r := ownSetUp(t, op, Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1,
@@ -353,7 +356,7 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 	for _, c := range []struct{ name, text, where, hint string }{
 		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml: ", "indent with spaces"},
 		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n",
-			"mine.yaml:5: operations.0.worker: there is no such field", "choose, does, mix, name"},
+			"mine.yaml:5: operations.0.worker: there is no such field", "choose, compact, does, mix, name"},
 		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing",
 			""},
 		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n",
@@ -376,15 +379,19 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 		{"a mix of a queue", "summary: s\nstores: {b: {queue: {}}}\noperations:\n- {name: a, mix: {read: 100}}\n",
 			"mine.yaml:4: operations.0.does: it is missing: b is a queue", "publish, claim"},
 		{"a log that claims", "summary: s\nstores: {b: {log: {}}}\noperations:\n- {name: a, does: claim}\n",
-			"mine.yaml:4: operations.0.does: a log cannot claim", "append, read, walk"},
+			"mine.yaml:4: operations.0.does: a log cannot claim", "append, read, first, walk"},
 		{"a queue of pairs", "summary: s\nstores: {b: {queue: {}, values: {size: 20}}}\noperations:\n- {name: a, does: ack}\n",
 			"mine.yaml:2: stores.b: it is a queue and more", "leave one"},
 		{"workers that acknowledge", "summary: s\nstores: {b: {queue: {}}}\noperations:\n- {name: a, does: ack, workers: 2}\n",
-			"mine.yaml:4: operations.0.workers: several workers ack", "cycle and append"},
+			"mine.yaml:4: operations.0.workers: several workers ack", "cycle can have it"},
 		{"jobs among pairs", head + "- {name: a, does: ack, mix: {read: 100}}\n",
 			"mine.yaml:3: operations.0.does: the store is keys and values", "write a mix"},
 		{"a log that is shorter than a batch", "summary: s\nstores: {b: {log: {events: 100}}}\noperations:\n- {name: a, does: read}\n",
 			"mine.yaml:2: stores.b.log.events: ", "a number from 1000"},
+		{"a feed of long values", "summary: s\nstores: {b: {feed: {messages: 10}}}\noperations:\n- {name: a, does: read, batch: 50}\n",
+			"mine.yaml:2: stores.b.feed.messages: ", "a number from 50"},
+		{"a command by several at once", "summary: s\nstores: {b: {command: {}}}\noperations:\n- {name: a, does: get, workers: 3}\n",
+			"mine.yaml:4: operations.0.open: several workers", "open: once"},
 		{"values that shrink", "summary: s\nstores: {b: {values: {size: 90, to: 50}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.values.to: 50 is less", "the largest size"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

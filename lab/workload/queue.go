@@ -28,7 +28,7 @@ var jobs = Workload{
 		queueOp(Op{Name: "publish", Summary: "publish one job", Forms: withPublished},
 			queueTask{do: (*queueRunner).publish, publishes: true}),
 		queueOp(Op{Name: "claim", Summary: "claim the first ready job", Forms: withPublished},
-			queueTask{do: (*queueRunner).claim, ready: 1}),
+			queueTask{do: (*queueRunner).claimBatch, ready: 1}),
 		queueOp(Op{Name: "ack", Summary: "acknowledge a claimed job", Forms: withPublished},
 			queueTask{do: (*queueRunner).ack, claimed: true}),
 		queueOp(Op{Name: "nack", Summary: "give a claimed job back"},

@@ -24,9 +24,9 @@ var records = Workload{
 	Forms:   recordFormList,
 	Ops: []Op{
 		recordOp(Op{Name: "write_single", Summary: "insert one record", Commits: true, Items: 1},
-			(*recordsRunner).writeSingle),
+			(*recordsRunner).write),
 		recordOp(Op{Name: "write_bulk", Summary: "insert 1,000 records in one transaction", Commits: true, Items: bulk},
-			(*recordsRunner).writeBulk),
+			(*recordsRunner).write),
 		recordOp(Op{Name: "read", Summary: "read one record, anywhere"}, (*recordsRunner).readOne),
 		recordOp(Op{Name: "read_many", Summary: "read a third of the records, from the middle on"},
 			(*recordsRunner).readMany),

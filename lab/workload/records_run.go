@@ -131,13 +131,12 @@ func (r *recordsRunner) Prepare(n int) error {
 // Do does one iteration.
 func (r *recordsRunner) Do(ctx context.Context, _, i int) error { return r.do(r, iteration{ctx, i}) }
 
-func (r *recordsRunner) writeSingle(it iteration) error {
-	return r.users.Put(it, r.env.Durability, r.list[it.i:][:1])
-}
-
-func (r *recordsRunner) writeBulk(it iteration) error {
-	defer r.record(time.Now(), bulk)
-	return r.users.Put(it, r.env.Durability, r.list[it.i*bulk:][:bulk])
+// write inserts the iteration's records in one transaction.
+func (r *recordsRunner) write(it iteration) error {
+	if r.inserts > 1 {
+		defer r.record(time.Now(), r.inserts)
+	}
+	return r.users.Put(it, r.env.Durability, r.list[it.i*r.inserts:][:r.inserts])
 }
 
 func (r *recordsRunner) readOne(it iteration) error {
