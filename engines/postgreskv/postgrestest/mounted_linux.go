@@ -5,6 +5,16 @@ import (
 	"syscall"
 )
 
+// dieWithParent has the kernel end a server whose test or proof has died, as an immediate shutdown
+// does. The Go runtime keeps the threads that start processes.
+func dieWithParent(attr *syscall.SysProcAttr) *syscall.SysProcAttr {
+	if attr == nil {
+		attr = &syscall.SysProcAttr{}
+	}
+	attr.Pdeathsig = syscall.SIGQUIT
+	return attr
+}
+
 // Mounted lets the server work on a file system that was mounted for this process's user alone. If
 // that is root, as whom a server refuses to run, it has another name for the user: it runs in a
 // namespace of its own.
