@@ -38,7 +38,12 @@ type Servers struct {
 	// which each stands between its Call and its Return. Checked is false if it could not tell in
 	// time.
 	Explain func([]Transaction) (explained, checked bool)
-	// Untried says, in sentences that begin with the engine's name, what is not inflicted, and why.
+	// ViewsApart is that who only reads sees a state between two commits, which may be none that the
+	// order has in which those who write explain each other. Then they are held against the writes
+	// alone, and those who write against each other.
+	ViewsApart bool
+	// Untried says, in sentences that begin with the engine's name, what is not inflicted, or not
+	// held against what, and why.
 	Untried []string
 }
 

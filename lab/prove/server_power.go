@@ -19,6 +19,7 @@ const (
 	stretches     = 3   // of work, with upkeep after each
 	acksOfStretch = 150 // by all clients together
 	momentsOfTape = 24
+	momentsFew    = 6 // where rounds are counted
 	statesOfCut   = 4 // of each moment, at most
 )
 
@@ -43,6 +44,9 @@ func (s *serverRun) powerRound(ctx context.Context, t *task, seed uint64, until 
 		return errors.New("the server did nothing to its disk after the first commit")
 	}
 	moments := make([]int, momentsOfTape)
+	if s.Rounds > 0 {
+		moments = moments[:momentsFew]
+	}
 	for i := range moments {
 		moments[i] = first + rng.IntN(len(steps)-first)
 	}
@@ -183,7 +187,7 @@ func (s *serverRun) powerState(ctx context.Context, t *task, seed uint64, c *cro
 		f.say("a server does not start on it: %v", err)
 	} else {
 		defer server.Stop()
-		j := judgement{at: at, keeps: t.cells[0].Keeps.Claimed, explain: servers.Explain}
+		j := judgement{at: at, keeps: t.cells[0].Keeps.Claimed, servers: servers}
 		if f, err = j.open(ctx, c.url(server.Params()), all); err != nil {
 			return err
 		}

@@ -63,7 +63,8 @@ func TestHistoriesOfServersAreJudged(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := false
-			j := judgement{at: c.at, crashes: c.crashes, keeps: !c.lossy, explain: func(ordered []Transaction) (bool, bool) {
+			j := judgement{at: c.at, crashes: c.crashes, keeps: !c.lossy}
+			j.servers.Explain = func(ordered []Transaction) (bool, bool) {
 				asked = true
 				for _, tx := range ordered[:len(ordered)-1] {
 					if tx.Told == Acknowledged && tx.Return >= c.at {
@@ -71,7 +72,7 @@ func TestHistoriesOfServersAreJudged(t *testing.T) {
 					}
 				}
 				return true, true
-			}}
+			}
 			f := j.judge(c.all, c.left)
 			if f.lost != c.lost || !strings.Contains(f.broken, c.broken) || c.broken == "" && f.broken != "" {
 				t.Errorf("lost %d, broken %q; want %d, %q", f.lost, f.broken, c.lost, c.broken)
@@ -86,11 +87,34 @@ func TestHistoriesOfServersAreJudged(t *testing.T) {
 func TestAnOrderThatExplainsNothingIsABrokenPromise(t *testing.T) {
 	all := []Transaction{told(1, Acknowledged, 10, 20)}
 	for _, c := range []struct{ explained, checked bool }{{false, true}, {false, false}, {true, true}} {
-		f := judgement{at: 100, keeps: true, explain: func([]Transaction) (bool, bool) { return c.explained, c.checked }}.
-			judge(all, left(all...))
+		j := judgement{at: 100, keeps: true}
+		j.servers.Explain = func([]Transaction) (bool, bool) { return c.explained, c.checked }
+		f := j.judge(all, left(all...))
 		if broken := c.checked && !c.explained; broken != (f.broken != "") || f.unchecked == c.checked {
 			t.Errorf("explained %v, checked %v: %+v", c.explained, c.checked, f)
 		}
+	}
+}
+
+// What those who only read have seen is held against the writes alone, and what those who write
+// have read against each other, where the two have no order in common.
+func TestViewsStandApart(t *testing.T) {
+	one := told(1, Acknowledged, 10, 20)
+	one.Reads = map[int]uint64{7: 0}
+	view := Transaction{Client: 2, N: 1, Call: 30, Return: 40, Told: Acknowledged, Reads: map[int]uint64{1: 1}}
+	var asked [][]Transaction
+	j := judgement{at: 100, keeps: true, servers: Servers{ViewsApart: true, Explain: func(some []Transaction) (bool, bool) {
+		asked = append(asked, some)
+		return true, true
+	}}}
+	if f := j.judge([]Transaction{one, view}, left(one)); f.broken != "" || len(asked) != 2 {
+		t.Fatalf("%+v, asked %d times", f, len(asked))
+	}
+	if w := asked[0]; len(w) != 2 || len(w[0].Reads) != 1 || w[1].Client != allThatRemains {
+		t.Errorf("those who write: %+v", w)
+	}
+	if r := asked[1]; len(r) != 3 || r[0].Reads != nil || r[1].Client != 2 || r[2].Client != allThatRemains {
+		t.Errorf("those who read: %+v", r)
 	}
 }
 
