@@ -124,7 +124,17 @@ func RunServers(ctx context.Context, o Options, servers map[string]Servers, clie
 	if err := os.Chmod(s.dir.Path, 0o711); err != nil {
 		return nil, err
 	}
-	if err := heir.Call(ctx, "inherit", request{Inherit: []string{s.dir.Path}}, new(message), s.Hang); err != nil {
+	s.fast = s.dir.Path
+	folders := []string{s.dir.Path}
+	if memory := workdir.Memory(); memory != "" {
+		fast, err := workdir.New(memory)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = fast.Remove() }() // the next run removes what cannot be removed now
+		s.fast, folders = fast.Path, append(folders, fast.Path)
+	}
+	if err := heir.Call(ctx, "inherit", request{Inherit: folders}, new(message), s.Hang); err != nil {
 		return nil, err
 	}
 	defer s.stop()
@@ -220,7 +230,7 @@ func (s *serverRun) server(ctx context.Context, e bench.Entry) (Server, error) {
 		return s.live, nil
 	}
 	s.stop()
-	dir, err := s.folder()
+	dir, err := s.folder(s.dir.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -240,12 +250,12 @@ func (s *serverRun) stop() {
 	}
 }
 
-// folder makes an empty folder, which goes with the run's. A server that runs as another user gets
-// there.
-func (s *serverRun) folder() (string, error) {
+// folder makes an empty folder in one of the run's, with which it goes. A server that runs as
+// another user gets there.
+func (s *serverRun) folder(in string) (string, error) {
 	s.mu.Lock()
 	s.folders++
-	dir := filepath.Join(s.dir.Path, fmt.Sprint(s.folders))
+	dir := filepath.Join(in, fmt.Sprint(s.folders))
 	s.mu.Unlock()
 	return dir, os.Mkdir(dir, 0o755)
 }

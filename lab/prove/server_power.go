@@ -19,7 +19,7 @@ const (
 	stretches     = 3   // of work, with upkeep after each
 	acksOfStretch = 150 // by all clients together
 	momentsOfTape = 24
-	momentsFew    = 6 // where rounds are counted
+	momentsFew    = 4 // where rounds are counted
 	statesOfCut   = 4 // of each moment, at most
 )
 
@@ -122,7 +122,7 @@ func (e *firstError) get() error {
 // recordServer records a server on a disk while clients work.
 func (s *serverRun) recordServer(ctx context.Context, t *task, c *crowd) (_ *powerfs.Tape, _ []Transaction, err error) {
 	disk := s.servers[t.entry.Engine].Disk
-	dir, err := s.folder()
+	dir, err := s.folder(s.dir.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,7 +172,7 @@ func (s *serverRun) recordServer(ctx context.Context, t *task, c *crowd) (_ *pow
 func (s *serverRun) powerState(ctx context.Context, t *task, seed uint64, c *crowd, img *powerfs.Image, all []Transaction,
 	at int64) (err error) {
 	servers := s.servers[t.entry.Engine]
-	dir, err := s.folder()
+	dir, err := s.folder(s.fast)
 	if err != nil {
 		return err
 	}

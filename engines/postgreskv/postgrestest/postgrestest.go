@@ -201,7 +201,8 @@ const patience = 2 * time.Minute
 
 // Launch starts the server, with settings like "fsync=off", and waits until it answers.
 func (s *Server) Launch(settings ...string) error {
-	args := []string{"-D", s.data, "-k", s.dir, "-c", "listen_addresses="}
+	// shared memory is in the server's folder: what is elsewhere outlives a kill
+	args := []string{"-D", s.data, "-k", s.dir, "-c", "listen_addresses=", "-c", "dynamic_shared_memory_type=mmap"}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
@@ -266,7 +267,7 @@ func (s *Server) Kill() error {
 		}
 	}
 	<-s.ended
-	return nil
+	return removeShared(s.data)
 }
 
 // children returns the processes that a process has started.

@@ -43,7 +43,7 @@ var postgres = prove.Servers{
 			if err := os.RemoveAll(filepath.Join(data, folder, "postmaster.pid")); err != nil {
 				return nil, err
 			}
-			return launchMounted(data, run, "fsync=off")
+			return launchMounted(data, run, "fsync=off", "shared_buffers=1MB")
 		},
 	},
 	Explain:    explain,
