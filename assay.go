@@ -24,6 +24,7 @@ import (
 
 	"github.com/assaydb/assay/internal/cli"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/prove"
 	"github.com/assaydb/assay/lab/workload"
 )
 
@@ -57,6 +58,10 @@ type Engine struct {
 	// that. Reports tell what the difference costs.
 	Plain string
 
+	// Servers says how assay prove runs servers by itself, of an engine whose stores are on servers.
+	// Without it such an engine is not proved.
+	Servers *prove.Servers
+
 	// Package is the import path of the package that registers the engine, for the code that assay
 	// advise prints; empty is that of the driver's type.
 	Package string
@@ -82,7 +87,7 @@ func Main(c Config) {
 	for _, e := range c.Engines {
 		catalog = append(catalog, cli.Contender{Entry: bench.Entry{Name: e.Name, Engine: e.Engine, Options: e.Options,
 			Unranked: e.Unranked, Plain: e.Plain},
-			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Package: e.Package})
+			Default: e.Default, Prove: e.Prove, Summary: e.Summary, Package: e.Package, Servers: e.Servers})
 	}
 	absent := make([]cli.Absent, len(c.Absent))
 	for i, a := range c.Absent {

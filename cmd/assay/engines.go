@@ -52,7 +52,9 @@ var absent = []assay.Absent{
 	{Name: "duckdb", Summary: "DuckDB, a column store for analytics",
 		How: "needs cgo and downloads half a gigabyte: cd engines/duckdbkv && go build ./assay"},
 	{Name: "etcd", Summary: "etcd, keys on several machines that agree",
-		How: "needs a cluster: cd engines/etcdkv && go build ./assay"},
+		How: "needs a cluster: cd engines/servers && go build ./assay"},
 	{Name: "moss", Summary: "moss, sorted segments in memory and in an append-only file",
 		How: "is not maintained, see docs/design.md: cd engines/mosskv && go build ./assay"},
+	{Name: "postgres", Summary: "PostgreSQL, a table of a server",
+		How: "needs a server: cd engines/servers && go build ./assay"},
 }

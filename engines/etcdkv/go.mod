@@ -3,7 +3,6 @@ module github.com/assaydb/assay/engines/etcdkv
 go 1.26.0
 
 require (
-	github.com/anishathalye/porcupine v1.3.1
 	github.com/assaydb/assay v0.0.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3

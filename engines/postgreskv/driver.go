@@ -11,9 +11,11 @@
 // Other programs may read it, and write it. Beside it lies the table assay_commits, of all stores
 // of the database.
 //
-// A snapshot is a REPEATABLE READ transaction, which sees one state. A transaction is SERIALIZABLE:
-// one that meets that of another process is rolled back by the server, is kv.Aborted, and kv runs
-// it again. Each holds a connection; the pool has 32 of them, or as many as pool_max_conns in the
+// A snapshot is a REPEATABLE READ transaction, which sees one state, between two commits. A
+// transaction is SERIALIZABLE: one that meets that of another process is rolled back by the server,
+// is kv.Aborted, and kv runs it again. If one has read what another then wrote, and that commits
+// first, a snapshot between the two shows the second without the first: it is in the order of the
+// commits, and not always in the one order that explains what transactions have read. Each holds a connection; the pool has 32 of them, or as many as pool_max_conns in the
 // dsn says. The state that a transaction sees is that of its first read.
 //
 // Durability: Synced is synchronous_commit = on, or what the option synced says for servers with a

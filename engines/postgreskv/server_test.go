@@ -1,12 +1,8 @@
 package postgreskv_test
 
 import (
-	"context"
-	"errors"
 	"net/url"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	_ "github.com/assaydb/assay/engines/postgreskv"
 	"github.com/assaydb/assay/engines/postgreskv/postgrestest"
@@ -23,13 +19,3 @@ func params(t testing.TB) string {
 }
 
 func paramsOf(dsn string) string { return "dsn=" + url.QueryEscape(dsn) }
-
-// checkpoint lets the server write all that it has in its caches.
-func checkpoint(ctx context.Context, dsn string) error {
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "CHECKPOINT")
-	return errors.Join(err, conn.Close(ctx))
-}

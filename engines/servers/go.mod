@@ -3,9 +3,11 @@ module github.com/assaydb/assay/engines/servers
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/assaydb/assay v0.0.0
 	github.com/assaydb/assay/engines/etcdkv v0.0.0
 	github.com/assaydb/assay/engines/postgreskv v0.0.0
+	github.com/jackc/pgx/v5 v5.12.0
 )
 
 require (
@@ -56,7 +58,6 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/prove"
 )
 
 // Contender is an engine of the binary, with settings that are worth comparing.
@@ -16,6 +17,8 @@ type Contender struct {
 	Prove   bool   // takes part in assay prove all the same: a setting whose losses are known must lose
 	Summary string // one line
 	Package string // the import path of the package that registers the engine
+
+	Servers *prove.Servers // how assay prove runs servers of the engine's; nil where it runs none
 }
 
 // whole returns catalog with what it leaves out: nil is every engine that is registered, an empty

@@ -15,6 +15,7 @@ const (
 	childName  = "lab-child"
 	helperName = "lab-helper"
 	proveName  = "lab-prove"
+	clientName = "lab-client"
 )
 
 // childCommand is one engine's process of a run.

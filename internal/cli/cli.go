@@ -167,7 +167,7 @@ Start with:
 	cmd.AddCommand(a.runCommand(), a.replayCommand(), a.adviseCommand(), a.proveCommand(), a.reportCommand(),
 		a.siteCommand(), a.compareCommand(), a.enginesCommand(), a.workloadsCommand(), a.inspectCommand(),
 		a.copyCommand(), a.migrateCommand(), a.verifyCommand(), a.switchCommand(), a.watchCommand(), a.childCommand(),
-		a.helperCommand(), a.proveChildCommand(), a.traitsCommand())
+		a.helperCommand(), a.proveChildCommand(), a.proveClientCommand(), a.traitsCommand())
 	return cmd
 }
 

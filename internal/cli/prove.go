@@ -47,7 +47,10 @@ The table shows, for each engine and class of durability, what was promised and 
 (the exit status is then 1), and what nobody promised. Each failure comes with the command that shows it again.
 
 Power is cut on a file system of assay's own, which needs Linux and /dev/fuse; elsewhere only kills are tried. Rules
-for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability.md explains them.`,
+for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability.md explains them.
+
+A command with engines in whose stores are on servers starts servers of its own, and kills them and their clients, parts
+their nodes and cuts the power of their disk: docs/growing.md tells how.`,
 		Example: `  assay prove
   assay prove --engines bbolt,pebble --durability synced --budget 20m
   assay prove --engines 'mine=bbolt:?NoFreelistSync=true' --faults kill,power
@@ -77,7 +80,7 @@ for what remains are ENTRIES/SURVIVORS, such as ordered/sectors: docs/durability
 	}
 	a.proveFlags(&f, cmd.Flags())
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
-	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(prove.Faults,
+	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(allFaults(),
 		cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("rule", completeRules)
 	_ = cmd.RegisterFlagCompletionFunc("durability",
@@ -90,13 +93,13 @@ func (a *app) proveFlags(f *proveFlags, flags *pflag.FlagSet) {
 	flags.StringVar(&f.engines, "engines", "", "engines to crash, separated by commas (default: "+names(a.proved())+")")
 	flags.StringVar(&f.durability, "durability", "all", "synced, flushed, buffered (several with commas) or all")
 	flags.StringSliceVar(&f.faults, "faults", nil, "what to inflict: "+strings.Join(prove.Faults, ", ")+
-		" (default: all)")
+		"; on servers "+strings.Join(prove.ServerFaults, ", ")+" (default: all)")
 	flags.StringSliceVar(&f.rules, "rule", nil,
 		"what may remain when power fails, such as ordered/sectors (default: all rules)")
 	flags.IntVar(&f.rounds, "rounds", 0,
 		"recorded runs, kills and faults of each engine, class and fault (default: as many as fit into the budget)")
 	flags.IntVar(&f.writers, "writers", 0,
-		"goroutines that commit at the same time (default: one in some runs, several in others)")
+		"goroutines that commit at the same time, on servers client processes (default: one in some runs, several in others)")
 	flags.StringVar(&f.resume, "resume", "",
 		"go on with the proof in this folder, for another --budget: what was found counts together")
 	flags.StringVar(&f.again, "again", "",
@@ -227,9 +230,9 @@ func versions(entries []bench.Entry) map[string]string {
 // check refuses what makes no sense.
 func (f proveFlags) check() error {
 	for _, fault := range f.faults {
-		if !slices.Contains(prove.Faults, fault) {
-			return usage(fmt.Errorf("unknown fault %q", fault), "%suse %s", bench.DidYouMean(fault, prove.Faults),
-				strings.Join(prove.Faults, ", "))
+		if known := allFaults(); !slices.Contains(known, fault) {
+			return usage(fmt.Errorf("unknown fault %q", fault), "%suse %s", bench.DidYouMean(fault, known),
+				strings.Join(known, ", "))
 		}
 	}
 	for _, rule := range f.rules {
@@ -253,13 +256,19 @@ func (f proveFlags) check() error {
 
 // prove crashes engines, keeps the proof and shows it.
 func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
+	crash := a.crash
+	if servers, err := a.servers(o, f); err != nil {
+		return err
+	} else if servers != nil {
+		crash = func(ctx context.Context, o prove.Options) (*result.Proof, error) { return a.disturb(ctx, o, servers) }
+	}
 	dir, err := resultDir(f.out)
 	if err != nil {
 		return err
 	}
 	o.Evidence = filepath.Join(dir, "evidence")
 	o.Keep = func(p *result.Proof) { _ = result.WriteProof(dir, p) } // what keeps it from that will be told at the end
-	proof, failure := a.crash(ctx, o)
+	proof, failure := crash(ctx, o)
 	if proof == nil {
 		return errors.Join(failure, removeEmpty(dir))
 	}

@@ -180,6 +180,7 @@ type childKey struct {
 // describe records where and how the run takes place, and refuses what would be meaningless there.
 func (r *runner) describe() error {
 	env, warnings := result.CurrentEnvironment(r.data, r.modules())
+	env.Networks = networks(r.Entries)
 	if r.storage != nil {
 		env.Storage = r.Storage.String()
 	}

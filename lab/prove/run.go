@@ -189,8 +189,9 @@ func (r *runner) plan(ctx context.Context) error {
 // disk that fails here is not the server's.
 func remote(name string) error {
 	return &kv.Error{Op: "prove", Kind: kv.Unsupported,
-		Err:  fmt.Errorf("%s keeps its store on a server, which goes on when its client is killed", name),
-		Hint: "the engine's own tests kill servers, part them and cut their power: docs/growing.md says how often"}
+		Err: fmt.Errorf("%s keeps its store on a server, which goes on when its client is killed", name),
+		Hint: "a server of its own is proved by the command with the server's engine in, if the URL names no other one: " +
+			"docs/growing.md"}
 }
 
 // probe asks one engine, in a process of its own. The store's folder goes with the run's.

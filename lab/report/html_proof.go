@@ -24,13 +24,13 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 	}
 	out.Work = p.sentences(func(q *page) { q.proofWork(proof); q.proofDamage(proof.Damage) })
 	out.Table = htmlTable{Name: "what commits survive", Head: []htmlHead{{Text: "engine"}, {Text: "promise"}}}
-	for _, f := range faultColumns {
+	for _, f := range columnsOf(rows) {
 		out.Table.Head = append(out.Table.Head, htmlHead{Text: f.names[long]})
 	}
 	out.Table.Head = append(out.Table.Head, htmlHead{Text: "distinct states", Right: true},
 		htmlHead{Text: "syncs", Right: true}, htmlHead{Text: "writes", Right: true})
 	for _, r := range rows {
-		out.Table.Rows = append(out.Table.Rows, proofLine(r))
+		out.Table.Rows = append(out.Table.Rows, proofLine(r, columnsOf(rows)))
 	}
 	h.Proof = out
 	if !alone {
@@ -45,11 +45,11 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 }
 
 // proofLine is a promise under all faults.
-func proofLine(r *proofRow) htmlRow {
+func proofLine(r *proofRow, columns []faultColumn) htmlRow {
 	line := htmlRow{Engine: r.engine, Promise: r.promise.Label(),
 		Cells: []htmlCell{{Text: r.engine}, {Text: claimName(r.promise)}}}
 	states := 0
-	for _, f := range faultColumns {
+	for _, f := range columns {
 		o := r.outcomes[f.key]
 		states += o.states()
 		line.Cells = append(line.Cells, htmlCell{Text: o.text(long), Class: o.class(), Sort: fmt.Sprint(o.images())})

@@ -12,15 +12,16 @@ import (
 func ProofMarkdown(w io.Writer, proof *result.Proof) error {
 	var b strings.Builder
 	header := []string{"engine", "promise"}
-	for _, f := range faultColumns {
+	rows := proofRows(proof.Cells)
+	columns := columnsOf(rows)
+	for _, f := range columns {
 		header = append(header, f.names[long])
 	}
 	markdownRow(&b, append(header, "syncs", "writes"))
 	b.WriteString(strings.Repeat("|---", len(header)+2) + "|\n")
-	rows := proofRows(proof.Cells)
 	for _, r := range rows {
 		line := []string{r.engine, claimName(r.promise)}
-		for _, f := range faultColumns {
+		for _, f := range columns {
 			line = append(line, r.outcomes[f.key].text(long))
 		}
 		markdownRow(&b, append(line, number(r.syncs, count), number(r.writes, count)))

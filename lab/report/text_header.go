@@ -43,6 +43,7 @@ func factsOf(run *result.Run) []fact {
 		{"machine", []string{e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), system(e)}},
 		{"disk", []string{storage(e), floor("append + sync", run.Floor.AppendSync),
 			floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose)}},
+		{"network", e.Networks},
 		{"software", append([]string{prefixed("assay ", e.Assay), strings.Replace(e.Go, "go", "Go ", 1)},
 			modules(e.Modules)...)},
 		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed),

@@ -45,6 +45,7 @@ func Proof(w io.Writer, proof *result.Proof, o Options) error {
 type proofRow struct {
 	engine, url   string
 	promise       result.Promise
+	server        bool
 	outcomes      map[string]outcome // by the key of a fault column
 	syncs, writes *float64
 	firstOfEngine bool
@@ -60,7 +61,7 @@ type faultColumn struct {
 
 var faultColumns = []faultColumn{
 	{"kill", [3]string{"kill -9", "kill -9", "kill -9"}, "kill -9",
-		func(c result.ProofCell) bool { return c.Fault == result.FaultKill }},
+		func(c result.ProofCell) bool { return c.Fault == result.FaultKill && !c.Server }},
 	{"power", [3]string{"power cut", "power cut", "power cut"}, "power cut",
 		func(c result.ProofCell) bool { return c.Fault == result.FaultPower && !c.Strict() }},
 	{"recovery", [3]string{"cut while recovering", "cut twice", "cut twice"}, "power cut while recovering",
@@ -68,6 +69,34 @@ var faultColumns = []faultColumn{
 	{"disk", [3]string{"failing, full disk", "bad disk", "bad disk"}, "failing or full disk",
 		func(c result.ProofCell) bool { return c.Fault == result.FaultEIO || c.Fault == result.FaultENOSPC }},
 	{"strict", [3]string{"strict order", "strict", "strict"}, "power cut in strict order", result.ProofCell.Strict},
+	{"client", [3]string{"client killed", "client", "client"}, "kill -9 of a client",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultKill && c.Server }},
+	{"server", [3]string{"server killed", "server", "server"}, "kill -9 of the server",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultServer }},
+	{"leader", [3]string{"leader killed", "leader", "leader"}, "kill -9 of the leader",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultLeader }},
+	{"partition", [3]string{"nodes parted", "parted", "parted"}, "parted nodes",
+		func(c result.ProofCell) bool { return c.Fault == result.FaultPartition }},
+}
+
+// ofServers are the keys of the columns that proofs of servers have; all others have the rest, and
+// power cuts.
+var ofServers = []string{"client", "server", "leader", "partition"}
+
+// columnsOf returns the columns that rows may have something in.
+func columnsOf(rows []*proofRow) (columns []faultColumn) {
+	servers := onServers(rows)
+	for _, f := range faultColumns {
+		if f.key == "power" || slices.Contains(ofServers, f.key) == servers {
+			columns = append(columns, f)
+		}
+	}
+	return columns
+}
+
+// onServers reports whether the stores of rows are on servers.
+func onServers(rows []*proofRow) bool {
+	return slices.ContainsFunc(rows, func(r *proofRow) bool { return r.server })
 }
 
 // proofRows returns the rows that cells make, those of an engine one after the other.
@@ -106,7 +135,7 @@ func rowOf(rows *[]*proofRow, c result.ProofCell) *proofRow {
 		}
 		after = i + 1
 	}
-	r := &proofRow{engine: c.Engine, url: c.URL, promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact},
+	r := &proofRow{engine: c.Engine, url: c.URL, server: c.Server, promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact},
 		outcomes: map[string]outcome{}}
 	*rows = slices.Insert(*rows, after, r)
 	return r
@@ -166,10 +195,13 @@ func (p *page) proofVerdict(rows []*proofRow) {
 	if len(unsure) > 0 {
 		rest = append(rest, fmt.Sprintf("%s could not be tried to the end", countOf(len(unsure), "promise")))
 	}
-	tail := fmt.Sprintf("; %s crashes and disk faults in all.", Grouped(crashes))
+	what := "crashes and disk faults"
+	if onServers(rows) {
+		what = "histories amid faults"
+	}
+	tail := fmt.Sprintf("; %s %s in all.", Grouped(crashes), what)
 	if promised < crashes {
-		tail = fmt.Sprintf("; %s of %s crashes and disk faults put a promise to the test.", Grouped(promised),
-			Grouped(crashes))
+		tail = fmt.Sprintf("; %s of %s %s put a promise to the test.", Grouped(promised), Grouped(crashes), what)
 	}
 	if states > 0 {
 		tail += fmt.Sprintf(" They left %s distinct states.", Grouped(states))
@@ -192,7 +224,7 @@ func (p *page) proofVerdict(rows []*proofRow) {
 // be tried stand among the warnings.
 func notTried(rows []*proofRow) string {
 	var names []string
-	for _, f := range faultColumns {
+	for _, f := range columnsOf(rows) {
 		asked := slices.ContainsFunc(rows, func(r *proofRow) bool { return len(r.outcomes[f.key]) > 0 })
 		if !asked && f.key != "strict" {
 			names = append(names, f.words)

@@ -97,6 +97,9 @@ func countsMarkdown(b *strings.Builder, rows []*proofRow) {
 
 // notCounted reports whether a proof does not tell its states.
 func notCounted(rows []*proofRow) bool {
+	if onServers(rows) {
+		return true
+	}
 	for _, r := range rows {
 		if r.tried().states > 0 {
 			return false

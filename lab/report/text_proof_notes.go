@@ -293,6 +293,10 @@ func (p *page) proofLegend(rows []*proofRow) {
 	if has(func(o outcome) bool { return o.tried() && !o.claimed() }) {
 		entry("lost broke", "not promised, and did not hold in so many crashes: commits were missing, or the store did not open, failed its check or held parts of transactions. held: not promised, and held.")
 	}
+	if onServers(rows) {
+		p.serverLegend(entry, rows)
+		return
+	}
 	entry("promise", "synced survives power loss; flushed survives kill -9; buffered survives neither. Intact: a power loss may take the latest commits, and leaves the store whole; may break: it may not.")
 	if slices.ContainsFunc(rows, func(r *proofRow) bool {
 		return r.outcomes["power"] != nil ||

@@ -12,6 +12,10 @@ import (
 // proofWork tells how much was tried, and what the stores did meanwhile: a crash during a
 // compaction was tried only if there was one.
 func (p *page) proofWork(proof *result.Proof) {
+	if rows := proofRows(proof.Cells); onServers(rows) {
+		p.serverWork(proof, rows)
+		return
+	}
 	points, kills, states, runs := 0, 0, 0, map[string]int{}
 	ops, covered := 0, 0
 	for _, c := range proof.Cells {

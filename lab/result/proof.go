@@ -64,6 +64,11 @@ const (
 	FaultRecovery = "recovery" // power fails again while the store is opened after a power failure
 	FaultEIO      = "eio"      // a write or a sync fails with an input/output error
 	FaultENOSPC   = "enospc"   // a write fails because the disk is full
+
+	// Of stores on servers, of which FaultKill kills a client.
+	FaultServer    = "server"    // kill -9 of a server, or of one node of a cluster
+	FaultLeader    = "leader"    // kill -9 of the node that leads a cluster
+	FaultPartition = "partition" // a node is parted from the others
 )
 
 // ProofCell is one engine at one durability class under one fault.
@@ -74,6 +79,8 @@ type ProofCell struct {
 	Delivered string `json:"delivered"` // the class that the driver says they got
 	Intact    bool   `json:"intact"`    // what the driver says of the store after a power failure
 	Fault     string `json:"fault"`     // one of the Fault constants
+	// Server is that the store is on a server, which the proof ran itself.
+	Server bool `json:"server,omitempty"`
 	// Rule is what remains when power fails, "ENTRIES/SURVIVORS": "ordered/sectors". Empty under a
 	// kill.
 	Rule string `json:"rule,omitempty"`
@@ -99,6 +106,10 @@ type ProofCell struct {
 	// them.
 	Late  int   `json:"late,omitempty"`
 	Acked int64 `json:"acked"` // commits acknowledged before the crashes
+	// Transactions is how many the clients of a server began, and InDoubt of how many of them nobody
+	// was told what became of them.
+	Transactions int64 `json:"transactions,omitempty"`
+	InDoubt      int64 `json:"in_doubt,omitempty"`
 	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most
 	// in one image, and LostAge the age, at the crash, of the oldest one that was ever lost.
 	Lost    int64         `json:"lost"`

@@ -53,8 +53,9 @@ type Environment struct {
 	Memory     int64             `json:"memory,omitempty"`
 	FileSystem string            `json:"file_system,omitempty"` // "ext4"
 	Device     string            `json:"device,omitempty"`
-	Tmpfs      bool              `json:"tmpfs"`             // the data lay in memory: nothing can be synced
-	Storage    string            `json:"storage,omitempty"` // the modelled disk that the data lay on, with its parameters
+	Tmpfs      bool              `json:"tmpfs"`              // the data lay in memory: nothing can be synced
+	Storage    string            `json:"storage,omitempty"`  // the modelled disk that the data lay on, with its parameters
+	Networks   []string          `json:"networks,omitempty"` // by which those are reached that are on servers: "pg: loopback"
 	Assay      string            `json:"assay,omitempty"`
 	Modules    map[string]string `json:"modules,omitempty"`  // versions of the engines' modules
 	Unranked   string            `json:"unranked,omitempty"` // why this binary's timings mean nothing: "built with -race"

@@ -1,11 +1,12 @@
-// Package etcdtest runs clusters of etcd for tests: nodes that are processes of their own, on the
-// loopback interface, each with a folder on this machine's disk.
+// Package etcdtest runs clusters of etcd for tests and proofs: nodes that are processes of their
+// own, on the loopback interface, each with a folder on this machine's disk.
 //
-// The nodes are the test's own binary, started again: its TestMain calls Main.
+// The nodes are the program's own binary, started again: its main, or TestMain, calls Main.
 package etcdtest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,14 +20,16 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
 )
 
 const (
 	nodeVar = "ASSAY_ETCD_NODE" // the node that a process is
 )
 
-// Main is what TestMain calls first. In the process of a node it does not return.
+// Main is what main or TestMain calls first. In the process of a node it does not return.
 func Main() {
 	if text := os.Getenv(nodeVar); text != "" {
 		if err := run(text); err != nil {
@@ -173,6 +176,33 @@ func (c *Cluster) Endpoints() []string {
 
 // Params is how a URL names the cluster.
 func (c *Cluster) Params() string { return "endpoints=" + strings.Join(c.Endpoints(), ",") }
+
+// NodeParams is how a URL names node i alone.
+func (c *Cluster) NodeParams(i int) string { return "endpoints=" + c.Endpoints()[i] }
+
+// Leader returns the node that leads the cluster, for which it waits until ctx ends.
+func (c *Cluster) Leader(ctx context.Context) (int, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
+	if err != nil {
+		return 0, err
+	}
+	defer client.Close()
+	for {
+		for i, endpoint := range c.Endpoints() {
+			asked, cancel := context.WithTimeout(ctx, time.Second)
+			status, err := client.Status(asked, endpoint)
+			cancel()
+			if err == nil && status.Leader == status.Header.MemberId {
+				return i, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
 
 // Launch starts the process of node i, on its folder if it had one before.
 func (c *Cluster) Launch(i int) error {

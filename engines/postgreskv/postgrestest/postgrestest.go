@@ -1,5 +1,5 @@
-// Package postgrestest runs servers of PostgreSQL for tests, each with a database of its own on
-// this machine, reached through a socket in its folder.
+// Package postgrestest runs servers of PostgreSQL for tests and proofs, each with a database of its
+// own on this machine, reached through a socket in its folder.
 package postgrestest
 
 import (
@@ -133,12 +133,16 @@ func AtLeast(t testing.TB, variable string, usual int) int {
 }
 
 // New returns a server without a database. It has to be removed.
-func New() (s *Server, err error) {
+func New() (s *Server, err error) { return NewIn("/tmp") } // a socket's path is short
+
+// NewIn is New with the server's own folder in parent, which the user must reach as whom it runs.
+// The path of a socket has 107 bytes at most.
+func NewIn(parent string) (s *Server, err error) {
 	s = &Server{attributes: func() *syscall.SysProcAttr { return nil }}
 	if s.bin, err = binaries(); err != nil {
 		return nil, err
 	}
-	if s.dir, err = os.MkdirTemp("/tmp", "assay-pg"); err != nil { // a socket's path is short
+	if s.dir, err = os.MkdirTemp(parent, "assay-pg"); err != nil {
 		return nil, err
 	}
 	if os.Getuid() == 0 { // as whom it refuses to run
@@ -188,7 +192,7 @@ func (s *Server) Use(data string) {
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir, cmd.SysProcAttr = s.dir, s.attributes()
+	cmd.Dir, cmd.SysProcAttr = s.dir, dieWithParent(s.attributes())
 	return cmd
 }
 
@@ -197,7 +201,8 @@ const patience = 2 * time.Minute
 
 // Launch starts the server, with settings like "fsync=off", and waits until it answers.
 func (s *Server) Launch(settings ...string) error {
-	args := []string{"-D", s.data, "-k", s.dir, "-c", "listen_addresses="}
+	// shared memory is in the server's folder: what is elsewhere outlives a kill
+	args := []string{"-D", s.data, "-k", s.dir, "-c", "listen_addresses=", "-c", "dynamic_shared_memory_type=mmap"}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
@@ -262,7 +267,7 @@ func (s *Server) Kill() error {
 		}
 	}
 	<-s.ended
-	return nil
+	return removeShared(s.data)
 }
 
 // children returns the processes that a process has started.

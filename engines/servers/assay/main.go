@@ -2,10 +2,16 @@
 // machine's disk:
 //
 //	go run ./assay run ycsb --engines 'bbolt,pg=postgres:?dsn=host=/run/postgresql,etcd=etcd:?endpoints=127.0.0.1:2379'
+//
+// It proves servers that it starts itself: PostgreSQL where that is installed, and three nodes of
+// etcd, which are this program, started again.
+//
+//	go run ./assay prove --engines postgres,etcd
 package main
 
 import (
 	"github.com/assaydb/assay"
+	"github.com/assaydb/assay/engines/etcdkv/etcdtest"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/etcdkv"
@@ -17,8 +23,11 @@ import (
 var catalog = []assay.Engine{
 	{Name: "bbolt", Engine: "bbolt", Default: true, Summary: "B+ tree in one file"},
 	{Name: "sqlite", Engine: "sqlite", Default: true, Summary: "B-tree in one file"},
-	{Name: "postgres", Engine: "postgres", Summary: "a table of a server"},
-	{Name: "etcd", Engine: "etcd", Summary: "cluster of nodes that agree, over the network"},
+	{Name: "postgres", Engine: "postgres", Summary: "a table of a server", Servers: &postgres},
+	{Name: "etcd", Engine: "etcd", Summary: "cluster of nodes that agree, over the network", Servers: &etcd},
 }
 
-func main() { assay.Main(assay.Config{Engines: catalog}) }
+func main() {
+	etcdtest.Main()
+	assay.Main(assay.Config{Engines: catalog})
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,15 +20,15 @@ const asCommand = "ASSAY_SERVERS_COMMAND"
 func TestMain(m *testing.M) {
 	etcdtest.Main()
 	if os.Getenv(asCommand) != "" {
+		catalog = append(catalog, planted...)
 		main()
 		return
 	}
 	postgrestest.Main(m)
 }
 
-// TestAServerIsNotProvedByKillingItsClient: what is left of it cannot be compared, so that no
-// verdict would be right.
-func TestAServerIsNotProvedByKillingItsClient(t *testing.T) {
+// TestAServerOfSomebodyElsesIsNotProved: nobody may kill it, and without that nothing is proved.
+func TestAServerOfSomebodyElsesIsNotProved(t *testing.T) {
 	server, err := postgrestest.Shared()
 	postgrestest.Check(t, err)
 	nodes := etcdtest.Start(t, 3)
@@ -65,6 +66,9 @@ func TestServersStandBesideAFile(t *testing.T) {
 	run, err := result.Read(out)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := []string{"pg: Unix socket", "etcd: loopback"}; !slices.Equal(run.Environment.Networks, want) {
+		t.Errorf("the networks are %q, want %q", run.Environment.Networks, want)
 	}
 	if len(run.Cells) != 3 {
 		t.Errorf("got %d cells, want three engines", len(run.Cells))
