@@ -233,8 +233,8 @@ func spoil(t *testing.T, pattern string) {
 	}
 }
 
-// TestALoadMergesEachPairOnce: filled as a copy fills it, a store has tables on the first and on the
-// last level alone.
+// TestALoadMergesEachPairOnce: filled as a copy fills it, a store has tables on the first and on
+// the last level alone.
 func TestALoadMergesEachPairOnce(t *testing.T) {
 	url := "badger:" + filepath.Join(t.TempDir(), "db") + "?NumLevelZeroTables=1&NumLevelZeroTablesStall=2"
 	for name, value := range (badgerkv.Driver{}).Info().Bulk {
