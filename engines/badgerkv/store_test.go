@@ -3,11 +3,13 @@ package badgerkv_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/assaydb/assay/engines/badgerkv"
 	"github.com/assaydb/assay/kv"
 )
 
@@ -228,5 +230,49 @@ func spoil(t *testing.T, pattern string) {
 		if err := os.WriteFile(name, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestALoadMergesEachPairOnce: filled as a copy fills it, a store has tables on the first and on
+// the last level alone.
+func TestALoadMergesEachPairOnce(t *testing.T) {
+	url := "badger:" + filepath.Join(t.TempDir(), "db") + "?NumLevelZeroTables=1&NumLevelZeroTablesStall=2"
+	for name, value := range (badgerkv.Driver{}).Info().Bulk {
+		if !strings.HasPrefix(name, "NumLevelZero") {
+			url += "&" + name + "=" + value
+		}
+	}
+	db, err := kv.Open(t.Context(), url, kv.WithWeakest(kv.Buffered))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	handle, ok := badgerkv.Handle(db)
+	if !ok {
+		t.Fatal("no handle")
+	}
+	rng := rand.NewChaCha8([32]byte{3})
+	value := make([]byte, 1000)
+	for i := range 80 {
+		var b kv.Batch
+		for j := range 1000 {
+			_, _ = rng.Read(value) // never fails
+			b.Put(fmt.Appendf(nil, "%04d/%04d", i, j), value)
+		}
+		if err := db.Write(t.Context(), kv.Buffered, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merged := 0
+	for _, l := range handle.Levels() {
+		if l.NumTables > 0 && l.Level > 0 && l.Level < 6 {
+			t.Errorf("%d tables on level %d", l.NumTables, l.Level)
+		}
+		if l.Level == 6 {
+			merged = l.NumTables
+		}
+	}
+	if merged == 0 {
+		t.Error("there is no table on the last level")
 	}
 }
