@@ -14,6 +14,7 @@ var byHand = map[string]string{
 	"growing.md What changes": "limits of etcd and of its driver's options",
 	"eventlog.md Abilities":   "limits of this store and of others, as they document them",
 	"formats.md ratio":        "limits of the format",
+	"upstream.md":             "versions of engines and of the system, at the head of each section",
 }
 
 var figure = regexp.MustCompile(`\d(\.\d+)? ?(ns|µs|ms|s|x|×|%|[kMG]i?B)\b|\d\.\d|\d,\d{3}`)

@@ -17,7 +17,8 @@ var (
 )
 
 // TestCountsOfOldReleasesAreThoseThatWereFound holds the table of known bugs in docs/upstream.md to
-// what lab/releases printed, as it lies in docs/figures/upstream.txt; -update makes its counts anew.
+// what lab/releases printed, as it lies in docs/figures/upstream.txt; -update makes its counts
+// anew.
 func TestCountsOfOldReleasesAreThoseThatWereFound(t *testing.T) {
 	printed, err := os.ReadFile(filepath.Join(root, "docs", "figures", "upstream.txt"))
 	if err != nil {

@@ -213,7 +213,8 @@ func TestThePageOfADefaultRunIsSmallAndQuick(t *testing.T) {
 			evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].domInteractive`),
 			evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
 		do(t, ctx, chromedp.Click(chromedp.CSS(`#answer thead th:nth-child(2) button`)))
-		if sorted := evaluate[string](t, ctx, `document.querySelector('#answer thead th:nth-child(2)').ariaSort`); sorted != "ascending" {
+		const sort = `document.querySelector('#answer thead th:nth-child(2)').ariaSort`
+		if sorted := evaluate[string](t, ctx, sort); sorted != "ascending" {
 			t.Errorf("it was clicked and is %q", sorted)
 		}
 	}
