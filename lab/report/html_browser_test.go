@@ -198,8 +198,8 @@ func TestThePageInABrowser(t *testing.T) {
 // is not held against a limit.
 func TestThePageOfADefaultRunIsSmallAndQuick(t *testing.T) {
 	run := defaultRun(t)
-	if engines, operations := len(engineNames(run.Cells)), len(workloadNames(run.Cells)); engines < 5 || operations < 4 {
-		t.Fatalf("%d engines at %d workloads are no default run", engines, operations)
+	if engines, all := len(engineNames(run.Cells)), len(workloadNames(run.Cells)); engines < 5 || all < 4 {
+		t.Fatalf("%d engines at %d workloads are no default run", engines, all)
 	}
 	page := htmlOf(t, run)
 	if len(page) > mostPage {
