@@ -198,8 +198,8 @@ func TestThePageInABrowser(t *testing.T) {
 // is not held against a limit.
 func TestThePageOfADefaultRunIsSmallAndQuick(t *testing.T) {
 	run := defaultRun(t)
-	if engines, operations := len(engineNames(run.Cells)), len(workloadNames(run.Cells)); engines < 5 || operations < 4 {
-		t.Fatalf("%d engines at %d workloads are no default run", engines, operations)
+	if engines, all := len(engineNames(run.Cells)), len(workloadNames(run.Cells)); engines < 5 || all < 4 {
+		t.Fatalf("%d engines at %d workloads are no default run", engines, all)
 	}
 	page := htmlOf(t, run)
 	if len(page) > mostPage {
@@ -213,7 +213,8 @@ func TestThePageOfADefaultRunIsSmallAndQuick(t *testing.T) {
 			evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].domInteractive`),
 			evaluate[float64](t, ctx, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
 		do(t, ctx, chromedp.Click(chromedp.CSS(`#answer thead th:nth-child(2) button`)))
-		if sorted := evaluate[string](t, ctx, `document.querySelector('#answer thead th:nth-child(2)').ariaSort`); sorted != "ascending" {
+		const sort = `document.querySelector('#answer thead th:nth-child(2)').ariaSort`
+		if sorted := evaluate[string](t, ctx, sort); sorted != "ascending" {
 			t.Errorf("it was clicked and is %q", sorted)
 		}
 	}

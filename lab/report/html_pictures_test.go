@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -105,8 +106,14 @@ func (p picture) take(t *testing.T, ctx context.Context, address string) []byte 
 	return data
 }
 
-// fewColors returns a picture in its 256 most frequent colours: a third as long, and alike to the
-// eye.
+// near reports whether no part of two colours differs by more than apart.
+func near(a, b color.RGBA, apart int) bool {
+	off := func(x, y uint8) bool { return max(int(x)-int(y), int(y)-int(x)) > apart }
+	return !off(a.R, b.R) && !off(a.G, b.G) && !off(a.B, b.B)
+}
+
+// fewColors returns a picture in 256 of its colours, those that are apart and frequent: a third as
+// long, and alike to the eye.
 func fewColors(t *testing.T, data []byte) []byte {
 	t.Helper()
 	from, err := png.Decode(bytes.NewReader(data))
@@ -123,10 +130,17 @@ func fewColors(t *testing.T, data []byte) []byte {
 	for c := range seen {
 		order = append(order, c)
 	}
-	slices.SortFunc(order, func(a, b color.RGBA) int { return seen[b] - seen[a] })
+	slices.SortFunc(order, func(a, b color.RGBA) int {
+		return cmp.Or(seen[b]-seen[a], cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
 	var colors color.Palette
-	for _, c := range order[:min(len(order), 256)] {
-		colors = append(colors, c)
+	for apart := 24; apart >= 0 && len(colors) < 256; apart -= 8 { // a dot's colour is rare, and unlike others
+		for _, c := range order {
+			alike := func(o color.Color) bool { return near(c, o.(color.RGBA), apart) }
+			if len(colors) < 256 && !slices.ContainsFunc(colors, alike) {
+				colors = append(colors, c)
+			}
+		}
 	}
 	to := image.NewPaletted(from.Bounds(), colors)
 	draw.Draw(to, to.Bounds(), from, from.Bounds().Min, draw.Src)
