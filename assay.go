@@ -58,7 +58,7 @@ type Engine struct {
 	// that. Reports tell what the difference costs.
 	Plain string
 
-	// Servers says how assay prove runs servers by itself, of an engine whose stores are on servers.
+	// Servers says how assay prove runs servers by itself, of an engine whose stores are on some.
 	// Without it such an engine is not proved.
 	Servers *prove.Servers
 

@@ -127,9 +127,11 @@ func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *overla
 		s.last = response.Header.Revision
 		return nil
 	}
-	if marks := response.Responses[0].GetResponseRange().Kvs; len(marks) == 0 {
+	marks := response.Responses[0].GetResponseRange().Kvs
+	if len(marks) == 0 {
 		return s.again(ctx)
 	}
+	s.last = marks[0].ModRevision // another one if a commit that was in doubt has come after all
 	return &driver.Error{Kind: driver.Aborted, Hint: "another transaction has changed what this one read"}
 }
 

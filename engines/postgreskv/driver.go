@@ -15,8 +15,9 @@
 // transaction is SERIALIZABLE: one that meets that of another process is rolled back by the server,
 // is kv.Aborted, and kv runs it again. If one has read what another then wrote, and that commits
 // first, a snapshot between the two shows the second without the first: it is in the order of the
-// commits, and not always in the one order that explains what transactions have read. Each holds a connection; the pool has 32 of them, or as many as pool_max_conns in the
-// dsn says. The state that a transaction sees is that of its first read.
+// commits, and not always in the one order that explains what transactions have read. Each holds a
+// connection; the pool has 32 of them, or as many as pool_max_conns in the dsn says. The state that
+// a transaction sees is that of its first read.
 //
 // Durability: Synced is synchronous_commit = on, or what the option synced says for servers with a
 // replica: remote_apply, remote_write or local. Flushed and Buffered are synchronous_commit = off:

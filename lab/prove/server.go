@@ -27,8 +27,8 @@ var ServerFaults = []string{result.FaultKill, result.FaultServer, result.FaultLe
 // Servers says how a proof runs servers of an engine by itself, on this machine. It needs Start and
 // Explain; the zero value of another field is that there is no such thing.
 type Servers struct {
-	// Address is the option of the engine's URLs that names a server. A store whose URL has it is on
-	// a server of somebody else's, which no proof kills.
+	// Address is the option of the engine's URLs that names a server. A store whose URL has it is
+	// on a server of somebody else's, which no proof kills.
 	Address string
 	// Start starts a server, or a cluster, that keeps everything below dir, an empty folder.
 	Start func(dir string) (Server, error)
@@ -38,9 +38,9 @@ type Servers struct {
 	// which each stands between its Call and its Return. Checked is false if it could not tell in
 	// time.
 	Explain func([]Transaction) (explained, checked bool)
-	// ViewsApart is that who only reads sees a state between two commits, which may be none that the
-	// order has in which those who write explain each other. Then they are held against the writes
-	// alone, and those who write against each other.
+	// ViewsApart is that who only reads sees a state between two commits, which may be none that
+	// the order has in which those who write explain each other. Then they are held against the
+	// writes alone, and those who write against each other.
 	ViewsApart bool
 	// Untried says, in sentences that begin with the engine's name, what is not inflicted, or not
 	// held against what, and why.
@@ -102,7 +102,8 @@ type serverRun struct {
 // in processes of their own read and write while they, or the server, suffer the faults; then all
 // of the store is held against what they were told, and all that they saw against one order of
 // whole transactions.
-func RunServers(ctx context.Context, o Options, servers map[string]Servers, client []string) (_ *result.Proof, err error) {
+func RunServers(ctx context.Context, o Options, servers map[string]Servers, client []string) (
+	_ *result.Proof, err error) {
 	asked := o.Faults
 	if o.Faults == nil {
 		o.Faults = ServerFaults
@@ -300,7 +301,8 @@ func (s *serverRun) inflict(ctx context.Context) (failed error) {
 	return failed
 }
 
-// suffer inflicts a task's fault, until a moment or as many rounds as were asked for, at least once.
+// suffer inflicts a task's fault until a moment, or in as many rounds as were asked for, at least
+// once.
 func (s *serverRun) suffer(ctx context.Context, t *task, until time.Time) error {
 	for round := 0; t.why == "" && ctx.Err() == nil; round++ {
 		if s.Rounds > 0 && round == s.Rounds || s.Rounds == 0 && round > 0 && !time.Now().Before(until) {

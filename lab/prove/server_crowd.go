@@ -30,8 +30,9 @@ type crowd struct {
 type member struct {
 	process *child.Process
 	acked   int
-	failed  int   // transactions, one after the other, that returned an error of another kind than those that are expected
-	said    error // what kept it from going on
+	failed  int    // transactions, one after the other, for reasons that are not expected
+	told    string // the error of its last transaction
+	said    error  // what kept it from going on
 	killed  bool
 	over    chan struct{} // closed when it has ended
 }
@@ -92,6 +93,7 @@ func (c *crowd) follow(m *member) {
 			if now.Told == Acknowledged {
 				m.acked++
 			}
+			m.told = line.Error
 			if m.failed++; line.Error == "" {
 				m.failed = 0
 			} else if m.failed == mostFailures {
@@ -127,9 +129,22 @@ func (c *crowd) await(ctx context.Context, done func() bool) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-timer.C:
-			return &lateError{serverPatience}
+			return c.late()
 		}
 	}
+}
+
+// late is the error of clients that wait too long, with what they were told last.
+func (c *crowd) late() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := fmt.Errorf("%w by a client", &lateError{serverPatience})
+	for i, m := range c.clients {
+		if !m.killed && m.told != "" {
+			err = fmt.Errorf("%w; client %d, with %d acknowledged, was told last: %s", err, i+1, m.acked, m.told)
+		}
+	}
+	return err
 }
 
 // stuck returns what keeps a client from going on, which nobody has killed. mu is held.

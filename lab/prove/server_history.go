@@ -219,7 +219,8 @@ func (j judgement) ordered(all []Transaction, r remains, lossy bool, there func(
 		}
 		out = append(out, t)
 	}
-	last := Transaction{Client: allThatRemains, Call: j.at, Return: j.at + 1, Told: Acknowledged, Reads: map[int]uint64{}}
+	last := Transaction{Client: allThatRemains, Call: j.at, Return: j.at + 1, Told: Acknowledged,
+		Reads: map[int]uint64{}}
 	for cell := range Cells {
 		last.Reads[cell] = r.cells[cell]
 	}

@@ -169,8 +169,8 @@ func (s *serverRun) recordServer(ctx context.Context, t *task, c *crowd) (_ *pow
 }
 
 // powerState starts a server on a state that a power cut at a moment has left, and judges it.
-func (s *serverRun) powerState(ctx context.Context, t *task, seed uint64, c *crowd, img *powerfs.Image, all []Transaction,
-	at int64) (err error) {
+func (s *serverRun) powerState(ctx context.Context, t *task, seed uint64, c *crowd, img *powerfs.Image,
+	all []Transaction, at int64) (err error) {
 	servers := s.servers[t.entry.Engine]
 	dir, err := s.folder(s.fast)
 	if err != nil {

@@ -103,10 +103,11 @@ func TestViewsStandApart(t *testing.T) {
 	one.Reads = map[int]uint64{7: 0}
 	view := Transaction{Client: 2, N: 1, Call: 30, Return: 40, Told: Acknowledged, Reads: map[int]uint64{1: 1}}
 	var asked [][]Transaction
-	j := judgement{at: 100, keeps: true, servers: Servers{ViewsApart: true, Explain: func(some []Transaction) (bool, bool) {
+	j := judgement{at: 100, keeps: true, servers: Servers{ViewsApart: true}}
+	j.servers.Explain = func(some []Transaction) (bool, bool) {
 		asked = append(asked, some)
 		return true, true
-	}}}
+	}
 	if f := j.judge([]Transaction{one, view}, left(one)); f.broken != "" || len(asked) != 2 {
 		t.Fatalf("%+v, asked %d times", f, len(asked))
 	}

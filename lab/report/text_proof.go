@@ -135,8 +135,8 @@ func rowOf(rows *[]*proofRow, c result.ProofCell) *proofRow {
 		}
 		after = i + 1
 	}
-	r := &proofRow{engine: c.Engine, url: c.URL, server: c.Server, promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact},
-		outcomes: map[string]outcome{}}
+	r := &proofRow{engine: c.Engine, url: c.URL, server: c.Server,
+		promise: result.Promise{Delivered: c.Delivered, Intact: c.Intact}, outcomes: map[string]outcome{}}
 	*rows = slices.Insert(*rows, after, r)
 	return r
 }

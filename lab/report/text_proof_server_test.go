@@ -14,8 +14,8 @@ func serverProof() *result.Proof {
 		Started: run.Started, Environment: run.Environment, Unseen: []string{"etcd: its disks lose no power"}}
 	add := func(engine, fault string, kills int, failed string) {
 		c := result.ProofCell{Engine: engine, URL: engine + ":", Requested: "synced", Delivered: "synced", Intact: true,
-			Fault: fault, Server: true, Rounds: 4, Cuts: 4, Kills: kills, Images: 4, States: 4, Transactions: 3000, Acked: 2000,
-			InDoubt: 7}
+			Fault: fault, Server: true, Rounds: 4, Cuts: 4, Kills: kills, Images: 4, States: 4,
+			Transactions: 3000, Acked: 2000, InDoubt: 7}
 		c.Keeps = result.Finding{Claimed: true, Verdict: result.Proved}
 		c.Whole = c.Keeps
 		if failed != "" {

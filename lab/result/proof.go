@@ -106,8 +106,8 @@ type ProofCell struct {
 	// them.
 	Late  int   `json:"late,omitempty"`
 	Acked int64 `json:"acked"` // commits acknowledged before the crashes
-	// Transactions is how many the clients of a server began, and InDoubt of how many of them nobody
-	// was told what became of them.
+	// Transactions is how many the clients of a server began, and InDoubt of how many of them
+	// nobody was told what became of them.
 	Transactions int64 `json:"transactions,omitempty"`
 	InDoubt      int64 `json:"in_doubt,omitempty"`
 	// Lost is how many of the acknowledged commits were missing, over all images; LostMax the most

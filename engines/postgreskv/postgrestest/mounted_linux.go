@@ -21,8 +21,8 @@ func dieWithParent(attr *syscall.SysProcAttr) *syscall.SysProcAttr {
 	return attr
 }
 
-// removeShared removes the segment of System V's shared memory of a server that was killed, by which
-// the next one would see that its processes have ended. It sees it without as well.
+// removeShared removes the segment of System V's shared memory of a server that was killed, by
+// which the next one would see that its processes have ended. It sees it without as well.
 func removeShared(data string) error {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	lines := strings.Split(string(text), "\n")

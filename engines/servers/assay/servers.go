@@ -39,7 +39,7 @@ var postgres = prove.Servers{
 		},
 		Upkeep: checkpoint,
 		Recover: func(data, run string) (prove.Server, error) {
-			// the number of its first process may be another's by now, which is not so after a power cut
+			// the number of its first process may be another's by now: not so after a power cut
 			if err := os.RemoveAll(filepath.Join(data, folder, "postmaster.pid")); err != nil {
 				return nil, err
 			}
