@@ -198,3 +198,40 @@ func TestCheckReadsEveryPairWhereTheEngineHasNoCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestEachEndsWhereKeysAreNotInOrder(t *testing.T) {
+	t.Cleanup(func() { theUnread = unread{} })
+	db := mustOpen(t, "unread:p")
+	stop := errors.New("stop")
+	for _, c := range []struct {
+		pairs   []string
+		reverse bool
+		until   string // do fails there
+		fail    error  // the engine's, at the end
+		seen    string
+		is      error
+	}{
+		{pairs: []string{"a", "b", "c"}, seen: "abc"},
+		{pairs: []string{"c", "b", "a"}, reverse: true, seen: "cba"},
+		{pairs: []string{"a", "b", "c"}, until: "b", seen: "ab", is: stop},
+		{pairs: []string{"a", "b"}, fail: errDisk, seen: "ab", is: errDisk},
+		{pairs: []string{"a", "c", "b"}, seen: "ac", is: kv.Corrupt},
+		{pairs: []string{"a", "b", "b"}, seen: "ab", is: kv.Corrupt},
+		{pairs: []string{"c", "a", "b"}, reverse: true, seen: "ca", is: kv.Corrupt},
+		{pairs: []string{"c", "c"}, reverse: true, seen: "c", is: kv.Corrupt},
+	} {
+		theUnread = unread{pairs: c.pairs, fail: c.fail}
+		seen := ""
+		err := db.View(ctx, func(s *kv.Snapshot) error {
+			return s.Each(kv.Range{Reverse: c.reverse}, func(k, _ []byte) error {
+				if seen += string(k); string(k) == c.until {
+					return stop
+				}
+				return nil
+			})
+		})
+		if seen != c.seen || !errors.Is(err, c.is) || err != nil && c.is == nil {
+			t.Errorf("%+v: saw %q, %v", c, seen, err)
+		}
+	}
+}

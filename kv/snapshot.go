@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -205,6 +206,23 @@ func (s *Snapshot) Scan(r Range) iter.Seq2[[]byte, []byte] {
 func (s *Snapshot) Keys(r Range) iter.Seq[[]byte] {
 	r.KeysOnly = true
 	return func(yield func(k []byte) bool) { s.Scan(r)(func(k, _ []byte) bool { return yield(k) }) }
+}
+
+// Each gives the pairs of r in order to do, which borrows them as from Scan, until do returns an
+// error. A key that does not come behind the one before it is Corrupt: in a damaged file pages may
+// lead in a circle, and a Scan of it never ends.
+func (s *Snapshot) Each(r Range, do func(k, v []byte) error) error {
+	var last []byte
+	for k, v := range s.Scan(r) {
+		if c := bytes.Compare(last, k); last != nil && (c == 0 || c > 0 != r.Reverse) {
+			return s.db.wrap("scan", refusal(Corrupt, "restore a backup", "key %q stands behind %q", k, last))
+		}
+		last = append(last[:0], k...)
+		if err := do(k, v); err != nil {
+			return err
+		}
+	}
+	return s.Err()
 }
 
 // Err returns the first error that ended a scan of this snapshot early, or nil; after the end of

@@ -284,11 +284,11 @@ func summarise(ctx context.Context, db *kv.DB, o Options, of int64) (Summary, er
 func (o *Options) each(ctx context.Context, db *kv.DB, do func(k, v []byte) error) error {
 	return db.View(ctx, func(s *kv.Snapshot) error {
 		var last []byte
-		for k, v := range s.Scan(o.Range) {
+		return s.Each(o.Range, func(k, v []byte) error {
 			if o.Change != nil {
 				var keep bool
 				if k, v, keep = o.Change(k, v); !keep {
-					continue
+					return nil
 				}
 				if bytes.Compare(k, last) <= 0 {
 					return &kv.Error{Kind: kv.Invalid, Hint: "a change must keep the order of keys, and give each its own",
@@ -296,11 +296,8 @@ func (o *Options) each(ctx context.Context, db *kv.DB, do func(k, v []byte) erro
 				}
 				last = append(last[:0], k...)
 			}
-			if err := do(k, v); err != nil {
-				return err
-			}
-		}
-		return nil
+			return do(k, v)
+		})
 	})
 }
 

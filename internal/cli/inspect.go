@@ -334,11 +334,11 @@ type storeStats struct {
 func readStats(ctx context.Context, db *kv.DB) (storeStats, error) {
 	s := storeStats{Engine: db.Engine(), Path: db.Path(), Mode: db.Mode(), Settings: db.Settings()}
 	err := db.View(ctx, func(snapshot *kv.Snapshot) error {
-		for k, v := range snapshot.Scan(kv.Range{}) {
+		return snapshot.Each(kv.Range{}, func(k, v []byte) error {
 			s.Pairs++
 			s.Bytes += int64(len(k) + len(v))
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return s, err

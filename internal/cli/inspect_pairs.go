@@ -194,9 +194,9 @@ func (a *app) scan(ctx context.Context, db *kv.DB, operands []string, f inspectF
 		return err
 	}
 	write := pairForms[format]
-	return db.View(ctx, func(s *kv.Snapshot) error {
-		n := 0
-		for k, v := range s.Scan(r) {
+	enough, n := errors.New("enough"), 0
+	err = db.View(ctx, func(s *kv.Snapshot) error {
+		return s.Each(r, func(k, v []byte) error {
 			if r.KeysOnly {
 				v = nil
 			} else if v == nil {
@@ -206,11 +206,15 @@ func (a *app) scan(ctx context.Context, db *kv.DB, operands []string, f inspectF
 				return err
 			}
 			if n++; n == f.limit {
-				break
+				return enough
 			}
-		}
-		return nil
+			return nil
+		})
 	})
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
 }
 
 // put sets a value with the strongest class.

@@ -50,10 +50,10 @@ func (a *app) sizes(ctx context.Context, db *kv.DB, operands []string, f inspect
 	}
 	s := sizesShown{Sizes: []sizeShown{}}
 	err = db.View(ctx, func(snapshot *kv.Snapshot) error {
-		for k, v := range snapshot.Scan(r) {
+		return snapshot.Each(r, func(k, v []byte) error {
 			s.add(len(k), len(v))
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return err

@@ -137,10 +137,11 @@ func (s *keys) hold(ctx context.Context) (release func() error) {
 // sumOf returns a digest of all that a snapshot shows.
 func sumOf(s *kv.Snapshot) (sum uint64, err error) {
 	h := fnv.New64a()
-	err = ascending(s, kv.Range{}, func(k, v []byte) {
+	err = s.Each(kv.Range{}, func(k, v []byte) error {
 		fmt.Fprintf(h, "%d %d ", len(k), len(v))
 		_, _ = h.Write(k) // a hash's Write does not fail
 		_, _ = h.Write(v)
+		return nil
 	})
 	return h.Sum64(), err
 }

@@ -141,14 +141,11 @@ func (c *Capture) part() string {
 // load records what is in the store.
 func (c *Capture) load(ctx context.Context, db *kv.DB) error {
 	return db.View(ctx, func(s *kv.Snapshot) error {
-		for k, v := range s.Scan(kv.Range{}) {
+		return s.Each(kv.Range{}, func(k, v []byte) error {
 			c.log.roomFor(len(k) + len(v))
 			c.log.pair(k, v)
-			if err := c.log.ended(); err != nil {
-				return err
-			}
-		}
-		return nil
+			return c.log.ended()
+		})
 	})
 }
 
