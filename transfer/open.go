@@ -35,8 +35,15 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 	if access == Look && d.Info().Caps.Supports(kv.ReadOnly) {
 		options = append([]kv.Option{kv.WithMode(kv.ReadOnly)}, options...)
 	}
+	if access == Look {
+		rawURL = inBulk(rawURL, readOnce[d.Info().Name])
+	}
 	return kv.Open(ctx, rawURL, options...)
 }
+
+// readOnce is what an engine is opened with that is read from one end to the other: blocks that
+// Badger keeps, up to 256 MB of them, are not asked for again.
+var readOnce = map[string]map[string]string{"badger": {"BlockCacheSize": "8388608"}}
 
 // apart refuses a source and a destination that are the same file or folder, by whatever names, and
 // a destination within the source: an engine does not expect strangers in its folder, and who

@@ -18,6 +18,7 @@ var refusals = map[error]driver.Error{
 	rpctypes.ErrNoSpace:          {Kind: driver.Full, Hint: "compact and defragment the cluster, then: etcdctl alarm disarm"},
 	rpctypes.ErrPermissionDenied: {Kind: driver.Permission, Hint: "grant the user the keys of the store: etcdctl role grant-permission"},
 	rpctypes.ErrUserEmpty:        {Kind: driver.Permission, Hint: "give a user and a password: etcdkv.Open"},
+	rpctypes.ErrNoLeader:         {Kind: driver.Aborted, Hint: "try again: the node is parted from the others, or they choose a leader"},
 	rpctypes.ErrCompacted:        {Kind: driver.Aborted, Hint: "the snapshot is older than what the cluster keeps: take another one"},
 }
 

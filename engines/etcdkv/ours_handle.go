@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
@@ -154,6 +156,9 @@ func (s *store) again(ctx context.Context) error {
 	return &driver.Error{Kind: driver.Aborted, Hint: "the handle's lease had ended"}
 }
 
+// noLeaderWait is between two attempts at nodes that know of no leader.
+const noLeaderWait = 20 * time.Millisecond
+
 // resolve finds out what has become of a commit whose answer was lost, because of lost. It puts the
 // mark if the commit has not: then that does nothing any more, should it still arrive. It does not
 // end with ctx, which may be why the answer was lost.
@@ -163,12 +168,13 @@ func (s *store) resolve(ctx context.Context, serial string, lost error) error {
 	for {
 		response, err := s.client.Txn(request).
 			If(s.unchanged()).Then(s.put("")).Else(clientv3.OpGet(s.mark)).Commit()
+		_, refused := refusal(err)
 		switch {
-		case err != nil && request.Err() == nil:
-			if _, refused := refusal(err); !refused {
-				continue // the client waits between its attempts
-			}
-			fallthrough
+		case errors.Is(err, rpctypes.ErrNoLeader) && request.Err() == nil:
+			time.Sleep(noLeaderWait)
+			continue
+		case err != nil && !refused && request.Err() == nil:
+			continue // the client waits between its attempts
 		case err != nil:
 			return &driver.Error{Kind: driver.InDoubt, Err: fmt.Errorf("%w; asked again: %w", lost, err),
 				Hint: "see whether a majority of the nodes is up, then look whether the commit is there"}

@@ -64,7 +64,8 @@ func (s *store) Close() error {
 	return s.client.Close()
 }
 
-// request returns a context for one request, which ends with ctx and after the option timeout.
+// request returns a context for one request, which ends with ctx and after the option timeout. A
+// node that is parted from the others refuses it, once it knows, where it would let it wait.
 func (s *store) request(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.o.timeout())
+	return context.WithTimeout(clientv3.WithRequireLeader(ctx), s.o.timeout())
 }
