@@ -12,8 +12,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// TestAPartedNodeRefuses: what a node is asked that is parted from the others is refused, and not in
-// doubt, once it knows; and goes on once they are together again.
+// TestAPartedNodeRefuses: what a node is asked that is parted from the others is refused, and not
+// in doubt, once it knows; and goes on once they are together again.
 func TestAPartedNodeRefuses(t *testing.T) {
 	cluster := etcdtest.Start(t, 3)
 	leader, err := cluster.Leader(t.Context())
