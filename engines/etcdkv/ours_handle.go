@@ -65,7 +65,7 @@ func (s *store) register(ctx context.Context) error {
 		s.session, s.mark, s.last = session, mark, response.Header.Revision
 		return nil
 	}
-	_ = session.Close() // what it may have put ends with its lease at the latest
+	s.leave(session) // what it may have put ends with its lease at the latest
 	if err != nil {
 		return classify(ctx, err)
 	}
@@ -149,11 +149,20 @@ func (s *store) put(serial string) clientv3.Op {
 // again takes a new place after the lease has ended, because the cluster was not reached for as
 // long as that. What was read before may have changed since.
 func (s *store) again(ctx context.Context) error {
-	_ = s.session.Close() // it has ended
+	s.session.Orphan() // its lease has ended
 	if err := s.register(ctx); err != nil {
 		return driver.NotDone(err)
 	}
 	return &driver.Error{Kind: driver.Aborted, Hint: "the handle's lease had ended"}
+}
+
+// leave ends a lease before its time. Where no node is reached it ends by itself; Close of a session
+// waits a minute for that.
+func (s *store) leave(session *concurrency.Session) {
+	session.Orphan()
+	request, cancel := s.request(context.Background())
+	defer cancel()
+	_, _ = s.client.Revoke(request, session.Lease())
 }
 
 // noLeaderWait is between two attempts at nodes that know of no leader.

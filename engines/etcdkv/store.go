@@ -57,7 +57,7 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 
 // Close lets go of the handle's lease.
 func (s *store) Close() error {
-	_ = s.session.Close() // otherwise the lease ends by itself; nothing that was committed depends on it
+	s.leave(s.session) // nothing that was committed depends on it
 	if !s.owned {
 		return nil
 	}
