@@ -156,8 +156,8 @@ func (s *store) again(ctx context.Context) error {
 	return &driver.Error{Kind: driver.Aborted, Hint: "the handle's lease had ended"}
 }
 
-// leave ends a lease before its time. Where no node is reached it ends by itself; Close of a session
-// waits a minute for that.
+// leave ends a lease before its time. Where no node is reached it ends by itself; Close of a
+// session waits a minute for that.
 func (s *store) leave(session *concurrency.Session) {
 	session.Orphan()
 	request, cancel := s.request(context.Background())

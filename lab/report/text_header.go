@@ -31,7 +31,7 @@ func commandOf(run *result.Run) string {
 		" ")
 }
 
-// fact is one thing to know of where and how a run took place; items may be empty.
+// fact is one thing to know of where and how a run took place; items may be empty, but not all.
 type fact struct {
 	label string
 	items []string
@@ -39,7 +39,7 @@ type fact struct {
 
 func factsOf(run *result.Run) []fact {
 	e := run.Environment
-	return []fact{
+	all := []fact{
 		{"machine", []string{e.CPU, countOf(e.CPUs, "CPU"), bytesOrNothing(e.Memory), system(e)}},
 		{"disk", []string{storage(e), floor("append + sync", run.Floor.AppendSync),
 			floor("overwrite + sync", run.Floor.OverwriteSync), floor("open + close", run.Floor.OpenClose)}},
@@ -49,6 +49,7 @@ func factsOf(run *result.Run) []fact {
 		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed),
 			precision(run.Precision)}},
 	}
+	return slices.DeleteFunc(all, func(f fact) bool { return len(nonEmpty(f.items)) == 0 })
 }
 
 // facts prints those of items that are not empty, if any.
