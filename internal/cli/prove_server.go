@@ -16,11 +16,15 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-// allFaults returns the faults of stores in files, and those of servers.
+// allFaults returns the faults of stores in files, and then those of servers alone.
 func allFaults() []string {
-	all := slices.Concat(prove.Faults, prove.ServerFaults)
-	slices.Sort(all)
-	return slices.Compact(all)
+	all := slices.Clone(prove.Faults)
+	for _, fault := range prove.ServerFaults {
+		if !slices.Contains(all, fault) {
+			all = append(all, fault)
+		}
+	}
+	return all
 }
 
 // ownServer returns how to run servers for an entry: nil if the binary does not know, or the entry
