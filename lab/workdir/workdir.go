@@ -69,16 +69,20 @@ func New(parent string) (*Dir, error) {
 // mounted below. It returns when nothing is left, or with what keeps it from that.
 func Inherit(path string) error {
 	const patience = 20 * time.Second // a process that was killed may take a while to end
+	var last error
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		_, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case time.Since(began) > patience:
-			return fmt.Errorf("%s is left", path)
+			return errors.Join(fmt.Errorf("%s is left", path), last)
 		}
-		if err := removeStale(filepath.Dir(path)); err != nil {
-			return err
+		last = removeStale(filepath.Dir(path))
+		// Processes of the run that end by themselves may still write: then the lock is gone, by which
+		// others know a run's folder, and the folder is not.
+		if _, err := os.Stat(filepath.Join(path, lockName)); errors.Is(err, fs.ErrNotExist) {
+			last = os.RemoveAll(path)
 		}
 	}
 }

@@ -44,3 +44,24 @@ func TestNewRunRemovesWhatAKilledOneLeft(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnHeirRemovesWhatHasLostItsLock: a process of the run, which ends by itself, wrote a file
+// while the folder was removed, and the lock was gone already.
+func TestAnHeirRemovesWhatHasLostItsLock(t *testing.T) {
+	dead, err := New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dead.Path, "node0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Inherit(dead.Path); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dead.Path); err == nil {
+		t.Error("the folder is left")
+	}
+}
