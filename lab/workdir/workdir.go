@@ -79,8 +79,8 @@ func Inherit(path string) error {
 			return errors.Join(fmt.Errorf("%s is left", path), last)
 		}
 		last = removeStale(filepath.Dir(path))
-		// Processes of the run that end by themselves may still write: then the lock is gone, by which
-		// others know a run's folder, and the folder is not.
+		// Processes of the run that end by themselves may still write: then the lock is gone, by
+		// which others know a run's folder, and the folder is not.
 		if _, err := os.Stat(filepath.Join(path, lockName)); errors.Is(err, fs.ErrNotExist) {
 			last = os.RemoveAll(path)
 		}
