@@ -39,32 +39,11 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 			return nil, err
 		}
 	}
-	heir, err := child.StartHeir(r.Child)
+	leave, err := r.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = heir.End(time.Second) }() // nothing is left to inherit
-	var folders []string
-	if memory := workdir.Memory(); memory != "" {
-		fast, err := workdir.New(memory)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = fast.Remove() }() // the next run removes what cannot be removed now
-		r.fast = fast.Path
-		folders = append(folders, fast.Path)
-	}
-	if r.dir, err = workdir.New(r.Dir); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.dir.Remove()) }()
-	folders = append(folders, r.dir.Path)
-	if err := heir.Call(ctx, "inherit", request{Inherit: folders}, new(message), r.Hang); err != nil {
-		return nil, err
-	}
-	env, warnings := result.CurrentEnvironment(r.dir.Path, r.modules())
-	r.proof = result.Proof{Schema: result.ProofSchema, Command: o.Command, Started: r.started.UTC(), Seed: o.Seed,
-		Environment: env, Drivers: r.drivers(), Warnings: warnings}
+	defer func() { err = errors.Join(err, leave()) }()
 	if err := r.plan(ctx); err != nil {
 		return nil, err
 	}
@@ -99,6 +78,50 @@ type runner struct {
 	done   int
 	images int
 	unkept int
+}
+
+// enter makes the folders of a run, which an heir removes if the run cannot, and begins its proof.
+// leave removes the folders.
+func (r *runner) enter(ctx context.Context) (leave func() error, err error) {
+	heir, err := child.StartHeir(r.Child)
+	if err != nil {
+		return nil, err
+	}
+	var fast *workdir.Dir
+	end := func() (err error) {
+		if r.dir != nil {
+			err = r.dir.Remove()
+		}
+		if fast != nil {
+			_ = fast.Remove() // the next run removes what cannot be removed now
+		}
+		_ = heir.End(time.Second) // nothing is left to inherit
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, end())
+		}
+	}()
+	var folders []string
+	if memory := workdir.Memory(); memory != "" {
+		if fast, err = workdir.New(memory); err != nil {
+			return nil, err
+		}
+		r.fast = fast.Path
+		folders = append(folders, fast.Path)
+	}
+	if r.dir, err = workdir.New(r.Dir); err != nil {
+		return nil, err
+	}
+	folders = append(folders, r.dir.Path)
+	if err := heir.Call(ctx, "inherit", request{Inherit: folders}, new(message), r.Hang); err != nil {
+		return nil, err
+	}
+	env, warnings := result.CurrentEnvironment(r.dir.Path, r.modules())
+	r.proof = result.Proof{Schema: result.ProofSchema, Command: r.Command, Started: r.started.UTC(), Seed: r.Seed,
+		Environment: env, Drivers: r.drivers(), Warnings: warnings}
+	return end, nil
 }
 
 // check refuses options that mean nothing.

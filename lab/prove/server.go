@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,8 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
-	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
-	"github.com/assaydb/assay/lab/workdir"
 )
 
 // ServerFaults lists what can be inflicted on an engine whose store is a server's, in the order of
@@ -35,8 +34,8 @@ type Servers struct {
 	// Disk says how power is cut under a server.
 	Disk *ServerDisk
 	// Explain reports whether one order of whole transactions explains what all of them saw, in
-	// which each stands between its Call and its Return. Checked is false if it could not tell in
-	// time.
+	// which each stands between its Call and its Return, which is the last moment there is where it
+	// is Open. Checked is false if it could not tell in time.
 	Explain func([]Transaction) (explained, checked bool)
 	// ViewsApart is that who only reads sees a state between two commits, which may be none that
 	// the order has in which those who write explain each other. Then they are held against the
@@ -113,35 +112,16 @@ func RunServers(ctx context.Context, o Options, servers map[string]Servers, clie
 	if s.Dir == "" {
 		s.Dir = os.TempDir() // a server may run as another user, who must get there
 	}
-	heir, err := child.StartHeir(s.Child)
+	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = heir.End(time.Second) }() // nothing is left to inherit
-	if s.dir, err = workdir.New(s.Dir); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.dir.Remove()) }()
+	defer func() { err = errors.Join(err, leave()) }()
 	if err := os.Chmod(s.dir.Path, 0o711); err != nil {
 		return nil, err
 	}
-	s.fast = s.dir.Path
-	folders := []string{s.dir.Path}
-	if memory := workdir.Memory(); memory != "" {
-		fast, err := workdir.New(memory)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = fast.Remove() }() // the next run removes what cannot be removed now
-		s.fast, folders = fast.Path, append(folders, fast.Path)
-	}
-	if err := heir.Call(ctx, "inherit", request{Inherit: folders}, new(message), s.Hang); err != nil {
-		return nil, err
-	}
+	s.fast = cmp.Or(s.fast, s.dir.Path)
 	defer s.stop()
-	env, warnings := result.CurrentEnvironment(s.dir.Path, s.modules())
-	s.proof = result.Proof{Schema: result.ProofSchema, Command: o.Command, Started: s.started.UTC(), Seed: o.Seed,
-		Environment: env, Drivers: s.drivers(), Warnings: warnings}
 	for _, e := range o.Entries {
 		s.proof.Unseen = united(s.proof.Unseen, servers[e.Engine].Untried)
 		if err := s.planServer(ctx, e, asked != nil); err != nil {
