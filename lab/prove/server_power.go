@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/assaydb/assay/lab/powerfs"
 )
@@ -51,34 +52,27 @@ func (s *serverRun) powerRound(ctx context.Context, t *task, seed uint64, until 
 		moments[i] = first + rng.IntN(len(steps)-first)
 	}
 	slices.Sort(moments)
-	var lanes sync.WaitGroup
-	defer lanes.Wait()
-	free, errs := make(chan struct{}, runtime.GOMAXPROCS(0)), &firstError{}
+	lanes, failed := errgroup.WithContext(ctx)
+	lanes.SetLimit(runtime.GOMAXPROCS(0))
 	tried := 0
 	for _, at := range moments {
 		if err := player.Forward(at); err != nil {
-			return err
+			return errors.Join(err, lanes.Wait())
 		}
 		for _, state := range someStates(player.States(powerfs.Ordered, rng), rng) {
 			late := s.Rounds == 0 && !time.Now().Before(until)
-			if ctx.Err() != nil || errs.get() != nil || late && tried > 0 {
-				lanes.Wait()
-				return errors.Join(ctx.Err(), errs.get())
+			if failed.Err() != nil || late && tried > 0 {
+				return errors.Join(ctx.Err(), lanes.Wait())
 			}
 			img, err := player.Image(state)
 			if err != nil {
-				return err
+				return errors.Join(err, lanes.Wait())
 			}
 			tried++
-			free <- struct{}{}
-			lanes.Go(func() {
-				defer func() { <-free }()
-				errs.set(s.powerState(ctx, t, seed, c, img, all, steps[at].Monotonic))
-			})
+			lanes.Go(func() error { return s.powerState(ctx, t, seed, c, img, all, steps[at].Monotonic) })
 		}
 	}
-	lanes.Wait()
-	return errs.get()
+	return lanes.Wait()
 }
 
 // someStates returns some of the states of a moment: the one with nothing that was not synced, and
@@ -97,26 +91,6 @@ func firstAck(all []Transaction) (first int64) {
 		}
 	}
 	return first
-}
-
-// firstError keeps the first error of several goroutines.
-type firstError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (e *firstError) set(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err == nil {
-		e.err = err
-	}
-}
-
-func (e *firstError) get() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
 }
 
 // recordServer records a server on a disk while clients work.
