@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -34,11 +33,8 @@ var serial = porcupine.Model{
 func explain(all []prove.Transaction) (explained, checked bool) {
 	var history []porcupine.Operation
 	for _, t := range all {
-		op := porcupine.Operation{ClientId: max(t.Client, 0), Input: t, Call: t.Call, Return: t.Return}
-		if t.Open() {
-			op.Return = math.MaxInt64
-		}
-		history = append(history, op)
+		history = append(history,
+			porcupine.Operation{ClientId: max(t.Client, 0), Input: t, Call: t.Call, Return: t.Return})
 	}
 	result := porcupine.CheckOperationsTimeout(serial, history, 2*time.Minute)
 	return result == porcupine.Ok, result != porcupine.Unknown
