@@ -7,7 +7,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/assaydb/assay/engines/etcdkv/etcdtest"
 	"github.com/assaydb/assay/kv"
@@ -17,7 +16,7 @@ import (
 // mark. Those that follow see that, once.
 func TestCommitsGoOnBehindALateOne(t *testing.T) {
 	cluster := etcdtest.Start(t, 1)
-	client, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), Logger: zap.NewNop()})
+	client, err := cluster.Client()
 	if err != nil {
 		t.Fatal(err)
 	}

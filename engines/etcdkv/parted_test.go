@@ -5,9 +5,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
 	"github.com/assaydb/assay/engines/etcdkv/etcdtest"
 	"github.com/assaydb/assay/kv"
 )
@@ -30,7 +27,7 @@ func TestAPartedNodeRefuses(t *testing.T) {
 	if err := put(); err != nil {
 		t.Fatal(err)
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), Logger: zap.NewNop()})
+	client, err := cluster.Client()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -179,9 +179,14 @@ func (c *Cluster) Params() string { return "endpoints=" + strings.Join(c.Endpoin
 // NodeParams is how a URL names node i alone.
 func (c *Cluster) NodeParams(i int) string { return "endpoints=" + c.Endpoints()[i] }
 
+// Client returns a client of etcd's own, which has to be closed.
+func (c *Cluster) Client() (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
+}
+
 // Leader returns the node that leads the cluster, for which it waits until ctx ends.
 func (c *Cluster) Leader(ctx context.Context) (int, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
+	client, err := c.Client()
 	if err != nil {
 		return 0, err
 	}
