@@ -42,8 +42,8 @@ type state struct {
 	mu  sync.Mutex
 	out io.Writer
 
-	verifies bool     // it is a verifier
-	inherits []string // folders
+	memory   collector // of a verifier
+	inherits []string  // folders
 
 	syncs   *os.File // that hands them over, until they were taken
 	subject subject  // of a writer, once it is open
@@ -71,8 +71,9 @@ func (s *state) answer(ctx context.Context, r request) (done doneMessage, err er
 		}
 		err = s.write(ctx, *r.Write)
 	case r.Verify != nil:
-		s.collectNothing()
+		s.memory.start()
 		o := verify(ctx, *r.Verify)
+		s.memory.collect()
 		done.Outcome, done.Full = &o, usedUp()
 	default:
 		err = errors.New("unknown request")

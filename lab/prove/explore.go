@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -282,24 +283,35 @@ func (r *recording) pressing(moments []int) []int {
 	return append(first, rest...)
 }
 
-// inside returns moments within commits, of which a part is on the disk then: of those that change
-// it most often first, and a few of each.
-func (r *recording) inside() []int {
-	const steps, commits, each = 3, 6, 10
-	var all [][2]int // the first step of each, and the one behind it
+// extent is what a commit did to the disk.
+type extent struct {
+	began, done int // its first step, and the one behind it
+	pairs       int // beside its own, of a large one
+}
+
+// extents returns those of all commits, writer by writer.
+func (r *recording) extents() (all []extent) {
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
-			if began, done := r.behind(a.Began), r.behind(a.Done); done-began > steps {
-				all = append(all, [2]int{began, done})
-			}
+			all = append(all, extent{r.behind(a.Began), r.behind(a.Done), r.scene.work.pairs(a.N)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b [2]int) int { return b[1] - b[0] - (a[1] - a[0]) })
+	return all
+}
+
+// inside returns moments within commits, of which a part is on the disk then: a few of each, of
+// those of most pairs first, then of those that change it most often.
+func (r *recording) inside() []int {
+	const steps, commits, each = 3, 6, 10
+	all := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.done-c.began <= steps })
+	slices.SortStableFunc(all, func(a, b extent) int {
+		return cmp.Or(cmp.Compare(b.pairs, a.pairs), cmp.Compare(b.done-b.began, a.done-a.began))
+	})
 	var moments []int
 	for _, c := range all[:min(len(all), commits)] {
-		n := min(c[1]-c[0]-1, each)
+		n := min(c.done-c.began-1, each)
 		for k := range n {
-			if i := c[0] + 1 + k*(c[1]-c[0]-1)/n; !slices.Contains(moments, i) {
+			if i := c.began + 1 + k*(c.done-c.began-1)/n; !slices.Contains(moments, i) {
 				moments = append(moments, i)
 			}
 		}

@@ -298,7 +298,9 @@ func (s *script) content() map[string][]byte {
 	return all
 }
 
-func (s *script) counterKey() string { return fmt.Sprintf("writer%d/count", s.writer) }
+func (s *script) counterKey() string { return counterKey(s.writer) }
+
+func counterKey(writer int) string { return fmt.Sprintf("writer%d/count", writer) }
 
 func (s *script) accountKey(i int) string { return fmt.Sprintf("writer%d/account/%d", s.writer, i) }
 

@@ -264,13 +264,16 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 // syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
 // nowhere. Those come first that follow a sync amid which its file was written: who trusted that
-// one shows there.
+// one shows there. Then those within large commits, of which a part may be certain.
 func (r *recording) syncs() []int {
-	var first, rest []int
+	var first, amid, rest []int
+	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
 	going, written, due := map[string]int{}, map[string]bool{}, false
 	for i, s := range r.steps {
 		if ends(s) && due {
 			first = append(first, i)
+		} else if ends(s) && slices.ContainsFunc(large, func(c extent) bool { return c.began < i && i < c.done }) {
+			amid = append(amid, i)
 		} else if ends(s) {
 			rest = append(rest, i)
 		}
@@ -286,7 +289,7 @@ func (r *recording) syncs() []int {
 			written[s.Path] = true
 		}
 	}
-	return slices.Concat(first, rest, []int{len(r.steps)})
+	return slices.Concat(first, amid, rest, []int{len(r.steps)})
 }
 
 // few returns some of the states of a moment: nothing, and others at random, each of another sort.

@@ -276,7 +276,11 @@ func (r *runner) next() *job {
 	defer r.mu.Unlock()
 	for {
 		elapsed := time.Since(r.started)
-		best, busy := choose(r.jobs, r.lanes, elapsed), slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
+		due := elapsed
+		if r.Budget < DefaultBudget { // too short for enough states of each promise: their worth decides
+			due = 0
+		}
+		best, busy := choose(r.jobs, r.lanes, due), slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
 		late := r.Rounds == 0 && elapsed >= r.Budget
 		if best != nil && (!late || best.spent == 0) {
 			best.busy = true

@@ -252,14 +252,7 @@ func (c chain) resumed(r resumption) chain {
 // count reads the counter of writer w.
 func (s *keys) count(ctx context.Context, w int) (at stamp, err error) {
 	err = s.View(ctx, func(v *kv.Snapshot) error {
-		value, err := v.Get([]byte(s.scripts[w].counterKey()))
-		if errors.Is(err, kv.NotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		at, err = parseCounter(value)
+		at, err = counterOf(v, w)
 		return err
 	})
 	return at, err
