@@ -276,11 +276,7 @@ func (r *runner) next() *job {
 	defer r.mu.Unlock()
 	for {
 		elapsed := time.Since(r.started)
-		due := elapsed
-		if r.Budget < DefaultBudget { // too short for enough states of each promise: their worth decides
-			due = 0
-		}
-		best, busy := choose(r.jobs, r.lanes, due), slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
+		best, busy := choose(r.jobs, r.lanes, r.counted(elapsed)), slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
 		late := r.Rounds == 0 && elapsed >= r.Budget
 		if best != nil && (!late || best.spent == 0) {
 			best.busy = true

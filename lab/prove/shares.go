@@ -60,6 +60,15 @@ func (j *job) before(o *job, elapsed time.Duration) bool {
 	return j.had() < o.had()
 }
 
+// counted is how much of the time counts for what lags: a run that is too short for enough states
+// of each promise goes by their worth alone.
+func (r *runner) counted(elapsed time.Duration) time.Duration {
+	if r.Budget < DefaultBudget {
+		return 0
+	}
+	return elapsed
+}
+
 // lag returns how many states of a pair are missing by now.
 func (p *pair) lag(elapsed time.Duration) float64 {
 	due := result.EnoughStates * min(elapsed.Seconds()/DefaultBudget.Seconds(), 1)

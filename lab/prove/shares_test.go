@@ -40,6 +40,16 @@ func TestWhatLagsComesFirst(t *testing.T) {
 	}
 }
 
+// Where time is too short for enough states of each promise, none counts as lagging.
+func TestShortRunsGoByWorth(t *testing.T) {
+	for budget, want := range map[time.Duration]time.Duration{90 * time.Second: 0, DefaultBudget: time.Minute} {
+		r := &runner{Options: Options{Budget: budget}}
+		if got := r.counted(time.Minute); got != want {
+			t.Errorf("%v of %v: %v counts, want %v", time.Minute, budget, got, want)
+		}
+	}
+}
+
 // invented is what a task takes: until its first state, and for each.
 type invented struct{ first, state time.Duration }
 

@@ -7,6 +7,29 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
+// Then come those within commits of many pairs, of which a part may be certain.
+func TestMomentsWithinLargeCommitsComeNext(t *testing.T) {
+	r := recording{scene: scene{work: work{Batch: 40}}}
+	for range 2 {
+		r.ledger.acks = append(r.ledger.acks, nil)
+	}
+	at := func() int64 { return int64(10 * len(r.steps)) }
+	for n := uint64(1); n <= 4; n++ {
+		began := at()
+		for range 2 {
+			r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: 1, Monotonic: at()})
+			r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnSync, Path: "log", Monotonic: at()})
+		}
+		r.ledger.acks[0] = append(r.ledger.acks[0], ack{N: n, Began: began - 1, Done: at() - 1})
+	}
+	if got, want := r.syncs(), []int{9, 11, 1, 3, 5, 7, 13, 15, 16}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := r.inside(); len(got) == 0 || got[0] != 9 {
+		t.Errorf("got %v, want those of the third commit first", got)
+	}
+}
+
 // The moments behind a sync amid which its own file was written come first, as a commit that
 // trusted it is lost there; a write to another file is none of its business.
 func TestMomentsBehindASyncThatWasWrittenAmidComeFirst(t *testing.T) {
