@@ -303,6 +303,7 @@ func TestFaults(t *testing.T) {
 		{Op: OnWrite, Nth: 3, Short: true, Match: "*.log"},
 		{Op: OnSync, Nth: 2, Sticky: true, Match: "d/*"},
 		{Op: OnRename, Nth: 1},
+		{Op: OnWrite, Nth: 1, Done: true, Match: "other"},
 	}})
 	b.mkdir("d")
 	b.create("d/f.log")
@@ -321,18 +322,25 @@ func TestFaults(t *testing.T) {
 	step(syscall.ENOSPC, 0, n, err)
 	n, err = write()
 	step(nil, 2, n, err)
-	b.write("other", 0, "x")
+	n, err = b.d.Write(b.id("other"), 0, []byte("told nobody"), FromCall)
+	step(syscall.EIO, 0, n, err)
+	if f, ok := b.d.Image(Rule{Ordered, Everything}, 0).File("other"); !ok || f.Size != int64(len("told nobody")) {
+		t.Errorf("a write that failed when it was done: %v, %d bytes", ok, f.Size)
+	}
 	for _, want := range []error{nil, syscall.EIO, syscall.EIO} {
 		step(want, 0, 0, b.d.Sync(id))
 	}
 	step(syscall.EIO, 0, 0, b.d.Rename(Root, "other", Root, "another", Replace))
 	b.rename("other", "another")
 	struck := b.d.Struck()
-	if len(struck) != 5 || struck[0].Path != "d/f.log" || struck[4].Fault.Op != OnRename {
+	if len(struck) != 6 || struck[0].Path != "d/f.log" || struck[5].Fault.Op != OnRename {
 		t.Errorf("struck %+v", struck)
 	}
 	if _, err := New(Options{Faults: []Fault{{Op: OnSync, Short: true, Nth: 1}}}); err == nil {
 		t.Error("a short sync was taken")
+	}
+	if _, err := New(Options{Faults: []Fault{{Op: OnWrite, Short: true, Done: true, Nth: 1}}}); err == nil {
+		t.Error("a write that is half and wholly done was taken")
 	}
 }
 

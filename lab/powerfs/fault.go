@@ -15,6 +15,7 @@ type Fault struct {
 	Nth    uint64        // 1 is the first
 	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
 	Short  bool          // of a write: half of it is done; with Err 0 the process is told so, else it gets Err
+	Done   bool          // of a write: all of it is done, and the process gets Err
 	Sticky bool          // all later ones fail too
 	Again  int           // so many behind it fail too, of its kinds, whatever they are to write
 	Any    bool          // of those behind it any kind fails, on files that Match
@@ -99,6 +100,8 @@ func (f Fault) check() error {
 		return refuse("a "+f.Op.String()+" that loses what comes later", "only a sync goes on meanwhile")
 	case f.Short && f.Op != OnWrite:
 		return refuse("a short "+f.Op.String(), "only a write can be short")
+	case f.Done && (f.Op != OnWrite || f.Short):
+		return refuse("a "+f.Op.String()+" that fails when it is done", "only a write can be, if it is not short")
 	}
 	if _, err := path.Match(f.Match, ""); err != nil {
 		return refuse("fault: "+err.Error(), "Match is a glob as of path.Match")
@@ -184,6 +187,8 @@ func (f *armedFault) result() error {
 		return errShort
 	case f.Short:
 		return halfDone{f.Err}
+	case f.Done:
+		return allDone{cmp.Or(f.Err, syscall.EIO)}
 	case f.Later:
 		return losesLater{cmp.Or(f.Err, syscall.EIO)}
 	}
@@ -196,10 +201,15 @@ type losesLater struct{ syscall.Errno }
 // halfDone tells Write to do half of the write and report the error.
 type halfDone struct{ syscall.Errno }
 
+// allDone tells Write to do all of the write and report the error.
+type allDone struct{ syscall.Errno }
+
 // whole is for operations that cannot be half done.
 func whole(err error) error {
 	switch err := err.(type) {
 	case halfDone:
+		return err.Errno
+	case allDone:
 		return err.Errno
 	case losesLater:
 		return err.Errno

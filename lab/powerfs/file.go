@@ -1,6 +1,7 @@
 package powerfs
 
 import (
+	"cmp"
 	"errors"
 	"syscall"
 	"time"
@@ -34,7 +35,7 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 		d.seq++
 		d.begin(0, n, "", true)
 	} else if err := d.enter(OnWrite, n, ""); err != nil {
-		return d.writeHalf(n, off, data, err)
+		return d.writeInSpite(n, off, data, err)
 	} else if d.tape != nil {
 		d.tape.steps[len(d.tape.steps)-1].Cache = from == FromCache
 	}
@@ -49,20 +50,19 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 	return len(data), d.write(n, off, data)
 }
 
-// writeHalf is a write that a fault has hit: half of it is done if the fault says so.
-func (d *Disk) writeHalf(n *inode, off int64, data []byte, fault error) (int, error) {
-	half, failing := fault.(halfDone)
-	if fault != errShort && !failing {
+// writeInSpite is a write that a fault has hit: half or all of it is done if the fault says so.
+func (d *Disk) writeInSpite(n *inode, off int64, data []byte, fault error) (int, error) {
+	half := data[:(len(data)+1)/2]
+	switch fault := fault.(type) {
+	case halfDone:
+		return 0, cmp.Or(d.write(n, off, half), error(fault.Errno))
+	case allDone:
+		return 0, cmp.Or(d.write(n, off, data), error(fault.Errno))
+	}
+	if fault != errShort {
 		return 0, fault
 	}
-	data = data[:(len(data)+1)/2]
-	if err := d.write(n, off, data); err != nil {
-		return 0, err
-	}
-	if failing {
-		return 0, half.Errno
-	}
-	return len(data), nil
+	return len(half), d.write(n, off, half)
 }
 
 func (d *Disk) write(n *inode, off int64, data []byte) error {

@@ -162,6 +162,15 @@ func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	}) {
 		t.Errorf("a write: want one of which half is done and told, before one that finds no space")
 	}
+	done := write
+	done.Err, done.Done = syscall.EIO, true
+	is := func(t target) bool { return slices.Equal(t.options().Faults, []powerfs.Fault{done}) }
+	if slices.ContainsFunc(j.variants(0, write, 1, false), is) {
+		t.Error("a full disk has room for all of a write")
+	}
+	if j.fault = result.FaultEIO; !slices.ContainsFunc(j.variants(0, write, 1, false), is) {
+		t.Error("a write: want one that fails when it is done")
+	}
 }
 
 // Of a large commit a part may be there, which shows at moments within it, of which there are few.

@@ -100,7 +100,7 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 }
 
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done; a sync once, with the next one, and with the two operations on its file that
+// and half done, or done; a sync once, with the next one, and with the two operations on its file that
 // follow, so that what mends the first failure fails as well, and what mends that; a disk becomes
 // full at one write or sync, or for good. Nothing fails of the index that processes share who use
 // SQLite, which is made anew behind a crash.
@@ -163,7 +163,8 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 // when it writes back, as btrfs, xfs and NFS do.
 const mayFill = powerfs.OnWrite | powerfs.OnCreate | powerfs.OnAllocate | powerfs.OnTruncate | powerfs.OnSync
 
-// untold: of so many writes that are half done one tells nothing of that.
+// untold: of so many writes that are half done one tells nothing of that, and another one, if the
+// disk is not full, is wholly done, as of a server whose answer is lost.
 const untold = 4
 
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
@@ -179,9 +180,11 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []tar
 	}
 	all := []target{{scene: scene, Fault: f}}
 	if f.Op == powerfs.OnWrite {
-		short := f
-		short.Short = true
-		all = append(all, target{scene: scene, Fault: short, told: f.Nth%untold != 0})
+		part := f
+		if part.Done = !full && f.Nth%untold == untold/2; !part.Done {
+			part.Short = true
+		}
+		all = append(all, target{scene: scene, Fault: part, told: part.Short && f.Nth%untold != 0})
 	}
 	if full && f.Op == powerfs.OnSync {
 		return all

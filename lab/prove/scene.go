@@ -76,7 +76,7 @@ var smallOptions = []map[string]string{
 	{"MemTableSize": "65536", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
 	{"WriteBuffer": "65536", "CompactionTableSize": "32768", "CompactionTotalSize": "65536"},
 	{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
-	{"wal_autocheckpoint": "20", "page_size": "1024"},
+	{"wal_autocheckpoint": "20", "page_size": "1024", "cache_size": "8"},
 	{"PageSize": "1024", "FreelistType": "hashmap"},
 }
 
