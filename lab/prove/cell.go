@@ -115,7 +115,7 @@ func (t trial) backup(o *outcome) string {
 		return "backup: " + cmp.Or(o.Broken, o.Torn)
 	}
 	t.at = last.Began
-	if lost, _ := t.lost(o.N); lost > 0 {
+	if lost, _ := t.lost(o.N); lost > 0 && len(t.ledger.resumed) == 0 { // else some may have been lost before it
 		return fmt.Sprintf("backup: %d commits are missing that were acknowledged before it was begun", lost)
 	}
 	return ""

@@ -121,11 +121,12 @@ func ends(s powerfs.Step) bool { return s.Done || s.Kind == powerfs.OnSync && s.
 type course struct {
 	steps  []powerfs.Step
 	aside  []bool // of each step, that no commit was under way; nil is nobody knows
+	shared []bool // of each step, that it is a sync for several commits; nil is nobody knows
 	stakes []int  // of each step, see there
 }
 
 func (r *recording) course() course {
-	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), stakes: r.stakes()}
+	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), shared: r.shared(), stakes: r.stakes()}
 	for i := range c.aside {
 		c.aside[i] = true
 	}
@@ -139,12 +140,41 @@ func (r *recording) course() course {
 	return c
 }
 
+// shared tells of each step whether it is a sync that several commits wait for: they began before it
+// and are acknowledged between its end and the next one's.
+func (r *recording) shared() []bool {
+	all, end := make([]bool, len(r.steps)), make([]int, len(r.steps))
+	for i, s := range r.steps {
+		if s.Done {
+			end[r.beginning(i)] = i
+		}
+	}
+	for i, s := range r.steps {
+		if end[i] == 0 {
+			continue
+		}
+		next := slices.IndexFunc(r.steps[end[i]+1:], func(n powerfs.Step) bool { return n.Done && n.Path == s.Path })
+		waited := 0
+		for _, list := range r.ledger.acks {
+			for _, a := range list {
+				at := r.behind(a.Done)
+				if a.Began < s.Monotonic && at > end[i] && (next < 0 || at <= end[i]+1+next) {
+					waited++
+				}
+			}
+		}
+		all[i] = waited > 1
+	}
+	return all
+}
+
 // surroundings returns what kind of operation each step is, about how much is written or synced by
 // it, and what it stands between: the sync of a log in a commit is another than that before the log
 // is copied. That of a large commit, if it fails, leaves a hole, where that of a small one leaves a
-// page that the next commit writes once more. Others may wait for a sync that takes a while. What
-// is done between commits, as by opening and closing, is another thing than what they do. So is the
-// sync of a long file, of which who mends it may take a part for the whole.
+// page that the next commit writes once more. Others may wait for a sync that takes a while, and so
+// may several commits, of which each must hear of its failure. What is done between commits, as by
+// opening and closing, is another thing than what they do. So is the sync of a long file, of which
+// who mends it may take a part for the whole.
 func surroundings(c course) []string {
 	steps := c.steps
 	kinds := make([]string, len(steps)+2)
@@ -159,6 +189,9 @@ func surroundings(c course) []string {
 		}
 		if c.aside != nil && c.aside[i] {
 			all[i] = "aside " + all[i]
+		}
+		if c.shared != nil && c.shared[i] {
+			all[i] = shared + all[i]
 		}
 		switch s := steps[i]; {
 		case s.Kind == powerfs.OnCreate || s.Kind == powerfs.OnTruncate:
@@ -201,10 +234,12 @@ var (
 	pagesFrom = [...]int{0, 2, 17, 257}
 )
 
-// The kind of a sync begins with long if more than so many bytes are in the file.
+// The kind of a sync begins with long if more than so many bytes are in the file, else with shared if
+// it is that.
 const (
 	long     = "long "
 	longFile = 1 << 20
+	shared   = "shared "
 )
 
 func amountOf(bytes int) int {

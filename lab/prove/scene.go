@@ -48,7 +48,8 @@ var scenes = []scene{
 // one waits for a sync of its own, and two for the next. The last has a log of more than a MiB
 // before a weaker commit is lost with the sync that fails.
 var faulty = []scene{
-	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {reopen, 5}, {reopen, 3}}},
+	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {backup, 2}, {reopen, 5},
+		{reopen, 3}}},
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 8}, {hold, 7}, {compact, 4}, {reopen, 6}, {reopen, 2}}},
 	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},

@@ -1,11 +1,48 @@
 package prove
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/assaydb/assay/lab/powerfs"
 )
+
+// A sync is shared by the commits that began before it and are acknowledged behind it, before the next
+// one's end; such a one fails among the first.
+func TestSyncsThatSeveralCommitsWaitFor(t *testing.T) {
+	var r recording
+	at := func() int64 { return int64(10 * len(r.steps)) }
+	step := func(s powerfs.Step) {
+		s.Path, s.Monotonic = "log", at()
+		r.steps = append(r.steps, s)
+	}
+	r.ledger.acks = make([][]ack, 3)
+	for _, together := range []int{1, 3, 1} { // commits that meet in each of three syncs
+		began := at() - 1
+		for range together {
+			step(powerfs.Step{Kind: powerfs.OnWrite, Bytes: 1})
+		}
+		step(powerfs.Step{Kind: powerfs.OnSync, Until: 1})
+		step(powerfs.Step{Done: true})
+		for w := range together {
+			r.ledger.acks[w] = append(r.ledger.acks[w], ack{W: w, Began: began, Done: at() - 1})
+		}
+	}
+	var got []int
+	for i, is := range r.shared() {
+		if is {
+			got = append(got, i)
+		}
+	}
+	if want := []int{6}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	c := course{steps: r.steps, shared: r.shared()}
+	if first := order([]course{c}, rand.New(rand.NewPCG(1, 1)))[0]; first.step != 6 {
+		t.Errorf("step %d fails first", first.step)
+	}
+}
 
 // Then come those within commits of many pairs, of which a part may be certain.
 func TestMomentsWithinLargeCommitsComeNext(t *testing.T) {
