@@ -19,8 +19,8 @@ type chosen struct{ of, step, nth, turn int }
 // every recording creates a store and closes it. Of four operations two are syncs, of which a
 // failure is forgotten most easily, one of them, while there are any, of more than a page, and one
 // is a write. The rarest kinds come first, and between them the most frequent ones, which are what
-// commits do, but before all of them syncs of long files, and those that several commits wait for. Of
-// a kind those of a heavy course come last.
+// commits do, but before all of them syncs of long files, and those that several commits wait for.
+// Of a kind those of a heavy course come last.
 func order(courses []course, rng *rand.Rand) []chosen {
 	of, first, heavy := map[string][]chosen{}, map[string]int{}, make([]int, len(courses))
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest

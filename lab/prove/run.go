@@ -276,7 +276,8 @@ func (r *runner) next() *job {
 	defer r.mu.Unlock()
 	for {
 		elapsed := time.Since(r.started)
-		best, busy := choose(r.jobs, r.lanes, r.counted(elapsed)), slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
+		best := choose(r.jobs, r.lanes, r.counted(elapsed))
+		busy := slices.ContainsFunc(r.jobs, func(j *job) bool { return j.busy })
 		late := r.Rounds == 0 && elapsed >= r.Budget
 		if best != nil && (!late || best.spent == 0) {
 			best.busy = true

@@ -8,8 +8,8 @@ import (
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
-// A sync is shared by the commits that began before it and are acknowledged behind it, before the next
-// one's end; such a one fails among the first.
+// A sync is shared by the commits that began before it and are acknowledged behind it, before the
+// next one's end; such a one fails among the first.
 func TestSyncsThatSeveralCommitsWaitFor(t *testing.T) {
 	var r recording
 	at := func() int64 { return int64(10 * len(r.steps)) }

@@ -10,10 +10,10 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// whole holds a store against what the commits wrote, pair by pair, if its counters can be believed.
-// It returns false where anything differs, or cannot be read, of which it does not say what. Most
-// states are whole: to read all of one and write down what it should be took a third of the time
-// of looking at it.
+// whole holds a store against what the commits wrote, pair by pair, if its counters can be
+// believed. It returns false where anything differs, or cannot be read, and does not say what. Most
+// states are whole: to copy all of one, and to make anew what it should be, took a third of the
+// time of looking at it.
 func (s *keys) whole(ctx context.Context, p past) (o outcome, ok bool) {
 	o = outcome{N: make([]uint64, len(p.Chains)), chains: make([]chain, len(p.Chains))}
 	err := s.View(ctx, func(v *kv.Snapshot) error {
