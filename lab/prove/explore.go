@@ -140,8 +140,8 @@ func (r *recording) course() course {
 	return c
 }
 
-// shared tells of each step whether it is a sync that several commits wait for: they began before it
-// and are acknowledged between its end and the next one's.
+// shared tells of each step whether it is a sync that several commits wait for: they began before
+// it and are acknowledged between its end and the next one's.
 func (r *recording) shared() []bool {
 	all, end := make([]bool, len(r.steps)), make([]int, len(r.steps))
 	for i, s := range r.steps {
@@ -234,8 +234,8 @@ var (
 	pagesFrom = [...]int{0, 2, 17, 257}
 )
 
-// The kind of a sync begins with long if more than so many bytes are in the file, else with shared if
-// it is that.
+// The kind of a sync begins with long if more than so many bytes are in the file, else with shared
+// if it is that.
 const (
 	long     = "long "
 	longFile = 1 << 20
