@@ -2,8 +2,11 @@ package etcdkv
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -18,11 +21,18 @@ type reader struct {
 
 var _ driver.Reader = (*reader)(nil)
 
-// get sends one read of the revision. It fixes it if it is the first.
+// get sends one read of the revision. It fixes it if it is the first, which a majority confirms.
+// What a revision holds never changes: after that, any node that has it answers by itself, also one
+// that is parted from the others; for one that does not have it yet all are asked again.
 func (r *reader) get(key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	ctx, cancel := r.store.request(r.ctx)
-	defer cancel()
-	response, err := r.store.client.Get(ctx, key, append(options, clientv3.WithRev(r.revision))...)
+	options = append(slices.Clip(options), clientv3.WithRev(r.revision))
+	if r.revision != 0 {
+		response, err := r.ask(r.ctx, key, append(slices.Clip(options), clientv3.WithSerializable()))
+		if !errors.Is(err, rpctypes.ErrFutureRev) {
+			return response, classify(r.ctx, err)
+		}
+	}
+	response, err := r.ask(clientv3.WithRequireLeader(r.ctx), key, options)
 	if err != nil {
 		return nil, classify(r.ctx, err)
 	}
@@ -30,6 +40,12 @@ func (r *reader) get(key string, options ...clientv3.OpOption) (*clientv3.GetRes
 		r.revision = response.Header.Revision
 	}
 	return response, nil
+}
+
+func (r *reader) ask(ctx context.Context, key string, options []clientv3.OpOption) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.store.o.timeout())
+	defer cancel()
+	return r.store.client.Get(ctx, key, options...)
 }
 
 // fix fixes the revision.

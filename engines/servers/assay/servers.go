@@ -47,9 +47,7 @@ var postgres = prove.Servers{
 		},
 	},
 	Explain:    explain,
-	ViewsApart: true,
-	Untried: []string{"postgres: a View is a snapshot and is held against the order of the commits; those who write are held " +
-		"against an order of their own, as PostgreSQL has it (docs/growing.md)"},
+	ViewsApart: func(options url.Values) bool { return options.Get("views") != "serial" },
 }
 
 // folder is where a database lies on a disk that loses power.
