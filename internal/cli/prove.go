@@ -78,6 +78,9 @@ their nodes and cuts the power of their disk: docs/growing.md tells how.`,
 			return a.prove(cmd.Context(), o, f)
 		},
 	}
+	if on := names(a.chosen(func(c Contender) bool { return c.Servers != nil })); on != "" {
+		cmd.Example += "\n  assay prove --engines " + on + " --faults kill,server --rounds 12"
+	}
 	a.proveFlags(&f, cmd.Flags())
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(allFaults(),

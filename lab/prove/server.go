@@ -226,8 +226,11 @@ func (s *serverRun) server(ctx context.Context, e bench.Entry) (Server, error) {
 		return nil, err
 	}
 	live, err := s.servers[e.Engine].Start(dir)
-	if err != nil {
-		return nil, &kv.Error{Op: "start a server", Engine: e.Name, Kind: kv.NoStore, Err: err, Hint: kv.HintOf(err)}
+	switch {
+	case err != nil && ctx.Err() != nil: // Ctrl-C reaches the processes of a server, too
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &kv.Error{Op: "start a server", Engine: e.Name, Err: err, Hint: kv.HintOf(err)}
 	}
 	s.live, s.of = live, e.Name
 	return live, ctx.Err()

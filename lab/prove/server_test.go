@@ -1,9 +1,13 @@
 package prove
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // told returns a transaction of client 1 that writes the number n to a cell.
@@ -128,5 +132,28 @@ func TestWhatTheEntrySaysGoesBeforeWhatNamesTheServer(t *testing.T) {
 	e.Options = ""
 	if got, want := storeURL(e, "round1", "dsn=x"), "postgres:round1?dsn=x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A server that does not start is no path that does not exist; and none that was interrupted.
+func TestAServerThatDoesNotStart(t *testing.T) {
+	for _, interrupted := range []bool{false, true} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		silent := Servers{Explain: func([]Transaction) (bool, bool) { return true, true }}
+		silent.Start = func(string) (Server, error) {
+			if interrupted {
+				interrupt()
+			}
+			return nil, errors.New("it says nothing")
+		}
+		o := Options{Entries: plainEntries("bbolt"), Dir: t.TempDir()}
+		_, err := RunServers(ctx, o, map[string]Servers{"bbolt": silent}, nil)
+		if errors.Is(err, context.Canceled) != interrupted || errors.Is(err, kv.NoStore) || kv.HintOf(err) != "" {
+			t.Errorf("interrupted %v: %v (hint %q)", interrupted, err, kv.HintOf(err))
+		}
+		if !interrupted && !strings.Contains(err.Error(), "it says nothing") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -248,6 +248,14 @@ func TestAnInterruptedProofOfServersLeavesNothing(t *testing.T) {
 	}
 }
 
+// The help has an example for servers where the command can start some.
+func TestTheHelpProvesServers(t *testing.T) {
+	said, err := command(t, "prove", "--help").Output()
+	if err != nil || !strings.Contains(string(said), "assay prove --engines postgres,etcd") {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
 // Wrong usage says what is right.
 func TestAProofOfServersRefusesWhatItCannotDo(t *testing.T) {
 	for _, c := range []struct {

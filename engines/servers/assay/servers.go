@@ -117,7 +117,7 @@ func checkpoint(ctx context.Context, s prove.Server) error {
 var etcd = prove.Servers{
 	Address: "endpoints",
 	Start: func(dir string) (prove.Server, error) {
-		c, err := etcdtest.New(dir, 3)
+		c, err := etcdtest.New(dir, 3, etcdtest.Options{})
 		return etcdCluster{c}, err
 	},
 	Explain: explain,
