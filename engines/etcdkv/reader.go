@@ -2,11 +2,9 @@ package etcdkv
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -21,31 +19,24 @@ type reader struct {
 
 var _ driver.Reader = (*reader)(nil)
 
-// get sends one read of the revision. It fixes it if it is the first, which a majority confirms.
-// What a revision holds never changes: after that, any node that has it answers by itself, also one
-// that is parted from the others; for one that does not have it yet all are asked again.
+// get sends one read of the revision. It fixes it if it is the first.
 func (r *reader) get(key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	options = append(slices.Clip(options), clientv3.WithRev(r.revision))
 	if r.revision != 0 {
-		response, err := r.ask(r.ctx, key, append(slices.Clip(options), clientv3.WithSerializable()))
-		if !errors.Is(err, rpctypes.ErrFutureRev) {
-			return response, classify(r.ctx, err)
-		}
+		return r.again(key, options)
 	}
 	response, err := r.ask(clientv3.WithRequireLeader(r.ctx), key, options)
-	if err != nil {
-		return nil, classify(r.ctx, err)
-	}
-	if r.revision == 0 {
+	if err == nil {
 		r.revision = response.Header.Revision
 	}
-	return response, nil
+	return response, err
 }
 
 func (r *reader) ask(ctx context.Context, key string, options []clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.o.timeout())
 	defer cancel()
-	return r.store.client.Get(ctx, key, options...)
+	response, err := r.store.client.Get(ctx, key, options...)
+	return response, classify(r.ctx, err)
 }
 
 // fix fixes the revision.

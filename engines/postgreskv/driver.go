@@ -37,7 +37,7 @@
 //     small, instead of a row at a time
 //   - ours_commit.go: a mark of each handle in a table, by which a commit in doubt is resolved
 //   - ours_tables.go: tables that are made where they are not there, and names that are too long
-//   - ours_connection.go: waiting for a server that was lost
+//   - ours_connection.go: connections, and waiting for a server that was lost
 //   - ours_views.go: snapshots in the order of the transactions that write
 package postgreskv
 
@@ -115,9 +115,6 @@ var caps = driver.Caps{
 	Compacts:      true,
 }
 
-// mostConnections is how many a store opens at most, if the dsn does not say.
-const mostConnections = 32
-
 // Open connects, and makes the table c.Path unless the mode is ReadOnly.
 func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	o := defaults()
@@ -141,20 +138,4 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 		return nil, classify(err)
 	}
 	return s, nil
-}
-
-// poolConfig reads the dsn. What a statement outside of our transactions does, as the look for a
-// commit in doubt, it does at the level of a commit that is synced.
-func poolConfig(o *options) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(o.dsn)
-	if err != nil {
-		return nil, err
-	}
-	if said, err := pgx.ParseConfig(o.dsn); err == nil && said.RuntimeParams["pool_max_conns"] == "" {
-		config.MaxConns = mostConnections
-	}
-	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, o.timeout())
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = o.synced
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
-	return config, nil
 }

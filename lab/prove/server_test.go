@@ -147,7 +147,7 @@ func TestAServerThatDoesNotStart(t *testing.T) {
 			}
 			return nil, errors.New("it says nothing")
 		}
-		o := Options{Entries: plainEntries("bbolt"), Dir: t.TempDir()}
+		o := options(t, "bbolt", kv.Synced)
 		_, err := RunServers(ctx, o, map[string]Servers{"bbolt": silent}, nil)
 		if errors.Is(err, context.Canceled) != interrupted || errors.Is(err, kv.NoStore) || kv.HintOf(err) != "" {
 			t.Errorf("interrupted %v: %v (hint %q)", interrupted, err, kv.HintOf(err))
