@@ -35,7 +35,7 @@ var shared = sync.OnceValues(func() (params string, err error) {
 		return "", err
 	}
 	ended = append(ended, func() { os.RemoveAll(dir) })
-	cluster, err := etcdtest.New(dir, 3)
+	cluster, err := etcdtest.New(dir, 3, etcdtest.Options{Unsynced: true})
 	if err != nil {
 		return "", err
 	}

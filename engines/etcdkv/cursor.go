@@ -1,6 +1,8 @@
 package etcdkv
 
 import (
+	"slices"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -58,7 +60,7 @@ func (c *cursor) Chunk() ([]driver.Pair, error) {
 	if c.done || c.from >= c.end {
 		return nil, nil
 	}
-	response, err := c.reader.get(c.from, append(c.options[:len(c.options):len(c.options)],
+	response, err := c.reader.get(c.from, append(slices.Clip(c.options),
 		clientv3.WithRange(c.end), clientv3.WithLimit(c.page))...)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@
 //   - ours_handle.go: the modes, and a mark of each handle by which a commit in doubt is resolved
 //   - ours_layout.go: where a store lies among the cluster's keys
 //   - ours_conditions.go: what must not have changed for a transaction to commit
+//   - ours_again.go: reads of a snapshot that ask no majority
 //   - ours_nest.go: more operations in a request than etcd allows in a list
 package etcdkv
 

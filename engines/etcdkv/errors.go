@@ -19,6 +19,7 @@ var refusals = map[error]driver.Error{
 	rpctypes.ErrPermissionDenied: {Kind: driver.Permission, Hint: "grant the user the keys of the store: etcdctl role grant-permission"},
 	rpctypes.ErrUserEmpty:        {Kind: driver.Permission, Hint: "give a user and a password: etcdkv.Open"},
 	rpctypes.ErrNoLeader:         {Kind: driver.Aborted, Hint: "try again: the node is parted from the others, or they choose a leader"},
+	rpctypes.ErrTooManyRequests:  {Kind: driver.Aborted, Hint: "try again: the cluster is behind with what it was asked to commit"},
 	rpctypes.ErrCompacted:        {Kind: driver.Aborted, Hint: "the snapshot is older than what the cluster keeps: take another one"},
 }
 

@@ -14,7 +14,7 @@ import (
 // with the way to have it taken, and that is the way.
 func TestTheClusterSaysWhatIsTooLarge(t *testing.T) {
 	for _, maxRequest := range []uint{0, 16 << 20} {
-		db, err := kv.Open(t.Context(), "etcd:large?"+etcdtest.StartLarge(t, 1, maxRequest).Params())
+		db, err := kv.Open(t.Context(), "etcd:large?"+etcdtest.StartWith(t, 1, etcdtest.Options{MaxRequest: maxRequest}).Params())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,45 +9,94 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// TestAPartedNodeRefuses: what a node is asked that is parted from the others is refused, and not
-// in doubt, once it knows; and goes on once they are together again.
-func TestAPartedNodeRefuses(t *testing.T) {
-	cluster := etcdtest.Start(t, 3)
-	leader, err := cluster.Leader(t.Context())
+// follower is a store that is reached by one node of three, which does not lead the others.
+type follower struct {
+	*testing.T
+	*etcdtest.Cluster
+	node int
+	db   *kv.DB
+}
+
+func newFollower(t *testing.T) follower {
+	t.Helper()
+	f := follower{T: t, Cluster: etcdtest.Start(t, 3)}
+	leader, err := f.Leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	parted := (leader + 1) % 3
-	db, err := kv.Open(t.Context(), "etcd:parted?"+cluster.NodeParams(parted))
-	if err != nil {
+	f.node = (leader + 1) % 3
+	if f.db, err = kv.Open(t.Context(), "etcd:parted?"+f.NodeParams(f.node)); err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	put := func() error { return db.Put(t.Context(), kv.Synced, []byte("k"), []byte("1")) }
-	if err := put(); err != nil {
+	t.Cleanup(func() { f.db.Close() })
+	if err := f.put(); err != nil {
 		t.Fatal(err)
 	}
-	client, err := cluster.Client()
+	return f
+}
+
+func (f follower) put() error { return f.db.Put(f.Context(), kv.Synced, []byte("k"), []byte("1")) }
+
+// part parts the node from the others, and returns when it knows.
+func (f follower) part() {
+	f.Helper()
+	client, err := f.Client()
 	if err != nil {
-		t.Fatal(err)
+		f.Fatal(err)
 	}
 	defer client.Close()
-	cluster.Part(parted)
+	f.Part(f.node)
 	for {
-		status, err := client.Status(t.Context(), cluster.Endpoints()[parted])
+		status, err := client.Status(f.Context(), f.Endpoints()[f.node])
 		if err == nil && status.Leader == 0 {
-			break
+			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if err := put(); !errors.Is(err, kv.Aborted) || errors.Is(err, kv.InDoubt) || kv.HintOf(err) == "" {
+}
+
+// TestAPartedNodeRefuses: what a node is asked that is parted from the others is refused, and not
+// in doubt, once it knows; and goes on once they are together again.
+func TestAPartedNodeRefuses(t *testing.T) {
+	f := newFollower(t)
+	f.part()
+	if err := f.put(); !errors.Is(err, kv.Aborted) || errors.Is(err, kv.InDoubt) || kv.HintOf(err) == "" {
 		t.Errorf("put at a parted node: %v", err)
 	}
-	cluster.Part()
-	for err = put(); errors.Is(err, kv.Aborted); err = put() {
+	f.Part()
+	err := f.put()
+	for ; errors.Is(err, kv.Aborted); err = f.put() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if err != nil {
 		t.Errorf("put at a node that is back: %v", err)
+	}
+}
+
+// TestAViewGoesOnAtAPartedNode: what a View shows was fixed when it began, and each node that has
+// it can tell it alone. No other View begins there.
+func TestAViewGoesOnAtAPartedNode(t *testing.T) {
+	f := newFollower(t)
+	view := func(fn func(s *kv.Snapshot)) error {
+		return f.db.View(t.Context(), func(s *kv.Snapshot) error { fn(s); return nil })
+	}
+	err := view(func(s *kv.Snapshot) {
+		f.part()
+		if v, err := s.Get([]byte("k")); err != nil || string(v) != "1" {
+			t.Errorf("get: %q, %v", v, err)
+		}
+		n := 0
+		for range s.Scan(kv.Range{}) {
+			n++
+		}
+		if err := s.Err(); err != nil || n != 1 {
+			t.Errorf("scan: %d pairs, %v", n, err)
+		}
+	})
+	if err != nil {
+		t.Errorf("the View: %v", err)
+	}
+	if err := view(func(*kv.Snapshot) {}); !errors.Is(err, kv.Aborted) {
+		t.Errorf("a View that begins at a parted node: %v", err)
 	}
 }

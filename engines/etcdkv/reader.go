@@ -2,6 +2,7 @@ package etcdkv
 
 import (
 	"context"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,16 +21,22 @@ var _ driver.Reader = (*reader)(nil)
 
 // get sends one read of the revision. It fixes it if it is the first.
 func (r *reader) get(key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	ctx, cancel := r.store.request(r.ctx)
-	defer cancel()
-	response, err := r.store.client.Get(ctx, key, append(options, clientv3.WithRev(r.revision))...)
-	if err != nil {
-		return nil, classify(r.ctx, err)
+	options = append(slices.Clip(options), clientv3.WithRev(r.revision))
+	if r.revision != 0 {
+		return r.again(key, options)
 	}
-	if r.revision == 0 {
+	response, err := r.ask(clientv3.WithRequireLeader(r.ctx), key, options)
+	if err == nil {
 		r.revision = response.Header.Revision
 	}
-	return response, nil
+	return response, err
+}
+
+func (r *reader) ask(ctx context.Context, key string, options []clientv3.OpOption) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.store.o.timeout())
+	defer cancel()
+	response, err := r.store.client.Get(ctx, key, options...)
+	return response, classify(r.ctx, err)
 }
 
 // fix fixes the revision.

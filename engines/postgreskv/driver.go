@@ -15,9 +15,10 @@
 // transaction is SERIALIZABLE: one that meets that of another process is rolled back by the server,
 // is kv.Aborted, and kv runs it again. If one has read what another then wrote, and that commits
 // first, a snapshot between the two shows the second without the first: it is in the order of the
-// commits, and not always in the one order that explains what transactions have read. Each holds a
-// connection; the pool has 32 of them, or as many as pool_max_conns in the dsn says. The state that
-// a transaction sees is that of its first read.
+// commits, and not always in the one order that explains what transactions have read. With the
+// option views=serial it is in that order: see ours_views.go. Each holds a connection; the pool has
+// 32 of them, or as many as pool_max_conns in the dsn says. The state that a transaction sees is
+// that of its first read.
 //
 // Durability: Synced is synchronous_commit = on, or what the option synced says for servers with a
 // replica: remote_apply, remote_write or local. Flushed and Buffered are synchronous_commit = off:
@@ -26,7 +27,7 @@
 // far its syncs are to be trusted is for its disks.
 //
 // A connection that is lost, because the server was started again or the network failed: what was
-// under way is kv.Aborted, which kv runs again, on a new connection, for which it waits as long as
+// under way is kv.Aborted. An Update runs again, on a new connection, for which it waits as long as
 // its context and the option timeout allow. A commit whose answer was lost is looked up: see
 // ours_commit.go. What cannot be found out is in doubt; commits after it go on.
 //
@@ -36,7 +37,8 @@
 //     small, instead of a row at a time
 //   - ours_commit.go: a mark of each handle in a table, by which a commit in doubt is resolved
 //   - ours_tables.go: tables that are made where they are not there, and names that are too long
-//   - ours_connection.go: waiting for a server that was lost
+//   - ours_connection.go: connections, and waiting for a server that was lost
+//   - ours_views.go: snapshots in the order of the transactions that write
 package postgreskv
 
 import (
@@ -58,9 +60,10 @@ type options struct {
 	dsn     string
 	synced  string
 	seconds int
+	views   string
 }
 
-func defaults() options { return options{synced: "on", seconds: 30} }
+func defaults() options { return options{synced: "on", seconds: 30, views: committedViews} }
 
 func (o *options) timeout() time.Duration { return time.Duration(o.seconds) * time.Second }
 
@@ -71,6 +74,8 @@ var table = driver.Table[options]{
 		func(o *options) *string { return &o.synced }, "on", "remote_apply", "remote_write", "local"),
 	driver.Whole("timeout", "seconds", 1, "for a server that was lost, and for looking for a commit in doubt",
 		func(o *options) *int { return &o.seconds }),
+	driver.OneWord("views", "what a View shows: the last commit, or the order of all transactions, for which it may wait",
+		func(o *options) *string { return &o.views }, committedViews, serialViews),
 }
 
 // Driver opens tables of PostgreSQL. The zero Driver is ready.
@@ -110,9 +115,6 @@ var caps = driver.Caps{
 	Compacts:      true,
 }
 
-// mostConnections is how many a store opens at most, if the dsn does not say.
-const mostConnections = 32
-
 // Open connects, and makes the table c.Path unless the mode is ReadOnly.
 func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 	o := defaults()
@@ -136,20 +138,4 @@ func (Driver) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
 		return nil, classify(err)
 	}
 	return s, nil
-}
-
-// poolConfig reads the dsn. What a statement outside of our transactions does, as the look for a
-// commit in doubt, it does at the level of a commit that is synced.
-func poolConfig(o *options) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(o.dsn)
-	if err != nil {
-		return nil, err
-	}
-	if usual, err := pgxpool.ParseConfig(""); err == nil && config.MaxConns == usual.MaxConns {
-		config.MaxConns = mostConnections
-	}
-	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, o.timeout())
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = o.synced
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
-	return config, nil
 }

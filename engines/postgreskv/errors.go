@@ -14,6 +14,7 @@ const (
 	uniqueViolation = "23505"
 	duplicateTable  = "42P07"
 	undefinedTable  = "42P01"
+	queryCanceled   = "57014" // by a timeout, or by hand
 )
 
 var kinds = map[string]driver.Kind{
@@ -25,9 +26,10 @@ var kinds = map[string]driver.Kind{
 	"25006": driver.NotWritable,
 	"42501": driver.Permission,
 	"53100": driver.Full,
-	"57014": driver.Canceled, // query_canceled
-	"3D000": driver.NoStore,  // the database
+	"3D000": driver.NoStore,     // the database
+	"0A000": driver.Unsupported, // feature_not_supported
 
+	queryCanceled:  driver.Canceled,
 	undefinedTable: driver.NoStore,
 }
 

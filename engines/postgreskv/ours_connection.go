@@ -7,7 +7,9 @@ import (
 	"net"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -86,4 +88,23 @@ func (r *reader) failed(err error) error {
 		return &driver.Error{Kind: driver.Aborted, Err: err, Hint: "begin again: the connection was lost"}
 	}
 	return classify(err)
+}
+
+// mostConnections is how many a store opens at most, if the dsn does not say.
+const mostConnections = 32
+
+// poolConfig reads the dsn. What a statement outside of our transactions does, as the look for a
+// commit in doubt, it does at the level of a commit that is synced.
+func poolConfig(o *options) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(o.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if said, err := pgx.ParseConfig(o.dsn); err == nil && said.RuntimeParams["pool_max_conns"] == "" {
+		config.MaxConns = mostConnections
+	}
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, o.timeout())
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = o.synced
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	return config, nil
 }

@@ -31,7 +31,7 @@ var (
 )
 
 func newStore(pool *pgxpool.Pool, table string, o options) *store {
-	return &store{pool: pool, table: table, o: o, caps: caps,
+	return &store{pool: pool, table: table, o: o, caps: capsOf(o),
 		get:    "SELECT v FROM " + table + " WHERE k = $1",
 		put:    "INSERT INTO " + table + " (k, v) VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
 		delete: "DELETE FROM " + table + " WHERE k = $1"}
@@ -42,6 +42,9 @@ func (s *store) Caps() driver.Caps { return s.caps }
 
 // Get returns the value of the last committed state.
 func (s *store) Get(ctx context.Context, dst, key []byte) (v []byte, err error) {
+	if s.o.views == serialViews {
+		return s.getInOrder(ctx, dst, key)
+	}
 	err = s.again(ctx, func(ctx context.Context) error {
 		v, err = scanValue(s.pool.QueryRow(ctx, s.get, key), dst)
 		return err
@@ -64,9 +67,9 @@ func scanValue(row pgx.Row, dst []byte) ([]byte, error) {
 // Snapshot begins a transaction that sees one state. PostgreSQL: that is fixed by its first
 // statement.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
-	r, err := s.acquire(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+	r, err := s.acquire(ctx, beginView[s.o.views])
 	if err != nil {
-		return nil, err
+		return nil, s.waited(ctx, err)
 	}
 	return r, nil
 }

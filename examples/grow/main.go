@@ -1,8 +1,10 @@
 // Grow is a program that began with a file and goes on with a server: while it takes orders it
-// moves them from bbolt to PostgreSQL. No order that it has acknowledged is lost. An order waits
-// for one step of the move, and for both commits, never for the whole.
+// moves them from bbolt to PostgreSQL, or to a cluster of etcd, as a URL says. No order that it has
+// acknowledged is lost. An order waits for one step of the move, and for both commits, never for
+// the whole.
 //
 //	go run . -orders 1000000 -to 'postgres:orders?dsn=postgres://app@db.example.com/app'
+//	go run . -orders 1000000 -to 'etcd:orders?endpoints=10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379'
 //
 // It makes orders.db with so many orders, opens the switch in the file's place, lets four clients
 // order and look, and moves: first the server follows, then the file does, then the file is left.
@@ -26,6 +28,7 @@ import (
 	"time"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
+	_ "github.com/assaydb/assay/engines/etcdkv"
 	_ "github.com/assaydb/assay/engines/postgreskv"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/transfer/live"

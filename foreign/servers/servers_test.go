@@ -54,4 +54,6 @@ func TestPostgres(t *testing.T) {
 }
 
 // A batch of go-datastore's suite has 5 MiB.
-func TestEtcd(t *testing.T) { run(t, "etcd", etcdtest.StartLarge(t, 3, 16<<20).Params()) }
+func TestEtcd(t *testing.T) {
+	run(t, "etcd", etcdtest.StartWith(t, 3, etcdtest.Options{MaxRequest: 16 << 20, Unsynced: true}).Params())
+}

@@ -35,9 +35,13 @@ const (
 	silence = 15 * time.Second
 )
 
-// newProgress is that of a run or a proof, whose steps make the lines.
+// newProgress is that of a run or a proof, whose steps make the lines. Without a budget nobody
+// knows when it ends.
 func newProgress(w io.Writer, started time.Time, budget time.Duration) *progress {
-	p := &progress{out: w, live: isTerminal(w) && !textOnly(), text: "starting", deadline: started.Add(budget)}
+	p := &progress{out: w, live: isTerminal(w) && !textOnly(), text: "starting", began: started}
+	if budget > 0 {
+		p.deadline = started.Add(budget)
+	}
 	if p.live {
 		p.start()
 	}
@@ -186,19 +190,32 @@ func planText(s bench.Progress) string {
 	return fmt.Sprintf("to decide everything takes about --budget %v, by %s", (s.Needs + step - 1).Truncate(step), s.By)
 }
 
+// proofProgress is that of a proof, which counts what, and whose budget says nothing of how long so
+// many rounds take.
+func (a *app) proofProgress(o prove.Options, what string) (*progress, func(prove.Progress)) {
+	budget := o.Budget
+	if o.Rounds > 0 {
+		budget = 0
+	}
+	p := newProgress(a.stderr, time.Now(), budget)
+	return p, p.ofProof(what)
+}
+
 // ofProof returns a function that is told of every step of a proof, one at a time.
-func (p *progress) ofProof() func(prove.Progress) {
+func (p *progress) ofProof(what string) func(prove.Progress) {
 	said := -silence
 	done, unkept := 0, 0
 	return func(s prove.Progress) {
-		text := fmt.Sprintf("[%d/%d] %s %s %s · %d crashes and disk faults verified", s.Done, s.All, s.Engine, s.Class,
-			s.Fault, s.Images)
+		text := fmt.Sprintf("[%d/%d] %s %s %s · %d %s", s.Done, s.All, s.Engine, s.Class, s.Fault, s.Images, what)
 		if s.Unkept > 0 {
 			text += fmt.Sprintf(" · %d broken", s.Unkept)
 		}
 		line := ""
 		if s.Done != done || s.Unkept != unkept || s.Elapsed-said >= silence {
 			line = fmt.Sprintf("%s · at most %v left", text, max(s.Budget-s.Elapsed, 0).Round(time.Second))
+			if s.Rounds > 0 {
+				line = fmt.Sprintf("%s · after %v", text, s.Elapsed.Round(time.Second))
+			}
 			said, done, unkept = s.Elapsed, s.Done, s.Unkept
 		}
 		p.show(text, line)

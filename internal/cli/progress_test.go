@@ -12,6 +12,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
+	"github.com/assaydb/assay/lab/prove"
 )
 
 // A terminal keeps nothing of a progress that stays in its line: it neither breaks it nor erases
@@ -71,6 +72,23 @@ func TestWhatARunNeedsStaysToBeRead(t *testing.T) {
 		step(bench.Progress{Workload: "hook", Operation: "put", Phase: "load", Engine: "bbolt", Group: 1, Groups: 11})
 		if got := out.String(); !strings.Contains(got, want) || live && !strings.HasPrefix(got, "\r\x1b[K") {
 			t.Errorf("live %v: got %q", live, got)
+		}
+	}
+}
+
+// Of so many rounds nobody knows how long they take: not the budget, which they do not look at.
+func TestRoundsAreNotBoundedByTheBudget(t *testing.T) {
+	for rounds, want := range map[int]string{0: " · at most 30s left\n", 12: " · after 30s\n"} {
+		var out bytes.Buffer
+		p, step := (&app{stderr: &out}).proofProgress(prove.Options{Budget: time.Minute, Rounds: rounds}, "histories checked")
+		if first := p.timed(); strings.Contains(first, "left") != (rounds == 0) {
+			t.Errorf("%d rounds: it begins with %q", rounds, first)
+		}
+		step(prove.Progress{Engine: "etcd", Class: "synced", Fault: "leader", All: 2, Images: 3, Rounds: rounds,
+			Elapsed: 30 * time.Second, Budget: time.Minute})
+		p.end()
+		if got := out.String(); got != "[0/2] etcd synced leader · 3 histories checked"+want {
+			t.Errorf("%d rounds: said %q", rounds, got)
 		}
 	}
 }

@@ -78,6 +78,9 @@ their nodes and cuts the power of their disk: docs/growing.md tells how.`,
 			return a.prove(cmd.Context(), o, f)
 		},
 	}
+	if on := names(a.chosen(func(c Contender) bool { return c.Servers != nil })); on != "" {
+		cmd.Example += "\n  assay prove --engines " + on + " --faults kill,server --rounds 12"
+	}
 	a.proveFlags(&f, cmd.Flags())
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(allFaults(),
@@ -257,9 +260,11 @@ func (f proveFlags) check() error {
 // prove crashes engines, keeps the proof and shows it.
 func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
 	crash := a.crash
-	if servers, err := a.servers(o, f); err != nil {
+	servers, err := a.servers(o, f)
+	if err != nil {
 		return err
-	} else if servers != nil {
+	}
+	if servers != nil {
 		crash = func(ctx context.Context, o prove.Options) (*result.Proof, error) { return a.disturb(ctx, o, servers) }
 	}
 	dir, err := resultDir(f.out)
@@ -288,8 +293,10 @@ func (a *app) prove(ctx context.Context, o prove.Options, f proveFlags) error {
 	}
 	fmt.Fprintf(a.stderr, "kept in %s; show it again with: %s\n", dir, again)
 	switch {
-	case proof.Interrupted:
+	case proof.Interrupted && servers == nil:
 		fmt.Fprintf(a.stderr, "go on with: assay prove --resume %s\n", dir)
+		fallthrough
+	case proof.Interrupted:
 		return errInterrupted
 	case failure != nil:
 		return failure
@@ -322,9 +329,9 @@ func (a *app) proveAgain(ctx context.Context, dir string) error {
 
 // crash runs the lab under a progress display.
 func (a *app) crash(ctx context.Context, o prove.Options) (*result.Proof, error) {
-	p := newProgress(a.stderr, time.Now(), o.Budget)
+	p, step := a.proofProgress(o, "crashes and disk faults verified")
 	defer p.end()
-	o.Progress = p.ofProof()
+	o.Progress = step
 	return prove.Run(ctx, o)
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,9 +81,9 @@ func (a *app) disturb(ctx context.Context, o prove.Options, servers map[string]p
 	if err != nil {
 		return nil, err
 	}
-	p := newProgress(a.stderr, time.Now(), o.Budget)
+	p, step := a.proofProgress(o, "histories amid faults checked")
 	defer p.end()
-	o.Progress = p.ofProof()
+	o.Progress = step
 	return prove.RunServers(ctx, o, servers, client)
 }
 

@@ -37,12 +37,12 @@ type Servers struct {
 	// which each stands between its Call and its Return, which is the last moment there is where it
 	// is Open. Checked is false if it could not tell in time.
 	Explain func([]Transaction) (explained, checked bool)
-	// ViewsApart is that who only reads sees a state between two commits, which may be none that
-	// the order has in which those who write explain each other. Then they are held against the
-	// writes alone, and those who write against each other.
-	ViewsApart bool
-	// Untried says, in sentences that begin with the engine's name, what is not inflicted, or not
-	// held against what, and why.
+	// ViewsApart reports whether, in stores that are opened with options, who only reads sees a
+	// state between two commits, which may be none that the order has in which those who write
+	// explain each other. Then they are held against the writes alone, and those who write against
+	// each other. nil is that they never do.
+	ViewsApart func(options url.Values) bool
+	// Untried says, in sentences that begin with the engine's name, what is not inflicted and why.
 	Untried []string
 }
 
@@ -124,6 +124,10 @@ func RunServers(ctx context.Context, o Options, servers map[string]Servers, clie
 	defer s.stop()
 	for _, e := range o.Entries {
 		s.proof.Unseen = united(s.proof.Unseen, servers[e.Engine].Untried)
+		if servers[e.Engine].viewsApart(e) {
+			s.proof.Unseen = append(s.proof.Unseen, e.Name+": a View is a snapshot and is held against the order of the "+
+				"commits; those who write are held against an order of their own (docs/growing.md)")
+		}
 		if err := s.planServer(ctx, e, asked != nil); err != nil {
 			return nil, err
 		}
@@ -136,6 +140,12 @@ func RunServers(ctx context.Context, o Options, servers map[string]Servers, clie
 	stopKeeping()
 	s.proof.Interrupted = ctx.Err() != nil
 	return s.soFar(false), failed
+}
+
+// viewsApart is ViewsApart of an entry's stores.
+func (s Servers) viewsApart(e bench.Entry) bool {
+	options, _ := url.ParseQuery(e.Options) // opening the store says what is wrong
+	return s.ViewsApart != nil && s.ViewsApart(options)
 }
 
 // planServer starts a server of an entry, asks what it promises, and makes the tasks. Faults that a
@@ -216,8 +226,11 @@ func (s *serverRun) server(ctx context.Context, e bench.Entry) (Server, error) {
 		return nil, err
 	}
 	live, err := s.servers[e.Engine].Start(dir)
-	if err != nil {
-		return nil, &kv.Error{Op: "start a server", Engine: e.Name, Kind: kv.NoStore, Err: err, Hint: kv.HintOf(err)}
+	switch {
+	case err != nil && ctx.Err() != nil: // Ctrl-C reaches the processes of a server, too
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &kv.Error{Op: "start a server", Engine: e.Name, Err: err, Hint: kv.HintOf(err)}
 	}
 	s.live, s.of = live, e.Name
 	return live, ctx.Err()

@@ -69,7 +69,15 @@ type judgement struct {
 	at      int64 // when what remains was fixed, by clock: a power cut, or the end
 	crashes []moment
 	keeps   bool // what was acknowledged is to be there
-	servers Servers
+	apart   bool // who only reads has no order in common with those who write
+	explain func([]Transaction) (explained, checked bool)
+}
+
+// judgementOf returns how a task's histories are judged.
+func (s *serverRun) judgementOf(t *task, at int64, crashes []moment) judgement {
+	servers := s.servers[t.entry.Engine]
+	return judgement{at: at, crashes: crashes, keeps: t.cells[0].Keeps.Claimed, apart: servers.viewsApart(t.entry),
+		explain: servers.Explain}
 }
 
 // judge holds what remains against what the clients were told.
@@ -125,8 +133,8 @@ func (j judgement) judge(all []Transaction, r remains) finding {
 		}
 	}
 	if f.broken == "" {
-		for _, some := range j.apart(j.ordered(all, r, lossy, there)) {
-			explained, checked := j.servers.Explain(some)
+		for _, some := range j.parts(j.ordered(all, r, lossy, there)) {
+			explained, checked := j.explain(some)
 			if f.unchecked = f.unchecked || !checked; checked && !explained {
 				f.say("no order of whole transactions explains what %d of them saw", len(some))
 			}
@@ -135,10 +143,10 @@ func (j judgement) judge(all []Transaction, r remains) finding {
 	return f
 }
 
-// apart returns the transactions that an order is to explain each: all together or, where views
+// parts returns the transactions that an order is to explain each: all together or, where views
 // stand apart, those who write, and those who only read beside what the others wrote.
-func (j judgement) apart(all []Transaction) [][]Transaction {
-	if !j.servers.ViewsApart {
+func (j judgement) parts(all []Transaction) [][]Transaction {
+	if !j.apart {
 		return [][]Transaction{all}
 	}
 	var writing, reading []Transaction

@@ -46,9 +46,7 @@ func (s *serverRun) liveRound(ctx context.Context, t *task, seed uint64) error {
 	}
 	all := c.end(serverPatience)
 	s.noteHistory(t, seed, all, d.kills)
-	j := judgement{crashes: d.crashes, keeps: t.cells[0].Keeps.Claimed, servers: s.servers[t.entry.Engine],
-		at: clock()}
-	f, err := j.open(ctx, c.url(server.Params()), all)
+	f, err := s.judgementOf(t, clock(), d.crashes).open(ctx, c.url(server.Params()), all)
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,6 @@ func (s *serverRun) recordServer(ctx context.Context, t *task, c *crowd) (_ *pow
 // powerState starts a server on a state that a power cut at a moment has left, and judges it.
 func (s *serverRun) powerState(ctx context.Context, t *task, seed uint64, c *crowd, img *powerfs.Image,
 	all []Transaction, at int64) (err error) {
-	servers := s.servers[t.entry.Engine]
 	dir, err := s.folder(s.fast)
 	if err != nil {
 		return err
@@ -156,13 +155,12 @@ func (s *serverRun) powerState(ctx context.Context, t *task, seed uint64, c *cro
 		return err
 	}
 	var f finding
-	server, err := servers.Disk.Recover(data, run)
+	server, err := s.servers[t.entry.Engine].Disk.Recover(data, run)
 	if err != nil {
 		f.say("a server does not start on it: %v", err)
 	} else {
 		defer server.Stop()
-		j := judgement{at: at, keeps: t.cells[0].Keeps.Claimed, servers: servers}
-		if f, err = j.open(ctx, c.url(server.Params()), all); err != nil {
+		if f, err = s.judgementOf(t, at, nil).open(ctx, c.url(server.Params()), all); err != nil {
 			return err
 		}
 	}

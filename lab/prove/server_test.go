@@ -1,9 +1,13 @@
 package prove
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // told returns a transaction of client 1 that writes the number n to a cell.
@@ -64,7 +68,7 @@ func TestHistoriesOfServersAreJudged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			asked := false
 			j := judgement{at: c.at, crashes: c.crashes, keeps: !c.lossy}
-			j.servers.Explain = func(ordered []Transaction) (bool, bool) {
+			j.explain = func(ordered []Transaction) (bool, bool) {
 				asked = true
 				for _, tx := range ordered[:len(ordered)-1] {
 					if tx.Told == Acknowledged && tx.Return >= c.at {
@@ -88,7 +92,7 @@ func TestAnOrderThatExplainsNothingIsABrokenPromise(t *testing.T) {
 	all := []Transaction{told(1, Acknowledged, 10, 20)}
 	for _, c := range []struct{ explained, checked bool }{{false, true}, {false, false}, {true, true}} {
 		j := judgement{at: 100, keeps: true}
-		j.servers.Explain = func([]Transaction) (bool, bool) { return c.explained, c.checked }
+		j.explain = func([]Transaction) (bool, bool) { return c.explained, c.checked }
 		f := j.judge(all, left(all...))
 		if broken := c.checked && !c.explained; broken != (f.broken != "") || f.unchecked == c.checked {
 			t.Errorf("explained %v, checked %v: %+v", c.explained, c.checked, f)
@@ -103,8 +107,8 @@ func TestViewsStandApart(t *testing.T) {
 	one.Reads = map[int]uint64{7: 0}
 	view := Transaction{Client: 2, N: 1, Call: 30, Return: 40, Told: Acknowledged, Reads: map[int]uint64{1: 1}}
 	var asked [][]Transaction
-	j := judgement{at: 100, keeps: true, servers: Servers{ViewsApart: true}}
-	j.servers.Explain = func(some []Transaction) (bool, bool) {
+	j := judgement{at: 100, keeps: true, apart: true}
+	j.explain = func(some []Transaction) (bool, bool) {
 		asked = append(asked, some)
 		return true, true
 	}
@@ -128,5 +132,28 @@ func TestWhatTheEntrySaysGoesBeforeWhatNamesTheServer(t *testing.T) {
 	e.Options = ""
 	if got, want := storeURL(e, "round1", "dsn=x"), "postgres:round1?dsn=x"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A server that does not start is no path that does not exist; and none that was interrupted.
+func TestAServerThatDoesNotStart(t *testing.T) {
+	for _, interrupted := range []bool{false, true} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		silent := Servers{Explain: func([]Transaction) (bool, bool) { return true, true }}
+		silent.Start = func(string) (Server, error) {
+			if interrupted {
+				interrupt()
+			}
+			return nil, errors.New("it says nothing")
+		}
+		o := options(t, "bbolt", kv.Synced)
+		_, err := RunServers(ctx, o, map[string]Servers{"bbolt": silent}, nil)
+		if errors.Is(err, context.Canceled) != interrupted || errors.Is(err, kv.NoStore) || kv.HintOf(err) != "" {
+			t.Errorf("interrupted %v: %v (hint %q)", interrupted, err, kv.HintOf(err))
+		}
+		if !interrupted && !strings.Contains(err.Error(), "it says nothing") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -53,6 +53,19 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
+// StartReplica starts a replica of another server, as Start does: what is committed there comes
+// here.
+func StartReplica(t testing.TB, of *Server) *Server {
+	t.Helper()
+	s, err := New()
+	if err == nil {
+		t.Cleanup(s.Remove)
+		err = errors.Join(s.copy(of), s.Launch())
+	}
+	Check(t, err)
+	return s
+}
+
 // ended are called when all tests have ended.
 var ended []func()
 
@@ -175,10 +188,21 @@ func credential(names ...string) (*syscall.Credential, error) {
 // Make makes a database in the folder data, or one of the server's own if that is empty.
 func (s *Server) Make(data string) error {
 	s.Use(data)
-	cmd := s.command("initdb", "-D", s.data, "-A", "trust", "-U", "assay", "-E", "UTF8", "--no-sync", "--no-instructions",
+	return s.run("initdb", "-D", s.data, "-A", "trust", "-U", "assay", "-E", "UTF8", "--no-sync", "--no-instructions",
 		"--locale=C", "--wal-segsize=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+}
+
+// copy makes the database of another server's, which it will follow.
+func (s *Server) copy(of *Server) error {
+	s.Use("")
+	return s.run("pg_basebackup", "-D", s.data, "-h", of.dir, "-U", "assay", "--write-recovery-conf", "--checkpoint=fast",
+		"--no-sync")
+}
+
+// run runs a program of PostgreSQL's to its end.
+func (s *Server) run(name string, args ...string) error {
+	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
 	return nil
 }
@@ -302,7 +326,8 @@ func (s *Server) Remove() {
 // binaries returns the folder of the newest PostgreSQL.
 func binaries() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
-		return filepath.Dir(path), nil
+		path, err = filepath.EvalSymlinks(path) // beside what it leads to are the others
+		return filepath.Dir(path), err
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if err != nil || len(found) == 0 {

@@ -149,6 +149,24 @@ func TestServersAreProved(t *testing.T) {
 	}
 }
 
+// Where the URL asks for it, Views are held against the one order of those who write, and keep it.
+func TestViewsInTheOneOrderAreProved(t *testing.T) {
+	needsPostgres(t)
+	const apart = "a View is a snapshot"
+	for _, c := range []struct {
+		engine string
+		apart  bool
+	}{{"postgres", true}, {"postgres:?views=serial", false}} {
+		p, printed, status := proof(t, "--engines", c.engine, "--durability", "synced", "--rounds", "1", "--faults", "kill")
+		if len(p.Cells) != 1 || p.Cells[0].Whole.Verdict != result.Proved || status != 0 {
+			t.Errorf("%s: status %d\n%s", c.engine, status, printed)
+		}
+		if strings.Contains(printed, apart) != c.apart {
+			t.Errorf("%s: it says that %s: %v, want %v\n%s", c.engine, apart, !c.apart, c.apart, printed)
+		}
+	}
+}
+
 // What is not promised of a crash of the server is no broken promise, and is seen.
 func TestFlushedCommitsAreLostByACrashOfTheServerAlone(t *testing.T) {
 	needsPostgres(t)
@@ -222,8 +240,19 @@ func TestAnInterruptedProofOfServersLeavesNothing(t *testing.T) {
 			if status := cmd.ProcessState.ExitCode(); c.signal == syscall.SIGINT && status != 130 {
 				t.Errorf("status %d\n%s", status, &said)
 			}
+			if strings.Contains(said.String(), "--resume") {
+				t.Errorf("it offers what is refused of servers:\n%s", &said)
+			}
 			nothingLeft(t, dir)
 		})
+	}
+}
+
+// The help has an example for servers where the command can start some.
+func TestTheHelpProvesServers(t *testing.T) {
+	said, err := command(t, "prove", "--help").Output()
+	if err != nil || !strings.Contains(string(said), "assay prove --engines postgres,etcd") {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 

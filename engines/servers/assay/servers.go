@@ -47,9 +47,7 @@ var postgres = prove.Servers{
 		},
 	},
 	Explain:    explain,
-	ViewsApart: true,
-	Untried: []string{"postgres: a View is a snapshot and is held against the order of the commits; those who write are held " +
-		"against an order of their own, as PostgreSQL has it (docs/growing.md)"},
+	ViewsApart: func(options url.Values) bool { return options.Get("views") != "serial" },
 }
 
 // folder is where a database lies on a disk that loses power.
@@ -119,7 +117,7 @@ func checkpoint(ctx context.Context, s prove.Server) error {
 var etcd = prove.Servers{
 	Address: "endpoints",
 	Start: func(dir string) (prove.Server, error) {
-		c, err := etcdtest.New(dir, 3)
+		c, err := etcdtest.New(dir, 3, etcdtest.Options{})
 		return etcdCluster{c}, err
 	},
 	Explain: explain,
