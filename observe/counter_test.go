@@ -75,7 +75,9 @@ func TestAtMostCountsWhatIsNoLonger(t *testing.T) {
 		c.count(&kv.Event{Took: ms * time.Millisecond}, 1)
 	}
 	f := c.figures("get", "")
-	got, all, sum, err := f.AtMost(500*time.Microsecond, 2*time.Millisecond, 10*time.Millisecond, time.Second, time.Hour)
+	bounds := []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 10 * time.Millisecond, time.Second,
+		time.Hour}
+	got, all, sum, err := f.AtMost(bounds...)
 	if want := []int64{0, 2, 5, 6, 7}; err != nil || !slices.Equal(got, want) || all != 7 ||
 		sum < 3007*time.Millisecond || sum > 3067*time.Millisecond {
 		t.Errorf("got %d, %v, %v, want %d", got, sum, err, want)

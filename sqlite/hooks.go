@@ -16,8 +16,8 @@ import (
 
 // calls are the callbacks of a connection. They run on the goroutine that runs the statement, and
 // must not use the connection: such a call is an error. One that panics makes an error of the call
-// that it was in, which is interrupted; what it had done may stand, as with any error. One that ends
-// its goroutine ends the connection, without giving back what it holds.
+// that it was in, which is interrupted; what it had done may stand, as with any error. One that
+// ends its goroutine ends the connection, without giving back what it holds.
 type calls struct {
 	trace     func(Event)
 	wal       func(schema string, pages int)

@@ -113,7 +113,7 @@ func TestTheHandlerAnswersWhatPrometheusReads(t *testing.T) {
 	}
 }
 
-// TestSumsOnlyGrow adds quick operations to slow ones. Prometheus takes a sum that falls for that of
+// TestSumsOnlyGrow adds quick operations to slow ones. Prometheus takes a sum that falls for one of
 // a program that began anew, and adds all of it.
 func TestSumsOnlyGrow(t *testing.T) {
 	o := observe.New(&observe.Options{Every: -1, Slow: -1})
