@@ -201,19 +201,21 @@ func (op *Op) fill(h *hdrhistogram.Histogram) {
 }
 
 // AtMost returns how many of op's latencies were no longer than each bound, within the 1 % of the
-// histogram, and how many there are in all, which differs from Count where not all were timed.
-func (op Op) AtMost(bounds ...time.Duration) (counts []int64, all int64, err error) {
+// histogram, how many there are in all, which differs from Count where not all were timed, and
+// their sum. Each only grows.
+func (op Op) AtMost(bounds ...time.Duration) (counts []int64, all int64, sum time.Duration, err error) {
 	h, err := hdrhistogram.Decode([]byte(op.Histogram))
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	counts = make([]int64, len(bounds))
 	for _, bar := range h.Distribution() {
+		sum += time.Duration(bar.Count * (bar.From + (bar.To-bar.From)/2))
 		for i, bound := range bounds {
 			if bar.From <= int64(bound) {
 				counts[i] += bar.Count
 			}
 		}
 	}
-	return counts, h.TotalCount(), nil
+	return counts, h.TotalCount(), sum, nil
 }

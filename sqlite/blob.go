@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"unsafe"
 
 	"github.com/assaydb/assay/kv"
@@ -45,8 +46,11 @@ func (c *Conn) OpenBlob(ctx context.Context, schema, table, column string, row i
 		return nil, err
 	}
 	defer c.leave()
-	if table == hiddenTable {
-		return nil, c.invalid("open blob", "", "no such table: %s.%s", schema, table)
+	if strings.EqualFold(table, hiddenTable) || strings.ContainsRune(schema+table+column, 0) {
+		return nil, c.invalid("open blob", "", "no such table: %q.%q", schema, table)
+	}
+	if c.lost != nil {
+		return nil, c.gone("open blob", plainRole)
 	}
 	if err := c.begin(ctx, "open blob"); err != nil {
 		return nil, err
@@ -64,7 +68,8 @@ func (c *Conn) OpenBlob(ctx context.Context, schema, table, column string, row i
 		return nil, c.failure(ctx, "open blob", rc)
 	}
 	b.size = int64(C.sqlite3_blob_bytes(b.b))
-	c.parts++
+	c.blobs[b] = struct{}{}
+	C.assay_beside(c.c, 1)
 	return b, nil
 }
 
@@ -148,10 +153,17 @@ func (b *BlobFile) Close() error {
 		return err
 	}
 	defer b.c.leave()
-	rc := C.sqlite3_blob_close(b.b)
-	b.b, b.c.parts = nil, b.c.parts-1
-	if rc != rcOK {
+	if rc := b.end(); rc != rcOK {
 		return b.c.failure(context.Background(), "close blob", rc)
 	}
 	return b.c.panicked("close blob")
+}
+
+// end closes b within a call.
+func (b *BlobFile) end() C.int {
+	rc := C.sqlite3_blob_close(b.b)
+	b.b = nil
+	delete(b.c.blobs, b)
+	C.assay_beside(b.c.c, -1)
+	return rc
 }

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"runtime/cgo"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -39,9 +40,11 @@ type Conn struct {
 
 	stmts map[*Stmt]struct{}
 	byRun map[unsafe.Pointer]*Stmt // by sqlite3_stmt, for traces
-	parts int                      // blobs and backups that are open
-	saves int                      // savepoints, one within another
+	blobs map[*BlobFile]struct{}   // that are open
+	saves atomic.Int32             // savepoints, one within another
 	texts map[string]*Stmt         // BEGIN, COMMIT and their like
+	begun bool                     // Begin began a transaction that has not been ended
+	lost  error                    // why SQLite rolled it back, before Rollback or Commit says so
 }
 
 // The states of use.
@@ -49,6 +52,7 @@ const (
 	idle = iota
 	inUse
 	closed
+	broken // a callback ended its goroutine, amid a call of SQLite
 )
 
 // enter begins a call.
@@ -56,31 +60,35 @@ func (c *Conn) enter(op string) error {
 	if c.use.CompareAndSwap(idle, inUse) {
 		return nil
 	}
-	if c.use.Load() == closed {
+	switch c.use.Load() {
+	case closed:
 		return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Closed}
+	case broken:
+		return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Closed,
+			Err: errors.New("closed, as a callback ended its goroutine (runtime.Goexit, or FailNow of a test)")}
 	}
 	return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Busy, Err: errors.New("the connection is in use"),
 		Hint: "a connection serves one goroutine at a time, and not its own callbacks; open another one"}
 }
 
-func (c *Conn) leave() { c.use.Store(idle) }
+func (c *Conn) leave() { c.use.CompareAndSwap(inUse, idle) }
 
-// Close ends the connection, and rolls back its transaction. Its statements, blobs and backups end
-// with it. Closing twice is an error of kind [kv.Closed].
+// Close ends the connection, and rolls back its transaction. Its statements and blobs end with it.
+// Closing twice is an error of kind [kv.Closed].
 func (c *Conn) Close() error {
 	if err := c.enter("close"); err != nil {
 		return err
 	}
-	if c.parts > 0 {
-		c.leave()
-		return c.invalid("close", "close them first", "%d blobs or backups are open", c.parts)
+	var err error
+	for b := range c.blobs {
+		if rc := b.end(); rc != rcOK && err == nil {
+			err = c.failure(context.Background(), "close blob", rc)
+		}
 	}
 	for s := range c.stmts {
 		s.finalize()
 	}
-	rc := C.sqlite3_close_v2(c.c.db)
-	var err error
-	if rc != rcOK {
+	if rc := C.sqlite3_close_v2(c.c.db); rc != rcOK && err == nil {
 		err = c.failure(context.Background(), "close", rc)
 	}
 	if p := c.panicked("close"); err == nil {
@@ -120,7 +128,9 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 		}
 		if s != nil {
 			err = s.Run(ctx)
-			s.Close()
+			if closed := s.Close(); err == nil {
+				err = closed
+			}
 		}
 		if err != nil {
 			return err
@@ -150,6 +160,12 @@ func (c *Conn) kept(ctx context.Context, sql string) (*Stmt, error) {
 	s, _, err := c.compile(ctx, sql, persistent)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case strings.HasPrefix(sql, "BEGIN"):
+		s.role = begins
+	case sql == "COMMIT", sql == "ROLLBACK":
+		s.role = ends
 	}
 	c.texts[sql] = s
 	return s, nil

@@ -54,19 +54,39 @@ int assay_open(assay_conn *c, const char *name, int flags, const char *vfs) {
 	return rc;
 }
 
+// assay_stop has what runs end. SQLite: an interrupt ends all statements that have rows left, and each
+// new one as long as there are such, or open blobs. Beside these the one that runs ends by progress alone.
 void assay_stop(assay_conn *c, int on) {
 	__atomic_store_n(&c->stop, on, __ATOMIC_RELEASE);
-	if (on)
+	if (on && __atomic_load_n(&c->beside, __ATOMIC_ACQUIRE) == 0)
 		sqlite3_interrupt(c->db);
+}
+
+void assay_beside(assay_conn *c, int more) { __atomic_fetch_add(&c->beside, more, __ATOMIC_RELEASE); }
+
+// first_word returns where the first word of a text begins.
+static const char *first_word(const char *text) {
+	for (;;) {
+		if (*text == ' ' || *text == ';' || (*text >= '\t' && *text <= '\r'))
+			text++;
+		else if (text[0] == '-' && text[1] == '-')
+			text += strcspn(text, "\n");
+		else if (text[0] == '/' && text[1] == '*' && strstr(text + 2, "*/") != NULL)
+			text = strstr(text + 2, "*/") + 2;
+		else
+			return text;
+	}
 }
 
 // timeout_of returns what assay_run.timeout is for a statement.
 static int timeout_of(sqlite3_stmt *stmt) {
 	const char *name = sqlite3_column_count(stmt) == 1 ? sqlite3_column_name(stmt, 0) : NULL;
-	if (name == NULL || strcmp(name, "timeout") != 0 || sqlite3_strlike("%busy_timeout%", sqlite3_sql(stmt), 0) != 0)
+	if (name == NULL || strcmp(name, "timeout") != 0)
 		return 0;
-	return 1 + (sqlite3_strlike("%busy_timeout%=%", sqlite3_sql(stmt), 0) == 0 ||
-		sqlite3_strlike("%busy_timeout%(%", sqlite3_sql(stmt), 0) == 0);
+	const char *text = first_word(sqlite3_sql(stmt));
+	if (sqlite3_strlike("pragma%busy_timeout%", text, 0) != 0)
+		return 0;
+	return 1 + (sqlite3_strlike("%busy_timeout%=%", text, 0) == 0 || sqlite3_strlike("%busy_timeout%(%", text, 0) == 0);
 }
 
 // keep_waiting takes over what PRAGMA busy_timeout has set. SQLite: its own wait, which takes the
@@ -105,6 +125,7 @@ int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags
 }
 
 void assay_finalize(assay_conn *c, assay_run *r) {
+	assay_reset(c, r); // a run that has rows left ends, and is told
 	c->running = NULL;
 	sqlite3_finalize(r->stmt);
 	free(r->held);
@@ -114,6 +135,7 @@ void assay_finalize(assay_conn *c, assay_run *r) {
 void assay_reset(assay_conn *c, assay_run *r) {
 	c->running = r;
 	if (r->active) {
+		assay_beside(c, -1);
 		sqlite3_reset(r->stmt);
 		if (c->ring != NULL)
 			assay_ended(c, r);
@@ -239,14 +261,16 @@ static int64_t copy_row(assay_conn *c, assay_run *r, char *out, int64_t used, in
 static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, const char *data, uint64_t length,
 	char *out, int64_t room, int most, assay_outcome *o) {
 	int64_t used = 0, before = 0;
-	int first = !r->active;
-	o->rows = 0;
+	int first = !r->active, in_transaction = !sqlite3_get_autocommit(c->db);
+	o->rows = o->anew = o->lost = 0;
 	o->rc = rc_ok;
 	c->running = r;
 	c->pages = 0;
 	if (!r->read_only)
 		before = sqlite3_total_changes64(c->db);
-	if (!r->active && n > 0)
+	if (r->active)
+		assay_beside(c, -1);
+	else if (n > 0)
 		o->rc = bind(r, args, n, data, length);
 	r->active = 1;
 	while (o->rc == rc_ok) {
@@ -255,6 +279,9 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 			if (first) { // SQLite compiles anew after the schema has changed
 				first = 0;
 				r->columns = sqlite3_column_count(r->stmt);
+				int times = sqlite3_stmt_status(r->stmt, 5, 0);
+				o->anew = times != r->anew;
+				r->anew = times;
 			}
 			if (rc != rc_row) {
 				o->rc = rc;
@@ -282,11 +309,14 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 	} else {
 		o->changes = 0;
 	}
-	if (o->rc == rc_row || o->rc == rc_need)
+	if (o->rc == rc_row || o->rc == rc_need) {
+		assay_beside(c, 1);
 		return;
+	}
 	int rc = sqlite3_reset(r->stmt);
 	if (o->rc == rc_done && rc != rc_ok)
 		o->rc = rc;
+	o->lost = in_transaction && o->rc != rc_done && sqlite3_get_autocommit(c->db);
 	r->active = r->pending = 0;
 	if (c->ring != NULL)
 		assay_ended(c, r);

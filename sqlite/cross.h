@@ -13,7 +13,8 @@ typedef struct {
 } assay_value;
 
 // The bits of hooks: which callbacks of Go there are.
-enum { hook_trace = 1, hook_wal = 2, hook_commit = 4, hook_rollback = 8, hook_update = 16, hook_progress = 32, hook_authorize = 64 };
+enum { hook_trace = 1, hook_wal = 2, hook_commit = 4, hook_rollback = 8, hook_update = 16, hook_progress = 32, hook_authorize = 64,
+	hook_files = 128 };
 
 struct assay_ring;
 struct assay_run;
@@ -22,6 +23,7 @@ typedef struct {
 	sqlite3 *db;
 	uintptr_t handle;    // of the connection in Go
 	int stop;            // atomic: a running statement ends
+	int beside;          // atomic: statements that have rows left, and blobs, beside what runs
 	int64_t wait;        // for a lock, in milliseconds
 	int64_t waiting;     // since when, in nanoseconds
 	int defensive;       // SQL cannot damage the file
@@ -50,6 +52,7 @@ typedef struct assay_run {
 	int active;  // it has been stepped and not reset
 	int pending; // its row has not been copied yet
 	int timeout; // it is PRAGMA busy_timeout: 1 asks, 2 sets
+	int anew;    // how often SQLite compiled it again
 	int64_t started; // by the monotonic clock, if a callback traces it
 	int64_t began;   // in ticks of the ring's clock, if that does
 	uint32_t id;     // of its text in the ring; 0: none
@@ -59,6 +62,8 @@ typedef struct assay_run {
 typedef struct {
 	int32_t rc;   // 100: there are more rows; 101: the statement ended; -1: the next row needs so many bytes
 	int32_t rows; // copied
+	int32_t anew; // it was compiled again: its columns may be others
+	int32_t lost; // it failed, and SQLite rolled back the transaction that it was in
 	int64_t need;
 	int64_t changes;
 	int64_t rowid;
@@ -70,6 +75,7 @@ int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags
 void assay_finalize(assay_conn *c, assay_run *r);
 void assay_reset(assay_conn *c, assay_run *r);
 void assay_stop(assay_conn *c, int on);
+void assay_beside(assay_conn *c, int more);
 void assay_hooks(assay_conn *c);
 void assay_ended(assay_conn *c, assay_run *r); // tells the ring
 

@@ -26,6 +26,7 @@ type Code int32
 // Codes that programs ask for. Any other is Code(n).
 const (
 	Failed               Code = 1 // of a statement that is wrong, too
+	Ended                Code = 4 // a blob whose row was changed, rows of a transaction that was rolled back
 	Locked               Code = 6
 	Busy                 Code = 5
 	BusySnapshot         Code = 517
@@ -85,6 +86,8 @@ var kinds = map[Code]kv.Kind{
 	3:            kv.Permission,
 	Unauthorized: kv.Permission,
 	TooBig:       kv.TooLarge,
+	Ended:        kv.Closed,
+	15:           kv.Busy, // too many tries for the locks of the log
 	Constraint:   kv.Conflict,
 	Mismatch:     kv.Invalid,
 	Misuse:       kv.Invalid,
@@ -139,6 +142,9 @@ func (c *Conn) failure(ctx context.Context, op string, rc C.int) error {
 		e.Err = fmt.Errorf("%w: %w", e.Err, number)
 		if e.Kind == driver.Other {
 			e.Kind = driver.KindOf(number)
+		}
+		if number == syscall.EISDIR {
+			e.Kind = kv.Invalid
 		}
 	}
 	return e

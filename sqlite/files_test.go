@@ -16,6 +16,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/sqlite"
+	"github.com/assaydb/assay/sqlite/internal/govfs"
 )
 
 func TestABlobIsAFile(t *testing.T) {
@@ -41,9 +42,6 @@ func TestABlobIsAFile(t *testing.T) {
 	if b.Size() != 2 {
 		t.Error(b.Size())
 	}
-	if err := c.Close(); err == nil {
-		t.Error("the connection closed under a blob")
-	}
 	exec(t, c, "UPDATE t SET b = x'03' WHERE id = 2")
 	if _, err := b.ReadAt(make([]byte, 1), 0); err == nil || sqlite.CodeOf(err) != 4 {
 		t.Error(err)
@@ -52,6 +50,25 @@ func TestABlobIsAFile(t *testing.T) {
 	wantKind(t, b.Close(), kv.Closed)
 	_, err = c.OpenBlob(t.Context(), "main", "t", "b", 3, sqlite.ReadBlob)
 	wantKind(t, err, kv.Invalid) // an integer
+}
+
+func TestABlobEndsWithItsConnection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	c := open(t, path, nil)
+	exec(t, c, "CREATE TABLE t (b); INSERT INTO t VALUES (x'010203')")
+	b, err := c.OpenBlob(t.Context(), "main", "t", "b", 1, sqlite.WriteBlob)
+	check(t, err)
+	_, err = b.WriteAt([]byte{9}, 0)
+	check(t, err)
+	check(t, c.Close())
+	_, err = b.ReadAt(make([]byte, 1), 0)
+	wantKind(t, err, kv.Closed)
+	wantKind(t, b.Close(), kv.Closed)
+	other := open(t, path, &sqlite.Options{Wait: -1}) // a blob that were left would hold its lock
+	exec(t, other, "BEGIN EXCLUSIVE")
+	if got := text(t, other, "SELECT hex(b) FROM t"); got != "090203" {
+		t.Error(got)
+	}
 }
 
 func TestABackupIsTakenWhileOthersWrite(t *testing.T) {
@@ -94,6 +111,12 @@ func TestColumnsAreTold(t *testing.T) {
 	}
 	_, err = c.Column("", "t", "none")
 	wantKind(t, err, kv.NotFound)
+	exec(t, c, "CREATE TABLE made (a INTEGER, twice INTEGER AS (a * 2) STORED, half AS (a / 2), z)")
+	got, err = c.ColumnsOf(t.Context(), "main", "made")
+	if names := fmt.Sprint(got); err != nil || names != "[a INTEGER twice INTEGER half  z ]" {
+		t.Errorf("%s %v", names, err)
+	}
+	exec(t, c, "DROP TABLE made")
 
 	s := prepare(t, c, "SELECT * FROM u")
 	check(t, s.Run(t.Context()))
@@ -154,5 +177,23 @@ func TestADiskThatIsFullIsAnError(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "full") {
 		t.Error(err)
+	}
+}
+
+// TestAFileSystemMayCallGo names one by Options and in a URI.
+func TestAFileSystemMayCallGo(t *testing.T) {
+	dir := t.TempDir()
+	check(t, open(t, ":memory:", nil).Close())
+	check(t, govfs.Register())
+	for path, o := range map[string]*sqlite.Options{
+		filepath.Join(dir, "a.db"):                  {VFS: "go"},
+		"file:" + filepath.Join(dir, "b.db?vfs=go"): nil,
+	} {
+		before := govfs.Calls.Load()
+		c := open(t, path, o)
+		exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+		if got := text(t, c, "SELECT a FROM t"); got != "1" || govfs.Calls.Load() == before {
+			t.Errorf("%s: %s, %d calls", path, got, govfs.Calls.Load()-before)
+		}
 	}
 }

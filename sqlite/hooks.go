@@ -16,7 +16,8 @@ import (
 
 // calls are the callbacks of a connection. They run on the goroutine that runs the statement, and
 // must not use the connection: such a call is an error. One that panics makes an error of the call
-// that it was in, which is interrupted; what it had done may stand, as with any error.
+// that it was in, which is interrupted; what it had done may stand, as with any error. One that
+// ends its goroutine ends the connection, without giving back what it holds.
 type calls struct {
 	trace     func(Event)
 	wal       func(schema string, pages int)
@@ -95,6 +96,7 @@ const (
 	hookUpdate
 	hookProgress
 	hookAuthorize
+	hookFiles // a file system that may be Go's
 )
 
 // set changes a callback within a call.
@@ -160,18 +162,26 @@ func (c *Conn) OnAuthorize(fn func(Access) Decision) error {
 	return c.set(hookAuthorize, fn != nil, func() { c.calls.authorize = fn })
 }
 
+// calling runs a callback. A panic of it is an error, and interrupts what runs. Nothing can hold up
+// a goroutine that ends: SQLite is left where it was, and the connection is not used again.
+func (c *Conn) calling(fn func()) {
+	returned := false
+	defer func() {
+		if p := recover(); p != nil {
+			c.raise(fmt.Errorf("callback panicked: %v\n%s", p, debug.Stack()))
+			C.assay_stop(c.c, 1)
+		} else if !returned {
+			c.use.Store(broken)
+		}
+	}()
+	fn()
+	returned = true
+}
+
 // raise has err returned by the call that a callback is in.
 func (c *Conn) raise(err error) {
 	if !c.calls.raised.Swap(true) {
 		c.calls.err = err
-	}
-}
-
-// caught makes an error of a panic of a callback, and interrupts what runs.
-func (c *Conn) caught() {
-	if p := recover(); p != nil {
-		c.raise(fmt.Errorf("callback panicked: %v\n%s", p, debug.Stack()))
-		C.sqlite3_interrupt(c.c.db)
 	}
 }
 
@@ -181,6 +191,7 @@ func (c *Conn) panicked(op string) error {
 		return nil
 	}
 	err := c.calls.err
+	C.assay_stop(c.c, 0)
 	c.calls.err = nil
 	c.calls.raised.Store(false)
 	return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.KindOf(err), Err: err}

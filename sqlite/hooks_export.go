@@ -27,14 +27,13 @@ func schemaName(name *C.char) string {
 //export assayTrace
 func assayTrace(handle C.uintptr_t, kind C.int, stmt unsafe.Pointer, text *C.char, at, duration C.int64_t) {
 	c := of(handle)
-	defer c.caught()
 	e := Event{Kind: EventKind(kind), Conn: uint64(handle), At: time.Duration(at), Duration: time.Duration(duration)}
 	if s := c.byRun[stmt]; s != nil && (e.Kind != TraceStatement || !isComment(text)) {
 		e.SQL = s.sql
 	} else if text != nil {
 		e.SQL = C.GoString(text)
 	}
-	c.calls.trace(e)
+	c.calling(func() { c.calls.trace(e) })
 }
 
 // isComment reports whether SQLite tells of a trigger.
@@ -43,53 +42,58 @@ func isComment(text *C.char) bool { return text != nil && *text == '-' }
 //export assayWAL
 func assayWAL(handle C.uintptr_t, schema *C.char, pages C.int) {
 	c := of(handle)
-	defer c.caught()
-	c.calls.wal(schemaName(schema), int(pages))
+	c.calling(func() { c.calls.wal(schemaName(schema), int(pages)) })
 }
 
 //export assayCommit
 func assayCommit(handle C.uintptr_t) (refuse C.int) {
 	c := of(handle)
 	refuse = 1 // also if it panics
-	defer c.caught()
-	if err := c.calls.commit(); err != nil {
+	c.calling(func() {
+		err := c.calls.commit()
+		if err == nil {
+			refuse = 0
+			return
+		}
 		c.raise(err)
-		return 1
-	}
-	return 0
+	})
+	return refuse
 }
 
 //export assayRollback
 func assayRollback(handle C.uintptr_t) {
 	c := of(handle)
-	defer c.caught()
-	c.calls.rollback()
+	c.calling(c.calls.rollback)
 }
 
 //export assayUpdate
 func assayUpdate(handle C.uintptr_t, op C.int, schema, table *C.char, row C.int64_t) {
 	c := of(handle)
-	defer c.caught()
-	c.calls.update(Change{Op(op), schemaName(schema), C.GoString(table), int64(row)})
+	c.calling(func() { c.calls.update(Change{Op(op), schemaName(schema), C.GoString(table), int64(row)}) })
 }
 
 //export assayProgress
 func assayProgress(handle C.uintptr_t) (stop C.int) {
 	c := of(handle)
 	stop = 1
-	defer c.caught()
-	if err := c.calls.progress(); err != nil {
+	c.calling(func() {
+		err := c.calls.progress()
+		if err == nil {
+			stop = 0
+			return
+		}
 		c.raise(err)
-		return 1
-	}
-	return 0
+	})
+	return stop
 }
 
 //export assayAuthorize
 func assayAuthorize(handle C.uintptr_t, action C.int, a, b, schema, within *C.char) (decision C.int) {
 	c := of(handle)
 	decision = C.int(Deny)
-	defer c.caught()
-	access := Access{int(action), C.GoString(a), C.GoString(b), C.GoString(schema), C.GoString(within)}
-	return C.int(c.calls.authorize(access))
+	c.calling(func() {
+		access := Access{int(action), C.GoString(a), C.GoString(b), C.GoString(schema), C.GoString(within)}
+		decision = C.int(c.calls.authorize(access))
+	})
+	return decision
 }

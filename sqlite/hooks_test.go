@@ -3,9 +3,11 @@
 package sqlite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -302,5 +304,98 @@ func TestARingTellsTheTimesOfTheCallbacks(t *testing.T) {
 		if d := e.At - called.At; d < -time.Second || d > time.Second+took {
 			t.Errorf("the ring tells that it ended at %v, the callback %v", e.At, called.At)
 		}
+	}
+}
+
+// TestARunEndsWithItsStatement closes one that has rows left: the run is told, and a callback that
+// panics makes an error of this call and not of the next one.
+func TestARunEndsWithItsStatement(t *testing.T) {
+	ring := sqlite.NewRing(16)
+	defer ring.Close()
+	c := open(t, ":memory:", &sqlite.Options{Ring: ring})
+	ring.Take(nil)
+	for _, panics := range []bool{false, true} {
+		s := prepare(t, c, "SELECT 1 UNION ALL SELECT 2")
+		s.ReadAhead(1)
+		var told []sqlite.Event
+		check(t, c.OnTrace(sqlite.TraceProfile, func(e sqlite.Event) {
+			if told = append(told, e); panics {
+				panic("boo")
+			}
+		}))
+		next(t, s)
+		if err := s.Close(); (err != nil) != panics {
+			t.Error(err)
+		}
+		events, _ := ring.Take(nil)
+		if len(events) != 1 || len(told) != 1 || events[0].SQL != told[0].SQL || told[0].Duration <= 0 {
+			t.Errorf("the ring tells %+v, the callback %+v", events, told)
+		}
+		check(t, c.OnTrace(0, nil))
+		exec(t, c, "SELECT 3")
+		ring.Take(nil)
+	}
+}
+
+// TestACallbackThatEndsItsGoroutineEndsTheConnection has FailNow of a test, which nothing can hold
+// up, within SQLite.
+func TestACallbackThatEndsItsGoroutineEndsTheConnection(t *testing.T) {
+	if instrumented {
+		t.Skip("nobody gives back what SQLite holds then, which the address sanitizer tells")
+	}
+	for name, set := range map[string]func(c *sqlite.Conn) error{
+		"amid a run": func(c *sqlite.Conn) error { return c.OnUpdate(func(sqlite.Change) { runtime.Goexit() }) },
+		"amid compiling": func(c *sqlite.Conn) error {
+			return c.OnAuthorize(func(sqlite.Access) sqlite.Decision { runtime.Goexit(); return sqlite.Allow })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := sqlite.Open(t.Context(), ":memory:", nil)
+			check(t, err)
+			exec(t, c, "CREATE TABLE t (a)")
+			s := prepare(t, c, "SELECT 1")
+			check(t, set(c))
+			var wg sync.WaitGroup
+			wg.Go(func() { _ = c.Exec(t.Context(), "INSERT INTO t VALUES (1)") })
+			wg.Wait()
+			wantKind(t, c.Exec(t.Context(), "SELECT 1"), kv.Closed)
+			wantKind(t, s.Run(t.Context()), kv.Closed)
+			wantKind(t, c.Close(), kv.Closed)
+		})
+	}
+}
+
+// TestAConnectionMayCloseUnderOthers has goroutines that use one connection, against its rules,
+// while it closes: each call does what it should or is an error.
+func TestAConnectionMayCloseUnderOthers(t *testing.T) {
+	for range 50 {
+		c, err := sqlite.Open(t.Context(), ":memory:", nil)
+		check(t, err)
+		exec(t, c, "CREATE TABLE t (a)")
+		s := prepare(t, c, "INSERT INTO t VALUES (1)")
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for _, call := range []func() error{
+			func() error { return s.Run(ctx) },
+			func() error { return s.Run(t.Context()) },
+			func() error { return c.Exec(ctx, "INSERT INTO t VALUES (2)") },
+			func() error { return c.Update(ctx, func() error { return nil }) },
+			func() error { return c.Save(ctx, func() error { return nil }) },
+			func() error { _, err := c.OpenBlob(ctx, "main", "t", "a", 1, sqlite.ReadBlob); return err },
+			func() error { _, err := c.Status(); return err },
+			func() error { cancel(); return s.Reset() },
+			func() error { return s.Close() },
+		} {
+			wg.Go(func() {
+				for range 20 {
+					_ = call()
+				}
+			})
+		}
+		for err = error(kv.Busy); errors.Is(err, kv.Busy); err = c.Close() {
+		}
+		check(t, err)
+		wg.Wait()
+		wantKind(t, s.Run(t.Context()), kv.Closed)
 	}
 }

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"strings"
 	"unsafe"
 
 	"github.com/assaydb/assay/kv"
@@ -29,6 +30,9 @@ func (c *Conn) Column(schema, table, column string) (Column, error) {
 		return Column{}, err
 	}
 	defer c.leave()
+	if strings.ContainsRune(schema+table+column, 0) {
+		return Column{}, &kv.Error{Op: "column", Engine: engine, Path: c.path, Kind: kv.NotFound}
+	}
 	var inSchema *C.char
 	if schema != "" {
 		inSchema = C.CString(schema)
@@ -41,7 +45,7 @@ func (c *Conn) Column(schema, table, column string) (Column, error) {
 	var notNull, primary, auto C.int
 	rc := C.sqlite3_table_column_metadata(c.c.db, inSchema, inTable, name, &declared, &collation,
 		&notNull, &primary, &auto)
-	if rc != rcOK || table == hiddenTable {
+	if rc != rcOK || strings.EqualFold(table, hiddenTable) {
 		err := c.failure(context.Background(), "column", rc)
 		if Code(rc) == Failed || rc == rcOK {
 			err = &kv.Error{Op: "column", Engine: engine, Path: c.path, Kind: kv.NotFound, Err: err}
@@ -58,9 +62,10 @@ func (c *Conn) Tables(ctx context.Context, schema string) ([]string, error) {
 		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`, schema)
 }
 
-// ColumnsOf returns the columns of a table, in the order in which they were declared.
+// ColumnsOf returns the columns of a table, those that are generated too, in the order in which
+// they were declared.
 func (c *Conn) ColumnsOf(ctx context.Context, schema, table string) ([]Column, error) {
-	names, err := c.list(ctx, "SELECT name FROM pragma_table_info(?2, ?1) ORDER BY cid", schema, table)
+	names, err := c.list(ctx, "SELECT name FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid", schema, table)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ type Options struct {
 	Checkpoint  int      // after a commit that leaves so many pages in the log; 0: 1,000, negative: never
 	Pragmas     []string // further settings, as "cache_size = 2000"
 	Ring        *Ring    // takes what is traced
-	VFS         string   // the name of one; "" is the system's
+	VFS         string   // the name of one, in C or Go; "" is the system's
 
 	Defensive    bool // no SQL can damage the file: SQLite's defensive mode
 	StrictQuotes bool // what stands in double quotes is a name; SQLite takes one that is none for a text
@@ -128,7 +128,8 @@ func Open(ctx context.Context, path string, o *Options) (*Conn, error) {
 
 // open opens a database, with its policy or without.
 func open(ctx context.Context, path string, o *Options, guarded bool) (*Conn, error) {
-	c := &Conn{path: path, stmts: map[*Stmt]struct{}{}, byRun: map[unsafe.Pointer]*Stmt{}, texts: map[string]*Stmt{}}
+	c := &Conn{path: path, stmts: map[*Stmt]struct{}{}, byRun: map[unsafe.Pointer]*Stmt{}, texts: map[string]*Stmt{},
+		blobs: map[*BlobFile]struct{}{}}
 	if err := c.check(o); err != nil {
 		return nil, err
 	}
@@ -141,6 +142,9 @@ func open(ctx context.Context, path string, o *Options, guarded bool) (*Conn, er
 		c.c.wait = C.int64_t(kv.DefaultWait / time.Millisecond)
 	}
 	c.c.defensive, c.c.strict_quotes = truth(o.Defensive), truth(o.StrictQuotes)
+	if o.VFS != "" || strings.Contains(c.path, "vfs=") {
+		c.c.hooks = hookFiles
+	}
 	c.c.checkpoint = C.int(max(o.Checkpoint, 0))
 	if o.Checkpoint == 0 {
 		c.c.checkpoint = 1000

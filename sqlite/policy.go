@@ -200,6 +200,9 @@ func (c *Conn) enforce(ctx context.Context, p *Policy) error {
 		return err
 	}
 	kept, err := c.settle(ctx, p)
+	if err == nil {
+		err = c.Exec(ctx, "PRAGMA writable_schema = off") // Options.Pragmas may have set it: the policy could be removed
+	}
 	if err != nil {
 		return err
 	}
@@ -250,11 +253,21 @@ func (c *Conn) settle(ctx context.Context, p *Policy) (kept []string, err error)
 			return nil, failed
 		}
 		set("max_page_count", fmt.Sprint(max(p.MaxBytes/size, 1)))
+		kept = append(kept, "page_size") // of which VACUUM would make larger ones
 	}
 	if p.ReadOnly {
 		set("query_only", "on")
 	}
 	return kept, err
+}
+
+// readOnly reports whether the file was opened for reading alone.
+func (c *Conn) readOnly() bool {
+	if c.enter("open") != nil {
+		return false
+	}
+	defer c.leave()
+	return C.sqlite3_db_readonly(c.c.db, nil) == 1
 }
 
 // pragmaInt returns the number that a pragma returns.

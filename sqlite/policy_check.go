@@ -153,6 +153,15 @@ func (c *Conn) violations(ctx context.Context, p *Policy, setting bool) error {
 	if p.Journal == "wal" && c.inMemory() {
 		add("journal mode wal cannot be had in memory")
 	}
+	if p.Journal != "" && c.readOnly() {
+		got, err := c.pragmaText(ctx, "journal_mode")
+		if err != nil {
+			return err
+		}
+		if !strings.EqualFold(got, p.Journal) {
+			add("journal mode is %s, not %s, and a connection that only reads cannot set it", got, p.Journal)
+		}
+	}
 	if p.Strict || p.Tables != nil {
 		got, err := c.Describe(ctx)
 		if err != nil {

@@ -47,10 +47,14 @@ func TestThePolicyHoldsUnseen(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"PRAGMA journal_mode = delete", "PRAGMA Synchronous = off", "PRAGMA foreign_keys(0)",
-		"PRAGMA main.max_page_count = 1000000", "PRAGMA writable_schema = on"} {
+		"PRAGMA main.max_page_count = 1000000", "PRAGMA writable_schema = on", "PRAGMA page_size = 65536"} {
 		if err := c.Exec(t.Context(), query); !errors.Is(err, kv.Permission) {
 			t.Errorf("%s: %v", query, err)
 		}
+	}
+	writable := open(t, c.Path(), &sqlite.Options{Pragmas: []string{"writable_schema = on"}})
+	if writable.Exec(t.Context(), "DELETE FROM sqlite_schema WHERE name = 'sqlite_assay'") == nil {
+		t.Error("a program can remove the policy")
 	}
 	wantKind(t, c.Exec(t.Context(), "INSERT INTO posts (author) VALUES (7)"), kv.Conflict)
 	wantKind(t, c.Exec(t.Context(), "CREATE TABLE big (b BLOB) STRICT; INSERT INTO big VALUES (zeroblob(500000))"), kv.Full)
@@ -85,8 +89,13 @@ func TestThePolicysTableIsNotSeen(t *testing.T) {
 	if _, err := c.Column("main", "sqlite_assay", "name"); !errors.Is(err, kv.NotFound) {
 		t.Error(err)
 	}
-	if _, err := c.OpenBlob(t.Context(), "main", "sqlite_assay", "value", 1, sqlite.ReadBlob); err == nil {
-		t.Error("its blobs can be read")
+	for _, name := range []string{"sqlite_assay", "SQLite_Assay", "sqlite_assay\x00"} {
+		if _, err := c.OpenBlob(t.Context(), "main", name, "value", 1, sqlite.WriteBlob); err == nil {
+			t.Errorf("the blobs of %q can be written", name)
+		}
+		if _, err := c.Column("main", name, "value"); !errors.Is(err, kv.NotFound) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 	// It outlives what SQLite does with all tables.
 	exec(t, c, "VACUUM; ANALYZE; REINDEX")
@@ -113,6 +122,22 @@ func TestViolationsAreOneErrorThatListsAll(t *testing.T) {
 	for _, want := range []string{"asks for driver 9, this is 1", "the schema has version 4, not 3", "table loose is not STRICT",
 		"table users has a column age that is not declared", "column 1 of table posts is id INTEGER PRIMARY KEY, declared is id INTEGER PRIMARY KEY AUTOINCREMENT",
 		"column 2 of table posts is author TEXT, declared is author INTEGER", "the foreign keys of table posts are", "bytes, at most 409600 are allowed"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+}
+
+// TestASettingThatCannotBeMadeIsListed opens a file for reading alone, whose journal mode another
+// program has changed.
+func TestASettingThatCannotBeMadeIsListed(t *testing.T) {
+	path := withPolicy(t, nil)
+	other := plain(t, path)
+	check(t, other.Exec(t.Context(), "PRAGMA journal_mode = delete; PRAGMA user_version = 4"))
+	check(t, other.Close())
+	_, err := sqlite.Open(t.Context(), path, &sqlite.Options{Mode: sqlite.ReadOnlyMode})
+	wantKind(t, err, kv.Conflict)
+	for _, want := range []string{"the schema has version 4, not 3", "journal mode is delete, not wal"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in\n%v", want, err)
 		}

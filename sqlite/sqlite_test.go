@@ -186,6 +186,7 @@ func TestStatementsOfAText(t *testing.T) {
 	if !strings.Contains(err.Error(), "no such table: nowhere") {
 		t.Error(err)
 	}
+	wantKind(t, c.Exec(t.Context(), "SELECT 1; \x00 DROP TABLE t"), kv.Invalid)
 	s, rest, err := c.PrepareFirst(t.Context(), "SELECT :a + @b + ?7; SELECT 2")
 	check(t, err)
 	if s.Params() != 7 || s.Param("a") != 1 || s.Param("@b") != 2 || s.Param("c") != 0 || rest != " SELECT 2" {
@@ -218,6 +219,10 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 	wantKind(t, c2.Exec(t.Context(), "INSERT INTO t VALUES (1)"), kv.NotWritable)
 	_, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "none.db"), &sqlite.Options{Mode: sqlite.ReadWrite})
 	wantKind(t, err, kv.NoStore)
+	for _, mode := range []sqlite.Mode{sqlite.ReadWriteCreate, sqlite.ReadWrite, sqlite.ReadOnlyMode} {
+		_, err = sqlite.Open(t.Context(), t.TempDir(), &sqlite.Options{Mode: mode})
+		wantKind(t, err, kv.Invalid)
+	}
 }
 
 func TestTransactionsAndSavepoints(t *testing.T) {
@@ -347,4 +352,73 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	check(t, os.WriteFile(path, data, 0o600))
 	c = open(t, path, nil)
 	wantKind(t, c.Exec(t.Context(), "SELECT sum(length(a)) FROM t"), kv.Corrupt)
+}
+
+// TestATimeoutOfATableIsTheTables reads what a program keeps beside what PRAGMA busy_timeout tells.
+func TestATimeoutOfATableIsTheTables(t *testing.T) {
+	c := open(t, ":memory:", &sqlite.Options{Wait: 1234 * time.Millisecond})
+	exec(t, c, "CREATE TABLE settings (name, timeout); INSERT INTO settings VALUES ('busy_timeout', 7)")
+	for query, want := range map[string]string{
+		"SELECT timeout FROM settings WHERE name = 'busy_timeout'":    "7",
+		"SELECT timeout FROM settings WHERE 'busy_timeout' = name":    "7",
+		"SELECT timeout FROM settings WHERE name IN ('busy_timeout')": "7",
+		"-- of this connection\n/* now */ PRAGMA busy_timeout":        "1234",
+		"pragma main.Busy_Timeout":                                    "1234",
+	} {
+		if got := text(t, c, query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}
+
+func TestColumnsFollowTheSchema(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x')")
+	s := prepare(t, c, "SELECT * FROM t")
+	next(t, s)
+	if got := fmt.Sprintf("%s %s", s.Columns(), s.Declared(1)); got != "[a b] TEXT" {
+		t.Error(got)
+	}
+	check(t, s.Reset())
+	exec(t, c, "ALTER TABLE t RENAME COLUMN a TO other")
+	next(t, s)
+	if got := fmt.Sprintf("%s %s", s.Columns(), s.Declared(1)); got != "[other b] TEXT" {
+		t.Error(got)
+	}
+	check(t, s.Reset())
+	exec(t, c, "DROP TABLE t; CREATE TABLE t (c BLOB, d BLOB); INSERT INTO t VALUES (zeroblob(100000), 2)") // no room at first
+	next(t, s)
+	if got := fmt.Sprintf("%s %s %d", s.Columns(), s.Declared(1), len(s.Bytes(0))); got != "[c d] BLOB 100000" {
+		t.Error(got)
+	}
+}
+
+// TestAContextEndsOneStatement has others that have rows left, and an open blob: SQLite's interrupt
+// would end them, and each statement that begins while they are there.
+func TestAContextEndsOneStatement(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (x'01'), (x'02'), (x'03')")
+	endless := prepare(t, c, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
+	end := func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		wantKind(t, endless.Run(ctx), kv.Canceled)
+		if got := text(t, c, "SELECT count(*) FROM t"); got != "3" {
+			t.Error(got)
+		}
+	}
+	rows := prepare(t, c, "SELECT a FROM t")
+	rows.ReadAhead(1)
+	next(t, rows)
+	end()
+	next(t, rows)
+	check(t, rows.Reset())
+	b, err := c.OpenBlob(t.Context(), "main", "t", "a", 1, sqlite.ReadBlob)
+	check(t, err)
+	end()
+	if _, err := b.ReadAt(make([]byte, 1), 0); err != nil {
+		t.Error(err)
+	}
+	check(t, b.Close())
+	end()
 }

@@ -48,6 +48,7 @@ type Stmt struct {
 	next    int64           // where the first of them begins
 	outcome C.assay_outcome
 
+	role    role
 	most    C.int // rows to read ahead; 0: what fits
 	bound   bool  // arguments were given since the last run began
 	restart bool  // the next crossing resets first
@@ -58,6 +59,15 @@ type Stmt struct {
 	names   []string // of columns
 	columns int
 }
+
+// A role is what a statement does to the transaction of Begin.
+type role int
+
+const (
+	plainRole role = iota
+	begins
+	ends
+)
 
 // The rows of a crossing fill so many values of 16 bytes at first, and at most when there are many.
 const leastOut, mostOut = 64, 4096
@@ -122,10 +132,13 @@ func (c *Conn) compile(ctx context.Context, sql string, flags C.uint) (*Stmt, st
 	}
 	rest := sql[tail:]
 	if s.run == nil {
-		if int(tail) < len(sql) && strings.TrimSpace(rest) != "" && tail > 0 {
-			return c.compile(ctx, rest, flags) // a lone semicolon or comment came first
+		switch {
+		case strings.TrimSpace(rest) == "":
+			return nil, "", nil
+		case tail == 0: // SQLite would pass over what is behind it
+			return nil, "", c.invalid("prepare", "", "there is a zero byte in the text: %q", rest)
 		}
-		return nil, "", nil
+		return c.compile(ctx, rest, flags) // a lone semicolon or comment came first
 	}
 	s.sql = sql[:tail]
 	s.columns = int(s.run.columns)
@@ -148,7 +161,7 @@ func (s *Stmt) Close() error {
 	}
 	defer s.c.leave()
 	s.finalize()
-	return nil
+	return s.c.panicked("close statement")
 }
 
 func (s *Stmt) finalize() {
@@ -163,11 +176,7 @@ func (s *Stmt) finalize() {
 
 // Run runs the statement to its end; rows are dropped. See [Stmt.Changes].
 func (s *Stmt) Run(ctx context.Context) error {
-	s.restart = s.restart || s.active
-	s.row, s.left, s.ended = nil, 0, false
-	err := s.cross(ctx, "run", -1)
-	s.ended = false
-	return err
+	return s.cross(ctx, "run", -1)
 }
 
 // Next makes the next row the current one, or reports that there is none; the statement has ended
@@ -229,9 +238,16 @@ func (s *Stmt) cross(ctx context.Context, op string, most C.int) error {
 	if err := c.enter(op); err != nil {
 		return err
 	}
+	if most < 0 {
+		s.restart = s.restart || s.active
+		s.row, s.left = nil, 0
+	}
 	err := s.err
 	if s.err = nil; err == nil && s.run == nil {
 		err = &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Closed}
+	}
+	if err == nil && c.lost != nil {
+		err = c.gone(op, s.role)
 	}
 	if err == nil {
 		err = c.begin(ctx, op)
@@ -239,6 +255,12 @@ func (s *Stmt) cross(ctx context.Context, op string, most C.int) error {
 	if err == nil {
 		err = s.step(ctx, op, most)
 		c.finish(ctx)
+		if s.role != plainRole {
+			c.turn(s.role, err)
+		}
+	}
+	if most < 0 {
+		s.ended = false
 	}
 	if err != nil {
 		clear(s.args)
@@ -267,20 +289,24 @@ func (s *Stmt) step(ctx context.Context, op string, most C.int) error {
 			C.assay_step_calling(c.c, s.run, args, n, data, C.uint64_t(len(s.data)), out, room, most, o)
 		}
 		s.data, s.bound = s.data[:0], false
+		if o.anew != 0 { // the schema has changed
+			s.columns, s.names = int(s.run.columns), nil
+		}
 		if o.rc != rcNeed {
 			break
 		}
 		s.out = make([]C.assay_value, (int(o.need)+C.sizeof_assay_value-1)/C.sizeof_assay_value+1)
-	}
-	if n := int(s.run.columns); n != s.columns { // the schema has changed
-		s.columns, s.names = n, nil
 	}
 	s.left, s.next = int(o.rows), 0
 	s.active, s.ended = o.rc == rcRow, o.rc == rcDone
 	switch {
 	case o.rc != rcRow && o.rc != rcDone:
 		s.left = 0
-		return c.failure(ctx, op, C.int(o.rc))
+		err := c.failure(ctx, op, C.int(o.rc))
+		if o.lost != 0 && c.begun {
+			c.lost = err
+		}
+		return err
 	case c.calls.raised.Load():
 		s.left = 0
 		return c.panicked(op)

@@ -264,9 +264,9 @@ func TestTheScreenTellsWhatIsWrong(t *testing.T) {
 app, pid 7, open for 10s  03:04:05, since then
 
 operation      per s       failed  mean  p50     p99  p99.9    max  bytes/s
-get            1,235  5 not found    0s   0s  12.3µs     0s     0s   200 kB
-commit synced    2.0   1 in doubt    0s   0s      0s     0s     0s
-wait: turn       0.3                 0s   0s      0s     0s  150ms
+get            1,235  5 not found     -    -  12.3µs      -      -   200 kB
+commit synced    2.0   1 in doubt     -    -       -      -      -
+wait: turn       0.3                  -    -       -      -  150ms
 
 store    4.0 MB on disk in 2 files, log 1.0 MB
 engine   4.0 syncs/s of 1ms, 3 checkpoints

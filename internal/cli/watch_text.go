@@ -129,7 +129,7 @@ func operationLines(f observe.Figures, per float64) (lines []line) {
 		l := op.Latency
 		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per),
 			failures(op),
-			threeDigits(l.Mean), threeDigits(l.P50), threeDigits(l.P99), threeDigits(l.P999), threeDigits(l.Max),
+			latency(l.Mean), latency(l.P50), latency(l.P99), latency(l.P999), latency(l.Max),
 			bytesOf(float64(op.Bytes)/per))
 	}
 	w.Flush()
@@ -303,7 +303,7 @@ func oneLine(now, before glance) string {
 	for _, op := range f.Ops {
 		if op.Count > 0 {
 			name := strings.TrimSpace(op.Op + " " + op.Class)
-			text := fmt.Sprintf("%s %s/s p99 %s", name, rate(op.Count, per), threeDigits(op.Latency.P99))
+			text := fmt.Sprintf("%s %s/s p99 %s", name, rate(op.Count, per), latency(op.Latency.P99))
 			if n := failures(op); n != "" {
 				text += " (" + n + ")"
 			}
@@ -343,6 +343,14 @@ func bytesOf(n float64) string {
 		return ""
 	}
 	return humanize.Bytes(uint64(n))
+}
+
+// latency is d with three digits, a dash where none was timed: of quick operations one in 32 is.
+func latency(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return threeDigits(d)
 }
 
 // threeDigits is d with three digits.

@@ -1,6 +1,7 @@
 package otel_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -86,6 +87,41 @@ func TestSpansOfSomeOperationsOnly(t *testing.T) {
 	}
 	if spans := exporter.GetSpans(); len(spans) != 1 || spans[0].Name != "kv view" {
 		t.Errorf("got %v", spans)
+	}
+}
+
+// TestTracersEndTheirOwnSpans has two of them, the first of which makes spans of views alone.
+func TestTracersEndTheirOwnSpans(t *testing.T) {
+	var exporters [2]*tracetest.InMemoryExporter
+	var options []kv.Option
+	for i, ops := range [][]string{{"view"}, nil} {
+		exporters[i] = tracetest.NewInMemoryExporter()
+		provider := trace.NewTracerProvider(trace.WithSyncer(exporters[i]))
+		options = append(options, kv.WithTracer(otel.Spans(provider, ops...)))
+	}
+	db, err := kv.Open(t.Context(), "mem:", append(options, kv.WithWeakest(kv.Buffered))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+		_, err := s.Get([]byte("absent"))
+		if kv.KindOf(err) != kv.NotFound {
+			t.Error(err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"[kv view]", "[kv open kv get kv view]"} {
+		var names []string
+		for _, s := range exporters[i].GetSpans() {
+			names = append(names, s.Name)
+		}
+		if fmt.Sprint(names) != want {
+			t.Errorf("tracer %d has the spans %v, want %s", i, names, want)
+		}
 	}
 }
 

@@ -46,8 +46,8 @@ func (t *tracer) Start(ctx context.Context, op string) context.Context {
 	if t.of != nil && !t.of[op] {
 		return ctx
 	}
-	ctx, _ = t.spans.Start(ctx, "kv "+op, trace.WithSpanKind(trace.SpanKindInternal))
-	return ctx
+	ctx, span := t.spans.Start(ctx, "kv "+op, trace.WithSpanKind(trace.SpanKindInternal))
+	return context.WithValue(ctx, t, span)
 }
 
 // End ends it. A key that is absent is no failure.
@@ -55,7 +55,10 @@ func (t *tracer) End(ctx context.Context, e kv.Event) {
 	if t.of != nil && !t.of[e.Op] {
 		return
 	}
-	span := trace.SpanFromContext(ctx)
+	span, ok := ctx.Value(t).(trace.Span) // the context's own may be another tracer's
+	if !ok {
+		return
+	}
 	defer span.End()
 	if !span.IsRecording() {
 		return

@@ -132,7 +132,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 
 // operation sends the latencies of one operation.
 func (c *Collector) operation(to chan<- prometheus.Metric, op observe.Op) {
-	counts, all, err := op.AtMost(bounds...)
+	counts, all, sum, err := op.AtMost(bounds...)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(c.latency, err)
 		return
@@ -141,6 +141,5 @@ func (c *Collector) operation(to chan<- prometheus.Metric, op observe.Op) {
 	for i, bound := range bounds {
 		buckets[bound.Seconds()] = uint64(counts[i])
 	}
-	sum := op.Latency.Mean.Seconds() * float64(all)
-	to <- prometheus.MustNewConstHistogram(c.latency, uint64(all), sum, buckets, op.Op, op.Class)
+	to <- prometheus.MustNewConstHistogram(c.latency, uint64(all), sum.Seconds(), buckets, op.Op, op.Class)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -109,5 +110,35 @@ func TestTheHandlerAnswersWhatPrometheusReads(t *testing.T) {
 	want := `assay_operation_seconds_count{class="synced",op="write",store="app"} 5`
 	if err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("no %s in %v\n%s", want, err, text)
+	}
+}
+
+// TestSumsOnlyGrow adds quick operations to slow ones. Prometheus takes a sum that falls for one of
+// a program that began anew, and adds all of it.
+func TestSumsOnlyGrow(t *testing.T) {
+	o := observe.New(&observe.Options{Every: -1, Slow: -1})
+	defer o.Close()
+	for range 1000 {
+		o.End(t.Context(), kv.Event{Op: "check", Took: 2 * time.Microsecond})
+	}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(metrics.NewCollector("app", o))
+	before := 0.0
+	for range 50 {
+		families, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() != "assay_operation_seconds" {
+				continue
+			}
+			sum := family.GetMetric()[0].GetHistogram().GetSampleSum()
+			if sum <= before || sum < 0.00198 || sum > 0.00203 {
+				t.Fatalf("the sum is %v, before it was %v", sum, before)
+			}
+			before = sum
+		}
+		o.End(t.Context(), kv.Event{Op: "check", Took: 20 * time.Nanosecond})
 	}
 }

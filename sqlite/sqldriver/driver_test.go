@@ -324,7 +324,7 @@ func TestNamesOfDatabases(t *testing.T) {
 	for parameters, want := range map[string]string{
 		"?_foreign_keys=1&_sync=NORMAL&_cache_size=777":                             "1 1 777",
 		"?_pragma=foreign_keys(on)&_pragma=synchronous(off)&_pragma=cache_size(55)": "1 0 55",
-		"?_fk=off": "0 2 -2000",
+		"?_fk=off&_writable_schema=1":                                               "0 2 -2000",
 	} {
 		db := open(t, parameters)
 		var fk, level, cache string
@@ -356,5 +356,69 @@ func TestNamesOfDatabases(t *testing.T) {
 	defer conn.Close()
 	if err := sqldriver.Raw(conn, func(c *sqlite.Conn) error { return c.BackupTo(t.Context(), filepath.Join(t.TempDir(), "b.db")) }); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhatFollowsALostTransactionIsRefused interrupts a write within a transaction, which SQLite
+// rolls back: what the program does next in it must not be committed by itself.
+func TestWhatFollowsALostTransactionIsRefused(t *testing.T) {
+	db := open(t, "?_journal_mode=wal")
+	exec(t, db, "CREATE TABLE t (a)")
+	for _, end := range []func(*sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, tx, "INSERT INTO t VALUES (1)")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err = tx.ExecContext(ctx, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n) INSERT INTO t SELECT i FROM n")
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if _, err := tx.Exec("INSERT INTO t VALUES (2)"); !errors.Is(err, kv.Closed) {
+			t.Errorf("the next statement: %v", err)
+		}
+		if err := tx.QueryRow("SELECT count(*) FROM t").Scan(new(int)); !errors.Is(err, kv.Closed) {
+			t.Errorf("the next query: %v", err)
+		}
+		_ = end(tx)
+		n := -1
+		if err := db.QueryRow("SELECT count(*) FROM t").Scan(&n); n != 0 || err != nil {
+			t.Errorf("%d rows are there, %v", n, err)
+		}
+	}
+}
+
+func TestTypesFollowTheSchema(t *testing.T) {
+	db := open(t, "")
+	db.SetMaxOpenConns(1)
+	exec(t, db, "CREATE TABLE t (a BOOLEAN); INSERT INTO t VALUES (7)")
+	s, err := db.Prepare("SELECT * FROM t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, want := range []any{true, int64(7)} {
+		var got any
+		if err := s.QueryRow().Scan(&got); got != want || err != nil {
+			t.Errorf("%v, want %v; %v", got, want, err)
+		}
+		exec(t, db, "DROP TABLE t; CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (7)")
+	}
+}
+
+// TestATimeKeepsItsInstant has zones as they were before they had whole minutes.
+func TestATimeKeepsItsInstant(t *testing.T) {
+	db := open(t, "")
+	exec(t, db, "CREATE TABLE t (at TIMESTAMP)")
+	for _, offset := range []int{0, 1172, -1521, 3600} {
+		at := time.Date(1900, 1, 2, 3, 4, 5, 6, time.FixedZone("LMT", offset))
+		exec(t, db, "DELETE FROM t")
+		exec(t, db, "INSERT INTO t VALUES (?)", at)
+		var got time.Time
+		if err := db.QueryRow("SELECT at FROM t").Scan(&got); err != nil || !got.Equal(at) {
+			t.Errorf("offset %d s: %v, want %v; %v", offset, got, at, err)
+		}
 	}
 }

@@ -34,7 +34,7 @@ var pragmas = func() map[string]pragma {
 		"_case_sensitive_like": like, "_cslike": like, "_defer_foreign_keys": defers, "_defer_fk": defers,
 		"_ignore_check_constraints": {"ignore_check_constraints", switches}, "_locking_mode": locking, "_locking": locking,
 		"_query_only": {"query_only", switches}, "_recursive_triggers": triggers, "_rt": triggers,
-		"_secure_delete": {"secure_delete", append(slices.Clone(switches), "fast")}}
+		"_secure_delete": {"secure_delete", append(slices.Clone(switches), "fast")}, "_writable_schema": {"writable_schema", switches}}
 }()
 
 // parse reads a name: a path or a URI, and parameters behind a question mark.

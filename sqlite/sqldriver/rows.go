@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"unsafe"
 
 	"github.com/assaydb/assay/sqlite"
 )
@@ -44,12 +45,13 @@ const (
 	asTime
 )
 
-// describe looks once at what the columns were declared as.
+// describe looks at what the columns were declared as, once until the schema changes.
 func (s *stmt) describe() {
-	names := s.Columns()
-	if len(s.columns) == len(names) {
+	names := s.Columns() // others once SQLite has compiled the statement again
+	if len(names) == len(s.named) && unsafe.SliceData(names) == unsafe.SliceData(s.named) {
 		return
 	}
+	s.named = names
 	s.columns = make([]column, len(names))
 	for i := range s.columns {
 		c := &s.columns[i]

@@ -24,6 +24,7 @@ type stmt struct {
 	names    []string // of parameters, without their first character
 	places   []int    // of parameters: the argument's that they have by number; nil if all have that of their own
 	columns  []column
+	named    []string // of the result's columns, as they were when columns was made
 	readOnly bool
 	rows     rows
 	inUse    bool // rows are open

@@ -39,6 +39,9 @@ func (s *stmt) bindTime(i int, t time.Time) {
 	case TimeUnixNano:
 		s.BindInt(i, t.UnixNano())
 	default:
+		if _, offset := t.Zone(); offset%60 != 0 { // the format has no seconds of a zone
+			t = t.UTC()
+		}
 		s.BindText(i, t.Format(timeFormats[0]))
 	}
 }
