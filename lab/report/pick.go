@@ -71,10 +71,7 @@ func choose(m matrix) choice {
 		}
 		equals := r.equals(c.engine)
 		c.equals = slices.DeleteFunc(c.equals, func(e string) bool { return !slices.Contains(equals, e) })
-		name, op, _ := strings.Cut(r.label, " ")
-		if _, params, several := strings.Cut(name, "?"); several {
-			op += "?" + params
-		}
+		op := r.operation()
 		switch s := r.standing(x); s {
 		case fastest, leads, alone:
 			switch {
@@ -101,6 +98,27 @@ func choose(m matrix) choice {
 		}
 	}
 	return c
+}
+
+// operation names a race within its workload: "claim?backlog=1k".
+func (r race) operation() string {
+	name, op, _ := strings.Cut(r.label, " ")
+	if _, params, several := strings.Cut(name, "?"); several {
+		op += "?" + params
+	}
+	return op
+}
+
+// lead tells who leads a race, and by how much: "append1: bunt 326µs, pebble 1.07x [0.97–1.20]"; ""
+// if nobody does.
+func (r race) lead() string {
+	for i := range r.rows {
+		x := &r.rows[i]
+		if s := r.standing(x); s == fastest || s == leads {
+			return r.operation() + ": " + x.cell.Name() + " " + brief(x.cell.NS.Mid) + r.nextText(x.cell.Engine)
+		}
+	}
+	return ""
 }
 
 // equals returns the engines that take as long as engine, if that is the fastest or takes as long
@@ -163,6 +181,7 @@ type advice struct {
 	text          string // the engine, and how sure that is
 	picked        bool   // text names one, and notes tell of it
 	choice        choice
+	leads         []string // who leads at which operation, by how much
 	notes         []adviceNote
 }
 
@@ -184,6 +203,10 @@ func (p *page) advise(run *result.Run, workload string, m matrix, room density) 
 		a.kind = workload
 	}
 	said := advice{kind: a.kind, choice: choose(m)}
+	for _, r := range m.races {
+		said.leads = append(said.leads, r.lead())
+	}
+	said.leads = nonEmpty(said.leads)
 	c := said.choice
 	said.text, said.picked = c.verdict()
 	if m.promise.Delivered != "read" {
