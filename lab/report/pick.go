@@ -110,13 +110,19 @@ func (r race) operation() string {
 }
 
 // lead tells who leads a race, and by how much: "append1: bunt 326µs, pebble 1.07x [0.97–1.20]"; ""
-// if nobody does.
+// if nobody does. Of the next engine it has the form that the matrix shows, which may be the open
+// one.
 func (r race) lead() string {
 	for i := range r.rows {
 		x := &r.rows[i]
-		if s := r.standing(x); s == fastest || s == leads {
-			return r.operation() + ": " + x.cell.Name() + " " + brief(x.cell.NS.Mid) + r.nextText(x.cell.Engine)
+		if s := r.standing(x); s != fastest && s != leads {
+			continue
 		}
+		text := r.operation() + ": " + x.cell.Name() + " " + brief(x.cell.NS.Mid)
+		if next := r.next(x.cell.Engine); next != nil {
+			text += withRatio(r.of(next.Engine).cell)
+		}
+		return text
 	}
 	return ""
 }
@@ -143,12 +149,27 @@ func (r race) complete() bool {
 // nextText tells of the best of the other engines in a race that engine leads: ", sqlite 3.6x
 // [3.4–3.7]".
 func (r race) nextText(engine string) string {
-	for _, x := range r.rows {
-		if c := x.cell; c.Engine != engine && c.Ratio != nil && !x.few {
-			return ", " + c.Name() + " " + interval(c.Ratio)
-		}
+	if next := r.next(engine); next != nil {
+		return withRatio(next)
 	}
 	return ""
+}
+
+// next returns the best of the other engines' cells that has a ratio, or nil.
+func (r race) next(engine string) *result.Cell {
+	for _, x := range r.rows {
+		if x.cell.Engine != engine && x.cell.Ratio != nil && !x.few {
+			return x.cell
+		}
+	}
+	return nil
+}
+
+func withRatio(c *result.Cell) string {
+	if c.Ratio == nil {
+		return ""
+	}
+	return ", " + c.Name() + " " + interval(c.Ratio)
 }
 
 func interval(r *result.Ratio) string {
