@@ -11,7 +11,7 @@ import (
 )
 
 // Charts writes every chart of the page of a run to dir, which is made if need be, as NAME.svg and
-// NAME.png. It returns how many charts those are.
+// NAME.png, each with its title and legend. It returns how many charts those are.
 func Charts(dir string, run *result.Run, o Options) (int, error) {
 	var h htmlPage
 	p := &page{options: o, width: endless}
@@ -37,10 +37,10 @@ func Charts(dir string, run *result.Run, o Options) (int, error) {
 		return 0, err
 	}
 	for _, figure := range all {
-		for ext, write := range map[string]func(*chart.Chart, io.Writer) error{".svg": (*chart.Chart).SVG,
-			".png": (*chart.Chart).PNG} {
+		for ext, write := range map[string]func(*chart.Chart, io.Writer, chart.Caption) error{
+			".svg": (*chart.Chart).SVG, ".png": (*chart.Chart).PNG} {
 			var b bytes.Buffer
-			if err := write(figure.drawing, &b); err != nil {
+			if err := write(figure.drawing, &b, figure.caption()); err != nil {
 				return 0, err
 			}
 			if err := os.WriteFile(filepath.Join(dir, figure.ID+ext), b.Bytes(), 0o644); err != nil {

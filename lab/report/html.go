@@ -200,6 +200,9 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 	}
 	for _, a := range p.advices(run, airy) {
 		v := htmlVerdict{Subject: "For " + a.subject(), Text: a.text, Picked: a.picked}
+		if !a.picked { // a terminal shows the figures right above
+			a.add("as it looks: ", a.leads, 4)
+		}
 		for _, n := range a.notes {
 			v.Notes = append(v.Notes, htmlNote{Label: strings.TrimSpace(n.label),
 				Text: strings.Join(n.items, " · "), Warn: n.warn})

@@ -130,9 +130,9 @@ func (f *figures) cost(m figure) (htmlFigure, bool, error) {
 	if err != nil {
 		return htmlFigure{}, false, err
 	}
-	figure := htmlFigure{ID: "cost-" + m.key, Title: m.name, Legend: f.legend, Table: table,
+	figure := htmlFigure{ID: "cost-" + m.key, Title: m.name, Legend: f.engineKeys(), Table: table,
 		Command: f.again(works, nil),
-		How:     "Further left is less. " + m.how + " A dot is an engine; the scale is logarithmic."}
+		How:     "Further left is less. " + m.how + " A dot is an engine, or a form of it in the same colour; the scale is logarithmic."}
 	figure, err = figure.with(drawing)
 	return figure, true, err
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,12 +15,28 @@ import (
 // htmlFigure is a chart with its table, how to read it, and the command that measures it again.
 type htmlFigure struct {
 	ID, Title    string
-	Chart        string       // an element of the page
-	Legend       []htmlEngine // where the chart does not name its colours
+	Alone        string    // its title in a file of its own, where that says more
+	Chart        string    // an element of the page
+	Legend       []htmlKey // where the chart does not name its colours
 	How, Command string
 	Promise      string // where the figure is of one, and its section of several
 	Table        htmlTable
 	drawing      *chart.Chart
+}
+
+// htmlKey is what a colour and a line of a chart stand for: an engine, or a form of it.
+type htmlKey struct {
+	Engine string
+	chart.Key
+}
+
+// caption is what a file of the figure's own says around the drawing.
+func (f htmlFigure) caption() chart.Caption {
+	c := chart.Caption{Title: cmp.Or(f.Alone, f.Title)}
+	for _, k := range f.Legend {
+		c.Keys = append(c.Keys, k.Key)
+	}
+	return c
 }
 
 // figures draws the charts of a run.
@@ -55,6 +72,29 @@ func slug(s string) string {
 			(r < '0' || r > '9')
 	})
 	return strings.Join(words, "-")
+}
+
+// engineKeys names the engines alone.
+func (f *figures) engineKeys() []htmlKey {
+	var all []htmlKey
+	for _, e := range f.legend {
+		all = append(all, htmlKey{e.Name, chart.Key{Name: e.Name, Color: e.Color}})
+	}
+	return all
+}
+
+// curve is the line of a contender in a figure, whose legend says so: the first of an engine is
+// whole.
+func (f *figures) curve(figure *htmlFigure, c *result.Cell, values []float64) chart.Curve {
+	line := 0
+	for _, k := range figure.Legend {
+		if k.Engine == c.Engine {
+			line++
+		}
+	}
+	color := f.colors[c.Engine]
+	figure.Legend = append(figure.Legend, htmlKey{c.Engine, chart.Key{Name: c.Name(), Color: color, Line: line}})
+	return chart.Curve{Color: color, Values: values, Line: line}
 }
 
 // with completes a figure: the drawing becomes a part of the page.
@@ -141,6 +181,7 @@ func (f *figures) bars(rows []row) (htmlFigure, bool, error) {
 		return htmlFigure{}, false, err
 	}
 	figure := htmlFigure{ID: figureID(c), Title: c.Workload + " " + operationName(c) + ": time per operation",
+		Alone:   work(c) + ": time per operation, " + promiseName(c.Promise),
 		Command: f.again([]string{work(c)}, c), Table: table,
 		How: "Shorter is better. The bar is the time of an operation, the thin line its 95 % interval; behind it the ratio to the fastest: = is equivalent, ~ is open."}
 	if floor > 0 {
@@ -152,6 +193,9 @@ func (f *figures) bars(rows []row) (htmlFigure, bool, error) {
 	figure, err = figure.with(drawing)
 	return figure, true, err
 }
+
+// dashedLines says what a legend means by a dashed line.
+const dashedLines = "Dashed lines are other forms of an engine, as the legend names them."
 
 // timeRow is a line of the table of bars.
 func timeRow(r row) htmlRow {
@@ -207,7 +251,7 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	}
 	var curves []chart.Curve
 	var c *result.Cell
-	legend := map[string]bool{}
+	var figure htmlFigure
 	table := htmlTable{Head: heads(append(append([]string{"engine"}, names...), "max")...)}
 	for _, r := range rows {
 		l := r.cell.Latency
@@ -215,14 +259,13 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 			continue
 		}
 		c = r.cell
-		curve := chart.Curve{Color: f.colors[c.Engine], Dashed: legend[c.Engine]}
+		var values []float64
 		for _, p := range drawn {
-			curve.Values = append(curve.Values, float64(p.of(l)))
+			values = append(values, float64(p.of(l)))
 		}
-		curves = append(curves, curve)
+		curves = append(curves, f.curve(&figure, c, values))
 		table.Rows = append(table.Rows, htmlRow{Engine: c.Engine,
 			Cells: append([]htmlCell{{Text: c.Name()}}, percentileCells(l)...)})
-		legend[c.Engine] = true
 	}
 	if c == nil {
 		return htmlFigure{}, false, nil
@@ -231,14 +274,10 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	if err != nil {
 		return htmlFigure{}, false, err
 	}
-	figure := htmlFigure{ID: figureID(c) + "-latency", Title: c.Workload + " " + operationName(c) + ": latency",
-		Command: f.again([]string{work(c)}, c), Table: table,
-		How: "Lower is better. So many of 100 operations took at most so long, on a logarithmic scale. A line ends where fewer than 10 operations took longer; a dashed one is another form of the engine."}
-	for _, e := range f.legend {
-		if legend[e.Name] {
-			figure.Legend = append(figure.Legend, e)
-		}
-	}
+	figure.ID, figure.Title = figureID(c)+"-latency", c.Workload+" "+operationName(c)+": latency"
+	figure.Alone = work(c) + ": latency, " + promiseName(c.Promise)
+	figure.Command, figure.Table = f.again([]string{work(c)}, c), table
+	figure.How = "Lower is better. So many of 100 operations took at most so long, on a logarithmic scale. A line ends where fewer than 10 operations took longer. " + dashedLines
 	figure, err = figure.with(drawing)
 	return figure, true, err
 }

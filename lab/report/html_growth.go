@@ -116,7 +116,7 @@ func (f *figures) growthFigures() ([]htmlFigure, error) {
 			if g.promise.Delivered != "read" {
 				figure.Title += ", " + promiseName(g.promise)
 			}
-			figure.How = how + " A dashed line is another form of the engine; the scale is logarithmic."
+			figure.How = how + " The scale is logarithmic. " + dashedLines
 			figure, err = figure.with(figure.drawing)
 			all = append(all, figure)
 			return err
@@ -161,7 +161,7 @@ func perSecond(v float64) string { return count(v) + "/s" }
 func (f *figures) line(g growth, print func(float64) string, of func(*result.Cell) *float64) (htmlFigure, bool, error) {
 	var names, contenders []string
 	values := map[string][]float64{}
-	engine := map[string]string{}
+	cells := map[string]*result.Cell{}
 	table := htmlTable{Head: []htmlHead{{Text: "engine"}}}
 	for i, p := range g.points {
 		names = append(names, p.text)
@@ -173,7 +173,7 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 			}
 			if values[c.Name()] == nil {
 				values[c.Name()] = make([]float64, len(g.points))
-				engine[c.Name()] = c.Engine
+				cells[c.Name()] = c
 				contenders = append(contenders, c.Name())
 			}
 			values[c.Name()][i] = *of(c)
@@ -184,9 +184,8 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 	})
 	var curves []chart.Curve
 	figure := htmlFigure{Promise: g.promise.Label(), Command: f.growthCommand(g)}
-	drawn := map[string]bool{}
 	for _, name := range contenders {
-		row := htmlRow{Engine: engine[name], Cells: []htmlCell{{Text: name}}}
+		row := htmlRow{Engine: cells[name].Engine, Cells: []htmlCell{{Text: name}}}
 		known := 0
 		for _, v := range values[name] {
 			if cell := (htmlCell{Right: true}); v == 0 {
@@ -198,20 +197,13 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 		}
 		table.Rows = append(table.Rows, row)
 		if known > 1 {
-			e := engine[name]
-			curves = append(curves, chart.Curve{Color: f.colors[e], Values: values[name], Dashed: drawn[e]})
-			drawn[e] = true
+			curves = append(curves, f.curve(&figure, cells[name], values[name]))
 		}
 	}
 	if len(curves) == 0 {
 		return figure, false, nil
 	}
 	figure.Table = table
-	for _, e := range f.legend {
-		if drawn[e.Name] {
-			figure.Legend = append(figure.Legend, e)
-		}
-	}
 	var err error
 	figure.drawing, err = chart.Curves(names, curves, chart.Axis{Print: print})
 	return figure, true, err

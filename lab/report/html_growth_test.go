@@ -95,6 +95,29 @@ func TestAnOperationAtSeveralNumbersIsDrawnAgainstThem(t *testing.T) {
 	}
 }
 
+// TestALegendNamesDashedLines holds that a reader who opens no table knows what a dashed line is.
+func TestALegendNamesDashedLines(t *testing.T) {
+	figures := newFigures(&page{width: endless}, growingRun(), nil)
+	all, err := figures.growthFigures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range all {
+		if strings.HasPrefix(f.Title, "queue cycle") {
+			for _, k := range f.Legend {
+				got = append(got, fmt.Sprint(k.Name, " ", k.Line))
+			}
+		}
+	}
+	if want := []string{"bbolt 0", "pebble 0", "sqlite 0", "sqlite/sql 1"}; !slices.Equal(got, want) {
+		t.Errorf("the legend is %q, want %q", got, want)
+	}
+	if want := ` l1"></i>sqlite/sql</span>`; !strings.Contains(htmlOf(t, growingRun()), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 func TestWhatARunDoesNotShowGrowingHasItsCommand(t *testing.T) {
 	figures := newFigures(&page{width: endless}, exampleRun(), nil)
 	if all, err := figures.growthFigures(); err != nil || len(all) != 0 {
@@ -121,6 +144,15 @@ func TestChartsOfGrowthAreFilesToo(t *testing.T) {
 		"growth-throughput-queue-cycle-synced-intact.png"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
+		}
+	}
+	drawing, err := os.ReadFile(filepath.Join(dir, "growth-throughput-queue-cycle-synced-intact.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"queue cycle: throughput against workers, synced,", ">sqlite/sql<", ">bbolt<"} {
+		if !strings.Contains(string(drawing), want) {
+			t.Errorf("the file of a chart does not say %q", want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/assaydb/assay/lab/report/chart"
 )
 
 // policy forbids the page to load anything.
@@ -101,7 +103,7 @@ func (p *htmlPage) filterNodes() g.Node {
 			h.FieldSet(h.Legend(g.Text("Engines")), g.Map(p.Engines, func(e htmlEngine) g.Node {
 				return h.Label(h.Input(h.Type("checkbox"), h.Checked(), h.Data("show-engine", e.Name),
 					h.Data("color", fmt.Sprint(e.Color)), h.Data("traits", e.Traits)),
-					e.swatch())
+					htmlKey{e.Name, chart.Key{Name: e.Name, Color: e.Color}}.swatch())
 			})),
 			with(len(p.Traits) > 0, func() g.Node {
 				return h.FieldSet(h.Legend(g.Text("Only with")),
@@ -112,9 +114,13 @@ func (p *htmlPage) filterNodes() g.Node {
 	})
 }
 
-// swatch is the colour and the name of an engine.
-func (e htmlEngine) swatch() g.Node {
-	return g.Group{h.I(h.Class(fmt.Sprintf("d%d", e.Color))), g.Text(e.Name)}
+// swatch is a dot or a dashed line, and the name that it stands for.
+func (k htmlKey) swatch() g.Node {
+	class := fmt.Sprintf("d%d", k.Color)
+	if line := k.Line % chart.Lines; line > 0 {
+		class += fmt.Sprintf(" l%d", line)
+	}
+	return g.Group{h.I(h.Class(class)), g.Text(k.Name)}
 }
 
 func (p *htmlPage) answerNodes() g.Node {
@@ -167,8 +173,8 @@ func figureNodes(all []htmlFigure) g.Node {
 func (f htmlFigure) node() g.Node {
 	return h.Figure(h.ID(f.ID), data("promise", f.Promise), h.FigCaption(g.Text(f.Title)), g.Raw(f.Chart),
 		with(len(f.Legend) > 0, func() g.Node {
-			return h.P(h.Class("legend"), g.Map(f.Legend, func(e htmlEngine) g.Node { // lines break between two
-				return g.Group{h.Span(h.Data("engine", e.Name), e.swatch()), g.Text(" ")}
+			return h.P(h.Class("legend"), g.Map(f.Legend, func(k htmlKey) g.Node { // lines break between two
+				return g.Group{h.Span(h.Data("engine", k.Engine), k.swatch()), g.Text(" ")}
 			}))
 		}),
 		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(),

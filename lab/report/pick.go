@@ -71,10 +71,7 @@ func choose(m matrix) choice {
 		}
 		equals := r.equals(c.engine)
 		c.equals = slices.DeleteFunc(c.equals, func(e string) bool { return !slices.Contains(equals, e) })
-		name, op, _ := strings.Cut(r.label, " ")
-		if _, params, several := strings.Cut(name, "?"); several {
-			op += "?" + params
-		}
+		op := r.operation()
 		switch s := r.standing(x); s {
 		case fastest, leads, alone:
 			switch {
@@ -103,6 +100,33 @@ func choose(m matrix) choice {
 	return c
 }
 
+// operation names a race within its workload: "claim?backlog=1k".
+func (r race) operation() string {
+	name, op, _ := strings.Cut(r.label, " ")
+	if _, params, several := strings.Cut(name, "?"); several {
+		op += "?" + params
+	}
+	return op
+}
+
+// lead tells who leads a race, and by how much: "append1: bunt 326µs, pebble 1.07x [0.97–1.20]"; ""
+// if nobody does. Of the next engine it has the form that the matrix shows, which may be the open
+// one.
+func (r race) lead() string {
+	for i := range r.rows {
+		x := &r.rows[i]
+		if s := r.standing(x); s != fastest && s != leads {
+			continue
+		}
+		text := r.operation() + ": " + x.cell.Name() + " " + brief(x.cell.NS.Mid)
+		if next := r.next(x.cell.Engine); next != nil {
+			text += withRatio(r.of(next.Engine).cell)
+		}
+		return text
+	}
+	return ""
+}
+
 // equals returns the engines that take as long as engine, if that is the fastest or takes as long
 // as the fastest itself: it is then the fastest alone that it was compared with.
 func (r race) equals(engine string) (all []string) {
@@ -125,12 +149,27 @@ func (r race) complete() bool {
 // nextText tells of the best of the other engines in a race that engine leads: ", sqlite 3.6x
 // [3.4–3.7]".
 func (r race) nextText(engine string) string {
-	for _, x := range r.rows {
-		if c := x.cell; c.Engine != engine && c.Ratio != nil && !x.few {
-			return ", " + c.Name() + " " + interval(c.Ratio)
-		}
+	if next := r.next(engine); next != nil {
+		return withRatio(next)
 	}
 	return ""
+}
+
+// next returns the best of the other engines' cells that has a ratio, or nil.
+func (r race) next(engine string) *result.Cell {
+	for _, x := range r.rows {
+		if x.cell.Engine != engine && x.cell.Ratio != nil && !x.few {
+			return x.cell
+		}
+	}
+	return nil
+}
+
+func withRatio(c *result.Cell) string {
+	if c.Ratio == nil {
+		return ""
+	}
+	return ", " + c.Name() + " " + interval(c.Ratio)
 }
 
 func interval(r *result.Ratio) string {
@@ -163,6 +202,7 @@ type advice struct {
 	text          string // the engine, and how sure that is
 	picked        bool   // text names one, and notes tell of it
 	choice        choice
+	leads         []string // who leads at which operation, by how much
 	notes         []adviceNote
 }
 
@@ -184,6 +224,10 @@ func (p *page) advise(run *result.Run, workload string, m matrix, room density) 
 		a.kind = workload
 	}
 	said := advice{kind: a.kind, choice: choose(m)}
+	for _, r := range m.races {
+		said.leads = append(said.leads, r.lead())
+	}
+	said.leads = nonEmpty(said.leads)
 	c := said.choice
 	said.text, said.picked = c.verdict()
 	if m.promise.Delivered != "read" {

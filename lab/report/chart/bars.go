@@ -29,10 +29,7 @@ const (
 // label of a bar that was cut begins with a mark.
 func Bars(bars []Bar, floor float64, axis Axis) (*Chart, error) {
 	c := newChart(len(bars), 22)
-	names := make([]string, len(bars))
-	for i, b := range bars {
-		names[i] = b.Name
-	}
+	names := barNames(bars)
 	end := Scale(bars, floor)
 	for i, b := range bars {
 		if err := c.bar(b, float64(len(bars)-1-i), end); err != nil {
@@ -41,7 +38,7 @@ func Bars(bars []Bar, floor float64, axis Axis) (*Chart, error) {
 	}
 	c.rowNames(names)
 	c.plot.X.Min, c.plot.X.Max = 0, roomFor(bars, end)
-	c.plot.X.Tick.Marker = ticksTo(end, c.plot.X.Max/plotWidth(bars), axis.Print)
+	c.plot.X.Tick.Marker = ticksTo(end, c.plot.X.Max/plotWidth(names), axis.Print)
 	if floor > 0 {
 		line, err := plotter.NewLine(plotter.XYs{{X: floor, Y: -0.5}, {X: floor, Y: float64(len(bars)) - 0.5}})
 		if err != nil {
@@ -53,19 +50,27 @@ func Bars(bars []Bar, floor float64, axis Axis) (*Chart, error) {
 	return c, nil
 }
 
-// plotWidth is how wide the part of a chart of bars is that is beside their names.
-func plotWidth(bars []Bar) float64 {
-	names := 0.0
-	for _, b := range bars {
-		names = max(names, widthOf(b.Name))
+func barNames(bars []Bar) []string {
+	names := make([]string, len(bars))
+	for i, b := range bars {
+		names[i] = b.Name
+	}
+	return names
+}
+
+// plotWidth is how wide the part of a chart is that is beside the names of its rows.
+func plotWidth(names []string) float64 {
+	widest := 0.0
+	for _, name := range names {
+		widest = max(widest, widthOf(name))
 	}
 	const gaps = 30
-	return max(fullWidth-names-gaps, fullWidth/4)
+	return max(fullWidth-widest-gaps, fullWidth/4)
 }
 
 // roomFor returns where the axis must end for the labels behind bars to have room.
 func roomFor(bars []Bar, end float64) float64 {
-	room, most := plotWidth(bars), end
+	room, most := plotWidth(barNames(bars)), end
 	for _, b := range bars {
 		at := min(max(b.Value, b.Hi), end)
 		most = max(most, at*room/max(room-widthOf("→ "+b.Label), room/8))

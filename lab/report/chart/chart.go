@@ -2,7 +2,8 @@
 // of dots. It knows numbers and names, and nothing of what was measured.
 //
 // A chart is one drawing for paper and screen: [Chart.SVG] and [Chart.PNG] have colours of their
-// own, on white, and [Chart.Inline] is for a page, whose style sheet gives the colours.
+// own, on white, and a caption; [Chart.Inline] is for a page, whose style sheet gives the colours,
+// and which says what they are.
 package chart
 
 import (
@@ -95,25 +96,17 @@ func (c *Chart) rowNames(names []string) {
 func margins(c draw.Canvas) draw.Canvas { return draw.Crop(c, 8, -16, 2, -8) }
 
 // SVG writes the chart as a file of its own.
-func (c *Chart) SVG(w io.Writer) error {
-	c.plot.BackgroundColor = color.White
-	defer func() { c.plot.BackgroundColor = nil }()
-	return c.svg(w)
-}
-
-func (c *Chart) svg(w io.Writer) error {
-	canvas := vgsvg.NewWith(vgsvg.UseWH(c.width, c.height))
-	c.plot.Draw(margins(draw.New(canvas)))
+func (c *Chart) SVG(w io.Writer, caption Caption) error {
+	canvas := vgsvg.NewWith(vgsvg.UseWH(c.width, c.height+caption.height()))
+	c.captioned(draw.New(canvas), caption)
 	_, err := canvas.WriteTo(w)
 	return err
 }
 
 // PNG writes the chart as a picture, twice as fine as a usual screen.
-func (c *Chart) PNG(w io.Writer) error {
-	c.plot.BackgroundColor = color.White
-	defer func() { c.plot.BackgroundColor = nil }()
-	canvas := vgimg.NewWith(vgimg.UseWH(c.width, c.height), vgimg.UseDPI(192))
-	c.plot.Draw(margins(draw.New(canvas)))
+func (c *Chart) PNG(w io.Writer, caption Caption) error {
+	canvas := vgimg.NewWith(vgimg.UseWH(c.width, c.height+caption.height()), vgimg.UseDPI(192))
+	c.captioned(draw.New(canvas), caption)
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 	return err
 }
@@ -122,8 +115,10 @@ func (c *Chart) PNG(w io.Writer) error {
 // it. Its colours are the properties --ink and --faint of the page's style sheet; for data of
 // colour 3, --d3, and --i3 for what is written beside it.
 func (c *Chart) Inline(label string) (string, error) {
+	canvas := vgsvg.NewWith(vgsvg.UseWH(c.width, c.height))
+	c.plot.Draw(margins(draw.New(canvas)))
 	var b bytes.Buffer
-	if err := c.svg(&b); err != nil {
+	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", err
 	}
 	_, drawing, ok := strings.Cut(b.String(), "<svg")

@@ -3,11 +3,15 @@ package chart
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 var plainAxis = Axis{Print: func(v float64) string { return fmt.Sprintf("%g", v) }}
@@ -21,7 +25,7 @@ func charts(t *testing.T) map[string]*Chart {
 		t.Fatal(err)
 	}
 	curves, err := Curves([]string{"p50", "p90", "p99"}, []Curve{{Values: []float64{1, 2, 9}},
-		{Color: 3, Values: []float64{3, 4, 0}}}, plainAxis)
+		{Color: 3, Line: 1, Values: []float64{3, 4, 0}}}, plainAxis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,13 +56,13 @@ func texts(t *testing.T, drawing []byte) (all []string) {
 func TestEveryKindIsDrawnInEveryForm(t *testing.T) {
 	for name, c := range charts(t) {
 		var svg, picture bytes.Buffer
-		if err := c.SVG(&svg); err != nil {
+		if err := c.SVG(&svg, Caption{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(texts(t, svg.Bytes())) < 4 || strings.Contains(svg.String(), "var(") {
 			t.Errorf("%s: %s", name, svg.String())
 		}
-		if err := c.PNG(&picture); err != nil {
+		if err := c.PNG(&picture, Caption{}); err != nil {
 			t.Fatal(err)
 		}
 		image, err := png.Decode(&picture)
@@ -76,6 +80,64 @@ func TestEveryKindIsDrawnInEveryForm(t *testing.T) {
 	}
 }
 
+func TestAFileOfItsOwnHasTitleAndKeys(t *testing.T) {
+	caption := Caption{Title: strings.Repeat("a long title ", 9) + "ends"}
+	for i := range 9 {
+		caption.Keys = append(caption.Keys, Key{Name: fmt.Sprintf("engine %d", i), Color: i, Line: i % Lines})
+	}
+	for name, c := range charts(t) {
+		var with, without, picture bytes.Buffer
+		if err := errors.Join(c.SVG(&with, caption), c.SVG(&without, Caption{}), c.PNG(&picture, caption)); err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(texts(t, with.Bytes()), " ")
+		for _, want := range []string{"title ends", "engine 0", "engine 8"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: %q is not in %q", name, want, said)
+			}
+		}
+		for _, text := range texts(t, without.Bytes()) {
+			if !strings.Contains(said, text) {
+				t.Errorf("%s: with a caption the chart lacks %q", name, text)
+			}
+		}
+		image, err := png.Decode(&picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := len(caption.titleLines()) + len(caption.keyLines())
+		if high := int(2 * 96. / 72 * (c.height + vg.Length(lines*captionLine)).Points()); lines < 5 ||
+			image.Bounds().Dy() < high-2 || image.Bounds().Dy() > high+2 {
+			t.Errorf("%s: %d lines, a picture of %v, want it %d high", name, lines, image.Bounds(), high)
+		}
+	}
+	for _, line := range caption.keyLines() {
+		end := 0.0
+		for _, k := range line {
+			end += k.width()
+		}
+		if end > fullWidth {
+			t.Errorf("a line of keys ends at %v", end)
+		}
+	}
+}
+
+func TestDotsAtOnePlaceLieSideBySide(t *testing.T) {
+	for _, c := range []struct{ at, want []float64 }{
+		{[]float64{100, 20, 60}, []float64{0, 0, 0}},
+		{[]float64{50, 50, 50, 50, 50}, []float64{0, 4, -4, 7, -7}},
+		{[]float64{52, 50, 57}, []float64{4, 0, 0}},
+		{nil, nil},
+	} {
+		if got := lanes(c.at); !slices.Equal(got, c.want) {
+			t.Errorf("%v lie at %v, want %v", c.at, got, c.want)
+		}
+	}
+	if got := lanes(make([]float64, 6)); len(got) != 6 {
+		t.Errorf("of more dots than have room: %v", got)
+	}
+}
+
 func TestABarThatIsMuchLongerIsCut(t *testing.T) {
 	bars := []Bar{{Value: 1}, {Value: 11}}
 	if got := Scale(bars, 0); got != 11 {
@@ -88,7 +150,7 @@ func TestABarThatIsMuchLongerIsCut(t *testing.T) {
 		t.Errorf("the scale ends at %v, before the floor", got)
 	}
 	var svg bytes.Buffer
-	if err := charts(t)["bars"].SVG(&svg); err != nil {
+	if err := charts(t)["bars"].SVG(&svg, Caption{}); err != nil {
 		t.Fatal(err)
 	}
 	if all := texts(t, svg.Bytes()); !strings.Contains(strings.Join(all, "|"), "→ 40 s") ||

@@ -1,7 +1,9 @@
 package chart
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -13,8 +15,16 @@ import (
 type Curve struct {
 	Color  int
 	Values []float64
-	Dashed bool // it is told from another one of the same colour
+	Line   int // 0 is a whole line; others, up to Lines, are dashed, each in its own way
 }
+
+// Lines is how many lines of one colour are told apart; more begin anew.
+const Lines = 4
+
+// dashes has the dashes and gaps of each.
+var dashes = [Lines][]vg.Length{nil, {5, 3}, {1.5, 2.5}, {8, 3, 1.5, 3}}
+
+const lineWidth = 1.5
 
 // Curves draws lines over names, on a logarithmic scale.
 func Curves(names []string, curves []Curve, axis Axis) (*Chart, error) {
@@ -33,10 +43,7 @@ func Curves(names []string, curves []Curve, axis Axis) (*Chart, error) {
 		if err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = palette[curve.Color%Colors], 1.5
-		if curve.Dashed {
-			line.Dashes = []vg.Length{5, 3}
-		}
+		line.Color, line.Width, line.Dashes = palette[curve.Color%Colors], lineWidth, dashes[curve.Line%Lines]
 		dots.GlyphStyle = glyph(curve.Color, 2.5)
 		c.plot.Add(line, dots)
 	}
@@ -62,14 +69,12 @@ type Dot struct {
 // Rows draws dots in rows, the first at the top, on a logarithmic scale, which begins with 0 where
 // a value is 0.
 func Rows(rows []Row, axis Axis) (*Chart, error) {
-	c := newChart(len(rows), 18)
+	c := newChart(len(rows), rowHeight)
 	names := make([]string, len(rows))
-	byColor := map[int]plotter.XYs{}
 	low, high, zero := math.Inf(1), 0.0, false
 	for i, r := range rows {
 		names[i] = r.Name
 		for _, d := range r.Dots {
-			byColor[d.Color] = append(byColor[d.Color], plotter.XY{X: d.Value, Y: float64(len(rows) - 1 - i)})
 			high = max(high, d.Value)
 			if zero = zero || d.Value == 0; d.Value > 0 {
 				low = min(low, d.Value)
@@ -97,6 +102,18 @@ func Rows(rows []Row, axis Axis) (*Chart, error) {
 		return ticks
 	})
 	c.plot.Add(&grid{})
+	byColor := map[int]plotter.XYs{}
+	for i, r := range rows {
+		at := make([]float64, len(r.Dots))
+		for j, d := range r.Dots {
+			at[j] = scale.Normalize(c.plot.X.Min, c.plot.X.Max, d.Value) * plotWidth(names)
+		}
+		for j, lane := range lanes(at) {
+			d := r.Dots[j]
+			y := float64(len(rows)-1-i) + lane/rowHeight
+			byColor[d.Color] = append(byColor[d.Color], plotter.XY{X: d.Value, Y: y})
+		}
+	}
 	for color := range Colors {
 		if len(byColor[color]) == 0 {
 			continue
@@ -105,11 +122,37 @@ func Rows(rows []Row, axis Axis) (*Chart, error) {
 		if err != nil {
 			return nil, err
 		}
-		dots.GlyphStyle = glyph(color, 4)
+		dots.GlyphStyle = glyph(color, dotRadius)
 		c.plot.Add(dots)
 	}
 	c.rowNames(names)
 	return c, nil
+}
+
+const (
+	rowHeight = 18
+	dotRadius = 3.5
+)
+
+// lanes returns how far above the middle of a row dots lie that are at so many points: those that
+// would cover each other lie side by side, as far as there is room.
+func lanes(at []float64) []float64 {
+	order := make([]int, len(at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
+	all := []float64{0, 4, -4, 7, -7}
+	ends := slices.Repeat([]float64{math.Inf(-1)}, len(all)) // of each lane, where its last dot ends
+	out := make([]float64, len(at))
+	for _, i := range order {
+		lane := slices.IndexFunc(ends, func(end float64) bool { return at[i]-dotRadius >= end-1 })
+		if lane < 0 { // one more covers what began first
+			lane = slices.Index(ends, slices.Min(ends))
+		}
+		out[i], ends[lane] = all[lane], at[i]+dotRadius
+	}
+	return out
 }
 
 func glyph(color int, radius vg.Length) draw.GlyphStyle {
