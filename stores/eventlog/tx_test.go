@@ -180,7 +180,7 @@ func testFollowTwice(t *testing.T, engine string, partitions int) {
 	for range 2 {
 		all.Go(func() {
 			err := log.Follow(ctx, "counter", handle, &eventlog.FollowOptions{Partitions: partitions, Batch: 7,
-				Attempts: 1, Lease: time.Millisecond, Durability: class})
+				Attempts: 1, Lease: 10 * time.Millisecond, Durability: class})
 			if !errors.Is(err, kv.Canceled) {
 				t.Errorf("follow: %v", err)
 			}
