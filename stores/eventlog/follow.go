@@ -125,6 +125,7 @@ func (s *Subscription) work(ctx context.Context, events []Event, handle func(con
 // deal has handle deal with e, or parks it.
 func (s *Subscription) deal(ctx context.Context, e Event, handle func(context.Context, Event) error,
 	o *FollowOptions) error {
+	before := uint64(0) // what others are known to have acknowledged
 	for n := 1; ; n++ {
 		if ctx.Err() != nil {
 			return followCanceled(ctx)
@@ -134,11 +135,11 @@ func (s *Subscription) deal(ctx context.Context, e Event, handle func(context.Co
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, &acknowledged) && acknowledged.Subscription == s.name:
+		case errors.As(err, &acknowledged) && acknowledged.Subscription == s.name && acknowledged.Position > before:
 			if acknowledged.Position >= e.Position {
 				return nil
 			}
-			n-- // only what s passed over before e was acknowledged
+			n, before = n-1, acknowledged.Position // only what s passed over before e was acknowledged
 			continue
 		case ctx.Err() != nil: // what it returned may be no more than that
 			return followCanceled(ctx)
