@@ -23,8 +23,8 @@ type keeper struct {
 	seen  atomic.Pointer[extent]
 	epoch atomic.Uint64 // counts the transactions that appended, unless shared
 
-	// The rest is used by Append and Trim alone. tail is as stored when this feed appended last, or,
-	// as of an epoch, read it, if known is set.
+	// The rest is used by Append and Trim alone. If known is set, tail is as stored when this feed
+	// appended last, or, as of an epoch, read it.
 	known   bool
 	asOf    uint64
 	onTurn  func() error // isCurrent; nil if shared
