@@ -25,6 +25,7 @@ var byHand = map[string][]limit{
 		{"65,536 ids", "stores/eventlog/event.go", "Remembered = 1 << 16"},
 		{"up to 64 KiB", "stores/eventlog/event.go", "MaxMeta    = 64 << 10"},
 	},
+	"design.md How stores are made": {{"", "internal/lint/size_test.go", "TestStoresStaySmall"}},
 	"formats.md ratio": {
 		{"from 1/1.1 to 1.1", "lab/stats/compare.go", "Margin = 0.10"},
 	},

@@ -92,6 +92,43 @@ func TestEnginesAndContractStaySmall(t *testing.T) {
 	}
 }
 
+// mostStores is how many lines of code the stores have, without what tests are made of, modules of
+// their own, and what transfer alone needs: package pairs, and the files item.go for it.
+const mostStores = 18_300
+
+// testsOfStores are packages below stores that only tests use, beside the suites.
+var testsOfStores = []string{"stores/internal/aborts", "stores/internal/crash", "stores/internal/doubts",
+	"stores/internal/frame", "stores/internal/outbox"}
+
+// TestStoresStaySmall holds the stores to the size that they have, which docs/design.md explains.
+func TestStoresStaySmall(t *testing.T) {
+	together, forTransfer, apart, tests := 0, 0, 0, 0
+	eachGoFile(t, func(file string) {
+		dir, name := path.Split(file)
+		dir = path.Clean(dir)
+		if !below(dir, "stores") || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		n := linesOfCode(t, file)
+		switch {
+		case strings.HasSuffix(dir, "test") || slices.Contains(testsOfStores, dir):
+			tests += n
+		case slices.ContainsFunc(nested, func(module string) bool { return below(dir, module) }):
+			apart += n
+		case dir == "stores/pairs" || name == "item.go":
+			forTransfer += n
+		default:
+			together += n
+		}
+	})
+	t.Logf("stores: %d of %d; for transfer %d; in modules of their own %d; suites %d", together, mostStores, forTransfer,
+		apart, tests)
+	if together > mostStores || together < mostStores*3/4 {
+		t.Errorf("stores have %d lines of code, at most %d: find what stands twice, and what nobody uses; "+
+			"if they have become much smaller, lower the number", together, mostStores)
+	}
+}
+
 // linesOfCode returns how many lines of a file hold more than comments.
 func linesOfCode(t *testing.T, file string) int {
 	t.Helper()

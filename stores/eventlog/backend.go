@@ -99,6 +99,10 @@ type Joined interface {
 	// not called.
 	OnCommit(fn func())
 
+	// Bookmark returns a subscription's position as the transaction has it. That there is none is
+	// NotFound. Where transactions run beside each other, no other one changes it until this ends.
+	Bookmark(name string) (position uint64, err error)
+
 	// Fail has the transaction end with err, where that can be done.
 	Fail(err error)
 }

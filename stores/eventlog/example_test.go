@@ -242,3 +242,46 @@ func ExampleLog_AppendParts() {
 	// 2 false
 	// 0 true
 }
+
+// What a handler makes of an event is committed with the place that it has come to. An old and a
+// new process that both follow, as for a while after a deployment, count no order twice.
+func ExampleSubscriptionOf() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	db, err := kv.Open(ctx, "mem:once")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	events, err := eventlog.Open(ctx, db.Namespace([]byte("events/")), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer events.Close()
+	placed := eventlog.Draft{Type: "Placed"}
+	if _, err := events.Append(ctx, kv.Buffered, "", eventlog.Any, placed, placed, placed); err != nil {
+		log.Fatal(err)
+	}
+
+	err = events.Follow(ctx, "counter", func(ctx context.Context, e eventlog.Event) error {
+		counter, _ := eventlog.SubscriptionOf(ctx)
+		if e.Position == 3 {
+			defer stop() // a real one goes on
+		}
+		return db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+			in, err := events.In(tx)
+			if err != nil {
+				return err
+			}
+			orders, err := tx.Get([]byte("orders"))
+			if err != nil && !errors.Is(err, kv.NotFound) {
+				return err
+			}
+			return errors.Join(tx.Put([]byte("orders"), append(orders, '|')), in.Ack(counter, e.Position))
+		})
+	}, nil)
+	orders, getErr := db.Get(context.Background(), []byte("orders"))
+	fmt.Printf("%s %v %v\n", orders, errors.Is(err, kv.Canceled), getErr)
+	// Output:
+	// ||| true <nil>
+}

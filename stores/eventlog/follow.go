@@ -3,6 +3,7 @@ package eventlog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -77,7 +78,8 @@ func backoff(n int) time.Duration {
 // An event whose handle returns an error is tried again, the others waiting meanwhile; after its
 // last attempt it is parked, and the others go on: see [Log.Parked]. Delivery is at least once:
 // what a crash or the end of ctx left unacknowledged comes again. To deal with an event exactly
-// once, commit its effect with [Tx.Ack].
+// once, commit its effect with [Tx.Ack] of the subscription that [SubscriptionOf] returns. Where
+// that is an [*AcknowledgedError], and handle returns it, the event is dealt with.
 func (l *Log) Follow(ctx context.Context, name string, handle func(ctx context.Context, e Event) error,
 	opts *FollowOptions) error {
 	var o FollowOptions
@@ -105,6 +107,7 @@ func (s *Subscription) work(ctx context.Context, events []Event, handle func(con
 	selects func(*Event) bool) error {
 	var err error
 	done := s.Position()
+	ctx = context.WithValue(ctx, followed{}, s)
 	for i := range events {
 		if selects(&events[i]) {
 			if err = s.deal(ctx, events[i], handle, o); err != nil {
@@ -122,14 +125,22 @@ func (s *Subscription) work(ctx context.Context, events []Event, handle func(con
 // deal has handle deal with e, or parks it.
 func (s *Subscription) deal(ctx context.Context, e Event, handle func(context.Context, Event) error,
 	o *FollowOptions) error {
+	before := uint64(0) // what others are known to have acknowledged
 	for n := 1; ; n++ {
 		if ctx.Err() != nil {
 			return followCanceled(ctx)
 		}
 		err := handle(ctx, e)
+		var acknowledged *AcknowledgedError
 		switch {
 		case err == nil:
 			return nil
+		case errors.As(err, &acknowledged) && acknowledged.Subscription == s.name && acknowledged.Position > before:
+			if acknowledged.Position >= e.Position {
+				return nil
+			}
+			n, before = n-1, acknowledged.Position // only what s passed over before e was acknowledged
+			continue
 		case ctx.Err() != nil: // what it returned may be no more than that
 			return followCanceled(ctx)
 		case n == o.Attempts:
@@ -142,6 +153,15 @@ func (s *Subscription) deal(ctx context.Context, e Event, handle func(context.Co
 		case <-ctx.Done():
 		}
 	}
+}
+
+type followed struct{}
+
+// SubscriptionOf returns the subscription that a handler is called for which was given to Follow,
+// of its context. With Partitions it is that of the partition.
+func SubscriptionOf(ctx context.Context) (s *Subscription, ok bool) {
+	s, ok = ctx.Value(followed{}).(*Subscription)
+	return s, ok
 }
 
 func followCanceled(ctx context.Context) error {

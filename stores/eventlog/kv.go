@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/keyspace"
 )
 
 // Open returns the log kept in db. It uses the keys that begin with one of "beilmps" and nothing
@@ -43,12 +44,12 @@ func Open(ctx context.Context, db *kv.DB, opts *Options) (*Log, error) {
 		b.plan = plan{b: b, batch: &b.batch, versions: map[string]uint64{}}
 		b.marks = map[string]uint64{}
 		b.isCurrent, b.marksAreCurrent = b.current, b.currentMarks
-		if b.leave, err = db.Occupy("log"); err != nil {
-			return nil, err
-		}
+	}
+	if b.leave, err = keyspace.Enter(db, "log", "beilmps", b.inMemory); err != nil {
+		return nil, err
 	}
 	if err := b.start(ctx); err != nil {
-		b.vacate()
+		b.leave()
 		return nil, err
 	}
 	return NewLog(b), nil
@@ -60,7 +61,7 @@ type kvBackend struct {
 	streams   bool
 	strongest kv.Durability
 	inMemory  bool    // the state below is all there is: nobody else appends
-	leave     func()  // of kv's Occupy, if inMemory
+	leave     func()  // of keyspace.Enter
 	weak      [3]bool // by class: a crash can lose commits that strongest would keep, so positions must be reserved
 
 	// visible is the last position that readers may see: everything up to it is committed as it was
@@ -135,7 +136,7 @@ func (b *kvBackend) start(ctx context.Context) error {
 // Close gives back the positions that are reserved and not used. The commit for it makes all
 // earlier ones as durable.
 func (b *kvBackend) Close() error {
-	defer b.vacate()
+	defer b.leave()
 	switch {
 	case b.db.Mode() == kv.ReadOnly:
 		return nil
@@ -146,12 +147,6 @@ func (b *kvBackend) Close() error {
 		return nil
 	}
 	return b.storeMeta(context.Background(), b.assigned)
-}
-
-func (b *kvBackend) vacate() {
-	if b.leave != nil {
-		b.leave()
-	}
 }
 
 // storeMeta commits the meta of a log that has given out all positions up to assigned and reserved

@@ -34,14 +34,13 @@ func (b *kvBackend) append(ctx context.Context, d kv.Durability, stream string, 
 		if ctx.Err() != nil {
 			return Appended{}, canceled(ctx)
 		}
-		a := Pending{Stream: stream, Expected: expected, Drafts: events}
-		err := b.begin().append(ctx, []*Pending{&a})
+		done, err := b.begin().one(ctx, stream, expected, events)
 		if err != nil && kv.KindOf(err) == kv.Conflict {
 			return Appended{}, err // nothing of it is planned
 		}
 		switch err = b.end(ctx, d, err); {
 		case err == nil:
-			return a.Appended, nil
+			return done, nil
 		case err == errJoined:
 			continue
 		case errors.Is(err, kv.Canceled) && ctx.Err() != nil:

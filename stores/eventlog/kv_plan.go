@@ -113,6 +113,25 @@ func (p *plan) append(ctx context.Context, parts []*Pending) error {
 	return nil
 }
 
+// one is append of one part.
+func (p *plan) one(ctx context.Context, stream string, expected Expected, drafts []Draft) (Appended, error) {
+	for i := range drafts {
+		if drafts[i].ID != "" {
+			a := Pending{Stream: stream, Expected: expected, Drafts: drafts}
+			err := p.append(ctx, []*Pending{&a})
+			return a.Appended, err
+		}
+	}
+	version, err := p.version(ctx, stream)
+	if err == nil && expected.kind != anything {
+		err = expected.Check(stream, p.last, version)
+	}
+	if err != nil || len(drafts) == 0 {
+		return Appended{}, err
+	}
+	return p.lay(ctx, stream, version, drafts)
+}
+
 // version returns the version of a stream with the appends of the plan so far.
 func (p *plan) version(ctx context.Context, stream string) (version uint64, err error) {
 	if !p.b.streams || stream == "" {

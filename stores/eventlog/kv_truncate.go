@@ -14,58 +14,63 @@ var truncatedKey = []byte{metaPrefix, 't'}
 // Truncate implements Backend. The last entry of a stream in the index stays, for it says what its
 // version is.
 func (b *kvBackend) Truncate(ctx context.Context, d kv.Durability, before uint64) error {
-	for more := true; more; {
+	for from := uint64(0); from < before; { // what is removed may be in the way: it is passed once
+		var next uint64
 		err := b.db.Update(ctx, d, func(tx *kv.Tx) (err error) {
-			more, err = truncateSome(tx, before)
+			next, err = truncateSome(tx, from, before)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		from = next
 	}
 	return nil
 }
 
-// truncateSome removes the first events, and reports whether there may be more below before.
-func truncateSome(tx *kv.Tx, before uint64) (more bool, err error) {
-	events := kv.Range{Start: appendEventKey(nil, 0), End: appendEventKey(nil, before)}
+// truncateSome removes the first events from a position on, and returns from where on there may be
+// more below before.
+func truncateSome(tx *kv.Tx, from, before uint64) (next uint64, err error) {
+	events := kv.Range{Start: appendEventKey(nil, from), End: appendEventKey(nil, before)}
 	var c decoder
 	versions := map[string]uint64{} // the highest that goes
 	n := 0
+	next = before
 	for key, value := range tx.Scan(events) {
 		if n == truncateStep {
-			more, events.End = true, append([]byte(nil), key...)
+			next, _ = kv.LastUint64(key)
 			break
 		}
 		n++
 		var e Event
 		if _, err := c.decode(&e, value); err != nil {
-			return false, corrupt(err)
+			return 0, corrupt(err)
 		}
 		if e.Version > 0 {
 			versions[e.Stream] = e.Version
 		}
 	}
 	if err := tx.Err(); err != nil || n == 0 {
-		return false, err
+		return next, err
 	}
 	for stream, version := range versions {
 		last, err := streamVersion(tx.Snapshot, stream, noLimit)
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		gone := kv.Range{Start: appendStreamKey(nil, stream, 0),
 			End: appendStreamKey(nil, stream, min(version+1, last))}
 		if err := tx.DeleteRange(gone); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
 	if mark := kv.AppendUint64(nil, before); before > truncatedBelow(tx.Snapshot) {
 		if err := tx.Put(truncatedKey, mark); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	return more, tx.DeleteRange(events)
+	events.End = appendEventKey(nil, next)
+	return next, tx.DeleteRange(events)
 }
 
 // truncatedBelow returns the position below which events may be gone.

@@ -93,6 +93,11 @@ func (j *kvJoined) Ack(name string, position uint64) error {
 	return err
 }
 
+// Bookmark implements Joined.
+func (j *kvJoined) Bookmark(name string) (uint64, error) {
+	return readBookmark(j.tx.Snapshot, bookmarkKey(name))
+}
+
 // OnCommit implements Joined.
 func (j *kvJoined) OnCommit(fn func()) { j.tx.OnCommit(fn) }
 

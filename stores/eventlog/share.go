@@ -155,7 +155,7 @@ func (s *sharing) hold(ctx context.Context, k int, first uint64) (worked bool, e
 	}
 	sub := &Subscription{log: s.log, name: name, holder: s.holder, next: done + 1, done: done}
 	err = sub.work(held, events, s.handle, s.o, func(e *Event) bool { return s.selects(k, e) })
-	if ctx.Err() == nil && (held.Err() != nil || errors.Is(err, kv.Conflict)) {
+	if errors.Is(err, kv.Conflict) || ctx.Err() == nil && held.Err() != nil {
 		err = nil // another one has it now, and goes on where this one was
 	}
 	return true, err

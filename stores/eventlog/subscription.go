@@ -20,10 +20,11 @@ type Subscription struct {
 	holder string // who must have its lease to acknowledge, or ""
 	filter Filter
 
-	mu   sync.Mutex
-	next uint64 // the position that Next goes on from
-	done uint64 // acknowledged
-	last uint64 // of an event: the log was seen to reach it
+	mu    sync.Mutex
+	next  uint64 // the position that Next goes on from
+	done  uint64 // acknowledged
+	last  uint64 // of an event: the log was seen to reach it
+	tried uint64 // acknowledged in a transaction last, which may have been committed; 0 is none
 }
 
 // Subscribe returns the subscription called name as it was left, or creates it at the beginning of
@@ -164,7 +165,37 @@ func (s *Subscription) reaches(ctx context.Context, position uint64) error {
 func (s *Subscription) Rewind() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.next, s.tried = s.done+1, 0
+}
+
+// AcknowledgedError says that another one has dealt with events meanwhile. The error that holds it
+// is of kind Conflict.
+type AcknowledgedError struct {
+	Subscription string
+	Position     uint64 // up to it the events are acknowledged
+}
+
+func (e *AcknowledgedError) Error() string {
+	return fmt.Sprintf("subscription %q: another one has acknowledged the events up to %d", e.Subscription, e.Position)
+}
+
+// follows notes that position is acknowledged in a transaction, in which at is acknowledged so far.
+// If another one has acknowledged any of the events up to position that s returned, it is a
+// Conflict, and s goes on after at. Who returned none acknowledges the one at position.
+func (s *Subscription) follows(at, position uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at == s.tried {
+		s.done = max(s.done, at)
+	}
+	if returned := s.next-1 > s.done; position > at && (at <= s.done || !returned) {
+		s.tried = position
+		return nil
+	}
+	s.done, s.tried = max(s.done, at), 0
 	s.next = s.done + 1
+	return &kv.Error{Op: "ack", Kind: kv.Conflict, Err: &AcknowledgedError{s.name, at},
+		Hint: "roll back, and go on with what Next returns: the events are dealt with"}
 }
 
 // acknowledged notes that every event up to position is dealt with.

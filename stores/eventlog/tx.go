@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/internal/groupcommit"
@@ -11,8 +12,8 @@ import (
 
 // Tx is a log within a transaction of the program's own: events and the data that they are about
 // are committed together, or not at all. What its methods do can be read, and wakes those who wait,
-// when the transaction is committed. After an error other than a Conflict the transaction commits
-// nothing.
+// when the transaction is committed. After an error other than a Conflict of Append the transaction
+// commits nothing.
 //
 //	err := db.Update(ctx, kv.Synced, func(tx *kv.Tx) error {
 //		if err := tx.Put(orderKey, order); err != nil {
@@ -31,6 +32,7 @@ import (
 type Tx struct {
 	log    *Log
 	joined Joined
+	acked  []*Subscription // by Ack
 }
 
 // In returns the log within tx, a transaction of the store that [Open] was given, whatever its
@@ -100,10 +102,21 @@ func (t *Tx) append(p *Pending) error {
 // has come are committed together, so that no event is dealt with twice. After a rollback, and
 // after a crash, the events come again from the next Subscribe; [Subscription.Rewind] has s return
 // them.
+//
+// Where another one of that name, in this program or another, has acknowledged the event meanwhile,
+// or some of those that s returned, that is a Conflict, with an [*AcknowledgedError]: return it, so
+// that nothing is committed. Next then goes on after what is acknowledged.
 func (t *Tx) Ack(s *Subscription, position uint64) error {
 	err := t.log.open("ack")
 	if err == nil && s.log.backend != t.log.backend {
 		err = invalid("ack", errors.New("a subscription of another log"), "use one that this log returned")
+	}
+	if err == nil && !slices.Contains(t.acked, s) {
+		var at uint64
+		if at, err = t.joined.Bookmark(s.name); err == nil {
+			err = s.follows(at, position)
+		}
+		t.acked = append(t.acked, s)
 	}
 	if err == nil {
 		err = t.joined.Ack(s.name, position)

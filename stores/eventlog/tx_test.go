@@ -1,10 +1,15 @@
 package eventlog_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	_ "github.com/assaydb/assay/engines/pebblekv"
@@ -117,5 +122,80 @@ func TestASecondLogOverTheSameKeysIsRefused(t *testing.T) {
 	}
 	if err := again.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Two who follow under one name, as an old and a new process may for a while, and those who share
+// the work and lose their leases: in transactions each event is counted once, and none is parked.
+func TestTwoWhoFollowCountEachEventOnce(t *testing.T) {
+	for _, engine := range []string{"mem", "bbolt", "pebble", "sqlite"} {
+		for _, partitions := range []int{0, 2} {
+			t.Run(fmt.Sprintf("%s/%d", engine, partitions), func(t *testing.T) { testFollowTwice(t, engine, partitions) })
+		}
+	}
+}
+
+func testFollowTwice(t *testing.T, engine string, partitions int) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	db, err := kv.Open(ctx, engine+":"+filepath.Join(t.TempDir(), "store"), kv.WithWeakest(kv.Buffered))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	class := db.Caps().Cheapest()
+	log, err := eventlog.Open(ctx, db.Namespace([]byte("events/")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	const events = 60
+	for range events {
+		if _, err := log.Append(ctx, class, "", eventlog.Any, eventlog.Draft{Type: "Counted"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var left atomic.Int64
+	left.Store(events)
+	handle := func(ctx context.Context, e eventlog.Event) error {
+		sub, ok := eventlog.SubscriptionOf(ctx)
+		if !ok {
+			return errors.New("no subscription")
+		}
+		count := func(tx *kv.Tx) error {
+			key := kv.AppendUint64([]byte("count/"), e.Position)
+			text, err := tx.Get(key)
+			if err != nil && !errors.Is(err, kv.NotFound) {
+				return err
+			}
+			return errors.Join(tx.Put(key, append(text, 'x')), ackIn(log, tx, sub, e.Position))
+		}
+		err := db.Update(context.WithoutCancel(ctx), class, count)
+		if err == nil && left.Add(-1) == 0 {
+			stop()
+		}
+		return err
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			err := log.Follow(ctx, "counter", handle, &eventlog.FollowOptions{Partitions: partitions, Batch: 7,
+				Attempts: 1, Lease: 10 * time.Millisecond, Durability: class})
+			if !errors.Is(err, kv.Canceled) {
+				t.Errorf("follow: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	for position := range uint64(events) {
+		text, err := db.Get(t.Context(), kv.AppendUint64([]byte("count/"), position+1))
+		if string(text) != "x" || err != nil {
+			t.Errorf("event %d was counted %d times, %v", position+1, len(text), err)
+		}
+	}
+	for _, name := range []string{"counter", "counter/0", "counter/1"} {
+		if parked, err := log.Parked(t.Context(), name); len(parked) > 0 || err != nil {
+			t.Errorf("%s: %d events are parked, %v", name, len(parked), err)
+		}
 	}
 }

@@ -79,7 +79,8 @@ const (
 	// Purge deletes up to Limit jobs in State, and sets Done to how many.
 	Purge
 	// Sweep makes ready what is due, then moves or deletes up to Limit jobs that are too old, and
-	// sets Done to how many were too old.
+	// sets Done to how many were too old. Of dead jobs it looks at those whose ids are above From,
+	// at most MostLooked, and sets Last to where to go on, 0 if it has looked at all.
 	Sweep
 )
 
@@ -90,6 +91,9 @@ func (v Verb) String() string { return verbNames[v] }
 
 // MostDue is how many jobs a Claim or Sweep makes ready at most before it does the rest.
 const MostDue = 1000
+
+// MostLooked is how many dead jobs a Sweep looks at, of which some may be too old.
+const MostLooked = 2 * MostDue
 
 // Op is one operation of a group, and its outcome.
 type Op struct {

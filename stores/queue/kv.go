@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/keyspace"
 )
 
 // New returns the queues kept in db. It uses the keys that begin with one of "dejqrstuvx" and
@@ -18,12 +19,17 @@ func New(db *kv.DB, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewStore(newKVBackend(db), opts)
-	if err == nil {
-		s.peers = db.Common("queues", func() any { return new(peers) }).(*peers)
-		s.peers.join(s)
+	b := newKVBackend(db)
+	s, err := NewStore(b, opts)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	if b.leave, err = keyspace.Enter(db, "store of queues", "dejqrstuvx", false); err != nil {
+		return nil, err
+	}
+	s.peers = db.Common("queues", func() any { return new(peers) }).(*peers)
+	s.peers.join(s)
+	return s, nil
 }
 
 func newKVBackend(db *kv.DB) *kvBackend {
@@ -34,8 +40,9 @@ func newKVBackend(db *kv.DB) *kvBackend {
 
 // kvBackend keeps queues in a key-value store.
 type kvBackend struct {
-	db   *kv.DB
-	lows sync.Map // by name: *atomic.Int64, kvQueue.low for Counts
+	db    *kv.DB
+	leave func()   // of keyspace.Enter
+	lows  sync.Map // by name: *atomic.Int64, kvQueue.low for Counts
 
 	turns *atomic.Uint64 // counts the transactions of the Store
 
@@ -78,7 +85,10 @@ func (b *kvBackend) Traits() Traits {
 }
 
 // Close implements Backend.
-func (b *kvBackend) Close() error { return nil }
+func (b *kvBackend) Close() error {
+	b.leave()
+	return nil
+}
 
 // errUnchanged rolls a transaction back that changed nothing: on some engines a commit of nothing
 // costs as much as any.

@@ -45,7 +45,7 @@ func scanState(s *kv.Snapshot, k *keys, q *stats, state State, atOnce int, yield
 		}
 		return nil
 	case Dead:
-		return scanDead(s, k, yield)
+		return scanDead(s, k, 0, yield)
 	}
 	return scanTimers(s, k, q, state, func(c claimed) bool { return yield(found{at: c.until, claim: c}) })
 }
@@ -94,9 +94,11 @@ func byEnd(a, b claimed) int {
 	return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.id, b.id))
 }
 
-// scanDead calls yield with the dead jobs, until it returns false.
-func scanDead(s *kv.Snapshot, k *keys, yield func(found) bool) error {
-	for key, value := range s.Scan(kv.Prefix(k.dead)) {
+// scanDead calls yield with the dead jobs whose ids are above one, until it returns false.
+func scanDead(s *kv.Snapshot, k *keys, above uint64, yield func(found) bool) error {
+	r := kv.Prefix(k.dead)
+	r.Start = kv.After(k.with(k.dead, above))
+	for key, value := range s.Scan(r) {
 		id, err := idOf(key, k.dead)
 		if err != nil {
 			return err

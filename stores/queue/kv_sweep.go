@@ -61,22 +61,30 @@ func (q *kvQueue) findOld(b *kvBackend, op *Op, list []entry, after *place) ([]e
 	return list, after, nil
 }
 
-// sweepDead deletes the jobs that have been dead for too long. None died before it was published,
-// which its id tells.
+// sweepDead deletes the jobs that have been dead for too long, of those that it looks at. None died
+// before it was published, which its id tells.
 func (q *kvQueue) sweepDead(b *kvBackend, op *Op) error {
-	if op.Settings.DeadRetention == 0 || op.Done >= op.Limit {
+	if op.Settings.DeadRetention == 0 {
+		return nil
+	}
+	if op.Done >= op.Limit {
+		op.Last = op.From
 		return nil
 	}
 	before := op.Now - op.Settings.DeadRetention.Milliseconds()
 	var list []found
-	err := scanDead(b.tx.Snapshot, &q.keys, func(f found) bool {
+	looked := 0
+	err := scanDead(b.tx.Snapshot, &q.keys, uint64(op.From), func(f found) bool {
 		if int64(f.claim.id/1000) >= before {
 			return false
 		}
 		if f.at < before {
 			list = append(list, f)
 		}
-		return len(list) < op.Limit
+		if looked++; looked == MostLooked || op.Done+len(list) == op.Limit {
+			op.Last = int64(f.claim.id)
+		}
+		return op.Last == 0
 	})
 	if err != nil {
 		return err

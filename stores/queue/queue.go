@@ -285,20 +285,25 @@ func (q *Queue) Sweep(ctx context.Context, d kv.Durability) (int, error) {
 }
 
 func (q *Queue) chunks(ctx context.Context, d kv.Durability, verb Verb, state State) (total int, err error) {
+	from := int64(0)
 	for {
-		n, more, err := q.chunk(ctx, d, verb, state)
+		n, last, more, err := q.chunk(ctx, d, verb, state, from)
 		if total += n; err != nil || !more {
 			return total, err
 		}
+		from = last
 	}
 }
 
-func (q *Queue) chunk(ctx context.Context, d kv.Durability, verb Verb, state State) (n int, more bool, err error) {
+// chunk is one transaction, of a sweep one that goes on where another one was.
+func (q *Queue) chunk(ctx context.Context, d kv.Durability, verb Verb, state State, from int64) (
+	n int, last int64, more bool, err error) {
 	r := q.request(verb)
 	defer r.release()
 	r.State, r.Limit, r.size = state, chunk, groupBytes // in a group of its own
+	r.From = from
 	err = q.store.do(ctx, d, r)
-	return r.Done, r.Done > 0 || verb == Sweep && r.stillDue(), err
+	return r.Done, r.Last, r.Done > 0 || verb == Sweep && (r.Last != 0 || r.stillDue()), err
 }
 
 // sweepNowAndThen does one transaction of a sweep if a retention is set and the last was long ago.
@@ -312,7 +317,10 @@ func (q *Queue) sweepNowAndThen(ctx context.Context, d kv.Durability) error {
 	if now-last < max(time.Second, shortest/10).Milliseconds() || !q.line.swept.CompareAndSwap(last, now) {
 		return nil
 	}
-	_, _, err := q.chunk(ctx, d, Sweep, 0)
+	_, goOn, _, err := q.chunk(ctx, d, Sweep, 0, q.line.sweptTo.Load())
+	if err == nil {
+		q.line.sweptTo.Store(goOn)
+	}
 	return err
 }
 

@@ -44,8 +44,9 @@ func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, er
 // are jobs ready, and a timer one when the next job may become ready by the clock; where others may
 // change the queue, one now and then.
 type line struct {
-	store *Store
-	swept atomic.Int64 // when the queue was swept last
+	store   *Store
+	swept   atomic.Int64 // when the queue was swept last
+	sweptTo atomic.Int64 // where that sweep goes on: see Sweep, the Verb
 	tally
 
 	mu      sync.Mutex

@@ -30,6 +30,7 @@ type Workers struct {
 	mu        sync.Mutex
 	crews     []crew
 	schedules []schedule
+	shut      bool                    // by Shutdown before Run
 	stop      context.CancelFunc      // no more claims; nil before Run
 	cancel    context.CancelCauseFunc // ends what runs
 	ended     chan struct{}           // closed when all workers have ended
@@ -189,8 +190,13 @@ func (w *Workers) Run(ctx context.Context) error {
 		w.mu.Unlock()
 		return invalid("run", errors.New("there is neither a kind nor a schedule"), "call Handle or Schedule first")
 	}
+	shut := w.shut
 	w.stop, w.cancel = stop, cancel
 	w.mu.Unlock()
+	if shut {
+		close(w.ended)
+		return nil
+	}
 	if tell := w.options.Unhandled; tell != nil {
 		list, err := w.Unhandled(ctx)
 		if err != nil {
@@ -271,10 +277,11 @@ func (w *Workers) start(claims, runs context.Context) <-chan error {
 // contexts of the functions end, with [ErrShutdown] as the cause, and what they return an error of
 // is given back, the attempt not counted. What has not returned after [WorkersOptions.Grace] is
 // given back all the same: where its function goes on it may run beside itself. Shutdown says how
-// many these were, in an error of kind Canceled. Without Run it does nothing.
+// many these were, in an error of kind Canceled. A Run that comes after it ends at once.
 func (w *Workers) Shutdown(ctx context.Context) error {
 	w.mu.Lock()
 	stop, cancel := w.stop, w.cancel
+	w.shut = true
 	w.mu.Unlock()
 	if stop == nil {
 		return nil

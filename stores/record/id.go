@@ -126,11 +126,14 @@ type Span struct {
 	From    ID   // the first, inclusive; the zero ID is no bound
 	To      ID   // the end, exclusive; the zero ID is no bound
 	Reverse bool // the last first
-	Limit   int  // at most so many; 0 is no limit
+	Limit   int  // at most so many; 0 is no limit, less is Invalid
 }
 
 // keys returns the span as a range of the keys of ids.
 func (k idKind) keys(op string, s Span) (r kv.Range, err error) {
+	if s.Limit < 0 {
+		return r, invalid(op, fmt.Errorf("limit %d", s.Limit), "give 0 for none, or a number")
+	}
 	r.Reverse = s.Reverse
 	if s.From.kind != noID {
 		if err := k.check(op, s.From); err != nil {

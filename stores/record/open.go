@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/keyspace"
 )
 
 // Open opens the collection of T kept in db, creating it. It finds out how T is laid out, compares
@@ -46,6 +47,12 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 		}
 		defaults = *d
 	}
+	leave := func() {}
+	if o.Name == "" { // until db is closed, if it is opened
+		if leave, err = keyspace.Enter(db, "collection of records", "fhirs", false); err != nil {
+			return nil, err
+		}
+	}
 	for pause := time.Millisecond; ; pause *= 2 {
 		c := newCollection[T](namespace(db, o.Name))
 		c.defaults = defaults
@@ -54,12 +61,14 @@ func Open[T any](ctx context.Context, db *kv.DB, opts *Options) (*Collection[T],
 		}
 		if !errors.Is(err, errChanged) || pause > 5*time.Second {
 			if err != nil {
+				leave()
 				return nil, err
 			}
 			return c, nil
 		}
 		select { // several processes that start at once open the collection one after the other
 		case <-ctx.Done():
+			leave()
 			return nil, err
 		case <-time.After(rand.N(pause) + pause):
 		}

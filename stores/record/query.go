@@ -23,7 +23,7 @@ type Query struct {
 	To      any         // exclusive; nil is no bound
 	Where   []Condition // each is looked at in every record that the index gives
 	Reverse bool
-	Offset  int    // so many are passed over, which costs what reading them does: Page goes on without
+	Offset  int    // so many are passed over, before the first page, which costs what reading them does
 	Limit   int    // at most so many; 0 is no limit, less is Invalid
 	After   []byte // where the page before ended: what Page returned for the same query
 }
@@ -126,6 +126,7 @@ func (r *Reader[T]) find(q Query, load bool, fn func(key, id []byte, v *T) bool)
 			return invalid("query", errors.New("Query.After is of another query"),
 				"give what Page returned for this one")
 		}
+		f.skip = 0 // it was done before the first page
 		if q.Reverse {
 			keys.End = q.After
 		} else {

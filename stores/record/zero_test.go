@@ -79,7 +79,53 @@ func TestANegativeLimitIsRefused(t *testing.T) {
 			t.Errorf("%+v: deleted %d, %v, want Invalid", q, n, err)
 		}
 	}
+	for user, err := range users.All(ctx, record.Span{Limit: -1}) {
+		if !errors.Is(err, kv.Invalid) {
+			t.Errorf("all up to -1: %v, %v, want Invalid", user, err)
+		}
+	}
 	if n, err := users.Count(ctx, record.Query{}); n != 2 || err != nil {
 		t.Errorf("%d records are left, %v, want both", n, err)
+	}
+}
+
+// Offset is before the first page, and none between two pages.
+func TestPagesGoOnBehindAnOffset(t *testing.T) {
+	type user struct{ ID int64 }
+	ctx := t.Context()
+	db, err := kv.Open(ctx, "mem:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	users, err := record.Open[user](ctx, db, nil)
+	class := db.Caps().Cheapest()
+	for id := range int64(10) {
+		if err == nil {
+			err = users.Put(ctx, class, &user{1 + id})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := record.Query{Offset: 2, Limit: 3}
+	want := int64(3)
+	for {
+		page, next, err := users.Page(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range page {
+			if u.ID != want {
+				t.Fatalf("got record %d, want %d", u.ID, want)
+			}
+			want++
+		}
+		if q.After = next; next == nil {
+			break
+		}
+	}
+	if want != 11 {
+		t.Errorf("the pages end before record %d, want 11", want)
 	}
 }

@@ -9,27 +9,22 @@ import (
 
 // Append implements Backend.
 func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte) (first uint64, err error) {
-	if !k.known && !k.shared {
+	for {
+		if first, err = k.append(ctx, d, messages); err != errJoined {
+			return first, err
+		}
+	}
+}
+
+func (k *keeper) append(ctx context.Context, d kv.Durability, messages [][]byte) (first uint64, err error) {
+	if !k.shared && (!k.known || k.isCurrent() != nil) {
 		if err := k.reload(ctx); err != nil {
 			return 0, err
 		}
 	}
 	var after tail
-	err = k.update(ctx, d, func(r *rows, w *writer) error {
-		t, stored := k.tail, k.stored
-		if r != nil {
-			if t, stored, err = k.current(r); err != nil {
-				return err
-			}
-		}
-		if !stored {
-			meta := k.options.meta()
-			if err := w.putMeta(&meta); err != nil {
-				return err
-			}
-		}
-		first = t.end
-		after, err = k.lay(w, t, messages)
+	err = k.update(ctx, d, func(r *rows, w *writer) (err error) {
+		after, first, err = k.layBehind(r, w, messages)
 		return err
 	})
 	if err != nil {
@@ -43,6 +38,23 @@ func (k *keeper) Append(ctx context.Context, d kv.Durability, messages [][]byte)
 	return first, nil
 }
 
+// layBehind writes messages behind what r has, or, without it, behind the tail that is known. It
+// returns the tail afterwards.
+func (k *keeper) layBehind(r *rows, w *writer, messages [][]byte) (after tail, first uint64, err error) {
+	t, stored := k.tail, k.stored
+	if r != nil {
+		t, stored, err = k.current(r)
+	}
+	if err == nil && !stored {
+		meta := k.options.meta()
+		err = w.putMeta(&meta)
+	}
+	if err == nil {
+		after, err = k.lay(w, t, messages)
+	}
+	return after, t.end, err
+}
+
 // nothingWritten reports whether the store is as before an Update that failed so. After others that
 // is not known.
 func nothingWritten(err error) bool {
@@ -53,8 +65,9 @@ func nothingWritten(err error) bool {
 	return false
 }
 
-// reload reads the end of the feed again after an append that failed.
+// reload reads the end of the feed again after an append that failed, or that a transaction did.
 func (k *keeper) reload(ctx context.Context) error {
+	k.known, k.asOf = false, k.epoch.Load()
 	err := k.view(ctx, func(r *rows) (err error) {
 		k.tail, k.stored, err = k.current(r)
 		return err

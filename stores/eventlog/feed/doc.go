@@ -16,6 +16,8 @@
 //	err = f.Follow(ctx, next, func(seq uint64, message []byte) error { ... }) // and those to come
 //	err = f.Trim(ctx, kv.Synced, first) // nobody needs what is before
 //
+// A message and the data that it is about are one transaction by [Feed.In].
+//
 // [Open] keeps a feed in any engine of package kv, package margaret in the files of the log format
 // "offset2". Each gives a [*Feed] with the same promises, which package feedtest holds as tests.
 //
@@ -44,5 +46,5 @@
 //
 // Where the store allows it, several processes may append to and read one feed. In a store that is
 // open in Exclusive mode there must be one Feed at a time over the same keys: it keeps the end of
-// the feed in memory.
+// the feed in memory. In a store of a server there may be several.
 package feed

@@ -98,3 +98,44 @@ func ExampleFeed_Follow() {
 	// done
 	// <nil> true 4
 }
+
+// A note and the message that tells others of it are put together, or not at all.
+func ExampleFeed_In() {
+	ctx := context.Background()
+	db, err := kv.Open(ctx, "mem:joined")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	f, err := feed.Open(ctx, db.Namespace([]byte("feed/")), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	put := func(note string) error {
+		return db.Update(ctx, kv.Buffered, func(tx *kv.Tx) error {
+			messages, err := f.In(tx)
+			if err != nil {
+				return err
+			}
+			seq, err := messages.Append([]byte(note))
+			if err != nil {
+				return err
+			}
+			if note == "" {
+				return errors.New("nothing was noted")
+			}
+			return tx.Put([]byte(note), kv.AppendUint64(nil, seq))
+		})
+	}
+	fmt.Println(put("buy bread"))
+	fmt.Println(put(""))
+	fmt.Println(put("water the plants"))
+	n, err := f.Len(ctx)
+	fmt.Println(n, err)
+	// Output:
+	// <nil>
+	// nothing was noted
+	// <nil>
+	// 2 <nil>
+}

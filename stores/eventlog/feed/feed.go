@@ -62,15 +62,35 @@ func (f *Feed) inTurn(ctx context.Context, op string, fn func() error) error {
 		return err
 	}
 	defer f.calls.Leave()
-	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
-	case <-ctx.Done():
+	if err := f.take(ctx, op); err != nil {
+		return err
 	}
+	defer func() { <-f.turn }()
 	if err := ctx.Err(); err != nil {
 		return &kv.Error{Op: op, Kind: kv.Canceled, Err: err}
 	}
 	return fn()
+}
+
+// take takes the turn. Who waits for it within the function of an Update of the same store would
+// wait for ever, as the one who has it may wait for that Update: it is refused.
+func (f *Feed) take(ctx context.Context, op string) error {
+	select {
+	case f.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if k, ok := f.backend.(*keeper); ok {
+		if err := k.db.MayWait(ctx); err != nil {
+			return err
+		}
+	}
+	select {
+	case f.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &kv.Error{Op: op, Kind: kv.Canceled, Err: ctx.Err()}
+	}
 }
 
 func check(messages [][]byte) error {

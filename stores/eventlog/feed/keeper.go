@@ -14,18 +14,21 @@ import (
 type keeper struct {
 	db      *kv.DB
 	shared  bool   // others may append too
-	leave   func() // of kv's Occupy; nil if shared
+	leave   func() // of keyspace.Enter; nil of one that is not open
 	options Options
 	codec   *codec // nil without compression
 
 	// seen is what readers may see, if nobody else appends: a store may show a commit before it is
 	// durable.
-	seen atomic.Pointer[extent]
+	seen  atomic.Pointer[extent]
+	epoch atomic.Uint64 // counts the transactions that appended, unless shared
 
-	// The rest is used by Append alone. tail is as stored when this feed appended last, if known is
-	// set.
+	// The rest is used by Append and Trim alone. If known is set, tail is as stored when this feed
+	// appended last, or, as of an epoch, read it.
 	known   bool
-	stored  bool // meta is, for ever
+	asOf    uint64
+	onTurn  func() error // isCurrent; nil if shared
+	stored  bool         // meta is, for ever
 	tail    tail
 	batch   kv.Batch
 	block   []byte
@@ -71,7 +74,19 @@ func (k *keeper) open(r *rows, opts *Options) (err error) {
 	return err
 }
 
-func (k *keeper) see(t tail) { k.seen.Store(&extent{t.end, t.first, t.trimmed}) }
+// see has readers see what is up to t. One who tells it late takes nothing back.
+func (k *keeper) see(t tail) {
+	for {
+		before := k.seen.Load()
+		now := extent{t.end, t.first, t.trimmed}
+		if before != nil {
+			now = extent{max(now.end, before.end), max(now.first, before.first), max(now.trimmed, before.trimmed)}
+		}
+		if k.seen.CompareAndSwap(before, &now) {
+			return
+		}
+	}
+}
 
 // Close implements Backend. The store is the caller's.
 func (k *keeper) Close() error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/stores/internal/keyspace"
 )
 
 // The keys and values of a feed in a key-value store. Numbers are 8 bytes, big-endian.
@@ -38,11 +39,13 @@ func Open(ctx context.Context, db *kv.DB, opts *Options) (*Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{db: db, shared: db.Mode() == kv.Shared}
+	// A store that is Remote goes on after a transaction in doubt, of which nobody tells the feed.
+	k := &keeper{db: db, shared: db.Mode() == kv.Shared || db.Caps().Remote}
 	if !k.shared {
-		if k.leave, err = db.Occupy("feed"); err != nil {
-			return nil, err
-		}
+		k.onTurn = k.isCurrent
+	}
+	if k.leave, err = keyspace.Enter(db, "feed", "mqtz", !k.shared); err != nil {
+		return nil, err
 	}
 	if err := k.view(ctx, func(r *rows) error { return k.open(r, opts) }); err != nil {
 		return nil, errors.Join(err, k.Close())
@@ -65,6 +68,7 @@ func (k *keeper) update(ctx context.Context, d kv.Durability, fn func(*rows, *wr
 	if err := fn(nil, &writer{to: batchWriter{&k.batch}}); err != nil {
 		return err
 	}
+	k.batch.OnTurn(k.onTurn)
 	return k.db.Write(ctx, d, &k.batch)
 }
 

@@ -47,7 +47,7 @@ const trimStep = 8192
 func (k *keeper) Trim(ctx context.Context, d kv.Durability, before uint64) error {
 	for {
 		left, err := k.trimSome(ctx, d, before)
-		if err != nil || !left {
+		if err != errJoined && (err != nil || !left) {
 			return err
 		}
 	}
@@ -57,6 +57,9 @@ func (k *keeper) Trim(ctx context.Context, d kv.Durability, before uint64) error
 func (k *keeper) trimSome(ctx context.Context, d kv.Durability, before uint64) (left bool, err error) {
 	var p trimming
 	if !k.shared {
+		if k.isCurrent() != nil {
+			k.known, k.asOf = false, k.epoch.Load()
+		}
 		err = k.view(ctx, func(r *rows) (err error) { p, err = k.planTrim(r, before); return err })
 	}
 	if err == nil {

@@ -73,6 +73,7 @@ var cases = []frame.Case[*suite]{
 	{Name: "an append in a transaction is there when that is committed", Run: testJoined},
 	{Name: "a transaction that is rolled back leaves nothing", Run: testRolledBack},
 	{Name: "appends in transactions and others disturb no other", Run: testJoinedConcurrently},
+	{Name: "what another one has acknowledged is not acknowledged in a transaction", Run: testAcknowledgedByAnother},
 	{Name: "a transaction gives out only positions that are reserved if a crash can lose it", Run: testReserved},
 	{Name: "an append to several streams is one", Run: testParts},
 	{Name: "an append that is tried again is one append", Run: testIDs},

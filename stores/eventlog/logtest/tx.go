@@ -277,3 +277,57 @@ func testParts(s *suite) {
 		}
 	}
 }
+
+// Two subscriptions of one name get the same events, and what is made of them in transactions is
+// made once.
+func testAcknowledgedByAnother(s *suite) {
+	log := s.open(eventlog.Options{})
+	s.Must("reserve", log.Reserve(s.Ctx(), 100))
+	s.append(log, "", drafts("x", 9)...)
+	one, two := s.subscribe(log, "reader"), s.subscribe(log, "reader")
+	next := func(sub *eventlog.Subscription, limit int, want uint64) uint64 {
+		s.Helper()
+		events, err := sub.Next(s.Ctx(), limit)
+		s.Must("next", err)
+		if events[0].Position != want {
+			s.Fatalf("next is event %d, want %d", events[0].Position, want)
+		}
+		return events[len(events)-1].Position
+	}
+	refused := func(sub *eventlog.Subscription, position, at uint64) {
+		s.Helper()
+		var inside error
+		err := s.join(log, s.Class, func(tx *eventlog.Tx) error {
+			inside = tx.Ack(sub, position)
+			return nil
+		})
+		var other *eventlog.AcknowledgedError
+		if err == nil || !errors.Is(inside, kv.Conflict) || !errors.As(inside, &other) || other.Position != at {
+			s.Errorf("ack of %d: %v, and the transaction: %v; want the Conflict of what is at %d", position, inside, err, at)
+		}
+	}
+	ack := func(sub *eventlog.Subscription, position uint64) {
+		s.Helper()
+		s.Must("ack", s.join(log, s.Class, func(tx *eventlog.Tx) error { return tx.Ack(sub, position) }))
+	}
+	next(one, 4, 1)
+	next(two, 6, 1)
+	ack(one, 4)
+	refused(two, 6, 4)
+	ack(two, next(two, 1, 5))
+	boom, at := errors.New("boom"), next(two, 1, 6)
+	err := s.join(log, s.Class, func(tx *eventlog.Tx) error { return errors.Join(tx.Ack(two, at), boom) })
+	if !errors.Is(err, boom) {
+		s.Errorf("got %v, want boom", err)
+	}
+	two.Rewind()
+	ack(two, next(two, 1, 6))
+	refused(one, next(one, 2, 5), 6)
+	refused(one, 3, 6)
+	ack(one, next(one, 2, 7))
+	refused(two, next(two, 2, 7), 8)
+	ack(s.subscribe(log, "reader"), 9) // who returned nothing skips what is before
+	if at := s.subscribe(log, "reader").Position(); at != 9 {
+		s.Errorf("the subscription is at %d, want 9", at)
+	}
+}

@@ -91,6 +91,15 @@ func (j *joined) Ack(name string, position uint64) error {
 	return postgres.Wrap("ack", err)
 }
 
+// Bookmark implements eventlog.Joined.
+func (j *joined) Bookmark(name string) (position uint64, err error) {
+	err = j.tx.QueryRow(j.ctx, readBookmark+" FOR UPDATE", []byte(name)).Scan(&position)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = eventlog.NoSubscription(name)
+	}
+	return position, postgres.Wrap("ack", err)
+}
+
 // OnCommit implements eventlog.Joined.
 func (j *joined) OnCommit(func()) {}
 

@@ -1,6 +1,7 @@
 package sqllog
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 
@@ -77,6 +78,16 @@ func (j *joined) Ack(name string, position uint64) error {
 		err = j.w.raise(&eventlog.Mark{Name: name, Position: position})
 	}
 	return j.b.wrap("ack", err)
+}
+
+// Bookmark implements eventlog.Joined.
+func (j *joined) Bookmark(name string) (position uint64, err error) {
+	row := j.tx.QueryRowContext(context.Background(), `SELECT position FROM subscriptions WHERE name = ?`, name)
+	err = row.Scan(&position)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = eventlog.NoSubscription(name)
+	}
+	return position, j.b.wrap("ack", err)
 }
 
 // OnCommit implements eventlog.Joined.

@@ -76,16 +76,21 @@ func (s *session) makeReadyFrom(op *queue.Op, state queue.State) (moved int, err
 
 // Old implements intables.Tables.
 func (s *session) Old(op *queue.Op, state queue.State, before int64) (list []intables.Place, err error) {
-	query := outdated
+	var p intables.Place
 	if state == queue.Dead {
-		query = outdatedDead
+		l, old := intables.Looking{Op: op}, false
+		_, err = s.each(func(rows pgx.Rows) error {
+			err := rows.Scan(&p.ID, &p.Attempts, &old)
+			l.Take(p, old)
+			return err
+		}, dead, name(op), before, queue.MostLooked, op.From)
+		return l.List, err
 	}
 	_, err = s.each(func(rows pgx.Rows) error {
-		var p intables.Place
 		err := rows.Scan(&p.ID, &p.Attempts)
 		list = append(list, p)
 		return err
-	}, query, name(op), before, op.Limit)
+	}, outdated, name(op), before, op.Limit)
 	return list, err
 }
 

@@ -130,7 +130,7 @@ const (
 		(SELECT id FROM assay_jobs WHERE queue = $1 AND state = $2 LIMIT $3 FOR UPDATE SKIP LOCKED)` + left
 	outdated = `SELECT id, attempts FROM assay_jobs WHERE queue = $1 AND state = 0 AND at < $2 ORDER BY priority, at, id LIMIT $3
 		FOR UPDATE SKIP LOCKED`
-	outdatedDead = `SELECT id, attempts FROM assay_jobs WHERE queue = $1 AND state = 3 AND visible_at < $2 ORDER BY id LIMIT $3
+	dead = `SELECT id, attempts, visible_at < $2 FROM assay_jobs WHERE queue = $1 AND state = 3 AND id > $4 ORDER BY id LIMIT $3
 		FOR UPDATE SKIP LOCKED`
 	readDead = `SELECT special FROM assay_jobs WHERE queue = $1 AND state = 3 AND id = $2 FOR UPDATE`
 	requeue  = `UPDATE assay_jobs SET state = 0, at = $3, visible_at = $3, attempts = 0 WHERE queue = $1 AND id = $2`

@@ -80,6 +80,7 @@ var cases = []frame.Case[*suite]{
 	{Name: "a purge deletes the jobs of a state or all", Run: testPurge},
 	{Name: "a job that is too old is not given out", Run: testRetention},
 	{Name: "a claim puts many old jobs aside in parts", Run: testManyOld},
+	{Name: "a sweep looks at many dead jobs in parts", Run: testManyDead},
 	{Name: "many delays that end at once end in order", Run: testManyDue},
 	{Name: "whatever is done, a queue does as a list would", Run: testModel},
 	{Name: "queues with similar names are kept apart", Run: testNames},

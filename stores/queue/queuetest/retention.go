@@ -69,3 +69,36 @@ func testManyOld(s *suite) {
 	b.claim(1, "young")
 	b.wantCounts(queue.Counts{Claimed: 1, Dead: old})
 }
+
+// Others wait while a transaction looks for jobs that have been dead for too long, so that none
+// looks at all of many.
+func testManyDead(s *suite) {
+	const many = queue.MostLooked + 10
+	settings := queue.Settings{Retention: time.Hour, DeadRetention: 10 * time.Hour, MaxAttempts: queue.NoLimit}
+	b := s.bench(settings)
+	b.publishDrafts(make([]queue.Draft, many)...)
+	b.pass(20 * time.Hour)
+	_, err := b.Sweep(s.Ctx(), s.Class)
+	s.Must("sweep", err)
+	b.wantCounts(queue.Counts{Dead: many}) // all died just now
+	op := queue.Op{Verb: queue.Sweep, Queue: b.Name(), Settings: &settings, Clock: b.time, Limit: 10}
+	for range 2 {
+		s.Must("one transaction", b.Backend().Commit(s.Ctx(), s.Class, []*queue.Op{&op}))
+		if op.From == 0 && op.Last == 0 || op.From != 0 && op.Last != 0 || op.Done != 0 {
+			s.Errorf("above %d a transaction has looked up to %d of %d dead jobs, and deleted %d", op.From, op.Last, many,
+				op.Done)
+		}
+		op.From = op.Last
+	}
+	b.pass(11 * time.Hour)
+	s.Must("one transaction", b.Backend().Commit(s.Ctx(), s.Class, []*queue.Op{&op}))
+	if op.Done != 10 || op.Last == 0 {
+		s.Errorf("a transaction deleted %d of %d, up to %d, want 10", op.Done, many, op.Last)
+	}
+	b.claim(1) // which looks for them now and then
+	const left = many - 10 - 1000
+	if n, err := b.Sweep(s.Ctx(), s.Class); n != left || err != nil {
+		s.Errorf("swept %d, %v, want %d", n, err, left)
+	}
+	b.wantCounts(queue.Counts{})
+}

@@ -129,6 +129,10 @@ func testKinds(s *suite) {
 	if len(unhandled) != 1 || !strings.Contains(unhandled[0], `"mial" has 1 jobs`) {
 		s.Errorf("unhandled: %q", unhandled)
 	}
+	early := s.workers(store, queue.WorkersOptions{})
+	s.Must("handle", queue.Handle(early, mail, 1, nil, func(context.Context, letter) error { return nil }))
+	s.Must("a shutdown before Run", early.Shutdown(s.Ctx()))
+	s.Must("a Run after it", early.Run(s.Ctx()))
 	kept, err := s.queue(store, "mial", queue.Settings{}).Counts(s.Ctx())
 	if err != nil || kept != (queue.Counts{Ready: 1}) {
 		s.Errorf("the job of an unknown kind: %+v, %v", kept, err)

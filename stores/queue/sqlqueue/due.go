@@ -43,14 +43,17 @@ func (b *backend) MakeReady(op *queue.Op) (moved int, err error) {
 
 // Old implements intables.Tables. Ids grow with the time of publishing, in microseconds.
 func (b *backend) Old(op *queue.Op, state queue.State, before int64) (list []intables.Place, err error) {
-	query := b.write.outdated
-	if state == queue.Dead {
-		query = b.write.outdatedDead
+	place := func(r row) intables.Place {
+		return intables.Place{State: state, Rank: r.integer(0), At: r.integer(1), ID: r.integer(2),
+			Attempts: int(r.integer(3))}
 	}
-	err = query.each(func(r row) {
-		list = append(list, intables.Place{State: state, Rank: r.integer(0), At: r.integer(1), ID: r.integer(2),
-			Attempts: int(r.integer(3))})
-	}, op.Queue, before, op.Limit)
+	if state == queue.Dead {
+		l := intables.Looking{Op: op}
+		err = b.write.dead.each(func(r row) { l.Take(place(r), r.integer(4) != 0) }, op.Queue, before, queue.MostLooked,
+			op.From)
+		return l.List, err
+	}
+	err = b.write.outdated.each(func(r row) { list = append(list, place(r)) }, op.Queue, before, op.Limit)
 	return list, err
 }
 

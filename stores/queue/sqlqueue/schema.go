@@ -127,7 +127,7 @@ type statements struct {
 	setSpecial                                         stmt
 	ack, nack, giveBack, extend, addFailure            settling
 	bury, drop, makeReady, nextDue, requeue, purge     stmt
-	outdated, outdatedDead                             stmt
+	outdated, dead                                     stmt
 	addEnded, forgetFailures, deleteID, readDead       stmt
 	isHeld, sweepKeys, holdKey, readTick, tick         stmt
 	savepoints                                         [3]stmt
@@ -240,8 +240,8 @@ func (b *backend) prepareWriter() error {
 		&s.purge, `DELETE FROM jobs WHERE (queue, state, rank, at, id) IN
 			(SELECT queue, state, rank, at, id FROM jobs WHERE queue = ?1 AND state = ?2 LIMIT ?3 + 0)`,
 		&s.outdated, oldest,
-		&s.outdatedDead, `SELECT rank, at, id, attempts FROM jobs WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id < 1000 * ?2 AND visible_at < ?2
-			ORDER BY id LIMIT ?3 + 0`,
+		&s.dead, `SELECT rank, at, id, attempts, visible_at < ?2 FROM jobs
+			WHERE queue = ?1 AND state = 3 AND rank = 0 AND at = 0 AND id > ?4 AND id < 1000 * ?2 ORDER BY id LIMIT ?3 + 0`,
 		&s.savepoints[intables.Save], `SAVEPOINT op`, &s.savepoints[intables.Undo], `ROLLBACK TO op`,
 		&s.savepoints[intables.Release], `RELEASE op`)
 }

@@ -308,7 +308,7 @@ func (w *richWork) asks(q record.Query, want []spot) {
 	rest := want[min(part.Offset, len(want)):]
 	same("a part", collect(part), rest[:min(part.Limit, len(rest))])
 	page := q
-	page.Limit = 1 + w.r.IntN(4)
+	page.Offset, page.Limit = part.Offset, 1+w.r.IntN(4)
 	var all []Rich
 	for {
 		list, next, err := w.c.Page(w.Ctx(), page)
@@ -322,7 +322,7 @@ func (w *richWork) asks(q record.Query, want []spot) {
 		}
 		page.After = bytes.Clone(next)
 	}
-	same("pages", all, want)
+	same("pages", all, rest)
 	if w.r.IntN(4) == 0 && len(want) < 10 {
 		if n, err := w.c.DeleteWhere(w.Ctx(), w.Class, part); err != nil || n != min(part.Limit, len(rest)) {
 			w.Fatalf("deletion of %+v: %d, %v", part, n, err)

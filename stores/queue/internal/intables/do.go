@@ -22,7 +22,7 @@ type Tables interface {
 	Settle(op *queue.Op) error
 
 	// Old returns some ready jobs that were published before a time, or dead ones that died before
-	// it.
+	// it. Of dead ones see queue.Sweep for how many it looks at; it sets op.Last.
 	Old(op *queue.Op, state queue.State, before int64) ([]Place, error)
 
 	// Bury makes a job dead, and Drop deletes it.
@@ -206,8 +206,12 @@ func sweep(t Tables, op *queue.Op) error {
 			return err
 		}
 	}
-	if age := op.Settings.DeadRetention.Milliseconds(); age > 0 && op.Done < op.Limit {
+	age := op.Settings.DeadRetention.Milliseconds()
+	switch {
+	case age > 0 && op.Done < op.Limit:
 		return forOld(t, op, queue.Dead, op.Now-age, drop)
+	case age > 0:
+		op.Last = op.From
 	}
 	return nil
 }

@@ -53,3 +53,24 @@ func DeadAt(s *queue.Settings) int64 {
 	}
 	return int64(s.MaxAttempts)
 }
+
+// Looking takes the dead jobs that Old looks at, by their ids.
+type Looking struct {
+	Op     *queue.Op
+	List   []Place // those that are too old
+	looked int
+}
+
+// Take takes the next job. It sets Op.Last with the last one that Op may look at, and takes no more
+// then.
+func (l *Looking) Take(p Place, old bool) {
+	if l.Op.Last != 0 {
+		return
+	}
+	if old {
+		l.List = append(l.List, p)
+	}
+	if l.looked++; l.looked == queue.MostLooked || l.Op.Done+len(l.List) == l.Op.Limit {
+		l.Op.Last = p.ID
+	}
+}
