@@ -162,8 +162,8 @@ func timed(b *testing.B, do func() error) time.Duration {
 	return time.Since(began)
 }
 
-// write fills a new store with so many bytes of pairs, in order, in the transactions of a copy. What
-// it writes is made before, so that the time is the engine's.
+// write fills a new store with so many bytes of pairs, in order, in the transactions of a copy.
+// What it writes was made before, so that the time is the engine's.
 func write(ctx context.Context, rawURL string, size int) error {
 	db, err := kv.Open(ctx, rawURL, kv.WithWeakest(kv.Buffered))
 	if err != nil {

@@ -277,8 +277,8 @@ func TestDamagedRemainder(t *testing.T) {
 	}
 }
 
-// TestPagesOfBboltAreFull: keys come in order, and half a page that stays empty would be written and
-// read for nothing.
+// TestPagesOfBboltAreFull: keys come in order, and half a page that stays empty would be written
+// and read for nothing.
 func TestPagesOfBboltAreFull(t *testing.T) {
 	dir := t.TempDir()
 	from, to := "leveldb:"+filepath.Join(dir, "old"), filepath.Join(dir, "new")
