@@ -99,11 +99,11 @@ func EveryPair(t *testing.T, from, to []string) {
 		source := from + ":" + filepath.Join(dir, "from-"+from)
 		Fill(t, source, pairs(t))
 		fillLarge(t, source)
-		for n, to := range to {
+		for n, dest := range to {
 			if testing.Short() && n != (i+1)%len(to) {
 				continue
 			}
-			t.Run(from+" to "+to, func(t *testing.T) { onePair(t, source, to) })
+			t.Run(from+" to "+dest, func(t *testing.T) { onePair(t, source, dest) })
 		}
 	}
 }
