@@ -9,21 +9,25 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer"
 )
 
 // BenchmarkCopy copies 8 MB, ASSAY_TRANSFER_MB if that is set, and compares the time of a copy,
 // verification included, with what the slower side takes alone: reading the source, or writing the
 // same pairs to the destination in the same transactions and syncing them. of-slower is that part;
-// 1 is a copy that costs no more than its slower side. Copy and writing are processes of their own,
-// whose memory is peak-MB and write-peak-MB: without pages of files that are mapped, which are the
-// system's to take back, and with what Go has not given back yet. The copy has the limit for that
-// which the command assay copy sets.
+// 1 is a copy that costs no more than its slower side. The source is on the disk before anything is
+// timed, and whether writing or the copy comes first changes from one time to the next. Copy and
+// writing are processes of their own, whose memory is peak-MB and write-peak-MB: without pages of
+// files that are mapped, which are the system's to take back, and with what Go has not given back
+// yet. The copy has the limits for that which the command assay copy sets. ASSAY_TRANSFER_EACH=1
+// copies from each engine to each other one.
 func BenchmarkCopy(b *testing.B) {
 	megabytes := 8
 	if text := os.Getenv("ASSAY_TRANSFER_MB"); text != "" {
@@ -31,25 +35,32 @@ func BenchmarkCopy(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ from, to, params string }{{"bbolt", "pebble", ""}, {"pebble", "bbolt", ""},
-		{"sqlite", "badger", ""}, {"sqlite", "pebble", ""},
-		{"pebble", "sqlite", ""}, {"badger", "bbolt", ""}} {
-		b.Run(c.from+" to "+c.to+c.params, func(b *testing.B) {
+	for _, c := range benchmarked() {
+		b.Run(c.from+" to "+c.to, func(b *testing.B) {
 			dir := b.TempDir()
-			from := c.from + ":" + filepath.Join(dir, "old")
-			if err := write(b.Context(), from, megabytes<<20); err != nil {
+			old, first, new := filepath.Join(dir, "old"), filepath.Join(dir, "alone"), filepath.Join(dir, "new")
+			from := c.from + ":" + old
+			if err := errors.Join(write(b.Context(), from, megabytes<<20), driver.SyncTree(old)); err != nil {
 				b.Fatal(err)
 			}
 			var read, wrote, copied time.Duration
 			var memory, alone peak
+			parts := []func(){
+				func() {
+					wrote += timed(b, func() error {
+						return errors.Join(alone.of(filling(b, c.to+":"+first, megabytes<<20)), driver.SyncTree(first))
+					})
+				},
+				func() {
+					copied += timed(b, func() error { return memory.of(copying(b, from, c.to+":"+new, limits...)) })
+				},
+			}
 			for b.Loop() {
 				read += timed(b, func() error { return readAll(b.Context(), from) })
-				first, new := filepath.Join(dir, "alone"), filepath.Join(dir, "new")
-				wrote += timed(b, func() error {
-					err := alone.of(filling(b, c.to+":"+first+c.params, megabytes<<20))
-					return errors.Join(err, driver.SyncTree(first))
-				})
-				copied += timed(b, func() error { return memory.of(copying(b, from, c.to+":"+new+c.params, "GOMEMLIMIT=256MiB")) })
+				for _, part := range parts {
+					part()
+				}
+				slices.Reverse(parts)
 				if err := errors.Join(os.RemoveAll(first), os.RemoveAll(new)); err != nil {
 					b.Fatal(err)
 				}
@@ -65,6 +76,27 @@ func BenchmarkCopy(b *testing.B) {
 			}
 		})
 	}
+}
+
+// limits are those of the command assay copy.
+var limits = []string{"GOMEMLIMIT=256MiB"}
+
+type fromTo struct{ from, to string }
+
+// benchmarked are the engines of BenchmarkCopy.
+func benchmarked() (all []fromTo) {
+	if os.Getenv("ASSAY_TRANSFER_EACH") == "" {
+		return []fromTo{{"bbolt", "pebble"}, {"pebble", "bbolt"}, {"sqlite", "badger"}, {"sqlite", "pebble"},
+			{"pebble", "sqlite"}, {"badger", "bbolt"}}
+	}
+	for _, from := range engines {
+		for _, to := range engines {
+			if from != to {
+				all = append(all, fromTo{from, to})
+			}
+		}
+	}
+	return all
 }
 
 // peak is the most memory that was seen of processes, in kB; 0 where the system does not tell.
@@ -130,8 +162,8 @@ func timed(b *testing.B, do func() error) time.Duration {
 	return time.Since(began)
 }
 
-// write fills a new store with so many bytes of pairs, in order, a megabyte in each transaction of
-// the cheapest class. What it writes is made before, so that the time is the engine's.
+// write fills a new store with so many bytes of pairs, in order, in the transactions of a copy.
+// What it writes was made before, so that the time is the engine's.
 func write(ctx context.Context, rawURL string, size int) error {
 	db, err := kv.Open(ctx, rawURL, kv.WithWeakest(kv.Buffered))
 	if err != nil {
@@ -144,13 +176,25 @@ func write(ctx context.Context, rawURL string, size int) error {
 		}
 	}
 	var batch kv.Batch
-	for n := 0; n*(16+len(values[0])) < size && err == nil; {
-		for batch.Reset(); batch.Size() < 1<<20; n++ {
-			batch.Put(fmt.Appendf(nil, "key/%012d", n), values[n%len(values)][:])
+	key := []byte("key/000000000000")
+	for n := 0; n*(len(key)+len(values[0])) < size && err == nil; {
+		for batch.Reset(); !transfer.Full(&batch, key, values[0][:]); n++ {
+			batch.Put(key, values[n%len(values)][:])
+			increase(key)
 		}
 		err = db.Write(ctx, db.Caps().Cheapest(), &batch)
 	}
 	return errors.Join(err, db.Close())
+}
+
+// increase adds one to the number that key ends with.
+func increase(key []byte) {
+	for i := len(key) - 1; ; i-- {
+		if key[i]++; key[i] <= '9' {
+			return
+		}
+		key[i] = '0'
+	}
 }
 
 func readAll(ctx context.Context, rawURL string) error {

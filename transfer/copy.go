@@ -54,16 +54,13 @@ func copyAll(ctx context.Context, from, to string, o Options) (report Report, er
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if err := sound(ctx, source, false); err != nil {
-		return report, err
-	}
 	return copyTo(ctx, source, p, o)
 }
 
-// sound has the engine check the source, if that shall be, or is of Badger, whose iterators end at
-// what is damaged without an error: the copy would lack what comes after it.
-func sound(ctx context.Context, source *kv.DB, always bool) error {
-	if !always && source.Engine() != "badger" {
+// sound has the engine check a source of Badger, whose iterators end at what is damaged without an
+// error: the copy would lack what comes after it.
+func sound(ctx context.Context, source *kv.DB) error {
+	if source.Engine() != "badger" {
 		return nil
 	}
 	return source.Check(ctx)
@@ -81,10 +78,30 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 	return report, p.publish()
 }
 
-// build makes the copy of source in p, which is this process's own, whole, durable and verified.
-// What an earlier copy left there may be of another state, or damaged where only a reader or a
-// writer finds it: then it begins anew, once.
+// build makes the copy of source, which is sound, in p, which is this process's own, whole, durable
+// and verified. Whether the source is sound is found out beside the copy; of one that is not,
+// nothing stays.
 func build(ctx context.Context, source *kv.DB, p *partial, o Options) (report Report, err error) {
+	both, ctx := errgroup.WithContext(ctx)
+	var unsound error
+	both.Go(func() error {
+		unsound = sound(ctx, source)
+		return unsound
+	})
+	both.Go(func() (err error) {
+		report, err = fillAndVerify(ctx, source, p, o)
+		return err
+	})
+	err = both.Wait()
+	if errors.Is(unsound, kv.Corrupt) {
+		p.keep = false
+	}
+	return report, err
+}
+
+// fillAndVerify is build of a source that is sound. What an earlier copy left may be of another
+// state, or damaged where only a reader or a writer finds it: then it begins anew, once.
+func fillAndVerify(ctx context.Context, source *kv.DB, p *partial, o Options) (report Report, err error) {
 	for range 2 {
 		c := copier{source: source, partial: p, o: o}
 		if err = c.run(ctx); err == nil {
@@ -127,6 +144,11 @@ const (
 	perPair    = 96
 )
 
+// full reports whether a batch has no room for another pair.
+func full(b *kv.Batch, k, v []byte) bool {
+	return b.Size()+len(k)+len(v)+(b.Len()+1)*perPair > batchBytes
+}
+
 // copier fills a partial store.
 type copier struct {
 	source  *kv.DB
@@ -136,7 +158,7 @@ type copier struct {
 	resumed int64
 }
 
-// run fills the partial store and closes it, durable.
+// run fills the partial store and closes it.
 func (c *copier) run(ctx context.Context) error {
 	db, err := c.partial.open(ctx)
 	if err != nil {
@@ -145,26 +167,23 @@ func (c *copier) run(ctx context.Context) error {
 	if err = c.fits(ctx, db.Caps()); err == nil {
 		err = c.fill(ctx, db)
 	}
-	if err = errors.Join(err, ofCopy(db.Close())); err != nil {
-		return err
-	}
-	return c.partial.sync()
+	return errors.Join(err, ofCopy(db.Close()))
 }
 
 // fill reads the source in one goroutine and commits to db in another.
 func (c *copier) fill(ctx context.Context, db *kv.DB) error {
 	group, ctx := errgroup.WithContext(ctx)
-	full, empty := make(chan *kv.Batch, 1), make(chan *kv.Batch, 3)
+	filled, empty := make(chan *kv.Batch, 1), make(chan *kv.Batch, 3)
 	for range cap(empty) {
 		empty <- new(kv.Batch)
 	}
 	group.Go(func() error {
-		defer close(full)
-		return c.readAll(ctx, db, full, empty)
+		defer close(filled)
+		return c.readAll(ctx, db, filled, empty)
 	})
 	group.Go(func() error {
 		class := db.Caps().Cheapest()
-		for b := range full {
+		for b := range filled {
 			if err := db.Write(ctx, class, b); err != nil {
 				return ofCopy(err)
 			}
@@ -177,7 +196,7 @@ func (c *copier) fill(ctx context.Context, db *kv.DB) error {
 }
 
 // readAll reads the source, passes over what db holds already, and hands on the rest.
-func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, empty <-chan *kv.Batch) error {
+func (c *copier) readAll(ctx context.Context, db *kv.DB, filled chan<- *kv.Batch, empty <-chan *kv.Batch) error {
 	c.read, c.resumed = newDigest(), 0
 	held := db.Iter(ctx, kv.Range{})
 	defer func() { _ = held.Close() }() // what goes wrong in it is told by Err
@@ -192,7 +211,7 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 			return err
 		}
 		select {
-		case full <- b:
+		case filled <- b:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -222,7 +241,7 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 				return err
 			}
 		}
-		if b.Size()+len(k)+len(v)+(b.Len()+1)*perPair > batchBytes {
+		if full(b, k, v) {
 			if err := send(); err != nil {
 				return err
 			}
@@ -244,16 +263,18 @@ func (c *copier) readAll(ctx context.Context, db *kv.DB, full chan<- *kv.Batch, 
 	return send()
 }
 
-// verify reads the copy again and compares it with what was read from the source.
+// verify reads the copy again, compares it with what was read from the source, and makes it
+// durable. The disk writes while the copy is read: most of it is durable then.
 func (c *copier) verify(ctx context.Context, want Summary) error {
-	db, err := c.partial.openAgain(ctx)
-	if err != nil {
-		return ofCopy(err)
-	}
-	c.o.Range, c.o.Change = kv.Range{}, nil
-	got, err := summarise(ctx, db, c.o, want.Pairs)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return ofCopy(err)
+	both, reading := errgroup.WithContext(ctx)
+	both.Go(c.partial.syncOpen)
+	var got Summary
+	both.Go(func() (err error) {
+		got, err = c.readAgain(reading, want.Pairs)
+		return err
+	})
+	if err := both.Wait(); err != nil {
+		return err
 	}
 	if got != want {
 		return unfit{&kv.Error{Kind: kv.Corrupt,
@@ -262,6 +283,18 @@ func (c *copier) verify(ctx context.Context, want Summary) error {
 				got.Pairs, got.Bytes, got.Digest, want.Pairs, want.Bytes, want.Digest)}}
 	}
 	return c.partial.sync()
+}
+
+// readAgain returns what the copy holds, which should be so many pairs.
+func (c *copier) readAgain(ctx context.Context, of int64) (Summary, error) {
+	db, err := c.partial.openAgain(ctx)
+	if err != nil {
+		return Summary{}, ofCopy(err)
+	}
+	o := c.o
+	o.Range, o.Change = kv.Range{}, nil
+	got, err := summarise(ctx, db, o, of)
+	return got, ofCopy(errors.Join(err, db.Close()))
 }
 
 // summarise reads db within the bounds of o.

@@ -320,6 +320,9 @@ func (m *move) settle(ctx context.Context, from, path string) (done Migration, e
 // bring has the new store hold what source does, and keeps that in the record.
 func (m *move) bring(ctx context.Context, source *kv.DB, path string) (done Migration, r *record, err error) {
 	if exists(m.place.to) {
+		if err := sound(ctx, source); err != nil {
+			return done, nil, err
+		}
 		return m.catchUp(ctx, source, path)
 	}
 	done.Outcome = Moved
@@ -370,8 +373,10 @@ func (m *move) quietly(ctx context.Context, from, path string,
 			err = errors.Join(err, cerr)
 		}
 	}()
-	if err := sound(ctx, source, m.o.Old == Remove); err != nil {
-		return err
+	if m.o.Old == Remove {
+		if err := source.Check(ctx); err != nil {
+			return err
+		}
 	}
 	if shared {
 		tx, err := source.Begin(ctx, source.Caps().Strongest()) // which writes nothing, and keeps writers out

@@ -1,22 +1,19 @@
 package transfer_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/assaydb/assay/kv"
-	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/transfer"
+	"github.com/assaydb/assay/transfer/transfertest"
 
 	_ "github.com/assaydb/assay/engines/badgerkv"
 	_ "github.com/assaydb/assay/engines/bboltkv"
@@ -37,155 +34,15 @@ func some() []string {
 	return engines
 }
 
-// fill makes a store of n records of every kind that the engine can hold: empty values, keys of one
-// byte, keys and values of any bytes.
-func fill(t *testing.T, rawURL string, n int) {
-	t.Helper()
-	ctx := t.Context()
-	db, err := kv.Open(ctx, rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(7, 0))
-	for i := 0; i < n; {
-		var b kv.Batch
-		for ; i < n && b.Size() < 1<<20; i++ {
-			value := make([]byte, r.IntN(300))
-			for j := range value {
-				value[j] = byte(r.Uint32())
-			}
-			key := []byte(fmt.Sprintf("user/%07d", r.IntN(10*n)))
-			switch i % 16 {
-			case 0:
-				key = []byte{byte(r.Uint32())}
-			case 1:
-				value = nil
-			case 2:
-				key = binary.BigEndian.AppendUint64(nil, r.Uint64())
-			}
-			b.Put(key, value)
-		}
-		if err := db.Write(ctx, db.Caps().Strongest(), &b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	fill          = transfertest.Fill
+	copied        = transfertest.Copied
+	equal         = transfertest.Equal
+	nothingBeside = transfertest.NothingBeside
+)
 
-// fillLarge adds two values of a megabyte, or of what the engine can hold.
-func fillLarge(t *testing.T, rawURL string) {
-	t.Helper()
-	db, err := kv.Open(t.Context(), rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range []string{"large/1", "large/2"} {
-		value := bytes.Repeat([]byte(k+"\x00"), 1<<20/8)
-		if most := db.Caps().MaxValue; most > 0 {
-			value = value[:min(len(value), most)]
-		}
-		if err := db.Put(t.Context(), db.Caps().Strongest(), []byte(k), value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// pairs is how many records a store of a test has.
-func pairs(t *testing.T) int {
-	if text := os.Getenv("ASSAY_TRANSFER_PAIRS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	if testing.Short() {
-		return 1000
-	}
-	return 10_000
-}
-
-// TestEveryPairOfEngines copies from each engine to each other one and to itself; under -short to
-// the next one. ASSAY_TRANSFER_PAIRS=100000 makes it larger.
-func TestEveryPairOfEngines(t *testing.T) {
-	ctx := t.Context()
-	dir := t.TempDir()
-	for i, from := range engines {
-		source := from + ":" + filepath.Join(dir, "from-"+from)
-		fill(t, source, pairs(t))
-		fillLarge(t, source)
-		for n, to := range slices.Concat(engines[i:], engines[:i]) {
-			if testing.Short() && n != 1 {
-				continue
-			}
-			t.Run(from+" to "+to, func(t *testing.T) {
-				dest := to + ":" + filepath.Join(t.TempDir(), "below", "to")
-				report, err := transfer.Copy(ctx, source, dest, nil)
-				if misfit := (*transfer.Misfit)(nil); errors.As(err, &misfit) {
-					d, _ := driver.Lookup(to)
-					if d.Info().Caps.MaxValue == 0 {
-						t.Fatal(err)
-					}
-					if misfit.Count != 2 || !strings.HasPrefix(string(misfit.First[0].Key), "large/") {
-						t.Fatalf("what does not fit into %s: %v", to, misfit)
-					}
-					small := &transfer.Options{Change: func(k, v []byte) ([]byte, []byte, bool) {
-						return k, v, !bytes.HasPrefix(k, []byte("large/"))
-					}}
-					equal(t, source, dest, small, copied(t, source, dest, small))
-					return
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				equal(t, source, dest, nil, report)
-				if report.Pairs < int64(pairs(t))*9/10 {
-					t.Errorf("%d pairs were copied", report.Pairs)
-				}
-			})
-		}
-	}
-}
-
-func copied(t *testing.T, from, to string, o *transfer.Options) transfer.Report {
-	t.Helper()
-	report, err := transfer.Copy(t.Context(), from, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
-}
-
-// equal fails unless both stores are equal, to Verify and to the report, and nothing was left
-// beside the copy.
-func equal(t *testing.T, from, to string, o *transfer.Options, report transfer.Report) {
-	t.Helper()
-	c, err := transfer.Verify(t.Context(), from, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Differing != 0 || c.A != c.B || c.A != report.Summary {
-		t.Fatalf("%s and %s: %+v; reported %+v", from, to, c, report)
-	}
-	path, err := kv.PathOf(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nothingBeside(t, path)
-}
-
-func nothingBeside(t *testing.T, path string) {
-	t.Helper()
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
-	if err != nil || len(left) > 0 {
-		t.Fatalf("left beside the copy: %v, %v", left, err)
-	}
-}
+// TestEveryPairOfEngines: see EveryPair for how to make it larger.
+func TestEveryPairOfEngines(t *testing.T) { transfertest.EveryPair(t, engines, engines) }
 
 func small(t *testing.T, engine string) (dir, rawURL string) {
 	t.Helper()
@@ -417,6 +274,28 @@ func TestDamagedRemainder(t *testing.T) {
 			}
 			equal(t, from, dest, nil, copied(t, from, dest, nil))
 		})
+	}
+}
+
+// TestPagesOfBboltAreFull: keys come in order, and half a page that stays empty would be written
+// and read for nothing.
+func TestPagesOfBboltAreFull(t *testing.T) {
+	dir := t.TempDir()
+	from, to := "leveldb:"+filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	fill(t, from, 20_000)
+	copied(t, from, "bbolt:"+to, nil)
+	file, err := bbolt.Open(to, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = file.View(func(tx *bbolt.Tx) error {
+		if s := tx.Bucket([]byte("kv")).Stats(); s.LeafInuse*10 < s.LeafAlloc*8 {
+			t.Errorf("%d bytes of %d in the leaves are used", s.LeafInuse, s.LeafAlloc)
+		}
+		return nil
+	})
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

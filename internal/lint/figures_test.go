@@ -15,7 +15,7 @@ import (
 var byHand = map[string][]limit{
 	"growing.md What changes": {
 		{"20 times", "kv/write.go", "const leastTries = 20"},
-		{"`timeout` (30 s)", "engines/postgreskv/driver.go", "seconds: 30}"},
+		{"`timeout` (30 s)", "engines/postgreskv/driver.go", "seconds: 30,"},
 		{"likewise (5 s)", "engines/etcdkv/options.go", "Timeout: 5,"},
 		{"`ttl`, 10 s", "engines/etcdkv/options.go", "TTL: 10}"},
 		{"2,692 bytes", "engines/postgreskv/driver.go", "maxKey   = 2692"},
