@@ -252,7 +252,14 @@ func (c chain) resumed(r resumption) chain {
 // count reads the counter of writer w.
 func (s *keys) count(ctx context.Context, w int) (at stamp, err error) {
 	err = s.View(ctx, func(v *kv.Snapshot) error {
-		at, err = counterOf(v, w)
+		value, err := v.Get([]byte(s.scripts[w].counterKey()))
+		if errors.Is(err, kv.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at, err = parseCounter(value)
 		return err
 	})
 	return at, err
