@@ -18,9 +18,7 @@ import (
 func (s *keys) whole(ctx context.Context, p past) (o outcome, ok bool) {
 	o = outcome{N: make([]uint64, len(p.Chains)), chains: make([]chain, len(p.Chains))}
 	all := make([]glance, len(p.Chains))
-	for w, c := range p.Chains {
-		o.chains[w] = c
-	}
+	copy(o.chains, p.Chains)
 	err := s.View(ctx, func(v *kv.Snapshot) error {
 		return v.Each(kv.Range{}, func(k, value []byte) error {
 			w := writerOf(k)
