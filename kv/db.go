@@ -39,6 +39,7 @@ type core struct {
 	active  atomic.Int64 // running calls other than those that have a turn of writers, plus closedBit once Close began
 	viewed  *frame       // for a View that is the only call that active counts
 	updated *frame       // for the Update that has the turn
+	one     [1]driver.Op // for the writer of one who met no other
 	mu      sync.Mutex
 	idle    sync.Cond         // on mu: active fell to closedBit
 	held    map[*view]*Tx     // snapshots and transactions that the program holds, under mu; nil values are snapshots

@@ -24,19 +24,15 @@ func newTurns(t Timer) turns {
 	return turns{tracer: t, queue: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
-// enterShared waits until nobody is alone, or ctx ends.
-func (t *turns) enterShared(ctx context.Context) error {
-	if t.in.Add(1) > 0 {
-		return nil
+// enterShared waits until nobody is alone, or ctx ends. It reports whether nobody else was in: who
+// comes until that one leaves finds somebody.
+func (t *turns) enterShared(ctx context.Context) (first bool, err error) {
+	in := t.in.Add(1)
+	if in > 0 {
+		return in == 1, nil
 	}
-	t.leaveShared()
-	return t.wait(ctx, 1)
-}
-
-func (t *turns) leaveShared() {
-	if in := t.in.Add(-1); in == alone || in == updating {
-		t.wake()
-	}
+	t.leave(1)
+	return false, t.wait(ctx, 1)
 }
 
 // enterAlone waits until nobody else is in, or ctx ends. as is alone or updating.
@@ -49,9 +45,9 @@ func (t *turns) enterAlone(ctx context.Context, as int64) error {
 
 func (t *turns) leaveAlone() { t.leave(alone) }
 
-// leave is leaveAlone of one who is alone as that.
+// leave ends the turn of one who counts as that: 1 for who shares.
 func (t *turns) leave(as int64) {
-	if t.in.Add(-as) != 0 {
+	if in := t.in.Add(-as); in != 0 && (as != 1 || in == alone || in == updating) {
 		t.wake()
 	}
 }

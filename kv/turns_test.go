@@ -43,11 +43,11 @@ func TestTurns(t *testing.T) {
 						t.Error(err)
 					}
 				default:
-					if err := turns.enterShared(ctx); err == nil {
+					if _, err := turns.enterShared(ctx); err == nil {
 						shared.Add(1)
 						look()
 						shared.Add(-1)
-						turns.leaveShared()
+						turns.leave(1)
 					}
 				}
 				cancel()
@@ -67,13 +67,13 @@ func TestTurnsAloneWaits(t *testing.T) {
 		t.Helper()
 		over, end := context.WithCancel(free)
 		end()
-		if err := turns.enterShared(over); !errors.Is(err, want) {
+		if _, err := turns.enterShared(over); !errors.Is(err, want) {
 			t.Errorf("one who shares: got %v, want %v", err, want)
 		} else if err == nil {
-			turns.leaveShared()
+			turns.leave(1)
 		}
 	}
-	_ = turns.enterShared(free)
+	_, _ = turns.enterShared(free)
 	ctx, cancel := context.WithCancel(free)
 	done := make(chan error)
 	go func() { done <- turns.enterAlone(ctx, alone) }()
@@ -90,7 +90,7 @@ func TestTurnsAloneWaits(t *testing.T) {
 	for turns.in.Load() > 0 {
 		time.Sleep(time.Microsecond)
 	}
-	turns.leaveShared()
+	turns.leave(1)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

@@ -203,68 +203,72 @@ func (db *DB) writeBatch(ctx context.Context, d Durability, b *Batch) error {
 	if len(db.prefix) > 0 {
 		ops = b.below(db.prefix)
 	}
-	return db.write(ctx, d, ops, b.turn)
+	return db.write(ctx, d, nil, ops, b.turn)
 }
 
-// ones are the operations of writeOne.
+// ones are the operations of writers who met another.
 var ones = sync.Pool{New: func() any { return new([1]driver.Op) }}
 
 // writeOne is Write of one operation, which need not be copied.
 func (db *DB) writeOne(ctx context.Context, d Durability, op *driver.Op) error {
-	t, began := db.tracer, int64(0)
+	t, began, size := db.tracer, int64(0), len(op.Key)+len(op.Value)
 	if t != nil {
 		ctx, began = t.Begin(ctx, "write")
 	}
-	err := checkPair(&db.caps, op.Key, op.Value)
-	if err != nil {
-		err = db.wrap("write", err)
-	} else {
-		one := ones.Get().(*[1]driver.Op)
-		one[0].Key, one[0].Value, one[0].Delete = op.Key, op.Value, op.Delete // see driver.Range.Set
+	err := db.wrap("write", checkPair(&db.caps, op.Key, op.Value))
+	if err == nil {
 		if len(db.prefix) > 0 {
-			one[0].Key = slices.Concat(db.prefix, op.Key)
+			op.Key = slices.Concat(db.prefix, op.Key)
 		}
-		err = db.write(ctx, d, one[:], nil)
-		one[0] = driver.Op{}
-		ones.Put(one)
+		err = db.write(ctx, d, op, nil, nil)
 	}
 	if t != nil {
 		// no span: its event would be made here, and copied again at the end
-		t.Finish(ctx, began, Event{Op: "write", Durability: d, Pairs: 1, Bytes: len(op.Key) + len(op.Value), Err: err})
+		t.Finish(ctx, began, Event{Op: "write", Durability: d, Pairs: 1, Bytes: size, Err: err})
 	}
 	return err
 }
 
-// write commits ops in the turn of a writer, again where it meets others. turn is Batch.turn.
-func (db *DB) write(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	err := db.inTurn(ctx, d, ops, turn)
+// write commits op, or ops if that is nil, in the turn of a writer, again where it meets others.
+// turn is Batch.turn.
+func (db *DB) write(ctx context.Context, d Durability, op *driver.Op, ops []driver.Op, turn func() error) error {
+	err := db.inTurn(ctx, d, op, ops, turn)
 	if err != nil && db.caps.MayAbort {
-		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, ops, turn) })
+		return db.retry(ctx, "write", err, func() error { return db.inTurn(ctx, d, op, ops, turn) })
 	}
 	return err
 }
 
-func (db *DB) inTurn(ctx context.Context, d Durability, ops []driver.Op, turn func() error) error {
-	if !db.caps.ConcurrentApply {
-		if err := db.enterAlone(ctx, "write", d, alone); err != nil {
-			return err
-		}
-		defer db.writers.leaveAlone()
+func (db *DB) inTurn(ctx context.Context, d Durability, op *driver.Op, ops []driver.Op, turn func() error) (err error) {
+	as, first := int64(alone), true
+	if db.caps.ConcurrentApply {
+		as = 1
+		first, err = db.writers.enterShared(ctx)
 	} else {
-		if err := db.writers.enterShared(ctx); err != nil {
-			return db.wrap("write", waitedForItself(err))
-		}
-		defer db.writers.leaveShared()
-		if err := db.mayWrite(ctx, "write", d); err != nil {
-			return err
-		}
+		err = db.writers.enterAlone(ctx, alone)
 	}
-	if turn != nil {
-		if err := turn(); err != nil {
-			return err
-		}
+	if err != nil {
+		return db.wrap("write", waitedForItself(err))
 	}
-	return db.apply(ctx, d, ops)
+	defer db.writers.leave(as)
+	if err = db.mayWrite(ctx, "write", d); err == nil && turn != nil {
+		err = turn()
+	}
+	switch {
+	case err != nil:
+		return err
+	case op == nil:
+		return db.apply(ctx, d, ops)
+	}
+	one := &db.one
+	if !first {
+		one = ones.Get().(*[1]driver.Op)
+		defer ones.Put(one)
+	}
+	one[0].Key, one[0].Value, one[0].Delete = op.Key, op.Value, op.Delete // see driver.Range.Set
+	err = db.apply(ctx, d, one[:])
+	one[0] = driver.Op{}
+	return err
 }
 
 // apply commits ops in the turn of the caller.
