@@ -1,7 +1,6 @@
 package buntkv
 
 import (
-	"cmp"
 	"sync"
 	"unsafe"
 
@@ -18,15 +17,17 @@ type cursor struct {
 	takeWithin func(key, value string) bool // likewise, of what is within the range
 	start, end string                       // the range
 	reverse    bool
-	chunk      []driver.Pair // as long as the chunk may become
-	n          int           // chunk[:n] is filled
-	from       string        // where the next chunk starts
-	passed     bool          // from was returned, or is out of the range
+	from       string // where the chunk starts
+	passed     bool   // from was returned, or is out of the range
 	exhausted  bool
+	room       uint // how long the chunk may become
+	n          uint // chunk[:n] is filled
+	chunk      [mostRoom]driver.Pair
 }
 
 // The sizes of the first chunk and of the largest; each is twice the one before. Finding the start
 // of a chunk costs as much as reading some thirty pairs, and programs often read a page of twenty.
+// The largest is a power of two, so that an index into the chunk needs no check.
 const (
 	firstRoom = 20
 	mostRoom  = 128
@@ -36,7 +37,7 @@ var _ driver.Reopener = (*cursor)(nil)
 
 // cursors are those that were closed.
 var cursors = sync.Pool{New: func() any {
-	c := &cursor{chunk: make([]driver.Pair, mostRoom)}
+	c := new(cursor)
 	c.take = func(key, value string) bool { return c.keep(key, value) }
 	c.takeWithin = func(key, value string) bool { return c.within(key) && c.keep(key, value) }
 	return c
@@ -44,12 +45,12 @@ var cursors = sync.Pool{New: func() any {
 
 // Reopen puts the cursor before the first pair of r, which is never that of the frames.
 func (c *cursor) Reopen(r *driver.Range) error {
-	c.start, c.end, c.reverse = cmp.Or(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
+	c.start, c.end, c.reverse = max(borrowed(r.Start), "\x00"), borrowed(r.End), r.Reverse
 	c.from, c.passed = c.start, r.Reverse
 	if c.reverse {
 		c.from = c.end
 	}
-	c.chunk, c.Ahead, c.exhausted = c.chunk[:firstRoom], nil, false
+	c.room, c.n, c.Ahead, c.exhausted = firstRoom, 0, nil, false
 	return nil
 }
 
@@ -59,6 +60,9 @@ func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.C
 func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 	if c.exhausted {
 		return nil, nil
+	}
+	if c.n > 0 {
+		c.from, c.passed = borrowed(c.chunk[c.n-1].Key), true
 	}
 	c.n = 0
 	take := c.take // without a call of its own it needs no frame
@@ -77,13 +81,10 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		return nil, err
 	}
 	pairs = c.chunk[:c.n]
-	c.exhausted = c.n < len(c.chunk)
-	c.chunk = c.chunk[:min(2*len(c.chunk), mostRoom)]
+	c.exhausted = c.n < c.room
+	c.room = min(2*c.room, mostRoom)
 	if c.n > 0 && c.passed && string(pairs[0].Key) == c.from {
 		pairs = pairs[1:]
-	}
-	if !c.exhausted {
-		c.from, c.passed = borrowed(c.chunk[c.n-1].Key), true
 	}
 	return pairs, nil
 }
@@ -96,10 +97,10 @@ func (c *cursor) within(key string) bool {
 // keep takes a pair into the chunk and reports whether there is room for another.
 func (c *cursor) keep(key, value string) bool {
 	n := c.n
-	p := (*lent)(unsafe.Pointer(&c.chunk[n]))
+	p := (*lent)(unsafe.Pointer(&c.chunk[n%mostRoom]))
 	p.key, p.keyCapacity, p.value, p.valueCapacity = key, len(key), value, len(value)
 	c.n = n + 1
-	return n+1 < len(c.chunk)
+	return n+1 < c.room
 }
 
 func (c *cursor) Close() error {
