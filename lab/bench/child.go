@@ -56,7 +56,7 @@ func (s *state) answer(ctx context.Context, r request) response {
 	case cmdSetup:
 		resp.Setup, err = s.setup(ctx, *r.Cell)
 	case cmdWarm:
-		err = s.warm(ctx, r.Target)
+		err = s.warm(ctx, r.Target, r.Least)
 	case cmdCalibrate:
 		resp.Slice, err = s.calibrate(ctx, r.Target)
 	case cmdSlice:
@@ -158,17 +158,24 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}, nil
 }
 
-// warm does slices, each twice as long as the one before, for as long as target.
-func (s *state) warm(ctx context.Context, target time.Duration) error {
+// warm does slices, each twice as long as the one before, for as long as target; and on until there
+// were least operations, or they wrote warmWritten, if that many fit into warmStretch times target.
+func (s *state) warm(ctx context.Context, target time.Duration, least int) error {
 	if s.runner == nil {
 		return errors.New("warm: no cell is set up")
 	}
-	start := time.Now()
+	start, done, written := time.Now(), 0, int64(0)
 	for n := cycleOf(s.op); ; n = whole(2*n, cycleOf(s.op)) {
 		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
-		if left := target - time.Since(start); err != nil || left < wall {
+		s.warmed, done = n, done+n
+		if bytes := s.slicer.meter.used.written; bytes != nil {
+			written += *bytes
+		}
+		part := max(float64(done)/float64(max(least, 1)), float64(written)/warmWritten)
+		next := time.Since(start) + wall
+		fits := next <= warmStretch*target && float64(next) <= warmStretch*float64(target)*part
+		if err != nil || next > target && (least == 0 || part >= 1 || !fits) {
 			s.slicer.forget()
-			s.warmed = n
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/assaydb/assay/lab/result"
@@ -35,6 +36,45 @@ func TestTheFirstOperationIsNotTheEstimate(t *testing.T) {
 	}
 	if got.N < fewOps {
 		t.Errorf("%d operations a slice, by the first one, which took a thousand times as long as the others", got.N)
+	}
+}
+
+// steady is a runner whose operations take equally long.
+type steady struct {
+	waking
+	takes time.Duration
+	done  int
+}
+
+func (s *steady) Do(context.Context, int, int) error {
+	s.done++
+	time.Sleep(s.takes)
+	return nil
+}
+
+// A log that is full once in a thousand commits is what later commits meet.
+func TestAProcessWarmsUpUntilItHasDoneSoMany(t *testing.T) {
+	for _, c := range []struct {
+		why         string
+		takes       time.Duration
+		least       int
+		from, until int
+	}{
+		{"time alone", time.Millisecond, 0, 15, 40},
+		{"it has done so many by then", time.Millisecond, 10, 15, 40},
+		{"they fit into some more", time.Millisecond, 100, 100, 200},
+		{"they would take too long", 10 * time.Millisecond, 100, 2, 10},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &steady{takes: c.takes}
+			s := state{runner: r, slicer: newSlicer(r, 1)}
+			if err := s.warm(t.Context(), 40*time.Millisecond, c.least); err != nil {
+				t.Fatal(err)
+			}
+			if r.done < c.from || r.done > c.until {
+				t.Errorf("%s: %d operations, want %d to %d", c.why, r.done, c.from, c.until)
+			}
+		})
 	}
 }
 

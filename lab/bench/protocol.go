@@ -17,6 +17,7 @@ type request struct {
 	Cell    *cellSpec     `json:",omitempty"`
 	Slice   *sliceSpec    `json:",omitempty"`
 	Target  time.Duration `json:",omitempty"` // of calibrate: how long a slice should take; of warm: how long to work
+	Least   int           `json:",omitempty"` // of warm: how many operations, if warmStretch times Target allows
 	Compact bool          `json:",omitempty"` // of finish: compact the store, too
 }
 

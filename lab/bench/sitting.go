@@ -30,8 +30,14 @@ const (
 	// again.
 	heavyPart = 4
 	// Every process works before it is measured, beside the others of its group, for so long for
-	// each of them: SQLite's log, say, costs twice as much until it was full once.
+	// each of them.
 	warmReads, warmCommits = 10 * time.Millisecond, 40 * time.Millisecond
+	// One that commits goes on for so many operations or bytes, if they fit into warmStretch times
+	// that: a commit takes SQLite twice as long until its log of 1,000 pages was full once. A small
+	// commit writes one of them, which lies in two of the file system's.
+	warmOperations = 1000
+	warmWritten    = 8 << 20
+	warmStretch    = 10
 )
 
 // maxSlice is how long a slice is at most: the next is too far away from those of the others.
@@ -188,14 +194,14 @@ func (g *group) calibrate(ctx context.Context, until time.Time) {
 
 // warm lets every cell's new process work, all at the same time: nothing of it counts.
 func (g *group) warm(ctx context.Context) {
-	target := warmReads
+	req := request{Command: cmdWarm, Target: warmReads}
 	if g.op.Commits {
-		target = warmCommits
+		req.Target, req.Least = warmCommits, warmOperations
 	}
 	if g.op.Workers <= 1 { // else one cell after the other, each with nobody beside it
-		target *= time.Duration(len(g.live()))
+		req.Target *= time.Duration(len(g.live()))
 	}
-	g.together(ctx, g.live(), "warm up", func(*cell) request { return request{Command: cmdWarm, Target: target} }, nil)
+	g.together(ctx, g.live(), "warm up", func(*cell) request { return req }, nil)
 }
 
 // measureRound runs one slice of every cell, in random order. rounds are those of the sitting
