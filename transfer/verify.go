@@ -25,7 +25,8 @@ type Difference struct {
 
 // Verify compares the pairs of two stores, one after the other in the order of their keys.
 // Options.Change is applied to the pairs of a, so that a store can be compared with a copy that was
-// changed; Options.Range bounds the keys of a, and where there is no Change those of b.
+// changed; Options.Range bounds the keys of a, and those of b where there is no Change, else
+// Options.Into does.
 func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err error) {
 	dbA, err := OpenExisting(ctx, a, Look)
 	if err != nil {
@@ -44,9 +45,9 @@ func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err err
 }
 
 func compare(ctx context.Context, a, b *kv.DB, o Options) (c Comparison, err error) {
-	r := kv.Range{}
-	if o.Change == nil {
-		r = o.Range
+	r := o.Range
+	if o.Change != nil {
+		r = o.Into
 	}
 	it := b.Iter(ctx, r)
 	defer func() { err = errors.Join(err, it.Close()) }()

@@ -106,7 +106,7 @@ func (s *store) passFailed(ctx context.Context, err error) error {
 type step struct {
 	s         *store
 	from      []byte // the key to begin at
-	trusted   bool   // the shadow was in step when the pass began
+	trusted   bool   // the shadow was in step when the pass began, and still is
 	differing int64
 }
 
@@ -116,15 +116,24 @@ func (p *step) run(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	defer p.s.leave()
-	truth, shadow := p.s.sides()
+	at := p.s.look()
+	truth, shadow := at.truth, at.shadow
 	if shadow == nil {
 		return false, p.s.noShadow()
 	}
-	ops, more, err := p.read(ctx, truth, shadow)
+	p.trusted = p.trusted && at.inStep // it may have missed a commit since
+	var ops []driver.Op
+	err = p.s.answering(ctx, shadow, func(ctx context.Context) (err error) {
+		ops, more, err = p.read(ctx, truth, shadow)
+		return err
+	})
 	if err != nil || len(ops) == 0 {
 		return more, err
 	}
-	if err := shadow.apply(context.WithoutCancel(ctx), ops, shadow.mending()); err != nil {
+	err = p.s.answering(context.WithoutCancel(ctx), shadow, func(ctx context.Context) error {
+		return shadow.apply(ctx, ops, shadow.mending())
+	})
+	if err != nil {
 		p.s.lose(err)
 		return false, err
 	}

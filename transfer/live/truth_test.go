@@ -1,0 +1,190 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/engines/bboltkv"
+	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer/live"
+)
+
+// TestViewsReadTheTruth: whoever reads alone, one View after the other, reads the store that is the
+// truth now, also where that of before lets its readers be used again.
+func TestViewsReadTheTruth(t *testing.T) {
+	for _, c := range []struct{ from, to, options string }{{"pebble", "bbolt", ""}, {"leveldb", "sqlite", "?compare=false"},
+		{"badger", "bunt", ""}, {"bunt", "pebble", ""}} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			dir, old, new := urls(t, c.from, c.to)
+			fill(t, old, 100)
+			compare := c.options == ""
+			db, err := kv.Open(t.Context(), fmt.Sprintf("%s:%s?old=%s&new=%s&compare=%v", live.Engine, dir, old, new, compare))
+			must(t, err)
+			t.Cleanup(func() { _ = db.Close() })
+			s, err := live.Of(db)
+			must(t, err)
+			n := 0
+			check := func(phase live.Phase) {
+				t.Helper()
+				n++
+				key, value := []byte("last"), fmt.Append(nil, n)
+				must(t, db.Put(t.Context(), kv.Synced, key, value))
+				for range 3 {
+					must(t, db.View(t.Context(), func(v *kv.Snapshot) error {
+						if got, err := v.Get(key); err != nil || string(got) != string(value) {
+							t.Errorf("in phase %v a View reads %q, %v, want %q", phase, got, err, value)
+						}
+						return nil
+					}))
+				}
+			}
+			check(live.Shadowed)
+			for _, phase := range []live.Phase{live.Flipped, live.Shadowed, live.Flipped, live.Dropped} {
+				must(t, s.Move(t.Context(), phase))
+				check(phase)
+			}
+			must(t, db.Close())
+		})
+	}
+}
+
+// TestPlaces: two stores of a switch lie apart, and in no other store's folder.
+func TestPlaces(t *testing.T) {
+	at := t.TempDir()
+	path := func(name string) string { return filepath.Join(at, filepath.FromSlash(name)) }
+	fill(t, "pebble:"+path("data"), 1)
+	must(t, os.Symlink(at, path("link")))
+	for _, c := range []struct{ name, dir, old, new string }{
+		{"one store by two names", path("switch"), "sqlite:" + path("none"), "sqlite:" + path("link/none")},
+		{"new within old", path("switch"), "pebble:" + path("data"), "bbolt:" + path("data/new")},
+		{"old within new", path("switch"), "bbolt:" + path("some/old"), "pebble:" + path("some")},
+		{"a switch within a store", path("data/switch"), "bbolt:" + path("app"), "bbolt:" + path("new")},
+		{"new within a third store", path("switch"), "bbolt:" + path("app"), "bbolt:" + path("data/new")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db, err := live.Open(t.Context(), c.dir, c.old, c.new)
+			if err == nil {
+				must(t, db.Close())
+			}
+			if !errors.Is(err, kv.Invalid) || kv.HintOf(err) == "" {
+				t.Errorf("got %v, want Invalid with a hint", err)
+			}
+		})
+	}
+}
+
+// TestAnotherURLAfterAFailure: where the new store cannot be made, no switch was.
+func TestAnotherURLAfterAFailure(t *testing.T) {
+	dir, old, new := urls(t, "bbolt", "pebble")
+	want := fill(t, old, 10)
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	if db, err := live.Open(t.Context(), dir, old, "pebble:"+filepath.Join(file, "new")); err == nil {
+		must(t, db.Close())
+		t.Fatal("a store was made below a file")
+	}
+	db, s := open(t, dir, old, new)
+	must(t, s.Move(t.Context(), live.Flipped))
+	must(t, db.Close())
+	holds(t, new, want)
+}
+
+// silent is the engine "silent": bbolt on another machine, as far as it says, that does not answer
+// any more once it was asked to.
+type silent struct{ bboltkv.Driver }
+
+func init() { driver.Register(silent{}) }
+
+func (d silent) Info() driver.Info {
+	info := d.Driver.Info()
+	info.Name, info.Caps.Remote, info.Caps.Folder = "silent", true, false
+	return info
+}
+
+func (d silent) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	s, err := d.Driver.Open(ctx, c)
+	return silentStore{s}, err
+}
+
+type silentStore struct{ driver.Store }
+
+// hush is the key that takes the store's voice.
+const hush = "hush"
+
+func (s silentStore) Caps() driver.Caps {
+	caps := s.Store.Caps()
+	caps.Remote = true
+	return caps
+}
+
+func (s silentStore) Apply(ctx context.Context, ops []driver.Op, d driver.Durability) error {
+	if _, ends := ctx.Deadline(); string(ops[0].Key) == hush {
+		if !ends {
+			return errors.New("this would be waited for for ever")
+		}
+		return fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+	}
+	return driver.InSteps(ctx, s.Store, ops, d)
+}
+
+// TestAShadowThatDoesNotAnswer keeps writers waiting once, and not for ever.
+func TestAShadowThatDoesNotAnswer(t *testing.T) {
+	dir, old, new := urls(t, "sqlite", "silent")
+	want := fill(t, old, 100)
+	db, s := open(t, dir, old, new)
+	_, err := s.Compare(t.Context())
+	must(t, err)
+	for _, key := range []string{"before", hush, "after"} {
+		must(t, db.Put(t.Context(), kv.Synced, []byte(key), nil))
+		want[key] = ""
+	}
+	st := s.Status()
+	if st.Missed != 1 || st.InStep || st.Err == nil || !strings.Contains(st.Err.Error(), "did not answer") {
+		t.Errorf("%+v", st)
+	}
+	if err := s.Move(t.Context(), live.Flipped); !errors.Is(err, kv.Stopped) {
+		t.Errorf("a move to a store that does not answer: %v", err)
+	}
+	must(t, db.Close())
+	holds(t, old, want)
+}
+
+// TestWhatTheShadowMissedIsNoDifference: a pass over both that finds what the shadow is known to lack
+// counts it as mended alone.
+func TestWhatTheShadowMissedIsNoDifference(t *testing.T) {
+	dir, old, new := urls(t, "pebble", "bbolt")
+	fill(t, old, 20_000)
+	db, s := open(t, dir, old, new)
+	_, err := s.Compare(t.Context())
+	must(t, err)
+	long := append([]byte("z"), make([]byte, 40_000)...) // bbolt takes 32,768
+	for range 20 {
+		compared := make(chan error, 1)
+		go func() {
+			_, err := s.Compare(t.Context())
+			compared <- err
+		}()
+		var b kv.Batch
+		b.Put([]byte("y"), nil)
+		b.Put(long, nil)
+		must(t, db.Write(t.Context(), kv.Flushed, &b))
+		must(t, db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+			return errors.Join(tx.Delete([]byte("y")), tx.Delete(long))
+		}))
+		if err := <-compared; err != nil && !errors.Is(err, kv.TooLarge) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Compare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st := s.Status(); st.Differing != 0 || st.Missed == 0 || !st.InStep {
+		t.Errorf("%+v, want no differences", st)
+	}
+}
