@@ -47,6 +47,9 @@ there. --to waits until the new store is filled and both are equal.`,
 			p := newMeter(cmd.Context(), a.stderr, "filling and comparing "+args[0])
 			st, err := w.do(cmd.Context())
 			p.end()
+			if errors.Is(err, kv.Canceled) {
+				fmt.Fprintf(a.stderr, "%s stays as it is; what is to be filled goes on when it is opened again\n", args[0])
+			}
 			if err != nil {
 				return err
 			}

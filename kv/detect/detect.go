@@ -218,6 +218,11 @@ func folder(path string) (Found, files, error) {
 		found = Found{Engine: "leveldb", State: f.filled("*.log")}
 	case f.have("data") && f.have("ofst") && f.have("jrnl"):
 		found = Found{Engine: "margaret", Format: "offset2", State: Clean}
+	case f.have("switch.json") && f.have("lock"):
+		head, _, herr := headOf(filepath.Join(path, "switch.json"), 8)
+		if err = herr; string(head) == `{"old":"` {
+			found = Found{Engine: "switch", State: Clean} // transfer/live: its two stores are elsewhere
+		}
 	case f.have("data-*.moss"):
 		found = Found{Engine: "moss", State: Clean}
 	}
