@@ -59,8 +59,8 @@ func copyAll(ctx context.Context, from, to string, o Options) (report Report, er
 	return copyTo(ctx, source, p, o)
 }
 
-// sound has the engine check a source of Badger, whose iterators end at what is damaged without an
-// error: the copy would lack what comes after it.
+// sound has the engine check a store of Badger, whose iterators end at what is damaged without an
+// error: a copy of it would lack what comes after it.
 func sound(ctx context.Context, source *kv.DB) error {
 	if source.Engine() != "badger" {
 		return nil

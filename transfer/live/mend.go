@@ -40,9 +40,13 @@ func (s *store) mendWhenAsked(ctx context.Context) {
 		case <-s.wake:
 		}
 		for s.outOfStep() && ctx.Err() == nil {
-			if _, err := s.pass(ctx); err == nil && !s.outOfStep() {
+			_, err := s.pass(ctx)
+			if err == nil && !s.outOfStep() {
 				pause = first
 				break
+			}
+			if driver.KindOf(err) == driver.Corrupt {
+				break // it will be found again, by who asks
 			}
 			select {
 			case <-ctx.Done():
@@ -68,7 +72,14 @@ func (s *store) pass(ctx context.Context) (differing int64, err error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	p := step{s: s, trusted: s.look().inStep}
+	at := s.look()
+	if at.shadow == nil {
+		return 0, s.noShadow()
+	}
+	if err := sound(ctx, at.truth); err != nil {
+		return 0, s.passFailed(ctx, err)
+	}
+	p := step{s: s, trusted: at.inStep}
 	s.mu.Lock()
 	failures := s.failures
 	s.mu.Unlock()
@@ -87,6 +98,15 @@ func (s *store) pass(ctx context.Context) (differing int64, err error) {
 		s.pairing.inStep = true
 	}
 	return p.differing, nil
+}
+
+// sound has the engine check a truth of Badger, whose cursors end at what is damaged without an
+// error: a pass would remove from the shadow what comes after it.
+func sound(ctx context.Context, truth *side) error {
+	if truth.db.Engine() != "badger" {
+		return nil
+	}
+	return truth.db.Check(ctx)
 }
 
 // passFailed keeps the failure of a pass that nobody ended.

@@ -188,3 +188,34 @@ func TestWhatTheShadowMissedIsNoDifference(t *testing.T) {
 		t.Errorf("%+v, want no differences", st)
 	}
 }
+
+// TestADamagedTruthTakesNothingFromTheShadow: Badger's cursors end at a block that they cannot read,
+// as if nothing came behind it.
+func TestADamagedTruthTakesNothingFromTheShadow(t *testing.T) {
+	dir, old, new := urls(t, "badger", "bbolt")
+	want := fill(t, old, 5000)
+	db, s := open(t, dir, old, new)
+	_, err := s.Compare(t.Context())
+	must(t, errors.Join(err, db.Close()))
+	path, err := kv.PathOf(old)
+	must(t, err)
+	tables, err := filepath.Glob(filepath.Join(path, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, name := range tables {
+		data, err := os.ReadFile(name)
+		must(t, err)
+		clear(data[len(data)/3 : len(data)/3*2])
+		must(t, os.WriteFile(name, data, 0o600))
+	}
+	db, s = open(t, dir, "", "")
+	if st, err := s.Compare(t.Context()); !errors.Is(err, kv.Corrupt) || st.InStep {
+		t.Errorf("compared with a damaged truth: %+v, %v", st, err)
+	}
+	if err := s.Move(t.Context(), live.Flipped); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("moved: %v", err)
+	}
+	must(t, db.Close())
+	holds(t, new, want)
+}
