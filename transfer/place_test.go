@@ -122,7 +122,7 @@ func TestNotIntoAStore(t *testing.T) {
 			fill(t, from, 10)
 			link := filepath.Join(dir, "link")
 			if err := os.Symlink(filepath.Join(dir, "old"), link); err != nil {
-				t.Fatal(err)
+				t.Skipf("no symbolic links here: %v", err)
 			}
 			before, err := os.ReadDir(filepath.Join(dir, "old"))
 			if err != nil {

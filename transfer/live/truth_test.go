@@ -59,7 +59,9 @@ func TestPlaces(t *testing.T) {
 	at := t.TempDir()
 	path := func(name string) string { return filepath.Join(at, filepath.FromSlash(name)) }
 	fill(t, "pebble:"+path("data"), 1)
-	must(t, os.Symlink(at, path("link")))
+	if err := os.Symlink(at, path("link")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
 	for _, c := range []struct{ name, dir, old, new string }{
 		{"one store by two names", path("switch"), "sqlite:" + path("none"), "sqlite:" + path("link/none")},
 		{"new within old", path("switch"), "pebble:" + path("data"), "bbolt:" + path("data/new")},
