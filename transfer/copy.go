@@ -28,11 +28,11 @@ type Report struct {
 // alone is Busy.
 //
 // If Copy fails, or its process ends, there is nothing at the destination. What it wrote stays
-// beside it, in a folder .NAME.transfer, and the next Copy to the same URL goes on from there, if it
-// is still the beginning of what it would write; otherwise, also to the same path by another engine
-// or with other options, and with Options.Restart, it begins anew. Pairs that the destination cannot
-// hold are an error of type [*Misfit]. Where the next Copy would fail as well, since a pair is
-// refused or the source is damaged, nothing stays.
+// beside it, in a folder .NAME.transfer, and the next Copy to the same URL goes on from there, if
+// it is still the beginning of what it would write; otherwise, also to the same path by another
+// engine or with other options, and with Options.Restart, it begins anew. Pairs that the
+// destination cannot hold are an error of type [*Misfit]. Where the next Copy would fail as well,
+// since a pair is refused or the source is damaged, nothing stays.
 func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 	began := time.Now()
 	report, err := copyAll(ctx, from, to, o.or())

@@ -256,8 +256,8 @@ func (p *partial) open(ctx context.Context) (*kv.DB, error) {
 	return db, err
 }
 
-// sorted sees to it that what is in the folder is of the destination's sort: an engine may open what
-// another one, or other options, made, and leave in it what is not the copy's.
+// sorted sees to it that what is in the folder is of the destination's sort: an engine may open
+// what another one, or other options, made, and leave in it what is not the copy's.
 func (p *partial) sorted() error {
 	name := filepath.Join(p.dir, sortName)
 	text, err := os.ReadFile(name)

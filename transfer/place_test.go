@@ -33,8 +33,8 @@ func interrupted(t *testing.T, from, to string) {
 	}
 }
 
-// TestARefusedPairLeavesNothing: the next copy would be refused as well, so that it would go on with
-// nothing.
+// TestARefusedPairLeavesNothing: the next copy would be refused as well, so that it would go on
+// with nothing.
 func TestARefusedPairLeavesNothing(t *testing.T) {
 	dir, from := small(t, "bbolt")
 	to := filepath.Join(dir, "new")

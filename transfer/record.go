@@ -77,8 +77,8 @@ func (r *record) write(p *partial) error {
 	return driver.SyncDir(filepath.Dir(p.to))
 }
 
-// forget removes the record of a store that is no longer at path: another one comes there, which was
-// not moved.
+// forget removes the record of a store that is no longer at path: another one comes there, which
+// was not moved.
 func forget(path string) error {
 	if err := os.Remove(recordPath(path)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

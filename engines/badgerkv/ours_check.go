@@ -3,9 +3,10 @@ package badgerkv
 import (
 	"context"
 	"os"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
-	sst "github.com/dgraph-io/badger/v4/table"
+	badgertable "github.com/dgraph-io/badger/v4/table"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -31,16 +32,13 @@ func (s *store) Check(ctx context.Context) error {
 // than an entry of the log.
 func (s *store) inTables() bool {
 	o := s.db.Opts()
-	if !o.ReadOnly || len(o.EncryptionKey) > 0 { // pairs may be in memory; blocks are longer
+	if !o.ReadOnly || len(o.EncryptionKey) > 0 { // pairs may be in memory, what ends a file may be longer
 		return false
 	}
-	for _, t := range s.db.Tables() {
-		file, err := os.Stat(sst.NewFilename(t.ID, o.Dir))
-		if err != nil || int64(t.OnDiskSize) > file.Size()-8 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.db.Tables(), func(t badger.TableInfo) bool {
+		file, err := os.Stat(badgertable.NewFilename(t.ID, o.Dir))
+		return err != nil || int64(t.OnDiskSize) > file.Size()-8
+	})
 }
 
 // appendValue appends the item's value to dst.

@@ -141,7 +141,7 @@ type (
 	}
 )
 
-// Init reads the first page, unless the size of the screen, which is told at once, asks for another.
+// Init reads the first page, which the size of the screen, told at once, asks for again.
 func (b browser) Init() tea.Cmd { return b.reading(nil, false) }
 
 // read returns what reads the page that begins at from, or, back, the one that ends before it; nil
@@ -322,8 +322,8 @@ func (b *browser) readValue(key []byte) tea.Cmd {
 // mostOfValue is how many bytes of a value are shown: the forms take several times as much memory.
 const mostOfValue = 1 << 20
 
-// shown returns what of a value is shown.
-func shown(v []byte) []byte {
+// beginning returns what of a value is shown.
+func beginning(v []byte) []byte {
 	if len(v) <= mostOfValue {
 		return v
 	}
@@ -389,7 +389,7 @@ func lines(v []byte) string {
 }
 
 func (b *browser) fill() {
-	b.text.SetContent(valueForms[b.form].show(shown(b.value)))
+	b.text.SetContent(valueForms[b.form].show(beginning(b.value)))
 	b.text.GotoTop()
 }
 
@@ -467,7 +467,7 @@ func (b browser) View() tea.View {
 		bottom = "up, down: move   esc: the keys   ctrl+c: quit"
 	case valueScreen:
 		top = fmt.Sprintf("%q, %d bytes, as %s", b.key, len(b.value), valueForms[b.form].name)
-		if n := len(shown(b.value)); n < len(b.value) {
+		if n := len(beginning(b.value)); n < len(b.value) {
 			top = fmt.Sprintf("%q, %d bytes, of which the first %d as %s", b.key, len(b.value), n, valueForms[b.form].name)
 		}
 		if body = b.text.View(); b.text.GetContent() == "" {

@@ -67,8 +67,8 @@ func bunt(path string, head []byte) (Found, error) {
 	return found, nil
 }
 
-// buntFrames looks at a file of frames, of which b is the end, or all of it. What does not follow is
-// what a crash has left, unless a frame behind it says that it had been synced.
+// buntFrames looks at a file of frames, of which b is the end, or all of it. What does not follow
+// is what a crash has left, unless a frame behind it says that it had been synced.
 func (f Found) buntFrames(head, b []byte, size int64, whole bool) Found {
 	first := int64(buntFrameLen)
 	if len(head) >= buntFrameLen {
@@ -93,8 +93,8 @@ func (f Found) buntFrames(head, b []byte, size int64, whole bool) Found {
 
 // isFrame reports whether b begins with a frame that says that it stands at a place.
 func isFrame(b []byte, at int64) bool {
-	return len(b) >= buntFrameLen && bytes.HasPrefix(b, []byte(buntFrame)) && (b[buntKind] == 't' || b[buntKind] == 'z') &&
-		frameNumber(b, buntAt) == at && string(b[buntFrameLen-2:buntFrameLen]) == "\r\n"
+	return len(b) >= buntFrameLen && bytes.HasPrefix(b, []byte(buntFrame)) &&
+		(b[buntKind] == 't' || b[buntKind] == 'z') && frameNumber(b, buntAt) == at && string(b[buntFrameLen-2:buntFrameLen]) == "\r\n"
 }
 
 func frameNumber(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
@@ -136,9 +136,9 @@ func lost(b []byte, end int) bool {
 	}
 }
 
-// commands returns up to where commands follow one another from the beginning of b, and whether what
-// comes then is the beginning of one. BuntDB passes over zeros between them, which a power loss
-// leaves.
+// commands returns up to where commands follow one another from the beginning of b, and whether
+// what comes then is the beginning of one. BuntDB passes over zeros between them, which a power
+// loss leaves.
 func commands(b []byte) (end int, cut bool) {
 	for {
 		rest := bytes.TrimLeft(b[end:], "\x00")

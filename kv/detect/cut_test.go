@@ -30,7 +30,7 @@ func filled(t *testing.T, engine, options string) string {
 			_, _ = rng.Read(value) // never fails
 			b.Put(fmt.Appendf(nil, "key/%02d/%02d", i, j), value)
 		}
-		err = errors.Join(err, db.Write(t.Context(), kv.Synced, &b))
+		err = errors.Join(err, db.Write(t.Context(), db.Caps().Strongest(), &b))
 	}
 	if db.Caps().Compacts && db.Caps().Folder {
 		err = errors.Join(err, db.Compact(t.Context()))
@@ -277,8 +277,8 @@ func overwrite(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestABuntFileThatWasOverwritten is damaged, as what follows shows; one with zeros in its values is
-// not.
+// TestABuntFileThatWasOverwritten is damaged, as what follows shows; one with zeros in its values
+// is not.
 func TestABuntFileThatWasOverwritten(t *testing.T) {
 	for _, options := range []string{"", "?Frames=false"} {
 		for name, data := range map[string][]byte{"zeros": make([]byte, 4096), "rubbish": bytes.Repeat([]byte("rubbish\r\n"), 500)} {

@@ -151,7 +151,8 @@ func owned(lock *flock.Flock) (bool, error) {
 
 // abandon gives a folder up in which no switch was opened. If there is none, nothing stays.
 func abandon(c driver.Config, lock *flock.Flock) error {
-	if _, err := os.Lstat(filepath.Join(c.Path, stateFile)); errors.Is(err, fs.ErrNotExist) && c.Mode != driver.ReadOnly {
+	_, err := os.Lstat(filepath.Join(c.Path, stateFile))
+	if errors.Is(err, fs.ErrNotExist) && c.Mode != driver.ReadOnly {
 		_ = os.Remove(lock.Path())
 		_ = os.Remove(c.Path) // unless something is in it
 	}
@@ -211,8 +212,8 @@ func begin(ctx context.Context, c driver.Config, st *state) error {
 	return st.write(c.Path)
 }
 
-// apart refuses two stores that are the same, or of which one lies within the other, and a new store
-// or a switch in the folder of a third one.
+// apart refuses two stores that are the same, or of which one lies within the other, and a new
+// store or a switch in the folder of a third one.
 func apart(dir string, st *state) error {
 	old, fresh := resolve(dir, "old", st.Old), resolve(dir, "new", st.New)
 	err := place.Apart(old, fresh)

@@ -273,8 +273,8 @@ func (s *store) follow(ctx context.Context, ops []driver.Op, d driver.Durability
 	}
 }
 
-// answering has do work on the shadow, while writers wait. A shadow on another machine that does not
-// answer is not used any more until the next opening: else each commit would wait for it.
+// answering has do work on the shadow, while writers wait. A shadow on another machine that does
+// not answer is not used any more until the next opening: else each commit would wait for it.
 func (s *store) answering(ctx context.Context, shadow *side, do func(context.Context) error) error {
 	if !shadow.Caps().Remote {
 		return do(ctx)

@@ -157,8 +157,8 @@ func TestAShadowThatDoesNotAnswer(t *testing.T) {
 	holds(t, old, want)
 }
 
-// TestWhatTheShadowMissedIsNoDifference: a pass over both that finds what the shadow is known to lack
-// counts it as mended alone.
+// TestWhatTheShadowMissedIsNoDifference: a pass over both that finds what the shadow is known to
+// lack counts it as mended alone.
 func TestWhatTheShadowMissedIsNoDifference(t *testing.T) {
 	dir, old, new := urls(t, "pebble", "bbolt")
 	fill(t, old, 20_000)
@@ -191,8 +191,8 @@ func TestWhatTheShadowMissedIsNoDifference(t *testing.T) {
 	}
 }
 
-// TestADamagedTruthTakesNothingFromTheShadow: Badger's cursors end at a block that they cannot read,
-// as if nothing came behind it.
+// TestADamagedTruthTakesNothingFromTheShadow: Badger's cursors end at a block that they cannot
+// read, as if nothing came behind it.
 func TestADamagedTruthTakesNothingFromTheShadow(t *testing.T) {
 	dir, old, new := urls(t, "badger", "bbolt")
 	want := fill(t, old, 5000)
