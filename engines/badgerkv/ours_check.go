@@ -32,10 +32,8 @@ func (s *store) Check(ctx context.Context) error {
 // than an entry of the log.
 func (s *store) inTables() bool {
 	o := s.db.Opts()
-	if !o.ReadOnly || len(o.EncryptionKey) > 0 { // pairs may be in memory, what ends a file may be longer
-		return false
-	}
-	return !slices.ContainsFunc(s.db.Tables(), func(t badger.TableInfo) bool {
+	told := o.ReadOnly && len(o.EncryptionKey) == 0 // else pairs may be in memory, or what ends a file be longer
+	return told && !slices.ContainsFunc(s.db.Tables(), func(t badger.TableInfo) bool {
 		file, err := os.Stat(badgertable.NewFilename(t.ID, o.Dir))
 		return err != nil || int64(t.OnDiskSize) > file.Size()-8
 	})

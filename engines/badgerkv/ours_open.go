@@ -1,8 +1,10 @@
 package badgerkv
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -40,20 +42,14 @@ func checkTables(o badger.Options) (err error) {
 // checkFooter reads a table's lengths from its end: … index, length of index (4 bytes), checksum,
 // length of checksum (4 bytes).
 func checkFooter(t *os.File) error {
-	info, err := t.Stat()
-	if err != nil {
-		return err
-	}
-	at := info.Size()
-	for range 2 {
+	at, err := t.Seek(0, io.SeekEnd)
+	for n := 0; n < 2 && err == nil; n++ {
 		var length [4]byte
-		if _, err := t.ReadAt(length[:], at-4); err != nil {
-			return corrupt("the end of a table: %w", err)
-		}
+		_, err = t.ReadAt(length[:], at-4)
 		at -= 4 + int64(binary.BigEndian.Uint32(length[:]))
 	}
-	if at < 0 {
-		return corrupt("%s does not end like a table", t.Name())
+	if err != nil || at < 0 {
+		return corrupt("%s does not end like a table: %w", t.Name(), cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	return nil
 }
