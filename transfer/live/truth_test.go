@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv"
@@ -81,15 +83,25 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// full is the engine "full": bbolt on a disk that has no room.
+type full struct{ bboltkv.Driver }
+
+func (d full) Info() driver.Info {
+	info := d.Driver.Info()
+	info.Name = "full"
+	return info
+}
+
+func (full) Open(context.Context, driver.Config) (driver.Store, error) {
+	return nil, &driver.Error{Kind: driver.Full, Err: errors.New("no room")}
+}
+
 // TestAnotherURLAfterAFailure: where the new store cannot be made, no switch was.
 func TestAnotherURLAfterAFailure(t *testing.T) {
 	dir, old, new := urls(t, "bbolt", "pebble")
 	want := fill(t, old, 10)
-	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
-	if db, err := live.Open(t.Context(), dir, old, "pebble:"+filepath.Join(file, "new")); err == nil {
-		must(t, db.Close())
-		t.Fatal("a store was made below a file")
+	if db, err := live.Open(t.Context(), dir, old, "full:"+dir+".new"); !errors.Is(err, kv.Full) {
+		t.Fatalf("a store where there is no room: %v, %v", db, err)
 	}
 	db, s := open(t, dir, old, new)
 	must(t, s.Move(t.Context(), live.Flipped))
@@ -101,7 +113,11 @@ func TestAnotherURLAfterAFailure(t *testing.T) {
 // any more once it was asked to.
 type silent struct{ bboltkv.Driver }
 
-func init() { driver.Register(silent{}) }
+func init() {
+	driver.Register(full{})
+	driver.Register(silent{})
+	driver.Register(hooked{})
+}
 
 func (d silent) Info() driver.Info {
 	info := d.Driver.Info()
@@ -157,32 +173,63 @@ func TestAShadowThatDoesNotAnswer(t *testing.T) {
 	holds(t, old, want)
 }
 
+// hooked is the engine "hooked": bbolt that calls a function before each Snapshot.
+type hooked struct{ bboltkv.Driver }
+
+func (d hooked) Info() driver.Info {
+	info := d.Driver.Info()
+	info.Name = "hooked"
+	return info
+}
+
+func (d hooked) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	s, err := d.Driver.Open(ctx, c)
+	return hookedStore{s}, err
+}
+
+var hook atomic.Pointer[func()]
+
+type hookedStore struct{ driver.Store }
+
+func (s hookedStore) Snapshot(ctx context.Context) (driver.Reader, error) {
+	if call := hook.Load(); call != nil {
+		(*call)()
+	}
+	return s.Store.Snapshot(ctx)
+}
+
 // TestWhatTheShadowMissedIsNoDifference: a pass over both that finds what the shadow is known to
 // lack counts it as mended alone.
 func TestWhatTheShadowMissedIsNoDifference(t *testing.T) {
-	dir, old, new := urls(t, "pebble", "bbolt")
+	dir, old, new := urls(t, "pebble", "hooked")
 	fill(t, old, 20_000)
 	db, s := open(t, dir, old, new)
 	_, err := s.Compare(t.Context())
 	must(t, err)
 	long := append([]byte("z"), make([]byte, 40_000)...) // bbolt takes 32,768
-	for range 20 {
-		compared := make(chan error, 1)
-		go func() {
-			_, err := s.Compare(t.Context())
-			compared <- err
-		}()
-		var b kv.Batch
-		b.Put([]byte("y"), nil)
-		b.Put(long, nil)
-		must(t, db.Write(t.Context(), kv.Flushed, &b))
-		must(t, db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
-			return errors.Join(tx.Delete([]byte("y")), tx.Delete(long))
-		}))
-		if err := <-compared; err != nil && !errors.Is(err, kv.TooLarge) {
-			t.Fatal(err)
+	written, steps := make(chan error, 1), 0
+	amid := func() {
+		if steps++; steps != 3 {
+			return
 		}
+		go func() {
+			var b kv.Batch
+			b.Put([]byte("y"), nil)
+			b.Put(long, nil)
+			written <- db.Write(t.Context(), kv.Flushed, &b)
+		}()
+		time.Sleep(100 * time.Millisecond) // so that it waits for this step to end; nothing fails if it does not
 	}
+	hook.Store(&amid)
+	_, err = s.Compare(t.Context())
+	hook.Store(nil)
+	if err != nil && !errors.Is(err, kv.TooLarge) {
+		t.Fatal(err)
+	}
+	must(t, <-written)
+	must(t, db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+		return errors.Join(tx.Delete([]byte("y")), tx.Delete(long))
+	}))
 	if _, err := s.Compare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
