@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/transfer/internal/place"
 )
 
 // Report is what Copy did.
@@ -27,10 +28,11 @@ type Report struct {
 // alone is Busy.
 //
 // If Copy fails, or its process ends, there is nothing at the destination. What it wrote stays
-// beside it, in a folder .NAME.transfer, and the next Copy to the same destination goes on from
-// there, if it is still the beginning of what it would write; otherwise, and with Options.Restart,
-// it begins anew. Pairs that the destination cannot hold are an error of type [*Misfit], and
-// nothing stays.
+// beside it, in a folder .NAME.transfer, and the next Copy to the same URL goes on from there, if
+// it is still the beginning of what it would write; otherwise, also to the same path by another
+// engine or with other options, and with Options.Restart, it begins anew. Pairs that the
+// destination cannot hold are an error of type [*Misfit]. Where the next Copy would fail as well,
+// since a pair is refused or the source is damaged, nothing stays.
 func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 	began := time.Now()
 	report, err := copyAll(ctx, from, to, o.or())
@@ -42,7 +44,7 @@ func Copy(ctx context.Context, from, to string, o *Options) (Report, error) {
 }
 
 func copyAll(ctx context.Context, from, to string, o Options) (report Report, err error) {
-	if err := apart(from, to); err != nil {
+	if err := place.Apart(from, to); err != nil {
 		return report, err
 	}
 	p, err := newPartial(to)
@@ -57,8 +59,8 @@ func copyAll(ctx context.Context, from, to string, o Options) (report Report, er
 	return copyTo(ctx, source, p, o)
 }
 
-// sound has the engine check a source of Badger, whose iterators end at what is damaged without an
-// error: the copy would lack what comes after it.
+// sound has the engine check a store of Badger, whose iterators end at what is damaged without an
+// error: a copy of it would lack what comes after it.
 func sound(ctx context.Context, source *kv.DB) error {
 	if source.Engine() != "badger" {
 		return nil
@@ -73,6 +75,9 @@ func copyTo(ctx context.Context, source *kv.DB, p *partial, o Options) (report R
 	}
 	defer func() { err = errors.Join(err, p.leave()) }()
 	if report, err = build(ctx, source, p, o); err != nil {
+		return report, err
+	}
+	if err := forget(p.to); err != nil {
 		return report, err
 	}
 	return report, p.publish()
@@ -167,7 +172,21 @@ func (c *copier) run(ctx context.Context) error {
 	if err = c.fits(ctx, db.Caps()); err == nil {
 		err = c.fill(ctx, db)
 	}
+	if refused(err) {
+		c.partial.keep = false
+	}
 	return errors.Join(err, ofCopy(db.Close()))
+}
+
+// refused reports whether err, of reading a source or of writing its pairs, is one that the next
+// copy would meet again: it could not go on with what was copied.
+func refused(err error) bool {
+	for _, kind := range []kv.Kind{kv.Invalid, kv.Unsupported, kv.TooLarge, kv.Corrupt} {
+		if errors.Is(err, kind) {
+			return !errors.As(err, new(unfit))
+		}
+	}
+	return false
 }
 
 // fill reads the source in one goroutine and commits to db in another.
@@ -345,7 +364,7 @@ func Plan(ctx context.Context, from, to string, o *Options) (Summary, error) {
 }
 
 func plan(ctx context.Context, from, to string, o Options) (summary Summary, err error) {
-	if err := apart(from, to); err != nil {
+	if err := place.Apart(from, to); err != nil {
 		return summary, err
 	}
 	p, err := newPartial(to)
@@ -360,9 +379,8 @@ func plan(ctx context.Context, from, to string, o Options) (summary Summary, err
 	if err := p.enter(false); err != nil {
 		return summary, err
 	}
-	p.keep = p.begun()
-	defer func() { err = errors.Join(err, p.leave()) }()
-	db, err := p.open(ctx)
+	defer func() { err = errors.Join(err, p.endTrial(), p.leave()) }()
+	db, err := p.trial(ctx)
 	if err != nil {
 		return summary, err
 	}

@@ -53,7 +53,7 @@ func excerpt(key []byte) string {
 }
 
 // fits looks at all pairs before any is copied, if the destination has limits that the source does
-// not have. If one does not fit, nothing is kept of what an earlier copy left.
+// not have.
 func (c *copier) fits(ctx context.Context, caps kv.Caps) error {
 	misfit := Misfit{MaxKey: caps.MaxKey, MaxValue: caps.MaxValue}
 	o := c.o
@@ -84,7 +84,6 @@ func (c *copier) fits(ctx context.Context, caps kv.Caps) error {
 	if err != nil || misfit.Count == 0 {
 		return err
 	}
-	c.partial.keep = false
 	return &kv.Error{Kind: kv.TooLarge, Err: &misfit, Hint: "choose an engine with larger limits, or leave these pairs out"}
 }
 

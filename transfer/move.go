@@ -13,6 +13,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer/internal/place"
 )
 
 // Old says what becomes of the old store when the new one is there.
@@ -152,7 +153,11 @@ func newMove(from []string, to string, o *MoveOptions) (*move, error) {
 		return nil, err
 	}
 	for _, f := range from {
-		if err := apart(f, to); err != nil {
+		if err := place.Apart(f, to); err != nil {
+			return nil, err
+		}
+		if err := refuse(place.Remote(f), "copy it by transfer.Copy, or assay copy, while no program writes to it",
+			"%s is not on this machine", f); err != nil {
 			return nil, err
 		}
 	}

@@ -243,6 +243,11 @@ func TestADamagedStoreIsNeitherCopiedNorRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	empty := "pebble:" + filepath.Join(dir, "empty")
+	fill(t, empty, 0)
+	if c, err := transfer.Verify(t.Context(), empty, from, nil); !errors.Is(err, kv.Corrupt) {
+		t.Errorf("verify: error %v after %+v, want one of kind %v", err, c, kv.Corrupt)
+	}
 	if done, err := transfer.Copy(t.Context(), from, to, nil); !errors.Is(err, kv.Corrupt) {
 		t.Errorf("copy: error %v after %+v, want one of kind %v", err, done, kv.Corrupt)
 	}

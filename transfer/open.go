@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/assaydb/assay/kv"
 )
@@ -18,19 +17,30 @@ const (
 	Change               // as the engine does by itself
 )
 
-// OpenExisting opens a store that is there. One that is not is NoStore, and is not created. Options
-// override what access says.
+// OpenExisting opens a store that is there, on this machine or, of an engine that is Remote, on
+// another. One that is not is NoStore, and is not created. Options override what access says.
 func OpenExisting(ctx context.Context, rawURL string, access Access, options ...kv.Option) (*kv.DB, error) {
 	path, err := kv.PathOf(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, &kv.Error{Op: "open", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a store that exists"}
-	}
 	d, err := lookup(rawURL)
 	if err != nil {
 		return nil, err
+	}
+	switch caps := d.Info().Caps; {
+	case !caps.Remote:
+		if _, err := os.Stat(path); err != nil {
+			return nil, &kv.Error{Op: "open", Path: path, Kind: kv.KindOf(err), Err: err, Hint: "name a store that exists"}
+		}
+	case access == Change: // who may write makes the store, who reads does not
+		db, err := kv.Open(ctx, rawURL, kv.WithMode(kv.ReadOnly))
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if access == Look && d.Info().Caps.Supports(kv.ReadOnly) {
 		options = append([]kv.Option{kv.WithMode(kv.ReadOnly)}, options...)
@@ -44,43 +54,6 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 // readOnce is what an engine is opened with that is read from one end to the other: blocks that
 // Badger keeps, up to 256 MB of them, are not asked for again.
 var readOnce = map[string]map[string]string{"badger": {"BlockCacheSize": "8388608"}}
-
-// apart refuses a source and a destination that are the same file or folder, by whatever names, and
-// a destination within the source: an engine does not expect strangers in its folder, and who
-// removes the old store would remove the new one with it.
-func apart(from, to string) error {
-	var paths [2]string
-	for i, rawURL := range []string{from, to} {
-		path, err := kv.PathOf(rawURL)
-		if err != nil || path == "" {
-			return err
-		}
-		if path, err = filepath.Abs(path); err != nil {
-			return err
-		}
-		paths[i] = resolved(path)
-	}
-	same := paths[0] == paths[1]
-	if a, err := os.Stat(paths[0]); err == nil && !same {
-		b, err := os.Stat(paths[1])
-		same = err == nil && os.SameFile(a, b)
-	}
-	if same {
-		return refuse(true, "name another path", "source and destination are the same")
-	}
-	way, err := filepath.Rel(paths[0], paths[1])
-	return refuse(err == nil && filepath.IsLocal(way), "name a path beside it",
-		"the destination is within the source, %s", paths[0])
-}
-
-// resolved returns an absolute path without symbolic links, as far as it is there.
-func resolved(path string) string {
-	real, err := filepath.EvalSymlinks(path)
-	if parent := filepath.Dir(path); err != nil && parent != path {
-		return filepath.Join(resolved(parent), filepath.Base(path))
-	}
-	return real
-}
 
 // refuse returns an error of kind Invalid if so, and nil otherwise.
 func refuse(so bool, hint, text string, values ...any) error {

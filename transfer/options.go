@@ -12,7 +12,7 @@ import (
 // as they are, as fast as possible.
 type Options struct {
 	// Range bounds the source's keys. Reverse and KeysOnly mean nothing here. Verify bounds both
-	// stores by it.
+	// stores by it if there is no Change.
 	Range kv.Range
 
 	// Change returns what becomes of a pair, and whether it is kept. It may use both slices until
@@ -20,6 +20,10 @@ type Options struct {
 	// ascend as those that it was given did. It must return the same each time: a copy that goes on
 	// after a kill asks again. Nil keeps every pair as it is.
 	Change func(key, value []byte) (k, v []byte, keep bool)
+
+	// Into bounds the keys of b that Verify compares with what Change makes. The zero Range is all
+	// keys.
+	Into kv.Range
 
 	// BytesPerSecond is how much of keys and values is copied in a second, at most. 0 is no limit.
 	BytesPerSecond int
@@ -54,7 +58,9 @@ func (o *Options) or() Options {
 	if options.Progress == nil {
 		options.Progress = func(Progress) {}
 	}
-	options.Range.Reverse, options.Range.KeysOnly = false, false
+	for _, r := range []*kv.Range{&options.Range, &options.Into} {
+		r.Reverse, r.KeysOnly = false, false
+	}
 	return options
 }
 

@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,18 +16,32 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer/internal/place"
 )
 
 // partial is a destination that has not got its name yet: a store within a folder beside its place,
 // so that whatever the engine puts beside its file is in there, too. One process at a time works on
 // it.
 type partial struct {
-	to   string // the path of the destination
-	url  string // of the store in the folder, as it is filled
-	dir  string // the folder
+	to   string   // the path of the destination
+	url  string   // of the store in the folder, as it is filled
+	sort string   // of the destination: its URL without the path, hashed
+	dir  string   // the folder
+	made []string // folders that were made for it, the inner ones first
 	lock *flock.Flock
 	keep bool // what is in the folder, for the copy that goes on
+
+	looked bool // that the place is in no other store's folder
 }
+
+// What is in the folder. The store's own name is not there, which may be one of these.
+const (
+	storeName  = "store"
+	lockName   = "lock"
+	sortName   = "sort"   // of which sort the store is
+	trialName  = "trial"  // a store to ask for what it can hold
+	recordName = "record" // before it has its place
+)
 
 // newPartial returns that of the destination to, which must not exist.
 func newPartial(to string) (*partial, error) {
@@ -63,7 +79,9 @@ func placeOf(to string) (*partial, error) {
 		filled = inBulk(to, ascending[d.Info().Name])
 	}
 	filled = inBulk(filled, d.Info().Bulk)
-	return &partial{to: path, dir: dir, url: WithPath(filled, filepath.Join(dir, filepath.Base(path)))}, nil
+	sort := sha256.Sum256([]byte(WithPath(to, "")))
+	return &partial{to: path, dir: dir, url: WithPath(filled, filepath.Join(dir, storeName)),
+		sort: hex.EncodeToString(sort[:])}, nil
 }
 
 // ascending is what a long copy, whose keys ascend, needs beside the engine's Bulk.
@@ -136,14 +154,24 @@ func WithPath(rawURL, path string) string {
 }
 
 // path returns where the store lies as long as it has not got its name.
-func (p *partial) path() string { return filepath.Join(p.dir, filepath.Base(p.to)) }
+func (p *partial) path() string { return filepath.Join(p.dir, storeName) }
 
 // enter makes the folder this process's own. With anew it is emptied.
 func (p *partial) enter(anew bool) error {
+	if !p.looked && !exists(p.to) {
+		if err := place.Outside(p.to); err != nil {
+			return err
+		}
+		p.looked = true
+	}
+	p.made = nil
+	for dir := filepath.Dir(p.dir); !exists(dir); dir = filepath.Dir(dir) {
+		p.made = append(p.made, dir)
+	}
 	if err := driver.MakeDirs(p.dir); err != nil {
 		return err
 	}
-	p.lock = flock.New(filepath.Join(p.dir, "lock"), flock.SetPermissions(0o600))
+	p.lock = flock.New(filepath.Join(p.dir, lockName), flock.SetPermissions(0o600))
 	switch taken, err := p.lock.TryLock(); {
 	case errors.Is(err, fs.ErrNotExist):
 		return p.justEnded()
@@ -186,7 +214,7 @@ func (p *partial) owned() (bool, error) {
 func (p *partial) clear() error {
 	entries, err := os.ReadDir(p.dir)
 	for _, e := range entries {
-		if e.Name() != "lock" {
+		if e.Name() != lockName {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, e.Name())))
 		}
 	}
@@ -200,7 +228,9 @@ func (p *partial) leave() error {
 	var err error
 	if !p.keep || !p.begun() {
 		err = errors.Join(p.clear(), os.Remove(p.lock.Path()))
-		_ = os.Remove(p.dir)
+		for _, dir := range append([]string{p.dir}, p.made...) {
+			_ = os.Remove(dir) // unless something is in it
+		}
 	}
 	return errors.Join(err, p.lock.Unlock())
 }
@@ -211,25 +241,69 @@ func (p *partial) begun() bool {
 	return err == nil
 }
 
-// open opens the store, for a copy that goes on or begins. One that a power loss has damaged is
-// removed first.
+// open opens the store, for a copy that goes on or begins. One that a power loss has damaged, or
+// that is of another sort, is removed first.
 func (p *partial) open(ctx context.Context) (*kv.DB, error) {
+	if err := p.sorted(); err != nil {
+		return nil, err
+	}
 	db, err := p.openAgain(ctx)
 	if errors.Is(err, kv.Corrupt) {
-		if err = p.clear(); err == nil {
+		if err = errors.Join(p.clear(), p.sorted()); err == nil {
 			db, err = p.openAgain(ctx)
 		}
 	}
 	return db, err
 }
 
+// sorted sees to it that what is in the folder is of the destination's sort: an engine may open
+// what another one, or other options, made, and leave in it what is not the copy's.
+func (p *partial) sorted() error {
+	name := filepath.Join(p.dir, sortName)
+	text, err := os.ReadFile(name)
+	switch {
+	case err == nil && string(text) == p.sort:
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	begun := p.begun()
+	if err = p.clear(); begun { // it must not come back, after a power loss, beside the new file
+		err = errors.Join(err, driver.SyncDir(p.dir))
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(p.sort), 0o600)
+}
+
+// trial makes an empty store of the destination's sort, and leaves what an earlier copy left as it
+// is.
+func (p *partial) trial(ctx context.Context) (*kv.DB, error) {
+	if err := p.endTrial(); err != nil {
+		return nil, err
+	}
+	return p.openAt(ctx, trialName)
+}
+
+// endTrial removes it.
+func (p *partial) endTrial() error {
+	err := os.RemoveAll(filepath.Join(p.dir, trialName))
+	for _, suffix := range companions {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, trialName+suffix)))
+	}
+	return err
+}
+
 // openAgain opens the store, not read-only: a reader may leave files that only a writer removes.
-func (p *partial) openAgain(ctx context.Context) (*kv.DB, error) {
+func (p *partial) openAgain(ctx context.Context) (*kv.DB, error) { return p.openAt(ctx, storeName) }
+
+func (p *partial) openAt(ctx context.Context, name string) (*kv.DB, error) {
 	d, err := lookup(p.url)
 	if err != nil {
 		return nil, err
 	}
-	return kv.Open(ctx, p.url, kv.WithWeakest(d.Info().Caps.Cheapest()))
+	return kv.Open(ctx, WithPath(p.url, filepath.Join(p.dir, name)), kv.WithWeakest(d.Info().Caps.Cheapest()))
 }
 
 // sync makes what was written durable, whatever class it was committed with. The store is closed.

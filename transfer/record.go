@@ -63,7 +63,7 @@ func (r *record) write(p *partial) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(p.dir, "record"))
+	file, err := os.Create(filepath.Join(p.dir, recordName))
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,18 @@ func (r *record) write(p *partial) error {
 		return err
 	}
 	return driver.SyncDir(filepath.Dir(p.to))
+}
+
+// forget removes the record of a store that is no longer at path: another one comes there, which
+// was not moved.
+func forget(path string) error {
+	if err := os.Remove(recordPath(path)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return err
+	}
+	return driver.SyncDir(filepath.Dir(path))
 }
 
 // coarse is how exact the times of files are on the coarsest file systems.

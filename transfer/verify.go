@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/assaydb/assay/kv"
 )
 
@@ -25,7 +27,8 @@ type Difference struct {
 
 // Verify compares the pairs of two stores, one after the other in the order of their keys.
 // Options.Change is applied to the pairs of a, so that a store can be compared with a copy that was
-// changed; Options.Range bounds the keys of a, and where there is no Change those of b.
+// changed; Options.Range bounds the keys of a, and those of b where there is no Change, else
+// Options.Into does. A store that is damaged is Corrupt.
 func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err error) {
 	dbA, err := OpenExisting(ctx, a, Look)
 	if err != nil {
@@ -37,16 +40,24 @@ func Verify(ctx context.Context, a, b string, o *Options) (c Comparison, err err
 		return c, failed("verify", a, b, err)
 	}
 	defer func() { err = errors.Join(err, dbB.Close()) }()
-	if c, err = compare(ctx, dbA, dbB, o.or()); err != nil {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, db := range []*kv.DB{dbA, dbB} {
+		all.Go(func() error { return sound(ctx, db) })
+	}
+	all.Go(func() (err error) {
+		c, err = compare(ctx, dbA, dbB, o.or())
+		return err
+	})
+	if err = all.Wait(); err != nil {
 		return c, failed("verify", a, b, err)
 	}
 	return c, nil
 }
 
 func compare(ctx context.Context, a, b *kv.DB, o Options) (c Comparison, err error) {
-	r := kv.Range{}
-	if o.Change == nil {
-		r = o.Range
+	r := o.Range
+	if o.Change != nil {
+		r = o.Into
 	}
 	it := b.Iter(ctx, r)
 	defer func() { err = errors.Join(err, it.Close()) }()

@@ -40,7 +40,7 @@
 //
 // ours_bulk.go: with which options a load takes little memory.
 //
-// ours_check.go: Check reads every value, and outlives Badger's panics over damaged files.
+// ours_check.go: Check reads the value log, too, and outlives Badger's panics over damaged files.
 package badgerkv
 
 import (

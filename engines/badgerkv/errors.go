@@ -36,11 +36,9 @@ var known = []struct {
 // classify turns an error of Badger into one of package driver.
 func classify(err error) error {
 	switch {
-	case err == nil:
-		return nil
 	case err == badger.ErrKeyNotFound:
 		return driver.NotFound
-	case errors.As(err, new(*driver.Error)):
+	case err == nil, errors.As(err, new(*driver.Error)):
 		return err
 	}
 	for _, k := range known {

@@ -1,8 +1,10 @@
 package badgerkv
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -22,43 +24,32 @@ func (r *room) mend(o badger.Options) error {
 // own and, where the lengths in a footer reach outside the file, panics there or calls os.Exit:
 // neither can be turned into an error. Only tables that the manifest lists are looked at; a killed
 // process may leave parts of others, which Badger removes. It also reports what cannot be opened.
-func checkTables(o badger.Options) error {
+func checkTables(o badger.Options) (err error) {
 	f, err := os.Open(filepath.Join(o.Dir, badger.ManifestFilename))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	manifest, _, err := badger.ReplayManifestFile(f, o.ExternalMagicVersion, o)
-	if err != nil {
-		return nil
-	}
+	manifest, _, _ := badger.ReplayManifestFile(f, o.ExternalMagicVersion, o) // an error is opening's to tell
 	for id := range manifest.Tables {
-		if t, err := os.Open(badgertable.NewFilename(id, o.Dir)); err == nil {
-			if err := errors.Join(checkFooter(t), t.Close()); err != nil {
-				return err
-			}
+		if t, oerr := os.Open(badgertable.NewFilename(id, o.Dir)); oerr == nil {
+			err = errors.Join(err, checkFooter(t), t.Close())
 		}
 	}
-	return nil
+	return err
 }
 
 // checkFooter reads a table's lengths from its end: … index, length of index (4 bytes), checksum,
 // length of checksum (4 bytes).
 func checkFooter(t *os.File) error {
-	info, err := t.Stat()
-	if err != nil {
-		return err
-	}
-	at := info.Size()
-	for range 2 {
+	at, err := t.Seek(0, io.SeekEnd)
+	for n := 0; n < 2 && err == nil; n++ {
 		var length [4]byte
-		if _, err := t.ReadAt(length[:], at-4); err != nil {
-			return corrupt("the end of a table: %w", err)
-		}
+		_, err = t.ReadAt(length[:], at-4)
 		at -= 4 + int64(binary.BigEndian.Uint32(length[:]))
 	}
-	if at < 0 {
-		return corrupt("%s does not end like a table", t.Name())
+	if err != nil || at < 0 {
+		return corrupt("%s does not end like a table: %w", t.Name(), cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	return nil
 }

@@ -276,3 +276,32 @@ func TestALoadMergesEachPairOnce(t *testing.T) {
 		t.Error("there is no table on the last level")
 	}
 }
+
+// TestCheckReadsATableOnce: its blocks have all pairs, unless a value is in the value log.
+func TestCheckReadsATableOnce(t *testing.T) {
+	for _, c := range []struct {
+		params string
+		again  bool // the pairs are read, too
+	}{{"", false}, {"?ValueThreshold=100", true}} {
+		url := "badger:" + filepath.Join(t.TempDir(), "db")
+		db := open(t, url+c.params)
+		put(t, db, kv.Synced, 300)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = open(t, url, kv.WithMode(kv.ReadOnly))
+		handle, _ := badgerkv.Handle(db)
+		asked := func() uint64 { return handle.BlockCacheMetrics().Hits() + handle.BlockCacheMetrics().Misses() }
+		began := asked()
+		if err := handle.VerifyChecksum(); err != nil {
+			t.Fatal(err)
+		}
+		once := asked() - began
+		if err := db.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := asked() - began - once; once == 0 || (n > once) != c.again {
+			t.Errorf("%q: %d blocks were asked for, and the tables have %d", c.params, n, once)
+		}
+	}
+}

@@ -26,8 +26,7 @@ func (t *txn) copy(key, value []byte) (k, v []byte) {
 	}
 	t.size += int64(size) + 32
 	t.arena = append(append(t.arena, key...), value...)
-	k, v = t.arena[n:n+len(key):n+len(key)], t.arena[n+len(key):n+size:n+size]
-	return k, v
+	return t.arena[n : n+len(key) : n+len(key)], t.arena[n+len(key) : n+size : n+size]
 }
 
 // Commit writes everything to Badger's log.

@@ -53,6 +53,7 @@ func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Into = kv.Prefix(as)
 	var key []byte
 	o.Change = func(k, v []byte) ([]byte, []byte, bool) {
 		key = append(append(key[:0], as...), bytes.TrimPrefix(k, prefix)...)

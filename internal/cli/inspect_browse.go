@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/table"
 	"charm.land/bubbles/v2/textinput"
@@ -36,7 +38,9 @@ func (a *app) browse(ctx context.Context, db *kv.DB, operands []string, _ inspec
 	if err != nil {
 		return err
 	}
-	end, err := tea.NewProgram(newBrowser(ctx, db, prefix), tea.WithContext(ctx), tea.WithInput(keyboard{in}),
+	reading, stop := context.WithCancel(ctx) // who leaves does not wait for what is still read
+	defer stop()
+	end, err := tea.NewProgram(newBrowser(reading, db, prefix), tea.WithContext(ctx), tea.WithInput(keyboard{in}),
 		tea.WithOutput(a.stdout)).Run()
 	switch b, ok := end.(browser); {
 	case ctx.Err() != nil:
@@ -69,6 +73,7 @@ type browser struct {
 	prefix []byte
 	at     browserScreen
 	page   page
+	asked  int // pages that were asked for: what an earlier one comes to is not shown
 	keys   table.Model
 	text   viewport.Model
 	input  textinput.Model
@@ -109,6 +114,7 @@ func (b *browser) resize(width, height int) {
 
 // cut returns what of a line has room.
 func (b *browser) cut(line string) string {
+	line = strings.ReplaceAll(line, "\n", " ")
 	if r := []rune(line); len(r) > b.text.Width() {
 		return string(r[:max(0, b.text.Width())])
 	}
@@ -121,8 +127,9 @@ func (b *browser) rows() int { return max(1, b.height-3) }
 // pageRead, valueRead and storesRead are messages: what was read of the store.
 type (
 	pageRead struct {
-		page page
-		err  error
+		asked int
+		page  page
+		err   error
 	}
 	valueRead struct {
 		key, value []byte
@@ -134,16 +141,21 @@ type (
 	}
 )
 
-// Init reads the first page.
-func (b browser) Init() tea.Cmd { return b.read(nil, false) }
+// Init reads the first page, which the size of the screen, told at once, asks for again.
+func (b browser) Init() tea.Cmd { return b.reading(nil, false) }
 
 // read returns what reads the page that begins at from, or, back, the one that ends before it; nil
 // is the first page, or the last.
 func (b *browser) read(from []byte, back bool) tea.Cmd {
-	r, n := kv.Prefix(b.prefix), b.rows()
+	b.asked++
+	return b.reading(from, back)
+}
+
+func (b *browser) reading(from []byte, back bool) tea.Cmd {
+	r, n, asked, ctx, db := kv.Prefix(b.prefix), b.rows(), b.asked, b.ctx, b.db
 	return func() tea.Msg {
-		p, err := readPage(b.ctx, b.db, r, from, back, n)
-		return pageRead{p, err}
+		p, err := readPage(ctx, db, r, from, back, n)
+		return pageRead{asked, p, err}
 	}
 }
 
@@ -188,11 +200,18 @@ func (b browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if len(b.page.keys) > 0 && b.page.before {
 			first = b.page.keys[0]
 		}
-		return b, b.read(first, false)
+		cmd := b.read(first, false)
+		return b, cmd
 	case pageRead:
-		if msg.err != nil {
+		switch {
+		case msg.asked != b.asked:
+			return b, nil
+		case msg.err != nil:
 			b.err = msg.err
 			return b, tea.Quit
+		case len(msg.page.keys) == 0 && (msg.page.before || msg.page.after):
+			cmd := b.read(nil, msg.page.before) // the keys of this page were removed meanwhile
+			return b, cmd
 		}
 		b.show(msg.page)
 		return b, nil
@@ -219,7 +238,8 @@ func (b *browser) show(p page) {
 	b.page = p
 	rows := make([]table.Row, len(p.keys))
 	for i, k := range p.keys {
-		rows[i] = table.Row{strings.Trim(fmt.Sprintf("%q", k), `"`), fmt.Sprint(p.sizes[i])}
+		quoted := strconv.Quote(string(k))
+		rows[i] = table.Row{quoted[1 : len(quoted)-1], fmt.Sprint(p.sizes[i])}
 	}
 	b.keys.SetRows(rows)
 	b.keys.GotoTop()
@@ -244,21 +264,26 @@ func (b browser) onKeys(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 			return b, b.readValue(b.page.keys[i])
 		}
 	case "s":
+		b.note = "looking for an event log, records and queues"
 		return b, func() tea.Msg {
 			text, err := describeStores(b.ctx, b.db)
 			return storesRead{text, err}
 		}
 	case "home", "g":
-		return b, b.read(nil, false)
+		cmd := b.read(nil, false)
+		return b, cmd
 	case "end", "G":
-		return b, b.read(nil, true)
+		cmd := b.read(nil, true)
+		return b, cmd
 	case "down", "j", "pgdown", "space":
 		if b.page.after && (i == n-1 || key == "pgdown" || key == "space") {
-			return b, b.read(append(bytes.Clone(b.page.keys[n-1]), 0), false)
+			cmd := b.read(kv.After(b.page.keys[n-1]), false)
+			return b, cmd
 		}
 	case "up", "k", "pgup":
 		if b.page.before && (i == 0 || key == "pgup") {
-			return b, b.read(b.page.keys[0], true)
+			cmd := b.read(b.page.keys[0], true)
+			return b, cmd
 		}
 	}
 	var cmd tea.Cmd
@@ -279,7 +304,8 @@ func (b browser) onPrefix(msg tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 			return b, nil
 		}
 		b.prefix = prefix
-		return b, tea.Sequence(tea.ClearScreen, b.read(nil, false))
+		cmd := b.read(nil, false)
+		return b, tea.Sequence(tea.ClearScreen, cmd)
 	}
 	var cmd tea.Cmd
 	b.input, cmd = b.input.Update(msg)
@@ -293,9 +319,26 @@ func (b *browser) readValue(key []byte) tea.Cmd {
 	}
 }
 
+// mostOfValue is how many bytes of a value are shown: the forms take several times as much memory.
+const mostOfValue = 1 << 20
+
+// beginning returns what of a value is shown.
+func beginning(v []byte) []byte {
+	if len(v) <= mostOfValue {
+		return v
+	}
+	n := mostOfValue
+	for n > mostOfValue-utf8.UTFMax && !utf8.RuneStart(v[n]) {
+		n--
+	}
+	return v[:n]
+}
+
 // showValue shows a value in the first form that fits it.
 func (b browser) showValue(msg valueRead) (tea.Model, tea.Cmd) {
 	switch {
+	case b.at != keysScreen:
+		return b, nil // who asked for it is elsewhere
 	case errors.Is(msg.err, kv.NotFound):
 		b.note = "deleted meanwhile"
 		return b, nil
@@ -346,7 +389,7 @@ func lines(v []byte) string {
 }
 
 func (b *browser) fill() {
-	b.text.SetContent(valueForms[b.form].show(b.value))
+	b.text.SetContent(valueForms[b.form].show(beginning(b.value)))
 	b.text.GotoTop()
 }
 
@@ -400,6 +443,8 @@ func (a *app) queuesIn(ctx context.Context, db *kv.DB, _ []string, _ inspectFlag
 
 func (b browser) showStores(msg storesRead) (tea.Model, tea.Cmd) {
 	switch {
+	case b.at != keysScreen:
+		return b, nil
 	case msg.err != nil:
 		b.note = msg.err.Error()
 		return b, nil
@@ -407,7 +452,7 @@ func (b browser) showStores(msg storesRead) (tea.Model, tea.Cmd) {
 		b.note = "no event log, records or queues; those in a namespace need --namespace"
 		return b, tea.ClearScreen
 	}
-	b.at = storesScreen
+	b.at, b.note = storesScreen, ""
 	b.text.SetContent(lines([]byte(msg.text)))
 	b.text.GotoTop()
 	return b, tea.ClearScreen
@@ -422,6 +467,9 @@ func (b browser) View() tea.View {
 		bottom = "up, down: move   esc: the keys   ctrl+c: quit"
 	case valueScreen:
 		top = fmt.Sprintf("%q, %d bytes, as %s", b.key, len(b.value), valueForms[b.form].name)
+		if n := len(beginning(b.value)); n < len(b.value) {
+			top = fmt.Sprintf("%q, %d bytes, of which the first %d as %s", b.key, len(b.value), n, valueForms[b.form].name)
+		}
 		if body = b.text.View(); b.text.GetContent() == "" {
 			body = "it is no " + valueForms[b.form].name + strings.Repeat("\n", max(0, b.height-3))
 		}

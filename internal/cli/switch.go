@@ -47,11 +47,14 @@ there. --to waits until the new store is filled and both are equal.`,
 			p := newMeter(cmd.Context(), a.stderr, "filling and comparing "+args[0])
 			st, err := w.do(cmd.Context())
 			p.end()
+			if errors.Is(err, kv.Canceled) {
+				fmt.Fprintf(a.stderr, "%s stays as it is; what is to be filled goes on when it is opened again\n", args[0])
+			}
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.stdout, st)
+				return writeJSON(a.stdout, newSwitchShown(st))
 			}
 			return printSwitch(a.stdout, args[0], st)
 		},
@@ -98,6 +101,20 @@ func (w *switching) do(ctx context.Context) (st live.Status, err error) {
 	return s.Status(), nil
 }
 
+// switchShown is how a switch stands, as --json shows it.
+type switchShown struct {
+	live.Status
+	Failure string `json:"failure,omitempty"` // the last one of the shadow
+}
+
+func newSwitchShown(st live.Status) switchShown {
+	shown := switchShown{Status: st}
+	if st.Err != nil {
+		shown.Failure = st.Err.Error()
+	}
+	return shown
+}
+
 func printSwitch(w io.Writer, dir string, st live.Status) error {
 	truth, shadow := "the old store", "the new one follows"
 	if st.Phase != live.Shadowed {
@@ -115,6 +132,9 @@ func printSwitch(w io.Writer, dir string, st live.Status) error {
 	if err == nil && st.Mended+st.Differing+st.Missed > 0 {
 		_, err = fmt.Fprintf(w, "%s put into the shadow or removed; %s differed that should not; %s missed\n",
 			count(st.Mended, "pair"), humanize.Comma(st.Differing), count(st.Missed, "commit"))
+	}
+	if err == nil && st.Err != nil {
+		_, err = fmt.Fprintf(w, "the last failure of the shadow: %v\n", st.Err)
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package detect
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"hash/crc32"
 	"strconv"
 )
 
@@ -16,41 +18,158 @@ func redis(head []byte) bool {
 }
 
 // buntFrame is how a frame begins that the driver of this project puts before each transaction: a
-// pair whose key is empty and whose value of 29 bytes begins with its kind (z ends the file of a
-// store that was closed), its place in the file (8 bytes), and the size of the transaction (8).
+// pair whose key is empty and whose value of 29 bytes is its kind (t, or z where the file was
+// closed), its place in the file, the size of the transaction, up to where the file had been synced
+// (8 bytes each), and a CRC-32C (4) of the transaction, and of the frame with the sum of the one
+// before in this place.
 const buntFrame = "*3\r\n$3\r\nset\r\n$0\r\n\r\n$29\r\n"
 
-const buntFrameEnd, buntFrameSize = 29 + len("\r\n"), 1 + 8 // behind that: where it ends, where that size stands
+const (
+	buntFrameLen = len(buntFrame) + 29 + len("\r\n")
+	buntKind     = len(buntFrame)
+	buntAt       = buntKind + 1
+	buntSize     = buntAt + 8
+	buntSynced   = buntSize + 8
+	buntSum      = buntSynced + 8
+)
 
-// bunt looks at the end of a file. One with frames was closed if a frame that says so is its end.
-// One without has nothing that tells of its end: cut behind a command, it is whole.
+// buntWhole is how large a file may be that is read from its beginning to its end: whoever opens it
+// reads all of it anyway. Of a larger one the end is looked at.
+const buntWhole = 64 << 20
+
+// bunt looks whether the frames of a file, or its commands, follow one another up to its end, and
+// the last one says that it was closed. A file without frames has nothing that tells of its end:
+// cut behind a command, it is whole.
 func bunt(path string, head []byte) (Found, error) {
-	tail, size, err := tailOf(path, headBytes)
-	found := Found{Engine: "bunt", State: Clean}
-	switch {
-	case err != nil:
-	case bytes.HasPrefix(head, []byte(buntFrame)):
-		first := int64(len(buntFrame) + buntFrameEnd)
-		if size >= first {
-			first += int64(binary.BigEndian.Uint64(head[len(buntFrame)+buntFrameSize:]))
-		}
-		if size < first { // which was synced before the file got its name
-			return found.short("the file", size, first), nil
-		}
-		at := len(tail) - len(buntFrame) - buntFrameEnd
-		if at < 0 || !closedFrame(tail[at:], size-int64(len(tail)-at)) {
-			found.State, found.Detail = Recovery, "it was not closed, or lacks its end"
-		}
-	case !endsCommand(tail):
-		found.State, found.Detail = Recovery, "it ends within a command"
+	n := sizeOf(path)
+	if n > buntWhole {
+		n = headBytes
 	}
-	return found, err
+	b, size, err := tailOf(path, n)
+	found := Found{Engine: "bunt", State: Clean}
+	if err != nil {
+		return found, err
+	}
+	whole := int64(len(b)) == size
+	if bytes.HasPrefix(head, []byte(buntFrame)) {
+		return found.buntFrames(head, b, size, whole), nil
+	}
+	end, cut := 0, !whole && !endsCommand(b)
+	if whole {
+		end, cut = commands(b)
+	}
+	switch {
+	case cut:
+		found.State, found.Detail = Recovery, "it ends within a command"
+	case whole && end < len(b):
+		found.State, found.Detail = Damaged, fmt.Sprintf("at byte %d of %d no command begins", end, size)
+	}
+	return found, nil
 }
 
-func closedFrame(b []byte, at int64) bool {
-	value, ok := bytes.CutPrefix(b, []byte(buntFrame))
-	return ok && value[0] == 'z' && binary.BigEndian.Uint64(value[1:]) == uint64(at) &&
-		bytes.HasSuffix(value, []byte("\r\n"))
+// buntFrames looks at a file of frames, of which b is the end, or all of it. What does not follow
+// is what a crash has left, unless a frame behind it says that it had been synced.
+func (f Found) buntFrames(head, b []byte, size int64, whole bool) Found {
+	first := int64(buntFrameLen)
+	if len(head) >= buntFrameLen {
+		first += frameNumber(head, buntSize)
+	}
+	if size < first || first < 0 { // which was synced before the file got its name
+		return f.short("the file", size, first)
+	}
+	if whole {
+		end := frames(b)
+		if end == 0 || lost(b, end) {
+			f.State, f.Detail = Damaged, fmt.Sprintf("from byte %d of %d on it is not as it was written", end, size)
+			return f
+		}
+	}
+	at := len(b) - buntFrameLen
+	if at < 0 || !isFrame(b[at:], size-int64(len(b)-at)) || b[at+buntKind] != 'z' {
+		f.State, f.Detail = Recovery, "it was not closed, or lacks its end"
+	}
+	return f
+}
+
+// isFrame reports whether b begins with a frame that says that it stands at a place.
+func isFrame(b []byte, at int64) bool {
+	return len(b) >= buntFrameLen && bytes.HasPrefix(b, []byte(buntFrame)) &&
+		(b[buntKind] == 't' || b[buntKind] == 'z') && frameNumber(b, buntAt) == at && string(b[buntFrameLen-2:buntFrameLen]) == "\r\n"
+}
+
+func frameNumber(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
+
+// frames returns up to where frames with their transactions follow one another, as they were
+// written.
+func frames(b []byte) (end int) {
+	before := uint32(0)
+	for isFrame(b[end:], int64(end)) {
+		head, rest := bytes.Clone(b[end:end+buntFrameLen]), b[end+buntFrameLen:]
+		size := frameNumber(head, buntSize)
+		if size < 0 || size > int64(len(rest)) {
+			break
+		}
+		sum := binary.BigEndian.Uint32(head[buntSum:])
+		binary.BigEndian.PutUint32(head[buntSum:], before)
+		if crc32.Update(crc32.Checksum(rest[:size], castagnoli), castagnoli, head) != sum {
+			break
+		}
+		end, before = end+buntFrameLen+int(size), sum
+	}
+	return end
+}
+
+// lost reports whether a frame behind end says that what is there had been synced.
+func lost(b []byte, end int) bool {
+	for at := end; ; at++ {
+		n := bytes.Index(b[at:], []byte(buntFrame))
+		if n < 0 {
+			return false
+		}
+		at += n
+		if !isFrame(b[at:], int64(at)) {
+			continue
+		}
+		if synced := frameNumber(b[at:], buntSynced); int64(end) < synced && synced <= int64(at) {
+			return true
+		}
+	}
+}
+
+// commands returns up to where commands follow one another from the beginning of b, and whether
+// what comes then is the beginning of one. BuntDB passes over zeros between them, which a power
+// loss leaves.
+func commands(b []byte) (end int, cut bool) {
+	for {
+		rest := bytes.TrimLeft(b[end:], "\x00")
+		if len(rest) == 0 {
+			return len(b), end < len(b)
+		}
+		behind, ok := command(rest)
+		if !ok {
+			return end, mayBeCut(rest)
+		}
+		end = len(b) - len(behind)
+	}
+}
+
+// mayBeCut reports whether b, no command, is the beginning of one.
+func mayBeCut(b []byte) bool {
+	arguments, b, ok := number(b, '*')
+	for ; ok && arguments > 0; arguments-- {
+		var size int
+		if size, b, ok = number(b, '$'); ok {
+			if size > len(b)-2 {
+				return bytes.HasPrefix([]byte("\r\n"), b[min(size, len(b)):])
+			}
+			if string(b[size:size+2]) != "\r\n" {
+				return false
+			}
+			b = b[size+2:]
+		}
+	}
+	const longest = len("$2147483647\r")
+	return len(b) <= longest && !bytes.ContainsAny(b, "\n\x00")
 }
 
 // endsCommand reports whether a command ends where tail, the end of a file, does. Of one that is
@@ -78,7 +197,7 @@ func command(b []byte) (rest []byte, ok bool) {
 	for ; ok && arguments > 0; arguments-- {
 		var size int
 		if size, b, ok = number(b, '$'); ok {
-			if ok = len(b) >= size+2; ok {
+			if ok = size <= len(b)-2 && string(b[size:size+2]) == "\r\n"; ok {
 				b = b[size+2:]
 			}
 		}

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ func filled(t *testing.T, engine, options string) string {
 			_, _ = rng.Read(value) // never fails
 			b.Put(fmt.Appendf(nil, "key/%02d/%02d", i, j), value)
 		}
-		err = errors.Join(err, db.Write(t.Context(), kv.Synced, &b))
+		err = errors.Join(err, db.Write(t.Context(), db.Caps().Strongest(), &b))
 	}
 	if db.Caps().Compacts && db.Caps().Folder {
 		err = errors.Join(err, db.Compact(t.Context()))
@@ -260,5 +261,65 @@ func TestNothingIsMissingWhileAStoreIsInUse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// overwrite puts data into the middle of a file.
+func overwrite(t *testing.T, path string, data []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt(data, sizeOf(t, path)/2)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestABuntFileThatWasOverwritten is damaged, as what follows shows; one with zeros in its values
+// is not.
+func TestABuntFileThatWasOverwritten(t *testing.T) {
+	for _, options := range []string{"", "?Frames=false"} {
+		for name, data := range map[string][]byte{"zeros": make([]byte, 4096), "rubbish": bytes.Repeat([]byte("rubbish\r\n"), 500)} {
+			t.Run(options+" "+name, func(t *testing.T) {
+				path := filled(t, "bunt", options)
+				overwrite(t, path, data)
+				found, err := detect.Path(path)
+				if err != nil || found.Engine != "bunt" || found.State != detect.Damaged || found.Detail == "" {
+					t.Errorf("found %v, %v; want damaged", found, err)
+				}
+				if db, err := kv.Open(t.Context(), "bunt:"+path+options); !errors.Is(err, kv.Corrupt) {
+					t.Errorf("the engine opens it: %v, %v", db, err)
+				}
+			})
+		}
+		path := filepath.Join(t.TempDir(), "store")
+		db := create(t, "bunt:"+path+options, kv.Flushed)
+		for i := range 50 {
+			if err := db.Put(t.Context(), kv.Flushed, fmt.Appendf(nil, "%d", i), make([]byte, 10_000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := detect.Path(path); err != nil || found.State != detect.Clean {
+			t.Errorf("%s: zeros in values: %v, %v", options, found, err)
+		}
+	}
+}
+
+// TestABuntFileWithOddSizes: a length that no file can have is no reason to panic.
+func TestABuntFileWithOddSizes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	for _, text := range []string{"*3\r\n$3\r\nset\r\n$9223372036854775807\r\nx\r\n", "*2\r\n$3\r\ndel\r\n$9223372036854775806\r\n",
+		"*2\r\n$3\r\ndel\r\n$99999999999999999999\r\nx\r\n", "*3\r\n$3\r\nset\r\n$0\r\n\r\n$29\r\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := detect.Path(path); err != nil || found.Engine != "bunt" || found.State == detect.Clean {
+			t.Errorf("%q is %v, %v", text, found, err)
+		}
 	}
 }

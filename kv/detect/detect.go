@@ -5,7 +5,8 @@
 // it takes no longer for a large store: what was cut off is found where the content tells how much
 // there must be. Of the value log of Badger, and of a BuntDB file without frames that was cut
 // behind a command, nothing tells. Whether all that is there is as it was written, an engine's own
-// check says.
+// check says. A file of BuntDB of up to 64 MiB is read from its beginning to its end: what was
+// overwritten amid it shows by the frames' sums, or by commands that do not follow one another.
 package detect
 
 import (
@@ -130,8 +131,12 @@ func tailOf(name string, n int64) (tail []byte, size int64, err error) {
 		return nil, 0, err
 	}
 	size = info.Size()
-	tail, err = io.ReadAll(io.NewSectionReader(f, max(0, size-n), n))
-	return tail, size, err
+	tail = make([]byte, min(n, size))
+	read, err := f.ReadAt(tail, size-int64(len(tail)))
+	if errors.Is(err, io.EOF) { // it was cut meanwhile
+		err = nil
+	}
+	return tail[:read], size, err
 }
 
 // file tells what a file is.
@@ -213,6 +218,11 @@ func folder(path string) (Found, files, error) {
 		found = Found{Engine: "leveldb", State: f.filled("*.log")}
 	case f.have("data") && f.have("ofst") && f.have("jrnl"):
 		found = Found{Engine: "margaret", Format: "offset2", State: Clean}
+	case f.have("switch.json") && f.have("lock"):
+		head, _, herr := headOf(filepath.Join(path, "switch.json"), 8)
+		if err = herr; string(head) == `{"old":"` {
+			found = Found{Engine: "switch", State: Clean} // transfer/live: its two stores are elsewhere
+		}
 	case f.have("data-*.moss"):
 		found = Found{Engine: "moss", State: Clean}
 	}

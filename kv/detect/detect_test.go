@@ -121,6 +121,14 @@ func TestLockedByAnother(t *testing.T) {
 		t.Skip("only Linux tells")
 	}
 	path := filepath.Join(t.TempDir(), "bolt")
+	odd := filepath.Join(t.TempDir(), "a[b") // no pattern
+	folder := create(t, "pebble:"+odd, kv.Synced)
+	if found, err := detect.Path(odd); err != nil || !found.Locked {
+		t.Errorf("found %v, %v; want locked", found, err)
+	}
+	if err := folder.Close(); err != nil {
+		t.Fatal(err)
+	}
 	db := create(t, "bbolt:"+path, kv.Synced)
 	if found, err := detect.Path(path); err != nil || !found.Locked {
 		t.Errorf("found %v, %v; want locked", found, err)

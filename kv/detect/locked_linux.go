@@ -18,8 +18,10 @@ func locked(path string) bool {
 		return false
 	}
 	paths := []string{path, path + "-shm"} // the second is where SQLite locks in WAL mode
-	if inside, err := filepath.Glob(filepath.Join(path, "*")); err == nil {
-		paths = append(paths, inside...)
+	if inside, err := os.ReadDir(path); err == nil {
+		for _, e := range inside {
+			paths = append(paths, filepath.Join(path, e.Name()))
+		}
 	}
 	for _, p := range paths {
 		info, err := os.Stat(p)

@@ -114,6 +114,7 @@ func Run[R any](t *testing.T, c Case[R]) {
 		w := r.work(cut{op: at})
 		images += r.check(w, fmt.Sprintf("seed %d, power cut before operation %d of %d", seed, at, whole.ops), chosen,
 			rng.Uint64())
+		w.release()
 	}
 	t.Logf("%d operations, %d changes, %d cuts, %d images", whole.ops, len(whole.history.Done), n, images)
 }

@@ -3,6 +3,7 @@ package powertest
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ type worked[R any] struct {
 	ops     uint64
 	history History[R]
 	done    []int64 // when, of each change in history
+	release func()  // lets go of the disk, which else lasts as long as the test
 }
 
 // before returns the history until a moment.
@@ -70,7 +72,11 @@ func (r *rig[R]) work(at cut) worked[R] {
 	r.t.Helper()
 	disk, err := powerfs.New(powerfs.Options{SpillDir: r.t.TempDir(), Record: at.records})
 	r.must("make a disk", err)
-	r.t.Cleanup(func() { r.must("close the disk", disk.Close()) })
+	release := sync.OnceFunc(func() {
+		r.must("close the disk", disk.Close())
+		disk = nil
+	})
+	r.t.Cleanup(release)
 	dir := r.t.TempDir()
 	mount, err := disk.Mount(dir)
 	r.must("mount", err)
@@ -97,7 +103,7 @@ func (r *rig[R]) work(at cut) worked[R] {
 		}
 	})
 	_, failed := disk.CutAt()
-	w := worked[R]{ops: disk.Ops(), crash: disk.Crash(), tape: disk.Tape()}
+	w := worked[R]{ops: disk.Ops(), crash: disk.Crash(), tape: disk.Tape(), release: release}
 	p.Kill()
 	for m := range said {
 		heard = append(heard, m)

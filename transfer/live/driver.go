@@ -16,6 +16,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/transfer/internal/place"
 )
 
 // Engine is the scheme of a switch's URL.
@@ -92,7 +93,7 @@ func (switchDriver) Open(ctx context.Context, c driver.Config) (driver.Store, er
 			continue
 		}
 		var err error
-		if *spec, err = place(c.Path, *spec); err != nil {
+		if *spec, err = keep(c.Path, *spec); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +103,7 @@ func (switchDriver) Open(ctx context.Context, c driver.Config) (driver.Store, er
 	}
 	s, err := openLocked(ctx, c, set)
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, abandon(c, lock))
 	}
 	s.lock = lock
 	if set.phase != "" && set.phase != s.state.Phase.String() {
@@ -126,6 +127,9 @@ func occupy(c driver.Config) (*flock.Flock, error) {
 	}
 	lock := flock.New(filepath.Join(c.Path, lockFile), flock.SetPermissions(0o600), flock.SetFlag(flags))
 	taken, err := lock.TryLock()
+	if err == nil && taken {
+		taken, err = owned(lock)
+	}
 	if err == nil && !taken {
 		err = &kv.Error{Kind: kv.Busy, Err: errors.New("another handle has the switch open")}
 	}
@@ -133,6 +137,26 @@ func occupy(c driver.Config) (*flock.Flock, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
+}
+
+// owned reports whether the lock is that of the folder: who has made no switch there removes it.
+func owned(lock *flock.Flock) (bool, error) {
+	held, err := lock.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(lock.Path())
+	return err == nil && os.SameFile(held, there), nil
+}
+
+// abandon gives a folder up in which no switch was opened. If there is none, nothing stays.
+func abandon(c driver.Config, lock *flock.Flock) error {
+	_, err := os.Lstat(filepath.Join(c.Path, stateFile))
+	if errors.Is(err, fs.ErrNotExist) && c.Mode != driver.ReadOnly {
+		_ = os.Remove(lock.Path())
+		_ = os.Remove(c.Path) // unless something is in it
+	}
+	return lock.Close()
 }
 
 // openLocked opens the stores of a switch whose lock is held, and makes the switch if there is
@@ -155,8 +179,7 @@ func openLocked(ctx context.Context, c driver.Config, set settings) (*store, err
 	}
 	s := newStore(c, st, set.compare)
 	err = s.openSides(ctx, first)
-	if kind := driver.KindOf(err); first && (kind == driver.Invalid ||
-		kind == driver.Unsupported) { // another URL may be right
+	if err != nil && first { // another URL may be right, and nothing was written yet
 		err = errors.Join(err, os.Remove(filepath.Join(c.Path, stateFile)))
 	}
 	if err != nil {
@@ -180,13 +203,30 @@ func begin(ctx context.Context, c driver.Config, st *state) error {
 	if st.Old == "" || st.New == "" {
 		return refusal("write switch:DIR?old=bbolt:app.db&new=pebble:data", "a new switch needs the URLs of two stores")
 	}
-	if path := pathOf(st.Old); path != "" && path == pathOf(st.New) {
-		return refusal("name another path", "old and new are the same store")
+	if err := apart(c.Path, st); err != nil {
+		return err
 	}
 	if err := empty(ctx, c.Path, st.New); err != nil {
 		return err
 	}
 	return st.write(c.Path)
+}
+
+// apart refuses two stores that are the same, or of which one lies within the other, and a new
+// store or a switch in the folder of a third one.
+func apart(dir string, st *state) error {
+	old, fresh := resolve(dir, "old", st.Old), resolve(dir, "new", st.New)
+	err := place.Apart(old, fresh)
+	if err == nil {
+		err = place.Apart(fresh, old)
+	}
+	if err == nil {
+		err = place.Outside(dir)
+	}
+	if path := pathOf(fresh); err == nil && path != "" && !place.Remote(fresh) {
+		err = place.Outside(path)
+	}
+	return err
 }
 
 // empty refuses a store that holds anything.
@@ -225,16 +265,16 @@ func find(rawURL string) (driver.Driver, string, error) {
 	return d, path, nil
 }
 
-// pathOf returns the path in a URL that place has made.
+// pathOf returns the path in a URL that kept has made.
 func pathOf(kept string) string {
-	path, _ := kv.PathOf(kept) // place has read it
+	path, _ := kv.PathOf(kept) // it was read before
 	return path
 }
 
-// place returns a URL as the switch in dir keeps it: with a path relative to dir, so that what is
+// keep returns a URL as the switch in dir keeps it: with a path relative to dir, so that what is
 // moved or restored together finds its own, or with none. The path of a store that is Remote is a
 // name, which stays.
-func place(dir, rawURL string) (string, error) {
+func keep(dir, rawURL string) (string, error) {
 	if !strings.Contains(rawURL, ":") {
 		rawURL += ":"
 	}
@@ -257,7 +297,7 @@ func place(dir, rawURL string) (string, error) {
 	return withPath(rawURL, path), nil
 }
 
-// resolve returns the URL of the side called name of the switch in dir, which keeps it as place has
+// resolve returns the URL of the side called name of the switch in dir, which keeps it as keep has
 // made it.
 func resolve(dir, name, kept string) string {
 	d, path, err := find(kept)

@@ -40,9 +40,13 @@ func (s *store) mendWhenAsked(ctx context.Context) {
 		case <-s.wake:
 		}
 		for s.outOfStep() && ctx.Err() == nil {
-			if _, err := s.pass(ctx); err == nil && !s.outOfStep() {
+			_, err := s.pass(ctx)
+			if err == nil && !s.outOfStep() {
 				pause = first
 				break
+			}
+			if driver.KindOf(err) == driver.Corrupt {
+				break // it will be found again, by who asks
 			}
 			select {
 			case <-ctx.Done():
@@ -68,7 +72,14 @@ func (s *store) pass(ctx context.Context) (differing int64, err error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	p := step{s: s, trusted: s.look().inStep}
+	at := s.look()
+	if at.shadow == nil {
+		return 0, s.noShadow()
+	}
+	if err := sound(ctx, at.truth); err != nil {
+		return 0, s.passFailed(ctx, err)
+	}
+	p := step{s: s, trusted: at.inStep}
 	s.mu.Lock()
 	failures := s.failures
 	s.mu.Unlock()
@@ -89,6 +100,15 @@ func (s *store) pass(ctx context.Context) (differing int64, err error) {
 	return p.differing, nil
 }
 
+// sound has the engine check a truth of Badger, whose cursors end at what is damaged without an
+// error: a pass would remove from the shadow what comes after it.
+func sound(ctx context.Context, truth *side) error {
+	if truth.db.Engine() != "badger" {
+		return nil
+	}
+	return truth.db.Check(ctx)
+}
+
 // passFailed keeps the failure of a pass that nobody ended.
 func (s *store) passFailed(ctx context.Context, err error) error {
 	s.mu.Lock()
@@ -106,7 +126,7 @@ func (s *store) passFailed(ctx context.Context, err error) error {
 type step struct {
 	s         *store
 	from      []byte // the key to begin at
-	trusted   bool   // the shadow was in step when the pass began
+	trusted   bool   // the shadow was in step when the pass began, and still is
 	differing int64
 }
 
@@ -116,15 +136,24 @@ func (p *step) run(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	defer p.s.leave()
-	truth, shadow := p.s.sides()
+	at := p.s.look()
+	truth, shadow := at.truth, at.shadow
 	if shadow == nil {
 		return false, p.s.noShadow()
 	}
-	ops, more, err := p.read(ctx, truth, shadow)
+	p.trusted = p.trusted && at.inStep // it may have missed a commit since
+	var ops []driver.Op
+	err = p.s.answering(ctx, shadow, func(ctx context.Context) (err error) {
+		ops, more, err = p.read(ctx, truth, shadow)
+		return err
+	})
 	if err != nil || len(ops) == 0 {
 		return more, err
 	}
-	if err := shadow.apply(context.WithoutCancel(ctx), ops, shadow.mending()); err != nil {
+	err = p.s.answering(context.WithoutCancel(ctx), shadow, func(ctx context.Context) error {
+		return shadow.apply(ctx, ops, shadow.mending())
+	})
+	if err != nil {
 		p.s.lose(err)
 		return false, err
 	}

@@ -13,24 +13,31 @@ import (
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) {
 	at := s.look()
 	r, err := at.truth.Snapshot(ctx)
-	if err != nil || !s.compares(at) {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	if !s.compares(at) {
+		return plain{r}, nil
 	}
 	shadow, err := at.shadow.Snapshot(ctx)
 	if err != nil {
 		if driver.KindOf(err) != driver.Busy {
 			s.fail(err)
 		}
-		return r, nil
+		return plain{r}, nil
 	}
 	if s.look() != at { // a commit has begun or ended meanwhile
 		if err := shadow.Close(); err != nil {
 			s.fail(err)
 		}
-		return r, nil
+		return plain{r}, nil
 	}
 	return &reader{Reader: r, s: s, shadow: shadow}, nil
 }
+
+// plain reads the truth alone. It hides what else the truth's reader can do: kv would use it again
+// for the next View, when the other store may be the truth, or reads be compared.
+type plain struct{ driver.Reader }
 
 func (s *store) look() pairing {
 	s.mu.Lock()
@@ -41,13 +48,13 @@ func (s *store) look() pairing {
 }
 
 // compares reports whether reads are compared: not if readers of the shadow and writers would wait
-// for each other.
+// for each other, or readers for another machine.
 func (s *store) compares(p pairing) bool {
 	if !s.compare || !p.inStep || p.committing || p.shadow == nil {
 		return false
 	}
 	caps := p.shadow.Caps()
-	return caps.ReadersBlockWriters == driver.Never && caps.WritersBlockReaders == driver.Never
+	return caps.ReadersBlockWriters == driver.Never && caps.WritersBlockReaders == driver.Never && !caps.Remote
 }
 
 // reader reads the truth and compares what it reads with the shadow.

@@ -59,7 +59,7 @@ func (p Phase) sides() (truth, shadow string) {
 
 // state is what a switch keeps in its file.
 type state struct {
-	Old    string `json:"old"` // URLs, as place makes them
+	Old    string `json:"old"` // URLs, as keep makes them
 	New    string `json:"new"`
 	Phase  Phase  `json:"phase"`
 	InStep bool   `json:"in_step"` // both held the same when they were closed, and nothing has opened them since

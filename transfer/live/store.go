@@ -265,9 +265,29 @@ func (s *store) follow(ctx context.Context, ops []driver.Op, d driver.Durability
 	if shadow == nil || len(ops) == 0 {
 		return
 	}
-	if err := shadow.apply(context.WithoutCancel(ctx), ops, shadow.class(d)); err != nil {
+	err := s.answering(context.WithoutCancel(ctx), shadow, func(ctx context.Context) error {
+		return shadow.apply(ctx, ops, shadow.class(d))
+	})
+	if err != nil {
 		s.miss(err)
 	}
+}
+
+// answering has do work on the shadow, while writers wait. A shadow on another machine that does
+// not answer is not used any more until the next opening: else each commit would wait for it.
+func (s *store) answering(ctx context.Context, shadow *side, do func(context.Context) error) error {
+	if !shadow.Caps().Remote {
+		return do(ctx)
+	}
+	within, cancel := context.WithTimeout(ctx, kv.DefaultWait)
+	defer cancel()
+	err := do(within)
+	if ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || err != nil && within.Err() != nil) {
+		err = &kv.Error{Kind: kv.InDoubt,
+			Err: fmt.Errorf("%s: it did not answer within %v: %v", shadow.name, kv.DefaultWait, err)}
+		s.lose(err)
+	}
+	return err
 }
 
 // miss says that the shadow lacks a commit.
@@ -396,11 +416,15 @@ func (s *store) Backup(ctx context.Context, path string) error {
 	return st.write(path)
 }
 
-// withoutPath returns a URL as of place that names a store in the switch's folder.
+// withoutPath returns a URL as of keep that names a store in the switch's folder.
 func withoutPath(rawURL string) string { return withPath(rawURL, "") }
 
-// files returns where the side's data lies, whether it is there now or not.
+// files returns where the side's data lies, whether it is there now or not: nowhere on this machine
+// if it is Remote.
 func (s *side) files() []string {
+	if s.Caps().Remote {
+		return nil
+	}
 	files := []string{s.db.Path()}
 	if d, ok := driver.Lookup(s.db.Engine()); ok {
 		for _, ending := range d.Info().Companions {

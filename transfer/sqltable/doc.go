@@ -46,7 +46,7 @@
 //	text      "ann"; {"text":"/w=="}, in base64, if it is not UTF-8
 //	blob      {"blob":"AAE="}, in base64
 //
-// What is put must be written so, and must come back from the table as it was: otherwise it is
-// refused, or found by the verification of the copy. Indexes, triggers and constraints are not
-// pairs, and are not moved.
+// What is put must be written so, and must come back from the table as it was: a column with a
+// type may make a number of a text, or a text of a number. Otherwise it is refused. Indexes,
+// triggers and constraints are not pairs, and are not moved.
 package sqltable

@@ -312,3 +312,33 @@ func TestManyRows(t *testing.T) {
 		t.Error("the rows differ")
 	}
 }
+
+// TestWhatAColumnWouldChangeIsRefused by the pair, and not by a digest when all is copied.
+func TestWhatAColumnWouldChangeIsRefused(t *testing.T) {
+	for _, c := range []struct{ columns, value string }{
+		{"a/int,b", `{"a":"5","b":null}`}, {"a/text,b", `{"a":5,"b":null}`}, {"a/real,b", `{"a":5,"b":null}`},
+		{"a/int,b", `{"a":5.0,"b":null}`}, {"a/real,b", `{"a":-0.0,"b":null}`},
+	} {
+		dir := t.TempDir()
+		from, to := "bbolt:"+filepath.Join(dir, "old"), filepath.Join(dir, "new")
+		db, err := kv.Open(t.Context(), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(db.Put(t.Context(), kv.Synced, []byte("key"), []byte(c.value)), db.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = transfer.Copy(t.Context(), from, transfer.WithPath("sqltable:?tables=t(k/text):"+c.columns, to), nil)
+		if !errors.Is(err, kv.Invalid) || !strings.Contains(fmt.Sprint(err), `"key"`) || kv.HintOf(err) == "" {
+			t.Errorf("%s into %s: %v, want Invalid that names the key", c.value, c.columns, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("%s: left: %v, %v", c.columns, left, err)
+		}
+		same := transfer.WithPath("sqltable:?tables=t(k/text):a,b", to)
+		if _, err := transfer.Copy(t.Context(), from, same, nil); err != nil {
+			t.Errorf("%s into columns without types: %v", c.value, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -62,7 +63,18 @@ func (x *txn) Put(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	return x.exec(t.put, append(args, values...)...)
+	if err := x.exec(t.put, append(args, values...)...); err != nil || t.raw {
+		return err
+	}
+	again, err := x.Get(nil, key)
+	if err != nil && err != error(driver.NotFound) {
+		return err
+	}
+	if !bytes.Equal(again, value) { // SQLite: what a column is declared for may be made of what is put there
+		return invalid("leave the types of the columns out: they then keep what is put there",
+			"table %s: the row of %.40q comes back as another one, %.80s", t.Name, key, again)
+	}
+	return nil
 }
 
 // Delete removes a row.
