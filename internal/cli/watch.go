@@ -29,7 +29,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Short: "See what a running program's store does",
 		Long: `Shows, every second, what the store of a running program does: how often its operations run and how
 long they take, waits for the turn and for locks, transactions that last, slow operations, size and log of the store,
-the engine's syncs, and commits of other processes.
+the engine's syncs, flushes of the disk (Linux), and commits of other processes.
 
 TARGET is a socket or URL at which the program serves an observe.Observer, or a store, by its path or URL. Beside a
 store lies the socket if the program called Listen(""). A store that no program serves is watched from outside: its
