@@ -72,7 +72,8 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 // Describe sends the descriptions of all metrics.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.latency, c.runs, c.failures, c.pairs, c.bytes, c.slow, c.running, c.oldest,
-		c.size, c.files, c.log, c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact, c.flushes, c.flushTime} {
+		c.size, c.files, c.log, c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact, c.flushes,
+		c.flushTime} {
 		to <- d
 	}
 }
