@@ -46,7 +46,7 @@ func TestBothBuildsOfTheQueuePublication(t *testing.T) {
 		t.Errorf("%d lines, want publish, claim, ack and cycle", n)
 	}
 	for _, l := range published.Publications[0].Lines {
-		if l.Published == nil || l.Published.Second == nil || l.Race == nil || l.Race.Second == nil {
+		if l.Published == nil || l.Published.Ratio == nil || l.Race == nil || l.Race.Ratio == nil {
 			t.Errorf("%s lacks a side:\n%s", l.Operation, text)
 			continue
 		}
