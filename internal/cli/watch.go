@@ -105,8 +105,11 @@ func watched(ctx context.Context, target string) (look func(context.Context) (gl
 		}
 	}
 	if socket := observe.SocketOf(path); isSocket(socket) {
-		if _, err := observe.Fetch(ctx, socket); err == nil {
+		switch _, err := observe.Fetch(ctx, socket); {
+		case err == nil:
 			return program(socket), nil
+		case ctx.Err() != nil || kv.KindOf(err) == kv.Busy:
+			return nil, err // somebody is there, who knows more than can be seen from outside
 		}
 	}
 	if _, err := os.Stat(path); err != nil {
