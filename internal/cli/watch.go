@@ -102,6 +102,9 @@ func watched(ctx context.Context, target string) (look func(context.Context) (gl
 			if path, err = kv.PathOf(target); err != nil {
 				return nil, usageError{err}
 			}
+			if path == "" {
+				return nil, usage(fmt.Errorf("%s names no file or folder", target), "for example: assay watch bbolt:app.db")
+			}
 		}
 	}
 	if socket := observe.SocketOf(path); isSocket(socket) {

@@ -135,6 +135,7 @@ func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
 		{exitUsage, "--every 0s", []string{"watch", "a", "--every", "0s"}},
 		{exitFailed, "nothing is there", []string{"watch", filepath.Join(t.TempDir(), "none.db")}},
 		{exitUsage, "unknown engine", []string{"watch", "noengine:a"}},
+		{exitUsage, "bbolt: names no file or folder", []string{"watch", "bbolt:"}},
 		{exitFailed, "no store", []string{"watch", "http://127.0.0.1:1/"}},
 	} {
 		if status, _, errs := assay(t, c.args...); status != c.status || !strings.Contains(errs, c.text) {
