@@ -114,14 +114,17 @@ func (d *Disk) Since(before *Disk) *Disk {
 	return &Disk{d.Name, d.Flushes - before.Flushes, d.FlushTime - before.FlushTime}
 }
 
-// Figures returns what was counted until now. It looks at the store if the last look is older than
-// a second, and a second is long beside what a look takes.
+// Figures returns what was counted until now, by the engine too. It looks at the store's files if
+// the last look is older than a second, and a second is long beside what a look takes.
 func (o *Observer) Figures() Figures {
 	if o.sampler.due() {
 		o.look()
 	}
 	f := Figures{Program: program(), PID: os.Getpid(), At: time.Now()}
 	o.sampler.fill(&f)
+	if counted := o.sampler.counts(); counted != nil {
+		f.Counted = counted // as of f.At: what they differ between two looks is then a rate
+	}
 	f.Store.Disk = diskOf(f.Store.Path)
 	for i := range o.ops {
 		for d := range o.ops[i].counters {
